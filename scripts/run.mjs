@@ -1,0 +1,18 @@
+// Runs a TypeScript file of this repository: node scripts/run.mjs <file> [arguments…]
+// The explorer and the benchmarks hold millions of records, hence the larger heap.
+import { spawn } from 'node:child_process'
+
+const [file, ...rest] = process.argv.slice(2)
+if (file === undefined) {
+  console.error('usage: node scripts/run.mjs <file.ts> [arguments…]')
+  process.exit(2)
+}
+const child = spawn(
+  process.execPath,
+  ['--max-old-space-size=8192', '--expose-gc', '--import', 'tsx', file, ...rest],
+  { stdio: 'inherit' },
+)
+child.on('exit', (code, signal) => {
+  if (signal !== null) console.error(`${file} was ended by ${signal}`)
+  process.exit(code ?? 1)
+})

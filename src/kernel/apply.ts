@@ -1,0 +1,373 @@
+/**
+ * Changes one aggregate by one entry, in place.
+ *
+ * Has nothing to decide: the entry carries what follows. Trusts the entry, because `decide`
+ * made it; an entry that does not fit its record (a corrupt or foreign log) throws
+ * `BrokenEntry`, and the invariants say what is wrong with the rest.
+ */
+import type {
+  Aftermath,
+  EffectFailed,
+  EffectResolved,
+  Entry,
+  JobEntry,
+  JobSubmitted,
+  LeaseGranted,
+  QueueEntry,
+  ScheduleEntry,
+  Settlement,
+  StageOpened,
+  TaskEntry,
+  TaskForced,
+  TaskRetried,
+} from './entries.ts'
+import { LIMITS } from './limits.ts'
+import type { Effect, Job, Lease, LeaseEnd, Queue, Schedule, Task, TaskState } from './model.ts'
+import { headOf, NOT_OPENED, policyOf } from './model.ts'
+
+/** The log holds an entry that cannot be applied to the record it names. */
+export class BrokenEntry extends Error {
+  readonly entry: Entry
+  constructor(entry: Entry, why: string) {
+    super(`${entry.type} at version ${entry.version} cannot be applied: ${why}`)
+    this.name = 'BrokenEntry'
+    this.entry = entry
+  }
+}
+
+export function createJob(entry: JobSubmitted): Job {
+  const { spec } = entry
+  const job: Job = {
+    id: entry.job,
+    spec,
+    version: entry.version,
+    time: entry.at,
+    submittedAt: entry.at,
+    dueAt: entry.dueAt,
+    held: spec.held,
+    cancelled: null,
+    opened: spec.stages === null ? null : spec.stages.map(() => NOT_OPENED),
+    task: null,
+  }
+  if (spec.policy !== null) job.task = createTask(job, 0, 0, entry.at, entry.version)
+  return job
+}
+
+/** The tasks that an opened stage consists of. */
+export function createStageTasks(job: Job, entry: StageOpened): Task[] {
+  const tasks: Task[] = []
+  for (let segment = 0; segment < entry.segments; segment++) {
+    const task = createTask(job, entry.stage, segment, entry.at, 1)
+    if (entry.error !== null) {
+      task.error = entry.error
+      endTask(task, 'FAILED', entry.at)
+    }
+    tasks.push(task)
+  }
+  return tasks
+}
+
+function createTask(job: Job, stage: number, segment: number, at: number, version: number): Task {
+  const policy = policyOf(job.spec, stage)
+  const opensWithJob = (job.spec.stages?.[stage]?.after.length ?? 0) === 0
+  const within = job.spec.startWithinMs
+  const dueAt = Math.max(job.dueAt, at)
+  return {
+    job: job.id,
+    stage,
+    segment,
+    policy,
+    version,
+    time: at,
+    state: 'WAITING',
+    dueAt,
+    startBy: within !== null && opensWithJob ? dueAt + within : null,
+    attempt: 0,
+    retries: 0,
+    budget: policy.retry.max,
+    lease: null,
+    leases: [],
+    steps: [],
+    commit: null,
+    output: null,
+    error: null,
+    input: null,
+    interventions: [],
+    endedAt: null,
+  }
+}
+
+export function createQueue(name: string): Queue {
+  return { name, version: 0, time: 0, paused: false, pausedAt: 0, concurrency: null, rate: null }
+}
+
+export function createSchedule(id: string): Schedule {
+  return { id, version: 0, time: 0, definition: null, firedTick: null }
+}
+
+function stamp(head: { version: number; time: number }, entry: Entry): void {
+  head.version = entry.version
+  head.time = entry.at
+}
+
+/** Entries of the job itself. Creating and forgetting a job is up to whoever holds the jobs. */
+export function applyToJob(job: Job, entry: JobEntry): void {
+  stamp(headOf(job), entry)
+  switch (entry.type) {
+    case 'JobReleased':
+      job.held = false
+      return
+    case 'JobCancelled':
+      job.cancelled = { at: entry.at, by: entry.by, reason: entry.reason }
+      if (job.task !== null) {
+        endLease(job.task, entry.at, 'JobCancelled')
+        endTask(job.task, 'FAILED', entry.at)
+      }
+      return
+    case 'StageOpened':
+      if (job.opened === null) throw new BrokenEntry(entry, 'a plain job has no stages')
+      job.opened[entry.stage] = entry.segments
+      return
+    case 'JobSubmitted':
+    case 'JobForgotten':
+      return
+  }
+}
+
+/** `head` carries the version: the task itself, as of a plain job too. */
+export function applyToTask(task: Task, entry: TaskEntry): void {
+  stamp(task, entry)
+  switch (entry.type) {
+    case 'LeaseGranted':
+      return grant(task, entry)
+    case 'ExecutionStarted':
+      leaseOf(task, entry.lease, entry).startedAt = entry.at
+      return
+    case 'LeaseExtended': {
+      const lease = leaseOf(task, entry.lease, entry)
+      lease.expiresAt = entry.expiresAt
+      lease.extension = entry.extension
+      return
+    }
+    case 'StepRecorded':
+      task.steps.push({ name: entry.name, value: entry.value, lease: entry.lease })
+      return
+    case 'ExecutionCommitted':
+      task.output = entry.output
+      task.commit = { lease: entry.lease, at: entry.at, effects: entry.effects.map(promised) }
+      if (entry.effects.length === 0) {
+        endLease(task, entry.at, entry.type)
+        endTask(task, 'COMPLETED', entry.at)
+      }
+      return
+    case 'EffectStarted': {
+      const effect = effectOf(task, entry.effect, entry)
+      effect.state = 'STARTED'
+      keepNewest(effect.starts, entry.lease, LIMITS.leasesRemembered)
+      return
+    }
+    case 'EffectFinished':
+      effectOf(task, entry.effect, entry).state = 'FINISHED'
+      return moveOn(task, entry.next, entry.at, entry.type)
+    case 'EffectFailed':
+      return failEffect(task, entry)
+    case 'EffectResolved':
+      return resolve(task, entry)
+    case 'TaskFailed':
+      task.error = entry.error
+      return conclude(task, entry, entry.at, entry.type)
+    case 'LeaseReleased':
+    case 'LeaseExpired':
+    case 'LeaseRevoked':
+      return conclude(task, entry, entry.at, entry.type)
+    case 'ReportRefused':
+      leaseOf(task, entry.lease, entry).refused = true
+      return
+    case 'TaskStopped':
+      endLease(task, entry.at, entry.type)
+      return endTask(task, 'FAILED', entry.at)
+    case 'TaskRetried':
+      return retry(task, entry)
+    case 'TaskForced':
+      return force(task, entry)
+  }
+}
+
+export function applyToQueue(queue: Queue, entry: QueueEntry): void {
+  stamp(queue, entry)
+  switch (entry.type) {
+    case 'QueueConfigured':
+      queue.concurrency = entry.concurrency
+      queue.rate = entry.rate
+      return
+    case 'QueuePaused':
+      queue.paused = true
+      queue.pausedAt = entry.at
+      return
+    case 'QueueResumed':
+      queue.paused = false
+      return
+  }
+}
+
+export function applyToSchedule(schedule: Schedule, entry: ScheduleEntry): void {
+  stamp(schedule, entry)
+  switch (entry.type) {
+    case 'ScheduleSet':
+      schedule.definition = entry.definition
+      return
+    case 'ScheduleFired':
+      schedule.firedTick = entry.tick
+      return
+    case 'ScheduleRemoved':
+      schedule.definition = null
+      return
+  }
+}
+
+function grant(task: Task, entry: LeaseGranted): void {
+  const lease: Lease = {
+    number: entry.lease,
+    worker: entry.worker,
+    request: entry.request,
+    grantedAt: entry.at,
+    expiresAt: entry.expiresAt,
+    extension: 0,
+    startedAt: entry.started ? entry.at : null,
+    endedAt: null,
+    endedBy: null,
+    endedByEffect: null,
+    refused: false,
+  }
+  task.state = 'LEASED'
+  task.attempt = entry.lease
+  task.lease = lease
+  keepNewest(task.leases, lease, LIMITS.leasesRemembered)
+}
+
+function promised(promise: Effect['promise']): Effect {
+  return {
+    promise,
+    state: 'PROMISED',
+    starts: [],
+    retries: 0,
+    budget: promise.retry.max,
+    error: null,
+    resolutions: [],
+  }
+}
+
+function failEffect(task: Task, entry: EffectFailed): void {
+  const effect = effectOf(task, entry.effect, entry)
+  effect.state = entry.to
+  effect.retries = entry.effectRetries
+  effect.error = entry.error
+  const lease = task.lease
+  conclude(task, entry, entry.at, entry.type)
+  if (lease !== null) lease.endedByEffect = entry.effect
+}
+
+function resolve(task: Task, entry: EffectResolved): void {
+  const { start, outcome, at, by, reason } = entry
+  const effect = effectOf(task, entry.effect, entry)
+  effect.state = outcome === 'happened' ? 'FINISHED' : 'PROMISED'
+  effect.budget = entry.budget
+  keepNewest(effect.resolutions, { start, outcome, at, by, reason }, LIMITS.interventions)
+  moveOn(task, entry.next, at, entry.type)
+}
+
+function retry(task: Task, entry: TaskRetried): void {
+  task.state = 'WAITING'
+  task.dueAt = entry.at
+  task.budget = entry.budget
+  task.endedAt = null
+  if (entry.input !== null) {
+    task.input = entry.input
+    task.steps = []
+  }
+  const { attempt, at, by, reason } = entry
+  const intervention = { kind: 'retry', attempt, to: 'WAITING', at, by, reason } as const
+  keepNewest(task.interventions, intervention, LIMITS.interventions)
+}
+
+function force(task: Task, entry: TaskForced): void {
+  endLease(task, entry.at, entry.type)
+  task.budget = entry.budget
+  task.output = entry.output
+  if (entry.to === 'WAITING') {
+    task.state = 'WAITING'
+    task.dueAt = entry.at
+    task.endedAt = null
+  } else {
+    endTask(task, entry.to, entry.at)
+  }
+  const { attempt, to, at, by, reason } = entry
+  const intervention = { kind: 'force', attempt, to, at, by, reason } as const
+  keepNewest(task.interventions, intervention, LIMITS.interventions)
+}
+
+/** A lease ended without a result: the entry says what becomes of the task and its effects. */
+function conclude(task: Task, after: Aftermath, at: number, by: LeaseEnd): void {
+  endLease(task, at, by)
+  for (const settlement of after.settled) settle(task, settlement)
+  task.retries = after.retries
+  if (after.next === 'WAITING') {
+    task.state = 'WAITING'
+    task.dueAt = after.dueAt
+  } else {
+    endTask(task, after.next, at)
+  }
+}
+
+function settle(task: Task, settlement: Settlement): void {
+  const effect = task.commit?.effects[settlement.effect]
+  if (effect === undefined) return
+  effect.state = settlement.to
+  effect.retries = settlement.retries
+}
+
+/** An effect came to its end: the task stays where it is, becomes whole, or is let out of DEAD. */
+function moveOn(task: Task, next: TaskState, at: number, by: LeaseEnd): void {
+  if (next === task.state) return
+  endLease(task, at, by)
+  if (next === 'COMPLETED') return endTask(task, 'COMPLETED', at)
+  task.state = next
+  task.dueAt = at
+  task.endedAt = null
+}
+
+function endLease(task: Task, at: number, by: LeaseEnd): void {
+  if (task.lease === null) return
+  task.lease.endedAt = at
+  task.lease.endedBy = by
+  task.lease = null
+}
+
+function endTask(task: Task, state: 'COMPLETED' | 'FAILED' | 'DEAD', at: number): void {
+  task.state = state
+  task.endedAt = at
+}
+
+/** The lease with this number, if it is still remembered. */
+export function findLease(task: Task, number: number): Lease | undefined {
+  if (task.lease !== null && task.lease.number === number) return task.lease
+  // Numbers are dense and newest last, so the place follows from the number.
+  return task.leases[task.leases.length - 1 - (task.attempt - number)]
+}
+
+function leaseOf(task: Task, number: number, entry: Entry): Lease {
+  const lease = findLease(task, number)
+  if (lease === undefined) throw new BrokenEntry(entry, `the task has no lease ${number}`)
+  return lease
+}
+
+function effectOf(task: Task, index: number, entry: Entry): Effect {
+  const effect = task.commit?.effects[index]
+  if (effect === undefined) throw new BrokenEntry(entry, `the commit promised no effect ${index}`)
+  return effect
+}
+
+function keepNewest<T>(list: T[], item: T, most: number): void {
+  list.push(item)
+  if (list.length > most) list.shift()
+}

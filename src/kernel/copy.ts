@@ -1,0 +1,38 @@
+/**
+ * Copies of records that can be changed without touching the original.
+ *
+ * `apply` works in place; whoever needs the state before and after (a preview, the explorer)
+ * copies first. What never changes (specs, promises, past steps) is shared.
+ */
+import type { Commit, Job, Lease, Task } from './model.ts'
+
+export function copyJob(job: Job): Job {
+  return {
+    ...job,
+    opened: job.opened === null ? null : [...job.opened],
+    task: job.task === null ? null : copyTask(job.task),
+  }
+}
+
+export function copyTask(task: Task): Task {
+  const leases = task.leases.map((lease): Lease => ({ ...lease }))
+  return {
+    ...task,
+    leases,
+    lease: task.lease === null ? null : (leases.at(-1) ?? null),
+    steps: [...task.steps],
+    commit: task.commit === null ? null : copyCommit(task.commit),
+    interventions: [...task.interventions],
+  }
+}
+
+function copyCommit(commit: Commit): Commit {
+  return {
+    ...commit,
+    effects: commit.effects.map((effect) => ({
+      ...effect,
+      starts: [...effect.starts],
+      resolutions: [...effect.resolutions],
+    })),
+  }
+}

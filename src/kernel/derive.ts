@@ -1,0 +1,232 @@
+/**
+ * What nobody writes down: the state of an execution, a stage and a job.
+ *
+ * Each is a pure function of the records and the time. A pipeline's tasks are summed up in
+ * one `Tally` per stage, so that deriving costs the same for ten segments as for 100,000;
+ * whoever holds the tasks keeps the tallies (`tallyOf` counts, `moveTally` follows one task).
+ */
+import type { ExecutionStatus, Job, JobState, Lease, StageState, Task } from './model.ts'
+import { NOT_OPENED } from './model.ts'
+
+/** The tasks of one stage, counted. */
+export interface Tally {
+  waiting: number
+  leased: number
+  completed: number
+  failed: number
+  dead: number
+  /** Of the dead: those that died after their commit. */
+  deadCommitted: number
+  /** Of the waiting, leased and dead: those that have a commit. */
+  committedOpen: number
+  /** Tasks that were ever granted. */
+  granted: number
+  /** When the last task became COMPLETED, FAILED or DEAD. */
+  endedAt: number
+  /** The earliest time at which some waiting task does not wait for a retry; Infinity if none waits. */
+  retryAt: number
+}
+
+export function emptyTally(): Tally {
+  return {
+    waiting: 0,
+    leased: 0,
+    completed: 0,
+    failed: 0,
+    dead: 0,
+    deadCommitted: 0,
+    committedOpen: 0,
+    granted: 0,
+    endedAt: 0,
+    retryAt: Infinity,
+  }
+}
+
+export function tallyOf(tasks: readonly Task[]): Tally {
+  const tally = emptyTally()
+  for (const task of tasks) {
+    addToTally(tally, task, 1)
+    if (task.state === 'WAITING') tally.retryAt = Math.min(tally.retryAt, readyAt(task))
+  }
+  return tally
+}
+
+/** Counts a task in (+1) or out (-1). `retryAt` is left alone: it is a minimum, not a sum. */
+export function addToTally(tally: Tally, task: Task, by: 1 | -1): void {
+  switch (task.state) {
+    case 'WAITING':
+      tally.waiting += by
+      break
+    case 'LEASED':
+      tally.leased += by
+      break
+    case 'COMPLETED':
+      tally.completed += by
+      break
+    case 'FAILED':
+      tally.failed += by
+      break
+    case 'DEAD':
+      tally.dead += by
+      if (task.commit !== null) tally.deadCommitted += by
+      break
+  }
+  if (task.commit !== null && task.state !== 'COMPLETED') tally.committedOpen += by
+  if (task.attempt > 0) tally.granted += by
+  if ((task.endedAt ?? 0) > tally.endedAt) tally.endedAt = task.endedAt ?? 0
+}
+
+/** A first attempt is ready whenever it is due: only a retry time counts as backing off. */
+export function readyAt(task: Task): number {
+  return task.attempt === 0 ? 0 : task.dueAt
+}
+
+/** The execution that a lease started, or, for a lease granted after the commit, resumed. */
+export function executionStatus(task: Task, lease: Lease): ExecutionStatus {
+  if (task.commit !== null && lease.number >= task.commit.lease) {
+    return task.state === 'COMPLETED' ? 'DONE' : 'COMMITTED'
+  }
+  if (lease.endedBy !== null) return 'ABORTED'
+  return lease.startedAt === null ? 'LEASED' : 'IN_PROGRESS'
+}
+
+export function stageState(segments: number, tally: Tally, tolerate: number): StageState {
+  if (segments === NOT_OPENED) return 'NEW'
+  if (tally.failed + tally.dead > tolerate || tally.deadCommitted > 0) return 'ERROR'
+  if (tally.waiting + tally.leased === 0) return 'DONE'
+  return tally.leased > 0 ? 'RUNNING' : 'READY'
+}
+
+/** Tallies of a pipeline, one per stage; none for a plain job, whose task is at hand. */
+export type Tallies = readonly Tally[]
+export const NO_TALLIES: Tallies = []
+
+export function jobState(job: Job, tallies: Tallies, now: number): JobState {
+  return job.task === null ? pipelineState(job, tallies, now) : plainState(job, job.task, now)
+}
+
+function plainState(job: Job, task: Task, now: number): JobState {
+  switch (task.state) {
+    case 'COMPLETED':
+      return 'SUCCEEDED'
+    case 'FAILED':
+      return 'FAILED'
+    case 'DEAD':
+      return 'QUARANTINED'
+    case 'LEASED':
+      return 'RUNNING'
+    case 'WAITING':
+      if (task.attempt === 0) return job.held || task.dueAt > now ? 'CREATED' : 'QUEUED'
+      return task.dueAt > now ? 'RETRYING' : 'QUEUED'
+  }
+}
+
+function pipelineState(job: Job, tallies: Tallies, now: number): JobState {
+  const sum = summary(job, tallies)
+  if (sum.ending) {
+    if (!sum.open && !sum.deadCommitted && sum.onFailureOpened) return 'FAILED'
+    if (sum.open || !sum.deadCommitted) return 'RUNNING'
+  } else if (sum.allDone) {
+    return 'SUCCEEDED'
+  }
+  if (sum.deadError && !sum.open) return 'QUARANTINED'
+  if ((job.held || job.dueAt > now) && !sum.granted) return 'CREATED'
+  if (sum.leased) return 'RUNNING'
+  if (sum.open && sum.retryAt > now) return 'RETRYING'
+  return sum.granted ? 'RUNNING' : 'QUEUED'
+}
+
+interface Summary {
+  ending: boolean
+  open: boolean
+  leased: boolean
+  granted: boolean
+  /** Some task is DEAD after its commit. */
+  deadCommitted: boolean
+  /** Some stage is ERROR by a DEAD task. */
+  deadError: boolean
+  /** Every stage but on-failure ones is DONE. */
+  allDone: boolean
+  onFailureOpened: boolean
+  retryAt: number
+}
+
+function summary(job: Job, tallies: Tallies): Summary {
+  const sum: Summary = {
+    ending: job.cancelled !== null,
+    open: false,
+    leased: false,
+    granted: false,
+    deadCommitted: false,
+    deadError: false,
+    allDone: true,
+    onFailureOpened: true,
+    retryAt: Infinity,
+  }
+  const stages = job.spec.stages ?? []
+  for (let i = 0; i < stages.length; i++) {
+    const stage = stages[i] as (typeof stages)[number]
+    const tally = tallies[i] as Tally
+    const state = stageState(job.opened?.[i] ?? NOT_OPENED, tally, stage.tolerate)
+    if (tally.waiting + tally.leased > 0) sum.open = true
+    if (tally.leased > 0) sum.leased = true
+    if (tally.granted > 0) sum.granted = true
+    if (tally.deadCommitted > 0) sum.deadCommitted = true
+    if (state === 'ERROR' && tally.dead > 0) sum.deadError = true
+    if (stage.onFailure) {
+      if (state === 'NEW') sum.onFailureOpened = false
+    } else {
+      if (state !== 'DONE') sum.allDone = false
+      if (tally.failed > stage.tolerate) sum.ending = true
+    }
+    if (tally.waiting > 0 && tally.retryAt < sum.retryAt) sum.retryAt = tally.retryAt
+  }
+  return sum
+}
+
+/** Cancelled, or more tasks of some stage FAILED than it tolerates: nothing new starts. */
+export function isEnding(job: Job, tallies: Tallies): boolean {
+  if (job.task !== null) return job.task.state === 'FAILED'
+  return summary(job, tallies).ending
+}
+
+/** No task is open, and none is DEAD after its commit: the moment for on-failure stages. */
+export function isSettled(job: Job, tallies: Tallies): boolean {
+  const sum = summary(job, tallies)
+  return !sum.open && !sum.deadCommitted
+}
+
+export function stageIsDone(job: Job, tallies: Tallies, stage: number): boolean {
+  const spec = job.spec.stages?.[stage]
+  const tally = tallies[stage]
+  if (spec === undefined || tally === undefined) return false
+  return stageState(job.opened?.[stage] ?? NOT_OPENED, tally, spec.tolerate) === 'DONE'
+}
+
+export function prerequisitesDone(job: Job, tallies: Tallies, stage: number): boolean {
+  const stages = job.spec.stages ?? []
+  return (stages[stage]?.after ?? []).every((name) =>
+    stageIsDone(
+      job,
+      tallies,
+      stages.findIndex((other) => other.name === name),
+    ),
+  )
+}
+
+/** The stages that could be opened now, by index: what an orchestrator proposes. */
+export function openableStages(job: Job, tallies: Tallies): number[] {
+  const stages = job.spec.stages ?? []
+  const ending = isEnding(job, tallies)
+  const openable: number[] = []
+  for (let i = 0; i < stages.length; i++) {
+    if (job.opened?.[i] !== NOT_OPENED) continue
+    if (stages[i]?.onFailure === true) {
+      // One at a time: an opened on-failure stage has open tasks until it is through.
+      if (ending && openable.length === 0 && isSettled(job, tallies)) openable.push(i)
+    } else if (!job.held && !ending && prerequisitesDone(job, tallies, i)) {
+      openable.push(i)
+    }
+  }
+  return openable
+}

@@ -1,0 +1,253 @@
+/**
+ * The only mutations: what the log holds.
+ *
+ * An entry is a fact, not a request: it carries everything that followed from the decision
+ * (the next state, the due time, the new budget), so that `apply` has nothing to decide and a
+ * log is folded to the same state for ever, whatever policies later versions compute.
+ *
+ * `version` is the aggregate's version after the entry; `at` is the authority's time.
+ */
+import type { EffectPromise, Failure, JobSpec, Payload, Rate } from './model.ts'
+
+interface Stamp {
+  readonly at: number
+  readonly version: number
+}
+
+interface JobEntryBase extends Stamp {
+  readonly job: string
+}
+
+interface TaskEntryBase extends JobEntryBase {
+  readonly stage: number
+  readonly segment: number
+}
+
+interface LeaseEntryBase extends TaskEntryBase {
+  readonly lease: number
+}
+
+/** What became of an effect that was started and not finished when its lease ended. */
+export interface Settlement {
+  readonly effect: number
+  readonly to: 'UNKNOWN' | 'HELD'
+  /** Its retries after being charged. */
+  readonly retries: number
+}
+
+/** What became of a task whose lease ended without a result. */
+export interface Aftermath {
+  readonly next: 'WAITING' | 'FAILED' | 'DEAD'
+  readonly dueAt: number
+  readonly retries: number
+  readonly settled: readonly Settlement[]
+}
+
+export interface JobSubmitted extends JobEntryBase {
+  readonly type: 'JobSubmitted'
+  readonly spec: JobSpec
+  readonly dueAt: number
+}
+
+export interface JobReleased extends JobEntryBase {
+  readonly type: 'JobReleased'
+}
+
+export interface StageOpened extends JobEntryBase {
+  readonly type: 'StageOpened'
+  readonly stage: number
+  readonly segments: number
+  /** Why `each` gave no array: the stage opens with one FAILED task. */
+  readonly error: Failure | null
+}
+
+export interface JobCancelled extends JobEntryBase {
+  readonly type: 'JobCancelled'
+  readonly by: string
+  readonly reason: string
+}
+
+export interface JobForgotten extends JobEntryBase {
+  readonly type: 'JobForgotten'
+}
+
+export interface LeaseGranted extends LeaseEntryBase {
+  readonly type: 'LeaseGranted'
+  readonly worker: string
+  readonly request: number
+  readonly expiresAt: number
+  readonly started: boolean
+}
+
+export interface ExecutionStarted extends LeaseEntryBase {
+  readonly type: 'ExecutionStarted'
+}
+
+export interface LeaseExtended extends LeaseEntryBase {
+  readonly type: 'LeaseExtended'
+  readonly extension: number
+  readonly expiresAt: number
+}
+
+export interface LeaseReleased extends LeaseEntryBase, Aftermath {
+  readonly type: 'LeaseReleased'
+}
+
+export interface StepRecorded extends LeaseEntryBase {
+  readonly type: 'StepRecorded'
+  readonly name: string
+  readonly value: Payload
+}
+
+export interface ExecutionCommitted extends LeaseEntryBase {
+  readonly type: 'ExecutionCommitted'
+  readonly output: Payload
+  readonly effects: readonly EffectPromise[]
+}
+
+export interface EffectStarted extends LeaseEntryBase {
+  readonly type: 'EffectStarted'
+  readonly effect: number
+}
+
+export interface EffectFinished extends LeaseEntryBase {
+  readonly type: 'EffectFinished'
+  readonly effect: number
+  readonly next: 'WAITING' | 'LEASED' | 'COMPLETED' | 'DEAD'
+}
+
+export interface EffectFailed extends LeaseEntryBase, Aftermath {
+  readonly type: 'EffectFailed'
+  readonly effect: number
+  readonly error: Failure
+  /** The failed effect itself: tried again, or held for a person. */
+  readonly to: 'PROMISED' | 'HELD'
+  readonly effectRetries: number
+}
+
+export interface EffectResolved extends TaskEntryBase {
+  readonly type: 'EffectResolved'
+  readonly effect: number
+  readonly start: number
+  readonly outcome: 'happened' | 'again'
+  readonly next: 'WAITING' | 'LEASED' | 'COMPLETED' | 'DEAD'
+  readonly budget: number
+  readonly by: string
+  readonly reason: string
+}
+
+export interface TaskFailed extends LeaseEntryBase, Aftermath {
+  readonly type: 'TaskFailed'
+  readonly error: Failure
+}
+
+export interface LeaseExpired extends LeaseEntryBase, Aftermath {
+  readonly type: 'LeaseExpired'
+  /** For operators: who went silent, in what phase, and what follows. */
+  readonly diagnostic: string
+}
+
+export interface LeaseRevoked extends LeaseEntryBase, Aftermath {
+  readonly type: 'LeaseRevoked'
+  readonly by: string
+  readonly reason: string
+}
+
+export interface ReportRefused extends LeaseEntryBase {
+  readonly type: 'ReportRefused'
+  /** The command that came too late. */
+  readonly report: string
+}
+
+export interface TaskStopped extends TaskEntryBase {
+  readonly type: 'TaskStopped'
+  readonly reason: 'ending' | 'start-by'
+}
+
+export interface TaskRetried extends TaskEntryBase {
+  readonly type: 'TaskRetried'
+  readonly attempt: number
+  readonly budget: number
+  readonly input: Payload | null
+  readonly by: string
+  readonly reason: string
+}
+
+export interface TaskForced extends TaskEntryBase {
+  readonly type: 'TaskForced'
+  readonly attempt: number
+  readonly to: 'COMPLETED' | 'FAILED' | 'WAITING'
+  readonly budget: number
+  readonly output: Payload | null
+  readonly by: string
+  readonly reason: string
+}
+
+interface QueueEntryBase extends Stamp {
+  readonly queue: string
+}
+
+export interface QueueConfigured extends QueueEntryBase {
+  readonly type: 'QueueConfigured'
+  readonly concurrency: number | null
+  readonly rate: Rate | null
+}
+
+export interface QueuePaused extends QueueEntryBase {
+  readonly type: 'QueuePaused'
+  readonly by: string
+  readonly reason: string
+}
+
+export interface QueueResumed extends QueueEntryBase {
+  readonly type: 'QueueResumed'
+  readonly by: string
+  readonly reason: string
+}
+
+interface ScheduleEntryBase extends Stamp {
+  readonly schedule: string
+}
+
+export interface ScheduleSet extends ScheduleEntryBase {
+  readonly type: 'ScheduleSet'
+  readonly definition: string
+}
+
+export interface ScheduleFired extends ScheduleEntryBase {
+  readonly type: 'ScheduleFired'
+  readonly tick: number
+  readonly skipped: boolean
+}
+
+export interface ScheduleRemoved extends ScheduleEntryBase {
+  readonly type: 'ScheduleRemoved'
+}
+
+export type JobEntry = JobSubmitted | JobReleased | StageOpened | JobCancelled | JobForgotten
+
+export type TaskEntry =
+  | LeaseGranted
+  | ExecutionStarted
+  | LeaseExtended
+  | LeaseReleased
+  | StepRecorded
+  | ExecutionCommitted
+  | EffectStarted
+  | EffectFinished
+  | EffectFailed
+  | EffectResolved
+  | TaskFailed
+  | LeaseExpired
+  | LeaseRevoked
+  | ReportRefused
+  | TaskStopped
+  | TaskRetried
+  | TaskForced
+
+export type QueueEntry = QueueConfigured | QueuePaused | QueueResumed
+export type ScheduleEntry = ScheduleSet | ScheduleFired | ScheduleRemoved
+
+export type Entry = JobEntry | TaskEntry | QueueEntry | ScheduleEntry
+export type EntryType = Entry['type']
+export type EntryOf<T extends EntryType> = Extract<Entry, { type: T }>

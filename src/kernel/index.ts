@@ -1,0 +1,36 @@
+/**
+ * The kernel: one pure state machine. No I/O, no clock, no randomness, no imports.
+ */
+export * from './answers.ts'
+export {
+  applyToJob,
+  applyToQueue,
+  applyToSchedule,
+  applyToTask,
+  BrokenEntry,
+  findLease,
+} from './apply.ts'
+export * from './commands.ts'
+export { copyJob, copyTask } from './copy.ts'
+export { decide } from './decide.ts'
+export * from './derive.ts'
+export * from './entries.ts'
+export { sameContent } from './equal.ts'
+export type { Guard, Reads } from './guards.ts'
+export { noReads } from './guards.ts'
+export { childId, tickId } from './ids.ts'
+export * from './invariants/index.ts'
+export * from './limits.ts'
+export * from './model.ts'
+export * from './order.ts'
+export { jobMove } from './preview.ts'
+export type { Indexes } from './reads.ts'
+export { loadReads, scan } from './reads.ts'
+export { DEFAULT_RETRY, retryDelayMs } from './retry.ts'
+export type { GuardListing, Rules, RuleTable } from './rules/index.ts'
+export { listGuards, RULES, rulesWithout } from './rules/index.ts'
+export { eachPath, invalidFields, invalidShape } from './spec.ts'
+export * from './transitions.ts'
+export * from './usage.ts'
+export type { StageTasks, World } from './world.ts'
+export { countTallies, createWorld, findTask, fold, replay, tasksOf } from './world.ts'

@@ -1,0 +1,124 @@
+/**
+ * What must hold of a job together with its tasks.
+ */
+import type { Tallies, Tally } from '../derive.ts'
+import { isEnding, jobState, openableStages, stageIsDone, tallyOf } from '../derive.ts'
+import { sameContent } from '../equal.ts'
+import type { Job, StageSpec, Task } from '../model.ts'
+import { NOT_OPENED } from '../model.ts'
+import { isFinal } from '../transitions.ts'
+import type { World } from '../world.ts'
+import { tasksOf } from '../world.ts'
+import type { Violation } from './invariant.ts'
+import { Findings } from './invariant.ts'
+import { taskViolations } from './task.ts'
+
+/** `tallies` are those the store keeps; they are counted again here. */
+export function jobViolations(world: World, job: Job, tallies: Tallies, now: number): Violation[] {
+  const found = new Findings(job.id)
+  const tasks = tasksOf(world, job)
+  const state = jobState(job, tallies, now)
+  if (isFinal(state)) {
+    found.expect(!tasks.some(isOpen), 4, `${state} with a task that is not over`)
+  } else {
+    found.expect(hasFuture(job, tasks, tallies), 7, `${state} and nothing will ever happen`)
+  }
+  found.expect(
+    !job.held || tasks.every((task) => task.attempt === 0),
+    9,
+    'held, but a task was granted',
+  )
+  if (job.task === null) checkPipeline(world, job, tallies, found)
+  else checkPlain(job, job.task, found)
+  return [...found.violations, ...tasks.flatMap(taskViolations)]
+}
+
+function isOpen(task: Task): boolean {
+  return task.state === 'WAITING' || task.state === 'LEASED'
+}
+
+/** A due task, a timer, a lease, a stage to open, or a human to wait for. */
+function hasFuture(job: Job, tasks: readonly Task[], tallies: Tallies): boolean {
+  if (job.held || tasks.some((task) => isOpen(task) || task.state === 'DEAD')) return true
+  return openableStages(job, tallies).length > 0
+}
+
+function checkPlain(job: Job, task: Task, found: Findings): void {
+  found.expect(
+    job.cancelled === null || task.state === 'FAILED',
+    6,
+    `cancelled, but its task is ${task.state}`,
+  )
+  found.expect(
+    job.cancelled === null || task.endedAt === job.cancelled.at,
+    4,
+    'cancelled at another time than its task ended',
+  )
+}
+
+function checkPipeline(world: World, job: Job, tallies: Tallies, found: Findings): void {
+  const stages = job.spec.stages ?? []
+  stages.forEach((stage, i) => {
+    const tasks = world.tasks.get(job.id)?.[i] ?? []
+    const segments = job.opened?.[i] ?? NOT_OPENED
+    found.expect(
+      Math.max(segments, 0) === tasks.length,
+      6,
+      `stage ${stage.name} has ${tasks.length} tasks`,
+    )
+    found.expect(
+      sameContent(counted(tallies[i]), counted(tallyOf(tasks))),
+      6,
+      `the tally of ${stage.name} is off`,
+    )
+    if (segments === NOT_OPENED) return
+    if (stage.onFailure) checkOnFailure(world, job, tallies, stage, found)
+    else checkOpened(job, tallies, stage, found)
+  })
+  if (job.cancelled !== null) {
+    const something = stages.some(
+      (stage, i) =>
+        !stage.onFailure &&
+        (job.opened?.[i] === NOT_OPENED || (tallies[i]?.completed ?? 0) < (job.opened?.[i] ?? 0)),
+    )
+    found.expect(something, 4, 'cancelled although everything is completed')
+  }
+}
+
+/** `retryAt` is computed when it is asked for, so it is not part of what a store keeps. */
+function counted(tally: Tally | undefined): unknown {
+  return tally === undefined ? undefined : { ...tally, retryAt: 0, endedAt: 0 }
+}
+
+function checkOpened(job: Job, tallies: Tallies, stage: StageSpec, found: Findings): void {
+  found.expect(!job.held, 10, `held, but stage ${stage.name} is open`)
+  for (const before of stage.after) {
+    const index = job.spec.stages?.findIndex((other) => other.name === before) ?? -1
+    found.expect(
+      stageIsDone(job, tallies, index),
+      10,
+      `stage ${stage.name} is open, but ${before} is not DONE`,
+    )
+  }
+}
+
+function checkOnFailure(
+  world: World,
+  job: Job,
+  tallies: Tallies,
+  stage: StageSpec,
+  found: Findings,
+): void {
+  found.expect(
+    isEnding(job, tallies),
+    10,
+    `on-failure stage ${stage.name} is open, but the job is not ending`,
+  )
+  job.spec.stages?.forEach((other, i) => {
+    if (other.onFailure) return
+    const open = (world.tasks.get(job.id)?.[i] ?? []).some(
+      (task) => isOpen(task) || (task.state === 'DEAD' && task.commit !== null),
+    )
+    found.expect(!open, 10, `on-failure stage ${stage.name} is open, but ${other.name} is not over`)
+  })
+}

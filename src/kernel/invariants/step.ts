@@ -1,0 +1,214 @@
+/**
+ * What must hold between the state before an entry and the state after it.
+ *
+ * This is how a log is audited: every entry must have been legitimate when it was written.
+ */
+import { executionStatus, jobState } from '../derive.ts'
+import type { Entry, TaskEntry } from '../entries.ts'
+import type { Task } from '../model.ts'
+import { headOf } from '../model.ts'
+import {
+  effectMayMove,
+  executionMayMove,
+  isFinal,
+  jobMayMove,
+  PIPELINE_JOB_TRANSITIONS,
+  PLAIN_JOB_TRANSITIONS,
+  taskMayMove,
+} from '../transitions.ts'
+import type { World } from '../world.ts'
+import { countTallies, findTask } from '../world.ts'
+import type { Violation } from './invariant.ts'
+import { Findings } from './invariant.ts'
+
+/** Entries that only the holder of the current lease can cause. */
+const UNDER_LEASE: ReadonlySet<Entry['type']> = new Set<Entry['type']>([
+  'ExecutionStarted',
+  'LeaseExtended',
+  'LeaseReleased',
+  'StepRecorded',
+  'ExecutionCommitted',
+  'TaskFailed',
+  'EffectStarted',
+  'EffectFailed',
+])
+
+export function stepViolations(before: World, entry: Entry, after: World): Violation[] {
+  const found = new Findings(entry.type)
+  checkHead(before, entry, found)
+  if ('job' in entry) {
+    checkJobMove(before, entry, after, found)
+    if ('segment' in entry) {
+      const task = findTask(before, entry.job, entry.stage, entry.segment)
+      const next = findTask(after, entry.job, entry.stage, entry.segment)
+      if (task !== undefined && next !== undefined) checkTaskMove(task, entry, next, found)
+    }
+  }
+  if (entry.type === 'ScheduleFired') {
+    const fired = before.schedules.get(entry.schedule)?.firedTick ?? null
+    found.expect(fired === null || fired < entry.tick, 5, 'a tick was fired twice')
+  }
+  return found.violations
+}
+
+function headBefore(before: World, entry: Entry): { version: number; time: number } | undefined {
+  if ('queue' in entry) return before.queues.get(entry.queue)
+  if ('schedule' in entry) return before.schedules.get(entry.schedule)
+  if ('segment' in entry) return findTask(before, entry.job, entry.stage, entry.segment)
+  const job = before.jobs.get(entry.job)
+  return job === undefined ? undefined : headOf(job)
+}
+
+function checkHead(before: World, entry: Entry, found: Findings): void {
+  const head = headBefore(before, entry)
+  found.expect(
+    entry.version === (head?.version ?? 0) + 1,
+    5,
+    `version ${entry.version} after ${head?.version ?? 0}`,
+  )
+  found.expect(entry.at >= (head?.time ?? 0), 5, `time ${entry.at} after ${head?.time ?? 0}`)
+}
+
+function checkJobMove(
+  before: World,
+  entry: Entry & { job: string },
+  after: World,
+  found: Findings,
+): void {
+  const job = before.jobs.get(entry.job)
+  const next = after.jobs.get(entry.job)
+  if (job === undefined) {
+    found.expect(entry.type === 'JobSubmitted', 8, `there is no job ${entry.job}`)
+    return
+  }
+  const from = jobState(job, countTallies(before, job), entry.at)
+  if (next === undefined) {
+    found.expect(isFinal(from), 4, `${job.id} was forgotten while ${from}`)
+    return
+  }
+  const to = jobState(next, countTallies(after, next), entry.at)
+  const table = job.task === null ? PIPELINE_JOB_TRANSITIONS : PLAIN_JOB_TRANSITIONS
+  found.expect(jobMayMove(table, from, to), 6, `${job.id} went from ${from} to ${to}`)
+  found.expect(
+    !isFinal(from) || entry.type === 'ReportRefused',
+    4,
+    `${job.id} is ${from} and was changed`,
+  )
+}
+
+function checkTaskMove(task: Task, entry: TaskEntry, next: Task, found: Findings): void {
+  found.expect(
+    taskMayMove(task.state, next.state, entry.type),
+    6,
+    `a task went from ${task.state} to ${next.state}`,
+  )
+  const final = task.state === 'COMPLETED' || task.state === 'FAILED'
+  found.expect(
+    !final || entry.type === 'ReportRefused',
+    4,
+    `a task is ${task.state} and was changed`,
+  )
+  if (UNDER_LEASE.has(entry.type)) checkAuthority(task, entry, found)
+  checkGrowth(task, entry, next, found)
+  checkExecutions(task, entry, next, found)
+  checkCommitted(task, entry, next, found)
+}
+
+function checkAuthority(task: Task, entry: TaskEntry, found: Findings): void {
+  const number = 'lease' in entry ? entry.lease : 0
+  found.expect(
+    task.lease?.number === number,
+    1,
+    `accepted under lease ${number}, but ${task.lease?.number ?? 'none'} is held`,
+  )
+  found.expect(
+    task.lease === null || entry.at < task.lease.expiresAt,
+    9,
+    `accepted ${entry.at - (task.lease?.expiresAt ?? 0)} ms after the lease ran out`,
+  )
+}
+
+function checkGrowth(task: Task, entry: TaskEntry, next: Task, found: Findings): void {
+  const grants = entry.type === 'LeaseGranted' ? 1 : 0
+  found.expect(
+    next.attempt === task.attempt + grants,
+    5,
+    `attempt ${task.attempt} became ${next.attempt}`,
+  )
+  found.expect(next.retries >= task.retries, 5, `retries ${task.retries} became ${next.retries}`)
+  found.expect(
+    next.budget >= task.budget || entry.type === 'TaskForced' || entry.type === 'TaskRetried',
+    5,
+    'the budget shrank',
+  )
+  if (entry.type === 'LeaseGranted') {
+    found.expect(task.dueAt <= entry.at, 9, 'a task was granted before it was due')
+  }
+  if ('lease' in entry && (entry.type === 'LeaseExpired' || entry.type === 'LeaseRevoked')) {
+    found.expect(
+      task.lease?.number === entry.lease,
+      1,
+      `lease ${entry.lease} was ended, but it is not held`,
+    )
+  }
+  if (entry.type === 'TaskRetried' || entry.type === 'TaskForced') {
+    found.expect(
+      entry.attempt === task.attempt,
+      4,
+      `decided at attempt ${entry.attempt}, done at ${task.attempt}`,
+    )
+  }
+}
+
+function checkExecutions(task: Task, entry: TaskEntry, next: Task, found: Findings): void {
+  for (const lease of task.leases) {
+    const later = next.leases.find((one) => one.number === lease.number)
+    if (later === undefined) continue
+    const from = executionStatus(task, lease)
+    const to = executionStatus(next, later)
+    found.expect(
+      executionMayMove(from, to, entry.type),
+      6,
+      `an execution went from ${from} to ${to}`,
+    )
+    found.expect(
+      !lease.refused || entry.type !== 'ReportRefused' || entry.lease !== lease.number,
+      4,
+      'refused twice',
+    )
+  }
+}
+
+/** The commit is the boundary: what it says stands, and only its effects go on. */
+function checkCommitted(task: Task, entry: TaskEntry, next: Task, found: Findings): void {
+  if (task.commit === null) return
+  const same =
+    next.commit !== null && next.commit.lease === task.commit.lease && next.output === task.output
+  found.expect(same, 3, 'a second commit replaced the first')
+  found.expect(next.steps.length === task.steps.length, 3, 'a step was recorded after the commit')
+  task.commit.effects.forEach((effect, i) => {
+    const later = next.commit?.effects[i]
+    if (later === undefined) return
+    found.expect(
+      effectMayMove(effect.state, later.state, entry.type),
+      3,
+      `effect ${i} went from ${effect.state} to ${later.state}`,
+    )
+    const repeated = effect.state === 'UNKNOWN' && later.state === 'STARTED'
+    found.expect(!repeated || effect.promise.idempotent, 3, `effect ${i} was silently repeated`)
+    if (entry.type === 'EffectFinished' && entry.effect === i) {
+      found.expect(
+        effect.starts.includes(entry.lease),
+        3,
+        `effect ${i} was finished by a lease that never started it`,
+      )
+    }
+    if (entry.type === 'EffectResolved' && entry.effect === i) {
+      found.expect(
+        effect.starts.at(-1) === entry.start,
+        3,
+        `effect ${i} was resolved for an older start`,
+      )
+    }
+  })
+}

@@ -1,0 +1,81 @@
+/**
+ * What must hold between jobs: keys, queues and limits. And everything, together.
+ */
+import type { LimitSpec, Task } from '../model.ts'
+import type { Indexes } from '../reads.ts'
+import type { World } from '../world.ts'
+import { tasksOf } from '../world.ts'
+import type { Violation } from './invariant.ts'
+import { Findings } from './invariant.ts'
+import { jobViolations } from './job.ts'
+
+/** Everything that is wrong with a world at a time; empty when all is well. */
+export function worldViolations(world: World, indexes: Indexes, now: number): Violation[] {
+  const violations = [...world.jobs.values()].flatMap((job) =>
+    jobViolations(world, job, indexes.tallies(job), now),
+  )
+  return [...violations, ...sharedViolations(world)]
+}
+
+export function sharedViolations(world: World): Violation[] {
+  const found = new Findings('world')
+  checkKeys(world, found)
+  const leased: Task[] = []
+  for (const job of world.jobs.values()) {
+    for (const task of tasksOf(world, job)) if (task.lease !== null) leased.push(task)
+  }
+  checkQueues(world, leased, found)
+  checkLimits(leased, found)
+  return found.violations
+}
+
+function checkKeys(world: World, found: Findings): void {
+  const holders = new Map<string, string>()
+  for (const { id, spec } of world.jobs.values()) {
+    if (spec.key === null || spec.unique) continue
+    const key = `${spec.type} ${spec.key}`
+    found.expect(!holders.has(key), 3, `key '${spec.key}' belongs to ${holders.get(key)} and ${id}`)
+    holders.set(key, id)
+  }
+}
+
+/** A lease that finishes what was committed is granted whatever pause and limits say. */
+function resumed(task: Task): boolean {
+  return task.commit !== null && task.lease !== null && task.lease.number > task.commit.lease
+}
+
+function checkQueues(world: World, leased: readonly Task[], found: Findings): void {
+  for (const queue of world.queues.values()) {
+    if (!queue.paused) continue
+    for (const task of leased) {
+      if (task.policy.queue !== queue.name || resumed(task)) continue
+      found.expect(
+        (task.lease?.grantedAt ?? 0) <= queue.pausedAt,
+        9,
+        `${task.job} was granted while queue ${queue.name} was paused`,
+      )
+    }
+  }
+}
+
+function checkLimits(leased: readonly Task[], found: Findings): void {
+  const held = new Map<string, number>()
+  const limits = new Map<string, LimitSpec>()
+  for (const task of leased) {
+    if (resumed(task)) continue
+    for (const limit of task.policy.limits) {
+      held.set(limit.key, (held.get(limit.key) ?? 0) + 1)
+      // Tasks of one key may declare different bounds: the widest one must hold in any case.
+      const widest = limits.get(limit.key)?.concurrency ?? 0
+      if (limit.concurrency === null || limit.concurrency > widest) limits.set(limit.key, limit)
+    }
+  }
+  for (const [key, limit] of limits) {
+    const count = held.get(key) ?? 0
+    found.expect(
+      limit.concurrency === null || count <= limit.concurrency,
+      9,
+      `${count} hold limit '${key}' of ${limit.concurrency}`,
+    )
+  }
+}

@@ -1,0 +1,301 @@
+/**
+ * The records: what the log is folded into.
+ *
+ * Owns the shape of the four aggregates (job, task, queue, schedule) and of what a client
+ * submits. Everything here is data; nothing here decides. Records are changed by `apply`
+ * only, in place, one entry at a time.
+ *
+ * Payloads (inputs, outputs, step values) are JSON text. The kernel never looks inside one,
+ * except to count the elements of an `each`.
+ */
+
+export type TaskState = 'WAITING' | 'LEASED' | 'COMPLETED' | 'FAILED' | 'DEAD'
+export type ExecutionStatus = 'LEASED' | 'IN_PROGRESS' | 'COMMITTED' | 'DONE' | 'ABORTED'
+export type EffectState = 'PROMISED' | 'STARTED' | 'UNKNOWN' | 'HELD' | 'FINISHED'
+export type StageState = 'NEW' | 'READY' | 'RUNNING' | 'DONE' | 'ERROR'
+export type JobState =
+  | 'CREATED'
+  | 'QUEUED'
+  | 'RUNNING'
+  | 'RETRYING'
+  | 'QUARANTINED'
+  | 'SUCCEEDED'
+  | 'FAILED'
+
+/** JSON text. */
+export type Payload = string
+
+/** How long to wait before attempt after attempt. Data, so that the kernel can compute it. */
+export interface RetryPolicy {
+  /** How many failures are given another attempt. */
+  readonly max: number
+  readonly backoff: 'fixed' | 'exponential' | 'list'
+  /** Fixed: the delay. Exponential: the first delay, doubled each time. List: unused. */
+  readonly delayMs: number
+  /** Exponential: no delay is longer than this. */
+  readonly capMs: number
+  /** List: the delay after each failure; the last one repeats. */
+  readonly delaysMs: readonly number[]
+  /** The share of the delay that is varied: 0 none, 1 anything from 0 to the whole delay. */
+  readonly jitter: number
+}
+
+/** A bound on how many tasks that share a key run at once, or start per period. */
+export interface LimitSpec {
+  readonly key: string
+  readonly concurrency: number | null
+  readonly rate: Rate | null
+}
+
+/** A token bucket: `count` at once, refilled evenly over `perMs`. */
+export interface Rate {
+  readonly count: number
+  readonly perMs: number
+}
+
+/** What a task carries with it wherever it goes; fixed at submit. */
+export interface TaskPolicy {
+  readonly queue: string
+  readonly leaseMs: number
+  /** Longest run of one attempt; whoever watches the worker revokes the lease. */
+  readonly timeoutMs: number | null
+  readonly retry: RetryPolicy
+  /** Where a task goes that used up its retries: DEAD for a person, or FAILED. */
+  readonly quarantine: 'always' | 'never'
+  readonly limits: readonly LimitSpec[]
+}
+
+export interface StageSpec {
+  readonly name: string
+  /** Names of the stages that must be DONE before this one opens. */
+  readonly after: readonly string[]
+  /** `input`, `input.field` or an earlier stage's name: one task per element. */
+  readonly each: string | null
+  /** Opened once, when the job is ending and everything else has settled. */
+  readonly onFailure: boolean
+  /** How many tasks may end FAILED or DEAD without failing the stage. */
+  readonly tolerate: number
+  readonly version: number
+  readonly policy: TaskPolicy
+}
+
+/** The effect of a parent's commit that this job carries out. */
+export interface ParentRef {
+  readonly job: string
+  readonly stage: number
+  readonly segment: number
+  readonly effect: number
+}
+
+/** Everything that a client submits, kept whole: exactly one of `policy` and `stages` is set. */
+export interface JobSpec {
+  readonly type: string
+  readonly input: Payload
+  readonly priority: number
+  readonly delayMs: number
+  /** Not before this time of the authority's clock; together with `delayMs` the later one counts. */
+  readonly dueAt: number | null
+  /** Tasks that open with the job are stopped if nobody took them this long after they were due. */
+  readonly startWithinMs: number | null
+  readonly key: string | null
+  /** The key is kept only while the job is not final, and other input is no error. */
+  readonly unique: boolean
+  readonly held: boolean
+  readonly group: string | null
+  readonly tags: readonly string[]
+  readonly parent: ParentRef | null
+  readonly schedule: { readonly id: string; readonly tick: number } | null
+  readonly rerunOf: string | null
+  /** A plain job: how its one task runs. */
+  readonly policy: TaskPolicy | null
+  /** A pipeline: its stages. */
+  readonly stages: readonly StageSpec[] | null
+}
+
+export interface Job {
+  readonly id: string
+  readonly spec: JobSpec
+  /** Counts the entries of this aggregate. A plain job's are counted by its task: see `headOf`. */
+  version: number
+  time: number
+  readonly submittedAt: number
+  readonly dueAt: number
+  held: boolean
+  cancelled: { readonly at: number; readonly by: string; readonly reason: string } | null
+  /** Pipeline: number of segments of each stage, or NOT_OPENED. Plain: null. */
+  opened: number[] | null
+  /** Plain: the one task. Pipeline: null, its tasks are aggregates of their own. */
+  task: Task | null
+}
+
+export const NOT_OPENED = -1
+
+export interface Task {
+  readonly job: string
+  readonly stage: number
+  readonly segment: number
+  readonly policy: TaskPolicy
+  version: number
+  time: number
+  state: TaskState
+  dueAt: number
+  /** Never granted from this time on, if nobody took it before; null: no such time. */
+  readonly startBy: number | null
+  /** Counts grants; the number of the newest lease. */
+  attempt: number
+  /** Counts failures that were given another attempt. */
+  retries: number
+  /** How far `retries` may grow. */
+  budget: number
+  /** The held lease, also the last of `leases`; null unless LEASED. */
+  lease: Lease | null
+  leases: Lease[]
+  steps: Step[]
+  commit: Commit | null
+  output: Payload | null
+  error: Failure | null
+  /** An operator's new input, which replaces the job's for this task. */
+  input: Payload | null
+  interventions: Intervention[]
+  /** When it became COMPLETED, FAILED or DEAD; null while it is neither. */
+  endedAt: number | null
+}
+
+export interface Lease {
+  readonly number: number
+  readonly worker: string
+  readonly request: number
+  readonly grantedAt: number
+  expiresAt: number
+  /** The number of the newest extension that was recorded. */
+  extension: number
+  startedAt: number | null
+  endedAt: number | null
+  endedBy: LeaseEnd | null
+  /** The effect whose failure ended the lease. */
+  endedByEffect: number | null
+  /** A late report was refused on record; further ones are only answered. */
+  refused: boolean
+}
+
+/** The entries that can end a lease. */
+export type LeaseEnd =
+  | 'ExecutionCommitted'
+  | 'TaskFailed'
+  | 'LeaseReleased'
+  | 'LeaseExpired'
+  | 'LeaseRevoked'
+  | 'EffectFinished'
+  | 'EffectFailed'
+  | 'EffectResolved'
+  | 'JobCancelled'
+  | 'TaskStopped'
+  | 'TaskForced'
+
+export interface Step {
+  readonly name: string
+  readonly value: Payload
+  readonly lease: number
+}
+
+export interface Commit {
+  readonly lease: number
+  readonly at: number
+  readonly effects: Effect[]
+}
+
+export interface EffectPromise {
+  readonly name: string
+  readonly input: Payload
+  /** Safe to run again under the same key. */
+  readonly idempotent: boolean
+  /** The definition can tell whether it happened. */
+  readonly reconcile: boolean
+  readonly retry: RetryPolicy
+  /** A child job that the engine submits itself; such an effect is idempotent. */
+  readonly child: JobSpec | null
+}
+
+export interface Effect {
+  readonly promise: EffectPromise
+  state: EffectState
+  /** Numbers of the leases that started it, newest last. */
+  starts: number[]
+  retries: number
+  budget: number
+  error: Failure | null
+  resolutions: Resolution[]
+}
+
+export interface Resolution {
+  /** The start whose outcome was resolved. */
+  readonly start: number
+  readonly outcome: 'happened' | 'again'
+  readonly at: number
+  readonly by: string
+  readonly reason: string
+}
+
+export interface Failure {
+  readonly type: 'RETRYABLE' | 'TERMINAL'
+  readonly code: string
+  readonly message: string
+  readonly stack: string | null
+}
+
+export interface Intervention {
+  readonly kind: 'retry' | 'force'
+  /** The attempt that the operator saw; with `kind` and `to` it identifies the intervention. */
+  readonly attempt: number
+  readonly to: TaskState
+  readonly at: number
+  readonly by: string
+  readonly reason: string
+}
+
+export interface Queue {
+  readonly name: string
+  version: number
+  time: number
+  paused: boolean
+  pausedAt: number
+  concurrency: number | null
+  rate: Rate | null
+}
+
+export interface Schedule {
+  readonly id: string
+  version: number
+  time: number
+  /** What the engine makes of it (cron, zone, template): opaque here. Null: removed. */
+  definition: string | null
+  /** The newest tick that was fired or skipped; older ones count as fired. */
+  firedTick: number | null
+}
+
+/** How much of a limit is used right now. Computed from the tasks; never logged. */
+export interface Usage {
+  /** Tasks that hold a lease. */
+  held: number
+  /** The token bucket is full again at this time. */
+  fullAt: number
+}
+
+/** The record that carries version and time: a plain job and its task are one aggregate. */
+export function headOf(job: Job): Job | Task {
+  return job.task ?? job
+}
+
+export function policyOf(spec: JobSpec, stage: number): TaskPolicy {
+  return (spec.policy ?? spec.stages?.[stage]?.policy) as TaskPolicy
+}
+
+/** Names a task in messages and logs. */
+export function taskName(job: string, stage: number, segment: number): string {
+  return `${job}/${stage}/${segment}`
+}
+
+/** The stable key of an effect: the same for every attempt, so receivers can use it to deduplicate. */
+export function effectKey(job: string, stage: number, segment: number, effect: number): string {
+  return `${taskName(job, stage, segment)}/${effect}`
+}

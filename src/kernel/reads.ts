@@ -1,0 +1,213 @@
+/**
+ * Which command needs to see what, loaded from a world in memory.
+ *
+ * Stores on a database load and lock the same things as rows. A world alone answers
+ * everything by looking through it (`scan`); stores that hold many tasks bring indexes.
+ */
+import type { Command } from './commands.ts'
+import type { Tallies } from './derive.ts'
+import { jobState, NO_TALLIES } from './derive.ts'
+import type { Reads } from './guards.ts'
+import { childId, tickId } from './ids.ts'
+import type { Job, Lease, LimitSpec, ParentRef, Task, Usage } from './model.ts'
+import { eachPath } from './spec.ts'
+import { isFinal } from './transitions.ts'
+import { chargeGrant, creditEnd, noUsage } from './usage.ts'
+import type { World } from './world.ts'
+import { countTallies, findTask, tasksOf } from './world.ts'
+
+/** What is computed from the tasks, and may be thrown away and computed again. */
+export interface Indexes {
+  readonly usage: ReadonlyMap<string, Usage>
+  tallies(job: Job): Tallies
+  queueUsage(queue: string): Usage | null
+  keyHolder(type: string, key: string): Job | null
+}
+
+/** Fills in what `decide` needs for a command. The object is reused, so nothing is allocated. */
+export function loadReads(
+  reads: Reads,
+  world: World,
+  indexes: Indexes,
+  command: Command,
+  now: number,
+): void {
+  clear(reads)
+  reads.usage = indexes.usage
+  switch (command.type) {
+    case 'SubmitJob':
+      return loadSubmit(reads, world, indexes, command.job, command.spec, now)
+    case 'ConfigureQueue':
+    case 'PauseQueue':
+    case 'ResumeQueue':
+      reads.queue = world.queues.get(command.queue) ?? null
+      return
+    case 'SetSchedule':
+    case 'RemoveSchedule':
+      reads.schedule = world.schedules.get(command.schedule) ?? null
+      return
+    case 'FireSchedule':
+      reads.schedule = world.schedules.get(command.schedule) ?? null
+      reads.originSubmitted = world.jobs.has(tickId(command.schedule, command.tick))
+      return
+  }
+  const job = world.jobs.get(command.job) ?? null
+  reads.job = job
+  if (job === null) return
+  switch (command.type) {
+    case 'ReleaseJob':
+    case 'CancelJob':
+      reads.tallies = indexes.tallies(job)
+      return
+    case 'ForgetJob':
+      reads.tallies = indexes.tallies(job)
+      loadOrigin(reads, world, job.spec)
+      return
+    case 'OpenStage':
+      reads.tallies = indexes.tallies(job)
+      reads.eachSource = eachSource(world, job, command.stage)
+      return
+  }
+  reads.task = findTask(world, command.job, command.stage, command.segment) ?? null
+  switch (command.type) {
+    case 'GrantLease':
+      if (reads.task === null) return
+      reads.queue = world.queues.get(reads.task.policy.queue) ?? null
+      reads.queueUsage = indexes.queueUsage(reads.task.policy.queue)
+      return
+    case 'ResolveEffect':
+    case 'StopTask':
+    case 'RetryTask':
+    case 'ForceTask':
+      reads.tallies = indexes.tallies(job)
+      return
+    case 'FinishEffect':
+      reads.originSubmitted = childSubmitted(world, indexes, command, reads.task)
+      return
+    default:
+  }
+}
+
+function clear(reads: Reads): void {
+  reads.job = null
+  reads.task = null
+  reads.tallies = NO_TALLIES
+  reads.queue = null
+  reads.queueUsage = null
+  reads.schedule = null
+  reads.keyHolder = null
+  reads.keyHolderIsFinal = false
+  reads.parent = null
+  reads.originSubmitted = false
+  reads.eachSource = null
+}
+
+/** A spec that is no spec is refused by a guard, so it must not trip this up. */
+function loadSubmit(
+  reads: Reads,
+  world: World,
+  indexes: Indexes,
+  id: string,
+  spec: Partial<Job['spec']> | undefined,
+  now: number,
+): void {
+  reads.job = world.jobs.get(id) ?? null
+  if (spec == null) return
+  if (typeof spec.type === 'string' && typeof spec.key === 'string') {
+    const holder = indexes.keyHolder(spec.type, spec.key)
+    reads.keyHolder = holder
+    reads.keyHolderIsFinal =
+      holder !== null && isFinal(jobState(holder, indexes.tallies(holder), now))
+  }
+  loadOrigin(reads, world, spec)
+}
+
+function loadOrigin(reads: Reads, world: World, spec: Partial<Job['spec']>): void {
+  if (spec.parent != null) {
+    const { job, stage, segment } = spec.parent
+    reads.parent = findTask(world, job, stage, segment) ?? null
+  }
+  if (spec.schedule != null) reads.schedule = world.schedules.get(spec.schedule.id) ?? null
+}
+
+/** Submitting it again would be answered `committed`: by its id, or by its key. */
+function childSubmitted(
+  world: World,
+  indexes: Indexes,
+  at: ParentRef,
+  parent: Task | null,
+): boolean {
+  const child = parent?.commit?.effects[at.effect]?.promise.child
+  if (child == null) return false
+  if (world.jobs.has(childId(at))) return true
+  return child.key !== null && indexes.keyHolder(child.type, child.key) !== null
+}
+
+function eachSource(world: World, job: Job, stage: number): string | null {
+  const each = job.spec.stages?.[stage]?.each
+  if (each == null) return null
+  const { source } = eachPath(each)
+  if (source === 'input') return job.spec.input
+  const index = job.spec.stages?.findIndex((other) => other.name === source) ?? -1
+  return findTask(world, job.id, index, 0)?.output ?? null
+}
+
+/** Indexes of a small world, computed anew at every call. */
+export function scan(world: World): Indexes {
+  return {
+    usage: scanUsage(world),
+    tallies: (job) => countTallies(world, job),
+    queueUsage: (queue) => {
+      const rate = world.queues.get(queue)?.rate ?? null
+      const limit = { key: queue, concurrency: null, rate }
+      const tasks = allTasks(world).filter((task) => task.policy.queue === queue)
+      return usageOf(tasks.flatMap((task) => grantsOf(task, limit)))
+    },
+    keyHolder: (type, key) => {
+      let holder: Job | null = null
+      for (const job of world.jobs.values()) {
+        if (job.spec.type === type && job.spec.key === key) holder = job
+      }
+      return holder
+    },
+  }
+}
+
+function allTasks(world: World): Task[] {
+  return [...world.jobs.values()].flatMap((job) => tasksOf(world, job))
+}
+
+interface Grant {
+  readonly limit: LimitSpec
+  readonly lease: Lease
+  readonly resumed: boolean
+}
+
+function grantsOf(task: Task, limit: LimitSpec): Grant[] {
+  const committed = task.commit?.lease ?? Infinity
+  return task.leases.map((lease) => ({ limit, lease, resumed: lease.number > committed }))
+}
+
+function scanUsage(world: World): Map<string, Usage> {
+  const grants = new Map<string, Grant[]>()
+  for (const task of allTasks(world)) {
+    for (const limit of task.policy.limits) {
+      const known = grants.get(limit.key) ?? []
+      grants.set(limit.key, [...known, ...grantsOf(task, limit)])
+    }
+  }
+  return new Map([...grants].map(([key, list]) => [key, usageOf(list)]))
+}
+
+function usageOf(grants: readonly Grant[]): Usage {
+  const usage = noUsage()
+  for (const { limit, lease, resumed } of grants.toSorted(byTime)) {
+    chargeGrant(usage, limit, lease.grantedAt, resumed)
+    if (lease.endedBy !== null) creditEnd(usage)
+  }
+  return usage
+}
+
+function byTime(a: Grant, b: Grant): number {
+  return a.lease.grantedAt - b.lease.grantedAt
+}

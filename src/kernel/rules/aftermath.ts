@@ -1,0 +1,74 @@
+/**
+ * What follows when a lease ends without a result: the policies, in one place.
+ *
+ * Before the commit the task is tried again, or given up. After it the execution stays
+ * committed; an effect that was started and not finished has an unknown outcome.
+ */
+import type { Aftermath, Settlement } from '../entries.ts'
+import type { Effect, Task } from '../model.ts'
+import { taskName } from '../model.ts'
+import { retryDelayMs } from '../retry.ts'
+
+/** A lease that ended and cost nothing: due at once. */
+export function given(task: Task, now: number): Aftermath {
+  return { next: 'WAITING', dueAt: now, retries: task.retries, settled: [] }
+}
+
+/** Expiry and revocation cost a retry if work had begun, but no delay: the time is already lost. */
+export function lost(task: Task, now: number): Aftermath {
+  if (task.commit !== null) return interrupted(task, now)
+  if (task.lease?.startedAt == null) return given(task, now)
+  return task.retries < task.budget
+    ? { next: 'WAITING', dueAt: now, retries: task.retries + 1, settled: [] }
+    : givenUp(task)
+}
+
+/** A failure that may be tried again waits for its delay. */
+export function failed(task: Task, now: number): Aftermath {
+  if (task.retries >= task.budget) return givenUp(task)
+  const retries = task.retries + 1
+  const seed = taskName(task.job, task.stage, task.segment)
+  const dueAt = now + retryDelayMs(task.policy.retry, retries, seed)
+  return { next: 'WAITING', dueAt, retries, settled: [] }
+}
+
+export function failedForGood(task: Task): Aftermath {
+  return { next: 'FAILED', dueAt: task.dueAt, retries: task.retries, settled: [] }
+}
+
+function givenUp(task: Task): Aftermath {
+  const next = task.policy.quarantine === 'never' ? 'FAILED' : 'DEAD'
+  return { next, dueAt: task.dueAt, retries: task.retries, settled: [] }
+}
+
+/** After the commit: resumed at once, unless an effect must wait for a person. */
+export function interrupted(task: Task, now: number, except = -1): Aftermath {
+  const settled: Settlement[] = []
+  task.commit?.effects.forEach((effect, index) => {
+    if (effect.state === 'STARTED' && index !== except) settled.push(settlement(effect, index))
+  })
+  const held = settled.some((one) => one.to === 'HELD')
+  return { next: held ? 'DEAD' : 'WAITING', dueAt: now, retries: task.retries, settled }
+}
+
+function settlement(effect: Effect, index: number): Settlement {
+  const { idempotent, reconcile } = effect.promise
+  if (effect.retries >= effect.budget) return { effect: index, to: 'HELD', retries: effect.retries }
+  return {
+    effect: index,
+    to: idempotent || reconcile ? 'UNKNOWN' : 'HELD',
+    retries: effect.retries + 1,
+  }
+}
+
+/** Where a task stands once one more of its effects is finished, or one is let out of HELD. */
+export function afterEffect(
+  task: Task,
+  index: number,
+  finished: boolean,
+): 'WAITING' | 'LEASED' | 'COMPLETED' | 'DEAD' {
+  const others = (task.commit?.effects ?? []).filter((_, other) => other !== index)
+  if (finished && others.every((effect) => effect.state === 'FINISHED')) return 'COMPLETED'
+  if (others.some((effect) => effect.state === 'HELD')) return 'DEAD'
+  return task.state === 'LEASED' ? 'LEASED' : 'WAITING'
+}

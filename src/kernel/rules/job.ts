@@ -1,0 +1,414 @@
+/**
+ * Jobs: submitted, released, opened stage by stage, cancelled and, in the end, forgotten.
+ */
+import { committed, reject } from '../answers.ts'
+import type { CancelJob, ForgetJob, OpenStage, ReleaseJob, SubmitJob } from '../commands.ts'
+import { isEnding, isSettled, jobState, prerequisitesDone } from '../derive.ts'
+import type { StageOpened } from '../entries.ts'
+import { sameContent } from '../equal.ts'
+import type { Guard, Reads } from '../guards.ts'
+import { jobKnown, safety, theJob, validation } from '../guards.ts'
+import { childId, tickId } from '../ids.ts'
+import { LIMITS } from '../limits.ts'
+import type { Failure, Job, JobSpec, StageSpec } from '../model.ts'
+import { headOf, NOT_OPENED } from '../model.ts'
+import { eachPath, invalidFields, invalidShape } from '../spec.ts'
+import { isFinal } from '../transitions.ts'
+import type { Rule } from './rule.ts'
+
+function jobHead(reads: Reads): ReturnType<typeof headOf> | null {
+  return reads.job === null ? null : headOf(reads.job)
+}
+
+/** The key is taken; but one that is kept only while its job is active is free after that. */
+function holderOf(spec: JobSpec, reads: Reads): Job | null {
+  const holder = reads.keyHolder
+  if (holder === null || spec.key === null) return null
+  return holder.spec.unique && reads.keyHolderIsFinal ? null : holder
+}
+
+const validFields: Guard<SubmitJob> = validation(
+  'valid-fields',
+  'Every field of the job is of its kind and within its limit.',
+  (command) => invalidFields(command.spec),
+)
+
+const validShape: Guard<SubmitJob> = validation(
+  'valid-shape',
+  'The stages have distinct names, no cycle, nothing dangling, and at least one can run.',
+  (command) => invalidShape(command.spec),
+)
+
+const idUnused: Guard<SubmitJob> = safety(
+  'id-unused',
+  'The id belongs to no other job.',
+  (command, reads) =>
+    reads.job === null
+      ? null
+      : reject('IdReused', `Job ${command.job} exists with other content: use a new id.`, {
+          job: command.job,
+        }),
+)
+
+const keyUnused: Guard<SubmitJob> = safety(
+  'key-unused',
+  'The key belongs to no other job of the type.',
+  (command, reads) => {
+    const holder = holderOf(command.spec, reads)
+    return holder === null
+      ? null
+      : reject(
+          'KeyReused',
+          `Key '${command.spec.key}' belongs to job ${holder.id}, which has other input: use another key.`,
+          { job: holder.id, key: command.spec.key },
+        )
+  },
+)
+
+const derivedId: Guard<SubmitJob> = safety(
+  'derived-id',
+  "A child, and a schedule's job, has the id that follows from its origin.",
+  ({ job, spec }) => {
+    const expected =
+      spec.parent !== null
+        ? childId(spec.parent)
+        : spec.schedule !== null
+          ? tickId(spec.schedule.id, spec.schedule.tick)
+          : job
+    return job === expected
+      ? null
+      : reject('InvalidSpec', `This job must have the id ${expected}, derived from its origin.`, {
+          expected,
+        })
+  },
+)
+
+const childPromised: Guard<SubmitJob> = safety(
+  'child-promised',
+  "The parent's commit promised this child, and it is not finished.",
+  ({ spec }, reads) => {
+    if (spec.parent === null) return null
+    const effect = reads.parent?.commit?.effects[spec.parent.effect]
+    const { child } = effect?.promise ?? { child: null }
+    if (
+      effect === undefined ||
+      child === null ||
+      !sameContent({ ...child, parent: spec.parent }, spec)
+    ) {
+      return reject('UnknownParent', `No commit of job ${spec.parent.job} promised this child.`)
+    }
+    return effect.state === 'FINISHED'
+      ? reject('EffectFinished', `Job ${spec.parent.job} has submitted this child already.`)
+      : null
+  },
+)
+
+const tickUnfired: Guard<SubmitJob> = safety(
+  'tick-unfired',
+  'The schedule is set and has not fired the tick.',
+  ({ spec }, reads) => {
+    if (spec.schedule === null) return null
+    const { schedule } = reads
+    if (schedule === null || schedule.definition === null) {
+      return reject('UnknownSchedule', `Schedule ${spec.schedule.id} is not set.`)
+    }
+    return schedule.firedTick !== null && spec.schedule.tick <= schedule.firedTick
+      ? reject('TickFired', `Schedule ${schedule.id} has fired tick ${spec.schedule.tick} already.`)
+      : null
+  },
+)
+
+export const submitJob: Rule<SubmitJob> = {
+  repeat: (command, reads) => {
+    if (reads.job !== null) {
+      return sameContent(command.spec, reads.job.spec) ? committed(null, command.job) : null
+    }
+    if (reads.keyHolder === null) return null
+    const holder = holderOf(command.spec, reads)
+    if (holder === null) return null
+    const same = command.spec.unique || command.spec.input === holder.spec.input
+    return same ? committed(null, holder.id) : null
+  },
+  guards: [validFields, validShape, idUnused, keyUnused, derivedId, childPromised, tickUnfired],
+  entry: ({ job, spec }, _reads, now) => ({
+    type: 'JobSubmitted',
+    at: now,
+    version: 1,
+    job,
+    spec,
+    dueAt: Math.max(now + spec.delayMs, spec.dueAt ?? 0),
+  }),
+  value: (command) => command.job,
+  head: () => null,
+  locksJob: false,
+}
+
+const notEnding: Guard<{ readonly job: string }> = safety(
+  'job-not-ending',
+  'The job is not ending.',
+  (command, reads) =>
+    isEnding(theJob(reads), reads.tallies)
+      ? reject(
+          'JobEnding',
+          `Job ${command.job} is ending: nothing new starts. Submit it again as a new job.`,
+          {
+            job: command.job,
+          },
+        )
+      : null,
+)
+
+export const releaseJob: Rule<ReleaseJob> = {
+  repeat: (_command, reads) => (reads.job?.held === false ? committed(null, null) : null),
+  guards: [jobKnown, notEnding],
+  entry: ({ job }, reads, now) => ({
+    type: 'JobReleased',
+    at: now,
+    version: headOf(theJob(reads)).version + 1,
+    job,
+  }),
+  head: jobHead,
+  locksJob: true,
+}
+
+function stageOf(command: OpenStage, reads: Reads): StageSpec | undefined {
+  return reads.job?.spec.stages?.[command.stage]
+}
+
+const stageKnown: Guard<OpenStage> = validation(
+  'stage-known',
+  'The job has the stage.',
+  (command, reads) =>
+    stageOf(command, reads) === undefined
+      ? reject('UnknownStage', `Job ${command.job} has no stage ${command.stage}.`, {
+          stage: command.stage,
+        })
+      : null,
+)
+
+const notHeld: Guard<OpenStage> = safety('job-not-held', 'The job is not held.', (command, reads) =>
+  theJob(reads).held && stageOf(command, reads)?.onFailure === false
+    ? reject('JobHeld', `Job ${command.job} is held: release it first.`, { job: command.job })
+    : null,
+)
+
+const stageMayOpen: Guard<OpenStage> = safety(
+  'job-not-ending',
+  'The job is not ending, or the stage is an on-failure one.',
+  (command, reads, now) =>
+    stageOf(command, reads)?.onFailure === true ? null : notEnding.check(command, reads, now),
+)
+
+const prerequisites: Guard<OpenStage> = safety(
+  'prerequisites-done',
+  'Every stage before it is DONE.',
+  (command, reads) =>
+    prerequisitesDone(theJob(reads), reads.tallies, command.stage)
+      ? null
+      : reject(
+          'PrerequisitesNotDone',
+          `Stage '${stageOf(command, reads)?.name}' of job ${command.job} must wait for: ${stageOf(command, reads)?.after.join(', ')}.`,
+        ),
+)
+
+const endingForOnFailure: Guard<OpenStage> = safety(
+  'job-ending',
+  'An on-failure stage opens only when the job is ending.',
+  (command, reads) =>
+    stageOf(command, reads)?.onFailure === true && !isEnding(theJob(reads), reads.tallies)
+      ? reject(
+          'JobNotEnding',
+          `Job ${command.job} is not ending, so its on-failure stage stays closed.`,
+        )
+      : null,
+)
+
+const settledForOnFailure: Guard<OpenStage> = safety(
+  'job-settled',
+  'An on-failure stage opens only when nothing is open and no commit waits for a person.',
+  (command, reads) =>
+    stageOf(command, reads)?.onFailure === true && !isSettled(theJob(reads), reads.tallies)
+      ? reject(
+          'JobNotSettled',
+          `Job ${command.job} has tasks that are not over: its on-failure stage must wait.`,
+        )
+      : null,
+)
+
+export const openStage: Rule<OpenStage> = {
+  repeat: (command, reads) =>
+    (reads.job?.opened?.[command.stage] ?? NOT_OPENED) === NOT_OPENED
+      ? null
+      : committed(null, null),
+  guards: [
+    jobKnown,
+    stageKnown,
+    notHeld,
+    stageMayOpen,
+    prerequisites,
+    endingForOnFailure,
+    settledForOnFailure,
+  ],
+  entry: stageOpened,
+  head: jobHead,
+  locksJob: true,
+}
+
+function stageOpened(command: OpenStage, reads: Reads, now: number): StageOpened {
+  const job = theJob(reads)
+  const stage = stageOf(command, reads) as StageSpec
+  const segments = stage.each === null ? 1 : countSegments(job, stage.each, reads)
+  return {
+    type: 'StageOpened',
+    at: now,
+    version: job.version + 1,
+    job: job.id,
+    stage: command.stage,
+    segments: typeof segments === 'number' ? segments : 1,
+    error: typeof segments === 'number' ? null : segments,
+  }
+}
+
+/** How many elements `each` names, or why it names none. */
+function countSegments(job: Job, each: string, reads: Reads): number | Failure {
+  const { source, path } = eachPath(each)
+  const stages = job.spec.stages ?? []
+  const index = stages.findIndex((stage) => stage.name === source)
+  // A stage that has segments itself hands each output to one segment of this one.
+  if (index >= 0 && stages[index]?.each !== null) return job.opened?.[index] ?? 0
+  const value = valueAt(reads.eachSource, path)
+  if (!Array.isArray(value)) return eachFailure(`each: '${each}' is not an array`)
+  return value.length <= LIMITS.segmentsPerStage
+    ? value.length
+    : eachFailure(
+        `each: '${each}' has ${value.length} elements, more than ${LIMITS.segmentsPerStage}`,
+      )
+}
+
+function eachFailure(message: string): Failure {
+  return { type: 'TERMINAL', code: 'InvalidEach', message, stack: null }
+}
+
+function valueAt(source: string | null, path: readonly string[]): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(source ?? '')
+  } catch {
+    return undefined
+  }
+  for (const field of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, field))
+      return undefined
+    value = (value as Record<string, unknown>)[field]
+  }
+  return value
+}
+
+const somethingToCancel: Guard<CancelJob> = safety(
+  'something-to-cancel',
+  'Something is neither over nor committed, or a stage is still to open.',
+  (command, reads, now) => {
+    if (undecided(theJob(reads), reads)) return null
+    const state = jobState(theJob(reads), reads.tallies, now)
+    return reject(
+      'NothingToCancel',
+      `Job ${command.job} is ${state}: everything in it is decided, so there is nothing to cancel.`,
+      { job: command.job, state },
+    )
+  },
+)
+
+function undecided(job: Job, reads: Reads): boolean {
+  if (job.task !== null) return job.task.commit === null
+  const stages = job.spec.stages ?? []
+  return stages.some((stage, i) => {
+    if (job.opened?.[i] === NOT_OPENED) return !stage.onFailure
+    const tally = reads.tallies[i]
+    return tally !== undefined && tally.waiting + tally.leased + tally.dead > tally.committedOpen
+  })
+}
+
+export const cancelJob: Rule<CancelJob> = {
+  repeat: (_command, reads) => (reads.job?.cancelled == null ? null : committed(null, null)),
+  guards: [jobKnown, somethingToCancel],
+  entry: ({ job, by, reason }, reads, now) => ({
+    type: 'JobCancelled',
+    at: now,
+    version: headOf(theJob(reads)).version + 1,
+    job,
+    by,
+    reason,
+  }),
+  head: jobHead,
+  locksJob: true,
+}
+
+const jobFinal: Guard<ForgetJob> = safety(
+  'job-final',
+  'The job is over.',
+  (command, reads, now) => {
+    const state = jobState(theJob(reads), reads.tallies, now)
+    return isFinal(state)
+      ? null
+      : reject(
+          'JobNotFinal',
+          `Job ${command.job} is ${state}: only a job that is over can be forgotten.`,
+          {
+            state,
+          },
+        )
+  },
+)
+
+const originRecorded: Guard<ForgetJob> = safety(
+  'origin-recorded',
+  'The effect or tick that the job came from is recorded, so nobody submits it again.',
+  (command, reads) => {
+    const { parent, schedule } = theJob(reads).spec
+    const effect = parent === null ? undefined : reads.parent?.commit?.effects[parent.effect]
+    const effectOpen = effect !== undefined && effect.state !== 'FINISHED'
+    const tickOpen =
+      schedule !== null &&
+      reads.schedule !== null &&
+      (reads.schedule.firedTick === null || reads.schedule.firedTick < schedule.tick)
+    return effectOpen || tickOpen
+      ? reject('OriginNotRecorded', `Job ${command.job} must be kept until its origin is recorded.`)
+      : null
+  },
+)
+
+const oldEnough: Guard<ForgetJob> = validation(
+  'old-enough',
+  'The job ended before the given time.',
+  (command, reads) => {
+    const ended = endedAt(theJob(reads), reads)
+    return ended < command.endedBefore
+      ? null
+      : reject(
+          'JobTooYoung',
+          `Job ${command.job} ended at ${ended}, not before ${command.endedBefore}.`,
+          {
+            endedAt: ended,
+          },
+        )
+  },
+)
+
+function endedAt(job: Job, reads: Reads): number {
+  if (job.task !== null) return job.task.endedAt ?? 0
+  return reads.tallies.reduce((last, tally) => Math.max(last, tally.endedAt), job.time)
+}
+
+export const forgetJob: Rule<ForgetJob> = {
+  // Gone is gone: who asks again is told the same.
+  repeat: (_command, reads) => (reads.job === null ? committed(null, null) : null),
+  guards: [jobFinal, originRecorded, oldEnough],
+  entry: ({ job }, reads, now) => ({
+    type: 'JobForgotten',
+    at: now,
+    version: headOf(theJob(reads)).version + 1,
+    job,
+  }),
+  head: jobHead,
+  locksJob: false,
+}

@@ -1,0 +1,317 @@
+/**
+ * Leases: how work is owned, kept, given back and lost.
+ */
+import { committed, reject } from '../answers.ts'
+import { findLease } from '../apply.ts'
+import type {
+  ExpireLease,
+  ExtendLease,
+  GrantLease,
+  ReleaseLease,
+  RevokeLease,
+} from '../commands.ts'
+import type { Guard, Reads } from '../guards.ts'
+import {
+  CURRENT_LEASE,
+  leaseKnown,
+  nameOf,
+  reportedLease,
+  safety,
+  taskKnown,
+  theTask,
+} from '../guards.ts'
+import type { LimitSpec, Task, Usage } from '../model.ts'
+import { executionStatus } from '../derive.ts'
+import { given, interrupted, lost } from './aftermath.ts'
+import type { Rule } from './rule.ts'
+import { taskHead } from './rule.ts'
+import { mayStartAt } from '../usage.ts'
+
+/** A committed execution is finished whatever pause and limits say: it is already decided. */
+function resumes(reads: Reads): boolean {
+  return theTask(reads).commit !== null
+}
+
+const taskWaiting: Guard<GrantLease> = safety(
+  'task-waiting',
+  'The task is WAITING: nobody owns it and it is not over.',
+  (command, reads) => {
+    const { state } = theTask(reads)
+    return state === 'WAITING'
+      ? null
+      : reject('TaskNotWaiting', `Task ${nameOf(command)} is ${state}, so it cannot be granted.`, {
+          state,
+        })
+  },
+)
+
+const taskDue: Guard<GrantLease> = safety('task-due', 'The task is due.', (command, reads, now) => {
+  const { dueAt } = theTask(reads)
+  return dueAt <= now
+    ? null
+    : reject('TaskNotDue', `Task ${nameOf(command)} is not due for another ${dueAt - now} ms.`, {
+        dueAt,
+      })
+})
+
+const jobReleased: Guard<GrantLease> = safety(
+  'job-not-held',
+  'The job is not held.',
+  (command, reads) =>
+    reads.job?.held === true
+      ? reject('JobHeld', `Job ${command.job} is held: release it first.`, { job: command.job })
+      : null,
+)
+
+const startByNotPassed: Guard<GrantLease> = safety(
+  'start-by',
+  'A first attempt begins before its start-by time.',
+  (command, reads, now) => {
+    const { startBy, attempt } = theTask(reads)
+    return startBy === null || attempt > 0 || now < startBy
+      ? null
+      : reject(
+          'StartByPassed',
+          `Task ${nameOf(command)} was to start by ${startBy}; it is too late.`,
+          {
+            startBy,
+          },
+        )
+  },
+)
+
+const queueRunning: Guard<GrantLease> = safety(
+  'queue-not-paused',
+  'The queue is not paused.',
+  (_command, reads) =>
+    reads.queue?.paused === true && !resumes(reads)
+      ? reject('QueuePaused', `Queue ${reads.queue.name} is paused: resume it first.`, {
+          queue: reads.queue.name,
+        })
+      : null,
+)
+
+const withinLimits: Guard<GrantLease> = safety(
+  'within-limits',
+  'Every limit of the task and its queue has room.',
+  (command, reads, now) => {
+    const { policy } = theTask(reads)
+    if (resumes(reads)) return null
+    const { queue } = reads
+    if (queue !== null && (queue.concurrency !== null || queue.rate !== null)) {
+      const own = { key: queue.name, concurrency: queue.concurrency, rate: queue.rate }
+      const full = limitReached(command, own, reads.queueUsage ?? undefined, now)
+      if (full !== null) return full
+    }
+    for (const limit of policy.limits) {
+      const full = limitReached(command, limit, reads.usage.get(limit.key), now)
+      if (full !== null) return full
+    }
+    return null
+  },
+)
+
+function limitReached(
+  command: GrantLease,
+  limit: LimitSpec,
+  usage: Usage | undefined,
+  now: number,
+): ReturnType<Guard<GrantLease>['check']> {
+  const startAt = mayStartAt(limit, usage, now)
+  return startAt <= now
+    ? null
+    : reject(
+        'LimitReached',
+        `Task ${nameOf(command)} waits for limit '${limit.key}', which is used up.`,
+        {
+          key: limit.key,
+          held: usage?.held ?? 0,
+          concurrency: limit.concurrency,
+          freeAt: startAt === Infinity ? null : startAt,
+        },
+      )
+}
+
+/** The worker asks again with the same request number: the lease it was given then. */
+function grantedBefore(command: GrantLease, reads: Reads): ReturnType<Rule<GrantLease>['repeat']> {
+  const leases = reads.task?.leases ?? []
+  for (let i = leases.length - 1; i >= 0; i--) {
+    const lease = leases[i]
+    if (lease?.worker === command.worker && lease.request === command.request) {
+      return committed(null, lease.number)
+    }
+  }
+  return null
+}
+
+export const grantLease: Rule<GrantLease> = {
+  repeat: grantedBefore,
+  guards: [
+    taskKnown,
+    taskWaiting,
+    taskDue,
+    jobReleased,
+    startByNotPassed,
+    queueRunning,
+    withinLimits,
+  ],
+  entry: ({ job, stage, segment, worker, request, started }, reads, now) => {
+    const task = theTask(reads)
+    return {
+      type: 'LeaseGranted',
+      at: now,
+      version: task.version + 1,
+      job,
+      stage,
+      segment,
+      lease: task.attempt + 1,
+      worker,
+      request,
+      expiresAt: now + task.policy.leaseMs,
+      started,
+    }
+  },
+  value: (_command, reads) => theTask(reads).attempt + 1,
+  head: taskHead,
+  locksJob: false,
+}
+
+export const extendLease: Rule<ExtendLease> = {
+  repeat: (command, reads) => {
+    const lease = reportedLease(command, reads)
+    return lease !== null && command.extension <= lease.extension ? committed(null, null) : null
+  },
+  guards: CURRENT_LEASE,
+  entry: ({ job, stage, segment, lease, extension }, reads, now) => {
+    const task = theTask(reads)
+    return {
+      type: 'LeaseExtended',
+      at: now,
+      version: task.version + 1,
+      job,
+      stage,
+      segment,
+      lease,
+      extension,
+      expiresAt: now + task.policy.leaseMs,
+    }
+  },
+  head: taskHead,
+  locksJob: false,
+}
+
+export const releaseLease: Rule<ReleaseLease> = {
+  repeat: (command, reads) =>
+    reportedLease(command, reads)?.endedBy === 'LeaseReleased' ? committed(null, null) : null,
+  guards: CURRENT_LEASE,
+  entry: ({ job, stage, segment, lease }, reads, now) => {
+    const task = theTask(reads)
+    return {
+      type: 'LeaseReleased',
+      at: now,
+      version: task.version + 1,
+      job,
+      stage,
+      segment,
+      lease,
+      ...(task.commit === null ? given(task, now) : interrupted(task, now)),
+    }
+  },
+  head: taskHead,
+  locksJob: false,
+}
+
+type LeaseEnding = ExpireLease | RevokeLease
+
+/** Unlike a report, this asks about somebody else's lease: the answer is no, not cancelled. */
+const stillHeld: Guard<LeaseEnding> = safety(
+  'lease-held',
+  'The lease is the one that the task holds.',
+  (command, reads) =>
+    theTask(reads).lease?.number === command.lease
+      ? null
+      : reject(
+          'LeaseNotHeld',
+          `Lease ${command.lease} of task ${nameOf(command)} is already over: ${howItEnded(theTask(reads), command.lease)}.`,
+          { lease: command.lease },
+        ),
+)
+
+function howItEnded(task: Task, lease: number): string {
+  const by = findLease(task, lease)?.endedBy
+  return by == null ? 'it is no longer remembered' : `ended by ${by}`
+}
+
+const overdue: Guard<ExpireLease> = safety(
+  'lease-overdue',
+  'The time of the lease is over.',
+  (command, reads, now) => {
+    const expiresAt = theTask(reads).lease?.expiresAt ?? 0
+    return now >= expiresAt
+      ? null
+      : reject(
+          'LeaseNotOverdue',
+          `Lease ${command.lease} of task ${nameOf(command)} has ${expiresAt - now} ms left.`,
+          { expiresAt },
+        )
+  },
+)
+
+export const expireLease: Rule<ExpireLease> = {
+  repeat: (command, reads) => endedBefore(command, reads, 'LeaseExpired'),
+  guards: [taskKnown, leaseKnown, stillHeld, overdue],
+  entry: ({ job, stage, segment, lease }, reads, now) => {
+    const task = theTask(reads)
+    return {
+      type: 'LeaseExpired',
+      at: now,
+      version: task.version + 1,
+      job,
+      stage,
+      segment,
+      lease,
+      diagnostic: diagnose(task, now),
+      ...lost(task, now),
+    }
+  },
+  head: taskHead,
+  locksJob: false,
+}
+
+export const revokeLease: Rule<RevokeLease> = {
+  repeat: (command, reads) => endedBefore(command, reads, 'LeaseRevoked'),
+  guards: [taskKnown, leaseKnown, stillHeld],
+  entry: ({ job, stage, segment, lease, by, reason }, reads, now) => {
+    const task = theTask(reads)
+    return {
+      type: 'LeaseRevoked',
+      at: now,
+      version: task.version + 1,
+      job,
+      stage,
+      segment,
+      lease,
+      by,
+      reason,
+      ...lost(task, now),
+    }
+  },
+  head: taskHead,
+  locksJob: false,
+}
+
+function endedBefore(
+  command: LeaseEnding,
+  reads: Reads,
+  by: 'LeaseExpired' | 'LeaseRevoked',
+): ReturnType<Rule<LeaseEnding>['repeat']> {
+  if (reads.task === null) return null
+  return findLease(reads.task, command.lease)?.endedBy === by ? committed(null, null) : null
+}
+
+function diagnose(task: Task, now: number): string {
+  const lease = task.lease
+  if (lease === null) return ''
+  const phase = executionStatus(task, lease)
+  return `worker ${lease.worker} fell silent while ${phase}: lease ${lease.number} ran out ${now - lease.expiresAt} ms ago`
+}
