@@ -15,7 +15,6 @@ import type {
   LeaseGranted,
   QueueEntry,
   ScheduleEntry,
-  Settlement,
   StageOpened,
   TaskEntry,
   TaskForced,
@@ -69,7 +68,8 @@ export function createStageTasks(job: Job, entry: StageOpened): Task[] {
 
 function createTask(job: Job, stage: number, segment: number, at: number, version: number): Task {
   const policy = policyOf(job.spec, stage)
-  const opensWithJob = (job.spec.stages?.[stage]?.after.length ?? 0) === 0
+  const spec = job.spec.stages?.[stage]
+  const opensWithJob = spec === undefined || (spec.after.length === 0 && !spec.onFailure)
   const within = job.spec.startWithinMs
   const dueAt = Math.max(job.dueAt, at)
   return {
@@ -119,6 +119,8 @@ export function applyToJob(job: Job, entry: JobEntry): void {
       return
     case 'JobCancelled':
       job.cancelled = { at: entry.at, by: entry.by, reason: entry.reason }
+      // Nothing is held back any more; an on-failure stage is to run.
+      job.held = false
       if (job.task !== null) {
         endLease(job.task, entry.at, 'JobCancelled')
         endTask(job.task, 'FAILED', entry.at)
@@ -175,11 +177,11 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
       return resolve(task, entry)
     case 'TaskFailed':
       task.error = entry.error
-      return conclude(task, entry, entry.at, entry.type)
+      return conclude(task, entry)
     case 'LeaseReleased':
     case 'LeaseExpired':
     case 'LeaseRevoked':
-      return conclude(task, entry, entry.at, entry.type)
+      return conclude(task, entry)
     case 'ReportRefused':
       leaseOf(task, entry.lease, entry).refused = true
       return
@@ -263,7 +265,7 @@ function failEffect(task: Task, entry: EffectFailed): void {
   effect.retries = entry.effectRetries
   effect.error = entry.error
   const lease = task.lease
-  conclude(task, entry, entry.at, entry.type)
+  conclude(task, entry)
   if (lease !== null) lease.endedByEffect = entry.effect
 }
 
@@ -285,8 +287,8 @@ function retry(task: Task, entry: TaskRetried): void {
     task.input = entry.input
     task.steps = []
   }
-  const { attempt, at, by, reason } = entry
-  const intervention = { kind: 'retry', attempt, to: 'WAITING', at, by, reason } as const
+  const { attempt, input: payload, at, by, reason } = entry
+  const intervention = { kind: 'retry', attempt, to: 'WAITING', payload, at, by, reason } as const
   keepNewest(task.interventions, intervention, LIMITS.interventions)
 }
 
@@ -301,29 +303,27 @@ function force(task: Task, entry: TaskForced): void {
   } else {
     endTask(task, entry.to, entry.at)
   }
-  const { attempt, to, at, by, reason } = entry
-  const intervention = { kind: 'force', attempt, to, at, by, reason } as const
+  const { attempt, to, output: payload, at, by, reason } = entry
+  const intervention = { kind: 'force', attempt, to, payload, at, by, reason } as const
   keepNewest(task.interventions, intervention, LIMITS.interventions)
 }
 
 /** A lease ended without a result: the entry says what becomes of the task and its effects. */
-function conclude(task: Task, after: Aftermath, at: number, by: LeaseEnd): void {
-  endLease(task, at, by)
-  for (const settlement of after.settled) settle(task, settlement)
-  task.retries = after.retries
-  if (after.next === 'WAITING') {
-    task.state = 'WAITING'
-    task.dueAt = after.dueAt
-  } else {
-    endTask(task, after.next, at)
+function conclude(task: Task, entry: TaskEntry & Aftermath & { type: LeaseEnd }): void {
+  const { at, next } = entry
+  endLease(task, at, entry.type)
+  for (const { effect: index, to, retries } of entry.settled) {
+    const effect = effectOf(task, index, entry)
+    effect.state = to
+    effect.retries = retries
   }
-}
-
-function settle(task: Task, settlement: Settlement): void {
-  const effect = task.commit?.effects[settlement.effect]
-  if (effect === undefined) return
-  effect.state = settlement.to
-  effect.retries = settlement.retries
+  task.retries = entry.retries
+  if (next === 'WAITING') {
+    task.state = 'WAITING'
+    task.dueAt = entry.dueAt
+  } else {
+    endTask(task, next, at)
+  }
 }
 
 /** An effect came to its end: the task stays where it is, becomes whole, or is let out of DEAD. */

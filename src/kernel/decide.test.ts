@@ -1,3 +1,4 @@
+/** The heart: one command in; one entry, or a no, out. */
 import { describe, expect, it } from 'vitest'
 import { Authority } from '../../test/support/authority.ts'
 import { plain, promise } from '../../test/support/specs.ts'
@@ -22,5 +23,71 @@ describe('the life of a plain job', () => {
     a.must({ type: 'StartEffect' })
     a.must({ type: 'FinishEffect' })
     expect(a.state()).toBe('SUCCEEDED')
+  })
+})
+
+describe('the clock', () => {
+  it('never runs backwards within an aggregate', () => {
+    const a = new Authority()
+    a.advance(10).must({ type: 'SubmitJob', spec: plain() })
+    const { rejection } = a.advance(-1).send({ type: 'GrantLease' })
+    expect(rejection).toEqual({
+      code: 'ClockBackwards',
+      check: 'clock',
+      message:
+        'The clock says 9, but the log is already at 10: wait until the clock has caught up.',
+      details: { now: 9, last: 10 },
+    })
+  })
+
+  it('may stand still', () => {
+    const a = new Authority()
+    a.advance(10).must({ type: 'SubmitJob', spec: plain() })
+    expect(a.send({ type: 'GrantLease' }).verdict).toBe('committed')
+  })
+
+  it('does not keep anybody from hearing what the log already has', () => {
+    const a = new Authority()
+    a.advance(10).must({ type: 'SubmitJob', spec: plain() })
+    a.must({ type: 'GrantLease' })
+    expect(a.advance(-5).send({ type: 'GrantLease' }).value).toBe(1)
+  })
+})
+
+describe('a late report', () => {
+  it('is put on record once per lease, and answered every time', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain() })
+    a.must({ type: 'GrantLease', started: true })
+    a.advance(30_000)
+    const first = a.send({ type: 'CommitExecution' })
+    expect(first.verdict).toBe('cancelled')
+    expect(first.entry).toMatchObject({ type: 'ReportRefused', report: 'CommitExecution' })
+    for (const type of ['CommitExecution', 'ReleaseLease'] as const) {
+      const again = a.send({ type })
+      expect(again.verdict).toBe('cancelled')
+      expect(again.entry).toBeNull()
+    }
+  })
+})
+
+describe('a transition that the table does not allow', () => {
+  it('is refused with where from, where to and what is allowed', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ held: true }) })
+    // No entry leads here: a record is damaged, and must not be led further astray.
+    a.task().state = 'DEAD'
+    const { rejection } = a.send({ type: 'ForceTask', to: 'WAITING' })
+    expect(rejection).toEqual({
+      code: 'InvalidTransition',
+      check: 'transition',
+      message:
+        'Job a is QUARANTINED and cannot become CREATED; allowed: QUEUED, SUCCEEDED, FAILED.',
+      details: {
+        from: 'QUARANTINED',
+        to: 'CREATED',
+        allowed: ['QUEUED', 'SUCCEEDED', 'FAILED'],
+      },
+    })
   })
 })

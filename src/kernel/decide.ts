@@ -33,7 +33,7 @@ export function decide(
   if (wrong !== null) return no(wrong, 'well-formed')
 
   const rule = rules.table[command.type] as Rule<Command>
-  const repeated = rule.repeat(command, reads)
+  const repeated = rule.repeat(command, reads, now)
   if (repeated !== null) return repeated
 
   const head = rule.head(reads)

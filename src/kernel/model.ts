@@ -245,9 +245,11 @@ export interface Failure {
 
 export interface Intervention {
   readonly kind: 'retry' | 'force'
-  /** The attempt that the operator saw; with `kind` and `to` it identifies the intervention. */
+  /** The attempt that the operator saw; with the next two it identifies the intervention. */
   readonly attempt: number
   readonly to: TaskState
+  /** The new input or output that was given. */
+  readonly payload: Payload | null
   readonly at: number
   readonly by: string
   readonly reason: string

@@ -9,6 +9,7 @@ import type { Tallies } from './derive.ts'
 import { jobState, NO_TALLIES } from './derive.ts'
 import type { Reads } from './guards.ts'
 import { childId, tickId } from './ids.ts'
+import { asksForSame, keepsKey } from './keys.ts'
 import type { Job, Lease, LimitSpec, ParentRef, Task, Usage } from './model.ts'
 import { eachPath } from './spec.ts'
 import { isFinal } from './transitions.ts'
@@ -82,7 +83,7 @@ export function loadReads(
       reads.tallies = indexes.tallies(job)
       return
     case 'FinishEffect':
-      reads.originSubmitted = childSubmitted(world, indexes, command, reads.task)
+      reads.originSubmitted = childSubmitted(world, indexes, command, reads.task, now)
       return
     default:
   }
@@ -114,12 +115,14 @@ function loadSubmit(
   reads.job = world.jobs.get(id) ?? null
   if (spec == null) return
   if (typeof spec.type === 'string' && typeof spec.key === 'string') {
-    const holder = indexes.keyHolder(spec.type, spec.key)
-    reads.keyHolder = holder
-    reads.keyHolderIsFinal =
-      holder !== null && isFinal(jobState(holder, indexes.tallies(holder), now))
+    reads.keyHolder = indexes.keyHolder(spec.type, spec.key)
+    reads.keyHolderIsFinal = reads.keyHolder !== null && isOver(reads.keyHolder, indexes, now)
   }
   loadOrigin(reads, world, spec)
+}
+
+function isOver(job: Job, indexes: Indexes, now: number): boolean {
+  return isFinal(jobState(job, indexes.tallies(job), now))
 }
 
 function loadOrigin(reads: Reads, world: World, spec: Partial<Job['spec']>): void {
@@ -136,11 +139,15 @@ function childSubmitted(
   indexes: Indexes,
   at: ParentRef,
   parent: Task | null,
+  now: number,
 ): boolean {
   const child = parent?.commit?.effects[at.effect]?.promise.child
   if (child == null) return false
   if (world.jobs.has(childId(at))) return true
-  return child.key !== null && indexes.keyHolder(child.type, child.key) !== null
+  const holder = child.key === null ? null : indexes.keyHolder(child.type, child.key)
+  return (
+    holder !== null && keepsKey(holder, isOver(holder, indexes, now)) && asksForSame(child, holder)
+  )
 }
 
 function eachSource(world: World, job: Job, stage: number): string | null {

@@ -22,6 +22,7 @@ import {
   record,
   text,
   time,
+  unknownField,
 } from './wellformed.ts'
 
 const share: Kind = (value) =>
@@ -92,6 +93,10 @@ export function invalidFields(spec: JobSpec): Rejection | null {
     if (wrong !== null) {
       return reject('InvalidSpec', `The job's ${field} must be ${wrong}.`, { field })
     }
+  }
+  const stranger = unknownField(spec, SPEC_FIELDS)
+  if (stranger !== null) {
+    return reject('InvalidSpec', `A job has no field ${stranger}: remove it.`, { field: stranger })
   }
   if ((spec.policy === null) === (spec.stages === null)) {
     return reject(
@@ -236,6 +241,7 @@ const promise = record({
   idempotent: flag,
   reconcile: flag,
   retry: retryPolicy,
+  child: () => null,
 })
 
 /** What is wrong with a promised effect or child, or null. */

@@ -77,8 +77,15 @@ export function record(fields: Readonly<Record<string, Kind>>): Kind {
       const wrong = kind((value as Record<string, unknown>)[field])
       if (wrong !== null) return `an object whose ${field} is ${wrong}`
     }
-    return null
+    const stranger = unknownField(value, fields)
+    return stranger === null ? null : `an object without a field ${stranger}`
   }
+}
+
+/** What is kept whole must hold nothing that no limit was asked about. */
+export function unknownField(value: object, fields: object): string | null {
+  for (const field in value) if (!Object.hasOwn(fields, field)) return field
+  return null
 }
 
 export const failure: Kind = record({

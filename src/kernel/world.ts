@@ -64,6 +64,7 @@ export function countTallies(world: World, job: Job): Tallies {
 export function fold(world: World, entry: Entry): void {
   switch (entry.type) {
     case 'JobSubmitted': {
+      if (world.jobs.has(entry.job)) throw new BrokenEntry(entry, `job ${entry.job} exists`)
       const job = createJob(entry)
       world.jobs.set(job.id, job)
       if (job.opened !== null)
@@ -74,6 +75,7 @@ export function fold(world: World, entry: Entry): void {
       return
     }
     case 'JobForgotten':
+      jobOf(world, entry)
       world.jobs.delete(entry.job)
       world.tasks.delete(entry.job)
       return

@@ -4,11 +4,12 @@
 import type { Tallies, Tally } from '../derive.ts'
 import { isEnding, jobState, openableStages, stageIsDone, tallyOf } from '../derive.ts'
 import { sameContent } from '../equal.ts'
+import { childId, tickId } from '../ids.ts'
 import type { Job, StageSpec, Task } from '../model.ts'
 import { NOT_OPENED } from '../model.ts'
 import { isFinal } from '../transitions.ts'
 import type { World } from '../world.ts'
-import { tasksOf } from '../world.ts'
+import { findTask, tasksOf } from '../world.ts'
 import type { Violation } from './invariant.ts'
 import { Findings } from './invariant.ts'
 import { taskViolations } from './task.ts'
@@ -28,6 +29,7 @@ export function jobViolations(world: World, job: Job, tallies: Tallies, now: num
     9,
     'held, but a task was granted',
   )
+  checkOrigin(world, job, found)
   if (job.task === null) checkPipeline(world, job, tallies, found)
   else checkPlain(job, job.task, found)
   return [...found.violations, ...tasks.flatMap(taskViolations)]
@@ -41,6 +43,26 @@ function isOpen(task: Task): boolean {
 function hasFuture(job: Job, tasks: readonly Task[], tallies: Tallies): boolean {
   if (job.held || tasks.some((task) => isOpen(task) || task.state === 'DEAD')) return true
   return openableStages(job, tallies).length > 0
+}
+
+/** A promise or a tick is carried out once, because its job has one possible id. */
+function checkOrigin(world: World, job: Job, found: Findings): void {
+  const { parent, schedule } = job.spec
+  if (parent !== null) {
+    found.expect(job.id === childId(parent), 3, 'a child whose id is not derived from its parent')
+    const promiser = findTask(world, parent.job, parent.stage, parent.segment)
+    const promised = promiser?.commit?.effects[parent.effect]?.promise.child
+    // A parent that is younger than the child is another life of the same id.
+    const since = world.jobs.get(parent.job)?.submittedAt ?? Infinity
+    found.expect(since >= job.submittedAt || promised != null, 3, 'a child that nobody promised')
+  }
+  if (schedule !== null) {
+    found.expect(
+      job.id === tickId(schedule.id, schedule.tick),
+      3,
+      'an id that is not derived from its tick',
+    )
+  }
 }
 
 function checkPlain(job: Job, task: Task, found: Findings): void {
@@ -75,14 +97,6 @@ function checkPipeline(world: World, job: Job, tallies: Tallies, found: Findings
     if (stage.onFailure) checkOnFailure(world, job, tallies, stage, found)
     else checkOpened(job, tallies, stage, found)
   })
-  if (job.cancelled !== null) {
-    const something = stages.some(
-      (stage, i) =>
-        !stage.onFailure &&
-        (job.opened?.[i] === NOT_OPENED || (tallies[i]?.completed ?? 0) < (job.opened?.[i] ?? 0)),
-    )
-    found.expect(something, 4, 'cancelled although everything is completed')
-  }
 }
 
 /** `retryAt` is computed when it is asked for, so it is not part of what a store keeps. */

@@ -107,10 +107,12 @@ const outcomeKnown: Guard<StartEffect> = safety(
 )
 
 export const startEffect: Rule<StartEffect> = {
-  repeat: (command, reads) =>
-    reportedLease(command, reads) !== null && startedBy(command, reads)
-      ? committed(null, null)
-      : null,
+  // The answer is a permission to act, so it is not given again once the lease is lost.
+  repeat: (command, reads, now) => {
+    const lease = reportedLease(command, reads)
+    const current = lease !== null && lease.endedBy === null && now < lease.expiresAt
+    return current && startedBy(command, reads) ? committed(null, null) : null
+  },
   guards: [...CURRENT_LEASE, effectKnown, startable, outcomeKnown],
   entry: ({ job, stage, segment, lease, effect }, reads, now) => ({
     type: 'EffectStarted',

@@ -9,8 +9,9 @@ import { sameContent } from '../equal.ts'
 import type { Guard, Reads } from '../guards.ts'
 import { jobKnown, safety, theJob, validation } from '../guards.ts'
 import { childId, tickId } from '../ids.ts'
+import { asksForSame, keepsKey } from '../keys.ts'
 import { LIMITS } from '../limits.ts'
-import type { Failure, Job, JobSpec, StageSpec } from '../model.ts'
+import type { Failure, Job, StageSpec } from '../model.ts'
 import { headOf, NOT_OPENED } from '../model.ts'
 import { eachPath, invalidFields, invalidShape } from '../spec.ts'
 import { isFinal } from '../transitions.ts'
@@ -20,11 +21,10 @@ function jobHead(reads: Reads): ReturnType<typeof headOf> | null {
   return reads.job === null ? null : headOf(reads.job)
 }
 
-/** The key is taken; but one that is kept only while its job is active is free after that. */
-function holderOf(spec: JobSpec, reads: Reads): Job | null {
+/** The other job that has the key. */
+function holderOf(reads: Reads): Job | null {
   const holder = reads.keyHolder
-  if (holder === null || spec.key === null) return null
-  return holder.spec.unique && reads.keyHolderIsFinal ? null : holder
+  return holder !== null && keepsKey(holder, reads.keyHolderIsFinal) ? holder : null
 }
 
 const validFields: Guard<SubmitJob> = validation(
@@ -54,7 +54,7 @@ const keyUnused: Guard<SubmitJob> = safety(
   'key-unused',
   'The key belongs to no other job of the type.',
   (command, reads) => {
-    const holder = holderOf(command.spec, reads)
+    const holder = holderOf(reads)
     return holder === null
       ? null
       : reject(
@@ -123,11 +123,8 @@ export const submitJob: Rule<SubmitJob> = {
     if (reads.job !== null) {
       return sameContent(command.spec, reads.job.spec) ? committed(null, command.job) : null
     }
-    if (reads.keyHolder === null) return null
-    const holder = holderOf(command.spec, reads)
-    if (holder === null) return null
-    const same = command.spec.unique || command.spec.input === holder.spec.input
-    return same ? committed(null, holder.id) : null
+    const holder = holderOf(reads)
+    return holder !== null && asksForSame(command.spec, holder) ? committed(null, holder.id) : null
   },
   guards: [validFields, validShape, idUnused, keyUnused, derivedId, childPromised, tickUnfired],
   entry: ({ job, spec }, _reads, now) => ({
@@ -187,7 +184,7 @@ const stageKnown: Guard<OpenStage> = validation(
 )
 
 const notHeld: Guard<OpenStage> = safety('job-not-held', 'The job is not held.', (command, reads) =>
-  theJob(reads).held && stageOf(command, reads)?.onFailure === false
+  theJob(reads).held
     ? reject('JobHeld', `Job ${command.job} is held: release it first.`, { job: command.job })
     : null,
 )

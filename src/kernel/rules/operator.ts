@@ -9,7 +9,7 @@ import type { ForceTask, RetryTask, StopTask, TaskAddress } from '../commands.ts
 import { isEnding, stageIsDone } from '../derive.ts'
 import type { Guard, Reads } from '../guards.ts'
 import { beforeCommit, nameOf, safety, taskKnown, theJob, theTask } from '../guards.ts'
-import type { Task, TaskState } from '../model.ts'
+import type { Payload, Task, TaskState } from '../model.ts'
 import type { Rule } from './rule.ts'
 import { taskHead } from './rule.ts'
 
@@ -80,11 +80,18 @@ function intervenedBefore(
   kind: 'retry' | 'force',
   attempt: number,
   to: TaskState,
+  payload: Payload | null,
 ): ReturnType<Rule<RetryTask>['repeat']> {
   const known = reads.task?.interventions.some(
-    (one) => one.kind === kind && one.attempt === attempt && one.to === to,
+    (one) =>
+      one.kind === kind && one.attempt === attempt && one.to === to && one.payload === payload,
   )
   return known === true ? committed(null, null) : null
+}
+
+/** Only what is forced to COMPLETED has an output; JSON's null if none is given. */
+function forcedOutput({ to, output }: Pick<ForceTask, 'to' | 'output'>): Payload | null {
+  return to === 'COMPLETED' ? (output ?? 'null') : null
 }
 
 function freshBudget(task: Task): number {
@@ -92,7 +99,8 @@ function freshBudget(task: Task): number {
 }
 
 export const retryTask: Rule<RetryTask> = {
-  repeat: (command, reads) => intervenedBefore(reads, 'retry', command.attempt, 'WAITING'),
+  repeat: (command, reads) =>
+    intervenedBefore(reads, 'retry', command.attempt, 'WAITING', command.input),
   guards: [taskKnown, sameAttempt, taskDead, beforeCommit, notEnding, stageNotDone],
   entry: ({ job, stage, segment, attempt, input, by, reason }, reads, now) => {
     const task = theTask(reads)
@@ -115,7 +123,8 @@ export const retryTask: Rule<RetryTask> = {
 }
 
 export const forceTask: Rule<ForceTask> = {
-  repeat: (command, reads) => intervenedBefore(reads, 'force', command.attempt, command.to),
+  repeat: (command, reads) =>
+    intervenedBefore(reads, 'force', command.attempt, command.to, forcedOutput(command)),
   guards: [taskKnown, sameAttempt, taskNotFinal, beforeCommit, notEnding, stageNotDone],
   entry: ({ job, stage, segment, attempt, to, output, by, reason }, reads, now) => {
     const task = theTask(reads)
@@ -129,7 +138,7 @@ export const forceTask: Rule<ForceTask> = {
       attempt,
       to,
       budget: freshBudget(task),
-      output: to === 'COMPLETED' ? (output ?? 'null') : null,
+      output: forcedOutput({ to, output }),
       by,
       reason,
     }
@@ -158,7 +167,7 @@ const reasonToStop: Guard<StopTask> = safety(
     stopReason(command, reads, now) === null
       ? reject(
           'NothingToStop',
-          `Task ${nameOf(command)} may go on: its job is not ending and it is not late.`,
+          `Task ${nameOf(command)} may go on: nothing ends it and it is not late.`,
         )
       : null,
 )

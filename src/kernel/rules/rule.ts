@@ -10,7 +10,7 @@ import type { Guard, Reads } from '../guards.ts'
 
 export interface Rule<C> {
   /** The answer of a command that was carried out before; null if it was not. */
-  readonly repeat: (command: C, reads: Reads) => Decision | null
+  readonly repeat: (command: C, reads: Reads, now: number) => Decision | null
   readonly guards: readonly Guard<C>[]
   /** Called when every guard holds. */
   readonly entry: (command: C, reads: Reads, now: number) => Entry
@@ -20,10 +20,6 @@ export interface Rule<C> {
   readonly head: (reads: Reads) => { readonly version: number; readonly time: number } | null
   /** The entry locks the job, so the job's own transition is checked before it is written. */
   readonly locksJob: boolean
-}
-
-export function neverRepeated(): null {
-  return null
 }
 
 export function taskHead(reads: Reads): Reads['task'] {

@@ -1,0 +1,184 @@
+/**
+ * Every validation guard says no by name, with a code and a message that names the thing and
+ * the fix. (What the safety guards are good for is shown by leaving them out.)
+ */
+import { describe, expect, it } from 'vitest'
+import { Authority } from '../../test/support/authority.ts'
+import { failure, pipeline, plain, promise, stage } from '../../test/support/specs.ts'
+import type { Command, CommandType, RejectionCode } from './index.ts'
+import { LIMITS, listGuards } from './index.ts'
+
+interface Case {
+  readonly code: RejectionCode
+  readonly message: RegExp
+  /** What must have happened before. */
+  readonly before?: (a: Authority) => void
+  readonly fields?: Partial<Record<string, unknown>>
+}
+
+const submitted = (a: Authority) => void a.must({ type: 'SubmitJob', spec: plain() })
+const started = (a: Authority) => {
+  submitted(a)
+  a.must({ type: 'GrantLease', started: true })
+}
+const committed = (a: Authority) => {
+  started(a)
+  a.must({ type: 'CommitExecution', effects: [promise()] })
+}
+
+const noTask: Case = { code: 'UnknownTask', message: /no task a\/0\/0.*stage is not open/ }
+const noLease: Case = {
+  code: 'UnknownLease',
+  message: /Lease 2 of task a\/0\/0 was never granted; the newest is 1/,
+  before: started,
+  fields: { lease: 2 },
+}
+const noJob: Case = { code: 'UnknownJob', message: /no job a: check the id/ }
+const noEffect: Case = {
+  code: 'UnknownEffect',
+  message: /commit of task a\/0\/0 promised no effect 7/,
+  before: committed,
+  fields: { effect: 7 },
+}
+
+/** What a command needs that the defaults of a test do not give it. */
+const FIELDS: { readonly [T in CommandType]?: Record<string, unknown> } = {
+  RecordStep: { name: 'step', value: '1' },
+  FailTask: { error: failure() },
+  FailEffect: { error: failure() },
+  ResolveEffect: { start: 1, outcome: 'happened' },
+  ForceTask: { to: 'FAILED', output: null },
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  'SubmitJob.valid-fields': {
+    code: 'InvalidSpec',
+    message: /The job's priority must be a whole number from -1000 to 1000/,
+    fields: { spec: plain({ priority: 9_999 }) },
+  },
+  'SubmitJob.valid-shape': {
+    code: 'InvalidShape',
+    message: /Stage 'join' comes after 'encode', which is no stage; the stages are: join/,
+    fields: { spec: pipeline([stage('join', { after: ['encode'] })]) },
+  },
+  'ReleaseJob.job-known': noJob,
+  'OpenStage.job-known': noJob,
+  'OpenStage.stage-known': {
+    code: 'UnknownStage',
+    message: /Job a has no stage 3/,
+    before: (a) => void a.must({ type: 'SubmitJob', spec: pipeline([stage('only')]) }),
+    fields: { stage: 3 },
+  },
+  'GrantLease.task-known': noTask,
+  'StartExecution.task-known': noTask,
+  'StartExecution.lease-known': noLease,
+  'ExtendLease.task-known': noTask,
+  'ExtendLease.lease-known': noLease,
+  'ReleaseLease.task-known': noTask,
+  'ReleaseLease.lease-known': noLease,
+  'RecordStep.task-known': noTask,
+  'RecordStep.lease-known': noLease,
+  'RecordStep.room-for-step': {
+    code: 'LimitExceeded',
+    message: /Task a\/0\/0 has 1024 steps, which is the most: record fewer, larger ones/,
+    before: (a) => {
+      started(a)
+      for (let i = 0; i < LIMITS.steps; i++) {
+        a.must({ type: 'RecordStep', name: `step ${i}`, value: '1' })
+      }
+    },
+  },
+  'CommitExecution.task-known': noTask,
+  'CommitExecution.lease-known': noLease,
+  'CommitExecution.valid-promises': {
+    code: 'InvalidSpec',
+    message: /Effect 1 must be an object whose name is a text of 1 to 256 characters/,
+    before: started,
+    fields: { effects: [promise(), promise({ name: '' })] },
+  },
+  'FailTask.task-known': noTask,
+  'FailTask.lease-known': noLease,
+  'StartEffect.task-known': noTask,
+  'StartEffect.lease-known': noLease,
+  'StartEffect.effect-known': noEffect,
+  'FinishEffect.task-known': noTask,
+  'FinishEffect.lease-known': noLease,
+  'FinishEffect.effect-known': noEffect,
+  'FailEffect.task-known': noTask,
+  'FailEffect.lease-known': noLease,
+  'FailEffect.effect-known': noEffect,
+  'ResolveEffect.task-known': noTask,
+  'ResolveEffect.effect-known': noEffect,
+  'ExpireLease.task-known': noTask,
+  'ExpireLease.lease-known': noLease,
+  'RevokeLease.task-known': noTask,
+  'RevokeLease.lease-known': noLease,
+  'CancelJob.job-known': noJob,
+  'StopTask.task-known': noTask,
+  'RetryTask.task-known': noTask,
+  'ForceTask.task-known': noTask,
+  'ForgetJob.old-enough': {
+    code: 'JobTooYoung',
+    message: /Job a ended at 0, not before 0/,
+    before: (a) => {
+      started(a)
+      a.must({ type: 'CommitExecution' })
+    },
+    fields: { endedBefore: 0 },
+  },
+  'FireSchedule.schedule-known': {
+    code: 'UnknownSchedule',
+    message: /no schedule s: set it first/,
+    fields: { tick: 1 },
+  },
+}
+
+function rejectionOf(id: string, { before, fields }: Case) {
+  const type = id.split('.')[0] as CommandType
+  const a = new Authority()
+  before?.(a)
+  const entries = a.log.length
+  const decision = a.send({ type, ...FIELDS[type], ...fields } as Command)
+  expect(a.log.length, 'nothing is written').toBe(entries)
+  expect(decision.verdict).toBe('rejected')
+  return decision.rejection
+}
+
+describe('a validation guard says no', () => {
+  it.each(Object.entries(CASES))('%s', (id, one) => {
+    const rejection = rejectionOf(id, one)
+    expect(rejection?.code).toBe(one.code)
+    expect(`${id.split('.')[0]}.${rejection?.check}`).toBe(id)
+    expect(rejection?.message).toMatch(one.message)
+  })
+
+  it('and each of those that exist has such a test', () => {
+    const existing = listGuards().filter(({ kind }) => kind === 'validation')
+    expect(Object.keys(CASES).toSorted()).toEqual(existing.map(({ id }) => id).toSorted())
+  })
+})
+
+describe('the list of guards', () => {
+  it('names each guard once', () => {
+    const ids = listGuards().map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('says of each in a sentence what holds when it lets through', () => {
+    for (const { holds } of listGuards()) expect(holds).toMatch(/^[A-Z].*\.$/)
+  })
+})
+
+describe('an effect of a task that is not committed', () => {
+  it.each(['StartEffect', 'FinishEffect', 'FailEffect', 'ResolveEffect'] as const)(
+    'is refused by %s, because there is none yet',
+    (type) => {
+      const a = new Authority()
+      started(a)
+      const { rejection } = a.send({ type, ...FIELDS[type] })
+      expect(rejection?.code).toBe('NotCommitted')
+      expect(rejection?.check).toBe('effect-known')
+      expect(rejection?.message).toMatch(/Task a\/0\/0 is not committed/)
+    },
+  )
+})

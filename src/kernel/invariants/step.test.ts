@@ -1,0 +1,204 @@
+/**
+ * Every check between one state and the next can fail: an entry that should never have been
+ * written is seen for what it is, which is how a log is audited.
+ */
+import { describe, expect, it } from 'vitest'
+import { Authority, snapshot } from '../../../test/support/authority.ts'
+import { failure, plain, promise } from '../../../test/support/specs.ts'
+import type { Entry, EntryOf, EntryType, InvariantNumber, World } from '../index.ts'
+import { createWorld, fold, stepViolations } from '../index.ts'
+
+const GIVEN = { next: 'WAITING', dueAt: 0, retries: 0, settled: [] } as const
+
+/** The next entry of job a, legitimate or not. */
+function next<T extends EntryType>(
+  a: Authority,
+  type: T,
+  fields: Partial<Omit<EntryOf<T>, 'type'>> = {},
+): EntryOf<T> {
+  const version = (a.world.jobs.get('a')?.task?.version ?? 0) + 1
+  const address = { job: 'a', stage: 0, segment: 0, lease: 1, effect: 0 }
+  return { type, at: a.now, version, ...address, ...fields } as unknown as EntryOf<T>
+}
+
+/** What is wrong with the step that the entry makes; `meddle` changes the state after it. */
+function audit(a: Authority, entry: Entry, meddle: (world: World) => void = () => {}): string[] {
+  const before = snapshot(a.world)
+  const after = snapshot(a.world)
+  fold(after, entry)
+  meddle(after)
+  return stepViolations(before, entry, after).map((one) => `${one.invariant} ${one.what}`)
+}
+
+function waiting(): Authority {
+  const a = new Authority()
+  a.advance(100).must({ type: 'SubmitJob', spec: plain() })
+  return a
+}
+
+function leased(): Authority {
+  const a = waiting()
+  a.must({ type: 'GrantLease', started: true })
+  return a
+}
+
+function effectStarted(reconcile = false): Authority {
+  const a = leased()
+  a.must({ type: 'CommitExecution', effects: [promise({ reconcile })] })
+  a.must({ type: 'StartEffect' })
+  return a
+}
+
+/** The effect's outcome is unknown, and lease 2 is there to finish it. */
+function effectUnknown(): Authority {
+  const a = effectStarted(true)
+  a.must({ type: 'ReleaseLease' })
+  a.must({ type: 'GrantLease', worker: 'w2' })
+  return a
+}
+
+function completed(): Authority {
+  const a = leased()
+  a.must({ type: 'CommitExecution' })
+  return a
+}
+
+const granted = { lease: 1, worker: 'w1', request: 1, expiresAt: 900, started: true }
+
+const STEPS: readonly [InvariantNumber, string, () => Authority, (a: Authority) => Entry][] = [
+  [5, 'version 9 after 1', waiting, (a) => next(a, 'LeaseGranted', { ...granted, version: 9 })],
+  [5, 'time 99 after 100', waiting, (a) => next(a, 'LeaseGranted', { ...granted, at: 99 })],
+  [4, 'a was forgotten while QUEUED', waiting, (a) => next(a, 'JobForgotten')],
+  [6, 'a went from SUCCEEDED to QUEUED', completed, (a) => next(a, 'TaskRetried', { attempt: 1 })],
+  [4, 'a is SUCCEEDED and was changed', completed, (a) => next(a, 'LeaseReleased', GIVEN)],
+  [6, 'a task went from COMPLETED to WAITING', completed, (a) => next(a, 'LeaseReleased', GIVEN)],
+  [4, 'a task is COMPLETED and was changed', completed, (a) => next(a, 'LeaseReleased', GIVEN)],
+  [1, 'accepted under lease 1, but none is held', completed, (a) => next(a, 'ExecutionStarted')],
+  [1, 'accepted under lease 1, but 2 is held', effectUnknown, (a) => next(a, 'EffectStarted')],
+  [
+    9,
+    'accepted 100 ms after the lease ran out',
+    leased,
+    (a) => next(a, 'StepRecorded', { at: 30_200, name: 's', value: '1' }),
+  ],
+  [5, 'attempt 0 became 3', waiting, (a) => next(a, 'LeaseGranted', { ...granted, lease: 3 })],
+  [5, 'retries 0 became -1', leased, (a) => next(a, 'LeaseReleased', { ...GIVEN, retries: -1 })],
+  [1, 'lease 1 was ended, but it is not held', waiting, (a) => next(a, 'LeaseExpired', GIVEN)],
+  [
+    4,
+    'decided at attempt 0, done at 1',
+    leased,
+    (a) => next(a, 'TaskForced', { attempt: 0, to: 'FAILED' }),
+  ],
+  [
+    6,
+    'an execution went from COMMITTED to DONE',
+    effectStarted,
+    (a) => next(a, 'TaskForced', { attempt: 1, to: 'COMPLETED' }),
+  ],
+  [
+    3,
+    'a second commit replaced the first',
+    effectStarted,
+    (a) => next(a, 'ExecutionCommitted', { output: '2', effects: [] }),
+  ],
+  [
+    3,
+    'a step was recorded after the commit',
+    effectStarted,
+    (a) => next(a, 'StepRecorded', { name: 's', value: '1' }),
+  ],
+  [
+    3,
+    'effect 0 went from UNKNOWN to HELD',
+    effectUnknown,
+    (a) => next(a, 'EffectFailed', { ...GIVEN, lease: 2, to: 'HELD', error: failure() }),
+  ],
+  [
+    3,
+    'effect 0 was silently repeated',
+    effectUnknown,
+    (a) => next(a, 'EffectStarted', { lease: 2 }),
+  ],
+  [
+    3,
+    'effect 0 was finished by a lease that never started it',
+    effectUnknown,
+    (a) => next(a, 'EffectFinished', { lease: 2, next: 'COMPLETED' }),
+  ],
+  [
+    3,
+    'effect 0 was resolved for an older start',
+    effectUnknown,
+    (a) => next(a, 'EffectResolved', { start: 9, outcome: 'happened', next: 'COMPLETED' }),
+  ],
+]
+
+function shrinkBudgets(world: World): void {
+  for (const { task } of world.jobs.values()) if (task !== null) task.budget = 0
+}
+
+function forgetLeases(world: World): void {
+  for (const { task } of world.jobs.values()) task?.leases.shift()
+}
+
+describe('the check of a step', () => {
+  it.each(STEPS)('%i: %s', (invariant, what, state, entry) => {
+    const a = state()
+    const written = entry(a)
+    expect(audit(a, written)).toContain(`${invariant} ${written.type}: ${what}`)
+  })
+
+  it('5: the budget shrank', () => {
+    const a = leased()
+    const extended = next(a, 'LeaseExtended', { extension: 1, expiresAt: 99_999 })
+    expect(audit(a, extended)).toEqual([])
+    expect(audit(a, extended, shrinkBudgets)).toEqual(['5 LeaseExtended: the budget shrank'])
+  })
+
+  it('9: a task was granted before it was due', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ delayMs: 5 }) })
+    expect(audit(a, next(a, 'LeaseGranted', granted))).toContain(
+      '9 LeaseGranted: a task was granted before it was due',
+    )
+  })
+
+  it('4: a report was refused twice', () => {
+    const a = leased()
+    a.advance(30_000).send({ type: 'CommitExecution' })
+    expect(audit(a, next(a, 'ReportRefused'))).toEqual(['4 ReportRefused: refused twice'])
+  })
+
+  it('lets a report of another lease be refused after that', () => {
+    const a = leased()
+    a.must({ type: 'ReleaseLease' })
+    a.send({ type: 'CommitExecution' })
+    a.must({ type: 'GrantLease', worker: 'w2' })
+    a.must({ type: 'ReleaseLease', worker: 'w2' })
+    expect(audit(a, next(a, 'ReportRefused', { lease: 2 }))).toEqual([])
+  })
+
+  it('5: a tick was fired twice', () => {
+    const a = new Authority()
+    a.must({ type: 'SetSchedule', definition: 'daily' })
+    a.must({ type: 'FireSchedule', tick: 5, skipped: true })
+    const again = { type: 'ScheduleFired', at: 0, version: 3, schedule: 's' } as const
+    expect(audit(a, { ...again, tick: 5, skipped: true })).toEqual([
+      '5 ScheduleFired: a tick was fired twice',
+    ])
+  })
+
+  it('8: an entry names a job that is not there', () => {
+    const entry = next(new Authority(), 'LeaseGranted', granted)
+    const found = stepViolations(createWorld(), entry, createWorld())
+    expect(found).toContainEqual({ invariant: 8, what: 'LeaseGranted: there is no job a' })
+  })
+
+  it('does not ask about a lease that is forgotten by the step', () => {
+    const a = leased()
+    expect(
+      audit(a, next(a, 'LeaseExtended', { extension: 1, expiresAt: 99_999 }), forgetLeases),
+    ).toEqual([])
+  })
+})

@@ -1,0 +1,248 @@
+/** What makes sense as a job: fields, sizes and the shape of a pipeline, refused at submit. */
+import { describe, expect, it } from 'vitest'
+import { child, pipeline, plain, policy, promise, retry, stage } from '../../test/support/specs.ts'
+import type { EffectPromise, JobSpec } from './index.ts'
+import { LIMITS } from './index.ts'
+import { eachPath, invalidFields, invalidPromise, invalidShape } from './spec.ts'
+
+const oversize = <T>(item: T, most: number): T[] => Array.from({ length: most + 1 }, () => item)
+const name = 'x'.repeat(LIMITS.nameChars + 1)
+const parent = { job: 'p', stage: 0, segment: 0, effect: 0 }
+
+const BAD_FIELDS: readonly (readonly [field: string, wrong: string, spec: Partial<JobSpec>])[] = [
+  ['type', 'a text of 1 to 256 characters', { type: '' }],
+  ['input', 'JSON text', { input: 'x'.repeat(LIMITS.payloadChars + 1) }],
+  ['priority', 'a whole number from -1000 to 1000', { priority: 0.5 }],
+  ['delayMs', 'a whole number from 0', { delayMs: -1 }],
+  ['dueAt', 'a time', { dueAt: -1 }],
+  ['startWithinMs', 'a whole number from 1', { startWithinMs: 0 }],
+  ['key', 'a text of at most 512 characters', { key: 'x'.repeat(LIMITS.keyChars + 1) }],
+  ['unique', 'true or false', { unique: 1 as unknown as boolean }],
+  ['held', 'true or false', { held: 'no' as unknown as boolean }],
+  ['group', 'a text of 1 to 256 characters', { group: '' }],
+  ['tags', 'a list of at most 32', { tags: oversize('tag', LIMITS.tags) }],
+  ['tags', 'element 0 is a text', { tags: [''] }],
+  ['parent', 'effect is a whole number', { parent: { ...parent, effect: -1 } }],
+  ['schedule', 'tick is a time', { schedule: { id: 's', tick: -1 } }],
+  ['rerunOf', 'a text of 1 to 256 characters', { rerunOf: name }],
+  ['policy', 'queue is a text', { policy: policy({ queue: '' }) }],
+  ['policy', 'leaseMs is a whole number from 1', { policy: policy({ leaseMs: 0 }) }],
+  ['policy', 'timeoutMs is a whole number from 1', { policy: policy({ timeoutMs: 0 }) }],
+  ['policy', 'max is a whole number', { policy: policy({ retry: retry({ max: -1 }) }) }],
+  [
+    'policy',
+    'delaysMs is a list of at most 64',
+    { policy: policy({ retry: retry({ delaysMs: oversize(1, LIMITS.retryDelays) }) }) },
+  ],
+  [
+    'policy',
+    'jitter is a number from 0 to 1',
+    { policy: policy({ retry: retry({ jitter: NaN }) }) },
+  ],
+  ['policy', 'jitter is a number', { policy: policy({ retry: retry({ jitter: -0.1 }) }) }],
+  [
+    'policy',
+    "quarantine is one of 'always', 'never'",
+    { policy: policy({ quarantine: 'sometimes' as 'always' }) },
+  ],
+  [
+    'policy',
+    'limits is a list of at most 8',
+    {
+      policy: policy({
+        limits: oversize({ key: 'k', concurrency: 1, rate: null }, LIMITS.limitsPerTask),
+      }),
+    },
+  ],
+  [
+    'policy',
+    'rate is an object whose perMs',
+    { policy: policy({ limits: [{ key: 'k', concurrency: null, rate: { count: 1, perMs: 0 } }] }) },
+  ],
+  [
+    'stages',
+    'a list of at most 256',
+    { policy: null, stages: oversize(stage('one'), LIMITS.stages) },
+  ],
+  [
+    'stages',
+    'tolerate is a whole number',
+    { policy: null, stages: [stage('s', { tolerate: -1 })] },
+  ],
+  ['stages', 'each is a text', { policy: null, stages: [stage('s', { each: name })] }],
+]
+
+describe('a field of a job', () => {
+  it.each(BAD_FIELDS)('%s must be: %s', (field, wrong, changes) => {
+    const rejection = invalidFields(plain(changes))
+    expect(rejection?.code).toBe('InvalidSpec')
+    expect(rejection?.message).toMatch(new RegExp(`^The job's ${field} must be .*${wrong}`))
+    expect(rejection?.details).toEqual({ field })
+  })
+
+  it.each(Object.keys(plain()))('%s must be there', (field) => {
+    const { [field as keyof JobSpec]: _left, ...rest } = plain()
+    expect(invalidFields(rest as JobSpec)?.message).toMatch(`The job's ${field} must be `)
+  })
+
+  it.each([null, undefined, 'a'])('is looked for in vain when the spec is %s', (nonsense) => {
+    const rejection = invalidFields(nonsense as unknown as JobSpec)
+    expect(rejection?.message).toBe('The job has no spec: give its type, input and policy.')
+  })
+
+  it('may be as large as its limit says', () => {
+    const spec = plain({
+      input: 'x'.repeat(LIMITS.payloadChars),
+      key: 'x'.repeat(LIMITS.keyChars),
+      priority: -LIMITS.priority,
+      tags: oversize('tag', LIMITS.tags - 1),
+      parent,
+      schedule: { id: 's', tick: 0 },
+    })
+    expect(invalidFields(spec)).toBeNull()
+  })
+})
+
+describe('a job is plain or a pipeline', () => {
+  it.each([
+    ['both', plain({ stages: [stage('s')] })],
+    ['neither', plain({ policy: null })],
+  ])('and not %s', (_which, spec) => {
+    const rejection = invalidFields(spec)
+    expect(rejection?.code).toBe('InvalidSpec')
+    expect(rejection?.message).toMatch(/either a policy \(plain\) or stages \(pipeline\): give one/)
+  })
+})
+
+function shapeOf(...stages: Parameters<typeof pipeline>[0]) {
+  const rejection = invalidShape(pipeline(stages))
+  if (rejection !== null) expect(rejection.code).toBe('InvalidShape')
+  return rejection
+}
+
+describe('the shape of a pipeline', () => {
+  it('is nothing that a plain job has to worry about', () => {
+    expect(invalidShape(plain())).toBeNull()
+  })
+
+  it('may be a diamond with a fan-out, a nested each and an on-failure stage', () => {
+    expect(
+      shapeOf(
+        stage('join', { after: ['left', 'right'], each: 'split.pages' }),
+        stage('left', { after: ['split'], each: 'split' }),
+        stage('right', { after: ['split'], each: 'input.pages' }),
+        stage('split'),
+        stage('cleanup', { onFailure: true, each: 'input' }),
+      ),
+    ).toBeNull()
+  })
+
+  it('an empty pipeline is refused', () => {
+    expect(shapeOf()?.message).toMatch(/no stage to run: add one/)
+  })
+
+  it('a pipeline of on-failure stages only is refused', () => {
+    expect(shapeOf(stage('s', { onFailure: true }))?.message).toMatch(/no stage to run/)
+  })
+
+  it.each(['', 'input', 'a.b'])("a stage named '%s' is refused and named", (bad) => {
+    const rejection = shapeOf(stage(bad))
+    expect(rejection?.message).toMatch(`A stage cannot be named '${bad}': use a name`)
+    expect(rejection?.details).toEqual({ stage: bad })
+  })
+
+  it('two stages of one name are refused and named', () => {
+    expect(shapeOf(stage('s'), stage('s'))?.message).toMatch("Two stages are named 's': rename one")
+  })
+
+  it('a dangling after is refused and names the stage, and those that there are', () => {
+    const rejection = shapeOf(stage('a'), stage('b', { after: ['a', 'c'] }))
+    expect(rejection?.message).toMatch(
+      "Stage 'b' comes after 'c', which is no stage; the stages are: a, b.",
+    )
+    expect(rejection?.details).toEqual({ stage: 'b' })
+  })
+
+  it('an after that names an on-failure stage is refused', () => {
+    const rejection = shapeOf(stage('a', { after: ['z'] }), stage('z', { onFailure: true }))
+    expect(rejection?.message).toMatch("Stage 'a' comes after the on-failure stage 'z'")
+    expect(rejection?.message).toMatch("remove it from 'after'")
+  })
+
+  it('an on-failure stage with an after is refused', () => {
+    const rejection = shapeOf(stage('a'), stage('z', { onFailure: true, after: ['a'] }))
+    expect(rejection?.message).toMatch("On-failure stage 'z' opens when the job is ending")
+  })
+
+  it('a cycle is refused and shown, without the stages that only lead to it', () => {
+    const rejection = shapeOf(
+      stage('lead', { after: ['a'] }),
+      stage('a', { after: ['b'] }),
+      stage('b', { after: ['a'] }),
+    )
+    expect(rejection?.message).toBe('The stages wait for each other: a → b → a. Break the cycle.')
+  })
+
+  it('an each that names no stage is refused', () => {
+    const rejection = shapeOf(stage('a'), stage('b', { after: ['a'], each: 'c' }))
+    expect(rejection?.message).toMatch("Stage 'b' has each: 'c', which is neither 'input' nor")
+  })
+
+  it('an each of a stage that does not come before is refused', () => {
+    const rejection = shapeOf(stage('a'), stage('b', { each: 'a' }))
+    expect(rejection?.message).toMatch("name one, or add it to 'after'")
+  })
+
+  it('an each may name an ancestor that is further back', () => {
+    expect(
+      shapeOf(stage('a'), stage('b', { after: ['a'] }), stage('c', { after: ['b'], each: 'a' })),
+    ).toBeNull()
+  })
+
+  it('an each into the outputs of a stage with segments is refused', () => {
+    const rejection = shapeOf(
+      stage('a', { each: 'input' }),
+      stage('b', { after: ['a'], each: 'a.pages' }),
+    )
+    expect(rejection?.message).toMatch("'a' has one output per segment: use each: 'a'")
+  })
+})
+
+describe('the path of an each', () => {
+  it('is a source and the fields below it', () => {
+    expect(eachPath('input')).toEqual({ source: 'input', path: [] })
+    expect(eachPath('split.pages.odd')).toEqual({ source: 'split', path: ['pages', 'odd'] })
+  })
+})
+
+describe('a promise', () => {
+  it('of an effect or a child can be kept', () => {
+    expect(invalidPromise(promise(), 0)).toBeNull()
+    expect(invalidPromise(child(plain()), 0)).toBeNull()
+    expect(invalidPromise(child(pipeline([stage('s')])), 0)).toBeNull()
+  })
+
+  it('that is no promise is refused by its number', () => {
+    const rejection = invalidPromise('mail' as unknown as EffectPromise, 3)
+    expect(rejection?.message).toBe('Effect 3 must be an object.')
+    expect(rejection?.details).toEqual({ effect: 3 })
+  })
+
+  it('of a child is checked like a job', () => {
+    const bad = invalidPromise(child(plain({ delayMs: -1 })), 2)
+    expect(bad?.code).toBe('InvalidSpec')
+    expect(bad?.message).toMatch("Child 2: The job's delayMs must be")
+    const crooked = invalidPromise(child(pipeline([stage('s', { after: ['t'] })])), 2)
+    expect(crooked?.code).toBe('InvalidShape')
+    expect(crooked?.message).toMatch("Child 2: Stage 's' comes after 't'")
+    expect(crooked?.details).toEqual({ stage: 's', effect: 2 })
+  })
+
+  it.each([
+    ['names a parent', child(plain({ parent }))],
+    ['names a schedule', child(plain({ schedule: { id: 's', tick: 1 } }))],
+    ['is not idempotent', { ...child(plain()), idempotent: false }],
+  ])('of a child that %s is refused', (_what, bad) => {
+    expect(invalidPromise(bad, 1)?.message).toMatch(/Child 1 must be idempotent and name no parent/)
+  })
+})

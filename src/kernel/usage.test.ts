@@ -1,0 +1,75 @@
+/** Limits: how many at once, and how many per period, as a token bucket. */
+import { describe, expect, it } from 'vitest'
+import { chargeGrant, creditEnd, mayStartAt, noUsage } from './usage.ts'
+
+const two = { key: 'k', concurrency: 2, rate: null }
+const tenPerMinute = { key: 'k', concurrency: null, rate: { count: 10, perMs: 60_000 } }
+
+describe('concurrency', () => {
+  it('has room while fewer than the limit are held', () => {
+    expect(mayStartAt(two, undefined, 7)).toBe(7)
+    expect(mayStartAt(two, { held: 1, fullAt: 0 }, 7)).toBe(7)
+  })
+
+  it('has none at the limit, and no time alone makes any', () => {
+    expect(mayStartAt(two, { held: 2, fullAt: 0 }, 7)).toBe(Infinity)
+  })
+
+  it('has room again when a lease ends', () => {
+    const usage = noUsage()
+    chargeGrant(usage, two, 0, false)
+    chargeGrant(usage, two, 0, false)
+    creditEnd(usage)
+    expect(mayStartAt(two, usage, 0)).toBe(0)
+  })
+})
+
+describe('a rate', () => {
+  it('lets a full bucket go at once, and then one token at a time', () => {
+    const usage = noUsage()
+    for (let i = 0; i < 10; i++) {
+      expect(mayStartAt(tenPerMinute, usage, 1_000)).toBe(1_000)
+      chargeGrant(usage, tenPerMinute, 1_000, false)
+    }
+    expect(mayStartAt(tenPerMinute, usage, 1_000)).toBe(7_000)
+    expect(mayStartAt(tenPerMinute, usage, 7_000)).toBe(7_000)
+    chargeGrant(usage, tenPerMinute, 7_000, false)
+    expect(mayStartAt(tenPerMinute, usage, 7_000)).toBe(13_000)
+  })
+
+  it('never lets more than its count start within a period that begins full', () => {
+    const usage = noUsage()
+    let started = 0
+    for (let now = 0; now < 60_000; now += 100) {
+      if (mayStartAt(tenPerMinute, usage, now) > now) continue
+      chargeGrant(usage, tenPerMinute, now, false)
+      started++
+    }
+    // Ten that were saved up, and those refilled meanwhile.
+    expect(started).toBe(19)
+  })
+
+  it('is full again after a period of rest, and no fuller', () => {
+    const usage = noUsage()
+    chargeGrant(usage, tenPerMinute, 0, false)
+    for (let i = 0; i < 10; i++) chargeGrant(usage, tenPerMinute, 600_000, false)
+    expect(mayStartAt(tenPerMinute, usage, 600_000)).toBe(606_000)
+  })
+
+  it('costs nobody a token who only finishes what is committed', () => {
+    const usage = noUsage()
+    chargeGrant(usage, tenPerMinute, 0, true)
+    expect(usage).toEqual({ held: 1, fullAt: 0 })
+  })
+
+  it('is rounded up to whole milliseconds, never down', () => {
+    const three = { key: 'k', concurrency: null, rate: { count: 3, perMs: 1_000 } }
+    const usage = noUsage()
+    for (let i = 0; i < 3; i++) chargeGrant(usage, three, 0, false)
+    expect(mayStartAt(three, usage, 0)).toBe(334)
+  })
+
+  it('has room when nobody ever started', () => {
+    expect(mayStartAt(tenPerMinute, undefined, 5)).toBe(5)
+  })
+})

@@ -1,0 +1,50 @@
+/**
+ * How many random steps `npm test` takes, and how a property runs over them.
+ *
+ * A step is one command that the kernel decided. Every property counts its own and must reach its
+ * share; all shares together are the promise of `TOTAL_STEPS`.
+ */
+import { array, assert, integer, noBias, property } from 'fast-check'
+
+export const TOTAL_STEPS = 2_000_000
+
+export const SHARES = {
+  agreement: 1_000_000,
+  prefixes: 250_000,
+  sameSeed: 250_000,
+  repeats: 350_000,
+  commuting: 150_000,
+  arbitrary: 20_000,
+} as const
+
+/** Override with `PAWL_SEED=123 npm test`; a failure prints the seed it used. */
+const DEFAULT_SEED = 20_260_715
+export const SEED = Number(process.env['PAWL_SEED'] ?? DEFAULT_SEED)
+
+const LONGEST_RUN = 1_200
+
+/** Counts steps, so that a property cannot quietly do less than it says. */
+export class Counter {
+  steps = 0
+}
+
+/** Runs a property over random sequences, which have half the longest length on average. */
+export function forRandomRuns(
+  share: number,
+  stepsPerNumber: number,
+  check: (numbers: readonly number[], counter: Counter) => void,
+): number {
+  const counter = new Counter()
+  const numbers = array(integer({ min: 0, max: 0xffff_ffff }), {
+    minLength: 1,
+    maxLength: LONGEST_RUN,
+    size: 'max',
+  })
+  // A tenth more than needed on average: the lengths are random too.
+  const numRuns = Math.ceil((1.1 * share) / ((LONGEST_RUN / 2) * stepsPerNumber))
+  assert(
+    property(noBias(numbers), (sequence) => check(sequence, counter)),
+    { seed: SEED, numRuns },
+  )
+  return counter.steps
+}
