@@ -119,8 +119,6 @@ export function applyToJob(job: Job, entry: JobEntry): void {
       return
     case 'JobCancelled':
       job.cancelled = { at: entry.at, by: entry.by, reason: entry.reason }
-      // Nothing is held back any more; an on-failure stage is to run.
-      job.held = false
       if (job.task !== null) {
         endLease(job.task, entry.at, 'JobCancelled')
         endTask(job.task, 'FAILED', entry.at)

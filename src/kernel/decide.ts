@@ -12,6 +12,8 @@ import type { Entry } from './entries.ts'
 import type { Guard, Reads } from './guards.ts'
 import { REFUSED, theJob, theTask } from './guards.ts'
 import { jobMove } from './preview.ts'
+import type { Indexes } from './reads.ts'
+import { loadReads } from './reads.ts'
 import type { Rules } from './rules/index.ts'
 import { RULES } from './rules/index.ts'
 import type { Rule } from './rules/rule.ts'
@@ -22,6 +24,7 @@ import {
   PLAIN_JOB_TRANSITIONS,
 } from './transitions.ts'
 import { malformed } from './wellformed.ts'
+import type { World } from './world.ts'
 
 export function decide(
   command: Command,
@@ -30,8 +33,25 @@ export function decide(
   rules: Rules = RULES,
 ): Decision {
   const wrong = malformed(command)
-  if (wrong !== null) return no(wrong, 'well-formed')
+  return wrong === null ? decideFormed(command, reads, now, rules) : no(wrong, 'well-formed')
+}
 
+/** As `decide`, on a world in memory; `reads` is where it puts what it looks at. */
+export function decideIn(
+  world: World,
+  indexes: Indexes,
+  command: Command,
+  reads: Reads,
+  now: number,
+  rules: Rules = RULES,
+): Decision {
+  const wrong = malformed(command)
+  if (wrong !== null) return no(wrong, 'well-formed')
+  loadReads(reads, world, indexes, command, now)
+  return decideFormed(command, reads, now, rules)
+}
+
+function decideFormed(command: Command, reads: Reads, now: number, rules: Rules): Decision {
   const rule = rules.table[command.type] as Rule<Command>
   const repeated = rule.repeat(command, reads, now)
   if (repeated !== null) return repeated

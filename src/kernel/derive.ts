@@ -184,6 +184,11 @@ function summary(job: Job, tallies: Tallies): Summary {
   return sum
 }
 
+/** Nothing is held back any more once the job is cancelled: an on-failure stage is to run. */
+export function isHeldBack(job: Job): boolean {
+  return job.held && job.cancelled === null
+}
+
 /** Cancelled, or more tasks of some stage FAILED than it tolerates: nothing new starts. */
 export function isEnding(job: Job, tallies: Tallies): boolean {
   if (job.task !== null) return job.task.state === 'FAILED'
@@ -224,7 +229,7 @@ export function openableStages(job: Job, tallies: Tallies): number[] {
     if (stages[i]?.onFailure === true) {
       // One at a time: an opened on-failure stage has open tasks until it is through.
       if (ending && openable.length === 0 && isSettled(job, tallies)) openable.push(i)
-    } else if (!job.held && !ending && prerequisitesDone(job, tallies, i)) {
+    } else if (!isHeldBack(job) && !ending && prerequisitesDone(job, tallies, i)) {
       openable.push(i)
     }
   }

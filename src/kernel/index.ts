@@ -12,7 +12,7 @@ export {
 } from './apply.ts'
 export * from './commands.ts'
 export { copyJob, copyTask } from './copy.ts'
-export { decide } from './decide.ts'
+export { decide, decideIn } from './decide.ts'
 export * from './derive.ts'
 export * from './entries.ts'
 export { sameContent } from './equal.ts'

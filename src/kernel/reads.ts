@@ -10,8 +10,8 @@ import { jobState, NO_TALLIES } from './derive.ts'
 import type { Reads } from './guards.ts'
 import { childId, tickId } from './ids.ts'
 import { asksForSame, keepsKey } from './keys.ts'
-import type { Job, Lease, LimitSpec, ParentRef, Task, Usage } from './model.ts'
-import { eachPath } from './spec.ts'
+import type { Job, JobSpec, Lease, LimitSpec, ParentRef, Task, Usage } from './model.ts'
+import { eachPath, invalidFields } from './spec.ts'
 import { isFinal } from './transitions.ts'
 import { chargeGrant, creditEnd, noUsage } from './usage.ts'
 import type { World } from './world.ts'
@@ -25,7 +25,7 @@ export interface Indexes {
   keyHolder(type: string, key: string): Job | null
 }
 
-/** Fills in what `decide` needs for a command. The object is reused, so nothing is allocated. */
+/** Fills in what `decide` needs for a well-formed command. The object is reused: nothing is allocated. */
 export function loadReads(
   reads: Reads,
   world: World,
@@ -49,7 +49,7 @@ export function loadReads(
       return
     case 'FireSchedule':
       reads.schedule = world.schedules.get(command.schedule) ?? null
-      reads.originSubmitted = world.jobs.has(tickId(command.schedule, command.tick))
+      reads.originSubmitted = tickSubmitted(world, command.schedule, command.tick)
       return
   }
   const job = world.jobs.get(command.job) ?? null
@@ -109,12 +109,13 @@ function loadSubmit(
   world: World,
   indexes: Indexes,
   id: string,
-  spec: Partial<Job['spec']> | undefined,
+  spec: JobSpec | undefined,
   now: number,
 ): void {
   reads.job = world.jobs.get(id) ?? null
-  if (spec == null) return
-  if (typeof spec.type === 'string' && typeof spec.key === 'string') {
+  if (spec?.key == null && spec?.parent == null && spec?.schedule == null) return
+  if (invalidFields(spec) !== null) return
+  if (spec.key !== null) {
     reads.keyHolder = indexes.keyHolder(spec.type, spec.key)
     reads.keyHolderIsFinal = reads.keyHolder !== null && isOver(reads.keyHolder, indexes, now)
   }
@@ -125,12 +126,17 @@ function isOver(job: Job, indexes: Indexes, now: number): boolean {
   return isFinal(jobState(job, indexes.tallies(job), now))
 }
 
-function loadOrigin(reads: Reads, world: World, spec: Partial<Job['spec']>): void {
-  if (spec.parent != null) {
+function loadOrigin(reads: Reads, world: World, spec: JobSpec): void {
+  if (spec.parent !== null) {
     const { job, stage, segment } = spec.parent
     reads.parent = findTask(world, job, stage, segment) ?? null
   }
-  if (spec.schedule != null) reads.schedule = world.schedules.get(spec.schedule.id) ?? null
+  if (spec.schedule !== null) reads.schedule = world.schedules.get(spec.schedule.id) ?? null
+}
+
+/** A job that only has the same id does not count. */
+function tickSubmitted(world: World, schedule: string, tick: number): boolean {
+  return world.jobs.get(tickId(schedule, tick))?.spec.schedule?.tick === tick
 }
 
 /** Submitting it again would be answered `committed`: by its id, or by its key. */
@@ -143,7 +149,8 @@ function childSubmitted(
 ): boolean {
   const child = parent?.commit?.effects[at.effect]?.promise.child
   if (child == null) return false
-  if (world.jobs.has(childId(at))) return true
+  const own = world.jobs.get(childId(at))?.spec.parent
+  if (own != null && own.job === at.job && own.effect === at.effect) return true
   const holder = child.key === null ? null : indexes.keyHolder(child.type, child.key)
   return (
     holder !== null && keepsKey(holder, isOver(holder, indexes, now)) && asksForSame(child, holder)

@@ -64,7 +64,7 @@ function taskMoves(
   const { attempts, interventions } = scope.slots[slot] as Slot
   if (task.attempt < attempts) {
     for (const worker of scope.workers) {
-      for (const started of [true, false]) {
+      for (const started of scope.starts.map((how) => how === 'with the grant')) {
         found.push({ type: 'GrantLease', ...address, worker, request: task.attempt + 1, started })
       }
     }

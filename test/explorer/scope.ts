@@ -28,6 +28,8 @@ export interface Scope {
   readonly workers: readonly string[]
   /** How often an id may be submitted, with forgetting in between. */
   readonly lives: number
+  /** How executions start: with their grant, or by a report of their own. */
+  readonly starts: readonly ('with the grant' | 'later')[]
   readonly steps: boolean
   readonly extensions: number
   /** Jobs see each other: by limits, keys, promises or ticks. */
@@ -44,6 +46,8 @@ const quick: Partial<TaskPolicy> = {
   leaseMs: LEASE_TICKS,
   retry: retry({ max: 1, delayMs: 1 }),
 }
+/** The smallest that still has everything: a lease of one tick, one retry without delay. */
+const short: Partial<TaskPolicy> = { leaseMs: 1, retry: retry({ max: 1, delayMs: 0 }) }
 const once: Partial<TaskPolicy> = { ...quick, retry: retry({ max: 0 }) }
 const effectRetry = retry({ max: 1, delayMs: 1 })
 
@@ -54,6 +58,7 @@ function scope(name: string, about: string, changes: Partial<Scope>): Scope {
     slots: [],
     workers: ['w1', 'w2'],
     lives: 1,
+    starts: ['with the grant', 'later'],
     steps: false,
     extensions: 0,
     linked: false,
@@ -107,10 +112,7 @@ export const SCOPES: readonly Scope[] = [
     slots: [
       slot(
         'p',
-        pipeline([
-          ...twoStages(once),
-          stage('sorry', { onFailure: true, policy: policy(once) }),
-        ]),
+        pipeline([...twoStages(once), stage('sorry', { onFailure: true, policy: policy(once) })]),
         { attempts: 1, interventions: 1 },
       ),
     ],
@@ -196,19 +198,17 @@ export const SCOPES: readonly Scope[] = [
   }),
   scope('whole', 'everything at once, small: a job with an effect and a pipeline of two stages', {
     slots: [
-      slot('a', plain({}, once), { effects: [reconciled], interventions: 1 }),
-      slot('p', pipeline(twoStages(quick)), { attempts: 1, interventions: 1 }),
+      slot('a', plain({}, short), { effects: [reconciled], interventions: 1 }),
+      slot('p', pipeline(twoStages(short)), { attempts: 1 }),
     ],
+    starts: ['with the grant'],
   }),
   scope('large', 'everything at once, with more attempts than can be explored to the end', {
     slots: [
       slot('a', plain({}, quick), { effects: [neither], attempts: 3, interventions: 1 }),
       slot(
         'p',
-        pipeline([
-          ...twoStages(quick),
-          stage('sorry', { onFailure: true, policy: policy(quick) }),
-        ]),
+        pipeline([...twoStages(quick), stage('sorry', { onFailure: true, policy: policy(quick) })]),
         { interventions: 1 },
       ),
     ],

@@ -15,11 +15,10 @@ import type {
   World,
 } from '../../src/kernel/index.ts'
 import {
-  decide,
+  decideIn,
   findTask,
   fold,
   jobViolations,
-  loadReads,
   noReads,
   scan,
   sharedViolations,
@@ -164,8 +163,7 @@ export class Space {
   }
 
   #decide(command: Command, world: World, indexes: Indexes): Decision {
-    loadReads(this.#reads, world, indexes, command, NOW)
-    return decide(command, this.#reads, NOW, this.#rules)
+    return decideIn(world, indexes, command, this.#reads, NOW, this.#rules)
   }
 
   #step(

@@ -19,11 +19,10 @@ import {
   copyTask,
   countTallies,
   createWorld,
-  decide,
+  decideIn,
   findTask,
   fold,
   jobState,
-  loadReads,
   noReads,
   RULES,
   scan,
@@ -83,8 +82,14 @@ export class Authority {
   /** Decides, appends, applies and checks; the answer is the decision itself. */
   send<T extends CommandType>(brief: Brief<T>): Decision {
     const command = this.#complete(brief)
-    loadReads(this.#reads, this.world, scan(this.world), command, this.now)
-    const decision = decide(command, this.#reads, this.now, this.#rules)
+    const decision = decideIn(
+      this.world,
+      scan(this.world),
+      command,
+      this.#reads,
+      this.now,
+      this.#rules,
+    )
     if (decision.entry !== null) this.#append(decision.entry)
     return decision
   }

@@ -2,7 +2,7 @@
  * What must hold of a job together with its tasks.
  */
 import type { Tallies, Tally } from '../derive.ts'
-import { isEnding, jobState, openableStages, stageIsDone, tallyOf } from '../derive.ts'
+import { isEnding, isHeldBack, jobState, openableStages, stageIsDone, tallyOf } from '../derive.ts'
 import { sameContent } from '../equal.ts'
 import { childId, tickId } from '../ids.ts'
 import type { Job, StageSpec, Task } from '../model.ts'
@@ -25,7 +25,7 @@ export function jobViolations(world: World, job: Job, tallies: Tallies, now: num
     found.expect(hasFuture(job, tasks, tallies), 7, `${state} and nothing will ever happen`)
   }
   found.expect(
-    !job.held || tasks.every((task) => task.attempt === 0),
+    !isHeldBack(job) || tasks.every((task) => task.attempt === 0),
     9,
     'held, but a task was granted',
   )
@@ -41,7 +41,7 @@ function isOpen(task: Task): boolean {
 
 /** A due task, a timer, a lease, a stage to open, or a human to wait for. */
 function hasFuture(job: Job, tasks: readonly Task[], tallies: Tallies): boolean {
-  if (job.held || tasks.some((task) => isOpen(task) || task.state === 'DEAD')) return true
+  if (isHeldBack(job) || tasks.some((task) => isOpen(task) || task.state === 'DEAD')) return true
   return openableStages(job, tallies).length > 0
 }
 
@@ -105,7 +105,7 @@ function counted(tally: Tally | undefined): unknown {
 }
 
 function checkOpened(job: Job, tallies: Tallies, stage: StageSpec, found: Findings): void {
-  found.expect(!job.held, 10, `held, but stage ${stage.name} is open`)
+  found.expect(!isHeldBack(job), 10, `held, but stage ${stage.name} is open`)
   for (const before of stage.after) {
     const index = job.spec.stages?.findIndex((other) => other.name === before) ?? -1
     found.expect(

@@ -128,19 +128,27 @@ export const startEffect: Rule<StartEffect> = {
   locksJob: false,
 }
 
-/** Late is fine: whoever started it knows best whether it happened. */
+/** Who neither holds the task nor started the effect has lost the authority to speak of it. */
+const mayReport: Guard<FinishEffect> = validation(
+  'lease-or-starter',
+  'The lease is current, or started the effect: late is fine, whoever started it knows best.',
+  (command, reads, now) => {
+    const { lease } = theTask(reads)
+    const current = lease?.number === command.lease && now < lease.expiresAt
+    return current || startedBy(command, reads) ? null : REFUSED
+  },
+)
+
 const startedByLease: Guard<FinishEffect | FailEffect> = safety(
   'effect-started',
   'The effect was started under this lease.',
-  (command, reads) => {
-    if (startedBy(command, reads)) return null
-    return theTask(reads).lease?.number === command.lease
-      ? reject(
+  (command, reads) =>
+    startedBy(command, reads)
+      ? null
+      : reject(
           'EffectNotStarted',
           `Effect ${keyOf(command)} was not started under lease ${command.lease}.`,
-        )
-      : REFUSED
-  },
+        ),
 )
 
 const childSubmitted: Guard<FinishEffect> = safety(
@@ -159,7 +167,15 @@ export const finishEffect: Rule<FinishEffect> = {
     startedBy(command, reads)
       ? committed(null, null)
       : null,
-  guards: [taskKnown, leaseKnown, leaseHolder, effectKnown, startedByLease, childSubmitted],
+  guards: [
+    taskKnown,
+    leaseKnown,
+    leaseHolder,
+    mayReport,
+    effectKnown,
+    startedByLease,
+    childSubmitted,
+  ],
   entry: ({ job, stage, segment, lease, effect }, reads, now) => {
     const task = theTask(reads)
     return {

@@ -3,7 +3,7 @@
  */
 import { committed, reject } from '../answers.ts'
 import type { CancelJob, ForgetJob, OpenStage, ReleaseJob, SubmitJob } from '../commands.ts'
-import { isEnding, isSettled, jobState, prerequisitesDone } from '../derive.ts'
+import { isEnding, isHeldBack, isSettled, jobState, prerequisitesDone } from '../derive.ts'
 import type { StageOpened } from '../entries.ts'
 import { sameContent } from '../equal.ts'
 import type { Guard, Reads } from '../guards.ts'
@@ -184,7 +184,7 @@ const stageKnown: Guard<OpenStage> = validation(
 )
 
 const notHeld: Guard<OpenStage> = safety('job-not-held', 'The job is not held.', (command, reads) =>
-  theJob(reads).held
+  isHeldBack(theJob(reads))
     ? reject('JobHeld', `Job ${command.job} is held: release it first.`, { job: command.job })
     : null,
 )

@@ -18,10 +18,11 @@ import {
   reportedLease,
   safety,
   taskKnown,
+  theJob,
   theTask,
 } from '../guards.ts'
 import type { LimitSpec, Task, Usage } from '../model.ts'
-import { executionStatus } from '../derive.ts'
+import { executionStatus, isHeldBack } from '../derive.ts'
 import { given, interrupted, lost } from './aftermath.ts'
 import type { Rule } from './rule.ts'
 import { taskHead } from './rule.ts'
@@ -58,7 +59,7 @@ const jobReleased: Guard<GrantLease> = safety(
   'job-not-held',
   'The job is not held.',
   (command, reads) =>
-    reads.job?.held === true
+    isHeldBack(theJob(reads))
       ? reject('JobHeld', `Job ${command.job} is held: release it first.`, { job: command.job })
       : null,
 )
