@@ -21,7 +21,7 @@ function submitted(spec = plain()): Authority {
 }
 
 describe('an entry that does not fit its record is broken', () => {
-  const NO_JOB = ['JobReleased', 'JobCancelled', 'StageOpened'] as const
+  const NO_JOB = ['JobReleased', 'JobCancelled', 'StageOpened', 'JobForgotten'] as const
   const NO_LEASE = ['ExecutionStarted', 'LeaseExtended', 'ReportRefused'] as const
   const NO_EFFECT = ['EffectStarted', 'EffectFinished', 'EffectFailed', 'EffectResolved'] as const
 
@@ -44,6 +44,23 @@ describe('an entry that does not fit its record is broken', () => {
 
   it.each(NO_EFFECT)('%s of an effect that was never promised', (type) => {
     expect(() => fold(submitted().world, entry(type))).toThrow('the commit promised no effect 0')
+  })
+
+  it.each(['LeaseExpired', 'LeaseRevoked', 'LeaseReleased'] as const)(
+    '%s that settles an effect that was never promised',
+    (type) => {
+      const a = submitted()
+      a.must({ type: 'GrantLease', started: true })
+      a.must({ type: 'CommitExecution', effects: [promise()] })
+      const settled = [{ effect: 1, to: 'UNKNOWN', retries: 1 }] as const
+      const given = { next: 'WAITING', dueAt: 0, retries: 0, settled } as const
+      expect(() => fold(a.world, entry(type, given))).toThrow('the commit promised no effect 1')
+    },
+  )
+
+  it('JobSubmitted of a job that is there', () => {
+    const again = entry('JobSubmitted', { version: 1, spec: plain(), dueAt: 0 })
+    expect(() => fold(submitted().world, again)).toThrow('cannot be applied: job a exists')
   })
 
   it('StageOpened of a plain job', () => {
@@ -185,5 +202,16 @@ describe('start-by', () => {
     a.must({ type: 'OpenStage', stage: 1 })
     expect(a.task('a', 0).startBy).toBe(15)
     expect(a.task('a', 1).startBy).toBeNull()
+  })
+
+  it('is no time of on-failure stages: they run however late it is', () => {
+    const stages = [stage('one'), stage('cleanup', { onFailure: true })]
+    const a = submitted(pipeline(stages, { startWithinMs: 10 }))
+    a.must({ type: 'CancelJob' })
+    a.must({ type: 'OpenStage', stage: 1 })
+    expect(a.task('a', 1).startBy).toBeNull()
+    a.advance(60_000)
+    expect(a.send({ type: 'StopTask', stage: 1 }).rejection?.code).toBe('NothingToStop')
+    expect(a.send({ type: 'GrantLease', stage: 1 }).verdict).toBe('committed')
   })
 })

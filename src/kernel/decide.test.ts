@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { Authority } from '../../test/support/authority.ts'
 import { plain, promise } from '../../test/support/specs.ts'
+import type { Command, Indexes } from './index.ts'
+import { createWorld, decide, decideIn, noReads, scan } from './index.ts'
 
 describe('the life of a plain job', () => {
   it('goes from submit over grant and commit to SUCCEEDED', () => {
@@ -89,5 +91,51 @@ describe('a transition that the table does not allow', () => {
         allowed: ['QUEUED', 'SUCCEEDED', 'FAILED'],
       },
     })
+  })
+})
+
+describe('a decision on a world in memory', () => {
+  /** Whoever asks these has looked before the form was checked. */
+  const untouchable = new Proxy({} as Indexes, {
+    get: () => {
+      throw new Error('the form is checked BEFORE anything is loaded')
+    },
+  })
+
+  it.each([
+    null,
+    7,
+    {},
+    { type: 'GrantLease' },
+    { type: 'ReleaseJob', job: { toString: 0 } },
+    { type: 'FireSchedule', schedule: { toString: 0 }, tick: 1, skipped: false },
+    { type: 'FinishEffect', job: 'a', stage: 0, segment: 0, lease: 1, worker: 'w1', effect: -1 },
+  ])('looks at nothing for what has no form: %j', (nonsense) => {
+    const command = nonsense as unknown as Command
+    const decision = decideIn(createWorld(), untouchable, command, noReads(), 0)
+    expect(decision.rejection?.check).toBe('well-formed')
+    expect(decision).toEqual(decide(command, noReads(), 0))
+  })
+
+  it.each([{ key: { toString: 0 } }, { key: 'k' }, { parent: 7 }, { schedule: 'daily' }])(
+    'is not tripped up by a spec that is none: %j',
+    (spec) => {
+      const command = { type: 'SubmitJob', job: 'a', spec } as unknown as Command
+      const world = createWorld()
+      const { rejection } = decideIn(world, scan(world), command, noReads(), 0)
+      expect(rejection?.code).toBe('InvalidSpec')
+    },
+  )
+
+  it('is what is decided when the same is loaded first', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ delayMs: 5 }) })
+    const at = { job: 'a', stage: 0, segment: 0 }
+    const grant = { type: 'GrantLease', ...at, worker: 'w1', request: 1, started: true } as const
+    const reads = noReads()
+    const first = decideIn(a.world, scan(a.world), grant, reads, 0)
+    expect(first.rejection?.check).toBe('task-due')
+    expect(decide(grant, reads, 0)).toEqual(first)
+    expect(decide(grant, reads, 5)).toEqual(decideIn(a.world, scan(a.world), grant, noReads(), 5))
   })
 })

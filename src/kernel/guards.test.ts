@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { Authority } from '../../test/support/authority.ts'
 import { failure, pipeline, plain, promise, stage } from '../../test/support/specs.ts'
 import type { Command, CommandType, RejectionCode } from './index.ts'
-import { LIMITS, listGuards } from './index.ts'
+import { LIMITS, listGuards, rulesWithout } from './index.ts'
 
 interface Case {
   readonly code: RejectionCode
@@ -133,6 +133,14 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 }
 
+/** These answer `cancelled`: a worker that lost its authority made no mistake. */
+const REFUSING: Readonly<Record<string, (a: Authority) => void>> = {
+  'FinishEffect.lease-or-starter': (a) => {
+    committed(a)
+    a.advance(30_000)
+  },
+}
+
 function rejectionOf(id: string, { before, fields }: Case) {
   const type = id.split('.')[0] as CommandType
   const a = new Authority()
@@ -154,7 +162,22 @@ describe('a validation guard says no', () => {
 
   it('and each of those that exist has such a test', () => {
     const existing = listGuards().filter(({ kind }) => kind === 'validation')
-    expect(Object.keys(CASES).toSorted()).toEqual(existing.map(({ id }) => id).toSorted())
+    const tested = [...Object.keys(CASES), ...Object.keys(REFUSING)]
+    expect(tested.toSorted()).toEqual(existing.map(({ id }) => id).toSorted())
+    expect(tested.length).toBe(42)
+  })
+})
+
+describe('a validation guard tells a worker to stop', () => {
+  it.each(Object.entries(REFUSING))('%s', (id, before) => {
+    const type = id.split('.')[0] as CommandType
+    const [first, without] = [new Authority(), new Authority(rulesWithout(id))].map((a) => {
+      before(a)
+      return a.send({ type } as Command)
+    })
+    expect(first?.verdict).toBe('cancelled')
+    expect(first?.entry).toMatchObject({ type: 'ReportRefused', report: type })
+    expect(without?.verdict).toBe('rejected')
   })
 })
 

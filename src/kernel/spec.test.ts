@@ -103,6 +103,49 @@ describe('a field of a job', () => {
   })
 })
 
+const stranger = <T>(object: T): T => Object.assign({}, object, { color: 'red' })
+
+describe('a field that nobody knows is refused', () => {
+  it('in a job', () => {
+    const rejection = invalidFields(stranger(plain()))
+    expect(rejection?.code).toBe('InvalidSpec')
+    expect(rejection?.message).toBe('A job has no field color: remove it.')
+    expect(rejection?.details).toEqual({ field: 'color' })
+  })
+
+  it.each([
+    ['policy', plain({ policy: stranger(policy()) })],
+    ['policy', plain({}, { retry: stranger(retry()) })],
+    ['policy', plain({}, { limits: [stranger({ key: 'k', concurrency: 1, rate: null })] })],
+    ['parent', plain({ parent: stranger(parent) })],
+    ['schedule', plain({ schedule: stranger({ id: 's', tick: 1 }) })],
+    ['stages', pipeline([stranger(stage('s'))])],
+  ])('in its %s', (field, spec) => {
+    const rejection = invalidFields(spec)
+    expect(rejection?.message).toMatch(/an object without a field color/)
+    expect(rejection?.details).toEqual({ field })
+  })
+
+  it('in a promise, and in the child that it promises', () => {
+    expect(invalidPromise(stranger(promise()), 0)?.message).toBe(
+      'Effect 0 must be an object without a field color.',
+    )
+    expect(invalidPromise(child(stranger(plain())), 0)?.message).toBe(
+      'Child 0: A job has no field color: remove it.',
+    )
+  })
+
+  it('even if it is inherited: what is kept whole must not surprise anybody', () => {
+    expect(
+      invalidFields(Object.create({ color: 'red' }, describeAll(plain())) as JobSpec),
+    ).not.toBe(null)
+  })
+})
+
+function describeAll(object: object): PropertyDescriptorMap {
+  return Object.getOwnPropertyDescriptors(object)
+}
+
 describe('a job is plain or a pipeline', () => {
   it.each([
     ['both', plain({ stages: [stage('s')] })],

@@ -86,6 +86,14 @@ describe('a command', () => {
     }
   })
 
+  it.each(['FailTask', 'FailEffect'] as const)('%s takes no error with unknown fields', (type) => {
+    const error = Object.assign(failure(), { color: 'red' })
+    const command = { type, ...COMPLETE[type], error } as Command
+    expect(malformed(command)?.message).toBe(
+      `${type}: error must be an object without a field color.`,
+    )
+  })
+
   it.each([null, undefined, 7, 'SubmitJob'])('is refused when it is %s', (nonsense) => {
     const { rejection } = decide(nonsense as unknown as Command, noReads(), 0)
     expect(rejection?.code).toBe('MalformedCommand')
@@ -134,7 +142,12 @@ const KINDS: readonly { of: string; kind: Kind; good: unknown[]; bad: unknown[] 
   { of: 'a range', kind: between(2, 4), good: [2, 4], bad: [1, 5, 2.5, '3'] },
   { of: 'a choice', kind: oneOf('a', 'b'), good: ['a', 'b'], bad: ['c', null] },
   { of: 'a list', kind: listOf(flag, 2), good: [[], [true]], bad: [{}, [1], [true, true, true]] },
-  { of: 'a record', kind: record({ a: flag }), good: [{ a: true }], bad: [null, 7, {}, { a: 1 }] },
+  {
+    of: 'a record',
+    kind: record({ a: flag }),
+    good: [{ a: true }],
+    bad: [null, 7, {}, { a: 1 }, { a: true, b: true }],
+  },
 ]
 
 describe.each(KINDS)('$of', ({ kind, good, bad }) => {

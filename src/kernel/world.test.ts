@@ -127,9 +127,55 @@ describe('whether a child was submitted', () => {
     expect(readsFor(a, finish).originSubmitted).toBe(true)
   })
 
+  it('is not seen in a job that only has the same id', () => {
+    const a = promising()
+    a.must({ type: 'SubmitJob', job: 'a/0/0/0', spec: plain() })
+    expect(readsFor(a, finish).originSubmitted).toBe(false)
+    a.must({ type: 'StartEffect' })
+    expect(a.send({ type: 'FinishEffect' }).rejection?.code).toBe('ChildNotSubmitted')
+  })
+
+  it.each([
+    ['other input', plain({ key: 'k', input: '1' })],
+    ['another type', plain({ key: 'k', type: 'other' })],
+  ])('is not seen in a job of the same key with %s', (_what, spec) => {
+    const a = promising(plain({ key: 'k' }))
+    a.must({ type: 'SubmitJob', job: 'other', spec })
+    expect(readsFor(a, finish).originSubmitted).toBe(false)
+  })
+
+  it('is not seen in a unique job of the same key that is over', () => {
+    const a = promising(plain({ key: 'k', unique: true }))
+    a.must({ type: 'SubmitJob', job: 'other', spec: plain({ key: 'k', unique: true }) })
+    expect(readsFor(a, finish).originSubmitted).toBe(true)
+    a.must({ type: 'CancelJob', job: 'other' })
+    expect(readsFor(a, finish).originSubmitted).toBe(false)
+  })
+
   it('is no question for an effect that is no child, or is not there', () => {
     expect(readsFor(promising(), { ...finish, effect: 5 }).originSubmitted).toBe(false)
     expect(readsFor(new Authority(), finish).originSubmitted).toBe(false)
+  })
+})
+
+describe('whether the job of a tick was submitted', () => {
+  const fire = { type: 'FireSchedule', schedule: 's', tick: 5, skipped: false } as const
+
+  it('is seen by its id', () => {
+    const a = new Authority()
+    a.must({ type: 'SetSchedule', definition: 'daily' })
+    expect(readsFor(a, fire).originSubmitted).toBe(false)
+    const spec = plain({ schedule: { id: 's', tick: 5 } })
+    a.must({ type: 'SubmitJob', job: 's@5', spec })
+    expect(readsFor(a, fire).originSubmitted).toBe(true)
+  })
+
+  it('is not seen in a job that only has the same id', () => {
+    const a = new Authority()
+    a.must({ type: 'SetSchedule', definition: 'daily' })
+    a.must({ type: 'SubmitJob', job: 's@5', spec: plain() })
+    expect(readsFor(a, fire).originSubmitted).toBe(false)
+    expect(a.send({ ...fire }).rejection?.code).toBe('TickNotSubmitted')
   })
 })
 

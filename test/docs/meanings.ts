@@ -104,7 +104,7 @@ export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
   StartEffect: {
     entry: 'EffectStarted',
     sender: 'worker',
-    nouns: 'The effect was started under this lease.',
+    nouns: 'The effect was started under this lease, which is still current.',
   },
   FinishEffect: {
     entry: 'EffectFinished',
@@ -132,12 +132,12 @@ export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
   RetryTask: {
     entry: 'TaskRetried',
     sender: 'operator',
-    nouns: 'The attempt that was seen was retried before.',
+    nouns: 'The attempt that was seen was retried before, with the same input.',
   },
   ForceTask: {
     entry: 'TaskForced',
     sender: 'operator',
-    nouns: 'The attempt that was seen was forced to the same state before.',
+    nouns: 'The attempt that was seen was forced to the same state and output before.',
   },
   ForgetJob: { entry: 'JobForgotten', sender: 'retention', nouns: 'There is no such job.' },
   ConfigureQueue: {

@@ -205,7 +205,6 @@ function encodeJob(job: Job, rename: (worker: string) => string): string {
  */
 function encodeTask(task: Task, rename: (worker: string) => string): string {
   const { commit } = task
-  const starters = new Set(commit?.effects.flatMap((effect) => effect.starts))
   return [
     task.state,
     ahead(task.dueAt),
@@ -213,30 +212,26 @@ function encodeTask(task: Task, rename: (worker: string) => string): string {
     task.budget - task.retries,
     ahead(task.time),
     task.attempt,
-    task.leases.map((lease) => encodeLease(lease, task.attempt, starters, rename)).join('+'),
+    task.leases.map((lease) => encodeLease(task, lease, rename)).join('+'),
     task.steps.length,
     commit === null ? '' : `${commit.lease}:${commit.effects.map(encodeEffect).join('+')}`,
     task.interventions.length,
   ].join(',')
 }
 
-function encodeLease(
-  lease: Lease,
-  newest: number,
-  starters: ReadonlySet<number>,
-  rename: (worker: string) => string,
-): string {
-  if (lease.endedBy !== null) {
-    const worker = starters.has(lease.number) || lease.number === newest ? rename(lease.worker) : ''
-    return `${worker}/${lease.number === newest && lease.refused ? 'r' : ''}`
+function encodeLease(task: Task, lease: Lease, rename: (worker: string) => string): string {
+  const started = lease.startedAt === null ? '' : 's'
+  const refused = lease.refused ? 'r' : ''
+  const worker = rename(lease.worker)
+  if (lease.endedBy === null) {
+    return `${worker}/${started}/${refused}/${lease.extension}/${ahead(lease.expiresAt)}`
   }
-  return [
-    rename(lease.worker),
-    lease.startedAt === null ? '' : 's',
-    lease.refused ? 'r' : '',
-    lease.extension,
-    ahead(lease.expiresAt),
-  ].join('/')
+  if (lease.number === task.attempt) {
+    const over = task.state === 'COMPLETED' || task.state === 'FAILED'
+    return `${worker}/${over ? '' : started}/${refused}`
+  }
+  const starter = task.commit?.effects.some((effect) => effect.starts.includes(lease.number))
+  return starter === true ? worker : ''
 }
 
 function encodeEffect(effect: Effect): string {

@@ -132,6 +132,16 @@ export const SCOPES: readonly Scope[] = [
       ),
     ],
   }),
+  scope('finishing', 'segments with an effect, cancelled between commit and end', {
+    slots: [
+      slot(
+        'p',
+        pipeline([stage('work', { each: 'input', policy: policy(once) })], { input: OUTPUT }),
+        { effects: [repeatable], attempts: 1 },
+      ),
+    ],
+    workers: ['w1'],
+  }),
   scope('child', 'a parent, the child that its commit promises, and one under another id', {
     linked: true,
     slots: [
@@ -156,7 +166,7 @@ export const SCOPES: readonly Scope[] = [
     linked: true,
     slots: [
       slot('a', plain({ key: 'k' }, once), {
-        specs: [plain({ key: 'k' }, once), plain({ key: 'k', priority: 1 }, once)],
+        specs: [plain({ key: 'k' }, once), plain({ priority: 1 }, once)],
         effects: [repeatable],
       }),
       slot('b', plain({ key: 'k', input: '"other"' }, once)),

@@ -7,6 +7,7 @@
  */
 import type { Rules, Violation } from '../../src/kernel/index.ts'
 import { RULES } from '../../src/kernel/index.ts'
+import type { Part } from './component.ts'
 import { initialParts } from './component.ts'
 import type { Scope } from './scope.ts'
 import { Space } from './space.ts'
@@ -26,8 +27,10 @@ export interface Result {
   /** No state was left unexplored. */
   readonly complete: boolean
   readonly violation: Found | null
-  /** From the first state to the last one of the trace, as tuples of part numbers. */
+  /** From the first state to the given one, as tuples of part numbers. */
   path(to: number): number[][]
+  /** The tuple that stands for a world and all that are alike. */
+  canonical(parts: readonly Part[]): number[]
 }
 
 export interface Found {
@@ -96,6 +99,10 @@ class Search {
       complete: index >= this.#seen.size && this.#violation === null,
       violation: this.#violation,
       path: (to) => this.#path(to),
+      canonical: (parts) => {
+        this.#next.set(parts.map((part) => this.#space.idOf(part)))
+        return [...this.#canonical()]
+      },
     }
   }
 

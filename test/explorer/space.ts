@@ -41,6 +41,7 @@ import type { Scope } from './scope.ts'
 /** A command that would be carried out, and the parts after it. */
 export interface Step {
   readonly command: Command
+  readonly entry: Entry
   readonly parts: readonly Part[]
   readonly violations: readonly Violation[]
 }
@@ -180,7 +181,7 @@ export class Space {
       fold(after, entry)
     } catch (error) {
       const what = error instanceof Error ? error.message : String(error)
-      return { command, parts, violations: [{ invariant: 8, what }] }
+      return { command, entry, parts, violations: [{ invariant: 8, what }] }
     }
     const next = copies.map((part, i) =>
       i === index || concerns(entry, this.scope, part) ? takeBack(this.scope, part, after) : part,
@@ -195,7 +196,7 @@ export class Space {
       ...this.#secondLife(next[index] as Part, parts),
       ...this.#redelivered(command, decision, after, indexes),
     ]
-    return { command, parts: next, violations }
+    return { command, entry, parts: next, violations }
   }
 
   /** What stands for one promise or one tick is submitted once, also across being forgotten. */

@@ -11,7 +11,7 @@ export const INVARIANTS = {
   7: 'No orphans: every job that is not final has a due task, a timer, a lease, a stage to open, or a human to wait for.',
   8: 'State equals the fold of the log.',
   9: 'Time, pause, hold, limits and start-by are kept: what was granted could be granted, and what time took was due.',
-  10: 'Stages open in order: after their prerequisites, on-failure ones last, and nothing reopens behind them.',
+  10: 'Stages open in order: after their prerequisites, on-failure ones last; an ending job starts nothing else.',
 } as const
 
 export type InvariantNumber = keyof typeof INVARIANTS

@@ -266,6 +266,53 @@ describe('the check of a job', () => {
     )
   })
 
+  const parent = { job: 'a', stage: 0, segment: 0, effect: 0 }
+
+  it('3: a child whose id is not derived from its parent', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', job: 'b', spec: plain() })
+    give(a, 'b', { parent })
+    expect(broken(a)).toContain('3 b: a child whose id is not derived from its parent')
+  })
+
+  it('3: a child that nobody promised', () => {
+    const a = effectStarted()
+    a.advance(1).must({ type: 'SubmitJob', job: 'a/0/0/0', spec: plain() })
+    give(a, 'a/0/0/0', { parent })
+    expect(broken(a)).toEqual(['3 a/0/0/0: a child that nobody promised'])
+  })
+
+  it('3: an id that is not derived from its tick', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', job: 's@5', spec: plain() })
+    give(a, 's@5', { schedule: { id: 's', tick: 5 } })
+    expect(broken(a)).toEqual([])
+    give(a, 's@5', { schedule: { id: 's', tick: 6 } })
+    expect(broken(a)).toEqual(['3 s@5: an id that is not derived from its tick'])
+  })
+
+  it('does not ask who promised a child whose parent is forgotten, or is a later one', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', job: 'a/0/0/0', spec: plain() })
+    give(a, 'a/0/0/0', { parent })
+    expect(broken(a)).toEqual([])
+    a.advance(1).must({ type: 'SubmitJob', spec: plain() })
+    expect(broken(a)).toEqual([])
+  })
+
+  it('does not call a job held that is cancelled', () => {
+    const a = new Authority()
+    const stages = [stage('one'), stage('cleanup', { onFailure: true })]
+    a.must({ type: 'SubmitJob', spec: pipeline(stages, { held: true }) })
+    a.must({ type: 'CancelJob' })
+    expect(a.world.jobs.get('a')?.held).toBe(true)
+    expect(broken(a)).toEqual([])
+    // If the on-failure stage were not there to open, nothing would ever happen.
+    const job = a.world.jobs.get('a') as Damaged<Job>
+    job.opened = [-1, 0]
+    expect(broken(a).join()).not.toMatch('held')
+  })
+
   it('6: a tally that a store keeps is off', () => {
     const a = aPipeline()
     const job = a.world.jobs.get('a') as Job
@@ -282,6 +329,12 @@ describe('the check of a job', () => {
     expect(jobViolations(a.world, a.world.jobs.get('a') as Job, NO_TALLIES, a.now)).toEqual([])
   })
 })
+
+/** Gives a job another origin than it was submitted with. */
+function give(a: Authority, id: string, origin: Partial<Job['spec']>): void {
+  const job = a.world.jobs.get(id) as Damaged<Job>
+  job.spec = { ...job.spec, ...origin }
+}
 
 const broken = (a: Authority) =>
   worldViolations(a.world, scan(a.world), a.now).map((one) => `${one.invariant} ${one.what}`)

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { Authority, snapshot } from '../../../test/support/authority.ts'
-import { failure, plain, promise } from '../../../test/support/specs.ts'
+import { child, failure, plain, promise } from '../../../test/support/specs.ts'
 import type { Entry, EntryOf, EntryType, InvariantNumber, World } from '../index.ts'
 import { createWorld, fold, stepViolations } from '../index.ts'
 
@@ -187,6 +187,66 @@ describe('the check of a step', () => {
     expect(audit(a, { ...again, tick: 5, skipped: true })).toEqual([
       '5 ScheduleFired: a tick was fired twice',
     ])
+  })
+
+  it('7: a tick was recorded whose job is not there', () => {
+    const a = new Authority()
+    a.must({ type: 'SetSchedule', definition: 'daily' })
+    const fired = { type: 'ScheduleFired', at: 0, version: 2, schedule: 's', tick: 5 } as const
+    expect(audit(a, { ...fired, skipped: true })).toEqual([])
+    expect(audit(a, { ...fired, skipped: false })).toEqual([
+      '7 ScheduleFired: a tick was recorded whose job is not there',
+    ])
+    a.must({ type: 'SubmitJob', job: 's@5', spec: plain({ schedule: { id: 's', tick: 5 } }) })
+    expect(audit(a, { ...fired, skipped: false })).toEqual([])
+  })
+
+  it('7: a child was recorded that is not there', () => {
+    const a = leased()
+    a.must({ type: 'CommitExecution', effects: [child(plain())] })
+    a.must({ type: 'StartEffect' })
+    const finished = next(a, 'EffectFinished', { next: 'COMPLETED' })
+    expect(audit(a, finished)).toEqual(['7 EffectFinished: a child was recorded that is not there'])
+    const parent = { job: 'a', stage: 0, segment: 0, effect: 0 }
+    a.must({ type: 'SubmitJob', job: 'a/0/0/0', spec: plain({ parent }) })
+    expect(audit(a, finished)).toEqual([])
+  })
+
+  it('does not ask for a child that has a key: another job may have answered for it', () => {
+    const a = leased()
+    a.must({ type: 'CommitExecution', effects: [child(plain({ key: 'k' }))] })
+    a.must({ type: 'StartEffect' })
+    expect(audit(a, next(a, 'EffectFinished', { next: 'COMPLETED' }))).toEqual([])
+  })
+
+  it('9: a task was stopped although nothing ended it', () => {
+    const a = waiting()
+    expect(audit(a, next(a, 'TaskStopped', { reason: 'ending' }))).toContain(
+      '9 TaskStopped: a task was stopped by ending, which is not so',
+    )
+    expect(audit(a, next(a, 'TaskStopped', { reason: 'start-by' }))).toContain(
+      '9 TaskStopped: a task was stopped by start-by, which is not so',
+    )
+  })
+
+  it('9: a task was stopped before its start-by time, or after it was taken', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ startWithinMs: 10 }) })
+    const what = '9 TaskStopped: a task was stopped by start-by, which is not so'
+    expect(audit(a, next(a, 'TaskStopped', { at: 9, reason: 'start-by' }))).toContain(what)
+    expect(audit(a, next(a, 'TaskStopped', { at: 10, reason: 'start-by' }))).toEqual([])
+    a.must({ type: 'GrantLease' })
+    expect(audit(a, next(a, 'TaskStopped', { at: 10, reason: 'start-by' }))).toContain(what)
+  })
+
+  it('10: a job was released although it is ending', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ held: true }) })
+    expect(audit(a, next(a, 'JobReleased'))).toEqual([])
+    a.must({ type: 'CancelJob' })
+    expect(audit(a, next(a, 'JobReleased'))).toContain(
+      '10 JobReleased: a job was released although it is ending',
+    )
   })
 
   it('8: an entry names a job that is not there', () => {

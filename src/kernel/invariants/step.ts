@@ -3,8 +3,8 @@
  *
  * This is how a log is audited: every entry must have been legitimate when it was written.
  */
-import { executionStatus, jobState } from '../derive.ts'
-import type { Entry, TaskEntry } from '../entries.ts'
+import { executionStatus, isEnding, jobState } from '../derive.ts'
+import type { Entry, TaskEntry, TaskStopped } from '../entries.ts'
 import type { Task } from '../model.ts'
 import { headOf } from '../model.ts'
 import { childId, tickId } from '../ids.ts'
@@ -51,6 +51,12 @@ export function stepViolations(before: World, entry: Entry, after: World): Viola
       }
     }
   }
+  if (entry.type === 'TaskStopped') checkStop(before, entry, found)
+  if (entry.type === 'JobReleased') {
+    const job = before.jobs.get(entry.job)
+    const ending = job !== undefined && isEnding(job, countTallies(before, job))
+    found.expect(!ending, 10, 'a job was released although it is ending')
+  }
   if (entry.type === 'ScheduleFired') {
     const fired = before.schedules.get(entry.schedule)?.firedTick ?? null
     found.expect(fired === null || fired < entry.tick, 5, 'a tick was fired twice')
@@ -58,6 +64,18 @@ export function stepViolations(before: World, entry: Entry, after: World): Viola
     found.expect(entry.skipped || submitted, 7, 'a tick was recorded whose job is not there')
   }
   return found.violations
+}
+
+/** Work is taken away for a reason only. */
+function checkStop(before: World, entry: TaskStopped, found: Findings): void {
+  const job = before.jobs.get(entry.job)
+  const task = findTask(before, entry.job, entry.stage, entry.segment)
+  if (job === undefined || task === undefined) return
+  const holds =
+    entry.reason === 'ending'
+      ? isEnding(job, countTallies(before, job))
+      : task.startBy !== null && task.attempt === 0 && entry.at >= task.startBy
+  found.expect(holds, 9, `a task was stopped by ${entry.reason}, which is not so`)
 }
 
 function headBefore(before: World, entry: Entry): { version: number; time: number } | undefined {

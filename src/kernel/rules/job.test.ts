@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { Authority } from '../../../test/support/authority.ts'
 import { child, pipeline, plain, promise, stage } from '../../../test/support/specs.ts'
-import type { EffectPromise, JobSpec } from '../index.ts'
-import { childId, LIMITS } from '../index.ts'
+import type { EffectPromise, Job, JobSpec } from '../index.ts'
+import { childId, countTallies, LIMITS, openableStages } from '../index.ts'
 
 const parent = { job: 'a', stage: 0, segment: 0, effect: 0 }
 
@@ -61,6 +61,102 @@ describe('a key', () => {
     })
     expect(rejection?.code).toBe('KeyReused')
     expect(rejection?.details).toEqual({ job: 'a', key: 'k' })
+  })
+
+  it.each([
+    ['a field that is wrong', plain({ key: 'k', priority: 0.5 })],
+    ['a field that nobody knows', { ...plain({ key: 'k' }), color: 'red' }],
+    ['neither a policy nor stages', plain({ key: 'k', policy: null })],
+  ])('that is known does not answer for a spec with %s', (_what, spec) => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ key: 'k' }) })
+    const again = a.send({ type: 'SubmitJob', job: 'b', spec: plain({ key: 'k' }) })
+    expect(again.value).toBe('a')
+    const { rejection } = a.send({ type: 'SubmitJob', job: 'b', spec })
+    expect(rejection?.code).toBe('InvalidSpec')
+    expect(rejection?.check).toBe('valid-fields')
+  })
+})
+
+describe('a held pipeline that is cancelled', () => {
+  function cancelled(): Authority {
+    const a = new Authority()
+    const stages = [stage('build'), stage('notify', { onFailure: true })]
+    a.must({ type: 'SubmitJob', spec: pipeline(stages, { held: true }) })
+    a.must({ type: 'CancelJob' })
+    return a
+  }
+
+  it('still says that it was held', () => {
+    expect(cancelled().world.jobs.get('a')?.held).toBe(true)
+  })
+
+  it('runs what is to run on failure, and is FAILED after that', () => {
+    const a = cancelled()
+    expect(a.state()).toBe('RUNNING')
+    expect(openable(a)).toEqual([1])
+    a.must({ type: 'OpenStage', stage: 1 })
+    a.must({ type: 'GrantLease', stage: 1, started: true })
+    a.must({ type: 'CommitExecution', stage: 1 })
+    expect(a.state()).toBe('FAILED')
+  })
+
+  it('opens nothing else', () => {
+    const { rejection } = cancelled().send({ type: 'OpenStage', stage: 0 })
+    expect(rejection?.code).toBe('JobEnding')
+  })
+
+  it('is not released any more', () => {
+    const a = cancelled()
+    expect(a.send({ type: 'ReleaseJob' }).rejection?.code).toBe('JobEnding')
+  })
+
+  it('is held as any other until then', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: pipeline([stage('build')], { held: true }) })
+    expect(openable(a)).toEqual([])
+    expect(a.send({ type: 'OpenStage' }).rejection?.code).toBe('JobHeld')
+  })
+})
+
+function openable(a: Authority): number[] {
+  const job = a.world.jobs.get('a') as Job
+  return openableStages(job, countTallies(a.world, job))
+}
+
+describe('the job of a tick', () => {
+  const spec = plain({ schedule: { id: 's', tick: 5 } })
+
+  it('must have the id that follows from schedule and tick', () => {
+    const a = new Authority()
+    a.must({ type: 'SetSchedule', definition: 'daily' })
+    const { rejection } = a.send({ type: 'SubmitJob', job: 'mine', spec })
+    expect(rejection?.check).toBe('derived-id')
+    expect(rejection?.details).toEqual({ expected: 's@5' })
+  })
+
+  it('is refused when its schedule was never set, is removed, or fired the tick', () => {
+    const a = new Authority()
+    const submit = { type: 'SubmitJob', job: 's@5', spec } as const
+    expect(a.send(submit).rejection?.code).toBe('UnknownSchedule')
+    a.must({ type: 'SetSchedule', definition: 'daily' })
+    a.must({ type: 'FireSchedule', tick: 6, skipped: true })
+    expect(a.send(submit).rejection?.code).toBe('TickFired')
+    a.must({ type: 'RemoveSchedule' })
+    expect(a.send(submit).rejection?.code).toBe('UnknownSchedule')
+  })
+
+  it('is kept until the tick is recorded', () => {
+    const a = new Authority()
+    a.must({ type: 'SetSchedule', definition: 'daily' })
+    a.must({ type: 'SubmitJob', job: 's@5', spec })
+    a.must({ type: 'CancelJob', job: 's@5' })
+    const forget = { type: 'ForgetJob', job: 's@5', endedBefore: 1 } as const
+    expect(a.send(forget).rejection?.code).toBe('OriginNotRecorded')
+    a.must({ type: 'FireSchedule', tick: 4, skipped: true })
+    expect(a.send(forget).rejection?.code).toBe('OriginNotRecorded')
+    a.must({ type: 'FireSchedule', tick: 5 })
+    expect(a.send(forget).verdict).toBe('committed')
   })
 })
 

@@ -148,6 +148,143 @@ describe('an effect', () => {
   })
 })
 
+describe('the word that an effect is finished', () => {
+  const finish = { type: 'FinishEffect', lease: 1, effect: 0 } as const
+
+  /** Three ways to have lost the lease: it ended, it is overdue, another one was granted. */
+  const LOST: readonly (readonly [how: string, lose: (a: Authority) => void])[] = [
+    ['ended', (a) => void a.must({ type: 'ReleaseLease' })],
+    ['is overdue', (a) => void a.advance(30_000)],
+    [
+      'was replaced',
+      (a) => {
+        a.must({ type: 'ReleaseLease' })
+        a.must({ type: 'GrantLease', worker: 'w2' })
+      },
+    ],
+  ]
+
+  it.each(LOST)('is cancelled when the lease %s and never started it', (_how, lose) => {
+    const a = started()
+    a.must({ type: 'CommitExecution', effects: [promise()] })
+    lose(a)
+    const first = a.send(finish)
+    expect(first.verdict).toBe('cancelled')
+    expect(first.entry).toMatchObject({ type: 'ReportRefused', report: 'FinishEffect', lease: 1 })
+    const again = a.send(finish)
+    expect(again.verdict).toBe('cancelled')
+    expect(again.entry).toBeNull()
+  })
+
+  it.each(LOST)('is cancelled when the lease %s, even if there is no effect', (_how, lose) => {
+    const a = started()
+    lose(a)
+    expect(a.send(finish).verdict).toBe('cancelled')
+    const b = started()
+    b.must({ type: 'CommitExecution', effects: [promise()] })
+    lose(b)
+    expect(b.send({ ...finish, effect: 7 }).verdict).toBe('cancelled')
+  })
+
+  it.each(LOST)('is accepted when the lease %s, from whoever started it', (_how, lose) => {
+    const a = started()
+    a.must({ type: 'CommitExecution', effects: [promise({ idempotent: true })] })
+    a.must({ type: 'StartEffect' })
+    lose(a)
+    expect(a.send(finish).verdict).toBe('committed')
+    expect(a.state()).toBe('SUCCEEDED')
+  })
+
+  it('is rejected under a current lease, with what is wrong', () => {
+    const a = started()
+    expect(a.send(finish).rejection?.code).toBe('NotCommitted')
+    a.must({ type: 'CommitExecution', effects: [promise()] })
+    expect(a.send({ ...finish, effect: 1 }).rejection?.code).toBe('UnknownEffect')
+    expect(a.send(finish).rejection?.code).toBe('EffectNotStarted')
+  })
+})
+
+describe('the permission to start an effect', () => {
+  function permitted(): Authority {
+    const a = started()
+    a.must({ type: 'CommitExecution', effects: [promise({ idempotent: true })] })
+    a.must({ type: 'StartEffect' })
+    return a
+  }
+
+  it('is given again while the lease is current', () => {
+    const a = permitted()
+    a.advance(29_999)
+    const { verdict, entry } = a.send({ type: 'StartEffect' })
+    expect(verdict).toBe('committed')
+    expect(entry).toBeNull()
+  })
+
+  it('is not given again when the lease is overdue', () => {
+    const a = permitted()
+    a.advance(30_000)
+    expect(a.send({ type: 'StartEffect' }).verdict).toBe('cancelled')
+  })
+
+  it('is not given again when the lease has ended', () => {
+    const a = permitted()
+    a.must({ type: 'RevokeLease' })
+    expect(a.send({ type: 'StartEffect' }).verdict).toBe('cancelled')
+    a.must({ type: 'GrantLease', worker: 'w2' })
+    expect(a.send({ type: 'StartEffect', lease: 1 }).verdict).toBe('cancelled')
+  })
+})
+
+describe('an intervention', () => {
+  /** DEAD after its first attempt. */
+  function dead(): Authority {
+    const a = started(plain({}, { retry: retry({ max: 0 }) }))
+    a.must({ type: 'FailTask', error: failure() })
+    return a
+  }
+
+  it('is the same only with the same new input', () => {
+    const a = dead()
+    const retried = { type: 'RetryTask', attempt: 1, input: '1' } as const
+    a.must(retried)
+    expect(a.send(retried)).toMatchObject({ verdict: 'committed', entry: null })
+    for (const input of [null, '2']) {
+      expect(a.send({ ...retried, input }).rejection?.code).toBe('TaskNotDead')
+    }
+  })
+
+  it('is the same only with the same forced output', () => {
+    const a = dead()
+    const forced = { type: 'ForceTask', attempt: 1, to: 'COMPLETED', output: '1' } as const
+    a.must(forced)
+    expect(a.send(forced)).toMatchObject({ verdict: 'committed', entry: null })
+    for (const output of [null, '2']) {
+      expect(a.send({ ...forced, output }).rejection?.code).toBe('TaskFinal')
+    }
+  })
+
+  it('that forces no output is the same without one and with null', () => {
+    const a = dead()
+    a.must({ type: 'ForceTask', to: 'COMPLETED', output: null })
+    expect(a.send({ type: 'ForceTask', to: 'COMPLETED', output: 'null' }).verdict).toBe('committed')
+  })
+
+  it('to another state than COMPLETED has no output to compare', () => {
+    const a = dead()
+    a.must({ type: 'ForceTask', to: 'WAITING', output: '1' })
+    expect(a.task().output).toBeNull()
+    const again = a.send({ type: 'ForceTask', to: 'WAITING', output: '2' })
+    expect(again).toMatchObject({ verdict: 'committed', entry: null })
+  })
+
+  it('may come a second time at the same attempt, if it wants something else', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain() })
+    a.must({ type: 'ForceTask', to: 'WAITING' })
+    expect(a.must({ type: 'ForceTask', to: 'FAILED' }).entry?.type).toBe('TaskForced')
+  })
+})
+
 describe('an operator', () => {
   it.each([{ type: 'RetryTask' }, { type: 'ForceTask', to: 'COMPLETED' }] as const)(
     'changes nothing in a job that is ending: $type',
