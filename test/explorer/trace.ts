@@ -97,7 +97,10 @@ export function retell(result: Result, { lines }: Story): { authority: Authority
       }
       continue
     }
-    authority.must(line.command)
+    const { entry } = authority.send(line.command)
+    if (entry?.type !== line.entry.type) {
+      throw new Error(`${line.command.type} led to ${entry?.type}, not to ${line.entry.type}.`)
+    }
     parts = parts.map((part) => takeBack(result.scope, part, authority.world))
   }
   return { authority, parts: parts.map((part) => age(part, authority.now - NOW)) }

@@ -2,17 +2,29 @@
  * A light authority for long random runs: a world, its log and a clock. It decides and folds,
  * and leaves checking to the property that drives it.
  */
-import type { Command, Decision, Entry, Rules } from '../../src/kernel/index.ts'
+import type { Command, Decision, Entry, Indexes, Rules, World } from '../../src/kernel/index.ts'
 import {
   createWorld,
-  decide,
+  decideIn,
+  findTask,
   fold,
-  loadReads,
   noReads,
   RULES,
   scan,
 } from '../../src/kernel/index.ts'
 import { Generator } from './generator.ts'
+
+/** Nobody asks how much is used of a queue that has no bounds. */
+function limitedOnly(world: World, indexes: Indexes): Indexes {
+  return {
+    ...indexes,
+    queueUsage: (name) => {
+      const queue = world.queues.get(name)
+      const bounded = queue !== undefined && (queue.concurrency !== null || queue.rate !== null)
+      return bounded ? indexes.queueUsage(name) : null
+    },
+  }
+}
 
 export class Authority {
   readonly world = createWorld()
@@ -22,7 +34,7 @@ export class Authority {
   readonly #reads = noReads()
   readonly #generator = new Generator()
   /** Looks into the world when asked; only its usage of limits is that of the empty world. */
-  readonly #withoutUsage = scan(this.world)
+  readonly #withoutUsage = limitedOnly(this.world, scan(this.world))
 
   constructor(rules: Rules = RULES) {
     this.#rules = rules
@@ -36,11 +48,15 @@ export class Authority {
   }
 
   decide(command: Command): Decision {
-    const fields = typeof command === 'object' && command !== null ? command : ({} as Command)
-    // Only a grant asks for the usage of limits, and computing it takes longest.
-    const indexes = fields.type === 'GrantLease' ? scan(this.world) : this.#withoutUsage
-    loadReads(this.#reads, this.world, indexes, fields, this.now)
-    return decide(command, this.#reads, this.now, this.#rules)
+    const indexes = this.#asksForUsage(command) ? scan(this.world) : this.#withoutUsage
+    return decideIn(this.world, indexes, command, this.#reads, this.now, this.#rules)
+  }
+
+  /** Only the grant of a task with limits asks for their usage, and computing it takes longest. */
+  #asksForUsage(command: Command | null): boolean {
+    if (command?.type !== 'GrantLease') return false
+    const task = findTask(this.world, command.job, command.stage, command.segment)
+    return task !== undefined && task.policy.limits.length > 0
   }
 
   append(entry: Entry): void {

@@ -17,7 +17,21 @@ export interface StageReading {
   readonly tasks: readonly TaskReading[]
 }
 
-export function readStages(job: JobHistory): StageReading[] {
+/** A reading stands until the history of its job changes. */
+const readings = new WeakMap<
+  JobHistory,
+  { readonly changes: number; readonly is: StageReading[] }
+>()
+
+export function readStages(job: JobHistory): readonly StageReading[] {
+  const known = readings.get(job)
+  if (known?.changes === job.changes) return known.is
+  const is = readStagesAnew(job)
+  readings.set(job, { changes: job.changes, is })
+  return is
+}
+
+function readStagesAnew(job: JobHistory): StageReading[] {
   const only = { name: 'only', onFailure: false, tolerate: 0, after: [] }
   const shapes: readonly Pick<StageSpec, 'name' | 'onFailure' | 'tolerate' | 'after'>[] = job.spec
     .stages ?? [only]
@@ -53,8 +67,12 @@ function isErrorByDead(stage: StageReading): boolean {
 }
 
 export function isHeld(job: JobHistory): boolean {
-  const freed = last(job.facts, 'ReleaseJob', 'CancelJob') !== undefined
-  return job.spec.held && !freed
+  return job.spec.held && last(job.facts, 'ReleaseJob') === undefined
+}
+
+/** A cancelled job is not kept waiting any more: what is to run on failure may run. */
+export function isHeldBack(job: JobHistory): boolean {
+  return isHeld(job) && !isCancelled(job)
 }
 
 export function isCancelled(job: JobHistory): boolean {
@@ -90,7 +108,7 @@ export function jobState(job: JobHistory, now: number): JobState {
   if (stages.some(isErrorByDead) && open.length === 0) return 'QUARANTINED'
   // A plain job is due with its task, which an operator may have forced to be due at once.
   const dueAt = isPlain(job) ? (tasks[0]?.dueAt ?? 0) : jobDueAt(job)
-  if ((isHeld(job) || now < dueAt) && !granted) return 'CREATED'
+  if ((isHeldBack(job) || now < dueAt) && !granted) return 'CREATED'
   if (open.some((task) => heldLease(task) !== undefined)) return 'RUNNING'
   const retried = (task: TaskReading): boolean => task.leases.length > 0 && now < task.dueAt
   if (open.length > 0 && open.every(retried)) return 'RETRYING'

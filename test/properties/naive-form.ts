@@ -2,7 +2,7 @@
  * Whether a command is well formed, in the naive model: what a field must be follows from its
  * name alone, wherever it appears.
  */
-import type { CommandType, StageSpec } from '../../src/kernel/index.ts'
+import type { CommandType, JobSpec, StageSpec } from '../../src/kernel/index.ts'
 
 type Test = (value: unknown) => boolean
 
@@ -175,11 +175,15 @@ const isSpecFields = object({
   stages: orNull(listOf(isStage, 256)),
 })
 
-export function isValidSpec(value: unknown): boolean {
+/** Every field is right by itself, and the job is either plain or a pipeline. */
+export function hasValidFields(value: unknown): value is JobSpec {
   if (!isSpecFields(value)) return false
-  const spec = value as { policy: unknown; stages: readonly StageSpec[] | null }
-  if ((spec.policy === null) === (spec.stages === null)) return false
-  return spec.stages === null || isValidShape(spec.stages)
+  const { policy, stages } = value as JobSpec
+  return (policy === null) !== (stages === null)
+}
+
+export function isValidSpec(value: unknown): boolean {
+  return hasValidFields(value) && (value.stages === null || isValidShape(value.stages))
 }
 
 function isValidShape(stages: readonly StageSpec[]): boolean {

@@ -27,6 +27,8 @@ export interface JobHistory {
   readonly submittedAt: number
   readonly facts: Fact[]
   readonly tasks: TaskHistory[]
+  /** Counts how often any of these lists changed: what was read before may be out of date. */
+  changes: number
 }
 
 export class Histories {

@@ -6,6 +6,7 @@ import {
   isEnding,
   isFinal,
   isHeld,
+  isHeldBack,
   isOpen,
   isSettled,
   jobEndedAt,
@@ -13,7 +14,7 @@ import {
   readStages,
   stageState,
 } from './naive-derive.ts'
-import { isValidSpec } from './naive-form.ts'
+import { hasValidFields, isValidSpec } from './naive-form.ts'
 import type { Histories, JobHistory } from './naive-history.ts'
 import { findTask, readSchedule } from './naive-history.ts'
 import type { Opinion } from './naive-opinion.ts'
@@ -72,9 +73,10 @@ export function answerSubmit(
   if (there !== undefined && sameText(there.spec, spec)) return known(id)
   const valid = isValidSpec(spec)
   if (there !== undefined) return unless({ IdReused: true, ...invalid(valid) })
-  const holder = keyHolder(histories, spec?.type, spec?.key ?? null, now)
+  if (!hasValidFields(spec)) return refused('InvalidSpec')
+  const holder = keyHolder(histories, spec.type, spec.key, now)
   if (holder !== undefined) {
-    // Whoever asks for a known key is told its job, whatever else the spec says.
+    // Whoever asks for a known key is told its job, whatever the stages say.
     if (spec.unique || holder.spec.input === spec.input) return known(holder.id)
     return unless({ KeyReused: true, ...invalid(valid) })
   }
@@ -143,7 +145,7 @@ function answerOpen(job: JobHistory, index: number): Opinion {
   const ending = isEnding(job, stages)
   if (stage.onFailure) {
     return unless({
-      JobHeld: isHeld(job),
+      JobHeld: isHeldBack(job),
       JobNotEnding: !ending,
       JobNotSettled: !isSettled(stages),
     })
@@ -152,7 +154,7 @@ function answerOpen(job: JobHistory, index: number): Opinion {
     const before = stages.find((other) => other.name === name)
     return before === undefined || stageState(before) !== 'DONE'
   })
-  return unless({ JobHeld: isHeld(job), JobEnding: ending, PrerequisitesNotDone: missing })
+  return unless({ JobHeld: isHeldBack(job), JobEnding: ending, PrerequisitesNotDone: missing })
 }
 
 function answerCancel(job: JobHistory, now: number): Opinion {

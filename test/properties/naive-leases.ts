@@ -1,6 +1,6 @@
 /** Granting, expiring and revoking leases in the naive model. */
 import type { CommandOf } from '../../src/kernel/index.ts'
-import { isHeld } from './naive-derive.ts'
+import { isHeldBack } from './naive-derive.ts'
 import type { Histories } from './naive-history.ts'
 import { findTask, readQueue } from './naive-history.ts'
 import { limitsAllow } from './naive-limits.ts'
@@ -41,7 +41,7 @@ function answerGrant(histories: Histories, command: CommandOf<'GrantLease'>, now
     {
       TaskNotWaiting: task.state !== 'WAITING',
       TaskNotDue: now < task.dueAt,
-      JobHeld: isHeld(job),
+      JobHeld: isHeldBack(job),
       StartByPassed: task.leases.length === 0 && now >= startBy(job, history),
       QueuePaused: fresh && readQueue(histories, queue).paused,
       LimitReached: fresh && !limitsAllow(histories, queue, limits, now),

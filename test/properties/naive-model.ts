@@ -3,7 +3,8 @@
  * the kernel: it keeps the accepted commands and works everything else out by reading them.
  *
  * It answers with a verdict, the value, and for a rejection every reason that would justify it.
- * It shares types with the kernel, and `childId` and `tickId`, which are names and no decisions.
+ * It shares types with the kernel, and `childId` and `tickId`, which are names and no decisions;
+ * of a jittered delay, which is a hash, it checks the bounds.
  */
 import type { Command, CommandType, JobState } from '../../src/kernel/index.ts'
 import { answerJobCommand, answerSubmit } from './naive-jobs.ts'
@@ -129,16 +130,18 @@ export class NaiveModel {
     >,
     now: number,
   ): boolean {
-    const from = jobState(job, now)
+    const locked = isPlain(job) || LOCKS_JOB.has(command.type)
+    const from = locked ? jobState(job, now) : null
     const lists =
       command.type === 'CancelJob' && isPlain(job)
         ? [job.facts, ...job.tasks.map((task) => task.facts)]
         : [factsOf(job, command)]
     for (const list of lists) list.push({ at: now, command })
     if (command.type === 'OpenStage') job.tasks.push(...this.#open(job, command.stage, now))
-    const locked = isPlain(job) || LOCKS_JOB.has(command.type)
-    if (!locked || (!isFinal(from) && mayMove(job, from, jobState(job, now)))) return true
+    job.changes += 1
+    if (from === null || (!isFinal(from) && mayMove(job, from, jobState(job, now)))) return true
     for (const list of lists) list.pop()
+    job.changes += 1
     if (command.type === 'OpenStage') {
       const before = job.tasks.filter((task) => task.stage !== command.stage)
       job.tasks.splice(0, job.tasks.length, ...before)
@@ -161,7 +164,8 @@ export class NaiveModel {
 
 function newJob(id: string, spec: JobHistory['spec'], now: number): JobHistory {
   const only = { stage: 0, segment: 0, openedAt: now, bornFailed: false, facts: [] }
-  return { id, spec, submittedAt: now, facts: [], tasks: spec.stages === null ? [only] : [] }
+  const tasks = spec.stages === null ? [only] : []
+  return { id, spec, submittedAt: now, facts: [], tasks, changes: 0 }
 }
 
 function factsOf(job: JobHistory, command: Command): JobHistory['facts'] {

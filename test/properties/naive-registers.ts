@@ -35,7 +35,13 @@ export function answerScheduleCommand(histories: Histories, command: ScheduleCom
       return unless({
         UnknownSchedule: !schedule.known,
         TickNotSubmitted:
-          !command.skipped && !histories.jobs.has(tickId(command.schedule, command.tick)),
+          !command.skipped && !tickSubmitted(histories, command.schedule, command.tick),
       })
   }
+}
+
+/** A job that only happens to have the id is not the one of the tick. */
+function tickSubmitted(histories: Histories, schedule: string, tick: number): boolean {
+  const origin = histories.jobs.get(tickId(schedule, tick))?.spec.schedule
+  return origin?.id === schedule && origin.tick === tick
 }

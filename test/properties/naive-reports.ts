@@ -63,12 +63,13 @@ function answerFinish(
   command: CommandOf<'FinishEffect'>,
   now: number,
 ): Opinion {
-  if (task.committedBy === null) return refused('NotCommitted')
   const effect = task.effects[command.effect]
+  const started = effect?.starts.includes(command.lease) === true
+  // Who neither holds the task nor started the effect has nothing to say about it.
+  if (!started && (lease.endedBy !== null || now >= lease.expiresAt)) return lost()
+  if (task.committedBy === null) return refused('NotCommitted')
   if (effect === undefined) return refused('UnknownEffect')
-  if (!effect.starts.includes(command.lease)) {
-    return lease.endedBy === null ? refused('EffectNotStarted') : lost()
-  }
+  if (!started) return refused('EffectNotStarted')
   if (effect.state === 'FINISHED') return known()
   return unless({ ChildNotSubmitted: !childSubmitted(histories, effect, command, now) })
 }
@@ -80,9 +81,10 @@ function childSubmitted(
   now: number,
 ): boolean {
   const { child } = effect.promise
-  // KERNEL BUG: a client's job that happens to have the id counts as the child; the child itself
-  // is refused then (IdReused), and never runs.
-  if (child === null || histories.jobs.has(childId(command))) return true
+  if (child === null) return true
+  const parent = histories.jobs.get(childId(command))?.spec.parent
+  // A job that only happens to have the id is not the child.
+  if (parent?.job === command.job && parent.effect === command.effect) return true
   // With a known key it is the job that has the key, if that would answer for it.
   const holder = keyHolder(histories, child.type, child.key, now)
   return holder !== undefined && (child.unique || child.input === holder.spec.input)

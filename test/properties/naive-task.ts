@@ -10,9 +10,11 @@ import type {
   EffectPromise,
   EffectState,
   RetryPolicy,
+  TaskAddress,
   TaskPolicy,
   TaskState,
 } from '../../src/kernel/index.ts'
+import { retryDelayMs } from '../../src/kernel/index.ts'
 import type { Fact, JobHistory, TaskHistory } from './naive-history.ts'
 import { jobDueAt } from './naive-history.ts'
 
@@ -104,6 +106,11 @@ export function readTask(job: JobHistory, task: TaskHistory): TaskReading {
   return reading
 }
 
+/** What a task is called; its effects add their number. */
+function nameOf({ job, stage, segment }: TaskAddress): string {
+  return [job, stage, segment].join('/')
+}
+
 function readFact(task: TaskReading, policy: TaskPolicy, { at, command }: Fact): void {
   switch (command.type) {
     case 'GrantLease':
@@ -173,8 +180,19 @@ function readGrant(
   })
 }
 
-/** How long to wait before the given retry, 1 being the first. */
-export function delayBefore(retry: number, policy: RetryPolicy): number {
+/** How long to wait before the given retry, 1 being the first, of what has this name. */
+function delayBefore(retry: number, policy: RetryPolicy, name: string): number {
+  const most = longestDelay(retry, policy)
+  if (policy.jitter === 0) return most
+  // Which part of the jitter it is follows from a hash, which is the kernel's own.
+  const delay = retryDelayMs(policy, retry, name)
+  if (delay < Math.floor(most * (1 - policy.jitter)) || delay > most || !Number.isInteger(delay)) {
+    throw new Error(`a delay of ${delay} ms, with jitter ${policy.jitter} of ${most} ms`)
+  }
+  return delay
+}
+
+function longestDelay(retry: number, policy: RetryPolicy): number {
   if (policy.backoff === 'fixed') return policy.delayMs
   if (policy.backoff === 'list') {
     return policy.delaysMs[retry - 1] ?? policy.delaysMs.at(-1) ?? 0
@@ -203,7 +221,9 @@ function readFailure(
 ): void {
   endLease(task, command.type)
   if (command.error.type === 'TERMINAL') task.state = 'FAILED'
-  else if (chargeRetry(task, policy)) task.dueAt = at + delayBefore(task.retries, policy.retry)
+  else if (chargeRetry(task, policy)) {
+    task.dueAt = at + delayBefore(task.retries, policy.retry, nameOf(command))
+  }
 }
 
 function readLostLease(
@@ -275,7 +295,8 @@ function readEffect(
       if (again) effect.retries += 1
       effect.state = again ? 'PROMISED' : 'HELD'
       task.state = 'WAITING'
-      task.dueAt = at + (again ? delayBefore(effect.retries, effect.promise.retry) : 0)
+      const name = `${nameOf(command)}/${command.effect}`
+      task.dueAt = at + (again ? delayBefore(effect.retries, effect.promise.retry, name) : 0)
       return settleEffects(task)
     }
   }

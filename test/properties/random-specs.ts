@@ -33,6 +33,7 @@ export function randomRetry(dice: Dice): RetryPolicy {
     delayMs: dice.pick([0, 0, 5, 20]),
     capMs: 15,
     delaysMs: dice.pick([[], [3], [0, 10]]),
+    jitter: dice.pick([0, 0, 0, 0.5, 1]),
   })
 }
 
