@@ -5,6 +5,12 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     testTimeout: 300_000,
     maxWorkers: 2,
-    coverage: { provider: 'v8', include: ['src/kernel/**'], reporter: ['text', 'html'] },
+    coverage: {
+      provider: 'v8',
+      include: ['src/kernel/**'],
+      exclude: ['**/*.test.ts'],
+      reporter: ['text', 'html'],
+      thresholds: { branches: 100, functions: 100, lines: 100, statements: 100 },
+    },
   },
 })

@@ -19,7 +19,8 @@ export function copyTask(task: Task): Task {
   return {
     ...task,
     leases,
-    lease: task.lease === null ? null : (leases.at(-1) ?? null),
+    // The held lease is always the newest.
+    lease: task.lease === null ? null : (leases.at(-1) as Lease),
     steps: [...task.steps],
     commit: task.commit === null ? null : copyCommit(task.commit),
     interventions: [...task.interventions],

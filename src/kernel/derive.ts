@@ -6,7 +6,7 @@
  * whoever holds the tasks keeps the tallies (`tallyOf` counts, `moveTally` follows one task).
  */
 import type { ExecutionStatus, Job, JobState, Lease, StageState, Task } from './model.ts'
-import { NOT_OPENED } from './model.ts'
+import { NOT_OPENED, segmentsOf, stageIndex, stagesOf } from './model.ts'
 
 /** The tasks of one stage, counted. */
 export interface Tally {
@@ -73,7 +73,7 @@ export function addToTally(tally: Tally, task: Task, by: 1 | -1): void {
   }
   if (task.commit !== null && task.state !== 'COMPLETED') tally.committedOpen += by
   if (task.attempt > 0) tally.granted += by
-  if ((task.endedAt ?? 0) > tally.endedAt) tally.endedAt = task.endedAt ?? 0
+  tally.endedAt = Math.max(tally.endedAt, task.endedAt ?? 0)
 }
 
 /** A first attempt is ready whenever it is due: only a retry time counts as backing off. */
@@ -163,11 +163,11 @@ function summary(job: Job, tallies: Tallies): Summary {
     onFailureOpened: true,
     retryAt: Infinity,
   }
-  const stages = job.spec.stages ?? []
+  const stages = stagesOf(job)
   for (let i = 0; i < stages.length; i++) {
     const stage = stages[i] as (typeof stages)[number]
     const tally = tallies[i] as Tally
-    const state = stageState(job.opened?.[i] ?? NOT_OPENED, tally, stage.tolerate)
+    const state = stageState(segmentsOf(job, i), tally, stage.tolerate)
     if (tally.waiting + tally.leased > 0) sum.open = true
     if (tally.leased > 0) sum.leased = true
     if (tally.granted > 0) sum.granted = true
@@ -202,30 +202,24 @@ export function isSettled(job: Job, tallies: Tallies): boolean {
 }
 
 export function stageIsDone(job: Job, tallies: Tallies, stage: number): boolean {
-  const spec = job.spec.stages?.[stage]
+  const spec = stagesOf(job)[stage]
   const tally = tallies[stage]
   if (spec === undefined || tally === undefined) return false
-  return stageState(job.opened?.[stage] ?? NOT_OPENED, tally, spec.tolerate) === 'DONE'
+  return stageState(segmentsOf(job, stage), tally, spec.tolerate) === 'DONE'
 }
 
 export function prerequisitesDone(job: Job, tallies: Tallies, stage: number): boolean {
-  const stages = job.spec.stages ?? []
-  return (stages[stage]?.after ?? []).every((name) =>
-    stageIsDone(
-      job,
-      tallies,
-      stages.findIndex((other) => other.name === name),
-    ),
-  )
+  const after = stagesOf(job)[stage]?.after ?? []
+  return after.every((name) => stageIsDone(job, tallies, stageIndex(job, name)))
 }
 
 /** The stages that could be opened now, by index: what an orchestrator proposes. */
 export function openableStages(job: Job, tallies: Tallies): number[] {
-  const stages = job.spec.stages ?? []
+  const stages = stagesOf(job)
   const ending = isEnding(job, tallies)
   const openable: number[] = []
   for (let i = 0; i < stages.length; i++) {
-    if (job.opened?.[i] !== NOT_OPENED) continue
+    if (segmentsOf(job, i) !== NOT_OPENED) continue
     if (stages[i]?.onFailure === true) {
       // One at a time: an opened on-failure stage has open tasks until it is through.
       if (ending && openable.length === 0 && isSettled(job, tallies)) openable.push(i)

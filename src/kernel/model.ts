@@ -288,6 +288,21 @@ export function headOf(job: Job): Job | Task {
   return job.task ?? job
 }
 
+/** The stages of a pipeline; a plain job has none to look at. */
+export function stagesOf(job: Job): readonly StageSpec[] {
+  return job.spec.stages ?? []
+}
+
+/** Where the stage of that name stands; -1 if there is none. */
+export function stageIndex(job: Job, name: string): number {
+  return stagesOf(job).findIndex((stage) => stage.name === name)
+}
+
+/** How many segments a stage was opened with, or NOT_OPENED. */
+export function segmentsOf(job: Job, stage: number): number {
+  return job.opened?.[stage] ?? NOT_OPENED
+}
+
 export function policyOf(spec: JobSpec, stage: number): TaskPolicy {
   return (spec.policy ?? spec.stages?.[stage]?.policy) as TaskPolicy
 }

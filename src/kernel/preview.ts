@@ -4,7 +4,7 @@
 import { applyToJob, applyToTask, createStageTasks } from './apply.ts'
 import { copyJob, copyTask } from './copy.ts'
 import type { Tallies, Tally } from './derive.ts'
-import { addToTally, emptyTally, jobState, NO_TALLIES, readyAt } from './derive.ts'
+import { addToTally, jobState, NO_TALLIES, readyAt } from './derive.ts'
 import type { Entry, JobEntry, TaskEntry } from './entries.ts'
 import type { Job, JobState, Task } from './model.ts'
 
@@ -50,7 +50,7 @@ function withTasks(tallies: Tallies, tasks: readonly Task[]): Tallies {
 
 function replaced(tallies: Tallies, stage: number, change: (tally: Tally) => void): Tallies {
   const copy = [...tallies]
-  const tally = { ...(copy[stage] ?? emptyTally()) }
+  const tally = { ...(copy[stage] as Tally) }
   change(tally)
   copy[stage] = tally
   return copy

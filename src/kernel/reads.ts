@@ -11,6 +11,7 @@ import type { Reads } from './guards.ts'
 import { childId, tickId } from './ids.ts'
 import { asksForSame, keepsKey } from './keys.ts'
 import type { Job, JobSpec, Lease, LimitSpec, ParentRef, Task, Usage } from './model.ts'
+import { stageIndex, stagesOf } from './model.ts'
 import { eachPath, invalidFields } from './spec.ts'
 import { isFinal } from './transitions.ts'
 import { chargeGrant, creditEnd, noUsage } from './usage.ts'
@@ -158,12 +159,11 @@ function childSubmitted(
 }
 
 function eachSource(world: World, job: Job, stage: number): string | null {
-  const each = job.spec.stages?.[stage]?.each
+  const each = stagesOf(job)[stage]?.each
   if (each == null) return null
   const { source } = eachPath(each)
   if (source === 'input') return job.spec.input
-  const index = job.spec.stages?.findIndex((other) => other.name === source) ?? -1
-  return findTask(world, job.id, index, 0)?.output ?? null
+  return findTask(world, job.id, stageIndex(job, source), 0)?.output ?? null
 }
 
 /** Indexes of a small world, computed anew at every call. */

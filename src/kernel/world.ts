@@ -47,18 +47,21 @@ export function findTask(
   return world.tasks.get(job)?.[stage]?.[segment]
 }
 
+/** Every pipeline has an entry, from the moment it was submitted. */
+function stageTasks(world: World, job: Job): StageTasks {
+  return world.tasks.get(job.id) as StageTasks
+}
+
 /** All tasks of a job, in order of stage and segment. */
 export function tasksOf(world: World, job: Job): Task[] {
   if (job.task !== null) return [job.task]
-  return (world.tasks.get(job.id) ?? []).flatMap((tasks) => tasks ?? [])
+  return stageTasks(world, job).flatMap((tasks) => tasks ?? [])
 }
 
 /** Counts a pipeline's tasks anew; stores that cannot afford it keep tallies up to date. */
 export function countTallies(world: World, job: Job): Tallies {
   if (job.task !== null) return NO_TALLIES
-  return (world.tasks.get(job.id) ?? []).map((tasks) =>
-    tasks === null ? emptyTally() : tallyOf(tasks),
-  )
+  return stageTasks(world, job).map((tasks) => (tasks === null ? emptyTally() : tallyOf(tasks)))
 }
 
 export function fold(world: World, entry: Entry): void {

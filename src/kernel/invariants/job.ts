@@ -6,7 +6,7 @@ import { isEnding, isHeldBack, jobState, openableStages, stageIsDone, tallyOf } 
 import { sameContent } from '../equal.ts'
 import { childId, tickId } from '../ids.ts'
 import type { Job, StageSpec, Task } from '../model.ts'
-import { NOT_OPENED } from '../model.ts'
+import { NOT_OPENED, segmentsOf, stageIndex, stagesOf } from '../model.ts'
 import { isFinal } from '../transitions.ts'
 import type { World } from '../world.ts'
 import { findTask, tasksOf } from '../world.ts'
@@ -79,17 +79,17 @@ function checkPlain(job: Job, task: Task, found: Findings): void {
 }
 
 function checkPipeline(world: World, job: Job, tallies: Tallies, found: Findings): void {
-  const stages = job.spec.stages ?? []
+  const stages = stagesOf(job)
   stages.forEach((stage, i) => {
     const tasks = world.tasks.get(job.id)?.[i] ?? []
-    const segments = job.opened?.[i] ?? NOT_OPENED
+    const segments = segmentsOf(job, i)
     found.expect(
       Math.max(segments, 0) === tasks.length,
       6,
       `stage ${stage.name} has ${tasks.length} tasks`,
     )
     found.expect(
-      sameContent(counted(tallies[i]), counted(tallyOf(tasks))),
+      sameContent(counted(tallies[i] as Tally), counted(tallyOf(tasks))),
       6,
       `the tally of ${stage.name} is off`,
     )
@@ -100,14 +100,14 @@ function checkPipeline(world: World, job: Job, tallies: Tallies, found: Findings
 }
 
 /** `retryAt` is computed when it is asked for, so it is not part of what a store keeps. */
-function counted(tally: Tally | undefined): unknown {
-  return tally === undefined ? undefined : { ...tally, retryAt: 0, endedAt: 0 }
+function counted(tally: Tally): Tally {
+  return { ...tally, retryAt: 0, endedAt: 0 }
 }
 
 function checkOpened(job: Job, tallies: Tallies, stage: StageSpec, found: Findings): void {
   found.expect(!isHeldBack(job), 10, `held, but stage ${stage.name} is open`)
   for (const before of stage.after) {
-    const index = job.spec.stages?.findIndex((other) => other.name === before) ?? -1
+    const index = stageIndex(job, before)
     found.expect(
       stageIsDone(job, tallies, index),
       10,
@@ -128,7 +128,7 @@ function checkOnFailure(
     10,
     `on-failure stage ${stage.name} is open, but the job is not ending`,
   )
-  job.spec.stages?.forEach((other, i) => {
+  stagesOf(job).forEach((other, i) => {
     if (other.onFailure) return
     const open = (world.tasks.get(job.id)?.[i] ?? []).some(
       (task) => isOpen(task) || (task.state === 'DEAD' && task.commit !== null),

@@ -249,11 +249,13 @@ describe('the check of a step', () => {
     )
   })
 
-  it('8: an entry names a job that is not there', () => {
-    const entry = next(new Authority(), 'LeaseGranted', granted)
-    const found = stepViolations(createWorld(), entry, createWorld())
-    expect(found).toContainEqual({ invariant: 8, what: 'LeaseGranted: there is no job a' })
-  })
+  it.each(['LeaseGranted', 'TaskStopped', 'JobReleased'] as const)(
+    '8: an entry names a job that is not there: %s',
+    (type) => {
+      const found = stepViolations(createWorld(), next(new Authority(), type), createWorld())
+      expect(found).toContainEqual({ invariant: 8, what: `${type}: there is no job a` })
+    },
+  )
 
   it('does not ask about a lease that is forgotten by the step', () => {
     const a = leased()

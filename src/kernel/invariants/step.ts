@@ -142,7 +142,7 @@ function checkTaskMove(task: Task, entry: TaskEntry, next: Task, found: Findings
 }
 
 function checkAuthority(task: Task, entry: TaskEntry, found: Findings): void {
-  const number = 'lease' in entry ? entry.lease : 0
+  const { lease: number } = entry as TaskEntry & { lease: number }
   found.expect(
     task.lease?.number === number,
     1,

@@ -1,7 +1,7 @@
 /**
  * What must hold between jobs: keys, queues and limits. And everything, together.
  */
-import type { LimitSpec, Task } from '../model.ts'
+import type { Lease, Task } from '../model.ts'
 import type { Indexes } from '../reads.ts'
 import type { World } from '../world.ts'
 import { tasksOf } from '../world.ts'
@@ -20,9 +20,9 @@ export function worldViolations(world: World, indexes: Indexes, now: number): Vi
 export function sharedViolations(world: World): Violation[] {
   const found = new Findings('world')
   checkKeys(world, found)
-  const leased: Task[] = []
+  const leased: Leased[] = []
   for (const job of world.jobs.values()) {
-    for (const task of tasksOf(world, job)) if (task.lease !== null) leased.push(task)
+    for (const task of tasksOf(world, job)) if (isLeased(task)) leased.push(task)
   }
   checkQueues(world, leased, found)
   checkLimits(leased, found)
@@ -39,18 +39,24 @@ function checkKeys(world: World, found: Findings): void {
   }
 }
 
-/** A lease that finishes what was committed is granted whatever pause and limits say. */
-function resumed(task: Task): boolean {
-  return task.commit !== null && task.lease !== null && task.lease.number > task.commit.lease
+type Leased = Task & { lease: Lease }
+
+function isLeased(task: Task): task is Leased {
+  return task.lease !== null
 }
 
-function checkQueues(world: World, leased: readonly Task[], found: Findings): void {
+/** A lease that finishes what was committed is granted whatever pause and limits say. */
+function resumed(task: Leased): boolean {
+  return task.commit !== null && task.lease.number > task.commit.lease
+}
+
+function checkQueues(world: World, leased: readonly Leased[], found: Findings): void {
   for (const queue of world.queues.values()) {
     if (!queue.paused) continue
     for (const task of leased) {
       if (task.policy.queue !== queue.name || resumed(task)) continue
       found.expect(
-        (task.lease?.grantedAt ?? 0) <= queue.pausedAt,
+        task.lease.grantedAt <= queue.pausedAt,
         9,
         `${task.job} was granted while queue ${queue.name} was paused`,
       )
@@ -58,24 +64,20 @@ function checkQueues(world: World, leased: readonly Task[], found: Findings): vo
   }
 }
 
-function checkLimits(leased: readonly Task[], found: Findings): void {
+function checkLimits(leased: readonly Leased[], found: Findings): void {
   const held = new Map<string, number>()
-  const limits = new Map<string, LimitSpec>()
+  const widest = new Map<string, number>()
   for (const task of leased) {
     if (resumed(task)) continue
     for (const limit of task.policy.limits) {
       held.set(limit.key, (held.get(limit.key) ?? 0) + 1)
       // Tasks of one key may declare different bounds: the widest one must hold in any case.
-      const widest = limits.get(limit.key)?.concurrency ?? 0
-      if (limit.concurrency === null || limit.concurrency > widest) limits.set(limit.key, limit)
+      const bound = limit.concurrency ?? Infinity
+      widest.set(limit.key, Math.max(widest.get(limit.key) ?? 0, bound))
     }
   }
-  for (const [key, limit] of limits) {
-    const count = held.get(key) ?? 0
-    found.expect(
-      limit.concurrency === null || count <= limit.concurrency,
-      9,
-      `${count} hold limit '${key}' of ${limit.concurrency}`,
-    )
+  for (const [key, count] of held) {
+    const most = widest.get(key) as number
+    found.expect(count <= most, 9, `${count} hold limit '${key}' of ${most}`)
   }
 }

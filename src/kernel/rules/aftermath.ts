@@ -5,7 +5,7 @@
  * committed; an effect that was started and not finished has an unknown outcome.
  */
 import type { Aftermath, Settlement } from '../entries.ts'
-import type { Effect, Task } from '../model.ts'
+import type { Commit, Effect, Task } from '../model.ts'
 import { taskName } from '../model.ts'
 import { retryDelayMs } from '../retry.ts'
 
@@ -67,7 +67,8 @@ export function afterEffect(
   index: number,
   finished: boolean,
 ): 'WAITING' | 'LEASED' | 'COMPLETED' | 'DEAD' {
-  const others = (task.commit?.effects ?? []).filter((_, other) => other !== index)
+  const { effects } = task.commit as Commit
+  const others = effects.filter((_, other) => other !== index)
   if (finished && others.every((effect) => effect.state === 'FINISHED')) return 'COMPLETED'
   if (others.some((effect) => effect.state === 'HELD')) return 'DEAD'
   return task.state === 'LEASED' ? 'LEASED' : 'WAITING'

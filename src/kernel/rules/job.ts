@@ -12,7 +12,7 @@ import { childId, tickId } from '../ids.ts'
 import { asksForSame, keepsKey } from '../keys.ts'
 import { LIMITS } from '../limits.ts'
 import type { Failure, Job, StageSpec } from '../model.ts'
-import { headOf, NOT_OPENED } from '../model.ts'
+import { headOf, NOT_OPENED, segmentsOf, stageIndex, stagesOf } from '../model.ts'
 import { eachPath, invalidFields, invalidShape } from '../spec.ts'
 import { isFinal } from '../transitions.ts'
 import type { Rule } from './rule.ts'
@@ -234,7 +234,7 @@ const settledForOnFailure: Guard<OpenStage> = safety(
 
 export const openStage: Rule<OpenStage> = {
   repeat: (command, reads) =>
-    (reads.job?.opened?.[command.stage] ?? NOT_OPENED) === NOT_OPENED
+    reads.job === null || segmentsOf(reads.job, command.stage) === NOT_OPENED
       ? null
       : committed(null, null),
   guards: [
@@ -269,10 +269,10 @@ function stageOpened(command: OpenStage, reads: Reads, now: number): StageOpened
 /** How many elements `each` names, or why it names none. */
 function countSegments(job: Job, each: string, reads: Reads): number | Failure {
   const { source, path } = eachPath(each)
-  const stages = job.spec.stages ?? []
-  const index = stages.findIndex((stage) => stage.name === source)
+  const stages = stagesOf(job)
+  const index = stageIndex(job, source)
   // A stage that has segments itself hands each output to one segment of this one.
-  if (index >= 0 && stages[index]?.each !== null) return job.opened?.[index] ?? 0
+  if (index >= 0 && stages[index]?.each !== null) return segmentsOf(job, index)
   const value = valueAt(reads.eachSource, path)
   if (!Array.isArray(value)) return eachFailure(`each: '${each}' is not an array`)
   return value.length <= LIMITS.segmentsPerStage
@@ -317,9 +317,9 @@ const somethingToCancel: Guard<CancelJob> = safety(
 
 function undecided(job: Job, reads: Reads): boolean {
   if (job.task !== null) return job.task.commit === null
-  const stages = job.spec.stages ?? []
+  const stages = stagesOf(job)
   return stages.some((stage, i) => {
-    if (job.opened?.[i] === NOT_OPENED) return !stage.onFailure
+    if (segmentsOf(job, i) === NOT_OPENED) return !stage.onFailure
     const tally = reads.tallies[i]
     return tally !== undefined && tally.waiting + tally.leased + tally.dead > tally.committedOpen
   })

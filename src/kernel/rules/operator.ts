@@ -10,6 +10,7 @@ import { isEnding, stageIsDone } from '../derive.ts'
 import type { Guard, Reads } from '../guards.ts'
 import { beforeCommit, nameOf, safety, taskKnown, theJob, theTask } from '../guards.ts'
 import type { Payload, Task, TaskState } from '../model.ts'
+import { stagesOf } from '../model.ts'
 import type { Rule } from './rule.ts'
 import { taskHead } from './rule.ts'
 
@@ -176,7 +177,7 @@ function stopReason(command: TaskAddress, reads: Reads, now: number): 'ending' |
   const task = theTask(reads)
   const job = theJob(reads)
   if (task.startBy !== null && task.attempt === 0 && now >= task.startBy) return 'start-by'
-  const onFailure = job.spec.stages?.[command.stage]?.onFailure === true
+  const onFailure = stagesOf(job)[command.stage]?.onFailure === true
   return !onFailure && isEnding(job, reads.tallies) ? 'ending' : null
 }
 
