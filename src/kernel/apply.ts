@@ -134,7 +134,7 @@ export function applyToJob(job: Job, entry: JobEntry): void {
   }
 }
 
-/** `head` carries the version: the task itself, as of a plain job too. */
+/** Entries of a task. A plain job's version and time are those of its task. */
 export function applyToTask(task: Task, entry: TaskEntry): void {
   stamp(task, entry)
   switch (entry.type) {

@@ -3,7 +3,7 @@
  *
  * Each is a pure function of the records and the time. A pipeline's tasks are summed up in
  * one `Tally` per stage, so that deriving costs the same for ten segments as for 100,000;
- * whoever holds the tasks keeps the tallies (`tallyOf` counts, `moveTally` follows one task).
+ * whoever holds the tasks keeps the tallies (`tallyOf` counts them all, `addToTally` follows one).
  */
 import type { ExecutionStatus, Job, JobState, Lease, StageState, Task } from './model.ts'
 import { NOT_OPENED, segmentsOf, stageIndex, stagesOf } from './model.ts'

@@ -143,7 +143,7 @@ export interface TaskFailed extends LeaseEntryBase, Aftermath {
 
 export interface LeaseExpired extends LeaseEntryBase, Aftermath {
   readonly type: 'LeaseExpired'
-  /** For operators: who went silent, in what phase, and what follows. */
+  /** For operators: who went silent, in what phase, and for how long. */
   readonly diagnostic: string
 }
 

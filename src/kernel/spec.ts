@@ -12,6 +12,7 @@ import type { Kind } from './wellformed.ts'
 import {
   between,
   count,
+  fieldsOf,
   flag,
   listOf,
   name,
@@ -22,7 +23,6 @@ import {
   record,
   text,
   time,
-  unknownField,
 } from './wellformed.ts'
 
 const share: Kind = (value) =>
@@ -81,22 +81,21 @@ const SPEC_FIELDS: { readonly [F in keyof JobSpec]: Kind } = {
   policy: orNull(taskPolicy),
   stages: orNull(listOf(stageSpec, LIMITS.stages)),
 }
-const specFields = Object.entries(SPEC_FIELDS)
+const wrongField = fieldsOf(SPEC_FIELDS)
 
 /** What is wrong with a spec's fields, or null. */
 export function invalidFields(spec: JobSpec): Rejection | null {
   if (typeof spec !== 'object' || spec === null) {
     return reject('InvalidSpec', 'The job has no spec: give its type, input and policy.')
   }
-  for (const [field, kind] of specFields) {
-    const wrong = kind(spec[field as keyof JobSpec])
-    if (wrong !== null) {
-      return reject('InvalidSpec', `The job's ${field} must be ${wrong}.`, { field })
-    }
-  }
-  const stranger = unknownField(spec, SPEC_FIELDS)
-  if (stranger !== null) {
-    return reject('InvalidSpec', `A job has no field ${stranger}: remove it.`, { field: stranger })
+  const wrong = wrongField(spec)
+  if (wrong !== null) {
+    const { field, mustBe } = wrong
+    const message =
+      mustBe === null
+        ? `A job has no field ${field}: remove it.`
+        : `The job's ${field} must be ${mustBe}.`
+    return reject('InvalidSpec', message, { field })
   }
   if ((spec.policy === null) === (spec.stages === null)) {
     return reject(

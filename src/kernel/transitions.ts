@@ -3,7 +3,7 @@
  *
  * The explorer checks every step it takes against them, `decide` refuses what the job table
  * does not allow, and `docs/model.md` is drawn from them. Staying in a state is always
- * allowed and changes nothing; states without a row below are final.
+ * allowed and changes nothing; states whose row is empty are final.
  */
 import type { EntryType } from './entries.ts'
 import type { EffectState, ExecutionStatus, JobState, TaskState } from './model.ts'

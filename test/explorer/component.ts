@@ -168,34 +168,34 @@ function shift<T extends object>(record: T, fields: readonly (keyof T)[], ticks:
   }
 }
 
-/** How far ahead a time is; what is past is past. */
-function ahead(time: number): number {
-  return Math.max(0, time - NOW)
+/** How far ahead a time is; what is past is past, unless the clock may go back to it. */
+function ahead(time: number, past: number): number {
+  return Math.max(-past, time - NOW)
 }
 
 /** Text that is the same for parts that behave the same from here on. */
-export function encode(part: Part, rename: (worker: string) => string): string {
+export function encode(part: Part, past: number): string {
   switch (part.kind) {
     case 'clock':
       return `clock ${part.back}`
     case 'queue':
       return part.queue === null
         ? 'queue'
-        : `queue ${part.queue.paused} ${part.queue.pausedAt < NOW} ${ahead(part.queue.time)}`
+        : `queue ${part.queue.paused} ${part.queue.pausedAt < NOW} ${ahead(part.queue.time, past)}`
     case 'schedule':
       return part.schedule === null
         ? 'schedule'
-        : `schedule ${part.schedule.definition !== null} ${part.schedule.firedTick} ${ahead(part.schedule.time)}`
+        : `schedule ${part.schedule.definition !== null} ${part.schedule.firedTick} ${ahead(part.schedule.time, past)}`
     case 'job':
-      return `job ${part.slot} ${part.life} ${part.job === null ? '' : encodeJob(part.job, rename)}`
+      return `job ${part.slot} ${part.life} ${part.job === null ? '' : encodeJob(part.job, past)}`
     case 'task':
-      return `task ${part.slot} ${part.stage} ${part.task === null ? '' : encodeTask(part.task, rename)}`
+      return `task ${part.slot} ${part.stage} ${part.task === null ? '' : encodeTask(part.task, past)}`
   }
 }
 
-function encodeJob(job: Job, rename: (worker: string) => string): string {
-  const times = `${ahead(job.dueAt)} ${ahead(job.time)}`
-  const own = job.task === null ? (job.opened ?? []).join(',') : encodeTask(job.task, rename)
+function encodeJob(job: Job, past: number): string {
+  const times = `${ahead(job.dueAt, past)} ${ahead(job.time, past)}`
+  const own = job.task === null ? (job.opened ?? []).join(',') : encodeTask(job.task, past)
   return `${job.spec.priority} ${job.held} ${job.cancelled !== null} ${times} ${own}`
 }
 
@@ -203,28 +203,28 @@ function encodeJob(job: Job, rename: (worker: string) => string): string {
  * Left out on purpose: what only answers to repeats depend on (how an old lease ended, who
  * resolved what). Repeats change nothing, so states that differ in it go the same ways.
  */
-function encodeTask(task: Task, rename: (worker: string) => string): string {
+function encodeTask(task: Task, past: number): string {
   const { commit } = task
   return [
     task.state,
-    ahead(task.dueAt),
-    task.startBy === null || task.attempt > 0 ? '' : ahead(task.startBy),
+    ahead(task.dueAt, past),
+    task.startBy === null || task.attempt > 0 ? '' : ahead(task.startBy, past),
     task.budget - task.retries,
-    ahead(task.time),
+    ahead(task.time, past),
     task.attempt,
-    task.leases.map((lease) => encodeLease(task, lease, rename)).join('+'),
+    task.leases.map((lease) => encodeLease(task, lease, past)).join('+'),
     task.steps.length,
     commit === null ? '' : `${commit.lease}:${commit.effects.map(encodeEffect).join('+')}`,
     task.interventions.length,
   ].join(',')
 }
 
-function encodeLease(task: Task, lease: Lease, rename: (worker: string) => string): string {
+function encodeLease(task: Task, lease: Lease, past: number): string {
   const started = lease.startedAt === null ? '' : 's'
   const refused = lease.refused ? 'r' : ''
-  const worker = rename(lease.worker)
+  const worker = lease.worker
   if (lease.endedBy === null) {
-    return `${worker}/${started}/${refused}/${lease.extension}/${ahead(lease.expiresAt)}`
+    return `${worker}/${started}/${refused}/${lease.extension}/${ahead(lease.expiresAt, past)}`
   }
   if (lease.number === task.attempt) {
     const over = task.state === 'COMPLETED' || task.state === 'FAILED'
@@ -246,11 +246,11 @@ export function visible(scope: Scope, part: Part): string {
       return ''
     case 'queue':
     case 'schedule':
-      return encode(part, (worker) => worker)
+      return encode(part, scope.clockBack)
     case 'task': {
       if (part.task === null) return '-'
       const { state, commit, attempt, dueAt } = part.task
-      const waits = state === 'WAITING' && attempt > 0 ? ahead(dueAt) : 0
+      const waits = state === 'WAITING' && attempt > 0 ? ahead(dueAt, scope.clockBack) : 0
       return `${state[0]}${commit === null ? '' : 'c'}${attempt > 0 ? 'g' : ''}${waits}`
     }
     case 'job':
@@ -261,7 +261,7 @@ export function visible(scope: Scope, part: Part): string {
 function visibleJob(scope: Scope, part: JobPart): string {
   if (part.job === null) return `${part.life}`
   const { task, spec } = part.job
-  if (task === null) return encode(part, (worker) => worker)
+  if (task === null) return encode(part, scope.clockBack)
   if (!scope.linked) return ''
   const state = jobState(part.job, NO_TALLIES, NOW)
   const over = state === 'SUCCEEDED' || state === 'FAILED'

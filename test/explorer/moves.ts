@@ -62,10 +62,11 @@ function taskMoves(
   const address = { job: task.job, stage, segment }
   const found: Command[] = [{ type: 'StopTask', ...address }]
   const { attempts, interventions } = scope.slots[slot] as Slot
-  if (task.attempt < attempts) {
-    for (const worker of scope.workers) {
+  for (const worker of scope.workers) {
+    // Requests up to now are late copies; the next one is new.
+    for (let request = 1; request <= Math.min(task.attempt + 1, attempts); request++) {
       for (const started of scope.starts.map((how) => how === 'with the grant')) {
-        found.push({ type: 'GrantLease', ...address, worker, request: task.attempt + 1, started })
+        found.push({ type: 'GrantLease', ...address, worker, request, started })
       }
     }
   }
@@ -103,6 +104,7 @@ function reports(
     found.push({ type: 'StartEffect', ...address, effect })
     found.push({ type: 'FinishEffect', ...address, effect })
     found.push({ type: 'FailEffect', ...address, effect, error: failure() })
+    found.push({ type: 'FailEffect', ...address, effect, error: failure({ type: 'TERMINAL' }) })
   })
   return found
 }
@@ -113,6 +115,7 @@ function operatorMoves(most: number, task: Task, address: Address): Command[] {
     for (let attempt = 0; attempt <= task.attempt; attempt++) {
       const seen = { ...address, attempt, ...RECORD }
       found.push({ type: 'RetryTask', ...seen, input: null })
+      found.push({ type: 'RetryTask', ...seen, input: '"new"' })
       found.push({ type: 'ForceTask', ...seen, to: 'WAITING', output: null })
       found.push({ type: 'ForceTask', ...seen, to: 'COMPLETED', output: OUTPUT })
       found.push({ type: 'ForceTask', ...seen, to: 'FAILED', output: null })

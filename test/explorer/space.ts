@@ -89,7 +89,7 @@ export class Space {
 
   /** The number of a part; alike parts have the same. */
   idOf(part: Part): number {
-    const key = encode(part, (worker) => worker)
+    const key = encode(part, this.scope.clockBack)
     let id = this.#ids.get(key)
     if (id === undefined) {
       id = this.#parts.length

@@ -144,6 +144,6 @@ function describeEntry(entry: Entry): string {
 }
 
 /** The parts of a world as text, for comparing. */
-export function describeParts(parts: readonly Part[]): string[] {
-  return parts.map((part) => encode(part, (worker) => worker))
+export function describeParts(result: Result, parts: readonly Part[]): string[] {
+  return parts.map((part) => encode(part, result.scope.clockBack))
 }

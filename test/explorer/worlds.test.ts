@@ -39,7 +39,7 @@ describe('what the explorer says is what a real log does', () => {
         const story = storyOf(result, Math.floor(((result.states - 1) * i) / 25))
         const { authority, parts } = retell(result, story)
         expect(result.canonical(parts)).toEqual(result.canonical(story.parts))
-        expect(describeParts(parts)).toEqual(describeParts(story.parts))
+        expect(describeParts(result, parts)).toEqual(describeParts(result, story.parts))
         expect(replay(authority.log)).toEqual(authority.world)
       }
     },

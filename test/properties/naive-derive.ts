@@ -17,18 +17,36 @@ export interface StageReading {
   readonly tasks: readonly TaskReading[]
 }
 
-/** A reading stands until the history of its job changes. */
-const readings = new WeakMap<
-  JobHistory,
-  { readonly changes: number; readonly is: StageReading[] }
->()
+/** What was read stands until the history of the job changes; its state also depends on the time. */
+interface Reading {
+  readonly changes: number
+  readonly stages: readonly StageReading[]
+  at: number
+  state: JobState
+}
+
+const readings = new WeakMap<JobHistory, Reading>()
+
+function readJob(job: JobHistory): Reading {
+  const known = readings.get(job)
+  if (known?.changes === job.changes) return known
+  const { changes } = job
+  const reading: Reading = { changes, stages: readStagesAnew(job), at: -1, state: 'CREATED' }
+  readings.set(job, reading)
+  return reading
+}
 
 export function readStages(job: JobHistory): readonly StageReading[] {
-  const known = readings.get(job)
-  if (known?.changes === job.changes) return known.is
-  const is = readStagesAnew(job)
-  readings.set(job, { changes: job.changes, is })
-  return is
+  return readJob(job).stages
+}
+
+export function jobState(job: JobHistory, now: number): JobState {
+  const reading = readJob(job)
+  if (reading.at !== now) {
+    reading.state = deriveState(job, reading.stages, now)
+    reading.at = now
+  }
+  return reading.state
 }
 
 function readStagesAnew(job: JobHistory): StageReading[] {
@@ -93,8 +111,7 @@ export function isSettled(stages: readonly StageReading[]): boolean {
   return !stages.some((stage) => stage.tasks.some((task) => isOpen(task) || diedCommitted(task)))
 }
 
-export function jobState(job: JobHistory, now: number): JobState {
-  const stages = readStages(job)
+function deriveState(job: JobHistory, stages: readonly StageReading[], now: number): JobState {
   const tasks = stages.flatMap((stage) => stage.tasks)
   const open = tasks.filter(isOpen)
   const ending = isEnding(job, stages)

@@ -30,13 +30,14 @@ const listOf =
   (test: Test, most: number): Test =>
   (value) =>
     Array.isArray(value) && value.length <= most && value.every(test)
-const object =
-  (tests: Readonly<Record<string, Test>>): Test =>
-  (value) =>
+const object = (tests: Readonly<Record<string, Test>>): Test => {
+  const entries = Object.entries(tests)
+  return (value) =>
     typeof value === 'object' &&
     value !== null &&
     Object.keys(value).every((field) => field in tests) &&
-    Object.entries(tests).every(([field, test]) => test((value as Record<string, unknown>)[field]))
+    entries.every(([field, test]) => test((value as Record<string, unknown>)[field]))
+}
 
 const isRate = object({ count: upTo(1, 1_000_000), perMs: upTo(1, 86_400_000) })
 const isError = object({
@@ -183,10 +184,11 @@ export function hasValidFields(value: unknown): value is JobSpec {
 }
 
 export function isValidSpec(value: unknown): boolean {
-  return hasValidFields(value) && (value.stages === null || isValidShape(value.stages))
+  return hasValidFields(value) && hasValidShape(value)
 }
 
-function isValidShape(stages: readonly StageSpec[]): boolean {
+export function hasValidShape({ stages }: JobSpec): boolean {
+  if (stages === null) return true
   const names = stages.map((stage) => stage.name)
   const main = stages.filter((stage) => !stage.onFailure)
   if (main.length === 0 || new Set(names).size !== names.length) return false
@@ -217,16 +219,17 @@ function isValidEach(stage: StageSpec, stages: readonly StageSpec[]): boolean {
   return target.each === null || path.length === 0
 }
 
+const isPromiseFields = object({
+  name: isName,
+  input: isPayload,
+  idempotent: isFlag,
+  reconcile: isFlag,
+  retry: isRetry,
+  child: () => true,
+})
+
 export function isValidPromise(value: unknown): boolean {
-  const fields = object({
-    name: isName,
-    input: isPayload,
-    idempotent: isFlag,
-    reconcile: isFlag,
-    retry: isRetry,
-    child: () => true,
-  })
-  if (!fields(value)) return false
+  if (!isPromiseFields(value)) return false
   const { child, idempotent } = value as { child: unknown; idempotent: boolean }
   if (child === null) return true
   const origin = child as { parent: unknown; schedule: unknown }

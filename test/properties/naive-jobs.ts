@@ -14,13 +14,15 @@ import {
   readStages,
   stageState,
 } from './naive-derive.ts'
-import { hasValidFields, isValidSpec } from './naive-form.ts'
+import { hasValidFields, hasValidShape, isValidSpec } from './naive-form.ts'
 import type { Histories, JobHistory } from './naive-history.ts'
 import { findTask, readSchedule } from './naive-history.ts'
 import type { Opinion } from './naive-opinion.ts'
 import { accepted, known, refused, unless } from './naive-opinion.ts'
 import type { EffectReading } from './naive-task.ts'
 import { readTask } from './naive-task.ts'
+
+const INVALID = ['InvalidSpec', 'InvalidShape'] as const
 
 /** The same content, whatever the order of the fields. */
 function sameText(a: unknown, b: unknown): boolean {
@@ -59,10 +61,6 @@ export function findEffect(histories: Histories, at: ParentRef): EffectReading |
     : readTask(job, task).effects[at.effect]
 }
 
-function invalid(valid: boolean): { InvalidSpec: boolean; InvalidShape: boolean } {
-  return { InvalidSpec: !valid, InvalidShape: !valid }
-}
-
 export function answerSubmit(
   histories: Histories,
   command: CommandOf<'SubmitJob'>,
@@ -70,18 +68,19 @@ export function answerSubmit(
 ): Opinion {
   const { job: id, spec } = command
   const there = histories.jobs.get(id)
-  if (there !== undefined && sameText(there.spec, spec)) return known(id)
-  const valid = isValidSpec(spec)
-  if (there !== undefined) return unless({ IdReused: true, ...invalid(valid) })
+  if (there !== undefined) {
+    if (sameText(there.spec, spec)) return known(id)
+    return refused('IdReused', ...(isValidSpec(spec) ? [] : INVALID))
+  }
   if (!hasValidFields(spec)) return refused('InvalidSpec')
   const holder = keyHolder(histories, spec.type, spec.key, now)
-  if (holder !== undefined) {
-    // Whoever asks for a known key is told its job, whatever the stages say.
-    if (spec.unique || holder.spec.input === spec.input) return known(holder.id)
-    return unless({ KeyReused: true, ...invalid(valid) })
+  // Whoever asks for a known key is told its job, whatever the stages say.
+  if (holder !== undefined && (spec.unique || holder.spec.input === spec.input)) {
+    return known(holder.id)
   }
-  if (!valid) return unless(invalid(valid))
-  return originOpinion(histories, id, spec)
+  const InvalidShape = !hasValidShape(spec)
+  if (holder !== undefined) return unless({ KeyReused: true, InvalidShape })
+  return unless({ InvalidShape }, originOpinion(histories, id, spec))
 }
 
 /** Whether the parent or the schedule that a job names wants it. */

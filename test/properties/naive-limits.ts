@@ -41,9 +41,10 @@ export function limitsAllow(
   limits: readonly LimitSpec[],
   now: number,
 ): boolean {
+  const { concurrency, rate } = readQueue(histories, queue)
+  if (concurrency === null && rate === null && limits.length === 0) return true
   const all = uses(histories)
   const held = all.filter((use) => use.lease.endedBy === null)
-  const { concurrency, rate } = readQueue(histories, queue)
   const inQueue = (use: Use): boolean => use.queue === queue
   if (concurrency !== null && held.filter(inQueue).length >= concurrency) return false
   if (rate !== null) {

@@ -83,7 +83,8 @@ function childSubmitted(
   const { child } = effect.promise
   if (child === null) return true
   const parent = histories.jobs.get(childId(command))?.spec.parent
-  // A job that only happens to have the id is not the child.
+  // A job that only happens to have the id is not the child. One that an earlier job with the
+  // parent's id promised in the same place counts, as the kernel has it, whatever it is.
   if (parent?.job === command.job && parent.effect === command.effect) return true
   // With a known key it is the job that has the key, if that would answer for it.
   const holder = keyHolder(histories, child.type, child.key, now)

@@ -35,6 +35,7 @@ export function plausibleCommand(dice: Dice, world: World, now: number, count: n
 }
 
 function jobStep(dice: Dice, world: World, job: Job, now: number, count: number): Command {
+  if (dice.chance(6)) return strayStep(dice, world, job)
   const tallies = countTallies(world, job)
   if (job.held && dice.chance(50)) return { type: 'ReleaseJob', job: job.id }
   const state = jobState(job, tallies, now)
@@ -49,6 +50,30 @@ function jobStep(dice: Dice, world: World, job: Job, now: number, count: number)
   const unsettled = tasks.filter((task) => task.state !== 'COMPLETED' && task.state !== 'FAILED')
   if (unsettled.length === 0) return anyCommand(dice, world, now, count)
   return taskStep(dice, world, dice.pick(unsettled), now, count)
+}
+
+/** Somebody who looked too long ago: a stage, a task or a lease whose time is not, or is over. */
+function strayStep(dice: Dice, world: World, record: Job): Command {
+  const job = record.id
+  const tasks = tasksOf(world, record)
+  const stages = record.spec.stages?.length ?? 0
+  if (tasks.length === 0 || (stages > 0 && dice.chance(50))) {
+    return { type: 'OpenStage', job, stage: dice.below(stages + 1) }
+  }
+  const task = dice.pick(tasks)
+  const { stage, segment } = task
+  const lease = dice.pick(task.leases)
+  if (lease === undefined || dice.chance(30)) return { type: 'StopTask', job, stage, segment }
+  const at = { job, stage, segment, lease: lease.number, worker: lease.worker }
+  const effect = dice.below(2)
+  return dice.pick<Command>([
+    { type: 'StartExecution', ...at },
+    { type: 'StartExecution', ...at },
+    { type: 'StartEffect', ...at, effect },
+    { type: 'FinishEffect', ...at, effect },
+    { type: 'FailEffect', ...at, effect, error: randomFailure(dice) },
+    forceStep(dice, task),
+  ])
 }
 
 /** A child is forgotten only after its parent's effect is finished, so that comes first. */

@@ -354,6 +354,13 @@ describe('the check of a world', () => {
     expect(broken(a)).toContain("3 world: key 'k' belongs to a and b")
   })
 
+  it('does not take the keys of two types for one', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ type: 'send', key: 'mail now' }) })
+    a.must({ type: 'SubmitJob', job: 'b', spec: plain({ type: 'send mail', key: 'now' }) })
+    expect(broken(a)).toEqual([])
+  })
+
   it('9: a task was granted while its queue was paused', () => {
     const a = leased()
     a.must({ type: 'PauseQueue' })

@@ -33,7 +33,7 @@ function checkKeys(world: World, found: Findings): void {
   const holders = new Map<string, string>()
   for (const { id, spec } of world.jobs.values()) {
     if (spec.key === null || spec.unique) continue
-    const key = `${spec.type} ${spec.key}`
+    const key = JSON.stringify([spec.type, spec.key])
     found.expect(!holders.has(key), 3, `key '${spec.key}' belongs to ${holders.get(key)} and ${id}`)
     holders.set(key, id)
   }

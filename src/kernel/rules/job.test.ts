@@ -78,21 +78,21 @@ describe('a key', () => {
   })
 })
 
-describe('a held pipeline that is cancelled', () => {
-  function cancelled(): Authority {
-    const a = new Authority()
-    const stages = [stage('build'), stage('notify', { onFailure: true })]
-    a.must({ type: 'SubmitJob', spec: pipeline(stages, { held: true }) })
-    a.must({ type: 'CancelJob' })
-    return a
-  }
+function heldAndCancelled(): Authority {
+  const a = new Authority()
+  const stages = [stage('build'), stage('notify', { onFailure: true })]
+  a.must({ type: 'SubmitJob', spec: pipeline(stages, { held: true }) })
+  a.must({ type: 'CancelJob' })
+  return a
+}
 
+describe('a held pipeline that is cancelled', () => {
   it('still says that it was held', () => {
-    expect(cancelled().world.jobs.get('a')?.held).toBe(true)
+    expect(heldAndCancelled().world.jobs.get('a')?.held).toBe(true)
   })
 
   it('runs what is to run on failure, and is FAILED after that', () => {
-    const a = cancelled()
+    const a = heldAndCancelled()
     expect(a.state()).toBe('RUNNING')
     expect(openable(a)).toEqual([1])
     a.must({ type: 'OpenStage', stage: 1 })
@@ -102,12 +102,12 @@ describe('a held pipeline that is cancelled', () => {
   })
 
   it('opens nothing else', () => {
-    const { rejection } = cancelled().send({ type: 'OpenStage', stage: 0 })
+    const { rejection } = heldAndCancelled().send({ type: 'OpenStage', stage: 0 })
     expect(rejection?.code).toBe('JobEnding')
   })
 
   it('is not released any more', () => {
-    const a = cancelled()
+    const a = heldAndCancelled()
     expect(a.send({ type: 'ReleaseJob' }).rejection?.code).toBe('JobEnding')
   })
 

@@ -204,14 +204,14 @@ describe('the word that an effect is finished', () => {
   })
 })
 
-describe('the permission to start an effect', () => {
-  function permitted(): Authority {
-    const a = started()
-    a.must({ type: 'CommitExecution', effects: [promise({ idempotent: true })] })
-    a.must({ type: 'StartEffect' })
-    return a
-  }
+function permitted(): Authority {
+  const a = started()
+  a.must({ type: 'CommitExecution', effects: [promise({ idempotent: true })] })
+  a.must({ type: 'StartEffect' })
+  return a
+}
 
+describe('the permission to start an effect', () => {
   it('is given again while the lease is current', () => {
     const a = permitted()
     a.advance(29_999)
@@ -235,14 +235,14 @@ describe('the permission to start an effect', () => {
   })
 })
 
-describe('an intervention', () => {
-  /** DEAD after its first attempt. */
-  function dead(): Authority {
-    const a = started(plain({}, { retry: retry({ max: 0 }) }))
-    a.must({ type: 'FailTask', error: failure() })
-    return a
-  }
+/** DEAD after its first attempt. */
+function dead(): Authority {
+  const a = started(plain({}, { retry: retry({ max: 0 }) }))
+  a.must({ type: 'FailTask', error: failure() })
+  return a
+}
 
+describe('an intervention', () => {
   it('is the same only with the same new input', () => {
     const a = dead()
     const retried = { type: 'RetryTask', attempt: 1, input: '1' } as const

@@ -1,0 +1,230 @@
+/**
+ * Full lives in memory: submit, grant with start, commit, through the ledger.
+ *
+ * The backlog is constant: each life submits one job and finishes the oldest. Finished jobs
+ * are forgotten between the timed batches, so that memory stays what the backlog needs; the
+ * figure that includes making the commands and forgetting is given beside the other.
+ */
+import { readFileSync } from 'node:fs'
+import type { JobSpec, TaskPolicy } from '../src/kernel/index.ts'
+import { DEFAULT_RETRY } from '../src/kernel/index.ts'
+import type { ClaimRequest } from '../src/store/index.ts'
+import { Ledger } from '../src/store/index.ts'
+
+const BATCH = 5_000
+/** As large as real times are, because numbers of that size cost more than small ones. */
+const START = 1_700_000_000_000
+const CHANNELS = [{ queue: 'default', type: 'invoice', stage: null }]
+const OUTPUT = payload('output', 200)
+
+export interface Lives {
+  readonly waiting: number
+  readonly lives: number
+  /** As `nsPerLife`, in time of this thread on a core: what a busy machine does not blur. */
+  readonly cpuNsPerLife: number
+  /** Submit, grant and commit alone. */
+  readonly nsPerLife: number
+  /** With the making of the commands and the forgetting of finished jobs. */
+  readonly nsPerLifeAllIn: number
+  /** Of the best batch. */
+  readonly bestNsPerLife: number
+  readonly heapBytesPerJob: number
+}
+
+/** Flat text, as it comes out of a parser; a concatenation would be built only when it is read. */
+export function payload(name: string, chars: number): string {
+  const text = JSON.stringify({ name, fill: '' })
+  const whole = text.replace('"fill":"', `"fill":"${'.'.repeat(chars - text.length)}`)
+  return Buffer.from(whole).toString('latin1')
+}
+
+/** Made once by a job's definition, and shared by all that are submitted from it. */
+const POLICY: TaskPolicy = {
+  queue: 'default',
+  leaseMs: 30_000,
+  timeoutMs: null,
+  retry: DEFAULT_RETRY,
+  quarantine: 'always',
+  limits: [],
+}
+const NO_TAGS: readonly string[] = []
+
+/** What a client in the same process submits. */
+export function spec(name: string): JobSpec {
+  return {
+    type: 'invoice',
+    input: payload(name, 200),
+    priority: 0,
+    delayMs: 0,
+    dueAt: null,
+    startWithinMs: null,
+    key: null,
+    unique: false,
+    held: false,
+    group: null,
+    tags: NO_TAGS,
+    parent: null,
+    schedule: null,
+    rerunOf: null,
+    policy: POLICY,
+    stages: null,
+  }
+}
+
+/** Flat text each, as ids from outside are. */
+function idsFrom(first: number, count: number): string[] {
+  return Array.from({ length: count }, (_, i) =>
+    Buffer.from(`job-${(first + i).toString(36).padStart(12, '0')}`).toString('latin1'),
+  )
+}
+
+export class Backlog {
+  readonly ledger = new Ledger()
+  now = START
+  #submitted = 0
+  #request = 0
+
+  makeCommands(count: number): { type: 'SubmitJob'; job: string; spec: JobSpec }[] {
+    const ids = idsFrom(this.#submitted, count)
+    this.#submitted += count
+    return ids.map((job) => ({ type: 'SubmitJob', job, spec: spec(job) }) as const)
+  }
+
+  fill(count: number): void {
+    for (let left = count; left > 0; left -= BATCH) {
+      for (const command of this.makeCommands(Math.min(left, BATCH))) {
+        this.ledger.perform(command, this.now)
+      }
+      this.now += 1
+    }
+  }
+
+  /** The ids of the jobs that were finished. */
+  live(commands: ReturnType<Backlog['makeCommands']>): string[] {
+    const { ledger } = this
+    const finished: string[] = []
+    for (const command of commands) {
+      // About a thousand lives in each millisecond.
+      if (this.#request % 1_000 === 0) this.now += 1
+      ledger.perform(command, this.now)
+      this.#request += 1
+      const request: ClaimRequest = {
+        worker: 'worker-1',
+        request: this.#request,
+        channels: CHANNELS,
+        max: 1,
+        started: true,
+      }
+      const [task] = ledger.claim(request, this.now).tasks
+      if (task === undefined) throw new Error('The backlog is empty.')
+      const { job, stage, segment, attempt } = task
+      const answer = ledger.perform(
+        {
+          type: 'CommitExecution',
+          job,
+          stage,
+          segment,
+          lease: attempt,
+          worker: 'worker-1',
+          output: OUTPUT,
+          effects: [],
+        },
+        this.now,
+      )
+      if (answer.verdict !== 'committed') throw new Error(`The commit was ${answer.verdict}.`)
+      finished.push(job)
+    }
+    return finished
+  }
+
+  forget(jobs: readonly string[]): void {
+    for (const job of jobs) {
+      const answer = this.ledger.perform(
+        { type: 'ForgetJob', job, endedBefore: this.now + 1 },
+        this.now,
+      )
+      if (answer.verdict !== 'committed') throw new Error(answer.rejection?.message)
+    }
+  }
+}
+
+export function measureLives(waiting: number, forMs: number): Lives {
+  const heapBefore = heapBytes()
+  const backlog = new Backlog()
+  backlog.fill(waiting)
+  const heapBytesPerJob = (heapBytes() - heapBefore) / waiting
+  // Once round: everything that the first lives of a size do for the first time.
+  backlog.forget(backlog.live(backlog.makeCommands(BATCH)))
+  let lives = 0
+  let timedNs = 0
+  let cpuNs = 0
+  let best = Infinity
+  const started = performance.now()
+  do {
+    const commands = backlog.makeCommands(BATCH)
+    const cpuBefore = threadNs()
+    const before = performance.now()
+    const finished = backlog.live(commands)
+    const ns = (performance.now() - before) * 1e6
+    cpuNs += threadNs() - cpuBefore
+    backlog.forget(finished)
+    timedNs += ns
+    best = Math.min(best, ns / BATCH)
+    lives += BATCH
+  } while (performance.now() - started < forMs)
+  return {
+    waiting,
+    lives,
+    nsPerLife: timedNs / lives,
+    cpuNsPerLife: cpuNs / lives,
+    nsPerLifeAllIn: ((performance.now() - started) * 1e6) / lives,
+    bestNsPerLife: best,
+    heapBytesPerJob,
+  }
+}
+
+/** The least that a life could cost: one record in a map, in and out, and three small objects. */
+export function measureRaw(waiting: number, forMs: number): number {
+  const jobs = new Map<string, object>()
+  const ids: string[] = []
+  for (const id of idsFrom(0, waiting)) {
+    ids.push(id)
+    jobs.set(id, { id, at: START, state: 'WAITING' })
+  }
+  let lives = 0
+  let timedNs = 0
+  let seen = 0
+  const started = performance.now()
+  do {
+    const fresh = idsFrom(waiting + lives, BATCH)
+    for (const id of fresh) ids.push(id)
+    const before = performance.now()
+    for (let i = 0; i < BATCH; i++) {
+      const id = fresh[i] as string
+      jobs.set(id, { id, at: START + i, state: 'WAITING' })
+      const oldest = ids[lives + i] as string
+      const entry = { job: oldest, lease: 1, at: START + i }
+      const answer = { verdict: 'committed', entry, job: jobs.get(oldest) }
+      seen += answer.entry.lease
+      jobs.delete(oldest)
+    }
+    timedNs += (performance.now() - before) * 1e6
+    lives += BATCH
+  } while (performance.now() - started < forMs)
+  if (seen !== lives) throw new Error('The raw loop lost a life.')
+  return timedNs / lives
+}
+
+/** How long this thread was on a core; wall time where the system does not say. */
+function threadNs(): number {
+  try {
+    return Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')[0])
+  } catch {
+    return performance.now() * 1e6
+  }
+}
+
+function heapBytes(): number {
+  globalThis.gc?.()
+  return process.memoryUsage().heapUsed
+}

@@ -1,0 +1,12 @@
+/**
+ * Stores: the interface that every store implements, and the one in memory.
+ */
+export type { Clock } from './clock.ts'
+export { systemClock } from './clock.ts'
+export type { ClaimRequest, ClaimResult } from './ledger.ts'
+export { Ledger } from './ledger.ts'
+export { MemoryStore } from './memory.ts'
+export type { ChannelName } from './ready-index.ts'
+export { ReadyIndex } from './ready-index.ts'
+export type * from './store.ts'
+export { BadRequest, StoreClosed } from './store.ts'

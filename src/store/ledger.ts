@@ -1,0 +1,328 @@
+/**
+ * The ledger: one state in memory, with every index that makes it quick, changed one entry at
+ * a time. What the memory store and the directory store share.
+ *
+ * - `perform` decides a command and applies what follows.
+ * - `apply` applies an entry that was decided before: replay. A ledger that was replayed from
+ *   a log equals the one that wrote it, indexes included, because indexes follow entries only.
+ * - `claim` lets the ready-index propose and the kernel decide, until enough is granted.
+ *
+ * It is synchronous, does no input or output, and keeps no log: its owner appends the entry of
+ * each decision, makes it durable, and answers only then. Its time never runs backwards: a
+ * clock that does is taken to stand still.
+ */
+import type {
+  Command,
+  Decision,
+  Entry,
+  Indexes,
+  Job,
+  JobSubmitted,
+  Lease,
+  QueueEntry,
+  Tallies,
+  Task,
+  TaskEntry,
+  Usage,
+  World,
+} from '../kernel/index.ts'
+import {
+  applyToTask,
+  BrokenEntry,
+  createWorld,
+  decideIn,
+  findTask,
+  fold,
+  isHeldBack,
+  noReads,
+} from '../kernel/index.ts'
+import { createJob } from '../kernel/apply.ts'
+import { HeldLeases } from './held-leases.ts'
+import type { ChannelName } from './ready-index.ts'
+import { ReadyIndex } from './ready-index.ts'
+import { StageTallies } from './stage-tallies.ts'
+import { Upkeep } from './upkeep.ts'
+
+export interface ClaimRequest {
+  readonly worker: string
+  /** The worker's own counter: asking again with the same number gets the same leases. */
+  readonly request: number
+  readonly channels: readonly ChannelName[]
+  /** At most this many leases. */
+  readonly max: number
+  /** The work begins at once, so the grants carry the start. */
+  readonly started: boolean
+}
+
+/** What a claim came to: the tasks whose leases the request holds, and what was appended for it. */
+export interface ClaimResult {
+  readonly tasks: readonly Task[]
+  readonly entries: readonly Entry[]
+}
+
+export class Ledger implements Indexes {
+  readonly world: World = createWorld()
+  readonly ready = new ReadyIndex(this.world.jobs)
+  readonly leases = new HeldLeases()
+  readonly #tallies = new StageTallies()
+  readonly #upkeep = new Upkeep(this.world, this.leases, (job) => this.#tallies.of(job))
+  readonly #keys = new Map<string, Job>()
+  readonly #reads = noReads()
+  readonly #before: Before = {
+    listed: false,
+    state: 'WAITING',
+    attempt: 0,
+    dueAt: 0,
+    lease: null,
+    expiresAt: 0,
+  }
+  /** The task that is being granted, and so is out of the ready-index already. */
+  #offered: Task | null = null
+  #now = 0
+
+  /** The largest time seen. */
+  get now(): number {
+    return this.#now
+  }
+
+  get usage(): ReadonlyMap<string, Usage> {
+    return this.ready.usage
+  }
+
+  tallies(job: Job): Tallies {
+    return this.#tallies.of(job)
+  }
+
+  queueUsage(queue: string): Usage | null {
+    return this.ready.queueUsage(queue)
+  }
+
+  keyHolder(type: string, key: string): Job | null {
+    return this.#keys.get(keyText(type, key)) ?? null
+  }
+
+  /** Moves time on; back is ignored. */
+  tick(now: number): number {
+    if (now > this.#now) this.#now = now
+    return this.#now
+  }
+
+  perform(command: Command, now: number): Decision {
+    const reads = this.#reads
+    const decision = decideIn(this.world, this, command, reads, this.tick(now))
+    const { entry } = decision
+    if (entry === null) return decision
+    // What `decide` looked at is what the entry changes: no need to look it up again.
+    if (entry.type === 'JobSubmitted') this.#submit(entry)
+    else if ('segment' in entry) this.#changeTask(entry, reads.job as Job, reads.task as Task)
+    else this.apply(entry)
+    return decision
+  }
+
+  apply(entry: Entry): void {
+    this.tick(entry.at)
+    switch (entry.type) {
+      case 'JobSubmitted':
+        if (this.world.jobs.has(entry.job)) throw new BrokenEntry(entry, `job ${entry.job} exists`)
+        return this.#submit(entry)
+      case 'JobForgotten':
+        return this.#forget(entry)
+      case 'StageOpened':
+        fold(this.world, entry)
+        return this.#opened(entry.job, entry.stage)
+      case 'JobReleased':
+      case 'JobCancelled':
+        return this.#changeJob(entry)
+      case 'QueueConfigured':
+      case 'QueuePaused':
+      case 'QueueResumed':
+        return this.#changeQueue(entry)
+      case 'ScheduleSet':
+      case 'ScheduleFired':
+      case 'ScheduleRemoved':
+        return fold(this.world, entry)
+      default: {
+        const { job, stage, segment } = entry
+        const task = findTask(this.world, job, stage, segment)
+        if (task !== undefined) {
+          return this.#changeTask(entry, this.world.jobs.get(job) as Job, task)
+        }
+        throw new BrokenEntry(entry, `there is no task ${job}/${stage}/${segment}`)
+      }
+    }
+  }
+
+  /** Up to `max` leases. A request that was answered before gets the same, as far as still held. */
+  claim(request: ClaimRequest, now: number): ClaimResult {
+    const at = this.tick(now)
+    const { worker, request: number, max, started } = request
+    const before = this.leases.ofRequest(worker, number)
+    if (before !== null) return { tasks: before, entries: [] }
+    const channels = this.ready.find(request.channels, at)
+    const tasks: Task[] = []
+    const entries: Entry[] = []
+    const refused: Task[] = []
+    while (tasks.length < max) {
+      const task = this.ready.offer(channels)
+      if (task === null) break
+      const { job, stage, segment } = task
+      this.#offered = task
+      const decision = this.perform(
+        { type: 'GrantLease', job, stage, segment, worker, request: number, started },
+        at,
+      )
+      this.#offered = null
+      if (decision.entry === null) {
+        refused.push(task)
+      } else {
+        tasks.push(task)
+        entries.push(decision.entry)
+      }
+    }
+    for (const task of refused) this.#insert(task)
+    return { tasks, entries }
+  }
+
+  /** At most `limit` commands that time and the orchestrator should send now. */
+  upkeep(now: number, limit: number): Command[] {
+    return this.#upkeep.due(this.tick(now), limit)
+  }
+
+  #insert(task: Task): void {
+    const job = this.world.jobs.get(task.job)
+    if (job !== undefined && isListed(job, task)) this.ready.insert(task, job, this.#now)
+  }
+
+  #submit(entry: JobSubmitted): void {
+    const job = createJob(entry)
+    this.world.jobs.set(job.id, job)
+    const { key, type } = job.spec
+    if (key !== null) this.#keys.set(keyText(type, key), job)
+    if (job.task !== null) return this.#created(job, job.task)
+    this.world.tasks.set(
+      job.id,
+      Array.from(job.opened ?? [], () => null),
+    )
+    this.#tallies.open(job)
+    this.#upkeep.lookAt(job.id)
+  }
+
+  #opened(id: string, stage: number): void {
+    const job = this.world.jobs.get(id) as Job
+    for (const task of this.world.tasks.get(id)?.[stage] ?? []) {
+      this.#tallies.putIn(task, null)
+      this.#created(job, task)
+    }
+    this.#upkeep.lookAt(id)
+  }
+
+  #created(job: Job, task: Task): void {
+    this.#upkeep.created(task)
+    if (isListed(job, task)) this.ready.insert(task, job, this.#now)
+  }
+
+  #forget(entry: Entry & { type: 'JobForgotten' }): void {
+    const job = this.world.jobs.get(entry.job)
+    fold(this.world, entry)
+    if (job === undefined) return
+    const { key, type } = job.spec
+    if (key !== null && this.keyHolder(type, key) === job) this.#keys.delete(keyText(type, key))
+    if (job.task !== null) return
+    this.#tallies.close(job.id)
+    this.#upkeep.forget(job.id)
+  }
+
+  #changeJob(entry: Entry & { type: 'JobReleased' | 'JobCancelled' }): void {
+    const job = this.world.jobs.get(entry.job)
+    if (job === undefined) throw new BrokenEntry(entry, `there is no job ${entry.job}`)
+    if (job.task === null) {
+      fold(this.world, entry)
+      return this.#upkeep.lookAt(job.id)
+    }
+    this.#note(job, job.task)
+    fold(this.world, entry)
+    this.#follow(job, job.task, entry.at)
+  }
+
+  #changeQueue(entry: QueueEntry): void {
+    fold(this.world, entry)
+    const queue = this.world.queues.get(entry.queue)
+    if (queue !== undefined) this.ready.queueChanged(queue)
+  }
+
+  #changeTask(entry: TaskEntry, job: Job, task: Task): void {
+    const before = this.#note(job, task)
+    if (job.task !== null) {
+      applyToTask(task, entry)
+      return this.#follow(job, task, entry.at)
+    }
+    this.#tallies.takeOut(task)
+    applyToTask(task, entry)
+    this.#tallies.putIn(task, before.state === 'WAITING' ? before.dueAt : null)
+    if (before.state !== task.state) this.#upkeep.lookAt(job.id)
+    this.#follow(job, task, entry.at)
+  }
+
+  /** BEFORE an entry is applied: what the indexes know of the task. */
+  #note(job: Job, task: Task): Before {
+    const before = this.#before
+    before.listed = isListed(job, task)
+    before.state = task.state
+    before.attempt = task.attempt
+    before.dueAt = task.dueAt
+    before.lease = task.lease
+    before.expiresAt = task.lease === null ? 0 : task.lease.expiresAt
+    return before
+  }
+
+  /** AFTER it was applied: the indexes learn what is different. */
+  #follow(job: Job, task: Task, at: number): void {
+    const { listed, state, attempt, dueAt, lease, expiresAt } = this.#before
+    if (task.lease !== lease) {
+      if (lease !== null) {
+        this.leases.ended()
+        this.ready.ended(task, at)
+      }
+      if (task.lease !== null) this.#granted(task, task.lease)
+    } else if (lease !== null && lease.expiresAt !== expiresAt) {
+      this.leases.extended(task, lease)
+    }
+    const stays = isListed(job, task)
+    if (listed && (!stays || task.dueAt !== dueAt) && task !== this.#offered) {
+      this.ready.discard(task, job, dueAt)
+    }
+    if (stays && (!listed || task.dueAt !== dueAt)) this.ready.insert(task, job, at)
+    const neverTaken = state === 'WAITING' && attempt === 0
+    if (task.startBy !== null && neverTaken && !isNeverTaken(task)) this.#upkeep.settled()
+  }
+
+  #granted(task: Task, lease: Lease): void {
+    const resumed = task.commit !== null
+    this.leases.granted(task, lease)
+    this.ready.granted(task, lease.grantedAt, resumed)
+  }
+}
+
+/** What the indexes know of a task. */
+interface Before {
+  listed: boolean
+  state: Task['state']
+  attempt: number
+  dueAt: number
+  lease: Lease | null
+  expiresAt: number
+}
+
+/** The ready-index holds it: nothing but time, pause and limits keeps it from being granted. */
+function isListed(job: Job, task: Task): boolean {
+  return task.state === 'WAITING' && !isHeldBack(job)
+}
+
+function isNeverTaken(task: Task): boolean {
+  return task.state === 'WAITING' && task.attempt === 0
+}
+
+/** A key belongs to a type; both may hold any character. */
+function keyText(type: string, key: string): string {
+  return `${type.length}:${type}${key}`
+}

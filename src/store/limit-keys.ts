@@ -1,0 +1,89 @@
+/**
+ * The limits that tasks declare: how much of each key is used, and which gates that closes.
+ *
+ * Usage is charged and credited by what the log says. After each change the gates of the key
+ * are asked again; a gate that only time can open stands among the timers.
+ */
+import type { LimitSpec } from '../kernel/index.ts'
+import { chargeGrant, creditEnd, mayStartAt } from '../kernel/index.ts'
+import { Gate, LimitKey } from './gate.ts'
+import type { Effort } from './ranks.ts'
+import { Ranks } from './ranks.ts'
+
+export class LimitKeys {
+  /** By key: what `decide` reads. */
+  readonly usage = new Map<string, LimitKey>()
+  readonly #timers: Ranks<Gate>
+  #gates = 0
+
+  constructor(effort: Effort) {
+    this.#timers = new Ranks(effort)
+  }
+
+  gateFor(limit: LimitSpec, now: number): Gate {
+    const key = this.#key(limit.key)
+    const known = key.gates.find((gate) => gate.isFor(limit))
+    if (known !== undefined) return known
+    this.#gates += 1
+    const gate = new Gate(limit, key, this.#gates)
+    key.gates.push(gate)
+    this.#ask(gate, now)
+    return gate
+  }
+
+  charge(limits: readonly LimitSpec[], at: number, resumed: boolean): void {
+    for (const limit of limits) {
+      const key = this.#key(limit.key)
+      chargeGrant(key, limit, at, resumed)
+      for (const gate of key.gates) this.#ask(gate, at)
+    }
+  }
+
+  credit(limits: readonly LimitSpec[], at: number): void {
+    for (const limit of limits) {
+      const key = this.#key(limit.key)
+      creditEnd(key)
+      for (const gate of key.gates) this.#ask(gate, at)
+    }
+  }
+
+  /** Opens the gates whose time has come. */
+  advance(now: number): void {
+    for (;;) {
+      const gate = this.#timers.first
+      if (gate === undefined || gate.dueAt > now) return
+      this.#timers.remove(gate)
+      this.#ask(gate, now)
+    }
+  }
+
+  /** Forgets gates that no lane needs, and keys that nothing uses. */
+  sweep(needed: ReadonlySet<Gate>, now: number): void {
+    for (const [name, key] of this.usage) {
+      for (const gate of key.gates) {
+        if (!needed.has(gate) && gate.slot >= 0) this.#timers.remove(gate)
+      }
+      key.gates = key.gates.filter((gate) => needed.has(gate))
+      if (key.gates.length === 0 && key.held === 0 && key.fullAt <= now) this.usage.delete(name)
+    }
+  }
+
+  #key(name: string): LimitKey {
+    let key = this.usage.get(name)
+    if (key === undefined) this.usage.set(name, (key = new LimitKey()))
+    return key
+  }
+
+  #ask(gate: Gate, now: number): void {
+    const startAt = mayStartAt(gate.limit, gate.key, now)
+    const closed = startAt > now
+    if (gate.slot >= 0) this.#timers.remove(gate)
+    if (closed && startAt < Infinity) {
+      gate.dueAt = startAt
+      this.#timers.add(gate)
+    }
+    if (closed === gate.isClosed) return
+    gate.isClosed = closed
+    for (const group of gate.groups) group.channel.settle(group)
+  }
+}

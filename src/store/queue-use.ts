@@ -1,0 +1,42 @@
+/**
+ * One queue as the ready-index sees it: whether it lets anything through, and its channels.
+ *
+ * A paused queue, or one whose own limit is used up, stops all its channels at once: nobody
+ * even looks at them.
+ */
+import type { LimitSpec, Queue, Usage } from '../kernel/index.ts'
+import { chargeGrant, creditEnd, mayStartAt, noUsage } from '../kernel/index.ts'
+import type { Channel } from './channel.ts'
+
+export class QueueUse {
+  readonly usage: Usage = noUsage()
+  readonly channels: Channel[] = []
+  /** By job type, then by stage name; null: a plain job. */
+  readonly byType = new Map<string, Map<string | null, Channel>>()
+  #limit: LimitSpec
+  #limited = false
+  #paused = false
+
+  constructor(name: string) {
+    this.#limit = { key: name, concurrency: null, rate: null }
+  }
+
+  configure({ name, concurrency, rate, paused }: Queue): void {
+    this.#limit = { key: name, concurrency, rate }
+    this.#limited = concurrency !== null || rate !== null
+    this.#paused = paused
+  }
+
+  isOpen(now: number): boolean {
+    if (this.#paused) return false
+    return !this.#limited || mayStartAt(this.#limit, this.usage, now) <= now
+  }
+
+  charge(at: number, resumed: boolean): void {
+    chargeGrant(this.usage, this.#limit, at, resumed)
+  }
+
+  credit(): void {
+    creditEnd(this.usage)
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * The ready-index against the simplest thing that could be right: look at every task, keep
+ * those that may start, sort them, take the first.
+ */
+import { describe, expect, it } from 'vitest'
+import { Dice } from '../../test/properties/dice.ts'
+import { failure, plain, promise, retry } from '../../test/support/specs.ts'
+import type { Command, JobSpec, LimitSpec, Place, Task } from '../kernel/index.ts'
+import { compareOrder, isHeldBack, mayStartAt, worldViolations } from '../kernel/index.ts'
+import { Ledger } from './ledger.ts'
+import type { ChannelName } from './ready-index.ts'
+
+const QUEUES = ['left', 'right']
+const TYPES = ['red', 'blue']
+const CHANNELS: readonly ChannelName[] = QUEUES.flatMap((queue) =>
+  TYPES.map((type) => ({ queue, type, stage: null })),
+)
+/** Shared keys and own ones, by number and by rate, one of them with two bounds. */
+const LIMITS: readonly LimitSpec[] = [
+  { key: 'one', concurrency: 1, rate: null },
+  { key: 'three', concurrency: 3, rate: null },
+  { key: 'three', concurrency: 2, rate: null },
+  { key: 'rate', concurrency: null, rate: { count: 2, perMs: 20 } },
+  { key: 'both', concurrency: 2, rate: { count: 1, perMs: 7 } },
+]
+const onRecord = { by: 'ops', reason: 'because' }
+
+class Naive {
+  readonly #ledger: Ledger
+  /** When each task was put in line, and for what time. */
+  readonly #places = new Map<Task, { dueAt: number; submission: number }>()
+  #submissions = 0
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger
+  }
+
+  /** After each command: who came, and who went? */
+  look(): void {
+    for (const job of this.#ledger.world.jobs.values()) {
+      const task = job.task as Task
+      if (task.state !== 'WAITING' || isHeldBack(job)) {
+        this.#places.delete(task)
+      } else if (this.#places.get(task)?.dueAt !== task.dueAt) {
+        this.#submissions += 1
+        this.#places.set(task, { dueAt: task.dueAt, submission: this.#submissions })
+      }
+    }
+  }
+
+  best(channels: readonly ChannelName[], now: number): Task | null {
+    const startable: (Place & { task: Task })[] = []
+    for (const { id, spec } of this.#ledger.world.jobs.values()) {
+      const task = this.#ledger.world.jobs.get(id)?.task as Task
+      const place = this.#places.get(task)
+      const asked = channels.some(
+        ({ queue, type }) => queue === task.policy.queue && type === spec.type,
+      )
+      if (place !== undefined && asked && this.#mayStart(task, now)) {
+        startable.push({ task, priority: spec.priority, ...place })
+      }
+    }
+    return startable.toSorted(compareOrder)[0]?.task ?? null
+  }
+
+  #mayStart(task: Task, now: number): boolean {
+    if (task.dueAt > now) return false
+    if (task.startBy !== null && task.attempt === 0 && now >= task.startBy) return false
+    if (task.commit !== null) return true
+    const { usage, world } = this.#ledger
+    const { limits, queue: name } = task.policy
+    const queue = world.queues.get(name)
+    if (queue !== undefined) {
+      const own = { key: name, concurrency: queue.concurrency, rate: queue.rate }
+      if (queue.paused) return false
+      if (mayStartAt(own, this.#ledger.queueUsage(name) ?? undefined, now) > now) return false
+    }
+    return limits.every((limit) => mayStartAt(limit, usage.get(limit.key), now) <= now)
+  }
+}
+
+function randomSpec(dice: Dice, count: number): JobSpec {
+  const own = { key: `own ${dice.below(4)}`, concurrency: 1, rate: null }
+  const limits = [...LIMITS, own].filter(() => dice.chance(30))
+  const options = {
+    type: dice.pick(TYPES),
+    priority: dice.below(3),
+    delayMs: dice.pick([0, 0, 0, 5, 30]),
+    startWithinMs: dice.pick([null, null, null, 20]),
+    held: dice.chance(10),
+  }
+  const delayMs = dice.pick([0, 4, count % 20])
+  return plain(options, {
+    queue: dice.pick(QUEUES),
+    leaseMs: 25,
+    limits,
+    retry: retry({ delayMs }),
+  })
+}
+
+/** Something that happens to a task, or to a queue. */
+function randomCommand(dice: Dice, ledger: Ledger, count: number): Command {
+  const queue = dice.pick(QUEUES)
+  const way = dice.below(100)
+  if (way < 4) return { type: 'PauseQueue', queue, ...onRecord }
+  if (way < 12) return { type: 'ResumeQueue', queue, ...onRecord }
+  if (way < 16) {
+    const rate = dice.pick([null, null, { count: 2, perMs: 10 }])
+    return { type: 'ConfigureQueue', queue, concurrency: dice.pick([null, null, null, 0, 5]), rate }
+  }
+  const jobs = [...ledger.world.jobs.values()]
+  const job = dice.pick(jobs)
+  if (way < 45 || job?.task == null) {
+    return { type: 'SubmitJob', job: `job ${count}`, spec: randomSpec(dice, count) }
+  }
+  const { id, task } = job
+  const at = { job: id, stage: 0, segment: 0 }
+  if (way < 48) return { type: 'CancelJob', job: id, ...onRecord }
+  if (way < 51) return { type: 'ReleaseJob', job: id }
+  if (way < 54) {
+    const to = dice.pick(['WAITING', 'COMPLETED', 'FAILED'] as const)
+    return { type: 'ForceTask', ...at, attempt: task.attempt, to, output: null, ...onRecord }
+  }
+  if (way < 58) {
+    return { type: 'GrantLease', ...at, worker: 'direct', request: count, started: true }
+  }
+  const held = jobs.filter((one) => one.task?.lease != null)
+  return reportOf(dice, dice.pick(held)?.task ?? task, way)
+}
+
+function reportOf(dice: Dice, task: Task, way: number): Command {
+  const { job, stage, segment, attempt: lease } = task
+  const at = { job, stage, segment, lease, worker: task.lease?.worker ?? 'w' }
+  if (way < 64) return { type: 'FailTask', ...at, error: failure() }
+  if (way < 70) return { type: 'ReleaseLease', ...at }
+  if (way < 76) return { type: 'ExpireLease', job, stage, segment, lease }
+  if (way < 80) return { type: 'ExtendLease', ...at, extension: way }
+  if (way < 84) return { type: 'StopTask', job, stage, segment }
+  if (way < 88) return { type: 'StartEffect', ...at, effect: 0 }
+  if (way < 90) return { type: 'FinishEffect', ...at, effect: 0 }
+  if (way < 93) return { type: 'ForgetJob', job, endedBefore: 1e9 }
+  const effects = dice.chance(40) ? [promise({ idempotent: true })] : []
+  return { type: 'CommitExecution', ...at, output: '1', effects }
+}
+
+describe('the ready-index', () => {
+  const seeds = Array.from({ length: 20 }, (_, i) => i + 1)
+
+  it.each(seeds)('offers what looking at everything would offer (seed %i)', (seed) => {
+    const dice = new Dice(seed)
+    const ledger = new Ledger()
+    const naive = new Naive(ledger)
+    let now = 1_000
+    let claims = 0
+    for (let count = 1; count <= 1_500; count++) {
+      if (dice.chance(30)) now += dice.below(6)
+      if (dice.chance(50)) {
+        const channels = dice.chance(50) ? CHANNELS : [dice.pick(CHANNELS)]
+        const expected = naive.best(channels, now)
+        const request = { worker: 'w', request: count, channels, max: 1, started: true }
+        const [task] = ledger.claim(request, now).tasks
+        expect(task?.job ?? null, `step ${count}`).toBe(expected?.job ?? null)
+        if (task !== undefined) claims += 1
+      } else {
+        ledger.perform(randomCommand(dice, ledger, count), now)
+      }
+      naive.look()
+      if (count % 50 === 0) expect(worldViolations(ledger.world, ledger, now)).toEqual([])
+    }
+    expect(claims).toBeGreaterThan(50)
+  })
+})

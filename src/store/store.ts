@@ -1,0 +1,198 @@
+/**
+ * The one seam between the engine and where the state is kept.
+ *
+ * Every store (memory, directory, SQLite, PostgreSQL, http) implements this interface and
+ * passes the same tests. A store loads what `decide` reads, keeps it locked, and saves what
+ * `decide` says; it never decides anything itself.
+ *
+ * Nothing is visible before it is durable. A store that writes to a disk or a database has
+ * three steps for `execute` and `claim`:
+ * 1. decide and apply the batch, appending each entry;
+ * 2. make the batch durable: this is where the sync, or the transaction's commit, stands;
+ * 3. only then answer (rejections and repeats too, for they may rest on what step 2 saved),
+ *    and show the entries to `query` and `watch`.
+ * If step 2 fails, nobody is told anything but that the outcome is unknown.
+ *
+ * Open: all methods work. Closed: they throw `StoreClosed`, and watches come to their end.
+ */
+import type {
+  Command,
+  EffectPromise,
+  EffectState,
+  Entry,
+  Job,
+  JobState,
+  Payload,
+  Queue,
+  Rejection,
+  Schedule,
+  StageState,
+  Step,
+  Task,
+  TaskAddress,
+  Verdict,
+} from '../kernel/index.ts'
+import type { ClaimRequest } from './ledger.ts'
+
+/** What the authority says to one command. */
+export interface Answer {
+  readonly verdict: Verdict
+  /** Submit: the job's id. Grant: the lease number. Step: the recorded value. */
+  readonly value: string | number | null
+  readonly rejection: Rejection | null
+}
+
+/** An effect of a commit that is not finished, as the worker that resumes it needs it. */
+export interface UnfinishedEffect {
+  /** Its position in the commit: what the reports name. */
+  readonly effect: number
+  /** Stable over all attempts: receivers can use it to recognise a repeat. */
+  readonly key: string
+  readonly promise: EffectPromise
+  readonly state: EffectState
+  /** Numbers of the leases that started it, newest last. */
+  readonly starts: readonly number[]
+  readonly retries: number
+}
+
+/** The commit that a lease resumes: to be finished, never redone. */
+export interface ResumedCommit {
+  readonly lease: number
+  readonly output: Payload
+  readonly unfinished: readonly UnfinishedEffect[]
+}
+
+/** A lease, with everything that its worker needs to begin. */
+export interface Claimed extends TaskAddress {
+  readonly type: string
+  /** The stage's name; null for a plain job. */
+  readonly stageName: string | null
+  readonly queue: string
+  readonly lease: number
+  /** How long the lease holds from now on: a duration, because clocks differ. */
+  readonly leaseMs: number
+  /** Longest run of one attempt; null: no bound. */
+  readonly timeoutMs: number | null
+  /** Counts grants, from 1. */
+  readonly attempt: number
+  readonly priority: number
+  /** What an operator gave instead, else the job's own input. */
+  readonly input: Payload
+  /** A stage that runs once for each element: what `each` names, and how many there are. */
+  readonly each: { readonly source: string; readonly segments: number } | null
+  /** Recorded by earlier attempts, or by this one. */
+  readonly steps: readonly Step[]
+  readonly commit: ResumedCommit | null
+}
+
+export interface StageView {
+  readonly name: string | null
+  readonly state: StageState
+  readonly tasks: readonly Task[]
+}
+
+/** A job as it was at one moment. */
+export interface JobView {
+  readonly job: Job
+  readonly state: JobState
+  /** A plain job has one stage, without a name. */
+  readonly stages: readonly StageView[]
+}
+
+export interface JobSummary {
+  readonly id: string
+  readonly type: string
+  readonly state: JobState
+  readonly submittedAt: number
+}
+
+export interface JobsPage {
+  readonly jobs: readonly JobSummary[]
+  /** Give it as `after` to go on; null: there is no more. */
+  readonly next: number | null
+}
+
+/** An entry and where it stands in the log. Positions start at 1 and only grow. */
+export interface Positioned {
+  readonly position: number
+  readonly entry: Entry
+}
+
+export interface QueueView {
+  readonly queue: Queue
+  /** Tasks of the queue that hold a lease. */
+  readonly held: number
+}
+
+/** What can be asked, and what is answered. */
+export interface Answers {
+  /** One job with its stages and tasks; null if there is none. */
+  job: { ask: { readonly job: string }; answer: JobView | null }
+  /** Jobs in order of submission, page by page. A filter that is left out lets all through. */
+  jobs: {
+    ask: {
+      readonly type?: string
+      readonly state?: JobState
+      readonly queue?: string
+      readonly after?: number
+      readonly limit: number
+    }
+    answer: JobsPage
+  }
+  /** The entries of a job and its tasks, oldest first. */
+  history: {
+    ask: { readonly job: string; readonly after?: number; readonly limit: number }
+    answer: readonly Positioned[]
+  }
+  /** A queue that nobody configured has the defaults. */
+  queue: { ask: { readonly queue: string }; answer: QueueView }
+  schedule: { ask: { readonly schedule: string }; answer: Schedule | null }
+  /** The commands that time or the orchestrator should send now. */
+  upkeep: { ask: { readonly limit: number }; answer: readonly Command[] }
+}
+
+export type QueryKind = keyof Answers
+export type QueryOf<K extends QueryKind> = { readonly kind: K } & Answers[K]['ask']
+export type Query = { [K in QueryKind]: QueryOf<K> }[QueryKind]
+export type AnswerTo<Q extends Query> = Answers[Q['kind']]['answer']
+
+export interface Store {
+  /** One answer per command, in order. A bad command is answered `rejected`, never thrown. */
+  execute(commands: readonly Command[]): Promise<readonly Answer[]>
+  /**
+   * Up to `max` leases, best first. The same worker and request number gets the same leases
+   * again, as far as it still holds them. Throws `BadRequest` for a request of the wrong form.
+   */
+  claim(request: ClaimRequest): Promise<readonly Claimed[]>
+  /** A snapshot: later changes do not show in it. */
+  query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>>
+  /**
+   * Every entry after the position `from` (0: all), in order, each once, and then new ones as
+   * they become durable. Going on later from the last position seen misses nothing.
+   */
+  watch(from: number): AsyncIterable<Positioned>
+  /** Ends watches once they have seen everything. Closing twice is fine. */
+  close(): Promise<void>
+}
+
+/** The store was closed: open it again. */
+export class StoreClosed extends Error {
+  readonly code = 'StoreClosed'
+  readonly kind = 'rejected'
+  constructor() {
+    super('The store is closed: open it again before using it.')
+    this.name = 'StoreClosed'
+  }
+}
+
+/** A claim or a query of the wrong form. */
+export class BadRequest extends Error {
+  readonly code = 'BadRequest'
+  readonly kind = 'rejected'
+  constructor(message: string) {
+    super(message)
+    this.name = 'BadRequest'
+  }
+}
+
+export type { ClaimRequest }
