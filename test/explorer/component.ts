@@ -169,33 +169,33 @@ function shift<T extends object>(record: T, fields: readonly (keyof T)[], ticks:
 }
 
 /** How far ahead a time is; what is past is past, unless the clock may go back to it. */
-function ahead(time: number, past: number): number {
-  return Math.max(-past, time - NOW)
+function ahead(time: number, scope: Scope): number {
+  return Math.max(-scope.clockBack, time - NOW)
 }
 
 /** Text that is the same for parts that behave the same from here on. */
-export function encode(part: Part, past: number): string {
+export function encode(part: Part, scope: Scope): string {
   switch (part.kind) {
     case 'clock':
       return `clock ${part.back}`
     case 'queue':
       return part.queue === null
         ? 'queue'
-        : `queue ${part.queue.paused} ${part.queue.pausedAt < NOW} ${ahead(part.queue.time, past)}`
+        : `queue ${part.queue.paused} ${part.queue.pausedAt < NOW} ${ahead(part.queue.time, scope)}`
     case 'schedule':
       return part.schedule === null
         ? 'schedule'
-        : `schedule ${part.schedule.definition !== null} ${part.schedule.firedTick} ${ahead(part.schedule.time, past)}`
+        : `schedule ${part.schedule.definition !== null} ${part.schedule.firedTick} ${ahead(part.schedule.time, scope)}`
     case 'job':
-      return `job ${part.slot} ${part.life} ${part.job === null ? '' : encodeJob(part.job, past)}`
+      return `job ${part.slot} ${part.life} ${part.job === null ? '' : encodeJob(part.job, scope)}`
     case 'task':
-      return `task ${part.slot} ${part.stage} ${part.task === null ? '' : encodeTask(part.task, past)}`
+      return `task ${part.slot} ${part.stage} ${part.task === null ? '' : encodeTask(part.task, scope)}`
   }
 }
 
-function encodeJob(job: Job, past: number): string {
-  const times = `${ahead(job.dueAt, past)} ${ahead(job.time, past)}`
-  const own = job.task === null ? (job.opened ?? []).join(',') : encodeTask(job.task, past)
+function encodeJob(job: Job, scope: Scope): string {
+  const times = `${ahead(job.dueAt, scope)} ${ahead(job.time, scope)}`
+  const own = job.task === null ? (job.opened ?? []).join(',') : encodeTask(job.task, scope)
   return `${job.spec.priority} ${job.held} ${job.cancelled !== null} ${times} ${own}`
 }
 
@@ -203,28 +203,30 @@ function encodeJob(job: Job, past: number): string {
  * Left out on purpose: what only answers to repeats depend on (how an old lease ended, who
  * resolved what). Repeats change nothing, so states that differ in it go the same ways.
  */
-function encodeTask(task: Task, past: number): string {
+function encodeTask(task: Task, scope: Scope): string {
   const { commit } = task
   return [
     task.state,
-    ahead(task.dueAt, past),
-    task.startBy === null || task.attempt > 0 ? '' : ahead(task.startBy, past),
+    ahead(task.dueAt, scope),
+    task.startBy === null || task.attempt > 0 ? '' : ahead(task.startBy, scope),
     task.budget - task.retries,
-    ahead(task.time, past),
+    ahead(task.time, scope),
     task.attempt,
-    task.leases.map((lease) => encodeLease(task, lease, past)).join('+'),
+    task.leases.map((lease) => encodeLease(task, lease, scope)).join('+'),
     task.steps.length,
     commit === null ? '' : `${commit.lease}:${commit.effects.map(encodeEffect).join('+')}`,
     task.interventions.length,
+    // Only what ended before now can be forgotten.
+    scope.lives > 1 && task.endedAt === NOW ? 'now' : '',
   ].join(',')
 }
 
-function encodeLease(task: Task, lease: Lease, past: number): string {
+function encodeLease(task: Task, lease: Lease, scope: Scope): string {
   const started = lease.startedAt === null ? '' : 's'
   const refused = lease.refused ? 'r' : ''
   const worker = lease.worker
   if (lease.endedBy === null) {
-    return `${worker}/${started}/${refused}/${lease.extension}/${ahead(lease.expiresAt, past)}`
+    return `${worker}/${started}/${refused}/${lease.extension}/${ahead(lease.expiresAt, scope)}`
   }
   if (lease.number === task.attempt) {
     const over = task.state === 'COMPLETED' || task.state === 'FAILED'
@@ -246,11 +248,11 @@ export function visible(scope: Scope, part: Part): string {
       return ''
     case 'queue':
     case 'schedule':
-      return encode(part, scope.clockBack)
+      return encode(part, scope)
     case 'task': {
       if (part.task === null) return '-'
       const { state, commit, attempt, dueAt } = part.task
-      const waits = state === 'WAITING' && attempt > 0 ? ahead(dueAt, scope.clockBack) : 0
+      const waits = state === 'WAITING' && attempt > 0 ? ahead(dueAt, scope) : 0
       return `${state[0]}${commit === null ? '' : 'c'}${attempt > 0 ? 'g' : ''}${waits}`
     }
     case 'job':
@@ -261,7 +263,7 @@ export function visible(scope: Scope, part: Part): string {
 function visibleJob(scope: Scope, part: JobPart): string {
   if (part.job === null) return `${part.life}`
   const { task, spec } = part.job
-  if (task === null) return encode(part, scope.clockBack)
+  if (task === null) return encode(part, scope)
   if (!scope.linked) return ''
   const state = jobState(part.job, NO_TALLIES, NOW)
   const over = state === 'SUCCEEDED' || state === 'FAILED'

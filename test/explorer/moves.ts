@@ -48,7 +48,7 @@ function jobMoves(scope: Scope, part: JobPart): Command[] {
     ...submits,
     { type: 'ReleaseJob', job: id },
     { type: 'CancelJob', job: id, ...RECORD },
-    ...(scope.lives > 1 ? [{ type: 'ForgetJob', job: id, endedBefore: NOW + 10 } as const] : []),
+    ...(scope.lives > 1 ? [{ type: 'ForgetJob', job: id, endedBefore: NOW } as const] : []),
     ...(spec.stages ?? []).map((_, stage) => ({ type: 'OpenStage', job: id, stage }) as const),
     ...(task === null ? [] : taskMoves(scope, task, { slot: part.slot, stage: 0, segment: 0 })),
   ]
@@ -62,12 +62,9 @@ function taskMoves(
   const address = { job: task.job, stage, segment }
   const found: Command[] = [{ type: 'StopTask', ...address }]
   const { attempts, interventions } = scope.slots[slot] as Slot
-  for (const worker of scope.workers) {
-    // Requests up to now are late copies; the next one is new.
-    for (let request = 1; request <= Math.min(task.attempt + 1, attempts); request++) {
-      for (const started of scope.starts.map((how) => how === 'with the grant')) {
-        found.push({ type: 'GrantLease', ...address, worker, request, started })
-      }
+  for (const { worker, request } of requests(scope, task, attempts)) {
+    for (const started of scope.starts.map((how) => how === 'with the grant')) {
+      found.push({ type: 'GrantLease', ...address, worker, request, started })
     }
   }
   for (let lease = 1; lease <= task.attempt; lease++) {
@@ -79,6 +76,17 @@ function taskMoves(
   }
   if (interventions > 0) found.push(...operatorMoves(interventions, task, address))
   return found
+}
+
+/** Late copies of what was asked before, and, within the bounds, a new request of each worker. */
+function requests(
+  scope: Scope,
+  task: Task,
+  attempts: number,
+): { worker: string; request: number }[] {
+  const copies = task.leases.map(({ worker, request }) => ({ worker, request }))
+  if (task.attempt >= attempts) return copies
+  return [...copies, ...scope.workers.map((worker) => ({ worker, request: task.attempt + 1 }))]
 }
 
 type Address = { job: string; stage: number; segment: number }

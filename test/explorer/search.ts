@@ -123,6 +123,8 @@ class Search {
   }
 
   #tick(from: number, current: Int32Array): void {
+    const violations = this.#space.tickViolations(current)
+    if (violations.length > 0) this.#violation = { violations, state: from }
     for (let i = 0; i < current.length; i++) this.#next[i] = this.#space.older(current[i] as number)
     this.#reach(from)
     const clock = current.length - 1

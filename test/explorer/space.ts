@@ -10,16 +10,23 @@ import type {
   Decision,
   Entry,
   Indexes,
+  Job,
+  JobState,
   Rules,
   Violation,
   World,
 } from '../../src/kernel/index.ts'
 import {
+  countTallies,
   decideIn,
   findTask,
   fold,
+  jobMayMove,
+  jobState,
   jobViolations,
   noReads,
+  PIPELINE_JOB_TRANSITIONS,
+  PLAIN_JOB_TRANSITIONS,
   scan,
   sharedViolations,
   stepViolations,
@@ -67,6 +74,7 @@ export class Space {
   readonly #swapped: (number | undefined)[] = []
   readonly #successors = new Map<string, Successors>()
   readonly #places: readonly Part[]
+  readonly #ticked = new Set<string>()
 
   constructor(scope: Scope, rules: Rules) {
     this.scope = scope
@@ -89,7 +97,7 @@ export class Space {
 
   /** The number of a part; alike parts have the same. */
   idOf(part: Part): number {
-    const key = encode(part, this.scope.clockBack)
+    const key = encode(part, this.scope)
     let id = this.#ids.get(key)
     if (id === undefined) {
       id = this.#parts.length
@@ -122,11 +130,16 @@ export class Space {
     }
     let known = this.#successors.get(key)
     if (known === undefined) {
-      const parts = Array.from(ids, (id, i) => this.#inPlace(id, i))
+      const parts = this.partsOf(ids)
       known = this.#summarise(parts, this.expand(parts, index))
       this.#successors.set(key, known)
     }
     return known
+  }
+
+  /** The world that stands for all that are like it. */
+  partsOf(ids: ArrayLike<number>): Part[] {
+    return Array.from(ids, (id, i) => this.#inPlace(id, i))
   }
 
   /** Alike tasks share a number, whichever segment they are: this one is the segment at `index`. */
@@ -148,6 +161,30 @@ export class Space {
     }
     const broken = steps.find((step) => step.violations.length > 0)
     return { changes: [...changes.values()], violations: broken?.violations ?? [] }
+  }
+
+  /** What is wrong with letting the clock tick: time moves jobs, too, and only as their table says. */
+  tickViolations(ids: ArrayLike<number>): Violation[] {
+    const found: Violation[] = []
+    for (let i = 0; i < ids.length; i++) {
+      const part = this.part(ids[i] as number)
+      if (part.kind !== 'job' || part.job === null) continue
+      let key = `${ids[i]}`
+      for (let j = i + 1; this.#places[j]?.kind === 'task'; j++) {
+        key += `|${this.#visible[ids[j] as number]}`
+      }
+      if (this.#ticked.has(key)) continue
+      this.#ticked.add(key)
+      const parts = this.partsOf(ids)
+      const before = stateIn(assemble(this.scope, parts), part.job.id)
+      const later = parts.map((one) => age(one, 1))
+      const after = stateIn(assemble(this.scope, later), part.job.id)
+      const table = part.job.task === null ? PIPELINE_JOB_TRANSITIONS : PLAIN_JOB_TRANSITIONS
+      if (!jobMayMove(table, before, after)) {
+        found.push({ invariant: 6, what: `time took ${part.job.id} from ${before} to ${after}` })
+      }
+    }
+    return found
   }
 
   /** Tries every command on one part of a world. */
@@ -220,6 +257,11 @@ export class Space {
     const said = again.rejection?.code ?? again.verdict
     return [{ invariant: 3, what: `sent again, ${command.type} was answered ${said}` }]
   }
+}
+
+function stateIn(world: World, id: string): JobState {
+  const job = world.jobs.get(id) as Job
+  return jobState(job, countTallies(world, job), NOW)
 }
 
 /** The entries that change more than one part. */

@@ -46,7 +46,8 @@ function continuation(
   throw new Error('The explorer found a state that cannot be reached: alike parts are not alike.')
 }
 
-function* candidates(
+/** Everything that could happen next in a world. */
+export function* candidates(
   result: Result,
   parts: readonly Part[],
 ): Generator<{ line: Line; parts: readonly Part[] }> {
@@ -56,6 +57,8 @@ function* candidates(
     }
   }
   yield { line: { kind: 'clock', ticks: 1 }, parts: parts.map((part) => age(part, 1)) }
+  const clock = parts.at(-1)
+  if (clock?.kind !== 'clock' || clock.back === 0) return
   const back = parts.map((part): Part => {
     const younger = age(part, -1)
     return younger.kind === 'clock' ? { kind: 'clock', back: younger.back - 1 } : younger
@@ -76,7 +79,11 @@ export function violationStory(
       }
     }
   }
-  throw new Error('The violation that the explorer found cannot be repeated.')
+  // No command breaks anything here, so it is the clock.
+  return {
+    lines: [...lines, { kind: 'clock', ticks: 1 }],
+    violations: result.violation.violations,
+  }
 }
 
 /**
@@ -123,19 +130,19 @@ export function describeViolation({ invariant, what }: Violation): string {
 }
 
 function describeCommand(command: Command): string {
-  const { type, ...fields } = command as Command & Record<string, unknown>
+  const fields = command as unknown as Record<string, string | number | undefined>
   const who = fields['worker'] ?? fields['by']
   const where = [fields['job'], fields['stage'], fields['segment']].filter(
     (one) => one !== undefined,
   )
   const shown = ['lease', 'attempt', 'to', 'effect', 'start', 'outcome', 'tick', 'extension']
     .filter((field) => fields[field] !== undefined)
-    .map((field) => `${field} ${String(fields[field])}`)
-  const error = fields['error'] as { type?: string } | undefined
-  if (error?.type !== undefined) shown.push(error.type)
-  if (fields['started'] === true) shown.push('and started')
-  const subject = where.length > 0 ? where.join('/') : String(fields['queue'] ?? fields['schedule'])
-  return `${who === undefined ? '' : `${String(who)}: `}${type} ${[subject, ...shown].join(', ')}`
+    .map((field) => `${field} ${fields[field]}`)
+  if ('error' in command) shown.push(command.error.type)
+  if ('started' in command && command.started) shown.push('and started')
+  const subject = where.length > 0 ? where.join('/') : `${fields['queue'] ?? fields['schedule']}`
+  const asked = [subject, ...shown].join(', ')
+  return `${who === undefined ? '' : `${who}: `}${command.type} ${asked}`
 }
 
 function describeEntry(entry: Entry): string {
@@ -145,5 +152,5 @@ function describeEntry(entry: Entry): string {
 
 /** The parts of a world as text, for comparing. */
 export function describeParts(result: Result, parts: readonly Part[]): string[] {
-  return parts.map((part) => encode(part, result.scope.clockBack))
+  return parts.map((part) => encode(part, result.scope))
 }

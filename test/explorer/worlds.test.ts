@@ -3,10 +3,13 @@
  */
 import { describe, expect, it } from 'vitest'
 import { replay } from '../../src/kernel/index.ts'
+import type { Part } from './component.ts'
+import { initialParts } from './component.ts'
 import { violationText } from './report.ts'
 import { findScope, SCOPES } from './scope.ts'
+import type { Result } from './search.ts'
 import { explore } from './search.ts'
-import { describeParts, retell, storyOf } from './trace.ts'
+import { candidates, describeParts, retell, storyOf } from './trace.ts'
 
 const COMPLETE = SCOPES.filter((scope) => scope.name !== 'large')
 
@@ -27,6 +30,36 @@ describe('a larger world', () => {
     expect(violationText(result)).toEqual([])
     expect(result.states).toBeGreaterThanOrEqual(1_000_000)
   })
+})
+
+/** Where a world can go next, by the numbers of alike parts. */
+function destinations(result: Result, parts: readonly Part[]): Set<string> {
+  const here = result.canonical(parts).join()
+  const found = new Set<string>()
+  for (const next of candidates(result, parts)) found.add(result.canonical(next.parts).join())
+  // A step that leads to an alike state is no step.
+  found.delete(here)
+  return found
+}
+
+describe('worlds that are taken to be alike', () => {
+  it.each(SCOPES.map((scope) => [scope.name, scope] as const))(
+    'in %s go the same ways: a walk through real ones never leaves the explored ones',
+    (_name, scope) => {
+      const result = explore(scope, undefined, { states: 1 })
+      let random = 20_261_115
+      for (let walk = 0; walk < 12; walk++) {
+        let parts: readonly Part[] = initialParts(scope)
+        for (let step = 0; step < 40; step++) {
+          const alike = result.space.partsOf(result.canonical(parts))
+          expect(destinations(result, parts)).toEqual(destinations(result, alike))
+          const choices = [...candidates(result, parts)]
+          random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0
+          parts = choices[random % choices.length]?.parts ?? parts
+        }
+      }
+    },
+  )
 })
 
 describe('what the explorer says is what a real log does', () => {
