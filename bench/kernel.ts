@@ -64,7 +64,7 @@ function livesTable(lives: readonly Lives[], raw: readonly number[]): string[] {
   ])
   return [
     ...table(head, rows),
-    'cpu: time of this thread on a core, which other load on the machine does not blur',
+    'cpu: time of this thread on a core, which other load on the machine blurs less',
     'all in: with making the commands and forgetting the finished jobs, which are not timed',
     'raw: a map entry set, read and deleted and three small objects, the least a life could be',
   ]
@@ -73,6 +73,7 @@ function livesTable(lives: readonly Lives[], raw: readonly number[]): string[] {
 function ratioLine(lives: readonly Lives[]): string {
   const [small, , large] = lives
   if (small === undefined || large === undefined) return ''
-  const ratio = (large.nsPerLife / small.nsPerLife).toFixed(2)
-  return `A life at ${whole(large.waiting)} waiting costs ${ratio} times one at ${whole(small.waiting)} (aim: at most 1.50).`
+  const wall = (large.nsPerLife / small.nsPerLife).toFixed(2)
+  const cpu = (large.cpuNsPerLife / small.cpuNsPerLife).toFixed(2)
+  return `A life at ${whole(large.waiting)} waiting costs ${cpu} times one at ${whole(small.waiting)} in cpu time, ${wall} times in wall time (aim: at most 1.50).`
 }

@@ -20,7 +20,7 @@ const OUTPUT = payload('output', 200)
 export interface Lives {
   readonly waiting: number
   readonly lives: number
-  /** As `nsPerLife`, in time of this thread on a core: what a busy machine does not blur. */
+  /** As `nsPerLife`, in time of this thread on a core: which a busy machine blurs less. */
   readonly cpuNsPerLife: number
   /** Submit, grant and commit alone. */
   readonly nsPerLife: number
@@ -138,9 +138,10 @@ export class Backlog {
   }
 
   forget(jobs: readonly string[]): void {
+    this.now += 1
     for (const job of jobs) {
       const answer = this.ledger.perform(
-        { type: 'ForgetJob', job, endedBefore: this.now + 1 },
+        { type: 'ForgetJob', job, endedBefore: this.now },
         this.now,
       )
       if (answer.verdict !== 'committed') throw new Error(answer.rejection?.message)

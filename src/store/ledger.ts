@@ -161,7 +161,7 @@ export class Ledger implements Indexes {
     const channels = this.ready.find(request.channels, at)
     const tasks: Task[] = []
     const entries: Entry[] = []
-    const refused: Task[] = []
+    let refused: Task[] | null = null
     while (tasks.length < max) {
       const task = this.ready.offer(channels)
       if (task === null) break
@@ -173,13 +173,17 @@ export class Ledger implements Indexes {
       )
       this.#offered = null
       if (decision.entry === null) {
+        // The index is never wrong about a task; if it were, the others are still offered.
+        refused ??= []
         refused.push(task)
+        if (decision.rejection?.check === 'well-formed') break
       } else {
         tasks.push(task)
         entries.push(decision.entry)
       }
     }
-    for (const task of refused) this.#insert(task)
+    // AFTER the last offer, so that none is offered twice in one claim.
+    for (const task of refused ?? []) this.#insert(task)
     return { tasks, entries }
   }
 

@@ -138,7 +138,7 @@ function reportOf(dice: Dice, task: Task, way: number): Command {
   if (way < 84) return { type: 'StopTask', job, stage, segment }
   if (way < 88) return { type: 'StartEffect', ...at, effect: 0 }
   if (way < 90) return { type: 'FinishEffect', ...at, effect: 0 }
-  if (way < 93) return { type: 'ForgetJob', job, endedBefore: 1e9 }
+  if (way < 93) return { type: 'ForgetJob', job, endedBefore: task.time + 1 }
   const effects = dice.chance(40) ? [promise({ idempotent: true })] : []
   return { type: 'CommitExecution', ...at, output: '1', effects }
 }
