@@ -86,13 +86,13 @@ function createTask(job: Job, stage: number, segment: number, at: number, versio
     retries: 0,
     budget: policy.retry.max,
     lease: null,
-    leases: [],
-    steps: [],
+    leases: NONE,
+    steps: NONE,
     commit: null,
     output: null,
     error: null,
     input: null,
-    interventions: [],
+    interventions: NONE,
     endedAt: null,
   }
 }
@@ -150,11 +150,19 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
       return
     }
     case 'StepRecorded':
-      task.steps.push({ name: entry.name, value: entry.value, lease: entry.lease })
+      task.steps = kept(
+        task.steps,
+        { name: entry.name, value: entry.value, lease: entry.lease },
+        LIMITS.steps,
+      )
       return
     case 'ExecutionCommitted':
       task.output = entry.output
-      task.commit = { lease: entry.lease, at: entry.at, effects: entry.effects.map(promised) }
+      task.commit = {
+        lease: entry.lease,
+        at: entry.at,
+        effects: entry.effects.length === 0 ? NONE : entry.effects.map(promised),
+      }
       if (entry.effects.length === 0) {
         endLease(task, entry.at, entry.type)
         endTask(task, 'COMPLETED', entry.at)
@@ -163,7 +171,7 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
     case 'EffectStarted': {
       const effect = effectOf(task, entry.effect, entry)
       effect.state = 'STARTED'
-      keepNewest(effect.starts, entry.lease, LIMITS.leasesRemembered)
+      effect.starts = kept(effect.starts, entry.lease, LIMITS.leasesRemembered)
       return
     }
     case 'EffectFinished':
@@ -242,18 +250,18 @@ function grant(task: Task, entry: LeaseGranted): void {
   task.state = 'LEASED'
   task.attempt = entry.lease
   task.lease = lease
-  keepNewest(task.leases, lease, LIMITS.leasesRemembered)
+  task.leases = kept(task.leases, lease, LIMITS.leasesRemembered)
 }
 
 function promised(promise: Effect['promise']): Effect {
   return {
     promise,
     state: 'PROMISED',
-    starts: [],
+    starts: NONE,
     retries: 0,
     budget: promise.retry.max,
     error: null,
-    resolutions: [],
+    resolutions: NONE,
   }
 }
 
@@ -272,7 +280,11 @@ function resolve(task: Task, entry: EffectResolved): void {
   const effect = effectOf(task, entry.effect, entry)
   effect.state = outcome === 'happened' ? 'FINISHED' : 'PROMISED'
   effect.budget = entry.budget
-  keepNewest(effect.resolutions, { start, outcome, at, by, reason }, LIMITS.interventions)
+  effect.resolutions = kept(
+    effect.resolutions,
+    { start, outcome, at, by, reason },
+    LIMITS.interventions,
+  )
   moveOn(task, entry.next, at, entry.type)
 }
 
@@ -283,11 +295,11 @@ function retry(task: Task, entry: TaskRetried): void {
   task.endedAt = null
   if (entry.input !== null) {
     task.input = entry.input
-    task.steps = []
+    task.steps = NONE
   }
   const { attempt, input: payload, at, by, reason } = entry
   const intervention = { kind: 'retry', attempt, to: 'WAITING', payload, at, by, reason } as const
-  keepNewest(task.interventions, intervention, LIMITS.interventions)
+  task.interventions = kept(task.interventions, intervention, LIMITS.interventions)
 }
 
 function force(task: Task, entry: TaskForced): void {
@@ -303,7 +315,7 @@ function force(task: Task, entry: TaskForced): void {
   }
   const { attempt, to, output: payload, at, by, reason } = entry
   const intervention = { kind: 'force', attempt, to, payload, at, by, reason } as const
-  keepNewest(task.interventions, intervention, LIMITS.interventions)
+  task.interventions = kept(task.interventions, intervention, LIMITS.interventions)
 }
 
 /** A lease ended without a result: the entry says what becomes of the task and its effects. */
@@ -365,7 +377,12 @@ function effectOf(task: Task, index: number, entry: Entry): Effect {
   return effect
 }
 
-function keepNewest<T>(list: T[], item: T, most: number): void {
+/** Most tasks never need most of their lists, so the empty one is shared. */
+const NONE = Object.freeze([]) as unknown as never[]
+
+function kept<T>(list: T[], item: T, most: number): T[] {
+  if (list.length === 0) return [item]
   list.push(item)
   if (list.length > most) list.shift()
+  return list
 }

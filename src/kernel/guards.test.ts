@@ -26,6 +26,10 @@ const committed = (a: Authority) => {
   a.must({ type: 'CommitExecution', effects: [promise()] })
 }
 
+/** As large as each of them may be. */
+const fullEffects = (count: number) =>
+  Array.from({ length: count }, () => promise({ input: 'x'.repeat(LIMITS.payloadChars) }))
+
 const noTask: Case = { code: 'UnknownTask', message: /no task a\/0\/0.*stage is not open/ }
 const noLease: Case = {
   code: 'UnknownLease',
@@ -96,6 +100,12 @@ const CASES: Readonly<Record<string, Case>> = {
     before: started,
     fields: { effects: [promise(), promise({ name: '' })] },
   },
+  'CommitExecution.room-for-commit': {
+    code: 'LimitExceeded',
+    message: /commit of task a\/0\/0 has 8388609 characters, more than 8388608: put large data/,
+    before: started,
+    fields: { output: '1', effects: fullEffects(LIMITS.commitChars / LIMITS.payloadChars) },
+  },
   'FailTask.task-known': noTask,
   'FailTask.lease-known': noLease,
   'StartEffect.task-known': noTask,
@@ -117,9 +127,18 @@ const CASES: Readonly<Record<string, Case>> = {
   'StopTask.task-known': noTask,
   'RetryTask.task-known': noTask,
   'ForceTask.task-known': noTask,
+  'ForceTask.start-by': {
+    code: 'StartByPassed',
+    message: /Task a\/0\/0 was to start by 5: submit it again instead/,
+    before: (a) => {
+      a.must({ type: 'SubmitJob', spec: plain({ startWithinMs: 5 }) })
+      a.advance(5)
+    },
+    fields: { to: 'WAITING' },
+  },
   'ForgetJob.old-enough': {
     code: 'JobTooYoung',
-    message: /Job a ended at 0, not before 0/,
+    message: /Job a ended at 0: ask with a time after that, and not after now/,
     before: (a) => {
       started(a)
       a.must({ type: 'CommitExecution' })
@@ -164,7 +183,7 @@ describe('a validation guard says no', () => {
     const existing = listGuards().filter(({ kind }) => kind === 'validation')
     const tested = [...Object.keys(CASES), ...Object.keys(REFUSING)]
     expect(tested.toSorted()).toEqual(existing.map(({ id }) => id).toSorted())
-    expect(tested.length).toBe(42)
+    expect(tested.length).toBe(44)
   })
 })
 

@@ -19,7 +19,7 @@ import { taskName } from './model.ts'
 
 /**
  * What `decide` may look at. The store loads it, and keeps locked what could still change.
- * Which command needs what: `READS` in `reads.ts`. Null: there is none, or it is not needed.
+ * Which command needs what: `loadReads` in `reads.ts`. Null: there is none, or it is not needed.
  */
 export interface Reads {
   job: Job | null

@@ -2,7 +2,7 @@
  * A limit for everything.
  *
  * Every size, count and duration that a caller can choose has its bound here. A command that
- * exceeds one is rejected with the name of the limit; nothing is ever cut silently.
+ * exceeds one is rejected and told the bound; nothing is ever cut silently.
  * Text is measured in UTF-16 code units (`string.length`), because that costs nothing.
  */
 export const LIMITS = {
@@ -31,6 +31,8 @@ export const LIMITS = {
   timeoutMs: 30 * 86_400_000,
   /** Effects and children promised by one commit, together. */
   effects: 256,
+  /** Output and the inputs of everything promised by one commit, together. */
+  commitChars: 8_388_608,
   steps: 1_024,
   errorChars: 16_384,
   reasonChars: 4_096,

@@ -7,12 +7,14 @@
 import type { Command } from './commands.ts'
 import type { Tallies } from './derive.ts'
 import { jobState, NO_TALLIES } from './derive.ts'
+import { sameContent } from './equal.ts'
 import type { Reads } from './guards.ts'
 import { childId, tickId } from './ids.ts'
 import { asksForSame, keepsKey } from './keys.ts'
 import type { Job, JobSpec, Lease, LimitSpec, ParentRef, Task, Usage } from './model.ts'
 import { stageIndex, stagesOf } from './model.ts'
-import { eachPath, invalidFields } from './spec.ts'
+import { eachPath } from './each.ts'
+import { invalidFields, invalidShape } from './spec.ts'
 import { isFinal } from './transitions.ts'
 import { chargeGrant, creditEnd, noUsage } from './usage.ts'
 import type { World } from './world.ts'
@@ -115,7 +117,7 @@ function loadSubmit(
 ): void {
   reads.job = world.jobs.get(id) ?? null
   if (spec?.key == null && spec?.parent == null && spec?.schedule == null) return
-  if (invalidFields(spec) !== null) return
+  if (invalidFields(spec) !== null || invalidShape(spec) !== null) return
   if (spec.key !== null) {
     reads.keyHolder = indexes.keyHolder(spec.type, spec.key)
     reads.keyHolderIsFinal = reads.keyHolder !== null && isOver(reads.keyHolder, indexes, now)
@@ -150,8 +152,9 @@ function childSubmitted(
 ): boolean {
   const child = parent?.commit?.effects[at.effect]?.promise.child
   if (child == null) return false
-  const own = world.jobs.get(childId(at))?.spec.parent
-  if (own != null && own.job === at.job && own.effect === at.effect) return true
+  const { job, stage, segment, effect } = at
+  const own = { ...child, parent: { job, stage, segment, effect } }
+  if (sameContent(own, world.jobs.get(childId(at))?.spec)) return true
   const holder = child.key === null ? null : indexes.keyHolder(child.type, child.key)
   return (
     holder !== null && keepsKey(holder, isOver(holder, indexes, now)) && asksForSame(child, holder)

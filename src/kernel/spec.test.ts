@@ -1,13 +1,17 @@
 /** What makes sense as a job: fields, sizes and the shape of a pipeline, refused at submit. */
 import { describe, expect, it } from 'vitest'
 import { child, pipeline, plain, policy, promise, retry, stage } from '../../test/support/specs.ts'
-import type { EffectPromise, JobSpec } from './index.ts'
+import type { EffectPromise, JobSpec, LimitSpec, StageSpec } from './index.ts'
 import { LIMITS } from './index.ts'
-import { eachPath, invalidFields, invalidPromise, invalidShape } from './spec.ts'
+import { invalidFields, invalidPromise, invalidShape } from './spec.ts'
 
 const oversize = <T>(item: T, most: number): T[] => Array.from({ length: most + 1 }, () => item)
 const name = 'x'.repeat(LIMITS.nameChars + 1)
 const parent = { job: 'p', stage: 0, segment: 0, effect: 0 }
+
+function limit(key: string): LimitSpec {
+  return { key, concurrency: 1, rate: null }
+}
 
 const BAD_FIELDS: readonly (readonly [field: string, wrong: string, spec: Partial<JobSpec>])[] = [
   ['type', 'a text of 1 to 256 characters', { type: '' }],
@@ -60,16 +64,32 @@ const BAD_FIELDS: readonly (readonly [field: string, wrong: string, spec: Partia
     { policy: policy({ limits: [{ key: 'k', concurrency: null, rate: { count: 1, perMs: 0 } }] }) },
   ],
   [
+    'policy',
+    "limits is a list that names the key 'k' once",
+    { policy: policy({ limits: [limit('k'), limit('j'), limit('k')] }) },
+  ],
+  [
     'stages',
     'a list of at most 256',
     { policy: null, stages: oversize(stage('one'), LIMITS.stages) },
   ],
+  ['stages', 'a list of at most 256', { policy: null, stages: 'one' as unknown as null }],
+]
+
+/** Each is given after a stage that is right. */
+const BAD_STAGES: readonly (readonly [named: string, wrong: string, stage: unknown])[] = [
+  ['two', 'an object whose tolerate is a whole', stage('two', { tolerate: -1 })],
+  ['two', 'an object whose each is a text', stage('two', { each: name })],
   [
-    'stages',
-    'tolerate is a whole number',
-    { policy: null, stages: [stage('s', { tolerate: -1 })] },
+    'two',
+    "an object whose policy is an object whose limits is a list that names the key 'k' once",
+    stage('two', { policy: policy({ limits: [limit('k'), limit('k')] }) }),
   ],
-  ['stages', 'each is a text', { policy: null, stages: [stage('s', { each: name })] }],
+  ['two', 'an object without a field color', { ...stage('two'), color: 'red' }],
+  ['x'.repeat(LIMITS.nameChars), 'an object whose name is a text', stage(name)],
+  ['number 2', 'an object whose name is a text', { ...stage('two'), name: 7 }],
+  ['number 2', 'an object', null],
+  ['number 2', 'an object', undefined],
 ]
 
 describe('a field of a job', () => {
@@ -79,6 +99,16 @@ describe('a field of a job', () => {
     expect(rejection?.message).toMatch(new RegExp(`^The job's ${field} must be .*${wrong}`))
     expect(rejection?.details).toEqual({ field })
   })
+
+  it.each(BAD_STAGES)(
+    'stages names the stage that is wrong: %s must be %s',
+    (named, wrong, bad) => {
+      const rejection = invalidFields(pipeline([stage('one'), bad as StageSpec]))
+      expect(rejection?.code).toBe('InvalidSpec')
+      expect(rejection?.message).toMatch(`Stage '${named}' must be ${wrong}`)
+      expect(rejection?.details).toEqual({ field: 'stages', stage: named })
+    },
+  )
 
   it.each(Object.keys(plain()))('%s must be there', (field) => {
     const { [field as keyof JobSpec]: _left, ...rest } = plain()
@@ -103,6 +133,12 @@ describe('a field of a job', () => {
   })
 })
 
+describe('the limits of a task', () => {
+  it('may be several, under different keys', () => {
+    expect(invalidFields(plain({}, { limits: [limit('k'), limit('j')] }))).toBeNull()
+  })
+})
+
 const stranger = <T>(object: T): T => Object.assign({}, object, { color: 'red' })
 
 describe('a field that nobody knows is refused', () => {
@@ -119,11 +155,16 @@ describe('a field that nobody knows is refused', () => {
     ['policy', plain({}, { limits: [stranger({ key: 'k', concurrency: 1, rate: null })] })],
     ['parent', plain({ parent: stranger(parent) })],
     ['schedule', plain({ schedule: stranger({ id: 's', tick: 1 }) })],
-    ['stages', pipeline([stranger(stage('s'))])],
   ])('in its %s', (field, spec) => {
     const rejection = invalidFields(spec)
     expect(rejection?.message).toMatch(/an object without a field color/)
     expect(rejection?.details).toEqual({ field })
+  })
+
+  it('and so is one that is only inherited, because nobody would keep it', () => {
+    const { type, ...own } = plain()
+    const spec = Object.assign(Object.create({ type }) as JobSpec, own)
+    expect(invalidFields(spec)?.message).toBe('A job has no field inherited: remove it.')
   })
 
   it('in a promise, and in the child that it promises', () => {
@@ -159,15 +200,14 @@ describe('the shape of a pipeline', () => {
   })
 
   it('may be a diamond with a fan-out, a nested each and an on-failure stage', () => {
-    expect(
-      shapeOf(
-        stage('join', { after: ['left', 'right'], each: 'split.pages' }),
-        stage('left', { after: ['split'], each: 'split' }),
-        stage('right', { after: ['split'], each: 'input.pages' }),
-        stage('split'),
-        stage('cleanup', { onFailure: true, each: 'input' }),
-      ),
-    ).toBeNull()
+    const stages = [
+      stage('join', { after: ['left', 'right'], each: 'split.pages' }),
+      stage('left', { after: ['split'], each: 'split' }),
+      stage('right', { after: ['split'], each: 'input.pages' }),
+      stage('split'),
+      stage('cleanup', { onFailure: true, each: 'input.pages' }),
+    ]
+    expect(invalidShape(pipeline(stages, { input: '{"pages":[1]}' }))).toBeNull()
   })
 
   it('an empty pipeline is refused', () => {
@@ -233,18 +273,17 @@ describe('the shape of a pipeline', () => {
   })
 
   it('an each into the outputs of a stage with segments is refused', () => {
-    const rejection = shapeOf(
-      stage('a', { each: 'input' }),
-      stage('b', { after: ['a'], each: 'a.pages' }),
-    )
+    const stages = [stage('a', { each: 'input' }), stage('b', { after: ['a'], each: 'a.pages' })]
+    const rejection = invalidShape(pipeline(stages, { input: '[]' }))
     expect(rejection?.message).toMatch("'a' has one output per segment: use each: 'a'")
   })
-})
 
-describe('the path of an each', () => {
-  it('is a source and the fields below it', () => {
-    expect(eachPath('input')).toEqual({ source: 'input', path: [] })
-    expect(eachPath('split.pages.odd')).toEqual({ source: 'split', path: ['pages', 'odd'] })
+  it('an each over an input that has no such array is refused and names the stage', () => {
+    const rejection = shapeOf(stage('a'), stage('b', { each: 'input.pages' }))
+    expect(rejection?.message).toBe(
+      "Stage 'b': each: 'input.pages' is not an array; give the job an input with such an array there.",
+    )
+    expect(rejection?.details).toEqual({ stage: 'b' })
   })
 })
 
@@ -259,6 +298,13 @@ describe('a promise', () => {
     const rejection = invalidPromise('mail' as unknown as EffectPromise, 3)
     expect(rejection?.message).toBe('Effect 3 must be an object.')
     expect(rejection?.details).toEqual({ effect: 3 })
+  })
+
+  it.each([undefined, 7])('whose child is %s is no promise', (wrong) => {
+    const bad = promise({ child: wrong as unknown as JobSpec })
+    expect(invalidPromise(bad, 1)?.message).toBe(
+      'Effect 1 must be an object whose child is a job, or null.',
+    )
   })
 
   it('of a child is checked like a job', () => {

@@ -6,8 +6,18 @@
  */
 import type { Rejection } from './answers.ts'
 import { reject } from './answers.ts'
+import { countElements, eachPath } from './each.ts'
 import { LIMITS } from './limits.ts'
-import type { EffectPromise, JobSpec, StageSpec } from './model.ts'
+import type {
+  EffectPromise,
+  JobSpec,
+  LimitSpec,
+  ParentRef,
+  Payload,
+  RetryPolicy,
+  StageSpec,
+  TaskPolicy,
+} from './model.ts'
 import type { Kind } from './wellformed.ts'
 import {
   between,
@@ -28,60 +38,112 @@ import {
 const share: Kind = (value) =>
   typeof value === 'number' && value >= 0 && value <= 1 ? null : 'a number from 0 to 1'
 
-const retryPolicy = record({
-  max: between(0, LIMITS.retries),
-  backoff: oneOf('fixed', 'exponential', 'list'),
-  delayMs: between(0, LIMITS.retryDelayMs),
-  capMs: between(0, LIMITS.retryDelayMs),
-  delaysMs: listOf(between(0, LIMITS.retryDelayMs), LIMITS.retryDelays),
-  jitter: share,
+const backoff = oneOf('fixed', 'exponential', 'list')
+const retries = between(0, LIMITS.retries)
+const retryDelay = between(0, LIMITS.retryDelayMs)
+const retryDelays = listOf(retryDelay, LIMITS.retryDelays)
+
+const retryPolicy = record<RetryPolicy>({
+  max: (retry) => retries(retry.max),
+  backoff: (retry) => backoff(retry.backoff),
+  delayMs: (retry) => retryDelay(retry.delayMs),
+  capMs: (retry) => retryDelay(retry.capMs),
+  delaysMs: (retry) => retryDelays(retry.delaysMs),
+  jitter: (retry) => share(retry.jitter),
 })
 
-const taskPolicy = record({
-  queue: name,
-  leaseMs: between(1, LIMITS.leaseMs),
-  timeoutMs: orNull(between(1, LIMITS.timeoutMs)),
-  retry: retryPolicy,
-  quarantine: oneOf('always', 'never'),
-  limits: listOf(
-    record({
-      key: name,
-      concurrency: orNull(between(1, LIMITS.concurrency)),
-      rate: orNull(rate),
-    }),
-    LIMITS.limitsPerTask,
-  ),
-})
+const concurrency = orNull(between(1, LIMITS.concurrency))
+const rateOrNull = orNull(rate)
+const limitList = listOf(
+  record<LimitSpec>({
+    key: (limit) => name(limit.key),
+    concurrency: (limit) => concurrency(limit.concurrency),
+    rate: (limit) => rateOrNull(limit.rate),
+  }),
+  LIMITS.limitsPerTask,
+)
 
-const stageSpec = record({
-  name: text(LIMITS.nameChars),
-  after: listOf(text(LIMITS.nameChars), LIMITS.prerequisites),
-  each: orNull(text(LIMITS.nameChars)),
-  onFailure: flag,
-  tolerate: between(0, LIMITS.tolerate),
-  version: count,
-  policy: taskPolicy,
-})
-
-const SPEC_FIELDS: { readonly [F in keyof JobSpec]: Kind } = {
-  type: name,
-  input: payload,
-  priority: between(-LIMITS.priority, LIMITS.priority),
-  delayMs: between(0, LIMITS.delayMs),
-  dueAt: orNull(time),
-  startWithinMs: orNull(between(1, LIMITS.delayMs)),
-  key: orNull(text(LIMITS.keyChars)),
-  unique: flag,
-  held: flag,
-  group: orNull(name),
-  tags: listOf(name, LIMITS.tags),
-  parent: orNull(record({ job: name, stage: count, segment: count, effect: count })),
-  schedule: orNull(record({ id: name, tick: time })),
-  rerunOf: orNull(name),
-  policy: orNull(taskPolicy),
-  stages: orNull(listOf(stageSpec, LIMITS.stages)),
+/** A key that is named twice would be charged twice for one lease. */
+const distinctLimits: Kind = (value) => {
+  const wrong = limitList(value)
+  if (wrong !== null) return wrong
+  const limits = value as readonly LimitSpec[]
+  if (limits.length < 2) return null
+  const keys = limits.map((limit) => limit.key)
+  const twice = keys.find((key, i) => keys.indexOf(key) !== i)
+  return twice === undefined ? null : `a list that names the key '${twice}' once`
 }
-const wrongField = fieldsOf(SPEC_FIELDS)
+
+const leaseTime = between(1, LIMITS.leaseMs)
+const timeout = orNull(between(1, LIMITS.timeoutMs))
+const quarantine = oneOf('always', 'never')
+
+const taskPolicy = record<TaskPolicy>({
+  queue: (policy) => name(policy.queue),
+  leaseMs: (policy) => leaseTime(policy.leaseMs),
+  timeoutMs: (policy) => timeout(policy.timeoutMs),
+  retry: (policy) => retryPolicy(policy.retry),
+  quarantine: (policy) => quarantine(policy.quarantine),
+  limits: (policy) => distinctLimits(policy.limits),
+})
+
+const anyText = text(LIMITS.nameChars)
+const anyTextOrNull = orNull(anyText)
+const prerequisites = listOf(anyText, LIMITS.prerequisites)
+const tolerance = between(0, LIMITS.tolerate)
+
+const stageSpec = record<StageSpec>({
+  name: (stage) => anyText(stage.name),
+  after: (stage) => prerequisites(stage.after),
+  each: (stage) => anyTextOrNull(stage.each),
+  onFailure: (stage) => flag(stage.onFailure),
+  tolerate: (stage) => tolerance(stage.tolerate),
+  version: (stage) => count(stage.version),
+  policy: (stage) => taskPolicy(stage.policy),
+})
+
+const priority = between(-LIMITS.priority, LIMITS.priority)
+const delay = between(0, LIMITS.delayMs)
+const within = orNull(between(1, LIMITS.delayMs))
+const timeOrNull = orNull(time)
+const keyOrNull = orNull(text(LIMITS.keyChars))
+const nameOrNull = orNull(name)
+const tagList = listOf(name, LIMITS.tags)
+const policyOrNull = orNull(taskPolicy)
+const stagesOrNull = orNull(listOf(stageSpec, LIMITS.stages))
+const parentOrNull = orNull(
+  record<ParentRef>({
+    job: (parent) => name(parent.job),
+    stage: (parent) => count(parent.stage),
+    segment: (parent) => count(parent.segment),
+    effect: (parent) => count(parent.effect),
+  }),
+)
+const scheduleOrNull = orNull(
+  record<{ id: string; tick: number }>({
+    id: (schedule) => name(schedule.id),
+    tick: (schedule) => time(schedule.tick),
+  }),
+)
+
+const wrongField = fieldsOf<JobSpec>({
+  type: (spec) => name(spec.type),
+  input: (spec) => payload(spec.input),
+  priority: (spec) => priority(spec.priority),
+  delayMs: (spec) => delay(spec.delayMs),
+  dueAt: (spec) => timeOrNull(spec.dueAt),
+  startWithinMs: (spec) => within(spec.startWithinMs),
+  key: (spec) => keyOrNull(spec.key),
+  unique: (spec) => flag(spec.unique),
+  held: (spec) => flag(spec.held),
+  group: (spec) => nameOrNull(spec.group),
+  tags: (spec) => tagList(spec.tags),
+  parent: (spec) => parentOrNull(spec.parent),
+  schedule: (spec) => scheduleOrNull(spec.schedule),
+  rerunOf: (spec) => nameOrNull(spec.rerunOf),
+  policy: (spec) => policyOrNull(spec.policy),
+  stages: (spec) => stagesOrNull(spec.stages),
+})
 
 /** What is wrong with a spec's fields, or null. */
 export function invalidFields(spec: JobSpec): Rejection | null {
@@ -91,6 +153,7 @@ export function invalidFields(spec: JobSpec): Rejection | null {
   const wrong = wrongField(spec)
   if (wrong !== null) {
     const { field, mustBe } = wrong
+    if (field === 'stages') return invalidStage(spec.stages)
     const message =
       mustBe === null
         ? `A job has no field ${field}: remove it.`
@@ -104,6 +167,22 @@ export function invalidFields(spec: JobSpec): Rejection | null {
     )
   }
   return null
+}
+
+/** Names the stage, if it can be named. */
+function invalidStage(stages: unknown): Rejection {
+  const list: unknown[] = Array.isArray(stages) ? stages : []
+  const index = list.findIndex((stage) => stageSpec(stage) !== null)
+  const given = (list[index] as { name?: unknown } | null | undefined)?.name
+  const stage = typeof given === 'string' ? given.slice(0, LIMITS.nameChars) : `number ${index + 1}`
+  return index < 0
+    ? reject('InvalidSpec', `The job's stages must be a list of at most ${LIMITS.stages}.`, {
+        field: 'stages',
+      })
+    : reject('InvalidSpec', `Stage '${stage}' must be ${stageSpec(list[index])}.`, {
+        field: 'stages',
+        stage,
+      })
 }
 
 /** What is wrong with a pipeline's shape, or null. */
@@ -129,7 +208,7 @@ export function invalidShape(spec: JobSpec): Rejection | null {
     if (cycle !== null) return cycle
   }
   for (const stage of stages) {
-    const wrong = danglingEach(stage, ancestors.get(stage.name) as Set<string>, byName)
+    const wrong = danglingEach(stage, ancestors.get(stage.name) as Set<string>, byName, spec.input)
     if (wrong !== null) return wrong
   }
   return null
@@ -207,10 +286,19 @@ function danglingEach(
   stage: StageSpec,
   ancestors: ReadonlySet<string>,
   byName: ReadonlyMap<string, StageSpec>,
+  input: Payload,
 ): Rejection | null {
   if (stage.each === null) return null
   const { source, path } = eachPath(stage.each)
-  if (source === 'input') return null
+  if (source === 'input') {
+    const counted = countElements(stage.each, input)
+    return typeof counted === 'number'
+      ? null
+      : shapeError(
+          stage.name,
+          `Stage '${stage.name}': ${counted}; give the job an input with such an array there.`,
+        )
+  }
   if (!ancestors.has(source)) {
     return shapeError(
       stage.name,
@@ -225,22 +313,14 @@ function danglingEach(
     : null
 }
 
-/** `split.pages` names the field `pages` of what the stage `split` put out. */
-export function eachPath(each: string): {
-  readonly source: string
-  readonly path: readonly string[]
-} {
-  const [source = '', ...path] = each.split('.')
-  return { source, path }
-}
-
-const promise = record({
-  name,
-  input: payload,
-  idempotent: flag,
-  reconcile: flag,
-  retry: retryPolicy,
-  child: () => null,
+const promise = record<EffectPromise>({
+  name: (effect) => name(effect.name),
+  input: (effect) => payload(effect.input),
+  idempotent: (effect) => flag(effect.idempotent),
+  reconcile: (effect) => flag(effect.reconcile),
+  retry: (effect) => retryPolicy(effect.retry),
+  // A job of its own is checked as such.
+  child: (effect) => (typeof effect.child === 'object' ? null : 'a job, or null'),
 })
 
 /** What is wrong with a promised effect or child, or null. */

@@ -1,5 +1,6 @@
 /** Limits: how many at once, and how many per period, as a token bucket. */
 import { describe, expect, it } from 'vitest'
+import type { Rate } from './model.ts'
 import { chargeGrant, creditEnd, mayStartAt, noUsage } from './usage.ts'
 
 const two = { key: 'k', concurrency: 2, rate: null }
@@ -23,6 +24,18 @@ describe('concurrency', () => {
     expect(mayStartAt(two, usage, 0)).toBe(0)
   })
 })
+
+/** How many start at once, and when the next may. */
+function burst(rate: Rate, now: number): { started: number; next: number } {
+  const limit = { key: 'k', concurrency: null, rate }
+  const usage = noUsage()
+  let started = 0
+  while (mayStartAt(limit, usage, now) <= now) {
+    chargeGrant(usage, limit, now, false)
+    started += 1
+  }
+  return { started, next: mayStartAt(limit, usage, now) }
+}
 
 describe('a rate', () => {
   it('lets a full bucket go at once, and then one token at a time', () => {
@@ -71,5 +84,27 @@ describe('a rate', () => {
 
   it('has room when nobody ever started', () => {
     expect(mayStartAt(tenPerMinute, undefined, 5)).toBe(5)
+  })
+
+  it.each([7, 100, 1_000, 60_000])('lets exactly its count start at once, per %i ms', (perMs) => {
+    const now = 1_800_000_000_123
+    for (let count = 1; count <= 200; count++) {
+      const { started, next } = burst({ count, perMs }, now)
+      expect(started, `of ${count}`).toBe(count)
+      expect(next - now, `after ${count}`).toBe(
+        Math.ceil(Math.ceil((perMs * 1_024) / count) / 1_024),
+      )
+    }
+  })
+
+  it('is never so fast that its tokens vanish', () => {
+    const usage = noUsage()
+    const fast = { key: 'k', concurrency: null, rate: { count: 1_000_000, perMs: 100 } }
+    const now = 1_800_000_000_000
+    chargeGrant(usage, fast, now, false)
+    expect(usage.fullAt).toBe(now + 1 / 1_024)
+    for (let i = 1; i < 1_000_000; i++) chargeGrant(usage, fast, now, false)
+    expect(usage.fullAt).toBe(now + 1_000_000 / 1_024)
+    expect(mayStartAt(fast, usage, now)).toBe(now + 1)
   })
 })

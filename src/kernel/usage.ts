@@ -4,26 +4,34 @@
  * A rate is a token bucket kept as one number: the time at which the bucket will be full.
  * Whoever holds the tasks keeps the usage (`chargeGrant`, `creditEnd`); `decide` only asks.
  */
-import type { LimitSpec, Usage } from './model.ts'
+import type { LimitSpec, Rate, Usage } from './model.ts'
 
 export function noUsage(): Usage {
   return { held: 0, fullAt: 0 }
+}
+
+/**
+ * The time that one token stands for, in steps of 1/1024 ms: sums of such steps are exact, so
+ * a burst is never one short, and no rate is so fast that its tokens vanish in rounding.
+ */
+function tokenMs({ count, perMs }: Rate): number {
+  return Math.ceil((perMs / count) * 1_024) / 1_024
 }
 
 /** The earliest time at which one more may start; Infinity when only an ending lease makes room. */
 export function mayStartAt(limit: LimitSpec, usage: Usage | undefined, now: number): number {
   if (limit.concurrency !== null && (usage?.held ?? 0) >= limit.concurrency) return Infinity
   if (limit.rate === null || usage === undefined) return now
-  const { count, perMs } = limit.rate
-  // The bucket takes perMs to fill and one token is perMs / count of that.
-  return Math.max(now, Math.ceil(usage.fullAt - perMs + perMs / count))
+  // There is room for one token once the bucket lacks no more than all the others.
+  const others = (limit.rate.count - 1) * tokenMs(limit.rate)
+  return Math.max(now, Math.ceil(usage.fullAt - others))
 }
 
 /** A lease was granted. Finishing what is committed takes a place, but no token. */
 export function chargeGrant(usage: Usage, limit: LimitSpec, at: number, resumed: boolean): void {
   usage.held += 1
   if (limit.rate === null || resumed) return
-  usage.fullAt = Math.max(usage.fullAt, at) + limit.rate.perMs / limit.rate.count
+  usage.fullAt = Math.max(usage.fullAt, at) + tokenMs(limit.rate)
 }
 
 /** A lease ended. */

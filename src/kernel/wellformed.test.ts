@@ -144,7 +144,7 @@ const KINDS: readonly { of: string; kind: Kind; good: unknown[]; bad: unknown[] 
   { of: 'a list', kind: listOf(flag, 2), good: [[], [true]], bad: [{}, [1], [true, true, true]] },
   {
     of: 'a record',
-    kind: record({ a: flag }),
+    kind: record<{ a: boolean }>({ a: (value) => flag(value.a) }),
     good: [{ a: true }],
     bad: [null, 7, {}, { a: 1 }, { a: true, b: true }],
   },

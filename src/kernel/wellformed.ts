@@ -6,8 +6,16 @@
  */
 import type { Rejection } from './answers.ts'
 import { reject } from './answers.ts'
-import type { CommandType } from './commands.ts'
+import type {
+  CommandOf,
+  CommandType,
+  LeaseAddress,
+  OnRecord,
+  ReleaseJob,
+  TaskAddress,
+} from './commands.ts'
 import { LATEST_TIME_MS, LIMITS } from './limits.ts'
+import type { Failure, Rate } from './model.ts'
 
 /** A check of one field: null when fine, else what it must be. */
 export type Kind = (value: unknown) => string | null
@@ -76,33 +84,39 @@ export interface WrongField {
 }
 
 /**
- * Checks that an object has these fields, of these kinds, and no others: what is kept whole
- * must hold nothing that no limit was asked about. Lists side by side, because this is hot.
+ * A check for each field of an object, which reads that field itself: a fixed name is quicker
+ * to read than a variable one, and every command passes here.
  */
-export function fieldsOf(
-  fields: Readonly<Record<string, Kind>>,
-): (value: object) => WrongField | null {
+export type Fields<T> = { readonly [F in keyof T]-?: (value: T) => string | null }
+
+/**
+ * Checks that an object has these fields, of these kinds, and no others: what is kept whole
+ * must hold nothing that no limit was asked about.
+ */
+export function fieldsOf<T extends object>(fields: Fields<T>): (value: T) => WrongField | null {
   const names = Object.keys(fields)
-  const kinds = Object.values(fields)
+  const checks = Object.values(fields) as ((value: T) => string | null)[]
   return (value) => {
-    for (let i = 0; i < names.length; i++) {
-      const field = names[i] as string
-      const mustBe = (kinds[i] as Kind)((value as Record<string, unknown>)[field])
-      if (mustBe !== null) return { field, mustBe }
+    for (let i = 0; i < checks.length; i++) {
+      const mustBe = (checks[i] as (value: T) => string | null)(value)
+      if (mustBe !== null) return { field: names[i] as string, mustBe }
     }
+    // Inherited fields pass the checks above, but would be lost when the object is written.
+    if (Object.getPrototypeOf(value) !== Object.prototype)
+      return { field: 'inherited', mustBe: null }
     const present = Object.keys(value)
-    if (present.length <= names.length) return null
+    if (present.length === names.length) return null
     const stranger = present.find((field) => !Object.hasOwn(fields, field)) as string
     return { field: stranger, mustBe: null }
   }
 }
 
 /** An object with exactly these fields. */
-export function record(fields: Readonly<Record<string, Kind>>): Kind {
+export function record<T extends object>(fields: Fields<T>): Kind {
   const check = fieldsOf(fields)
   return (value) => {
     if (typeof value !== 'object' || value === null) return 'an object'
-    const wrong = check(value)
+    const wrong = check(value as T)
     if (wrong === null) return null
     return wrong.mustBe === null
       ? `an object without a field ${wrong.field}`
@@ -110,74 +124,136 @@ export function record(fields: Readonly<Record<string, Kind>>): Kind {
   }
 }
 
-export const failure: Kind = record({
-  type: oneOf('RETRYABLE', 'TERMINAL'),
-  code: text(LIMITS.nameChars),
-  message: text(LIMITS.errorChars),
-  stack: orNull(text(LIMITS.errorChars)),
+const errorType = oneOf('RETRYABLE', 'TERMINAL')
+const shortText = text(LIMITS.nameChars)
+const errorText = text(LIMITS.errorChars)
+const errorTextOrNull = orNull(errorText)
+
+export const failure: Kind = record<Failure>({
+  type: (error) => errorType(error.type),
+  code: (error) => shortText(error.code),
+  message: (error) => errorText(error.message),
+  stack: (error) => errorTextOrNull(error.stack),
 })
 
-export const rate: Kind = record({
-  count: between(1, LIMITS.rateCount),
-  perMs: between(1, LIMITS.ratePeriodMs),
+const rateCount = between(1, LIMITS.rateCount)
+const ratePeriod = between(1, LIMITS.ratePeriodMs)
+
+export const rate: Kind = record<Rate>({
+  count: (value) => rateCount(value.count),
+  perMs: (value) => ratePeriod(value.perMs),
 })
 
-const anything: Kind = () => null
-const task = { job: name, stage: count, segment: count }
-const lease = { ...task, lease: count, worker: name }
-const onRecord = { by: name, reason: text(LIMITS.reasonChars) }
+type CommandFields<C> = Fields<Omit<C, 'type'>>
+
+const unchecked = (): null => null
+const onJob: CommandFields<ReleaseJob> = { job: (command) => name(command.job) }
+const onTask: CommandFields<TaskAddress> = {
+  job: (command) => name(command.job),
+  stage: (command) => count(command.stage),
+  segment: (command) => count(command.segment),
+}
+const underLease: CommandFields<LeaseAddress> = {
+  ...onTask,
+  lease: (command) => count(command.lease),
+  worker: (command) => name(command.worker),
+}
+const reasonText = text(LIMITS.reasonChars)
+const onRecord: CommandFields<OnRecord> = {
+  by: (command) => name(command.by),
+  reason: (command) => reasonText(command.reason),
+}
+const payloadOrNull = orNull(payload)
+const fromOne = between(1, Number.MAX_SAFE_INTEGER)
+const promises = listOf(unchecked, LIMITS.effects)
+const outcome = oneOf('happened', 'again')
+const forced = oneOf('COMPLETED', 'FAILED', 'WAITING')
+const concurrencyOrNull = orNull(between(0, LIMITS.concurrency))
+const rateOrNull = orNull(rate)
+const definition = text(LIMITS.scheduleChars)
 
 /** The fields of each command. Job specs and promises are checked by guards of their own. */
-const FIELDS: { readonly [T in CommandType]: Readonly<Record<string, Kind>> } = {
-  SubmitJob: { job: name, spec: anything },
-  ReleaseJob: { job: name },
-  OpenStage: { job: name, stage: count },
-  GrantLease: { ...task, worker: name, request: count, started: flag },
-  StartExecution: lease,
-  ExtendLease: { ...lease, extension: between(1, Number.MAX_SAFE_INTEGER) },
-  ReleaseLease: lease,
-  RecordStep: { ...lease, name, value: payload },
-  CommitExecution: { ...lease, output: payload, effects: listOf(anything, LIMITS.effects) },
-  FailTask: { ...lease, error: failure },
-  StartEffect: { ...lease, effect: count },
-  FinishEffect: { ...lease, effect: count },
-  FailEffect: { ...lease, effect: count, error: failure },
+const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
+  SubmitJob: { ...onJob, spec: unchecked },
+  ReleaseJob: onJob,
+  OpenStage: { ...onJob, stage: (command) => count(command.stage) },
+  GrantLease: {
+    ...onTask,
+    worker: (command) => name(command.worker),
+    request: (command) => count(command.request),
+    started: (command) => flag(command.started),
+  },
+  StartExecution: underLease,
+  ExtendLease: { ...underLease, extension: (command) => fromOne(command.extension) },
+  ReleaseLease: underLease,
+  RecordStep: {
+    ...underLease,
+    name: (command) => name(command.name),
+    value: (command) => payload(command.value),
+  },
+  CommitExecution: {
+    ...underLease,
+    output: (command) => payload(command.output),
+    effects: (command) => promises(command.effects),
+  },
+  FailTask: { ...underLease, error: (command) => failure(command.error) },
+  StartEffect: { ...underLease, effect: (command) => count(command.effect) },
+  FinishEffect: { ...underLease, effect: (command) => count(command.effect) },
+  FailEffect: {
+    ...underLease,
+    effect: (command) => count(command.effect),
+    error: (command) => failure(command.error),
+  },
   ResolveEffect: {
-    ...task,
+    ...onTask,
     ...onRecord,
-    effect: count,
-    start: count,
-    outcome: oneOf('happened', 'again'),
+    effect: (command) => count(command.effect),
+    start: (command) => count(command.start),
+    outcome: (command) => outcome(command.outcome),
   },
-  ExpireLease: { ...task, lease: count },
-  RevokeLease: { ...task, ...onRecord, lease: count },
-  CancelJob: { job: name, ...onRecord },
-  StopTask: task,
-  RetryTask: { ...task, ...onRecord, attempt: count, input: orNull(payload) },
+  ExpireLease: { ...onTask, lease: (command) => count(command.lease) },
+  RevokeLease: { ...onTask, ...onRecord, lease: (command) => count(command.lease) },
+  CancelJob: { ...onJob, ...onRecord },
+  StopTask: onTask,
+  RetryTask: {
+    ...onTask,
+    ...onRecord,
+    attempt: (command) => count(command.attempt),
+    input: (command) => payloadOrNull(command.input),
+  },
   ForceTask: {
-    ...task,
+    ...onTask,
     ...onRecord,
-    attempt: count,
-    to: oneOf('COMPLETED', 'FAILED', 'WAITING'),
-    output: orNull(payload),
+    attempt: (command) => count(command.attempt),
+    to: (command) => forced(command.to),
+    output: (command) => payloadOrNull(command.output),
   },
-  ForgetJob: { job: name, endedBefore: time },
+  ForgetJob: { ...onJob, endedBefore: (command) => time(command.endedBefore) },
   ConfigureQueue: {
-    queue: name,
-    concurrency: orNull(between(0, LIMITS.concurrency)),
-    rate: orNull(rate),
+    queue: (command) => name(command.queue),
+    concurrency: (command) => concurrencyOrNull(command.concurrency),
+    rate: (command) => rateOrNull(command.rate),
   },
-  PauseQueue: { queue: name, ...onRecord },
-  ResumeQueue: { queue: name, ...onRecord },
-  SetSchedule: { schedule: name, definition: text(LIMITS.scheduleChars) },
-  FireSchedule: { schedule: name, tick: time, skipped: flag },
-  RemoveSchedule: { schedule: name },
+  PauseQueue: { ...onRecord, queue: (command) => name(command.queue) },
+  ResumeQueue: { ...onRecord, queue: (command) => name(command.queue) },
+  SetSchedule: {
+    schedule: (command) => name(command.schedule),
+    definition: (command) => definition(command.definition),
+  },
+  FireSchedule: {
+    schedule: (command) => name(command.schedule),
+    tick: (command) => time(command.tick),
+    skipped: (command) => flag(command.skipped),
+  },
+  RemoveSchedule: { schedule: (command) => name(command.schedule) },
 }
+
+type CommandCheck = (command: unknown) => string | null
 
 const CHECKS = new Map(
   Object.entries(FIELDS).map(([type, fields]) => [
     type,
-    { names: Object.keys(fields), kinds: Object.values(fields) },
+    { names: Object.keys(fields), checks: Object.values(fields) as CommandCheck[] },
   ]),
 )
 
@@ -186,16 +262,15 @@ export function malformed(command: unknown): Rejection | null {
   if (typeof command !== 'object' || command === null) {
     return reject('MalformedCommand', 'A command must be an object with a type.')
   }
-  const fields = command as Record<string, unknown>
-  const type = typeof fields['type'] === 'string' ? fields['type'] : '(no type)'
-  const checks = CHECKS.get(type)
-  if (checks === undefined)
-    return reject('UnknownCommand', `There is no command ${type}.`, { type })
-  const { names, kinds } = checks
-  for (let i = 0; i < names.length; i++) {
-    const field = names[i] as string
-    const wrong = (kinds[i] as Kind)(fields[field])
+  const given = (command as { type?: unknown }).type
+  const type = typeof given === 'string' ? given : '(no type)'
+  const known = CHECKS.get(type)
+  if (known === undefined) return reject('UnknownCommand', `There is no command ${type}.`, { type })
+  const { names, checks } = known
+  for (let i = 0; i < checks.length; i++) {
+    const wrong = (checks[i] as CommandCheck)(command)
     if (wrong !== null) {
+      const field = names[i] as string
       return reject('MalformedCommand', `${type}: ${field} must be ${wrong}.`, { field })
     }
   }

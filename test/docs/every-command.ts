@@ -30,7 +30,7 @@ export function walkThrough(): Walked[] {
   oneJob(send)
   failures(send, authority)
   stages(send)
-  send({ type: 'ForgetJob', job: 'a', endedBefore: authority.now + 1 })
+  send({ type: 'ForgetJob', job: 'a', endedBefore: authority.now })
   return walked
 }
 

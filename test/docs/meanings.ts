@@ -104,7 +104,7 @@ export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
   StartEffect: {
     entry: 'EffectStarted',
     sender: 'worker',
-    nouns: 'The effect was started under this lease, which is still current.',
+    nouns: 'The effect runs since its start under this lease, which is still current.',
   },
   FinishEffect: {
     entry: 'EffectFinished',
@@ -173,7 +173,7 @@ export const ENTRIES: { readonly [T in EntryType]: EntryMeaning } = {
   JobReleased: { aggregate: 'job', says: 'The job is no longer held.' },
   StageOpened: {
     aggregate: 'job',
-    says: 'The stage has so many segments, and a task for each. An `each` that names no array gives one FAILED task.',
+    says: 'The stage has so many segments, and a task for each. An `each` that names no array in an output gives one FAILED task.',
   },
   JobCancelled: {
     aggregate: 'job',
@@ -212,7 +212,7 @@ export const ENTRIES: { readonly [T in EntryType]: EntryMeaning } = {
   },
   EffectResolved: {
     aggregate: 'task',
-    says: 'Somebody found out: it happened, or it may be run again with a fresh budget.',
+    says: 'Somebody found out: it happened, or it may be run again. If it was held, the budget is fresh.',
   },
   TaskFailed: {
     aggregate: 'task',
@@ -264,7 +264,8 @@ export const REJECTIONS: { readonly [C in RejectionCode]: string } = {
   UnknownEffect: 'The commit promised no effect at this place.',
   UnknownParent: 'No commit promised this child.',
   InvalidSpec: 'A field of the job or of a promise is wrong; the field is named.',
-  InvalidShape: 'The stages do not fit together; the stage and the fix are named.',
+  InvalidShape:
+    'The stages do not fit together, or not the input; the stage and the fix are named.',
   LimitExceeded: 'A limit of this page would be exceeded; the limit is named.',
   IdReused: 'The id belongs to a job with other content.',
   KeyReused: 'The key belongs to a job of the type with other input.',
@@ -278,7 +279,7 @@ export const REJECTIONS: { readonly [C in RejectionCode]: string } = {
   JobNotEnding: 'The job is not ending, so its on-failure stages stay closed.',
   JobNotFinal: 'The job is not over.',
   JobNotSettled: 'Something in the ending job is still open, or DEAD after its commit.',
-  JobTooYoung: 'The job ended too recently to be forgotten.',
+  JobTooYoung: 'The job did not end before the time given, or that time is still to come.',
   OriginNotRecorded: 'The effect or tick that made the job is not recorded yet.',
   PrerequisitesNotDone: 'A stage before this one is not DONE.',
   StageDone: 'The stage is DONE without the task; later stages have built on it.',
@@ -302,7 +303,8 @@ export const REJECTIONS: { readonly [C in RejectionCode]: string } = {
   EffectNotStarted: 'The effect was not started under this lease.',
   EffectNotStartable: 'The effect is finished, held or under way.',
   EffectNotUnresolved: 'The effect is neither held nor unknown, or it was started again since.',
-  ChildNotSubmitted: 'The child must be submitted before its effect is finished.',
+  ChildNotSubmitted:
+    'The child, as it was promised, must be submitted before its effect is finished.',
   OutcomeUnknown: 'The effect may have happened and is not idempotent: resolve it first.',
   ClockBackwards: 'The time given is before the newest entry of the aggregate.',
 }
@@ -328,6 +330,7 @@ export const LIMIT_MEANINGS: { readonly [L in keyof typeof LIMITS]: string } = {
   leaseMs: 'Longest lease',
   timeoutMs: 'Longest run of one attempt',
   effects: 'Effects and children promised by one commit',
+  commitChars: 'Characters of the output and of all inputs in one commit, together',
   steps: 'Steps recorded by a task',
   errorChars: "Characters of an error's message, and of its stack",
   reasonChars: "Characters of an operator's reason",

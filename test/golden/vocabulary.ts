@@ -16,7 +16,7 @@ import type {
   StageSpec,
   TaskPolicy,
 } from '../../src/kernel/index.ts'
-import { childId, findTask, LIMITS, tickId } from '../../src/kernel/index.ts'
+import { childId, findTask, tickId } from '../../src/kernel/index.ts'
 import type { Authority, Brief } from '../support/authority.ts'
 import { child, failure, pipeline, plain, policy, promise, retry, stage } from '../support/specs.ts'
 import type { Line } from './line.ts'
@@ -312,10 +312,10 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     return { type: 'RetryTask', ...at, attempt, input, ...onRecord(line) }
   },
   force,
-  forget: (line) => ({
+  forget: (line, scene) => ({
     type: 'ForgetJob',
     job: line.word('job'),
-    endedBefore: line.duration('ended-before', LIMITS.delayMs),
+    endedBefore: line.duration('ended-before', scene.authority.now),
   }),
   configure,
   pause: (line) => ({ type: 'PauseQueue', queue: line.word('queue'), ...onRecord(line) }),

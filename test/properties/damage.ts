@@ -1,4 +1,4 @@
-/** Commands that are slightly wrong: another number or name, or a field that is garbage. */
+/** Commands that are slightly wrong: another number or name, a field that is garbage or double. */
 import type { Command, StageSpec } from '../../src/kernel/index.ts'
 import type { Dice } from './dice.ts'
 import { JOBS, WORKERS } from './random-specs.ts'
@@ -93,5 +93,6 @@ function damagedValue(dice: Dice, value: unknown): unknown {
   }
   if (value.length === 0) return dice.pick(GARBAGE)
   const index = dice.below(value.length)
+  if (dice.chance(15)) return [...value, value[index]] as unknown[]
   return value.map((one: unknown, i) => (i === index ? damagedValue(dice, one) : one))
 }

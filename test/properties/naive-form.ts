@@ -35,8 +35,10 @@ const object = (tests: Readonly<Record<string, Test>>): Test => {
   return (value) =>
     typeof value === 'object' &&
     value !== null &&
-    Object.keys(value).every((field) => field in tests) &&
-    entries.every(([field, test]) => test((value as Record<string, unknown>)[field]))
+    Object.keys(value).length === entries.length &&
+    entries.every(([field, test]) => {
+      return Object.hasOwn(value, field) && test((value as Record<string, unknown>)[field])
+    })
 }
 
 const isRate = object({ count: upTo(1, 1_000_000), perMs: upTo(1, 86_400_000) })
@@ -137,16 +139,19 @@ const isRetry = object({
   delaysMs: listOf(upTo(0, 30 * 86_400_000), 64),
   jitter: (value) => typeof value === 'number' && value >= 0 && value <= 1,
 })
+const isLimitList = listOf(
+  object({ key: isName, concurrency: orNull(upTo(1, 1_000_000)), rate: orNull(isRate) }),
+  8,
+)
+const hasDistinctKeys = (limits: readonly { readonly key: string }[]): boolean =>
+  new Set(limits.map((limit) => limit.key)).size === limits.length
 const isPolicy = object({
   queue: isName,
   leaseMs: upTo(1, 86_400_000),
   timeoutMs: orNull(upTo(1, 30 * 86_400_000)),
   retry: isRetry,
   quarantine: among('always', 'never'),
-  limits: listOf(
-    object({ key: isName, concurrency: orNull(upTo(1, 1_000_000)), rate: orNull(isRate) }),
-    8,
-  ),
+  limits: (value) => isLimitList(value) && hasDistinctKeys(value as { key: string }[]),
 })
 const isStage = object({
   name: isShortText,
@@ -187,7 +192,7 @@ export function isValidSpec(value: unknown): boolean {
   return hasValidFields(value) && hasValidShape(value)
 }
 
-export function hasValidShape({ stages }: JobSpec): boolean {
+export function hasValidShape({ stages, input }: JobSpec): boolean {
   if (stages === null) return true
   const names = stages.map((stage) => stage.name)
   const main = stages.filter((stage) => !stage.onFailure)
@@ -202,12 +207,25 @@ export function hasValidShape({ stages }: JobSpec): boolean {
       if (ready && !order.includes(stage)) order.push(stage)
     }
   }
-  return order.length === main.length && stages.every((stage) => isValidEach(stage, stages))
+  return order.length === main.length && stages.every((stage) => isValidEach(stage, stages, input))
 }
 
-function isValidEach(stage: StageSpec, stages: readonly StageSpec[]): boolean {
-  const [source, ...path] = stage.each?.split('.') ?? ['input']
-  if (source === 'input') return true
+/** How long the list is that a path leads to in a JSON text; null when there is no list. */
+export function listLength(text: string | null, path: readonly string[]): number | null {
+  try {
+    let value: unknown = text === null ? null : JSON.parse(text)
+    for (const field of path) value = (value as Record<string, unknown>)[field]
+    return Array.isArray(value) ? value.length : null
+  } catch {
+    return null
+  }
+}
+
+function isValidEach(stage: StageSpec, stages: readonly StageSpec[], input: string): boolean {
+  if (stage.each === null) return true
+  const [source, ...path] = stage.each.split('.')
+  // What the input lacks will not come later.
+  if (source === 'input') return (listLength(input, path) ?? Infinity) <= 200_000
   const isBefore = (name: string, seen: StageSpec): boolean =>
     seen.after.some(
       (before) =>

@@ -25,7 +25,7 @@ import { readTask } from './naive-task.ts'
 const INVALID = ['InvalidSpec', 'InvalidShape'] as const
 
 /** The same content, whatever the order of the fields. */
-function sameText(a: unknown, b: unknown): boolean {
+export function sameText(a: unknown, b: unknown): boolean {
   return sorted(a) === sorted(b)
 }
 
@@ -73,14 +73,12 @@ export function answerSubmit(
     return refused('IdReused', ...(isValidSpec(spec) ? [] : INVALID))
   }
   if (!hasValidFields(spec)) return refused('InvalidSpec')
+  // Not even a known key answers for what makes no sense.
+  if (!hasValidShape(spec)) return refused('InvalidShape')
   const holder = keyHolder(histories, spec.type, spec.key, now)
-  // Whoever asks for a known key is told its job, whatever the stages say.
-  if (holder !== undefined && (spec.unique || holder.spec.input === spec.input)) {
-    return known(holder.id)
-  }
-  const InvalidShape = !hasValidShape(spec)
-  if (holder !== undefined) return unless({ KeyReused: true, InvalidShape })
-  return unless({ InvalidShape }, originOpinion(histories, id, spec))
+  if (holder === undefined) return originOpinion(histories, id, spec)
+  const same = spec.unique || holder.spec.input === spec.input
+  return same ? known(holder.id) : refused('KeyReused')
 }
 
 /** Whether the parent or the schedule that a job names wants it. */
@@ -118,7 +116,7 @@ export function answerJobCommand(histories: Histories, command: JobCommand, now:
     case 'ForgetJob':
       return unless({
         JobNotFinal: !isFinal(jobState(job, now)),
-        JobTooYoung: jobEndedAt(job) >= command.endedBefore,
+        JobTooYoung: jobEndedAt(job) >= command.endedBefore || command.endedBefore > now,
         OriginNotRecorded: !originRecorded(histories, job),
       })
   }

@@ -23,15 +23,23 @@ function uses(histories: Histories): Use[] {
   )
 }
 
-/** One token is `perMs / count` of the bucket, and the bucket fills by one each millisecond. */
-function bucketHasToken(grants: readonly { at: number; rate: Rate }[], rate: Rate, now: number) {
-  let level = rate.perMs
+/** A bucket fills by this many drops each millisecond; a token is so many whole drops. */
+const DROPS = 1_024
+
+function bucketHasToken(grants: readonly number[], { count, perMs }: Rate, now: number): boolean {
+  const token = Math.ceil((perMs * DROPS) / count)
+  let level = token * count
   let time = 0
-  for (const grant of grants.toSorted((a, b) => a.at - b.at)) {
-    level = Math.min(rate.perMs, level + grant.at - time) - grant.rate.perMs / grant.rate.count
-    time = grant.at
+  const fillUntil = (then: number): void => {
+    level = Math.min(token * count, level + (then - time) * DROPS)
+    time = then
   }
-  return Math.min(rate.perMs, level + now - time) >= rate.perMs / rate.count
+  for (const at of grants.toSorted((a, b) => a - b)) {
+    fillUntil(at)
+    level -= token
+  }
+  fillUntil(now)
+  return level >= token
 }
 
 /** Whether one more lease may be given to a task of this queue with these limits. */
@@ -50,7 +58,7 @@ export function limitsAllow(
   if (rate !== null) {
     const grants = all
       .filter((use) => inQueue(use) && !use.lease.resumes)
-      .map((use) => ({ at: use.lease.grantedAt, rate }))
+      .map((use) => use.lease.grantedAt)
     if (!bucketHasToken(grants, rate, now)) return false
   }
   return limits.every((limit) => {
@@ -59,7 +67,7 @@ export function limitsAllow(
     if (limit.rate === null) return true
     const grants = all
       .filter((use) => sharing(use) && !use.lease.resumes)
-      .map((use) => ({ at: use.lease.grantedAt, rate: limit.rate as Rate }))
+      .map((use) => use.lease.grantedAt)
     return bucketHasToken(grants, limit.rate, now)
   })
 }

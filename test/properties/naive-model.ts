@@ -10,7 +10,7 @@ import type { Command, CommandType, JobState } from '../../src/kernel/index.ts'
 import { answerJobCommand, answerSubmit } from './naive-jobs.ts'
 import { answerLeaseCommand } from './naive-leases.ts'
 import { isFinal, jobState, mayMove, readStages, stageState } from './naive-derive.ts'
-import { isKnownCommand, isWellFormed } from './naive-form.ts'
+import { isKnownCommand, isWellFormed, listLength } from './naive-form.ts'
 import type { JobHistory } from './naive-history.ts'
 import { findTask, Histories, isPlain } from './naive-history.ts'
 import { answerOperator } from './naive-operator.ts'
@@ -187,11 +187,5 @@ function countSegments(job: JobHistory, index: number): number | null {
     if (stages[before]?.each !== null) return tasks.length
     text = tasks.map((task) => readTask(job, task).output)[0] ?? null
   }
-  try {
-    let value: unknown = text === null ? null : JSON.parse(text)
-    for (const field of path) value = (value as Record<string, unknown>)[field]
-    return Array.isArray(value) ? value.length : null
-  } catch {
-    return null
-  }
+  return listLength(text, path)
 }

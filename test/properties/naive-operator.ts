@@ -24,7 +24,7 @@ export function answerOperator(
       return answerResolve(task, command)
     case 'RetryTask':
     case 'ForceTask':
-      return answerIntervention(job, history, task, command)
+      return answerIntervention(job, history, task, command, now)
   }
 }
 
@@ -52,11 +52,13 @@ function answerIntervention(
   history: TaskHistory,
   task: TaskReading,
   command: CommandOf<'RetryTask' | 'ForceTask'>,
+  now: number,
 ): Opinion {
   const asked = interventionName(command)
   if (task.interventions.includes(asked)) return known()
   const stages = readStages(job)
   const stage = stages[history.stage]
+  const again = command.type === 'RetryTask' || command.to === 'WAITING'
   return unless({
     JobEnding: isEnding(job, stages),
     StageDone: stage !== undefined && stageState(stage) === 'DONE',
@@ -64,6 +66,7 @@ function answerIntervention(
     AlreadyCommitted: task.committedBy !== null,
     TaskNotDead: command.type === 'RetryTask' && task.state !== 'DEAD',
     TaskChanged: command.attempt !== task.leases.length,
+    StartByPassed: again && task.leases.length === 0 && now >= startBy(job, history),
   })
 }
 

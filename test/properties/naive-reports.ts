@@ -7,7 +7,7 @@ import { childId } from '../../src/kernel/index.ts'
 import { isValidPromise } from './naive-form.ts'
 import type { Histories } from './naive-history.ts'
 import { findTask } from './naive-history.ts'
-import { keyHolder } from './naive-jobs.ts'
+import { keyHolder, sameText } from './naive-jobs.ts'
 import type { Opinion } from './naive-opinion.ts'
 import { accepted, known, lost, refused, unless } from './naive-opinion.ts'
 import type { EffectReading, LeaseReading, TaskReading } from './naive-task.ts'
@@ -47,7 +47,7 @@ function repeatOf(task: TaskReading, lease: LeaseReading, command: Report): Opin
     case 'FailTask':
       return lease.endedBy === command.type ? known() : null
     case 'StartEffect':
-      // A permission to act: it is repeated only while the lease is current.
+      // A permission to act: it is repeated only while it is still good for something.
       return null
     case 'FailEffect':
       return task.effects[command.effect]?.failedBy.includes(command.lease) ? known() : null
@@ -82,10 +82,11 @@ function childSubmitted(
 ): boolean {
   const { child } = effect.promise
   if (child === null) return true
-  const parent = histories.jobs.get(childId(command))?.spec.parent
-  // A job that only happens to have the id is not the child. One that an earlier job with the
-  // parent's id promised in the same place counts, as the kernel has it, whatever it is.
-  if (parent?.job === command.job && parent.effect === command.effect) return true
+  const { job, stage, segment, effect: index } = command
+  const promised = { ...child, parent: { job, stage, segment, effect: index } }
+  // A job that only has the id is not the child, and neither is one of an earlier life of the
+  // parent, unless it is what was promised.
+  if (sameText(promised, histories.jobs.get(childId(command))?.spec)) return true
   // With a known key it is the job that has the key, if that would answer for it.
   const holder = keyHolder(histories, child.type, child.key, now)
   return holder !== undefined && (child.unique || child.input === holder.spec.input)
@@ -112,11 +113,20 @@ function answerCurrent(
         NotStarted: !lease.started && !lease.resumes,
         InvalidSpec: !command.effects.every(isValidPromise),
         InvalidShape: !command.effects.every(isValidPromise),
+        LimitExceeded: carriedBy(command) > 8_388_608,
       })
     case 'StartEffect':
     case 'FailEffect':
       return answerEffect(task, command)
   }
+}
+
+/** How many characters a commit carries; what is no promise carries none. */
+function carriedBy({ output, effects }: CommandOf<'CommitExecution'>): number {
+  const texts = effects
+    .filter(isValidPromise)
+    .flatMap(({ input, child }) => [input, child?.input ?? ''])
+  return [output, ...texts].join('').length
 }
 
 function answerEffect(
@@ -132,7 +142,7 @@ function answerEffect(
       EffectFinished: effect.state === 'FINISHED',
     })
   }
-  if (effect.starts.includes(command.lease)) return known()
+  if (effect.state === 'STARTED' && effect.starts.includes(command.lease)) return known()
   const unknown = effect.state === 'UNKNOWN' && !effect.promise.idempotent
   return unless({
     EffectFinished: effect.state === 'FINISHED',

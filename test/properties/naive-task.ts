@@ -285,8 +285,11 @@ function readEffect(
       return afterEffects(task, command.type, at)
     case 'ResolveEffect':
       effect.resolved.push({ start: command.start, outcome: command.outcome })
+      // Only what was given up gets a fresh budget: the rest goes on by itself.
+      if (command.outcome === 'again' && effect.state === 'HELD') {
+        effect.budget = effect.retries + effect.promise.retry.max
+      }
       effect.state = command.outcome === 'happened' ? 'FINISHED' : 'PROMISED'
-      if (command.outcome === 'again') effect.budget = effect.retries + effect.promise.retry.max
       return afterEffects(task, command.type, at)
     case 'FailEffect': {
       endLease(task, command.type)

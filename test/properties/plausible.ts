@@ -82,7 +82,11 @@ function finalStep(dice: Dice, job: Job, now: number): Command {
   if (schedule !== null && dice.chance(50)) {
     return { type: 'FireSchedule', schedule: schedule.id, tick: schedule.tick, skipped: false }
   }
-  return { type: 'ForgetJob', job: job.id, endedBefore: now + dice.pick([-5, 0, 1, 1, 1, 1]) }
+  return {
+    type: 'ForgetJob',
+    job: job.id,
+    endedBefore: Math.max(0, now + dice.pick([-5, 0, 0, 0, 0, 1])),
+  }
 }
 
 function taskStep(dice: Dice, world: World, task: Task, now: number, count: number): Command {

@@ -24,6 +24,7 @@ const LIMITS: readonly LimitSpec[] = [
   { key: 'one at a time', concurrency: 1, rate: null },
   { key: 'two per 20 ms', concurrency: null, rate: { count: 2, perMs: 20 } },
   { key: 'both', concurrency: 2, rate: { count: 1, perMs: 10 } },
+  { key: 'three per 10 ms', concurrency: null, rate: { count: 3, perMs: 10 } },
 ]
 
 export function randomRetry(dice: Dice): RetryPolicy {
@@ -37,13 +38,19 @@ export function randomRetry(dice: Dice): RetryPolicy {
   })
 }
 
+/** Seldom the same twice, which is refused. */
+function randomLimits(dice: Dice): LimitSpec[] {
+  const first = dice.pick(LIMITS)
+  return dice.chance(10) ? [first, dice.pick(LIMITS)] : [first]
+}
+
 export function randomPolicy(dice: Dice): TaskPolicy {
   return policy({
     queue: dice.pick(QUEUES),
     leaseMs: dice.pick([10, 40, 200]),
     retry: randomRetry(dice),
     quarantine: dice.pick(['always', 'always', 'never']),
-    limits: dice.chance(15) ? [dice.pick(LIMITS)] : [],
+    limits: dice.chance(15) ? randomLimits(dice) : [],
   })
 }
 
@@ -64,9 +71,9 @@ function randomOptions(dice: Dice, now: number): Partial<JobSpec> {
 function randomStages(dice: Dice): StageSpec[] {
   const part = (name: string, changes: Partial<StageSpec> = {}): StageSpec =>
     stage(name, { policy: randomPolicy(dice), tolerate: dice.pick([0, 0, 0, 1]), ...changes })
-  const rescue = part('rescue', { onFailure: true, each: dice.pick([null, null, 'input']) })
-  const split = part('split')
   const input = dice.pick(['input', 'input', 'input.list'])
+  const rescue = part('rescue', { onFailure: true, each: dice.pick([null, null, input]) })
+  const split = part('split')
   switch (dice.below(6)) {
     case 0:
       return [part('first'), part('second', { after: ['first'] })]
@@ -93,10 +100,17 @@ function randomStages(dice: Dice): StageSpec[] {
   }
 }
 
+/** Nearly always one that has the list that a stage asks for. */
+function fittingInput(dice: Dice, stages: readonly StageSpec[]): string {
+  const each = stages.map((one) => one.each).find((one) => one?.startsWith('input'))
+  if (each == null || dice.chance(4)) return dice.pick(INPUTS)
+  return each === 'input' ? dice.pick(['[1,2]', '[1,2]', '[]']) : '{"list":[1,2,3]}'
+}
+
 export function randomSpec(dice: Dice, now: number): JobSpec {
-  return dice.chance(55)
-    ? plain({ ...randomOptions(dice, now), policy: randomPolicy(dice) })
-    : pipeline(randomStages(dice), randomOptions(dice, now))
+  if (dice.chance(55)) return plain({ ...randomOptions(dice, now), policy: randomPolicy(dice) })
+  const stages = randomStages(dice)
+  return pipeline(stages, { ...randomOptions(dice, now), input: fittingInput(dice, stages) })
 }
 
 function randomPromise(dice: Dice, now: number): EffectPromise {

@@ -42,9 +42,10 @@ export class Lives {
 /** Answers that hold only for a time, as the design says. */
 export function isOver(world: World, { command, decision }: Delivered, now: number): boolean {
   if (command.type === 'StartEffect') {
-    // The answer is a permission to act, so it is not given again once the lease is lost.
-    const lease = findTask(world, command.job, command.stage, command.segment)?.lease
-    return lease?.number !== command.lease || now >= lease.expiresAt
+    // The answer is a permission to act: not given again once the lease is lost or it is done.
+    const task = findTask(world, command.job, command.stage, command.segment)
+    const running = task?.commit?.effects[command.effect]?.state === 'STARTED'
+    return !running || task.lease?.number !== command.lease || now >= task.lease.expiresAt
   }
   if (command.type !== 'SubmitJob' || decision.value === command.job) return false
   // A unique key that was answered with its holder is free when the holder is final.

@@ -125,7 +125,12 @@ const TASKS: readonly Case[] = [
   [5, 'retries 9 of 3', failedOnce, (task) => void (task.retries = 9)],
   [5, 'retries -1 of 3', failedOnce, (task) => void (task.retries = -1)],
   [5, '1 retries after 0 attempts', waiting, (task) => void (task.retries = 1)],
-  [3, 'a step is recorded twice', leased, (task) => void task.steps.push(...task.steps)],
+  [
+    3,
+    'a step is recorded twice',
+    leased,
+    (task) => void (task.steps = [...task.steps, ...task.steps]),
+  ],
   [3, 'a step was recorded after the commit', effectStarted, (task) => addStep(task)],
   [3, 'FAILED although it is committed', completed, (task) => void (task.state = 'FAILED')],
   [
@@ -158,7 +163,7 @@ const TASKS: readonly Case[] = [
 ]
 
 function addStep(task: Task): void {
-  task.steps.push({ name: 'two', value: '2', lease: 2 })
+  task.steps = [...task.steps, { name: 'two', value: '2', lease: 2 }]
 }
 
 const EFFECTS: readonly Case[] = [

@@ -212,6 +212,22 @@ describe('the check of a step', () => {
     expect(audit(a, finished)).toEqual([])
   })
 
+  it('7: nor is it there if another job only has its id', () => {
+    const a = leased()
+    a.must({ type: 'SubmitJob', job: 'a/0/0/0', spec: plain() })
+    a.must({ type: 'CommitExecution', effects: [child(plain())] })
+    a.must({ type: 'StartEffect' })
+    expect(audit(a, next(a, 'EffectFinished', { next: 'COMPLETED' }))).toEqual([
+      '7 EffectFinished: a child was recorded that is not there',
+    ])
+    a.must({ type: 'SetSchedule', definition: 'daily' })
+    a.must({ type: 'SubmitJob', job: 's@5', spec: plain() })
+    const fired = { type: 'ScheduleFired', at: 100, version: 2, schedule: 's', tick: 5 } as const
+    expect(audit(a, { ...fired, skipped: false })).toEqual([
+      '7 ScheduleFired: a tick was recorded whose job is not there',
+    ])
+  })
+
   it('does not ask for a child that has a key: another job may have answered for it', () => {
     const a = leased()
     a.must({ type: 'CommitExecution', effects: [child(plain({ key: 'k' }))] })

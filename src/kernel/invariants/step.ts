@@ -5,7 +5,7 @@
  */
 import { executionStatus, isEnding, jobState } from '../derive.ts'
 import type { Entry, TaskEntry, TaskStopped } from '../entries.ts'
-import type { Task } from '../model.ts'
+import type { ParentRef, Task } from '../model.ts'
 import { headOf } from '../model.ts'
 import { childId, tickId } from '../ids.ts'
 import {
@@ -46,7 +46,7 @@ export function stepViolations(before: World, entry: Entry, after: World): Viola
       if (entry.type === 'EffectFinished') {
         const child = task?.commit?.effects[entry.effect]?.promise.child
         // With a key the child may be another job, which may be forgotten.
-        const submitted = child == null || child.key !== null || before.jobs.has(childId(entry))
+        const submitted = child == null || child.key !== null || isChild(before, entry)
         found.expect(submitted, 7, 'a child was recorded that is not there')
       }
     }
@@ -60,10 +60,17 @@ export function stepViolations(before: World, entry: Entry, after: World): Viola
   if (entry.type === 'ScheduleFired') {
     const fired = before.schedules.get(entry.schedule)?.firedTick ?? null
     found.expect(fired === null || fired < entry.tick, 5, 'a tick was fired twice')
-    const submitted = before.jobs.has(tickId(entry.schedule, entry.tick))
+    const job = before.jobs.get(tickId(entry.schedule, entry.tick))
+    const submitted = job?.spec.schedule?.tick === entry.tick
     found.expect(entry.skipped || submitted, 7, 'a tick was recorded whose job is not there')
   }
   return found.violations
+}
+
+/** The job that the effect stands for is there, and came from it. */
+function isChild(before: World, parent: ParentRef): boolean {
+  const child = before.jobs.get(childId(parent))
+  return child?.spec.parent?.job === parent.job
 }
 
 /** Work is taken away for a reason only. */

@@ -107,11 +107,12 @@ const outcomeKnown: Guard<StartEffect> = safety(
 )
 
 export const startEffect: Rule<StartEffect> = {
-  // The answer is a permission to act, so it is not given again once the lease is lost.
+  // The answer is a permission to act: not given again once the lease is lost or it is done.
   repeat: (command, reads, now) => {
     const lease = reportedLease(command, reads)
     const current = lease !== null && lease.endedBy === null && now < lease.expiresAt
-    return current && startedBy(command, reads) ? committed(null, null) : null
+    const running = effectOf(command, reads)?.state === 'STARTED'
+    return current && running && startedBy(command, reads) ? committed(null, null) : null
   },
   guards: [...CURRENT_LEASE, effectKnown, startable, outcomeKnown],
   entry: ({ job, stage, segment, lease, effect }, reads, now) => ({
@@ -259,6 +260,16 @@ const unresolved: Guard<ResolveEffect> = safety(
   },
 )
 
+/**
+ * A fresh budget is a person's decision about an effect that was given up. Reconciling goes on
+ * by itself, so it must not give one: an effect that kills its worker would never be held.
+ */
+function budgetAfter(effect: Effect, outcome: ResolveEffect['outcome']): number {
+  return outcome === 'again' && effect.state === 'HELD'
+    ? effect.retries + effect.promise.retry.max
+    : effect.budget
+}
+
 export const resolveEffect: Rule<ResolveEffect> = {
   repeat: (command, reads) =>
     effectOf(command, reads)?.resolutions.some(
@@ -282,7 +293,7 @@ export const resolveEffect: Rule<ResolveEffect> = {
       start,
       outcome,
       next: afterEffect(task, index, happened),
-      budget: happened ? effect.budget : effect.retries + effect.promise.retry.max,
+      budget: budgetAfter(effect, outcome),
       by,
       reason,
     }

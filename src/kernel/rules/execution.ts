@@ -100,12 +100,30 @@ const validPromises: Guard<CommitExecution> = validation(
   },
 )
 
+const roomForCommit: Guard<CommitExecution> = validation(
+  'room-for-commit',
+  `A commit carries at most ${LIMITS.commitChars} characters in all.`,
+  (command) => {
+    let chars = command.output.length
+    for (const { input, child } of command.effects) {
+      chars += input.length + (child === null ? 0 : child.input.length)
+    }
+    return chars <= LIMITS.commitChars
+      ? null
+      : reject(
+          'LimitExceeded',
+          `The commit of task ${nameOf(command)} has ${chars} characters, more than ${LIMITS.commitChars}: put large data elsewhere and pass its address.`,
+          { limit: 'commitChars', chars },
+        )
+  },
+)
+
 export const commitExecution: Rule<CommitExecution> = {
   repeat: (command, reads) =>
     reportedLease(command, reads) !== null && reads.task?.commit?.lease === command.lease
       ? committed(null, null)
       : null,
-  guards: [...CURRENT_LEASE, beforeCommit, inProgress, validPromises],
+  guards: [...CURRENT_LEASE, beforeCommit, inProgress, validPromises, roomForCommit],
   entry: ({ job, stage, segment, lease, output, effects }, reads, now) => ({
     type: 'ExecutionCommitted',
     at: now,

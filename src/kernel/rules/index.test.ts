@@ -41,7 +41,7 @@ describe('without the guard that knows the reason', () => {
   it('a job that is not over is forgotten', () => {
     const a = new Authority(rulesWithout('ForgetJob.job-final'))
     a.must({ type: 'SubmitJob', spec: plain() })
-    a.must({ type: 'ForgetJob', endedBefore: 1 })
+    a.advance(1).must({ type: 'ForgetJob', endedBefore: 1 })
     expect(a.violations.map(({ what }) => what)).toEqual([
       'JobForgotten: a was forgotten while QUEUED',
     ])

@@ -1,7 +1,7 @@
 /** Jobs: where children come from, what each may name, and what ends with a cancel. */
 import { describe, expect, it } from 'vitest'
 import { Authority } from '../../../test/support/authority.ts'
-import { child, pipeline, plain, promise, stage } from '../../../test/support/specs.ts'
+import { child, failure, pipeline, plain, promise, stage } from '../../../test/support/specs.ts'
 import type { EffectPromise, Job, JobSpec } from '../index.ts'
 import { childId, countTallies, LIMITS, openableStages } from '../index.ts'
 
@@ -76,6 +76,88 @@ describe('a key', () => {
     expect(rejection?.code).toBe('InvalidSpec')
     expect(rejection?.check).toBe('valid-fields')
   })
+
+  it('that is known does not answer for stages that make no pipeline', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ key: 'k' }) })
+    const spec = pipeline([stage('one', { after: ['two'] })], { key: 'k' })
+    const { rejection } = a.send({ type: 'SubmitJob', job: 'b', spec })
+    expect(rejection?.code).toBe('InvalidShape')
+    expect(rejection?.check).toBe('valid-shape')
+  })
+})
+
+/** The parent is over, its child is there. */
+function parentOfChild(promised: JobSpec): Authority {
+  const a = committedWith(child(promised))
+  a.must({ type: 'StartEffect' })
+  submitChild(a, promised)
+  a.must({ type: 'FinishEffect' })
+  return a
+}
+
+/** The same id again, with a commit that promises a child in the same place. */
+function secondLife(a: Authority, promised: JobSpec): void {
+  a.advance(1).must({ type: 'ForgetJob', endedBefore: a.now })
+  a.must({ type: 'SubmitJob', spec: plain() })
+  a.must({ type: 'GrantLease', started: true })
+  a.must({ type: 'CommitExecution', effects: [child(promised)] })
+  a.must({ type: 'StartEffect' })
+}
+
+describe('a parent whose id is used again', () => {
+  it('does not take the child of its earlier life for another one that it promises', () => {
+    const a = parentOfChild(plain({ input: '1' }))
+    secondLife(a, plain({ input: '2' }))
+    expect(submitChild(a, plain({ input: '2' })).rejection?.code).toBe('IdReused')
+    expect(a.send({ type: 'FinishEffect' }).rejection?.code).toBe('ChildNotSubmitted')
+    a.must({ type: 'FailEffect', error: failure({ type: 'TERMINAL' }) })
+    expect(a.state()).toBe('QUARANTINED')
+  })
+
+  it('takes it for the same one', () => {
+    const a = parentOfChild(plain({ input: '1' }))
+    secondLife(a, plain({ input: '1' }))
+    expect(a.send({ type: 'FinishEffect' }).verdict).toBe('committed')
+  })
+
+  it('finds it no more once it is forgotten too', () => {
+    const a = parentOfChild(plain({ input: '1' }))
+    a.must({ type: 'ForceTask', job: childId(parent), to: 'FAILED' })
+    a.advance(1).must({ type: 'ForgetJob', job: childId(parent), endedBefore: a.now })
+    secondLife(a, plain({ input: '2' }))
+    expect(submitChild(a, plain({ input: '2' })).verdict).toBe('committed')
+  })
+})
+
+/** A whole life. */
+function over(a: Authority): void {
+  a.must({ type: 'SubmitJob', spec: plain() })
+  a.must({ type: 'ForceTask', to: 'FAILED' })
+}
+
+describe('forgetting', () => {
+  it('takes no time that is still to come', () => {
+    const a = new Authority()
+    over(a)
+    const { rejection } = a.advance(5).send({ type: 'ForgetJob', endedBefore: 6 })
+    expect(rejection?.code).toBe('JobTooYoung')
+    expect(rejection?.details).toEqual({ endedAt: 0 })
+    expect(a.send({ type: 'ForgetJob', endedBefore: 5 }).verdict).toBe('committed')
+  })
+
+  it.each([1, 5])('does not reach a second life by a late copy, for a time %i', (endedBefore) => {
+    const a = new Authority()
+    over(a)
+    const forget = { type: 'ForgetJob', endedBefore } as const
+    a.advance(5).must(forget)
+    expect(a.send(forget)).toMatchObject({ verdict: 'committed', entry: null })
+    over(a)
+    for (const ms of [0, 1, 1_000]) {
+      expect(a.advance(ms).send(forget).rejection?.code).toBe('JobTooYoung')
+    }
+    expect(a.state()).toBe('FAILED')
+  })
 })
 
 function heldAndCancelled(): Authority {
@@ -119,6 +201,23 @@ describe('a held pipeline that is cancelled', () => {
   })
 })
 
+describe('a job that is ending because of failures', () => {
+  it('can be cancelled while on-failure tasks are open, which run on', () => {
+    const a = new Authority()
+    const stages = [stage('build'), stage('notify', { onFailure: true })]
+    a.must({ type: 'SubmitJob', spec: pipeline(stages) })
+    a.must({ type: 'OpenStage' })
+    a.must({ type: 'ForceTask', to: 'FAILED' })
+    a.must({ type: 'OpenStage', stage: 1 })
+    a.must({ type: 'CancelJob' })
+    expect(a.state()).toBe('RUNNING')
+    expect(a.send({ type: 'StopTask', stage: 1 }).rejection?.code).toBe('NothingToStop')
+    a.must({ type: 'GrantLease', stage: 1, started: true })
+    a.must({ type: 'CommitExecution', stage: 1 })
+    expect(a.state()).toBe('FAILED')
+  })
+})
+
 function openable(a: Authority): number[] {
   const job = a.world.jobs.get('a') as Job
   return openableStages(job, countTallies(a.world, job))
@@ -156,45 +255,65 @@ describe('the job of a tick', () => {
     a.must({ type: 'FireSchedule', tick: 4, skipped: true })
     expect(a.send(forget).rejection?.code).toBe('OriginNotRecorded')
     a.must({ type: 'FireSchedule', tick: 5 })
-    expect(a.send(forget).verdict).toBe('committed')
+    expect(a.advance(1).send(forget).verdict).toBe('committed')
   })
 })
 
-/** Opens one stage, and says what became of it. */
-function opened(each: string, input: string) {
+/** Opens a stage over what another put out, and says what became of it. */
+function opened(each: string, output: string) {
   const a = new Authority()
-  a.must({ type: 'SubmitJob', spec: pipeline([stage('one', { each })], { input }) })
-  const { entry } = a.must({ type: 'OpenStage' })
+  const spec = pipeline([stage('split'), stage('one', { after: ['split'], each })])
+  a.must({ type: 'SubmitJob', spec })
+  a.must({ type: 'OpenStage' })
+  a.must({ type: 'GrantLease', started: true })
+  a.must({ type: 'CommitExecution', output })
+  const { entry } = a.must({ type: 'OpenStage', stage: 1 })
   if (entry?.type !== 'StageOpened') throw new Error('No stage was opened')
   return { segments: entry.segments, error: entry.error?.message, state: a.state() }
 }
 
+const TOO_MANY = `[${'0,'.repeat(LIMITS.segmentsPerStage)}0]`
+
 describe('each', () => {
   it('counts the elements of what it names, however deep', () => {
-    expect(opened('input', '[1,2,3]').segments).toBe(3)
-    expect(opened('input.a.b', '{"a":{"b":[1,2]}}').segments).toBe(2)
-    expect(opened('input.0', '[[1,2,3,4]]').segments).toBe(4)
+    expect(opened('split', '[1,2,3]').segments).toBe(3)
+    expect(opened('split.a.b', '{"a":{"b":[1,2]}}').segments).toBe(2)
+    expect(opened('split.0', '[[1,2,3,4]]').segments).toBe(4)
   })
 
-  it.each([
-    ['input', '"text"'],
-    ['input', 'null'],
-    ['input', 'this is no JSON'],
-    ['input.a', '{}'],
-    ['input.a.b', '{"a":null}'],
-    ['input.a.b', '{"a":7}'],
-    ['input.length', '"abc"'],
-    ['input.toString', '{}'],
-  ])('that names no array fails the stage: %s of %s', (each, input) => {
-    const { segments, error, state } = opened(each, input)
+  it.each(['"text"', 'this is no JSON'])('fails the stage if the output is %s', (output) => {
+    const { segments, error, state } = opened('split', output)
     expect(segments).toBe(1)
-    expect(error).toBe(`each: '${each}' is not an array`)
+    expect(error).toBe("each: 'split' is not an array")
     expect(state).toBe('FAILED')
   })
 
   it('with more elements than a stage may have fails the stage, and says how many', () => {
-    const input = `[${'0,'.repeat(LIMITS.segmentsPerStage)}0]`
-    expect(opened('input', input).error).toBe("each: 'input' has 200001 elements, more than 200000")
+    const { error } = opened('split', TOO_MANY)
+    expect(error).toBe("each: 'split' has 200001 elements, more than 200000")
+  })
+
+  it.each([
+    ['{"pages":7}', "each: 'input.pages' is not an array"],
+    [`{"pages":${TOO_MANY}}`, "each: 'input.pages' has 200001 elements, more than 200000"],
+  ])('over the input is checked at submit', (input, wrong) => {
+    const a = new Authority()
+    const spec = pipeline([stage('resize', { each: 'input.pages' })], { input })
+    const { rejection } = a.send({ type: 'SubmitJob', spec })
+    expect(rejection?.code).toBe('InvalidShape')
+    expect(rejection?.message).toMatch(`Stage 'resize': ${wrong}; give the job an input`)
+    expect(rejection?.details).toEqual({ stage: 'resize' })
+  })
+
+  it('that fails the stage counts as one failed task, which may be tolerated', () => {
+    const a = new Authority()
+    const two = stage('two', { after: ['one'], each: 'one', tolerate: 1 })
+    a.must({ type: 'SubmitJob', spec: pipeline([stage('one'), two]) })
+    a.must({ type: 'OpenStage' })
+    a.must({ type: 'ForceTask', to: 'COMPLETED', output: '7' })
+    a.must({ type: 'OpenStage', stage: 1 })
+    expect(a.task('a', 1).state).toBe('FAILED')
+    expect(a.state()).toBe('SUCCEEDED')
   })
 
   it('of a task that was forced to COMPLETED without an output is no array', () => {

@@ -10,10 +10,10 @@ import type { Guard, Reads } from '../guards.ts'
 import { jobKnown, safety, theJob, validation } from '../guards.ts'
 import { childId, tickId } from '../ids.ts'
 import { asksForSame, keepsKey } from '../keys.ts'
-import { LIMITS } from '../limits.ts'
 import type { Failure, Job, StageSpec } from '../model.ts'
 import { headOf, NOT_OPENED, segmentsOf, stageIndex, stagesOf } from '../model.ts'
-import { eachPath, invalidFields, invalidShape } from '../spec.ts'
+import { countElements, eachPath } from '../each.ts'
+import { invalidFields, invalidShape } from '../spec.ts'
 import { isFinal } from '../transitions.ts'
 import type { Rule } from './rule.ts'
 
@@ -98,7 +98,10 @@ const childPromised: Guard<SubmitJob> = safety(
       return reject('UnknownParent', `No commit of job ${spec.parent.job} promised this child.`)
     }
     return effect.state === 'FINISHED'
-      ? reject('EffectFinished', `Job ${spec.parent.job} has submitted this child already.`)
+      ? reject(
+          'EffectFinished',
+          `The effect of job ${spec.parent.job} that stands for this child is finished.`,
+        )
       : null
   },
 )
@@ -266,39 +269,15 @@ function stageOpened(command: OpenStage, reads: Reads, now: number): StageOpened
   }
 }
 
-/** How many elements `each` names, or why it names none. */
+/** How many segments a stage opens with, or why it cannot. */
 function countSegments(job: Job, each: string, reads: Reads): number | Failure {
-  const { source, path } = eachPath(each)
-  const stages = stagesOf(job)
-  const index = stageIndex(job, source)
+  const index = stageIndex(job, eachPath(each).source)
   // A stage that has segments itself hands each output to one segment of this one.
-  if (index >= 0 && stages[index]?.each !== null) return segmentsOf(job, index)
-  const value = valueAt(reads.eachSource, path)
-  if (!Array.isArray(value)) return eachFailure(`each: '${each}' is not an array`)
-  return value.length <= LIMITS.segmentsPerStage
-    ? value.length
-    : eachFailure(
-        `each: '${each}' has ${value.length} elements, more than ${LIMITS.segmentsPerStage}`,
-      )
-}
-
-function eachFailure(message: string): Failure {
-  return { type: 'TERMINAL', code: 'InvalidEach', message, stack: null }
-}
-
-function valueAt(source: string | null, path: readonly string[]): unknown {
-  let value: unknown
-  try {
-    value = JSON.parse(source ?? '')
-  } catch {
-    return undefined
-  }
-  for (const field of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, field))
-      return undefined
-    value = (value as Record<string, unknown>)[field]
-  }
-  return value
+  if (index >= 0 && stagesOf(job)[index]?.each !== null) return segmentsOf(job, index)
+  const counted = countElements(each, reads.eachSource)
+  return typeof counted === 'number'
+    ? counted
+    : { type: 'TERMINAL', code: 'InvalidEach', message: counted, stack: null }
 }
 
 const somethingToCancel: Guard<CancelJob> = safety(
@@ -376,14 +355,15 @@ const originRecorded: Guard<ForgetJob> = safety(
 
 const oldEnough: Guard<ForgetJob> = validation(
   'old-enough',
-  'The job ended before the given time.',
-  (command, reads) => {
+  'The job ended before the given time, which is not in the future.',
+  (command, reads, now) => {
     const ended = endedAt(theJob(reads), reads)
-    return ended < command.endedBefore
+    // Not after now: a late copy of the command must not reach a later life of the id.
+    return ended < command.endedBefore && command.endedBefore <= now
       ? null
       : reject(
           'JobTooYoung',
-          `Job ${command.job} ended at ${ended}, not before ${command.endedBefore}.`,
+          `Job ${command.job} ended at ${ended}: ask with a time after that, and not after now.`,
           {
             endedAt: ended,
           },

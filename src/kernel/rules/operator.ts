@@ -8,7 +8,7 @@ import { committed, reject } from '../answers.ts'
 import type { ForceTask, RetryTask, StopTask, TaskAddress } from '../commands.ts'
 import { isEnding, stageIsDone } from '../derive.ts'
 import type { Guard, Reads } from '../guards.ts'
-import { beforeCommit, nameOf, safety, taskKnown, theJob, theTask } from '../guards.ts'
+import { beforeCommit, nameOf, safety, taskKnown, theJob, theTask, validation } from '../guards.ts'
 import type { Payload, Task, TaskState } from '../model.ts'
 import { stagesOf } from '../model.ts'
 import type { Rule } from './rule.ts'
@@ -76,6 +76,22 @@ const taskNotFinal: Guard<ForceTask> = safety(
   },
 )
 
+/** A grant would be refused, so nothing would come of it. */
+const canStillStart: Guard<ForceTask> = validation(
+  'start-by',
+  'A task that nobody took is forced to WAITING only before its start-by time.',
+  (command, reads, now) => {
+    const { startBy, attempt } = theTask(reads)
+    return command.to !== 'WAITING' || startBy === null || attempt > 0 || now < startBy
+      ? null
+      : reject(
+          'StartByPassed',
+          `Task ${nameOf(command)} was to start by ${startBy}: submit it again instead.`,
+          { startBy },
+        )
+  },
+)
+
 function intervenedBefore(
   reads: Reads,
   kind: 'retry' | 'force',
@@ -126,7 +142,15 @@ export const retryTask: Rule<RetryTask> = {
 export const forceTask: Rule<ForceTask> = {
   repeat: (command, reads) =>
     intervenedBefore(reads, 'force', command.attempt, command.to, forcedOutput(command)),
-  guards: [taskKnown, sameAttempt, taskNotFinal, beforeCommit, notEnding, stageNotDone],
+  guards: [
+    taskKnown,
+    sameAttempt,
+    taskNotFinal,
+    beforeCommit,
+    notEnding,
+    stageNotDone,
+    canStillStart,
+  ],
   entry: ({ job, stage, segment, attempt, to, output, by, reason }, reads, now) => {
     const task = theTask(reads)
     return {

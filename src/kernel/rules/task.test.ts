@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { Authority } from '../../../test/support/authority.ts'
 import {
+  child,
   failure,
   pipeline,
   plain,
@@ -10,8 +11,8 @@ import {
   retry,
   stage,
 } from '../../../test/support/specs.ts'
-import type { JobSpec } from '../index.ts'
-import { decide, loadReads, noReads, scan } from '../index.ts'
+import type { EffectPromise, JobSpec } from '../index.ts'
+import { decide, LIMITS, loadReads, noReads, scan } from '../index.ts'
 
 function started(spec: JobSpec = plain()): Authority {
   const a = new Authority()
@@ -65,6 +66,10 @@ describe('a lease', () => {
   })
 })
 
+function wide(chars: number): EffectPromise {
+  return child(plain({ input: 'x'.repeat(chars) }))
+}
+
 describe('an execution', () => {
   it('that was not started cannot be committed', () => {
     const a = new Authority()
@@ -84,6 +89,29 @@ describe('an execution', () => {
     const { verdict, entry } = a.send({ type: 'StartExecution', worker: 'w2' })
     expect(verdict).toBe('committed')
     expect(entry).toBeNull()
+  })
+
+  it('carries at most so much in one commit, the inputs of children included', () => {
+    const full = LIMITS.payloadChars
+    const seven = Array.from({ length: 7 }, () => wide(full))
+    const room = LIMITS.commitChars - 7 * full - 8 * '{}'.length
+    const a = started()
+    const over = a.send({
+      type: 'CommitExecution',
+      output: '1',
+      effects: [...seven, wide(room)],
+    })
+    expect(over.rejection?.code).toBe('LimitExceeded')
+    expect(over.rejection?.details).toEqual({
+      limit: 'commitChars',
+      chars: LIMITS.commitChars + 1,
+    })
+    const fits = {
+      type: 'CommitExecution',
+      output: '1',
+      effects: [...seven, wide(room - 1)],
+    } as const
+    expect(a.send(fits).verdict).toBe('committed')
   })
 
   it('cannot fail or record a step after its commit', () => {
@@ -303,4 +331,32 @@ describe('an operator', () => {
       expect(rejection?.message).toBe('Job a is ending: run it again as a new job instead.')
     },
   )
+})
+
+/** Nobody took it in time. */
+function late(): Authority {
+  const a = new Authority()
+  a.must({ type: 'SubmitJob', spec: plain({ startWithinMs: 10 }) })
+  return a.advance(10)
+}
+
+describe('a task whose start-by time has passed', () => {
+  it('and that nobody took is not made to wait for nothing', () => {
+    const { rejection } = late().send({ type: 'ForceTask', to: 'WAITING' })
+    expect(rejection?.code).toBe('StartByPassed')
+    expect(rejection?.check).toBe('start-by')
+    expect(rejection?.details).toEqual({ startBy: 10 })
+  })
+
+  it.each(['COMPLETED', 'FAILED'] as const)('may still be forced to %s', (to) => {
+    expect(late().send({ type: 'ForceTask', to }).verdict).toBe('committed')
+  })
+
+  it('may be forced to WAITING before that, and after it was taken in time', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ startWithinMs: 10 }) })
+    expect(a.advance(9).send({ type: 'ForceTask', to: 'WAITING' }).verdict).toBe('committed')
+    a.must({ type: 'GrantLease' })
+    expect(a.advance(9).send({ type: 'ForceTask', to: 'WAITING' }).verdict).toBe('committed')
+  })
 })

@@ -1,0 +1,39 @@
+// npm run test:long [rounds]: what npm test does in minutes, for longer: the explorer further
+// into the large world, and the random tests from other seeds. Stops at the first failure.
+import { spawnSync } from 'node:child_process'
+
+const rounds = Number(process.argv[2] ?? 10)
+if (!Number.isSafeInteger(rounds) || rounds < 1) {
+  console.error(
+    `usage: npm run test:long [rounds], rounds being 1 or more, not '${process.argv[2]}'`,
+  )
+  process.exit(2)
+}
+
+function run(title, command, args, env = {}) {
+  console.log(`\n${title}`)
+  const { status } = spawnSync(command, args, {
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+    shell: process.platform === 'win32',
+  })
+  if (status !== 0) process.exit(status ?? 1)
+}
+
+run('The explorer, 30,000,000 states at the most per world', process.execPath, [
+  'scripts/run.mjs',
+  'test/explorer/main.ts',
+  '--states',
+  '30000000',
+])
+for (let round = 1; round <= rounds; round++) {
+  const seed = String(round * 7919)
+  run(
+    `Random tests, round ${round} of ${rounds}, PAWL_SEED=${seed}`,
+    'npx',
+    ['vitest', 'run', 'test/properties'],
+    {
+      PAWL_SEED: seed,
+    },
+  )
+}
