@@ -29,6 +29,7 @@ export interface JobPart {
   /** How often the id was submitted. */
   readonly life: number
   readonly job: Job | null
+  readonly past: Past
 }
 
 /** A task of a pipeline; null before its stage is opened. */
@@ -38,7 +39,11 @@ export interface TaskPart {
   readonly stage: number
   readonly segment: number
   readonly task: Task | null
+  readonly past: Past
 }
+
+/** How many ticks of the past still matter: as many as the clock may yet go back. */
+type Past = number
 
 export interface QueuePart {
   readonly kind: 'queue'
@@ -63,11 +68,12 @@ export const SEGMENTS = 2
 
 export function initialParts(scope: Scope): Part[] {
   const parts: Part[] = []
+  const past = scope.clockBack
   scope.slots.forEach(({ specs }, slot) => {
-    parts.push({ kind: 'job', slot, life: 0, job: null })
+    parts.push({ kind: 'job', slot, life: 0, job: null, past })
     specs[0]?.stages?.forEach(({ each }, stage) => {
       for (let segment = 0; segment < (each === null ? 1 : SEGMENTS); segment++) {
-        parts.push({ kind: 'task', slot, stage, segment, task: null })
+        parts.push({ kind: 'task', slot, stage, segment, task: null, past })
       }
     })
   })
@@ -135,8 +141,19 @@ export function takeBack(scope: Scope, part: Part, world: World): Part {
   }
 }
 
-/** Everything happened `ticks` longer ago; negative when the clock goes back. */
-export function age(part: Part, ticks: number): Part {
+/** The part when the clock has ticked, or gone back. */
+export function age(part: Part, ticks: 1 | -1): Part {
+  return shiftRecords(ticks > 0 ? part : goneBack(part), ticks)
+}
+
+/** Going back uses up what may be gone back. */
+export function goneBack(part: Part): Part {
+  if (part.kind === 'clock') return { kind: 'clock', back: part.back - 1 }
+  return part.kind === 'job' || part.kind === 'task' ? { ...part, past: part.past - 1 } : part
+}
+
+/** Everything happened `ticks` longer ago. */
+export function shiftRecords(part: Part, ticks: number): Part {
   const copy = copyPart(part)
   if (copy.kind === 'queue' && copy.queue !== null) {
     copy.queue.time -= ticks
@@ -169,8 +186,8 @@ function shift<T extends object>(record: T, fields: readonly (keyof T)[], ticks:
 }
 
 /** How far ahead a time is; what is past is past, unless the clock may go back to it. */
-function ahead(time: number, scope: Scope): number {
-  return Math.max(-scope.clockBack, time - NOW)
+function ahead(time: number, past: Past): number {
+  return Math.max(-past, time - NOW)
 }
 
 /** Text that is the same for parts that behave the same from here on. */
@@ -181,21 +198,21 @@ export function encode(part: Part, scope: Scope): string {
     case 'queue':
       return part.queue === null
         ? 'queue'
-        : `queue ${part.queue.paused} ${part.queue.pausedAt < NOW} ${ahead(part.queue.time, scope)}`
+        : `queue ${part.queue.paused} ${part.queue.pausedAt < NOW} ${ahead(part.queue.time, scope.clockBack)}`
     case 'schedule':
       return part.schedule === null
         ? 'schedule'
-        : `schedule ${part.schedule.definition !== null} ${part.schedule.firedTick} ${ahead(part.schedule.time, scope)}`
+        : `schedule ${part.schedule.definition !== null} ${part.schedule.firedTick} ${ahead(part.schedule.time, scope.clockBack)}`
     case 'job':
-      return `job ${part.slot} ${part.life} ${part.job === null ? '' : encodeJob(part.job, scope)}`
+      return `job ${part.slot} ${part.past} ${part.life} ${part.job === null ? '' : encodeJob(part.job, part.past, scope)}`
     case 'task':
-      return `task ${part.slot} ${part.stage} ${part.task === null ? '' : encodeTask(part.task, scope)}`
+      return `task ${part.slot} ${part.past} ${part.stage} ${part.task === null ? '' : encodeTask(part.task, part.past, scope)}`
   }
 }
 
-function encodeJob(job: Job, scope: Scope): string {
-  const times = `${ahead(job.dueAt, scope)} ${ahead(job.time, scope)}`
-  const own = job.task === null ? (job.opened ?? []).join(',') : encodeTask(job.task, scope)
+function encodeJob(job: Job, past: Past, scope: Scope): string {
+  const times = `${ahead(job.dueAt, past)} ${ahead(job.time, past)}`
+  const own = job.task === null ? (job.opened ?? []).join(',') : encodeTask(job.task, past, scope)
   return `${job.spec.priority} ${job.held} ${job.cancelled !== null} ${times} ${own}`
 }
 
@@ -203,16 +220,16 @@ function encodeJob(job: Job, scope: Scope): string {
  * Left out on purpose: what only answers to repeats depend on (how an old lease ended, who
  * resolved what). Repeats change nothing, so states that differ in it go the same ways.
  */
-function encodeTask(task: Task, scope: Scope): string {
+function encodeTask(task: Task, past: Past, scope: Scope): string {
   const { commit } = task
   return [
     task.state,
-    ahead(task.dueAt, scope),
-    task.startBy === null || task.attempt > 0 ? '' : ahead(task.startBy, scope),
+    ahead(task.dueAt, past),
+    task.startBy === null || task.attempt > 0 ? '' : ahead(task.startBy, past),
     task.budget - task.retries,
-    ahead(task.time, scope),
+    ahead(task.time, past),
     task.attempt,
-    task.leases.map((lease) => encodeLease(task, lease, scope)).join('+'),
+    task.leases.map((lease) => encodeLease(task, lease, past)).join('+'),
     task.steps.length,
     commit === null ? '' : `${commit.lease}:${commit.effects.map(encodeEffect).join('+')}`,
     task.interventions.length,
@@ -221,19 +238,20 @@ function encodeTask(task: Task, scope: Scope): string {
   ].join(',')
 }
 
-function encodeLease(task: Task, lease: Lease, scope: Scope): string {
+function encodeLease(task: Task, lease: Lease, past: Past): string {
   const started = lease.startedAt === null ? '' : 's'
   const refused = lease.refused ? 'r' : ''
   const worker = lease.worker
   if (lease.endedBy === null) {
-    return `${worker}/${started}/${refused}/${lease.extension}/${ahead(lease.expiresAt, scope)}`
+    return `${worker}/${started}/${refused}/${lease.extension}/${ahead(lease.expiresAt, past)}`
   }
   if (lease.number === task.attempt) {
     const over = task.state === 'COMPLETED' || task.state === 'FAILED'
     return `${worker}/${over ? '' : started}/${refused}`
   }
   const starter = task.commit?.effects.some((effect) => effect.starts.includes(lease.number))
-  return starter === true ? worker : ''
+  // A refusal moves the time of the log, which matters only if the clock may go back.
+  return `${starter === true ? worker : ''}${past > 0 ? refused : ''}`
 }
 
 function encodeEffect(effect: Effect): string {
@@ -252,7 +270,7 @@ export function visible(scope: Scope, part: Part): string {
     case 'task': {
       if (part.task === null) return '-'
       const { state, commit, attempt, dueAt } = part.task
-      const waits = state === 'WAITING' && attempt > 0 ? ahead(dueAt, scope) : 0
+      const waits = state === 'WAITING' && attempt > 0 ? ahead(dueAt, part.past) : 0
       return `${state[0]}${commit === null ? '' : 'c'}${attempt > 0 ? 'g' : ''}${waits}`
     }
     case 'job':

@@ -132,7 +132,6 @@ class Search {
     if (part.kind !== 'clock' || part.back === 0) return
     for (let i = 0; i < current.length; i++)
       this.#next[i] = this.#space.younger(current[i] as number)
-    this.#next[clock] = this.#space.idOf({ kind: 'clock', back: part.back - 1 })
     this.#reach(from)
   }
 

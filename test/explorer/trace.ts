@@ -9,7 +9,7 @@ import type { Command, Entry, Violation } from '../../src/kernel/index.ts'
 import { INVARIANTS } from '../../src/kernel/index.ts'
 import { Authority } from '../support/authority.ts'
 import type { Part } from './component.ts'
-import { age, encode, initialParts, NOW, takeBack } from './component.ts'
+import { age, encode, goneBack, initialParts, NOW, shiftRecords, takeBack } from './component.ts'
 import type { Result } from './search.ts'
 
 /** One line of the story: a command with its entry, or the clock alone. */
@@ -59,11 +59,7 @@ export function* candidates(
   yield { line: { kind: 'clock', ticks: 1 }, parts: parts.map((part) => age(part, 1)) }
   const clock = parts.at(-1)
   if (clock?.kind !== 'clock' || clock.back === 0) return
-  const back = parts.map((part): Part => {
-    const younger = age(part, -1)
-    return younger.kind === 'clock' ? { kind: 'clock', back: younger.back - 1 } : younger
-  })
-  yield { line: { kind: 'clock', ticks: -1 }, parts: back }
+  yield { line: { kind: 'clock', ticks: -1 }, parts: parts.map((part) => age(part, -1)) }
 }
 
 /** The story of the violation that a search found, the breaking command last. */
@@ -97,20 +93,21 @@ export function retell(result: Result, { lines }: Story): { authority: Authority
   for (const line of lines) {
     if (line.kind === 'clock') {
       authority.advance(line.ticks)
-      if (line.ticks < 0) {
-        parts = parts.map((part) =>
-          part.kind === 'clock' ? { kind: 'clock', back: part.back - 1 } : part,
-        )
-      }
+      if (line.ticks < 0) parts = parts.map(goneBack)
       continue
     }
-    const { entry } = authority.send(line.command)
+    const { entry } = authority.send(atTime(line.command, authority.now))
     if (entry?.type !== line.entry.type) {
       throw new Error(`${line.command.type} led to ${entry?.type}, not to ${line.entry.type}.`)
     }
     parts = parts.map((part) => takeBack(result.scope, part, authority.world))
   }
-  return { authority, parts: parts.map((part) => age(part, authority.now - NOW)) }
+  return { authority, parts: parts.map((part) => shiftRecords(part, authority.now - NOW)) }
+}
+
+/** The only command that carries a time: in the explorer it is always now. */
+function atTime(command: Command, now: number): Command {
+  return command.type === 'ForgetJob' ? { ...command, endedBefore: now } : command
 }
 
 export function describeLines(lines: readonly Line[]): string[] {
