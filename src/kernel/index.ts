@@ -8,6 +8,7 @@ export {
   applyToSchedule,
   applyToTask,
   BrokenEntry,
+  createJob,
   findLease,
 } from './apply.ts'
 export * from './commands.ts'
@@ -33,5 +34,6 @@ export { eachPath } from './each.ts'
 export { invalidFields, invalidShape } from './spec.ts'
 export * from './transitions.ts'
 export * from './usage.ts'
+export { malformed } from './wellformed.ts'
 export type { StageTasks, World } from './world.ts'
 export { countTallies, createWorld, findTask, fold, replay, tasksOf } from './world.ts'

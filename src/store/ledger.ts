@@ -29,6 +29,7 @@ import type {
 import {
   applyToTask,
   BrokenEntry,
+  createJob,
   createWorld,
   decideIn,
   findTask,
@@ -36,7 +37,6 @@ import {
   isHeldBack,
   noReads,
 } from '../kernel/index.ts'
-import { createJob } from '../kernel/apply.ts'
 import { HeldLeases } from './held-leases.ts'
 import type { ChannelName } from './ready-index.ts'
 import { ReadyIndex } from './ready-index.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Dice } from '../../test/properties/dice.ts'
 import { plain } from '../../test/support/specs.ts'
-import { createJob } from '../kernel/apply.ts'
 import type { Task } from '../kernel/index.ts'
+import { createJob } from '../kernel/index.ts'
 import { Line } from './line.ts'
 
 function makeTask(dueAt: number): Task {

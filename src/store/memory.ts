@@ -6,8 +6,7 @@
  * trying things out, and for work that may be lost with its process.
  */
 import type { Command, Job, Lease } from '../kernel/index.ts'
-import { reject } from '../kernel/index.ts'
-import { malformed } from '../kernel/wellformed.ts'
+import { malformed, reject } from '../kernel/index.ts'
 import { claimed } from './claimed.ts'
 import type { Clock } from './clock.ts'
 import type { ClaimRequest } from './ledger.ts'
