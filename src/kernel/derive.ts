@@ -76,6 +76,11 @@ export function addToTally(tally: Tally, task: Task, by: 1 | -1): void {
   tally.endedAt = Math.max(tally.endedAt, task.endedAt ?? 0)
 }
 
+/** Nobody took it in time: written or not, it is never granted any more. */
+export function missedStart(task: Task, now: number): boolean {
+  return task.startBy !== null && task.attempt === 0 && now >= task.startBy
+}
+
 /** A first attempt is ready whenever it is due: only a retry time counts as backing off. */
 export function readyAt(task: Task): number {
   return task.attempt === 0 ? 0 : task.dueAt

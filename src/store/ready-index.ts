@@ -21,7 +21,7 @@
  * Everything here follows from the entries that were applied, so it is never saved.
  */
 import type { Job, LimitSpec, Queue, Task, Usage } from '../kernel/index.ts'
-import { compareOrder } from '../kernel/index.ts'
+import { compareOrder, missedStart } from '../kernel/index.ts'
 import type { Gate } from './gate.ts'
 import { Channel, limitsText } from './channel.ts'
 import type { Lane } from './lane.ts'
@@ -138,7 +138,7 @@ export class ReadyIndex {
       const task = best.pop()
       from.changed(best)
       // Too late to start: it waits for being stopped, and is never offered again.
-      if (task.startBy === null || task.attempt > 0 || this.#now < task.startBy) return task
+      if (!missedStart(task, this.#now)) return task
     }
   }
 

@@ -22,7 +22,7 @@ import {
   theTask,
 } from '../guards.ts'
 import type { LimitSpec, Task, Usage } from '../model.ts'
-import { executionStatus, isHeldBack } from '../derive.ts'
+import { executionStatus, isHeldBack, missedStart } from '../derive.ts'
 import { given, interrupted, lost } from './aftermath.ts'
 import type { Rule } from './rule.ts'
 import { taskHead } from './rule.ts'
@@ -68,8 +68,8 @@ const startByNotPassed: Guard<GrantLease> = safety(
   'start-by',
   'A first attempt begins before its start-by time.',
   (command, reads, now) => {
-    const { startBy, attempt } = theTask(reads)
-    return startBy === null || attempt > 0 || now < startBy
+    const { startBy } = theTask(reads)
+    return !missedStart(theTask(reads), now)
       ? null
       : reject(
           'StartByPassed',

@@ -6,7 +6,7 @@
  */
 import { committed, reject } from '../answers.ts'
 import type { ForceTask, RetryTask, StopTask, TaskAddress } from '../commands.ts'
-import { isEnding, stageIsDone } from '../derive.ts'
+import { isEnding, missedStart, stageIsDone } from '../derive.ts'
 import type { Guard, Reads } from '../guards.ts'
 import { beforeCommit, nameOf, safety, taskKnown, theJob, theTask, validation } from '../guards.ts'
 import type { Payload, Task, TaskState } from '../model.ts'
@@ -81,8 +81,8 @@ const canStillStart: Guard<ForceTask> = validation(
   'start-by',
   'A task that nobody took is forced to WAITING only before its start-by time.',
   (command, reads, now) => {
-    const { startBy, attempt } = theTask(reads)
-    return command.to !== 'WAITING' || startBy === null || attempt > 0 || now < startBy
+    const { startBy } = theTask(reads)
+    return command.to !== 'WAITING' || !missedStart(theTask(reads), now)
       ? null
       : reject(
           'StartByPassed',
@@ -200,7 +200,7 @@ const reasonToStop: Guard<StopTask> = safety(
 function stopReason(command: TaskAddress, reads: Reads, now: number): 'ending' | 'start-by' | null {
   const task = theTask(reads)
   const job = theJob(reads)
-  if (task.startBy !== null && task.attempt === 0 && now >= task.startBy) return 'start-by'
+  if (missedStart(task, now)) return 'start-by'
   const onFailure = stagesOf(job)[command.stage]?.onFailure === true
   return !onFailure && isEnding(job, reads.tallies) ? 'ending' : null
 }
