@@ -129,7 +129,7 @@ export class Backlog {
       max,
       started: true,
     }
-    const { tasks } = this.ledger.claim(request, this.now)
+    const tasks = this.ledger.claim(request, this.now)
     if (tasks.length < max) throw new Error('The backlog is empty.')
     return tasks
   }

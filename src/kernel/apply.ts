@@ -23,13 +23,14 @@ import type {
 import { LIMITS } from './limits.ts'
 import type { Effect, Job, Lease, LeaseEnd, Queue, Schedule, Task, TaskState } from './model.ts'
 import { headOf, NOT_OPENED, policyOf } from './model.ts'
+import { PawlError } from './pawl-error.ts'
 
 /** The log holds an entry that cannot be applied to the record it names. */
-export class BrokenEntry extends Error {
+export class BrokenEntry extends PawlError {
   readonly entry: Entry
   constructor(entry: Entry, why: string) {
-    super(`${entry.type} at version ${entry.version} cannot be applied: ${why}`)
-    this.name = 'BrokenEntry'
+    const what = `${entry.type} at version ${entry.version} cannot be applied: ${why}`
+    super('BrokenEntry', 'corrupt', what)
     this.entry = entry
   }
 }
@@ -47,6 +48,8 @@ export function createJob(entry: JobSubmitted): Job {
     cancelled: null,
     opened: spec.stages === null ? null : spec.stages.map(() => NOT_OPENED),
     task: null,
+    firstPosition: 0,
+    lastPosition: 0,
   }
   if (spec.policy !== null) job.task = createTask(job, 0, 0, entry.at, entry.version)
   return job
@@ -378,7 +381,7 @@ function effectOf(task: Task, index: number, entry: Entry): Effect {
 }
 
 /** Most tasks never need most of their lists, so the empty one is shared. */
-const NONE = Object.freeze([]) as unknown as never[]
+export const NONE = Object.freeze([]) as unknown as never[]
 
 function kept<T>(list: T[], item: T, most: number): T[] {
   if (list.length === 0) return [item]

@@ -10,6 +10,7 @@ export {
   BrokenEntry,
   createJob,
   findLease,
+  NONE,
 } from './apply.ts'
 export * from './commands.ts'
 export { copyJob, copyTask } from './copy.ts'
@@ -24,6 +25,8 @@ export * from './invariants/index.ts'
 export * from './limits.ts'
 export * from './model.ts'
 export * from './order.ts'
+export type { ErrorKind } from './pawl-error.ts'
+export { PawlError } from './pawl-error.ts'
 export { jobMove } from './preview.ts'
 export type { Indexes } from './reads.ts'
 export { loadReads, scan } from './reads.ts'

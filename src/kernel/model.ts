@@ -126,6 +126,12 @@ export interface Job {
   opened: number[] | null
   /** Plain: the one task. Pipeline: null, its tasks are aggregates of their own. */
   task: Task | null
+  /**
+   * Where a store with a log finds the job's first and newest entry, its tasks' included; 0
+   * where nobody keeps that. Written by the store, and never read here.
+   */
+  firstPosition: number
+  lastPosition: number
 }
 
 export const NOT_OPENED = -1

@@ -31,8 +31,8 @@ export interface World {
   readonly schedules: Map<string, Schedule>
 }
 
-export function createWorld(): World {
-  return { jobs: new Map(), tasks: new Map(), queues: new Map(), schedules: new Map() }
+export function createWorld(jobs: Map<string, Job> = new Map()): World {
+  return { jobs, tasks: new Map(), queues: new Map(), schedules: new Map() }
 }
 
 export function findTask(

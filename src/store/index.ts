@@ -3,7 +3,7 @@
  */
 export type { Clock } from './clock.ts'
 export { systemClock } from './clock.ts'
-export type { ClaimRequest, ClaimResult } from './ledger.ts'
+export type { ClaimRequest, Elsewhere, JobRecord, Journal } from './ledger.ts'
 export { Ledger } from './ledger.ts'
 export { MemoryStore } from './memory.ts'
 export type { ChannelName } from './ready-index.ts'

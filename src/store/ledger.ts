@@ -7,8 +7,11 @@
  *   a log equals the one that wrote it, indexes included, because indexes follow entries only.
  * - `claim` lets the ready-index propose and the kernel decide, until enough is granted.
  *
- * It is synchronous, does no input or output, and keeps no log: its owner appends the entry of
- * each decision, makes it durable, and answers only then. Its time never runs backwards: a
+ * - `restore` takes in a job as a checkpoint had it; `evict` lets go of one that is over and
+ *   can be found again. A job that is not here is asked for where the others are (`Elsewhere`).
+ *
+ * It is synchronous and keeps no log: what it decides goes to its owner's journal, in order,
+ * and the owner makes it durable before anybody is answered. Its time never runs backwards: a
  * clock that does is taken to stand still.
  */
 import type {
@@ -19,7 +22,10 @@ import type {
   Job,
   JobSubmitted,
   Lease,
+  Queue,
   QueueEntry,
+  Schedule,
+  StageTasks,
   Tallies,
   Task,
   TaskEntry,
@@ -54,18 +60,30 @@ export interface ClaimRequest {
   readonly started: boolean
 }
 
-/** What a claim came to: the tasks whose leases the request holds, and what was appended for it. */
-export interface ClaimResult {
-  readonly tasks: readonly Task[]
-  readonly entries: readonly Entry[]
+/** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
+export type Journal = (entry: Entry, job: Job | null) => void
+
+/** A job with its tasks, as they stood outside of the ledger. */
+export interface JobRecord {
+  readonly job: Job
+  /** A pipeline's tasks; null for a plain job. */
+  readonly stages: StageTasks | null
+}
+
+/** Jobs that are over and not in memory. What is found is the ledger's from then on. */
+export interface Elsewhere {
+  job(id: string): JobRecord | null
+  keyHolder(type: string, key: string): JobRecord | null
 }
 
 export class Ledger implements Indexes {
-  readonly world: World = createWorld()
-  readonly ready = new ReadyIndex(this.world.jobs)
+  readonly world: World
+  readonly ready: ReadyIndex
   readonly leases = new HeldLeases()
   readonly #tallies = new StageTallies()
-  readonly #upkeep = new Upkeep(this.world, this.leases, (job) => this.#tallies.of(job))
+  readonly #upkeep: Upkeep
+  readonly #journal: Journal
+  readonly #elsewhere: Elsewhere | null
   readonly #keys = new Map<string, Job>()
   readonly #reads = noReads()
   readonly #before: Before = {
@@ -79,6 +97,16 @@ export class Ledger implements Indexes {
   /** The task that is being granted, and so is out of the ready-index already. */
   #offered: Task | null = null
   #now = 0
+
+  constructor(journal: Journal = () => undefined, elsewhere: Elsewhere | null = null) {
+    this.#journal = journal
+    this.#elsewhere = elsewhere
+    const jobs =
+      elsewhere === null ? undefined : new Jobs((id) => this.#admit(elsewhere.job(id)))
+    this.world = createWorld(jobs)
+    this.ready = new ReadyIndex(this.world.jobs)
+    this.#upkeep = new Upkeep(this.world, this.leases, (job) => this.#tallies.of(job))
+  }
 
   /** The largest time seen. */
   get now(): number {
@@ -98,7 +126,9 @@ export class Ledger implements Indexes {
   }
 
   keyHolder(type: string, key: string): Job | null {
-    return this.#keys.get(keyText(type, key)) ?? null
+    const known = this.#keys.get(keyText(type, key))
+    if (known !== undefined) return known
+    return this.#elsewhere === null ? null : this.#admit(this.#elsewhere.keyHolder(type, key))
   }
 
   /** Moves time on; back is ignored. */
@@ -113,13 +143,20 @@ export class Ledger implements Indexes {
     const { entry } = decision
     if (entry === null) return decision
     // What `decide` looked at is what the entry changes: no need to look it up again.
-    if (entry.type === 'JobSubmitted') this.#submit(entry)
-    else if ('segment' in entry) this.#changeTask(entry, reads.job as Job, reads.task as Task)
-    else this.apply(entry)
+    if (entry.type === 'JobSubmitted') {
+      this.#journal(entry, this.#submit(entry))
+    } else if ('segment' in entry) {
+      const job = reads.job as Job
+      this.#changeTask(entry, job, reads.task as Task)
+      this.#journal(entry, job)
+    } else {
+      this.#journal(entry, this.apply(entry))
+    }
     return decision
   }
 
-  apply(entry: Entry): void {
+  /** The job that the entry belongs to, if any. */
+  apply(entry: Entry): Job | null {
     this.tick(entry.at)
     switch (entry.type) {
       case 'JobSubmitted':
@@ -136,31 +173,67 @@ export class Ledger implements Indexes {
       case 'QueueConfigured':
       case 'QueuePaused':
       case 'QueueResumed':
-        return this.#changeQueue(entry)
+        this.#changeQueue(entry)
+        return null
       case 'ScheduleSet':
       case 'ScheduleFired':
       case 'ScheduleRemoved':
-        return fold(this.world, entry)
+        fold(this.world, entry)
+        return null
       default: {
-        const { job, stage, segment } = entry
-        const task = findTask(this.world, job, stage, segment)
-        if (task !== undefined) {
-          return this.#changeTask(entry, this.world.jobs.get(job) as Job, task)
+        const { job: id, stage, segment } = entry
+        const task = findTask(this.world, id, stage, segment)
+        if (task === undefined) {
+          throw new BrokenEntry(entry, `there is no task ${id}/${stage}/${segment}`)
         }
-        throw new BrokenEntry(entry, `there is no task ${job}/${stage}/${segment}`)
+        const job = this.world.jobs.get(id) as Job
+        this.#changeTask(entry, job, task)
+        return job
       }
     }
   }
 
+  /** Takes in a job as it was: not by an entry, so nothing is charged but the leases it holds. */
+  restore({ job, stages }: JobRecord): void {
+    this.world.jobs.set(job.id, job)
+    const { key, type } = job.spec
+    if (key !== null) this.#keys.set(keyText(type, key), job)
+    if (job.task !== null) return this.#restored(job, job.task)
+    this.world.tasks.set(job.id, stages ?? [])
+    this.#tallies.open(job)
+    for (const tasks of stages ?? []) {
+      for (const task of tasks ?? []) {
+        this.#tallies.putIn(task, null)
+        this.#restored(job, task)
+      }
+    }
+    this.#upkeep.lookAt(job.id)
+  }
+
+  restoreQueue(queue: Queue): void {
+    this.world.queues.set(queue.name, queue)
+    this.ready.queueChanged(queue)
+  }
+
+  restoreSchedule(schedule: Schedule): void {
+    this.world.schedules.set(schedule.id, schedule)
+  }
+
+  /** Lets go of a job that is over, and that can be found elsewhere. */
+  evict(job: Job): void {
+    this.world.jobs.delete(job.id)
+    this.world.tasks.delete(job.id)
+    this.#drop(job)
+  }
+
   /** Up to `max` leases. A request that was answered before gets the same, as far as still held. */
-  claim(request: ClaimRequest, now: number): ClaimResult {
+  claim(request: ClaimRequest, now: number): readonly Task[] {
     const at = this.tick(now)
     const { worker, request: number, max, started } = request
     const before = this.leases.ofRequest(worker, number)
-    if (before !== null) return { tasks: before, entries: [] }
+    if (before !== null) return before
     const channels = this.ready.find(request.channels, at)
     const tasks: Task[] = []
-    const entries: Entry[] = []
     let refused: Task[] | null = null
     while (tasks.length < max) {
       const task = this.ready.offer(channels)
@@ -179,12 +252,11 @@ export class Ledger implements Indexes {
         if (decision.rejection?.check === 'well-formed') break
       } else {
         tasks.push(task)
-        entries.push(decision.entry)
       }
     }
     // AFTER the last offer, so that none is offered twice in one claim.
     for (const task of refused ?? []) this.#insert(task)
-    return { tasks, entries }
+    return tasks
   }
 
   /** At most `limit` commands that time and the orchestrator should send now. */
@@ -197,27 +269,47 @@ export class Ledger implements Indexes {
     if (job !== undefined && isListed(job, task)) this.ready.insert(task, job, this.#now)
   }
 
-  #submit(entry: JobSubmitted): void {
+  #admit(found: JobRecord | null): Job | null {
+    if (found === null) return null
+    this.restore(found)
+    return found.job
+  }
+
+  #restored(job: Job, task: Task): void {
+    if (isNeverTaken(task)) this.#upkeep.created(task)
+    if (isListed(job, task)) this.ready.insert(task, job, this.#now)
+    if (task.lease === null) return
+    this.leases.granted(task, task.lease)
+    // As one that was resumed: it takes its place, and what it cost is known otherwise.
+    this.ready.granted(task, task.lease.grantedAt, true)
+  }
+
+  #submit(entry: JobSubmitted): Job {
     const job = createJob(entry)
     this.world.jobs.set(job.id, job)
     const { key, type } = job.spec
     if (key !== null) this.#keys.set(keyText(type, key), job)
-    if (job.task !== null) return this.#created(job, job.task)
+    if (job.task !== null) {
+      this.#created(job, job.task)
+      return job
+    }
     this.world.tasks.set(
       job.id,
       Array.from(job.opened ?? [], () => null),
     )
     this.#tallies.open(job)
     this.#upkeep.lookAt(job.id)
+    return job
   }
 
-  #opened(id: string, stage: number): void {
+  #opened(id: string, stage: number): Job {
     const job = this.world.jobs.get(id) as Job
     for (const task of this.world.tasks.get(id)?.[stage] ?? []) {
       this.#tallies.putIn(task, null)
       this.#created(job, task)
     }
     this.#upkeep.lookAt(id)
+    return job
   }
 
   #created(job: Job, task: Task): void {
@@ -225,27 +317,34 @@ export class Ledger implements Indexes {
     if (isListed(job, task)) this.ready.insert(task, job, this.#now)
   }
 
-  #forget(entry: Entry & { type: 'JobForgotten' }): void {
-    const job = this.world.jobs.get(entry.job)
+  #forget(entry: Entry & { type: 'JobForgotten' }): Job | null {
+    const job = this.world.jobs.get(entry.job) ?? null
     fold(this.world, entry)
-    if (job === undefined) return
+    if (job !== null) this.#drop(job)
+    return job
+  }
+
+  #drop(job: Job): void {
     const { key, type } = job.spec
-    if (key !== null && this.keyHolder(type, key) === job) this.#keys.delete(keyText(type, key))
+    const text = key === null ? '' : keyText(type, key)
+    if (key !== null && this.#keys.get(text) === job) this.#keys.delete(text)
     if (job.task !== null) return
     this.#tallies.close(job.id)
     this.#upkeep.forget(job.id)
   }
 
-  #changeJob(entry: Entry & { type: 'JobReleased' | 'JobCancelled' }): void {
+  #changeJob(entry: Entry & { type: 'JobReleased' | 'JobCancelled' }): Job {
     const job = this.world.jobs.get(entry.job)
     if (job === undefined) throw new BrokenEntry(entry, `there is no job ${entry.job}`)
     if (job.task === null) {
       fold(this.world, entry)
-      return this.#upkeep.lookAt(job.id)
+      this.#upkeep.lookAt(job.id)
+      return job
     }
     this.#note(job, job.task)
     fold(this.world, entry)
     this.#follow(job, job.task, entry.at)
+    return job
   }
 
   #changeQueue(entry: QueueEntry): void {
@@ -304,6 +403,24 @@ export class Ledger implements Indexes {
     const resumed = task.commit !== null
     this.leases.granted(task, lease)
     this.ready.granted(task, lease.grantedAt, resumed)
+  }
+}
+
+/** Jobs in memory, and the way to those that are not. */
+class Jobs extends Map<string, Job> {
+  readonly #find: (id: string) => Job | null
+
+  constructor(find: (id: string) => Job | null) {
+    super()
+    this.#find = find
+  }
+
+  override get(id: string): Job | undefined {
+    return super.get(id) ?? this.#find(id) ?? undefined
+  }
+
+  override has(id: string): boolean {
+    return this.get(id) !== undefined
   }
 }
 

@@ -31,6 +31,10 @@ export class LimitKeys {
     return gate
   }
 
+  restore(key: string, fullAt: number): void {
+    this.#key(key).fullAt = fullAt
+  }
+
   charge(limits: readonly LimitSpec[], at: number, resumed: boolean): void {
     for (const limit of limits) {
       const key = this.#key(limit.key)

@@ -5,8 +5,9 @@
  * as if there were a wire between. It keeps every entry for ever, so it is for tests, for
  * trying things out, and for work that may be lost with its process.
  */
-import type { Command, Job, Lease } from '../kernel/index.ts'
-import { malformed, reject } from '../kernel/index.ts'
+import type { Command, Entry, Job, Lease } from '../kernel/index.ts'
+import { reject } from '../kernel/index.ts'
+import { assertClaim } from './claim-form.ts'
 import { claimed } from './claimed.ts'
 import type { Clock } from './clock.ts'
 import type { ClaimRequest } from './ledger.ts'
@@ -27,8 +28,8 @@ import { BadRequest, StoreClosed } from './store.ts'
 import { jobsPage, jobView, queueView } from './views.ts'
 
 export class MemoryStore implements Store {
-  readonly #ledger = new Ledger()
   readonly #log = new MemoryLog()
+  readonly #ledger = new Ledger((entry, job) => this.#append(entry, job))
   readonly #clock: Clock
   #isClosed = false
 
@@ -47,8 +48,7 @@ export class MemoryStore implements Store {
   async claim(request: ClaimRequest): Promise<readonly Claimed[]> {
     this.#assertOpen()
     assertClaim(request)
-    const { tasks, entries } = this.#ledger.claim(request, this.#clock.now())
-    for (const entry of entries) this.#log.append(entry)
+    const tasks = this.#ledger.claim(request, this.#clock.now())
     // Here too: a lease that is not durable is nobody's.
     this.#log.wake()
     const { jobs } = this.#ledger.world
@@ -79,7 +79,7 @@ export class MemoryStore implements Store {
     readonly [K in QueryKind]: (query: QueryOf<K>) => Answers[K]['answer']
   } = {
     job: ({ job }) => jobView(this.#ledger, job),
-    jobs: (query) => jobsPage(this.#ledger, this.#log, query),
+    jobs: (query) => jobsPage(this.#ledger, this.#jobsAfter(query.after ?? 0), query),
     history: ({ job, after = 0, limit }) => this.#log.ofJob(job, after, limit),
     queue: ({ queue }) => queueView(this.#ledger, queue),
     schedule: ({ schedule }) => {
@@ -89,6 +89,21 @@ export class MemoryStore implements Store {
     upkeep: ({ limit }) => this.#ledger.upkeep(this.#clock.now(), limit),
   }
 
+  #append(entry: Entry, job: Job | null): void {
+    const position = this.#log.append(entry)
+    if (job === null) return
+    if (entry.type === 'JobSubmitted') job.firstPosition = position
+    job.lastPosition = position
+  }
+
+  /** An id may have been forgotten and used again: only its newest life is there. */
+  *#jobsAfter(position: number): IterableIterator<Job> {
+    for (const { entry } of this.#log.submitsAfter(position)) {
+      const job = this.#ledger.world.jobs.get(entry.job)
+      if (job !== undefined && job.spec === entry.spec) yield job
+    }
+  }
+
   #perform(command: Command): Answer {
     const own = copyOf(command)
     if (own === null) {
@@ -96,8 +111,7 @@ export class MemoryStore implements Store {
       rejection.check = 'well-formed'
       return { verdict: 'rejected', value: null, rejection }
     }
-    const { verdict, value, rejection, entry } = this.#ledger.perform(own, this.#clock.now())
-    if (entry !== null) this.#log.append(entry)
+    const { verdict, value, rejection } = this.#ledger.perform(own, this.#clock.now())
     return { verdict, value, rejection }
   }
 
@@ -112,16 +126,5 @@ function copyOf(command: Command): Command | null {
     return structuredClone(command)
   } catch {
     return null
-  }
-}
-
-/** A claim is a series of grants, so it must have what a grant must have. */
-function assertClaim({ worker, request, started, channels, max }: ClaimRequest): void {
-  const grant = { type: 'GrantLease', job: '-', stage: 0, segment: 0, worker, request, started }
-  const wrong = malformed(grant)
-  if (wrong !== null) throw new BadRequest(`A claim is a grant. ${wrong.message}`)
-  if (!Array.isArray(channels)) throw new BadRequest('A claim names a list of channels.')
-  if (!Number.isSafeInteger(max) || max < 0) {
-    throw new BadRequest(`A claim is for a whole number of leases, not ${String(max)}.`)
   }
 }

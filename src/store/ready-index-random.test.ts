@@ -158,7 +158,7 @@ describe('the ready-index', () => {
         const channels = dice.chance(50) ? CHANNELS : [dice.pick(CHANNELS)]
         const expected = naive.best(channels, now)
         const request = { worker: 'w', request: count, channels, max: 1, started: true }
-        const [task] = ledger.claim(request, now).tasks
+        const [task] = ledger.claim(request, now)
         expect(task?.job ?? null, `step ${count}`).toBe(expected?.job ?? null)
         if (task !== undefined) claims += 1
       } else {

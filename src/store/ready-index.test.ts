@@ -33,7 +33,7 @@ class Bench {
   claimTasks(max = 1, channels = [CHANNEL]): readonly Task[] {
     this.#request += 1
     const request = { worker: 'w', request: this.#request, channels, max, started: true }
-    return this.ledger.claim(request, this.now).tasks
+    return this.ledger.claim(request, this.now)
   }
 
   report(

@@ -37,6 +37,12 @@ export interface ChannelName {
   readonly stage: string | null
 }
 
+/** A rate's token bucket: when it will be full again. */
+export interface Bucket {
+  readonly name: string
+  readonly fullAt: number
+}
+
 /** Below this many lanes nobody looks for empty ones. */
 const FEW_LANES = 1_024
 
@@ -95,6 +101,25 @@ export class ReadyIndex {
     const { queue, limits } = task.policy
     this.#queue(queue).credit()
     if (limits.length > 0) this.#limits.credit(limits, at)
+  }
+
+  /** What rates have used up: the buckets that are not full at this time. */
+  buckets(now: number): { queues: Bucket[]; limits: Bucket[] } {
+    const queues: Bucket[] = []
+    for (const [name, { usage }] of this.#queues) {
+      if (usage.fullAt > now) queues.push({ name, fullAt: usage.fullAt })
+    }
+    const limits: Bucket[] = []
+    for (const [name, { fullAt }] of this.#limits.usage) {
+      if (fullAt > now) limits.push({ name, fullAt })
+    }
+    return { queues, limits }
+  }
+
+  /** BEFORE the tasks are taken in, so that their gates are closed from the start. */
+  restoreBuckets(queues: readonly Bucket[], limits: readonly Bucket[]): void {
+    for (const { name, fullAt } of queues) this.#queue(name).usage.fullAt = fullAt
+    for (const { name, fullAt } of limits) this.#limits.restore(name, fullAt)
   }
 
   /** Time went on: what is due stands in its channel, and gates that waited for it are open. */

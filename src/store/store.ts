@@ -32,6 +32,7 @@ import type {
   TaskAddress,
   Verdict,
 } from '../kernel/index.ts'
+import { PawlError } from '../kernel/index.ts'
 import type { ClaimRequest } from './ledger.ts'
 
 /** What the authority says to one command. */
@@ -176,22 +177,16 @@ export interface Store {
 }
 
 /** The store was closed: open it again. */
-export class StoreClosed extends Error {
-  readonly code = 'StoreClosed'
-  readonly kind = 'rejected'
+export class StoreClosed extends PawlError {
   constructor() {
-    super('The store is closed: open it again before using it.')
-    this.name = 'StoreClosed'
+    super('StoreClosed', 'rejected', 'The store is closed: open it again before using it.')
   }
 }
 
 /** A claim or a query of the wrong form. */
-export class BadRequest extends Error {
-  readonly code = 'BadRequest'
-  readonly kind = 'rejected'
+export class BadRequest extends PawlError {
   constructor(message: string) {
-    super(message)
-    this.name = 'BadRequest'
+    super('BadRequest', 'rejected', message)
   }
 }
 

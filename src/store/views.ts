@@ -12,7 +12,6 @@ import {
   tallyOf,
 } from '../kernel/index.ts'
 import type { Ledger } from './ledger.ts'
-import type { MemoryLog } from './memory-log.ts'
 import type { JobsPage, JobSummary, JobView, QueryOf, QueueView, StageView } from './store.ts'
 
 export function jobView(ledger: Ledger, id: string): JobView | null {
@@ -38,18 +37,15 @@ function stageViews(ledger: Ledger, job: Job): StageView[] {
   }))
 }
 
-/** In order of submission. A page looks at as many jobs as its filters pass over. */
-export function jobsPage(ledger: Ledger, log: MemoryLog, query: QueryOf<'jobs'>): JobsPage {
+/** Of jobs in order of submission. A page looks at as many jobs as its filters pass over. */
+export function jobsPage(ledger: Ledger, inOrder: Iterable<Job>, query: QueryOf<'jobs'>): JobsPage {
   const jobs: JobSummary[] = []
   let last = 0
-  for (const { position, entry } of log.submitsAfter(query.after ?? 0)) {
-    const job = ledger.world.jobs.get(entry.job)
-    // The id may have been forgotten and used again: then this is another life of it.
-    if (job === undefined || job.spec !== entry.spec) continue
+  for (const job of inOrder) {
     const state = jobState(job, ledger.tallies(job), ledger.now)
     if (!matches(job.spec, query) || (query.state ?? state) !== state) continue
     if (jobs.length === query.limit) return { jobs, next: last }
-    last = position
+    last = job.firstPosition
     jobs.push({ id: job.id, type: job.spec.type, state, submittedAt: job.submittedAt })
   }
   return { jobs, next: null }

@@ -1,0 +1,80 @@
+/**
+ * What the log throws. Each says which file, where, and what to do; `docs/errors.md` lists them.
+ */
+import { PawlError } from '../kernel/index.ts'
+
+/** Where something in the log does not check. */
+export interface Place {
+  readonly file: string
+  readonly offset: number
+  /** Of the entry that should stand there; null where no entry could. */
+  readonly position: number | null
+}
+
+/** Stored bytes do not check, and it is not a torn tail. */
+export class CorruptLog extends PawlError {
+  readonly place: Place
+
+  constructor(place: Place, why: string) {
+    const { file, offset, position } = place
+    const entry = position === null ? '' : ` (entry at position ${position})`
+    super(
+      'CorruptLog',
+      'corrupt',
+      `${file} is damaged at byte ${offset}${entry}: ${why} Nothing was changed. Look at it with verify(), restore a backup, or give up what cannot be read with repair().`,
+      { ...place, why },
+    )
+    this.place = place
+  }
+}
+
+/** Written by a newer version than this one. */
+export class NewerFormat extends PawlError {
+  constructor(file: string, found: number, known: number) {
+    super(
+      'NewerFormat',
+      'rejected',
+      `${file} has format ${found}, and this version of Pawl knows formats up to ${known}: open it with the newer version that wrote it.`,
+      { file, found, known },
+    )
+  }
+}
+
+/** There is no room for what was asked. Nothing of it happened. */
+export class DiskFull extends PawlError {
+  constructor(folder: string, bytes: number, cause: unknown) {
+    super(
+      'DiskFull',
+      'retryable',
+      `There is no room for ${bytes} more bytes in ${folder}. Nothing of this call happened: make room on the disk and try again.`,
+      { folder, bytes },
+      cause,
+    )
+  }
+}
+
+/** The disk failed while this was being written: whether it is there shows when the store is opened again. */
+export class UnknownOutcome extends PawlError {
+  constructor(folder: string, cause: unknown) {
+    super(
+      'UnknownOutcome',
+      'unknown_outcome',
+      `The disk failed while this was being written to ${folder}, so it may or may not have happened. Open the store again and repeat the command: it is safe to repeat.`,
+      { folder },
+      cause,
+    )
+  }
+}
+
+/** The disk failed earlier, and the store takes no more work. */
+export class StoreEnded extends PawlError {
+  constructor(folder: string, cause: unknown) {
+    super(
+      'StoreEnded',
+      'retryable',
+      `The store in ${folder} ended because its disk failed. Nothing of this call happened: find out what is wrong with the disk, then open the store again.`,
+      { folder },
+      cause,
+    )
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The port to the disk: everything that the log asks of it, and nothing else.
+ *
+ * Two disks stand behind it: the real one (`real-disk.ts`) and, in the tests, a simulated one
+ * that fails at any call and loses power at any moment.
+ *
+ * What a disk promises:
+ * - What was written through, or written and then synced, is there after a power loss.
+ * - What was written and not synced may be there or not, sector by sector (512 bytes); a
+ *   sector is never half old and half new.
+ * - A file that was created, renamed or removed may come back as it was, until its folder was
+ *   synced.
+ * A call that fails throws an error with a `code` such as ENOSPC or EIO. Paths are absolute.
+ */
+export interface Disk {
+  /** Creates a folder and its parents; one that exists is fine. */
+  makeFolder(path: string): Promise<void>
+  /** Names of the files and folders in a folder, sorted; none if there is no such folder. */
+  list(folder: string): Promise<string[]>
+  open(path: string, access: Access): Promise<DiskFile>
+  /** Replaces `to` if it exists, at once and whole. */
+  rename(from: string, to: string): Promise<void>
+  /** One that is not there is fine. */
+  remove(path: string): Promise<void>
+  /** Makes what happened to the names in a folder durable. */
+  syncFolder(path: string): Promise<void>
+}
+
+/**
+ * - read: of a file that exists.
+ * - write: reads and writes a file that exists.
+ * - write-through: as `write`, but a write is durable when it returns.
+ * - create: makes a new, empty file, which must not exist, to read and write.
+ */
+export type Access = 'read' | 'write' | 'write-through' | 'create'
+
+export interface DiskFile {
+  size(): Promise<number>
+  /** How many bytes were read: fewer than asked for only at the end of the file. */
+  read(into: Uint8Array, at: number): Promise<number>
+  /** The same at once, for the few bytes that a decision cannot wait for. */
+  readNow(into: Uint8Array, at: number): number
+  /** How many bytes were written: perhaps fewer than given, never none. */
+  write(bytes: Uint8Array, at: number): Promise<number>
+  /** The same at once, for a few bytes that need not be durable. */
+  writeNow(bytes: Uint8Array, at: number): number
+  /** Makes everything that was written to this file durable, its size included. */
+  sync(): Promise<void>
+  /** Cuts the file, or makes it longer with zeros. */
+  resize(size: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** Writes all of it, however the disk portions it out. */
+export async function writeAll(file: DiskFile, bytes: Uint8Array, at: number): Promise<void> {
+  let done = 0
+  while (done < bytes.length) {
+    done += await file.write(done === 0 ? bytes : bytes.subarray(done), at + done)
+  }
+}
+
+/** Reads as much as there is; the result is shorter than asked for only at the end of the file. */
+export async function readUpTo(file: DiskFile, at: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(length)
+  let done = 0
+  while (done < length) {
+    const count = await file.read(bytes.subarray(done), at + done)
+    if (count === 0) break
+    done += count
+  }
+  return bytes.subarray(0, done)
+}
+
+/** A file of one piece, in place of the old one at once: all of it, or the old one stays. */
+export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
+  const folder = path.slice(0, path.lastIndexOf('/'))
+  const fresh = `${path}.new`
+  await disk.remove(fresh)
+  const file = await disk.open(fresh, 'create')
+  try {
+    await writeAll(file, bytes, 0)
+    // BEFORE the rename: a name must never stand for bytes that are not there.
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await disk.rename(fresh, path)
+  await disk.syncFolder(folder)
+}

@@ -1,0 +1,201 @@
+/**
+ * Reads entries that are durable, from anywhere in the log: one by its position, or one after
+ * the other.
+ *
+ * Every record is checked again when it is read. Files are opened once and kept, a few at a
+ * time.
+ */
+import type { Entry } from '../kernel/index.ts'
+import { ByteReader } from './bytes.ts'
+import { CorruptLog } from './errors.ts'
+import {
+  alignUp,
+  claimedLength,
+  GROUP_ALIGN,
+  GROUP_HEAD,
+  isGroupHead,
+  offsetOf,
+  positionOf,
+  readRecordHead,
+  RECORD_HEAD,
+  recordEnd,
+  TRAILER,
+  WAYPOINT_CODE,
+} from './format.ts'
+import { Interning } from './interning.ts'
+import type { Disk, DiskFile } from './port.ts'
+import { readUpTo } from './port.ts'
+import type { Segment } from './segments.ts'
+import { upcast } from './versions.ts'
+
+export interface LoggedEntry {
+  readonly position: number
+  readonly entry: Entry
+  /** The position of the job's entry before; 0: there is none. */
+  readonly before: number
+}
+
+const WINDOW_BYTES = 64 * 1_024
+const MOST_FILES = 16
+
+/** The bytes of an entry's record, as an entry. */
+export function decodeEntry(
+  bytes: Buffer,
+  body: number,
+  length: number,
+  code: number,
+  version: number,
+  position: number,
+  interning: Interning,
+): LoggedEntry {
+  const reader = new ByteReader(bytes, body, body + length)
+  const back = reader.count()
+  const entry = upcast(reader, code, version, interning)
+  return { position, entry, before: back === 0 ? 0 : position - back }
+}
+
+export class LogReader {
+  readonly #disk: Disk
+  readonly #segments: () => readonly Segment[]
+  readonly #interning = new Interning()
+  readonly #files = new Map<string, Promise<DiskFile>>()
+
+  /** `segments`: those that there are now, in order. */
+  constructor(disk: Disk, segments: () => readonly Segment[]) {
+    this.#disk = disk
+    this.#segments = segments
+  }
+
+  /** The oldest position that is still kept. */
+  get begin(): number {
+    return this.#segments()[0]?.head.base ?? 0
+  }
+
+  /** The entry at a position; null if that is before everything that is kept. */
+  async at(position: number): Promise<LoggedEntry | null> {
+    const segment = this.#segmentOf(position)
+    if (segment === null) return null
+    const offset = offsetOf(segment.head.base, position)
+    const bytes = await this.#window(segment, offset, 1_024)
+    return this.#decode(segment, bytes, 0, offset)
+  }
+
+  /**
+   * Some of the entries behind a position, or from the beginning if it is 0, that stand before
+   * `until`, and where to go on; none: there are no more.
+   */
+  async after(position: number, until: number): Promise<{ entries: LoggedEntry[]; next: number }> {
+    return this.from(position === 0 ? this.begin : await this.#behind(position), until)
+  }
+
+  /** Goes on at a place that `after` named. */
+  async from(place: number, until: number): Promise<{ entries: LoggedEntry[]; next: number }> {
+    const entries: LoggedEntry[] = []
+    let next = place
+    while (entries.length === 0 && next < until) next = await this.#read(next, until, entries)
+    return { entries, next }
+  }
+
+  async close(): Promise<void> {
+    const files = [...this.#files.values()]
+    this.#files.clear()
+    for (const file of files) await (await file).close()
+  }
+
+  /** The place behind the entry at a position. */
+  async #behind(position: number): Promise<number> {
+    const segment = this.#segmentOf(position)
+    if (segment === null) return this.begin
+    const offset = offsetOf(segment.head.base, position)
+    const length = claimedLength(await this.#window(segment, offset, RECORD_HEAD), 0)
+    if (length === null) throw this.#wrong(segment, offset)
+    return positionOf(segment.head.base, recordEnd(offset, length))
+  }
+
+  /** Reads one window. The place to go on. */
+  async #read(place: number, until: number, entries: LoggedEntry[]): Promise<number> {
+    const segment = this.#segmentOf(place) as Segment
+    const { base } = segment.head
+    const start = offsetOf(base, place)
+    const end = offsetOf(base, Math.min(until, this.#endOf(segment)))
+    const bytes = await this.#window(segment, start, WINDOW_BYTES)
+    let at = 0
+    while (start + at < end) {
+      // What is left of the window is too little to tell what it is.
+      if (at + GROUP_HEAD > bytes.length) break
+      if (isGroupHead(bytes, at)) {
+        at += GROUP_HEAD
+        continue
+      }
+      const length = claimedLength(bytes, at)
+      if (length === null) {
+        // Padding and trailer: the next group begins where groups can begin.
+        at = alignUp(start + at + TRAILER, GROUP_ALIGN) - start
+        continue
+      }
+      if (recordEnd(at, length) > bytes.length) {
+        if (entries.length > 0) break
+        const whole = await this.#window(segment, start + at, recordEnd(0, length))
+        this.#take(segment, whole, 0, start + at, entries)
+        return positionOf(base, recordEnd(start + at, length))
+      }
+      this.#take(segment, bytes, at, start + at, entries)
+      at = recordEnd(at, length)
+    }
+    return Math.min(positionOf(base, start + at), this.#endOf(segment))
+  }
+
+  #take(
+    segment: Segment,
+    bytes: Buffer,
+    at: number,
+    offset: number,
+    entries: LoggedEntry[],
+  ): void {
+    if (bytes[at + 12] !== WAYPOINT_CODE) entries.push(this.#decode(segment, bytes, at, offset))
+  }
+
+  #decode(segment: Segment, bytes: Buffer, at: number, offset: number): LoggedEntry {
+    const record = readRecordHead(bytes, at, bytes.length)
+    if (record === null) throw this.#wrong(segment, offset)
+    const { length, code, version } = record
+    const position = positionOf(segment.head.base, offset)
+    return decodeEntry(bytes, at + RECORD_HEAD, length, code, version, position, this.#interning)
+  }
+
+  #wrong(segment: Segment, offset: number): CorruptLog {
+    const position = positionOf(segment.head.base, offset)
+    return new CorruptLog({ file: segment.path, offset, position }, 'no whole record stands there.')
+  }
+
+  #segmentOf(position: number): Segment | null {
+    return this.#segments().findLast(({ head }) => head.base <= position) ?? null
+  }
+
+  #endOf(segment: Segment): number {
+    const segments = this.#segments()
+    return segments[segments.indexOf(segment) + 1]?.head.base ?? Infinity
+  }
+
+  /** At least `least` bytes if the file has them, and the whole of a record that begins here. */
+  async #window(segment: Segment, offset: number, least: number): Promise<Buffer> {
+    const file = await this.#file(segment)
+    const bytes = await readUpTo(file, offset, least)
+    const length = claimedLength(bytes, 0)
+    if (length === null || recordEnd(0, length) <= bytes.length) return bytes
+    return readUpTo(file, offset, Math.min(recordEnd(0, length), segment.head.size - offset))
+  }
+
+  #file(segment: Segment): Promise<DiskFile> {
+    const known = this.#files.get(segment.path)
+    if (known !== undefined) return known
+    const [oldest] = this.#files
+    if (this.#files.size >= MOST_FILES && oldest !== undefined) {
+      this.#files.delete(oldest[0])
+      void oldest[1].then((file) => file.close())
+    }
+    const opened = this.#disk.open(segment.path, 'read')
+    this.#files.set(segment.path, opened)
+    return opened
+  }
+}

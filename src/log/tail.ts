@@ -1,0 +1,164 @@
+/**
+ * Reading the log from a position to its end, and making that end firm to write behind it.
+ *
+ * `readLog` only looks, so it is also what verify and time travel use. `settleTail` does what
+ * was found to be necessary: it cuts what is torn, and makes sure that what was read is
+ * durable before anybody is told of it.
+ */
+import { CorruptLog } from './errors.ts'
+import { offsetOf, positionOf, SEGMENT_HEAD } from './format.ts'
+import { findMark } from './mark.ts'
+import type { Disk } from './port.ts'
+import { readUpTo, writeAll } from './port.ts'
+import { judge } from './recovery.ts'
+import type { OnRecord, Stop } from './scan.ts'
+import { scanSegment } from './scan.ts'
+import type { Segment } from './segments.ts'
+import { listSegments, readSegment, writeZeros } from './segments.ts'
+
+/** What was lost at the end of the log: never anything that was acknowledged. */
+export interface Torn {
+  readonly file: string
+  readonly offset: number
+  readonly bytes: number
+  /** Entries that were being written, as far as they can be counted. */
+  readonly entries: number
+  /** Where the cut bytes are kept; null while they are not cut. */
+  readonly keptIn: string | null
+  readonly why: string
+}
+
+export interface LogFound {
+  readonly segments: readonly Segment[]
+  readonly storeId: string
+  /** The position behind the last group. */
+  readonly end: number
+  /** Checksum of the last record. */
+  readonly link: number
+  readonly mark: number
+  readonly torn: Torn | null
+}
+
+/** Hands out every record that is not before `from`, in order. Null: there is no log. */
+export async function readLog(
+  disk: Disk,
+  folder: string,
+  from: number,
+  onRecord: OnRecord,
+): Promise<LogFound | null> {
+  const mark = await findMark(disk, folder)
+  const segments = await listSegments(disk, folder)
+  const file = `${folder}/MARK`
+  if (mark.kind === 'none' && segments.length === 0) return null
+  if (mark.kind !== 'mark') {
+    const why = mark.kind === 'none' ? 'the durable mark is missing.' : 'no mark in it is whole.'
+    throw new CorruptLog({ file, offset: 0, position: null }, why)
+  }
+  const [first] = segments
+  if (first === undefined) {
+    if (mark.position === 0) return null
+    const why = `the log is durable up to position ${mark.position}, and there is none.`
+    throw new CorruptLog({ file, offset: 0, position: mark.position }, why)
+  }
+  if (first.head.storeId !== mark.storeId) {
+    throw new CorruptLog({ file, offset: 0, position: null }, 'it belongs to another store.')
+  }
+  const start = Math.max(0, segments.findLastIndex(({ head }) => head.base <= from))
+  let link = segments[start]?.head.link ?? 0
+  for (let i = start; ; i++) {
+    const segment = segments[i] as Segment
+    const next = segments[i + 1]
+    const { stop, verdict, why } = await look(disk, segment, next, link, mark.position, from, onRecord)
+    link = stop.link
+    if (verdict === 'next') continue
+    const end = positionOf(segment.head.base, stop.offset)
+    const torn = verdict === 'torn' ? tornAt(segment, stop, why) : null
+    return { segments, storeId: mark.storeId, end, link, mark: mark.position, torn }
+  }
+}
+
+async function look(
+  disk: Disk,
+  segment: Segment,
+  next: Segment | undefined,
+  link: number,
+  mark: number,
+  from: number,
+  onRecord: OnRecord,
+): Promise<{ stop: Stop; verdict: 'next' | 'end' | 'torn'; why: string }> {
+  const { head, path } = segment
+  const bytes = await readSegment(disk, segment)
+  if (head.link !== link) {
+    const place = { file: path, offset: 0, position: head.base }
+    throw new CorruptLog(place, 'its head does not follow from the segment before.')
+  }
+  const until = next?.head.base ?? Infinity
+  const { stop } = scanSegment(bytes, head.base, head.link, until, (record, position, lent, at) => {
+    if (position >= from) onRecord(record, position, lent, at)
+  })
+  const position = positionOf(head.base, stop.offset)
+  const { then: verdict, why } = judge({
+    ...stop,
+    isLast: next === undefined,
+    isComplete: position === until,
+    beyondMark: position >= mark,
+  })
+  if (verdict === 'corrupt') {
+    throw new CorruptLog({ file: path, offset: stop.offset, position }, why)
+  }
+  return { stop, verdict, why }
+}
+
+function tornAt(segment: Segment, stop: Stop, why: string): Torn {
+  const { offset, end, entries } = stop
+  return { file: segment.path, offset, bytes: end - offset, entries, keptIn: null, why }
+}
+
+/** After this the log ends where it says, durably, with nothing but zeros behind. */
+export async function settleTail(disk: Disk, folder: string, found: LogFound): Promise<Torn | null> {
+  const last = found.segments.at(-1) as Segment
+  const file = await disk.open(last.path, 'write')
+  try {
+    const size = await file.size()
+    const end = offsetOf(last.head.base, found.end)
+    let torn = found.torn
+    if (torn !== null) {
+      const cut = await readUpTo(file, torn.offset, torn.bytes)
+      torn = { ...torn, keptIn: await keepAside(disk, folder, found.end, cut) }
+      await writeZeros(file, torn.offset, torn.offset + torn.bytes)
+    }
+    if (size < last.head.size) await writeZeros(file, Math.max(size, end), last.head.size)
+    // What is behind the mark may be nowhere but in memory, and a sync that failed before has
+    // perhaps left it there for good: so it is written AGAIN, and synced, before it counts.
+    const from = Math.max(SEGMENT_HEAD, offsetOf(last.head.base, found.mark))
+    if (from < end) await writeAll(file, await readUpTo(file, from, end - from), from)
+    await file.sync()
+    return torn
+  } finally {
+    await file.close()
+  }
+}
+
+/** Nothing that was cut is thrown away. */
+async function keepAside(
+  disk: Disk,
+  folder: string,
+  position: number,
+  bytes: Buffer,
+): Promise<string> {
+  const aside = `${folder}/aside`
+  await disk.makeFolder(aside)
+  const names = new Set(await disk.list(aside))
+  let number = 1
+  while (names.has(`torn-${position}-${number}`)) number += 1
+  const path = `${aside}/torn-${position}-${number}`
+  const file = await disk.open(path, 'create')
+  try {
+    await writeAll(file, bytes, 0)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await disk.syncFolder(aside)
+  return path
+}

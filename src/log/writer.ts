@@ -1,0 +1,303 @@
+/**
+ * The writer: appends entries, and makes them durable in groups.
+ *
+ * One group is being written, the next one forms meanwhile; there is no timer. A group is
+ * written only AFTER the one before it is durable, and whoever waits is told AFTER that.
+ *
+ * - open: `append` at once gives an entry its position; `durable` waits for the disk.
+ * - ended: a write or a sync failed. Nobody is told that anything happened, and nothing more
+ *   is taken: what is on the disk shows when the log is opened again.
+ * - closed.
+ */
+import type { Entry } from '../kernel/index.ts'
+import { DiskFull, StoreEnded, UnknownOutcome } from './errors.ts'
+import { FORMAT, GROUP_HEAD, offsetOf } from './format.ts'
+import { Group, Outcome } from './group.ts'
+import { Mark } from './mark.ts'
+import type { Disk, DiskFile } from './port.ts'
+import { writeAll } from './port.ts'
+import type { Segment } from './segments.ts'
+import { makeSpare, removeSpare, startSegment } from './segments.ts'
+import { Spare } from './spare.ts'
+import type { Waypoint } from './waypoint.ts'
+
+/** Where a log goes on: its end as it was read, or the beginning of a new one. */
+export interface WriterStart {
+  readonly segments: readonly Segment[]
+  readonly storeId: string
+  readonly end: number
+  readonly link: number
+}
+
+export interface WriterOptions {
+  /** Bytes of a segment file. */
+  readonly segmentBytes: number
+  /** Bytes that new work leaves for reports when the disk is full. */
+  readonly reserveBytes: number
+}
+
+/** A group that is larger than this is closed, and the next one begins. */
+const MOST_GROUP_BYTES = 1_024 * 1_024
+
+/** What a group needs beside its records. */
+const GROUP_COST = 2 * GROUP_HEAD
+
+export class LogWriter {
+  readonly #disk: Disk
+  readonly #folder: string
+  readonly #options: WriterOptions
+  readonly #storeId: string
+  readonly #mark: Mark
+  readonly #segments: Segment[]
+  #file: DiskFile
+  /** Where the next group will be written. */
+  #written: number
+  #durable: number
+  /** Groups that are closed and not yet written, oldest first. */
+  #closed: Group[] = []
+  #forming = new Group()
+  #flying: Group | null = null
+  #idle: Group[] = []
+  /** Bytes of all groups that are not written yet, but for the one that forms. */
+  #waiting = 0
+  #link: number
+  #running: Promise<void> | null = null
+  #failure: Error | null = null
+  #isClosed = false
+  readonly #spare: Spare
+  /** Called after each group, and when the writer ends. */
+  onDurable: () => void = () => undefined
+
+  private constructor(
+    disk: Disk,
+    folder: string,
+    options: WriterOptions,
+    start: WriterStart,
+    mark: Mark,
+    file: DiskFile,
+  ) {
+    this.#disk = disk
+    this.#folder = folder
+    this.#options = options
+    this.#storeId = start.storeId
+    this.#segments = [...start.segments]
+    this.#written = start.end
+    this.#durable = start.end
+    this.#link = start.link
+    this.#mark = mark
+    this.#file = file
+    this.#spare = new Spare(disk, folder, options.segmentBytes)
+    this.#forming.begin(start.end, start.link)
+  }
+
+  static async open(
+    disk: Disk,
+    folder: string,
+    options: WriterOptions,
+    start: WriterStart,
+  ): Promise<LogWriter> {
+    const segments = [...start.segments]
+    await removeSpare(disk, folder)
+    if (segments.length === 0) {
+      const { storeId, end: base, link } = start
+      await makeSpare(disk, folder, options.segmentBytes)
+      const head = { format: FORMAT, base, link, size: options.segmentBytes, storeId }
+      segments.push(await startSegment(disk, folder, head))
+    }
+    const mark = await Mark.open(disk, folder, start.storeId)
+    try {
+      mark.set(start.end)
+      mark.set(start.end)
+      await mark.sync()
+      const file = await disk.open((segments.at(-1) as Segment).path, 'write-through')
+      return new LogWriter(disk, folder, options, { ...start, segments }, mark, file)
+    } catch (error) {
+      await mark.close()
+      throw error
+    }
+  }
+
+  /** Everything before this position is durable. */
+  get durablePosition(): number {
+    return this.#durable
+  }
+
+  /** The position behind everything that was appended, durable or not. */
+  get appendedPosition(): number {
+    return this.#forming.isEmpty ? this.#forming.position : this.#forming.end
+  }
+
+  /** In order; the last one is being written to. */
+  get segments(): readonly Segment[] {
+    return this.#segments
+  }
+
+  /** Oldest first, while they are not needed any more. */
+  dropSegment(): void {
+    this.#segments.shift()
+  }
+
+  get failure(): Error | null {
+    return this.#failure
+  }
+
+  /** The entry's position. `before`: the position of the job's entry before this one, or 0. */
+  append(entry: Entry, before: number): number {
+    const position = this.#forming.add(entry, before)
+    if (this.#forming.bytes > MOST_GROUP_BYTES) this.#close()
+    return position
+  }
+
+  appendWaypoint(waypoint: Waypoint): number {
+    // A group of its own begins with it, so that everything before it is in groups before.
+    if (!this.#forming.isEmpty) this.#close()
+    return this.#forming.addWaypoint(waypoint)
+  }
+
+  /** Settled when everything that was appended so far is durable; null: it is already. */
+  durable(): Promise<void> | null {
+    if (this.#failure !== null) {
+      return Promise.reject(new UnknownOutcome(this.#folder, this.#failure))
+    }
+    const newest = this.#forming.isEmpty ? (this.#closed.at(-1) ?? this.#flying) : this.#forming
+    if (newest === null) return null
+    newest.outcome ??= new Outcome()
+    this.#running ??= this.#run()
+    return newest.outcome.promise
+  }
+
+  /**
+   * Makes sure that there is room for so many bytes of records; null: there is already. New
+   * work leaves the reserve alone. Throws DiskFull, and then nothing has changed.
+   */
+  room(bytes: number, isNewWork: boolean): Promise<void> | null {
+    if (this.#failure !== null) throw new StoreEnded(this.#folder, this.#failure)
+    return this.#hasRoom(bytes, isNewWork) ? null : this.#makeRoom(bytes, isNewWork)
+  }
+
+  /** Waits for what was appended, then lets go of the files. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    try {
+      await this.durable()
+      await this.#running
+    } finally {
+      await this.#spare.settled()
+      await this.#file.close().catch(() => undefined)
+      try {
+        if (this.#failure === null) await this.#mark.sync()
+      } finally {
+        await this.#mark.close()
+      }
+    }
+  }
+
+  #hasRoom(bytes: number, isNewWork: boolean): boolean {
+    const reserve = isNewWork ? this.#options.reserveBytes : 0
+    const need = this.#waiting + this.#forming.bytes + bytes + GROUP_COST + reserve
+    const { base, size } = this.#segment.head
+    return need <= size - offsetOf(base, this.#written) || need <= this.#spare.room
+  }
+
+  async #makeRoom(bytes: number, isNewWork: boolean): Promise<void> {
+    // What is waiting to be written may be all that is in the way.
+    await this.durable()
+    if (this.#hasRoom(bytes, isNewWork)) return
+    const reserve = isNewWork ? this.#options.reserveBytes : 0
+    try {
+      await this.#spare.make(bytes + GROUP_COST + GROUP_HEAD + reserve, !isNewWork)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') {
+        throw new DiskFull(this.#folder, bytes, error)
+      }
+      throw this.end(error)
+    }
+  }
+
+  #close(): void {
+    const group = this.#forming
+    const { end, link } = group
+    this.#closed.push(group)
+    this.#waiting += group.bytes
+    this.#forming = this.#idle.pop() ?? new Group()
+    this.#forming.begin(end, link)
+    this.#running ??= this.#run()
+  }
+
+  async #run(): Promise<void> {
+    try {
+      for (;;) {
+        // A turn of the event loop: those who were just answered join the group that forms.
+        await turn()
+        if (this.#closed.length === 0) {
+          if (this.#forming.isEmpty) break
+          this.#close()
+        }
+        this.#flying = this.#closed.shift() as Group
+        await this.#write(this.#flying)
+        this.#landed(this.#flying)
+      }
+    } catch (error) {
+      this.end(error)
+    } finally {
+      this.#running = null
+    }
+  }
+
+  async #write(group: Group): Promise<void> {
+    const { bytes } = group
+    const { base, size } = this.#segment.head
+    if (offsetOf(base, this.#written) + bytes > size) await this.#rotate(bytes)
+    const offset = offsetOf(this.#segment.head.base, this.#written)
+    await writeAll(this.#file, group.seal(offset), offset)
+  }
+
+  #landed(group: Group): void {
+    this.#written = group.end
+    this.#durable = group.end
+    this.#link = group.link
+    this.#waiting -= group.bytes
+    this.#flying = null
+    // AFTER the group is durable: the mark never promises too much.
+    this.#mark.set(this.#durable)
+    group.outcome?.settle()
+    this.#idle.push(group)
+    this.onDurable()
+  }
+
+  get #segment(): Segment {
+    return this.#segments.at(-1) as Segment
+  }
+
+  async #rotate(bytes: number): Promise<void> {
+    const head = { format: FORMAT, base: this.#written, link: this.#link, storeId: this.#storeId }
+    const segment = await this.#spare.become(head, bytes)
+    const file = await this.#disk.open(segment.path, 'write-through')
+    const old = this.#file
+    this.#file = file
+    this.#segments.push(segment)
+    await old.close()
+    // Not waited for: this segment will be long in use before the next one is needed. If
+    // there is no room for it now, whoever needs it later is told.
+    this.#spare.make(0, false).catch(() => undefined)
+  }
+
+  /** Takes no more, and says to all who wait that nothing is known. */
+  end(cause: unknown): Error {
+    if (this.#failure === null) {
+      this.#failure = cause as Error
+      for (const group of [this.#flying, ...this.#closed, this.#forming]) {
+        group?.outcome?.fail(new UnknownOutcome(this.#folder, cause))
+      }
+      this.onDurable()
+    }
+    return new StoreEnded(this.#folder, this.#failure)
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}

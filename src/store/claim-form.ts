@@ -1,0 +1,17 @@
+/**
+ * What a claim must look like.
+ */
+import { malformed } from '../kernel/index.ts'
+import type { ClaimRequest } from './ledger.ts'
+import { BadRequest } from './store.ts'
+
+/** A claim is a series of grants, so it must have what a grant must have. */
+export function assertClaim({ worker, request, started, channels, max }: ClaimRequest): void {
+  const grant = { type: 'GrantLease', job: '-', stage: 0, segment: 0, worker, request, started }
+  const wrong = malformed(grant)
+  if (wrong !== null) throw new BadRequest(`A claim is a grant. ${wrong.message}`)
+  if (!Array.isArray(channels)) throw new BadRequest('A claim names a list of channels.')
+  if (!Number.isSafeInteger(max) || max < 0) {
+    throw new BadRequest(`A claim is for a whole number of leases, not ${String(max)}.`)
+  }
+}

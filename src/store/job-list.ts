@@ -1,0 +1,48 @@
+/**
+ * The jobs in memory in the order of their submission, to be listed page by page from any
+ * place on.
+ *
+ * Jobs that leave stay in the list until more than half of it is gone, and are passed over.
+ */
+import type { Job } from '../kernel/index.ts'
+
+/** Below this it is not worth tidying up. */
+const FEW = 1_024
+
+export class JobList {
+  readonly #isHere: (job: Job) => boolean
+  #jobs: Job[] = []
+  #gone = 0
+
+  constructor(isHere: (job: Job) => boolean) {
+    this.#isHere = isHere
+  }
+
+  /** Jobs come in the order of their first positions. */
+  add(job: Job): void {
+    this.#jobs.push(job)
+  }
+
+  left(): void {
+    this.#gone += 1
+    if (this.#gone < FEW || this.#gone * 2 < this.#jobs.length) return
+    this.#jobs = this.#jobs.filter(this.#isHere)
+    this.#gone = 0
+  }
+
+  /** The jobs behind a position, in order. */
+  *after(position: number): IterableIterator<Job> {
+    let low = 0
+    let high = this.#jobs.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#jobs[middle] as Job).firstPosition <= position) low = middle + 1
+      else high = middle
+    }
+    const jobs = this.#jobs
+    for (let i = low; i < jobs.length; i++) {
+      const job = jobs[i] as Job
+      if (this.#isHere(job)) yield job
+    }
+  }
+}

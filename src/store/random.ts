@@ -1,0 +1,9 @@
+/**
+ * The port to randomness: the only file of this room that may draw.
+ */
+import { randomBytes } from 'node:crypto'
+
+/** 16 bytes as hex: tells the files of one store from those of another. */
+export function newStoreId(): string {
+  return randomBytes(16).toString('hex')
+}
