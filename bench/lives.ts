@@ -6,10 +6,10 @@
  * are forgotten between the timed batches, so that memory stays what the backlog needs; the
  * figure that includes making the commands and forgetting is given beside the other.
  */
-import { readFileSync } from 'node:fs'
 import type { EffectPromise, JobSpec, SubmitJob, Task, TaskPolicy } from '../src/kernel/index.ts'
 import { DEFAULT_RETRY } from '../src/kernel/index.ts'
 import { Ledger } from '../src/store/index.ts'
+import { threadNs } from './thread-time.ts'
 
 const BATCH = 5_120
 /** What a worker with 64 handlers claims at once. */
@@ -54,9 +54,13 @@ const NO_EFFECTS: readonly EffectPromise[] = []
 
 /** What a client in the same process submits. */
 export function spec(name: string): JobSpec {
+  return specOf(payload(name, 200))
+}
+
+export function specOf(input: string): JobSpec {
   return {
     type: 'invoice',
-    input: payload(name, 200),
+    input,
     priority: 0,
     delayMs: 0,
     dueAt: null,
@@ -75,7 +79,7 @@ export function spec(name: string): JobSpec {
 }
 
 /** Flat text each, as ids from outside are. */
-function idsFrom(first: number, count: number): string[] {
+export function idsFrom(first: number, count: number): string[] {
   return Array.from({ length: count }, (_, i) =>
     Buffer.from(`job-${(first + i).toString(36).padStart(12, '0')}`).toString('latin1'),
   )
@@ -228,15 +232,6 @@ export function measureRaw(waiting: number, forMs: number): number {
   } while (performance.now() - started < forMs)
   if (seen !== lives) throw new Error('The raw loop lost a life.')
   return timedNs / lives
-}
-
-/** How long this thread was on a core; wall time where the system does not say. */
-function threadNs(): number {
-  try {
-    return Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')[0])
-  } catch {
-    return performance.now() * 1e6
-  }
 }
 
 function heapBytes(): number {

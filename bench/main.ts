@@ -1,27 +1,37 @@
 /**
- * Runs a benchmark: npm run bench -- <name>
+ * Runs a benchmark: npm run bench -- <name> [options]
  *
  * Results go to standard output, progress to standard error.
  */
 import { cpus } from 'node:os'
 import { benchKernel } from './kernel.ts'
+import { benchLog } from './log.ts'
+import { BadOption } from './log/options.ts'
 
-type Bench = (say: (line: string) => void) => string[]
+/** The lines of the result, as soon as they are known. */
+type Bench = (
+  say: (line: string) => void,
+  args: readonly string[],
+) => Iterable<string> | AsyncIterable<string>
 
 const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Bench }>> = {
   kernel: {
     what: 'full lives in memory at 1,000 to 1,000,000 waiting tasks, and each decision alone',
     run: benchKernel,
   },
+  log: {
+    what: 'full durable lives in a directory beside the raw disk and SQLite (--help for more)',
+    run: benchLog,
+  },
 }
 
 function help(): string {
   const names = Object.entries(BENCHES).map(([name, { what }]) => `  ${name.padEnd(10)} ${what}`)
-  return ['usage: npm run bench -- <name>', '', 'benches:', ...names].join('\n')
+  return ['usage: npm run bench -- <name> [options]', '', 'benches:', ...names].join('\n')
 }
 
-function main(args: readonly string[]): number {
-  const [name] = args
+async function main(args: readonly string[]): Promise<number> {
+  const [name, ...rest] = args
   if (name === undefined || name === '--help' || name === '-h') {
     console.log(help())
     return name === undefined ? 2 : 0
@@ -32,11 +42,15 @@ function main(args: readonly string[]): number {
     return 2
   }
   const cores = cpus()
-  console.log(
-    `node ${process.version}, ${cores.length} cores (${cores[0]?.model ?? 'unknown'}), one used`,
-  )
-  for (const line of bench.run((said) => console.error(said))) console.log(line)
+  console.log(`node ${process.version}, ${cores.length} cores (${cores[0]?.model ?? 'unknown'})`)
+  try {
+    for await (const line of bench.run((said) => console.error(said), rest)) console.log(line)
+  } catch (error) {
+    if (!(error instanceof BadOption)) throw error
+    console.error(error.message)
+    return 2
+  }
   return 0
 }
 
-process.exitCode = main(process.argv.slice(2))
+process.exitCode = await main(process.argv.slice(2))

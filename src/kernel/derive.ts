@@ -234,3 +234,9 @@ export function openableStages(job: Job, tallies: Tallies): number[] {
   }
   return openable
 }
+
+/** When the newest task of a job came to its end, or the job's own newest entry was written. */
+export function jobEndedAt(job: Job, tallies: Tallies): number {
+  if (job.task !== null) return job.task.endedAt ?? 0
+  return tallies.reduce((last, tally) => Math.max(last, tally.endedAt), job.time)
+}

@@ -46,6 +46,8 @@ export interface SegmentHead {
   readonly size: number
   /** The same in all files of one store: 16 bytes as hex. */
   readonly storeId: string
+  /** The authority's time when the segment was begun: everything before it is older. */
+  readonly begunAt: number
 }
 
 export interface GroupHead {
@@ -102,6 +104,7 @@ export function encodeSegmentHead(head: SegmentHead): Buffer {
   bytes.writeDoubleLE(head.base, 16)
   bytes.writeDoubleLE(head.size, 24)
   bytes.write(head.storeId, 32, 'hex')
+  bytes.writeDoubleLE(head.begunAt, 48)
   bytes.writeUInt32LE(checksumOf(bytes, 0, 60), 60)
   return bytes
 }
@@ -117,6 +120,7 @@ export function decodeSegmentHead(bytes: Buffer): SegmentHead | null {
     base: bytes.readDoubleLE(16),
     size: bytes.readDoubleLE(24),
     storeId: bytes.toString('hex', 32, 48),
+    begunAt: bytes.readDoubleLE(48),
   }
 }
 

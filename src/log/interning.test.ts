@@ -41,6 +41,16 @@ describe('interned texts', () => {
     expect(interning.text('long'.repeat(1_000))).toHaveLength(4_000)
   })
 
+  it.each([
+    ['declinate', 'macallums'],
+    ['costarring', 'liquid'],
+    ['+!=yG', '+!=yG\0'],
+    ['+!=yG\0\0', '+!=yG'],
+  ])('with the same hash are told apart: %j and %j', (one, other) => {
+    const interning = new Interning()
+    for (const text of [one, other, one, one, other]) expect(read(text, interning)).toBe(text)
+  })
+
   it('that are cut off are refused', () => {
     const interning = new Interning()
     for (const bytes of [Buffer.of(), Buffer.of(8), Buffer.of(8, 97), Buffer.of(0x80)]) {

@@ -145,13 +145,7 @@ export class LogReader {
     return Math.min(positionOf(base, start + at), this.#endOf(segment))
   }
 
-  #take(
-    segment: Segment,
-    bytes: Buffer,
-    at: number,
-    offset: number,
-    entries: LoggedEntry[],
-  ): void {
+  #take(segment: Segment, bytes: Buffer, at: number, offset: number, entries: LoggedEntry[]): void {
     if (bytes[at + 12] !== WAYPOINT_CODE) entries.push(this.#decode(segment, bytes, at, offset))
   }
 

@@ -2,6 +2,7 @@
  * The disk port on the real disk, by `node:fs`.
  */
 import { constants, readSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import type { Access, Disk, DiskFile } from './port.ts'
@@ -60,9 +61,25 @@ class RealFile implements DiskFile {
   }
 }
 
+async function syncFolder(path: string): Promise<void> {
+  // Windows has no such thing, and needs none.
+  if (process.platform === 'win32') return
+  const handle = await open(path, O_RDONLY)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
 export const realDisk: Disk = {
   async makeFolder(path) {
-    await mkdir(path, { recursive: true })
+    const first = await mkdir(path, { recursive: true })
+    if (first === undefined) return
+    // A folder is there for good when the one above it says so.
+    for (let at = path; at.length >= first.length; at = dirname(at)) {
+      await syncFolder(dirname(at))
+    }
   },
 
   async list(folder) {
@@ -85,14 +102,5 @@ export const realDisk: Disk = {
     await rm(path, { force: true })
   },
 
-  async syncFolder(path) {
-    // Windows has no such thing, and needs none.
-    if (process.platform === 'win32') return
-    const handle = await open(path, O_RDONLY)
-    try {
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-  },
+  syncFolder,
 }

@@ -73,7 +73,8 @@ export function scanSegment(
     const head = readGroupHead(bytes, at)
     if (head === null) return { stop: stopAt(bytes, base, at, last, null, null), entries }
     const body = checkGroup(bytes, at, position, head, last)
-    if (typeof body !== 'number') return { stop: stopAt(bytes, base, at, last, head, body), entries }
+    if (typeof body !== 'number')
+      return { stop: stopAt(bytes, base, at, last, head, body), entries }
     last = body
     entries += head.entries
     handOut(bytes, at, base, head, onRecord)
@@ -170,7 +171,8 @@ function findsGroup(bytes: Buffer, base: number, from: number, end: number): boo
 function countRecords(bytes: Buffer, from: number, end: number): number {
   let found = 0
   for (let at = from; at < end;) {
-    const record = claimedLength(bytes, at) === null ? null : readRecordHead(bytes, at, bytes.length)
+    const record =
+      claimedLength(bytes, at) === null ? null : readRecordHead(bytes, at, bytes.length)
     if (record === null) {
       at += UNIT
     } else {

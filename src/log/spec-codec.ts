@@ -177,10 +177,13 @@ export function readPolicy(reader: ByteReader, interning: Interning): TaskPolicy
     return known
   }
   reader.end = to
-  const policy = readPolicyFields(reader, interning)
-  if (reader.at !== to) throw reader.malformed('a policy is shorter than it says')
-  reader.end = end
-  return interning.keepPolicy(buffer, at, to, policy)
+  try {
+    const policy = readPolicyFields(reader, interning)
+    if (reader.at !== to) throw reader.malformed('a policy is shorter than it says')
+    return interning.keepPolicy(buffer, at, to, policy)
+  } finally {
+    reader.end = end
+  }
 }
 
 function readPolicyFields(reader: ByteReader, interning: Interning): TaskPolicy {

@@ -39,7 +39,10 @@ export interface LogFound {
   readonly torn: Torn | null
 }
 
-/** Hands out every record that is not before `from`, in order. Null: there is no log. */
+/**
+ * Hands out every record that is not before `from`, in order. Null: there is no log. The log
+ * must reach `from`: a checkpoint that is there proves as much as the mark does.
+ */
 export async function readLog(
   disk: Disk,
   folder: string,
@@ -63,12 +66,16 @@ export async function readLog(
   if (first.head.storeId !== mark.storeId) {
     throw new CorruptLog({ file, offset: 0, position: null }, 'it belongs to another store.')
   }
-  const start = Math.max(0, segments.findLastIndex(({ head }) => head.base <= from))
+  const start = Math.max(
+    0,
+    segments.findLastIndex(({ head }) => head.base <= from),
+  )
+  const durable = Math.max(mark.position, from)
   let link = segments[start]?.head.link ?? 0
   for (let i = start; ; i++) {
     const segment = segments[i] as Segment
     const next = segments[i + 1]
-    const { stop, verdict, why } = await look(disk, segment, next, link, mark.position, from, onRecord)
+    const { stop, verdict, why } = await look(disk, segment, next, link, durable, from, onRecord)
     link = stop.link
     if (verdict === 'next') continue
     const end = positionOf(segment.head.base, stop.offset)
@@ -115,7 +122,11 @@ function tornAt(segment: Segment, stop: Stop, why: string): Torn {
 }
 
 /** After this the log ends where it says, durably, with nothing but zeros behind. */
-export async function settleTail(disk: Disk, folder: string, found: LogFound): Promise<Torn | null> {
+export async function settleTail(
+  disk: Disk,
+  folder: string,
+  found: LogFound,
+): Promise<Torn | null> {
   const last = found.segments.at(-1) as Segment
   const file = await disk.open(last.path, 'write')
   try {

@@ -43,7 +43,7 @@ export function currentVersions(history: History): Record<EntryType, number> {
 
 /** The log holds an entry in a version that this Pawl does not know. */
 export class NewerEntry extends PawlError {
-  constructor(type: EntryType, found: number, known: number) {
+  constructor(type: string, found: number, known: number) {
     super(
       'NewerEntry',
       'rejected',
@@ -62,7 +62,8 @@ export function upcast(
   history: History = HISTORY,
 ): Entry {
   const type = entryType(code)
-  if (type === undefined) throw reader.malformed(`no type of entry has the number ${code}`)
+  // The record checks, so its writer knew what this version does not.
+  if (type === undefined) throw new NewerEntry(`an entry of type number ${code}`, version, 0)
   const older = history[type]
   const current = older === undefined ? 1 : older.length + 1
   if (version === current) return readEntry(reader, code, interning)

@@ -34,6 +34,8 @@ export interface WriterOptions {
   readonly segmentBytes: number
   /** Bytes that new work leaves for reports when the disk is full. */
   readonly reserveBytes: number
+  /** The authority's time. */
+  readonly now: () => number
 }
 
 /** A group that is larger than this is closed, and the next one begins. */
@@ -101,7 +103,8 @@ export class LogWriter {
     if (segments.length === 0) {
       const { storeId, end: base, link } = start
       await makeSpare(disk, folder, options.segmentBytes)
-      const head = { format: FORMAT, base, link, size: options.segmentBytes, storeId }
+      const size = options.segmentBytes
+      const head = { format: FORMAT, base, link, size, storeId, begunAt: options.now() }
       segments.push(await startSegment(disk, folder, head))
     }
     const mark = await Mark.open(disk, folder, start.storeId)
@@ -271,7 +274,13 @@ export class LogWriter {
   }
 
   async #rotate(bytes: number): Promise<void> {
-    const head = { format: FORMAT, base: this.#written, link: this.#link, storeId: this.#storeId }
+    const head = {
+      format: FORMAT,
+      base: this.#written,
+      link: this.#link,
+      storeId: this.#storeId,
+      begunAt: this.#options.now(),
+    }
     const segment = await this.#spare.become(head, bytes)
     const file = await this.#disk.open(segment.path, 'write-through')
     const old = this.#file

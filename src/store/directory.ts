@@ -13,14 +13,15 @@
  */
 import type { Command, Job, Lease } from '../kernel/index.ts'
 import { reject } from '../kernel/index.ts'
-import type { LogReader, LogWriter } from '../log/index.ts'
-import { StoreEnded } from '../log/index.ts'
+import type { Disk, LogReader, LogWriter, Torn } from '../log/index.ts'
+import { backUp, StoreEnded } from '../log/index.ts'
+import type { Checkpointing } from './checkpointing.ts'
 import { assertClaim } from './claim-form.ts'
 import { claimed } from './claimed.ts'
 import type { Clock } from './clock.ts'
-import { JobList } from './job-list.ts'
-import type { ClaimRequest } from './ledger.ts'
-import { Ledger } from './ledger.ts'
+import type { EndedJobs, Retention } from './ended-jobs.ts'
+import type { JobList } from './job-list.ts'
+import type { ClaimRequest, Ledger } from './ledger.ts'
 import { OwnCommands } from './own-command.ts'
 import { bytesFor, GRANT_BYTES, isNewWork } from './room.ts'
 import type {
@@ -28,6 +29,8 @@ import type {
   AnswerTo,
   Answers,
   Claimed,
+  JobsPage,
+  JobView,
   Positioned,
   Query,
   QueryKind,
@@ -35,34 +38,60 @@ import type {
   Store,
 } from './store.ts'
 import { BadRequest, StoreClosed } from './store.ts'
-import { jobsPage, jobView, queueView } from './views.ts'
+import { jobView, listed, PageOfJobs, queueView, recordView } from './views.ts'
 import { Watching } from './watching.ts'
 
+/** How the store came up. */
+export interface Opening {
+  /** The checkpoint that was read; null: none. */
+  readonly checkpoint: number | null
+  /** Entries that were replayed behind it. */
+  readonly entries: number
+  /** What was cut off at the end of the log: nothing that was acknowledged. */
+  readonly torn: Torn | null
+}
+
+/** What a directory is opened into. */
+export interface DirectoryParts {
+  readonly disk: Disk
+  readonly folder: string
+  readonly clock: Clock
+  readonly writer: LogWriter
+  readonly reader: LogReader
+  readonly ledger: Ledger
+  readonly list: JobList
+  readonly ended: EndedJobs
+  readonly checkpointing: Checkpointing
+  readonly retention: Retention
+  readonly opening: Opening
+  readonly release: () => Promise<void>
+}
+
+/** Between two looks at the event loop while a page is put together. */
+const PAGE_STEP = 200
+
 export class DirectoryStore implements Store {
-  readonly #folder: string
+  readonly opening: Opening
+  readonly #parts: DirectoryParts
   readonly #clock: Clock
   readonly #writer: LogWriter
-  readonly #reader: LogReader
   readonly #ledger: Ledger
-  readonly #list: JobList
   readonly #own = new OwnCommands()
   readonly #watching: Watching
-  readonly #release: () => Promise<void>
   #closing: Promise<void> | null = null
 
   constructor(parts: DirectoryParts) {
-    this.#folder = parts.folder
+    this.opening = parts.opening
+    this.#parts = parts
     this.#clock = parts.clock
     this.#writer = parts.writer
-    this.#reader = parts.reader
     this.#ledger = parts.ledger
-    this.#list = parts.list
-    this.#release = parts.release
     this.#watching = new Watching(async (position) => {
-      const { entries } = await this.#reader.after(position, this.#writer.durablePosition)
+      const { entries } = await parts.reader.after(position, this.#writer.durablePosition)
       return entries
     })
     this.#writer.onDurable = () => this.#durable()
+    parts.checkpointing.consider()
   }
 
   async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
@@ -107,6 +136,24 @@ export class DirectoryStore implements Store {
     return this.#watching.watch(from)
   }
 
+  /** Makes a checkpoint now. They are made by themselves; this is for before a planned stop. */
+  async checkpoint(): Promise<void> {
+    this.#assertOpen()
+    await this.#parts.checkpointing.make()
+  }
+
+  /** A copy of the store as it is now, in an empty folder, while work goes on; it opens as a store. */
+  async backup(to: string): Promise<{ files: number; position: number }> {
+    this.#assertOpen()
+    const { disk, folder: from, checkpointing } = this.#parts
+    return checkpointing.pinned(async () => {
+      const position = this.#writer.durablePosition
+      const segments = this.#writer.segments.filter(({ head }) => head.base <= position)
+      const { manifests } = checkpointing
+      return backUp({ disk, from, to, segments, manifests, position })
+    })
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -115,15 +162,52 @@ export class DirectoryStore implements Store {
   readonly #answers: {
     readonly [K in QueryKind]: (query: QueryOf<K>) => Promise<Answers[K]['answer']>
   } = {
-    job: ({ job }) => this.#shown(jobView(this.#ledger, job)),
-    jobs: (query) => this.#shown(jobsPage(this.#ledger, this.#list.after(query.after ?? 0), query)),
+    job: ({ job }) => this.#shown(this.#job(job)),
+    jobs: (query) => this.#jobs(query),
     history: (query) => this.#history(query),
     queue: ({ queue }) => this.#shown(queueView(this.#ledger, queue)),
     schedule: ({ schedule }) => {
       const known = this.#ledger.world.schedules.get(schedule)
       return this.#shown(known === undefined ? null : { ...known })
     },
-    upkeep: ({ limit }) => this.#shown(this.#ledger.upkeep(this.#clock.now(), limit)),
+    upkeep: ({ limit }) => this.#shown(this.#upkeep(limit)),
+  }
+
+  #job(id: string): JobView | null {
+    const view = jobView(this.#ledger, id)
+    if (view !== null) return view
+    const record = this.#parts.ended.find(id)
+    return record === null ? null : recordView(record, this.#ledger.now)
+  }
+
+  /** Jobs in memory and on shelves, in order of submission; it may have to look at many. */
+  async #jobs(query: QueryOf<'jobs'>): Promise<JobsPage> {
+    const after = query.after ?? 0
+    const page = new PageOfJobs(query)
+    const shelved = this.#parts.ended.after(after)
+    const inMemory = this.#parts.list.after(after)
+    let left = shelved.next()
+    let right = inMemory.next()
+    for (let looked = 1; left.done !== true || right.done !== true; looked++) {
+      const fromShelf =
+        left.done !== true &&
+        (right.done === true || left.value.job.firstPosition < right.value.firstPosition)
+      const next = fromShelf ? left.value : listed(this.#ledger, right.value as Job)
+      if (!page.add(next)) break
+      if (fromShelf) left = shelved.next()
+      else right = inMemory.next()
+      if (looked % PAGE_STEP === 0) await turn()
+    }
+    return this.#shown(page.page)
+  }
+
+  #upkeep(limit: number): Command[] {
+    const now = this.#clock.now()
+    const commands = this.#ledger.upkeep(now, limit)
+    const { ended, retention } = this.#parts
+    const left = limit - commands.length
+    if (left > 0) commands.push(...ended.toForget(retention, this.#ledger.now, left))
+    return commands
   }
 
   /** What was read may rest on what is not yet durable: shown AFTER that is. */
@@ -162,11 +246,11 @@ export class DirectoryStore implements Store {
   }
 
   async #history({ job: id, after = 0, limit }: QueryOf<'history'>): Promise<Positioned[]> {
-    let position = this.#ledger.world.jobs.get(id)?.lastPosition ?? 0
+    let position = this.#job(id)?.job.lastPosition ?? 0
     await this.#writer.durable()
     const newestFirst: Positioned[] = []
     while (position > after) {
-      const found = await this.#reader.at(position)
+      const found = await this.#parts.reader.at(position)
       if (found === null) break
       newestFirst.push({ position, entry: found.entry })
       position = found.before
@@ -176,34 +260,36 @@ export class DirectoryStore implements Store {
 
   #durable(): void {
     const { failure } = this.#writer
-    if (failure === null) this.#watching.wake()
-    else this.#watching.close(new StoreEnded(this.#folder, failure))
+    if (failure === null) {
+      this.#watching.wake()
+      this.#parts.checkpointing.consider()
+    } else {
+      this.#watching.close(new StoreEnded(this.#parts.folder, failure))
+    }
   }
 
   async #close(): Promise<void> {
+    const { checkpointing, reader, ended, release } = this.#parts
     try {
+      await checkpointing.close()
       await this.#writer.close()
     } finally {
       this.#watching.close(null)
-      await this.#reader.close()
-      await this.#release()
+      await reader.close()
+      await ended.close()
+      await release()
     }
   }
 
   #assertOpen(): void {
     if (this.#closing !== null) throw new StoreClosed()
     const { failure } = this.#writer
-    if (failure !== null) throw new StoreEnded(this.#folder, failure)
+    if (failure !== null) throw new StoreEnded(this.#parts.folder, failure)
   }
 }
 
-/** What a directory is opened into. */
-export interface DirectoryParts {
-  readonly folder: string
-  readonly clock: Clock
-  readonly writer: LogWriter
-  readonly reader: LogReader
-  readonly ledger: Ledger
-  readonly list: JobList
-  readonly release: () => Promise<void>
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
 }

@@ -25,7 +25,6 @@ import type {
   Queue,
   QueueEntry,
   Schedule,
-  StageTasks,
   Tallies,
   Task,
   TaskEntry,
@@ -43,7 +42,9 @@ import {
   isHeldBack,
   noReads,
 } from '../kernel/index.ts'
+import type { JobRecord } from '../log/index.ts'
 import { HeldLeases } from './held-leases.ts'
+import { JobsInMemory } from './jobs-in-memory.ts'
 import type { ChannelName } from './ready-index.ts'
 import { ReadyIndex } from './ready-index.ts'
 import { StageTallies } from './stage-tallies.ts'
@@ -62,13 +63,6 @@ export interface ClaimRequest {
 
 /** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
 export type Journal = (entry: Entry, job: Job | null) => void
-
-/** A job with its tasks, as they stood outside of the ledger. */
-export interface JobRecord {
-  readonly job: Job
-  /** A pipeline's tasks; null for a plain job. */
-  readonly stages: StageTasks | null
-}
 
 /** Jobs that are over and not in memory. What is found is the ledger's from then on. */
 export interface Elsewhere {
@@ -102,7 +96,7 @@ export class Ledger implements Indexes {
     this.#journal = journal
     this.#elsewhere = elsewhere
     const jobs =
-      elsewhere === null ? undefined : new Jobs((id) => this.#admit(elsewhere.job(id)))
+      elsewhere === null ? undefined : new JobsInMemory((id) => this.#admit(elsewhere.job(id)))
     this.world = createWorld(jobs)
     this.ready = new ReadyIndex(this.world.jobs)
     this.#upkeep = new Upkeep(this.world, this.leases, (job) => this.#tallies.of(job))
@@ -217,6 +211,12 @@ export class Ledger implements Indexes {
 
   restoreSchedule(schedule: Schedule): void {
     this.world.schedules.set(schedule.id, schedule)
+  }
+
+  /** A job that is in memory: others are not asked for. */
+  inMemory(id: string): Job | undefined {
+    const { jobs } = this.world
+    return jobs instanceof JobsInMemory ? jobs.peek(id) : jobs.get(id)
   }
 
   /** Lets go of a job that is over, and that can be found elsewhere. */
@@ -403,24 +403,6 @@ export class Ledger implements Indexes {
     const resumed = task.commit !== null
     this.leases.granted(task, lease)
     this.ready.granted(task, lease.grantedAt, resumed)
-  }
-}
-
-/** Jobs in memory, and the way to those that are not. */
-class Jobs extends Map<string, Job> {
-  readonly #find: (id: string) => Job | null
-
-  constructor(find: (id: string) => Job | null) {
-    super()
-    this.#find = find
-  }
-
-  override get(id: string): Job | undefined {
-    return super.get(id) ?? this.#find(id) ?? undefined
-  }
-
-  override has(id: string): boolean {
-    return this.get(id) !== undefined
   }
 }
 

@@ -18,6 +18,7 @@ import type {
   AnswerTo,
   Answers,
   Claimed,
+  JobsPage,
   Positioned,
   Query,
   QueryKind,
@@ -25,7 +26,7 @@ import type {
   Store,
 } from './store.ts'
 import { BadRequest, StoreClosed } from './store.ts'
-import { jobsPage, jobView, queueView } from './views.ts'
+import { jobView, listed, PageOfJobs, queueView } from './views.ts'
 
 export class MemoryStore implements Store {
   readonly #log = new MemoryLog()
@@ -79,7 +80,7 @@ export class MemoryStore implements Store {
     readonly [K in QueryKind]: (query: QueryOf<K>) => Answers[K]['answer']
   } = {
     job: ({ job }) => jobView(this.#ledger, job),
-    jobs: (query) => jobsPage(this.#ledger, this.#jobsAfter(query.after ?? 0), query),
+    jobs: (query) => this.#jobs(query),
     history: ({ job, after = 0, limit }) => this.#log.ofJob(job, after, limit),
     queue: ({ queue }) => queueView(this.#ledger, queue),
     schedule: ({ schedule }) => {
@@ -87,6 +88,14 @@ export class MemoryStore implements Store {
       return known === undefined ? null : { ...known }
     },
     upkeep: ({ limit }) => this.#ledger.upkeep(this.#clock.now(), limit),
+  }
+
+  #jobs(query: QueryOf<'jobs'>): JobsPage {
+    const page = new PageOfJobs(query)
+    for (const job of this.#jobsAfter(query.after ?? 0)) {
+      if (!page.add(listed(this.#ledger, job))) break
+    }
+    return page.page
   }
 
   #append(entry: Entry, job: Job | null): void {

@@ -3,108 +3,142 @@
  */
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
-import type { Disk, Owner, Torn } from '../log/index.ts'
+import type { Disk, Owner, WriterStart } from '../log/index.ts'
 import {
   createMark,
-  decodeEntry,
-  Interning,
   LogReader,
   LogWriter,
-  readLog,
   realDisk,
+  removeOtherCheckpoints,
   settleTail,
   takeOwnership,
-  WAYPOINT_CODE,
 } from '../log/index.ts'
+import { Checkpointing } from './checkpointing.ts'
 import type { Clock } from './clock.ts'
 import { systemClock } from './clock.ts'
 import { DirectoryStore } from './directory.ts'
-import { JobList } from './job-list.ts'
-import { Ledger } from './ledger.ts'
+import type { Retention } from './ended-jobs.ts'
+import type { Loaded } from './loading.ts'
+import { load } from './loading.ts'
+import type { Notice } from './notice.ts'
 import { newStoreId } from './random.ts'
 
+const MIB = 1_024 * 1_024
+const DAY_MS = 86_400_000
+
 export interface DirectoryOptions {
-  readonly clock?: Clock
-  readonly disk?: Disk
-  /** Bytes of a segment file of the log. Default 32 MiB. Smaller ones are changed more often. */
+  /**
+   * How long, and how many, jobs that are over stay readable. Default: 7 days and 1,000,000.
+   * `upkeep` says which are to be forgotten; whoever runs the store sends that.
+   */
+  readonly retention?: Partial<Retention>
+  /**
+   * How long the entries themselves stay, once two checkpoints hold what they led to. Default
+   * 7 days; Infinity keeps the history whole, and the disk must hold it.
+   */
+  readonly historyMs?: number
+  /** A folder that old segments are moved to instead of being removed. Default: none. */
+  readonly archive?: string
+  /** Bytes of log between checkpoints, at least. Default 64 MiB. More makes opening slower. */
+  readonly checkpointBytes?: number
+  /** Bytes of a segment file of the log. Default 32 MiB, at least 16 KiB. */
   readonly segmentBytes?: number
   /** Room in the log that new work leaves for reports when the disk is full. Default 2 MiB. */
   readonly reserveBytes?: number
+  /** Told what happens without being asked for: see `Notice`. */
+  readonly onNotice?: (notice: Notice) => void
+  readonly clock?: Clock
+  readonly disk?: Disk
   /** Who makes sure that there is one owner. Default: a lock of the operating system. */
   readonly own?: (folder: string) => Promise<Owner>
 }
 
-const SEGMENT_BYTES = 32 * 1_024 * 1_024
-const RESERVE_BYTES = 2 * 1_024 * 1_024
+export type DirectorySettings = Required<Omit<DirectoryOptions, 'archive' | 'retention'>> & {
+  readonly archive: string | null
+  readonly retention: Retention
+}
+
+export function settingsFrom(options: DirectoryOptions): DirectorySettings {
+  const clock = options.clock ?? systemClock
+  const segmentBytes = Math.max(16 * 1_024, options.segmentBytes ?? 32 * MIB)
+  const note = (): { pid: number; host: string; since: number } => ({
+    pid: process.pid,
+    host: hostname(),
+    since: clock.now(),
+  })
+  return {
+    retention: { ageMs: 7 * DAY_MS, count: 1_000_000, ...options.retention },
+    historyMs: options.historyMs ?? 7 * DAY_MS,
+    archive: options.archive ?? null,
+    checkpointBytes: options.checkpointBytes ?? 64 * MIB,
+    segmentBytes,
+    reserveBytes: Math.min(options.reserveBytes ?? 2 * MIB, segmentBytes / 4),
+    onNotice: options.onNotice ?? ((): void => undefined),
+    clock,
+    disk: options.disk ?? realDisk,
+    own: options.own ?? ((folder) => takeOwnership(folder, note())),
+  }
+}
 
 export async function openDirectory(
   path: string,
   options: DirectoryOptions = {},
 ): Promise<DirectoryStore> {
   const folder = resolve(path)
-  const clock = options.clock ?? systemClock
-  const disk = options.disk ?? realDisk
-  const own = options.own ?? ((at) => takeOwnership(at, { pid: process.pid, host: hostname(), since: clock.now() }))
-  await disk.makeFolder(folder)
-  const owner = await own(folder)
+  const settings = settingsFrom(options)
+  await settings.disk.makeFolder(folder)
+  const owner = await settings.own(folder)
   try {
-    return await load(folder, clock, disk, options, () => owner.release())
+    return await openOwned(folder, settings, () => owner.release())
   } catch (error) {
     await owner.release()
     throw error
   }
 }
 
-async function load(
+async function openOwned(
   folder: string,
-  clock: Clock,
-  disk: Disk,
-  options: DirectoryOptions,
+  settings: DirectorySettings,
   release: () => Promise<void>,
 ): Promise<DirectoryStore> {
+  const { disk, clock, onNotice, retention } = settings
   let writer: LogWriter | null = null
-  const ledger: Ledger = new Ledger((entry, job) => {
-    const position = (writer as LogWriter).append(entry, job === null ? 0 : job.lastPosition)
-    if (job === null) return
-    if (entry.type === 'JobSubmitted') {
-      job.firstPosition = position
-      list.add(job)
-    } else if (entry.type === 'JobForgotten') {
-      list.left()
-    }
-    job.lastPosition = position
-  })
-  const list = new JobList((job) => ledger.world.jobs.get(job.id) === job)
-  const interning = new Interning()
-  const found = await readLog(disk, folder, 0, ({ code, length, version }, position, bytes, body) => {
-    if (code === WAYPOINT_CODE) return
-    const { entry } = decodeEntry(bytes, body, length, code, version, position, interning)
-    const job = ledger.apply(entry)
-    if (job === null) return
-    if (entry.type === 'JobSubmitted') {
-      job.firstPosition = position
-      list.add(job)
-    }
-    job.lastPosition = position
-  })
-  let torn: Torn | null = null
-  let start = { segments: [], storeId: newStoreId(), end: 0, link: 0 } as Parameters<typeof LogWriter.open>[3]
-  if (found === null) await createMark(disk, folder, start.storeId)
-  else {
-    torn = await settleTail(disk, folder, found)
-    start = found
-  }
-  writer = await LogWriter.open(
+  const loaded = await load(
     disk,
     folder,
-    {
-      segmentBytes: options.segmentBytes ?? SEGMENT_BYTES,
-      reserveBytes: options.reserveBytes ?? RESERVE_BYTES,
-    },
-    start,
+    (entry, before) => (writer as LogWriter).append(entry, before),
+    onNotice,
   )
-  const open = writer
-  const reader = new LogReader(disk, () => open.segments)
-  void torn
-  return new DirectoryStore({ folder, clock, writer, reader, ledger, list, release })
+  try {
+    const { ledger, manifests, entries } = loaded
+    const torn = loaded.log === null ? null : await settleTail(disk, folder, loaded.log)
+    if (torn !== null) onNotice({ kind: 'torn-tail', torn })
+    await removeOtherCheckpoints(disk, folder, manifests.slice(0, 2))
+    const start = await startOf(disk, folder, loaded)
+    const { segmentBytes, reserveBytes } = settings
+    const options = { segmentBytes, reserveBytes, now: () => ledger.tick(clock.now()) }
+    const opened = (writer = await LogWriter.open(disk, folder, options, start))
+    const rules = settings
+    const parts = { ...loaded, disk, folder, writer: opened, rules, onNotice }
+    return new DirectoryStore({
+      ...parts,
+      clock,
+      reader: new LogReader(disk, () => opened.segments),
+      checkpointing: new Checkpointing(parts),
+      retention,
+      opening: { checkpoint: manifests[0]?.position ?? null, entries, torn },
+      release,
+    })
+  } catch (error) {
+    await loaded.ended.close()
+    throw error
+  }
+}
+
+/** A directory without a log begins one: the mark FIRST, because a log without one is damage. */
+async function startOf(disk: Disk, folder: string, { log }: Loaded): Promise<WriterStart> {
+  if (log !== null) return log
+  const storeId = newStoreId()
+  await createMark(disk, folder, storeId)
+  return { segments: [], storeId, end: 0, link: 0 }
 }

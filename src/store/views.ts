@@ -1,54 +1,94 @@
 /**
  * Answers to queries, made from a ledger: copies, so that nobody sees a record change.
  */
-import type { Job, JobSpec, Queue, Task } from '../kernel/index.ts'
+import type { Job, JobSpec, JobState, Queue, StageTasks, Tallies, Task } from '../kernel/index.ts'
 import {
   copyJob,
   copyTask,
   emptyTally,
   jobState,
+  NO_TALLIES,
   NOT_OPENED,
   stageState,
   tallyOf,
 } from '../kernel/index.ts'
+import type { JobRecord } from '../log/index.ts'
 import type { Ledger } from './ledger.ts'
 import type { JobsPage, JobSummary, JobView, QueryOf, QueueView, StageView } from './store.ts'
 
 export function jobView(ledger: Ledger, id: string): JobView | null {
-  const job = ledger.world.jobs.get(id)
+  const job = ledger.inMemory(id)
   if (job === undefined) return null
+  return viewOf(job, ledger.world.tasks.get(id) ?? null, ledger.tallies(job), ledger.now)
+}
+
+/** A job that is not in memory. */
+export function recordView(record: JobRecord, now: number): JobView {
+  return viewOf(record.job, record.stages, recordTallies(record), now)
+}
+
+function viewOf(job: Job, stages: StageTasks | null, tallies: Tallies, now: number): JobView {
   return {
     job: copyJob(job),
-    state: jobState(job, ledger.tallies(job), ledger.now),
-    stages: job.task === null ? stageViews(ledger, job) : [plainStage(job.task)],
+    state: jobState(job, tallies, now),
+    stages: job.task === null ? stageViews(job, stages ?? [], tallies) : [plainStage(job.task)],
   }
+}
+
+export function recordTallies({ stages }: JobRecord): Tallies {
+  if (stages === null) return NO_TALLIES
+  return stages.map((tasks) => (tasks === null ? emptyTally() : tallyOf(tasks)))
 }
 
 function plainStage(task: Task): StageView {
   return { name: null, state: stageState(1, tallyOf([task]), 0), tasks: [copyTask(task)] }
 }
 
-function stageViews(ledger: Ledger, job: Job): StageView[] {
-  const tallies = ledger.tallies(job)
+function stageViews(job: Job, stages: StageTasks, tallies: Tallies): StageView[] {
   return (job.spec.stages ?? []).map(({ name, tolerate }, i) => ({
     name,
     state: stageState(job.opened?.[i] ?? NOT_OPENED, tallies[i] ?? emptyTally(), tolerate),
-    tasks: (ledger.world.tasks.get(job.id)?.[i] ?? []).map(copyTask),
+    tasks: (stages[i] ?? []).map(copyTask),
   }))
 }
 
-/** Of jobs in order of submission. A page looks at as many jobs as its filters pass over. */
-export function jobsPage(ledger: Ledger, inOrder: Iterable<Job>, query: QueryOf<'jobs'>): JobsPage {
-  const jobs: JobSummary[] = []
-  let last = 0
-  for (const job of inOrder) {
-    const state = jobState(job, ledger.tallies(job), ledger.now)
-    if (!matches(job.spec, query) || (query.state ?? state) !== state) continue
-    if (jobs.length === query.limit) return { jobs, next: last }
-    last = job.firstPosition
-    jobs.push({ id: job.id, type: job.spec.type, state, submittedAt: job.submittedAt })
+/** A job and the state it is in, to be listed. */
+export interface Listed {
+  readonly job: Job
+  readonly state: JobState
+}
+
+export function listed(ledger: Ledger, job: Job): Listed {
+  return { job, state: jobState(job, ledger.tallies(job), ledger.now) }
+}
+
+/** A page of jobs that come in order of submission, put together one by one. */
+export class PageOfJobs {
+  readonly #query: QueryOf<'jobs'>
+  readonly #jobs: JobSummary[] = []
+  #last = 0
+  #isFull = false
+
+  constructor(query: QueryOf<'jobs'>) {
+    this.#query = query
   }
-  return { jobs, next: null }
+
+  /** False: the page is full, and more would not be on it. */
+  add({ job, state }: Listed): boolean {
+    const { limit, state: asked } = this.#query
+    if (!matches(job.spec, this.#query) || (asked ?? state) !== state) return true
+    if (this.#jobs.length >= limit) {
+      this.#isFull = true
+      return false
+    }
+    this.#last = job.firstPosition
+    this.#jobs.push({ id: job.id, type: job.spec.type, state, submittedAt: job.submittedAt })
+    return true
+  }
+
+  get page(): JobsPage {
+    return { jobs: this.#jobs, next: this.#isFull ? this.#last : null }
+  }
 }
 
 function matches(spec: JobSpec, { type, queue }: QueryOf<'jobs'>): boolean {

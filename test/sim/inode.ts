@@ -244,10 +244,8 @@ export class Inode {
     this.#reach = 0
     for (const [index, entry] of this.#unsettled) {
       const rest = size - index * SECTOR
-      if (rest < SECTOR) entry.versions = entry.versions.map((version) => cutOff(version, rest))
-      // A cut is no version of its own: with the size it is settled.
-      const isCut = !entry.dirty && entry.versions.length === 1
-      if (rest <= 0 || isCut) this.#unsettled.delete(index)
+      if (rest <= 0) this.#unsettled.delete(index)
+      else if (rest < SECTOR) entry.versions = entry.versions.map((one) => cutOff(one, rest))
     }
     this.#hidden.clear()
   }

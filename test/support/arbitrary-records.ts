@@ -193,7 +193,7 @@ function anyJobOf(id: string, spec: JobSpec): fc.Arbitrary<AnyJob> {
   )
   return fc.tuple(job, stages).map(([record, tasks]) => {
     record.opened = tasks?.map((list) => list?.length ?? NOT_OPENED) ?? null
-    return { job: record, stages: tasks as StageTasks | null }
+    return { job: record, stages: tasks }
   })
 }
 

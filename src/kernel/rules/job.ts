@@ -3,7 +3,14 @@
  */
 import { committed, reject } from '../answers.ts'
 import type { CancelJob, ForgetJob, OpenStage, ReleaseJob, SubmitJob } from '../commands.ts'
-import { isEnding, isHeldBack, isSettled, jobState, prerequisitesDone } from '../derive.ts'
+import {
+  isEnding,
+  isHeldBack,
+  isSettled,
+  jobEndedAt,
+  jobState,
+  prerequisitesDone,
+} from '../derive.ts'
 import type { StageOpened } from '../entries.ts'
 import { sameContent } from '../equal.ts'
 import type { Guard, Reads } from '../guards.ts'
@@ -357,7 +364,7 @@ const oldEnough: Guard<ForgetJob> = validation(
   'old-enough',
   'The job ended before the given time, which is not in the future.',
   (command, reads, now) => {
-    const ended = endedAt(theJob(reads), reads)
+    const ended = jobEndedAt(theJob(reads), reads.tallies)
     // Not after now: a late copy of the command must not reach a later life of the id.
     return ended < command.endedBefore && command.endedBefore <= now
       ? null
@@ -370,11 +377,6 @@ const oldEnough: Guard<ForgetJob> = validation(
         )
   },
 )
-
-function endedAt(job: Job, reads: Reads): number {
-  if (job.task !== null) return job.task.endedAt ?? 0
-  return reads.tallies.reduce((last, tally) => Math.max(last, tally.endedAt), job.time)
-}
 
 export const forgetJob: Rule<ForgetJob> = {
   // Gone is gone: who asks again is told the same.

@@ -1,0 +1,82 @@
+/**
+ * Copies files of a log: to archive a segment, or to back up a whole store.
+ */
+import { CorruptLog } from './errors.ts'
+import { offsetOf } from './format.ts'
+import { replaceMark } from './mark.ts'
+import type { Manifest } from './manifest.ts'
+import { filesOf } from './checkpoint-files.ts'
+import type { Disk } from './port.ts'
+import { readUpTo, writeAll } from './port.ts'
+import type { Segment } from './segments.ts'
+
+const CHUNK_BYTES = 1_024 * 1_024
+
+/** Copies a segment to a folder, durably, under its own name. */
+export async function archiveSegment(disk: Disk, segment: Segment, folder: string): Promise<void> {
+  await disk.makeFolder(folder)
+  const name = segment.path.slice(segment.path.lastIndexOf('/') + 1)
+  await copyFile(disk, segment.path, `${folder}/${name}`, null)
+  await disk.syncFolder(folder)
+}
+
+/** `upTo`: bytes behind it are left out; null: all of it is copied. */
+async function copyFile(
+  disk: Disk,
+  from: string,
+  to: string,
+  upTo: { readonly bytes: number; readonly size: number } | null,
+): Promise<void> {
+  const source = await disk.open(from, 'read')
+  try {
+    const end = upTo?.bytes ?? (await source.size())
+    await disk.remove(to)
+    const target = await disk.open(to, 'create')
+    try {
+      for (let at = 0; at < end; at += CHUNK_BYTES) {
+        await writeAll(target, await readUpTo(source, at, Math.min(CHUNK_BYTES, end - at)), at)
+      }
+      if (upTo !== null) await target.resize(upTo.size)
+      await target.sync()
+    } finally {
+      await target.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+export interface BackupTask {
+  readonly disk: Disk
+  readonly from: string
+  readonly to: string
+  readonly segments: readonly Segment[]
+  readonly manifests: readonly Manifest[]
+  /** Everything before this position is durable, and copied. */
+  readonly position: number
+}
+
+/**
+ * A copy of a store as it is at this moment, while it goes on. The mark is written LAST: a
+ * backup that was cut short does not open.
+ */
+export async function backUp(task: BackupTask): Promise<{ files: number; position: number }> {
+  const { disk, from, to, segments, manifests, position } = task
+  const last = segments.at(-1)
+  if (last === undefined) throw new Error('There is no log to back up.')
+  await disk.makeFolder(to)
+  if ((await disk.list(to)).length > 0) {
+    throw new CorruptLog({ file: to, offset: 0, position: null }, 'it is not empty.')
+  }
+  const names = new Set(manifests.flatMap(filesOf))
+  for (const name of names) await copyFile(disk, `${from}/${name}`, `${to}/${name}`, null)
+  for (const segment of segments) {
+    const name = segment.path.slice(segment.path.lastIndexOf('/') + 1)
+    const bytes = offsetOf(segment.head.base, position)
+    const cut = segment === last ? { bytes, size: segment.head.size } : null
+    await copyFile(disk, segment.path, `${to}/${name}`, cut)
+  }
+  await disk.syncFolder(to)
+  await replaceMark(disk, to, last.head.storeId, position)
+  return { files: names.size + segments.length + 1, position }
+}

@@ -1,0 +1,150 @@
+/**
+ * When a checkpoint is made, and what may go once it is there.
+ *
+ * Idle, or one is being made. The log says when: after so many bytes, or half as many as the
+ * live jobs take up, if that is more; so the cost of all checkpoints together stays a fixed
+ * share of what is written, and a log that is opened is never long. One that fails is
+ * reported, and tried again after as many bytes: the log has everything.
+ */
+import type { Disk, LogWriter, Manifest, Segment } from '../log/index.ts'
+import { archiveSegment, removeOtherCheckpoints, runCheckpoint, UNIT } from '../log/index.ts'
+import type { CheckpointRun } from '../log/index.ts'
+import type { EndedJobs } from './ended-jobs.ts'
+import type { Ledger } from './ledger.ts'
+import type { Notice } from './notice.ts'
+
+export interface CheckpointRules {
+  /** Bytes of log between two checkpoints, at least. */
+  readonly checkpointBytes: number
+  /** How long entries stay readable once two checkpoints hold what they led to. */
+  readonly historyMs: number
+  /** A folder to which old segments are moved instead of being removed. */
+  readonly archive: string | null
+}
+
+export interface CheckpointParts {
+  readonly disk: Disk
+  readonly folder: string
+  readonly writer: LogWriter
+  readonly ledger: Ledger
+  readonly ended: EndedJobs
+  readonly rules: CheckpointRules
+  readonly onNotice: (notice: Notice) => void
+  /** Newest first; at most the newest two are kept. */
+  readonly manifests: readonly Manifest[]
+}
+
+export class Checkpointing {
+  readonly #parts: CheckpointParts
+  #manifests: Manifest[]
+  /** Where the last one was made, or tried. */
+  #last: number
+  #making: Promise<void> | null = null
+  #run: CheckpointRun | null = null
+  #isClosed = false
+  #pins = 0
+
+  constructor(parts: CheckpointParts) {
+    this.#parts = parts
+    this.#manifests = parts.manifests.slice(0, 2)
+    this.#last = this.#manifests[0]?.position ?? 0
+  }
+
+  /** Newest first. */
+  get manifests(): readonly Manifest[] {
+    return this.#manifests
+  }
+
+  /** To be called when more of the log is durable: makes a checkpoint if it is time. */
+  consider(): void {
+    const { writer, rules } = this.#parts
+    const liveBytes = this.#manifests[0]?.live.end ?? 0
+    const due = Math.max(rules.checkpointBytes, liveBytes / 2)
+    if ((writer.durablePosition - this.#last) * UNIT >= due) void this.make()
+  }
+
+  /** Makes one now, or waits for the one that is being made. */
+  make(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve()
+    this.#making ??= this.#make().finally(() => {
+      this.#making = null
+    })
+    return this.#making
+  }
+
+  /** While this runs, no file goes away. */
+  async pinned<T>(task: () => Promise<T>): Promise<T> {
+    this.#pins += 1
+    try {
+      return await task()
+    } finally {
+      this.#pins -= 1
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#run?.stop()
+    await this.#making?.catch(() => undefined)
+  }
+
+  async #make(): Promise<void> {
+    const { onNotice, ended } = this.#parts
+    try {
+      const manifest = await this.#fold()
+      if (this.#isClosed) return
+      await ended.adopt(manifest, turn)
+      this.#manifests = [manifest, ...this.#manifests.slice(0, 1)]
+      onNotice({ kind: 'checkpoint-made', position: manifest.position })
+      if (this.#pins > 0) return
+      await this.#tidy()
+    } catch (error) {
+      // Stopping the thread is how a store is closed in the middle of one.
+      if (!this.#isClosed) onNotice({ kind: 'checkpoint-failed', error: error as Error })
+    }
+  }
+
+  async #fold(): Promise<Manifest> {
+    const { disk, folder, writer, ledger } = this.#parts
+    const { queues, limits } = ledger.ready.buckets(ledger.now)
+    const position = writer.appendWaypoint({ now: ledger.now, queues, limits })
+    this.#last = position
+    await writer.durable()
+    const previous = this.#manifests[0] ?? null
+    const task = { folder, segments: [...writer.segments], previous, position }
+    this.#run = runCheckpoint(disk, task)
+    try {
+      return await this.#run.made
+    } finally {
+      this.#run = null
+    }
+  }
+
+  /** What nobody needs any more goes: older checkpoints, and the log behind two of them. */
+  async #tidy(): Promise<void> {
+    const { disk, folder, writer, rules } = this.#parts
+    await removeOtherCheckpoints(disk, folder, this.#manifests)
+    for (;;) {
+      const [oldest, next] = writer.segments
+      if (oldest === undefined || next === undefined || !this.#mayGo(next)) return
+      // Forgotten FIRST, so that nobody begins to read what is about to go.
+      writer.dropSegment()
+      if (rules.archive !== null) await archiveSegment(disk, oldest, rules.archive)
+      await disk.remove(oldest.path)
+    }
+  }
+
+  /** Whether everything before this segment is behind two checkpoints, and old enough. */
+  #mayGo(next: Segment): boolean {
+    const { ledger, rules } = this.#parts
+    const behind = this.#manifests[1]
+    if (behind === undefined || next.head.base > behind.position) return false
+    return next.head.begunAt < ledger.now - rules.historyMs
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}

@@ -1,0 +1,251 @@
+/**
+ * Jobs that are over: the newest in memory, the others on the shelves of the newest checkpoint.
+ *
+ * A job that is over stays in memory until a checkpoint holds it, and then leaves. If a command
+ * names it later it is taken in again, and leaves with the next checkpoint, or earlier if many
+ * like it came. To be looked at, or listed, it need not come in.
+ *
+ * Also knows which of them are to be forgotten: it says so, and `decide` has the last word.
+ */
+import type { Command, Job, JobState } from '../kernel/index.ts'
+import { jobEndedAt, jobState, NO_TALLIES } from '../kernel/index.ts'
+import type { Disk, JobRecord, Manifest } from '../log/index.ts'
+import { Interning, Shelf } from '../log/index.ts'
+import type { Elsewhere, Ledger } from './ledger.ts'
+import { recordTallies } from './views.ts'
+
+export interface Retention {
+  /** How long a job that is over stays readable. */
+  readonly ageMs: number
+  /** How many jobs that are over stay readable, the newest. */
+  readonly count: number
+}
+
+/** Beyond this many, jobs that came in again leave without waiting for a checkpoint. */
+const MOST_GUESTS = 1_000
+const STEP = 2_000
+
+export class EndedJobs implements Elsewhere {
+  readonly #disk: Disk
+  readonly #folder: string
+  readonly #interning = new Interning()
+  #shelves: Shelf[] = []
+  /** Where the checkpoint ends that the shelves belong to. */
+  #position = 0
+  /** In memory and on no shelf, in the order of their ends. */
+  readonly #fresh = new Set<Job>()
+  /** Goes through them for jobs to forget; what is added or taken out meanwhile is no trouble. */
+  #freshNext = this.#fresh.values()
+  #freshHead: Job | null = null
+  /** On a shelf, and in memory again. */
+  readonly #guests = new Set<Job>()
+  /** How far each shelf was looked through for jobs to forget. */
+  readonly #looked = new Map<Shelf, number>()
+  #forgotten: { readonly id: string; readonly position: number }[] = []
+  /** Whose jobs these are; set once, before anything else happens. */
+  ledger!: Ledger
+  /** Called for each job that leaves memory. */
+  onLeave: () => void = () => undefined
+
+  constructor(disk: Disk, folder: string) {
+    this.#disk = disk
+    this.#folder = folder
+  }
+
+  /** How many jobs are over and not forgotten; those that came in again are counted once. */
+  get count(): number {
+    return this.#shelves.reduce((sum, { left }) => sum + left, this.#fresh.size)
+  }
+
+  job(id: string): JobRecord | null {
+    const record = this.find(id)
+    if (record !== null) this.#welcome(record.job)
+    return record
+  }
+
+  keyHolder(type: string, key: string): JobRecord | null {
+    for (const shelf of this.#shelves) {
+      const row = shelf.findKey(type, key, this.#interning)
+      if (row === -1) continue
+      const record = shelf.read(row, this.#interning)
+      // In memory it may be newer.
+      if (this.ledger.inMemory(record.job.id) !== undefined) return null
+      this.#welcome(record.job)
+      return record
+    }
+    return null
+  }
+
+  /** Only looks. */
+  find(id: string): JobRecord | null {
+    for (const shelf of this.#shelves) {
+      const row = shelf.find(id)
+      if (row !== -1) return shelf.read(row, this.#interning)
+    }
+    return null
+  }
+
+  /** A job in memory came to its end. */
+  ended(job: Job): void {
+    this.#fresh.add(job)
+  }
+
+  forgot(job: Job, position: number): void {
+    this.#guests.delete(job)
+    this.#fresh.delete(job)
+    this.#forgotten.push({ id: job.id, position })
+    this.#leaveShelf(job.id)
+  }
+
+  /** Takes on the shelves of a checkpoint; jobs that stand on them leave memory, in small steps. */
+  async adopt(manifest: Manifest, breathe: () => Promise<void>): Promise<void> {
+    const known = new Map(this.#shelves.map((shelf) => [shelf.about.name, shelf]))
+    const shelves: Shelf[] = []
+    for (const about of manifest.shelves) {
+      const shelf = known.get(about.name)
+      shelves.push(shelf ?? (await Shelf.open(this.#disk, this.#folder, about)))
+      known.delete(about.name)
+    }
+    this.#shelves = shelves
+    this.#position = manifest.position
+    for (const shelf of known.values()) this.#looked.delete(shelf)
+    // What was forgotten while the checkpoint was made stands on its shelves all the same.
+    this.#forgotten = this.#forgotten.filter(({ position }) => position >= manifest.position)
+    for (const { id } of this.#forgotten) this.#leaveShelf(id)
+    for (const shelf of known.values()) await shelf.close()
+    await this.#leaveMemory(breathe)
+  }
+
+  /** At most `limit` jobs that were kept long enough, or that are too many. */
+  toForget({ ageMs, count }: Retention, now: number, limit: number): Command[] {
+    const commands: Command[] = []
+    let surplus = this.count - count
+    while (commands.length < limit) {
+      const oldest = this.#oldest()
+      if (oldest === null || oldest.endedAt >= now) break
+      if (surplus <= 0 && oldest.endedAt >= now - ageMs) break
+      commands.push({ type: 'ForgetJob', job: oldest.pass(), endedBefore: oldest.endedAt + 1 })
+      surplus -= 1
+    }
+    return commands
+  }
+
+  /** Jobs on shelves that were submitted behind a position, in order. */
+  *after(position: number): IterableIterator<{ job: Job; state: JobState }> {
+    const cursors = this.#shelves.map((shelf) => ({ shelf, at: shelf.submittedUpTo(position) }))
+    for (;;) {
+      let best: (typeof cursors)[number] | null = null
+      for (const cursor of cursors) {
+        const { shelf } = cursor
+        while (cursor.at < shelf.about.records && shelf.isGone(shelf.nthSubmitted(cursor.at))) {
+          cursor.at += 1
+        }
+        if (cursor.at === shelf.about.records) continue
+        if (best === null || firstOf(cursor) < firstOf(best)) best = cursor
+      }
+      if (best === null) return
+      const record = best.shelf.read(best.shelf.nthSubmitted(best.at), this.#interning)
+      best.at += 1
+      const here = this.ledger.inMemory(record.job.id)
+      if (here !== undefined && !this.#guests.has(here)) continue
+      yield { job: record.job, state: jobState(record.job, recordTallies(record), 0) }
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const shelf of this.#shelves) await shelf.close()
+  }
+
+  #welcome(job: Job): void {
+    this.#guests.add(job)
+    if (this.#guests.size > MOST_GUESTS) this.#seeOut()
+  }
+
+  /** Guests that nothing happened to leave again. */
+  #seeOut(): void {
+    for (const guest of this.#guests) {
+      // The newest one is being welcomed.
+      if (this.ledger.inMemory(guest.id) !== guest) continue
+      this.#guests.delete(guest)
+      if (guest.lastPosition < this.#position) this.ledger.evict(guest)
+      else this.#fresh.add(guest)
+    }
+  }
+
+  async #leaveMemory(breathe: () => Promise<void>): Promise<void> {
+    this.#seeOut()
+    let looked = 0
+    for (const job of this.#fresh) {
+      if (job.lastPosition < this.#position) {
+        this.#fresh.delete(job)
+        this.ledger.evict(job)
+        this.onLeave()
+      }
+      looked += 1
+      if (looked % STEP === 0) await breathe()
+    }
+    this.#freshNext = this.#fresh.values()
+    this.#freshHead = null
+  }
+
+  #leaveShelf(id: string): void {
+    for (const shelf of this.#shelves) {
+      const row = shelf.find(id)
+      if (row !== -1) shelf.leave(row)
+    }
+  }
+
+  /** The job that ended first of those not looked at; `pass` goes on and gives its id. */
+  #oldest(): { endedAt: number; pass: () => string } | null {
+    let best: { endedAt: number; pass: () => string } | null = null
+    const job = this.#nextFresh()
+    if (job !== null) {
+      best = {
+        endedAt: this.#endOf(job),
+        pass: () => {
+          this.#freshHead = null
+          return job.id
+        },
+      }
+    }
+    for (const shelf of this.#shelves) {
+      const at = this.#nextOn(shelf)
+      if (at === shelf.about.records) continue
+      const row = shelf.nthEnded(at)
+      const endedAt = shelf.endedAt(row)
+      if (best !== null && best.endedAt <= endedAt) continue
+      best = {
+        endedAt,
+        pass: () => {
+          this.#looked.set(shelf, at + 1)
+          return shelf.read(row, this.#interning).job.id
+        },
+      }
+    }
+    return best
+  }
+
+  #nextFresh(): Job | null {
+    if (this.#freshHead !== null && this.#fresh.has(this.#freshHead)) return this.#freshHead
+    const { value, done } = this.#freshNext.next()
+    // At its end the iterator is over for good: what comes later needs another.
+    if (done === true) this.#freshNext = this.#fresh.values()
+    this.#freshHead = done === true ? null : value
+    return this.#freshHead
+  }
+
+  #nextOn(shelf: Shelf): number {
+    let at = this.#looked.get(shelf) ?? 0
+    while (at < shelf.about.records && shelf.isGone(shelf.nthEnded(at))) at += 1
+    this.#looked.set(shelf, at)
+    return at
+  }
+
+  #endOf(job: Job): number {
+    return jobEndedAt(job, job.task === null ? this.ledger.tallies(job) : NO_TALLIES)
+  }
+}
+
+function firstOf({ shelf, at }: { shelf: Shelf; at: number }): number {
+  return shelf.firstPosition(shelf.nthSubmitted(at))
+}

@@ -1,0 +1,167 @@
+/**
+ * Makes a ledger from what is on the disk: the newest checkpoint that checks, and the log
+ * behind it; without a checkpoint, the whole log. All three ways give the same state.
+ */
+import type { Entry, Job } from '../kernel/index.ts'
+import { isFinal, jobState } from '../kernel/index.ts'
+import type { Disk, LogFound, Manifest } from '../log/index.ts'
+import {
+  ByteReader,
+  CorruptLog,
+  decodeEntry,
+  Interning,
+  listCheckpoints,
+  MalformedBytes,
+  readJob,
+  readLog,
+  readRecords,
+  WAYPOINT_CODE,
+} from '../log/index.ts'
+import { EndedJobs } from './ended-jobs.ts'
+import { JobList } from './job-list.ts'
+import type { Journal } from './ledger.ts'
+import { Ledger } from './ledger.ts'
+import type { Notice } from './notice.ts'
+
+/** A ledger, and what goes with it. */
+export interface Loaded {
+  readonly ledger: Ledger
+  readonly list: JobList
+  readonly ended: EndedJobs
+  /** Null: there was no log. */
+  readonly log: LogFound | null
+  /** Newest first, the one that was used at their head. */
+  readonly manifests: readonly Manifest[]
+  /** Entries that were replayed. */
+  readonly entries: number
+}
+
+type Book = Pick<Loaded, 'ledger' | 'list' | 'ended'>
+
+export async function load(
+  disk: Disk,
+  folder: string,
+  append: (entry: Entry, before: number) => number,
+  onNotice: (notice: Notice) => void,
+): Promise<Loaded> {
+  const { manifests, bad } = await listCheckpoints(disk, folder)
+  for (const position of bad) {
+    onNotice({ kind: 'checkpoint-damaged', position, why: 'its manifest does not check.' })
+  }
+  const good = [...manifests]
+  for (;;) {
+    const [manifest] = good
+    const book = newBook(disk, folder, append)
+    if (manifest === undefined) return replayed(disk, folder, book, [], 0)
+    try {
+      await restore(disk, folder, book, manifest)
+    } catch (error) {
+      await book.ended.close()
+      if (!isDamage(error)) throw error
+      const why = (error as Error).message
+      onNotice({ kind: 'checkpoint-damaged', position: manifest.position, why })
+      good.shift()
+      continue
+    }
+    return replayed(disk, folder, book, good, manifest.position)
+  }
+}
+
+/** The checkpoint's own bytes are wrong, or not there: another one may do. */
+function isDamage(error: unknown): boolean {
+  return (
+    error instanceof CorruptLog ||
+    error instanceof MalformedBytes ||
+    (error as NodeJS.ErrnoException).code === 'ENOENT'
+  )
+}
+
+function newBook(
+  disk: Disk,
+  folder: string,
+  append: (entry: Entry, before: number) => number,
+): Book {
+  const ended = new EndedJobs(disk, folder)
+  const journal: Journal = (entry, job) => {
+    const position = append(entry, job === null ? 0 : job.lastPosition)
+    if (job !== null) note(book, entry, job, position)
+  }
+  const ledger = new Ledger(journal, ended)
+  ended.ledger = ledger
+  const list = new JobList((job) => ledger.inMemory(job.id) === job)
+  ended.onLeave = () => list.left()
+  const book = { ledger, list, ended }
+  return book
+}
+
+/** AFTER an entry was applied: where it stands, and whether the job is over. */
+function note({ ledger, list, ended }: Book, entry: Entry, job: Job, position: number): void {
+  job.lastPosition = position
+  switch (entry.type) {
+    case 'JobSubmitted':
+      job.firstPosition = position
+      list.add(job)
+      return
+    case 'JobForgotten':
+      list.left()
+      ended.forgot(job, position)
+      return
+    case 'ReportRefused':
+      return
+    default:
+      if (isOver(ledger, job)) ended.ended(job)
+  }
+}
+
+function isOver(ledger: Ledger, job: Job): boolean {
+  if (job.task !== null) return job.task.state === 'COMPLETED' || job.task.state === 'FAILED'
+  return isFinal(jobState(job, ledger.tallies(job), ledger.now))
+}
+
+async function restore(
+  disk: Disk,
+  folder: string,
+  { ledger, list, ended }: Book,
+  manifest: Manifest,
+): Promise<void> {
+  const { waypoint, queues, schedules, live } = manifest
+  ledger.tick(waypoint.now)
+  for (const queue of queues) ledger.restoreQueue(queue)
+  for (const schedule of schedules) ledger.restoreSchedule(schedule)
+  ledger.ready.restoreBuckets(waypoint.queues, waypoint.limits)
+  await ended.adopt(manifest, () => Promise.resolve())
+  const interning = new Interning()
+  await readRecords(disk, folder, live, (bytes, body, length) => {
+    const record = readJob(new ByteReader(bytes, body, body + length), interning)
+    ledger.restore(record)
+    list.add(record.job)
+  })
+}
+
+async function replayed(
+  disk: Disk,
+  folder: string,
+  book: Book,
+  manifests: readonly Manifest[],
+  from: number,
+): Promise<Loaded> {
+  const interning = new Interning()
+  let entries = 0
+  const log = await readLog(disk, folder, from, (record, position, bytes, body) => {
+    const { code, length, version } = record
+    if (code === WAYPOINT_CODE) return
+    const { entry } = decodeEntry(bytes, body, length, code, version, position, interning)
+    const job = book.ledger.apply(entry)
+    if (job !== null) note(book, entry, job, position)
+    entries += 1
+  })
+  const first = log?.segments[0]
+  if (first !== undefined && first.head.base > from) {
+    const place = { file: first.path, offset: 0, position: from }
+    throw new CorruptLog(
+      place,
+      'the log before it is gone, and no checkpoint that checks goes so far.',
+    )
+  }
+  return { ...book, log, manifests, entries }
+}

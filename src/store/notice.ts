@@ -1,0 +1,14 @@
+/**
+ * What a store has to tell its owner and nobody asked for: nothing is wrong, or nothing is
+ * lost, but somebody may want to know.
+ */
+import type { Torn } from '../log/index.ts'
+
+export type Notice =
+  /** Entries that were being written when the process or the machine died were cut off. */
+  | { readonly kind: 'torn-tail'; readonly torn: Torn }
+  /** A checkpoint does not check: an older one, or the log itself, was read instead. */
+  | { readonly kind: 'checkpoint-damaged'; readonly position: number; readonly why: string }
+  | { readonly kind: 'checkpoint-made'; readonly position: number }
+  /** The log has everything; the next one is tried later. */
+  | { readonly kind: 'checkpoint-failed'; readonly error: Error }

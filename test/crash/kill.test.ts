@@ -1,0 +1,211 @@
+/* oxlint-disable no-await-in-loop -- what happens one after the other is what is tested */
+/**
+ * A process under load is killed at hundreds of points: nothing that was acknowledged is lost,
+ * and nothing is there that nobody sent.
+ *
+ * One directory lives through many kills. After some of them it is opened and looked at right
+ * here; after the others the next process finds what the killed one left, and may be killed
+ * while it cleans up.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openDirectory } from '../../src/store/open-directory.ts'
+import { Dice } from '../properties/dice.ts'
+import type { DiskKind } from './kill-child.ts'
+import type { Line } from './lines.ts'
+import { parseLine } from './lines.ts'
+import { STORE_OPTIONS } from './store-options.ts'
+import { Witness } from './witness.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const SEED = Number(process.env['PAWL_SEED'] ?? 1)
+const KILLS = process.env['PAWL_CAMPAIGN'] === 'long' ? 3_000 : 300
+const KILLS_PER_DIRECTORY = 300
+/** Lines that are said before the store is open. */
+const OPENING = 20
+const LONGEST_LIFE = 3_000
+
+let base: string
+
+/** Compiled once: a process of one plain file starts five times as fast. */
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), 'pawl-kill-'))
+  await symlink(join(ROOT, 'node_modules'), join(base, 'node_modules'))
+  await writeFile(join(base, 'package.json'), '{ "type": "module" }')
+  await build({
+    entryPoints: {
+      'kill-child': join(ROOT, 'test/crash/kill-child.ts'),
+      'checkpoint-thread': join(ROOT, 'src/log/checkpoint-thread.ts'),
+    },
+    outdir: base,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    external: ['@photostructure/sqlite'],
+  })
+})
+
+afterAll(async () => {
+  await rm(base, { recursive: true, force: true })
+})
+
+interface Life {
+  readonly folder: string
+  readonly name: string
+  readonly seed: number
+  readonly disk: DiskKind
+  /** It is killed when it has said so many lines. */
+  readonly lines: number
+}
+
+/** Everything that the process said before it was killed. */
+async function lifeOf({ folder, name, seed, disk, lines }: Life): Promise<Line[]> {
+  const args = [join(base, 'kill-child.js'), folder, name, String(seed), disk]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const pieces: Buffer[] = []
+  let errors = ''
+  let count = 0
+  child.stdout.on('data', (bytes: Buffer) => {
+    pieces.push(bytes)
+    for (const byte of bytes) if (byte === 10) count += 1
+    if (count >= lines) child.kill('SIGKILL')
+  })
+  child.stderr.on('data', (bytes: Buffer) => {
+    errors += bytes.toString()
+  })
+  await once(child, 'close')
+  expect(errors).toBe('')
+  // What stands behind the last end of a line was not said whole.
+  const said = Buffer.concat(pieces).toString().split('\n').slice(0, -1).map(parseLine)
+  if (said.at(-1)?.kind !== '!') expect(child.signalCode).toBe('SIGKILL')
+  return said
+}
+
+/** What a process was about when it was killed, by its last call of the disk. */
+function stageOf(lines: readonly Line[]): string {
+  if (!lines.some(({ kind }) => kind === 'o')) return 'opening'
+  const last = lines.findLast(({ kind }) => kind === '.')
+  const call = last?.kind === '.' ? last.call : ''
+  if (/spare/.test(call)) return 'spare segment'
+  if (/live-|shelf-|checkpoint-/.test(call)) return 'checkpoint'
+  return call === '' ? 'work' : 'group'
+}
+
+class Campaign {
+  readonly witness: Witness
+  readonly stages = new Map<string, number>()
+  kills = 0
+  groups = 0
+  segments = 0
+  checkpoints = 0
+  torn = 0
+  readonly #folder: string
+  readonly #dice: Dice
+  readonly #disks: readonly DiskKind[]
+
+  constructor(folder: string, dice: Dice, disks: readonly DiskKind[]) {
+    this.#folder = folder
+    this.#dice = dice
+    this.#disks = disks
+    this.witness = new Witness(dice)
+  }
+
+  async kill(): Promise<void> {
+    this.kills += 1
+    const dice = this.#dice
+    const lines = dice.chance(25)
+      ? 1 + dice.below(OPENING)
+      : OPENING + dice.below(1 + dice.below(LONGEST_LIFE))
+    const said = await lifeOf({
+      folder: this.#folder,
+      name: String(this.kills),
+      seed: dice.below(1_000_000),
+      disk: dice.pick(this.#disks),
+      lines,
+    })
+    this.#count(said)
+    this.witness.hear(said)
+  }
+
+  /** Opens the directory here: at once, for whoever held it is dead. */
+  async check(all: boolean): Promise<readonly string[]> {
+    const store = await openDirectory(this.#folder, {
+      ...STORE_OPTIONS,
+      // One that is made in a thread would still be about it when the store is closed.
+      checkpointBytes: Infinity,
+    })
+    try {
+      return await this.witness.check(store, all)
+    } finally {
+      await store.close()
+    }
+  }
+
+  #count(said: readonly Line[]): void {
+    const stage = stageOf(said)
+    this.stages.set(stage, (this.stages.get(stage) ?? 0) + 1)
+    for (const line of said) {
+      if (line.kind === 'n' && line.notice === 'checkpoint-made') this.checkpoints += 1
+      if (line.kind === 'n' && line.notice === 'torn-tail') this.torn += 1
+      if (line.kind !== '.') continue
+      if (/^write log-/.test(line.call)) this.groups += 1
+      if (/^rename spare log-/.test(line.call)) this.segments += 1
+    }
+  }
+}
+
+describe('a process that is killed under load', () => {
+  it('loses nothing that it acknowledged, and leaves nothing that was not sent', async () => {
+    const dice = new Dice(SEED)
+    const campaigns: Campaign[] = []
+    for (let kills = 0; kills < KILLS; kills += KILLS_PER_DIRECTORY) {
+      const folder = join(base, `store-${kills}`)
+      await mkdir(folder)
+      const campaign = new Campaign(folder, dice, ['telling', 'telling', 'plain'])
+      campaigns.push(campaign)
+      while (campaign.kills < KILLS_PER_DIRECTORY) {
+        await campaign.kill()
+        const all = campaign.kills % 50 === 0
+        if (!all && dice.chance(50)) continue
+        expect(await campaign.check(all)).toEqual([])
+      }
+      await rm(folder, { recursive: true })
+    }
+    console.log(summary(campaigns))
+    for (const stage of ['opening', 'work', 'group', 'spare segment', 'checkpoint']) {
+      expect(campaigns[0]?.stages.get(stage)).toBeGreaterThan(0)
+    }
+  })
+
+  it('is found out if its disk acknowledges before it has written', async () => {
+    const folder = join(base, 'early')
+    await mkdir(folder)
+    const campaign = new Campaign(folder, new Dice(SEED), ['early'])
+    let problems: readonly string[] = []
+    while (problems.length === 0 && campaign.kills < 30) {
+      await campaign.kill()
+      problems = await campaign.check(false)
+    }
+    expect(problems[0]).toMatch(/^lost: /)
+  })
+})
+
+function summary(campaigns: readonly Campaign[]): string {
+  const sum = (of: (one: Campaign) => number): string =>
+    campaigns.reduce((total, one) => total + of(one), 0).toLocaleString('en')
+  const stages = [...new Set(campaigns.flatMap((one) => [...one.stages.keys()]))]
+  const places = stages.map((stage) => `${sum((one) => one.stages.get(stage) ?? 0)} in ${stage}`)
+  return (
+    `${sum((one) => one.kills)} kills (${places.join(', ')}), ` +
+    `${sum((one) => one.witness.acknowledged)} acknowledged, ` +
+    `${sum((one) => one.witness.entries)} entries, ${sum((one) => one.groups)} groups, ` +
+    `${sum((one) => one.segments)} segments, ${sum((one) => one.checkpoints)} checkpoints, ` +
+    `${sum((one) => one.torn)} torn tails, 0 lost, 0 unknown`
+  )
+}

@@ -1,0 +1,93 @@
+/**
+ * The store that is to be damaged: in a folder of a simulated disk, with small segments, a
+ * clock that the test turns, and always the same id, so that every run writes the same bytes.
+ */
+import { vi } from 'vitest'
+import type { Disk, Torn } from '../../src/log/index.ts'
+import { openDirectory } from '../../src/store/open-directory.ts'
+import type { Positioned, Store } from '../../src/store/store.ts'
+
+vi.mock('../../src/store/random.ts', () => ({ newStoreId: () => '0123456789abcdef'.repeat(2) }))
+
+export const FOLDER = '/store'
+/** A head of 4 KiB, and as much for groups. */
+export const SEGMENT_BYTES = 8_192
+export const RESERVE_BYTES = 1_024
+
+/** Whether campaigns go through everything, and not through a sample. */
+export const isLong = process.env['PAWL_CAMPAIGN'] === 'long'
+
+export class TestClock {
+  time = 1_700_000_000_000
+  now(): number {
+    return this.time
+  }
+}
+
+/** What the tests use of a store in a directory. */
+export interface Opened extends Store {
+  readonly opening?: { readonly torn: Torn | null }
+}
+
+/** How a store is opened; a test that plants a bug gives another one. */
+export type Opener = (disk: Disk, clock?: TestClock) => Promise<Opened>
+
+type OpenDirectory = typeof openDirectory
+
+export function openerOf(open: OpenDirectory): Opener {
+  return (disk, clock = new TestClock()) =>
+    open(FOLDER, {
+      disk,
+      clock,
+      own: async () => ({ release: async () => {} }),
+      segmentBytes: SEGMENT_BYTES,
+      reserveBytes: RESERVE_BYTES,
+    })
+}
+
+export const openStore: Opener = openerOf(openDirectory)
+
+/** Every entry that a store has, in order. Closes it. */
+export async function entriesOf(store: Store): Promise<Positioned[]> {
+  const watch = store.watch(0)
+  const seen: Positioned[] = []
+  const drained = (async () => {
+    for await (const one of watch) seen.push(one)
+  })()
+  await store.close()
+  await drained
+  return seen
+}
+
+/** The name of an error of ours, the code of one of the system, or what it says. */
+export function nameOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return code ?? String(message)
+}
+
+/** More turns of the event loop than anything here needs that is not stuck. */
+const MOST_TURNS = 20_000
+
+/** What a promise comes to; throws if it never comes to anything. */
+export async function settled<T>(
+  promise: Promise<T>,
+  what: string,
+): Promise<PromiseSettledResult<T>> {
+  let result: PromiseSettledResult<T> | null = null
+  void promise.then(
+    (value) => (result = { status: 'fulfilled', value }),
+    (reason: unknown) => (result = { status: 'rejected', reason }),
+  )
+  for (let turns = 0; turns < MOST_TURNS; turns++) {
+    // oxlint-disable-next-line no-await-in-loop -- waiting is the point
+    await turn()
+    if (result !== null) return result
+  }
+  throw new Error(`${what} hangs`)
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}

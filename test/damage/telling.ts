@@ -1,0 +1,249 @@
+/* oxlint-disable no-await-in-loop -- one act comes after the other */
+/**
+ * Tells a story to a store, notes what was answered, and later compares a store with it.
+ *
+ * Told once without a fault, the story is the reference: what each call is answered, and what
+ * entries there are after each act. Whatever fails in another telling, what is then on the disk
+ * must be a beginning of that, for each job, and hold at least all that was answered.
+ */
+import type { Entry } from '../../src/kernel/index.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { SimDisk } from '../sim/sim-disk.ts'
+import type { Opened, Opener } from './setting.ts'
+import { entriesOf, nameOf, settled, TestClock } from './setting.ts'
+import { sortedText } from './sorted-text.ts'
+import { stateFrom, stateOf } from './state.ts'
+import type { Act, Call } from './story.ts'
+
+/** What came of a telling. */
+export interface Told {
+  /** The texts of the answers that were given, by act and call: `3.0`. */
+  readonly answers: Map<string, string>
+  /** By what they came from: `open: EIO`, `execute: UnknownOutcome`. */
+  readonly errors: string[]
+  /** The first act of which not all was answered. */
+  reached: number
+}
+
+export interface Reference {
+  readonly story: readonly Act[]
+  readonly answers: ReadonlyMap<string, string>
+  /** The entries of each job, queue and schedule, as texts. */
+  readonly entries: ReadonlyMap<string, readonly string[]>
+  /** How many of them there are after each act. */
+  readonly counts: readonly ReadonlyMap<string, number>[]
+  /** What each call is about. */
+  readonly subjects: ReadonlyMap<string, readonly string[]>
+  readonly state: string
+}
+
+/** What is broken if it does not hold. */
+export function must(isSo: boolean, what: string): asserts isSo {
+  if (!isSo) throw new Error(what)
+}
+
+const ACT_MS = 1_000
+const START = new TestClock().time
+
+/** Where an entry stands, and how long a lease still lasts, is not part of the answer. */
+function answerText(answer: unknown): string {
+  return sortedText(answer)
+    .replaceAll(/"(?:firstPosition|lastPosition|position|leaseMs)":\d+/g, '"_":0')
+    .replaceAll(/,?"_":0,?/g, ',')
+}
+
+function send(store: Store, call: Call): Promise<unknown> {
+  switch (call.kind) {
+    case 'execute':
+      return store.execute(call.commands)
+    case 'claim':
+      return store.claim(call.request)
+    case 'query':
+      return store.query(call.query)
+  }
+}
+
+/** Sends the calls of an act at once; those that find the disk full, once more. */
+async function tellAct(store: Store, acts: readonly Act[], at: number, told: Told): Promise<void> {
+  const waiting = new Map((acts[at] as Act).map((call, i) => [`${at}.${i}`, call]))
+  for (let round = 0; round < 2 && waiting.size > 0; round++) {
+    const sent = [...waiting].map(([id, call]) => ({
+      id,
+      kind: call.kind,
+      result: settled(send(store, call), `${id}, ${call.kind},`),
+    }))
+    for (const { id, kind, result } of sent) {
+      const found = await result
+      if (found.status === 'fulfilled') {
+        told.answers.set(id, answerText(found.value))
+        waiting.delete(id)
+      } else {
+        const name = nameOf(found.reason)
+        told.errors.push(`${kind}: ${name}`)
+        if (name !== 'DiskFull') waiting.delete(id)
+      }
+    }
+  }
+}
+
+/** Goes on with the next act only if all of this one was answered. */
+export async function tell(
+  store: Store,
+  clock: TestClock,
+  story: readonly Act[],
+  told: Told,
+): Promise<void> {
+  while (told.reached < story.length) {
+    const at = told.reached
+    clock.time = START + at * ACT_MS
+    await tellAct(store, story, at, told)
+    if ((story[at] as Act).some((_, i) => !told.answers.has(`${at}.${i}`))) return
+    told.reached += 1
+  }
+}
+
+/** Opens, tells, and closes, whatever fails. `meanwhile` is done before it is closed. */
+export async function tellOn(
+  disk: SimDisk,
+  open: Opener,
+  story: readonly Act[],
+  told: Told = { answers: new Map(), errors: [], reached: 0 },
+): Promise<Told> {
+  const clock = new TestClock()
+  const opened = await settled(open(disk, clock), 'open')
+  if (opened.status === 'rejected') {
+    told.errors.push(`open: ${nameOf(opened.reason)}`)
+    return told
+  }
+  await tell(opened.value, clock, story, told)
+  const closed = await settled(opened.value.close(), 'close')
+  if (closed.status === 'rejected') told.errors.push(`close: ${nameOf(closed.reason)}`)
+  return told
+}
+
+function subjectOf(entry: Entry): string {
+  if ('job' in entry) return `job ${entry.job}`
+  return 'queue' in entry ? `queue ${entry.queue}` : `schedule ${entry.schedule}`
+}
+
+function subjectsOf(call: Call, answer: string): string[] {
+  if (call.kind === 'query') return 'job' in call.query ? [`job ${call.query.job}`] : []
+  if (call.kind === 'claim') {
+    return [...answer.matchAll(/"job":"(\w+)"/g)].map(([, job]) => `job ${job}`)
+  }
+  return call.commands.map((command) => {
+    if ('job' in command) return `job ${command.job}`
+    return 'queue' in command ? `queue ${command.queue}` : `schedule ${command.schedule}`
+  })
+}
+
+function bySubject(entries: readonly Entry[]): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const entry of entries) {
+    const subject = subjectOf(entry)
+    found.set(subject, [...(found.get(subject) ?? []), sortedText(entry)])
+  }
+  return found
+}
+
+/** Tells the story without a fault. */
+export async function referenceOf(
+  disk: SimDisk,
+  open: Opener,
+  story: readonly Act[],
+): Promise<Reference> {
+  const told: Told = { answers: new Map(), errors: [], reached: 0 }
+  const counts: Map<string, number>[] = []
+  const subjects = new Map<string, string[]>()
+  let entries = new Map<string, string[]>()
+  let state = ''
+  for (const [at, act] of story.entries()) {
+    await tellOn(disk, open, story.slice(0, at + 1), told)
+    const store = await open(disk)
+    state = await stateOf(store)
+    const all = (await entriesOf(store)).map(({ entry }) => entry)
+    must(state === stateFrom(all), 'a store shows another state than its entries make')
+    entries = bySubject(all)
+    counts.push(new Map([...entries].map(([subject, list]) => [subject, list.length])))
+    for (const [i, call] of act.entries()) {
+      subjects.set(`${at}.${i}`, subjectsOf(call, told.answers.get(`${at}.${i}`) ?? ''))
+    }
+  }
+  must(told.errors.length === 0, `without a fault there was ${told.errors.join(', ')}`)
+  return { story, answers: told.answers, entries, counts, subjects, state }
+}
+
+/**
+ * What a disk holds, against what was told: every answer is that of the reference; all that was
+ * answered is there; nothing is there that was never sent, and nothing twice.
+ */
+export async function mustHold(
+  reference: Reference,
+  told: Told,
+  disk: SimDisk,
+  open: Opener,
+): Promise<void> {
+  const store = await open(disk)
+  const state = await stateOf(store)
+  const entries = (await entriesOf(store)).map(({ entry }) => entry)
+  must(state === stateFrom(entries), 'the store shows another state than its entries make')
+  const found = bySubject(entries)
+  const unsent = told.reached + 1
+  for (const [subject, list] of found) {
+    const all = reference.entries.get(subject) ?? []
+    must(
+      list.every((text, i) => text === all[i]),
+      `${subject} has other entries than were sent`,
+    )
+    const most = reference.counts[Math.min(unsent, reference.counts.length) - 1]?.get(subject) ?? 0
+    must(list.length <= most, `${subject} has entries that were never sent`)
+  }
+  const wasFull = new Set(told.errors).has('execute: DiskFull')
+  for (const [id, answer] of told.answers) {
+    const [at] = id.split('.').map(Number)
+    for (const subject of reference.subjects.get(id) ?? []) {
+      const least = reference.counts[at as number]?.get(subject) ?? 0
+      const count = found.get(subject)?.length ?? 0
+      must(wasFull || count >= least, `${id}: answered, but ${subject} lost entries`)
+    }
+    must(wasFull || answer === reference.answers.get(id), `${id}: another answer: ${answer}`)
+  }
+}
+
+/** Repeats every command that was answered, goes on with the story, and comes to its end. */
+export async function mustGoOn(
+  reference: Reference,
+  told: Told,
+  disk: SimDisk,
+  open: Opener,
+): Promise<void> {
+  const clock = new TestClock()
+  const store = await open(disk, clock)
+  await mustGoOnIn(reference, told, store, clock)
+  await store.close()
+  must(disk.openFiles === 0, `${disk.openFiles} files are still open`)
+}
+
+/** The same in a store that is open already. */
+export async function mustGoOnIn(
+  reference: Reference,
+  told: Told,
+  store: Opened,
+  clock: TestClock,
+): Promise<void> {
+  const { story, answers } = reference
+  clock.time = START + told.reached * ACT_MS
+  for (const [id, answer] of told.answers) {
+    const [at, i] = id.split('.').map(Number)
+    const call = story[at as number]?.[i as number] as Call
+    if (call.kind !== 'execute' || answer.includes('rejected')) continue
+    const again = answerText(await store.execute(call.commands))
+    must(again === answer, `${id}: repeated, it is answered ${again} instead of ${answer}`)
+  }
+  await tell(store, clock, story, told)
+  must(told.reached === story.length, `the story stops at act ${told.reached}: ${told.errors}`)
+  for (const [id, answer] of told.answers) {
+    must(answer === answers.get(id), `${id}: another answer in the end: ${answer}`)
+  }
+  must((await stateOf(store)) === reference.state, 'the story came to another end')
+}
