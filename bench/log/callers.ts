@@ -8,6 +8,7 @@ import type { EffectPromise } from '../../src/kernel/index.ts'
 import type { Claimed, Store } from '../../src/store/index.ts'
 import { idsFrom, payload, specOf } from '../lives.ts'
 import { threadNs } from '../thread-time.ts'
+import { collections } from './collections.ts'
 import { logTraffic } from './log-traffic.ts'
 
 const CHANNELS = [{ queue: 'default', type: 'invoice', stage: null }]
@@ -34,6 +35,7 @@ export interface Load {
 export interface Reading {
   readonly atMs: number
   readonly cpuNs: number
+  readonly gcMs: number
   readonly lives: number
   readonly groups: number
   readonly bytes: number
@@ -44,6 +46,8 @@ export interface LifeRate {
   /** Of the thread that runs the store and its callers. */
   readonly cpuNsPerLife: number
   readonly wallNsPerLife: number
+  /** Pauses for garbage collection, in wall time. */
+  readonly gcNsPerLife: number
   readonly bytesPerLife: number
   readonly bytesPerGroup: number
   readonly bytesPerSecond: number
@@ -57,6 +61,7 @@ export function rateBetween(from: Reading, to: Reading): LifeRate {
     perSecond: (lives / ms) * 1e3,
     cpuNsPerLife: (to.cpuNs - from.cpuNs) / lives,
     wallNsPerLife: (ms * 1e6) / lives,
+    gcNsPerLife: ((to.gcMs - from.gcMs) * 1e6) / lives,
     bytesPerLife: bytes / lives,
     bytesPerGroup: bytes / Math.max(1, to.groups - from.groups),
     bytesPerSecond: (bytes / ms) * 1e3,
@@ -81,6 +86,7 @@ export class Callers {
   /** Runs for so long, and tells what there was at the end of each stretch. */
   async run(load: Load, stretchesMs: readonly number[]): Promise<Reading[]> {
     this.#stops = false
+    collections()
     const loops = Array.from({ length: load.callers }, (_, i) =>
       this.#loop(load.batch, `${this.#name}-${i}`),
     )
@@ -167,6 +173,7 @@ export class Callers {
 
   #read(): Reading {
     const { groups, bytes } = logTraffic()
-    return { atMs: performance.now(), cpuNs: threadNs(), lives: this.#lives, groups, bytes }
+    const gcMs = collections().ms
+    return { atMs: performance.now(), cpuNs: threadNs(), gcMs, lives: this.#lives, groups, bytes }
   }
 }

@@ -50,13 +50,14 @@ function growthLines(readings: readonly Reading[]): string[] {
     '',
     `Growth: lives with ${LOAD.callers} callers and batches of ${LOAD.batch}, for ${(5 * FIFTH_MS) / 1e3} s`,
     ...table(
-      ['fifth', 'lives before', 'lives/s', 'ns/life', 'cpu ns/life'],
+      ['fifth', 'lives before', 'lives/s', 'ns/life', 'cpu ns/life', 'gc ns/life'],
       fifths.map((rate, i) => [
         `${i + 1}`,
         whole(readings[i]?.lives ?? 0),
         whole(rate.perSecond),
         whole(rate.wallNsPerLife),
         whole(rate.cpuNsPerLife),
+        whole(rate.gcNsPerLife),
       ]),
     ),
     atMost(
@@ -77,18 +78,19 @@ function holdUpLines(held: readonly HoldUp[], checkpoints: number): string[] {
     ...[
       longest(some, ({ ms }) => ms),
       longest(some, ({ gcMs }) => gcMs),
-      longest(some, ({ waitedMs }) => waitedMs),
       longest(some, ({ ownMs }) => ownMs),
+      longest(some, ({ waitedMs }) => waitedMs),
+      longest(some, ({ blockedMs }) => blockedMs),
     ].map((ms) => ms.toFixed(1)),
   ]
   return [
     '',
     `Hold-ups of the event loop of 2 ms and more in the same run, ${checkpoints} checkpoints in it`,
     ...table(
-      ['', 'hold-ups', 'longest ms', 'longest gc', 'longest wait', 'longest own'],
+      ['', 'hold-ups', 'longest ms', 'longest gc', 'own', 'waiting', 'blocked'],
       [row('while a checkpoint is made', inside), row('otherwise', outside)],
     ),
-    'gc: garbage collection; wait: other programs and threads had the cores; own: the rest',
+    'each column its own longest. own: work on a core; waiting: others had the cores; blocked: the rest',
     ...(checkpoints === 0
       ? ['no checkpoint was made']
       : [
@@ -98,7 +100,7 @@ function holdUpLines(held: readonly HoldUp[], checkpoints: number): string[] {
             HOLD_UP_AIM_MS,
           ),
           atMost(
-            'of it the store’s own work, ms',
+            'longest own work within one, ms',
             longest(inside, ({ ownMs }) => ownMs),
             HOLD_UP_AIM_MS,
           ),

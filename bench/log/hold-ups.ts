@@ -1,12 +1,13 @@
 /**
  * Hold-ups of the event loop: how long a timer of a millisecond was kept waiting, and by what:
- * by garbage collection, by other programs that had the cores, or by the work itself; and
- * whether a checkpoint was being made by a thread beside it.
+ * garbage collection, the thread's own work, other programs that had the cores, or the system;
+ * and whether a checkpoint was being made by a thread beside it.
  */
 import type { Worker } from 'node:worker_threads'
-import { PerformanceObserver } from 'node:perf_hooks'
 import type { ThreadTimes } from '../thread-time.ts'
 import { threadTimes } from '../thread-time.ts'
+import type { Span } from './collections.ts'
+import { collections } from './collections.ts'
 
 const TICK_MS = 1
 /** Shorter ones are the work of a batch or two. */
@@ -14,26 +15,26 @@ const LEAST_MS = 2
 /** What the store does with a checkpoint when its thread is done belongs to it too. */
 const AFTERWARDS_MS = 500
 
-interface Span {
-  readonly from: number
-  to: number
-}
-
 export interface HoldUp {
   readonly ms: number
   readonly gcMs: number
-  /** The thread was ready to run, and others had the cores. */
-  readonly waitedMs: number
-  /** The rest. */
+  /** On a core, and not collecting garbage. */
   readonly ownMs: number
+  /** Ready to run, while others had the cores. */
+  readonly waitedMs: number
+  /** The rest: in calls of the system that wait for something. */
+  readonly blockedMs: number
   readonly inCheckpoint: boolean
 }
 
+interface Gap extends Span {
+  readonly onCoreMs: number
+  readonly waitedMs: number
+}
+
 export class HoldUps {
-  readonly #spans: (Span & { waitedMs: number })[] = []
-  readonly #collections: Span[] = []
-  readonly #checkpoints: Span[] = []
-  readonly #observer = new PerformanceObserver((list) => this.#collected(list.getEntries()))
+  readonly #gaps: Gap[] = []
+  readonly #checkpoints: { from: number; to: number }[] = []
   readonly #timer: NodeJS.Timeout
   #last = performance.now()
   #times: ThreadTimes = threadTimes()
@@ -47,7 +48,7 @@ export class HoldUps {
   }
 
   constructor() {
-    this.#observer.observe({ entryTypes: ['gc'] })
+    collections()
     // The only threads that a store starts are those of checkpoints.
     process.on('worker', this.#started)
     this.#timer = setInterval(() => this.#tick(), TICK_MS)
@@ -57,34 +58,39 @@ export class HoldUps {
   stop(): HoldUp[] {
     clearInterval(this.#timer)
     process.off('worker', this.#started)
-    this.#collected(this.#observer.takeRecords())
-    this.#observer.disconnect()
-    const all = this.#spans.map((span) => {
-      const ms = span.to - span.from - TICK_MS
-      const gcMs = Math.min(ms, overlap(span, this.#collections))
-      // Waiting for a core in the midst of a collection counts as the collection's.
-      const waitedMs = Math.min(ms - gcMs, span.waitedMs)
-      const inCheckpoint = overlap(span, this.#checkpoints) > 0
-      return { ms, gcMs, waitedMs, ownMs: ms - gcMs - waitedMs, inCheckpoint }
-    })
-    return all.toSorted((a, b) => b.ms - a.ms)
+    return this.#gaps.map((gap) => this.#explain(gap)).toSorted((a, b) => b.ms - a.ms)
+  }
+
+  #explain(gap: Gap): HoldUp {
+    const ms = gap.to - gap.from - TICK_MS
+    const gcMs = Math.min(ms, overlap(gap, collections().spans))
+    // A collection waits for the threads that help it: not all of it is on a core.
+    const ownMs = Math.max(0, Math.min(gap.onCoreMs - gcMs, ms - gcMs))
+    const waitedMs = Math.min(ms - gcMs - ownMs, gap.waitedMs)
+    const blockedMs = ms - gcMs - ownMs - waitedMs
+    return {
+      ms,
+      gcMs,
+      ownMs,
+      waitedMs,
+      blockedMs,
+      inCheckpoint: overlap(gap, this.#checkpoints) > 0,
+    }
   }
 
   #tick(): void {
     const now = performance.now()
     const times = threadTimes()
     if (now - this.#last - TICK_MS >= LEAST_MS) {
-      const waitedMs = (times.waitedNs - this.#times.waitedNs) / 1e6
-      this.#spans.push({ from: this.#last, to: now, waitedMs })
+      this.#gaps.push({
+        from: this.#last,
+        to: now,
+        onCoreMs: (times.onCoreNs - this.#times.onCoreNs) / 1e6,
+        waitedMs: (times.waitedNs - this.#times.waitedNs) / 1e6,
+      })
     }
     this.#last = now
     this.#times = times
-  }
-
-  #collected(entries: readonly { startTime: number; duration: number }[]): void {
-    for (const { startTime, duration } of entries) {
-      this.#collections.push({ from: startTime, to: startTime + duration })
-    }
   }
 }
 

@@ -3,6 +3,7 @@
  * each time, so that its memory is that of the directory and nothing else.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { LifeRate } from './callers.ts'
 import { Callers } from './callers.ts'
 import { openStore } from './store.ts'
 
@@ -27,8 +28,8 @@ export interface Opened {
   readonly entries: number
   readonly heapBytes: number
   readonly rssBytes: number
-  readonly wallNsPerLife: number
-  readonly cpuNsPerLife: number
+  /** Null: not measured. */
+  readonly rate: LifeRate | null
 }
 
 async function open(task: OpenTask): Promise<Opened> {
@@ -40,10 +41,9 @@ async function open(task: OpenTask): Promise<Opened> {
   const openMs = performance.now() - started
   const after = await memory()
   const { livesMs, warmUpMs, batch, callers } = task
-  const none = { wallNsPerLife: NaN, cpuNsPerLife: NaN }
   const rate =
     livesMs === 0
-      ? none
+      ? null
       : await new Callers(store, task.first).measure({ batch, callers }, warmUpMs, livesMs)
   await store.close()
   return {
@@ -52,8 +52,7 @@ async function open(task: OpenTask): Promise<Opened> {
     entries: store.opening.entries,
     heapBytes: after.heapUsed - before.heapUsed,
     rssBytes: after.rss - before.rss,
-    wallNsPerLife: rate.wallNsPerLife,
-    cpuNsPerLife: rate.cpuNsPerLife,
+    rate,
   }
 }
 

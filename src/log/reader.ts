@@ -121,8 +121,9 @@ export class LogReader {
     const bytes = await this.#window(segment, start, WINDOW_BYTES)
     let at = 0
     while (start + at < end) {
-      // What is left of the window is too little to tell what it is.
-      if (at + GROUP_HEAD > bytes.length) break
+      // What is left of the window is too little to tell what it is; a new one shows, unless the
+      // file ends here.
+      if (at > 0 && at + GROUP_HEAD > bytes.length) break
       if (isGroupHead(bytes, at)) {
         at += GROUP_HEAD
         continue

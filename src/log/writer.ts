@@ -196,9 +196,14 @@ export class LogWriter {
     }
   }
 
-  #hasRoom(bytes: number, isNewWork: boolean): boolean {
+  /** So much room must there be, with all that is not written yet. */
+  #need(bytes: number, isNewWork: boolean): number {
     const reserve = isNewWork ? this.#options.reserveBytes : 0
-    const need = this.#waiting + this.#forming.bytes + bytes + GROUP_COST + reserve
+    return this.#waiting + this.#forming.bytes + bytes + GROUP_COST + reserve
+  }
+
+  #hasRoom(bytes: number, isNewWork: boolean): boolean {
+    const need = this.#need(bytes, isNewWork)
     const { base, size } = this.#segment.head
     return need <= size - offsetOf(base, this.#written) || need <= this.#spare.room
   }
@@ -207,9 +212,8 @@ export class LogWriter {
     // What is waiting to be written may be all that is in the way.
     await this.durable()
     if (this.#hasRoom(bytes, isNewWork)) return
-    const reserve = isNewWork ? this.#options.reserveBytes : 0
     try {
-      await this.#spare.make(bytes + GROUP_COST + GROUP_HEAD + reserve, !isNewWork)
+      await this.#spare.make(this.#need(bytes, isNewWork), !isNewWork)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOSPC') {
         throw new DiskFull(this.#folder, bytes, error)

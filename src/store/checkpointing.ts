@@ -108,7 +108,8 @@ export class Checkpointing {
     const { disk, folder, writer, ledger } = this.#parts
     const { queues, limits } = ledger.ready.buckets(ledger.now)
     const position = writer.appendWaypoint({ now: ledger.now, queues, limits })
-    this.#last = position
+    // Behind the waypoint, or it alone would be reason enough for the next one.
+    this.#last = writer.appendedPosition
     await writer.durable()
     const previous = this.#manifests[0] ?? null
     const task = { folder, segments: [...writer.segments], previous, position }

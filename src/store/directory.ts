@@ -67,6 +67,8 @@ export interface DirectoryParts {
   readonly release: () => Promise<void>
 }
 
+/** No claim gets more at once, so that room for it can be reserved; the next one gets the others. */
+const MOST_LEASES = 4_096
 /** Between two looks at the event loop while a page is put together. */
 const PAGE_STEP = 200
 
@@ -88,7 +90,7 @@ export class DirectoryStore implements Store {
     this.#ledger = parts.ledger
     this.#watching = new Watching(async (position) => {
       const { entries } = await parts.reader.after(position, this.#writer.durablePosition)
-      return entries
+      return entries.map(({ position: at, entry }) => ({ position: at, entry }))
     })
     this.#writer.onDurable = () => this.#durable()
     parts.checkpointing.consider()
@@ -113,8 +115,10 @@ export class DirectoryStore implements Store {
   async claim(request: ClaimRequest): Promise<readonly Claimed[]> {
     this.#assertOpen()
     assertClaim(request)
-    await this.#room(request.max * GRANT_BYTES, false)
-    const tasks = this.#deciding(() => this.#ledger.claim(request, this.#clock.now()))
+    const max = Math.min(request.max, MOST_LEASES)
+    await this.#room(max * GRANT_BYTES, false)
+    const bounded = { ...request, max }
+    const tasks = this.#deciding(() => this.#ledger.claim(bounded, this.#clock.now()))
     const { jobs } = this.#ledger.world
     const leases = tasks.map((task) =>
       claimed(jobs.get(task.job) as Job, task, task.lease as Lease, this.#ledger.now),

@@ -27,7 +27,7 @@ export class OwnCommands {
   #copy(command: Command): Command {
     switch (command?.type) {
       case 'SubmitJob':
-        return this.#isPlain(command.spec)
+        return countFields(command) === SUBMIT_FIELDS && this.#isPlain(command.spec)
           ? { type: 'SubmitJob', job: command.job, spec: this.#plainSpec(command.spec) }
           : structuredClone(command)
       case 'CommitExecution':
@@ -123,6 +123,7 @@ function countFields(value: object): number {
   return fields
 }
 
+const SUBMIT_FIELDS = 3
 const POLICY_FIELDS = 6
 const RETRY_FIELDS = 6
 

@@ -4,14 +4,15 @@
  */
 import { vi } from 'vitest'
 import type { Disk, Torn } from '../../src/log/index.ts'
+import { decodeEntry, Interning, readLog, WAYPOINT_CODE } from '../../src/log/index.ts'
 import { openDirectory } from '../../src/store/open-directory.ts'
 import type { Positioned, Store } from '../../src/store/store.ts'
 
 vi.mock('../../src/store/random.ts', () => ({ newStoreId: () => '0123456789abcdef'.repeat(2) }))
 
 export const FOLDER = '/store'
-/** A head of 4 KiB, and as much for groups. */
-export const SEGMENT_BYTES = 8_192
+/** The smallest there are: a head of 4 KiB, and 12 KiB for groups. */
+export const SEGMENT_BYTES = 16_384
 export const RESERVE_BYTES = 1_024
 
 /** Whether campaigns go through everything, and not through a sample. */
@@ -47,15 +48,14 @@ export function openerOf(open: OpenDirectory): Opener {
 
 export const openStore: Opener = openerOf(openDirectory)
 
-/** Every entry that a store has, in order. Closes it. */
-export async function entriesOf(store: Store): Promise<Positioned[]> {
-  const watch = store.watch(0)
+/** Every entry that the log on a disk has, in order. Changes nothing. */
+export async function entriesOn(disk: Disk): Promise<Positioned[]> {
   const seen: Positioned[] = []
-  const drained = (async () => {
-    for await (const one of watch) seen.push(one)
-  })()
-  await store.close()
-  await drained
+  const interning = new Interning()
+  await readLog(disk, FOLDER, 0, ({ code, length, version }, position, bytes, body) => {
+    if (code === WAYPOINT_CODE) return
+    seen.push(decodeEntry(bytes, body, length, code, version, position, interning))
+  })
   return seen
 }
 

@@ -51,21 +51,21 @@ export const STORY: readonly Act[] = [
       { type: 'ConfigureQueue', queue: 'q', concurrency: 5, rate: null },
       { type: 'SetSchedule', schedule: 's', definition: 'hourly' },
     ),
-    execute(submit('c', 3_000)),
+    execute(submit('c', 7_000)),
   ],
   [claim('w1', 1, 2)],
   [execute(commit('a', 'w1')), ask('a')],
   [execute(submit('d')), execute(submit('d', 21)), ask('d')],
   [
     execute({ type: 'FailTask', ...report('b', 'w1'), error: failure() }),
-    execute(submit('e', 12_000)),
+    execute(submit('e', 20_000)),
   ],
   [claim('w2', 1, 1)],
   [
     execute({ type: 'ReleaseLease', ...report('c', 'w2') }, submit('f', 1_200)),
     execute({ type: 'PauseQueue', queue: 'q', ...onRecord }),
   ],
-  [execute(submit('g', 1_500)), execute(submit('h', 1_500)), execute(submit('i', 1_500))],
+  [execute(submit('g', 4_000)), execute(submit('h', 4_000)), execute(submit('i', 4_000))],
   [{ kind: 'query', query: { kind: 'history', job: 'a', limit: 100 } }, claim('w3', 1, 1)],
   [execute(submit('j'))],
 ]
@@ -73,9 +73,9 @@ export const STORY: readonly Act[] = [
 /** Shorter, for what is tried very often: a rotation, a commit, a read, a refusal. */
 export const SHORT_STORY: readonly Act[] = [
   [execute(submit('a')), ask('a')],
-  [execute(submit('c', 3_000))],
+  [execute(submit('c', 7_000))],
   [execute(submit('b')), execute(submit('b', 21))],
   [claim('w1', 1, 1)],
-  [execute(submit('d', 2_000))],
+  [execute(submit('d', 6_000))],
   [execute(commit('a', 'w1')), ask('a')],
 ]

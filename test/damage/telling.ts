@@ -10,7 +10,7 @@ import type { Entry } from '../../src/kernel/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { SimDisk } from '../sim/sim-disk.ts'
 import type { Opened, Opener } from './setting.ts'
-import { entriesOf, nameOf, settled, TestClock } from './setting.ts'
+import { entriesOn, nameOf, settled, TestClock } from './setting.ts'
 import { sortedText } from './sorted-text.ts'
 import { stateFrom, stateOf } from './state.ts'
 import type { Act, Call } from './story.ts'
@@ -161,7 +161,8 @@ export async function referenceOf(
     await tellOn(disk, open, story.slice(0, at + 1), told)
     const store = await open(disk)
     state = await stateOf(store)
-    const all = (await entriesOf(store)).map(({ entry }) => entry)
+    await store.close()
+    const all = (await entriesOn(disk)).map(({ entry }) => entry)
     must(state === stateFrom(all), 'a store shows another state than its entries make')
     entries = bySubject(all)
     counts.push(new Map([...entries].map(([subject, list]) => [subject, list.length])))
@@ -185,7 +186,8 @@ export async function mustHold(
 ): Promise<void> {
   const store = await open(disk)
   const state = await stateOf(store)
-  const entries = (await entriesOf(store)).map(({ entry }) => entry)
+  await store.close()
+  const entries = (await entriesOn(disk)).map(({ entry }) => entry)
   must(state === stateFrom(entries), 'the store shows another state than its entries make')
   const found = bySubject(entries)
   const unsent = told.reached + 1
