@@ -24,7 +24,14 @@ const [folder = '', name = '', seed = '1', kind = 'telling'] = process.argv.slic
 function say(line: Line): void {
   const bytes = Buffer.from(lineText(line))
   let done = 0
-  while (done < bytes.length) done += writeSync(1, bytes, done)
+  while (done < bytes.length) {
+    try {
+      done += writeSync(1, bytes, done)
+    } catch (error) {
+      // A thread makes the pipe one that does not wait; whoever reads it makes room.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    }
+  }
 }
 
 function optionsFor(): DirectoryOptions {

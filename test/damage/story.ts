@@ -4,7 +4,7 @@
  *
  * It fills segments, has a call that is larger than one, asks about what was just decided, and
  * is refused because of what was just decided. The calls of an act are about different jobs,
- * but for those that only ask.
+ * but for those that only ask: these are sent last.
  */
 import type { Command } from '../../src/kernel/index.ts'
 import type { ClaimRequest, Query } from '../../src/store/store.ts'
@@ -14,6 +14,8 @@ export type Call =
   | { readonly kind: 'execute'; readonly commands: readonly Command[] }
   | { readonly kind: 'claim'; readonly request: ClaimRequest }
   | { readonly kind: 'query'; readonly query: Query }
+  /** A command that is refused in any case, and told of what was decided before. */
+  | { readonly kind: 'refused'; readonly command: Command }
 
 export type Act = readonly Call[]
 
@@ -23,6 +25,10 @@ const submit = (job: string, bytes = 20, priority = 0): Command => ({
   type: 'SubmitJob',
   job,
   spec: plain({ input: JSON.stringify(job.repeat(bytes)), priority }),
+})
+const refused = (job: string): Call => ({
+  kind: 'refused',
+  command: { type: 'StopTask', job, stage: 0, segment: 0 },
 })
 const claim = (worker: string, request: number, max: number): Call => ({
   kind: 'claim',
@@ -55,10 +61,10 @@ export const STORY: readonly Act[] = [
   ],
   [claim('w1', 1, 2)],
   [execute(commit('a', 'w1')), ask('a')],
-  [execute(submit('d')), execute(submit('d', 21)), ask('d')],
+  [execute(submit('d')), refused('d'), ask('d')],
   [
     execute({ type: 'FailTask', ...report('b', 'w1'), error: failure() }),
-    execute(submit('e', 20_000)),
+    execute(submit('e', 13_000)),
   ],
   [claim('w2', 1, 1)],
   [
@@ -74,7 +80,7 @@ export const STORY: readonly Act[] = [
 export const SHORT_STORY: readonly Act[] = [
   [execute(submit('a')), ask('a')],
   [execute(submit('c', 7_000))],
-  [execute(submit('b')), execute(submit('b', 21))],
+  [execute(submit('b')), refused('b')],
   [claim('w1', 1, 1)],
   [execute(submit('d', 6_000))],
   [execute(commit('a', 'w1')), ask('a')],

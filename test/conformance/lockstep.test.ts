@@ -1,0 +1,115 @@
+/* oxlint-disable no-await-in-loop -- one step follows the other */
+/**
+ * The directory store beside a bare ledger, command by command: it gives the same answers and
+ * holds the same state, however often it makes a checkpoint, is closed, or just stops and is
+ * opened again.
+ */
+import { describe, expect, it } from 'vitest'
+import type { Job } from '../../src/kernel/index.ts'
+import { copyJob, copyTask } from '../../src/kernel/index.ts'
+import type { ChannelName, DirectoryOptions, DirectoryStore } from '../../src/store/index.ts'
+import { Ledger, openDirectory } from '../../src/store/index.ts'
+import { Dice } from '../properties/dice.ts'
+import { plausibleCommand } from '../properties/plausible.ts'
+import { SimDisk } from '../sim/sim-disk.ts'
+
+const STEPS = 1_500
+const CHANNELS: readonly ChannelName[] = ['left', 'right'].flatMap((queue) =>
+  ['red', 'blue'].map((type) => ({ queue, type, stage: null })),
+)
+
+class Pair {
+  readonly model = new Ledger()
+  disk: SimDisk
+  now = 1_000
+  store!: DirectoryStore
+  readonly problems: string[] = []
+
+  constructor(seed: number) {
+    this.disk = new SimDisk({ seed })
+  }
+
+  async open(): Promise<void> {
+    const options: DirectoryOptions = {
+      clock: { now: () => this.now },
+      disk: this.disk,
+      segmentBytes: 32 * 1_024,
+      checkpointBytes: 16 * 1_024,
+      historyMs: 100,
+      onNotice: (notice) => {
+        if (notice.kind === 'checkpoint-failed') this.problems.push(String(notice.error.stack))
+      },
+      own: async () => ({ release: async () => undefined }),
+    }
+    this.store = await openDirectory('/store', options)
+  }
+
+  async step(dice: Dice, count: number): Promise<void> {
+    if (dice.chance(30)) this.now += dice.below(12)
+    if (dice.chance(5)) return this.claim(dice, count)
+    const command = plausibleCommand(dice, this.model.world, this.now, count)
+    const [answer] = await this.store.execute([command])
+    const { verdict, value, rejection } = this.model.perform(command, this.now)
+    expect(answer).toEqual({ verdict, value, rejection })
+  }
+
+  /** Which of two equal tasks comes first may differ after a checkpoint: the model follows. */
+  async claim(dice: Dice, request: number): Promise<void> {
+    const worker = dice.pick(['w1', 'w2'])
+    const started = dice.chance(50)
+    const leases = await this.store.claim({ worker, request, channels: CHANNELS, max: 2, started })
+    for (const { job, stage, segment, lease } of leases) {
+      const grant = { type: 'GrantLease', job, stage, segment, worker, request, started } as const
+      const { verdict, value } = this.model.perform(grant, this.now)
+      expect([verdict, value]).toEqual(['committed', lease])
+    }
+  }
+
+  async compare(): Promise<void> {
+    const { world } = this.model
+    this.model.tick(this.now)
+    const page = await this.store.query({ kind: 'jobs', limit: 1_000 })
+    expect(page.jobs.map(({ id }) => id).toSorted()).toEqual([...world.jobs.keys()].toSorted())
+    for (const job of world.jobs.values()) {
+      const view = await this.store.query({ kind: 'job', job: job.id })
+      expect({ ...view?.job, firstPosition: 0, lastPosition: 0 }).toEqual(bare(job))
+      if (job.task !== null) continue
+      const tasks = (world.tasks.get(job.id) ?? []).map((stage) => (stage ?? []).map(copyTask))
+      expect(view?.stages.map((stage) => stage.tasks)).toEqual(tasks)
+    }
+    for (const queue of ['left', 'right', 'default']) {
+      const view = await this.store.query({ kind: 'queue', queue })
+      expect(view.held).toBe(this.model.queueUsage(queue)?.held ?? 0)
+      expect(view.queue.paused).toBe(world.queues.get(queue)?.paused ?? false)
+    }
+    for (const [id, schedule] of world.schedules) {
+      expect(await this.store.query({ kind: 'schedule', schedule: id })).toEqual(schedule)
+    }
+  }
+}
+
+function bare(job: Job): Job {
+  return copyJob(job)
+}
+
+describe('the directory store', () => {
+  const seeds = Array.from({ length: 8 }, (_, i) => i + 1)
+
+  it.each(seeds)('goes in step with a ledger that never stops (seed %i)', async (seed) => {
+    const dice = new Dice(seed)
+    const pair = new Pair(seed)
+    await pair.open()
+    for (let count = 1; count <= STEPS; count++) {
+      await pair.step(dice, count)
+      if (dice.chance(1)) await pair.store.checkpoint()
+      if (dice.chance(2)) {
+        if (dice.chance(50)) await pair.store.close()
+        // Else it is killed: it knows nothing of what happens to the disk from now on.
+        pair.disk = pair.disk.crash('everything')
+        await pair.open()
+      }
+      if (count % 50 === 0) await pair.compare()
+    }
+    expect(pair.problems).toEqual([])
+  })
+})
