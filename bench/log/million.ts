@@ -58,13 +58,14 @@ export async function benchMillion(
     `${whole(jobs)} waiting jobs with payloads of 200 bytes`,
     `filled in ${seconds(filled.ms)} (${whole((jobs / filled.ms) * 1e3)} submits/s), then a checkpoint in ${seconds(filled.checkpointMs)}; ${perJob(bytes)} bytes of files per job`,
     ...table(
-      ['', 'open', 'entries replayed', 'heap bytes/job', 'rss bytes/job'],
+      ['', 'open', 'cpu', 'entries replayed', 'heap bytes/job', 'rss bytes/job'],
       [
         ['without a checkpoint', replayed] as const,
         [large.hasCheckpoint ? 'with its checkpoint' : 'NO CHECKPOINT WAS THERE', large] as const,
       ].map(([name, one]) => [
         name,
         seconds(one.openMs),
+        seconds(one.openCpuMs),
         whole(one.entries),
         perJob(one.heapBytes),
         perJob(one.rssBytes),

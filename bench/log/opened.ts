@@ -3,6 +3,7 @@
  * each time, so that its memory is that of the directory and nothing else.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { threadNs } from '../thread-time.ts'
 import type { LifeRate } from './callers.ts'
 import { Callers } from './callers.ts'
 import { openStore } from './store.ts'
@@ -22,6 +23,8 @@ export interface OpenTask {
 /** What it tells. */
 export interface Opened {
   readonly openMs: number
+  /** Of that, on a core. */
+  readonly openCpuMs: number
   /** Whether one was read. */
   readonly hasCheckpoint: boolean
   /** Entries that were replayed. */
@@ -34,11 +37,13 @@ export interface Opened {
 
 async function open(task: OpenTask): Promise<Opened> {
   const before = await memory()
+  const cpuBefore = threadNs()
   const started = performance.now()
   // A checkpoint that is made at once would take its own share of the memory.
   const rules = task.livesMs === 0 ? { checkpointBytes: Infinity } : {}
   const store = await openStore(task.folder, rules)
   const openMs = performance.now() - started
+  const openCpuMs = (threadNs() - cpuBefore) / 1e6
   const after = await memory()
   const { livesMs, warmUpMs, batch, callers } = task
   const rate =
@@ -48,6 +53,7 @@ async function open(task: OpenTask): Promise<Opened> {
   await store.close()
   return {
     openMs,
+    openCpuMs,
     hasCheckpoint: store.opening.checkpoint !== null,
     entries: store.opening.entries,
     heapBytes: after.heapUsed - before.heapUsed,

@@ -14,6 +14,8 @@ import { openStore } from './store.ts'
 const WARM_UP_MS = 3_000
 const PROFILE_MS = 6_000
 const SAMPLE_US = 250
+/** The inspector's own entry: starting and stopping the profiler, which no life pays for. */
+const INSPECTOR = 'dispatch'
 const MOST_FILES = 20
 const MOST_FUNCTIONS = 30
 
@@ -73,7 +75,8 @@ function spentBy(profile: Profiler.Profile): Spent[] {
   const us = new Map<number, number>()
   const { samples = [], timeDeltas = [] } = profile
   samples.forEach((node, i) => us.set(node, (us.get(node) ?? 0) + (timeDeltas[i] ?? 0)))
-  return profile.nodes.map(({ id, callFrame }) => {
+  const others = profile.nodes.filter(({ callFrame }) => callFrame.functionName !== INSPECTOR)
+  return others.map(({ id, callFrame }) => {
     const name = callFrame.functionName || '(anonymous)'
     const file = fileOf(callFrame.url)
     return { room: roomOf(file, name), file, name, us: us.get(id) ?? 0 }

@@ -8,9 +8,19 @@ import type { Commit, Job, Lease, Task } from './model.ts'
 
 export function copyJob(job: Job): Job {
   return {
-    ...job,
+    id: job.id,
+    // By name: a store may keep it elsewhere until it is asked for.
+    spec: job.spec,
+    version: job.version,
+    time: job.time,
+    submittedAt: job.submittedAt,
+    dueAt: job.dueAt,
+    held: job.held,
+    cancelled: job.cancelled,
     opened: job.opened === null ? null : [...job.opened],
     task: job.task === null ? null : copyTask(job.task),
+    firstPosition: job.firstPosition,
+    lastPosition: job.lastPosition,
   }
 }
 

@@ -2,6 +2,8 @@
  * Where a checkpoint is made: in a thread of its own on the real disk, or right here, in small
  * steps, on any other.
  */
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import type { CheckpointTask } from './checkpoint.ts'
 import { makeCheckpoint } from './checkpoint.ts'
@@ -17,6 +19,15 @@ export interface CheckpointRun {
 
 export function runCheckpoint(disk: Disk, task: CheckpointTask): CheckpointRun {
   return disk === realDisk ? inThread(task) : here(disk, task)
+}
+
+/** The built package has the thread's file; run from sources, Node must be taught to read it. */
+function threadFile(): URL {
+  if (!import.meta.url.endsWith('.ts')) return new URL('./checkpoint-thread.js', import.meta.url)
+  const file = new URL('./checkpoint-thread.ts', import.meta.url).href
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api')).href
+  const code = `import { register } from '${tsx}'; register(); await import('${file}')`
+  return new URL(`data:text/javascript,${encodeURIComponent(code)}`)
 }
 
 function here(disk: Disk, task: CheckpointTask): CheckpointRun {
@@ -36,18 +47,17 @@ function breathe(): Promise<void> {
 }
 
 function inThread(task: CheckpointTask): CheckpointRun {
-  // Run from sources, a thread must be taught to read them; the built package needs nothing.
-  const isSource = import.meta.url.endsWith('.ts')
-  const file = new URL(`./checkpoint-thread${isSource ? '.ts' : '.js'}`, import.meta.url)
-  const execArgv = isSource ? ['--import', 'tsx'] : []
-  const worker = new Worker(file, { workerData: task, execArgv })
+  const worker = new Worker(threadFile(), {
+    workerData: task,
+    execArgv: [],
+    // Nearly all that it makes is garbage at once: cheaper to collect in one go.
+    resourceLimits: { maxYoungGenerationSizeMb: 64 },
+  })
   const made = new Promise<Manifest>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
     worker.once('exit', (code) => reject(new Error(`The checkpoint's thread ended with ${code}.`)))
   })
-  // A thread must not keep a process alive that has nothing else to do.
-  worker.unref()
   return {
     made,
     async stop() {

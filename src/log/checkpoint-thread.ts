@@ -7,4 +7,5 @@ import { makeCheckpoint } from './checkpoint.ts'
 import { realDisk } from './real-disk.ts'
 
 const manifest = await makeCheckpoint(realDisk, workerData as CheckpointTask)
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 parentPort?.postMessage(manifest)

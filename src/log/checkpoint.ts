@@ -11,7 +11,6 @@
  */
 import type { Job, World } from '../kernel/index.ts'
 import {
-  countTallies,
   createWorld,
   fold,
   isFinal,
@@ -21,19 +20,20 @@ import {
   PawlError,
 } from '../kernel/index.ts'
 import { ByteReader } from './bytes.ts'
-import type { Chains } from './chains.ts'
-import { readChains } from './chains.ts'
 import { Interning } from './interning.ts'
+import { addLiveTable, LiveFile } from './live-file.ts'
 import type { Manifest } from './manifest.ts'
 import { writeManifest } from './manifest.ts'
 import type { Disk } from './port.ts'
-import type { LoggedEntry } from './reader.ts'
 import type { JobRecord } from './record-codec.ts'
-import { peekJobId, readJob, writeJob } from './record-codec.ts'
+import { peekFirstPosition, peekJobId, readJob, recordTallies, writeJob } from './record-codec.ts'
+import type { OnFileRecord } from './record-file.ts'
 import { readRecords, RecordFileWriter } from './record-file.ts'
 import type { Segment } from './segments.ts'
 import type { ShelfFile, ShelfRow } from './shelf.ts'
 import { addTables, hashKey, hashText, Shelf } from './shelf.ts'
+import type { Stretch } from './stretch.ts'
+import { readStretch } from './stretch.ts'
 
 /** Folding the log gave a state that breaks an invariant: the checkpoint is not used. */
 export class BrokenState extends PawlError {
@@ -76,6 +76,9 @@ class Making {
   readonly #interning = new Interning()
   readonly #world: World = createWorld()
   readonly #rows: ShelfRow[] = []
+  /** Of each live job: where it begins in the log, and where its record stands. */
+  readonly #firsts: number[] = []
+  readonly #offsets: number[] = []
   #now = 0
   #live: RecordFileWriter | null = null
   #ended: RecordFileWriter | null = null
@@ -91,8 +94,8 @@ class Making {
     const { folder, segments, previous, position } = this.#task
     const suffix = position.toString(16).padStart(16, '0')
     const from = previous?.position ?? 0
-    const chains = await readChains(this.#disk, segments, from, position, this.#interning)
-    const { waypoint } = chains
+    const stretch = await readStretch(this.#disk, segments, from, position, this.#interning)
+    const { waypoint } = stretch
     if (waypoint === null) throw new Error(`There is no waypoint at position ${position}.`)
     this.#now = waypoint.now
     const live = (this.#live = await RecordFileWriter.create(this.#disk, folder, `live-${suffix}`))
@@ -104,12 +107,14 @@ class Making {
     for (const about of previous?.shelves ?? []) {
       this.#shelves.push(await Shelf.open(this.#disk, folder, about))
     }
-    const fresh = await this.#foldOld(chains)
-    await this.#foldShelved(chains)
-    for (const record of fresh) await this.#put(record)
-    await this.#foldNew(chains)
+    await this.#foldLive(stretch)
+    await this.#foldShelved(stretch)
+    for (const job of stretch.fresh.jobs.values()) {
+      await this.#put({ job, stages: stretch.fresh.tasks.get(job.id) ?? null })
+    }
     await this.#takeInShelves(ended)
-    const liveFile = live.seal()
+    const sealed = live.seal()
+    const liveFile = { ...sealed, table: addLiveTable(live, this.#firsts, this.#offsets) }
     await live.finish()
     const shelf = { ...ended.seal(), tables: addTables(ended, this.#rows), gone: [] }
     await ended.finish()
@@ -121,7 +126,7 @@ class Making {
       waypoint,
       live: liveFile,
       shelves,
-      ...this.#foldSmall(chains),
+      ...this.#foldSmall(stretch),
     }
     await verifyFiles(this.#disk, folder, liveFile, shelf)
     // LAST: from here on there is a checkpoint.
@@ -135,88 +140,41 @@ class Making {
     for (const shelf of this.#shelves) await shelf.close().catch(() => undefined)
   }
 
-  /** The live jobs of the checkpoint before. Those whose id was used anew meanwhile come back later. */
-  async #foldOld(chains: Chains): Promise<JobRecord[]> {
+  /** The live jobs of the checkpoint before: copied, or folded on. */
+  async #foldLive(stretch: Stretch): Promise<void> {
     const { folder, previous } = this.#task
-    const fresh: JobRecord[] = []
-    if (previous === null) return fresh
+    if (previous === null) return
     const live = this.#live as RecordFileWriter
-    const flush = async (): Promise<void> => {
+    const reader = new ByteReader(Buffer.alloc(0))
+    const onRecord: OnFileRecord = (bytes, body, length) => {
+      reader.reset(bytes, body, body + length)
+      const id = peekJobId(reader)
+      const entries = stretch.pending.get(id)
+      if (entries === undefined) {
+        const first = peekFirstPosition(reader, this.#interning)
+        const offset = live.add((writer) => writer.raw(bytes.subarray(body, body + length)))
+        return this.#noteLive(first, offset)
+      }
+      stretch.pending.delete(id)
+      const record = stretch.continued(readJob(reader, this.#interning), entries)
+      if (record !== null) this.#add(record)
+    }
+    await readRecords(this.#disk, folder, previous.live, onRecord, async () => {
       await this.#flush()
       await this.#breathe()
-    }
-    await readRecords(
-      this.#disk,
-      folder,
-      previous.live,
-      (bytes, body, length) => {
-        const id = peekJobId(new ByteReader(bytes, body, body + length))
-        const newest = chains.jobs.get(id)
-        if (newest === undefined) {
-          live.add((writer) => writer.raw(bytes.subarray(body, body + length)))
-          return
-        }
-        chains.jobs.delete(id)
-        const old = readJob(new ByteReader(bytes, body, body + length), this.#interning)
-        const record = this.#foldJob(id, old, chains.entriesOf(newest))
-        if (record === null) return
-        if (record.job.firstPosition >= previous.position) fresh.push(record)
-        else this.#add(record)
-      },
-      flush,
-    )
-    return fresh
+    })
   }
 
   /** Jobs that were over, and that something happened to all the same. */
-  async #foldShelved(chains: Chains): Promise<void> {
-    for (const [id, newest] of chains.jobs) {
-      const entries = chains.entriesOf(newest)
-      if (entries[0]?.entry.type === 'JobSubmitted') continue
-      for (const shelf of this.#shelves) {
-        const row = shelf.find(id)
-        if (row === -1) continue
-        const record = this.#foldJob(id, shelf.read(row, this.#interning), entries)
-        shelf.leave(row)
-        chains.jobs.delete(id)
-        if (record !== null) await this.#put(record)
-        break
-      }
-    }
-  }
-
-  async #foldNew(chains: Chains): Promise<void> {
-    for (const [id, newest] of chains.jobs) {
-      const record = this.#foldJob(id, null, chains.entriesOf(newest))
+  async #foldShelved(stretch: Stretch): Promise<void> {
+    for (const [id, entries] of stretch.pending) {
+      const shelf = this.#shelves.find((one) => one.find(id) !== -1)
+      if (shelf === undefined) throw new BrokenState(id, ['its entries have no beginning'])
+      const row = shelf.find(id)
+      const record = stretch.continued(shelf.read(row, this.#interning), entries)
+      shelf.leave(row)
       if (record !== null) await this.#put(record)
     }
-  }
-
-  #foldJob(id: string, old: JobRecord | null, entries: readonly LoggedEntry[]): JobRecord | null {
-    const world = this.#world
-    world.jobs.clear()
-    world.tasks.clear()
-    if (old !== null) {
-      world.jobs.set(id, old.job)
-      if (old.stages !== null) world.tasks.set(id, old.stages)
-    }
-    for (const { entry, position } of entries) {
-      fold(world, entry)
-      const job = world.jobs.get(id)
-      if (job === undefined) continue
-      if (entry.type === 'JobSubmitted') job.firstPosition = position
-      job.lastPosition = position
-    }
-    const job = world.jobs.get(id)
-    if (job === undefined) return null
-    const tallies = countTallies(world, job)
-    const wrong = jobViolations(world, job, tallies, this.#now)
-    if (wrong.length > 0)
-      throw new BrokenState(
-        id,
-        wrong.map(({ what }) => what),
-      )
-    return { job, stages: world.tasks.get(id) ?? null }
   }
 
   async #put(record: JobRecord): Promise<void> {
@@ -225,18 +183,27 @@ class Making {
   }
 
   #add({ job, stages }: JobRecord): void {
-    const endedAt = this.#endOf(job, stages)
-    const file = (endedAt === null ? this.#live : this.#ended) as RecordFileWriter
+    const tallies = recordTallies({ job, stages })
+    const world = this.#world
+    world.jobs.clear()
+    world.tasks.clear()
+    world.jobs.set(job.id, job)
+    if (stages !== null) world.tasks.set(job.id, stages)
+    const wrong = jobViolations(world, job, tallies, this.#now)
+    if (wrong.length > 0) {
+      const what = wrong.map((violation) => violation.what)
+      throw new BrokenState(job.id, what)
+    }
+    const isOver = isFinal(jobState(job, tallies, this.#now))
+    const file = (isOver ? this.#ended : this.#live) as RecordFileWriter
     const offset = file.add((writer) => writeJob(writer, job, stages))
-    if (endedAt !== null) this.#rows.push(rowOf(job, offset, endedAt))
+    if (isOver) this.#rows.push(rowOf(job, offset, jobEndedAt(job, tallies)))
+    else this.#noteLive(job.firstPosition, offset)
   }
 
-  /** When the job came to its end; null: it did not. */
-  #endOf(job: Job, stages: JobRecord['stages']): number | null {
-    if (stages !== null) this.#world.tasks.set(job.id, stages)
-    const tallies = countTallies(this.#world, job)
-    if (!isFinal(jobState(job, tallies, this.#now))) return null
-    return jobEndedAt(job, tallies)
+  #noteLive(firstPosition: number, offset: number): void {
+    this.#firsts.push(firstPosition)
+    this.#offsets.push(offset)
   }
 
   async #flush(): Promise<void> {
@@ -275,13 +242,11 @@ class Making {
     return kept
   }
 
-  #foldSmall(chains: Chains): Pick<Manifest, 'queues' | 'schedules'> {
+  #foldSmall(stretch: Stretch): Pick<Manifest, 'queues' | 'schedules'> {
     const world = createWorld()
     for (const queue of this.#task.previous?.queues ?? []) world.queues.set(queue.name, queue)
     for (const one of this.#task.previous?.schedules ?? []) world.schedules.set(one.id, one)
-    for (const newest of [...chains.queues.values(), ...chains.schedules.values()]) {
-      for (const { entry } of chains.entriesOf(newest)) fold(world, entry)
-    }
+    for (const entry of stretch.small) fold(world, entry)
     return { queues: [...world.queues.values()], schedules: [...world.schedules.values()] }
   }
 }
@@ -309,4 +274,6 @@ async function verifyFiles(
   await readRecords(disk, folder, shelf, () => undefined)
   const opened = await Shelf.open(disk, folder, shelf)
   await opened.close()
+  const table = await LiveFile.open(disk, folder, live)
+  await table.close()
 }

@@ -219,9 +219,9 @@ export function isGroupHead(bytes: Buffer, at: number): boolean {
   )
 }
 
-/** A head ends with bytes that are never zero: if they are, its end was not written. */
+/** A head ends with a byte that is never zero: if it is, the end was not written. */
 export function headEndMissing(bytes: Buffer, at: number): boolean {
-  return at + GROUP_HEAD > bytes.length || bytes.readUInt32LE(at + GROUP_HEAD - 4) === 0
+  return at + GROUP_HEAD > bytes.length || bytes[at + GROUP_HEAD - 1] === 0
 }
 
 export function hasTrailer(bytes: Buffer, end: number): boolean {
@@ -233,7 +233,7 @@ export function hasTrailer(bytes: Buffer, end: number): boolean {
 }
 
 export function trailerMissing(bytes: Buffer, end: number): boolean {
-  return end > bytes.length || bytes.readUInt32LE(end - 4) === 0
+  return end > bytes.length || bytes[end - 1] === 0
 }
 
 /** How many sectors' shares of a group are zeros through and through; it stands at `offset` in its file. */
@@ -261,7 +261,7 @@ export function isZero(bytes: Buffer, from: number, to: number): boolean {
 
 /** Behind the last byte that is not zero; `from` if there is none. */
 export function contentEnd(bytes: Buffer, from: number): number {
-  let end = bytes.length
+  let end = Math.max(from, bytes.length)
   while (end - ZEROS.length > from && isZero(bytes, end - ZEROS.length, end)) end -= ZEROS.length
   while (end > from && bytes[end - 1] === 0) end -= 1
   return end

@@ -14,6 +14,7 @@ import { Interning } from './interning.ts'
 import type { Disk } from './port.ts'
 import { readUpTo, replaceFile } from './port.ts'
 import { readQueue, readSchedule, writeQueue, writeSchedule } from './record-codec.ts'
+import type { LiveAbout } from './live-file.ts'
 import type { RecordFile } from './record-file.ts'
 import type { ShelfFile } from './shelf.ts'
 import type { Waypoint } from './waypoint.ts'
@@ -29,7 +30,7 @@ export interface Manifest {
   readonly position: number
   readonly waypoint: Waypoint
   /** Jobs that are not over, in order of submission. */
-  readonly live: RecordFile
+  readonly live: LiveAbout
   /** Jobs that are over, oldest shelf first. */
   readonly shelves: readonly ShelfFile[]
   readonly queues: readonly Queue[]
@@ -52,6 +53,7 @@ export async function writeManifest(disk: Disk, folder: string, manifest: Manife
   writer.count(manifest.position)
   writeWaypoint(writer, manifest.waypoint)
   writeFile(writer, manifest.live)
+  writer.u32(manifest.live.table)
   writer.count(manifest.shelves.length)
   for (const shelf of manifest.shelves) {
     writeFile(writer, shelf)
@@ -102,7 +104,7 @@ function decode(reader: ByteReader): Manifest {
     storeId: reader.text(),
     position: reader.count(),
     waypoint: readWaypoint(reader),
-    live: readFile(reader),
+    live: { ...readFile(reader), table: reader.u32() },
     shelves: many(reader, () => ({
       ...readFile(reader),
       tables: reader.u32(),

@@ -73,7 +73,10 @@ export class Mark {
   /** The log is durable up to here. */
   set(position: number): void {
     stamp(this.#bytes, position)
-    this.#file.writeNow(this.#bytes, SLOT_OFFSETS[this.#next] as number)
+    const offset = SLOT_OFFSETS[this.#next] as number
+    for (let done = 0; done < SLOT_BYTES;) {
+      done += this.#file.writeNow(this.#bytes.subarray(done), offset + done)
+    }
     this.#next = 1 - this.#next
   }
 

@@ -12,6 +12,11 @@
  *   synced.
  * A call that fails throws an error with a `code` such as ENOSPC or EIO. Paths are absolute.
  */
+import { crc32 } from 'node:zlib'
+
+/** Small enough that a checksum over it holds nobody up. */
+const PIECE_BYTES = 1_024 * 1_024
+
 export interface Disk {
   /** Creates a folder and its parents; one that exists is fine. */
   makeFolder(path: string): Promise<void>
@@ -86,4 +91,23 @@ export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): 
   }
   await disk.rename(fresh, path)
   await disk.syncFolder(folder)
+}
+
+/** Reads into memory of its own, piece by piece, with a checksum over all; null: it is too short. */
+export async function readChecked(
+  file: DiskFile,
+  at: number,
+  length: number,
+): Promise<{ bytes: Buffer; checksum: number } | null> {
+  // At an address that suits columns of 8-byte numbers.
+  const bytes = Buffer.from(new ArrayBuffer(length))
+  let checksum = 0
+  for (let done = 0; done < length;) {
+    const piece = bytes.subarray(done, Math.min(length, done + PIECE_BYTES))
+    const count = await file.read(piece, at + done)
+    if (count === 0) return null
+    checksum = crc32(piece.subarray(0, count), checksum)
+    done += count
+  }
+  return { bytes, checksum }
 }

@@ -6,8 +6,8 @@
  * and fields stand in the order in which `apply` creates them, so that records that were read
  * and records that were made are of one shape to the virtual machine.
  */
-import type { Job, Queue, Schedule, StageTasks, Task } from '../kernel/index.ts'
-import { NOT_OPENED } from '../kernel/index.ts'
+import type { Job, JobSpec, Queue, Schedule, StageTasks, Tallies, Task } from '../kernel/index.ts'
+import { emptyTally, NO_TALLIES, NOT_OPENED, tallyOf } from '../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
 import { readRate, readSpec, writeRate, writeSpec } from './spec-codec.ts'
@@ -72,6 +72,12 @@ export interface JobRecord {
   readonly stages: StageTasks | null
 }
 
+/** A pipeline's tasks, counted. */
+export function recordTallies({ stages }: JobRecord): Tallies {
+  if (stages === null) return NO_TALLIES
+  return stages.map((tasks) => (tasks === null ? emptyTally() : tallyOf(tasks)))
+}
+
 export function readJob(reader: ByteReader, interning: Interning): JobRecord {
   const id = reader.text()
   const mask = reader.count()
@@ -101,6 +107,23 @@ export function readJob(reader: ByteReader, interning: Interning): JobRecord {
     job.task = readTask(reader, interning, job, 0, 0, submittedAt)
   }
   return { job, stages: mask & JOB_STAGES ? readStages(reader, interning, job) : null }
+}
+
+/** What was submitted, of the job whose record comes next; the rest of it is not read. */
+export function readJobSpec(reader: ByteReader, interning: Interning): JobSpec {
+  reader.text()
+  reader.count()
+  reader.time()
+  return readSpec(reader, interning)
+}
+
+/** Where the job begins whose record comes next. */
+export function peekFirstPosition(reader: ByteReader, interning: Interning): number {
+  reader.text()
+  const mask = reader.count()
+  reader.time()
+  readSpec(reader, interning)
+  return mask & JOB_POSITIONS ? reader.count() : 0
 }
 
 /** The id of the job whose record comes next; the reader stays where it is. */

@@ -28,7 +28,7 @@ export type Verdict = 'next' | 'end' | 'torn' | 'corrupt'
 export interface RecoveryCase {
   readonly name: string
   readonly when: (found: Found) => boolean
-  readonly then: Verdict
+  readonly verdict: Verdict
   /** For people; of a corrupt case, the end of the error message. */
   readonly why: string
 }
@@ -37,61 +37,61 @@ export const RECOVERY_CASES: readonly RecoveryCase[] = [
   {
     name: 'a whole segment with another behind it',
     when: (found) => found.isComplete && !found.isLast,
-    then: 'next',
+    verdict: 'next',
     why: 'Everything up to the next segment checks.',
   },
   {
     name: 'a segment that ends before the next one begins',
     when: (found) => !found.isLast,
-    then: 'corrupt',
+    verdict: 'corrupt',
     why: 'entries are missing or damaged, and later ones are there.',
   },
   {
     name: 'an end before the durable mark',
     when: (found) => !found.beyondMark,
-    then: 'corrupt',
+    verdict: 'corrupt',
     why: 'entries that were durable are missing or damaged.',
   },
   {
     name: 'zeros to the end',
     when: (found) => found.restIsBlank,
-    then: 'end',
+    verdict: 'end',
     why: 'Nothing more was written.',
   },
   {
     name: 'damage with a whole group behind it',
     when: (found) => found.laterGroup,
-    then: 'corrupt',
+    verdict: 'corrupt',
     why: 'a group is missing or damaged, and a later one proves that it was durable.',
   },
   {
     name: 'a group of which sectors were never written',
     when: (found) => found.head === 'whole' && found.body === 'missing',
-    then: 'torn',
+    verdict: 'torn',
     why: 'The power went, or the process died, while the newest group was being written.',
   },
   {
     name: 'a group whose first sector was never written',
     when: (found) => found.head === 'blank',
-    then: 'torn',
+    verdict: 'torn',
     why: 'The power went while the newest group was being written.',
   },
   {
     name: 'a group whose head was written in part',
     when: (found) => found.head === 'cut',
-    then: 'torn',
+    verdict: 'torn',
     why: 'The process died while the head of the newest group was being written.',
   },
   {
     name: 'a group that does not follow from the one before',
     when: (found) => found.head === 'whole' && found.body === 'unlinked',
-    then: 'corrupt',
+    verdict: 'corrupt',
     why: 'a record is out of place: missing, swapped, repeated or from another time.',
   },
   {
     name: 'anything else',
     when: () => true,
-    then: 'corrupt',
+    verdict: 'corrupt',
     why: 'the bytes were written and have changed since.',
   },
 ]

@@ -92,6 +92,15 @@ export async function removeSpare(disk: Disk, folder: string): Promise<void> {
   await disk.remove(`${folder}/${SPARE_FILE}`)
 }
 
+/**
+ * A segment without a group gets its name AGAIN: when it got it first, the sync of the folder
+ * may have failed, and another one would not make up for that.
+ */
+export async function restartSegment(disk: Disk, folder: string, segment: Segment): Promise<void> {
+  await disk.rename(segment.path, `${folder}/${SPARE_FILE}`)
+  await startSegment(disk, folder, segment.head)
+}
+
 /** The spare file becomes the next segment of the log. */
 export async function startSegment(
   disk: Disk,

@@ -10,7 +10,7 @@ import { ByteReader } from './bytes.ts'
 import { checksumOf } from './format.ts'
 import type { Interning } from './interning.ts'
 import type { Disk, DiskFile } from './port.ts'
-import { readUpTo } from './port.ts'
+import { readChecked } from './port.ts'
 import type { JobRecord } from './record-codec.ts'
 import { peekJobId, readJob } from './record-codec.ts'
 import type { RecordFile, RecordFileWriter } from './record-file.ts'
@@ -156,14 +156,11 @@ export class Shelf {
     const file = await disk.open(path, 'read')
     try {
       const size = layout(about.records).reduce((sum, one) => sum + one, 0)
-      // Memory of its own, at an address that suits columns of 8-byte numbers.
-      const bytes = Buffer.from(new ArrayBuffer(size))
-      const read = await readUpTo(file, about.end, size)
-      read.copy(bytes)
-      if (read.length !== size || checksumOf(bytes, 0, size) !== about.tables) {
+      const read = await readChecked(file, about.end, size)
+      if (read === null || read.checksum !== about.tables) {
         throw damaged(path, about.end, 'its tables do not check.')
       }
-      return new Shelf(about, path, file, tablesOver(bytes, about.records))
+      return new Shelf(about, path, file, tablesOver(read.bytes, about.records))
     } catch (error) {
       await file.close()
       throw error

@@ -66,10 +66,15 @@ export async function readLog(
   if (first.head.storeId !== mark.storeId) {
     throw new CorruptLog({ file, offset: 0, position: null }, 'it belongs to another store.')
   }
-  const start = Math.max(
-    0,
-    segments.findLastIndex(({ head }) => head.base <= from),
-  )
+  // BEFORE anything is handed out: entries without those before them make no state.
+  if (first.head.base > from) {
+    const place = { file: first.path, offset: 0, position: from }
+    throw new CorruptLog(
+      place,
+      'the log before it is gone, and no checkpoint that checks goes so far.',
+    )
+  }
+  const start = segments.findLastIndex(({ head }) => head.base <= from)
   const durable = Math.max(mark.position, from)
   let link = segments[start]?.head.link ?? 0
   for (let i = start; ; i++) {
@@ -104,7 +109,7 @@ async function look(
     if (position >= from) onRecord(record, position, lent, at)
   })
   const position = positionOf(head.base, stop.offset)
-  const { then: verdict, why } = judge({
+  const { verdict, why } = judge({
     ...stop,
     isLast: next === undefined,
     isComplete: position === until,
@@ -134,10 +139,12 @@ export async function settleTail(
     const end = offsetOf(last.head.base, found.end)
     let torn = found.torn
     if (torn !== null) {
-      const cut = await readUpTo(file, torn.offset, torn.bytes)
-      torn = { ...torn, keptIn: await keepAside(disk, folder, found.end, cut) }
-      await writeZeros(file, torn.offset, torn.offset + torn.bytes)
+      const bytes = await readUpTo(file, torn.offset, torn.bytes)
+      torn = { ...torn, keptIn: await keepAside(disk, folder, found.end, bytes) }
     }
+    // Also what was cut the last time: the sync of that may have failed, and then it comes back.
+    const cut = await bytesCut(disk, folder, found.end)
+    if (cut > 0) await writeZeros(file, end, end + cut)
     if (size < last.head.size) await writeZeros(file, Math.max(size, end), last.head.size)
     // What is behind the mark may be nowhere but in memory, and a sync that failed before has
     // perhaps left it there for good: so it is written AGAIN, and synced, before it counts.
@@ -148,6 +155,22 @@ export async function settleTail(
   } finally {
     await file.close()
   }
+}
+
+/** How much was ever cut at a position: as long as the log ends there, that must be zeros. */
+async function bytesCut(disk: Disk, folder: string, position: number): Promise<number> {
+  const aside = `${folder}/aside`
+  let most = 0
+  for (const name of await disk.list(aside)) {
+    if (!name.startsWith(`torn-${position}-`)) continue
+    const file = await disk.open(`${aside}/${name}`, 'read')
+    try {
+      most = Math.max(most, await file.size())
+    } finally {
+      await file.close()
+    }
+  }
+  return most
 }
 
 /** Nothing that was cut is thrown away. */

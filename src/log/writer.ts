@@ -17,7 +17,7 @@ import { Mark } from './mark.ts'
 import type { Disk, DiskFile } from './port.ts'
 import { writeAll } from './port.ts'
 import type { Segment } from './segments.ts'
-import { makeSpare, removeSpare, startSegment } from './segments.ts'
+import { makeSpare, removeSpare, restartSegment, startSegment } from './segments.ts'
 import { Spare } from './spare.ts'
 import type { Waypoint } from './waypoint.ts'
 
@@ -100,6 +100,8 @@ export class LogWriter {
   ): Promise<LogWriter> {
     const segments = [...start.segments]
     await removeSpare(disk, folder)
+    const last = segments.at(-1)
+    if (last?.head.base === start.end) await restartSegment(disk, folder, last)
     if (segments.length === 0) {
       const { storeId, end: base, link } = start
       await makeSpare(disk, folder, options.segmentBytes)
@@ -265,9 +267,10 @@ export class LogWriter {
     this.#durable = group.end
     this.#link = group.link
     this.#waiting -= group.bytes
-    this.#flying = null
-    // AFTER the group is durable: the mark never promises too much.
+    // AFTER the group is durable: the mark never promises too much. If this fails, the group
+    // still counts as flying, so that those who wait for it are told.
     this.#mark.set(this.#durable)
+    this.#flying = null
     group.outcome?.settle()
     this.#idle.push(group)
     this.onDurable()

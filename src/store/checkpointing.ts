@@ -10,7 +10,9 @@ import type { Disk, LogWriter, Manifest, Segment } from '../log/index.ts'
 import { archiveSegment, removeOtherCheckpoints, runCheckpoint, UNIT } from '../log/index.ts'
 import type { CheckpointRun } from '../log/index.ts'
 import type { EndedJobs } from './ended-jobs.ts'
+import type { JobList } from './job-list.ts'
 import type { Ledger } from './ledger.ts'
+import type { LiveJobs } from './live-jobs.ts'
 import type { Notice } from './notice.ts'
 
 export interface CheckpointRules {
@@ -28,6 +30,8 @@ export interface CheckpointParts {
   readonly writer: LogWriter
   readonly ledger: Ledger
   readonly ended: EndedJobs
+  readonly live: LiveJobs
+  readonly list: JobList
   readonly rules: CheckpointRules
   readonly onNotice: (notice: Notice) => void
   /** Newest first; at most the newest two are kept. */
@@ -89,11 +93,13 @@ export class Checkpointing {
   }
 
   async #make(): Promise<void> {
-    const { onNotice, ended } = this.#parts
+    const { onNotice, ended, live, ledger, list } = this.#parts
     try {
       const manifest = await this.#fold()
       if (this.#isClosed) return
       await ended.adopt(manifest, turn)
+      await live.use(manifest)
+      await live.unload(ledger, list, this.#manifests[0]?.position ?? 0, turn)
       this.#manifests = [manifest, ...this.#manifests.slice(0, 1)]
       onNotice({ kind: 'checkpoint-made', position: manifest.position })
       if (this.#pins > 0) return

@@ -21,6 +21,7 @@ import { claimed } from './claimed.ts'
 import type { Clock } from './clock.ts'
 import type { EndedJobs, Retention } from './ended-jobs.ts'
 import type { JobList } from './job-list.ts'
+import type { LiveJobs } from './live-jobs.ts'
 import type { ClaimRequest, Ledger } from './ledger.ts'
 import { OwnCommands } from './own-command.ts'
 import { bytesFor, GRANT_BYTES, isNewWork } from './room.ts'
@@ -61,6 +62,7 @@ export interface DirectoryParts {
   readonly ledger: Ledger
   readonly list: JobList
   readonly ended: EndedJobs
+  readonly live: LiveJobs
   readonly checkpointing: Checkpointing
   readonly retention: Retention
   readonly opening: Opening
@@ -273,7 +275,7 @@ export class DirectoryStore implements Store {
   }
 
   async #close(): Promise<void> {
-    const { checkpointing, reader, ended, release } = this.#parts
+    const { checkpointing, reader, ended, live, release } = this.#parts
     try {
       await checkpointing.close()
       await this.#writer.close()
@@ -281,6 +283,7 @@ export class DirectoryStore implements Store {
       this.#watching.close(null)
       await reader.close()
       await ended.close()
+      await live.close()
       await release()
     }
   }

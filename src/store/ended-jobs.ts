@@ -10,9 +10,8 @@
 import type { Command, Job, JobState } from '../kernel/index.ts'
 import { jobEndedAt, jobState, NO_TALLIES } from '../kernel/index.ts'
 import type { Disk, JobRecord, Manifest } from '../log/index.ts'
-import { Interning, Shelf } from '../log/index.ts'
+import { Interning, recordTallies, Shelf } from '../log/index.ts'
 import type { Elsewhere, Ledger } from './ledger.ts'
-import { recordTallies } from './views.ts'
 
 export interface Retention {
   /** How long a job that is over stays readable. */

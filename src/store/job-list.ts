@@ -13,6 +13,7 @@ export class JobList {
   readonly #isHere: (job: Job) => boolean
   #jobs: Job[] = []
   #gone = 0
+  #renewing = false
 
   constructor(isHere: (job: Job) => boolean) {
     this.#isHere = isHere
@@ -25,13 +26,33 @@ export class JobList {
 
   left(): void {
     this.#gone += 1
-    if (this.#gone < FEW || this.#gone * 2 < this.#jobs.length) return
+    if (this.#renewing || this.#gone < FEW || this.#gone * 2 < this.#jobs.length) return
     this.#jobs = this.#jobs.filter(this.#isHere)
     this.#gone = 0
   }
 
-  /** The jobs behind a position, in order. */
-  *after(position: number): IterableIterator<Job> {
+  /** Jobs that were taken in without order are put in order. */
+  sort(): void {
+    this.#jobs.sort((a, b) => a.firstPosition - b.firstPosition)
+  }
+
+  /** Puts another object in the place of each job behind a position, in steps. */
+  async renew(
+    position: number,
+    step: number,
+    breathe: () => Promise<void>,
+    change: (job: Job) => Job,
+  ): Promise<void> {
+    // Places must not move while this waits.
+    this.#renewing = true
+    for (let i = this.#behind(position); i < this.#jobs.length; i++) {
+      this.#jobs[i] = change(this.#jobs[i] as Job)
+      if (i % step === 0) await breathe()
+    }
+    this.#renewing = false
+  }
+
+  #behind(position: number): number {
     let low = 0
     let high = this.#jobs.length
     while (low < high) {
@@ -39,8 +60,13 @@ export class JobList {
       if ((this.#jobs[middle] as Job).firstPosition <= position) low = middle + 1
       else high = middle
     }
+    return low
+  }
+
+  /** The jobs behind a position, in order. */
+  *after(position: number): IterableIterator<Job> {
     const jobs = this.#jobs
-    for (let i = low; i < jobs.length; i++) {
+    for (let i = this.#behind(position); i < jobs.length; i++) {
       const job = jobs[i] as Job
       if (this.#isHere(job)) yield job
     }

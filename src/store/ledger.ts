@@ -219,6 +219,15 @@ export class Ledger implements Indexes {
     return jobs instanceof JobsInMemory ? jobs.peek(id) : jobs.get(id)
   }
 
+  /** Another object takes the place of a job, and means the same; its tasks are the same ones. */
+  replace(job: Job, by: Job): void {
+    this.world.jobs.set(job.id, by)
+    const { key, type } = job.spec
+    if (key === null) return
+    const text = keyText(type, key)
+    if (this.#keys.get(text) === job) this.#keys.set(text, by)
+  }
+
   /** Lets go of a job that is over, and that can be found elsewhere. */
   evict(job: Job): void {
     this.world.jobs.delete(job.id)

@@ -19,6 +19,7 @@ import {
 } from '../log/index.ts'
 import { EndedJobs } from './ended-jobs.ts'
 import { JobList } from './job-list.ts'
+import { LiveJobs } from './live-jobs.ts'
 import type { Journal } from './ledger.ts'
 import { Ledger } from './ledger.ts'
 import type { Notice } from './notice.ts'
@@ -28,6 +29,7 @@ export interface Loaded {
   readonly ledger: Ledger
   readonly list: JobList
   readonly ended: EndedJobs
+  readonly live: LiveJobs
   /** Null: there was no log. */
   readonly log: LogFound | null
   /** Newest first, the one that was used at their head. */
@@ -36,7 +38,7 @@ export interface Loaded {
   readonly entries: number
 }
 
-type Book = Pick<Loaded, 'ledger' | 'list' | 'ended'>
+type Book = Pick<Loaded, 'ledger' | 'list' | 'ended' | 'live'>
 
 export async function load(
   disk: Disk,
@@ -57,6 +59,7 @@ export async function load(
       await restore(disk, folder, book, manifest)
     } catch (error) {
       await book.ended.close()
+      await book.live.close()
       if (!isDamage(error)) throw error
       const why = (error as Error).message
       onNotice({ kind: 'checkpoint-damaged', position: manifest.position, why })
@@ -90,7 +93,7 @@ function newBook(
   ended.ledger = ledger
   const list = new JobList((job) => ledger.inMemory(job.id) === job)
   ended.onLeave = () => list.left()
-  const book = { ledger, list, ended }
+  const book = { ledger, list, ended, live: new LiveJobs(disk, folder) }
   return book
 }
 
@@ -121,21 +124,26 @@ function isOver(ledger: Ledger, job: Job): boolean {
 async function restore(
   disk: Disk,
   folder: string,
-  { ledger, list, ended }: Book,
+  { ledger, list, ended, live }: Book,
   manifest: Manifest,
 ): Promise<void> {
-  const { waypoint, queues, schedules, live } = manifest
+  const { waypoint, queues, schedules } = manifest
   ledger.tick(waypoint.now)
   for (const queue of queues) ledger.restoreQueue(queue)
   for (const schedule of schedules) ledger.restoreSchedule(schedule)
   ledger.ready.restoreBuckets(waypoint.queues, waypoint.limits)
   await ended.adopt(manifest, () => Promise.resolve())
   const interning = new Interning()
-  await readRecords(disk, folder, live, (bytes, body, length) => {
-    const record = readJob(new ByteReader(bytes, body, body + length), interning)
-    ledger.restore(record)
-    list.add(record.job)
+  await live.use(manifest)
+  await readRecords(disk, folder, manifest.live, (bytes, body, length) => {
+    const { job, stages } = readJob(new ByteReader(bytes, body, body + length), interning)
+    const stored = live.store(job)
+    ledger.restore({ job: stored, stages })
+    list.add(stored)
+    // Everything that the indexes need was asked for: the rest can be read when it is wanted.
+    stored.loaded = null
   })
+  list.sort()
 }
 
 async function replayed(

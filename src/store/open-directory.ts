@@ -131,6 +131,7 @@ async function openOwned(
     })
   } catch (error) {
     await loaded.ended.close()
+    await loaded.live.close()
     throw error
   }
 }

@@ -7,12 +7,12 @@ import {
   copyTask,
   emptyTally,
   jobState,
-  NO_TALLIES,
   NOT_OPENED,
   stageState,
   tallyOf,
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
+import { recordTallies } from '../log/index.ts'
 import type { Ledger } from './ledger.ts'
 import type { JobsPage, JobSummary, JobView, QueryOf, QueueView, StageView } from './store.ts'
 
@@ -33,11 +33,6 @@ function viewOf(job: Job, stages: StageTasks | null, tallies: Tallies, now: numb
     state: jobState(job, tallies, now),
     stages: job.task === null ? stageViews(job, stages ?? [], tallies) : [plainStage(job.task)],
   }
-}
-
-export function recordTallies({ stages }: JobRecord): Tallies {
-  if (stages === null) return NO_TALLIES
-  return stages.map((tasks) => (tasks === null ? emptyTally() : tallyOf(tasks)))
 }
 
 function plainStage(task: Task): StageView {

@@ -1,10 +1,8 @@
 /**
- * A process that opens a store and works on it until it is killed, and says what it does:
- * `kill-child <folder> <name> <seed> <disk>`.
+ * A process that opens a store and works on it until it is killed, and says what it does.
  *
- * - telling: the real disk, and each of its calls is said.
- * - plain: the real disk as it is, which makes checkpoints in a thread.
- * - early: a disk that answers too soon.
+ * It waits for its task on the standard input, so that it can be started ahead, and ends with
+ * whoever started it.
  */
 import { writeSync } from 'node:fs'
 import type { DirectoryOptions } from '../../src/store/open-directory.ts'
@@ -16,9 +14,20 @@ import { Load } from './load.ts'
 import { STORE_OPTIONS } from './store-options.ts'
 import { tellingDisk } from './telling-disk.ts'
 
+/**
+ * - telling: the real disk, and each of its calls is said.
+ * - plain: the real disk as it is, which makes checkpoints in a thread.
+ * - early: a disk that answers too soon.
+ */
 export type DiskKind = 'telling' | 'plain' | 'early'
 
-const [folder = '', name = '', seed = '1', kind = 'telling'] = process.argv.slice(2)
+export interface LoadTask {
+  readonly folder: string
+  /** Of this process alone. */
+  readonly name: string
+  readonly seed: number
+  readonly disk: DiskKind
+}
 
 /** At once: a stream would keep it in the memory of this process, and lose it. */
 function say(line: Line): void {
@@ -34,13 +43,13 @@ function say(line: Line): void {
   }
 }
 
-function optionsFor(): DirectoryOptions {
+function optionsFor(disk: DiskKind): DirectoryOptions {
   const options: DirectoryOptions = {
     ...STORE_OPTIONS,
     onNotice: (notice) => say({ kind: 'n', notice: notice.kind, about: JSON.stringify(notice) }),
   }
   const tell = (call: string): void => say({ kind: '.', call })
-  switch (kind as DiskKind) {
+  switch (disk) {
     case 'plain':
       return options
     case 'telling':
@@ -51,11 +60,17 @@ function optionsFor(): DirectoryOptions {
   }
 }
 
-try {
-  const store = await openDirectory(folder, optionsFor())
-  say({ kind: 'o' })
-  await new Load(store, say, new Dice(Number(seed)), name).run()
-} catch (error) {
-  say({ kind: '!', error: error instanceof Error ? String(error.stack) : String(error) })
-  process.exitCode = 1
+async function run({ folder, name, seed, disk }: LoadTask): Promise<void> {
+  try {
+    const store = await openDirectory(folder, optionsFor(disk))
+    say({ kind: 'o' })
+    await new Load(store, say, new Dice(seed), name).run()
+  } catch (error) {
+    say({ kind: '!', error: error instanceof Error ? String(error.stack) : String(error) })
+    process.exit(1)
+  }
 }
+
+process.stdin.once('data', (bytes: Buffer) => void run(JSON.parse(bytes.toString()) as LoadTask))
+// oxlint-disable-next-line unicorn/no-process-exit -- it must not outlive the test.
+process.stdin.once('end', () => process.exit())

@@ -68,7 +68,7 @@ export function nameOf(error: unknown): string {
 /** More turns of the event loop than anything here needs that is not stuck. */
 const MOST_TURNS = 20_000
 
-/** What a promise comes to; throws if it never comes to anything. */
+/** What a promise comes to; one that never comes to anything is rejected with `hangs`. */
 export async function settled<T>(
   promise: Promise<T>,
   what: string,
@@ -83,7 +83,7 @@ export async function settled<T>(
     await turn()
     if (result !== null) return result
   }
-  throw new Error(`${what} hangs`)
+  return { status: 'rejected', reason: new Error(`hangs (${what})`) }
 }
 
 function turn(): Promise<void> {

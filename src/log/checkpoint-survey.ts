@@ -1,0 +1,173 @@
+/**
+ * A survey of the checkpoints: which there are, and what is wrong with the bytes of each.
+ *
+ * Every record is read and every table compared with the records it is about. Whether the
+ * records say the right thing is for verify to say, which knows the log. It only looks.
+ */
+import type { Job } from '../kernel/index.ts'
+import { countTallies, createWorld, jobEndedAt } from '../kernel/index.ts'
+import { ByteReader } from './bytes.ts'
+import { Interning } from './interning.ts'
+import type { Manifest } from './manifest.ts'
+import { manifestName, manifestPosition, readManifest } from './manifest.ts'
+import type { Disk } from './port.ts'
+import type { JobRecord } from './record-codec.ts'
+import { readJob } from './record-codec.ts'
+import { damaged, readRecords } from './record-file.ts'
+import type { ShelfFile } from './shelf.ts'
+import { Shelf } from './shelf.ts'
+import type { Problem } from './survey.ts'
+import { damageIn } from './survey.ts'
+
+export interface CheckpointFound {
+  readonly position: number
+  /** Null: it does not check. */
+  readonly manifest: Manifest | null
+  /** None: every byte of it checks. */
+  readonly problems: readonly Problem[]
+}
+
+/** A job's record in a checkpoint; the bytes are only lent. */
+export interface Stored {
+  readonly record: JobRecord
+  readonly bytes: Buffer
+  readonly file: string
+  readonly offset: number
+  readonly isShelved: boolean
+}
+
+/** Oldest first. Newer formats throw. */
+export async function surveyCheckpoints(
+  disk: Disk,
+  folder: string,
+  storeId: string | null,
+): Promise<CheckpointFound[]> {
+  const found: CheckpointFound[] = []
+  for (const name of await disk.list(folder)) {
+    const position = manifestPosition(name)
+    if (position !== null) found.push(await look(disk, folder, position, storeId))
+  }
+  return found
+}
+
+async function look(
+  disk: Disk,
+  folder: string,
+  position: number,
+  storeId: string | null,
+): Promise<CheckpointFound> {
+  const file = `${folder}/${manifestName(position)}`
+  const problems: Problem[] = []
+  const attempt = async <T>(about: string, task: () => Promise<T>): Promise<T | null> => {
+    try {
+      return await task()
+    } catch (error) {
+      const problem = damageIn(error, about)
+      if (problem === null) throw error
+      problems.push(problem)
+      return null
+    }
+  }
+  const manifest = await attempt(file, async () => {
+    const read = await readManifest(disk, folder, position)
+    if (read === null) throw damaged(file, 0, 'the manifest of a checkpoint does not check.')
+    if (storeId !== null && read.storeId !== storeId) {
+      throw damaged(file, 0, 'it belongs to another store.')
+    }
+    return read
+  })
+  if (manifest === null) return { position, manifest, problems }
+  const { live, shelves } = manifest
+  await attempt(`${folder}/${live.name}`, () => readLive(disk, folder, manifest, () => undefined))
+  for (const about of shelves) {
+    await attempt(`${folder}/${about.name}`, () => checkShelf(disk, folder, about))
+  }
+  return { position, manifest, problems }
+}
+
+/** Every job of a checkpoint, live ones first; throws where something does not check. */
+export async function readCheckpoint(
+  disk: Disk,
+  folder: string,
+  manifest: Manifest,
+  onJob: (stored: Stored) => void,
+): Promise<void> {
+  await readLive(disk, folder, manifest, onJob)
+  for (const about of manifest.shelves) await readShelf(disk, folder, about, onJob)
+}
+
+async function readLive(
+  disk: Disk,
+  folder: string,
+  { live }: Manifest,
+  onJob: (stored: Stored) => void,
+): Promise<void> {
+  const interning = new Interning()
+  const file = `${folder}/${live.name}`
+  await readRecords(disk, folder, live, (lent, body, length, offset) => {
+    const bytes = lent.subarray(body, body + length)
+    const record = readJob(new ByteReader(bytes), interning)
+    onJob({ record, bytes, file, offset, isShelved: false })
+  })
+}
+
+/** The records of a shelf stand in the order of its rows; those that no longer count are left out. */
+async function readShelf(
+  disk: Disk,
+  folder: string,
+  about: ShelfFile,
+  onJob: (stored: Stored, row: number) => void,
+): Promise<void> {
+  const gone = new Set(about.gone)
+  const interning = new Interning()
+  const file = `${folder}/${about.name}`
+  let row = 0
+  await readRecords(disk, folder, about, (lent, body, length, offset) => {
+    const bytes = lent.subarray(body, body + length)
+    const record = readJob(new ByteReader(bytes), interning)
+    if (!gone.has(row)) onJob({ record, bytes, file, offset, isShelved: true }, row)
+    row += 1
+  })
+}
+
+async function checkShelf(disk: Disk, folder: string, about: ShelfFile): Promise<void> {
+  const shelf = await Shelf.open(disk, folder, about)
+  try {
+    const interning = new Interning()
+    const wrong = (offset: number, id: string, what: string): Error =>
+      damaged(`${folder}/${about.name}`, offset, `its tables are wrong about ${id}: ${what}.`)
+    await readShelf(disk, folder, about, ({ record, offset }, row) => {
+      const { id, spec, firstPosition } = record.job
+      if (shelf.find(id) !== row) throw wrong(offset, id, 'it is not found by its id')
+      if (shelf.firstPosition(row) !== firstPosition) throw wrong(offset, id, 'its position')
+      if (shelf.endedAt(row) !== endOf(record)) throw wrong(offset, id, 'the time of its end')
+      if (spec.key === null || spec.unique) return
+      const holder = shelf.findKey(spec.type, spec.key, interning)
+      if (holder !== row) throw wrong(offset, id, 'it is not found by its key')
+    })
+    checkOrders(shelf, `${folder}/${about.name}`)
+  } finally {
+    await shelf.close()
+  }
+}
+
+function endOf({ job, stages }: JobRecord): number {
+  const world = createWorld(new Map<string, Job>([[job.id, job]]))
+  if (stages !== null) world.tasks.set(job.id, stages)
+  return jobEndedAt(job, countTallies(world, job))
+}
+
+/** Both orders name every row once, in ascending order of what they are by. */
+function checkOrders(shelf: Shelf, file: string): void {
+  const { records, end } = shelf.about
+  const orders = [
+    { nth: (n: number) => shelf.nthSubmitted(n), by: (row: number) => shelf.firstPosition(row) },
+    { nth: (n: number) => shelf.nthEnded(n), by: (row: number) => shelf.endedAt(row) },
+  ]
+  for (const { nth, by } of orders) {
+    const rows = Array.from({ length: records }, (_, n) => nth(n))
+    const isSorted = rows.every((row, n) => n === 0 || by(rows[n - 1] as number) <= by(row))
+    if (isSorted && new Set(rows).size === records) continue
+    throw damaged(file, end, 'its tables are out of order.')
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * A stretch of the log, folded: what happened between two checkpoints.
+ *
+ * Jobs that were submitted in it are folded as they are read. Of those that were there before,
+ * the entries are kept until the checkpoint before gives the record they apply to. Entries of
+ * different aggregates commute, so the order in which jobs are folded does not matter.
+ */
+import type { Entry, Job, World } from '../kernel/index.ts'
+import { createWorld, fold } from '../kernel/index.ts'
+import { ByteReader } from './bytes.ts'
+import { CorruptLog } from './errors.ts'
+import { positionOf, WAYPOINT_CODE } from './format.ts'
+import type { Interning } from './interning.ts'
+import type { Disk } from './port.ts'
+import type { LoggedEntry } from './reader.ts'
+import { decodeEntry } from './reader.ts'
+import type { JobRecord } from './record-codec.ts'
+import { scanSegment } from './scan.ts'
+import type { Segment } from './segments.ts'
+import { readSegment } from './segments.ts'
+import type { Waypoint } from './waypoint.ts'
+import { readWaypoint } from './waypoint.ts'
+
+export class Stretch {
+  /** Jobs that were submitted in it, in order, and not forgotten. */
+  readonly fresh: World = createWorld()
+  /** Entries of jobs that were there before, oldest first. */
+  readonly pending = new Map<string, LoggedEntry[]>()
+  /** Entries of queues and schedules. */
+  readonly small: Entry[] = []
+  waypoint: Waypoint | null = null
+
+  add(logged: LoggedEntry): void {
+    const { entry } = logged
+    if (!('job' in entry)) {
+      this.small.push(entry)
+      return
+    }
+    if (entry.type === 'JobSubmitted' || this.fresh.jobs.has(entry.job)) {
+      return this.#fold(logged, entry.job)
+    }
+    const before = this.pending.get(entry.job)
+    if (before === undefined) this.pending.set(entry.job, [logged])
+    else before.push(logged)
+  }
+
+  #fold({ entry, position }: LoggedEntry, id: string): void {
+    fold(this.fresh, entry)
+    const job = this.fresh.jobs.get(id)
+    if (job !== undefined) stand(job, entry, position)
+  }
+
+  /** What became of a job that was there before; null: it was forgotten. */
+  continued({ job, stages }: JobRecord, entries: readonly LoggedEntry[]): JobRecord | null {
+    const world = createWorld()
+    world.jobs.set(job.id, job)
+    if (stages !== null) world.tasks.set(job.id, stages)
+    for (const { entry, position } of entries) {
+      fold(world, entry)
+      stand(job, entry, position)
+    }
+    return world.jobs.has(job.id) ? { job, stages } : null
+  }
+}
+
+/** Where an entry of the job stands. */
+function stand(job: Job, entry: Entry, position: number): void {
+  if (entry.type === 'JobSubmitted') job.firstPosition = position
+  job.lastPosition = position
+}
+
+/** Everything from a position up to the waypoint at `to`, checked as it is read. */
+export async function readStretch(
+  disk: Disk,
+  segments: readonly Segment[],
+  from: number,
+  to: number,
+  interning: Interning,
+): Promise<Stretch> {
+  const stretch = new Stretch()
+  const start = Math.max(
+    0,
+    segments.findLastIndex(({ head }) => head.base <= from),
+  )
+  for (let i = start; i < segments.length; i++) {
+    const segment = segments[i] as Segment
+    const { base, link } = segment.head
+    if (base >= to) break
+    const until = Math.min(to, segments[i + 1]?.head.base ?? to)
+    const bytes = await readSegment(disk, segment)
+    const { stop } = scanSegment(bytes, base, link, until, (record, position, lent, body) => {
+      const { length, code, version } = record
+      if (code === WAYPOINT_CODE) {
+        if (position !== to) return
+        stretch.waypoint = readWaypoint(new ByteReader(lent, body, body + length))
+      } else if (position >= from && position < to) {
+        stretch.add(decodeEntry(lent, body, length, code, version, position, interning))
+      }
+    })
+    const position = positionOf(base, stop.offset)
+    if (position < until) {
+      const place = { file: segment.path, offset: stop.offset, position }
+      throw new CorruptLog(place, 'it does not check.')
+    }
+  }
+  return stretch
+}

@@ -1,0 +1,64 @@
+/**
+ * Jobs that are not over: their specs leave memory once a checkpoint holds them.
+ */
+import type { Job } from '../kernel/index.ts'
+import type { Disk, Manifest } from '../log/index.ts'
+import { Interning, LiveFile } from '../log/index.ts'
+import type { JobList } from './job-list.ts'
+import type { Ledger } from './ledger.ts'
+import type { StoredJob } from './stored-job.ts'
+import { storedJobs } from './stored-job.ts'
+
+const STEP = 1_000
+
+export class LiveJobs {
+  readonly #disk: Disk
+  readonly #folder: string
+  readonly #interning = new Interning()
+  #file: LiveFile | null = null
+  /** Everything that was submitted before it and is live is in the file. */
+  #position = 0
+  readonly #Stored = storedJobs((position) => (this.#file as LiveFile).spec(position))
+
+  constructor(disk: Disk, folder: string) {
+    this.#disk = disk
+    this.#folder = folder
+  }
+
+  /** From now on specs are read from this checkpoint. */
+  async use(manifest: Manifest): Promise<void> {
+    const file = await LiveFile.open(this.#disk, this.#folder, manifest.live, this.#interning)
+    const old = this.#file
+    this.#file = file
+    this.#position = manifest.position
+    await old?.close()
+  }
+
+  /** A job that the file holds, with its spec still in memory. */
+  store(job: Job): StoredJob {
+    return new this.#Stored(job)
+  }
+
+  /** The specs of all jobs that the file holds leave memory, in small steps. */
+  async unload(
+    ledger: Ledger,
+    list: JobList,
+    since: number,
+    breathe: () => Promise<void>,
+  ): Promise<void> {
+    const file = this.#file as LiveFile
+    await list.renew(since, STEP, breathe, (job) => {
+      if (job.firstPosition >= this.#position || ledger.inMemory(job.id) !== job) return job
+      if (job instanceof this.#Stored || !file.has(job.firstPosition)) return job
+      const stored = this.store(job)
+      ledger.replace(job, stored)
+      // What is being worked on will be needed again soon.
+      if (job.task?.lease == null) stored.loaded = null
+      return stored
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close()
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * A live job whose spec is not in memory until somebody asks for it.
+ *
+ * It is a job like any other to the kernel. What was submitted never changes, so it can be
+ * read again at any time from the newest checkpoint that holds the job.
+ */
+import type { Job, JobSpec, Task } from '../kernel/index.ts'
+
+/** Reads what was submitted at a position of the log. */
+export type ReadSpec = (firstPosition: number) => JobSpec
+
+export interface StoredJob extends Job {
+  /** The spec, while it is in memory. */
+  loaded: JobSpec | null
+}
+
+export type StoredJobs = new (job: Job) => StoredJob
+
+/** The class of one store's jobs: the way to the disk is theirs in common, and costs none of them. */
+export function storedJobs(read: ReadSpec): StoredJobs {
+  return class implements StoredJob {
+    readonly id: string
+    loaded: JobSpec | null
+    version: number
+    time: number
+    readonly submittedAt: number
+    readonly dueAt: number
+    held: boolean
+    cancelled: Job['cancelled']
+    opened: number[] | null
+    task: Task | null
+    firstPosition: number
+    lastPosition: number
+
+    constructor(job: Job) {
+      this.id = job.id
+      this.loaded = job.spec
+      this.version = job.version
+      this.time = job.time
+      this.submittedAt = job.submittedAt
+      this.dueAt = job.dueAt
+      this.held = job.held
+      this.cancelled = job.cancelled
+      this.opened = job.opened
+      this.task = job.task
+      this.firstPosition = job.firstPosition
+      this.lastPosition = job.lastPosition
+    }
+
+    get spec(): JobSpec {
+      this.loaded ??= read(this.firstPosition)
+      return this.loaded
+    }
+  }
+}

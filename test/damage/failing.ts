@@ -1,0 +1,146 @@
+/* oxlint-disable no-await-in-loop -- one case comes after the other */
+/**
+ * The campaign of failing calls: a story is told while the k-th call to the disk fails, for
+ * every k; then the store is opened again, with a failing call or without, and compared with
+ * what was answered.
+ */
+import type { Fault } from '../sim/sim-disk.ts'
+import { SimDisk } from '../sim/sim-disk.ts'
+import type { Opener } from './setting.ts'
+import { nameOf, settled } from './setting.ts'
+import type { Reference, Told } from './telling.ts'
+import { must, mustGoOn, mustHold, tellOn, toldInFull } from './telling.ts'
+
+export const SHORT: Fault = { short: true }
+
+export const FAULTS: readonly Fault[] = [
+  ...(['EIO', 'ENOSPC', 'EMFILE'] as const).flatMap((code) => [
+    { code, forever: false },
+    { code, forever: true },
+  ]),
+  SHORT,
+]
+
+/** Which faults, and how often, are tried. */
+export interface Plan {
+  readonly faults: readonly Fault[]
+  /** Whether the second opening fails at this call too. */
+  readonly nested: (call: number, second: number) => boolean
+  /** How much of what a power loss may leave is looked at in the end; 0: nothing. */
+  readonly outcomes: (call: number) => number
+  /** After so many problems it is over. */
+  readonly most?: number
+}
+
+export interface Tried {
+  stories: number
+  openings: number
+  /** What went wrong, and where; the first few of it. */
+  readonly problems: string[]
+}
+
+const MOST_PROBLEMS = 10
+
+const ANSWERS = /^(?:execute|claim|query|refused): (?:UnknownOutcome|StoreEnded|DiskFull)$/
+
+export async function tryFaults(
+  reference: Reference,
+  open: Opener,
+  plan: Plan,
+  tried: Tried = { stories: 0, openings: 0, problems: [] },
+): Promise<Tried> {
+  for (const fault of plan.faults) {
+    for (let call = 1; ; call++) {
+      const { told, disk, calls } = await failed(reference, open, call, fault)
+      if (calls < call) break
+      const where = `call ${call} with ${JSON.stringify(fault)}`
+      try {
+        mustBeSaid(told, fault)
+        must(disk.openFiles === 0, `${disk.openFiles} files are still open`)
+        await reopened(reference, told, disk, open, plan.outcomes(call))
+        tried.stories += 1
+      } catch (error) {
+        tried.problems.push(`${where}: ${(error as Error).message}`)
+      }
+      if (tried.problems.length >= (plan.most ?? MOST_PROBLEMS)) return tried
+      await tryAgain(reference, open, plan, { call, fault }, tried)
+    }
+  }
+  return tried
+}
+
+async function failed(
+  reference: Reference,
+  open: Opener,
+  call: number,
+  fault: Fault,
+): Promise<{ told: Told; disk: SimDisk; calls: number }> {
+  const disk = new SimDisk({ seed: call })
+  disk.failAt(call, fault)
+  const told = await tellOn(disk, open, reference.story)
+  const { calls } = disk
+  disk.heal()
+  return { told, disk, calls }
+}
+
+/** Nobody hears anything but what the store promises to say. */
+function mustBeSaid({ errors }: Told, fault: Fault): void {
+  const code = 'code' in fault ? fault.code : null
+  must(code !== null || errors.length === 0, `a short write is said: ${errors.join(', ')}`)
+  for (const error of errors) {
+    const isOurs = ANSWERS.test(error)
+    // Who opens, closes or reads back is told by the disk itself.
+    const isTheDisk = ['open', 'close', 'query'].some((kind) => error === `${kind}: ${code}`)
+    must(isOurs || isTheDisk || error === 'close: UnknownOutcome', `'${error}' was said`)
+  }
+}
+
+/** Opens it again without a fault, and once more after a power loss in the end. */
+async function reopened(
+  reference: Reference,
+  told: Told,
+  disk: SimDisk,
+  open: Opener,
+  outcomes: number,
+): Promise<void> {
+  await mustHold(reference, told, disk, open)
+  await mustGoOn(reference, told, disk, open)
+  if (outcomes === 0) return
+  const all = toldInFull(reference)
+  for (const left of disk.outcomes(outcomes)) await mustHold(reference, all, left, open)
+}
+
+/** The same story again, and then an opening that fails at its k-th call, for every k. */
+async function tryAgain(
+  reference: Reference,
+  open: Opener,
+  plan: Plan,
+  { call, fault }: { call: number; fault: Fault },
+  tried: Tried,
+): Promise<void> {
+  for (let second = 1; ; second++) {
+    if (second > 60) return
+    if (!plan.nested(call, second)) continue
+    const { told, disk } = await failed(reference, open, call, fault)
+    const before = disk.calls
+    disk.failAt(second, fault)
+    const result = await settled(open(disk), 'open')
+    if (disk.calls - before < second) return
+    const where = `call ${call}, then ${second} while opening, with ${JSON.stringify(fault)}`
+    try {
+      if (result.status === 'fulfilled') await settled(result.value.close(), 'close')
+      else must(isOf(fault, nameOf(result.reason)), `opening said '${nameOf(result.reason)}'`)
+      must(disk.openFiles === 0, `${disk.openFiles} files are still open`)
+      disk.heal()
+      await reopened(reference, told, disk, open, plan.outcomes(call))
+      tried.openings += 1
+    } catch (error) {
+      tried.problems.push(`${where}: ${(error as Error).message}`)
+      if (tried.problems.length >= (plan.most ?? MOST_PROBLEMS)) return
+    }
+  }
+}
+
+function isOf(fault: Fault, name: string): boolean {
+  return 'code' in fault && fault.code === name
+}

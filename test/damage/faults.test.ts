@@ -1,0 +1,42 @@
+/**
+ * Whatever call to the disk fails, and however: all that was answered is there when the store is
+ * opened again, nothing is there that was not sent, and everybody is answered.
+ */
+import { describe, expect, it } from 'vitest'
+import type { Plan } from './failing.ts'
+import { FAULTS, tryFaults } from './failing.ts'
+import { isLong, openStore } from './setting.ts'
+import { SHORT_STORY, STORY } from './story.ts'
+import { referenceOf } from './telling.ts'
+
+function say(name: string, { stories, openings }: { stories: number; openings: number }): void {
+  const [told, opened] = [stories, openings].map((count) => count.toLocaleString('en'))
+  console.log(`faults: ${name}: ${told} stories, ${opened} openings that failed too, 0 lost`)
+}
+
+const once = FAULTS.filter((fault) => 'code' in fault && !fault.forever)
+
+describe('a call to the disk that fails', () => {
+  it('loses nothing that was answered, whichever it is', async () => {
+    const reference = await referenceOf(openStore, STORY)
+    const outcomes = (call: number): number => (isLong ? 64 : call % 4 === 0 ? 2 : 0)
+    const plan: Plan = { faults: FAULTS, nested: () => false, outcomes }
+    const tried = await tryFaults(reference, openStore, plan)
+    expect(tried.problems).toEqual([])
+    say('one call', tried)
+    expect(tried.stories).toBeGreaterThan(500)
+  })
+
+  it('loses nothing if a call fails again while the store is opened the next time', async () => {
+    const reference = await referenceOf(openStore, SHORT_STORY)
+    const nested = (call: number, second: number): boolean => isLong || (call + second) % 13 === 0
+    const tried = await tryFaults(reference, openStore, {
+      faults: isLong ? FAULTS : once,
+      nested,
+      outcomes: () => (isLong ? 32 : 2),
+    })
+    expect(tried.problems).toEqual([])
+    say('two calls', tried)
+    expect(tried.openings).toBeGreaterThan(400)
+  })
+})

@@ -1,0 +1,53 @@
+/**
+ * Whenever the power goes, and whatever the disk then kept of what was not synced: all that was
+ * answered is there when the store is opened again.
+ */
+import { describe, expect, it } from 'vitest'
+import type { Ending, Losses } from './losing-power.ts'
+import { losePower, losePowerLater } from './losing-power.ts'
+import { isLong, openStore } from './setting.ts'
+import { SHORT_STORY, STORY } from './story.ts'
+import { referenceOf } from './telling.ts'
+
+function say(name: string, { moments, disks }: Losses): void {
+  const [lost, left] = [moments, disks].map((count) => count.toLocaleString('en'))
+  console.log(`power loss: ${name}: ${lost} moments, ${left} disks left, 0 of them lost anything`)
+}
+
+const EIO = { code: 'EIO', forever: true } as const
+
+const ENDINGS: readonly { readonly name: string; readonly ending: Ending }[] = [
+  { name: 'after a killed process', ending: { kind: 'killed', inPart: false } },
+  { name: 'after a process killed in a write', ending: { kind: 'killed', inPart: true } },
+  { name: 'after a failed call', ending: { kind: 'failed', fault: { ...EIO, forever: false } } },
+  { name: 'after a disk that failed for good', ending: { kind: 'failed', fault: EIO } },
+]
+
+describe('a power loss', () => {
+  it('loses nothing that was answered, whenever it comes', async () => {
+    const reference = await referenceOf(openStore, STORY)
+    const outcomes = isLong ? 2_000 : 16
+    const losses = await losePower(reference, openStore, { outcomes, again: () => false })
+    expect(losses.problems).toEqual([])
+    say('once', losses)
+    expect(losses.moments).toBeGreaterThan(80)
+  })
+
+  it('loses nothing if another one comes while the store is opened again', async () => {
+    const reference = await referenceOf(openStore, SHORT_STORY)
+    const again = (call: number): boolean => isLong || call % 11 === 0
+    const losses = await losePower(reference, openStore, { outcomes: isLong ? 64 : 4, again })
+    expect(losses.problems).toEqual([])
+    say('twice', losses)
+  })
+
+  it.each(ENDINGS)('loses nothing $name, when another one has gone on', async (one) => {
+    const reference = await referenceOf(openStore, SHORT_STORY)
+    const outcomes = isLong ? 500 : 6
+    const plan = { outcomes, again: () => false }
+    const losses = await losePowerLater(reference, openStore, one.ending, plan)
+    expect(losses.problems).toEqual([])
+    say(one.name, losses)
+    expect(losses.moments).toBeGreaterThan(50)
+  })
+})

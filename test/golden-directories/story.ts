@@ -1,0 +1,217 @@
+/**
+ * The story that a golden directory tells: every type of entry, most fields of every record,
+ * text of every kind, jobs on shelves, and two checkpoints in the middle.
+ *
+ * NEVER change it: what is told here is compared with bytes that were written long ago. Tell
+ * something new in a story of its own.
+ */
+import type { Command, EffectPromise, JobSpec } from '../../src/kernel/index.ts'
+import { childId, tickId } from '../../src/kernel/index.ts'
+import { failure, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
+
+/** One call of a store: commands that are decided together, a checkpoint, or time that passes. */
+export type Step =
+  | { readonly kind: 'execute'; readonly commands: readonly Command[] }
+  | { readonly kind: 'checkpoint' }
+  | { readonly kind: 'wait'; readonly ms: number }
+
+export const BEGIN = 1_700_000_000_000
+const TICK = 1_700_000_060_000
+const HOUR = 3_600_000
+
+const execute = (...commands: Command[]): Step => ({ kind: 'execute', commands })
+const wait = (ms: number): Step => ({ kind: 'wait', ms })
+const CHECKPOINT: Step = { kind: 'checkpoint' }
+
+const onRecord = { by: 'Zoë', reason: 'zu spät' }
+const submit = (job: string, spec: JobSpec): Command => ({ type: 'SubmitJob', job, spec })
+const grant = (job: string, request: number, started = true, segment = 0): Command => ({
+  type: 'GrantLease',
+  ...{ job, stage: 0, segment, worker: 'w1', request, started },
+})
+const under = (job: string, lease: number, segment = 0) =>
+  ({ job, stage: 0, segment, lease, worker: 'w1' }) as const
+const commit = (
+  job: string,
+  lease: number,
+  output: string,
+  effects: readonly EffectPromise[] = [],
+): Command => ({ type: 'CommitExecution', ...under(job, lease), output, effects })
+
+/** From its submission to its end, in one group. */
+const whole = (job: string, input: string): Step =>
+  execute(
+    submit(job, plain({ input, key: `key of ${job}` })),
+    grant(job, 1),
+    commit(job, 1, '"done"'),
+  )
+
+const EVERYTHING = plain(
+  {
+    type: 'Überweisung',
+    input: '{"to":"日本","sum":12.5}',
+    priority: -7,
+    delayMs: 1_500,
+    startWithinMs: HOUR,
+    key: 'ключ',
+    unique: true,
+    held: true,
+    group: 'customers',
+    tags: ['vip', 'nächtlich'],
+  },
+  {
+    queue: 'mail',
+    leaseMs: 60_000,
+    timeoutMs: 120_000,
+    retry: retry({ max: 5, backoff: 'list', delaysMs: [10, 200, 3_000], capMs: HOUR / 2 }),
+    limits: [
+      { key: 'api', concurrency: 2, rate: { count: 3, perMs: 60_000 } },
+      { key: 'tenant-7', concurrency: null, rate: null },
+    ],
+  },
+)
+
+const QUEUES_AND_SCHEDULES: readonly Step[] = [
+  execute({
+    type: 'ConfigureQueue',
+    queue: 'mail',
+    concurrency: 5,
+    rate: { count: 10, perMs: 60_000 },
+  }),
+  execute({ type: 'PauseQueue', queue: 'mail', ...onRecord }),
+  execute({ type: 'ResumeQueue', queue: 'mail', by: 'Zoë', reason: '' }),
+  execute({ type: 'ConfigureQueue', queue: 'slow', concurrency: 1, rate: null }),
+  execute({ type: 'PauseQueue', queue: 'slow', ...onRecord }),
+  execute({ type: 'SetSchedule', schedule: 'nightly', definition: '{"every":"día"}' }),
+  execute({ type: 'SetSchedule', schedule: 'brief', definition: 'once' }),
+  wait(60_000),
+  execute(submit(tickId('nightly', TICK), plain({ schedule: { id: 'nightly', tick: TICK } }))),
+  execute({ type: 'FireSchedule', schedule: 'nightly', tick: TICK, skipped: false }),
+  execute({ type: 'FireSchedule', schedule: 'nightly', tick: TICK + 1, skipped: true }),
+  execute({ type: 'RemoveSchedule', schedule: 'brief' }),
+]
+
+const CHILD = plain({ type: 'child' })
+const again = promise({ name: 'charge', retry: retry({ delayMs: 0, max: 4, jitter: 0.25 }) })
+const PARENT = { job: 'a', stage: 0, segment: 0, effect: 2 }
+
+/** A job that has nearly everything happen to it. */
+const ONE_JOB: readonly Step[] = [
+  execute(submit('a', EVERYTHING)),
+  execute({ type: 'ReleaseJob', job: 'a' }),
+  wait(2_000),
+  execute(grant('a', 1, false)),
+  execute({ type: 'StartExecution', ...under('a', 1) }),
+  wait(5),
+  execute({ type: 'ExtendLease', ...under('a', 1), extension: 1 }),
+  execute({ type: 'RecordStep', ...under('a', 1), name: 'größe', value: '"\ud800 is half"' }),
+  execute({ type: 'ReleaseLease', ...under('a', 1) }),
+  wait(5),
+  execute(grant('a', 2)),
+  execute(
+    commit('a', 2, '"日本"', [
+      again,
+      { ...again, name: 'check', reconcile: true },
+      promise({ name: 'child', idempotent: true, child: CHILD }),
+    ]),
+  ),
+  execute({ type: 'StartEffect', ...under('a', 2), effect: 0 }),
+  execute({ type: 'FailEffect', ...under('a', 2), effect: 0, error: failure({ stack: 'at x' }) }),
+  execute(grant('a', 3)),
+  execute({ type: 'StartEffect', ...under('a', 3), effect: 0 }),
+  execute({ type: 'FinishEffect', ...under('a', 3), effect: 0 }),
+  execute({ type: 'StartEffect', ...under('a', 3), effect: 1 }),
+  execute({ type: 'RevokeLease', job: 'a', stage: 0, segment: 0, lease: 3, ...onRecord }),
+  execute({
+    type: 'ResolveEffect',
+    ...{ job: 'a', stage: 0, segment: 0, effect: 1, start: 3 },
+    ...{ outcome: 'again', ...onRecord },
+  }),
+]
+
+/** It ends only behind the first checkpoint, so it stands there with all that it has. */
+const ONE_JOB_ENDS: readonly Step[] = [
+  execute(grant('a', 4)),
+  execute({ type: 'StartEffect', ...under('a', 4), effect: 1 }),
+  execute({ type: 'FinishEffect', ...under('a', 4), effect: 1 }),
+  execute({ type: 'StartEffect', ...under('a', 4), effect: 2 }),
+  execute(submit(childId(PARENT), { ...CHILD, parent: PARENT })),
+  execute({ type: 'FinishEffect', ...under('a', 4), effect: 2 }),
+]
+
+const operator = { job: 'b', stage: 0, segment: 0, ...onRecord }
+
+const FAILURES: readonly Step[] = [
+  execute(submit('b', plain({ rerunOf: 'an older one' }, { retry: retry({ max: 0 }) }))),
+  execute(grant('b', 1)),
+  execute({
+    type: 'FailTask',
+    ...under('b', 1),
+    error: failure({ type: 'RETRYABLE', message: 'не вышло' }),
+  }),
+  execute({ type: 'RetryTask', ...operator, attempt: 1, input: '{"repaired":true}' }),
+  execute(grant('b', 2)),
+  wait(30_000),
+  execute({ type: 'ExpireLease', job: 'b', stage: 0, segment: 0, lease: 2 }),
+  // Too late: the answer is `cancelled`, and the log is told once.
+  execute(commit('b', 2, '"late"')),
+  execute({ type: 'ForceTask', ...operator, attempt: 2, to: 'WAITING', output: null }),
+]
+
+const FAILURES_END: readonly Step[] = [
+  execute({ type: 'ForceTask', ...operator, attempt: 2, to: 'COMPLETED', output: '"by hand"' }),
+]
+
+const STAGES: readonly Step[] = [
+  execute(
+    submit(
+      'p',
+      pipeline(
+        [
+          stage('parts', { each: 'input.items', tolerate: 1, version: 3 }),
+          stage('sum', { after: ['parts'] }),
+          stage('sorry', { onFailure: true }),
+        ],
+        { input: '{"items":[1,2,3]}' },
+      ),
+    ),
+  ),
+  execute({ type: 'OpenStage', job: 'p', stage: 0 }),
+  execute(grant('p', 10, true, 1)),
+  execute(submit('text', pipeline([stage('one'), stage('many', { after: ['one'], each: 'one' })]))),
+  execute({ type: 'OpenStage', job: 'text', stage: 0 }),
+  execute(grant('text', 20), commit('text', 1, '"no list"')),
+  execute({ type: 'OpenStage', job: 'text', stage: 1 }),
+]
+
+const STAGES_END: readonly Step[] = [
+  execute({ type: 'CancelJob', job: 'p', ...onRecord }),
+  execute({ type: 'StopTask', job: 'p', stage: 0, segment: 0 }),
+]
+
+export const STORY: readonly Step[] = [
+  ...QUEUES_AND_SCHEDULES,
+  ...ONE_JOB,
+  ...FAILURES,
+  ...STAGES,
+  whole('first', `"${'x'.repeat(4_000)}"`),
+  whole('second', `"${'ß'.repeat(4_500)}"`),
+  whole('third', `"${'€'.repeat(1_500)}"`),
+  whole('fourth', `"${'z'.repeat(4_000)}"`),
+  execute(submit('limited', { ...EVERYTHING, key: null, held: false, delayMs: 0 })),
+  execute(grant('limited', 30)),
+  CHECKPOINT,
+  ...ONE_JOB_ENDS,
+  ...FAILURES_END,
+  wait(1_000),
+  execute({ type: 'ForgetJob', job: 'second', endedBefore: BEGIN + 93_000 }),
+  ...STAGES_END,
+  whole('fifth', '"small"'),
+  CHECKPOINT,
+  // One on a shelf that something happens to all the same.
+  execute(commit('b', 1, '"much too late"')),
+  execute({ type: 'ExtendLease', ...under('limited', 1), extension: 1 }),
+  execute(submit('big', plain({ input: `"${'y'.repeat(5_500)}"`, dueAt: BEGIN + 24 * HOUR }))),
+  execute(submit('mixed', plain({ input: `"${'日x'.repeat(1_500)}"` }))),
+  execute(submit('last', plain({}, { quarantine: 'never', retry: retry({ jitter: 0.5 }) }))),
+]
