@@ -24,8 +24,9 @@ export function runCheckpoint(disk: Disk, task: CheckpointTask): CheckpointRun {
 /** The built package has the thread's file; run from sources, Node must be taught to read it. */
 function threadFile(): URL {
   if (!import.meta.url.endsWith('.ts')) return new URL('./checkpoint-thread.js', import.meta.url)
+  const require = createRequire(import.meta.url)
   const file = new URL('./checkpoint-thread.ts', import.meta.url).href
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api')).href
+  const tsx = new URL('./index.mjs', pathToFileURL(require.resolve('tsx/esm/api'))).href
   const code = `import { register } from '${tsx}'; register(); await import('${file}')`
   return new URL(`data:text/javascript,${encodeURIComponent(code)}`)
 }

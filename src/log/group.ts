@@ -112,7 +112,7 @@ export class Group {
     this.#link = sealRecord(writer.buffer, start, end, this.#link, code, version)
     const next = alignUp(end, UNIT)
     writer.ensure(UNIT)
-    writer.buffer.fill(0, end, next)
+    for (let at = end; at < next; at++) writer.buffer[at] = 0
     writer.at = next
   }
 }

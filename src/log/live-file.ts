@@ -8,7 +8,8 @@
  */
 import type { JobSpec } from '../kernel/index.ts'
 import { ByteReader } from './bytes.ts'
-import { checksumOf, claimedLength, readRecordHead, RECORD_HEAD } from './format.ts'
+import { checksumOf } from './checksum.ts'
+import { claimedLength, readRecordHead, RECORD_HEAD } from './format.ts'
 import { Interning } from './interning.ts'
 import type { Disk, DiskFile } from './port.ts'
 import { readChecked } from './port.ts'

@@ -6,7 +6,7 @@
  *
  * Two slots, each in a sector of its own, are written in turn: one of them is always whole.
  */
-import { checksumOf } from './format.ts'
+import { checksumOf } from './checksum.ts'
 import type { Disk, DiskFile } from './port.ts'
 import { readUpTo, replaceFile } from './port.ts'
 

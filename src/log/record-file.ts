@@ -8,9 +8,9 @@
  */
 import { ByteWriter } from './bytes.ts'
 import { CorruptLog } from './errors.ts'
+import { checksumOf } from './checksum.ts'
 import {
   alignUp,
-  checksumOf,
   claimedLength,
   readRecordHead,
   RECORD_HEAD,
@@ -75,7 +75,7 @@ export class RecordFileWriter {
     this.#records += 1
     const next = alignUp(end, UNIT)
     writer.ensure(UNIT)
-    writer.buffer.fill(0, end, next)
+    for (let at = end; at < next; at++) writer.buffer[at] = 0
     writer.at = next
     return offset
   }

@@ -106,7 +106,11 @@ export class Salvager {
     try {
       const read = decodeEntry(this.#bytes, body, length, code, version, position, this.#interning)
       const { entry } = read
-      this.#into.entries.push({ position, type: entry.type, job: 'job' in entry ? entry.job : null })
+      this.#into.entries.push({
+        position,
+        type: entry.type,
+        job: 'job' in entry ? entry.job : null,
+      })
     } catch (error) {
       // Whole, and yet no entry that this version knows.
       if (!(error instanceof MalformedBytes)) throw error

@@ -7,7 +7,7 @@
  * stands elsewhere now, is noted beside it, in memory and in the manifest.
  */
 import { ByteReader } from './bytes.ts'
-import { checksumOf } from './format.ts'
+import { checksumOf } from './checksum.ts'
 import type { Interning } from './interning.ts'
 import type { Disk, DiskFile } from './port.ts'
 import { readChecked } from './port.ts'

@@ -222,9 +222,7 @@ class Survey implements LogSurvey {
   /** From now on the file is known with the head that it should have. */
   #relink(index: number, run: Run, link: number): void {
     const segment = this.files[index] as SegmentFile
-    const known = segment.headIsWhole
-      ? segment
-      : { ...segment, head: { ...segment.head, link } }
+    const known = segment.headIsWhole ? segment : { ...segment, head: { ...segment.head, link } }
     this.files[index] = known
     run.segments.push(known)
   }

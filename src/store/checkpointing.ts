@@ -64,7 +64,9 @@ export class Checkpointing {
     const { writer, rules } = this.#parts
     const liveBytes = this.#manifests[0]?.live.end ?? 0
     const due = Math.max(rules.checkpointBytes, liveBytes / 2)
-    if ((writer.durablePosition - this.#last) * UNIT >= due) void this.make()
+    if ((writer.durablePosition - this.#last) * UNIT < due) return
+    // Its failure was reported, and the log has everything.
+    this.make().catch(() => undefined)
   }
 
   /** Makes one now, or waits for the one that is being made. */
@@ -106,7 +108,9 @@ export class Checkpointing {
       await this.#tidy()
     } catch (error) {
       // Stopping the thread is how a store is closed in the middle of one.
-      if (!this.#isClosed) onNotice({ kind: 'checkpoint-failed', error: error as Error })
+      if (this.#isClosed) return
+      onNotice({ kind: 'checkpoint-failed', error: error as Error })
+      throw error
     }
   }
 

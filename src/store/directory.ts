@@ -109,7 +109,11 @@ export class DirectoryStore implements Store {
     await this.#room(bytes, newWork)
     const now = this.#clock.now()
     const answers: Answer[] = []
-    for (const command of commands) answers.push(this.#perform(command, now))
+    try {
+      for (const command of commands) answers.push(this.#perform(command, now))
+    } catch (error) {
+      throw this.#parted(error)
+    }
     await this.#writer.durable()
     return answers
   }
@@ -120,11 +124,7 @@ export class DirectoryStore implements Store {
     const max = Math.min(request.max, MOST_LEASES)
     await this.#room(max * GRANT_BYTES, false)
     const bounded = { ...request, max }
-    const tasks = this.#deciding(() => this.#ledger.claim(bounded, this.#clock.now()))
-    const { jobs } = this.#ledger.world
-    const leases = tasks.map((task) =>
-      claimed(jobs.get(task.job) as Job, task, task.lease as Lease, this.#ledger.now),
-    )
+    const leases = this.#grant(bounded)
     await this.#writer.durable()
     return leases
   }
@@ -229,17 +229,25 @@ export class DirectoryStore implements Store {
       rejection.check = 'well-formed'
       return { verdict: 'rejected', value: null, rejection }
     }
-    const { verdict, value, rejection } = this.#deciding(() => this.#ledger.perform(own, now))
+    const { verdict, value, rejection } = this.#ledger.perform(own, now)
     return { verdict, value, rejection }
   }
 
-  /** Whatever goes wrong between deciding and appending, memory and log have parted: no more. */
-  #deciding<T>(decide: () => T): T {
+  #grant(request: ClaimRequest): Claimed[] {
     try {
-      return decide()
+      const tasks = this.#ledger.claim(request, this.#clock.now())
+      const { jobs } = this.#ledger.world
+      return tasks.map((task) =>
+        claimed(jobs.get(task.job) as Job, task, task.lease as Lease, this.#ledger.now),
+      )
     } catch (error) {
-      throw this.#writer.end(error)
+      throw this.#parted(error)
     }
+  }
+
+  /** Whatever went wrong between deciding and appending: memory and log have parted, so no more. */
+  #parted(error: unknown): Error {
+    return this.#writer.end(error)
   }
 
   async #room(bytes: number, newWork: boolean): Promise<void> {

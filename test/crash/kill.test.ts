@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { realDisk } from '../../src/log/index.ts'
 import { openDirectory } from '../../src/store/open-directory.ts'
 import { Dice } from '../properties/dice.ts'
 import type { DiskKind, LoadTask } from './kill-child.ts'
@@ -27,9 +28,9 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const SEED = Number(process.env['PAWL_SEED'] ?? 1)
 const KILLS = process.env['PAWL_CAMPAIGN'] === 'long' ? 3_000 : 300
 const KILLS_PER_DIRECTORY = 300
-/** Lines that are said before the store is open. */
-const OPENING = 20
-const LONGEST_LIFE = 2_000
+/** Lines that are said before a store is open, and while one checkpoint is made. */
+const OPENING_LINES = 20
+const CHECKPOINT_LINES = 1_000
 
 let base: string
 const waiting: Doomed[] = []
@@ -100,6 +101,14 @@ function stageOf(lines: readonly Line[]): string {
   return call === '' ? 'work' : 'group'
 }
 
+/** Some are killed while they open, some before they have made a checkpoint, some later. */
+function lengthOfLife(dice: Dice): number {
+  const roll = dice.below(100)
+  if (roll < 25) return 1 + dice.below(OPENING_LINES)
+  const most = roll < 65 ? CHECKPOINT_LINES : 3 * CHECKPOINT_LINES
+  return OPENING_LINES + dice.below(most)
+}
+
 class Campaign {
   readonly witness: Witness
   readonly stages = new Map<string, number>()
@@ -122,9 +131,7 @@ class Campaign {
   async kill(): Promise<void> {
     this.kills += 1
     const dice = this.#dice
-    const lines = dice.chance(25)
-      ? 1 + dice.below(OPENING)
-      : OPENING + dice.below(1 + dice.below(LONGEST_LIFE))
+    const lines = lengthOfLife(dice)
     const task: LoadTask = {
       folder: this.#folder,
       name: String(this.kills),
@@ -142,11 +149,15 @@ class Campaign {
   async check(all: boolean): Promise<readonly string[]> {
     const store = await openDirectory(this.#folder, {
       ...STORE_OPTIONS,
-      // One that is made in a thread would still be about it when the store is closed.
       checkpointBytes: Infinity,
+      // Not the real one itself, for which a checkpoint is made in a thread.
+      disk: { ...realDisk },
     })
     try {
-      return await this.witness.check(store, all)
+      const problems = await this.witness.check(store, all)
+      // If all processes die before they have made one, it takes longer and longer to open.
+      if (all) await store.checkpoint()
+      return problems
     } finally {
       await store.close()
     }
