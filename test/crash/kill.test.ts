@@ -67,9 +67,14 @@ class Doomed {
     const { stdin, stdout, stderr } = this.#process
     const pieces: Buffer[] = []
     let errors = ''
+    const t0 = performance.now()
+    let t1 = 0
+    let t2 = 0
     let count = 0
     stdout.on('data', (bytes: Buffer) => {
+      if (pieces.length === 0) t1 = performance.now()
       pieces.push(bytes)
+      if (t2 === 0 && bytes.includes('\no\n')) t2 = performance.now()
       for (const byte of bytes) if (byte === 10) count += 1
       if (count >= lines) this.#process.kill('SIGKILL')
     })
@@ -78,6 +83,7 @@ class Doomed {
     })
     stdin.write(JSON.stringify(task))
     await once(this.#process, 'close')
+    if (process.env['DBG']) console.error('life', task.disk, lines, count, 'first', Math.round(t1-t0), 'opened', Math.round(t2-t0), 'dead', Math.round(performance.now()-t0))
     expect(errors).toBe('')
     // What stands behind the last end of a line was not said whole.
     const said = Buffer.concat(pieces).toString().split('\n').slice(0, -1).map(parseLine)

@@ -105,8 +105,9 @@ async function reopened(
 ): Promise<void> {
   await mustHold(reference, told, disk, open)
   await mustGoOn(reference, told, disk, open)
-  if (outcomes === 0) return
   const all = toldInFull(reference)
+  await mustHold(reference, all, disk, open)
+  if (outcomes === 0) return
   for (const left of disk.outcomes(outcomes)) await mustHold(reference, all, left, open)
 }
 

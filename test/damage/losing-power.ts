@@ -12,7 +12,7 @@ import { KilledDisk } from './killed.ts'
 import type { Opener } from './setting.ts'
 import { settled, TestClock } from './setting.ts'
 import type { Reference, Told } from './telling.ts'
-import { mustGoOn, mustHold, tell, tellOn } from './telling.ts'
+import { mustGoOn, mustHold, tell, tellOn, toldInFull } from './telling.ts'
 
 export interface Losses {
   /** Moments at which the power went. */
@@ -51,7 +51,9 @@ async function look(
     losses.disks += 1
     try {
       await mustHold(reference, told, disk, open)
-      if (number === 1) await mustGoOn(reference, told, disk, open)
+      if (number > 1) continue
+      await mustGoOn(reference, told, disk, open)
+      await mustHold(reference, toldInFull(reference), disk, open)
     } catch (error) {
       losses.problems.push(`${where}, disk ${number}: ${(error as Error).message}`)
       return

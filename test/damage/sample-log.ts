@@ -156,6 +156,13 @@ export async function sampleLog(): Promise<Sample> {
   return { disk, segments, marks, entries, prefixes, groups, records }
 }
 
+/** The same with the mark as it was so many groups before the end: it may lag. */
+export function lagging(sample: Sample, groups: number): Sample {
+  const disk = sample.disk.clone()
+  disk.put(MARK, sample.marks.at(-1 - groups) as Buffer)
+  return { ...sample, disk }
+}
+
 function countOf(disk: SimDisk, { file, from }: Span): number {
   return readGroupHead(disk.bytesOf(file), from)?.entries ?? 0
 }
