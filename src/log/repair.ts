@@ -13,7 +13,15 @@
  */
 import { PawlError } from '../kernel/index.ts'
 import { surveyCheckpoints, readCheckpoint } from './checkpoint-survey.ts'
-import { encodeSegmentHead, FORMAT, offsetOf, SEGMENT_HEAD } from './format.ts'
+import type { GroupHead } from './format.ts'
+import {
+  encodeSegmentHead,
+  FORMAT,
+  offsetOf,
+  readGroupHead,
+  sealGroup,
+  SEGMENT_HEAD,
+} from './format.ts'
 import { manifestPosition } from './manifest.ts'
 import { MARK_FILE, replaceMark } from './mark.ts'
 import type { Disk } from './port.ts'
@@ -292,5 +300,12 @@ async function freshBytes(disk: Disk, storeId: string, kept: Kept): Promise<Buff
 async function groupsIn(disk: Disk, source: SegmentFile, kept: Kept): Promise<Buffer> {
   const to = Math.min(kept.end, kept.files[0]?.base ?? Infinity)
   const bytes = await readWhole(disk, source.path)
-  return bytes.subarray(offsetOf(source.base, kept.from), offsetOf(source.base, to))
+  const groups = bytes.subarray(offsetOf(source.base, kept.from), offsetOf(source.base, to))
+  for (let at = 0; at < groups.length;) {
+    const { position, bytes: size, used, entries } = readGroupHead(groups, at) as GroupHead
+    // Its head tells which sectors are blank, and they begin elsewhere now.
+    sealGroup(groups.subarray(at, at + size), position, SEGMENT_HEAD + at, used, entries)
+    at += size
+  }
+  return groups
 }

@@ -237,20 +237,20 @@ class Survey implements LogSurvey {
   #isFine(segment: SegmentFile, stop: Stop, end: number, until: number): boolean {
     const mark = this.#marked
     const isLast = until === Infinity
-    const verdict = judge({
+    const { verdict, why } = judge({
       ...stop,
       isLast,
       isComplete: end === until,
       beyondMark: end >= mark,
     })
-    if (verdict.then === 'corrupt') {
-      this.#problem(segment.path, stop.offset, end, verdict.why)
+    if (verdict === 'corrupt') {
+      this.#problem(segment.path, stop.offset, end, why)
       return false
     }
-    if (verdict.then === 'torn') {
+    if (verdict === 'torn') {
       const { offset, entries } = stop
       const bytes = stop.end - offset
-      this.torn = { file: segment.path, offset, bytes, entries, keptIn: null, why: verdict.why }
+      this.torn = { file: segment.path, offset, bytes, entries, keptIn: null, why }
     }
     return true
   }

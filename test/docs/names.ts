@@ -15,6 +15,9 @@ import {
   TASK_STATES,
 } from './meanings.ts'
 
+/** Files of the directory store. */
+const STORE_FILES = ['MARK', 'LOCK', 'OWNER']
+
 const EXPORT = /\bexport\s+(?:class|interface|type|const|function)\s+(\w+)/g
 const INTERFACE = /\binterface\s+(\w+)(?:\s+extends\s+([\w\s,]+?))?\s*\{\n([\s\S]*?)\n\}/g
 const FIELD = /^ {2}(?:readonly )?(\w+)\??:/gm
@@ -32,6 +35,7 @@ export function knownNames(files: readonly SourceFile[]): ReadonlySet<string> {
     ...Object.keys(LIMIT_MEANINGS),
     ...states.flatMap((table) => Object.keys(table)),
     ...REJECTION_CODES,
+    ...STORE_FILES,
     ...guards,
     ...sources.flatMap((code) => [...code.matchAll(EXPORT)].map((match) => match[1] as string)),
     ...fieldsOf(sources.join('\n')),
