@@ -7,23 +7,20 @@
  * the order in which they stand, so reading goes in windows.
  */
 import type { JobSpec } from '../kernel/index.ts'
-import { ByteReader } from './bytes.ts'
 import { checksumOf } from './checksum.ts'
-import { claimedLength, readRecordHead, RECORD_HEAD } from './format.ts'
 import { Interning } from './interning.ts'
 import type { Disk, DiskFile } from './port.ts'
 import { readChecked } from './port.ts'
 import { readJobSpec } from './record-codec.ts'
 import type { RecordFile, RecordFileWriter } from './record-file.ts'
-import { damaged, readRecordNow } from './record-file.ts'
+import { damaged } from './record-file.ts'
+import { RecordWindow } from './record-window.ts'
 
 /** The file as the manifest names it. */
 export interface LiveAbout extends RecordFile {
   /** Checksum of the table. */
   readonly table: number
 }
-
-const WINDOW_BYTES = 256 * 1_024
 
 /** Behind the records of a file that was sealed. The checksum of the table. */
 export function addLiveTable(
@@ -67,13 +64,12 @@ export class LiveFile {
   readonly #firsts: Float64Array
   readonly #offsets: Float64Array
   readonly #interning: Interning
-  readonly #reader = new ByteReader(Buffer.alloc(0))
-  #window = Buffer.alloc(0)
-  #windowAt = 0
+  readonly #window: RecordWindow
 
   private constructor(path: string, file: DiskFile, bytes: Buffer, interning: Interning) {
     this.#path = path
     this.#file = file
+    this.#window = new RecordWindow(file, path)
     this.#interning = interning
     const { firsts, offsets } = tableOver(bytes, bytes.length / 16)
     this.#firsts = firsts
@@ -110,7 +106,7 @@ export class LiveFile {
     if (this.#firsts[row] !== firstPosition) {
       throw damaged(this.#path, 0, `it lacks the job that was submitted at ${firstPosition}.`)
     }
-    return this.#read(this.#offsets[row] as number)
+    return readJobSpec(this.#window.read(this.#offsets[row] as number), this.#interning)
   }
 
   async close(): Promise<void> {
@@ -127,34 +123,5 @@ export class LiveFile {
       else high = middle
     }
     return low
-  }
-
-  #read(offset: number): JobSpec {
-    if (!this.#isInWindow(offset)) this.#moveWindow(offset)
-    const at = offset - this.#windowAt
-    const record = readRecordHead(this.#window, at, this.#window.length)
-    if (record === null) {
-      // Larger than a window, or damaged: reading it alone tells which.
-      return readJobSpec(
-        new ByteReader(readRecordNow(this.#file, this.#path, offset)),
-        this.#interning,
-      )
-    }
-    const body = at + RECORD_HEAD
-    this.#reader.reset(this.#window, body, body + record.length)
-    return readJobSpec(this.#reader, this.#interning)
-  }
-
-  #isInWindow(offset: number): boolean {
-    const at = offset - this.#windowAt
-    if (at < 0 || at + RECORD_HEAD > this.#window.length) return false
-    const length = claimedLength(this.#window, at)
-    return length !== null && at + RECORD_HEAD + length <= this.#window.length
-  }
-
-  #moveWindow(offset: number): void {
-    const bytes = Buffer.allocUnsafeSlow(WINDOW_BYTES)
-    this.#window = bytes.subarray(0, this.#file.readNow(bytes, offset))
-    this.#windowAt = offset
   }
 }

@@ -179,17 +179,3 @@ async function chunk(file: DiskFile, offset: number, end: number): Promise<Buffe
   if (length === null || recordEnd(0, length) <= bytes.length) return bytes
   return readUpTo(file, offset, Math.min(recordEnd(0, length), end - offset))
 }
-
-/** One record, at once. */
-export function readRecordNow(file: DiskFile, path: string, offset: number): Buffer {
-  let bytes = Buffer.allocUnsafe(1_024)
-  let count = file.readNow(bytes, offset)
-  const length = claimedLength(bytes.subarray(0, count), 0)
-  if (length !== null && RECORD_HEAD + length > count) {
-    bytes = Buffer.allocUnsafe(RECORD_HEAD + length)
-    count = file.readNow(bytes, offset)
-  }
-  const record = readRecordHead(bytes, 0, count)
-  if (record === null) throw damaged(path, offset, 'a record in it does not check.')
-  return bytes.subarray(RECORD_HEAD, RECORD_HEAD + record.length)
-}

@@ -31,7 +31,11 @@ export interface Kept {
   /** Files that stay, in order. */
   readonly files: readonly SegmentFile[]
   /** The log begins anew in the middle of a file: its groups from here on, in a file of their own. */
-  readonly begin: { readonly link: number; readonly source: SegmentFile; readonly now: number } | null
+  readonly begin: {
+    readonly link: number
+    readonly source: SegmentFile
+    readonly now: number
+  } | null
   /** The log begins anew with nothing but a waypoint. */
   readonly waypoint: Manifest | null
   /** Checkpoints that stay, oldest first. */
@@ -52,10 +56,7 @@ export interface RepairPlan {
 }
 
 /** What is wrong with a log and its checkpoints, as far as bytes go. */
-export function allProblems(
-  survey: LogSurvey,
-  checkpoints: readonly CheckpointFound[],
-): Problem[] {
+export function allProblems(survey: LogSurvey, checkpoints: readonly CheckpointFound[]): Problem[] {
   const problems = [...survey.problems, ...checkpoints.flatMap((one) => one.problems)]
   for (const { position, manifest, problems: own } of checkpoints) {
     if (manifest === null || own.length > 0) continue
@@ -77,7 +78,9 @@ export async function planRepair(
   survey: LogSurvey,
   checkpoints: readonly CheckpointFound[],
 ): Promise<RepairPlan | null> {
-  const [kept] = candidates(survey, checkpoints).toSorted((a, b) => b.end - a.end || a.from - b.from)
+  const [kept] = candidates(survey, checkpoints).toSorted(
+    (a, b) => b.end - a.end || a.from - b.from,
+  )
   if (kept === undefined) return null
   const fresh = newSegment(kept)
   return {

@@ -67,11 +67,7 @@ export class NotRepairable extends PawlError {
 }
 
 /** The folder must be the caller's own. Without `apply` it only says what it would do. */
-export async function repairLog(
-  disk: Disk,
-  folder: string,
-  apply: boolean,
-): Promise<RepairReport> {
+export async function repairLog(disk: Disk, folder: string, apply: boolean): Promise<RepairReport> {
   const survey = await surveyLog(disk, folder)
   const checkpoints = await surveyCheckpoints(disk, folder, survey.storeId)
   const problems = allProblems(survey, checkpoints)
@@ -113,7 +109,9 @@ function stepsOf(plan: RepairPlan): string[] {
   const steps = heads.map(({ name }) => `write the head of ${name} anew`)
   const fresh = newSegment(kept)
   if (kept.begin !== null) {
-    steps.push(`begin the log anew at position ${kept.from}: ${fresh} from ${kept.begin.source.name}`)
+    steps.push(
+      `begin the log anew at position ${kept.from}: ${fresh} from ${kept.begin.source.name}`,
+    )
   }
   if (kept.waypoint !== null) {
     steps.push(`begin the log anew at position ${kept.from}: ${fresh} with a waypoint only`)

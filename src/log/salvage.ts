@@ -92,7 +92,10 @@ export class Salvager {
     const isInGroup = at < this.#groupEnd
     // Behind its records a group has zeros and a trailer; a place for another one has neither.
     const isPadding =
-      !isInGroup && at % GROUP_ALIGN !== 0 && isZero(bytes, at, Math.min(at + UNIT, bytes.length)) && this.#since === null
+      !isInGroup &&
+      at % GROUP_ALIGN !== 0 &&
+      isZero(bytes, at, Math.min(at + UNIT, bytes.length)) &&
+      this.#since === null
     const isTrailer = !isInGroup && hasTrailer(bytes, at + UNIT)
     if (isTrailer) this.#flush()
     else if (!isPadding) this.#mark(at)

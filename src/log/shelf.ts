@@ -6,7 +6,7 @@
  * record itself. A shelf never changes: that a job on it was forgotten, or has changed and
  * stands elsewhere now, is noted beside it, in memory and in the manifest.
  */
-import { ByteReader } from './bytes.ts'
+import type { ByteReader } from './bytes.ts'
 import { checksumOf } from './checksum.ts'
 import type { Interning } from './interning.ts'
 import type { Disk, DiskFile } from './port.ts'
@@ -14,7 +14,8 @@ import { readChecked } from './port.ts'
 import type { JobRecord } from './record-codec.ts'
 import { peekJobId, readJob } from './record-codec.ts'
 import type { RecordFile, RecordFileWriter } from './record-file.ts'
-import { damaged, readRecordNow } from './record-file.ts'
+import { damaged } from './record-file.ts'
+import { RecordWindow } from './record-window.ts'
 
 /** A shelf as the manifest names it. */
 export interface ShelfFile extends RecordFile {
@@ -135,16 +136,16 @@ function tablesOver(bytes: Buffer, rows: number): Tables {
 
 export class Shelf {
   readonly about: ShelfFile
-  readonly #path: string
   readonly #file: DiskFile
+  readonly #window: RecordWindow
   readonly #tables: Tables
   readonly #gone: Uint8Array
   #left: number
 
   private constructor(about: ShelfFile, path: string, file: DiskFile, tables: Tables) {
     this.about = about
-    this.#path = path
     this.#file = file
+    this.#window = new RecordWindow(file, path)
     this.#tables = tables
     this.#gone = new Uint8Array(about.records)
     this.#left = about.records
@@ -193,7 +194,7 @@ export class Shelf {
   /** The row of a job that still counts; -1: it is not here. */
   find(id: string): number {
     return this.#probe(this.#tables.ids, this.#tables.idHashes, hashText(id), (row) => {
-      return peekJobId(new ByteReader(this.#bytes(row))) === id
+      return peekJobId(this.#record(row)) === id
     })
   }
 
@@ -206,8 +207,13 @@ export class Shelf {
     })
   }
 
+  /** The id of the job in a row. */
+  idOf(row: number): string {
+    return peekJobId(this.#record(row))
+  }
+
   read(row: number, interning: Interning): JobRecord {
-    return readJob(new ByteReader(this.#bytes(row)), interning)
+    return readJob(this.#record(row), interning)
   }
 
   endedAt(row: number): number {
@@ -258,7 +264,7 @@ export class Shelf {
     return -1
   }
 
-  #bytes(row: number): Buffer {
-    return readRecordNow(this.#file, this.#path, this.#tables.offsets[row] as number)
+  #record(row: number): ByteReader {
+    return this.#window.read(this.#tables.offsets[row] as number)
   }
 }

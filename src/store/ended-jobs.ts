@@ -217,7 +217,7 @@ export class EndedJobs implements Elsewhere {
         endedAt,
         pass: () => {
           this.#looked.set(shelf, at + 1)
-          return shelf.read(row, this.#interning).job.id
+          return shelf.idOf(row)
         },
       }
     }

@@ -14,6 +14,7 @@ import {
   decodeEntry,
   Interning,
   listCheckpoints,
+  listSegments,
   readCheckpoint,
   readLog,
   WAYPOINT_CODE,
@@ -54,10 +55,11 @@ export async function stateAt(
 }
 
 async function travel(disk: Disk, folder: string, moment: Moment): Promise<StateAt> {
+  const begin = (await listSegments(disk, folder))[0]?.head.base ?? 0
   const { manifests } = await listCheckpoints(disk, folder)
   let damage: unknown = null
   for (const manifest of manifests) {
-    if (isLater(manifest, moment)) continue
+    if (isLater(manifest, moment) || manifest.position < begin) continue
     const start = await startAt(disk, folder, manifest).catch((error: unknown) => {
       // Its own bytes are wrong: an older one, with more of the log, may do.
       if (damageIn(error, folder) === null) throw error
@@ -66,16 +68,13 @@ async function travel(disk: Disk, folder: string, moment: Moment): Promise<State
     })
     if (start !== null) return goOn(disk, folder, start, moment)
   }
-  const empty = { world: createWorld(), position: 0, time: 0 }
-  return goOn(disk, folder, empty, moment, (begin) => {
-    if (begin === 0) return
-    if (damage !== null) throw damage
-    const oldest = manifests.at(-1)
-    throw new BeforeHistory(moment, {
-      position: oldest?.position ?? begin,
-      time: oldest?.waypoint.now ?? 0,
-    })
-  })
+  if (begin === 0) {
+    return goOn(disk, folder, { world: createWorld(), position: 0, time: 0 }, moment)
+  }
+  if (damage !== null) throw damage
+  const oldest = manifests.findLast(({ position }) => position >= begin)
+  const position = oldest?.position ?? begin
+  throw new BeforeHistory(moment, { position, time: oldest?.waypoint.now ?? 0 })
 }
 
 /** Whether a checkpoint may hold something that is behind the moment. */
@@ -106,25 +105,12 @@ function bySubmission(a: JobRecord, b: JobRecord): number {
 /** Thrown to leave off reading: what comes next is behind the moment. */
 class Enough extends Error {}
 
-/** `onBegin` is told where the log begins, if that is behind the start. */
-async function goOn(
-  disk: Disk,
-  folder: string,
-  start: StateAt,
-  moment: Moment,
-  onBegin: (begin: number) => void = () => undefined,
-): Promise<StateAt> {
+async function goOn(disk: Disk, folder: string, start: StateAt, moment: Moment): Promise<StateAt> {
   const { world } = start
   let { position: last, time } = start
-  let isFirst = true
   const interning = new Interning()
-  const begin = (position: number): void => {
-    if (isFirst && start.position === 0) onBegin(isAtBeginning(position) ? 0 : position)
-    isFirst = false
-  }
   try {
-    const log = await readLog(disk, folder, start.position, (record, position, bytes, body) => {
-      begin(position)
+    await readLog(disk, folder, start.position, (record, position, bytes, body) => {
       const { code, length, version } = record
       if ('position' in moment && position > moment.position) throw new Enough()
       if (code === WAYPOINT_CODE) return
@@ -134,18 +120,10 @@ async function goOn(
       last = position
       time = entry.at
     })
-    if (isFirst && log !== null) begin((log.segments[0]?.head.base ?? 0) + FIRST_RECORD)
   } catch (error) {
     if (!(error instanceof Enough)) throw error
   }
   return { world, position: last, time }
-}
-
-/** The very first record stands behind the head of the first group. */
-const FIRST_RECORD = 8
-
-function isAtBeginning(position: number): boolean {
-  return position === FIRST_RECORD
 }
 
 function place(world: World, entry: Entry, position: number): void {

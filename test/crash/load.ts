@@ -13,8 +13,6 @@ import { child, failure, pipeline, plain, promise, retry, stage } from '../suppo
 import type { LeaseName, Line } from './lines.ts'
 
 const AT_ONCE = 24
-/** More than so many jobs that nobody works on are too many: then work is done first. */
-const MOST_WAITING = 200
 const TYPES = ['plain', 'keyed', 'unique', 'pipeline', 'child'] as const
 const CHANNELS = TYPES.flatMap((type) =>
   (type === 'pipeline' ? ['first', 'second'] : [null]).map((name) => ({
@@ -33,7 +31,8 @@ export class Load {
   #requests = 0
   #jobs = 0
   #rounds = 0
-  #waiting = 0
+  /** The last claim got less than it asked for. */
+  #isShort = false
   #over: string[] = []
 
   /** `name` is of this process alone: it is in every name that the load makes. */
@@ -56,10 +55,11 @@ export class Load {
 
   async #round(): Promise<void> {
     this.#rounds += 1
-    if (this.#rounds % 40 === 0) await this.#upkeep()
+    if (this.#rounds % 30 === 1) await this.#upkeep()
     if (this.#rounds % 60 === 0) await this.#settings()
     if (this.#over.length > 40) await this.#forget()
-    if (this.#waiting < MOST_WAITING && this.#dice.chance(35)) await this.#submit()
+    // What earlier processes left is worked off first, or it would grow from one to the next.
+    if (this.#dice.chance(this.#isShort ? 60 : 20)) await this.#submit()
     else await this.#work()
   }
 
@@ -87,7 +87,6 @@ export class Load {
       this.#jobs += 1
       return { type: 'SubmitJob', job: `${this.#name}-${this.#jobs}`, spec: this.#spec() }
     })
-    this.#waiting += count
     await this.#send(...commands)
     if (!this.#dice.chance(8)) return
     const job = `${this.#name}-${1 + this.#dice.below(this.#jobs)}`
@@ -96,7 +95,7 @@ export class Load {
 
   #spec(): JobSpec {
     const task = {
-      leaseMs: this.#dice.chance(50) ? 300 : 5_000,
+      leaseMs: this.#dice.chance(70) ? 300 : 2_000,
       retry: retry({ max: 3, delayMs: this.#dice.below(10) }),
       quarantine: this.#dice.pick(['always', 'never'] as const),
     }
@@ -133,8 +132,8 @@ export class Load {
     const worker = `worker-${this.#name}`
     const claim = { worker, request: this.#requests, channels: CHANNELS, max, started }
     const leases = await this.#claim(claim)
+    this.#isShort = leases.length < max
     if (leases.length === 0) return this.#submit()
-    this.#waiting = Math.max(0, this.#waiting - leases.length)
     await Promise.all(leases.map((lease) => this.#attempt(lease, started)))
   }
 
@@ -194,7 +193,7 @@ export class Load {
     return Array.from({ length: 1 + this.#dice.below(3) }, (_, i) => {
       if (this.#dice.chance(25)) {
         const input = JSON.stringify({ child: this.#name, i })
-        return child(plain({ type: 'child', input }, { leaseMs: 5_000 }))
+        return child(plain({ type: 'child', input }, { leaseMs: 1_000 }))
       }
       const idempotent = this.#dice.chance(80)
       return promise({ name: `effect-${i}`, idempotent, input: this.#payload('effect') })
@@ -233,7 +232,7 @@ export class Load {
   }
 
   async #upkeep(): Promise<void> {
-    const due = await this.#store.query({ kind: 'upkeep', limit: 20 })
+    const due = await this.#store.query({ kind: 'upkeep', limit: 40 })
     if (due.length > 0) await this.#send(...due)
   }
 

@@ -9,6 +9,6 @@ export const STORE_OPTIONS: DirectoryOptions = {
   reserveBytes: 8 * 1_024,
   checkpointBytes: 32 * 1_024,
   // Long enough for every entry to be looked at before it goes.
-  historyMs: 20_000,
-  retention: { count: 600 },
+  historyMs: 15_000,
+  retention: { count: 400 },
 }

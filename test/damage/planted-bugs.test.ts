@@ -199,9 +199,8 @@ const IN_RECOVERY: readonly Bug[] = [
     plant: () =>
       mocked<typeof import('../../src/log/recovery.ts')>(log('recovery'), ({ judge }) => ({
         judge: (found) => {
-          const verdict = judge(found)
-          console.log('J', verdict.then, found.isLast)
-          return verdict.then === 'corrupt' && found.isLast ? { ...verdict, then: 'torn' } : verdict
+          const one = judge(found)
+          return one.verdict === 'corrupt' && found.isLast ? { ...one, verdict: 'torn' } : one
         },
       })),
   },
@@ -234,7 +233,8 @@ const IN_RECOVERY: readonly Bug[] = [
     by: 'failed',
     plant: () =>
       mocked<typeof import('../../src/log/tail.ts')>(log('tail'), ({ settleTail }) => ({
-        settleTail: (disk, folder, found) => settleTail(disk, folder, { ...found, mark: found.end }),
+        settleTail: (disk, folder, found) =>
+          settleTail(disk, folder, { ...found, mark: found.end }),
       })),
   },
   {

@@ -20,11 +20,9 @@ interface State {
 
 function textOf({ jobs, queues, schedules }: State): string {
   return sortedText({
-    jobs: [...jobs].toSorted().map(([id, { job, tasks }]) => [
-      id,
-      { ...job, firstPosition: 0, lastPosition: 0 },
-      tasks,
-    ]),
+    jobs: [...jobs]
+      .toSorted()
+      .map(([id, { job, tasks }]) => [id, { ...job, firstPosition: 0, lastPosition: 0 }, tasks]),
     // One that nobody ever configured has the defaults, or is not there: that is the same.
     queues: QUEUES.map((name) => queues.get(name)).filter((one) => (one?.version ?? 0) > 0),
     schedules: SCHEDULES.map((id) => schedules.get(id) ?? null),

@@ -78,7 +78,8 @@ export class PageLayout {
       const length = count(cursor)
       return Array.from({ length }, () => this.#read(kind.slice(8), cursor, scope))
     }
-    if (less !== null) return (this.#read(less[1] as string, cursor, scope) as number) - Number(less[2])
+    if (less !== null)
+      return (this.#read(less[1] as string, cursor, scope) as number) - Number(less[2])
     switch (first) {
       case 'maybe':
         return flag(cursor) ? this.#read(rest.join(' '), cursor, scope) : null
@@ -99,7 +100,9 @@ export class PageLayout {
     const read = VALUES[kind]
     if (read !== undefined) return read(cursor)
     const special = this.specials[kind]
-    return special === undefined ? this.structure(kind, cursor, scope) : special(cursor, scope, this)
+    return special === undefined
+      ? this.structure(kind, cursor, scope)
+      : special(cursor, scope, this)
   }
 
   /** A head of fixed size: its fields, with every constant and checksum checked. */
@@ -133,7 +136,8 @@ function hasBit(values: Values, bit: number): boolean {
 /** What a cell stands for: a literal, a field that stands before, or one of two by a bit. */
 function valueOf(text: string, scope: Values): unknown {
   const choice = /^(\S+) if bit (\d+), else (\S+)$/.exec(text)
-  if (choice !== null) return valueOf(choice[hasBit(scope, Number(choice[2])) ? 1 : 3] as string, scope)
+  if (choice !== null)
+    return valueOf(choice[hasBit(scope, Number(choice[2])) ? 1 : 3] as string, scope)
   if (/^-?[\d,]+$/.test(text)) return Number(text.replaceAll(',', ''))
   if (text === 'null') return null
   if (text === '[]') return []

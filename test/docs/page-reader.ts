@@ -134,7 +134,10 @@ export class PageReader {
         link = group.link
         at = group.end
       }
-      hold(bytes.subarray(at).every((byte) => byte === 0), 'zeros follow the last group')
+      hold(
+        bytes.subarray(at).every((byte) => byte === 0),
+        'zeros follow the last group',
+      )
     }
     return records
   }
@@ -196,7 +199,7 @@ export class PageReader {
       const { body, checksum, code, end } = this.#record(bytes, at, link)
       hold(code === 0x90, 'a record of a checkpoint has its code')
       const cursor: Cursor = { bytes: body, at: 0 }
-      const { stages, ...job } = this.layout.structure('job', cursor)
+      const { stages, nextStage: _next, ...job } = this.layout.structure('job', cursor)
       hold(cursor.at === body.length, 'a job is read to its end')
       jobs.push({ job, stages, offset: at })
       link = checksum
