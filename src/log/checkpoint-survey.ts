@@ -4,15 +4,15 @@
  * Every record is read and every table compared with the records it is about. Whether the
  * records say the right thing is for verify to say, which knows the log. It only looks.
  */
-import type { Job } from '../kernel/index.ts'
-import { countTallies, createWorld, jobEndedAt } from '../kernel/index.ts'
+import { jobEndedAt, sameContent } from '../kernel/index.ts'
 import { ByteReader } from './bytes.ts'
 import { Interning } from './interning.ts'
+import { LiveFile } from './live-file.ts'
 import type { Manifest } from './manifest.ts'
 import { manifestName, manifestPosition, readManifest } from './manifest.ts'
 import type { Disk } from './port.ts'
 import type { JobRecord } from './record-codec.ts'
-import { readJob } from './record-codec.ts'
+import { readJob, recordTallies } from './record-codec.ts'
 import { damaged, readRecords } from './record-file.ts'
 import type { ShelfFile } from './shelf.ts'
 import { Shelf } from './shelf.ts'
@@ -78,7 +78,7 @@ async function look(
   })
   if (manifest === null) return { position, manifest, problems }
   const { live, shelves } = manifest
-  await attempt(`${folder}/${live.name}`, () => readLive(disk, folder, manifest, () => undefined))
+  await attempt(`${folder}/${live.name}`, () => checkLive(disk, folder, manifest))
   for (const about of shelves) {
     await attempt(`${folder}/${about.name}`, () => checkShelf(disk, folder, about))
   }
@@ -130,6 +130,20 @@ async function readShelf(
   })
 }
 
+async function checkLive(disk: Disk, folder: string, manifest: Manifest): Promise<void> {
+  const { live } = manifest
+  const table = await LiveFile.open(disk, folder, live)
+  try {
+    await readLive(disk, folder, manifest, ({ record, offset, file }) => {
+      const { id, spec, firstPosition } = record.job
+      if (table.has(firstPosition) && sameContent(table.spec(firstPosition), spec)) return
+      throw damaged(file, offset, `its table is wrong about ${id}.`)
+    })
+  } finally {
+    await table.close()
+  }
+}
+
 async function checkShelf(disk: Disk, folder: string, about: ShelfFile): Promise<void> {
   const shelf = await Shelf.open(disk, folder, about)
   try {
@@ -140,7 +154,8 @@ async function checkShelf(disk: Disk, folder: string, about: ShelfFile): Promise
       const { id, spec, firstPosition } = record.job
       if (shelf.find(id) !== row) throw wrong(offset, id, 'it is not found by its id')
       if (shelf.firstPosition(row) !== firstPosition) throw wrong(offset, id, 'its position')
-      if (shelf.endedAt(row) !== endOf(record)) throw wrong(offset, id, 'the time of its end')
+      if (shelf.endedAt(row) !== jobEndedAt(record.job, recordTallies(record)))
+        throw wrong(offset, id, 'the time of its end')
       if (spec.key === null || spec.unique) return
       const holder = shelf.findKey(spec.type, spec.key, interning)
       if (holder !== row) throw wrong(offset, id, 'it is not found by its key')
@@ -149,12 +164,6 @@ async function checkShelf(disk: Disk, folder: string, about: ShelfFile): Promise
   } finally {
     await shelf.close()
   }
-}
-
-function endOf({ job, stages }: JobRecord): number {
-  const world = createWorld(new Map<string, Job>([[job.id, job]]))
-  if (stages !== null) world.tasks.set(job.id, stages)
-  return jobEndedAt(job, countTallies(world, job))
 }
 
 /** Both orders name every row once, in ascending order of what they are by. */

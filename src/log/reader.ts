@@ -99,7 +99,7 @@ export class LogReader {
   async close(): Promise<void> {
     const files = [...this.#files.values()]
     this.#files.clear()
-    for (const file of files) await (await file).close()
+    for (const file of files) await letGo(file)
   }
 
   /** The place behind the entry at a position. */
@@ -187,10 +187,21 @@ export class LogReader {
     const [oldest] = this.#files
     if (this.#files.size >= MOST_FILES && oldest !== undefined) {
       this.#files.delete(oldest[0])
-      void oldest[1].then((file) => file.close())
+      void letGo(oldest[1])
     }
     const opened = this.#disk.open(segment.path, 'read')
     this.#files.set(segment.path, opened)
+    // One that failed is tried again by whoever asks next.
+    opened.catch(() => this.#files.delete(segment.path))
     return opened
+  }
+}
+
+/** Nothing was written through it, so nothing is lost if this fails. */
+async function letGo(opened: Promise<DiskFile>): Promise<void> {
+  try {
+    await (await opened).close()
+  } catch {
+    // It was never open, or it is closed now.
   }
 }

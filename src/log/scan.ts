@@ -69,7 +69,7 @@ export function scanSegment(
   let entries = 0
   for (;;) {
     const position = positionOf(base, at)
-    if (position >= until) return { stop: stopAt(bytes, base, at, last, null, null), entries }
+    if (position >= until) return { stop: completeAt(at, last), entries }
     const head = readGroupHead(bytes, at)
     if (head === null) return { stop: stopAt(bytes, base, at, last, null, null), entries }
     const body = checkGroup(bytes, at, position, head, last)
@@ -80,6 +80,12 @@ export function scanSegment(
     handOut(bytes, at, base, head, onRecord)
     at += head.bytes
   }
+}
+
+/** Where the next segment goes on: what stands behind is of no interest. */
+function completeAt(offset: number, link: number): Stop {
+  const nothing = { body: null, restIsBlank: true, laterGroup: false, entries: 0 }
+  return { offset, link, head: 'blank', ...nothing, end: offset }
 }
 
 /** The checksum of the group's last record, or what is wrong. */

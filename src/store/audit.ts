@@ -110,7 +110,7 @@ function share(world: World, before: World, id: string): void {
 function copyStages(world: World, before: World, job: Job, entry: Entry): boolean {
   const stages = world.tasks.get(job.id) ?? []
   if (stages.reduce((sum, tasks) => sum + (tasks?.length ?? 0), 0) > MOST_TASKS) return false
-  const copies = stages.map((tasks) => (tasks === null ? null : [...tasks]))
+  const copies = stages.map((tasks) => tasks?.slice() ?? null)
   const tasks = 'segment' in entry ? copies[entry.stage] : null
   if (tasks != null && 'segment' in entry) {
     const task: Task | undefined = tasks[entry.segment]

@@ -38,6 +38,9 @@ export interface CheckpointParts {
   readonly manifests: readonly Manifest[]
 }
 
+/** What a bucket takes up in the log, at most: a name and a number. */
+const WAYPOINT_BYTES = 2_048
+
 export class Checkpointing {
   readonly #parts: CheckpointParts
   #manifests: Manifest[]
@@ -116,6 +119,10 @@ export class Checkpointing {
 
   async #fold(): Promise<Manifest> {
     const { disk, folder, writer, ledger } = this.#parts
+    const count = ledger.ready.buckets(ledger.now)
+    const bytes = WAYPOINT_BYTES * (1 + count.queues.length + count.limits.length)
+    await writer.room(bytes, false)
+    // Counted again: while there was no room, others went on.
     const { queues, limits } = ledger.ready.buckets(ledger.now)
     const position = writer.appendWaypoint({ now: ledger.now, queues, limits })
     // Behind the waypoint, or it alone would be reason enough for the next one.
@@ -138,6 +145,7 @@ export class Checkpointing {
     for (;;) {
       const [oldest, next] = writer.segments
       if (oldest === undefined || next === undefined || !this.#mayGo(next)) return
+      if (this.#pins > 0) return
       // Forgotten FIRST, so that nobody begins to read what is about to go.
       writer.dropSegment()
       if (rules.archive !== null) await archiveSegment(disk, oldest, rules.archive)

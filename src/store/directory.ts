@@ -106,7 +106,8 @@ export class DirectoryStore implements Store {
       bytes += bytesFor(command)
       newWork ||= isNewWork(command)
     }
-    await this.#room(bytes, newWork)
+    const wait = this.#writer.room(bytes, newWork)
+    if (wait !== null) await this.#room(bytes, newWork, wait)
     const now = this.#clock.now()
     const answers: Answer[] = []
     try {
@@ -122,7 +123,9 @@ export class DirectoryStore implements Store {
     this.#assertOpen()
     assertClaim(request)
     const max = Math.min(request.max, MOST_LEASES)
-    await this.#room(max * GRANT_BYTES, false)
+    const bytes = max * GRANT_BYTES
+    const wait = this.#writer.room(bytes, false)
+    if (wait !== null) await this.#room(bytes, false, wait)
     const bounded = { ...request, max }
     const leases = this.#grant(bounded)
     await this.#writer.durable()
@@ -186,8 +189,12 @@ export class DirectoryStore implements Store {
     return record === null ? null : recordView(record, this.#ledger.now)
   }
 
-  /** Jobs in memory and on shelves, in order of submission; it may have to look at many. */
   async #jobs(query: QueryOf<'jobs'>): Promise<JobsPage> {
+    return this.#shown(await this.#parts.ended.undisturbed(() => this.#page(query)))
+  }
+
+  /** Jobs in memory and on shelves, in order of submission; it may have to look at many. */
+  async #page(query: QueryOf<'jobs'>): Promise<JobsPage> {
     const after = query.after ?? 0
     const page = new PageOfJobs(query)
     const shelved = this.#parts.ended.after(after)
@@ -204,7 +211,7 @@ export class DirectoryStore implements Store {
       else right = inMemory.next()
       if (looked % PAGE_STEP === 0) await turn()
     }
-    return this.#shown(page.page)
+    return page.page
   }
 
   #upkeep(limit: number): Command[] {
@@ -250,12 +257,12 @@ export class DirectoryStore implements Store {
     return this.#writer.end(error)
   }
 
-  async #room(bytes: number, newWork: boolean): Promise<void> {
-    for (;;) {
-      const wait = this.#writer.room(bytes, newWork)
-      if (wait === null) return
-      await wait
+  async #room(bytes: number, newWork: boolean, wait: Promise<void>): Promise<void> {
+    for (let waiting: Promise<void> | null = wait; waiting !== null;) {
+      await waiting
       this.#assertOpen()
+      // Others may have taken what there was.
+      waiting = this.#writer.room(bytes, newWork)
     }
   }
 

@@ -41,6 +41,7 @@ export class EndedJobs implements Elsewhere {
   /** How far each shelf was looked through for jobs to forget. */
   readonly #looked = new Map<Shelf, number>()
   #forgotten: { readonly id: string; readonly position: number }[] = []
+  #last: Promise<unknown> = Promise.resolve()
   /** Whose jobs these are; set once, before anything else happens. */
   ledger!: Ledger
   /** Called for each job that leaves memory. */
@@ -96,8 +97,19 @@ export class EndedJobs implements Elsewhere {
     this.#leaveShelf(job.id)
   }
 
+  /** Jobs do not go from memory to a shelf while a page of them is put together. */
+  async undisturbed<T>(task: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(task)
+    this.#last = done.catch(() => undefined)
+    return done
+  }
+
   /** Takes on the shelves of a checkpoint; jobs that stand on them leave memory, in small steps. */
   async adopt(manifest: Manifest, breathe: () => Promise<void>): Promise<void> {
+    await this.undisturbed(() => this.#adopt(manifest, breathe))
+  }
+
+  async #adopt(manifest: Manifest, breathe: () => Promise<void>): Promise<void> {
     const known = new Map(this.#shelves.map((shelf) => [shelf.about.name, shelf]))
     const shelves: Shelf[] = []
     for (const about of manifest.shelves) {

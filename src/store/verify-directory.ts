@@ -169,6 +169,7 @@ class Verification {
           this.#differ(compareLoaded(loaded, audit.ledger), survey.runs.at(-1)?.end)
       } finally {
         await loaded.ended.close()
+        await loaded.live.close()
       }
     } catch (error) {
       const problem = damageIn(error, this.#folder) ?? broken(error)

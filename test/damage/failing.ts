@@ -7,7 +7,7 @@
 import type { Fault } from '../sim/sim-disk.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 import type { Opener } from './setting.ts'
-import { nameOf, settled } from './setting.ts'
+import { nameOf, ownersLeft, settled } from './setting.ts'
 import type { Reference, Told } from './telling.ts'
 import { must, mustGoOn, mustHold, tellOn, toldInFull } from './telling.ts'
 
@@ -49,6 +49,7 @@ export async function tryFaults(
   plan: Plan,
   tried: Tried = { stories: 0, openings: 0, problems: [] },
 ): Promise<Tried> {
+  const owners = ownersLeft()
   for (const fault of plan.faults) {
     for (let call = 1; ; call++) {
       const { told, disk, calls } = await failed(reference, open, call, fault)
@@ -57,6 +58,7 @@ export async function tryFaults(
       try {
         mustBeSaid(told, fault)
         must(disk.openFiles === 0, `${disk.openFiles} files are still open`)
+        must(ownersLeft() === owners, 'the store is still owned')
         await reopened(reference, told, disk, open, plan.outcomes(call))
         tried.stories += 1
       } catch (error) {

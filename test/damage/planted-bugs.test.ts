@@ -1,10 +1,11 @@
-/* oxlint-disable no-await-in-loop -- one bug comes after the other */
+/* oxlint-disable no-await-in-loop, typescript/unbound-method -- methods are replaced by others */
 /**
  * The campaigns are worth something: each of these bugs is caught by one of them, in a small
  * version, and without a bug none of them finds anything.
  */
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type * as Format from '../../src/log/format.ts'
+import type { Mark as MarkFile } from '../../src/log/mark.ts'
 import type { LogWriter } from '../../src/log/writer.ts'
 import { files, flips, swaps, truncations, zeroedBlocks } from './damages.ts'
 import { tryDamages } from './examining.ts'
@@ -129,7 +130,7 @@ const IN_THE_WRITER: readonly Bug[] = [
         const { Mark } = await import('../../src/log/mark.ts')
         const { Group } = await import('../../src/log/group.ts')
         const { open } = Mark
-        let mark: Awaited<ReturnType<typeof open>>
+        let mark: MarkFile
         Mark.open = async (...given) => (mark = await open.apply(Mark, given))
         const { seal } = Group.prototype
         Group.prototype.seal = function early(this: InstanceType<typeof Group>, offset) {
@@ -145,7 +146,7 @@ const IN_THE_WRITER: readonly Bug[] = [
       changed(async () => {
         const { Mark } = await import('../../src/log/mark.ts')
         const { set } = Mark.prototype
-        Mark.prototype.set = function far(this: InstanceType<typeof Mark>, position) {
+        Mark.prototype.set = function far(this: MarkFile, position) {
           set.call(this, position + 8)
         }
       }),

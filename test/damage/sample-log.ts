@@ -7,7 +7,7 @@ import type { Command, Entry } from '../../src/kernel/index.ts'
 import { tickId } from '../../src/kernel/index.ts'
 import { GROUP_HEAD, readGroupHead, readRecordHead, recordEnd } from '../../src/log/format.ts'
 import { SEGMENT_HEAD } from '../../src/log/format.ts'
-import { ENTRY_TYPES } from '../support/arbitrary-entries.ts'
+import { ENTRY_CODES } from '../../src/log/entry-codec.ts'
 import { failure, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 import { entriesOn, FOLDER, openStore, TestClock } from './setting.ts'
@@ -143,7 +143,7 @@ export async function sampleLog(): Promise<Sample> {
   await store.close()
   const entries = await entriesOn(disk)
   const types = new Set(entries.map(({ entry }) => entry.type))
-  const missing = ENTRY_TYPES.filter((type) => !types.has(type))
+  const missing = Object.keys(ENTRY_CODES).filter((type) => !types.has(type as Entry['type']))
   if (missing.length > 0) throw new Error(`the sample has no ${missing.join(', ')}`)
   const prefixes = new Map<string, number>()
   for (let n = 0; n <= entries.length; n++) {

@@ -33,6 +33,13 @@ export interface Opened extends Store {
 /** How a store is opened; a test that plants a bug gives another one. */
 export type Opener = (disk: Disk, clock?: TestClock) => Promise<Opened>
 
+let owners = 0
+
+/** How many stores are owned by somebody who has not let go. */
+export function ownersLeft(): number {
+  return owners
+}
+
 type OpenDirectory = typeof openDirectory
 
 export function openerOf(open: OpenDirectory): Opener {
@@ -40,7 +47,14 @@ export function openerOf(open: OpenDirectory): Opener {
     open(FOLDER, {
       disk,
       clock,
-      own: async () => ({ release: async () => {} }),
+      own: async () => {
+        owners += 1
+        return {
+          release: async () => {
+            owners -= 1
+          },
+        }
+      },
       segmentBytes: SEGMENT_BYTES,
       reserveBytes: RESERVE_BYTES,
     })

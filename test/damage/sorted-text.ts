@@ -1,8 +1,10 @@
 /** One text for everything that is equal: keys sorted, so that texts can be compared. */
 
 export function sortedText(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) => {
-    if (part === null || typeof part !== 'object' || Array.isArray(part)) return part
-    return Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-  })
+  if (value === undefined) return 'null'
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(sortedText).join(',')}]`
+  const record = value as Readonly<Record<string, unknown>>
+  const keys = Object.keys(record).toSorted()
+  return `{${keys.map((key) => `"${key}":${sortedText(record[key])}`).join(',')}}`
 }

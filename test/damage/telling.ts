@@ -78,7 +78,7 @@ async function tellAct(store: Store, acts: readonly Act[], at: number, told: Tol
     const sent = []
     for (const [id, call] of waiting) {
       // Those before it are decided by then, and nothing of them is durable.
-      if (onlyAsks(call)) for (let i = 0; i < 5; i++) await null
+      if (onlyAsks(call)) for (let i = 0; i < 5; i++) await Promise.resolve()
       const { kind } = call
       sent.push({ id, kind, result: settled(send(store, call), `${id}, ${kind},`) })
     }
@@ -273,7 +273,10 @@ export async function mustGoOnIn(
     must(again === answer, `${id}: repeated, it is answered ${again} instead of ${answer}`)
   }
   await tell(store, clock, story, told)
-  must(told.reached === story.length, `the story stops at act ${told.reached}: ${told.errors}`)
+  must(
+    told.reached === story.length,
+    `the story stops at act ${told.reached}: ${told.errors.join()}`,
+  )
   for (const [id, answer] of told.answers) {
     must(answers.get(id)?.includes(answer) === true, `${id}: another answer in the end: ${answer}`)
   }

@@ -134,18 +134,18 @@ function hasBit(values: Values, bit: number): boolean {
 }
 
 /** What a cell stands for: a literal, a field that stands before, or one of two by a bit. */
-function valueOf(text: string, scope: Values): unknown {
-  const choice = /^(\S+) if bit (\d+), else (\S+)$/.exec(text)
+function valueOf(cell: string, scope: Values): unknown {
+  const choice = /^(\S+) if bit (\d+), else (\S+)$/.exec(cell)
   if (choice !== null)
     return valueOf(choice[hasBit(scope, Number(choice[2])) ? 1 : 3] as string, scope)
-  if (/^-?[\d,]+$/.test(text)) return Number(text.replaceAll(',', ''))
-  if (text === 'null') return null
-  if (text === '[]') return []
-  if (text === 'true' || text === 'false') return text === 'true'
-  if (text.startsWith('not ')) return valueOf(text.slice(4), scope) !== true
-  if (text.startsWith('last of ')) return (valueOf(text.slice(8), scope) as unknown[]).at(-1)
-  const [first = '', ...path] = text.split('.')
-  if (!(first in scope)) return text
+  if (/^-?[\d,]+$/.test(cell)) return Number(cell.replaceAll(',', ''))
+  if (cell === 'null') return null
+  if (cell === '[]') return []
+  if (cell === 'true' || cell === 'false') return cell === 'true'
+  if (cell.startsWith('not ')) return valueOf(cell.slice(4), scope) !== true
+  if (cell.startsWith('last of ')) return (valueOf(cell.slice(8), scope) as unknown[]).at(-1)
+  const [first = '', ...path] = cell.split('.')
+  if (!(first in scope)) return cell
   return path.reduce((value, name) => (value as Values)[name], scope[first])
 }
 
@@ -153,8 +153,8 @@ function valueOf(text: string, scope: Values): unknown {
 function fromBits(kind: string, scope: Values): unknown {
   const [, low = '', , high = low, choices = ''] =
     /^bits? (\d+)( to (\d+))?: (.+)$/.exec(kind) ?? []
-  const count = 2 ** (Number(high) - Number(low) + 1)
-  const index = Math.floor((scope['mask'] as number) / 2 ** Number(low)) % count
+  const most = 2 ** (Number(high) - Number(low) + 1)
+  const index = Math.floor((scope['mask'] as number) / 2 ** Number(low)) % most
   const choice = choices.split(', ')[index]
   hold(choice !== undefined, `${kind} has a choice ${index}`)
   return valueOf(choice as string, scope)

@@ -25,16 +25,28 @@ export interface ReadEntry {
 /** What a manifest says, and the jobs of its files. */
 export interface ReadCheckpoint {
   readonly manifest: Values
-  readonly live: readonly Values[]
-  readonly shelves: readonly { readonly jobs: readonly Values[]; readonly columns: Values }[]
+  readonly live: ReadFile
+  readonly shelves: readonly ReadFile[]
 }
+
+interface ReadFile {
+  readonly jobs: readonly ReadJob[]
+  readonly columns: Columns
+}
+
+export interface ReadJob {
+  readonly job: Values
+  readonly stages: unknown
+  readonly offset: number
+}
+
+export type Columns = Record<string, readonly number[]>
 
 interface FileNote {
   readonly name: string
   readonly records: number
   readonly end: number
   readonly link: number
-  readonly tables: number
 }
 
 export class PageReader {
@@ -181,18 +193,25 @@ export class PageReader {
     const cursor: Cursor = { bytes, at: this.size('manifest head') }
     const manifest = this.layout.structure('manifest', cursor)
     hold(cursor.at === bytes.length, 'a manifest is read to its end')
-    const shelves = (manifest['shelves'] as FileNote[]).map((about) => ({
-      jobs: this.#jobs(folder, about).jobs,
-      columns: this.#columns(folder, about),
-    }))
-    return { manifest, live: this.#jobs(folder, manifest['live'] as FileNote).jobs, shelves }
+    const live = manifest['live'] as FileNote & { table: number }
+    const shelves = manifest['shelves'] as (FileNote & { tables: number })[]
+    return {
+      manifest,
+      live: this.#file(folder, live, 'live table', live.table),
+      shelves: shelves.map((shelf) => this.#file(folder, shelf, 'shelf tables', shelf.tables)),
+    }
   }
 
-  #jobs(folder: string, about: FileNote): { jobs: Values[] } {
+  #file(folder: string, about: FileNote, tables: string, checksum: number): ReadFile {
     const bytes = readFileSync(join(folder, about.name))
+    hold(crc32(bytes.subarray(about.end)) === checksum, `the ${tables} check`)
+    return { jobs: this.#jobs(bytes, about), columns: this.#columns(bytes, about, tables) }
+  }
+
+  #jobs(bytes: Buffer, about: FileNote): ReadJob[] {
     const head = this.layout.fixed('record file head', bytes, 0)
     hold(head['name'] === about.name, 'a file knows its name')
-    const jobs: Values[] = []
+    const jobs: ReadJob[] = []
     let link = 0
     let at = this.size('record file head')
     while (at < about.end) {
@@ -206,17 +225,15 @@ export class PageReader {
       at = end
     }
     hold(at === about.end && link === about.link && jobs.length === about.records, 'all are there')
-    return { jobs }
+    return jobs
   }
 
-  #columns(folder: string, { name, records: n, end, tables }: FileNote): Values {
-    const bytes = readFileSync(join(folder, name))
-    hold(crc32(bytes.subarray(end)) === tables, 'the tables of a shelf check')
+  #columns(bytes: Buffer, { records: n, end }: FileNote, tables: string): Columns {
     let slots = 8
     while (slots < 2 * n) slots *= 2
-    const columns: Values = {}
+    const columns: Columns = {}
     let at = end
-    for (const [column = '', type, length = ''] of tableOf(this.layout.page, 'shelf tables').rows) {
+    for (const [column = '', type, length = ''] of tableOf(this.layout.page, tables).rows) {
       const rows = length.startsWith('n') ? n : slots
       columns[column] = Array.from({ length: rows }, (_, i) =>
         type === 'f64' ? bytes.readDoubleLE(at + i * 8) : bytes.readUInt32LE(at + i * 4),
@@ -224,7 +241,7 @@ export class PageReader {
       const size = rows * (type === 'f64' ? 8 : 4)
       at += length.includes('padded') ? up(size, 8) : size
     }
-    hold(at === bytes.length, 'a shelf ends with its tables')
+    hold(at === bytes.length, 'a file ends with its tables')
     return columns
   }
 }

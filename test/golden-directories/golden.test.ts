@@ -158,7 +158,7 @@ describe('a newer format', () => {
     bytes.writeUInt32LE(2, 8)
     bytes.writeUInt32LE(crc32(bytes.subarray(0, 60)), 60)
     writeFileSync(path, bytes)
-    await refused(path)
+    await refused(folder, path)
   })
 
   it('of a manifest is refused, with its name and both numbers', async () => {
@@ -167,7 +167,7 @@ describe('a newer format', () => {
     bytes.writeUInt32LE(2, 8)
     bytes.writeUInt32LE(crc32(bytes.subarray(16), crc32(bytes.subarray(0, 12))), 12)
     writeFileSync(path, bytes)
-    await refused(path)
+    await refused(folder, path)
   })
 
   it('is not believed when the checksum says that the number is damage', async () => {
@@ -177,16 +177,17 @@ describe('a newer format', () => {
     writeFileSync(path, bytes)
     await expect(openAt(folder, 0)).rejects.toMatchObject({ code: 'CorruptLog' })
   })
-
-  async function refused(path: string): Promise<void> {
-    const before = filesIn(folder)
-    const error: unknown = await openAt(folder, 0).catch((thrown: unknown) => thrown)
-    expect(error).toBeInstanceOf(NewerFormat)
-    expect((error as NewerFormat).details).toEqual({ file: path, found: 2, known: 1 })
-    expect((error as NewerFormat).message).toContain(`${path} has format 2`)
-    expect(filesIn(folder), 'nothing was changed').toEqual(before)
-  }
 })
+
+/** With the file and both numbers, and before anything was changed. */
+async function refused(folder: string, path: string): Promise<void> {
+  const before = filesIn(folder)
+  const error: unknown = await openAt(folder, 0).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(NewerFormat)
+  expect((error as NewerFormat).details).toEqual({ file: path, found: 2, known: 1 })
+  expect((error as NewerFormat).message).toContain(`${path} has format 2`)
+  expect(filesIn(folder), 'nothing was changed').toEqual(before)
+}
 
 /** Turns one bit. */
 function spoil(path: string, at: number): void {

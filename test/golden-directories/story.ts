@@ -27,7 +27,12 @@ const onRecord = { by: 'Zoë', reason: 'zu spät' }
 const submit = (job: string, spec: JobSpec): Command => ({ type: 'SubmitJob', job, spec })
 const grant = (job: string, request: number, started = true, segment = 0): Command => ({
   type: 'GrantLease',
-  ...{ job, stage: 0, segment, worker: 'w1', request, started },
+  job,
+  stage: 0,
+  segment,
+  worker: 'w1',
+  request,
+  started,
 })
 const under = (job: string, lease: number, segment = 0) =>
   ({ job, stage: 0, segment, lease, worker: 'w1' }) as const
@@ -124,8 +129,13 @@ const ONE_JOB: readonly Step[] = [
   execute({ type: 'RevokeLease', job: 'a', stage: 0, segment: 0, lease: 3, ...onRecord }),
   execute({
     type: 'ResolveEffect',
-    ...{ job: 'a', stage: 0, segment: 0, effect: 1, start: 3 },
-    ...{ outcome: 'again', ...onRecord },
+    job: 'a',
+    stage: 0,
+    segment: 0,
+    effect: 1,
+    start: 3,
+    outcome: 'again',
+    ...onRecord,
   }),
 ]
 

@@ -1,0 +1,137 @@
+/**
+ * `docs/errors.md` lists everything that Pawl throws: each class that the sources have, with its
+ * kind, and no other. And nothing else is thrown that the page does not explain.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { ErrorKind } from '../../src/kernel/index.ts'
+import { REJECTION_CODES } from '../../src/kernel/index.ts'
+import type { SourceFile } from '../tidy/rules.ts'
+import { readTree, ROOT } from '../tidy/tree.ts'
+import { tableOf } from './page-tables.ts'
+
+const page = readFileSync(join(ROOT, 'docs', 'errors.md'), 'utf8')
+const model = readFileSync(join(ROOT, 'docs', 'model.md'), 'utf8')
+const sources = readTree().filter(
+  ({ path }) => path.startsWith('src/') && path.endsWith('.ts') && !path.endsWith('.test.ts'),
+)
+
+interface Thrown {
+  readonly name: string
+  readonly code: string
+  readonly kind: string
+}
+
+const CLASS = /\bclass (\w+) extends (\w*Error)\b/g
+/** The first two arguments of the constructor of the base: its code and its kind. */
+const CODE_AND_KIND = /\bsuper\(\s*'(\w+)',\s*'(\w+)'/
+
+/** Every class of errors in a file; what is not a `PawlError` has no code. */
+function classesIn({ text }: SourceFile): (Thrown & { readonly base: string })[] {
+  return [...text.matchAll(CLASS)].map((match) => {
+    const [, name = '', base = ''] = match
+    const [, code = '', kind = ''] = CODE_AND_KIND.exec(text.slice(match.index)) ?? []
+    return base === 'PawlError' ? { name, base, code, kind } : { name, base, code: '', kind: '' }
+  })
+}
+
+function differences(
+  catalogue: readonly (readonly string[])[],
+  thrown: readonly Thrown[],
+): string[] {
+  const listed = new Map(catalogue.map(([code = '', kind = '']) => [code, kind]))
+  const existing = new Set(thrown.map(({ code }) => code))
+  return [
+    ...thrown.filter(({ code }) => !listed.has(code)).map(({ code }) => `${code} is not listed`),
+    ...thrown
+      .filter(({ code, kind }) => listed.has(code) && listed.get(code) !== kind)
+      .map(({ code, kind }) => `${code} is ${kind}`),
+    ...[...listed.keys()]
+      .filter((code) => !existing.has(code))
+      .map((code) => `there is no ${code}`),
+  ]
+}
+
+describe('docs/errors.md', () => {
+  const catalogue = tableOf(page, 'The catalogue', 'Code').rows
+  const all = sources.flatMap(classesIn)
+  const thrown = all.filter(({ base }) => base === 'PawlError')
+
+  it('lists every error that the sources have, with its kind, and no other', () => {
+    expect(thrown.length).toBeGreaterThan(10)
+    expect(differences(catalogue, thrown)).toEqual([])
+  })
+
+  it('would be noticed if it lacked one, had one too many, or had another kind', () => {
+    const file = {
+      path: 'src/a.ts',
+      text:
+        `class Gone extends PawlError {\n  constructor() {\n    super(\n      'Gone',\n      'bug',\n` +
+        `      'It is gone.',\n    )\n  }\n}\nclass Odd extends PawlError {\n  constructor() {\n` +
+        `    super('Odd', 'rejected', 'odd')\n  }\n}`,
+    }
+    expect(
+      differences(
+        [
+          ['Odd', 'corrupt'],
+          ['Old', 'bug'],
+        ],
+        classesIn(file),
+      ),
+    ).toEqual(['Gone is not listed', 'Odd is rejected', 'there is no Old'])
+  })
+
+  it('is right that the code of an error is its name', () => {
+    expect(thrown.filter(({ name, code }) => name !== code)).toEqual([])
+  })
+
+  it('is in order, says of each when it comes and what to do, and of no kind that is not explained', () => {
+    const codes = catalogue.map(([code]) => code)
+    expect(codes).toEqual([...codes].sort())
+    expect(catalogue.filter((row) => row.length !== 4 || row.includes(''))).toEqual([])
+    const kinds = tableOf(page, 'What an error carries', 'Kind').rows.map(([kind]) => kind)
+    expect(kinds).toEqual([
+      'rejected',
+      'retryable',
+      'unknown_outcome',
+      'corrupt',
+      'bug',
+    ] satisfies ErrorKind[])
+    expect(catalogue.filter(([, kind]) => !kinds.includes(kind as string))).toEqual([])
+  })
+
+  it('explains every other class of errors', () => {
+    const others = all.filter(({ base, name }) => base !== 'PawlError' && name !== 'PawlError')
+    const section = page.slice(page.indexOf('## What is not on this list'))
+    expect(
+      others.map(({ name }) => name).filter((name) => !section.includes(`\`${name}\``)),
+    ).toEqual([])
+  })
+
+  it('leaves the codes of rejections to the model, which has them all', () => {
+    expect(page).toContain('(model.md#rejections)')
+    expect(REJECTION_CODES.filter((code) => !model.includes(`| \`${code}\` |`))).toEqual([])
+  })
+})
+
+/**
+ * Errors without a class of their own. Each stands for a bug, or for a caller who is part of the
+ * same program; whoever adds one says here why nobody outside can meet it.
+ */
+const BARE: Readonly<Record<string, string>> = {
+  'src/kernel/rules/index.ts': 'a guard is left out that does not exist: only tests leave one out',
+  'src/log/bytes.ts': 'a value that cannot be written: commands are checked before',
+  'src/log/checkpoint.ts': 'a checkpoint without its waypoint: told by the notice of its failure',
+  'src/log/checkpoint-runner.ts': 'the thread of a checkpoint ended: told by the notice',
+  'src/log/copy.ts': 'a backup without a segment: an open store has one',
+}
+
+describe('an error without a class', () => {
+  it('is thrown only where it is explained', () => {
+    const bare = sources
+      .filter(({ text }) => /\bnew (?:Error|TypeError|RangeError|SyntaxError)\(/.test(text))
+      .map(({ path }) => path)
+    expect(bare.toSorted()).toEqual(Object.keys(BARE).toSorted())
+  })
+})
