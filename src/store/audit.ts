@@ -14,6 +14,7 @@ import {
   findTask,
   headOf,
   stepViolations,
+  taskViolations,
   tickId,
   worldViolations,
 } from '../kernel/index.ts'
@@ -30,7 +31,8 @@ const MOST_TASKS = 100
 
 export class Audit {
   readonly ledger = new Ledger()
-  entries = 0
+  /** What is wrong stays wrong: it is said once. */
+  readonly #said = new Set<string>()
 
   /** Begins with the state that a checkpoint holds. */
   static async from(disk: Disk, folder: string, manifest: Manifest): Promise<Audit> {
@@ -48,7 +50,6 @@ export class Audit {
   /** What is wrong with the next entry. */
   apply(entry: Entry, position: number): string[] {
     const { world } = this.ledger
-    this.entries += 1
     const before = stateBefore(world, entry)
     const wrong = before === null ? headProblems(world, entry) : []
     try {
@@ -58,6 +59,7 @@ export class Audit {
         job.lastPosition = position
       }
       if (before !== null) wrong.push(...texts(stepViolations(before, entry, world)))
+      wrong.push(...this.#unsaid(taskProblems(world, entry)))
     } catch (error) {
       wrong.push(`${entry.type}: ${(error as Error).message}`)
     }
@@ -68,11 +70,24 @@ export class Audit {
   violations(): string[] {
     const { ledger } = this
     try {
-      return texts(worldViolations(ledger.world, ledger, ledger.now))
+      return this.#unsaid(texts(worldViolations(ledger.world, ledger, ledger.now)))
     } catch (error) {
       return [`the invariants cannot be checked: ${(error as Error).message}`]
     }
   }
+
+  #unsaid(problems: readonly string[]): string[] {
+    const fresh = problems.filter((what) => !this.#said.has(what))
+    for (const what of fresh) this.#said.add(what)
+    return fresh
+  }
+}
+
+/** The task that an entry changed must be sound at once, and not only in the end. */
+function taskProblems(world: World, entry: Entry): string[] {
+  if (!('segment' in entry)) return []
+  const task = findTask(world, entry.job, entry.stage, entry.segment)
+  return task === undefined ? [] : texts(taskViolations(task))
 }
 
 function texts(violations: readonly { readonly what: string }[]): string[] {

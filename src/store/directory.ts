@@ -106,8 +106,12 @@ export class DirectoryStore implements Store {
       bytes += bytesFor(command)
       newWork ||= isNewWork(command)
     }
-    const wait = this.#writer.room(bytes, newWork)
-    if (wait !== null) await this.#room(bytes, newWork, wait)
+    // Not a method that is waited for: between the last look and the append others would look too.
+    for (let wait = this.#writer.room(bytes, newWork); wait !== null;) {
+      await wait
+      this.#assertOpen()
+      wait = this.#writer.room(bytes, newWork)
+    }
     const now = this.#clock.now()
     const answers: Answer[] = []
     try {
@@ -124,8 +128,11 @@ export class DirectoryStore implements Store {
     assertClaim(request)
     const max = Math.min(request.max, MOST_LEASES)
     const bytes = max * GRANT_BYTES
-    const wait = this.#writer.room(bytes, false)
-    if (wait !== null) await this.#room(bytes, false, wait)
+    for (let wait = this.#writer.room(bytes, false); wait !== null;) {
+      await wait
+      this.#assertOpen()
+      wait = this.#writer.room(bytes, false)
+    }
     const bounded = { ...request, max }
     const leases = this.#grant(bounded)
     await this.#writer.durable()
@@ -255,15 +262,6 @@ export class DirectoryStore implements Store {
   /** Whatever went wrong between deciding and appending: memory and log have parted, so no more. */
   #parted(error: unknown): Error {
     return this.#writer.end(error)
-  }
-
-  async #room(bytes: number, newWork: boolean, wait: Promise<void>): Promise<void> {
-    for (let waiting: Promise<void> | null = wait; waiting !== null;) {
-      await waiting
-      this.#assertOpen()
-      // Others may have taken what there was.
-      waiting = this.#writer.room(bytes, newWork)
-    }
   }
 
   async #history({ job: id, after = 0, limit }: QueryOf<'history'>): Promise<Positioned[]> {

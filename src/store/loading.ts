@@ -58,16 +58,25 @@ export async function load(
     try {
       await restore(disk, folder, book, manifest)
     } catch (error) {
-      await book.ended.close()
-      await book.live.close()
+      await letGo(book)
       if (!isDamage(error)) throw error
       const why = (error as Error).message
       onNotice({ kind: 'checkpoint-damaged', position: manifest.position, why })
       good.shift()
       continue
     }
-    return replayed(disk, folder, book, good, manifest.position)
+    try {
+      return await replayed(disk, folder, book, good, manifest.position)
+    } catch (error) {
+      await letGo(book)
+      throw error
+    }
   }
+}
+
+async function letGo({ ended, live }: Book): Promise<void> {
+  await ended.close()
+  await live.close()
 }
 
 /** The checkpoint's own bytes are wrong, or not there: another one may do. */
@@ -163,6 +172,10 @@ async function replayed(
     if (job !== null) note(book, entry, job, position)
     entries += 1
   })
+  if (log === null && from > 0) {
+    const place = { file: folder, offset: 0, position: from }
+    throw new CorruptLog(place, 'there is a checkpoint, and no log.')
+  }
   const first = log?.segments[0]
   if (first !== undefined && first.head.base > from) {
     const place = { file: first.path, offset: 0, position: from }

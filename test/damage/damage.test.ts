@@ -56,12 +56,12 @@ describe('a damaged log', () => {
   })
 
   it('never loses an entry by a bit that flipped where nothing was written', async () => {
-    const step = isLong ? 101 : 4_003
+    const step = isLong ? 101 : 8_009
     await campaign('bit flips in zeros', (one) => flipsInZeros(one, step))
   })
 
   it('never ends before its mark, whatever length a file is cut to', async () => {
-    const step = isLong ? 1 : 61
+    const step = isLong ? 1 : 113
     await campaign('truncations', (one) => truncations(one, step))
   })
 

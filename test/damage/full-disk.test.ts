@@ -10,10 +10,11 @@ import { SimDisk } from '../sim/sim-disk.ts'
 import { plain } from '../support/specs.ts'
 import { nameOf, openStore } from './setting.ts'
 
+/** Some are three times as long as others. */
 const submit = (job: string): Command => ({
   type: 'SubmitJob',
   job,
-  spec: plain({ input: JSON.stringify('x'.repeat(900)) }),
+  spec: plain({ input: JSON.stringify('x'.repeat(700 * (1 + (job.charCodeAt(2) % 3)))) }),
 })
 
 /** The verdict, or the name of the error. */
@@ -55,7 +56,9 @@ describe('a full disk', () => {
     }
   })
 
-  it('refuses new work that comes all at once, and the store lives on', async () => {
+  // Each call that waited for room finds some BEFORE those ahead of it have taken theirs, so
+  // that more is let in than fits, and the store ends. This must become a plain `it`.
+  it.fails('refuses new work that comes all at once, and the store lives on', async () => {
     for (let capacity = 26_000; capacity < 90_000; capacity += 1_500) {
       const store = await openStore(new SimDisk({ capacity }))
       for (let round = 0; round < 5; round++) {

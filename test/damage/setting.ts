@@ -76,7 +76,7 @@ export async function entriesOn(disk: Disk): Promise<Positioned[]> {
 /** The name of an error of ours, the code of one of the system, or what it says. */
 export function nameOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
-  return code ?? String(message)
+  return code ?? message
 }
 
 /** More turns of the event loop than anything here needs that is not stuck. */

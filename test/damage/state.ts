@@ -21,7 +21,7 @@ interface State {
 function textOf({ jobs, queues, schedules }: State): string {
   return sortedText({
     jobs: [...jobs]
-      .toSorted()
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([id, { job, tasks }]) => [id, { ...job, firstPosition: 0, lastPosition: 0 }, tasks]),
     // One that nobody ever configured has the defaults, or is not there: that is the same.
     queues: QUEUES.map((name) => queues.get(name)).filter((one) => (one?.version ?? 0) > 0),

@@ -25,6 +25,7 @@ import { readLog } from '../../src/log/tail.ts'
 import { CURRENT_VERSION } from '../../src/log/versions.ts'
 import { WAYPOINT_VERSION, writeWaypoint } from '../../src/log/waypoint.ts'
 import { tellStory } from '../golden-directories/directory.ts'
+import { currentName, expectedOf, HERE } from '../golden-directories/shelf-of-formats.ts'
 import { anyEntryOf, ENTRY_TYPES } from '../support/arbitrary-entries.ts'
 import { anyJob, anyQueue, anySchedule } from '../support/arbitrary-records.ts'
 import { ROOT } from '../tidy/tree.ts'
@@ -198,12 +199,10 @@ describe('a reader that was written from the page alone', () => {
   })
 
   it('reads the golden directory of this format', () => {
-    const golden = join(ROOT, 'test', 'golden-directories', `format-${format.FORMAT}`)
-    const expected = JSON.parse(readFileSync(join(golden, 'expected.json'), 'utf8')) as {
-      readonly entries: readonly unknown[]
-    }
-    const entries = reader.entries(join(golden, 'store'))
-    expect(entries.map(({ position, entry }) => ({ position, entry }))).toEqual(expected.entries)
+    const entries = reader.entries(join(HERE, currentName(), 'store'))
+    expect(entries.map(({ position, entry }) => ({ position, entry }))).toEqual(
+      expectedOf(currentName()).entries,
+    )
   })
 })
 

@@ -12,7 +12,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { FORMAT } from '../../src/log/format.ts'
 import { NewerFormat } from '../../src/log/index.ts'
+import { CHECKPOINT_FORMAT } from '../../src/log/manifest.ts'
 import type { Notice } from '../../src/store/index.ts'
 import { ask, openAt, tellStory } from './directory.ts'
 import {
@@ -155,37 +157,37 @@ describe('a newer format', () => {
   it('of a segment is refused, with its name and both numbers', async () => {
     const path = join(folder, segment)
     const bytes = readFileSync(path)
-    bytes.writeUInt32LE(2, 8)
+    bytes.writeUInt32LE(FORMAT + 1, 8)
     bytes.writeUInt32LE(crc32(bytes.subarray(0, 60)), 60)
     writeFileSync(path, bytes)
-    await refused(folder, path)
+    await refused(path, FORMAT)
   })
 
   it('of a manifest is refused, with its name and both numbers', async () => {
     const path = join(folder, manifest)
     const bytes = readFileSync(path)
-    bytes.writeUInt32LE(2, 8)
+    bytes.writeUInt32LE(CHECKPOINT_FORMAT + 1, 8)
     bytes.writeUInt32LE(crc32(bytes.subarray(16), crc32(bytes.subarray(0, 12))), 12)
     writeFileSync(path, bytes)
-    await refused(folder, path)
+    await refused(path, CHECKPOINT_FORMAT)
   })
 
   it('is not believed when the checksum says that the number is damage', async () => {
     const path = join(folder, segment)
     const bytes = readFileSync(path)
-    bytes.writeUInt32LE(2, 8)
+    bytes.writeUInt32LE(FORMAT + 1, 8)
     writeFileSync(path, bytes)
     await expect(openAt(folder, 0)).rejects.toMatchObject({ code: 'CorruptLog' })
   })
 })
 
 /** With the file and both numbers, and before anything was changed. */
-async function refused(folder: string, path: string): Promise<void> {
+async function refused(path: string, known: number): Promise<void> {
   const before = filesIn(folder)
   const error: unknown = await openAt(folder, 0).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(NewerFormat)
-  expect((error as NewerFormat).details).toEqual({ file: path, found: 2, known: 1 })
-  expect((error as NewerFormat).message).toContain(`${path} has format 2`)
+  expect((error as NewerFormat).details).toEqual({ file: path, found: known + 1, known })
+  expect((error as NewerFormat).message).toContain(`${path} has format ${known + 1}`)
   expect(filesIn(folder), 'nothing was changed').toEqual(before)
 }
 
