@@ -5,7 +5,7 @@
  * keeps as it was given (a spec, an error, promises) is copied here. Policies are the same for
  * thousands of jobs, so equal ones become one.
  */
-import type { Command, JobSpec, TaskPolicy } from '../kernel/index.ts'
+import type { Command, JobSpec, SubmitJob, TaskPolicy } from '../kernel/index.ts'
 import { sameContent } from '../kernel/index.ts'
 
 /** Beyond this many kinds of policy the oldest are looked for no more. */
@@ -27,9 +27,7 @@ export class OwnCommands {
   #copy(command: Command): Command {
     switch (command?.type) {
       case 'SubmitJob':
-        return countFields(command) === SUBMIT_FIELDS && this.#isPlain(command.spec)
-          ? { type: 'SubmitJob', job: command.job, spec: this.#plainSpec(command.spec) }
-          : structuredClone(command)
+        return this.#ownSubmit(command) ?? structuredClone(command)
       case 'CommitExecution':
         return command.effects?.length === 0 ? command : structuredClone(command)
       case 'GrantLease':
@@ -42,20 +40,14 @@ export class OwnCommands {
     }
   }
 
-  /** Exactly the fields of a plain job's spec, so that a copy by hand loses nothing. */
-  #isPlain(spec: JobSpec): boolean {
-    if (typeof spec !== 'object' || spec === null || spec.stages !== null) return false
-    if (typeof spec.policy !== 'object' || spec.policy === null) return false
-    let fields = 0
-    for (const field in spec) {
-      if (!SPEC_FIELDS.has(field)) return false
-      fields += 1
-    }
-    return fields === SPEC_FIELDS.size
-  }
-
-  #plainSpec(spec: JobSpec): JobSpec {
-    return {
+  /** Null: it is not exactly a plain job's submit, so a copy by hand might lose something. */
+  #ownSubmit(command: SubmitJob): SubmitJob | null {
+    const { job, spec } = command
+    if (countFields(command) !== SUBMIT_FIELDS) return null
+    if (typeof spec !== 'object' || spec === null || spec.stages !== null) return null
+    if (typeof spec.policy !== 'object' || spec.policy === null) return null
+    if (countFields(spec) !== SPEC_FIELDS) return null
+    const own: JobSpec = {
       type: spec.type,
       input: spec.input,
       priority: spec.priority,
@@ -70,9 +62,10 @@ export class OwnCommands {
       parent: spec.parent === null ? null : structuredClone(spec.parent),
       schedule: spec.schedule === null ? null : structuredClone(spec.schedule),
       rerunOf: spec.rerunOf,
-      policy: this.#policy(spec.policy as TaskPolicy),
+      policy: this.#policy(spec.policy),
       stages: null,
     }
+    return isWhole(own) ? { type: 'SubmitJob', job, spec: own } : null
   }
 
   #policy(policy: TaskPolicy): TaskPolicy {
@@ -117,6 +110,26 @@ function samePolicy(own: TaskPolicy, given: TaskPolicy): boolean {
   )
 }
 
+/** As many fields as there should be, and none of them lacking: so there are no others. */
+function isWhole(spec: JobSpec): boolean {
+  return (
+    spec.type !== undefined &&
+    spec.input !== undefined &&
+    spec.priority !== undefined &&
+    spec.delayMs !== undefined &&
+    spec.dueAt !== undefined &&
+    spec.startWithinMs !== undefined &&
+    spec.key !== undefined &&
+    spec.unique !== undefined &&
+    spec.held !== undefined &&
+    spec.group !== undefined &&
+    spec.tags !== undefined &&
+    spec.parent !== undefined &&
+    spec.schedule !== undefined &&
+    spec.rerunOf !== undefined
+  )
+}
+
 function countFields(value: object): number {
   let fields = 0
   for (const _ in value) fields += 1
@@ -124,26 +137,8 @@ function countFields(value: object): number {
 }
 
 const SUBMIT_FIELDS = 3
+const SPEC_FIELDS = 16
 const POLICY_FIELDS = 6
 const RETRY_FIELDS = 6
 
 const NO_TAGS: readonly string[] = Object.freeze([])
-
-const SPEC_FIELDS: ReadonlySet<string> = new Set<keyof JobSpec>([
-  'type',
-  'input',
-  'priority',
-  'delayMs',
-  'dueAt',
-  'startWithinMs',
-  'key',
-  'unique',
-  'held',
-  'group',
-  'tags',
-  'parent',
-  'schedule',
-  'rerunOf',
-  'policy',
-  'stages',
-])

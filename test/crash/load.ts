@@ -103,7 +103,11 @@ export class Load {
     const priority = this.#dice.below(3)
     switch (this.#dice.below(10)) {
       case 0: {
-        const second = stage('second', { after: ['first'], each: 'input', policy: plainPolicy(task) })
+        const second = stage('second', {
+          after: ['first'],
+          each: 'input',
+          policy: plainPolicy(task),
+        })
         const stages = [stage('first', { policy: plainPolicy(task) }), second]
         return pipeline(stages, { type: 'pipeline', input: '[1,2]', priority })
       }
@@ -112,7 +116,10 @@ export class Load {
         return plain({ type: 'keyed', key, input: JSON.stringify({ key }) }, task)
       }
       case 2:
-        return plain({ type: 'unique', key: `u-${this.#dice.below(20)}`, unique: true, input }, task)
+        return plain(
+          { type: 'unique', key: `u-${this.#dice.below(20)}`, unique: true, input },
+          task,
+        )
       default:
         return plain({ type: 'plain', input, priority, tags: ['load'] }, task)
     }

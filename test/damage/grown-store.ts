@@ -2,11 +2,17 @@
  * A store that has lived a while: random commands that make sense, checkpoints, reopenings. On
  * a simulated disk, closed, and ready to be damaged.
  */
-import type { Entry } from '../../src/kernel/index.ts'
+import type { Entry, World } from '../../src/kernel/index.ts'
 import { Group } from '../../src/log/group.ts'
 import { encodeSegmentHead, FORMAT, SEGMENT_HEAD, segmentName } from '../../src/log/format.ts'
+import { decodeEntry, Interning, readLog, WAYPOINT_CODE } from '../../src/log/index.ts'
 import { replaceMark } from '../../src/log/mark.ts'
-import type { ChannelName, DirectoryStore, OfflineOptions } from '../../src/store/index.ts'
+import type {
+  ChannelName,
+  DirectoryStore,
+  OfflineOptions,
+  Positioned,
+} from '../../src/store/index.ts'
 import { Ledger, openDirectory } from '../../src/store/index.ts'
 import type { Dice } from '../properties/dice.ts'
 import { plausibleCommand } from '../properties/plausible.ts'
@@ -143,4 +149,26 @@ export async function forged(entries: readonly Entry[]): Promise<SimDisk> {
   disk.put(`${FOLDER}/${segmentName(0)}`, bytes)
   await replaceMark(disk, FOLDER, storeId, position)
   return disk.clone()
+}
+
+/** Every entry that a log has, in order. */
+export async function entriesOn(disk: SimDisk): Promise<Positioned[]> {
+  const entries: Positioned[] = []
+  const interning = new Interning()
+  await readLog(disk, FOLDER, 0, ({ code, length, version }, position, bytes, body) => {
+    if (code === WAYPOINT_CODE) return
+    const { entry } = decodeEntry(bytes, body, length, code, version, position, interning)
+    entries.push({ position, entry })
+  })
+  return entries
+}
+
+/** A world as plain data, where entries stand left out: the kernel alone knows nothing of that. */
+export function plainWorld({ jobs, tasks, queues, schedules }: World): unknown {
+  return {
+    jobs: [...jobs].map(([id, job]) => [id, { ...job, firstPosition: 0, lastPosition: 0 }]),
+    tasks: [...tasks].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    queues: [...queues].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    schedules: [...schedules].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  }
 }

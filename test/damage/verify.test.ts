@@ -132,7 +132,8 @@ describe('verify of what is damaged', () => {
   it('finds that a file is missing', async () => {
     const whole = await grown(new Dice(1), LIVED)
     for (const path of whole.paths()) {
-      // Parts that no checkpoint names are nobody's.
+      // It is made anew whenever it is not there.
+      if (path.endsWith('/spare')) continue
       const disk = whole.clone()
       await disk.remove(path)
       const { problems } = await verified(disk)

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { anyCommand } from '../../test/properties/any-command.ts'
+import { Dice } from '../../test/properties/dice.ts'
+import { failure, plain, promise, retry } from '../../test/support/specs.ts'
+import type { Command, SubmitJob, TaskPolicy } from '../kernel/index.ts'
+import { createWorld } from '../kernel/index.ts'
+import { OwnCommands } from './own-command.ts'
+
+function submit(policy: Partial<TaskPolicy> = {}): SubmitJob {
+  return { type: 'SubmitJob', job: 'a', spec: plain({}, policy) }
+}
+
+function policyOf(command: Command | null): TaskPolicy {
+  return (command as SubmitJob).spec.policy as TaskPolicy
+}
+
+describe("the store's own copy of a command", () => {
+  it('says the same, whatever the command', () => {
+    const own = new OwnCommands()
+    const dice = new Dice(3)
+    const world = createWorld()
+    for (let count = 0; count < 3_000; count++) {
+      const command = anyCommand(dice, world, 1_000, count)
+      expect(own.copy(command)).toEqual(command)
+    }
+  })
+
+  it('does not change when the caller changes what it gave', () => {
+    const own = new OwnCommands()
+    const effects = [promise()]
+    const error = failure()
+    const at = { job: 'a', stage: 0, segment: 0, lease: 1, worker: 'w' }
+    const commands: Command[] = [
+      submit({ limits: [{ key: 'k', concurrency: 1, rate: null }] }),
+      { ...submit(), spec: plain({ tags: ['x'], schedule: { id: 's', tick: 1 } }) },
+      { type: 'CommitExecution', ...at, output: '1', effects },
+      { type: 'FailTask', ...at, error },
+    ]
+    for (const command of commands) {
+      const before = structuredClone(command)
+      const copy = own.copy(command)
+      scramble(command)
+      expect(copy).toEqual(before)
+    }
+  })
+
+  it('shares one policy among all that are equal, and only among those', () => {
+    const own = new OwnCommands()
+    const first = policyOf(own.copy(submit()))
+    expect(policyOf(own.copy(submit()))).toBe(first)
+    const others: Partial<TaskPolicy>[] = [
+      { queue: 'other' },
+      { leaseMs: 1 },
+      { timeoutMs: 1 },
+      { quarantine: 'never' },
+      { limits: [{ key: 'k', concurrency: 1, rate: null }] },
+      { retry: retry({ max: 9 }) },
+      { retry: retry({ backoff: 'exponential' }) },
+      { retry: retry({ delayMs: 9 }) },
+      { retry: retry({ capMs: 9 }) },
+      { retry: retry({ jitter: 0.5 }) },
+      { retry: retry({ delaysMs: [1] }) },
+    ]
+    for (const change of others) {
+      const command = submit(change)
+      expect(policyOf(own.copy(command))).toEqual(command.spec.policy)
+    }
+  })
+
+  it('keeps what does not belong there, so that it is refused and not lost', () => {
+    const own = new OwnCommands()
+    const extra = submit()
+    const strange = [
+      { ...extra, more: 1 },
+      { ...extra, spec: { ...extra.spec, more: 1 } },
+      { ...extra, spec: { ...extra.spec, group: undefined } },
+      { ...extra, spec: { ...extra.spec, policy: { ...extra.spec.policy, more: 1 } } },
+      { ...extra, spec: { ...extra.spec, policy: { ...extra.spec.policy, retry: 7 } } },
+    ] as unknown as Command[]
+    own.copy(extra)
+    for (const command of strange) expect(own.copy(command)).toEqual(command)
+  })
+
+  it('is none of what is no plain data', () => {
+    const own = new OwnCommands()
+    const hostile = { ...submit(), run: () => 1 } as unknown as Command
+    expect(own.copy(hostile)).toBeNull()
+  })
+})
+
+/** Changes everything that can be changed. */
+function scramble(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  const fields = value as Record<string, unknown>
+  for (const key of Object.keys(fields)) {
+    scramble(fields[key])
+    if (!Object.isFrozen(value)) fields[key] = 'scrambled'
+  }
+}
