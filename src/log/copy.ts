@@ -1,16 +1,18 @@
 /**
  * Copies files of a log: to archive a segment, or to back up a whole store.
  */
-import { CorruptLog } from './errors.ts'
+import { FolderNotEmpty } from './errors.ts'
 import { offsetOf } from './format.ts'
-import { replaceMark } from './mark.ts'
+import { MARK_FILE, replaceMark } from './mark.ts'
 import type { Manifest } from './manifest.ts'
 import { filesOf } from './checkpoint-files.ts'
 import type { Disk } from './port.ts'
-import { readUpTo, writeAll } from './port.ts'
+import { readUpTo, replaceFile, writeAll } from './port.ts'
 import type { Segment } from './segments.ts'
 
 const CHUNK_BYTES = 1_024 * 1_024
+/** Of a mark with nothing in it. */
+const MARK_BYTES = 64
 
 /** Copies a segment to a folder, durably, under its own name. */
 export async function archiveSegment(disk: Disk, segment: Segment, folder: string): Promise<void> {
@@ -57,8 +59,8 @@ export interface BackupTask {
 }
 
 /**
- * A copy of a store as it is at this moment, while it goes on. The mark is written LAST: a
- * backup that was cut short does not open.
+ * A copy of a store as it is at this moment, while it goes on. Its mark is whole only in the
+ * end: a backup that was cut short does not open.
  */
 export async function backUp(task: BackupTask): Promise<{ files: number; position: number }> {
   const { disk, from, to, segments, manifests, position } = task
@@ -66,8 +68,10 @@ export async function backUp(task: BackupTask): Promise<{ files: number; positio
   if (last === undefined) throw new Error('There is no log to back up.')
   await disk.makeFolder(to)
   if ((await disk.list(to)).length > 0) {
-    throw new CorruptLog({ file: to, offset: 0, position: null }, 'it is not empty.')
+    throw new FolderNotEmpty(to)
   }
+  // FIRST a mark that says nothing: a folder without one could pass for one that is new.
+  await replaceFile(disk, `${to}/${MARK_FILE}`, Buffer.alloc(MARK_BYTES))
   const names = new Set(manifests.flatMap(filesOf))
   for (const name of names) await copyFile(disk, `${from}/${name}`, `${to}/${name}`, null)
   for (const segment of segments) {

@@ -21,7 +21,7 @@ export class CorruptLog extends PawlError {
     super(
       'CorruptLog',
       'corrupt',
-      `${file} is damaged at byte ${offset}${entry}: ${why} Nothing was changed. Look at it with verify(), restore a backup, or give up what cannot be read with repair().`,
+      `${file} is damaged at byte ${offset}${entry}: ${why} Nothing was changed. Look at it with verifyDirectory, restore a backup, or give up what cannot be read with repairDirectory.`,
       { ...place, why },
     )
     this.place = place
@@ -66,15 +66,28 @@ export class UnknownOutcome extends PawlError {
   }
 }
 
-/** The disk failed earlier, and the store takes no more work. */
+/** Something failed earlier, usually the disk, and the store takes no more work. */
 export class StoreEnded extends PawlError {
   constructor(folder: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
     super(
       'StoreEnded',
       'retryable',
-      `The store in ${folder} ended because its disk failed. Nothing of this call happened: find out what is wrong with the disk, then open the store again.`,
+      `The store in ${folder} has ended: ${why}. Nothing of this call happened: find out what is wrong, usually with the disk, then open the store again.`,
       { folder },
       cause,
+    )
+  }
+}
+
+/** A backup goes into a folder of its own. */
+export class FolderNotEmpty extends PawlError {
+  constructor(folder: string) {
+    super(
+      'FolderNotEmpty',
+      'rejected',
+      `${folder} is not empty: give a backup an empty folder, or one that does not exist yet.`,
+      { folder },
     )
   }
 }

@@ -7,7 +7,7 @@
  */
 import { crc32 } from 'node:zlib'
 import type { Queue, Schedule } from '../kernel/index.ts'
-import { ByteReader, ByteWriter } from './bytes.ts'
+import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { NewerFormat } from './errors.ts'
 import { checksumOf } from './checksum.ts'
 import { Interning } from './interning.ts'
@@ -88,6 +88,9 @@ export async function readManifest(
     if (format > CHECKPOINT_FORMAT) throw new NewerFormat(path, format, CHECKPOINT_FORMAT)
     const manifest = decode(new ByteReader(bytes, HEAD, bytes.length))
     return manifest.position === position ? manifest : null
+  } catch (error) {
+    if (error instanceof MalformedBytes) return null
+    throw error
   } finally {
     await file.close()
   }

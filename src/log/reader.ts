@@ -51,6 +51,7 @@ export function decodeEntry(
   const reader = new ByteReader(bytes, body, body + length)
   const back = reader.count()
   const entry = upcast(reader, code, version, interning)
+  if (reader.at !== reader.end) throw reader.malformed('more bytes than its entry has')
   return { position, entry, before: back === 0 ? 0 : position - back }
 }
 

@@ -19,7 +19,8 @@ import { scanSegment } from './scan.ts'
 import type { Segment } from './segments.ts'
 import { readSegment } from './segments.ts'
 import type { Waypoint } from './waypoint.ts'
-import { readWaypoint } from './waypoint.ts'
+import { NewerEntry } from './versions.ts'
+import { readWaypoint, WAYPOINT_VERSION } from './waypoint.ts'
 
 export class Stretch {
   /** Jobs that were submitted in it, in order, and not forgotten. */
@@ -92,6 +93,8 @@ export async function readStretch(
       const { length, code, version } = record
       if (code === WAYPOINT_CODE) {
         if (position !== to) return
+        if (version > WAYPOINT_VERSION)
+          throw new NewerEntry('a waypoint', version, WAYPOINT_VERSION)
         stretch.waypoint = readWaypoint(new ByteReader(lent, body, body + length))
       } else if (position >= from && position < to) {
         stretch.add(decodeEntry(lent, body, length, code, version, position, interning))

@@ -5,6 +5,9 @@
  * was found to be necessary: it cuts what is torn, and makes sure that what was read is
  * durable before anybody is told of it.
  */
+import { BrokenEntry } from '../kernel/index.ts'
+import { MalformedBytes } from './bytes.ts'
+import type { Place } from './errors.ts'
 import { CorruptLog } from './errors.ts'
 import { offsetOf, positionOf, SEGMENT_HEAD } from './format.ts'
 import { findMark } from './mark.ts'
@@ -106,7 +109,12 @@ async function look(
   }
   const until = next?.head.base ?? Infinity
   const { stop } = scanSegment(bytes, head.base, head.link, until, (record, position, lent, at) => {
-    if (position >= from) onRecord(record, position, lent, at)
+    if (position < from) return
+    try {
+      onRecord(record, position, lent, at)
+    } catch (error) {
+      throw misfit(error, { file: path, offset: offsetOf(head.base, position), position })
+    }
   })
   const position = positionOf(head.base, stop.offset)
   const { verdict, why } = judge({
@@ -119,6 +127,12 @@ async function look(
     throw new CorruptLog({ file: path, offset: stop.offset, position }, why)
   }
   return { stop, verdict, why }
+}
+
+/** An entry whose checksum is right, and that makes no sense all the same. */
+function misfit(error: unknown, place: Place): unknown {
+  const makesNoSense = error instanceof MalformedBytes || error instanceof BrokenEntry
+  return makesNoSense ? new CorruptLog(place, `its entry does not fit: ${error.message}.`) : error
 }
 
 function tornAt(segment: Segment, stop: Stop, why: string): Torn {

@@ -25,3 +25,14 @@ export type { Moment, StateAt } from './state-at.ts'
 export { BeforeHistory, stateAt } from './state-at.ts'
 export type { VerifyOptions, VerifyReport } from './verify-directory.ts'
 export { verifyDirectory } from './verify-directory.ts'
+export {
+  CorruptLog,
+  DirectoryInUse,
+  DirectoryNotUsable,
+  DiskFull,
+  FolderNotEmpty,
+  NewerEntry,
+  NewerFormat,
+  StoreEnded,
+  UnknownOutcome,
+} from '../log/index.ts'

@@ -9,6 +9,7 @@ import {
   ByteReader,
   CorruptLog,
   decodeEntry,
+  findMark,
   Interning,
   listCheckpoints,
   MalformedBytes,
@@ -47,10 +48,14 @@ export async function load(
   onNotice: (notice: Notice) => void,
 ): Promise<Loaded> {
   const { manifests, bad } = await listCheckpoints(disk, folder)
-  for (const position of bad) {
-    onNotice({ kind: 'checkpoint-damaged', position, why: 'its manifest does not check.' })
+  const mark = await findMark(disk, folder)
+  const storeId = mark.kind === 'mark' ? mark.storeId : null
+  const foreign = manifests.filter((manifest) => manifest.storeId !== storeId)
+  for (const position of [...bad, ...foreign.map((manifest) => manifest.position)]) {
+    const why = bad.includes(position) ? 'its manifest does not check.' : 'it is another store’s.'
+    onNotice({ kind: 'checkpoint-damaged', position, why })
   }
-  const good = [...manifests]
+  const good = manifests.filter((manifest) => !foreign.includes(manifest))
   for (;;) {
     const [manifest] = good
     const book = newBook(disk, folder, append)

@@ -1,92 +1,11 @@
-/* oxlint-disable no-await-in-loop -- what happens one after the other is what is tested */
 import { describe, expect, it } from 'vitest'
 import { Dice } from '../properties/dice.ts'
 import { failure, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
 import type { Command, JobSpec, JobState } from '../../src/kernel/index.ts'
 import { replay } from '../../src/kernel/index.ts'
-import type {
-  Answer,
-  Claimed,
-  ClaimRequest,
-  Clock,
-  DirectoryOptions,
-  Positioned,
-  Store,
-} from '../../src/store/index.ts'
-import {
-  BadRequest,
-  MemoryStore,
-  openDirectory,
-  StoreClosed,
-  systemClock,
-} from '../../src/store/index.ts'
-import { SimDisk } from '../sim/sim-disk.ts'
-
-class TestClock {
-  time = 1_000
-  now(): number {
-    return this.time
-  }
-}
-
-const CHANNEL = { queue: 'default', type: 'test', stage: null }
-const onRecord = { by: 'ops', reason: 'because' }
-
-interface Bench {
-  clock: TestClock
-  store: Store
-  send: (command: Command) => Promise<Answer>
-}
-
-const STORES: Readonly<Record<string, (clock: Clock) => Promise<Store>>> = {
-  memory: async (clock) => new MemoryStore(clock),
-  directory: (clock) => openDirectory('/store', simulated(clock)),
-  // A checkpoint after every few entries, so that jobs leave memory as soon as they are over.
-  'directory with checkpoints': (clock) =>
-    openDirectory('/store', { ...simulated(clock), checkpointBytes: 1 }),
-}
-
-function simulated(clock: Clock): DirectoryOptions {
-  return {
-    clock,
-    disk: new SimDisk(),
-    segmentBytes: 64 * 1_024,
-    own: async () => ({ release: async () => undefined }),
-  }
-}
-
-async function setUp(kind: string): Promise<Bench> {
-  const clock = new TestClock()
-  const store = await (STORES[kind] as (clock: Clock) => Promise<Store>)(clock)
-  const send = async (command: Command): Promise<Answer> => {
-    const [answer] = await store.execute([command])
-    return answer as Answer
-  }
-  return { clock, store, send }
-}
-
-function claim(changes: Partial<ClaimRequest> = {}): ClaimRequest {
-  return { worker: 'w', request: 1, channels: [CHANNEL], max: 1, started: true, ...changes }
-}
-
-function reportOf({ job, stage: index, segment, lease }: Claimed): {
-  job: string
-  stage: number
-  segment: number
-  lease: number
-  worker: string
-} {
-  return { job, stage: index, segment, lease, worker: 'w' }
-}
-
-/** Positions start behind 0 and only grow. */
-function isAscending(entries: readonly Positioned[]): boolean {
-  return entries.every(({ position }, i) => position > (entries[i - 1]?.position ?? 0))
-}
-
-function commit(leased: Claimed, output = '"out"'): Command {
-  return { type: 'CommitExecution', ...reportOf(leased), output, effects: [] }
-}
+import type { Claimed, ClaimRequest, Positioned } from '../../src/store/index.ts'
+import { BadRequest, StoreClosed, systemClock } from '../../src/store/index.ts'
+import { onRecord, STORES, setUp, claim, reportOf, isAscending, commit } from './bench.ts'
 
 describe.each(Object.keys(STORES))('the %s store', (kind) => {
   describe('execute', () => {

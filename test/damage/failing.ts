@@ -128,11 +128,14 @@ async function tryAgain(
     const before = disk.calls
     disk.failAt(second, fault)
     const result = await settled(open(disk), 'open')
-    if (disk.calls - before < second) return
+    const isThrough = disk.calls - before < second
+    if (result.status === 'fulfilled') await settled(result.value.close(), 'close')
+    if (isThrough) return
     const where = `call ${call}, then ${second} while opening, with ${JSON.stringify(fault)}`
     try {
-      if (result.status === 'fulfilled') await settled(result.value.close(), 'close')
-      else must(isOf(fault, nameOf(result.reason)), `opening said '${nameOf(result.reason)}'`)
+      if (result.status === 'rejected') {
+        must(isOf(fault, nameOf(result.reason)), `opening said '${nameOf(result.reason)}'`)
+      }
       must(disk.openFiles === 0, `${disk.openFiles} files are still open`)
       disk.heal()
       await reopened(reference, told, disk, open, plan.outcomes(call))

@@ -1,0 +1,81 @@
+/**
+ * Every store, opened for a test: what all of them must do is tested on each.
+ */
+import type { Command } from '../../src/kernel/index.ts'
+import type {
+  Answer,
+  Claimed,
+  ClaimRequest,
+  Clock,
+  DirectoryOptions,
+  Positioned,
+  Store,
+} from '../../src/store/index.ts'
+import { MemoryStore, openDirectory } from '../../src/store/index.ts'
+import { SimDisk } from '../sim/sim-disk.ts'
+
+export class TestClock {
+  time = 1_000
+  now(): number {
+    return this.time
+  }
+}
+
+export const CHANNEL = { queue: 'default', type: 'test', stage: null }
+export const onRecord = { by: 'ops', reason: 'because' }
+
+export interface Bench {
+  clock: TestClock
+  store: Store
+  send: (command: Command) => Promise<Answer>
+}
+
+export const STORES: Readonly<Record<string, (clock: Clock) => Promise<Store>>> = {
+  memory: async (clock) => new MemoryStore(clock),
+  directory: (clock) => openDirectory('/store', simulated(clock)),
+  // A checkpoint after every few entries, so that jobs leave memory as soon as they are over.
+  'directory with checkpoints': (clock) =>
+    openDirectory('/store', { ...simulated(clock), checkpointBytes: 1 }),
+}
+
+export function simulated(clock: Clock): DirectoryOptions {
+  return {
+    clock,
+    disk: new SimDisk(),
+    segmentBytes: 64 * 1_024,
+    own: async () => ({ release: async () => undefined }),
+  }
+}
+
+export async function setUp(kind: string): Promise<Bench> {
+  const clock = new TestClock()
+  const store = await (STORES[kind] as (clock: Clock) => Promise<Store>)(clock)
+  const send = async (command: Command): Promise<Answer> => {
+    const [answer] = await store.execute([command])
+    return answer as Answer
+  }
+  return { clock, store, send }
+}
+
+export function claim(changes: Partial<ClaimRequest> = {}): ClaimRequest {
+  return { worker: 'w', request: 1, channels: [CHANNEL], max: 1, started: true, ...changes }
+}
+
+export function reportOf({ job, stage: index, segment, lease }: Claimed): {
+  job: string
+  stage: number
+  segment: number
+  lease: number
+  worker: string
+} {
+  return { job, stage: index, segment, lease, worker: 'w' }
+}
+
+/** Positions start behind 0 and only grow. */
+export function isAscending(entries: readonly Positioned[]): boolean {
+  return entries.every(({ position }, i) => position > (entries[i - 1]?.position ?? 0))
+}
+
+export function commit(leased: Claimed, output = '"out"'): Command {
+  return { type: 'CommitExecution', ...reportOf(leased), output, effects: [] }
+}
