@@ -1,5 +1,6 @@
 // npm run test:long [rounds]: what npm test does in minutes, for longer: the explorer further
-// into the large world, and the random tests from other seeds. Stops at the first failure.
+// into the large world, the random tests from other seeds, and the campaigns against the log
+// whole instead of sampled. Stops at the first failure.
 import { spawnSync } from 'node:child_process'
 
 const rounds = Number(process.argv[2] ?? 10)
@@ -37,3 +38,9 @@ for (let round = 1; round <= rounds; round++) {
     },
   )
 }
+run(
+  'Damage, faults, power loss and kills, as many as there are',
+  'npx',
+  ['vitest', 'run', 'test/damage', 'test/crash'],
+  { PAWL_CAMPAIGN: 'long' },
+)

@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- what is measured takes turns; a caller waits for its answers */
 /**
  * Callers of a store: loops side by side, each of which submits a batch, claims as many jobs
  * and commits them, and waits for each answer before it goes on.

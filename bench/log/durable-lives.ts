@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- what is measured takes turns; a caller waits for its answers */
 /**
  * Part `lives`: full durable lives per second, for several sizes of batch and numbers of
  * callers; beside each what the disk would bear, and beside all a queue on SQLite.

@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- what is measured takes turns; a caller waits for its answers */
 /**
  * Part `latency`: how long a submit of one job takes, alone and among 64, beside the time that
  * the disk takes for a write and a sync.

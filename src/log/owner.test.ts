@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- what happens one after the other is what is tested */
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -65,6 +65,11 @@ export function allProblems(survey: LogSurvey, checkpoints: readonly CheckpointF
     const what = 'the log has no waypoint where this checkpoint was made.'
     problems.push({ what, file, offset: null, position })
   }
+  const [first] = survey.files
+  if (first !== undefined && candidates(survey, checkpoints).length === 0) {
+    const what = 'the log before it is gone, and no checkpoint that checks goes so far.'
+    problems.push({ what, file: first.path, offset: 0, position: first.base })
+  }
   const seen = new Set<string>()
   return problems.filter((one) => {
     const text = JSON.stringify(one)

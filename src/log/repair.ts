@@ -18,6 +18,7 @@ import {
   encodeSegmentHead,
   FORMAT,
   offsetOf,
+  positionOf,
   readGroupHead,
   sealGroup,
   SEGMENT_HEAD,
@@ -33,7 +34,7 @@ import type { Salvage } from './salvage.ts'
 import { Salvager } from './salvage.ts'
 import { writeZeros } from './segments.ts'
 import type { LogSurvey, Problem, SegmentFile } from './survey.ts'
-import { readWhole, surveyLog } from './survey.ts'
+import { durableMark, readWhole, surveyLog } from './survey.ts'
 
 export interface RepairReport {
   /** What is wrong; none: there is nothing to do. */
@@ -132,36 +133,52 @@ async function givenUp(
   const all = nothing()
   for (const [i, file] of survey.files.entries()) {
     const stays = kept.files.includes(file)
-    const isSource = kept.begin?.source === file
-    const isCut = cut?.file === file
-    const until = survey.files[i + 1]?.base ?? Infinity
     // A file that stays and is not cut is kept whole, but for a tail that opening cuts.
-    if (stays && !isCut && file.base >= kept.from) continue
-    const bytes = await readWhole(disk, file.path)
-    const end = Math.min(bytes.length, offsetOf(file.base, until))
-    const salvager = new Salvager(file.path, bytes, file.base, all)
-    if (!stays && !isSource) {
-      salvager.read(SEGMENT_HEAD, end)
-      continue
-    }
-    salvager.read(SEGMENT_HEAD, Math.max(SEGMENT_HEAD, offsetOf(file.base, kept.from)))
-    salvager.read(Math.min(end, offsetOf(file.base, kept.end)), end)
+    if (stays && cut?.file !== file) continue
+    const isKept = stays || kept.begin?.source === file
+    const next = survey.files[i + 1]?.base
+    await salvageFile(disk, survey, file, next, isKept ? kept : null, all)
   }
   for (const { path: file, from, to } of survey.missing) {
     const bytes = { from: SEGMENT_HEAD, to: offsetOf(from, to) }
     all.unreadable.push({ file, ...bytes, position: from })
   }
   const isHistory = ({ position }: { position: number }): boolean => position < kept.from
+  const isLost = ({ position }: { position: number }): boolean => position >= kept.from
   return {
-    lost: {
-      entries: all.entries.filter((one) => !isHistory(one)),
-      unreadable: all.unreadable.filter((one) => !isHistory(one)),
-    },
+    lost: { entries: all.entries.filter(isLost), unreadable: all.unreadable.filter(isLost) },
     history: {
       entries: all.entries.filter(isHistory),
       unreadable: all.unreadable.filter(isHistory),
     },
   }
+}
+
+/** `kept`: the part of the file that lies in there is left out. */
+async function salvageFile(
+  disk: Disk,
+  survey: LogSurvey,
+  file: SegmentFile,
+  next: number | undefined,
+  kept: Kept | null,
+  into: Salvage,
+): Promise<void> {
+  const { base, path } = file
+  const bytes = await readWhole(disk, path)
+  // There were groups up to the next file, or as far as the mark says.
+  const until = offsetOf(base, next ?? durableMark(survey))
+  const end = next === undefined ? bytes.length : Math.min(bytes.length, until)
+  const salvager = new Salvager(path, bytes, base, into)
+  if (kept !== null)
+    salvager.read(SEGMENT_HEAD, Math.max(SEGMENT_HEAD, offsetOf(base, kept.from)), 0)
+  const from = kept === null ? SEGMENT_HEAD : Math.min(end, offsetOf(base, kept.end))
+  const last = salvager.read(from, end, until)
+  const position = positionOf(base, last)
+  // Zeros, or nothing, where groups must have been.
+  const isListed = into.unreadable.some((one) => one.file === path && one.to > last)
+  const isMissing = survey.missing.some((one) => one.from === position)
+  if (last >= until || isListed || isMissing) return
+  into.unreadable.push({ file: path, from: last, to: until, position })
 }
 
 async function leftBy(disk: Disk, folder: string, kept: Kept): Promise<RepairReport['left']> {

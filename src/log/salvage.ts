@@ -4,6 +4,7 @@
  */
 import { MalformedBytes } from './bytes.ts'
 import {
+  alignUp,
   contentEnd,
   GROUP_ALIGN,
   GROUP_HEAD,
@@ -50,7 +51,8 @@ export class Salvager {
   readonly #base: number
   readonly #interning = new Interning()
   readonly #into: Salvage
-  /** Where the records of the group end that is being read; 0: none is. */
+  /** Where the records of the group end that is being read, and where all of it does. */
+  #groupUsed = 0
   #groupEnd = 0
   /** Where the unreadable bytes begin that were met last; null: the last thing was readable. */
   #since: number | null = null
@@ -63,13 +65,21 @@ export class Salvager {
     this.#into = into
   }
 
-  /** Goes through the bytes between two offsets. */
-  read(from: number, to: number): void {
+  /**
+   * Goes through the bytes between two offsets. There were groups up to `until` once, which may
+   * be behind what is left of the file; 0: nobody knows. Where nothing can be read any more.
+   */
+  read(from: number, to: number, until: number): number {
     const end = Math.min(contentEnd(this.#bytes.subarray(0, to), from), to)
+    this.#groupUsed = 0
     this.#groupEnd = 0
     let at = from
     while (at < end) at = this.#step(at)
+    // What stands last in a group are its padding and its trailer, and they tell nothing.
+    const last = Math.max(alignUp(at, GROUP_ALIGN), Math.min(this.#groupEnd, to))
+    if (last < until && this.#since !== null) this.#to = until
     this.#flush()
+    return last
   }
 
   /** Looks at what stands here; where to go on. */
@@ -79,7 +89,8 @@ export class Salvager {
       const head = readGroupHead(bytes, at)
       if (head !== null && head.position === positionOf(this.#base, at)) {
         this.#flush()
-        this.#groupEnd = at + head.used
+        this.#groupUsed = at + head.used
+        this.#groupEnd = at + head.bytes
         return at + GROUP_HEAD
       }
     }
@@ -89,17 +100,16 @@ export class Salvager {
       this.#add(at, record.length, record.code, record.version)
       return recordEnd(at, record.length)
     }
-    const isInGroup = at < this.#groupEnd
-    // Behind its records a group has zeros and a trailer; a place for another one has neither.
-    const isPadding =
-      !isInGroup &&
-      at % GROUP_ALIGN !== 0 &&
-      isZero(bytes, at, Math.min(at + UNIT, bytes.length)) &&
-      this.#since === null
-    const isTrailer = !isInGroup && hasTrailer(bytes, at + UNIT)
-    if (isTrailer) this.#flush()
-    else if (!isPadding) this.#mark(at)
+    if (!this.#isFiller(at)) this.#mark(at)
     return at + UNIT
+  }
+
+  /** Behind its records a group has zeros and a trailer; a place for another one has neither. */
+  #isFiller(at: number): boolean {
+    if (at < this.#groupUsed) return false
+    if (hasTrailer(this.#bytes, at + UNIT)) return true
+    const isBlank = isZero(this.#bytes, at, Math.min(at + UNIT, this.#bytes.length))
+    return isBlank && (at < this.#groupEnd || (at % GROUP_ALIGN !== 0 && this.#since === null))
   }
 
   #add(at: number, length: number, code: number, version: number): void {

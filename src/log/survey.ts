@@ -119,6 +119,11 @@ export async function surveyLog(
   return survey
 }
 
+/** How far the log was durable; a mark of another store says nothing about this one. */
+export function durableMark({ mark, storeId }: Pick<LogSurvey, 'mark' | 'storeId'>): number {
+  return mark.kind === 'mark' && mark.storeId === storeId ? mark.position : 0
+}
+
 class Survey implements LogSurvey {
   readonly folder: string
   readonly mark: MarkFound
@@ -235,7 +240,7 @@ class Survey implements LogSurvey {
 
   /** Whether there is nothing wrong where a scan stopped; if there is, it is noted. */
   #isFine(segment: SegmentFile, stop: Stop, end: number, until: number): boolean {
-    const mark = this.#marked
+    const mark = durableMark(this)
     const isLast = until === Infinity
     const { verdict, why } = judge({
       ...stop,
@@ -255,14 +260,8 @@ class Survey implements LogSurvey {
     return true
   }
 
-  /** How far the log was durable; a mark of another store says nothing about this one. */
-  get #marked(): number {
-    const { mark } = this
-    return mark.kind === 'mark' && mark.storeId === this.storeId ? mark.position : 0
-  }
-
   #noteMissing(from: number, until: number): void {
-    const to = until === Infinity ? this.#marked : until
+    const to = until === Infinity ? durableMark(this) : until
     if (to > from) this.missing.push({ path: `${this.folder}/${segmentName(from)}`, from, to })
   }
 

@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- one step follows the other */
 /**
  * The directory store beside a bare ledger, command by command: it gives the same answers and
  * holds the same state, however often it makes a checkpoint, is closed, or just stops and is

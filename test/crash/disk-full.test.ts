@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- what happens one after the other is what is tested */
 /**
  * A full disk refuses new work and nothing else: once on a simulated disk, and once on a small
  * real one, where one can be mounted.

@@ -43,12 +43,15 @@ function say(line: Line): void {
   }
 }
 
+function tell(call: string): void {
+  say({ kind: '.', call })
+}
+
 function optionsFor(disk: DiskKind): DirectoryOptions {
   const options: DirectoryOptions = {
     ...STORE_OPTIONS,
     onNotice: (notice) => say({ kind: 'n', notice: notice.kind, about: JSON.stringify(notice) }),
   }
-  const tell = (call: string): void => say({ kind: '.', call })
   switch (disk) {
     case 'plain':
       return options

@@ -74,7 +74,7 @@ export function parseLine(text: string): Line {
       return { kind, error: rest }
     case '>':
     case '<':
-      return { kind, ...(JSON.parse(rest) as Omit<Asked, 'kind'>) } as Asked | Answered
+      return Object.assign(JSON.parse(rest) as Asked | Answered, { kind })
     default:
       throw new Error(`This is no line: '${text.slice(0, 100)}'.`)
   }

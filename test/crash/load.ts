@@ -13,6 +13,8 @@ import { child, failure, pipeline, plain, promise, retry, stage } from '../suppo
 import type { LeaseName, Line } from './lines.ts'
 
 const AT_ONCE = 24
+/** Of commands that room is reserved for amply: more in one call would need a larger segment. */
+const FEW = 2
 const TYPES = ['plain', 'keyed', 'unique', 'pipeline', 'child'] as const
 const CHANNELS = TYPES.flatMap((type) =>
   (type === 'pipeline' ? ['first', 'second'] : [null]).map((name) => ({
@@ -57,7 +59,7 @@ export class Load {
     this.#rounds += 1
     if (this.#rounds % 30 === 1) await this.#upkeep()
     if (this.#rounds % 60 === 0) await this.#settings()
-    if (this.#over.length > 40) await this.#forget()
+    if (this.#over.length > 20) await this.#forget()
     // What earlier processes left is worked off first, or it would grow from one to the next.
     if (this.#dice.chance(this.#isShort ? 60 : 20)) await this.#submit()
     else await this.#work()
@@ -233,14 +235,16 @@ export class Load {
   }
 
   async #forget(): Promise<void> {
-    const jobs = this.#over.splice(0, 10)
+    const jobs = this.#over.splice(0, FEW)
     const endedBefore = Date.now()
     await this.#send(...jobs.map((job): Command => ({ type: 'ForgetJob', job, endedBefore })))
   }
 
   async #upkeep(): Promise<void> {
     const due = await this.#store.query({ kind: 'upkeep', limit: 40 })
-    if (due.length > 0) await this.#send(...due)
+    const calls: Promise<unknown>[] = []
+    for (let i = 0; i < due.length; i += FEW) calls.push(this.#send(...due.slice(i, i + FEW)))
+    await Promise.all(calls)
   }
 
   /** Each time another value, so that each is an entry of its own. */

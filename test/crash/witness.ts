@@ -250,12 +250,12 @@ export class Witness {
     const newest = this.#acknowledged.slice(-REPEATS)
     const older = newest.map(() => this.#dice.pick(this.#acknowledged))
     const again = [...newest, ...older].filter((one) => this.#isRepeatable(one))
-    const answers = await store.execute(again.map(({ command }) => command))
-    answers.forEach(({ verdict, value, rejection }, i) => {
+    const answers = await Promise.all(again.map(({ command }) => store.execute([command])))
+    answers.forEach(([answer], i) => {
       const { command, said } = again[i] as Acknowledged
-      if (verdict === said[0] && value === said[1]) return
-      const answer = rejection?.message ?? `${verdict} ${value}`
-      this.#problem(`lost: ${commandIdentity(command)} was ${said.join(' ')}, now ${answer}`)
+      if (answer?.verdict === said[0] && answer.value === said[1]) return
+      const now = answer?.rejection?.message ?? `${answer?.verdict} ${answer?.value}`
+      this.#problem(`lost: ${commandIdentity(command)} was ${said.join(' ')}, now ${now}`)
     })
   }
 

@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- one sample comes after the other */
 /**
  * Whatever happens to the bytes of a log: it opens with all that it ever said was durable, or it
  * does not open, says where it is damaged, and changes nothing.

@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- one damage comes after the other */
 /**
  * What must hold for every damaged log, and the campaign that tries them.
  */

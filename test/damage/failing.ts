@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- one case comes after the other */
 /**
  * The campaign of failing calls: a story is told while the k-th call to the disk fails, for
  * every k; then the store is opened again, with a failing call or without, and compared with

@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- a disk fills up one call after the other */
 /**
  * A disk that is full refuses work, and nothing else: the store lives on, nothing of what was
  * refused happened, and when there is room again the same call goes through.

@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- one case comes after the other */
 /**
  * The campaign of power losses: the power goes at every call of a story, and every disk that
  * may be left is opened and compared with what was answered. Then it goes again, while what

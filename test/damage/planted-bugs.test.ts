@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop, typescript/unbound-method -- methods are replaced by others */
 /**
  * The campaigns are worth something: each of these bugs is caught by one of them, in a small
  * version, and without a bug none of them finds anything.

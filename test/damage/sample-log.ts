@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- a log is written one group after the other */
 /**
  * The log that is damaged: every entry type in it, several segments, groups of one entry and of
  * many, and everything that is known of it while it is whole.

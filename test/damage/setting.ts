@@ -17,6 +17,7 @@ export const RESERVE_BYTES = 1_024
 
 /** Whether campaigns go through everything, and not through a sample. */
 export const isLong = process.env['PAWL_CAMPAIGN'] === 'long'
+if (isLong) vi.setConfig({ testTimeout: 4 * 3_600_000 })
 
 export class TestClock {
   time = 1_700_000_000_000

@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- a store is asked one thing after the other */
 /**
  * A whole state as one text: as a store shows it, and as the kernel makes it from entries. Where
  * entries stand is left out, so that states of different logs can be compared.

@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- one act comes after the other */
 /**
  * Tells a story to a store, notes what was answered, and later compares a store with it.
  *

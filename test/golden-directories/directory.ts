@@ -71,7 +71,6 @@ export interface Told {
   readonly schedules: readonly unknown[]
 }
 
-/* oxlint-disable no-await-in-loop -- a store is asked one thing after the other */
 export async function ask(folder: string, now: number, more?: DirectoryOptions): Promise<Told> {
   const store = await openAt(folder, now, more)
   try {

@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- what happens one after the other is what is tested */
 /**
  * The simulated disk and the real one behave alike as long as nothing fails.
  */

@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- each run ends one call later than the one before */
 /**
  * Runs a story on a simulated disk again and again, with the power going one call later each
  * time, until the story gets through.

@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- what happens one after the other is what is tested */
 /**
  * The simulation catches mistakes: small protocols that forget something lose what they
  * acknowledged, and the ones that do all that is needed do not.

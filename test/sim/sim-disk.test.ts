@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- what happens one after the other is what is tested */
 /**
  * The rules of the simulated disk: what a power loss leaves, how calls fail, how room runs out.
  */

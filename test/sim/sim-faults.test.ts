@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- what happens one after the other is what is tested */
 /**
  * How calls of the simulated disk are counted and fail, how room runs out, and how disks are
  * copied and damaged.
