@@ -26,7 +26,7 @@ import {
 import { manifestPosition } from './manifest.ts'
 import { MARK_FILE, replaceMark } from './mark.ts'
 import type { Disk } from './port.ts'
-import { readUpTo, replaceFile, writeAll } from './port.ts'
+import { replaceFile, writeAll } from './port.ts'
 import { LogReader } from './reader.ts'
 import type { Kept, RepairPlan } from './repair-plan.ts'
 import { allProblems, newSegment, planRepair, waypointGroup } from './repair-plan.ts'
@@ -34,7 +34,7 @@ import type { Salvage } from './salvage.ts'
 import { Salvager } from './salvage.ts'
 import { writeZeros } from './segments.ts'
 import type { LogSurvey, Problem, SegmentFile } from './survey.ts'
-import { durableMark, readWhole, surveyLog } from './survey.ts'
+import { durableMark, readAnyway, readWhole, surveyLog } from './survey.ts'
 
 export interface RepairReport {
   /** What is wrong; none: there is nothing to do. */
@@ -242,7 +242,8 @@ async function copy(disk: Disk, from: string, to: string): Promise<void> {
     const target = await disk.open(to, 'create')
     try {
       for (let at = 0; at < size; at += CHUNK_BYTES) {
-        await writeAll(target, await readUpTo(source, at, Math.min(CHUNK_BYTES, size - at)), at)
+        const length = Math.min(CHUNK_BYTES, size - at)
+        await writeAll(target, await readAnyway(source, at, length), at)
       }
       await target.sync()
     } finally {

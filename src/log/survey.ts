@@ -27,7 +27,7 @@ import {
 } from './format.ts'
 import type { MarkFound } from './mark.ts'
 import { findMark, MARK_FILE } from './mark.ts'
-import type { Disk } from './port.ts'
+import type { Disk, DiskFile } from './port.ts'
 import { readUpTo } from './port.ts'
 import { judge } from './recovery.ts'
 import type { OnRecord, Stop } from './scan.ts'
@@ -101,6 +101,8 @@ export function damageIn(error: unknown, file: string): Problem | null {
   }
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOENT') return { what: 'it is missing.', file, offset: null, position: null }
+  if (code === 'EIO')
+    return { what: 'the disk cannot read it.', file, offset: null, position: null }
   return null
 }
 
@@ -169,7 +171,7 @@ class Survey implements LogSurvey {
     const file = await this.#disk.open(path, 'read')
     try {
       const size = await file.size()
-      const head = decodeSegmentHead(await readUpTo(file, 0, SEGMENT_HEAD))
+      const head = decodeSegmentHead(await readAnyway(file, 0, SEGMENT_HEAD))
       if (head !== null && head.format > FORMAT) throw new NewerFormat(path, head.format, FORMAT)
       if (head?.base === base) return { size, head }
       const what = head === null ? 'it has no whole head.' : 'its head belongs to another file.'
@@ -333,12 +335,38 @@ function linkAt(bytes: Buffer, group: number): number {
   return at + 4 <= bytes.length ? bytes.readUInt32LE(at) : 0
 }
 
-/** A whole file. */
+/** The least that is given up where the disk cannot read. */
+const BLOCK = 4_096
+
+/** A whole file. What the disk cannot read is zeros, and so does not check. */
 export async function readWhole(disk: Disk, path: string): Promise<Buffer> {
   const file = await disk.open(path, 'read')
   try {
-    return await readUpTo(file, 0, await file.size())
+    return await readAnyway(file, 0, await file.size())
   } finally {
     await file.close()
   }
+}
+
+/** Bytes of a file, as far as it goes; zeros where the disk fails to read. */
+export async function readAnyway(file: DiskFile, from: number, length: number): Promise<Buffer> {
+  try {
+    return await readUpTo(file, from, length)
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+  }
+  const bytes = Buffer.alloc(length)
+  for (let at = 0; at < length; at += BLOCK) {
+    const size = Math.min(BLOCK, length - at)
+    try {
+      ;(await readUpTo(file, from + at, size)).copy(bytes, at)
+    } catch (error) {
+      if (!isUnreadable(error)) throw error
+    }
+  }
+  return bytes
+}
+
+function isUnreadable(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EIO'
 }

@@ -67,6 +67,7 @@ export class LogWriter {
   #failure: Error | null = null
   #isClosed = false
   readonly #spare: Spare
+  #isNextMade = false
   /** Called after each group, and when the writer ends. */
   onDurable: () => void = () => undefined
 
@@ -273,6 +274,7 @@ export class LogWriter {
     this.#flying = null
     group.outcome?.settle()
     this.#idle.push(group)
+    this.#prepare()
     this.onDurable()
   }
 
@@ -294,8 +296,15 @@ export class LogWriter {
     this.#file = file
     this.#segments.push(segment)
     await old.close()
-    // Not waited for: this segment will be long in use before the next one is needed. If
-    // there is no room for it now, whoever needs it later is told.
+    this.#isNextMade = false
+  }
+
+  /** The next segment is made while this one is in use, in time, and not for a log that is short. */
+  #prepare(): void {
+    const { base, size } = this.#segment.head
+    if (this.#isNextMade || offsetOf(base, this.#written) < size / 4) return
+    this.#isNextMade = true
+    // Not waited for. If there is no room for it now, whoever needs it later is told.
     this.#spare.make(0, false).catch(() => undefined)
   }
 

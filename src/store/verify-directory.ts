@@ -9,6 +9,7 @@
  *
  * Damage never makes it throw. It refuses a folder that is owned, and formats that are newer.
  */
+import { PawlError } from '../kernel/index.ts'
 import type { Disk, LogSurvey, Manifest, Problem, Run, Torn } from '../log/index.ts'
 import {
   allProblems,
@@ -172,6 +173,8 @@ class Verification {
         await loaded.live.close()
       }
     } catch (error) {
+      // Written by a newer version: that is no damage.
+      if (error instanceof PawlError && error.kind === 'rejected') throw error
       const problem = damageIn(error, this.#folder) ?? broken(error)
       const isKnown = this.#problems.some(
         ({ file, offset }) => file === problem.file && offset === problem.offset,

@@ -12,7 +12,8 @@ import type { Dice } from '../properties/dice.ts'
 import { child, failure, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
 import type { LeaseName, Line } from './lines.ts'
 
-const AT_ONCE = 24
+/** How many rounds go on at once: with few, groups are small and many. */
+const AT_ONCE = [2, 6, 24] as const
 /** Of commands that room is reserved for amply: more in one call would need a larger segment. */
 const FEW = 2
 const TYPES = ['plain', 'keyed', 'unique', 'pipeline', 'child'] as const
@@ -47,7 +48,7 @@ export class Load {
 
   /** Until the store fails. */
   async run(): Promise<void> {
-    await Promise.all(Array.from({ length: AT_ONCE }, () => this.#rounding()))
+    await Promise.all(Array.from({ length: this.#dice.pick(AT_ONCE) }, () => this.#rounding()))
   }
 
   async #rounding(): Promise<never> {

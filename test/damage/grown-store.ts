@@ -155,7 +155,8 @@ export async function forged(entries: readonly Entry[]): Promise<SimDisk> {
 export async function entriesOn(disk: SimDisk): Promise<Positioned[]> {
   const entries: Positioned[] = []
   const interning = new Interning()
-  await readLog(disk, FOLDER, 0, ({ code, length, version }, position, bytes, body) => {
+  const begin = Number.parseInt(filesOn(disk, 'log')[0]?.slice(-16) ?? '0', 16)
+  await readLog(disk, FOLDER, begin, ({ code, length, version }, position, bytes, body) => {
     if (code === WAYPOINT_CODE) return
     const { entry } = decodeEntry(bytes, body, length, code, version, position, interning)
     entries.push({ position, entry })

@@ -9,6 +9,7 @@ import { repairDirectory, stateAt, verifyDirectory } from '../../src/store/index
 import { Dice } from '../properties/dice.ts'
 import { everyCrash } from '../sim/every-crash.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
+import { WornDisk } from './worn-disk.ts'
 import {
   entriesOn,
   filesOn,
@@ -22,6 +23,8 @@ import {
 
 const MARK = `${FOLDER}/MARK`
 const SEGMENT_HEAD = 4_096
+/** Whether campaigns go through everything, and not through a sample. */
+const isLong = process.env['PAWL_CAMPAIGN'] === 'long'
 
 let whole: SimDisk
 let entries: Positioned[]
@@ -32,9 +35,9 @@ let checkpoints: number[]
 beforeAll(async () => {
   const growing = new Growing(new SimDisk(), new Dice(31), Infinity)
   await growing.open()
-  while (growing.count < 700) {
+  while (growing.count < 450) {
     await growing.step()
-    if ([250, 350, 500].includes(growing.count)) await growing.store.checkpoint()
+    if ([150, 220, 320].includes(growing.count)) await growing.store.checkpoint()
   }
   await growing.store.close()
   whole = growing.disk
@@ -42,7 +45,7 @@ beforeAll(async () => {
   end = (await verifyDirectory(FOLDER, offline(whole))).end
   checkpoints = filesOn(whole, 'checkpoint').map(baseOf)
   expect(checkpoints).toHaveLength(2)
-  expect(filesOn(whole, 'log').length).toBeGreaterThan(3)
+  expect(filesOn(whole, 'log').length).toBeGreaterThan(2)
 })
 
 function baseOf(path: string): number {
@@ -175,7 +178,7 @@ describe('repair', () => {
 
   it('gives up history only where a checkpoint is behind the damage', async () => {
     const disk = whole.clone()
-    const broken = entries.find(({ position }) => position > 1_000)?.position as number
+    const broken = entries.find(({ position }) => position > 500)?.position as number
     breakAt(disk, broken)
     const report = await repaired(disk)
     expect(report.left.position).toBe(end)
@@ -263,6 +266,22 @@ describe('repair', () => {
     expect(contents(disk)).toEqual(before)
   })
 
+  it('gives up what the disk itself cannot read', async () => {
+    const broken = (entries[30] as Positioned).position
+    const newest = filesOn(whole, 'live').at(-1) as string
+    const places = [placeOf(broken), { path: newest, offset: 100 }, { path: MARK, offset: 0 }]
+    for (const { path, offset } of places) {
+      const disk = whole.clone()
+      const worn = new WornDisk(disk, path, offset)
+      const { problems } = await verifyDirectory(FOLDER, { ...offline(disk), disk: worn })
+      expect(problems.map(({ file }) => file)).toContain(path)
+      const report = await repairDirectory(FOLDER, { ...offline(disk), disk: worn, apply: true })
+      expect(report.applied).toBe(true)
+      expect(report.left.position).toBe(end)
+      await mustBeSound(disk, report)
+    }
+  })
+
   it.each([1, 2, 3, 4, 5, 6])('copes with any mixture of damage (seed %i)', async (seed) => {
     const dice = new Dice(seed)
     for (let i = 0; i < 8; i++) {
@@ -295,6 +314,10 @@ async function damageOnce(dice: Dice, disk: SimDisk): Promise<void> {
   if (length > 0) flip(disk, path, at)
 }
 
+async function repairAll(disk: SimDisk): Promise<void> {
+  await repairDirectory(FOLDER, { ...offline(disk), apply: true })
+}
+
 describe('repair that is interrupted', () => {
   const damages: Readonly<Record<string, (disk: SimDisk) => Promise<void> | void>> = {
     'a mark that is missing': (disk) => disk.remove(MARK),
@@ -324,13 +347,11 @@ describe('repair that is interrupted', () => {
     await damages[name]?.(start)
     const plan = await repairDirectory(FOLDER, { ...offline(start), apply: false })
     const then = await expected(plan.left.position)
-    const story = async (disk: SimDisk): Promise<void> => {
-      await repairDirectory(FOLDER, { ...offline(disk), apply: true })
-    }
     const before = contents(start)
     let tried = 0
-    for await (const { disk, call } of everyCrash(start.clone(), story)) {
-      for (const left of disk.outcomes(4, call)) {
+    for await (const { disk, call, isDone } of everyCrash(start.clone(), repairAll)) {
+      if (!isLong && !isDone && call % 3 !== 0) continue
+      for (const left of disk.outcomes(isLong ? 32 : 3, call)) {
         // While it only looks, nothing can go wrong that is not tested above.
         if (isDeepStrictEqual(contents(left), before)) continue
         tried += 1
@@ -345,6 +366,6 @@ describe('repair that is interrupted', () => {
         await mustBeSound(left, again)
       }
     }
-    expect(tried).toBeGreaterThan(10)
+    expect(tried).toBeGreaterThan(0)
   })
 })

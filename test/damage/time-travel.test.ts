@@ -122,6 +122,11 @@ describe('time travel', () => {
 describe('a backup', () => {
   const COPY = '/copy'
 
+  async function backUp(disk: SimDisk): Promise<void> {
+    const store = await openOn(disk)
+    await store.backup(COPY)
+  }
+
   it.each([21, 22, 23, 24])(
     'is the store at one moment, while it goes on (seed %i)',
     async (seed) => {
@@ -161,11 +166,7 @@ describe('a backup', () => {
     const start = await grown(new Dice(25), { steps: 200, checkpoints: 3, openings: 0 })
     const expected = await stateAt(FOLDER, { position: 1e12 }, offline(start))
     let [whole, refused] = [0, 0]
-    const story = async (disk: SimDisk): Promise<void> => {
-      const store = await openOn(disk)
-      await store.backup(COPY)
-    }
-    for await (const { disk, isDone } of everyCrash(start, story)) {
+    for await (const { disk, isDone } of everyCrash(start, backUp)) {
       for (const left of disk.outcomes(6)) {
         // Before that there is an empty folder, or none: nobody takes it for a backup.
         const isBegun = left.paths().includes(`${COPY}/MARK`)
