@@ -111,7 +111,7 @@ export async function surveyLog(
   folder: string,
   options: SurveyOptions = {},
 ): Promise<LogSurvey> {
-  const survey = new Survey(disk, folder, await findMark(disk, folder))
+  const survey = new Survey(disk, folder, await findMarkAnyway(disk, folder))
   await survey.listFiles()
   for (let i = 0; i < survey.files.length; i++) {
     await survey.look(i)
@@ -119,6 +119,15 @@ export async function surveyLog(
   }
   survey.checkMark()
   return survey
+}
+
+async function findMarkAnyway(disk: Disk, folder: string): Promise<MarkFound> {
+  try {
+    return await findMark(disk, folder)
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    return { kind: 'damaged' }
+  }
 }
 
 /** How far the log was durable; a mark of another store says nothing about this one. */

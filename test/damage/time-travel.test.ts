@@ -137,12 +137,8 @@ describe('a backup', () => {
         await growing.step()
         if (dice.chance(3)) await growing.store.checkpoint()
       }
-      let isDone = false
-      const made = growing.store.backup(COPY).then((result) => {
-        isDone = true
-        return result
-      })
-      for (let step = 0; !isDone || step < 100; step++) {
+      const made = growing.store.backup(COPY)
+      for (let step = 0; step < 100; step++) {
         await growing.step()
         if (dice.chance(10)) await growing.store.checkpoint()
       }
