@@ -40,6 +40,12 @@ export class NewerFormat extends PawlError {
   }
 }
 
+/** What a system says when the disk, or what one may use of it, is full. */
+export function isFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
 /** There is no room for what was asked. Nothing of it happened. */
 export class DiskFull extends PawlError {
   constructor(folder: string, bytes: number, cause: unknown) {

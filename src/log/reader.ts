@@ -2,8 +2,7 @@
  * Reads entries that are durable, from anywhere in the log: one by its position, or one after
  * the other.
  *
- * Every record is checked again when it is read. Files are opened once and kept, a few at a
- * time.
+ * Every record is checked again when it is read.
  */
 import type { Entry } from '../kernel/index.ts'
 import { ByteReader } from './bytes.ts'
@@ -23,7 +22,8 @@ import {
   WAYPOINT_CODE,
 } from './format.ts'
 import { Interning } from './interning.ts'
-import type { Disk, DiskFile } from './port.ts'
+import { OpenFiles } from './open-files.ts'
+import type { Disk } from './port.ts'
 import { readUpTo } from './port.ts'
 import type { Segment } from './segments.ts'
 import { upcast } from './versions.ts'
@@ -36,7 +36,6 @@ export interface LoggedEntry {
 }
 
 const WINDOW_BYTES = 64 * 1_024
-const MOST_FILES = 16
 
 /** The bytes of an entry's record, as an entry. */
 export function decodeEntry(
@@ -56,14 +55,13 @@ export function decodeEntry(
 }
 
 export class LogReader {
-  readonly #disk: Disk
   readonly #segments: () => readonly Segment[]
   readonly #interning = new Interning()
-  readonly #files = new Map<string, Promise<DiskFile>>()
+  readonly #files: OpenFiles
 
   /** `segments`: those that there are now, in order. */
   constructor(disk: Disk, segments: () => readonly Segment[]) {
-    this.#disk = disk
+    this.#files = new OpenFiles(disk)
     this.#segments = segments
   }
 
@@ -97,10 +95,9 @@ export class LogReader {
     return { entries, next }
   }
 
+  /** What is read later is read all the same, with files that are closed at once. */
   async close(): Promise<void> {
-    const files = [...this.#files.values()]
-    this.#files.clear()
-    for (const file of files) await letGo(file)
+    await this.#files.close()
   }
 
   /** The place behind the entry at a position. */
@@ -175,34 +172,11 @@ export class LogReader {
 
   /** At least `least` bytes if the file has them, and the whole of a record that begins here. */
   async #window(segment: Segment, offset: number, least: number): Promise<Buffer> {
-    const file = await this.#file(segment)
-    const bytes = await readUpTo(file, offset, least)
-    const length = claimedLength(bytes, 0)
-    if (length === null || recordEnd(0, length) <= bytes.length) return bytes
-    return readUpTo(file, offset, Math.min(recordEnd(0, length), segment.head.size - offset))
-  }
-
-  #file(segment: Segment): Promise<DiskFile> {
-    const known = this.#files.get(segment.path)
-    if (known !== undefined) return known
-    const [oldest] = this.#files
-    if (this.#files.size >= MOST_FILES && oldest !== undefined) {
-      this.#files.delete(oldest[0])
-      void letGo(oldest[1])
-    }
-    const opened = this.#disk.open(segment.path, 'read')
-    this.#files.set(segment.path, opened)
-    // One that failed is tried again by whoever asks next.
-    opened.catch(() => this.#files.delete(segment.path))
-    return opened
-  }
-}
-
-/** Nothing was written through it, so nothing is lost if this fails. */
-async function letGo(opened: Promise<DiskFile>): Promise<void> {
-  try {
-    await (await opened).close()
-  } catch {
-    // It was never open, or it is closed now.
+    return this.#files.use(segment.path, async (file) => {
+      const bytes = await readUpTo(file, offset, least)
+      const length = claimedLength(bytes, 0)
+      if (length === null || recordEnd(0, length) <= bytes.length) return bytes
+      return readUpTo(file, offset, Math.min(recordEnd(0, length), segment.head.size - offset))
+    })
   }
 }

@@ -4,6 +4,7 @@
  *
  * None, being made, or ready. One thing happens to it at a time.
  */
+import { isFull } from './errors.ts'
 import type { SegmentHead } from './format.ts'
 import { SEGMENT_HEAD } from './format.ts'
 import type { Disk } from './port.ts'
@@ -58,7 +59,7 @@ export class Spare {
       await makeSpare(this.#disk, this.#folder, size)
       this.#size = size
     } catch (error) {
-      if (!smallIsFine || (error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+      if (!smallIsFine || !isFull(error)) throw error
       await makeSpare(this.#disk, this.#folder, least)
       this.#size = least
     }

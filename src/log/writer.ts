@@ -10,7 +10,7 @@
  * - closed.
  */
 import type { Entry } from '../kernel/index.ts'
-import { DiskFull, StoreEnded, UnknownOutcome } from './errors.ts'
+import { DiskFull, isFull, StoreEnded, UnknownOutcome } from './errors.ts'
 import { FORMAT, GROUP_HEAD, offsetOf } from './format.ts'
 import { Group, Outcome } from './group.ts'
 import { Mark } from './mark.ts'
@@ -185,17 +185,18 @@ export class LogWriter {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
+    // One that has ended said so to all who waited.
+    const hasEnded = this.#failure !== null
     try {
-      await this.durable()
+      if (!hasEnded) await this.durable()
       await this.#running
+      if (this.#failure === null) await this.#mark.sync()
+    } catch (error) {
+      throw error instanceof UnknownOutcome ? error : this.end(error)
     } finally {
       await this.#spare.settled()
       await this.#file.close().catch(() => undefined)
-      try {
-        if (this.#failure === null) await this.#mark.sync()
-      } finally {
-        await this.#mark.close()
-      }
+      await this.#mark.close().catch(() => undefined)
     }
   }
 
@@ -218,9 +219,7 @@ export class LogWriter {
     try {
       await this.#spare.make(this.#need(bytes, isNewWork), !isNewWork)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') {
-        throw new DiskFull(this.#folder, bytes, error)
-      }
+      if (isFull(error)) throw new DiskFull(this.#folder, bytes, error)
       throw this.end(error)
     }
   }

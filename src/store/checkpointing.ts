@@ -119,6 +119,8 @@ export class Checkpointing {
 
   async #fold(): Promise<Manifest> {
     const { disk, folder, writer, ledger } = this.#parts
+    // One that cannot even begin is not tried again with every group, either.
+    this.#last = writer.durablePosition
     const count = ledger.ready.buckets(ledger.now)
     const bytes = WAYPOINT_BYTES * (1 + count.queues.length + count.limits.length)
     await writer.room(bytes, false)

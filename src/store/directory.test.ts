@@ -87,6 +87,17 @@ function range(count: number, name = 'job'): string[] {
   return Array.from({ length: count }, (_, i) => `${name} ${i}`)
 }
 
+/** Several segments, all of them older than `historyMs` allows. */
+async function grown(options: Partial<DirectoryOptions>): Promise<Bench> {
+  const bench = await new Bench().open({ historyMs: 10, ...options })
+  for (let i = 0; i < 120; i++) {
+    await bench.submit(`job ${i}`)
+    bench.now += 100
+  }
+  expect(bench.segments().length).toBeGreaterThan(3)
+  return bench
+}
+
 describe('memory', () => {
   it('holds what was submitted until a checkpoint does, and then reads it when it is claimed', async () => {
     const bench = await new Bench().open()
@@ -186,17 +197,6 @@ describe('retention', () => {
 })
 
 describe('old segments', () => {
-  /** Several segments, all of them older than `historyMs` allows. */
-  async function grown(options: Partial<DirectoryOptions>): Promise<Bench> {
-    const bench = await new Bench().open({ historyMs: 10, ...options })
-    for (let i = 0; i < 120; i++) {
-      await bench.submit(`job ${i}`)
-      bench.now += 100
-    }
-    expect(bench.segments().length).toBeGreaterThan(3)
-    return bench
-  }
-
   it('go only behind two checkpoints, and the store still opens', async () => {
     const bench = await grown({})
     const before = bench.segments()
@@ -287,5 +287,35 @@ describe('a checkpoint', () => {
     bench.disk.capacity = Infinity
     await bench.store.checkpoint()
     expect(bench.checkpoints()).toHaveLength(1)
+  })
+})
+
+describe('a watch', () => {
+  it('sees everything though the store is closed under it, and leaves no file open', async () => {
+    for (let patience = 0; patience < 40; patience++) {
+      const bench = await new Bench().open()
+      await bench.submit(...range(20))
+      const seen: number[] = []
+      const watching = (async () => {
+        for await (const { position } of bench.store.watch(0)) seen.push(position)
+      })()
+      for (let i = 0; i < patience; i++) await Promise.resolve()
+      await bench.store.close()
+      await watching
+      expect(seen).toHaveLength(20)
+      expect(bench.disk.openFiles).toBe(0)
+    }
+  })
+})
+
+describe('closing', () => {
+  it('a store that has ended is no failure, and leaves no file open', async () => {
+    const bench = await new Bench().open()
+    bench.disk.failAt(1, { code: 'EIO', forever: true })
+    await expect(bench.submit('a')).rejects.toMatchObject({ code: 'UnknownOutcome' })
+    await expect(bench.submit('b')).rejects.toMatchObject({ code: 'StoreEnded' })
+    bench.disk.heal()
+    await bench.store.close()
+    expect(bench.disk.openFiles).toBe(0)
   })
 })

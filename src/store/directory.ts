@@ -287,18 +287,21 @@ export class DirectoryStore implements Store {
     }
   }
 
+  /** Whatever goes wrong, nothing stays open. */
   async #close(): Promise<void> {
     const { checkpointing, reader, ended, live, release } = this.#parts
-    try {
-      await checkpointing.close()
-      await this.#writer.close()
-    } finally {
-      this.#watching.close(null)
-      await reader.close()
-      await ended.close()
-      await live.close()
-      await release()
+    let failure: unknown = null
+    const parts = [checkpointing, this.#writer, reader, ended, live, { close: release }]
+    for (const part of parts) {
+      try {
+        await part.close()
+      } catch (error) {
+        failure ??= error
+      }
+      // What is left to be seen is on the disk once the writer is closed.
+      if (part === this.#writer) this.#watching.close(null)
     }
+    if (failure !== null) throw failure
   }
 
   #assertOpen(): void {

@@ -6,6 +6,8 @@ import { resolve } from 'node:path'
 import type { Disk, Owner, WriterStart } from '../log/index.ts'
 import {
   createMark,
+  DiskFull,
+  isFull,
   LogReader,
   LogWriter,
   realDisk,
@@ -92,7 +94,7 @@ export async function openDirectory(
     return await openOwned(folder, settings, () => owner.release())
   } catch (error) {
     await owner.release()
-    throw error
+    throw isFull(error) ? new DiskFull(folder, settings.segmentBytes, error) : error
   }
 }
 

@@ -90,9 +90,11 @@ function mustBeSaid({ errors }: Told, fault: Fault): void {
   must(code !== null || errors.length === 0, `a short write is said: ${errors.join(', ')}`)
   for (const error of errors) {
     const isOurs = ANSWERS.test(error)
-    // Who opens, closes or reads back is told by the disk itself.
-    const isTheDisk = ['open', 'close', 'query'].some((kind) => error === `${kind}: ${code}`)
-    must(isOurs || isTheDisk || error === 'close: UnknownOutcome', `'${error}' was said`)
+    // Who opens or reads back is told by the disk itself, but for one that is full.
+    const isTheDisk = ['open', 'query'].some((kind) => error === `${kind}: ${code}`)
+    const isFull = error === 'open: DiskFull' && code === 'ENOSPC'
+    const atTheEnd = error === 'close: UnknownOutcome' || error === 'close: StoreEnded'
+    must(isOurs || isTheDisk || isFull || atTheEnd, `'${error}' was said`)
   }
 }
 
@@ -147,5 +149,6 @@ async function tryAgain(
 }
 
 function isOf(fault: Fault, name: string): boolean {
-  return 'code' in fault && fault.code === name
+  if (!('code' in fault)) return false
+  return fault.code === 'ENOSPC' ? name === 'DiskFull' : fault.code === name
 }

@@ -131,7 +131,8 @@ describe('a backup', () => {
     'is the store at one moment, while it goes on (seed %i)',
     async (seed) => {
       const dice = new Dice(seed)
-      const growing = new Growing(new SimDisk(), dice, 100)
+      const historyMs = seed % 2 === 0 ? 100 : Infinity
+      const growing = new Growing(new SimDisk(), dice, historyMs)
       await growing.open()
       for (let step = 0; step < 300; step++) {
         await growing.step()
@@ -151,6 +152,7 @@ describe('a backup', () => {
       const copied = await stateAt(COPY, { position: 1e12 }, options)
       const there = await stateAt(FOLDER, { position: position - 1 }, options).catch(() => null)
       // The store itself may have removed that moment from its history by now.
+      if (historyMs === Infinity) expect(there).not.toBeNull()
       if (there !== null) expect(plainWorld(copied.world)).toEqual(plainWorld(there.world))
       const store = await openDirectory(COPY, options)
       expect(store.opening.torn).toBeNull()

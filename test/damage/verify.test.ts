@@ -8,7 +8,7 @@ import type { VerifyReport } from '../../src/store/index.ts'
 import { Ledger, verifyDirectory } from '../../src/store/index.ts'
 import { Dice } from '../properties/dice.ts'
 import type { SimDisk } from '../sim/sim-disk.ts'
-import { plain } from '../support/specs.ts'
+import { pipeline, plain, stage } from '../support/specs.ts'
 import type { Growth } from './grown-store.ts'
 import { filesOn, flip, FOLDER, forged, grown, offline, openOn } from './grown-store.ts'
 
@@ -228,6 +228,26 @@ describe('verify of entries that check and are not legitimate', () => {
     const [submitted, granted, committed] = history() as [Entry, Entry, Entry]
     const { problems } = await verified(await forged([submitted, granted, committed, committed]))
     expect(problems.map(({ what }) => what).join()).toMatch(/version 3 after 3/)
+  })
+
+  it('checks version and time of entries of a job with very many tasks', async () => {
+    const entries: Entry[] = []
+    const ledger = new Ledger((entry) => entries.push(entry))
+    const input = JSON.stringify(Array.from({ length: 150 }, (_, i) => i))
+    const spec = pipeline([stage('many', { each: 'input' })], { input })
+    ledger.perform({ type: 'SubmitJob', job: 'p', spec }, 10)
+    ledger.perform({ type: 'OpenStage', job: 'p', stage: 0 }, 20)
+    for (const segment of [7, 149]) {
+      const task = { job: 'p', stage: 0, segment, worker: 'w', request: 1, started: true } as const
+      ledger.perform({ type: 'GrantLease', ...task }, 30)
+    }
+    expect(entries).toHaveLength(4)
+    expect((await verified(await forged(entries))).problems).toEqual([])
+    const last = entries.at(-1) as Entry
+    const wrong = [...entries.slice(0, -1), { ...last, version: 9, at: 15 } as Entry]
+    const { problems } = await verified(await forged(wrong))
+    expect(problems.map(({ what }) => what).join()).toMatch(/version 9 after 1/)
+    expect(problems.map(({ what }) => what).join()).toMatch(/time 15 after 20/)
   })
 
   it('finds an entry that belongs to nothing, and that it does not open', async () => {
