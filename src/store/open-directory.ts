@@ -88,12 +88,16 @@ export async function openDirectory(
 ): Promise<DirectoryStore> {
   const folder = resolve(path)
   const settings = settingsFrom(options)
-  await settings.disk.makeFolder(folder)
-  const owner = await settings.own(folder)
   try {
-    return await openOwned(folder, settings, () => owner.release())
+    await settings.disk.makeFolder(folder)
+    const owner = await settings.own(folder)
+    try {
+      return await openOwned(folder, settings, () => owner.release())
+    } catch (error) {
+      await owner.release()
+      throw error
+    }
   } catch (error) {
-    await owner.release()
     throw isFull(error) ? new DiskFull(folder, settings.segmentBytes, error) : error
   }
 }
