@@ -18,7 +18,7 @@ import { invalidFields, invalidShape } from './spec.ts'
 import { isFinal } from './transitions.ts'
 import { chargeGrant, creditEnd, noUsage } from './usage.ts'
 import type { World } from './world.ts'
-import { countTallies, findTask, tasksOf } from './world.ts'
+import { countTallies, findTask, taskIn, tasksOf } from './world.ts'
 
 /** What is computed from the tasks, and may be thrown away and computed again. */
 export interface Indexes {
@@ -72,7 +72,7 @@ export function loadReads(
       reads.eachSource = eachSource(world, job, command.stage)
       return
   }
-  reads.task = findTask(world, command.job, command.stage, command.segment) ?? null
+  reads.task = taskIn(world, job, command.stage, command.segment) ?? null
   switch (command.type) {
     case 'GrantLease':
       if (reads.task === null) return

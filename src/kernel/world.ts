@@ -42,9 +42,13 @@ export function findTask(
   segment: number,
 ): Task | undefined {
   const record = world.jobs.get(job)
-  if (record === undefined) return undefined
-  if (record.task !== null) return stage === 0 && segment === 0 ? record.task : undefined
-  return world.tasks.get(job)?.[stage]?.[segment]
+  return record === undefined ? undefined : taskIn(world, record, stage, segment)
+}
+
+/** A task of a job that is at hand. */
+export function taskIn(world: World, job: Job, stage: number, segment: number): Task | undefined {
+  if (job.task !== null) return stage === 0 && segment === 0 ? job.task : undefined
+  return world.tasks.get(job.id)?.[stage]?.[segment]
 }
 
 /** Every pipeline has an entry, from the moment it was submitted. */

@@ -11,6 +11,7 @@ import type { Command, Job, JobState } from '../kernel/index.ts'
 import { jobEndedAt, jobState, NO_TALLIES } from '../kernel/index.ts'
 import type { Disk, JobRecord, Manifest } from '../log/index.ts'
 import { Interning, recordTallies, Shelf } from '../log/index.ts'
+import { gone, isGone } from './job-list.ts'
 import type { Elsewhere, Ledger } from './ledger.ts'
 
 export interface Retention {
@@ -31,11 +32,11 @@ export class EndedJobs implements Elsewhere {
   #shelves: Shelf[] = []
   /** Where the checkpoint ends that the shelves belong to. */
   #position = 0
-  /** In memory and on no shelf, in the order of their ends. */
-  readonly #fresh = new Set<Job>()
-  /** Goes through them for jobs to forget; what is added or taken out meanwhile is no trouble. */
-  #freshNext = this.#fresh.values()
-  #freshHead: Job | null = null
+  /** In memory and on no shelf, in the order of their ends; some may have been forgotten since. */
+  #fresh: Job[] = []
+  #freshForgotten = 0
+  /** How far they were looked through for jobs to forget. */
+  #freshLooked = 0
   /** On a shelf, and in memory again. */
   readonly #guests = new Set<Job>()
   /** How far each shelf was looked through for jobs to forget. */
@@ -54,7 +55,10 @@ export class EndedJobs implements Elsewhere {
 
   /** How many jobs are over and not forgotten; those that came in again are counted once. */
   get count(): number {
-    return this.#shelves.reduce((sum, { left }) => sum + left, this.#fresh.size)
+    return this.#shelves.reduce(
+      (sum, { left }) => sum + left,
+      this.#fresh.length - this.#freshForgotten,
+    )
   }
 
   job(id: string): JobRecord | null {
@@ -87,14 +91,15 @@ export class EndedJobs implements Elsewhere {
 
   /** A job in memory came to its end. */
   ended(job: Job): void {
-    this.#fresh.add(job)
+    this.#fresh.push(job)
   }
 
   forgot(job: Job, position: number): void {
-    this.#guests.delete(job)
-    this.#fresh.delete(job)
+    const wasGuest = this.#guests.delete(job)
+    const wasShelved = this.#leaveShelf(job.id)
+    if (!wasGuest && !wasShelved) this.#freshForgotten += 1
     this.#forgotten.push({ id: job.id, position })
-    this.#leaveShelf(job.id)
+    gone(job)
   }
 
   /** Jobs do not go from memory to a shelf while a page of them is put together. */
@@ -179,42 +184,52 @@ export class EndedJobs implements Elsewhere {
       if (this.ledger.inMemory(guest.id) !== guest) continue
       this.#guests.delete(guest)
       if (guest.lastPosition < this.#position) this.ledger.evict(guest)
-      else this.#fresh.add(guest)
+      else this.#fresh.push(guest)
     }
   }
 
   async #leaveMemory(breathe: () => Promise<void>): Promise<void> {
     this.#seeOut()
-    let looked = 0
-    for (const job of this.#fresh) {
-      if (job.lastPosition < this.#position) {
-        this.#fresh.delete(job)
+    const stay: Job[] = []
+    for (let i = 0; i < this.#fresh.length; i++) {
+      const job = this.#fresh[i] as Job
+      if (isGone(job)) continue
+      if (job.lastPosition >= this.#position) {
+        stay.push(job)
+      } else {
         this.ledger.evict(job)
+        gone(job)
         this.onLeave()
       }
-      looked += 1
-      if (looked % STEP === 0) await breathe()
+      // What ends meanwhile comes to the end of the list, and stays.
+      if (i % STEP === STEP - 1) await breathe()
     }
-    this.#freshNext = this.#fresh.values()
-    this.#freshHead = null
+    this.#fresh = stay
+    this.#freshForgotten = 0
+    this.#freshLooked = 0
   }
 
-  #leaveShelf(id: string): void {
+  #leaveShelf(id: string): boolean {
+    let wasThere = false
     for (const shelf of this.#shelves) {
       const row = shelf.find(id)
-      if (row !== -1) shelf.leave(row)
+      if (row === -1) continue
+      shelf.leave(row)
+      wasThere = true
     }
+    return wasThere
   }
 
   /** The job that ended first of those not looked at; `pass` goes on and gives its id. */
   #oldest(): { endedAt: number; pass: () => string } | null {
     let best: { endedAt: number; pass: () => string } | null = null
-    const job = this.#nextFresh()
-    if (job !== null) {
+    while (isGone(this.#fresh[this.#freshLooked])) this.#freshLooked += 1
+    const job = this.#fresh[this.#freshLooked]
+    if (job !== undefined) {
       best = {
         endedAt: this.#endOf(job),
         pass: () => {
-          this.#freshHead = null
+          this.#freshLooked += 1
           return job.id
         },
       }
@@ -234,15 +249,6 @@ export class EndedJobs implements Elsewhere {
       }
     }
     return best
-  }
-
-  #nextFresh(): Job | null {
-    if (this.#freshHead !== null && this.#fresh.has(this.#freshHead)) return this.#freshHead
-    const { value, done } = this.#freshNext.next()
-    // At its end the iterator is over for good: what comes later needs another.
-    if (done === true) this.#freshNext = this.#fresh.values()
-    this.#freshHead = done === true ? null : value
-    return this.#freshHead
   }
 
   #nextOn(shelf: Shelf): number {

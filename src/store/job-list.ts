@@ -9,15 +9,19 @@ import type { Job } from '../kernel/index.ts'
 /** Below this it is not worth tidying up. */
 const FEW = 1_024
 
+/** To be said of a job that leaves memory: nobody asks where its entries stand any more. */
+export function gone(job: Job): void {
+  job.lastPosition = 0
+}
+
+export function isGone(job: Job | undefined): boolean {
+  return job !== undefined && job.lastPosition === 0
+}
+
 export class JobList {
-  readonly #isHere: (job: Job) => boolean
   #jobs: Job[] = []
   #gone = 0
   #renewing = false
-
-  constructor(isHere: (job: Job) => boolean) {
-    this.#isHere = isHere
-  }
 
   /** Jobs come in the order of their first positions. */
   add(job: Job): void {
@@ -27,7 +31,7 @@ export class JobList {
   left(): void {
     this.#gone += 1
     if (this.#renewing || this.#gone < FEW || this.#gone * 2 < this.#jobs.length) return
-    this.#jobs = this.#jobs.filter(this.#isHere)
+    this.#jobs = this.#jobs.filter((job) => !isGone(job))
     this.#gone = 0
   }
 
@@ -68,7 +72,7 @@ export class JobList {
     const jobs = this.#jobs
     for (let i = this.#behind(position); i < jobs.length; i++) {
       const job = jobs[i] as Job
-      if (this.#isHere(job)) yield job
+      if (!isGone(job)) yield job
     }
   }
 }

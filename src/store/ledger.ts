@@ -39,7 +39,9 @@ import {
   decideIn,
   findTask,
   fold,
+  isFinal,
   isHeldBack,
+  jobState,
   noReads,
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
@@ -211,6 +213,11 @@ export class Ledger implements Indexes {
 
   restoreSchedule(schedule: Schedule): void {
     this.world.schedules.set(schedule.id, schedule)
+  }
+
+  isOver(job: Job): boolean {
+    if (job.task !== null) return job.task.state === 'COMPLETED' || job.task.state === 'FAILED'
+    return isFinal(jobState(job, this.tallies(job), this.#now))
   }
 
   /** A job that is in memory: others are not asked for. */

@@ -50,6 +50,8 @@ export class LiveJobs {
     await list.renew(since, STEP, breathe, (job) => {
       if (job.firstPosition >= this.#position || ledger.inMemory(job.id) !== job) return job
       if (job instanceof this.#Stored || !file.has(job.firstPosition)) return job
+      // It ended while the checkpoint was made: it leaves as a whole, with the next one.
+      if (ledger.isOver(job)) return job
       const stored = this.store(job)
       ledger.replace(job, stored)
       // What is being worked on will be needed again soon.

@@ -3,7 +3,6 @@
  * behind it; without a checkpoint, the whole log. All three ways give the same state.
  */
 import type { Entry, Job } from '../kernel/index.ts'
-import { isFinal, jobState } from '../kernel/index.ts'
 import type { Disk, LogFound, Manifest } from '../log/index.ts'
 import {
   ByteReader,
@@ -105,7 +104,7 @@ function newBook(
   }
   const ledger = new Ledger(journal, ended)
   ended.ledger = ledger
-  const list = new JobList((job) => ledger.inMemory(job.id) === job)
+  const list = new JobList()
   ended.onLeave = () => list.left()
   const book = { ledger, list, ended, live: new LiveJobs(disk, folder) }
   return book
@@ -126,13 +125,8 @@ function note({ ledger, list, ended }: Book, entry: Entry, job: Job, position: n
     case 'ReportRefused':
       return
     default:
-      if (isOver(ledger, job)) ended.ended(job)
+      if (ledger.isOver(job)) ended.ended(job)
   }
-}
-
-function isOver(ledger: Ledger, job: Job): boolean {
-  if (job.task !== null) return job.task.state === 'COMPLETED' || job.task.state === 'FAILED'
-  return isFinal(jobState(job, ledger.tallies(job), ledger.now))
 }
 
 async function restore(
