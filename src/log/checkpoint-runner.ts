@@ -10,6 +10,7 @@ import { makeCheckpoint } from './checkpoint.ts'
 import type { Manifest } from './manifest.ts'
 import type { Disk } from './port.ts'
 import { realDisk } from './real-disk.ts'
+import { turn } from './turn.ts'
 
 export interface CheckpointRun {
   readonly made: Promise<Manifest>
@@ -32,19 +33,13 @@ function threadFile(): URL {
 }
 
 function here(disk: Disk, task: CheckpointTask): CheckpointRun {
-  const made = makeCheckpoint(disk, task, breathe)
+  const made = makeCheckpoint(disk, task, turn)
   return {
     made,
     async stop() {
       await made.catch(() => undefined)
     },
   }
-}
-
-function breathe(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }
 
 function inThread(task: CheckpointTask): CheckpointRun {

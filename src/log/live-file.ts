@@ -109,8 +109,9 @@ export class LiveFile {
     return readJobSpec(this.#window.read(this.#offsets[row] as number), this.#interning)
   }
 
+  /** Nothing was written through it, so nothing is lost if this fails. */
   async close(): Promise<void> {
-    await this.#file.close()
+    await this.#file.close().catch(() => undefined)
   }
 
   /** The first row whose position is not smaller. */

@@ -19,6 +19,7 @@ import { writeAll } from './port.ts'
 import type { Segment } from './segments.ts'
 import { makeSpare, removeSpare, restartSegment, startSegment } from './segments.ts'
 import { Spare } from './spare.ts'
+import { turn } from './turn.ts'
 import type { Waypoint } from './waypoint.ts'
 
 /** Where a log goes on: its end as it was read, or the beginning of a new one. */
@@ -318,10 +319,4 @@ export class LogWriter {
     }
     return new StoreEnded(this.#folder, this.#failure)
   }
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }

@@ -7,7 +7,7 @@
  * reported, and tried again after as many bytes: the log has everything.
  */
 import type { Disk, LogWriter, Manifest, Segment } from '../log/index.ts'
-import { archiveSegment, removeOtherCheckpoints, runCheckpoint, UNIT } from '../log/index.ts'
+import { archiveSegment, removeOtherCheckpoints, runCheckpoint, turn, UNIT } from '../log/index.ts'
 import type { CheckpointRun } from '../log/index.ts'
 import type { EndedJobs } from './ended-jobs.ts'
 import type { JobList } from './job-list.ts'
@@ -162,10 +162,4 @@ export class Checkpointing {
     if (behind === undefined || next.head.base > behind.position) return false
     return next.head.begunAt < ledger.now - rules.historyMs
   }
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }

@@ -14,7 +14,7 @@
 import type { Command, Job, Lease } from '../kernel/index.ts'
 import { reject } from '../kernel/index.ts'
 import type { Disk, LogReader, LogWriter, Torn } from '../log/index.ts'
-import { backUp, StoreEnded } from '../log/index.ts'
+import { backUp, StoreEnded, turn } from '../log/index.ts'
 import type { Checkpointing } from './checkpointing.ts'
 import { assertClaim } from './claim-form.ts'
 import { claimed } from './claimed.ts'
@@ -309,10 +309,4 @@ export class DirectoryStore implements Store {
     const { failure } = this.#writer
     if (failure !== null) throw new StoreEnded(this.#parts.folder, failure)
   }
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Plan } from './failing.ts'
 import { FAULTS, tryFaults } from './failing.ts'
-import { isLong, openStore } from './setting.ts'
+import { isLong, openStore, openWithCheckpoints } from './setting.ts'
 import { SHORT_STORY, STORY } from './story.ts'
 import { referenceOf } from './telling.ts'
 
@@ -30,6 +30,16 @@ describe('a call to the disk that fails', () => {
     expect(tried.problems).toEqual([])
     say('one call', tried)
     expect(tried.stories).toBeGreaterThan(500)
+  })
+
+  it('loses nothing that was answered while checkpoints are made', async () => {
+    const reference = await referenceOf(openWithCheckpoints, SHORT_STORY)
+    const faults = isLong ? FAULTS : once
+    const plan: Plan = { faults, nested: never, outcomes: isLong ? () => 16 : few }
+    const tried = await tryFaults(reference, openWithCheckpoints, plan)
+    expect(tried.problems).toEqual([])
+    say('with checkpoints', tried)
+    expect(tried.stories).toBeGreaterThan(200)
   })
 
   it('loses nothing if a call fails again while the store is opened the next time', async () => {

@@ -1,3 +1,4 @@
+/* oxlint-disable typescript/unbound-method -- methods are taken off their classes to be replaced */
 /**
  * The campaigns are worth something: each of these bugs is caught by one of them, in a small
  * version, and without a bug none of them finds anything.

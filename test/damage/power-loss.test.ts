@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Ending, Losses } from './losing-power.ts'
 import { losePower, losePowerLater } from './losing-power.ts'
-import { isLong, openStore } from './setting.ts'
+import { isLong, openStore, openWithCheckpoints } from './setting.ts'
 import { SHORT_STORY, STORY } from './story.ts'
 import { referenceOf } from './telling.ts'
 
@@ -34,6 +34,15 @@ describe('a power loss', () => {
     expect(losses.problems).toEqual([])
     say('once', losses)
     expect(losses.moments).toBeGreaterThan(80)
+  })
+
+  it('loses nothing that was answered while checkpoints are made', async () => {
+    const reference = await referenceOf(openWithCheckpoints, STORY)
+    const outcomes = isLong ? 200 : 4
+    const losses = await losePower(reference, openWithCheckpoints, { outcomes, again: () => false })
+    expect(losses.problems).toEqual([])
+    say('with checkpoints', losses)
+    expect(losses.moments).toBeGreaterThan(200)
   })
 
   it('loses nothing if another one comes while the store is opened again', async () => {

@@ -5,6 +5,7 @@
 import { vi } from 'vitest'
 import type { Disk, Torn } from '../../src/log/index.ts'
 import { decodeEntry, Interning, readLog, WAYPOINT_CODE } from '../../src/log/index.ts'
+import type { DirectoryOptions } from '../../src/store/open-directory.ts'
 import { openDirectory } from '../../src/store/open-directory.ts'
 import type { Positioned, Store } from '../../src/store/store.ts'
 
@@ -43,9 +44,10 @@ export function ownersLeft(): number {
 
 type OpenDirectory = typeof openDirectory
 
-export function openerOf(open: OpenDirectory): Opener {
+export function openerOf(open: OpenDirectory, options: DirectoryOptions = {}): Opener {
   return (disk, clock = new TestClock()) =>
     open(FOLDER, {
+      ...options,
       disk,
       clock,
       own: async () => {
@@ -62,6 +64,9 @@ export function openerOf(open: OpenDirectory): Opener {
 }
 
 export const openStore: Opener = openerOf(openDirectory)
+
+/** A checkpoint after every few groups, while the story goes on. */
+export const openWithCheckpoints: Opener = openerOf(openDirectory, { checkpointBytes: 1_024 })
 
 /** Every entry that the log on a disk has, in order. Changes nothing. */
 export async function entriesOn(disk: Disk): Promise<Positioned[]> {
