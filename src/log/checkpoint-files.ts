@@ -5,7 +5,7 @@ import type { Manifest } from './manifest.ts'
 import { manifestName, manifestPosition, readManifest } from './manifest.ts'
 import type { Disk } from './port.ts'
 
-const PART = /^(?:live|shelf)-[0-9a-f]{16}$/
+const PART = /^(?:live|shelf)-[0-9a-f]{16}$|^checkpoint-[0-9a-f]{16}\.new$/
 
 /** Newest first; those that do not check are left out, and counted. */
 export async function listCheckpoints(

@@ -135,8 +135,9 @@ class Making {
   }
 
   async abandon(): Promise<void> {
-    await this.#live?.abandon()
-    await this.#ended?.abandon()
+    const { folder } = this.#task
+    await this.#live?.abandon(this.#disk, folder)
+    await this.#ended?.abandon(this.#disk, folder)
     for (const shelf of this.#shelves) await shelf.close().catch(() => undefined)
   }
 
@@ -244,8 +245,9 @@ class Making {
 
   #foldSmall(stretch: Stretch): Pick<Manifest, 'queues' | 'schedules'> {
     const world = createWorld()
-    for (const queue of this.#task.previous?.queues ?? []) world.queues.set(queue.name, queue)
-    for (const one of this.#task.previous?.schedules ?? []) world.schedules.set(one.id, one)
+    for (const queue of this.#task.previous?.queues ?? [])
+      world.queues.set(queue.name, { ...queue })
+    for (const one of this.#task.previous?.schedules ?? []) world.schedules.set(one.id, { ...one })
     for (const entry of stretch.small) fold(world, entry)
     return { queues: [...world.queues.values()], schedules: [...world.schedules.values()] }
   }

@@ -9,6 +9,7 @@ import { filesOf } from './checkpoint-files.ts'
 import type { Disk } from './port.ts'
 import { readUpTo, replaceFile, writeAll } from './port.ts'
 import type { Segment } from './segments.ts'
+import { writeZeros } from './segments.ts'
 
 const CHUNK_BYTES = 1_024 * 1_024
 /** Of a mark with nothing in it. */
@@ -38,7 +39,8 @@ async function copyFile(
       for (let at = 0; at < end; at += CHUNK_BYTES) {
         await writeAll(target, await readUpTo(source, at, Math.min(CHUNK_BYTES, end - at)), at)
       }
-      if (upTo !== null) await target.resize(upTo.size)
+      // Written, not left as a hole: later writes into it must need no room.
+      if (upTo !== null) await writeZeros(target, end, upTo.size)
       await target.sync()
     } finally {
       await target.close()

@@ -97,3 +97,15 @@ export class FolderNotEmpty extends PawlError {
     )
   }
 }
+
+/** A watch was to go on behind an entry that does not stand there. */
+export class NoSuchPosition extends PawlError {
+  constructor(position: number) {
+    super(
+      'NoSuchPosition',
+      'rejected',
+      `No entry stands at position ${position}: go on from a position that a watch gave, or from 0.`,
+      { position },
+    )
+  }
+}

@@ -78,8 +78,14 @@ export class Group {
     const position = this.#position + start / UNIT
     writer.ensure(RECORD_HEAD)
     writer.at = start + RECORD_HEAD
-    writer.count(before === 0 ? 0 : position - before)
-    writeEntry(writer, entry)
+    try {
+      writer.count(before === 0 ? 0 : position - before)
+      writeEntry(writer, entry)
+    } catch (error) {
+      // Half a record is none.
+      writer.at = start
+      throw error
+    }
     this.#seal(start, ENTRY_CODES[entry.type], CURRENT_VERSION[entry.type])
     this.#entries += 1
     return position

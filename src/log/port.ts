@@ -14,6 +14,8 @@
  */
 import { crc32 } from 'node:zlib'
 
+/** No system reads 2 GiB or more in one call. */
+const MOST_AT_ONCE = 1_024 * 1_024 * 1_024
 /** Small enough that a checksum over it holds nobody up. */
 const PIECE_BYTES = 1_024 * 1_024
 
@@ -69,7 +71,8 @@ export async function readUpTo(file: DiskFile, at: number, length: number): Prom
   const bytes = Buffer.allocUnsafe(length)
   let done = 0
   while (done < length) {
-    const count = await file.read(bytes.subarray(done), at + done)
+    const piece = bytes.subarray(done, Math.min(length, done + MOST_AT_ONCE))
+    const count = await file.read(piece, at + done)
     if (count === 0) break
     done += count
   }

@@ -6,7 +6,7 @@
  */
 import type { Entry } from '../kernel/index.ts'
 import { ByteReader } from './bytes.ts'
-import { CorruptLog } from './errors.ts'
+import { CorruptLog, NoSuchPosition } from './errors.ts'
 import {
   alignUp,
   claimedLength,
@@ -106,16 +106,20 @@ export class LogReader {
     if (segment === null) return this.begin
     const offset = offsetOf(segment.head.base, position)
     const length = claimedLength(await this.#window(segment, offset, RECORD_HEAD), 0)
-    if (length === null) throw this.#wrong(segment, offset)
+    if (length === null) throw new NoSuchPosition(position)
     return positionOf(segment.head.base, recordEnd(offset, length))
   }
 
   /** Reads one window. The place to go on. */
   async #read(place: number, until: number, entries: LoggedEntry[]): Promise<number> {
-    const segment = this.#segmentOf(place) as Segment
+    const segment = this.#segmentOf(place)
+    // It was removed meanwhile: what is left begins later.
+    if (segment === null) return this.begin
     const { base } = segment.head
     const start = offsetOf(base, place)
-    const end = offsetOf(base, Math.min(until, this.#endOf(segment)))
+    // BEFORE waiting for the disk: the segment may be gone afterwards.
+    const behind = this.#endOf(segment)
+    const end = offsetOf(base, Math.min(until, behind))
     const bytes = await this.#window(segment, start, WINDOW_BYTES)
     let at = 0
     while (start + at < end) {
@@ -141,7 +145,7 @@ export class LogReader {
       this.#take(segment, bytes, at, start + at, entries)
       at = recordEnd(at, length)
     }
-    return Math.min(positionOf(base, start + at), this.#endOf(segment))
+    return Math.min(positionOf(base, start + at), behind)
   }
 
   #take(segment: Segment, bytes: Buffer, at: number, offset: number, entries: LoggedEntry[]): void {

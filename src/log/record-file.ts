@@ -107,8 +107,10 @@ export class RecordFileWriter {
     await this.#file.close()
   }
 
-  async abandon(): Promise<void> {
+  /** It was not to be: nothing of it stays. */
+  async abandon(disk: Disk, folder: string): Promise<void> {
     await this.#file.close().catch(() => undefined)
+    await disk.remove(`${folder}/${this.name}`).catch(() => undefined)
   }
 }
 

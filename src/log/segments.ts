@@ -71,7 +71,7 @@ export async function writeZeros(file: DiskFile, from: number, to: number): Prom
 /** A file full of zeros, so that later writes need no room and no change of size. */
 export async function makeSpare(disk: Disk, folder: string, size: number): Promise<void> {
   const fresh = `${folder}/${SPARE_FILE}.new`
-  await removeSpare(disk, folder)
+  await disk.remove(fresh)
   try {
     const file = await disk.open(fresh, 'create')
     try {
@@ -82,7 +82,8 @@ export async function makeSpare(disk: Disk, folder: string, size: number): Promi
     }
     await disk.rename(fresh, `${folder}/${SPARE_FILE}`)
   } catch (error) {
-    await removeSpare(disk, folder).catch(() => undefined)
+    // The one before stays, if there is one: it may be all the room that is left.
+    await disk.remove(fresh).catch(() => undefined)
     throw error
   }
 }

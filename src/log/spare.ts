@@ -54,7 +54,6 @@ export class Spare {
     if (this.#size > 0 && this.room >= room) return
     const least = SEGMENT_HEAD + room
     const size = Math.max(this.#usual, least)
-    this.#size = 0
     try {
       await makeSpare(this.#disk, this.#folder, size)
       this.#size = size

@@ -42,6 +42,9 @@ export interface WriterOptions {
 /** A group that is larger than this is closed, and the next one begins. */
 const MOST_GROUP_BYTES = 1_024 * 1_024
 
+/** Groups that are kept to be used again: one flies, and one forms. */
+const MOST_IDLE = 2
+
 /** What a group needs beside its records. */
 const GROUP_COST = 2 * GROUP_HEAD
 
@@ -240,6 +243,8 @@ export class LogWriter {
       for (;;) {
         // A turn of the event loop: those who were just answered join the group that forms.
         await turn()
+        // What forms after the end may be half of something: it is never written.
+        if (this.#failure !== null) return
         if (this.#closed.length === 0) {
           if (this.#forming.isEmpty) break
           this.#close()
@@ -273,7 +278,7 @@ export class LogWriter {
     this.#mark.set(this.#durable)
     this.#flying = null
     group.outcome?.settle()
-    this.#idle.push(group)
+    if (this.#idle.length < MOST_IDLE) this.#idle.push(group)
     this.#prepare()
     this.onDurable()
   }
@@ -294,6 +299,8 @@ export class LogWriter {
     const file = await this.#disk.open(segment.path, 'write-through')
     const old = this.#file
     this.#file = file
+    // One without a group has the same name as the new one, which is in its place now.
+    if (this.#segment.head.base === segment.head.base) this.#segments.pop()
     this.#segments.push(segment)
     await old.close()
     this.#isNextMade = false

@@ -107,13 +107,20 @@ export class Checkpointing {
       await live.unload(ledger, list, this.#manifests[0]?.position ?? 0, turn)
       this.#manifests = [manifest, ...this.#manifests.slice(0, 1)]
       onNotice({ kind: 'checkpoint-made', position: manifest.position })
-      if (this.#pins > 0) return
-      await this.#tidy()
+      if (this.#pins === 0) await this.#tidyUp()
     } catch (error) {
       // Stopping the thread is how a store is closed in the middle of one.
       if (this.#isClosed) return
       onNotice({ kind: 'checkpoint-failed', error: error as Error })
       throw error
+    }
+  }
+
+  async #tidyUp(): Promise<void> {
+    try {
+      await this.#tidy()
+    } catch (error) {
+      this.#parts.onNotice({ kind: 'tidying-failed', error: error as Error })
     }
   }
 
@@ -148,10 +155,12 @@ export class Checkpointing {
       const [oldest, next] = writer.segments
       if (oldest === undefined || next === undefined || !this.#mayGo(next)) return
       if (this.#pins > 0) return
-      // Forgotten FIRST, so that nobody begins to read what is about to go.
-      writer.dropSegment()
       if (rules.archive !== null) await archiveSegment(disk, oldest, rules.archive)
+      // BEFORE it goes, so that nobody begins to read it.
+      writer.dropSegment()
       await disk.remove(oldest.path)
+      // BEFORE the next one goes: a power loss must not bring back one behind a hole.
+      await disk.syncFolder(folder)
     }
   }
 

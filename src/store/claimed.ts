@@ -10,21 +10,26 @@ import type { Claimed, ResumedCommit, UnfinishedEffect } from './store.ts'
 
 export function claimed(job: Job, task: Task, lease: Lease, now: number): Claimed {
   const { job: id, stage, segment, policy } = task
-  const spec = job.spec.stages?.[stage]
+  // Once: it may have to be read.
+  const { spec } = job
+  const stageSpec = spec.stages?.[stage]
   return {
     job: id,
     stage,
     segment,
-    type: job.spec.type,
-    stageName: spec?.name ?? null,
+    type: spec.type,
+    stageName: stageSpec?.name ?? null,
     queue: policy.queue,
     lease: lease.number,
     leaseMs: Math.max(0, lease.expiresAt - now),
     timeoutMs: policy.timeoutMs,
     attempt: lease.number,
-    priority: job.spec.priority,
-    input: task.input ?? job.spec.input,
-    each: spec?.each == null ? null : { source: spec.each, segments: job.opened?.[stage] ?? 0 },
+    priority: spec.priority,
+    input: task.input ?? spec.input,
+    each:
+      stageSpec?.each == null
+        ? null
+        : { source: stageSpec.each, segments: job.opened?.[stage] ?? 0 },
     steps: [...task.steps],
     commit: task.commit === null ? null : resumed(task, task.commit),
   }

@@ -14,7 +14,7 @@
 import type { Command, Job, Lease } from '../kernel/index.ts'
 import { reject } from '../kernel/index.ts'
 import type { Disk, LogReader, LogWriter, Torn } from '../log/index.ts'
-import { backUp, StoreEnded, turn } from '../log/index.ts'
+import { backUp, StoreEnded, turn, UnknownOutcome } from '../log/index.ts'
 import type { Checkpointing } from './checkpointing.ts'
 import { assertClaim } from './claim-form.ts'
 import { claimed } from './claimed.ts'
@@ -259,9 +259,10 @@ export class DirectoryStore implements Store {
     }
   }
 
-  /** Whatever went wrong between deciding and appending: memory and log have parted, so no more. */
+  /** Something went wrong between deciding and appending: memory and log have parted, so no more. */
   #parted(error: unknown): Error {
-    return this.#writer.end(error)
+    this.#writer.end(error)
+    return new UnknownOutcome(this.#parts.folder, error)
   }
 
   async #history({ job: id, after = 0, limit }: QueryOf<'history'>): Promise<Positioned[]> {

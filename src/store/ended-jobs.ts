@@ -116,12 +116,15 @@ export class EndedJobs implements Elsewhere {
 
   async #adopt(manifest: Manifest, breathe: () => Promise<void>): Promise<void> {
     const known = new Map(this.#shelves.map((shelf) => [shelf.about.name, shelf]))
-    const shelves: Shelf[] = []
-    for (const about of manifest.shelves) {
-      const shelf = known.get(about.name)
-      shelves.push(shelf ?? (await Shelf.open(this.#disk, this.#folder, about)))
-      known.delete(about.name)
-    }
+    const fresh = manifest.shelves.filter(({ name }) => !known.has(name))
+    const opened = await this.#open(fresh)
+    const shelves = manifest.shelves.map(({ name, gone: rows }) => {
+      const shelf = (known.get(name) ?? opened.get(name)) as Shelf
+      // What has changed since the shelf was made stands on another one now.
+      for (const row of rows) shelf.leave(row)
+      known.delete(name)
+      return shelf
+    })
     this.#shelves = shelves
     this.#position = manifest.position
     for (const shelf of known.values()) this.#looked.delete(shelf)
@@ -130,6 +133,19 @@ export class EndedJobs implements Elsewhere {
     for (const { id } of this.#forgotten) this.#leaveShelf(id)
     for (const shelf of known.values()) await shelf.close()
     await this.#leaveMemory(breathe)
+  }
+
+  async #open(files: readonly Shelf['about'][]): Promise<Map<string, Shelf>> {
+    const opened = new Map<string, Shelf>()
+    try {
+      for (const about of files) {
+        opened.set(about.name, await Shelf.open(this.#disk, this.#folder, about))
+      }
+    } catch (error) {
+      for (const shelf of opened.values()) await shelf.close()
+      throw error
+    }
+    return opened
   }
 
   /** At most `limit` jobs that were kept long enough, or that are too many. */
@@ -183,8 +199,13 @@ export class EndedJobs implements Elsewhere {
       // The newest one is being welcomed.
       if (this.ledger.inMemory(guest.id) !== guest) continue
       this.#guests.delete(guest)
-      if (guest.lastPosition < this.#position) this.ledger.evict(guest)
-      else this.#fresh.push(guest)
+      if (guest.lastPosition < this.#position) {
+        this.ledger.evict(guest)
+      } else {
+        // It has changed: what the shelf has of it counts no more.
+        this.#leaveShelf(guest.id)
+        this.#fresh.push(guest)
+      }
     }
   }
 

@@ -33,6 +33,7 @@ export {
   FolderNotEmpty,
   NewerEntry,
   NewerFormat,
+  NoSuchPosition,
   StoreEnded,
   UnknownOutcome,
 } from '../log/index.ts'

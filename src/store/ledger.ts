@@ -129,7 +129,8 @@ export class Ledger implements Indexes {
 
   /** Moves time on; back is ignored. */
   tick(now: number): number {
-    if (now > this.#now) this.#now = now
+    // Whole milliseconds, whatever the clock says.
+    if (now > this.#now) this.#now = Math.floor(now)
     return this.#now
   }
 

@@ -47,14 +47,11 @@ export async function load(
   onNotice: (notice: Notice) => void,
 ): Promise<Loaded> {
   const { manifests, bad } = await listCheckpoints(disk, folder)
-  const mark = await findMark(disk, folder)
-  const storeId = mark.kind === 'mark' ? mark.storeId : null
-  const foreign = manifests.filter((manifest) => manifest.storeId !== storeId)
-  for (const position of [...bad, ...foreign.map((manifest) => manifest.position)]) {
-    const why = bad.includes(position) ? 'its manifest does not check.' : 'it is another store’s.'
-    onNotice({ kind: 'checkpoint-damaged', position, why })
+  for (const position of bad) {
+    onNotice({ kind: 'checkpoint-damaged', position, why: 'its manifest does not check.' })
   }
-  const good = manifests.filter((manifest) => !foreign.includes(manifest))
+  await mustBelong(disk, folder, manifests, bad)
+  const good = [...manifests]
   for (;;) {
     const [manifest] = good
     const book = newBook(disk, folder, append)
@@ -76,6 +73,26 @@ export async function load(
       throw error
     }
   }
+}
+
+/** Checkpoints without a log, or of another store, are no accident: a person must look. */
+async function mustBelong(
+  disk: Disk,
+  folder: string,
+  manifests: readonly Manifest[],
+  bad: readonly number[],
+): Promise<void> {
+  const mark = await findMark(disk, folder)
+  const file = `${folder}/MARK`
+  if (mark.kind === 'none' && manifests.length + bad.length > 0) {
+    const why = 'it is missing, but there is a checkpoint.'
+    throw new CorruptLog({ file, offset: 0, position: null }, why)
+  }
+  if (mark.kind !== 'mark') return
+  const foreign = manifests.find(({ storeId }) => storeId !== mark.storeId)
+  if (foreign === undefined) return
+  const why = `the checkpoint at position ${foreign.position} is of another store.`
+  throw new CorruptLog({ file, offset: 0, position: foreign.position }, why)
 }
 
 async function letGo({ ended, live }: Book): Promise<void> {
@@ -137,8 +154,9 @@ async function restore(
 ): Promise<void> {
   const { waypoint, queues, schedules } = manifest
   ledger.tick(waypoint.now)
-  for (const queue of queues) ledger.restoreQueue(queue)
-  for (const schedule of schedules) ledger.restoreSchedule(schedule)
+  // Copies: the manifest is what the next checkpoint is folded from.
+  for (const queue of queues) ledger.restoreQueue({ ...queue })
+  for (const schedule of schedules) ledger.restoreSchedule({ ...schedule })
   ledger.ready.restoreBuckets(waypoint.queues, waypoint.limits)
   await ended.adopt(manifest, () => Promise.resolve())
   const interning = new Interning()

@@ -10,5 +10,7 @@ export type Notice =
   /** A checkpoint does not check: an older one, or the log itself, was read instead. */
   | { readonly kind: 'checkpoint-damaged'; readonly position: number; readonly why: string }
   | { readonly kind: 'checkpoint-made'; readonly position: number }
+  /** Old files could not be removed or archived; it is tried again after the next checkpoint. */
+  | { readonly kind: 'tidying-failed'; readonly error: Error }
   /** The log has everything; the next one is tried later. */
   | { readonly kind: 'checkpoint-failed'; readonly error: Error }

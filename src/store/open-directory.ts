@@ -43,7 +43,7 @@ export interface DirectoryOptions {
   readonly archive?: string
   /** Bytes of log between checkpoints, at least. Default 64 MiB. More makes opening slower. */
   readonly checkpointBytes?: number
-  /** Bytes of a segment file of the log. Default 32 MiB, at least 16 KiB. */
+  /** Bytes of a segment file of the log. Default 32 MiB, from 16 KiB to 1 GiB. */
   readonly segmentBytes?: number
   /** Room in the log that new work leaves for reports when the disk is full. Default 2 MiB. */
   readonly reserveBytes?: number
@@ -62,7 +62,8 @@ export type DirectorySettings = Required<Omit<DirectoryOptions, 'archive' | 'ret
 
 export function settingsFrom(options: DirectoryOptions): DirectorySettings {
   const clock = options.clock ?? systemClock
-  const segmentBytes = Math.max(16 * 1_024, options.segmentBytes ?? 32 * MIB)
+  const asked = options.segmentBytes ?? 32 * MIB
+  const segmentBytes = Math.min(1_024 * MIB, Math.max(16 * 1_024, asked))
   const note = (): { pid: number; host: string; since: number } => ({
     pid: process.pid,
     host: hostname(),

@@ -47,9 +47,9 @@ export function storedJobs(read: ReadSpec): StoredJobs {
       this.lastPosition = job.lastPosition
     }
 
+    /** Not kept: whoever lists a million jobs must not bring a million payloads into memory. */
     get spec(): JobSpec {
-      this.loaded ??= read(this.firstPosition)
-      return this.loaded
+      return this.loaded ?? read(this.firstPosition)
     }
   }
 }

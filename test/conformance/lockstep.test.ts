@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import type { Job } from '../../src/kernel/index.ts'
 import { copyJob, copyTask } from '../../src/kernel/index.ts'
 import type { ChannelName, DirectoryOptions, DirectoryStore } from '../../src/store/index.ts'
-import { Ledger, openDirectory } from '../../src/store/index.ts'
+import { Ledger, openDirectory, verifyDirectory } from '../../src/store/index.ts'
 import { Dice } from '../properties/dice.ts'
 import { plausibleCommand } from '../properties/plausible.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
@@ -16,6 +16,10 @@ const STEPS = 1_500
 const CHANNELS: readonly ChannelName[] = ['left', 'right'].flatMap((queue) =>
   ['red', 'blue'].map((type) => ({ queue, type, stage: null })),
 )
+
+async function own(): Promise<{ release: () => Promise<void> }> {
+  return { release: async () => undefined }
+}
 
 class Pair {
   readonly model = new Ledger()
@@ -38,7 +42,7 @@ class Pair {
       onNotice: (notice) => {
         if (notice.kind === 'checkpoint-failed') this.problems.push(String(notice.error.stack))
       },
-      own: async () => ({ release: async () => undefined }),
+      own,
     }
     this.store = await openDirectory('/store', options)
   }
@@ -110,5 +114,8 @@ describe('the directory store', () => {
       if (count % 50 === 0) await pair.compare()
     }
     expect(pair.problems).toEqual([])
+    await pair.store.close()
+    const { problems } = await verifyDirectory('/store', { disk: pair.disk, own })
+    expect(problems).toEqual([])
   })
 })
