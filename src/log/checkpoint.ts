@@ -23,7 +23,7 @@ import { ByteReader } from './bytes.ts'
 import { Interning } from './interning.ts'
 import { addLiveTable, LiveFile } from './live-file.ts'
 import type { Manifest } from './manifest.ts'
-import { writeManifest } from './manifest.ts'
+import { manifestName, writeManifest } from './manifest.ts'
 import type { Disk } from './port.ts'
 import type { JobRecord } from './record-codec.ts'
 import { peekFirstPosition, peekJobId, readJob, recordTallies, writeJob } from './record-codec.ts'
@@ -134,11 +134,24 @@ class Making {
     return manifest
   }
 
+  /** Nothing of it stays. */
   async abandon(): Promise<void> {
-    const { folder } = this.#task
-    await this.#live?.abandon(this.#disk, folder)
-    await this.#ended?.abandon(this.#disk, folder)
-    for (const shelf of this.#shelves) await shelf.close().catch(() => undefined)
+    await this.#live?.abandon()
+    await this.#ended?.abandon()
+    for (const shelf of this.#shelves) await shelf.close()
+    const { folder, position } = this.#task
+    const manifest = `${folder}/${manifestName(position)}`
+    try {
+      await this.#disk.remove(`${manifest}.new`)
+      await this.#disk.remove(manifest)
+      // The manifest FIRST, and durably: one must never name a file that is gone.
+      await this.#disk.syncFolder(folder)
+      for (const file of [this.#live, this.#ended]) {
+        if (file !== null) await this.#disk.remove(`${folder}/${file.name}`)
+      }
+    } catch {
+      // What is left is removed after the next one, or when the store is opened again.
+    }
   }
 
   /** The live jobs of the checkpoint before: copied, or folded on. */

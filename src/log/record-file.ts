@@ -107,10 +107,9 @@ export class RecordFileWriter {
     await this.#file.close()
   }
 
-  /** It was not to be: nothing of it stays. */
-  async abandon(disk: Disk, folder: string): Promise<void> {
+  /** It was not to be. */
+  async abandon(): Promise<void> {
     await this.#file.close().catch(() => undefined)
-    await disk.remove(`${folder}/${this.name}`).catch(() => undefined)
   }
 }
 

@@ -20,13 +20,14 @@ describe('what went wrong once', () => {
       { type: 'SubmitJob', job: 'large', spec: plain({ input }) },
     ])
     expect(answer?.verdict).toBe('committed')
-    for (let i = 0; i < 3; i++) {
+    for (const job of ['one', 'two', 'three']) {
       bench.now += 10
+      await bench.submit(job)
       await bench.store.checkpoint()
     }
     await bench.submit('later')
     const again = await new Bench(bench.disk.crash('nothing')).open()
-    expect(await again.finish(5)).toEqual(['large', 'later'])
+    expect(await again.finish(5)).toEqual(['large', 'one', 'two', 'three', 'later'])
   })
 
   it('a clock that gives fractions does not end up in the log', async () => {
@@ -102,16 +103,37 @@ describe('what went wrong once', () => {
     expect(await bench.finish(1)).toEqual(['job 0'])
   })
 
-  it('an archive that cannot be written to keeps the segments where they are', async () => {
-    const bench = await grown({ archive: '/archive' })
-    const before = bench.segments()
-    await bench.store.checkpoint()
-    bench.disk.failAt(1, { code: 'EIO', forever: false })
-    await bench.store.checkpoint().catch(() => undefined)
-    await bench.store.close()
-    expect(bench.segments().length).toBeLessThanOrEqual(before.length)
-    const { problems } = await verifyDirectory('/store', { disk: bench.disk, own })
-    expect(problems).toEqual([])
+  it('whatever fails while old segments go, the log has no hole', async () => {
+    const options = { archive: '/archive', historyMs: 10 }
+    const before = await grown(options)
+    await before.store.checkpoint()
+    await before.store.close()
+    for (let call = 1; ; call++) {
+      const bench = await new Bench(before.disk.clone()).open(options)
+      bench.now = before.now
+      await bench.submit('one more')
+      const { calls } = bench.disk
+      bench.disk.failAt(call, { code: 'EIO', forever: false })
+      await bench.store.checkpoint().catch(() => undefined)
+      const isDone = bench.disk.calls - calls < call
+      bench.disk.heal()
+      await bench.store.close().catch(() => undefined)
+      const { problems } = await verifyDirectory('/store', { disk: bench.disk, own })
+      expect(problems).toEqual([])
+      if (isDone) break
+    }
+  })
+
+  it('a checkpoint of another store is refused', async () => {
+    const [one, other] = [await new Bench().open(), await new Bench().open()]
+    for (const { store } of [one, other]) {
+      await store.checkpoint()
+      await store.close()
+    }
+    const foreign = other.disk.paths().filter((path) => path.includes('checkpoint-'))
+    for (const path of foreign) one.disk.put(path, other.disk.bytesOf(path))
+    const opening = new Bench(one.disk).open()
+    await expect(opening).rejects.toMatchObject({ code: 'CorruptLog' })
   })
 
   it('a listing does not bring the payloads into memory', async () => {
