@@ -104,7 +104,7 @@ export class NoSuchPosition extends PawlError {
     super(
       'NoSuchPosition',
       'rejected',
-      `No entry stands at position ${position}: go on from a position that a watch gave, or from 0.`,
+      `No entry stands at position ${position}, or it is older than the history that is kept: go on from a position that a watch gave, or from 0.`,
       { position },
     )
   }

@@ -103,7 +103,7 @@ export class LogReader {
   /** The place behind the entry at a position. */
   async #behind(position: number): Promise<number> {
     const segment = this.#segmentOf(position)
-    if (segment === null) return this.begin
+    if (segment === null) throw new NoSuchPosition(position)
     const offset = offsetOf(segment.head.base, position)
     const length = claimedLength(await this.#window(segment, offset, RECORD_HEAD), 0)
     if (length === null) throw new NoSuchPosition(position)
@@ -113,8 +113,8 @@ export class LogReader {
   /** Reads one window. The place to go on. */
   async #read(place: number, until: number, entries: LoggedEntry[]): Promise<number> {
     const segment = this.#segmentOf(place)
-    // It was removed meanwhile: what is left begins later.
-    if (segment === null) return this.begin
+    // It was removed meanwhile: to go on later would be to miss something.
+    if (segment === null) throw new NoSuchPosition(place)
     const { base } = segment.head
     const start = offsetOf(base, place)
     // BEFORE waiting for the disk: the segment may be gone afterwards.

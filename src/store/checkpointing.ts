@@ -130,7 +130,10 @@ export class Checkpointing {
     this.#last = writer.durablePosition
     const count = ledger.ready.buckets(ledger.now)
     const bytes = WAYPOINT_BYTES * (1 + count.queues.length + count.limits.length)
-    await writer.room(bytes, false)
+    for (let wait = writer.room(bytes, false); wait !== null;) {
+      await wait
+      wait = writer.room(bytes, false)
+    }
     // Counted again: while there was no room, others went on.
     const { queues, limits } = ledger.ready.buckets(ledger.now)
     const position = writer.appendWaypoint({ now: ledger.now, queues, limits })

@@ -100,13 +100,15 @@ export class DirectoryStore implements Store {
 
   async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
     this.#assertOpen()
+    // FIRST copies: what a caller gave may not say the same twice.
+    const own = commands.map((command) => this.#own.copy(command))
     let bytes = 0
     let newWork = false
-    for (const command of commands) {
+    for (const command of own) {
+      if (command === null) continue
       bytes += bytesFor(command)
       newWork ||= isNewWork(command)
     }
-    // Not a method that is waited for: between the last look and the append others would look too.
     for (let wait = this.#writer.room(bytes, newWork); wait !== null;) {
       await wait
       this.#assertOpen()
@@ -115,7 +117,7 @@ export class DirectoryStore implements Store {
     const now = this.#clock.now()
     const answers: Answer[] = []
     try {
-      for (const command of commands) answers.push(this.#perform(command, now))
+      for (const command of own) answers.push(this.#perform(command, now))
     } catch (error) {
       throw this.#parted(error)
     }
@@ -142,8 +144,10 @@ export class DirectoryStore implements Store {
   async query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
     this.#assertOpen()
     this.#ledger.tick(this.#clock.now())
-    const answer = this.#answers[query.kind] as ((asked: Q) => Promise<AnswerTo<Q>>) | undefined
-    if (answer === undefined) throw new BadRequest(`There is no query '${query.kind}'.`)
+    if (!Object.hasOwn(this.#answers, query.kind)) {
+      throw new BadRequest(`There is no query '${query.kind}'.`)
+    }
+    const answer = this.#answers[query.kind] as (asked: Q) => Promise<AnswerTo<Q>>
     return answer(query)
   }
 
@@ -236,8 +240,7 @@ export class DirectoryStore implements Store {
     return answer
   }
 
-  #perform(command: Command, now: number): Answer {
-    const own = this.#own.copy(command)
+  #perform(own: Command | null, now: number): Answer {
     if (own === null) {
       const rejection = reject('MalformedCommand', 'A command must be plain data.')
       rejection.check = 'well-formed'

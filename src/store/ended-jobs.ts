@@ -13,6 +13,7 @@ import type { Disk, JobRecord, Manifest } from '../log/index.ts'
 import { Interning, recordTallies, Shelf } from '../log/index.ts'
 import { gone, isGone } from './job-list.ts'
 import type { Elsewhere, Ledger } from './ledger.ts'
+import { keepSpec } from './stored-job.ts'
 
 export interface Retention {
   /** How long a job that is over stays readable. */
@@ -91,6 +92,8 @@ export class EndedJobs implements Elsewhere {
 
   /** A job in memory came to its end. */
   ended(job: Job): void {
+    // The next live file will not have it.
+    keepSpec(job)
     this.#fresh.push(job)
   }
 
@@ -118,19 +121,22 @@ export class EndedJobs implements Elsewhere {
     const known = new Map(this.#shelves.map((shelf) => [shelf.about.name, shelf]))
     const fresh = manifest.shelves.filter(({ name }) => !known.has(name))
     const opened = await this.#open(fresh)
-    const shelves = manifest.shelves.map(({ name, gone: rows }) => {
+    const shelves = manifest.shelves.map(({ name, gone: left }) => {
       const shelf = (known.get(name) ?? opened.get(name)) as Shelf
       // What has changed since the shelf was made stands on another one now.
-      for (const row of rows) shelf.leave(row)
+      for (const row of left) shelf.leave(row)
       known.delete(name)
       return shelf
     })
+    // Everything that can fail comes BEFORE the change, which is made at once.
+    const forgotten = this.#forgotten.filter(({ position }) => position >= manifest.position)
+    const rows = forgotten.flatMap(({ id }) => rowsOf(shelves, id))
     this.#shelves = shelves
     this.#position = manifest.position
-    for (const shelf of known.values()) this.#looked.delete(shelf)
     // What was forgotten while the checkpoint was made stands on its shelves all the same.
-    this.#forgotten = this.#forgotten.filter(({ position }) => position >= manifest.position)
-    for (const { id } of this.#forgotten) this.#leaveShelf(id)
+    this.#forgotten = forgotten
+    for (const { shelf, row } of rows) shelf.leave(row)
+    for (const shelf of known.values()) this.#looked.delete(shelf)
     for (const shelf of known.values()) await shelf.close()
     await this.#leaveMemory(breathe)
   }
@@ -148,15 +154,20 @@ export class EndedJobs implements Elsewhere {
     return opened
   }
 
-  /** At most `limit` jobs that were kept long enough, or that are too many. */
+  /**
+   * At most `limit` jobs that were kept long enough, or that are too many, oldest first. Asking
+   * changes nothing: whoever asks again before they are forgotten is told the same.
+   */
   toForget({ ageMs, count }: Retention, now: number, limit: number): Command[] {
     const commands: Command[] = []
+    const cursors = this.#cursors()
     let surplus = this.count - count
     while (commands.length < limit) {
-      const oldest = this.#oldest()
+      const oldest = oldestOf(cursors)
       if (oldest === null || oldest.endedAt >= now) break
       if (surplus <= 0 && oldest.endedAt >= now - ageMs) break
-      commands.push({ type: 'ForgetJob', job: oldest.pass(), endedBefore: oldest.endedAt + 1 })
+      const { endedAt } = oldest
+      commands.push({ type: 'ForgetJob', job: oldest.take(), endedBefore: endedAt + 1 })
       surplus -= 1
     }
     return commands
@@ -179,8 +190,11 @@ export class EndedJobs implements Elsewhere {
       const record = best.shelf.read(best.shelf.nthSubmitted(best.at), this.#interning)
       best.at += 1
       const here = this.ledger.inMemory(record.job.id)
-      if (here !== undefined && !this.#guests.has(here)) continue
-      yield { job: record.job, state: jobState(record.job, recordTallies(record), 0) }
+      if (here === undefined) {
+        yield { job: record.job, state: jobState(record.job, recordTallies(record), 0) }
+      } else if (this.#guests.has(here)) {
+        yield { job: here, state: jobState(here, this.ledger.tallies(here), this.ledger.now) }
+      }
     }
   }
 
@@ -198,78 +212,89 @@ export class EndedJobs implements Elsewhere {
     for (const guest of this.#guests) {
       // The newest one is being welcomed.
       if (this.ledger.inMemory(guest.id) !== guest) continue
+      // One that has changed stays until a checkpoint has it as it is.
+      if (guest.lastPosition >= this.#position) continue
       this.#guests.delete(guest)
-      if (guest.lastPosition < this.#position) {
-        this.ledger.evict(guest)
-      } else {
-        // It has changed: what the shelf has of it counts no more.
-        this.#leaveShelf(guest.id)
-        this.#fresh.push(guest)
-      }
+      this.ledger.evict(guest)
     }
   }
 
   async #leaveMemory(breathe: () => Promise<void>): Promise<void> {
     this.#seeOut()
+    // At once, so that none of them counts twice: those that leave stand on a shelf now.
+    const leaving: Job[] = []
     const stay: Job[] = []
-    for (let i = 0; i < this.#fresh.length; i++) {
-      const job = this.#fresh[i] as Job
+    for (const job of this.#fresh) {
       if (isGone(job)) continue
-      if (job.lastPosition >= this.#position) {
-        stay.push(job)
-      } else {
-        this.ledger.evict(job)
-        gone(job)
-        this.onLeave()
-      }
-      // What ends meanwhile comes to the end of the list, and stays.
-      if (i % STEP === STEP - 1) await breathe()
+      if (job.lastPosition < this.#position) leaving.push(job)
+      else stay.push(job)
     }
     this.#fresh = stay
     this.#freshForgotten = 0
     this.#freshLooked = 0
+    for (let i = 0; i < leaving.length; i++) {
+      const job = leaving[i] as Job
+      if (!isGone(job)) this.#leave(job)
+      if (i % STEP === STEP - 1) await breathe()
+    }
+  }
+
+  #leave(job: Job): void {
+    if (job.lastPosition >= this.#position) {
+      // Something happened to it while others left: it is a guest like any other.
+      this.#guests.add(job)
+      return
+    }
+    this.ledger.evict(job)
+    gone(job)
+    this.onLeave()
   }
 
   #leaveShelf(id: string): boolean {
-    let wasThere = false
-    for (const shelf of this.#shelves) {
-      const row = shelf.find(id)
-      if (row === -1) continue
-      shelf.leave(row)
-      wasThere = true
-    }
-    return wasThere
+    const rows = rowsOf(this.#shelves, id)
+    for (const { shelf, row } of rows) shelf.leave(row)
+    return rows.length > 0
   }
 
-  /** The job that ended first of those not looked at; `pass` goes on and gives its id. */
-  #oldest(): { endedAt: number; pass: () => string } | null {
-    let best: { endedAt: number; pass: () => string } | null = null
+  #cursors(): Cursor[] {
+    const onShelves = this.#shelves.map((shelf) => this.#shelfCursor(shelf, this.#nextOn(shelf)))
     while (isGone(this.#fresh[this.#freshLooked])) this.#freshLooked += 1
-    const job = this.#fresh[this.#freshLooked]
-    if (job !== undefined) {
-      best = {
-        endedAt: this.#endOf(job),
-        pass: () => {
-          this.#freshLooked += 1
-          return job.id
-        },
-      }
+    return [...onShelves, this.#freshCursor(this.#freshLooked)]
+  }
+
+  #shelfCursor(shelf: Shelf, start: number): Cursor {
+    let at = start
+    const { records } = shelf.about
+    const end = (): number => (at < records ? shelf.endedAt(shelf.nthEnded(at)) : Infinity)
+    return {
+      endedAt: end(),
+      take() {
+        const id = shelf.idOf(shelf.nthEnded(at))
+        do at += 1
+        while (at < records && shelf.isGone(shelf.nthEnded(at)))
+        this.endedAt = end()
+        return id
+      },
     }
-    for (const shelf of this.#shelves) {
-      const at = this.#nextOn(shelf)
-      if (at === shelf.about.records) continue
-      const row = shelf.nthEnded(at)
-      const endedAt = shelf.endedAt(row)
-      if (best !== null && best.endedAt <= endedAt) continue
-      best = {
-        endedAt,
-        pass: () => {
-          this.#looked.set(shelf, at + 1)
-          return shelf.idOf(row)
-        },
-      }
+  }
+
+  #freshCursor(start: number): Cursor {
+    let at = start
+    const end = (): number => {
+      const job = this.#fresh[at]
+      return job === undefined ? Infinity : this.#endOf(job)
     }
-    return best
+    const fresh = this.#fresh
+    return {
+      endedAt: end(),
+      take() {
+        const { id } = fresh[at] as Job
+        do at += 1
+        while (isGone(fresh[at]))
+        this.endedAt = end()
+        return id
+      },
+    }
   }
 
   #nextOn(shelf: Shelf): number {
@@ -282,6 +307,29 @@ export class EndedJobs implements Elsewhere {
   #endOf(job: Job): number {
     return jobEndedAt(job, job.task === null ? this.ledger.tallies(job) : NO_TALLIES)
   }
+}
+
+/** Goes through jobs in the order of their ends. */
+interface Cursor {
+  /** Of the job it stands at; Infinity: behind the last. */
+  endedAt: number
+  /** Gives that job's id, and goes on. */
+  take(): string
+}
+
+function oldestOf(cursors: readonly Cursor[]): Cursor | null {
+  let best: Cursor | null = null
+  for (const cursor of cursors) {
+    if (cursor.endedAt < (best?.endedAt ?? Infinity)) best = cursor
+  }
+  return best
+}
+
+function rowsOf(shelves: readonly Shelf[], id: string): { shelf: Shelf; row: number }[] {
+  return shelves.flatMap((shelf) => {
+    const row = shelf.find(id)
+    return row === -1 ? [] : [{ shelf, row }]
+  })
 }
 
 function firstOf({ shelf, at }: { shelf: Shelf; at: number }): number {

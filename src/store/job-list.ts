@@ -49,11 +49,14 @@ export class JobList {
   ): Promise<void> {
     // Places must not move while this waits.
     this.#renewing = true
-    for (let i = this.#behind(position); i < this.#jobs.length; i++) {
-      this.#jobs[i] = change(this.#jobs[i] as Job)
-      if (i % step === 0) await breathe()
+    try {
+      for (let i = this.#behind(position); i < this.#jobs.length; i++) {
+        this.#jobs[i] = change(this.#jobs[i] as Job)
+        if (i % step === 0) await breathe()
+      }
+    } finally {
+      this.#renewing = false
     }
-    this.#renewing = false
   }
 
   #behind(position: number): number {

@@ -47,6 +47,7 @@ import {
 import type { JobRecord } from '../log/index.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobsInMemory } from './jobs-in-memory.ts'
+import { KeyHolders } from './key-holders.ts'
 import type { ChannelName } from './ready-index.ts'
 import { ReadyIndex } from './ready-index.ts'
 import { StageTallies } from './stage-tallies.ts'
@@ -80,7 +81,7 @@ export class Ledger implements Indexes {
   readonly #upkeep: Upkeep
   readonly #journal: Journal
   readonly #elsewhere: Elsewhere | null
-  readonly #keys = new Map<string, Job>()
+  readonly #keys = new KeyHolders()
   readonly #reads = noReads()
   readonly #before: Before = {
     listed: false,
@@ -122,7 +123,7 @@ export class Ledger implements Indexes {
   }
 
   keyHolder(type: string, key: string): Job | null {
-    const known = this.#keys.get(keyText(type, key))
+    const known = this.#keys.of(type, key)
     if (known !== undefined) return known
     return this.#elsewhere === null ? null : this.#admit(this.#elsewhere.keyHolder(type, key))
   }
@@ -193,8 +194,7 @@ export class Ledger implements Indexes {
   /** Takes in a job as it was: not by an entry, so nothing is charged but the leases it holds. */
   restore({ job, stages }: JobRecord): void {
     this.world.jobs.set(job.id, job)
-    const { key, type } = job.spec
-    if (key !== null) this.#keys.set(keyText(type, key), job)
+    this.#keys.comeBack(job)
     if (job.task !== null) return this.#restored(job, job.task)
     this.world.tasks.set(job.id, stages ?? [])
     this.#tallies.open(job)
@@ -230,10 +230,7 @@ export class Ledger implements Indexes {
   /** Another object takes the place of a job, and means the same; its tasks are the same ones. */
   replace(job: Job, by: Job): void {
     this.world.jobs.set(job.id, by)
-    const { key, type } = job.spec
-    if (key === null) return
-    const text = keyText(type, key)
-    if (this.#keys.get(text) === job) this.#keys.set(text, by)
+    this.#keys.replace(job, by)
   }
 
   /** Lets go of a job that is over, and that can be found elsewhere. */
@@ -304,8 +301,7 @@ export class Ledger implements Indexes {
   #submit(entry: JobSubmitted): Job {
     const job = createJob(entry)
     this.world.jobs.set(job.id, job)
-    const { key, type } = job.spec
-    if (key !== null) this.#keys.set(keyText(type, key), job)
+    this.#keys.take(job)
     if (job.task !== null) {
       this.#created(job, job.task)
       return job
@@ -342,9 +338,7 @@ export class Ledger implements Indexes {
   }
 
   #drop(job: Job): void {
-    const { key, type } = job.spec
-    const text = key === null ? '' : keyText(type, key)
-    if (key !== null && this.#keys.get(text) === job) this.#keys.delete(text)
+    this.#keys.drop(job)
     if (job.task !== null) return
     this.#tallies.close(job.id)
     this.#upkeep.forget(job.id)
@@ -440,9 +434,4 @@ function isListed(job: Job, task: Task): boolean {
 
 function isNeverTaken(task: Task): boolean {
   return task.state === 'WAITING' && task.attempt === 0
-}
-
-/** A key belongs to a type; both may hold any character. */
-function keyText(type: string, key: string): string {
-  return `${type.length}:${type}${key}`
 }

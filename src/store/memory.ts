@@ -61,8 +61,10 @@ export class MemoryStore implements Store {
   async query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
     this.#assertOpen()
     this.#ledger.tick(this.#clock.now())
-    const answer = this.#answers[query.kind] as ((asked: Q) => AnswerTo<Q>) | undefined
-    if (answer === undefined) throw new BadRequest(`There is no query '${query.kind}'.`)
+    if (!Object.hasOwn(this.#answers, query.kind)) {
+      throw new BadRequest(`There is no query '${query.kind}'.`)
+    }
+    const answer = this.#answers[query.kind] as (asked: Q) => AnswerTo<Q>
     return answer(query)
   }
 

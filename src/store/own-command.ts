@@ -5,7 +5,7 @@
  * keeps as it was given (a spec, an error, promises) is copied here. Policies are the same for
  * thousands of jobs, so equal ones become one.
  */
-import type { Command, JobSpec, SubmitJob, TaskPolicy } from '../kernel/index.ts'
+import type { Command, CommitExecution, JobSpec, SubmitJob, TaskPolicy } from '../kernel/index.ts'
 import { sameContent } from '../kernel/index.ts'
 
 /** Beyond this many kinds of policy the oldest are looked for no more. */
@@ -29,12 +29,7 @@ export class OwnCommands {
       case 'SubmitJob':
         return this.#ownSubmit(command) ?? structuredClone(command)
       case 'CommitExecution':
-        return command.effects?.length === 0 ? command : structuredClone(command)
-      case 'GrantLease':
-      case 'StartExecution':
-      case 'ExtendLease':
-      case 'ExpireLease':
-        return command
+        return this.#ownCommit(command) ?? structuredClone(command)
       default:
         return structuredClone(command)
     }
@@ -66,6 +61,14 @@ export class OwnCommands {
       stages: null,
     }
     return isWhole(own) ? { type: 'SubmitJob', job, spec: own } : null
+  }
+
+  /** Null: it promises something, or is not exactly a commit. */
+  #ownCommit(command: CommitExecution): CommitExecution | null {
+    if (countFields(command) !== COMMIT_FIELDS) return null
+    const { job, stage, segment, lease, worker, output, effects } = command
+    if (!Array.isArray(effects) || effects.length > 0) return null
+    return { type: 'CommitExecution', job, stage, segment, lease, worker, output, effects: [] }
   }
 
   #policy(policy: TaskPolicy): TaskPolicy {
@@ -137,6 +140,7 @@ function countFields(value: object): number {
 }
 
 const SUBMIT_FIELDS = 3
+const COMMIT_FIELDS = 8
 const SPEC_FIELDS = 16
 const POLICY_FIELDS = 6
 const RETRY_FIELDS = 6

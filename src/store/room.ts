@@ -44,6 +44,16 @@ export function bytesFor(command: Command): number {
     case 'StartEffect':
     case 'FinishEffect':
       return RECORD + 2 * NAME
+    case 'ReleaseJob':
+    case 'ForgetJob':
+    case 'StopTask':
+    case 'FireSchedule':
+    case 'RemoveSchedule':
+      return RECORD + 2 * NAME
+    case 'ReleaseLease':
+    case 'ExpireLease':
+    case 'OpenStage':
+      return RECORD + 4 * NAME + SETTLED
     default:
       return RECORD + NAME + REASON + SETTLED
   }

@@ -53,3 +53,8 @@ export function storedJobs(read: ReadSpec): StoredJobs {
     }
   }
 }
+
+/** From now on the job has its spec in memory, if it had not. */
+export function keepSpec(job: Job): void {
+  if ('loaded' in job) (job as StoredJob).loaded ??= job.spec
+}
