@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest'
+import { Bench, range } from '../../test/support/directory-bench.ts'
+import { plain } from '../../test/support/specs.ts'
+import type { Command } from '../kernel/index.ts'
+import { turn } from '../log/index.ts'
+
+/** A report under the first lease of a job, long after it ended. */
+function late(job: string): Command {
+  return { type: 'ReleaseLease', job, stage: 0, segment: 0, lease: 1, worker: 'w' }
+}
+
+function submit(job: string): Command {
+  return { type: 'SubmitJob', job, spec: plain({ key: 'k', unique: true }) }
+}
+
+function forget(bench: Bench, job: string): Command {
+  return { type: 'ForgetJob', job, endedBefore: bench.now }
+}
+
+async function listed(bench: Bench): Promise<string[]> {
+  const { jobs } = await bench.store.query({ kind: 'jobs', limit: 1_000 })
+  return jobs.map(({ id }) => id)
+}
+
+describe('a finished job on a shelf', () => {
+  it('that comes back does not take its key from a job that has it now', async () => {
+    const bench = await new Bench().open()
+    await bench.store.execute([submit('a')])
+    await bench.finish(1)
+    await bench.store.checkpoint()
+    const answers = await bench.store.execute([submit('b'), late('a'), submit('c')])
+    expect(answers.map(({ value }) => value)).toEqual(['b', null, 'b'])
+    expect(await listed(bench)).toEqual(['a', 'b'])
+  })
+
+  it('that changes while a checkpoint is made is listed, read and kept', async () => {
+    const bench = await new Bench().open()
+    await bench.submit(...range(20))
+    await bench.store.checkpoint()
+    await bench.finish(10)
+    const made = bench.store.checkpoint()
+    await bench.store.execute([late('job 3')])
+    await made
+    for (let i = 0; i < 2; i++) {
+      expect(await listed(bench)).toEqual(range(20))
+      const view = await bench.store.query({ kind: 'job', job: 'job 3' })
+      expect(view?.job.task?.leases[0]?.refused).toBe(true)
+      await bench.store.checkpoint()
+    }
+  })
+
+  it('that was forgotten while a checkpoint was made stays forgotten, though a read fails', async () => {
+    for (let call = 1; call <= 60; call++) {
+      const bench = await new Bench().open()
+      await bench.submit(...range(3))
+      await bench.finish(2)
+      bench.now += 1
+      await bench.store.execute([late('job 0')])
+      const made = bench.store.checkpoint()
+      bench.now += 1
+      await bench.store.execute([forget(bench, 'job 1')])
+      bench.disk.failAt(call, { code: 'EIO', forever: false })
+      await made.catch(() => undefined)
+      bench.disk.heal()
+      const ended = await bench.store.query({ kind: 'job', job: 'job 1' }).catch(() => 'ended')
+      expect(ended === null || ended === 'ended').toBe(true)
+      const again = await new Bench(bench.disk.crash('everything')).open()
+      expect(await again.store.query({ kind: 'job', job: 'job 1' })).toBeNull()
+    }
+  })
+})
+
+describe('upkeep', () => {
+  it('asked again says the same again, as long as nobody did it', async () => {
+    const bench = await new Bench().open({ retention: { count: 3 } })
+    await bench.submit(...range(8))
+    await bench.finish(5)
+    await bench.store.checkpoint()
+    bench.now += 1
+    await bench.finish(3)
+    bench.now += 1
+    const ask = { kind: 'upkeep', limit: 100 } as const
+    const first = await bench.store.query(ask)
+    expect(first).toHaveLength(5)
+    expect(await bench.store.query(ask)).toEqual(first)
+    await bench.store.checkpoint()
+    expect(await bench.store.query(ask)).toEqual(first)
+  })
+
+  it('asked while jobs leave memory counts none of them twice', async () => {
+    const bench = await new Bench().open({ retention: { count: 5_000 }, segmentBytes: 4_000_000 })
+    for (let i = 0; i < 4; i++) await bench.submit(...range(1_000, `round ${i}`))
+    for (let i = 0; i < 4; i++) await bench.finish(1_000)
+    bench.now += 1
+    const made = bench.store.checkpoint()
+    for (let i = 0; i < 200; i++) {
+      expect(await bench.store.query({ kind: 'upkeep', limit: 100 })).toEqual([])
+      await turn()
+    }
+    await made
+  })
+})
+
+describe('a hostile command', () => {
+  it('is refused by a value, and the store goes on', async () => {
+    const bench = await new Bench().open()
+    const throwing = {
+      type: 'SubmitJob',
+      job: 'a',
+      get spec(): never {
+        throw new Error('no')
+      },
+    } as unknown as Command
+    const [answer] = await bench.store.execute([throwing])
+    expect(answer?.rejection?.code).toBe('MalformedCommand')
+    await bench.submit('b')
+    for (const kind of ['toString', 'constructor']) {
+      const asked = bench.store.query({ kind } as never)
+      await expect(asked).rejects.toMatchObject({ code: 'BadRequest' })
+    }
+  })
+})
