@@ -49,6 +49,18 @@ describe('a finished job on a shelf', () => {
     }
   })
 
+  it('that comes back and changes while a checkpoint is made does not fall back', async () => {
+    const bench = await new Bench().open()
+    await bench.submit(...range(4))
+    await bench.finish(4)
+    await bench.store.checkpoint()
+    const made = bench.store.checkpoint()
+    await bench.store.execute([late('job 3')])
+    await made
+    const view = await bench.store.query({ kind: 'job', job: 'job 3' })
+    expect(view?.job.task?.leases[0]?.refused).toBe(true)
+  })
+
   it('that was forgotten while a checkpoint was made stays forgotten, though a read fails', async () => {
     for (let call = 1; call <= 60; call++) {
       const bench = await new Bench().open()
