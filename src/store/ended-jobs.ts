@@ -35,7 +35,10 @@ export class EndedJobs implements Elsewhere {
   #position = 0
   /** In memory and on no shelf, in the order of their ends; some may have been forgotten since. */
   #fresh: Job[] = []
-  #freshForgotten = 0
+  /** Where in the log each of them ended, or changed last: nearly ascending. */
+  #freshEnds: number[] = []
+  /** Where those stood that were forgotten since. */
+  #freshForgotten: number[] = []
   /** How far they were looked through for jobs to forget. */
   #freshLooked = 0
   /** On a shelf, and in memory again. */
@@ -58,7 +61,7 @@ export class EndedJobs implements Elsewhere {
   get count(): number {
     return this.#shelves.reduce(
       (sum, { left }) => sum + left,
-      this.#fresh.length - this.#freshForgotten,
+      this.#fresh.length - this.#freshForgotten.length,
     )
   }
 
@@ -95,12 +98,13 @@ export class EndedJobs implements Elsewhere {
     // The next live file will not have it.
     keepSpec(job)
     this.#fresh.push(job)
+    this.#freshEnds.push(job.lastPosition)
   }
 
   forgot(job: Job, position: number): void {
     const wasGuest = this.#guests.delete(job)
     const wasShelved = this.#leaveShelf(job.id)
-    if (!wasGuest && !wasShelved) this.#freshForgotten += 1
+    if (!wasGuest && !wasShelved) this.#freshForgotten.push(job.lastPosition)
     this.#forgotten.push({ id: job.id, position })
     gone(job)
   }
@@ -222,15 +226,12 @@ export class EndedJobs implements Elsewhere {
   async #leaveMemory(breathe: () => Promise<void>): Promise<void> {
     this.#seeOut()
     // At once, so that none of them counts twice: those that leave stand on a shelf now.
-    const leaving: Job[] = []
-    const stay: Job[] = []
-    for (const job of this.#fresh) {
-      if (isGone(job)) continue
-      if (job.lastPosition < this.#position) leaving.push(job)
-      else stay.push(job)
-    }
-    this.#fresh = stay
-    this.#freshForgotten = 0
+    const first = this.#freshEnds.findIndex((position) => position >= this.#position)
+    const count = first === -1 ? this.#fresh.length : first
+    const leaving = this.#fresh.slice(0, count)
+    this.#fresh = this.#fresh.slice(count)
+    this.#freshEnds = this.#freshEnds.slice(count)
+    this.#freshForgotten = this.#freshForgotten.filter((position) => position >= this.#position)
     this.#freshLooked = 0
     for (let i = 0; i < leaving.length; i++) {
       const job = leaving[i] as Job
@@ -241,8 +242,10 @@ export class EndedJobs implements Elsewhere {
 
   #leave(job: Job): void {
     if (job.lastPosition >= this.#position) {
-      // Something happened to it while others left: it is a guest like any other.
-      this.#guests.add(job)
+      // Something happened to it meanwhile: what the shelf has of it counts no more.
+      this.#leaveShelf(job.id)
+      this.#fresh.push(job)
+      this.#freshEnds.push(job.lastPosition)
       return
     }
     this.ledger.evict(job)

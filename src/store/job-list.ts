@@ -2,7 +2,7 @@
  * The jobs in memory in the order of their submission, to be listed page by page from any
  * place on.
  *
- * Jobs that leave stay in the list until more than half of it is gone, and are passed over.
+ * Jobs that leave stay in the list until it is tidied up, and are passed over.
  */
 import type { Job } from '../kernel/index.ts'
 
@@ -21,7 +21,6 @@ export function isGone(job: Job | undefined): boolean {
 export class JobList {
   #jobs: Job[] = []
   #gone = 0
-  #renewing = false
 
   /** Jobs come in the order of their first positions. */
   add(job: Job): void {
@@ -30,8 +29,19 @@ export class JobList {
 
   left(): void {
     this.#gone += 1
-    if (this.#renewing || this.#gone < FEW || this.#gone * 2 < this.#jobs.length) return
-    this.#jobs = this.#jobs.filter((job) => !isGone(job))
+  }
+
+  /** Makes room where jobs have left, in steps, if it is worth it. */
+  async tidy(step: number, breathe: () => Promise<void>): Promise<void> {
+    if (this.#gone < FEW || this.#gone * 2 < this.#jobs.length) return
+    const jobs: Job[] = []
+    // What comes meanwhile comes to the end, and is seen in time.
+    for (let i = 0; i < this.#jobs.length; i++) {
+      const job = this.#jobs[i] as Job
+      if (!isGone(job)) jobs.push(job)
+      if (i % step === step - 1) await breathe()
+    }
+    this.#jobs = jobs
     this.#gone = 0
   }
 
@@ -47,15 +57,9 @@ export class JobList {
     breathe: () => Promise<void>,
     change: (job: Job) => Job,
   ): Promise<void> {
-    // Places must not move while this waits.
-    this.#renewing = true
-    try {
-      for (let i = this.#behind(position); i < this.#jobs.length; i++) {
-        this.#jobs[i] = change(this.#jobs[i] as Job)
-        if (i % step === 0) await breathe()
-      }
-    } finally {
-      this.#renewing = false
+    for (let i = this.#behind(position); i < this.#jobs.length; i++) {
+      this.#jobs[i] = change(this.#jobs[i] as Job)
+      if (i % step === 0) await breathe()
     }
   }
 

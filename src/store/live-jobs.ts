@@ -58,6 +58,7 @@ export class LiveJobs {
       if (job.task?.lease == null) stored.loaded = null
       return stored
     })
+    await list.tidy(STEP, breathe)
   }
 
   async close(): Promise<void> {

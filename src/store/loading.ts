@@ -129,15 +129,15 @@ function newBook(
 
 /** AFTER an entry was applied: where it stands, and whether the job is over. */
 function note({ ledger, list, ended }: Book, entry: Entry, job: Job, position: number): void {
+  if (entry.type === 'JobForgotten') {
+    list.left()
+    return ended.forgot(job, position)
+  }
   job.lastPosition = position
   switch (entry.type) {
     case 'JobSubmitted':
       job.firstPosition = position
       list.add(job)
-      return
-    case 'JobForgotten':
-      list.left()
-      ended.forgot(job, position)
       return
     case 'ReportRefused':
       return
