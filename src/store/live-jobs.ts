@@ -9,7 +9,8 @@ import type { Ledger } from './ledger.ts'
 import type { StoredJob } from './stored-job.ts'
 import { storedJobs } from './stored-job.ts'
 
-const STEP = 1_000
+/** Small enough that a step takes a millisecond or two. */
+const STEP = 200
 
 export class LiveJobs {
   readonly #disk: Disk
