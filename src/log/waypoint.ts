@@ -24,8 +24,6 @@ export interface Bucket {
   readonly fullAt: number
 }
 
-export const NO_WAYPOINT: Waypoint = { now: 0, queues: [], limits: [] }
-
 export function writeWaypoint(writer: ByteWriter, { now, queues, limits }: Waypoint): void {
   writer.time(now)
   writeBuckets(writer, queues)

@@ -3,7 +3,7 @@
  * would hold of it, positions included. It says what differs, and changes nothing.
  */
 import type { Job, StageTasks } from '../kernel/index.ts'
-import { isFinal, jobState, sameContent } from '../kernel/index.ts'
+import { sameContent } from '../kernel/index.ts'
 import type { Disk, Manifest, Stored } from '../log/index.ts'
 import { ByteWriter, readCheckpoint, writeJob } from '../log/index.ts'
 import type { Ledger } from './ledger.ts'
@@ -68,7 +68,7 @@ function checkJob(
 ): void {
   const expected = encoder.encode(job, ledger.world.tasks.get(job.id) ?? null)
   if (!expected.equals(bytes)) add('is not in the checkpoint as the log says')
-  const isOver = isFinal(jobState(job, ledger.tallies(job), ledger.now))
+  const isOver = ledger.isOver(job)
   if (isOver !== isShelved)
     add(isOver ? 'is over, and not on a shelf' : 'is on a shelf, and not over')
 }

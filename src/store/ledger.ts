@@ -217,7 +217,6 @@ export class Ledger implements Indexes {
   }
 
   isOver(job: Job): boolean {
-    if (job.task !== null) return job.task.state === 'COMPLETED' || job.task.state === 'FAILED'
     return isFinal(jobState(job, this.tallies(job), this.#now))
   }
 
