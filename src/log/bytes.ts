@@ -244,6 +244,11 @@ export class ByteReader {
     return new MalformedBytes(this.at, why)
   }
 
+  /** All that is left, only lent. */
+  rest(): Uint8Array {
+    return this.buffer.subarray(this.at, this.end)
+  }
+
   u8(): number {
     if (this.at >= this.end) throw this.malformed('they end too early')
     return this.buffer[this.at++] as number

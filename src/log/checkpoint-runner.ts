@@ -12,14 +12,15 @@ import type { Disk } from './port.ts'
 import { realDisk } from './real-disk.ts'
 import { turn } from './turn.ts'
 
-export interface CheckpointRun {
-  readonly made: Promise<Manifest>
-  /** Nobody waits for it any more. What it wrote so far is nobody's, and is removed later. */
+export interface CheckpointRunner {
+  /** One at a time. */
+  run(task: CheckpointTask): Promise<Manifest>
+  /** Nobody waits any more. What was written so far is nobody's, and is removed later. */
   stop(): Promise<void>
 }
 
-export function runCheckpoint(disk: Disk, task: CheckpointTask): CheckpointRun {
-  return disk === realDisk ? inThread(task) : here(disk, task)
+export function checkpointRunner(disk: Disk): CheckpointRunner {
+  return disk === realDisk ? new InThread() : new Here(disk)
 }
 
 /** The built package has the thread's file; run from sources, Node must be taught to read it. */
@@ -32,33 +33,64 @@ function threadFile(): URL {
   return new URL(`data:text/javascript,${encodeURIComponent(code)}`)
 }
 
-function here(disk: Disk, task: CheckpointTask): CheckpointRun {
-  const made = makeCheckpoint(disk, task, turn)
-  return {
-    made,
-    async stop() {
-      await made.catch(() => undefined)
-    },
+class Here implements CheckpointRunner {
+  readonly #disk: Disk
+  #running: Promise<unknown> = Promise.resolve()
+
+  constructor(disk: Disk) {
+    this.#disk = disk
+  }
+
+  run(task: CheckpointTask): Promise<Manifest> {
+    const made = makeCheckpoint(this.#disk, task, turn)
+    this.#running = made.catch(() => undefined)
+    return made
+  }
+
+  async stop(): Promise<void> {
+    await this.#running
   }
 }
 
-function inThread(task: CheckpointTask): CheckpointRun {
-  const worker = new Worker(threadFile(), {
-    workerData: task,
+/** The thread stays for the next one: by then its code is quick, and most of a start is spared. */
+class InThread implements CheckpointRunner {
+  #worker: Worker | null = null
+
+  run(task: CheckpointTask): Promise<Manifest> {
+    const worker = (this.#worker ??= start())
+    // Only one that has something to do keeps the process alive.
+    worker.ref()
+    return new Promise<Manifest>((resolve, reject) => {
+      const made = (manifest: Manifest): void => {
+        worker.off('error', failed)
+        worker.off('exit', ended)
+        worker.unref()
+        resolve(manifest)
+      }
+      const failed = (error: Error): void => {
+        this.#worker = null
+        reject(error)
+      }
+      const ended = (code: number): void => {
+        failed(new Error(`The checkpoint's thread ended with ${code}.`))
+      }
+      worker.once('message', made)
+      worker.once('error', failed)
+      worker.once('exit', ended)
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+      worker.postMessage(task)
+    })
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker?.terminate()
+  }
+}
+
+function start(): Worker {
+  return new Worker(threadFile(), {
     execArgv: [],
     // Nearly all that it makes is garbage at once: cheaper to collect in one go.
     resourceLimits: { maxYoungGenerationSizeMb: 64 },
   })
-  const made = new Promise<Manifest>((resolve, reject) => {
-    worker.once('message', resolve)
-    worker.once('error', reject)
-    worker.once('exit', (code) => reject(new Error(`The checkpoint's thread ended with ${code}.`)))
-  })
-  return {
-    made,
-    async stop() {
-      made.catch(() => undefined)
-      await worker.terminate()
-    },
-  }
 }

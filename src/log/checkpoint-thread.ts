@@ -1,9 +1,10 @@
 /**
- * A thread that makes one checkpoint and says so: the event loop of the store stays free.
+ * A thread that makes checkpoints, one after the other, and says so: the event loop of the
+ * store stays free. One that fails ends it.
  */
 import { readlinkSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import type { CheckpointTask } from './checkpoint.ts'
 import { makeCheckpoint } from './checkpoint.ts'
 import { realDisk } from './real-disk.ts'
@@ -20,6 +21,8 @@ function stepBack(): void {
 }
 
 stepBack()
-const manifest = await makeCheckpoint(realDisk, workerData as CheckpointTask)
-// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-parentPort?.postMessage(manifest)
+parentPort?.on('message', async (task: CheckpointTask) => {
+  const manifest = await makeCheckpoint(realDisk, task)
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(manifest)
+})

@@ -3,7 +3,7 @@
  *
  * It is made from the log and never from the state in memory, so each one that is made proves
  * that the log can be replayed. Jobs are folded one by one: records that nothing happened to
- * are copied, and memory holds the new stretch of the log and one job at a time.
+ * are copied, and memory holds those that began in the new stretch of the log and go on.
  *
  * Jobs that are over go to shelves. A new shelf takes in the smaller ones before it, so there
  * are few of them, each at least twice as large as the next, and a job is copied a few times
@@ -29,10 +29,11 @@ import type { JobRecord } from './record-codec.ts'
 import { peekFirstPosition, peekJobId, readJob, recordTallies, writeJob } from './record-codec.ts'
 import type { OnFileRecord } from './record-file.ts'
 import { readRecords, RecordFileWriter } from './record-file.ts'
+import { RecordWindow } from './record-window.ts'
 import type { Segment } from './segments.ts'
 import type { ShelfFile, ShelfRow } from './shelf.ts'
-import { addTables, hashKey, hashText, Shelf } from './shelf.ts'
-import type { Stretch } from './stretch.ts'
+import { addTables, hashKey, hashText, Shelf, ShelfRows } from './shelf.ts'
+import type { OnOver, Stretch } from './stretch.ts'
 import { readStretch } from './stretch.ts'
 
 /** Folding the log gave a state that breaks an invariant: the checkpoint is not used. */
@@ -74,14 +75,16 @@ class Making {
   readonly #task: CheckpointTask
   readonly #breathe: () => Promise<void> | null
   readonly #interning = new Interning()
-  readonly #world: World = createWorld()
-  readonly #rows: ShelfRow[] = []
+  readonly #rows = new ShelfRows()
+  /** Rows that count no more: something happened to the job after it was over. */
+  readonly #gone: number[] = []
   /** Of each live job: where it begins in the log, and where its record stands. */
   readonly #firsts: number[] = []
   readonly #offsets: number[] = []
-  #now = 0
   #live: RecordFileWriter | null = null
   #ended: RecordFileWriter | null = null
+  /** To read what was just written. */
+  #window: RecordWindow | null = null
   #shelves: Shelf[] = []
 
   constructor(disk: Disk, task: CheckpointTask, breathe: () => Promise<void> | null) {
@@ -93,11 +96,6 @@ class Making {
   async run(): Promise<Manifest> {
     const { folder, segments, previous, position } = this.#task
     const suffix = position.toString(16).padStart(16, '0')
-    const from = previous?.position ?? 0
-    const stretch = await readStretch(this.#disk, segments, from, position, this.#interning)
-    const { waypoint } = stretch
-    if (waypoint === null) throw new Error(`There is no waypoint at position ${position}.`)
-    this.#now = waypoint.now
     const live = (this.#live = await RecordFileWriter.create(this.#disk, folder, `live-${suffix}`))
     const ended = (this.#ended = await RecordFileWriter.create(
       this.#disk,
@@ -107,16 +105,25 @@ class Making {
     for (const about of previous?.shelves ?? []) {
       this.#shelves.push(await Shelf.open(this.#disk, folder, about))
     }
-    await this.#foldLive(stretch)
-    await this.#foldShelved(stretch)
+    const stretch = await this.#readStretch()
+    const { waypoint } = stretch
+    if (waypoint === null) throw new Error(`There is no waypoint at position ${position}.`)
+    await this.#foldLive(stretch, waypoint.now)
+    await this.#foldShelved(stretch, waypoint.now)
     for (const job of stretch.fresh.jobs.values()) {
-      await this.#put({ job, stages: stretch.fresh.tasks.get(job.id) ?? null })
+      const stages = stretch.fresh.tasks.get(job.id) ?? null
+      this.#addOf(stretch.fresh, { job, stages }, waypoint.now)
+      await this.#flush()
     }
     await this.#takeInShelves(ended)
     const sealed = live.seal()
     const liveFile = { ...sealed, table: addLiveTable(live, this.#firsts, this.#offsets) }
     await live.finish()
-    const shelf = { ...ended.seal(), tables: addTables(ended, this.#rows), gone: [] }
+    const shelf = {
+      ...ended.seal(),
+      tables: addTables(ended, this.#rows),
+      gone: ascending(this.#gone),
+    }
     await ended.finish()
     await this.#disk.syncFolder(folder)
     const shelves = await this.#keptShelves(shelf)
@@ -154,8 +161,23 @@ class Making {
     }
   }
 
+  /** Jobs that began in it and are over go to the shelf as it is read. */
+  #readStretch(): Promise<Stretch> {
+    const { segments, previous, position } = this.#task
+    const onOver: OnOver = (job, at, world) => this.#addOf(world, { job, stages: null }, at)
+    return readStretch(
+      this.#disk,
+      segments,
+      previous?.position ?? 0,
+      position,
+      this.#interning,
+      onOver,
+      () => this.#flush(),
+    )
+  }
+
   /** The live jobs of the checkpoint before: copied, or folded on. */
-  async #foldLive(stretch: Stretch): Promise<void> {
+  async #foldLive(stretch: Stretch, now: number): Promise<void> {
     const { folder, previous } = this.#task
     if (previous === null) return
     const live = this.#live as RecordFileWriter
@@ -171,7 +193,7 @@ class Making {
       }
       stretch.pending.delete(id)
       const record = stretch.continued(readJob(reader, this.#interning), entries)
-      if (record !== null) this.#add(record)
+      if (record !== null) this.#add(record, now)
     }
     await readRecords(this.#disk, folder, previous.live, onRecord, async () => {
       await this.#flush()
@@ -180,35 +202,55 @@ class Making {
   }
 
   /** Jobs that were over, and that something happened to all the same. */
-  async #foldShelved(stretch: Stretch): Promise<void> {
+  async #foldShelved(stretch: Stretch, now: number): Promise<void> {
     for (const [id, entries] of stretch.pending) {
-      const shelf = this.#shelves.find((one) => one.find(id) !== -1)
-      if (shelf === undefined) throw new BrokenState(id, ['its entries have no beginning'])
-      const row = shelf.find(id)
-      const record = stretch.continued(shelf.read(row, this.#interning), entries)
-      shelf.leave(row)
-      if (record !== null) await this.#put(record)
+      const before = await this.#takeOff(id)
+      if (before === null) throw new BrokenState(id, ['its entries have no beginning'])
+      const record = stretch.continued(readJob(before, this.#interning), entries)
+      if (record !== null) this.#add(record, now)
+      await this.#flush()
     }
   }
 
-  async #put(record: JobRecord): Promise<void> {
-    this.#add(record)
-    await this.#flush()
+  /** The record of a job that is over, which then counts no more where it stands. */
+  async #takeOff(id: string): Promise<ByteReader | null> {
+    const ended = this.#ended as RecordFileWriter
+    const window = (this.#window ??= new RecordWindow(ended.file, ended.name))
+    // It can only be read once it is written.
+    await ended.flush()
+    const fresh = this.#rows.find(id, (row) => {
+      return peekJobId(window.read(this.#rows.offset(row))) === id
+    })
+    if (fresh !== -1) {
+      this.#gone.push(fresh)
+      return window.read(this.#rows.offset(fresh))
+    }
+    for (const shelf of this.#shelves) {
+      const row = shelf.find(id)
+      if (row === -1) continue
+      shelf.leave(row)
+      return shelf.record(row)
+    }
+    return null
   }
 
-  #add({ job, stages }: JobRecord): void {
-    const tallies = recordTallies({ job, stages })
-    const world = this.#world
-    world.jobs.clear()
-    world.tasks.clear()
+  /** A job by itself: it is checked without the others. */
+  #add({ job, stages }: JobRecord, now: number): void {
+    const world = createWorld()
     world.jobs.set(job.id, job)
     if (stages !== null) world.tasks.set(job.id, stages)
-    const wrong = jobViolations(world, job, tallies, this.#now)
+    this.#addOf(world, { job, stages }, now)
+  }
+
+  /** A job of a world. */
+  #addOf(world: World, { job, stages }: JobRecord, now: number): void {
+    const tallies = recordTallies({ job, stages })
+    const wrong = jobViolations(world, job, tallies, now)
     if (wrong.length > 0) {
       const what = wrong.map((violation) => violation.what)
       throw new BrokenState(job.id, what)
     }
-    const isOver = isFinal(jobState(job, tallies, this.#now))
+    const isOver = isFinal(jobState(job, tallies, now))
     const file = (isOver ? this.#ended : this.#live) as RecordFileWriter
     const offset = file.add((writer) => writeJob(writer, job, stages))
     if (isOver) this.#rows.push(rowOf(job, offset, jobEndedAt(job, tallies)))
@@ -234,9 +276,8 @@ class Making {
       if (size > 2 * ended.offset && shelf.left * 2 > shelf.about.records) return
       for (let row = 0; row < shelf.about.records; row++) {
         if (shelf.isGone(row)) continue
-        const { job, stages } = shelf.read(row, this.#interning)
-        const offset = ended.add((writer) => writeJob(writer, job, stages))
-        this.#rows.push(rowOf(job, offset, shelf.endedAt(row)))
+        const offset = ended.add((writer) => writer.raw(shelf.record(row).rest()))
+        this.#rows.push({ ...shelf.row(row), offset })
         await this.#flush()
         if (row % 256 === 0) await this.#breathe()
       }
@@ -276,6 +317,10 @@ function rowOf(job: Job, offset: number, endedAt: number): ShelfRow {
     firstPosition: job.firstPosition,
     endedAt,
   }
+}
+
+function ascending(rows: readonly number[]): number[] {
+  return rows.toSorted((a, b) => a - b)
 }
 
 /** Reads back what was written: a checkpoint that cannot be read is none. */

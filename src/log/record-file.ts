@@ -39,7 +39,8 @@ export interface RecordFile {
 
 export class RecordFileWriter {
   readonly name: string
-  readonly #file: DiskFile
+  /** To read what was flushed. */
+  readonly file: DiskFile
   readonly #writer = new ByteWriter(CHUNK_BYTES + 64 * 1_024)
   /** Bytes of the file that are written already. */
   #written = 0
@@ -48,7 +49,7 @@ export class RecordFileWriter {
 
   private constructor(name: string, file: DiskFile) {
     this.name = name
-    this.#file = file
+    this.file = file
     this.#writer.raw(headOf(name))
   }
 
@@ -96,20 +97,20 @@ export class RecordFileWriter {
 
   /** To be called when it is full, so that it does not grow without bound. */
   async flush(): Promise<void> {
-    await writeAll(this.#file, this.#writer.buffer.subarray(0, this.#writer.at), this.#written)
+    await writeAll(this.file, this.#writer.buffer.subarray(0, this.#writer.at), this.#written)
     this.#written += this.#writer.at
     this.#writer.at = 0
   }
 
   async finish(): Promise<void> {
     await this.flush()
-    await this.#file.sync()
-    await this.#file.close()
+    await this.file.sync()
+    await this.file.close()
   }
 
   /** It was not to be. */
   async abandon(): Promise<void> {
-    await this.#file.close().catch(() => undefined)
+    await this.file.close().catch(() => undefined)
   }
 }
 

@@ -25,7 +25,7 @@ export interface ShelfFile extends RecordFile {
   readonly gone: readonly number[]
 }
 
-/** What is known of a job before its row is made. */
+/** What a shelf's tables say of a job. */
 export interface ShelfRow {
   readonly offset: number
   readonly idHash: number
@@ -36,6 +36,7 @@ export interface ShelfRow {
 }
 
 const NONE = 0
+const FIRST_ROWS = 1_024
 
 /** The columns of a shelf, in the order in which they stand in the file. */
 interface Tables {
@@ -80,11 +81,87 @@ function layout(rows: number): number[] {
   return [rows * 8, rows * 8, rows * 8, padded, padded, padded, padded, slots, slots]
 }
 
+/** The rows of a shelf that is being made: numbers in columns, however many there are. */
+export class ShelfRows {
+  #length = 0
+  #reals = new Float64Array(3 * FIRST_ROWS)
+  #hashes = new Uint32Array(2 * FIRST_ROWS)
+  /** Rows at the hashes of their ids, as far as they were asked for. */
+  #ids = new Uint32Array(0)
+  #indexed = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  push({ offset, firstPosition, endedAt, idHash, keyHash }: ShelfRow): void {
+    const row = this.#length++
+    if (3 * row === this.#reals.length) this.#grow()
+    this.#reals[3 * row] = offset
+    this.#reals[3 * row + 1] = firstPosition
+    this.#reals[3 * row + 2] = endedAt
+    this.#hashes[2 * row] = idHash
+    this.#hashes[2 * row + 1] = keyHash
+  }
+
+  row(row: number): ShelfRow {
+    return {
+      offset: this.offset(row),
+      firstPosition: this.#reals[3 * row + 1] as number,
+      endedAt: this.#reals[3 * row + 2] as number,
+      idHash: this.#idHash(row),
+      keyHash: this.#hashes[2 * row + 1] as number,
+    }
+  }
+
+  offset(row: number): number {
+    return this.#reals[3 * row] as number
+  }
+
+  /** The row of a job; -1: none. `isIt` has a look, because hashes may be the same. */
+  find(id: string, isIt: (row: number) => boolean): number {
+    this.#index()
+    const hash = hashText(id)
+    const mask = this.#ids.length - 1
+    for (let slot = hash & mask; this.#ids[slot] !== NONE; slot = (slot + 1) & mask) {
+      const row = (this.#ids[slot] as number) - 1
+      if (this.#idHash(row) === hash && isIt(row)) return row
+    }
+    return -1
+  }
+
+  #index(): void {
+    const slots = slotsFor(this.#length)
+    if (slots > this.#ids.length) {
+      this.#ids = new Uint32Array(slots)
+      this.#indexed = 0
+    }
+    for (; this.#indexed < this.#length; this.#indexed++) {
+      insert(this.#ids, this.#idHash(this.#indexed), this.#indexed)
+    }
+  }
+
+  #idHash(row: number): number {
+    return this.#hashes[2 * row] as number
+  }
+
+  #grow(): void {
+    const { length } = this.#reals
+    const reals = new Float64Array(2 * length)
+    reals.set(this.#reals)
+    this.#reals = reals
+    const hashes = new Uint32Array(2 * this.#hashes.length)
+    hashes.set(this.#hashes)
+    this.#hashes = hashes
+  }
+}
+
 /** Behind the records of a file that was sealed. The checksum of the tables. */
-export function addTables(writer: RecordFileWriter, rows: readonly ShelfRow[]): number {
+export function addTables(writer: RecordFileWriter, rows: ShelfRows): number {
   const bytes = Buffer.alloc(layout(rows.length).reduce((sum, one) => sum + one, 0))
   const tables = tablesOver(bytes, rows.length)
-  rows.forEach((row, i) => {
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows.row(i)
     tables.offsets[i] = row.offset
     tables.firsts[i] = row.firstPosition
     tables.ends[i] = row.endedAt
@@ -92,7 +169,7 @@ export function addTables(writer: RecordFileWriter, rows: readonly ShelfRow[]): 
     tables.keyHashes[i] = row.keyHash
     insert(tables.ids, row.idHash, i)
     if (row.keyHash !== NONE) insert(tables.keys, row.keyHash, i)
-  })
+  }
   order(tables.byFirst, tables.firsts)
   order(tables.byEnd, tables.ends)
   writer.addBytes(bytes)
@@ -100,7 +177,12 @@ export function addTables(writer: RecordFileWriter, rows: readonly ShelfRow[]): 
 }
 
 function order(into: Uint32Array, by: Float64Array): void {
-  for (let i = 0; i < by.length; i++) into[i] = i
+  let isInOrder = true
+  for (let i = 0; i < by.length; i++) {
+    into[i] = i
+    if (i > 0 && (by[i] as number) < (by[i - 1] as number)) isInOrder = false
+  }
+  if (isInOrder) return
   into.subarray(0, by.length).sort((a, b) => (by[a] as number) - (by[b] as number) || a - b)
 }
 
@@ -194,7 +276,7 @@ export class Shelf {
   /** The row of a job that still counts; -1: it is not here. */
   find(id: string): number {
     return this.#probe(this.#tables.ids, this.#tables.idHashes, hashText(id), (row) => {
-      return peekJobId(this.#record(row)) === id
+      return peekJobId(this.record(row)) === id
     })
   }
 
@@ -209,11 +291,27 @@ export class Shelf {
 
   /** The id of the job in a row. */
   idOf(row: number): string {
-    return peekJobId(this.#record(row))
+    return peekJobId(this.record(row))
   }
 
   read(row: number, interning: Interning): JobRecord {
-    return readJob(this.#record(row), interning)
+    return readJob(this.record(row), interning)
+  }
+
+  /** The record in a row as it stands, good until the next one is read. */
+  record(row: number): ByteReader {
+    return this.#window.read(this.#tables.offsets[row] as number)
+  }
+
+  row(row: number): ShelfRow {
+    const { offsets, idHashes, keyHashes } = this.#tables
+    return {
+      offset: offsets[row] as number,
+      idHash: idHashes[row] as number,
+      keyHash: keyHashes[row] as number,
+      firstPosition: this.firstPosition(row),
+      endedAt: this.endedAt(row),
+    }
   }
 
   endedAt(row: number): number {
@@ -263,9 +361,5 @@ export class Shelf {
       if (hashes[row] === hash && this.#gone[row] === 0 && isIt(row)) return row
     }
     return -1
-  }
-
-  #record(row: number): ByteReader {
-    return this.#window.read(this.#tables.offsets[row] as number)
   }
 }

@@ -1,12 +1,22 @@
 /**
  * A stretch of the log, folded: what happened between two checkpoints.
  *
- * Jobs that were submitted in it are folded as they are read. Of those that were there before,
- * the entries are kept until the checkpoint before gives the record they apply to. Entries of
- * different aggregates commute, so the order in which jobs are folded does not matter.
+ * Jobs that were submitted in it are folded as they are read, and handed over the moment they
+ * are over: most jobs are short, so that memory holds the few that are not. Of all others that
+ * something happens to, the entries are kept until the record is found that they apply to.
+ * Entries of different aggregates commute, so the order in which jobs are folded does not
+ * matter.
  */
-import type { Entry, Job, World } from '../kernel/index.ts'
-import { createWorld, fold } from '../kernel/index.ts'
+import type { Entry, Job, JobEntry, TaskEntry, World } from '../kernel/index.ts'
+import {
+  applyToTask,
+  createWorld,
+  fold,
+  isFinal,
+  jobState,
+  NO_TALLIES,
+  taskIn,
+} from '../kernel/index.ts'
 import { ByteReader } from './bytes.ts'
 import { CorruptLog } from './errors.ts'
 import { positionOf, WAYPOINT_CODE } from './format.ts'
@@ -22,14 +32,22 @@ import type { Waypoint } from './waypoint.ts'
 import { NewerEntry } from './versions.ts'
 import { readWaypoint, WAYPOINT_VERSION } from './waypoint.ts'
 
+/** Takes over a plain job that came to its end at this time; the world still has it. */
+export type OnOver = (job: Job, at: number, world: World) => void
+
 export class Stretch {
-  /** Jobs that were submitted in it, in order, and not forgotten. */
+  /** Jobs that were submitted in it, and neither handed over nor forgotten. */
   readonly fresh: World = createWorld()
-  /** Entries of jobs that were there before, oldest first. */
+  /** Entries of jobs that are not among them, oldest first. */
   readonly pending = new Map<string, LoggedEntry[]>()
   /** Entries of queues and schedules. */
   readonly small: Entry[] = []
   waypoint: Waypoint | null = null
+  readonly #onOver: OnOver
+
+  constructor(onOver: OnOver) {
+    this.#onOver = onOver
+  }
 
   add(logged: LoggedEntry): void {
     const { entry } = logged
@@ -37,18 +55,32 @@ export class Stretch {
       this.small.push(entry)
       return
     }
-    if (entry.type === 'JobSubmitted' || this.fresh.jobs.has(entry.job)) {
-      return this.#fold(logged, entry.job)
+    const job = this.fresh.jobs.get(entry.job)
+    if (job !== undefined || entry.type === 'JobSubmitted') {
+      return this.#fold(entry, logged.position, job)
     }
     const before = this.pending.get(entry.job)
     if (before === undefined) this.pending.set(entry.job, [logged])
     else before.push(logged)
   }
 
-  #fold({ entry, position }: LoggedEntry, id: string): void {
-    fold(this.fresh, entry)
-    const job = this.fresh.jobs.get(id)
-    if (job !== undefined) stand(job, entry, position)
+  #fold(entry: JobEntry | TaskEntry, position: number, known: Job | undefined): void {
+    const { fresh } = this
+    // What is at hand need not be looked up again.
+    const task =
+      known !== undefined && 'segment' in entry
+        ? taskIn(fresh, known, entry.stage, entry.segment)
+        : undefined
+    if (task === undefined) fold(fresh, entry)
+    else applyToTask(task, entry as TaskEntry)
+    const job = known ?? (fresh.jobs.get(entry.job) as Job)
+    stand(job, entry, position)
+    // A pipeline has its tasks beside it: it waits for the end. And where an id is used again,
+    // entries that are kept may be those of the job before, and must not meet this one.
+    if (job.task === null || this.pending.has(entry.job)) return
+    if (entry.type === 'JobForgotten' || !isFinal(jobState(job, NO_TALLIES, entry.at))) return
+    this.#onOver(job, entry.at, fresh)
+    fresh.jobs.delete(entry.job)
   }
 
   /** What became of a job that was there before; null: it was forgotten. */
@@ -77,8 +109,10 @@ export async function readStretch(
   from: number,
   to: number,
   interning: Interning,
+  onOver: OnOver,
+  between: () => Promise<void>,
 ): Promise<Stretch> {
-  const stretch = new Stretch()
+  const stretch = new Stretch(onOver)
   const start = Math.max(
     0,
     segments.findLastIndex(({ head }) => head.base <= from),
@@ -105,6 +139,7 @@ export async function readStretch(
       const place = { file: segment.path, offset: stop.offset, position }
       throw new CorruptLog(place, 'it does not check.')
     }
+    await between()
   }
   return stretch
 }

@@ -7,8 +7,13 @@
  * reported, and tried again after as many bytes: the log has everything.
  */
 import type { Disk, LogWriter, Manifest, Segment } from '../log/index.ts'
-import { archiveSegment, removeOtherCheckpoints, runCheckpoint, turn, UNIT } from '../log/index.ts'
-import type { CheckpointRun } from '../log/index.ts'
+import {
+  archiveSegment,
+  checkpointRunner,
+  removeOtherCheckpoints,
+  turn,
+  UNIT,
+} from '../log/index.ts'
 import type { EndedJobs } from './ended-jobs.ts'
 import type { JobList } from './job-list.ts'
 import type { Ledger } from './ledger.ts'
@@ -38,6 +43,8 @@ export interface CheckpointParts {
   readonly manifests: readonly Manifest[]
 }
 
+/** New work waits when the log is so many times further than a checkpoint's worth. */
+const MOST_BEHIND = 4
 /** What a bucket takes up in the log, at most: a name and a number. */
 const WAYPOINT_BYTES = 2_048
 
@@ -47,12 +54,13 @@ export class Checkpointing {
   /** Where the last one was made, or tried. */
   #last: number
   #making: Promise<void> | null = null
-  #run: CheckpointRun | null = null
+  readonly #runner: ReturnType<typeof checkpointRunner>
   #isClosed = false
   #pins = 0
 
   constructor(parts: CheckpointParts) {
     this.#parts = parts
+    this.#runner = checkpointRunner(parts.disk)
     this.#manifests = parts.manifests.slice(0, 2)
     this.#last = this.#manifests[0]?.position ?? 0
   }
@@ -64,12 +72,18 @@ export class Checkpointing {
 
   /** To be called when more of the log is durable: makes a checkpoint if it is time. */
   consider(): void {
-    const { writer, rules } = this.#parts
-    const liveBytes = this.#manifests[0]?.live.end ?? 0
-    const due = Math.max(rules.checkpointBytes, liveBytes / 2)
-    if ((writer.durablePosition - this.#last) * UNIT < due) return
+    if (this.#bytesSince() < this.#due()) return
     // Its failure was reported, and the log has everything.
     this.make().catch(() => undefined)
+  }
+
+  /**
+   * Jobs that are over stay in memory until a checkpoint has them, so that new work waits while
+   * one is being made and far behind; null: it need not.
+   */
+  room(): Promise<void> | null {
+    if (this.#making === null || this.#bytesSince() < MOST_BEHIND * this.#due()) return null
+    return this.#making.catch(() => undefined)
   }
 
   /** Makes one now, or waits for the one that is being made. */
@@ -93,8 +107,17 @@ export class Checkpointing {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#run?.stop()
+    await this.#runner.stop()
     await this.#making?.catch(() => undefined)
+  }
+
+  #bytesSince(): number {
+    return (this.#parts.writer.durablePosition - this.#last) * UNIT
+  }
+
+  #due(): number {
+    const liveBytes = this.#manifests[0]?.live.end ?? 0
+    return Math.max(this.#parts.rules.checkpointBytes, liveBytes / 2)
   }
 
   async #make(): Promise<void> {
@@ -125,7 +148,7 @@ export class Checkpointing {
   }
 
   async #fold(): Promise<Manifest> {
-    const { disk, folder, writer, ledger } = this.#parts
+    const { folder, writer, ledger } = this.#parts
     // One that cannot even begin is not tried again with every group, either.
     this.#last = writer.durablePosition
     const count = ledger.ready.buckets(ledger.now)
@@ -142,12 +165,7 @@ export class Checkpointing {
     await writer.durable()
     const previous = this.#manifests[0] ?? null
     const task = { folder, segments: [...writer.segments], previous, position }
-    this.#run = runCheckpoint(disk, task)
-    try {
-      return await this.#run.made
-    } finally {
-      this.#run = null
-    }
+    return this.#runner.run(task)
   }
 
   /** What nobody needs any more goes: older checkpoints, and the log behind two of them. */

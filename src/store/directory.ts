@@ -109,10 +109,10 @@ export class DirectoryStore implements Store {
       bytes += bytesFor(command)
       newWork ||= isNewWork(command)
     }
-    for (let wait = this.#writer.room(bytes, newWork); wait !== null;) {
+    for (let wait = this.#room(bytes, newWork); wait !== null;) {
       await wait
       this.#assertOpen()
-      wait = this.#writer.room(bytes, newWork)
+      wait = this.#room(bytes, newWork)
     }
     const now = this.#clock.now()
     const answers: Answer[] = []
@@ -238,6 +238,12 @@ export class DirectoryStore implements Store {
   async #shown<T>(answer: T): Promise<T> {
     await this.#writer.durable()
     return answer
+  }
+
+  /** Settled when there may be room for what is to be decided; null: there is. */
+  #room(bytes: number, newWork: boolean): Promise<void> | null {
+    const wait = newWork ? this.#parts.checkpointing.room() : null
+    return wait ?? this.#writer.room(bytes, newWork)
   }
 
   #perform(own: Command | null, now: number): Answer {

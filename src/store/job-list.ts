@@ -8,6 +8,10 @@ import type { Job } from '../kernel/index.ts'
 
 /** Below this it is not worth tidying up. */
 const FEW = 1_024
+/** Looks at jobs between two turns of the event loop: a few milliseconds. */
+const STEP = 20_000
+/** Changing one takes as long as looking at so many. */
+const CHANGE = 10
 
 /** To be said of a job that leaves memory: nobody asks where its entries stand any more. */
 export function gone(job: Job): void {
@@ -32,14 +36,14 @@ export class JobList {
   }
 
   /** Makes room where jobs have left, in steps, if it is worth it. */
-  async tidy(step: number, breathe: () => Promise<void>): Promise<void> {
+  async tidy(breathe: () => Promise<void>): Promise<void> {
     if (this.#gone < FEW || this.#gone * 2 < this.#jobs.length) return
     const jobs: Job[] = []
     // What comes meanwhile comes to the end, and is seen in time.
     for (let i = 0; i < this.#jobs.length; i++) {
       const job = this.#jobs[i] as Job
       if (!isGone(job)) jobs.push(job)
-      if (i % step === step - 1) await breathe()
+      if (i % STEP === STEP - 1) await breathe()
     }
     this.#jobs = jobs
     this.#gone = 0
@@ -53,13 +57,18 @@ export class JobList {
   /** Puts another object in the place of each job behind a position, in steps. */
   async renew(
     position: number,
-    step: number,
     breathe: () => Promise<void>,
     change: (job: Job) => Job,
   ): Promise<void> {
+    let looks = 0
     for (let i = this.#behind(position); i < this.#jobs.length; i++) {
-      this.#jobs[i] = change(this.#jobs[i] as Job)
-      if (i % step === 0) await breathe()
+      const job = this.#jobs[i] as Job
+      const other = change(job)
+      this.#jobs[i] = other
+      looks += other === job ? 1 : CHANGE
+      if (looks < STEP) continue
+      looks = 0
+      await breathe()
     }
   }
 

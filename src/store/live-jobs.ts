@@ -9,9 +9,6 @@ import type { Ledger } from './ledger.ts'
 import type { StoredJob } from './stored-job.ts'
 import { storedJobs } from './stored-job.ts'
 
-/** Small enough that a step takes a millisecond or two. */
-const STEP = 200
-
 export class LiveJobs {
   readonly #disk: Disk
   readonly #folder: string
@@ -48,7 +45,7 @@ export class LiveJobs {
     breathe: () => Promise<void>,
   ): Promise<void> {
     const file = this.#file as LiveFile
-    await list.renew(since, STEP, breathe, (job) => {
+    await list.renew(since, breathe, (job) => {
       if (job.firstPosition >= this.#position || ledger.inMemory(job.id) !== job) return job
       if (job instanceof this.#Stored || !file.has(job.firstPosition)) return job
       // It ended while the checkpoint was made: it leaves as a whole, with the next one.
@@ -59,7 +56,7 @@ export class LiveJobs {
       if (job.task?.lease == null) stored.loaded = null
       return stored
     })
-    await list.tidy(STEP, breathe)
+    await list.tidy(breathe)
   }
 
   async close(): Promise<void> {

@@ -25,13 +25,16 @@ export interface Violation {
 /** Collects what is wrong. */
 export class Findings {
   readonly violations: Violation[] = []
-  readonly #where: string
+  readonly #where: () => string
 
-  constructor(where: string) {
+  constructor(where: () => string) {
     this.#where = where
   }
 
-  expect(holds: boolean, invariant: InvariantNumber, what: string): void {
-    if (!holds) this.violations.push({ invariant, what: `${this.#where}: ${what}` })
+  /** What is wrong is put into words only if it is: nearly always, nothing is. */
+  expect(holds: boolean, invariant: InvariantNumber, what: string | (() => string)): void {
+    if (holds) return
+    const words = typeof what === 'string' ? what : what()
+    this.violations.push({ invariant, what: `${this.#where()}: ${words}` })
   }
 }

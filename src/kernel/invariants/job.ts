@@ -16,13 +16,13 @@ import { taskViolations } from './task.ts'
 
 /** `tallies` are those the store keeps; they are counted again here. */
 export function jobViolations(world: World, job: Job, tallies: Tallies, now: number): Violation[] {
-  const found = new Findings(job.id)
+  const found = new Findings(() => job.id)
   const tasks = tasksOf(world, job)
   const state = jobState(job, tallies, now)
   if (isFinal(state)) {
-    found.expect(!tasks.some(isOpen), 4, `${state} with a task that is not over`)
+    found.expect(!tasks.some(isOpen), 4, () => `${state} with a task that is not over`)
   } else {
-    found.expect(hasFuture(job, tasks, tallies), 7, `${state} and nothing will ever happen`)
+    found.expect(hasFuture(job, tasks, tallies), 7, () => `${state} and nothing will ever happen`)
   }
   found.expect(
     !isHeldBack(job) || tasks.every((task) => task.attempt === 0),
@@ -69,7 +69,7 @@ function checkPlain(job: Job, task: Task, found: Findings): void {
   found.expect(
     job.cancelled === null || task.state === 'FAILED',
     6,
-    `cancelled, but its task is ${task.state}`,
+    () => `cancelled, but its task is ${task.state}`,
   )
   found.expect(
     job.cancelled === null || task.endedAt === job.cancelled.at,
@@ -86,12 +86,12 @@ function checkPipeline(world: World, job: Job, tallies: Tallies, found: Findings
     found.expect(
       Math.max(segments, 0) === tasks.length,
       6,
-      `stage ${stage.name} has ${tasks.length} tasks`,
+      () => `stage ${stage.name} has ${tasks.length} tasks`,
     )
     found.expect(
       sameContent(counted(tallies[i] as Tally), counted(tallyOf(tasks))),
       6,
-      `the tally of ${stage.name} is off`,
+      () => `the tally of ${stage.name} is off`,
     )
     if (segments === NOT_OPENED) return
     if (stage.onFailure) checkOnFailure(world, job, tallies, stage, found)
@@ -105,13 +105,13 @@ function counted(tally: Tally): Tally {
 }
 
 function checkOpened(job: Job, tallies: Tallies, stage: StageSpec, found: Findings): void {
-  found.expect(!isHeldBack(job), 10, `held, but stage ${stage.name} is open`)
+  found.expect(!isHeldBack(job), 10, () => `held, but stage ${stage.name} is open`)
   for (const before of stage.after) {
     const index = stageIndex(job, before)
     found.expect(
       stageIsDone(job, tallies, index),
       10,
-      `stage ${stage.name} is open, but ${before} is not DONE`,
+      () => `stage ${stage.name} is open, but ${before} is not DONE`,
     )
   }
 }
@@ -126,13 +126,17 @@ function checkOnFailure(
   found.expect(
     isEnding(job, tallies),
     10,
-    `on-failure stage ${stage.name} is open, but the job is not ending`,
+    () => `on-failure stage ${stage.name} is open, but the job is not ending`,
   )
   stagesOf(job).forEach((other, i) => {
     if (other.onFailure) return
     const open = (world.tasks.get(job.id)?.[i] ?? []).some(
       (task) => isOpen(task) || (task.state === 'DEAD' && task.commit !== null),
     )
-    found.expect(!open, 10, `on-failure stage ${stage.name} is open, but ${other.name} is not over`)
+    found.expect(
+      !open,
+      10,
+      () => `on-failure stage ${stage.name} is open, but ${other.name} is not over`,
+    )
   })
 }

@@ -35,7 +35,7 @@ const UNDER_LEASE: ReadonlySet<Entry['type']> = new Set<Entry['type']>([
 ])
 
 export function stepViolations(before: World, entry: Entry, after: World): Violation[] {
-  const found = new Findings(entry.type)
+  const found = new Findings(() => entry.type)
   checkHead(before, entry, found)
   if ('job' in entry) {
     checkJobMove(before, entry, after, found)
@@ -82,7 +82,7 @@ function checkStop(before: World, entry: TaskStopped, found: Findings): void {
     entry.reason === 'ending'
       ? isEnding(job, countTallies(before, job))
       : task.startBy !== null && task.attempt === 0 && entry.at >= task.startBy
-  found.expect(holds, 9, `a task was stopped by ${entry.reason}, which is not so`)
+  found.expect(holds, 9, () => `a task was stopped by ${entry.reason}, which is not so`)
 }
 
 function headBefore(before: World, entry: Entry): { version: number; time: number } | undefined {
@@ -98,9 +98,9 @@ function checkHead(before: World, entry: Entry, found: Findings): void {
   found.expect(
     entry.version === (head?.version ?? 0) + 1,
     5,
-    `version ${entry.version} after ${head?.version ?? 0}`,
+    () => `version ${entry.version} after ${head?.version ?? 0}`,
   )
-  found.expect(entry.at >= (head?.time ?? 0), 5, `time ${entry.at} after ${head?.time ?? 0}`)
+  found.expect(entry.at >= (head?.time ?? 0), 5, () => `time ${entry.at} after ${head?.time ?? 0}`)
 }
 
 function checkJobMove(
@@ -112,21 +112,21 @@ function checkJobMove(
   const job = before.jobs.get(entry.job)
   const next = after.jobs.get(entry.job)
   if (job === undefined) {
-    found.expect(entry.type === 'JobSubmitted', 8, `there is no job ${entry.job}`)
+    found.expect(entry.type === 'JobSubmitted', 8, () => `there is no job ${entry.job}`)
     return
   }
   const from = jobState(job, countTallies(before, job), entry.at)
   if (next === undefined) {
-    found.expect(isFinal(from), 4, `${job.id} was forgotten while ${from}`)
+    found.expect(isFinal(from), 4, () => `${job.id} was forgotten while ${from}`)
     return
   }
   const to = jobState(next, countTallies(after, next), entry.at)
   const table = job.task === null ? PIPELINE_JOB_TRANSITIONS : PLAIN_JOB_TRANSITIONS
-  found.expect(jobMayMove(table, from, to), 6, `${job.id} went from ${from} to ${to}`)
+  found.expect(jobMayMove(table, from, to), 6, () => `${job.id} went from ${from} to ${to}`)
   found.expect(
     !isFinal(from) || entry.type === 'ReportRefused',
     4,
-    `${job.id} is ${from} and was changed`,
+    () => `${job.id} is ${from} and was changed`,
   )
 }
 
@@ -134,13 +134,13 @@ function checkTaskMove(task: Task, entry: TaskEntry, next: Task, found: Findings
   found.expect(
     taskMayMove(task.state, next.state, entry.type),
     6,
-    `a task went from ${task.state} to ${next.state}`,
+    () => `a task went from ${task.state} to ${next.state}`,
   )
   const final = task.state === 'COMPLETED' || task.state === 'FAILED'
   found.expect(
     !final || entry.type === 'ReportRefused',
     4,
-    `a task is ${task.state} and was changed`,
+    () => `a task is ${task.state} and was changed`,
   )
   if (UNDER_LEASE.has(entry.type)) checkAuthority(task, entry, found)
   checkGrowth(task, entry, next, found)
@@ -153,12 +153,12 @@ function checkAuthority(task: Task, entry: TaskEntry, found: Findings): void {
   found.expect(
     task.lease?.number === number,
     1,
-    `accepted under lease ${number}, but ${task.lease?.number ?? 'none'} is held`,
+    () => `accepted under lease ${number}, but ${task.lease?.number ?? 'none'} is held`,
   )
   found.expect(
     task.lease === null || entry.at < task.lease.expiresAt,
     9,
-    `accepted ${entry.at - (task.lease?.expiresAt ?? 0)} ms after the lease ran out`,
+    () => `accepted ${entry.at - (task.lease?.expiresAt ?? 0)} ms after the lease ran out`,
   )
 }
 
@@ -167,9 +167,13 @@ function checkGrowth(task: Task, entry: TaskEntry, next: Task, found: Findings):
   found.expect(
     next.attempt === task.attempt + grants,
     5,
-    `attempt ${task.attempt} became ${next.attempt}`,
+    () => `attempt ${task.attempt} became ${next.attempt}`,
   )
-  found.expect(next.retries >= task.retries, 5, `retries ${task.retries} became ${next.retries}`)
+  found.expect(
+    next.retries >= task.retries,
+    5,
+    () => `retries ${task.retries} became ${next.retries}`,
+  )
   found.expect(next.budget >= task.budget, 5, 'the budget shrank')
   if (entry.type === 'LeaseGranted') {
     found.expect(task.dueAt <= entry.at, 9, 'a task was granted before it was due')
@@ -178,14 +182,14 @@ function checkGrowth(task: Task, entry: TaskEntry, next: Task, found: Findings):
     found.expect(
       task.lease?.number === entry.lease,
       1,
-      `lease ${entry.lease} was ended, but it is not held`,
+      () => `lease ${entry.lease} was ended, but it is not held`,
     )
   }
   if (entry.type === 'TaskRetried' || entry.type === 'TaskForced') {
     found.expect(
       entry.attempt === task.attempt,
       4,
-      `decided at attempt ${entry.attempt}, done at ${task.attempt}`,
+      () => `decided at attempt ${entry.attempt}, done at ${task.attempt}`,
     )
   }
 }
@@ -199,7 +203,7 @@ function checkExecutions(task: Task, entry: TaskEntry, next: Task, found: Findin
     found.expect(
       executionMayMove(from, to, entry.type),
       6,
-      `an execution went from ${from} to ${to}`,
+      () => `an execution went from ${from} to ${to}`,
     )
     found.expect(
       !lease.refused || entry.type !== 'ReportRefused' || entry.lease !== lease.number,
@@ -222,10 +226,14 @@ function checkCommitted(task: Task, entry: TaskEntry, next: Task, found: Finding
     found.expect(
       effectMayMove(effect.state, later.state, entry.type),
       3,
-      `effect ${i} went from ${effect.state} to ${later.state}`,
+      () => `effect ${i} went from ${effect.state} to ${later.state}`,
     )
     const repeated = effect.state === 'UNKNOWN' && later.state === 'STARTED'
-    found.expect(!repeated || effect.promise.idempotent, 3, `effect ${i} was silently repeated`)
+    found.expect(
+      !repeated || effect.promise.idempotent,
+      3,
+      () => `effect ${i} was silently repeated`,
+    )
     if (entry.type === 'EffectFinished' && entry.effect === i) {
       found.expect(
         effect.starts.includes(entry.lease),

@@ -15,7 +15,7 @@ const BY_REPORT: ReadonlySet<LeaseEnd | null> = new Set<LeaseEnd>([
 ])
 
 export function taskViolations(task: Task): Violation[] {
-  const found = new Findings(taskName(task.job, task.stage, task.segment))
+  const found = new Findings(() => taskName(task.job, task.stage, task.segment))
   checkLeases(task, found)
   checkState(task, found)
   checkBudget(task, found)
@@ -27,7 +27,7 @@ export function taskViolations(task: Task): Violation[] {
 function checkLeases(task: Task, found: Findings): void {
   const { leases, lease } = task
   const open = leases.filter((one) => one.endedBy === null)
-  found.expect(open.length <= 1, 1, `${open.length} leases are not over`)
+  found.expect(open.length <= 1, 1, () => `${open.length} leases are not over`)
   found.expect(
     (leases.at(-1)?.number ?? 0) === task.attempt,
     5,
@@ -43,7 +43,7 @@ function checkLeases(task: Task, found: Findings): void {
     found.expect(
       previous === undefined || previous.endedAt === null || previous.endedAt <= one.grantedAt,
       1,
-      `lease ${one.number} was granted while lease ${previous?.number} was held`,
+      () => `lease ${one.number} was granted while lease ${previous?.number} was held`,
     )
     checkLeaseTimes(task, one, found)
   })
@@ -52,40 +52,47 @@ function checkLeases(task: Task, found: Findings): void {
   found.expect(
     (lease !== null) === (task.state === 'LEASED'),
     2,
-    `${task.state} with ${lease === null ? 'no' : 'a'} lease`,
+    () => `${task.state} with ${lease === null ? 'no' : 'a'} lease`,
   )
   found.expect(lease !== null || open.length === 0, 2, 'a lease that nobody holds is not over')
 }
 
 function checkLeaseTimes(task: Task, lease: Lease, found: Findings): void {
-  const name = `lease ${lease.number}`
   const { grantedAt, startedAt, endedAt, expiresAt, endedBy } = lease
-  found.expect(startedAt === null || startedAt < expiresAt, 9, `${name} was started after its time`)
+  found.expect(
+    startedAt === null || startedAt < expiresAt,
+    9,
+    () => `lease ${lease.number} was started after its time`,
+  )
   found.expect(
     startedAt === null || startedAt >= grantedAt,
     5,
-    `${name} was started before it was granted`,
+    () => `lease ${lease.number} was started before it was granted`,
   )
   found.expect(
     endedBy !== 'LeaseExpired' || (endedAt ?? 0) >= expiresAt,
     9,
-    `${name} expired before its time was over`,
+    () => `lease ${lease.number} expired before its time was over`,
   )
   found.expect(
     !BY_REPORT.has(endedBy) || (endedAt ?? 0) < expiresAt,
     9,
-    `${name} was ended by ${endedBy} after its time was over`,
+    () => `lease ${lease.number} was ended by ${endedBy} after its time was over`,
   )
   found.expect(
     lease.number > 1 || task.startBy === null || grantedAt < task.startBy,
     9,
-    `${name} was granted after the start-by time`,
+    () => `lease ${lease.number} was granted after the start-by time`,
   )
 }
 
 function checkState(task: Task, found: Findings): void {
   const over = task.state === 'COMPLETED' || task.state === 'FAILED' || task.state === 'DEAD'
-  found.expect(over === (task.endedAt !== null), 6, `${task.state}, but endedAt is ${task.endedAt}`)
+  found.expect(
+    over === (task.endedAt !== null),
+    6,
+    () => `${task.state}, but endedAt is ${task.endedAt}`,
+  )
   found.expect(task.state !== 'COMPLETED' || task.output !== null, 3, 'COMPLETED without an output')
 }
 
@@ -93,16 +100,17 @@ function checkBudget(task: Task, found: Findings): void {
   found.expect(
     task.retries >= 0 && task.retries <= task.budget,
     5,
-    `retries ${task.retries} of ${task.budget}`,
+    () => `retries ${task.retries} of ${task.budget}`,
   )
   found.expect(
     task.retries <= task.attempt,
     5,
-    `${task.retries} retries after ${task.attempt} attempts`,
+    () => `${task.retries} retries after ${task.attempt} attempts`,
   )
 }
 
 function checkSteps(task: Task, found: Findings): void {
+  if (task.steps.length === 0) return
   const names = new Set(task.steps.map((step) => step.name))
   found.expect(names.size === task.steps.length, 3, 'a step is recorded twice')
   const last = task.commit?.lease ?? task.attempt
@@ -130,36 +138,35 @@ function checkCommit(task: Task, commit: Commit, found: Findings): void {
   found.expect(
     (task.state === 'COMPLETED') === finished,
     3,
-    `${task.state} with effects ${finished ? 'all' : 'not all'} finished`,
+    () => `${task.state} with effects ${finished ? 'all' : 'not all'} finished`,
   )
   const held = commit.effects.some((effect) => effect.state === 'HELD')
   found.expect(
     (task.state === 'DEAD') === held,
     7,
-    `${task.state} with ${held ? 'a' : 'no'} held effect`,
+    () => `${task.state} with ${held ? 'a' : 'no'} held effect`,
   )
 }
 
 function checkEffect(task: Task, effect: Effect, index: number, found: Findings): void {
-  const name = `effect ${index}`
   found.expect(
     effect.retries <= effect.budget,
     5,
-    `${name} has retries ${effect.retries} of ${effect.budget}`,
+    () => `effect ${index} has retries ${effect.retries} of ${effect.budget}`,
   )
   found.expect(
     effect.state !== 'STARTED' || effect.starts.at(-1) === task.lease?.number,
     3,
-    `${name} is STARTED, but not under the held lease`,
+    () => `effect ${index} is STARTED, but not under the held lease`,
   )
   found.expect(
     effect.state === 'PROMISED' || effect.starts.length > 0,
     3,
-    `${name} is ${effect.state} and was never started`,
+    () => `effect ${index} is ${effect.state} and was never started`,
   )
   found.expect(
     new Set(effect.starts).size === effect.starts.length,
     3,
-    `${name} was started twice under one lease`,
+    () => `effect ${index} was started twice under one lease`,
   )
 }

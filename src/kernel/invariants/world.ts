@@ -18,7 +18,7 @@ export function worldViolations(world: World, indexes: Indexes, now: number): Vi
 }
 
 export function sharedViolations(world: World): Violation[] {
-  const found = new Findings('world')
+  const found = new Findings(() => 'world')
   checkKeys(world, found)
   const leased: Leased[] = []
   for (const job of world.jobs.values()) {
@@ -34,7 +34,11 @@ function checkKeys(world: World, found: Findings): void {
   for (const { id, spec } of world.jobs.values()) {
     if (spec.key === null || spec.unique) continue
     const key = JSON.stringify([spec.type, spec.key])
-    found.expect(!holders.has(key), 3, `key '${spec.key}' belongs to ${holders.get(key)} and ${id}`)
+    found.expect(
+      !holders.has(key),
+      3,
+      () => `key '${spec.key}' belongs to ${holders.get(key)} and ${id}`,
+    )
     holders.set(key, id)
   }
 }
@@ -78,6 +82,6 @@ function checkLimits(leased: readonly Leased[], found: Findings): void {
   }
   for (const [key, count] of held) {
     const most = widest.get(key) as number
-    found.expect(count <= most, 9, `${count} hold limit '${key}' of ${most}`)
+    found.expect(count <= most, 9, () => `${count} hold limit '${key}' of ${most}`)
   }
 }
