@@ -72,7 +72,7 @@ export class Stretch {
         ? taskIn(fresh, known, entry.stage, entry.segment)
         : undefined
     if (task === undefined) fold(fresh, entry)
-    else applyToTask(task, entry as TaskEntry)
+    else applyToTask(task, entry)
     const job = known ?? (fresh.jobs.get(entry.job) as Job)
     stand(job, entry, position)
     // A pipeline has its tasks beside it: it waits for the end. And where an id is used again,

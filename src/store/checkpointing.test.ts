@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Bench, range } from '../../test/support/directory-bench.ts'
-import { plain } from '../../test/support/specs.ts'
 import type { Command } from '../kernel/index.ts'
 import type { Disk } from '../log/index.ts'
+import { Outcome } from '../log/group.ts'
 import { turn } from '../log/index.ts'
 import { verifyDirectory } from './verify-directory.ts'
 
@@ -85,7 +85,7 @@ describe('a job that began and ended since the last checkpoint', () => {
 })
 
 /** A disk on which a checkpoint's first file is created only after `before` was waited for. */
-function delayed(disk: Disk, before: () => Promise<void>): Disk {
+function delayed(disk: Disk, before: Promise<void>): Disk {
   return {
     makeFolder: (path) => disk.makeFolder(path),
     list: (folder) => disk.list(folder),
@@ -93,52 +93,50 @@ function delayed(disk: Disk, before: () => Promise<void>): Disk {
     remove: (path) => disk.remove(path),
     syncFolder: (path) => disk.syncFolder(path),
     async open(path, access) {
-      if (access === 'create' && path.includes('/live-')) await before()
+      if (access === 'create' && path.includes('/live-')) await before
       return disk.open(path, access)
     },
   }
 }
 
+function closedGate(): { gate: Promise<void>; goOn: () => void } {
+  const opened = new Outcome()
+  return { gate: opened.promise, goOn: () => opened.settle() }
+}
+
 describe('a checkpoint that is far behind', () => {
   it('lets new work wait, and nothing else', async () => {
     const bench = new Bench()
-    let goOn = (): void => undefined
-    const gate = new Promise<void>((resolve) => {
-      goOn = resolve
-    })
-    await bench.open({ checkpointBytes: 8_192, disk: delayed(bench.disk, () => gate) })
+    const { gate, goOn } = closedGate()
+    await bench.open({ checkpointBytes: 8_192, disk: delayed(bench.disk, gate) })
     await bench.submit(...range(16))
     // One is being made, and stands still. The log goes on, until it is four times as far.
     for (let i = 0; i < 4; i++) await bench.submit(...range(16, `more ${i}`))
-    let isIn = false
-    const spec = plain()
-    const waiting = bench.store.execute([{ type: 'SubmitJob', job: 'late', spec }]).then(() => {
-      isIn = true
-    })
+    const order: string[] = []
+    const waiting = bench.submit('late').finally(() => order.push('late'))
     expect(await bench.finish(4)).toHaveLength(4)
     for (let i = 0; i < 100; i++) await turn()
-    expect(isIn).toBe(false)
+    order.push('goes on')
     goOn()
     await waiting
+    expect(order).toEqual(['goes on', 'late'])
     expect(bench.notices.map(({ kind }) => kind)).toContain('checkpoint-made')
     expect(await verified(bench)).toContain('late')
   })
 
   it('and fails keeps nobody waiting', async () => {
     const bench = new Bench()
-    const fails = (): Promise<void> => Promise.reject(new Error('no more files'))
-    await bench.open({ checkpointBytes: 8_192, disk: delayed(bench.disk, fails) })
+    const gate = Promise.reject(new Error('no more files'))
+    gate.catch(() => undefined)
+    await bench.open({ checkpointBytes: 8_192, disk: delayed(bench.disk, gate) })
     for (let i = 0; i < 12; i++) await bench.submit(...range(16, `more ${i}`))
     expect(bench.notices.map(({ kind }) => kind)).toContain('checkpoint-failed')
   })
 
   it('and is closed tells those who wait', async () => {
     const bench = new Bench()
-    let goOn = (): void => undefined
-    const gate = new Promise<void>((resolve) => {
-      goOn = resolve
-    })
-    await bench.open({ checkpointBytes: 8_192, disk: delayed(bench.disk, () => gate) })
+    const { gate, goOn } = closedGate()
+    await bench.open({ checkpointBytes: 8_192, disk: delayed(bench.disk, gate) })
     for (let i = 0; i < 5; i++) await bench.submit(...range(16, `more ${i}`))
     const waiting = bench.submit('late')
     const closing = bench.store.close()
