@@ -66,13 +66,7 @@ export class Stretch {
 
   #fold(entry: JobEntry | TaskEntry, position: number, known: Job | undefined): void {
     const { fresh } = this
-    // What is at hand need not be looked up again.
-    const task =
-      known !== undefined && 'segment' in entry
-        ? taskIn(fresh, known, entry.stage, entry.segment)
-        : undefined
-    if (task === undefined) fold(fresh, entry)
-    else applyToTask(task, entry)
+    this.#apply(entry, known)
     const job = known ?? (fresh.jobs.get(entry.job) as Job)
     stand(job, entry, position)
     // A pipeline has its tasks beside it: it waits for the end. And where an id is used again,
@@ -81,6 +75,16 @@ export class Stretch {
     if (entry.type === 'JobForgotten' || !isFinal(jobState(job, NO_TALLIES, entry.at))) return
     this.#onOver(job, entry.at, fresh)
     fresh.jobs.delete(entry.job)
+  }
+
+  /** What is at hand need not be looked up again. */
+  #apply(entry: JobEntry | TaskEntry, known: Job | undefined): void {
+    const { fresh } = this
+    if (known === undefined || !('segment' in entry)) return fold(fresh, entry)
+    const task = taskIn(fresh, known, entry.stage, entry.segment)
+    // If there is none, `fold` says what is wrong.
+    if (task === undefined) fold(fresh, entry)
+    else applyToTask(task, entry)
   }
 
   /** What became of a job that was there before; null: it was forgotten. */
