@@ -67,7 +67,8 @@ export class Stretch {
   #fold(entry: JobEntry | TaskEntry, position: number, known: Job | undefined): void {
     const { fresh } = this
     this.#apply(entry, known)
-    const job = known ?? (fresh.jobs.get(entry.job) as Job)
+    const job = known ?? fresh.jobs.get(entry.job)
+    if (job === undefined) return
     stand(job, entry, position)
     // A pipeline has its tasks beside it: it waits for the end. And where an id is used again,
     // entries that are kept may be those of the job before, and must not meet this one.
