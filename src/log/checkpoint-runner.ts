@@ -5,16 +5,15 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import type { CheckpointTask } from './checkpoint.ts'
+import type { CheckpointMade, CheckpointTask } from './checkpoint.ts'
 import { makeCheckpoint } from './checkpoint.ts'
-import type { Manifest } from './manifest.ts'
 import type { Disk } from './port.ts'
 import { realDisk } from './real-disk.ts'
 import { turn } from './turn.ts'
 
 export interface CheckpointRunner {
   /** One at a time. */
-  run(task: CheckpointTask): Promise<Manifest>
+  run(task: CheckpointTask): Promise<CheckpointMade>
   /** Nobody waits any more. What was written so far is nobody's, and is removed later. */
   stop(): Promise<void>
 }
@@ -41,7 +40,7 @@ class Here implements CheckpointRunner {
     this.#disk = disk
   }
 
-  run(task: CheckpointTask): Promise<Manifest> {
+  run(task: CheckpointTask): Promise<CheckpointMade> {
     const made = makeCheckpoint(this.#disk, task, turn)
     this.#running = made.catch(() => undefined)
     return made
@@ -56,16 +55,16 @@ class Here implements CheckpointRunner {
 class InThread implements CheckpointRunner {
   #worker: Worker | null = null
 
-  run(task: CheckpointTask): Promise<Manifest> {
+  run(task: CheckpointTask): Promise<CheckpointMade> {
     const worker = (this.#worker ??= start())
     // Only one that has something to do keeps the process alive.
     worker.ref()
-    return new Promise<Manifest>((resolve, reject) => {
-      const made = (manifest: Manifest): void => {
+    return new Promise<CheckpointMade>((resolve, reject) => {
+      const done = (made: CheckpointMade): void => {
         worker.off('error', failed)
         worker.off('exit', ended)
         worker.unref()
-        resolve(manifest)
+        resolve(made)
       }
       const failed = (error: Error): void => {
         this.#worker = null
@@ -74,7 +73,7 @@ class InThread implements CheckpointRunner {
       const ended = (code: number): void => {
         failed(new Error(`The checkpoint's thread ended with ${code}.`))
       }
-      worker.once('message', made)
+      worker.once('message', done)
       worker.once('error', failed)
       worker.once('exit', ended)
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin

@@ -14,8 +14,8 @@ import type { Disk } from './port.ts'
 import type { JobRecord } from './record-codec.ts'
 import { readJob, recordTallies } from './record-codec.ts'
 import { damaged, readRecords } from './record-file.ts'
-import type { ShelfFile } from './shelf.ts'
 import { Shelf } from './shelf.ts'
+import type { ShelfFile } from './shelf-tables.ts'
 import type { Problem } from './survey.ts'
 import { damageIn } from './survey.ts'
 
@@ -25,6 +25,13 @@ export interface CheckpointFound {
   readonly manifest: Manifest | null
   /** None: every byte of it checks. */
   readonly problems: readonly Problem[]
+  /** Shelves whose tables do not check, and follow from records that do. */
+  readonly tables: readonly ShelfFile[]
+}
+
+/** Whether everything that it holds can be read: tables alone are made again. */
+export function isReadable({ manifest, problems, tables }: CheckpointFound): boolean {
+  return manifest !== null && problems.length === tables.length
 }
 
 /** A job's record in a checkpoint; the bytes are only lent. */
@@ -58,6 +65,7 @@ async function look(
 ): Promise<CheckpointFound> {
   const file = `${folder}/${manifestName(position)}`
   const problems: Problem[] = []
+  const tables: ShelfFile[] = []
   const attempt = async <T>(about: string, task: () => Promise<T>): Promise<T | null> => {
     try {
       return await task()
@@ -76,13 +84,18 @@ async function look(
     }
     return read
   })
-  if (manifest === null) return { position, manifest, problems }
+  if (manifest === null) return { position, manifest, problems, tables }
   const { live, shelves } = manifest
   await attempt(`${folder}/${live.name}`, () => checkLive(disk, folder, manifest))
   for (const about of shelves) {
-    await attempt(`${folder}/${about.name}`, () => checkShelf(disk, folder, about))
+    const path = `${folder}/${about.name}`
+    const isRebuilt = await attempt(path, () => checkShelf(disk, folder, about))
+    if (isRebuilt !== true) continue
+    const what = 'its tables do not check. All of its records do.'
+    problems.push({ what, file: path, offset: about.end, position: null })
+    tables.push(about)
   }
-  return { position, manifest, problems }
+  return { position, manifest, problems, tables }
 }
 
 /** Every job of a checkpoint, live ones first; throws where something does not check. */
@@ -144,7 +157,8 @@ async function checkLive(disk: Disk, folder: string, manifest: Manifest): Promis
   }
 }
 
-async function checkShelf(disk: Disk, folder: string, about: ShelfFile): Promise<void> {
+/** Whether its tables had to be made again; throws where more is wrong. */
+async function checkShelf(disk: Disk, folder: string, about: ShelfFile): Promise<boolean> {
   const shelf = await Shelf.open(disk, folder, about)
   try {
     const interning = new Interning()
@@ -161,6 +175,7 @@ async function checkShelf(disk: Disk, folder: string, about: ShelfFile): Promise
       if (holder !== row) throw wrong(offset, id, 'it is not found by its key')
     })
     checkOrders(shelf, `${folder}/${about.name}`)
+    return shelf.isRebuilt
   } finally {
     await shelf.close()
   }

@@ -22,7 +22,7 @@ function stepBack(): void {
 
 stepBack()
 parentPort?.on('message', async (task: CheckpointTask) => {
-  const manifest = await makeCheckpoint(realDisk, task)
+  const made = await makeCheckpoint(realDisk, task)
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-  parentPort?.postMessage(manifest)
+  parentPort?.postMessage(made)
 })

@@ -9,7 +9,7 @@
  * are few of them, each at least twice as large as the next, and a job is copied a few times
  * only, however long the history.
  */
-import type { Job, World } from '../kernel/index.ts'
+import type { World } from '../kernel/index.ts'
 import {
   createWorld,
   fold,
@@ -28,11 +28,12 @@ import type { Disk } from './port.ts'
 import type { JobRecord } from './record-codec.ts'
 import { peekFirstPosition, peekJobId, readJob, recordTallies, writeJob } from './record-codec.ts'
 import type { OnFileRecord } from './record-file.ts'
-import { readRecords, RecordFileWriter } from './record-file.ts'
+import { damaged, readRecords, RecordFileWriter } from './record-file.ts'
 import { RecordWindow } from './record-window.ts'
 import type { Segment } from './segments.ts'
-import type { ShelfFile, ShelfRow } from './shelf.ts'
-import { addTables, hashKey, hashText, Shelf, ShelfRows } from './shelf.ts'
+import { Shelf } from './shelf.ts'
+import type { ShelfFile } from './shelf-tables.ts'
+import { addTables, rowOf, ShelfRows } from './shelf-tables.ts'
 import type { OnOver, Stretch } from './stretch.ts'
 import { readStretch } from './stretch.ts'
 
@@ -56,11 +57,18 @@ export interface CheckpointTask {
   readonly position: number
 }
 
+/** A checkpoint that was made. */
+export interface CheckpointMade {
+  readonly manifest: Manifest
+  /** Shelves of the one before whose tables did not check, and were made again. */
+  readonly rebuilt: readonly string[]
+}
+
 export async function makeCheckpoint(
   disk: Disk,
   task: CheckpointTask,
   breathe: () => Promise<void> | null = () => null,
-): Promise<Manifest> {
+): Promise<CheckpointMade> {
   const making = new Making(disk, task, breathe)
   try {
     return await making.run()
@@ -93,7 +101,7 @@ class Making {
     this.#breathe = breathe
   }
 
-  async run(): Promise<Manifest> {
+  async run(): Promise<CheckpointMade> {
     const { folder, segments, previous, position } = this.#task
     const suffix = position.toString(16).padStart(16, '0')
     const live = (this.#live = await RecordFileWriter.create(this.#disk, folder, `live-${suffix}`))
@@ -105,6 +113,7 @@ class Making {
     for (const about of previous?.shelves ?? []) {
       this.#shelves.push(await Shelf.open(this.#disk, folder, about))
     }
+    const rebuilt = this.#shelves.filter(({ isRebuilt }) => isRebuilt)
     const stretch = await this.#readStretch()
     const { waypoint } = stretch
     if (waypoint === null) throw new Error(`There is no waypoint at position ${position}.`)
@@ -138,7 +147,7 @@ class Making {
     await verifyFiles(this.#disk, folder, liveFile, shelf)
     // LAST: from here on there is a checkpoint.
     await writeManifest(this.#disk, folder, manifest)
-    return manifest
+    return { manifest, rebuilt: rebuilt.map(({ about }) => `${folder}/${about.name}`) }
   }
 
   /** Nothing of it stays. */
@@ -267,13 +276,17 @@ class Making {
     if (this.#ended?.isFull === true) await this.#ended.flush()
   }
 
-  /** From the newest on: while one is not much larger than what there is to write anyway. */
+  /**
+   * From the newest on: while one is not much larger than what there is to write anyway, or one
+   * is left whose tables in the file are damaged. What it holds gets a whole file again.
+   */
   async #takeInShelves(ended: RecordFileWriter): Promise<void> {
     for (;;) {
       const shelf = this.#shelves.at(-1)
       if (shelf === undefined) return
       const size = (shelf.about.end * shelf.left) / Math.max(1, shelf.about.records)
-      if (size > 2 * ended.offset && shelf.left * 2 > shelf.about.records) return
+      const isWhole = this.#shelves.every(({ isRebuilt }) => !isRebuilt)
+      if (isWhole && size > 2 * ended.offset && shelf.left * 2 > shelf.about.records) return
       for (let row = 0; row < shelf.about.records; row++) {
         if (shelf.isGone(row)) continue
         const offset = ended.add((writer) => writer.raw(shelf.record(row).rest()))
@@ -307,18 +320,6 @@ class Making {
   }
 }
 
-function rowOf(job: Job, offset: number, endedAt: number): ShelfRow {
-  const { type, key, unique } = job.spec
-  return {
-    offset,
-    idHash: hashText(job.id),
-    // A unique key is free again when its job is over.
-    keyHash: key === null || unique ? 0 : hashKey(type, key),
-    firstPosition: job.firstPosition,
-    endedAt,
-  }
-}
-
 function ascending(rows: readonly number[]): number[] {
   return rows.toSorted((a, b) => a - b)
 }
@@ -334,6 +335,9 @@ async function verifyFiles(
   await readRecords(disk, folder, shelf, () => undefined)
   const opened = await Shelf.open(disk, folder, shelf)
   await opened.close()
+  if (opened.isRebuilt) {
+    throw damaged(`${folder}/${shelf.name}`, shelf.end, 'its tables do not check.')
+  }
   const table = await LiveFile.open(disk, folder, live)
   await table.close()
 }

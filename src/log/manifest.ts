@@ -16,7 +16,7 @@ import { readUpTo, replaceFile } from './port.ts'
 import { readQueue, readSchedule, writeQueue, writeSchedule } from './record-codec.ts'
 import type { LiveAbout } from './live-file.ts'
 import type { RecordFile } from './record-file.ts'
-import type { ShelfFile } from './shelf.ts'
+import type { ShelfFile } from './shelf-tables.ts'
 import type { Waypoint } from './waypoint.ts'
 import { readWaypoint, writeWaypoint } from './waypoint.ts'
 

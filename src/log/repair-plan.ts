@@ -7,16 +7,18 @@
  * what is behind its end is lost; of two that reach as far, the one that begins first, because
  * what is before its beginning is history only.
  *
- * A checkpoint that checks is never given up, even if the log around it is gone: then the log
+ * A checkpoint whose records check is never given up, even if the log around it is gone: then the log
  * begins anew with a waypoint made from it.
  */
 import { filesOf } from './checkpoint-files.ts'
 import type { CheckpointFound } from './checkpoint-survey.ts'
+import { isReadable } from './checkpoint-survey.ts'
 import { contentEnd, offsetOf, segmentName } from './format.ts'
 import { Group } from './group.ts'
 import type { Manifest } from './manifest.ts'
 import { manifestName, manifestPosition } from './manifest.ts'
 import type { Disk } from './port.ts'
+import type { ShelfFile } from './shelf-tables.ts'
 import type { LogSurvey, Problem, Run, SegmentFile } from './survey.ts'
 import { readWhole } from './survey.ts'
 
@@ -46,6 +48,8 @@ export interface RepairPlan {
   readonly kept: Kept
   /** Files whose head is written anew. */
   readonly heads: readonly SegmentFile[]
+  /** Shelves whose tables are written anew. */
+  readonly tables: readonly ShelfFile[]
   /** Bytes that are overwritten with zeros. */
   readonly cut: { readonly file: SegmentFile; readonly from: number; readonly to: number } | null
   /** Names of segments that go. */
@@ -58,8 +62,7 @@ export interface RepairPlan {
 /** What is wrong with a log and its checkpoints, as far as bytes go. */
 export function allProblems(survey: LogSurvey, checkpoints: readonly CheckpointFound[]): Problem[] {
   const problems = [...survey.problems, ...checkpoints.flatMap((one) => one.problems)]
-  for (const { position, manifest, problems: own } of checkpoints) {
-    if (manifest === null || own.length > 0) continue
+  for (const { position } of checkpoints.filter(isReadable)) {
     if (survey.runs.some(({ waypoints }) => waypoints.has(position))) continue
     const file = `${survey.folder}/${manifestName(position)}`
     const what = 'the log has no waypoint where this checkpoint was made.'
@@ -91,6 +94,7 @@ export async function planRepair(
   return {
     kept,
     heads: kept.files.filter(({ headIsWhole }) => !headIsWhole),
+    tables: brokenTables(checkpoints, kept.manifests),
     cut: await cutOf(disk, survey, kept),
     segments: survey.files
       .filter((file) => !kept.files.includes(file) && file.name !== fresh)
@@ -98,6 +102,19 @@ export async function planRepair(
     checkpoints: await others(disk, survey.folder, kept.manifests),
     writesMark: needsMark(survey, kept.end),
   }
+}
+
+/** Each shelf once, though checkpoints share them. */
+function brokenTables(
+  checkpoints: readonly CheckpointFound[],
+  kept: readonly Manifest[],
+): ShelfFile[] {
+  const shelves = new Map<string, ShelfFile>()
+  for (const { manifest, tables } of checkpoints) {
+    if (manifest === null || !kept.includes(manifest)) continue
+    for (const about of tables) shelves.set(about.name, about)
+  }
+  return [...shelves.values()]
 }
 
 /** The name of the file that is made, if one is. */
@@ -114,9 +131,7 @@ export function waypointGroup({ position, waypoint }: Manifest): Group {
 }
 
 function candidates(survey: LogSurvey, checkpoints: readonly CheckpointFound[]): Kept[] {
-  const good = checkpoints
-    .filter(({ problems }) => problems.length === 0)
-    .flatMap(({ manifest }) => manifest ?? [])
+  const good = checkpoints.filter(isReadable).flatMap(({ manifest }) => manifest ?? [])
   const fromRuns = survey.runs.flatMap((run) => {
     const inRun = good.filter(({ position }) => run.waypoints.has(position))
     return (run.isFromHead ? wholeRun(run, inRun) : restOfRun(run, inRun)) ?? []

@@ -33,6 +33,7 @@ import { allProblems, newSegment, planRepair, waypointGroup } from './repair-pla
 import type { Salvage } from './salvage.ts'
 import { Salvager } from './salvage.ts'
 import { writeZeros } from './segments.ts'
+import { rebuildTables } from './shelf-tables.ts'
 import type { LogSurvey, Problem, SegmentFile } from './survey.ts'
 import { durableMark, readAnyway, readWhole, surveyLog } from './survey.ts'
 
@@ -106,8 +107,9 @@ function nothing(): Salvage {
 }
 
 function stepsOf(plan: RepairPlan): string[] {
-  const { kept, heads, cut, segments, checkpoints, writesMark } = plan
+  const { kept, heads, tables, cut, segments, checkpoints, writesMark } = plan
   const steps = heads.map(({ name }) => `write the head of ${name} anew`)
+  for (const { name } of tables) steps.push(`write the tables of ${name} anew`)
   const fresh = newSegment(kept)
   if (kept.begin !== null) {
     steps.push(
@@ -212,10 +214,11 @@ async function leftBy(disk: Disk, folder: string, kept: Kept): Promise<RepairRep
 
 /** Copies of all that goes or changes, durable. The folder they are in. */
 async function keepAside(disk: Disk, folder: string, plan: RepairPlan): Promise<string> {
-  const { heads, cut, kept, segments, checkpoints, writesMark } = plan
+  const { heads, tables, cut, kept, segments, checkpoints, writesMark } = plan
   const present = new Set(await disk.list(folder))
   const names = new Set([
     ...heads.map(({ name }) => name),
+    ...tables.map(({ name }) => name),
     ...(cut === null ? [] : [cut.file.name]),
     ...segments,
     ...checkpoints,
@@ -260,9 +263,13 @@ async function carryOut(
   storeId: string,
   plan: RepairPlan,
 ): Promise<void> {
-  const { kept, heads, cut, segments, checkpoints, writesMark } = plan
+  const { kept, heads, tables, cut, segments, checkpoints, writesMark } = plan
   for (const { path, head } of heads) {
     await overwrite(disk, path, async (file) => writeAll(file, encodeSegmentHead(head), 0))
+  }
+  for (const about of tables) {
+    const bytes = await rebuildTables(disk, folder, about)
+    await overwrite(disk, `${folder}/${about.name}`, (file) => writeAll(file, bytes, about.end))
   }
   const fresh = newSegment(kept)
   // Whole BEFORE it has its name, and durable BEFORE the file goes that its groups came from.

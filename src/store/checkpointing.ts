@@ -6,7 +6,7 @@
  * share of what is written, and a log that is opened is never long. One that fails is
  * reported, and tried again after as many bytes: the log has everything.
  */
-import type { Disk, LogWriter, Manifest, Segment } from '../log/index.ts'
+import type { CheckpointMade, Disk, LogWriter, Manifest, Segment } from '../log/index.ts'
 import {
   archiveSegment,
   checkpointRunner,
@@ -123,8 +123,9 @@ export class Checkpointing {
   async #make(): Promise<void> {
     const { onNotice, ended, live, ledger, list } = this.#parts
     try {
-      const manifest = await this.#fold()
+      const { manifest, rebuilt } = await this.#fold()
       if (this.#isClosed) return
+      for (const file of rebuilt) ended.onRebuilt(file)
       await ended.adopt(manifest, turn)
       await live.use(manifest)
       await live.unload(ledger, list, this.#manifests[0]?.position ?? 0, turn)
@@ -147,7 +148,7 @@ export class Checkpointing {
     }
   }
 
-  async #fold(): Promise<Manifest> {
+  async #fold(): Promise<CheckpointMade> {
     const { folder, writer, ledger } = this.#parts
     // One that cannot even begin is not tried again with every group, either.
     this.#last = writer.durablePosition

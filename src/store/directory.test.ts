@@ -169,9 +169,12 @@ describe('a checkpoint', () => {
     for (const name of ['checkpoint', 'live', 'shelf']) {
       const disk = bench.disk.clone()
       const path = newer.replace('checkpoint', name)
-      // Of a shelf only the tables at its end are read when it is opened.
-      const at = name === 'shelf' ? disk.bytesOf(path).length - 1 : 100
-      disk.patch(path, at, Buffer.from([(disk.bytesOf(path)[at] as number) ^ 1]))
+      const places = [100]
+      // Of a shelf only the tables at its end are read, as long as these check.
+      if (name === 'shelf') places.push(disk.bytesOf(path).length - 1)
+      for (const at of places) {
+        disk.patch(path, at, Buffer.from([(disk.bytesOf(path)[at] as number) ^ 1]))
+      }
       const opened = await new Bench(disk).open()
       expect(opened.notices.map(({ kind }) => kind)).toEqual(['checkpoint-damaged'])
       const position = Number.parseInt(older.slice(-16), 16)

@@ -52,6 +52,8 @@ export class EndedJobs implements Elsewhere {
   ledger!: Ledger
   /** Called for each job that leaves memory. */
   onLeave: () => void = () => undefined
+  /** Called for each shelf whose tables had to be made again. */
+  onRebuilt: (file: string) => void = () => undefined
 
   constructor(disk: Disk, folder: string) {
     this.#disk = disk
@@ -150,7 +152,9 @@ export class EndedJobs implements Elsewhere {
     const opened = new Map<string, Shelf>()
     try {
       for (const about of files) {
-        opened.set(about.name, await Shelf.open(this.#disk, this.#folder, about))
+        const shelf = await Shelf.open(this.#disk, this.#folder, about)
+        opened.set(about.name, shelf)
+        if (shelf.isRebuilt) this.onRebuilt(`${this.#folder}/${about.name}`)
       }
     } catch (error) {
       for (const shelf of opened.values()) await shelf.close()

@@ -52,9 +52,17 @@ export async function load(
   }
   await mustBelong(disk, folder, manifests, bad)
   const good = [...manifests]
+  const told = new Set<string>()
+  // Once a file: checkpoints share their shelves, and each that is made reads them again.
+  const onRebuilt = (file: string): void => {
+    if (told.has(file)) return
+    told.add(file)
+    onNotice({ kind: 'shelf-tables-rebuilt', file })
+  }
   for (;;) {
     const [manifest] = good
     const book = newBook(disk, folder, append)
+    book.ended.onRebuilt = onRebuilt
     if (manifest === undefined) return replayed(disk, folder, book, [], 0)
     try {
       await restore(disk, folder, book, manifest)

@@ -9,6 +9,11 @@ export type Notice =
   | { readonly kind: 'torn-tail'; readonly torn: Torn }
   /** A checkpoint does not check: an older one, or the log itself, was read instead. */
   | { readonly kind: 'checkpoint-damaged'; readonly position: number; readonly why: string }
+  /**
+   * The tables of a shelf do not check, and were made again from its records, in memory. The
+   * next checkpoint writes what is on it to another file.
+   */
+  | { readonly kind: 'shelf-tables-rebuilt'; readonly file: string }
   | { readonly kind: 'checkpoint-made'; readonly position: number }
   /** Old files could not be removed or archived; it is tried again after the next checkpoint. */
   | { readonly kind: 'tidying-failed'; readonly error: Error }

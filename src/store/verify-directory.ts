@@ -14,6 +14,7 @@ import type { Disk, LogSurvey, Manifest, Problem, Run, Torn } from '../log/index
 import {
   allProblems,
   damageIn,
+  isReadable,
   LogReader,
   surveyCheckpoints,
   surveyLog,
@@ -83,8 +84,7 @@ class Verification {
     const checkpoints = await surveyCheckpoints(disk, folder, survey.storeId)
     this.#advance(await this.#bytesOf(/^(?:live|shelf)-/))
     for (const problem of allProblems(survey, checkpoints)) this.#add(problem)
-    const good = checkpoints.filter(({ problems }) => problems.length === 0)
-    const manifests = good.flatMap(({ manifest }) => manifest ?? [])
+    const manifests = checkpoints.filter(isReadable).flatMap(({ manifest }) => manifest ?? [])
     let audit: Audit | null = null
     for (const run of survey.runs) audit = await this.#fold(run, manifests)
     await this.#compareOpening(audit, survey)

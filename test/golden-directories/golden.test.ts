@@ -81,6 +81,27 @@ describe.each(goldenNames())('%s', (name) => {
     expect(notices.map(({ kind }) => kind)).toEqual(['checkpoint-damaged'])
   })
 
+  it('is the same when the tables of its shelves are damaged', async () => {
+    const shelves = readdirSync(folder).filter((file) => file.startsWith('shelf-'))
+    for (const file of shelves)
+      spoil(join(folder, file), readFileSync(join(folder, file)).length - 1)
+    const notices: Notice[] = []
+    const onNotice = (notice: Notice): void => void notices.push(notice)
+    expect(await ask(folder, expected.now, { onNotice })).toEqual(expected)
+    const rebuilt = shelves.map((file) => ({
+      kind: 'shelf-tables-rebuilt',
+      file: join(folder, file),
+    }))
+    expect(notices).toEqual(rebuilt)
+    // The thread that makes checkpoints reads them too.
+    const store = await openAt(folder, expected.now)
+    await store.checkpoint()
+    await store.checkpoint()
+    await store.close()
+    expect(readdirSync(folder).filter((file) => shelves.includes(file))).toEqual([])
+    expect(await ask(folder, expected.now)).toEqual(expected)
+  })
+
   it('is the same from its log alone', async () => {
     for (const file of readdirSync(folder)) {
       if (CHECKPOINT_PART.test(file)) rmSync(join(folder, file))

@@ -1,0 +1,260 @@
+/**
+ * The tables of a shelf: columns that find a job by its id or its key, and that list the jobs
+ * in order of submission and of their ends.
+ *
+ * Everything in them follows from the records before them, in one way only. So tables that do
+ * not check are made again from records that do, and they are the very bytes that were written,
+ * or they are not used.
+ */
+import type { Job } from '../kernel/index.ts'
+import { jobEndedAt } from '../kernel/index.ts'
+import { ByteReader } from './bytes.ts'
+import { checksumOf } from './checksum.ts'
+import { Interning } from './interning.ts'
+import type { Disk } from './port.ts'
+import { readJob, recordTallies } from './record-codec.ts'
+import type { RecordFile, RecordFileWriter } from './record-file.ts'
+import { damaged, readRecords } from './record-file.ts'
+
+/** A shelf as the manifest names it. */
+export interface ShelfFile extends RecordFile {
+  /** Checksum of the tables. */
+  readonly tables: number
+  /** Rows that no longer count, ascending. */
+  readonly gone: readonly number[]
+}
+
+/** What a shelf's tables say of a job. */
+export interface ShelfRow {
+  readonly offset: number
+  readonly idHash: number
+  /** 0: it has no key that outlives it. */
+  readonly keyHash: number
+  readonly firstPosition: number
+  readonly endedAt: number
+}
+
+/** No row, and no hash. */
+export const NONE = 0
+const FIRST_ROWS = 1_024
+
+/** The columns of a shelf, in the order in which they stand in the file. */
+export interface Tables {
+  readonly offsets: Float64Array
+  readonly firsts: Float64Array
+  readonly ends: Float64Array
+  readonly idHashes: Uint32Array
+  readonly keyHashes: Uint32Array
+  /** Rows in order of submission. */
+  readonly byFirst: Uint32Array
+  /** Rows in order of their end. */
+  readonly byEnd: Uint32Array
+  /** Open addressing: row + 1 at the hash of an id, or of a key. */
+  readonly ids: Uint32Array
+  readonly keys: Uint32Array
+}
+
+/** FNV-1a over UTF-16 units; never 0. */
+export function hashText(text: string): number {
+  let hash = 0x81_1c_9d_c5
+  for (let i = 0; i < text.length; i++) {
+    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01_00_01_93)
+  }
+  return hash >>> 0 || 1
+}
+
+/** A key belongs to a type. */
+export function hashKey(type: string, key: string): number {
+  return hashText(`${type.length}:${type}${key}`)
+}
+
+function slotsFor(rows: number): number {
+  let slots = 8
+  while (slots < rows * 2) slots *= 2
+  return slots
+}
+
+/** The byte length of each column. */
+function layout(rows: number): number[] {
+  const slots = slotsFor(rows) * 4
+  const padded = Math.ceil(rows / 2) * 8
+  return [rows * 8, rows * 8, rows * 8, padded, padded, padded, padded, slots, slots]
+}
+
+/** How many bytes the tables of so many rows take. */
+export function sizeOfTables(rows: number): number {
+  return layout(rows).reduce((sum, one) => sum + one, 0)
+}
+
+/** What the tables say of a job that is over, and whose record stands at an offset. */
+export function rowOf(job: Job, offset: number, endedAt: number): ShelfRow {
+  const { type, key, unique } = job.spec
+  return {
+    offset,
+    idHash: hashText(job.id),
+    // A unique key is free again when its job is over.
+    keyHash: key === null || unique ? NONE : hashKey(type, key),
+    firstPosition: job.firstPosition,
+    endedAt,
+  }
+}
+
+/** The rows of a shelf that is being made: numbers in columns, however many there are. */
+export class ShelfRows {
+  #length = 0
+  #reals = new Float64Array(3 * FIRST_ROWS)
+  #hashes = new Uint32Array(2 * FIRST_ROWS)
+  /** Rows at the hashes of their ids, as far as they were asked for. */
+  #ids = new Uint32Array(0)
+  #indexed = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  push({ offset, firstPosition, endedAt, idHash, keyHash }: ShelfRow): void {
+    const row = this.#length++
+    if (3 * row === this.#reals.length) this.#grow()
+    this.#reals[3 * row] = offset
+    this.#reals[3 * row + 1] = firstPosition
+    this.#reals[3 * row + 2] = endedAt
+    this.#hashes[2 * row] = idHash
+    this.#hashes[2 * row + 1] = keyHash
+  }
+
+  row(row: number): ShelfRow {
+    return {
+      offset: this.offset(row),
+      firstPosition: this.#reals[3 * row + 1] as number,
+      endedAt: this.#reals[3 * row + 2] as number,
+      idHash: this.#idHash(row),
+      keyHash: this.#hashes[2 * row + 1] as number,
+    }
+  }
+
+  offset(row: number): number {
+    return this.#reals[3 * row] as number
+  }
+
+  /** The row of a job; -1: none. `isIt` has a look, because hashes may be the same. */
+  find(id: string, isIt: (row: number) => boolean): number {
+    this.#index()
+    const hash = hashText(id)
+    const mask = this.#ids.length - 1
+    for (let slot = hash & mask; this.#ids[slot] !== NONE; slot = (slot + 1) & mask) {
+      const row = (this.#ids[slot] as number) - 1
+      if (this.#idHash(row) === hash && isIt(row)) return row
+    }
+    return -1
+  }
+
+  #index(): void {
+    const slots = slotsFor(this.#length)
+    if (slots > this.#ids.length) {
+      this.#ids = new Uint32Array(slots)
+      this.#indexed = 0
+    }
+    for (; this.#indexed < this.#length; this.#indexed++) {
+      insert(this.#ids, this.#idHash(this.#indexed), this.#indexed)
+    }
+  }
+
+  #idHash(row: number): number {
+    return this.#hashes[2 * row] as number
+  }
+
+  #grow(): void {
+    const { length } = this.#reals
+    const reals = new Float64Array(2 * length)
+    reals.set(this.#reals)
+    this.#reals = reals
+    const hashes = new Uint32Array(2 * this.#hashes.length)
+    hashes.set(this.#hashes)
+    this.#hashes = hashes
+  }
+}
+
+/** Behind the records of a file that was sealed. The checksum of the tables. */
+export function addTables(writer: RecordFileWriter, rows: ShelfRows): number {
+  const bytes = tablesOf(rows)
+  writer.addBytes(bytes)
+  return checksumOf(bytes, 0, bytes.length)
+}
+
+/** The tables of a shelf made again from its records; throws if not all of these check. */
+export async function rebuildTables(disk: Disk, folder: string, about: ShelfFile): Promise<Buffer> {
+  const rows = new ShelfRows()
+  const interning = new Interning()
+  await readRecords(disk, folder, about, (lent, body, length, offset) => {
+    const record = readJob(new ByteReader(lent, body, body + length), interning)
+    rows.push(rowOf(record.job, offset, jobEndedAt(record.job, recordTallies(record))))
+  })
+  const bytes = tablesOf(rows)
+  if (checksumOf(bytes, 0, bytes.length) !== about.tables) {
+    throw damaged(
+      `${folder}/${about.name}`,
+      about.end,
+      'its tables do not follow from its records.',
+    )
+  }
+  return bytes
+}
+
+function tablesOf(rows: ShelfRows): Buffer {
+  const bytes = Buffer.alloc(sizeOfTables(rows.length))
+  const tables = tablesOver(bytes, rows.length)
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows.row(i)
+    tables.offsets[i] = row.offset
+    tables.firsts[i] = row.firstPosition
+    tables.ends[i] = row.endedAt
+    tables.idHashes[i] = row.idHash
+    tables.keyHashes[i] = row.keyHash
+    insert(tables.ids, row.idHash, i)
+    if (row.keyHash !== NONE) insert(tables.keys, row.keyHash, i)
+  }
+  order(tables.byFirst, tables.firsts)
+  order(tables.byEnd, tables.ends)
+  return bytes
+}
+
+function order(into: Uint32Array, by: Float64Array): void {
+  let isInOrder = true
+  for (let i = 0; i < by.length; i++) {
+    into[i] = i
+    if (i > 0 && (by[i] as number) < (by[i - 1] as number)) isInOrder = false
+  }
+  if (isInOrder) return
+  into.subarray(0, by.length).sort((a, b) => (by[a] as number) - (by[b] as number) || a - b)
+}
+
+function insert(slots: Uint32Array, hash: number, row: number): void {
+  let slot = hash & (slots.length - 1)
+  while (slots[slot] !== NONE) slot = (slot + 1) & (slots.length - 1)
+  slots[slot] = row + 1
+}
+
+/** Tables as they stand in bytes, which begin at an address that suits 8-byte numbers. */
+export function tablesOver(bytes: Buffer, rows: number): Tables {
+  const starts: number[] = []
+  let at = bytes.byteOffset
+  for (const length of layout(rows)) {
+    starts.push(at)
+    at += length
+  }
+  const { buffer } = bytes
+  const slots = slotsFor(rows)
+  const reals = (i: number): Float64Array => new Float64Array(buffer, starts[i], rows)
+  const words = (i: number, count: number): Uint32Array => new Uint32Array(buffer, starts[i], count)
+  return {
+    offsets: reals(0),
+    firsts: reals(1),
+    ends: reals(2),
+    idHashes: words(3, rows),
+    keyHashes: words(4, rows),
+    byFirst: words(5, rows),
+    byEnd: words(6, rows),
+    ids: words(7, slots),
+    keys: words(8, slots),
+  }
+}
