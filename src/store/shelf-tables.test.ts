@@ -73,6 +73,11 @@ function flip(disk: SimDisk, at: number): SimDisk {
   return disk
 }
 
+function cut(disk: SimDisk, at: number): SimDisk {
+  disk.put(path, disk.bytesOf(path).subarray(0, at))
+  return disk
+}
+
 /** All that a store says of its jobs: by id, in lists, by key, and which are forgotten first. */
 async function saidBy(bench: Bench): Promise<unknown> {
   const ids = [...range(COUNT), ...range(4, 'second'), ...range(4, 'third')]
@@ -122,10 +127,6 @@ describe('a shelf with damaged tables', () => {
       { length: 17 },
       (_, i) => shelf.end + Math.floor((i * (size - 1)) / 16),
     )
-    const cut = (disk: SimDisk, at: number): SimDisk => {
-      disk.put(path, disk.bytesOf(path).subarray(0, at))
-      return disk
-    }
     const disks = [
       ...places.map((at) => flip(whole.clone(), at)),
       ...places.map((at) => cut(whole.clone(), at)),
