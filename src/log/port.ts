@@ -53,8 +53,6 @@ export interface DiskFile {
   writeNow(bytes: Uint8Array, at: number): number
   /** Makes everything that was written to this file durable, its size included. */
   sync(): Promise<void>
-  /** Cuts the file, or makes it longer with zeros. */
-  resize(size: number): Promise<void>
   close(): Promise<void>
 }
 

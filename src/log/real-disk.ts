@@ -52,10 +52,6 @@ class RealFile implements DiskFile {
     await this.#handle.datasync()
   }
 
-  async resize(size: number): Promise<void> {
-    await this.#handle.truncate(size)
-  }
-
   async close(): Promise<void> {
     await this.#handle.close()
   }

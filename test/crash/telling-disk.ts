@@ -79,11 +79,6 @@ class TellingFile implements DiskFile {
     return this.file.sync()
   }
 
-  resize(size: number): Promise<void> {
-    this.say(`resize ${this.name}`)
-    return this.file.resize(size)
-  }
-
   close(): Promise<void> {
     return this.file.close()
   }

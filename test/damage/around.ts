@@ -35,10 +35,6 @@ export class FileAround implements DiskFile {
     await this.inner.sync()
   }
 
-  async resize(size: number): Promise<void> {
-    await this.inner.resize(size)
-  }
-
   async close(): Promise<void> {
     await this.inner.close()
   }

@@ -63,7 +63,6 @@ export class WornDisk implements Disk {
       write: (bytes, at) => file.write(bytes, at),
       writeNow: (bytes, at) => file.writeNow(bytes, at),
       sync: () => file.sync(),
-      resize: (size) => file.resize(size),
       close: () => file.close(),
     }
   }

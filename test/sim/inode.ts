@@ -31,8 +31,6 @@ export class Inode {
   #shared = false
   #allocated = 0
   #unsettled = new Map<number, Unsettled>()
-  /** Sectors that a cut took away but that an older size would show again as they were. */
-  readonly #hidden = new Set<number>()
   #sizes: number[] = [0]
   #sizeDirty = false
   /** How far the writes since the last sync went: as far must the size be durable after it. */
@@ -71,7 +69,7 @@ export class Inode {
     const taken = parts(at, at + bytes.length).filter(({ index }) => takes(index))
     const end = taken.at(-1)?.to
     if (end === undefined) return
-    if (end > this.#size) this.#grow(end)
+    if (end > this.#size) this.#setSize(end)
     this.#reach = Math.max(this.#reach, end)
     for (const { index, from, to } of taken) {
       const sector = new Uint8Array(SECTOR)
@@ -80,11 +78,6 @@ export class Inode {
       sector.set(bytes.subarray(from - at, to - at), from - index * SECTOR)
       this.#change(index, sector)
     }
-  }
-
-  resize(size: number): void {
-    if (size > this.#size) this.#grow(size)
-    if (size < this.#size) this.#cut(size)
   }
 
   sync(): void {
@@ -120,7 +113,10 @@ export class Inode {
 
   /** This and nothing else, durable at once. */
   become(bytes: Uint8Array): void {
-    this.#cut(0)
+    this.#size = 0
+    this.#sectors = []
+    this.#shared = false
+    this.#allocated = 0
     this.write(bytes, 0)
     this.#unsettled.clear()
     this.#settleSize()
@@ -200,35 +196,7 @@ export class Inode {
       entry.versions.push(sector)
       entry.dirty = true
     }
-    this.#hidden.delete(index)
     this.#replace(index, sector)
-  }
-
-  #grow(size: number): void {
-    // What lay there before a cut now reads as zeros, and that is a version like any other.
-    for (const index of this.#hidden) {
-      if (index * SECTOR < size) this.#change(index, this.#sectors[index])
-    }
-    this.#setSize(size)
-  }
-
-  /** Only the size changes: an older size shows the old content, not zeros. */
-  #cut(size: number): void {
-    const end = Math.ceil(size / SECTOR)
-    if (size % SECTOR > 0) this.#hide(end - 1, cutOff(this.#sectors[end - 1], size % SECTOR))
-    for (let index = end; index < this.#sectors.length; index++) this.#hide(index, HOLE)
-    if (this.#sectors.length > end) this.#own().length = end
-    this.#setSize(size)
-  }
-
-  #hide(index: number, rest: Sector): void {
-    const sector = this.#sectors[index]
-    if (sector === rest) return
-    if (!this.#unsettled.has(index)) {
-      this.#unsettled.set(index, { versions: [sector], dirty: false })
-    }
-    this.#hidden.add(index)
-    this.#replace(index, rest)
   }
 
   #setSize(size: number): void {
@@ -238,16 +206,9 @@ export class Inode {
   }
 
   #settleSize(): void {
-    const size = this.#size
-    this.#sizes = [size]
+    this.#sizes = [this.#size]
     this.#sizeDirty = false
     this.#reach = 0
-    for (const [index, entry] of this.#unsettled) {
-      const rest = size - index * SECTOR
-      if (rest <= 0) this.#unsettled.delete(index)
-      else if (rest < SECTOR) entry.versions = entry.versions.map((one) => cutOff(one, rest))
-    }
-    this.#hidden.clear()
   }
 }
 

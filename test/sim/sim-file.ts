@@ -65,14 +65,6 @@ export class SimFile implements DiskFile {
     )
   }
 
-  async resize(size: number): Promise<void> {
-    this.#run('resize', ` to ${size}`, () => {
-      // Linux has another word for this one than for a write.
-      if (this.#access === 'read') throw systemError('EINVAL', 'resize', this.#name)
-      this.#inode.resize(size)
-    })
-  }
-
   /** One that fails closes the file nevertheless, and a second one is fine: so it is in Node. */
   async close(): Promise<void> {
     const close = (): void => {
