@@ -23,7 +23,7 @@ import {
 } from './format.ts'
 import { Interning } from './interning.ts'
 import { OpenFiles } from './open-files.ts'
-import type { Disk } from './port.ts'
+import type { Disk, DiskFile } from './port.ts'
 import { readUpTo } from './port.ts'
 import type { Segment } from './segments.ts'
 import { upcast } from './versions.ts'
@@ -95,6 +95,11 @@ export class LogReader {
     return { entries, next }
   }
 
+  /** To be called when a segment is not there any more for others, and BEFORE its file is removed. */
+  async drop(segment: Segment): Promise<void> {
+    await this.#files.drop(segment)
+  }
+
   /** What is read later is read all the same, with files that are closed at once. */
   async close(): Promise<void> {
     await this.#files.close()
@@ -120,7 +125,22 @@ export class LogReader {
     // BEFORE waiting for the disk: the segment may be gone afterwards.
     const behind = this.#endOf(segment)
     const end = offsetOf(base, Math.min(until, behind))
-    const bytes = await this.#window(segment, start, WINDOW_BYTES)
+    // Both windows from the same file: in between it may lose its name.
+    return this.#files.use(segment, async (file) => {
+      const next = await this.#readOn(segment, file, start, end, entries)
+      return Math.min(positionOf(base, next), behind)
+    })
+  }
+
+  /** Reads one window of a file, or one record that is larger. Where to go on. */
+  async #readOn(
+    segment: Segment,
+    file: DiskFile,
+    start: number,
+    end: number,
+    entries: LoggedEntry[],
+  ): Promise<number> {
+    const bytes = await windowOf(segment, file, start, WINDOW_BYTES)
     let at = 0
     while (start + at < end) {
       // What is left of the window is too little to tell what it is; a new one shows, unless the
@@ -138,14 +158,14 @@ export class LogReader {
       }
       if (recordEnd(at, length) > bytes.length) {
         if (entries.length > 0) break
-        const whole = await this.#window(segment, start + at, recordEnd(0, length))
+        const whole = await windowOf(segment, file, start + at, recordEnd(0, length))
         this.#take(segment, whole, 0, start + at, entries)
-        return positionOf(base, recordEnd(start + at, length))
+        return recordEnd(start + at, length)
       }
       this.#take(segment, bytes, at, start + at, entries)
       at = recordEnd(at, length)
     }
-    return Math.min(positionOf(base, start + at), behind)
+    return start + at
   }
 
   #take(segment: Segment, bytes: Buffer, at: number, offset: number, entries: LoggedEntry[]): void {
@@ -174,13 +194,20 @@ export class LogReader {
     return segments[segments.indexOf(segment) + 1]?.head.base ?? Infinity
   }
 
-  /** At least `least` bytes if the file has them, and the whole of a record that begins here. */
   async #window(segment: Segment, offset: number, least: number): Promise<Buffer> {
-    return this.#files.use(segment.path, async (file) => {
-      const bytes = await readUpTo(file, offset, least)
-      const length = claimedLength(bytes, 0)
-      if (length === null || recordEnd(0, length) <= bytes.length) return bytes
-      return readUpTo(file, offset, Math.min(recordEnd(0, length), segment.head.size - offset))
-    })
+    return this.#files.use(segment, (file) => windowOf(segment, file, offset, least))
   }
+}
+
+/** At least `least` bytes if the file has them, and the whole of a record that begins here. */
+async function windowOf(
+  segment: Segment,
+  file: DiskFile,
+  offset: number,
+  least: number,
+): Promise<Buffer> {
+  const bytes = await readUpTo(file, offset, least)
+  const length = claimedLength(bytes, 0)
+  if (length === null || recordEnd(0, length) <= bytes.length) return bytes
+  return readUpTo(file, offset, Math.min(recordEnd(0, length), segment.head.size - offset))
 }

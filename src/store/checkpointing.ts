@@ -6,7 +6,7 @@
  * share of what is written, and a log that is opened is never long. One that fails is
  * reported, and tried again after as many bytes: the log has everything.
  */
-import type { CheckpointMade, Disk, LogWriter, Manifest, Segment } from '../log/index.ts'
+import type { CheckpointMade, Disk, LogReader, LogWriter, Manifest, Segment } from '../log/index.ts'
 import {
   archiveSegment,
   checkpointRunner,
@@ -33,6 +33,7 @@ export interface CheckpointParts {
   readonly disk: Disk
   readonly folder: string
   readonly writer: LogWriter
+  readonly reader: LogReader
   readonly ledger: Ledger
   readonly ended: EndedJobs
   readonly live: LiveJobs
@@ -171,15 +172,16 @@ export class Checkpointing {
 
   /** What nobody needs any more goes: older checkpoints, and the log behind two of them. */
   async #tidy(): Promise<void> {
-    const { disk, folder, writer, rules } = this.#parts
+    const { disk, folder, writer, reader, rules } = this.#parts
     await removeOtherCheckpoints(disk, folder, this.#manifests)
     for (;;) {
       const [oldest, next] = writer.segments
       if (oldest === undefined || next === undefined || !this.#mayGo(next)) return
       if (this.#pins > 0) return
       if (rules.archive !== null) await archiveSegment(disk, oldest, rules.archive)
-      // BEFORE it goes, so that nobody begins to read it.
+      // BEFORE it goes, so that nobody begins to read it. Who reads it already can finish.
       writer.dropSegment()
+      await reader.drop(oldest)
       await disk.remove(oldest.path)
       // BEFORE the next one goes: a power loss must not bring back one behind a hole.
       await disk.syncFolder(folder)

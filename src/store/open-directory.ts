@@ -126,11 +126,11 @@ async function openOwned(
     const options = { segmentBytes, reserveBytes, now: () => ledger.tick(clock.now()) }
     const opened = (writer = await LogWriter.open(disk, folder, options, start))
     const rules = settings
-    const parts = { ...loaded, disk, folder, writer: opened, rules, onNotice }
+    const reader = new LogReader(disk, () => opened.segments)
+    const parts = { ...loaded, disk, folder, writer: opened, reader, rules, onNotice }
     return new DirectoryStore({
       ...parts,
       clock,
-      reader: new LogReader(disk, () => opened.segments),
       checkpointing: new Checkpointing(parts),
       retention,
       opening: { checkpoint: manifests[0]?.position ?? null, entries, torn },
