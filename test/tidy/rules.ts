@@ -25,7 +25,7 @@ export const LONGEST_FILE = 450
 export const LONGEST_FUNCTION = 75
 
 /**
- * Which room may import from which. `engine` and `worker` stand side by side. A file right
+ * Which room may import from which. A file right
  * under `src/` is the public face and may use everything but the testing kit.
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -33,12 +33,34 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   log: ['kernel'],
   protocol: ['kernel'],
   store: ['kernel', 'log', 'protocol'],
-  engine: ['kernel', 'log', 'store', 'worker'],
-  worker: ['kernel', 'log', 'store', 'engine'],
+  definition: ['kernel'],
+  worker: ['kernel', 'store', 'definition'],
+  engine: ['kernel', 'log', 'store', 'definition', 'worker'],
   dashboard: [],
-  server: ['kernel', 'log', 'protocol', 'store', 'engine', 'worker', 'dashboard'],
-  cli: ['kernel', 'log', 'protocol', 'store', 'engine', 'worker', 'dashboard', 'server'],
-  testing: ['kernel', 'log', 'protocol', 'store', 'engine', 'worker', 'dashboard', 'server', 'cli'],
+  server: ['kernel', 'log', 'protocol', 'store', 'definition', 'engine', 'worker', 'dashboard'],
+  cli: [
+    'kernel',
+    'log',
+    'protocol',
+    'store',
+    'definition',
+    'engine',
+    'worker',
+    'dashboard',
+    'server',
+  ],
+  testing: [
+    'kernel',
+    'log',
+    'protocol',
+    'store',
+    'definition',
+    'engine',
+    'worker',
+    'dashboard',
+    'server',
+    'cli',
+  ],
 }
 
 /** The only files that may read a clock, wait, or draw a random number. */

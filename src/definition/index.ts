@@ -1,0 +1,37 @@
+/**
+ * Definitions: what a developer says about jobs and effects, as values.
+ */
+export type { ChildCall, Commit } from './commit.ts'
+export { child, isCommit, makeCommit } from './commit.ts'
+export type { Duration } from './duration.ts'
+export { toMs } from './duration.ts'
+export type {
+  AnyEffect,
+  EffectCall,
+  EffectContext,
+  EffectDefinition,
+  EffectOptions,
+  Reconciled,
+} from './effect-definition.ts'
+export { effect } from './effect-definition.ts'
+export type { SchemaIssue } from './errors.ts'
+export { InvalidDefinition, InvalidValue } from './errors.ts'
+export type {
+  AnyJob,
+  ChildOptions,
+  GivenOf,
+  JobDefinition,
+  JobDetails,
+  JobOptions,
+  LimitOptions,
+  OutcomeOf,
+  RunContext,
+  SubmitArguments,
+} from './job-definition.ts'
+export { job } from './job-definition.ts'
+export { inputFor, inputOf, specOf } from './job-spec.ts'
+export { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'
+export type { RetryOptions } from './retry-options.ts'
+export type { StandardSchema } from './standard-schema.ts'
+export { typed, validated } from './standard-schema.ts'
+export { TerminalError } from './terminal-error.ts'

@@ -1,0 +1,223 @@
+/**
+ * Jobs as a developer defines them: a name, what goes in, how it is run, and how failures are
+ * treated. Types flow from the schema into the handler, and from there to `handle.result()`.
+ *
+ * A definition is a value. It does nothing by itself: a client submits by it, a worker runs it.
+ */
+import type { LimitSpec, TaskPolicy } from '../kernel/index.ts'
+import type { Commit, ChildCall } from './commit.ts'
+import type { Duration } from './duration.ts'
+import { toMs } from './duration.ts'
+import type { AnyEffect, EffectCall } from './effect-definition.ts'
+import { InvalidDefinition } from './errors.ts'
+import { assertName } from './names.ts'
+import type { RetryOptions } from './retry-options.ts'
+import { retryPolicy } from './retry-options.ts'
+import type { GivenTo, MaybeSchema, StandardSchema, ValueOf } from './standard-schema.ts'
+
+/** A bound that jobs with the same key share. */
+export interface LimitOptions {
+  readonly key: string
+  /** How many run at once. */
+  readonly concurrency?: number
+  /** How many may start in a period. */
+  readonly rate?: { readonly count: number; readonly per: Duration }
+}
+
+export interface JobDetails {
+  readonly id: string
+  readonly type: string
+  /** From 1; counts every time the job was handed to a worker. */
+  readonly attempt: number
+  /** The number of the lease: a fencing token that only grows. */
+  readonly lease: number
+  readonly queue: string
+  readonly priority: number
+}
+
+export interface RunContext<Value, Effects extends readonly AnyEffect[]> {
+  readonly input: Value
+  readonly job: JobDetails
+  /** Aborted with an `Aborted` as its reason: lease lost, cancelled, timed out or shutdown. */
+  readonly signal: AbortSignal
+  /**
+   * Runs `work` and records what it gives, durably; a later attempt gets the record and does
+   * not run it. It saves work, and is no place for effects: it may run more than once.
+   */
+  step<T>(name: string, work: () => T | Promise<T>): Promise<T>
+  /** How far it got, for whoever looks: a share from 0 to 1, or any JSON value. Not durable. */
+  progress(value: unknown): void
+  /** A line for whoever looks. Not durable. */
+  log(line: string): void
+  /** The boundary, to be returned: output, effects and children become durable as one. */
+  commit<Output>(
+    output: Output,
+    effects?: readonly EffectCall<Effects[number]['effectName']>[],
+    children?: readonly ChildCall[],
+  ): Commit<Output>
+}
+
+/** What a handler may return. */
+export type Returned<O extends MaybeSchema> = O extends StandardSchema
+  ? GivenTo<O> | Commit<GivenTo<O>>
+  : unknown
+
+type OutputIn<R> = R extends Commit<infer Output> ? Output : R
+
+/** What `handle.result()` gives. */
+export type ResultOf<O extends MaybeSchema, R> = O extends StandardSchema ? ValueOf<O> : OutputIn<R>
+
+export interface Policy {
+  /** Default `'default'`. */
+  readonly queue?: string
+  /** How long a worker may be silent before the job goes to another. Default 30 s. */
+  readonly lease?: Duration
+  /** Longest run of one attempt. Default: no bound. */
+  readonly timeout?: Duration
+  /** Default: 3 times, a second apart. */
+  readonly retry?: RetryOptions
+  /**
+   * Where a job goes that used up its retries: `'always'` (default) waits for a person in
+   * quarantine, `'never'` fails.
+   */
+  readonly quarantine?: 'always' | 'never'
+  readonly limits?: readonly LimitOptions[]
+}
+
+export interface JobOptions<
+  S extends MaybeSchema,
+  O extends MaybeSchema,
+  E extends readonly AnyEffect[],
+  R,
+> extends Policy {
+  /** Any Standard Schema. Without one the job takes no input. */
+  readonly input?: S
+  /** Any Standard Schema for what the handler returns. */
+  readonly output?: O
+  /** The effects that its commits may promise. */
+  readonly effects?: E
+  /** Raised when the input's shape changes. Default 1. */
+  readonly version?: number
+  /** From version n to n + 1, for inputs that were submitted under an older one. */
+  readonly upgrades?: Readonly<Record<number, (input: unknown) => unknown>>
+  /** Which errors are worth another attempt; undefined leaves it to the default. */
+  readonly classify?: (error: unknown) => 'terminal' | 'retryable' | undefined
+  readonly run: (context: RunContext<ValueOf<S>, E>) => R | Promise<R>
+}
+
+export interface JobDefinition<Name extends string = string, Given = never, Result = unknown> {
+  readonly name: Name
+  readonly version: number
+  readonly input: MaybeSchema
+  readonly output: MaybeSchema
+  readonly policy: TaskPolicy
+  readonly effects: ReadonlyMap<string, AnyEffect>
+  readonly upgrades: Readonly<Record<number, (input: unknown) => unknown>>
+  readonly classify: ((error: unknown) => 'terminal' | 'retryable' | undefined) | null
+  readonly run: (context: RunContext<never, readonly AnyEffect[]>) => unknown
+  /** Only for the compiler: what may be submitted, and what results. */
+  readonly types?: { readonly given: Given; readonly result: Result }
+}
+
+/** Whatever its types. */
+// oxlint-disable-next-line typescript/no-explicit-any -- inputs differ, and are checked where they are given
+export type AnyJob = JobDefinition<string, any, any>
+export type GivenOf<J extends AnyJob> = NonNullable<J['types']>['given']
+export type OutcomeOf<J extends AnyJob> = NonNullable<J['types']>['result']
+
+/** A job without an input is submitted without one. */
+export type SubmitArguments<J extends AnyJob, Options> =
+  GivenOf<J> extends undefined
+    ? [input?: undefined, options?: Options]
+    : [input: GivenOf<J>, options?: Options]
+
+/** What can be said about one job when it is promised by a commit. */
+export interface ChildOptions {
+  /** A key that is known stands for its job: nothing is submitted twice. */
+  readonly key?: string
+  /** The key counts only while its job is not over. */
+  readonly unique?: boolean
+  /** From -1,000 to 1,000, larger first. Default 0. */
+  readonly priority?: number
+  readonly delay?: Duration
+  /** Not before this time. */
+  readonly at?: Date | number
+  /** Given up if nobody took it so long after it was due. */
+  readonly startWithin?: Duration
+  readonly queue?: string
+  /** Groups of one queue take turns. */
+  readonly group?: string
+  /** In addition to those of the definition. */
+  readonly limits?: readonly LimitOptions[]
+  readonly tags?: readonly string[]
+  /** Waits until it is released. */
+  readonly hold?: boolean
+}
+
+const DEFAULT_LEASE_MS = 30_000
+
+export function job<
+  const Name extends string,
+  S extends MaybeSchema = undefined,
+  O extends MaybeSchema = undefined,
+  const E extends readonly AnyEffect[] = readonly [],
+  R extends Returned<O> = Returned<O>,
+>(
+  name: Name,
+  options: JobOptions<S, O, E, R>,
+): JobDefinition<Name, GivenTo<S>, ResultOf<O, Awaited<R>>> {
+  assertName(name, 'A job')
+  if (typeof options?.run !== 'function') {
+    throw new InvalidDefinition(`Job '${name}' has no handler: give it a function \`run\`.`)
+  }
+  const version = options.version ?? 1
+  if (!Number.isSafeInteger(version) || version < 1) {
+    throw new InvalidDefinition(`The version of job '${name}' must be a whole number from 1.`)
+  }
+  const effects = new Map<string, AnyEffect>()
+  for (const one of options.effects ?? []) {
+    if (effects.has(one.effectName)) {
+      throw new InvalidDefinition(
+        `Job '${name}' has two effects named '${one.effectName}': rename one.`,
+      )
+    }
+    effects.set(one.effectName, one)
+  }
+  return {
+    name,
+    version,
+    input: options.input,
+    output: options.output,
+    policy: taskPolicy(options, `job '${name}'`),
+    effects,
+    upgrades: options.upgrades ?? {},
+    classify: options.classify ?? null,
+    run: options.run as JobDefinition['run'],
+  }
+}
+
+export function taskPolicy(options: Policy, what: string): TaskPolicy {
+  const { queue, lease, timeout, retry, quarantine, limits } = options
+  return {
+    queue: queue ?? 'default',
+    leaseMs: lease === undefined ? DEFAULT_LEASE_MS : toMs(lease, `The lease of ${what}`),
+    timeoutMs: timeout === undefined ? null : toMs(timeout, `The timeout of ${what}`),
+    retry: retryPolicy(retry, `the retry of ${what}`),
+    quarantine: quarantine ?? 'always',
+    limits: limitSpecs(limits, what),
+  }
+}
+
+export function limitSpecs(
+  limits: readonly LimitOptions[] | undefined,
+  what: string,
+): readonly LimitSpec[] {
+  return (limits ?? []).map(({ key, concurrency, rate }) => ({
+    key,
+    concurrency: concurrency ?? null,
+    rate:
+      rate === undefined
+        ? null
+        : { count: rate.count, perMs: toMs(rate.per, `The rate of a limit of ${what}`) },
+  }))
+}

@@ -1,0 +1,77 @@
+/**
+ * A job as it goes into the log, made from its definition, an input and options.
+ */
+import type { JobSpec, Payload, TaskPolicy } from '../kernel/index.ts'
+import { toMs } from './duration.ts'
+import { InvalidDefinition } from './errors.ts'
+import type { AnyJob, ChildOptions } from './job-definition.ts'
+import { limitSpecs } from './job-definition.ts'
+import { toJson } from './json-value.ts'
+import { validated } from './standard-schema.ts'
+
+/** The input as it is stored, once its schema has let it through. */
+export function inputOf(definition: AnyJob, given: unknown): Payload | Promise<Payload> {
+  const what = `The input of job '${definition.name}'`
+  const checked = validated(definition.input, given, what)
+  const text = (): Payload => toJson(given, what, 'input')
+  return checked instanceof Promise ? checked.then(text) : text()
+}
+
+/** What the input means to the handler now: upgraded, and through its schema. */
+export function inputFor(definition: AnyJob, version: number, stored: unknown): unknown {
+  const { name, version: current, upgrades } = definition
+  if (version > current) {
+    throw new InvalidDefinition(
+      `The input of this job '${name}' is of version ${version}, and this worker knows versions up to ${current}: deploy the newer definition.`,
+      { version, current },
+    )
+  }
+  let input = stored
+  for (let from = version; from < current; from++) input = upgrades[from]?.(input) ?? input
+  // No input is stored as null.
+  const given = definition.input === undefined ? undefined : input
+  return validated(definition.input, given, `The input of job '${name}'`)
+}
+
+export function specOf(definition: AnyJob, input: Payload, options: ChildOptions): JobSpec {
+  const { name } = definition
+  const what = `job '${name}'`
+  const { delay, at, startWithin } = options
+  return {
+    type: name,
+    version: definition.version,
+    input,
+    priority: options.priority ?? 0,
+    delayMs: delay === undefined ? 0 : toMs(delay, `The delay of ${what}`),
+    dueAt: at === undefined ? null : timeOf(at, what),
+    startWithinMs: startWithin === undefined ? null : toMs(startWithin, `startWithin of ${what}`),
+    key: options.key ?? null,
+    unique: options.unique ?? false,
+    held: options.hold ?? false,
+    group: options.group ?? null,
+    tags: options.tags ?? [],
+    parent: null,
+    schedule: null,
+    rerunOf: null,
+    policy: policyOf(definition, options, what),
+    stages: null,
+  }
+}
+
+/** Most jobs run as their definition says, and share its policy. */
+function policyOf({ policy }: AnyJob, { queue, limits }: ChildOptions, what: string): TaskPolicy {
+  if (queue === undefined && limits === undefined) return policy
+  return {
+    ...policy,
+    queue: queue ?? policy.queue,
+    limits: [...policy.limits, ...limitSpecs(limits, what)],
+  }
+}
+
+function timeOf(at: Date | number, what: string): number {
+  const ms = Math.ceil(Number(at))
+  if (Number.isFinite(ms) && ms >= 0) return ms
+  throw new InvalidDefinition(
+    `\`at\` of ${what} must be a date, or milliseconds since 1970, not ${String(at)}.`,
+  )
+}

@@ -1,0 +1,68 @@
+/**
+ * Sends what time asks for: leases that ran out, jobs that nobody took in time, stages to
+ * open, jobs to forget. The store says which commands are due, and decides each of them.
+ */
+import type { Store } from '../store/index.ts'
+import type { Courier, Timer, Timing } from '../worker/index.ts'
+
+/** Between two looks, when there is nothing to do. Looking costs next to nothing. */
+const PAUSE_MS = 50
+/** Commands of one look: small enough that others get their turn. */
+const BATCH = 512
+const AFTER_FAILURE_MS = 1_000
+
+export class Caretaker {
+  readonly #store: Store
+  readonly #courier: Courier
+  readonly #timing: Timing
+  readonly #onError: (error: Error) => void
+  #timer: Timer | null = null
+  #looking: Promise<void> | null = null
+  #isClosed = false
+
+  constructor(store: Store, courier: Courier, timing: Timing, onError: (error: Error) => void) {
+    this.#store = store
+    this.#courier = courier
+    this.#timing = timing
+    this.#onError = onError
+    this.#plan(0)
+  }
+
+  /** Looks now, and as long as there is something to do. How many commands it sent. */
+  async look(): Promise<number> {
+    let sent = 0
+    for (;;) {
+      if (this.#isClosed) return sent
+      const commands = await this.#store.query({ kind: 'upkeep', limit: BATCH })
+      if (commands.length === 0) return sent
+      const answers = await this.#courier.sendAll(commands)
+      sent += commands.length
+      // What is refused again and again is no reason to go on at once.
+      if (answers.every(({ verdict }) => verdict === 'rejected')) return sent
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    await this.#looking
+  }
+
+  #plan(ms: number): void {
+    if (this.#isClosed) return
+    this.#timer = this.#timing.after(ms, () => {
+      this.#looking = this.#lookAndPlan()
+    })
+  }
+
+  async #lookAndPlan(): Promise<void> {
+    try {
+      await this.look()
+      this.#plan(PAUSE_MS)
+    } catch (error) {
+      if (this.#isClosed) return
+      this.#onError(error as Error)
+      this.#plan(AFTER_FAILURE_MS)
+    }
+  }
+}

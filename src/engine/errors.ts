@@ -1,0 +1,82 @@
+/**
+ * What a client is told when a job did not come to a good end, or a request was refused.
+ */
+import type { Failure, Rejection } from '../kernel/index.ts'
+import { PawlError } from '../kernel/index.ts'
+
+/** The authority said no. `rejection` has its code, and what to do. */
+export class Refused extends PawlError {
+  readonly rejection: Rejection
+
+  constructor(what: string, rejection: Rejection) {
+    const { code, message, details } = rejection
+    super('Refused', 'rejected', `${what} was refused (${code}): ${message}`, {
+      ...details,
+      rejection: code,
+    })
+    this.rejection = rejection
+  }
+}
+
+/** There is no such job: it was never submitted here, or it was forgotten. */
+export class UnknownJob extends PawlError {
+  constructor(job: string) {
+    super(
+      'UnknownJob',
+      'rejected',
+      `There is no job ${job}: it was never submitted here, or it ended so long ago that it was forgotten.`,
+      { job },
+    )
+  }
+}
+
+/** The job is over, and has no result. */
+export class JobFailed extends PawlError {
+  readonly failure: Failure | null
+
+  constructor(job: string, type: string, failure: Failure | null) {
+    const why = failure === null ? 'It was stopped.' : `${failure.code}: ${failure.message}`
+    super('JobFailed', 'rejected', `Job ${job} (${type}) failed. ${why}`, { job, type, failure })
+    this.failure = failure
+  }
+}
+
+/** The job was cancelled. */
+export class JobCancelled extends PawlError {
+  constructor(job: string, type: string, by: string, reason: string) {
+    super('JobCancelled', 'rejected', `Job ${job} (${type}) was cancelled by ${by}: ${reason}.`, {
+      job,
+      type,
+      by,
+      reason,
+    })
+  }
+}
+
+/** The job waits for a person, so there is no telling when it will have a result. */
+export class JobQuarantined extends PawlError {
+  readonly failure: Failure | null
+
+  constructor(job: string, type: string, failure: Failure | null) {
+    const why = failure === null ? 'An effect is held.' : `${failure.code}: ${failure.message}`
+    super(
+      'JobQuarantined',
+      'rejected',
+      `Job ${job} (${type}) is in quarantine and waits for an operator: retry, force or discard it. ${why}`,
+      { job, type, failure },
+    )
+    this.failure = failure
+  }
+}
+
+/** Nobody said in time how the job ended. It goes on all the same. */
+export class ResultTimeout extends PawlError {
+  constructor(job: string, ms: number) {
+    super(
+      'ResultTimeout',
+      'retryable',
+      `Job ${job} had no result after ${ms} ms. It goes on: ask again.`,
+      { job, ms },
+    )
+  }
+}

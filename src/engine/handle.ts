@@ -1,0 +1,108 @@
+/**
+ * A job in the hands of a client: where it stands, what came of it, and how to stop it.
+ */
+import type { AnyJob, Duration } from '../definition/index.ts'
+import { toMs } from '../definition/index.ts'
+import type { JobState } from '../kernel/index.ts'
+import { isFinal } from '../kernel/index.ts'
+import type { Positioned, Store } from '../store/index.ts'
+import type { Timing } from '../worker/index.ts'
+import { ResultTimeout, UnknownJob } from './errors.ts'
+import type { JobInfo } from './job-info.ts'
+import type { Results } from './results.ts'
+import { resultOf } from './results.ts'
+
+/** Who did it, and why: kept in the log. */
+export interface OnRecord {
+  readonly by?: string
+  readonly reason?: string
+}
+
+export interface HandleParts {
+  readonly store: Store
+  readonly timing: Timing
+  readonly results: Results
+  readonly get: (id: string) => Promise<JobInfo | null>
+  readonly cancel: (id: string, on: OnRecord) => Promise<void>
+}
+
+/** Entries of one page of a history. */
+const PAGE = 1_000
+
+export class Handle<Result = unknown> {
+  readonly id: string
+  readonly #parts: HandleParts
+  readonly #definition: AnyJob | null
+
+  constructor(parts: HandleParts, id: string, definition: AnyJob | null) {
+    this.id = id
+    this.#parts = parts
+    this.#definition = definition
+  }
+
+  /**
+   * What the job results in. Rejects with `JobFailed`, `JobCancelled` or `JobQuarantined` if
+   * it does not, and with `ResultTimeout` after `timeout`, which stops only the waiting.
+   */
+  async result(options: { readonly timeout?: Duration } = {}): Promise<Result> {
+    const { results, timing } = this.#parts
+    const { view, stop } = results.ended(this.id)
+    if (options.timeout === undefined) return this.#result(await view)
+    const ms = toMs(options.timeout, 'The timeout of result()')
+    const waited = new Promise<never>((_, reject) => {
+      const timer = timing.after(ms, () => reject(new ResultTimeout(this.id, ms)), true)
+      void view.finally(() => timer.cancel())
+    })
+    try {
+      return await this.#result(await Promise.race([view, waited]))
+    } finally {
+      stop()
+    }
+  }
+
+  async state(): Promise<JobState> {
+    const view = await this.#parts.store.query({ kind: 'job', job: this.id })
+    if (view === null) throw new UnknownJob(this.id)
+    return view.state
+  }
+
+  async info(): Promise<JobInfo> {
+    const info = await this.#parts.get(this.id)
+    if (info === null) throw new UnknownJob(this.id)
+    return info
+  }
+
+  /** Everything that happened to the job, and then what happens, until it is over. */
+  async *events(): AsyncIterable<Positioned> {
+    const { store } = this.#parts
+    let last = 0
+    for (;;) {
+      const page = await store.query({ kind: 'history', job: this.id, after: last, limit: PAGE })
+      yield* page
+      last = page.at(-1)?.position ?? last
+      if (page.length < PAGE) break
+    }
+    if (last === 0) throw new UnknownJob(this.id)
+    if (await this.#isOver()) return
+    for await (const positioned of store.watch(last)) {
+      const { entry } = positioned
+      if (!('job' in entry) || entry.job !== this.id) continue
+      yield positioned
+      if (await this.#isOver()) return
+    }
+  }
+
+  /** Stops it wherever it is. A handler that runs is told by its `signal`. */
+  cancel(on: OnRecord = {}): Promise<void> {
+    return this.#parts.cancel(this.id, on)
+  }
+
+  async #result(view: Awaited<ReturnType<Results['ended']>['view']>): Promise<Result> {
+    return (await resultOf(this.id, view, this.#definition)) as Result
+  }
+
+  async #isOver(): Promise<boolean> {
+    const view = await this.#parts.store.query({ kind: 'job', job: this.id })
+    return view === null || isFinal(view.state)
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * The engine: what a developer opens, submits to and asks.
+ */
+export * from './errors.ts'
+export type { OnRecord } from './handle.ts'
+export { Handle } from './handle.ts'
+export type { AttemptInfo, EffectInfo, JobInfo } from './job-info.ts'
+export type { OpenOptions } from './open.ts'
+export { open } from './open.ts'
+export type { EffectAnswer, ForceOptions, RerunOptions, RetryJobOptions } from './operator.ts'
+export type { ListFilter, QueueOptions, SubmitOptions } from './pawl.ts'
+export { Pawl } from './pawl.ts'

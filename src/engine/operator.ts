@@ -1,0 +1,184 @@
+/**
+ * What an operator may do to a job or a queue. Each is a command, decided like any other, and
+ * its entry keeps who did it and why.
+ */
+import { toJson } from '../definition/index.ts'
+import type { Command, JobSpec, Rate, Task } from '../kernel/index.ts'
+import type { JobView, Store } from '../store/index.ts'
+import type { Courier } from '../worker/index.ts'
+import { Refused, UnknownJob } from './errors.ts'
+import type { OnRecord } from './handle.ts'
+import { newJobId } from './random.ts'
+
+export interface RetryJobOptions extends OnRecord {
+  /** Replaces the input; steps that were recorded are dropped. */
+  readonly input?: unknown
+}
+
+export interface ForceOptions extends OnRecord {
+  readonly to: 'SUCCEEDED' | 'FAILED' | 'QUEUED'
+  /** What it is to have resulted in, if it is forced to SUCCEEDED. */
+  readonly output?: unknown
+}
+
+export interface RerunOptions {
+  /** Default: a random one. */
+  readonly id?: string
+  /** Default: the input of the job that failed. */
+  readonly input?: unknown
+}
+
+export interface EffectAnswer extends OnRecord {
+  readonly outcome: 'happened' | 'again'
+}
+
+const TO_TASK = { SUCCEEDED: 'COMPLETED', FAILED: 'FAILED', QUEUED: 'WAITING' } as const
+
+export class Operator {
+  readonly #store: Store
+  readonly #courier: Courier
+
+  constructor(store: Store, courier: Courier) {
+    this.#store = store
+    this.#courier = courier
+  }
+
+  cancel(id: string, on: OnRecord): Promise<void> {
+    return this.#send(`Cancelling job ${id}`, {
+      type: 'CancelJob',
+      job: id,
+      ...recorded(on, 'Cancelled.'),
+    })
+  }
+
+  discard(id: string, on: OnRecord): Promise<void> {
+    return this.#send(`Discarding job ${id}`, {
+      type: 'CancelJob',
+      job: id,
+      ...recorded(on, 'Discarded.'),
+    })
+  }
+
+  release(id: string): Promise<void> {
+    return this.#send(`Releasing job ${id}`, { type: 'ReleaseJob', job: id })
+  }
+
+  async retry(id: string, { input, ...on }: RetryJobOptions): Promise<void> {
+    const { attempt } = taskOf(await this.#view(id))
+    await this.#send(`Retrying job ${id}`, {
+      type: 'RetryTask',
+      job: id,
+      stage: 0,
+      segment: 0,
+      attempt,
+      input: input === undefined ? null : toJson(input, `The new input of job ${id}`, 'input'),
+      ...recorded(on, 'Retried.'),
+    })
+  }
+
+  async force(id: string, { to, output, ...on }: ForceOptions): Promise<void> {
+    const { attempt } = taskOf(await this.#view(id))
+    await this.#send(`Forcing job ${id} to ${to}`, {
+      type: 'ForceTask',
+      job: id,
+      stage: 0,
+      segment: 0,
+      attempt,
+      to: TO_TASK[to],
+      output: to === 'SUCCEEDED' ? toJson(output, `The output of job ${id}`, 'output') : null,
+      ...recorded(on, `Forced to ${to}.`),
+    })
+  }
+
+  /** The id of the new job. */
+  async rerun(id: string, { id: newId = newJobId(), input }: RerunOptions): Promise<string> {
+    const { job, state } = await this.#view(id)
+    if (state !== 'FAILED') {
+      throw new Refused(`Running job ${id} again`, {
+        code: 'JobNotFinal',
+        check: 'rerun',
+        message: `It is ${state}: only a job that FAILED is run again as a new one. One in quarantine is retried.`,
+        details: { job: id, state },
+      })
+    }
+    const text = input === undefined ? null : toJson(input, `The input of job ${newId}`, 'input')
+    const spec: JobSpec = {
+      ...job.spec,
+      input: text ?? job.task?.input ?? job.spec.input,
+      key: null,
+      unique: false,
+      held: false,
+      delayMs: 0,
+      dueAt: null,
+      parent: null,
+      schedule: null,
+      rerunOf: id,
+    }
+    await this.#send(`Running job ${id} again`, { type: 'SubmitJob', job: newId, spec })
+    return newId
+  }
+
+  async resolveEffect(id: string, effect: number, answer: EffectAnswer): Promise<void> {
+    const { outcome, ...on } = answer
+    const task = taskOf(await this.#view(id))
+    await this.#send(`Resolving effect ${effect} of job ${id}`, {
+      type: 'ResolveEffect',
+      job: id,
+      stage: 0,
+      segment: 0,
+      effect,
+      start: task.commit?.effects[effect]?.starts.at(-1) ?? 0,
+      outcome,
+      ...recorded(on, 'Resolved.'),
+    })
+  }
+
+  pause(queue: string, on: OnRecord): Promise<void> {
+    return this.#send(`Pausing queue ${queue}`, {
+      type: 'PauseQueue',
+      queue,
+      ...recorded(on, 'Paused.'),
+    })
+  }
+
+  resume(queue: string, on: OnRecord): Promise<void> {
+    return this.#send(`Resuming queue ${queue}`, {
+      type: 'ResumeQueue',
+      queue,
+      ...recorded(on, 'Resumed.'),
+    })
+  }
+
+  configure(queue: string, concurrency: number | null, rate: Rate | null): Promise<void> {
+    return this.#send(`Configuring queue ${queue}`, {
+      type: 'ConfigureQueue',
+      queue,
+      concurrency,
+      rate,
+    })
+  }
+
+  async #view(id: string): Promise<JobView> {
+    const view = await this.#store.query({ kind: 'job', job: id })
+    if (view === null) throw new UnknownJob(id)
+    return view
+  }
+
+  async #send(what: string, command: Command): Promise<void> {
+    const { rejection } = await this.#courier.send(command)
+    if (rejection === null) return
+    if (rejection.code === 'UnknownJob' && 'job' in command) throw new UnknownJob(command.job)
+    throw new Refused(what, rejection)
+  }
+}
+
+function taskOf({ stages }: JobView): Task {
+  return stages[0]?.tasks[0] as Task
+}
+
+function recorded(
+  { by = 'client', reason }: OnRecord,
+  otherwise: string,
+): { by: string; reason: string } {
+  return { by, reason: reason ?? otherwise }
+}

@@ -1,0 +1,301 @@
+/**
+ * The engine as people hold it: submits jobs, shows them, runs workers, and takes an
+ * operator's word.
+ *
+ * It keeps no state of its own that matters: everything it says comes from the store.
+ */
+import type {
+  AnyJob,
+  ChildOptions,
+  Duration,
+  GivenOf,
+  OutcomeOf,
+  SubmitArguments,
+} from '../definition/index.ts'
+import { inputOf, specOf, toMs } from '../definition/index.ts'
+import type { Command, JobState } from '../kernel/index.ts'
+import type { Answer, JobSummary, Positioned, Store } from '../store/index.ts'
+import type { Timing, WorkerOptions } from '../worker/index.ts'
+import { Courier, inProcess, Worker } from '../worker/index.ts'
+import { Caretaker } from './caretaker.ts'
+import { Refused } from './errors.ts'
+import type { HandleParts, OnRecord } from './handle.ts'
+import { Handle } from './handle.ts'
+import type { JobInfo } from './job-info.ts'
+import { jobInfo } from './job-info.ts'
+import type { EffectAnswer, ForceOptions, RerunOptions, RetryJobOptions } from './operator.ts'
+import { Operator } from './operator.ts'
+import { newJobId } from './random.ts'
+import { Results } from './results.ts'
+import { SoftState } from './soft-state.ts'
+
+export interface SubmitOptions extends ChildOptions {
+  /** Default: a random one. Submitting the same job under the same id again is harmless. */
+  readonly id?: string
+}
+
+export interface ListFilter {
+  readonly type?: string
+  readonly state?: JobState
+  readonly queue?: string
+  readonly tag?: string
+  readonly group?: string
+  readonly key?: string
+  /** `next` of the page before. */
+  readonly after?: number
+  /** Default 100. */
+  readonly limit?: number
+}
+
+export interface QueueOptions {
+  readonly concurrency?: number | null
+  readonly rate?: { readonly count: number; readonly per: Duration } | null
+}
+
+export interface PawlParts {
+  readonly store: Store
+  readonly timing: Timing
+  /** Told of errors that nobody waits for. */
+  readonly onError: (error: Error) => void
+  readonly backup: ((to: string) => Promise<{ files: number; position: number }>) | null
+  readonly onClose: () => void
+}
+
+/** They change nothing about what can be claimed. */
+const QUIET: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'ExtendLease',
+  'RecordStep',
+  'StartExecution',
+  'StartEffect',
+  'ForgetJob',
+])
+/** After them, whoever has the job in hand should know. */
+const INTERRUPTING: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'CancelJob',
+  'RevokeLease',
+  'ForceTask',
+  'StopTask',
+  'ExpireLease',
+])
+
+const DEFAULT_PAGE = 100
+
+export class Pawl {
+  readonly #parts: PawlParts
+  readonly #courier: Courier
+  readonly #caretaker: Caretaker
+  readonly #operator: Operator
+  readonly #results: Results
+  readonly #soft = new SoftState()
+  readonly #workers = new Set<Worker>()
+  readonly #handleParts: HandleParts
+  #closing: Promise<void> | null = null
+
+  constructor(parts: PawlParts) {
+    const { store, timing, onError } = parts
+    this.#parts = parts
+    this.#courier = new Courier(store, {
+      sent: (commands) => this.#sent(commands),
+      answered: (commands, answers) => this.#answered(commands, answers),
+    })
+    this.#caretaker = new Caretaker(store, this.#courier, timing, onError)
+    this.#operator = new Operator(store, this.#courier)
+    this.#results = new Results(store)
+    this.#handleParts = {
+      store,
+      timing,
+      results: this.#results,
+      get: (id) => this.get(id),
+      cancel: (id, on) => this.cancel(id, on),
+    }
+  }
+
+  /** Durable when it returns. A key or id that is known stands for the job that has it. */
+  async submit<J extends AnyJob>(
+    definition: J,
+    ...[input, options = {}]: SubmitArguments<J, SubmitOptions>
+  ): Promise<Handle<OutcomeOf<J>>> {
+    const command = await this.#submission(definition, input, options)
+    return this.#submitted(definition, command, await this.#courier.send(command))
+  }
+
+  /** All of them, or none: durable as one when it returns. */
+  async submitMany<J extends AnyJob>(
+    definition: J,
+    jobs: readonly { readonly input: GivenOf<J>; readonly options?: SubmitOptions }[],
+  ): Promise<Handle<OutcomeOf<J>>[]> {
+    const commands: Command[] = []
+    for (const { input, options = {} } of jobs) {
+      commands.push(await this.#submission(definition, input, options))
+    }
+    const answers = await this.#courier.sendAll(commands)
+    return commands.map((command, i) => this.#submitted(definition, command, answers[i] as Answer))
+  }
+
+  /** Of a job that was submitted before. With its definition, `result()` is typed. */
+  handle(id: string): Handle
+  handle<J extends AnyJob>(id: string, definition: J): Handle<OutcomeOf<J>>
+  handle(id: string, definition: AnyJob | null = null): Handle {
+    return new Handle(this.#handleParts, id, definition)
+  }
+
+  async get(id: string): Promise<JobInfo | null> {
+    const view = await this.#parts.store.query({ kind: 'job', job: id })
+    if (view === null) return null
+    const { progress, lines } = this.#soft.said(id)
+    return jobInfo(view, progress, lines)
+  }
+
+  /** In order of submission, page by page. */
+  list(filter: ListFilter = {}): Promise<{ jobs: readonly JobSummary[]; next: number | null }> {
+    return this.#parts.store.query({ kind: 'jobs', limit: DEFAULT_PAGE, ...filter })
+  }
+
+  /** Every entry about a job, oldest first: what, when, who and why. */
+  history(
+    id: string,
+    page: { readonly after?: number; readonly limit?: number } = {},
+  ): Promise<readonly Positioned[]> {
+    const { store } = this.#parts
+    return store.query({ kind: 'history', job: id, limit: DEFAULT_PAGE, ...page })
+  }
+
+  /** Every entry from a position on (default: from the beginning), and then as they come. */
+  watch(options: { readonly from?: number } = {}): AsyncIterable<Positioned> {
+    return this.#parts.store.watch(options.from ?? 0)
+  }
+
+  cancel(id: string, on: OnRecord = {}): Promise<void> {
+    return this.#operator.cancel(id, on)
+  }
+
+  /** Lets a job go that was submitted with `hold`. */
+  release(id: string): Promise<void> {
+    return this.#operator.release(id)
+  }
+
+  /** A job in quarantine gets a fresh budget, and a new input if there is one. */
+  retry(id: string, options: RetryJobOptions = {}): Promise<void> {
+    return this.#operator.retry(id, options)
+  }
+
+  /** A job in quarantine is given up. */
+  discard(id: string, on: OnRecord = {}): Promise<void> {
+    return this.#operator.discard(id, on)
+  }
+
+  /** An operator's word against what the workers say. */
+  force(id: string, options: ForceOptions): Promise<void> {
+    return this.#operator.force(id, options)
+  }
+
+  /** A FAILED job again, as a new job that points to it. */
+  async rerun(id: string, options: RerunOptions = {}): Promise<Handle> {
+    return this.handle(await this.#operator.rerun(id, options))
+  }
+
+  /** Says what became of an effect whose outcome is unknown, or that is held. */
+  resolveEffect(id: string, effect: number, answer: EffectAnswer): Promise<void> {
+    return this.#operator.resolveEffect(id, effect, answer)
+  }
+
+  /** Nothing more of the queue is handed out. What runs goes on. */
+  pause(queue: string, on: OnRecord = {}): Promise<void> {
+    return this.#operator.pause(queue, on)
+  }
+
+  resume(queue: string, on: OnRecord = {}): Promise<void> {
+    return this.#operator.resume(queue, on)
+  }
+
+  async configure(queue: string, { concurrency = null, rate = null }: QueueOptions): Promise<void> {
+    const per =
+      rate === null ? null : { count: rate.count, perMs: toMs(rate.per, `The rate of ${queue}`) }
+    await this.#operator.configure(queue, concurrency, per)
+  }
+
+  /** A copy of the store as it is now, in an empty folder, while work goes on. */
+  async backup(to: string): Promise<{ files: number; position: number }> {
+    const { backup } = this.#parts
+    if (backup === null) throw new Error('A store in memory has nothing to back up.')
+    return backup(to)
+  }
+
+  /** Takes jobs of these definitions and runs them, until it is stopped. */
+  work(definitions: readonly AnyJob[], options: WorkerOptions = {}): Worker {
+    const { store, timing, onError } = this.#parts
+    const worker: Worker = new Worker(
+      {
+        store,
+        courier: this.#courier,
+        timing,
+        executor: inProcess,
+        onlookers: this.#soft,
+        onError,
+        onStopped: () => this.#workers.delete(worker),
+      },
+      definitions,
+      options,
+    )
+    this.#workers.add(worker)
+    return worker
+  }
+
+  /** Does now what time asks for, and otherwise happens by itself. For tests. */
+  upkeep(): Promise<number> {
+    return this.#caretaker.look()
+  }
+
+  /** Stops the workers, lets what was asked become durable, and closes the store. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.stop()))
+    await this.#caretaker.close()
+    await this.#parts.store.close()
+    this.#parts.onClose()
+  }
+
+  async #submission(
+    definition: AnyJob,
+    input: unknown,
+    { id = newJobId(), ...options }: SubmitOptions,
+  ): Promise<Extract<Command, { type: 'SubmitJob' }>> {
+    const text = inputOf(definition, input)
+    const spec = specOf(definition, typeof text === 'string' ? text : await text, options)
+    return { type: 'SubmitJob', job: id, spec }
+  }
+
+  #submitted<J extends AnyJob>(
+    definition: J,
+    command: Command,
+    { value, rejection }: Answer,
+  ): Handle<OutcomeOf<J>> {
+    if (rejection !== null) {
+      const id = 'job' in command ? command.job : ''
+      throw new Refused(`Job ${id} ('${definition.name}')`, rejection)
+    }
+    return new Handle(this.#handleParts, String(value), definition)
+  }
+
+  /** Decided, and not yet durable: a claim that follows at once becomes durable with it. */
+  #sent(commands: readonly Command[]): void {
+    if (this.#workers.size === 0 || commands.every(({ type }) => QUIET.has(type))) return
+    for (const worker of this.#workers) worker.wake()
+  }
+
+  #answered(commands: readonly Command[], answers: readonly Answer[]): void {
+    this.#results.answered(commands)
+    commands.forEach((command, i) => {
+      if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
+      for (const worker of this.#workers) worker.lookAgain((command as { job: string }).job)
+    })
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * What handlers say while they run: progress and lines of text. Only in memory: lost with the
+ * process, and nothing is wrong then.
+ */
+import type { Onlookers } from '../worker/index.ts'
+
+const MOST_LINES = 100
+const LINE_CHARS = 2_000
+/** Jobs that are remembered; the oldest go first. */
+const MOST_JOBS = 10_000
+
+interface Said {
+  progress: string | null
+  readonly lines: string[]
+}
+
+export class SoftState implements Onlookers {
+  readonly #jobs = new Map<string, Said>()
+
+  progress(job: string, value: string): void {
+    this.#of(job).progress = value
+  }
+
+  log(job: string, line: string): void {
+    const { lines } = this.#of(job)
+    lines.push(line.length > LINE_CHARS ? `${line.slice(0, LINE_CHARS)}…` : line)
+    if (lines.length > MOST_LINES) lines.shift()
+  }
+
+  said(job: string): { readonly progress: string | null; readonly lines: readonly string[] } {
+    const said = this.#jobs.get(job)
+    return { progress: said?.progress ?? null, lines: [...(said?.lines ?? [])] }
+  }
+
+  #of(job: string): Said {
+    let said = this.#jobs.get(job)
+    if (said !== undefined) return said
+    said = { progress: null, lines: [] }
+    this.#jobs.set(job, said)
+    const [oldest] = this.#jobs.keys()
+    if (this.#jobs.size > MOST_JOBS && oldest !== undefined) this.#jobs.delete(oldest)
+    return said
+  }
+}

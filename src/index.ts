@@ -1,0 +1,48 @@
+/**
+ * Pawl, as it is imported: definitions, the engine, and what they throw.
+ */
+export type {
+  ChildCall,
+  ChildOptions,
+  Commit,
+  Duration,
+  EffectCall,
+  EffectContext,
+  EffectDefinition,
+  EffectOptions,
+  JobDefinition,
+  JobDetails,
+  JobOptions,
+  LimitOptions,
+  Reconciled,
+  RetryOptions,
+  RunContext,
+  SchemaIssue,
+  StandardSchema,
+} from './definition/index.ts'
+export {
+  child,
+  effect,
+  InvalidDefinition,
+  InvalidValue,
+  job,
+  TerminalError,
+  typed,
+  UnreadablePayload,
+  UnserializableValue,
+} from './definition/index.ts'
+export * from './engine/index.ts'
+export type { Entry, ErrorKind, Failure, JobState, Rejection } from './kernel/index.ts'
+export { PawlError } from './kernel/index.ts'
+export type { JobSummary, JobsPage, Notice, Positioned } from './store/index.ts'
+export {
+  CorruptLog,
+  DirectoryInUse,
+  DirectoryNotUsable,
+  DiskFull,
+  StoreClosed,
+  StoreEnded,
+  UnknownOutcome,
+} from './store/index.ts'
+export type { AbortReason, Worker, WorkerOptions } from './worker/index.ts'
+export { Aborted } from './worker/index.ts'

@@ -1,0 +1,77 @@
+/**
+ * Brings commands to the store, those that come together as one batch.
+ *
+ * There is no timer: what is sent while the current turn of the event loop is still being
+ * worked off goes along. New work and reports travel apart, so that reports get through when
+ * the disk is too full for new work.
+ */
+import type { Command } from '../kernel/index.ts'
+import type { Answer, Store } from '../store/index.ts'
+
+/** Told of everything that was answered; `sent`: of what was decided and is not yet durable. */
+export interface CourierEvents {
+  sent?(commands: readonly Command[]): void
+  answered?(commands: readonly Command[], answers: readonly Answer[]): void
+}
+
+interface Parcel {
+  readonly commands: readonly Command[]
+  readonly resolve: (answers: readonly Answer[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class Courier {
+  readonly #store: Store
+  readonly #events: CourierEvents
+  readonly #lanes: { readonly newWork: Parcel[]; readonly reports: Parcel[] } = {
+    newWork: [],
+    reports: [],
+  }
+  #isLeaving = false
+
+  constructor(store: Store, events: CourierEvents = {}) {
+    this.#store = store
+    this.#events = events
+  }
+
+  async send(command: Command): Promise<Answer> {
+    const [answer] = await this.sendAll([command])
+    return answer as Answer
+  }
+
+  /** In this order, with nothing between them. */
+  sendAll(commands: readonly Command[]): Promise<readonly Answer[]> {
+    return new Promise((resolve, reject) => {
+      const lane = commands[0]?.type === 'SubmitJob' ? this.#lanes.newWork : this.#lanes.reports
+      lane.push({ commands, resolve, reject })
+      if (this.#isLeaving) return
+      this.#isLeaving = true
+      queueMicrotask(() => this.#leave())
+    })
+  }
+
+  #leave(): void {
+    this.#isLeaving = false
+    const { newWork, reports } = this.#lanes
+    if (reports.length > 0) this.#deliver(reports.splice(0))
+    if (newWork.length > 0) this.#deliver(newWork.splice(0))
+  }
+
+  async #deliver(parcels: readonly Parcel[]): Promise<void> {
+    const commands =
+      parcels.length === 1 ? parcels[0]!.commands : parcels.flatMap((one) => one.commands)
+    try {
+      const answering = this.#store.execute(commands)
+      this.#events.sent?.(commands)
+      const answers = await answering
+      let at = 0
+      for (const { commands: own, resolve } of parcels) {
+        resolve(answers.slice(at, at + own.length))
+        at += own.length
+      }
+      this.#events.answered?.(commands, answers)
+    } catch (error) {
+      for (const { reject } of parcels) reject(error)
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Runs an effect once, or asks whether it happened: wherever it is to run, as `handler.ts`
+ * does for handlers.
+ */
+import type { AnyEffect, EffectContext } from '../definition/index.ts'
+import { fromJson, InvalidDefinition, validated } from '../definition/index.ts'
+import type { Failure, Payload } from '../kernel/index.ts'
+import { failureOf } from './failure.ts'
+import type { Stopper } from './stopper.ts'
+
+export interface EffectRequest {
+  readonly name: string
+  readonly ask: 'run' | 'reconcile'
+  readonly input: Payload
+  readonly key: string
+  readonly fence: number
+  readonly job: { readonly id: string; readonly type: string }
+}
+
+export type EffectOutcome =
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'reconciled'; readonly outcome: 'happened' | 'again' }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+
+export async function runEffect(
+  definition: AnyEffect,
+  request: EffectRequest,
+  stopper: Stopper,
+): Promise<EffectOutcome> {
+  const { name, ask, key, fence, job } = request
+  try {
+    const stored = definition.schema === undefined ? undefined : fromJson(request.input)
+    const input = await validated(definition.schema, stored, `The input of effect '${name}'`)
+    const context: EffectContext = { key, fence, job, signal: stopper.signal }
+    if (ask === 'run') {
+      await definition.run(input as never, context)
+      return { kind: 'finished' }
+    }
+    const outcome = await definition.reconcile?.(input as undefined, context)
+    if (outcome === 'happened' || outcome === 'again') return { kind: 'reconciled', outcome }
+    throw new InvalidDefinition(
+      `\`reconcile\` of effect '${name}' must answer 'happened' or 'again', not ${String(outcome)}.`,
+      { effect: name, key },
+    )
+  } catch (error) {
+    return { kind: 'failure', failure: failureOf(error) }
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Where handlers and effects run. The worker holds the lease and reports; an executor runs
+ * what the user wrote, here or elsewhere, and says what came of it. It never throws.
+ */
+import type { AnyEffect, AnyJob } from '../definition/index.ts'
+import { InvalidDefinition } from '../definition/index.ts'
+import type { EffectOutcome, EffectRequest } from './effect-handler.ts'
+import { runEffect } from './effect-handler.ts'
+import { failureOf } from './failure.ts'
+import type { HandlerOutcome, HandlerPort, HandlerRequest } from './handler.ts'
+import { runHandler } from './handler.ts'
+import type { Stopper } from './stopper.ts'
+
+/** The process or thread it ran in is gone. */
+export interface Died {
+  readonly kind: 'died'
+  readonly why: string
+}
+
+export interface Executor {
+  runJob(
+    definition: AnyJob,
+    request: HandlerRequest,
+    port: HandlerPort,
+    stopper: Stopper,
+  ): Promise<HandlerOutcome | Died>
+  runEffect(
+    definition: AnyJob,
+    request: EffectRequest,
+    stopper: Stopper,
+  ): Promise<EffectOutcome | Died>
+  /** Lets go of what it holds; what still runs is ended. */
+  close(): Promise<void>
+}
+
+/** In the worker's own thread. */
+export const inProcess: Executor = {
+  runJob: runHandler,
+  runEffect(definition, request, stopper) {
+    const effect = effectIn(definition, request.name)
+    if (effect !== null) return runEffect(effect, request, stopper)
+    const failure = failureOf(missingEffect(definition, request.name))
+    return Promise.resolve({ kind: 'failure', failure })
+  },
+  async close() {
+    // Nothing is held.
+  },
+}
+
+export function effectIn(definition: AnyJob, name: string): AnyEffect | null {
+  return definition.effects.get(name) ?? null
+}
+
+export function missingEffect(definition: AnyJob, name: string): InvalidDefinition {
+  return new InvalidDefinition(
+    `A commit promised the effect '${name}', and job '${definition.name}' of this worker has no such effect: put it back among its \`effects\`.`,
+    { type: definition.name, effect: name },
+  )
+}

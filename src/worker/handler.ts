@@ -1,0 +1,202 @@
+/**
+ * Runs a handler once, wherever it is to run: in this thread, in another, or in a process of
+ * its own. What it needs from the outside comes through a small port, and what comes of it is
+ * plain data.
+ */
+import type {
+  AnyEffect,
+  AnyJob,
+  ChildCall,
+  Commit,
+  EffectCall,
+  JobDetails,
+  RunContext,
+} from '../definition/index.ts'
+import {
+  fromJson,
+  inputFor,
+  inputOf,
+  InvalidDefinition,
+  isCommit,
+  makeCommit,
+  specOf,
+  toJson,
+  validated,
+} from '../definition/index.ts'
+import type { EffectPromise, Failure, Payload } from '../kernel/index.ts'
+import { DEFAULT_RETRY } from '../kernel/index.ts'
+import { failureOf } from './failure.ts'
+import type { Stopper } from './stopper.ts'
+
+/** All that is known about the attempt: plain data. */
+export interface HandlerRequest {
+  readonly job: JobDetails
+  readonly version: number
+  readonly input: Payload
+  readonly steps: readonly { readonly name: string; readonly value: Payload }[]
+}
+
+/** The way back to the worker that holds the lease. */
+export interface HandlerPort {
+  /** Durable when it returns; the value that stands: another may have been first. */
+  record(name: string, value: Payload): Promise<Payload>
+  progress(value: Payload): void
+  log(line: string): void
+}
+
+export type HandlerOutcome =
+  | {
+      readonly kind: 'commit'
+      readonly output: Payload
+      readonly effects: readonly EffectPromise[]
+    }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+
+export async function runHandler(
+  definition: AnyJob,
+  request: HandlerRequest,
+  port: HandlerPort,
+  stopper: Stopper,
+): Promise<HandlerOutcome> {
+  try {
+    const stored = fromJson(request.input)
+    const checked = inputFor(definition, request.version, stored)
+    const input = checked instanceof Promise ? await checked : checked
+    const context = new Context(definition, request, port, stopper, input)
+    const returned = await definition.run(context as unknown as RunContext<never, []>)
+    const commit = context.committed(returned)
+    return {
+      kind: 'commit',
+      output: await outputOf(definition, commit.output),
+      effects: await promisesOf(definition, commit),
+    }
+  } catch (error) {
+    const classify = definition.classify ?? undefined
+    return { kind: 'failure', failure: failureOf(error, classify) }
+  }
+}
+
+class Context {
+  readonly input: unknown
+  readonly job: JobDetails
+  readonly #stopper: Stopper
+  readonly #definition: AnyJob
+  readonly #port: HandlerPort
+  readonly #recorded: ReadonlyMap<string, Payload>
+  readonly #names = new Set<string>()
+  #commit: Commit<unknown> | null = null
+
+  constructor(
+    definition: AnyJob,
+    request: HandlerRequest,
+    port: HandlerPort,
+    stopper: Stopper,
+    input: unknown,
+  ) {
+    this.input = input
+    this.job = request.job
+    this.#stopper = stopper
+    this.#definition = definition
+    this.#port = port
+    this.#recorded = new Map(request.steps.map(({ name, value }) => [name, value]))
+  }
+
+  get signal(): AbortSignal {
+    return this.#stopper.signal
+  }
+
+  // Properties, not methods: handlers take them apart.
+  readonly step = async (name: string, work: () => unknown): Promise<unknown> => {
+    const what = `step '${name}' of job ${this.job.id}`
+    if (this.#names.has(name)) {
+      throw new InvalidDefinition(
+        `There are two steps named '${name}' in one execution of job ${this.job.id}: a step is known by its name alone, so give each its own, e.g. '${name}-2'.`,
+        { job: this.job.id, step: name },
+      )
+    }
+    this.#names.add(name)
+    const before = this.#recorded.get(name)
+    if (before !== undefined) return fromJson(before)
+    this.#stopper.throwIfStopped()
+    const value = toJson(await work(), `The value of ${what}`, name)
+    this.#stopper.throwIfStopped()
+    return fromJson(await this.#port.record(name, value))
+  }
+
+  readonly progress = (value: unknown): void => {
+    this.#port.progress(toJson(value, `The progress of job ${this.job.id}`, 'progress'))
+  }
+
+  readonly log = (line: string): void => {
+    this.#port.log(String(line))
+  }
+
+  readonly commit = (
+    output: unknown,
+    effects: readonly EffectCall[] = [],
+    children: readonly ChildCall[] = [],
+  ): Commit<unknown> => {
+    for (const { effect } of effects) {
+      if (this.#definition.effects.has(effect)) continue
+      throw new InvalidDefinition(
+        `Job '${this.job.type}' promised the effect '${effect}', which is not in its \`effects\`: list it there, so that any worker can finish it.`,
+        { job: this.job.id, effect },
+      )
+    }
+    this.#commit = makeCommit(output, effects, children)
+    return this.#commit
+  }
+
+  /** What was returned, as a commit. */
+  committed(returned: unknown): Commit<unknown> {
+    if (isCommit(returned)) return returned
+    if (this.#commit !== null) {
+      throw new InvalidDefinition(
+        `Job ${this.job.id} made a commit and did not return it: write \`return commit(…)\`. Nothing was committed.`,
+        { job: this.job.id },
+      )
+    }
+    return makeCommit(returned, [], [])
+  }
+}
+
+async function outputOf(definition: AnyJob, output: unknown): Promise<Payload> {
+  const what = `The output of job '${definition.name}'`
+  await validated(definition.output, output, what)
+  return toJson(output, what, 'output')
+}
+
+const NOTHING: readonly EffectPromise[] = []
+
+async function promisesOf(
+  definition: AnyJob,
+  { effects, children }: Commit<unknown>,
+): Promise<readonly EffectPromise[]> {
+  if (effects.length === 0 && children.length === 0) return NOTHING
+  const promises: EffectPromise[] = []
+  for (const { effect, input } of effects) {
+    promises.push(await promiseOf(definition.effects.get(effect) as AnyEffect, input))
+  }
+  for (const one of children) promises.push(await childPromise(one))
+  return promises
+}
+
+async function promiseOf(definition: AnyEffect, given: unknown): Promise<EffectPromise> {
+  const { effectName: name, schema, idempotent, reconcile, retry } = definition
+  const what = `The input of effect '${name}'`
+  await validated(schema, given, what)
+  const input = toJson(given, what, 'input')
+  return { name, input, idempotent, reconcile: reconcile !== null, retry, child: null }
+}
+
+async function childPromise({ definition, input, options }: ChildCall): Promise<EffectPromise> {
+  const spec = specOf(definition, await inputOf(definition, input), options)
+  return {
+    name: definition.name,
+    input: 'null',
+    idempotent: true,
+    reconcile: false,
+    retry: DEFAULT_RETRY,
+    child: spec,
+  }
+}

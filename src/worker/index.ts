@@ -1,0 +1,14 @@
+/**
+ * Workers: who takes jobs, runs them and reports.
+ */
+export type { AbortReason } from './aborted.ts'
+export { Aborted } from './aborted.ts'
+export type { Onlookers } from './attempt.ts'
+export { refusal } from './attempt.ts'
+export type { Timer, Timing } from './clock.ts'
+export { realTiming } from './clock.ts'
+export { Courier } from './courier.ts'
+export { inProcess } from './executor.ts'
+export type { Executor } from './executor.ts'
+export type { WorkerOptions } from './worker.ts'
+export { Worker } from './worker.ts'

@@ -1,0 +1,130 @@
+/**
+ * Keeps the leases of a worker alive, and says when one is lost.
+ *
+ * A lease is extended when a third of it has passed, and given up by the worker itself shortly
+ * before it ends, if no extension was answered: whoever is not sure to hold it must not act.
+ * Its time is measured from BEFORE it was asked for, so the worker is never the later one.
+ */
+import type { LeaseAddress } from '../kernel/index.ts'
+import type { Timer, Timing } from './clock.ts'
+import type { Courier } from './courier.ts'
+
+/** A lease is renewed after this share of it. */
+const RENEW_AFTER = 1 / 3
+/** It counts as lost when so much of it is left. The authority's clock may run 5 % fast. */
+const LAST_SHARE = 0.1
+const SHORTEST_BEAT_MS = 10
+const LONGEST_BEAT_MS = 1_000
+
+export interface HeldLease extends LeaseAddress {
+  readonly leaseMs: number
+  /** Called once, when the lease is not, or not surely, held any more. */
+  readonly onLost: (why: 'cancelled' | 'lease-lost') => void
+  askedAt: number
+  extension: number
+  isAsking: boolean
+}
+
+export class LeaseKeeper {
+  readonly #courier: Courier
+  readonly #timing: Timing
+  readonly #held = new Set<HeldLease>()
+  #timer: Timer | null = null
+
+  constructor(courier: Courier, timing: Timing) {
+    this.#courier = courier
+    this.#timing = timing
+  }
+
+  get size(): number {
+    return this.#held.size
+  }
+
+  /** `askedAt`: when the claim was sent. */
+  hold(
+    address: LeaseAddress,
+    leaseMs: number,
+    askedAt: number,
+    onLost: HeldLease['onLost'],
+  ): HeldLease {
+    const { job, stage, segment, lease, worker } = address
+    const held: HeldLease = {
+      job,
+      stage,
+      segment,
+      lease,
+      worker,
+      leaseMs,
+      onLost,
+      askedAt,
+      extension: 0,
+      isAsking: false,
+    }
+    this.#held.add(held)
+    this.#timer ??= this.#beat(leaseMs)
+    return held
+  }
+
+  drop(held: HeldLease): void {
+    this.#held.delete(held)
+    if (this.#held.size > 0) return
+    this.#timer?.cancel()
+    this.#timer = null
+  }
+
+  /** Of all leases of a job: asks about them at once, because something happened to it. */
+  lookAgain(job: string): void {
+    for (const held of this.#held) if (held.job === job) this.#extend(held)
+  }
+
+  #beat(leaseMs: number): Timer {
+    const ms = Math.min(LONGEST_BEAT_MS, Math.max(SHORTEST_BEAT_MS, leaseMs / 6))
+    return this.#timing.after(ms, () => {
+      this.#timer = null
+      this.#lookAround()
+      let shortest = Infinity
+      for (const held of this.#held) shortest = Math.min(shortest, held.leaseMs)
+      if (this.#held.size > 0) this.#timer ??= this.#beat(shortest)
+    })
+  }
+
+  #lookAround(): void {
+    const now = this.#timing.now()
+    for (const held of this.#held) {
+      const passed = now - held.askedAt
+      if (passed >= held.leaseMs * (1 - LAST_SHARE)) this.#lose(held, 'lease-lost')
+      else if (passed >= held.leaseMs * RENEW_AFTER) this.#extend(held)
+    }
+  }
+
+  async #extend(held: HeldLease): Promise<void> {
+    if (held.isAsking) return
+    held.isAsking = true
+    held.extension += 1
+    const { job, stage, segment, lease, worker, extension } = held
+    const askedAt = this.#timing.now()
+    try {
+      const { verdict } = await this.#courier.send({
+        type: 'ExtendLease',
+        job,
+        stage,
+        segment,
+        lease,
+        worker,
+        extension,
+      })
+      if (verdict === 'committed') held.askedAt = askedAt
+      else this.#lose(held, 'cancelled')
+    } catch {
+      // The store could not say. It is asked again, until the lease is nearly over.
+    } finally {
+      held.isAsking = false
+    }
+  }
+
+  #lose(held: HeldLease, why: 'cancelled' | 'lease-lost'): void {
+    if (!this.#held.has(held)) return
+    this.drop(held)
+    held.onLost(why)
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * A worker: takes jobs as long as it has room for them, and runs them.
+ *
+ * - working: claims whenever there is room and something may have come.
+ * - stopping: claims nothing more. What runs may finish until the deadline, then it is told
+ *   to stop, and its leases are given back.
+ * - stopped.
+ *
+ * It never decides anything: who owns a job, and how it ended, is what the store answers.
+ */
+import type { AnyJob, Duration } from '../definition/index.ts'
+import { InvalidDefinition, toMs } from '../definition/index.ts'
+import type { Claimed } from '../store/index.ts'
+import type { AttemptParts } from './attempt.ts'
+import { Attempt } from './attempt.ts'
+import type { Timer } from './clock.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
+import { newWorkerName } from './random.ts'
+
+export interface WorkerOptions {
+  /** How many handlers run at once. Default 10. */
+  readonly concurrency?: number
+  /** Default: host, process and some random letters. It must not have been used before. */
+  readonly name?: string
+  /** Which queues it serves. Default: those of its definitions. */
+  readonly queues?: readonly string[]
+  /** How often to look for jobs that became due, if nothing else happens. Default 50 ms. */
+  readonly poll?: Duration
+  /** How long running handlers may go on after `stop`. Default 10 s. */
+  readonly shutdown?: Duration
+}
+
+export type WorkerParts = Omit<AttemptParts, 'keeper'> & {
+  /** Told of errors that nobody waits for. */
+  readonly onError: (error: Error) => void
+  readonly onStopped: () => void
+}
+
+const DEFAULT_CONCURRENCY = 10
+const DEFAULT_POLL_MS = 50
+const DEFAULT_SHUTDOWN_MS = 10_000
+/** After a claim that failed. */
+const PAUSE_MS = 1_000
+
+export class Worker {
+  readonly name: string
+  readonly concurrency: number
+  readonly #parts: AttemptParts
+  readonly #onError: (error: Error) => void
+  readonly #onStopped: () => void
+  readonly #definitions: ReadonlyMap<string, AnyJob>
+  readonly #channels: readonly { queue: string; type: string; stage: null }[]
+  readonly #pollMs: number
+  readonly #shutdownMs: number
+  readonly #attempts = new Set<Attempt>()
+  #busy = 0
+  #request = 0
+  #isClaiming = false
+  #isWanted = false
+  #isWakingSoon = false
+  #timer: Timer | null = null
+  #stopping: Promise<void> | null = null
+  #onIdle: () => void = () => undefined
+
+  constructor(parts: WorkerParts, definitions: readonly AnyJob[], options: WorkerOptions = {}) {
+    const { concurrency = DEFAULT_CONCURRENCY, poll, shutdown } = options
+    if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+      throw new InvalidDefinition(`The concurrency of a worker must be a whole number from 1.`)
+    }
+    this.name = options.name ?? newWorkerName()
+    this.concurrency = concurrency
+    this.#onError = parts.onError
+    this.#onStopped = parts.onStopped
+    this.#parts = { ...parts, keeper: new LeaseKeeper(parts.courier, parts.timing) }
+    this.#definitions = byName(definitions)
+    this.#channels = channelsOf(definitions, options.queues)
+    this.#pollMs = poll === undefined ? DEFAULT_POLL_MS : toMs(poll, 'The poll of a worker')
+    this.#shutdownMs =
+      shutdown === undefined ? DEFAULT_SHUTDOWN_MS : toMs(shutdown, 'The shutdown of a worker')
+    this.wake()
+  }
+
+  /** How many jobs it has in hand. */
+  get running(): number {
+    return this.#attempts.size
+  }
+
+  serves(type: string, queue: string): boolean {
+    return this.#channels.some((one) => one.type === type && one.queue === queue)
+  }
+
+  /** Something may have come. */
+  wake(): void {
+    if (this.#stopping !== null || this.#busy >= this.concurrency) return
+    if (this.#isClaiming) {
+      this.#isWanted = true
+      return
+    }
+    this.#isClaiming = true
+    void this.#claim()
+  }
+
+  /** Something happened to a job that it may have in hand. */
+  lookAgain(job: string): void {
+    this.#parts.keeper.lookAgain(job)
+  }
+
+  /** Lets what runs finish, or gives it back when the time is over. Calling it twice is fine. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  /** Drops everything at once and reports nothing, as a crash would. For tests. */
+  async kill(): Promise<void> {
+    this.#stopping ??= Promise.resolve()
+    this.#timer?.cancel()
+    for (const attempt of this.#attempts) attempt.stop('lease-lost')
+    await this.#parts.executor.close()
+    this.#onStopped()
+  }
+
+  async #claim(): Promise<void> {
+    let pauseMs = this.#pollMs
+    try {
+      do {
+        this.#isWanted = false
+        const max = this.concurrency - this.#busy
+        // BEFORE asking: the lease may begin any time from now on.
+        const askedAt = this.#parts.timing.now()
+        this.#request += 1
+        const claimed = await this.#parts.store.claim({
+          worker: this.name,
+          request: this.#request,
+          channels: this.#channels,
+          max,
+          started: true,
+        })
+        for (const one of claimed) {
+          if (this.#stopping === null) this.#begin(one, askedAt)
+          else await this.#giveBack(one)
+        }
+        if (claimed.length === max) this.#isWanted = true
+      } while (this.#isWanted && this.#stopping === null && this.#busy < this.concurrency)
+    } catch (error) {
+      pauseMs = PAUSE_MS
+      if (this.#stopping === null) this.#onError(error as Error)
+    } finally {
+      this.#isClaiming = false
+    }
+    this.#timer?.cancel()
+    if (this.#stopping !== null) return this.#lookIfIdle()
+    this.#timer = this.#parts.timing.after(pauseMs, () => this.wake(), true)
+  }
+
+  #begin(claimed: Claimed, askedAt: number): void {
+    const definition = this.#definitions.get(claimed.type) as AnyJob
+    this.#busy += 1
+    let isBusy = true
+    const attempt = new Attempt(this.#parts, definition, claimed, this.name, () => {
+      if (!isBusy) return
+      isBusy = false
+      this.#busy -= 1
+      this.#wakeSoon()
+    })
+    this.#attempts.add(attempt)
+    void attempt.run(askedAt).finally(() => {
+      this.#attempts.delete(attempt)
+      this.#lookIfIdle()
+    })
+  }
+
+  /** Handlers that end together make room for one claim, not for one each. */
+  #wakeSoon(): void {
+    if (this.#isWakingSoon) return
+    this.#isWakingSoon = true
+    this.#parts.timing.soon(() => {
+      this.#isWakingSoon = false
+      this.wake()
+    })
+  }
+
+  /** It came when the worker was already stopping. */
+  async #giveBack({ job, stage, segment, lease }: Claimed): Promise<void> {
+    const worker = this.name
+    await this.#parts.courier.send({ type: 'ReleaseLease', job, stage, segment, lease, worker })
+  }
+
+  #lookIfIdle(): void {
+    if (this.#attempts.size === 0 && !this.#isClaiming) this.#onIdle()
+  }
+
+  async #stop(): Promise<void> {
+    this.#timer?.cancel()
+    const { timing, executor } = this.#parts
+    const deadline = timing.after(
+      this.#shutdownMs,
+      () => {
+        for (const attempt of this.#attempts) attempt.stop('shutdown')
+      },
+      true,
+    )
+    await this.#idle()
+    deadline.cancel()
+    await executor.close()
+    this.#onStopped()
+  }
+
+  #idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onIdle = resolve
+      this.#lookIfIdle()
+    })
+  }
+}
+
+function byName(definitions: readonly AnyJob[]): ReadonlyMap<string, AnyJob> {
+  const all = new Map<string, AnyJob>()
+  for (const definition of definitions) {
+    if (all.has(definition.name)) {
+      throw new InvalidDefinition(
+        `A worker was given two jobs named '${definition.name}': give it one of them.`,
+      )
+    }
+    all.set(definition.name, definition)
+  }
+  if (all.size === 0) throw new InvalidDefinition('A worker needs at least one job to work on.')
+  return all
+}
+
+function channelsOf(
+  definitions: readonly AnyJob[],
+  queues: readonly string[] | undefined,
+): { queue: string; type: string; stage: null }[] {
+  return definitions.flatMap(({ name: type, policy }) =>
+    (queues ?? [policy.queue]).map((queue) => ({ queue, type, stage: null })),
+  )
+}
