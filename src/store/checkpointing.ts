@@ -177,8 +177,9 @@ export class Checkpointing {
     for (;;) {
       const [oldest, next] = writer.segments
       if (oldest === undefined || next === undefined || !this.#mayGo(next)) return
-      if (this.#pins > 0) return
       if (rules.archive !== null) await archiveSegment(disk, oldest, rules.archive)
+      // AFTER the archive, which takes a while: somebody may need every file by now.
+      if (this.#pins > 0) return
       // BEFORE it goes, so that nobody begins to read it. Who reads it already can finish.
       writer.dropSegment()
       await reader.drop(oldest)

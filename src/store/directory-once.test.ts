@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { DiskAround } from '../../test/damage/around.ts'
 import { Bench, grown, range } from '../../test/support/directory-bench.ts'
 import { plain } from '../../test/support/specs.ts'
 import type { Command } from '../kernel/index.ts'
+import type { Access, Disk, DiskFile } from '../log/port.ts'
 import { verifyDirectory } from './verify-directory.ts'
 
 const own = async (): Promise<{ release: () => Promise<void> }> => ({
@@ -10,6 +12,21 @@ const own = async (): Promise<{ release: () => Promise<void> }> => ({
 
 function configure(concurrency: number): Command {
   return { type: 'ConfigureQueue', queue: 'q', concurrency, rate: null }
+}
+
+/** Tells when a segment is copied to the archive. */
+class Archiving extends DiskAround {
+  readonly #then: () => void
+
+  constructor(disk: Disk, then: () => void) {
+    super(disk)
+    this.#then = then
+  }
+
+  override async open(path: string, access: Access): Promise<DiskFile> {
+    if (path.startsWith('/archive/')) this.#then()
+    return super.open(path, access)
+  }
 }
 
 describe('what went wrong once', () => {
@@ -122,6 +139,25 @@ describe('what went wrong once', () => {
       expect(problems).toEqual([])
       if (isDone) break
     }
+  })
+
+  it('a backup that begins while a segment is archived has that segment', async () => {
+    const options = { archive: '/archive', historyMs: 10 }
+    const before = await grown(options)
+    await before.store.checkpoint()
+    await before.store.close()
+    const bench = new Bench(before.disk.clone())
+    bench.now = before.now
+    const backups: Promise<unknown>[] = []
+    const disk = new Archiving(bench.disk, () => {
+      if (backups.length === 0) backups.push(bench.store.backup('/backup'))
+    })
+    await bench.open({ ...options, disk })
+    await bench.store.checkpoint()
+    expect(backups).toHaveLength(1)
+    await backups[0]
+    const { problems } = await verifyDirectory('/backup', { disk: bench.disk, own })
+    expect(problems).toEqual([])
   })
 
   it('a checkpoint of another store is refused', async () => {
