@@ -2,6 +2,7 @@
  * Pawl, as it is imported: definitions, the engine, and what they throw.
  */
 export type {
+  BatchOptions,
   ChildCall,
   ChildOptions,
   Commit,
@@ -21,8 +22,10 @@ export type {
   StandardSchema,
 } from './definition/index.ts'
 export {
+  batchJob,
   child,
   effect,
+  failed,
   InvalidDefinition,
   InvalidValue,
   job,

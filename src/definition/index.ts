@@ -1,6 +1,8 @@
 /**
  * Definitions: what a developer says about jobs and effects, as values.
  */
+export type { BatchOptions, Failed } from './batch-definition.ts'
+export { batchJob, failed, isFailed } from './batch-definition.ts'
 export type { ChildCall, Commit } from './commit.ts'
 export { child, isCommit, makeCommit } from './commit.ts'
 export type { Duration } from './duration.ts'

@@ -105,6 +105,15 @@ export interface JobOptions<
   readonly run: (context: RunContext<ValueOf<S>, E>) => R | Promise<R>
 }
 
+/** How a batch is run: one context for each job, and as many answers, in the same order. */
+export interface BatchHandler {
+  /** Jobs of one batch, at most. */
+  readonly max: number
+  readonly run: (
+    items: readonly RunContext<never, readonly AnyEffect[]>[],
+  ) => readonly unknown[] | Promise<readonly unknown[]>
+}
+
 export interface JobDefinition<Name extends string = string, Given = never, Result = unknown> {
   readonly name: Name
   readonly version: number
@@ -115,6 +124,8 @@ export interface JobDefinition<Name extends string = string, Given = never, Resu
   readonly upgrades: Readonly<Record<number, (input: unknown) => unknown>>
   readonly classify: ((error: unknown) => 'terminal' | 'retryable' | undefined) | null
   readonly run: (context: RunContext<never, readonly AnyEffect[]>) => unknown
+  /** Runs many at once: see `batchJob`. */
+  readonly batch: BatchHandler | null
   /** Only for the compiler: what may be submitted, and what results. */
   readonly types?: { readonly given: Given; readonly result: Result }
 }
@@ -156,6 +167,13 @@ export interface ChildOptions {
 
 const DEFAULT_LEASE_MS = 30_000
 
+/** Everything but how it is run. */
+export type JobTerms<
+  S extends MaybeSchema,
+  O extends MaybeSchema,
+  E extends readonly AnyEffect[],
+> = Omit<JobOptions<S, O, E, unknown>, 'run'>
+
 export function job<
   const Name extends string,
   S extends MaybeSchema = undefined,
@@ -166,10 +184,17 @@ export function job<
   name: Name,
   options: JobOptions<S, O, E, R>,
 ): JobDefinition<Name, GivenTo<S>, ResultOf<O, Awaited<R>>> {
-  assertName(name, 'A job')
   if (typeof options?.run !== 'function') {
     throw new InvalidDefinition(`Job '${name}' has no handler: give it a function \`run\`.`)
   }
+  return { ...termsOf(name, options), run: options.run as JobDefinition['run'], batch: null }
+}
+
+export function termsOf<Name extends string>(
+  name: Name,
+  options: JobTerms<MaybeSchema, MaybeSchema, readonly AnyEffect[]>,
+): Omit<JobDefinition<Name>, 'run' | 'batch' | 'types'> {
+  assertName(name, 'A job')
   const version = options.version ?? 1
   if (!Number.isSafeInteger(version) || version < 1) {
     throw new InvalidDefinition(`The version of job '${name}' must be a whole number from 1.`)
@@ -192,7 +217,6 @@ export function job<
     effects,
     upgrades: options.upgrades ?? {},
     classify: options.classify ?? null,
-    run: options.run as JobDefinition['run'],
   }
 }
 

@@ -2,6 +2,7 @@
  * The engine: what a developer opens, submits to and asks.
  */
 export * from './errors.ts'
+export type { Explanation, Obstacle, Reason } from './explain.ts'
 export type { OnRecord } from './handle.ts'
 export { Handle } from './handle.ts'
 export type { AttemptInfo, EffectInfo, JobInfo } from './job-info.ts'

@@ -19,6 +19,8 @@ import type { Timing, WorkerOptions } from '../worker/index.ts'
 import { Courier, inProcess, Worker } from '../worker/index.ts'
 import { Caretaker } from './caretaker.ts'
 import { Refused } from './errors.ts'
+import type { Explanation } from './explain.ts'
+import { explain } from './explain.ts'
 import type { HandleParts, OnRecord } from './handle.ts'
 import { Handle } from './handle.ts'
 import type { JobInfo } from './job-info.ts'
@@ -163,6 +165,12 @@ export class Pawl {
   /** Every entry from a position on (default: from the beginning), and then as they come. */
   watch(options: { readonly from?: number } = {}): AsyncIterable<Positioned> {
     return this.#parts.store.watch(options.from ?? 0)
+  }
+
+  /** Why is this job not running? Every reason that holds now. */
+  explain(id: string): Promise<Explanation> {
+    const { store, timing } = this.#parts
+    return explain({ store, workers: this.#workers, now: timing.now() }, id)
   }
 
   cancel(id: string, on: OnRecord = {}): Promise<void> {

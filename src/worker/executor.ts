@@ -4,6 +4,7 @@
  */
 import type { AnyEffect, AnyJob } from '../definition/index.ts'
 import { InvalidDefinition } from '../definition/index.ts'
+import { Batches } from './batches.ts'
 import type { EffectOutcome, EffectRequest } from './effect-handler.ts'
 import { runEffect } from './effect-handler.ts'
 import { failureOf } from './failure.ts'
@@ -33,9 +34,14 @@ export interface Executor {
   close(): Promise<void>
 }
 
+const batches = new Batches()
+
 /** In the worker's own thread. */
 export const inProcess: Executor = {
-  runJob: runHandler,
+  runJob: (definition, request, port, stopper) =>
+    definition.batch === null
+      ? runHandler(definition, request, port, stopper)
+      : batches.run(definition, request, port, stopper),
   runEffect(definition, request, stopper) {
     const effect = effectIn(definition, request.name)
     if (effect !== null) return runEffect(effect, request, stopper)

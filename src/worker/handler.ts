@@ -59,24 +59,45 @@ export async function runHandler(
   stopper: Stopper,
 ): Promise<HandlerOutcome> {
   try {
-    const stored = fromJson(request.input)
-    const checked = inputFor(definition, request.version, stored)
-    const input = checked instanceof Promise ? await checked : checked
-    const context = new Context(definition, request, port, stopper, input)
+    const context = await contextFor(definition, request, port, stopper)
     const returned = await definition.run(context as unknown as RunContext<never, []>)
-    const commit = context.committed(returned)
-    return {
-      kind: 'commit',
-      output: await outputOf(definition, commit.output),
-      effects: await promisesOf(definition, commit),
-    }
+    return await conclude(definition, context, returned)
   } catch (error) {
-    const classify = definition.classify ?? undefined
-    return { kind: 'failure', failure: failureOf(error, classify) }
+    return failed(definition, error)
   }
 }
 
-class Context {
+/** What the handler gets, once its input is what it should be. */
+export async function contextFor(
+  definition: AnyJob,
+  request: HandlerRequest,
+  port: HandlerPort,
+  stopper: Stopper,
+): Promise<Context> {
+  const checked = inputFor(definition, request.version, fromJson(request.input))
+  const input = checked instanceof Promise ? await checked : checked
+  return new Context(definition, request, port, stopper, input)
+}
+
+/** What the handler returned, as it is to be committed. */
+export async function conclude(
+  definition: AnyJob,
+  context: Context,
+  returned: unknown,
+): Promise<HandlerOutcome> {
+  const commit = context.committed(returned)
+  return {
+    kind: 'commit',
+    output: await outputOf(definition, commit.output),
+    effects: await promisesOf(definition, commit),
+  }
+}
+
+export function failed({ classify }: AnyJob, error: unknown): HandlerOutcome {
+  return { kind: 'failure', failure: failureOf(error, classify ?? undefined) }
+}
+
+export class Context {
   readonly input: unknown
   readonly job: JobDetails
   readonly #stopper: Stopper

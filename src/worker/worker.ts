@@ -85,6 +85,11 @@ export class Worker {
     return this.#attempts.size
   }
 
+  /** Whether it would take another job now. */
+  get hasRoom(): boolean {
+    return this.#stopping === null && this.#busy < this.concurrency
+  }
+
   serves(type: string, queue: string): boolean {
     return this.#channels.some((one) => one.type === type && one.queue === queue)
   }

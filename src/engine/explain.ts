@@ -1,0 +1,178 @@
+/**
+ * "Why is this job not running?": every reason that holds now, and what to do about it.
+ *
+ * The authority is asked what it would say; nothing is guessed but which workers there are,
+ * and that is known of this process only.
+ */
+import type { LimitSpec, Task } from '../kernel/index.ts'
+import { isFinal, isHeldBack, mayStartAt } from '../kernel/index.ts'
+import type { Holder, InUse, JobView, Store } from '../store/index.ts'
+import type { Worker } from '../worker/index.ts'
+import { UnknownJob } from './errors.ts'
+
+export type Obstacle =
+  | 'over'
+  | 'running'
+  | 'quarantined'
+  | 'held'
+  | 'not-due'
+  | 'waits-for-retry'
+  | 'start-by-passed'
+  | 'queue-paused'
+  | 'queue-limit'
+  | 'limit'
+  | 'no-worker'
+  | 'workers-busy'
+  | 'next'
+
+export interface Reason {
+  readonly what: Obstacle
+  /** For people: what is in the way, and what would help. */
+  readonly message: string
+  /** When it will be gone by itself, if that is known. */
+  readonly until: Date | null
+  /** The tasks that hold what this one waits for. */
+  readonly holders: readonly Holder[]
+}
+
+export interface Explanation {
+  readonly job: string
+  readonly state: JobView['state']
+  /** Whether it could be handed to a worker at this moment. */
+  readonly isRunnable: boolean
+  readonly reasons: readonly Reason[]
+}
+
+/** What an explanation is made from. */
+export interface Surroundings {
+  readonly store: Store
+  readonly workers: Iterable<Worker>
+  readonly now: number
+}
+
+export async function explain(around: Surroundings, id: string): Promise<Explanation> {
+  const view = await around.store.query({ kind: 'job', job: id })
+  if (view === null) throw new UnknownJob(id)
+  const { state } = view
+  const task = view.stages[0]?.tasks[0] as Task
+  const settled = settledReason(view, task)
+  if (settled !== null) return { job: id, state, isRunnable: false, reasons: [settled] }
+  const reasons = [
+    ...ownReasons(view, task, around.now),
+    ...(await limitReasons(around, task)),
+    ...workerReasons(around, view.job.spec.type, task),
+  ]
+  const isRunnable = reasons.length === 0
+  const next = reason('next', 'Nothing is in its way: it is next, or others come before it.')
+  return { job: id, state, isRunnable, reasons: isRunnable ? [next] : reasons }
+}
+
+function reason(
+  what: Obstacle,
+  message: string,
+  until: number | null = null,
+  holders: readonly Holder[] = [],
+): Reason {
+  const isKnown = until !== null && Number.isFinite(until)
+  return { what, message, until: isKnown ? new Date(until) : null, holders }
+}
+
+/** It is not waiting at all. */
+function settledReason({ state, job }: JobView, task: Task): Reason | null {
+  if (isFinal(state)) return reason('over', `It is ${state}, and never runs again.`)
+  if (task.lease !== null) {
+    const { worker, grantedAt, number, expiresAt } = task.lease
+    const since = new Date(grantedAt).toISOString()
+    return reason(
+      'running',
+      `Worker ${worker} has it since ${since}, as attempt ${number}.`,
+      expiresAt,
+    )
+  }
+  if (task.state !== 'DEAD') return null
+  const held = (task.commit?.effects ?? []).filter((effect) => effect.state === 'HELD')
+  const why =
+    held.length > 0
+      ? `What became of ${held.map(({ promise }) => `'${promise.name}'`).join(', ')} is for a person to say: resolve the effect.`
+      : `It used up its retries (${task.error?.code ?? 'unknown'}: ${task.error?.message ?? ''}): retry, force or discard it.`
+  return reason('quarantined', `Job ${job.id} waits for an operator. ${why}`)
+}
+
+function ownReasons({ job }: JobView, task: Task, now: number): Reason[] {
+  const reasons: Reason[] = []
+  if (isHeldBack(job)) {
+    reasons.push(reason('held', 'It was submitted with `hold`: release it.'))
+  }
+  if (task.dueAt > now) {
+    const at = new Date(task.dueAt).toISOString()
+    reasons.push(
+      task.retries > 0 || task.commit !== null
+        ? reason('waits-for-retry', `It failed, and is tried again at ${at}.`, task.dueAt)
+        : reason('not-due', `It is not due before ${at}.`, task.dueAt),
+    )
+  }
+  if (task.startBy !== null && task.attempt === 0 && task.startBy <= now) {
+    reasons.push(reason('start-by-passed', 'Nobody took it in time: it is about to fail.'))
+  }
+  return reasons
+}
+
+/** A committed task is finished whatever pause and limits say. */
+async function limitReasons({ store, now }: Surroundings, task: Task): Promise<Reason[]> {
+  if (task.commit !== null) return []
+  const { queue: name, limits } = task.policy
+  const view = await store.query({ kind: 'queue', queue: name })
+  const reasons: Reason[] = []
+  if (view.queue.paused) {
+    const since = new Date(view.queue.pausedAt).toISOString()
+    reasons.push(reason('queue-paused', `Queue '${name}' is paused since ${since}: resume it.`))
+  }
+  const { concurrency, rate } = view.queue
+  const own = limitReason(
+    'queue-limit',
+    `queue '${name}'`,
+    { key: name, concurrency, rate },
+    view,
+    now,
+  )
+  if (own !== null) reasons.push(own)
+  for (const limit of limits) {
+    const used = await store.query({ kind: 'limit', key: limit.key })
+    const found = limitReason('limit', `limit '${limit.key}'`, limit, used, now)
+    if (found !== null) reasons.push(found)
+  }
+  return reasons
+}
+
+function limitReason(
+  what: 'queue-limit' | 'limit',
+  name: string,
+  limit: LimitSpec,
+  { held, fullAt, holders }: InUse,
+  now: number,
+): Reason | null {
+  const at = mayStartAt(limit, { held, fullAt }, now)
+  if (at <= now) return null
+  if (at === Infinity) {
+    const who = holders.slice(0, 3).map(({ job }) => job)
+    const message = `${held} of ${limit.concurrency} places of ${name} are taken, by ${who.join(', ')}${held > who.length ? ' and others' : ''}.`
+    return reason(what, message, null, holders)
+  }
+  return reason(what, `The rate of ${name} allows the next at ${new Date(at).toISOString()}.`, at)
+}
+
+function workerReasons({ workers }: Surroundings, type: string, task: Task): Reason[] {
+  const { queue } = task.policy
+  const serving = [...workers].filter((worker) => worker.serves(type, queue))
+  if (serving.length === 0) {
+    return [
+      reason(
+        'no-worker',
+        `No worker of this process takes jobs '${type}' from queue '${queue}': start one with work([…]).`,
+      ),
+    ]
+  }
+  if (serving.some((worker) => worker.hasRoom)) return []
+  const places = serving.reduce((sum, { concurrency }) => sum + concurrency, 0)
+  return [reason('workers-busy', `All ${places} places of its workers are taken.`)]
+}

@@ -1,0 +1,85 @@
+/**
+ * Puts jobs together that were taken together, and runs each batch with one call.
+ */
+import type { AnyJob } from '../definition/index.ts'
+import { InvalidDefinition, isFailed } from '../definition/index.ts'
+import type { Context, HandlerOutcome, HandlerPort, HandlerRequest } from './handler.ts'
+import { conclude, contextFor, failed } from './handler.ts'
+import type { Stopper } from './stopper.ts'
+
+interface Item {
+  readonly request: HandlerRequest
+  readonly port: HandlerPort
+  readonly stopper: Stopper
+  readonly resolve: (outcome: HandlerOutcome) => void
+}
+
+interface Ready extends Item {
+  readonly context: Context
+}
+
+export class Batches {
+  readonly #waiting = new Map<AnyJob, Item[]>()
+
+  /** Waits only for those that come in the same moment: they were claimed together. */
+  run(
+    definition: AnyJob,
+    request: HandlerRequest,
+    port: HandlerPort,
+    stopper: Stopper,
+  ): Promise<HandlerOutcome> {
+    return new Promise((resolve) => {
+      const item = { request, port, stopper, resolve }
+      const waiting = this.#waiting.get(definition)
+      if (waiting !== undefined) {
+        waiting.push(item)
+        return
+      }
+      this.#waiting.set(definition, [item])
+      queueMicrotask(() => this.#begin(definition))
+    })
+  }
+
+  #begin(definition: AnyJob): void {
+    const items = this.#waiting.get(definition) ?? []
+    this.#waiting.delete(definition)
+    const max = definition.batch?.max ?? 1
+    for (let at = 0; at < items.length; at += max) {
+      void runBatch(definition, items.slice(at, at + max))
+    }
+  }
+}
+
+async function runBatch(definition: AnyJob, items: readonly Item[]): Promise<void> {
+  const ready: Ready[] = []
+  for (const item of items) {
+    const { request, port, stopper, resolve } = item
+    try {
+      ready.push({ ...item, context: await contextFor(definition, request, port, stopper) })
+    } catch (error) {
+      resolve(failed(definition, error))
+    }
+  }
+  if (ready.length === 0) return
+  try {
+    const answers = await definition.batch?.run(ready.map(({ context }) => context as never))
+    if (!Array.isArray(answers) || answers.length !== ready.length) {
+      throw new InvalidDefinition(
+        `Batch job '${definition.name}' was given ${ready.length} items and must return an answer for each, in order.`,
+        { type: definition.name, items: ready.length },
+      )
+    }
+    await Promise.all(ready.map((item, i) => settle(definition, item, answers[i])))
+  } catch (error) {
+    for (const { resolve } of ready) resolve(failed(definition, error))
+  }
+}
+
+async function settle(definition: AnyJob, item: Ready, answer: unknown): Promise<void> {
+  try {
+    if (isFailed(answer)) throw answer.error
+    item.resolve(await conclude(definition, item.context, answer))
+  } catch (error) {
+    item.resolve(failed(definition, error))
+  }
+}
