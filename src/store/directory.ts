@@ -23,6 +23,7 @@ import type { EndedJobs, Retention } from './ended-jobs.ts'
 import type { JobList } from './job-list.ts'
 import type { LiveJobs } from './live-jobs.ts'
 import type { ClaimRequest, Ledger } from './ledger.ts'
+import { OldestOf } from './oldest-of.ts'
 import { OwnCommands } from './own-command.ts'
 import { bytesFor, GRANT_BYTES, isNewWork } from './room.ts'
 import type {
@@ -277,14 +278,14 @@ export class DirectoryStore implements Store {
   async #history({ job: id, after = 0, limit }: QueryOf<'history'>): Promise<Positioned[]> {
     let position = this.#job(id)?.job.lastPosition ?? 0
     await this.#writer.durable()
-    const newestFirst: Positioned[] = []
+    const oldest = new OldestOf<Positioned>(limit)
     while (position > after) {
       const found = await this.#parts.reader.at(position)
       if (found === null) break
-      newestFirst.push({ position, entry: found.entry })
+      oldest.add({ position, entry: found.entry })
       position = found.before
     }
-    return newestFirst.toReversed().slice(0, Math.max(0, limit))
+    return oldest.page
   }
 
   #durable(): void {
