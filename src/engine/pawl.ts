@@ -16,7 +16,7 @@ import { inputOf, specOf, toMs } from '../definition/index.ts'
 import type { Command, JobState } from '../kernel/index.ts'
 import type { Answer, JobSummary, Positioned, Store } from '../store/index.ts'
 import type { Timing, WorkerOptions } from '../worker/index.ts'
-import { Courier, inProcess, Worker } from '../worker/index.ts'
+import { Courier, executorFor, Worker } from '../worker/index.ts'
 import { Caretaker } from './caretaker.ts'
 import { Refused } from './errors.ts'
 import type { Explanation } from './explain.ts'
@@ -57,6 +57,8 @@ export interface QueueOptions {
 export interface PawlParts {
   readonly store: Store
   readonly timing: Timing
+  /** When to look for what time asks for, if not by `timing`: tests look themselves, by `upkeep`. */
+  readonly upkeepTiming?: Timing
   /** Told of errors that nobody waits for. */
   readonly onError: (error: Error) => void
   readonly backup: ((to: string) => Promise<{ files: number; position: number }>) | null
@@ -94,13 +96,13 @@ export class Pawl {
   #closing: Promise<void> | null = null
 
   constructor(parts: PawlParts) {
-    const { store, timing, onError } = parts
+    const { store, timing, upkeepTiming = timing, onError } = parts
     this.#parts = parts
     this.#courier = new Courier(store, {
       sent: (commands) => this.#sent(commands),
       answered: (commands, answers) => this.#answered(commands, answers),
     })
-    this.#caretaker = new Caretaker(store, this.#courier, timing, onError)
+    this.#caretaker = new Caretaker(store, this.#courier, upkeepTiming, onError)
     this.#operator = new Operator(store, this.#courier)
     this.#results = new Results(store)
     this.#handleParts = {
@@ -237,7 +239,7 @@ export class Pawl {
         store,
         courier: this.#courier,
         timing,
-        executor: inProcess,
+        executor: executorFor(options, timing),
         onlookers: this.#soft,
         onError,
         onStopped: () => this.#workers.delete(worker),
