@@ -35,6 +35,7 @@ export interface JobDetails {
   readonly priority: number
 }
 
+/** What a handler is given. Its functions need no `this`: handlers take them apart. */
 export interface RunContext<Value, Effects extends readonly AnyEffect[]> {
   readonly input: Value
   readonly job: JobDetails
@@ -44,13 +45,14 @@ export interface RunContext<Value, Effects extends readonly AnyEffect[]> {
    * Runs `work` and records what it gives, durably; a later attempt gets the record and does
    * not run it. It saves work, and is no place for effects: it may run more than once.
    */
-  step<T>(name: string, work: () => T | Promise<T>): Promise<T>
+  step<T>(this: void, name: string, work: () => T | Promise<T>): Promise<T>
   /** How far it got, for whoever looks: a share from 0 to 1, or any JSON value. Not durable. */
-  progress(value: unknown): void
+  progress(this: void, value: unknown): void
   /** A line for whoever looks. Not durable. */
-  log(line: string): void
+  log(this: void, line: string): void
   /** The boundary, to be returned: output, effects and children become durable as one. */
   commit<Output>(
+    this: void,
     output: Output,
     effects?: readonly EffectCall<Effects[number]['effectName']>[],
     children?: readonly ChildCall[],

@@ -2,27 +2,83 @@
  * Every example runs, and says what it is meant to say.
  */
 import { execFile } from 'node:child_process'
-import { readdirSync } from 'node:fs'
-import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
 
-const run = promisify(execFile)
-
-const EXAMPLES: Readonly<Record<string, { readonly args: readonly string[]; says: RegExp }>> = {
-  'pull-the-plug': {
-    args: ['2'],
-    says: /lost: 0\nverified: \d+ entries, \d+ checkpoints, 0 problems\n$/,
-  },
+interface Ran {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
 }
 
-describe('the examples', () => {
-  it.each(Object.entries(EXAMPLES))('%s', async (name, { args, says }) => {
-    const file = `examples/${name}/main.ts`
-    const { stdout } = await run(process.execPath, ['--import', 'tsx', file, ...args])
-    expect(stdout).toMatch(says)
+/** Examples that keep something keep it where they are run. */
+const folder = mkdtempSync(join(tmpdir(), 'pawl-examples-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const TSX = resolve('node_modules/tsx/dist/esm/index.mjs')
+
+function run(name: string, ...args: readonly string[]): Promise<Ran> {
+  const file = resolve(`examples/${name}/main.ts`)
+  return new Promise((done) => {
+    execFile(process.execPath, ['--import', TSX, file, ...args], { cwd: folder }, (error, ...out) =>
+      done({ code: Number(error?.code ?? 0), stdout: out[0], stderr: out[1] }),
+    )
+  })
+}
+
+/** A run of a few seconds: most of it is processes that start. */
+const SHORT = ['--seconds', '2', '--orders', '25', '--kills', '2'] as const
+
+describe.concurrent('the examples', () => {
+  it('hello: a first job', async () => {
+    expect(await run('hello')).toEqual({ code: 0, stdout: 'Hello, Ada!\n', stderr: '' })
   })
 
-  it('are all here', () => {
-    expect(readdirSync('examples').toSorted()).toEqual(Object.keys(EXAMPLES).toSorted())
+  it('pull-the-plug: nothing that was acknowledged is lost', async () => {
+    const { code, stdout } = await run('pull-the-plug', '2')
+    expect(stdout).toMatch(/lost: 0\nverified: \d+ entries, \d+ checkpoints, 0 problems\n$/)
+    expect(code).toBe(0)
+  })
+
+  it('payments: every order is charged exactly once, whoever is killed', async () => {
+    const { code, stdout, stderr } = await run('payments', ...SHORT)
+    expect(stdout).toContain('orders: 25 submitted, 25 finished\n')
+    expect(stdout).toContain('charges: 25 at the bank, for 25 orders\n')
+    expect(stdout).toContain('lost: 0\ncharged twice or more: 0\n')
+    expect(stdout).toMatch(/^kills: [1-9]/m)
+    expect(stdout).toMatch(/^verified: \d+ entries, \d+ checkpoints, 0 problems$/m)
+    expect(stdout).toMatch(/It holds: every order was charged exactly once\.\n$/)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+
+  it('payments without the boundary: an order is charged twice, and it says so', async () => {
+    const { code, stdout } = await run('payments', ...SHORT, '--without-boundary')
+    expect(stdout).toContain('lost: 0\n')
+    expect(stdout).toMatch(/^charged twice or more: [1-9]\d* \(order-\d+ \d+ times/m)
+    expect(stdout).toMatch(/\nWithout the boundary orders are charged twice\./)
+    expect(code).toBe(0)
+  })
+
+  it('payments: an option that makes no sense is refused', async () => {
+    const { code, stderr } = await run('payments', '--orders', 'many')
+    expect(stderr).toBe("--orders must be a whole number from 1, not 'many'.\n")
+    expect(code).toBe(2)
+  })
+})
+
+describe('the examples', () => {
+  it('are all run here', () => {
+    expect(readdirSync('examples').toSorted()).toEqual(['hello', 'payments', 'pull-the-plug'])
+  })
+
+  it('hello is the first look in the README', () => {
+    const [, ...code] = readFileSync('examples/hello/main.ts', 'utf8')
+      .replace('../../src/index.ts', 'pawl')
+      .split('\n')
+    const [code20, readme] = [code.join('\n'), readFileSync('README.md', 'utf8')]
+    expect(code.length).toBeLessThanOrEqual(20)
+    expect(readme).toContain(`\`\`\`ts\n${code20}\`\`\``)
   })
 })
