@@ -69,25 +69,22 @@ export class Attempt {
 
   /** `askedAt`: when the claim was sent. Never throws. */
   async run(askedAt: number): Promise<void> {
-    const { keeper, timing } = this.#parts
-    const { leaseMs, timeoutMs, commit } = this.claimed
+    const { keeper } = this.#parts
+    const { leaseMs, commit } = this.claimed
     const held = keeper.hold(this.#address, leaseMs, askedAt, (why) => void this.#lost(why))
-    const timer =
-      timeoutMs === null ? null : timing.after(timeoutMs, () => this.stop('timed-out'), true)
     try {
       if (commit === null) await this.#prepare(held)
       else await this.#finish(commit.unfinished, held)
     } catch {
       // The store could not answer. The lease will run out, and the log says what holds.
     } finally {
-      timer?.cancel()
       keeper.drop(held)
       this.#onHandled()
     }
   }
 
   async #prepare(held: HeldLease): Promise<void> {
-    const outcome = await this.#handled()
+    const outcome = await this.#untilStopped(this.#handled())
     this.#onHandled()
     if (typeof outcome === 'string') return this.#stopped(outcome)
     if (outcome.kind === 'died') return this.#died(outcome)
@@ -98,16 +95,29 @@ export class Attempt {
     else if (rejection !== null) await this.#fail(failureOf(refusal(rejection)))
   }
 
-  /** What came of the handler, or why it was not waited for. */
-  #handled(): Promise<HandlerOutcome | Died | AbortReason> {
+  #handled(): Promise<HandlerOutcome | Died> {
     const { executor } = this.#parts
     const { job: id, type, attempt, lease, queue, priority, version, input, steps } = this.claimed
     const job = { id, type, attempt, lease, queue, priority }
     const request = { job, version, input, steps }
-    return new Promise((resolve) => {
-      this.#stopper.onStop = resolve
-      void executor.runJob(this.#definition, request, this.#port(), this.#stopper).then(resolve)
-    })
+    return executor.runJob(this.#definition, request, this.#port(), this.#stopper)
+  }
+
+  /** What came of it, or why it is not waited for any longer. It may take as long as the job's timeout. */
+  async #untilStopped<T>(running: Promise<T>): Promise<T | AbortReason> {
+    const { timing } = this.#parts
+    const { timeoutMs } = this.claimed
+    const timer =
+      timeoutMs === null ? null : timing.after(timeoutMs, () => this.stop('timed-out'), true)
+    try {
+      return await new Promise<T | AbortReason>((resolve, reject) => {
+        if (this.#stopper.reason !== null) resolve(this.#stopper.reason)
+        this.#stopper.onStop = resolve
+        running.then(resolve, reject)
+      })
+    } finally {
+      timer?.cancel()
+    }
   }
 
   #port(): HandlerPort {
@@ -141,16 +151,13 @@ export class Attempt {
 
   /** As if the lease had run out, but at once: it costs a retry, or poison would go on for ever. */
   async #died({ why }: Died): Promise<void> {
+    await this.#revoke(why)
+  }
+
+  async #revoke(reason: string): Promise<void> {
     const { job, stage, segment, lease, worker: by } = this.#address
-    await this.#parts.courier.send({
-      type: 'RevokeLease',
-      job,
-      stage,
-      segment,
-      lease,
-      by,
-      reason: why,
-    })
+    const { courier } = this.#parts
+    await courier.send({ type: 'RevokeLease', job, stage, segment, lease, by, reason })
   }
 
   async #fail(error: Failure): Promise<void> {
@@ -165,35 +172,50 @@ export class Attempt {
       const goesOn =
         effect.promise.child === null ? await this.#carryOut(effect) : await this.#submit(effect)
       if (goesOn === 'next') continue
+      if (goesOn === 'stopped') break
       // Left as it is until the lease runs out: then somebody tries again.
       if (goesOn === 'later') this.#parts.keeper.drop(held)
       return
     }
-    const { reason } = this.#stopper
-    if (reason === 'shutdown') await this.#report({ type: 'ReleaseLease' })
+    await this.#leaveEffects()
   }
 
-  async #carryOut(effect: UnfinishedEffect): Promise<'next' | 'over' | 'later'> {
+  /** The worker stops, or an effect takes too long: whoever is next finds out what became of it. */
+  async #leaveEffects(): Promise<void> {
+    const { reason } = this.#stopper
+    if (reason === 'shutdown') await this.#report({ type: 'ReleaseLease' })
+    if (reason === 'timed-out') {
+      await this.#revoke(`An effect took longer than the timeout of ${this.claimed.timeoutMs} ms.`)
+    }
+  }
+
+  async #carryOut(effect: UnfinishedEffect): Promise<Next> {
     if (effect.state === 'UNKNOWN' && !effect.promise.idempotent) {
       const found = await this.#reconcile(effect)
       if (found !== 'again') return found
     }
     const start = await this.#report({ type: 'StartEffect', effect: effect.effect })
     if (start.verdict !== 'committed') return 'over'
-    const outcome = await this.#runEffect(effect, 'run')
+    const outcome = await this.#untilStopped(this.#runEffect(effect, 'run'))
+    if (typeof outcome === 'string') return 'stopped'
     if (outcome.kind === 'finished') {
       await this.#report({ type: 'FinishEffect', effect: effect.effect })
       return 'next'
     }
-    // Whether it happened is not known: that is for time, and whoever reconciles it, to settle.
+    if (outcome.kind === 'died') {
+      // Whether it happened is not known: as if the lease had run out, but at once.
+      await this.#died(outcome)
+      return 'over'
+    }
     if (outcome.kind !== 'failure') return 'later'
     await this.#report({ type: 'FailEffect', effect: effect.effect, error: outcome.failure })
     return 'over'
   }
 
   /** Asks the user's code whether an effect happened that was started by a worker now gone. */
-  async #reconcile(effect: UnfinishedEffect): Promise<'next' | 'again' | 'over' | 'later'> {
-    const asked = await this.#runEffect(effect, 'reconcile')
+  async #reconcile(effect: UnfinishedEffect): Promise<Next | 'again'> {
+    const asked = await this.#untilStopped(this.#runEffect(effect, 'reconcile'))
+    if (typeof asked === 'string') return 'stopped'
     if (asked.kind !== 'reconciled') return 'later'
     const { job, stage, segment, worker: by } = this.#address
     const { verdict } = await this.#parts.courier.send({
@@ -255,6 +277,9 @@ export class Attempt {
     return this.#parts.courier.send({ ...this.#address, ...report } as Command)
   }
 }
+
+/** How it goes on after an effect: `later` when nobody could say what became of it. */
+type Next = 'next' | 'over' | 'later' | 'stopped'
 
 type Reported = Command extends infer C
   ? C extends LeaseAddress & { readonly type: string }

@@ -14,6 +14,7 @@ import type { Claimed } from '../store/index.ts'
 import type { AttemptParts } from './attempt.ts'
 import { Attempt } from './attempt.ts'
 import type { Timer } from './clock.ts'
+import type { Isolation } from './isolation/isolation.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { newWorkerName } from './random.ts'
 
@@ -28,6 +29,17 @@ export interface WorkerOptions {
   readonly poll?: Duration
   /** How long running handlers may go on after `stop`. Default 10 s. */
   readonly shutdown?: Duration
+  /**
+   * Where handlers and effects run: `'none'` (default) in this thread, `'thread'` or `'process'`
+   * in children that run one at a time. One that blocks its thread is then no danger to its
+   * lease, and a `timeout` ends it wherever it is. Starting a child takes a moment, which counts.
+   */
+  readonly isolation?: Isolation
+  /**
+   * With isolation: URLs or absolute paths of the modules that export the definitions, e.g.
+   * `[import.meta.url]`. Each child imports them, so they must not start workers themselves.
+   */
+  readonly modules?: readonly (string | URL)[]
 }
 
 export type WorkerParts = Omit<AttemptParts, 'keeper'> & {
@@ -36,7 +48,7 @@ export type WorkerParts = Omit<AttemptParts, 'keeper'> & {
   readonly onStopped: () => void
 }
 
-const DEFAULT_CONCURRENCY = 10
+export const DEFAULT_CONCURRENCY = 10
 const DEFAULT_POLL_MS = 50
 const DEFAULT_SHUTDOWN_MS = 10_000
 /** After a claim that failed. */
