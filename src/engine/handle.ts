@@ -83,12 +83,12 @@ export class Handle<Result = unknown> {
       if (page.length < PAGE) break
     }
     if (last === 0) throw new UnknownJob(this.id)
-    if (await this.#isOver()) return
+    if (await this.#isOver(last)) return
     for await (const positioned of store.watch(last)) {
       const { entry } = positioned
       if (!('job' in entry) || entry.job !== this.id) continue
       yield positioned
-      if (await this.#isOver()) return
+      if (await this.#isOver(positioned.position)) return
     }
   }
 
@@ -101,8 +101,9 @@ export class Handle<Result = unknown> {
     return (await resultOf(this.id, view, this.#definition)) as Result
   }
 
-  async #isOver(): Promise<boolean> {
+  /** Whether this was the last that happens to it. */
+  async #isOver(position: number): Promise<boolean> {
     const view = await this.#parts.store.query({ kind: 'job', job: this.id })
-    return view === null || isFinal(view.state)
+    return view === null || (isFinal(view.state) && position >= view.job.lastPosition)
   }
 }
