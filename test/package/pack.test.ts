@@ -1,0 +1,131 @@
+/**
+ * The package as a new user gets it: built, packed, installed into an empty folder, and used
+ * from there with nothing but its name.
+ */
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FIRST_JOB, mistakenLines, MISTAKES, withoutMarks } from './new-user.ts'
+
+const ROOT = resolve('.')
+const TSC = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
+const DEPENDENCY = '@photostructure/sqlite'
+
+interface Ran {
+  readonly code: number
+  readonly output: string
+}
+
+function run(command: string, args: readonly string[], cwd: string): Promise<Ran> {
+  return new Promise((done) => {
+    execFile(command, args, { cwd }, (error, stdout, stderr) =>
+      done({ code: error === null ? 0 : Number(error.code ?? 1), output: `${stdout}${stderr}` }),
+    )
+  })
+}
+
+const node = (cwd: string, ...args: readonly string[]) => run(process.execPath, args, cwd)
+
+async function must(ran: Promise<Ran>): Promise<string> {
+  const { code, output } = await ran
+  if (code !== 0) throw new Error(output)
+  return output
+}
+
+/** Built and packed beside the repository, so that an old `dist` has no part in it. */
+async function pack(into: string): Promise<string> {
+  const stage = join(into, 'stage')
+  const build = ['--project', 'tsconfig.build.json', '--outDir', join(stage, 'dist')]
+  await must(node(ROOT, TSC, ...build))
+  for (const file of ['package.json', 'README.md', 'LICENSE']) await cp(file, join(stage, file))
+  await must(run('npm', ['pack', '--ignore-scripts', '--pack-destination', into], stage))
+  const packed = (await readdir(into)).find((name) => name.endsWith('.tgz'))
+  return join(into, packed ?? '')
+}
+
+async function install(tarball: string, app: string): Promise<void> {
+  await mkdir(app)
+  await writeFile(join(app, 'package.json'), '{ "private": true, "type": "module" }')
+  const quietly = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund']
+  const { code } = await run('npm', ['install', ...quietly, tarball], app)
+  if (code === 0) return
+  // What it depends on is not in npm's cache, and there is no network here.
+  await rm(join(app, 'node_modules'), { recursive: true, force: true })
+  await mkdir(join(app, 'node_modules', 'pawl'), { recursive: true })
+  const unpack = ['-xzf', tarball, '--strip-components=1', '-C', join(app, 'node_modules', 'pawl')]
+  await must(run('tar', unpack, app))
+  await link(app, DEPENDENCY)
+}
+
+async function link(app: string, name: string): Promise<void> {
+  const target = join(app, 'node_modules', name)
+  await mkdir(join(target, '..'), { recursive: true })
+  await symlink(join(ROOT, 'node_modules', name), target)
+}
+
+const STRICT = { strict: true, module: 'nodenext', target: 'es2023' }
+
+/** Compiles one file in a folder of its own, for its `tsconfig.json`. */
+async function compile(app: string, name: string, text: string, options = {}): Promise<Ran> {
+  const folder = join(app, name)
+  const compilerOptions = { ...STRICT, skipLibCheck: true, ...options }
+  await mkdir(folder)
+  await writeFile(join(folder, 'main.ts'), text)
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
+  return node(folder, TSC, '--project', '.')
+}
+
+describe('the package', () => {
+  let folder: string
+  let app: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'pawl-package-'))
+    app = join(folder, 'app')
+    await install(await pack(folder), app)
+  }, 60_000)
+
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  it('holds the built files and nothing else', async () => {
+    const home = join(app, 'node_modules', 'pawl')
+    const files = await readdir(home, { recursive: true, withFileTypes: true })
+    const names = files.filter((file) => file.isFile()).map(({ name }) => name)
+    const expected = /^(?:package\.json|README\.md|LICENSE|.+\.js|.+\.js\.map|.+\.d\.ts)$/
+    expect(names.filter((name) => !expected.test(name) || name.includes('.test.'))).toEqual([])
+  })
+
+  it('is imported under every name that it exports', async () => {
+    const manifest = JSON.parse(await readFile('package.json', 'utf8')) as { exports: object }
+    const names = Object.keys(manifest.exports).map((path) => path.replace('.', 'pawl'))
+    expect(names).toContain('pawl')
+    const code = names.map((name) => `await import('${name}')`).join('\n')
+    const ran = await node(app, '--input-type=module', '--eval', code)
+    expect(ran).toEqual({ code: 0, output: '' })
+  })
+
+  it("runs a new user's first job, in under 20 lines that compile under strict", async () => {
+    expect(FIRST_JOB.trimEnd().split('\n').length).toBeLessThan(20)
+    expect(await compile(app, 'first', FIRST_JOB)).toEqual({ code: 0, output: '' })
+    const ran = await node(join(app, 'first'), 'main.js')
+    expect(ran).toEqual({ code: 0, output: 'HELLO, ADA!\n' })
+  })
+
+  it('has declarations that check by themselves', async () => {
+    await link(app, '@types/node')
+    await link(app, 'undici-types')
+    const options = { skipLibCheck: false, types: ['node'], noEmit: true }
+    expect(await compile(app, 'whole', FIRST_JOB, options)).toEqual({ code: 0, output: '' })
+  })
+
+  it('makes mistakes errors of the compiler, each at its line', async () => {
+    const marked = await compile(app, 'marked', MISTAKES, { noEmit: true })
+    expect(marked).toEqual({ code: 0, output: '' })
+    const bare = await compile(app, 'bare', withoutMarks(MISTAKES), { noEmit: true })
+    const lines = [...bare.output.matchAll(/^main\.ts\((\d+),\d+\): error/gm)]
+    expect([...new Set(lines.map((match) => Number(match[1])))]).toEqual(mistakenLines(MISTAKES))
+    expect(bare.code).not.toBe(0)
+  })
+})
