@@ -1,0 +1,126 @@
+/**
+ * What a child does: imports the modules of the user, and runs what it is asked to, one thing
+ * at a time.
+ *
+ * - loading: a run waits for the modules. If one cannot be imported, the run fails, and the
+ *   child says that it is of no use.
+ * - free, or running: the stopper of the run is driven by the worker's messages.
+ *
+ * It knows nothing of leases: what it says may be refused, and that is for the worker to know.
+ */
+import type { AbortReason } from '../aborted.ts'
+import { Aborted } from '../aborted.ts'
+import { inProcess } from '../executor.ts'
+import { failureOf } from '../failure.ts'
+import type { HandlerPort } from '../handler.ts'
+import { Stopper } from '../stopper.ts'
+import { ExportedDefinitions } from './exported-definitions.ts'
+import type { Ask, Outcome, ToChild, ToParent } from './protocol.ts'
+import { uncarried } from './protocol.ts'
+
+export class ChildHost {
+  readonly #send: (message: ToParent) => void
+  readonly #end: () => void
+  #definitions: Promise<ExportedDefinitions> | null = null
+  #run: Run | null = null
+
+  constructor(send: (message: ToParent) => void, end: () => void) {
+    this.#send = send
+    this.#end = end
+  }
+
+  receive(message: ToChild): void {
+    switch (message.type) {
+      case 'setup':
+        this.#definitions = ExportedDefinitions.from(message.modules)
+        // Whoever runs something hears of it.
+        this.#definitions.catch(() => undefined)
+        return
+      case 'run':
+        void this.#begin(message.run, message.ask)
+        return
+      case 'end':
+        this.#end()
+        return
+      default:
+        if (message.run === this.#run?.number) this.#run.receive(message)
+    }
+  }
+
+  async #begin(number: number, ask: Ask): Promise<void> {
+    const run = new Run(number, ask.request.job.id, this.#send)
+    this.#run = run
+    let isUsable = false
+    let outcome: Outcome
+    try {
+      const definitions = await this.#definitions
+      if (definitions === null) throw new Error('A child was not told its modules: report this.')
+      isUsable = true
+      const definition = definitions.get(ask.definition)
+      const { stopper } = run
+      // An executor answers a failure; only a death, which is the parent's to see, is none.
+      outcome = (await (ask.kind === 'job'
+        ? inProcess.runJob(definition, ask.request, run.port, stopper)
+        : inProcess.runEffect(definition, ask.request, stopper))) as Outcome
+    } catch (error) {
+      outcome = { kind: 'failure', failure: failureOf(error) }
+    }
+    this.#run = null
+    run.close()
+    this.#send({ type: 'settled', run: number, outcome, isUsable })
+  }
+}
+
+interface Waiting {
+  readonly resolve: (value: string) => void
+  readonly reject: (error: Error) => void
+}
+
+/** One run, and the way from its handler to the worker. */
+class Run {
+  readonly number: number
+  readonly stopper: Stopper
+  readonly port: HandlerPort
+  readonly #job: string
+  readonly #waiting = new Map<number, Waiting>()
+  #calls = 0
+  #isOver = false
+
+  constructor(number: number, job: string, send: (message: ToParent) => void) {
+    this.number = number
+    this.#job = job
+    this.stopper = new Stopper(job)
+    this.port = {
+      record: (name, value) =>
+        new Promise((resolve, reject) => {
+          if (this.#isOver) return reject(this.#aborted())
+          const call = ++this.#calls
+          this.#waiting.set(call, { resolve, reject })
+          send({ type: 'record', run: number, call, name, value })
+        }),
+      progress: (value) => send({ type: 'progress', run: number, value }),
+      log: (line) => send({ type: 'log', run: number, line }),
+    }
+  }
+
+  receive(message: Extract<ToChild, { type: 'stop' | 'recorded' | 'refused' }>): void {
+    if (message.type === 'stop') return this.stopper.stop(message.reason)
+    const waiting = this.#waiting.get(message.call)
+    this.#waiting.delete(message.call)
+    if (message.type === 'recorded') waiting?.resolve(message.value)
+    else if (message.error.code === 'Aborted') waiting?.reject(this.#aborted())
+    else waiting?.reject(uncarried(message.error))
+  }
+
+  /** Whoever still records, after the handler has returned, is told that it does not count. */
+  close(): void {
+    this.#isOver = true
+    for (const { reject } of this.#waiting.values()) reject(this.#aborted())
+    this.#waiting.clear()
+  }
+
+  #aborted(): Aborted {
+    const reason: AbortReason = this.stopper.reason ?? 'lease-lost'
+    return new Aborted(this.#job, reason)
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * Runs handlers and effects in children: threads or processes that run one thing at a time.
+ *
+ * - A child is started when there is something to do and none is free, up to a number; beyond
+ *   it, what is to be done waits, effects before handlers: they finish what was committed.
+ * - One that is free is used again, the latest first, and ended when it was free for long.
+ * - One that dies is told of at once; whatever comes next gets another.
+ *
+ * Whoever is told to stop has a short time to settle, and then its child is killed; for a
+ * timeout there is none. `stopper` is only listened to: what counts is what the log says.
+ */
+import type { AnyJob } from '../../definition/index.ts'
+import { Aborted } from '../aborted.ts'
+import type { Timing } from '../clock.ts'
+import type { EffectOutcome, EffectRequest } from '../effect-handler.ts'
+import type { Died, Executor } from '../executor.ts'
+import { failureOf } from '../failure.ts'
+import type { HandlerOutcome, HandlerPort, HandlerRequest } from '../handler.ts'
+import type { Stopper } from '../stopper.ts'
+import type { StartChild } from './child.ts'
+import { Place } from './place.ts'
+import type { Ask, Outcome } from './protocol.ts'
+
+export interface ChildPoolOptions {
+  readonly start: StartChild
+  /** URLs. */
+  readonly modules: readonly string[]
+  /** Children at once. */
+  readonly most: number
+  readonly timing: Timing
+  /** How long a child may be free before it is ended. Default 10 s. */
+  readonly idleMs?: number
+  /** How long one that is told to stop, or to end, may take. Default 2 s. */
+  readonly graceMs?: number
+}
+
+/** Something to be done. */
+export interface Errand {
+  readonly ask: Ask
+  readonly port: HandlerPort
+  readonly stopper: Stopper
+  readonly resolve: (outcome: Outcome | Died) => void
+}
+
+const DEFAULT_IDLE_MS = 10_000
+const DEFAULT_GRACE_MS = 2_000
+
+/** An effect records nothing. */
+const NO_PORT: HandlerPort = {
+  record: () => Promise.reject(new Error('An effect has no steps.')),
+  progress: () => undefined,
+  log: () => undefined,
+}
+
+export class ChildPool implements Executor {
+  readonly #options: Required<ChildPoolOptions>
+  readonly #places = new Set<Place>()
+  /** The latest first: those that are not needed grow old together. */
+  readonly #free: Place[] = []
+  readonly #waiting: { readonly effects: Errand[]; readonly jobs: Errand[] } = {
+    effects: [],
+    jobs: [],
+  }
+  #isClosed = false
+
+  constructor(options: ChildPoolOptions) {
+    this.#options = { idleMs: DEFAULT_IDLE_MS, graceMs: DEFAULT_GRACE_MS, ...options }
+  }
+
+  /** Children that are there now, those that are about to end included. */
+  get size(): number {
+    return this.#places.size
+  }
+
+  runJob(
+    { name: definition }: AnyJob,
+    request: HandlerRequest,
+    port: HandlerPort,
+    stopper: Stopper,
+  ): Promise<HandlerOutcome | Died> {
+    const ask: Ask = { kind: 'job', definition, request }
+    return this.#run(ask, port, stopper) as Promise<HandlerOutcome | Died>
+  }
+
+  runEffect(
+    { name: definition }: AnyJob,
+    request: EffectRequest,
+    stopper: Stopper,
+  ): Promise<EffectOutcome | Died> {
+    const ask: Ask = { kind: 'effect', definition, request }
+    return this.#run(ask, NO_PORT, stopper) as Promise<EffectOutcome | Died>
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const lanes = Object.values(this.#waiting)
+    for (const errand of lanes.flatMap((lane) => lane.splice(0))) errand.resolve(CLOSED)
+    this.#free.length = 0
+    await Promise.all(
+      [...this.#places].map((place) => {
+        place.close()
+        return place.gone
+      }),
+    )
+  }
+
+  #run(ask: Ask, port: HandlerPort, stopper: Stopper): Promise<Outcome | Died> {
+    if (this.#isClosed) return Promise.resolve(CLOSED)
+    if (stopper.reason !== null) return Promise.resolve(notBegun(ask, stopper))
+    return new Promise((resolve) => {
+      const errand = { ask, port, stopper, resolve }
+      const lane = ask.kind === 'effect' ? this.#waiting.effects : this.#waiting.jobs
+      lane.push(errand)
+      const stopped = (): void => {
+        const at = lane.indexOf(errand)
+        if (at < 0) return
+        lane.splice(at, 1)
+        resolve(notBegun(ask, stopper))
+      }
+      stopper.signal.addEventListener('abort', stopped, { once: true })
+      this.#serve()
+    })
+  }
+
+  #serve(): void {
+    const { effects, jobs } = this.#waiting
+    while (effects.length > 0 || jobs.length > 0) {
+      const place = this.#free.pop() ?? this.#begin()
+      if (place === null) return
+      place.run((effects.shift() ?? jobs.shift()) as Errand)
+    }
+  }
+
+  #begin(): Place | null {
+    if (this.#isClosed || this.#places.size >= this.#options.most) return null
+    const place: Place = new Place(this.#options, {
+      free: () => {
+        if (!this.#isClosed) this.#free.push(place)
+        else place.close()
+        this.#serve()
+      },
+      ending: () => {
+        const at = this.#free.indexOf(place)
+        if (at >= 0) this.#free.splice(at, 1)
+      },
+      gone: () => {
+        this.#places.delete(place)
+        this.#serve()
+      },
+    })
+    this.#places.add(place)
+    return place
+  }
+}
+
+const CLOSED: Died = { kind: 'died', why: 'Its worker has closed.' }
+
+/** Surely nothing happened: that is known, other than of one whose child is gone. */
+function notBegun({ request }: Ask, { reason }: Stopper): Outcome {
+  const aborted = new Aborted(request.job.id, reason ?? 'lease-lost')
+  return { kind: 'failure', failure: failureOf(aborted) }
+}

@@ -1,0 +1,62 @@
+/**
+ * How far apart handlers run from their worker, as people write it.
+ *
+ * - none: in the worker's own thread. What blocks the one, blocks the other.
+ * - thread: in threads of this process. A handler may compute for long, and can be stopped.
+ * - process: in processes of their own. A handler may crash, and nobody else does.
+ *
+ * Functions do not travel, so a child imports the modules that export the definitions.
+ */
+import { isAbsolute } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { InvalidDefinition } from '../../definition/index.ts'
+import type { Timing } from '../clock.ts'
+import type { Executor } from '../executor.ts'
+import { inProcess } from '../executor.ts'
+import type { WorkerOptions } from '../worker.ts'
+import { DEFAULT_CONCURRENCY } from '../worker.ts'
+import { ChildPool } from './child-pool.ts'
+import type { StartChild } from './child.ts'
+import { isInsideChild } from './inside-child.ts'
+import { startProcess } from './process-child.ts'
+import { startThread } from './thread-child.ts'
+
+export type Isolation = 'none' | 'thread' | 'process'
+
+const STARTS: Readonly<Record<Exclude<Isolation, 'none'>, StartChild>> = {
+  thread: startThread,
+  process: startProcess,
+}
+
+export function executorFor(options: WorkerOptions, timing: Timing): Executor {
+  const { isolation = 'none', concurrency: most = DEFAULT_CONCURRENCY } = options
+  if (isolation === 'none') return inProcess
+  if (!Object.hasOwn(STARTS, isolation)) {
+    throw new InvalidDefinition(
+      `The isolation of a worker is 'none', 'thread' or 'process', not '${isolation}'.`,
+    )
+  }
+  if (isInsideChild()) {
+    throw new InvalidDefinition(
+      `A child of a worker has imported a module that starts a worker with isolation '${isolation}' itself: put the definitions into a module of their own, and give that one as \`modules\`.`,
+    )
+  }
+  const modules = (options.modules ?? []).map((one) => hrefOf(one))
+  if (modules.length === 0) {
+    throw new InvalidDefinition(
+      `A worker with isolation '${isolation}' needs \`modules\`: the URLs or absolute paths of the modules that export its definitions, e.g. [import.meta.url].`,
+    )
+  }
+  return new ChildPool({ start: STARTS[isolation], modules, most, timing })
+}
+
+function hrefOf(module: string | URL): string {
+  if (module instanceof URL) return module.href
+  if (isAbsolute(module)) return pathToFileURL(module).href
+  // One letter and a colon is a drive, not a scheme.
+  if (/^[a-z][a-z0-9+.-]+:/i.test(module)) return module
+  throw new InvalidDefinition(
+    `'${module}' among the \`modules\` of a worker is neither a URL nor an absolute path: a child would look for it elsewhere.`,
+    { module },
+  )
+}

@@ -1,0 +1,173 @@
+/**
+ * One child of a pool, and what it has in hand.
+ *
+ * - free: ended when nothing comes for long.
+ * - busy: with one errand. Told to stop, it has a grace to settle, then it is killed.
+ * - ending: nothing more is given to it. It is told to end, and killed if it does not.
+ * - gone.
+ *
+ * What a busy child says about another run than its own is dropped.
+ */
+import type { Timer, Timing } from '../clock.ts'
+import type { Child, StartChild } from './child.ts'
+import type { Errand } from './child-pool.ts'
+import type { ToParent } from './protocol.ts'
+import { carried } from './protocol.ts'
+
+export interface PlaceOptions {
+  readonly start: StartChild
+  readonly modules: readonly string[]
+  readonly timing: Timing
+  readonly idleMs: number
+  readonly graceMs: number
+}
+
+export interface PlaceEvents {
+  /** It can be given something. */
+  free(): void
+  /** It cannot be given anything any more. */
+  ending(): void
+  gone(): void
+}
+
+export class Place {
+  readonly gone: Promise<void>
+  readonly #options: PlaceOptions
+  readonly #events: PlaceEvents
+  readonly #child: Child | null
+  #setGone: () => void = () => undefined
+  #errand: Errand | null = null
+  #run = 0
+  #isEnding = false
+  /** Of a free one: until it is ended. Else: until it is killed. */
+  #timer: Timer | null = null
+  #unlisten: () => void = () => undefined
+
+  constructor(options: PlaceOptions, events: PlaceEvents) {
+    this.#options = options
+    this.#events = events
+    this.gone = new Promise((resolve) => {
+      this.#setGone = resolve
+    })
+    this.#child = this.#start()
+  }
+
+  run(errand: Errand): void {
+    this.#timer?.cancel()
+    this.#run += 1
+    this.#errand = errand
+    const { stopper, ask } = errand
+    const stopped = (): void => this.#stop()
+    stopper.signal.addEventListener('abort', stopped, { once: true })
+    this.#unlisten = () => stopper.signal.removeEventListener('abort', stopped)
+    this.#child?.send({ type: 'run', run: this.#run, ask })
+  }
+
+  /** Ends it. One that was told to stop keeps its grace. */
+  close(): void {
+    if (this.#errand === null) this.#end()
+    else if (this.#errand.stopper.reason === null) this.#kill()
+  }
+
+  #start(): Child | null {
+    const { start, modules } = this.#options
+    try {
+      const child = start(modules, {
+        message: (message) => this.#receive(message),
+        gone: (why) => this.#leave(why),
+      })
+      child.send({ type: 'setup', modules })
+      return child
+    } catch (error) {
+      // AFTER whoever made this place has given it something to do.
+      queueMicrotask(() => this.#leave(`It could not be started: ${(error as Error).message}.`))
+      return null
+    }
+  }
+
+  #receive(message: ToParent): void {
+    const errand = this.#errand
+    if (errand === null || message.run !== this.#run) return
+    switch (message.type) {
+      case 'record':
+        void this.#record(errand, message)
+        return
+      case 'progress':
+        errand.port.progress(message.value)
+        return
+      case 'log':
+        errand.port.log(message.line)
+        return
+      case 'settled':
+        this.#settle(message)
+    }
+  }
+
+  async #record(
+    { port }: Errand,
+    { run, call, name, value }: Extract<ToParent, { type: 'record' }>,
+  ): Promise<void> {
+    try {
+      const stands = await port.record(name, value)
+      this.#child?.send({ type: 'recorded', run, call, value: stands })
+    } catch (error) {
+      this.#child?.send({ type: 'refused', run, call, error: carried(error) })
+    }
+  }
+
+  #settle({ outcome, isUsable }: Extract<ToParent, { type: 'settled' }>): void {
+    this.#putDown()?.resolve(outcome)
+    // Its kill may be under way.
+    if (this.#isEnding) return
+    if (!isUsable) return this.#end()
+    const { timing, idleMs } = this.#options
+    this.#timer = timing.after(idleMs, () => this.#end())
+    this.#events.free()
+  }
+
+  #stop(): void {
+    const { stopper } = this.#errand as Errand
+    const { reason } = stopper
+    if (reason === null || reason === 'timed-out') return this.#kill()
+    this.#child?.send({ type: 'stop', run: this.#run, reason })
+    this.#killLater()
+  }
+
+  #end(): void {
+    if (this.#isEnding) return
+    this.#isEnding = true
+    this.#events.ending()
+    this.#child?.send({ type: 'end' })
+    this.#killLater()
+  }
+
+  #killLater(): void {
+    const { timing, graceMs } = this.#options
+    this.#timer?.cancel()
+    this.#timer = timing.after(graceMs, () => this.#kill(), true)
+  }
+
+  #kill(): void {
+    this.#timer?.cancel()
+    this.#isEnding = true
+    this.#events.ending()
+    this.#child?.kill()
+  }
+
+  #leave(why: string): void {
+    this.#timer?.cancel()
+    this.#isEnding = true
+    this.#events.ending()
+    this.#putDown()?.resolve({ kind: 'died', why })
+    this.#events.gone()
+    this.#setGone()
+  }
+
+  #putDown(): Errand | null {
+    const errand = this.#errand
+    this.#errand = null
+    this.#timer?.cancel()
+    this.#unlisten()
+    return errand
+  }
+}

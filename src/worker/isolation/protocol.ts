@@ -1,0 +1,79 @@
+/**
+ * What a worker and its children say to each other: plain data, so that it can go to another
+ * thread as well as to another process.
+ *
+ * A child has one thing to do at a time, its run. Runs are numbered by the worker; whatever
+ * carries the number of another run than the current one is too late, and is dropped.
+ */
+import type { Payload } from '../../kernel/index.ts'
+import type { AbortReason } from '../aborted.ts'
+import type { EffectOutcome, EffectRequest } from '../effect-handler.ts'
+import type { HandlerOutcome, HandlerRequest } from '../handler.ts'
+
+/** What there is to do. `definition`: the name of a job that one of the modules exports. */
+export type Ask =
+  | { readonly kind: 'job'; readonly definition: string; readonly request: HandlerRequest }
+  | { readonly kind: 'effect'; readonly definition: string; readonly request: EffectRequest }
+
+export type Outcome = HandlerOutcome | EffectOutcome
+
+/** An error that crosses the border: it is made again on the other side. */
+export interface CarriedError {
+  readonly name: string
+  readonly code: string | null
+  readonly message: string
+}
+
+export type ToChild =
+  /** Comes first, once. */
+  | { readonly type: 'setup'; readonly modules: readonly string[] }
+  | { readonly type: 'run'; readonly run: number; readonly ask: Ask }
+  | { readonly type: 'stop'; readonly run: number; readonly reason: AbortReason }
+  /** The answer to `record`: the value that stands, or why nothing was recorded. */
+  | {
+      readonly type: 'recorded'
+      readonly run: number
+      readonly call: number
+      readonly value: Payload
+    }
+  | {
+      readonly type: 'refused'
+      readonly run: number
+      readonly call: number
+      readonly error: CarriedError
+    }
+  /** Nothing more will come. */
+  | { readonly type: 'end' }
+
+export type ToParent =
+  | {
+      readonly type: 'record'
+      readonly run: number
+      readonly call: number
+      readonly name: string
+      readonly value: Payload
+    }
+  | { readonly type: 'progress'; readonly run: number; readonly value: Payload }
+  | { readonly type: 'log'; readonly run: number; readonly line: string }
+  /** `isUsable`: the child can do more. One that could not import its modules cannot. */
+  | {
+      readonly type: 'settled'
+      readonly run: number
+      readonly outcome: Outcome
+      readonly isUsable: boolean
+    }
+
+export function carried(thrown: unknown): CarriedError {
+  const { name, code, message } = (thrown instanceof Error ? thrown : {}) as Partial<
+    Error & { code: unknown }
+  >
+  return {
+    name: name ?? 'Error',
+    code: typeof code === 'string' ? code : null,
+    message: message ?? String(thrown),
+  }
+}
+
+export function uncarried({ name, code, message }: CarriedError): Error {
+  return Object.assign(new Error(message), { name }, code === null ? {} : { code })
+}
