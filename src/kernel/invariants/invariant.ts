@@ -12,6 +12,7 @@ export const INVARIANTS = {
   8: 'State equals the fold of the log.',
   9: 'Time, pause, hold, limits and start-by are kept: what was granted could be granted, and what time took was due.',
   10: 'Stages open in order: after their prerequisites, on-failure ones last; an ending job starts nothing else.',
+  11: 'A key belongs to at most one job of its type: for as long as there is that job or, if it is unique, until it is over.',
 } as const
 
 export type InvariantNumber = keyof typeof INVARIANTS

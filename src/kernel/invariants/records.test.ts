@@ -351,12 +351,45 @@ function twoRunning(first: number | null, second: number | null): Authority {
   return a
 }
 
+/** Job a has the key k; b has none yet. */
+function keyed(first: 'kept' | 'unique', second: 'kept' | 'unique', isOver: boolean): Authority {
+  const a = new Authority()
+  a.must({ type: 'SubmitJob', spec: plain({ key: 'k', unique: first === 'unique' }) })
+  a.must({ type: 'SubmitJob', job: 'b', spec: plain({ unique: second === 'unique' }) })
+  if (isOver) a.must({ type: 'CancelJob' })
+  return a
+}
+
 describe('the check of a world', () => {
-  it('3: two jobs have one key', () => {
+  it.each([
+    ['one is over', 'kept', 'kept', true],
+    ['neither is over', 'unique', 'unique', false],
+    ['one is kept for ever, and the other is not over', 'kept', 'unique', true],
+  ] as const)('11: two jobs have one key, and %s', (_what, first, second, isOver) => {
+    const a = keyed(first, second, isOver)
+    expect(broken(a)).toEqual([])
+    give(a, 'b', { key: 'k' })
+    expect(broken(a)).toEqual(["11 world: key 'k' belongs to a and b"])
+  })
+
+  it.each([
+    ['another unique one', 'unique'],
+    ['one that keeps it for ever', 'kept'],
+  ] as const)('lets %s have the key of a unique job that is over', (_what, second) => {
+    const a = keyed('unique', second, true)
+    give(a, 'b', { key: 'k' })
+    expect(broken(a)).toEqual([])
+  })
+
+  it('knows a unique pipeline that is over', () => {
     const a = new Authority()
-    a.must({ type: 'SubmitJob', spec: plain({ key: 'k' }) })
-    a.world.jobs.set('b', { ...(a.world.jobs.get('a') as Job), id: 'b' })
-    expect(broken(a)).toContain("3 world: key 'k' belongs to a and b")
+    const unique = { key: 'k', unique: true }
+    a.must({ type: 'SubmitJob', spec: pipeline([stage('one')], unique) })
+    a.must({ type: 'SubmitJob', job: 'b', spec: plain() })
+    give(a, 'b', unique)
+    expect(broken(a)).toEqual(["11 world: key 'k' belongs to a and b"])
+    a.must({ type: 'CancelJob' })
+    expect(broken(a)).toEqual([])
   })
 
   it('does not take the keys of two types for one', () => {

@@ -82,6 +82,12 @@ const STEPS: readonly [InvariantNumber, string, () => Authority, (a: Authority) 
     (a) => next(a, 'StepRecorded', { at: 30_200, name: 's', value: '1' }),
   ],
   [5, 'attempt 0 became 3', waiting, (a) => next(a, 'LeaseGranted', { ...granted, lease: 3 })],
+  [
+    1,
+    'lease 2 was granted while lease 1 is held',
+    leased,
+    (a) => next(a, 'LeaseGranted', { ...granted, lease: 2 }),
+  ],
   [5, 'retries 0 became -1', leased, (a) => next(a, 'LeaseReleased', { ...GIVEN, retries: -1 })],
   [1, 'lease 1 was ended, but it is not held', waiting, (a) => next(a, 'LeaseExpired', GIVEN)],
   [

@@ -176,6 +176,11 @@ function checkGrowth(task: Task, entry: TaskEntry, next: Task, found: Findings):
   )
   found.expect(next.budget >= task.budget, 5, 'the budget shrank')
   if (entry.type === 'LeaseGranted') {
+    found.expect(
+      task.lease === null,
+      1,
+      () => `lease ${entry.lease} was granted while lease ${task.lease?.number} is held`,
+    )
     found.expect(task.dueAt <= entry.at, 9, 'a task was granted before it was due')
   }
   if ('lease' in entry && (entry.type === 'LeaseExpired' || entry.type === 'LeaseRevoked')) {

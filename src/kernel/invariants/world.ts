@@ -1,10 +1,13 @@
 /**
  * What must hold between jobs: keys, queues and limits. And everything, together.
  */
-import type { Lease, Task } from '../model.ts'
+import { jobState } from '../derive.ts'
+import { keepsKey } from '../keys.ts'
+import type { Job, Lease, Task } from '../model.ts'
 import type { Indexes } from '../reads.ts'
+import { isFinal } from '../transitions.ts'
 import type { World } from '../world.ts'
-import { tasksOf } from '../world.ts'
+import { countTallies, tasksOf } from '../world.ts'
 import type { Violation } from './invariant.ts'
 import { Findings } from './invariant.ts'
 import { jobViolations } from './job.ts'
@@ -31,16 +34,22 @@ export function sharedViolations(world: World): Violation[] {
 
 function checkKeys(world: World, found: Findings): void {
   const holders = new Map<string, string>()
-  for (const { id, spec } of world.jobs.values()) {
-    if (spec.key === null || spec.unique) continue
+  for (const job of world.jobs.values()) {
+    const { id, spec } = job
+    if (spec.key === null || !keepsKey(job, isOver(world, job))) continue
     const key = JSON.stringify([spec.type, spec.key])
     found.expect(
       !holders.has(key),
-      3,
+      11,
       () => `key '${spec.key}' belongs to ${holders.get(key)} and ${id}`,
     )
     holders.set(key, id)
   }
+}
+
+/** Time makes no job final, so none is needed to tell. */
+function isOver(world: World, job: Job): boolean {
+  return isFinal(jobState(job, countTallies(world, job), 0))
 }
 
 type Leased = Task & { lease: Lease }
