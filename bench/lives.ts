@@ -60,6 +60,7 @@ export function spec(name: string): JobSpec {
 export function specOf(input: string): JobSpec {
   return {
     type: 'invoice',
+    version: 1,
     input,
     priority: 0,
     delayMs: 0,

@@ -13,6 +13,7 @@ const channels = [{ queue: 'default', type: 'greeting', stage: null }]
 function greeting(name: string): JobSpec {
   return {
     type: 'greeting',
+    version: 1,
     input: JSON.stringify({ name }),
     priority: 0,
     delayMs: 0,

@@ -11,7 +11,10 @@ export function keepsKey(holder: Job, holderIsFinal: boolean): boolean {
   return !(holder.spec.unique && holderIsFinal)
 }
 
-/** A submit that finds the key taken asks for the same thing. */
+/**
+ * A submit that finds the key taken asks for the same thing. The version of the definition is no
+ * difference: whoever repeats a submit after a deploy means the job that there is.
+ */
 export function asksForSame(spec: JobSpec, holder: Job): boolean {
   return spec.unique || spec.input === holder.spec.input
 }

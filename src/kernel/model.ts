@@ -90,6 +90,8 @@ export interface ParentRef {
 /** Everything that a client submits, kept whole: exactly one of `policy` and `stages` is set. */
 export interface JobSpec {
   readonly type: string
+  /** The version of the definition that it was submitted under, from 1: its worker is told. */
+  readonly version: number
   readonly input: Payload
   readonly priority: number
   readonly delayMs: number

@@ -15,6 +15,9 @@ function limit(key: string): LimitSpec {
 
 const BAD_FIELDS: readonly (readonly [field: string, wrong: string, spec: Partial<JobSpec>])[] = [
   ['type', 'a text of 1 to 256 characters', { type: '' }],
+  ['version', 'a whole number from 1', { version: 0 }],
+  ['version', 'a whole number from 1', { version: 1.5 }],
+  ['version', 'a whole number from 1', { version: 2 ** 53 }],
   ['input', 'JSON text', { input: 'x'.repeat(LIMITS.payloadChars + 1) }],
   ['priority', 'a whole number from -1000 to 1000', { priority: 0.5 }],
   ['delayMs', 'a whole number from 0', { delayMs: -1 }],

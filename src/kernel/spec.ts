@@ -24,6 +24,7 @@ import {
   count,
   fieldsOf,
   flag,
+  fromOne,
   listOf,
   name,
   oneOf,
@@ -128,6 +129,7 @@ const scheduleOrNull = orNull(
 
 const wrongField = fieldsOf<JobSpec>({
   type: (spec) => name(spec.type),
+  version: (spec) => fromOne(spec.version),
   input: (spec) => payload(spec.input),
   priority: (spec) => priority(spec.priority),
   delayMs: (spec) => delay(spec.delayMs),

@@ -60,6 +60,9 @@ export function between(least: number, most: number): Kind {
       : `a whole number from ${least} to ${most}`
 }
 
+/** A number that is only compared and kept: it needs no bound but that it is exact. */
+export const fromOne = between(1, Number.MAX_SAFE_INTEGER)
+
 export function oneOf(...values: readonly string[]): Kind {
   return (value) =>
     values.includes(value as string) ? null : `one of ${values.map((v) => `'${v}'`).join(', ')}`
@@ -164,7 +167,6 @@ const onRecord: CommandFields<OnRecord> = {
   reason: (command) => reasonText(command.reason),
 }
 const payloadOrNull = orNull(payload)
-const fromOne = between(1, Number.MAX_SAFE_INTEGER)
 const promises = listOf(unchecked, LIMITS.effects)
 const outcome = oneOf('happened', 'again')
 const forced = oneOf('COMPLETED', 'FAILED', 'WAITING')

@@ -7,6 +7,7 @@
 import type { EntryOf } from '../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
+import type { MasksBelow } from './spec-codec.ts'
 import {
   readFailure,
   readRate,
@@ -31,12 +32,13 @@ export function writeJobSubmitted(writer: ByteWriter, entry: EntryOf<'JobSubmitt
 export function readJobSubmitted(
   reader: ByteReader,
   interning: Interning,
+  masksBelow?: MasksBelow,
 ): EntryOf<'JobSubmitted'> {
   const at = reader.time()
   const version = reader.count()
   const job = reader.text()
   const dueAt = reader.timeFrom(at)
-  const spec = readSpec(reader, interning)
+  const spec = readSpec(reader, interning, masksBelow)
   return { type: 'JobSubmitted', at, version, job, spec, dueAt }
 }
 

@@ -21,7 +21,8 @@ import type { Waypoint } from './waypoint.ts'
 import { readWaypoint, writeWaypoint } from './waypoint.ts'
 
 const MAGIC = 'PAWL-CHK'
-export const CHECKPOINT_FORMAT = 1
+/** 2: the specs of jobs may say the version of their definition. The manifest is as it was. */
+export const CHECKPOINT_FORMAT = 2
 const HEAD = 16
 
 export interface Manifest {

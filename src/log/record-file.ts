@@ -7,7 +7,7 @@
  * that is cut, or one that was mixed up with another, does not pass.
  */
 import { ByteWriter } from './bytes.ts'
-import { CorruptLog } from './errors.ts'
+import { CorruptLog, NewerFormat } from './errors.ts'
 import { checksumOf } from './checksum.ts'
 import {
   alignUp,
@@ -25,7 +25,11 @@ export const FILE_HEAD = 64
 const MAGIC = 'PAWL-REC'
 const CHUNK_BYTES = 1_024 * 1_024
 const RECORD_CODE = 0x90
-const RECORD_VERSION = 1
+/**
+ * Since version 2 the specs in a record may say the version of their definition. A record of
+ * version 1 is one of version 2 in which none does, so it is read, and copied, as it is.
+ */
+export const RECORD_VERSION = 2
 
 /** What must be known of a file to read and check it. */
 export interface RecordFile {
@@ -126,6 +130,11 @@ export function damaged(path: string, offset: number, why: string): CorruptLog {
   return new CorruptLog({ file: path, offset, position: null }, why)
 }
 
+/** The record checks, so whoever wrote a larger version knew what this one does not. */
+export function mustBeKnown(path: string, version: number): void {
+  if (version > RECORD_VERSION) throw new NewerFormat(path, version, RECORD_VERSION)
+}
+
 /** Called for each record; the bytes are only lent. */
 export type OnFileRecord = (bytes: Buffer, body: number, length: number, offset: number) => void
 
@@ -157,6 +166,7 @@ export async function readRecords(
         if (record === null || record.link !== link) {
           throw damaged(path, offset + at, 'a record in it does not check.')
         }
+        mustBeKnown(path, record.version)
         onRecord(bytes, at + RECORD_HEAD, record.length, offset + at)
         link = record.checksum
         records += 1

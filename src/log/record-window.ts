@@ -5,7 +5,7 @@
 import { ByteReader } from './bytes.ts'
 import { claimedLength, readRecordHead, RECORD_HEAD } from './format.ts'
 import type { DiskFile } from './port.ts'
-import { damaged } from './record-file.ts'
+import { damaged, mustBeKnown } from './record-file.ts'
 
 const WINDOW_BYTES = 256 * 1_024
 
@@ -27,6 +27,7 @@ export class RecordWindow {
     const at = offset - this.#windowAt
     const record = readRecordHead(this.#window, at, this.#window.length)
     if (record === null) throw damaged(this.#path, offset, 'a record in it does not check.')
+    mustBeKnown(this.#path, record.version)
     const body = at + RECORD_HEAD
     this.#reader.reset(this.#window, body, body + record.length)
     return this.#reader

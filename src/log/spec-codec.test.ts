@@ -98,6 +98,7 @@ describe('the bytes', () => {
       { key: 'a' },
       { group: 'a' },
       { rerunOf: 'a' },
+      { version: 2 },
       { unique: true },
       { held: true },
       { tags: ['a'] },
@@ -144,6 +145,15 @@ describe('what is read', () => {
     expect(spec.policy?.limits).toBe(NONE)
     const child = again(promise({ child: plain() }), codec.writePromise, codec.readPromise)
     expect(child.child?.policy).toBe(spec.policy)
+  })
+
+  it('has no field that nobody knows', () => {
+    const bytes = bytesOf(codec.writeSpec, plain({ version: 2 }))
+    // The mask: bit 14 and that of the policy, and then the next bit as well.
+    expect([...bytes.subarray(0, 3)]).toEqual([0x81, 0x80, 0x01])
+    bytes[2] = 0x03
+    const reader = new ByteReader(bytes)
+    expect(() => codec.readSpec(reader, new Interning())).toThrow(MalformedBytes)
   })
 
   it('has a backoff that there is', () => {

@@ -283,6 +283,13 @@ const SPEC_HELD = 1_024
 const SPEC_PARENT = 2_048
 const SPEC_SCHEDULE = 4_096
 const SPEC_RERUN_OF = 8_192
+const SPEC_VERSION = 16_384
+
+/** A mask is smaller, or it has a bit that means nothing here. */
+export type MasksBelow = number
+const MASKS_BELOW: MasksBelow = 32_768
+/** Until specs said the version of their definition: nothing else about them was different. */
+export const MASKS_WITHOUT_VERSION: MasksBelow = SPEC_VERSION
 
 function specMask(spec: JobSpec): number {
   let mask = 0
@@ -300,6 +307,7 @@ function specMask(spec: JobSpec): number {
   if (spec.parent !== null) mask |= SPEC_PARENT
   if (spec.schedule !== null) mask |= SPEC_SCHEDULE
   if (spec.rerunOf !== null) mask |= SPEC_RERUN_OF
+  if (spec.version !== USUAL_VERSION) mask |= SPEC_VERSION
   return mask
 }
 
@@ -324,14 +332,20 @@ export function writeSpec(writer: ByteWriter, spec: JobSpec): void {
     writer.time(spec.schedule.tick)
   }
   if (spec.rerunOf !== null) writer.text(spec.rerunOf)
+  if (mask & SPEC_VERSION) writer.count(spec.version)
   if (spec.stages !== null) {
     writer.count(spec.stages.length)
     for (const stage of spec.stages) writeStage(writer, stage)
   }
 }
 
-export function readSpec(reader: ByteReader, interning: Interning): JobSpec {
+export function readSpec(
+  reader: ByteReader,
+  interning: Interning,
+  masksBelow: MasksBelow = MASKS_BELOW,
+): JobSpec {
   const mask = reader.count()
+  if (mask >= masksBelow) throw reader.malformed('a spec has a field that is not known')
   const type = interning.read(reader)
   const input = reader.text()
   const policy = mask & SPEC_POLICY ? readPolicy(reader, interning) : null
@@ -345,6 +359,7 @@ export function readSpec(reader: ByteReader, interning: Interning): JobSpec {
   const parent = mask & SPEC_PARENT ? readParent(reader) : null
   const schedule = mask & SPEC_SCHEDULE ? { id: interning.read(reader), tick: reader.time() } : null
   const rerunOf = mask & SPEC_RERUN_OF ? reader.text() : null
+  const version = mask & SPEC_VERSION ? reader.count() : USUAL_VERSION
   let stages: StageSpec[] | null = null
   if (mask & SPEC_STAGES) {
     stages = []
@@ -352,6 +367,7 @@ export function readSpec(reader: ByteReader, interning: Interning): JobSpec {
   }
   return {
     type,
+    version,
     input,
     priority,
     delayMs,
@@ -387,14 +403,18 @@ export function writePromise(writer: ByteWriter, promise: EffectPromise): void {
   if (child !== null) writeSpec(writer, child)
 }
 
-export function readPromise(reader: ByteReader, interning: Interning): EffectPromise {
+export function readPromise(
+  reader: ByteReader,
+  interning: Interning,
+  masksBelow: MasksBelow = MASKS_BELOW,
+): EffectPromise {
   const mask = reader.u8()
   const name = interning.read(reader)
   const input = reader.text()
   const idempotent = (mask & PROMISE_IDEMPOTENT) !== 0
   const reconcile = (mask & PROMISE_RECONCILE) !== 0
   const retry = readRetry(reader)
-  const child = mask & PROMISE_CHILD ? readSpec(reader, interning) : null
+  const child = mask & PROMISE_CHILD ? readSpec(reader, interning, masksBelow) : null
   return { name, input, idempotent, reconcile, retry, child }
 }
 

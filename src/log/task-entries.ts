@@ -7,6 +7,7 @@ import { NONE } from '../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
 import { AFTERMATHS, readSettled, writeAftermath, writeTaskHead } from './lease-entries.ts'
+import type { MasksBelow } from './spec-codec.ts'
 import { readFailure, readPromise, writeFailure, writePromise } from './spec-codec.ts'
 
 const AFTER_EFFECT = ['WAITING', 'LEASED', 'COMPLETED', 'DEAD'] as const
@@ -24,11 +25,15 @@ function readTextOrNull(reader: ByteReader): string | null {
   return reader.flag() ? reader.text() : null
 }
 
-function readPromises(reader: ByteReader, interning: Interning): EffectPromise[] {
+function readPromises(
+  reader: ByteReader,
+  interning: Interning,
+  masksBelow?: MasksBelow,
+): EffectPromise[] {
   let left = reader.length()
   if (left === 0) return NONE
   const promises: EffectPromise[] = []
-  for (; left > 0; left--) promises.push(readPromise(reader, interning))
+  for (; left > 0; left--) promises.push(readPromise(reader, interning, masksBelow))
   return promises
 }
 
@@ -68,6 +73,7 @@ export function writeExecutionCommitted(
 export function readExecutionCommitted(
   reader: ByteReader,
   interning: Interning,
+  masksBelow?: MasksBelow,
 ): EntryOf<'ExecutionCommitted'> {
   const at = reader.time()
   const version = reader.count()
@@ -76,7 +82,7 @@ export function readExecutionCommitted(
   const segment = reader.count()
   const lease = reader.count()
   const output = reader.text()
-  const effects = readPromises(reader, interning)
+  const effects = readPromises(reader, interning, masksBelow)
   return { type: 'ExecutionCommitted', at, version, job, stage, segment, lease, output, effects }
 }
 

@@ -1,7 +1,8 @@
 /** Entries of older versions are read as new ones; those of newer versions are refused. */
 import { describe, expect, it } from 'vitest'
 import { ENTRY_TYPES } from '../../test/support/arbitrary-entries.ts'
-import type { EntryOf } from '../kernel/index.ts'
+import { child, plain, promise } from '../../test/support/specs.ts'
+import type { Entry, EntryOf, JobSpec } from '../kernel/index.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { ENTRY_CODES, writeEntry } from './entry-codec.ts'
 import { Interning } from './interning.ts'
@@ -68,7 +69,7 @@ describe('an entry of an older version', () => {
     expect(readAs(1, PAST, 'a')).toEqual({ ...cancelled, by: 'somebody', reason: 'unknown' })
     expect(readAs(2, PAST, 'a', 'bob: late')).toEqual({ ...cancelled, by: 'bob', reason: 'late' })
     expect(readAs(3, PAST, 'a', 'ann', '')).toEqual(cancelled)
-    expect(currentVersions(PAST)).toEqual({ ...CURRENT_VERSION, JobCancelled: 3 })
+    expect(currentVersions(PAST)).toEqual({ ...currentVersions({}), JobCancelled: 3 })
   })
 
   it('that never was is refused', () => {
@@ -76,6 +77,67 @@ describe('an entry of an older version', () => {
     expect(() => readAs(0, HISTORY, 'a')).toThrow(MalformedBytes)
   })
 })
+
+/** Of an entry whose spec, or whose child's, is of this version. */
+function entriesOf(version: number): Entry[] {
+  const spec = plain({ version, tags: ['x'] })
+  const at = { at: 1_763_000_000_000, version: 1, job: 'a' }
+  return [
+    { type: 'JobSubmitted', ...at, spec, dueAt: at.at },
+    {
+      type: 'ExecutionCommitted',
+      ...at,
+      stage: 0,
+      segment: 0,
+      lease: 1,
+      output: '1',
+      effects: [promise(), child(spec)],
+    },
+  ]
+}
+
+function readBack(entry: Entry, version: number): Entry {
+  const writer = new ByteWriter()
+  writeEntry(writer, entry)
+  const reader = new ByteReader(writer.buffer, 0, writer.at)
+  return upcast(reader, ENTRY_CODES[entry.type], version, new Interning())
+}
+
+describe('what was submitted before definitions had versions', () => {
+  it('is of the first version', () => {
+    // The bytes are those that the first version of the entry had: nothing says a version.
+    for (const entry of entriesOf(1)) expect(readBack(entry, 1)).toEqual(entry)
+  })
+
+  it('cannot say a version: one that does is damaged', () => {
+    for (const entry of entriesOf(2)) {
+      expect(readBack(entry, 2)).toEqual(entry)
+      expect(() => readBack(entry, 1)).toThrow(MalformedBytes)
+    }
+  })
+
+  it('gets it from an upcaster with a name', () => {
+    const [submitted, committed] = entriesOf(1) as [Entry, Entry]
+    const withoutVersion = JSON.parse(
+      JSON.stringify([submitted, committed], (field, value: unknown) =>
+        field === 'spec' || field === 'child' ? omitVersion(value) : value,
+      ),
+    ) as [OlderEntry, OlderEntry]
+    expect(withoutVersion).not.toEqual([submitted, committed])
+    const [first] = HISTORY.JobSubmitted ?? []
+    expect(first?.name).toBe('job-submitted-says-the-version-of-its-definition')
+    expect(first?.upcast(withoutVersion[0])).toEqual(submitted)
+    const [second] = HISTORY.ExecutionCommitted ?? []
+    expect(second?.name).toBe('execution-committed-says-the-version-of-its-children')
+    expect(second?.upcast(withoutVersion[1])).toEqual(committed)
+  })
+})
+
+function omitVersion(value: unknown): unknown {
+  if (value === null) return null
+  const { version: _version, ...spec } = value as JobSpec
+  return spec
+}
 
 describe('an entry of a newer version', () => {
   it('is refused, and told from a damaged one', () => {
@@ -87,8 +149,11 @@ describe('an entry of a newer version', () => {
 })
 
 describe('the versions of today', () => {
-  it('are 1 for every type, and are read as they are written', () => {
-    for (const type of ENTRY_TYPES) expect(CURRENT_VERSION[type]).toBe(1)
+  it('are 1 for every type without a history, and are read as they are written', () => {
+    for (const type of ENTRY_TYPES) {
+      expect(CURRENT_VERSION[type]).toBe(1 + (HISTORY[type]?.length ?? 0))
+    }
+    expect(Object.keys(HISTORY)).toEqual(['JobSubmitted', 'ExecutionCommitted'])
     const writer = new ByteWriter()
     writeEntry(writer, cancelled)
     const reader = new ByteReader(writer.buffer, 0, writer.at)

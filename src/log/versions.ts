@@ -5,11 +5,14 @@
  * small upcaster that makes the next version of what it reads. Version 1 of an entry whose
  * current version is 3 is read by its own reader, then goes through two upcasters.
  */
-import type { Entry, EntryType } from '../kernel/index.ts'
+import type { EffectPromise, Entry, EntryType, JobSpec } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { ByteReader } from './bytes.ts'
 import { ENTRY_CODES, entryType, readEntry } from './entry-codec.ts'
 import type { Interning } from './interning.ts'
+import { readJobSubmitted } from './job-entries.ts'
+import { MASKS_WITHOUT_VERSION } from './spec-codec.ts'
+import { readExecutionCommitted } from './task-entries.ts'
 
 /** An entry as some older version had it. */
 export type OlderEntry = Readonly<Record<string, unknown>>
@@ -27,8 +30,39 @@ export interface OlderVersion {
 /** The older versions of each type that has any, the first one first. */
 export type History = { readonly [T in EntryType]?: readonly OlderVersion[] }
 
-/** Every type is in its first version. */
-export const HISTORY: History = {}
+/** Types that are not named here are in their first version. */
+export const HISTORY: History = {
+  JobSubmitted: [
+    {
+      name: 'job-submitted-says-the-version-of-its-definition',
+      read: (reader, interning) => ({
+        ...readJobSubmitted(reader, interning, MASKS_WITHOUT_VERSION),
+      }),
+      upcast: (entry) => ({ ...entry, spec: firstVersion(entry['spec'] as JobSpec) }),
+    },
+  ],
+  ExecutionCommitted: [
+    {
+      name: 'execution-committed-says-the-version-of-its-children',
+      read: (reader, interning) => ({
+        ...readExecutionCommitted(reader, interning, MASKS_WITHOUT_VERSION),
+      }),
+      upcast: (entry) => ({
+        ...entry,
+        effects: (entry['effects'] as EffectPromise[]).map(withVersionedChild),
+      }),
+    },
+  ],
+}
+
+/** What was submitted before definitions had versions is of the first one. */
+function firstVersion(spec: Omit<JobSpec, 'version'>): JobSpec {
+  return { ...spec, version: 1 }
+}
+
+function withVersionedChild(promise: EffectPromise): EffectPromise {
+  return promise.child === null ? promise : { ...promise, child: firstVersion(promise.child) }
+}
 
 /** The version in which each type is written. */
 export const CURRENT_VERSION: Readonly<Record<EntryType, number>> = currentVersions(HISTORY)

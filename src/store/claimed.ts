@@ -18,6 +18,7 @@ export function claimed(job: Job, task: Task, lease: Lease, now: number): Claime
     stage,
     segment,
     type: spec.type,
+    version: spec.version,
     stageName: stageSpec?.name ?? null,
     queue: policy.queue,
     lease: lease.number,

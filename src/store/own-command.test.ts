@@ -44,6 +44,15 @@ describe("the store's own copy of a command", () => {
     }
   })
 
+  it.each(Object.keys(plain()))(
+    'loses nothing of a spec that has another field for %s',
+    (field) => {
+      const { [field as 'version']: _left, ...spec } = plain()
+      const command = { type: 'SubmitJob', job: 'a', spec: { ...spec, other: 1 } }
+      expect(new OwnCommands().copy(command as unknown as Command)).toEqual(command)
+    },
+  )
+
   it('shares one policy among all that are equal, and only among those', () => {
     const own = new OwnCommands()
     const first = policyOf(own.copy(submit()))

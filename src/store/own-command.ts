@@ -44,6 +44,7 @@ export class OwnCommands {
     if (countFields(spec) !== SPEC_FIELDS) return null
     const own: JobSpec = {
       type: spec.type,
+      version: spec.version,
       input: spec.input,
       priority: spec.priority,
       delayMs: spec.delayMs,
@@ -117,6 +118,7 @@ function samePolicy(own: TaskPolicy, given: TaskPolicy): boolean {
 function isWhole(spec: JobSpec): boolean {
   return (
     spec.type !== undefined &&
+    spec.version !== undefined &&
     spec.input !== undefined &&
     spec.priority !== undefined &&
     spec.delayMs !== undefined &&
@@ -141,7 +143,7 @@ function countFields(value: object): number {
 
 const SUBMIT_FIELDS = 3
 const COMMIT_FIELDS = 8
-const SPEC_FIELDS = 16
+const SPEC_FIELDS = 17
 const POLICY_FIELDS = 6
 const RETRY_FIELDS = 6
 

@@ -69,6 +69,7 @@ describe('the room that is reserved for a command', () => {
     const wide = plain(
       {
         type: 'test',
+        version: Number.MAX_SAFE_INTEGER,
         input: payload,
         key: widest(LIMITS.keyChars),
         group: name,

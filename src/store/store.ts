@@ -66,6 +66,8 @@ export interface ResumedCommit {
 /** A lease, with everything that its worker needs to begin. */
 export interface Claimed extends TaskAddress {
   readonly type: string
+  /** Of the definition that the job was submitted under, from 1. */
+  readonly version: number
   /** The stage's name; null for a plain job. */
   readonly stageName: string | null
   readonly queue: string

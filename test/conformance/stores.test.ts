@@ -51,7 +51,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
       await send({
         type: 'SubmitJob',
         job: 'a',
-        spec: plain({ input: '{"n":1}' }, { leaseMs: 500 }),
+        spec: plain({ input: '{"n":1}', version: 7 }, { leaseMs: 500 }),
       })
       const [leased] = await store.claim(claim())
       expect(leased).toMatchObject({
@@ -59,6 +59,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
         stage: 0,
         segment: 0,
         type: 'test',
+        version: 7,
         stageName: null,
         lease: 1,
         attempt: 1,

@@ -153,7 +153,11 @@ export const GLOSSARY: readonly (readonly [word: string, meaning: string, names:
   ['tally', 'The tasks of a stage, counted by state.', '`Tally`'],
   ['task', 'What is leased: one segment of one stage.', '`Task`'],
   ['tick', 'A due time of a schedule.', '`Schedule.firedTick`'],
-  ['version', 'The number of entries of an aggregate.', '`Task.version`, `Job.version`'],
+  [
+    'version',
+    'The number of entries of an aggregate. What is submitted has the version of its definition.',
+    '`Task.version`, `Job.version`, `JobSpec.version`',
+  ],
   ['violation', 'A broken invariant.', '`Violation`'],
   ['worker', 'Does the work and reports. Decides nothing.', '`Lease.worker`'],
   ['world', 'All aggregates in memory.', '`World`'],

@@ -18,14 +18,14 @@ import { CHECKPOINT_FORMAT } from '../../src/log/manifest.ts'
 import { realDisk } from '../../src/log/real-disk.ts'
 import { decodeEntry } from '../../src/log/reader.ts'
 import { readJob, writeJob, writeQueue, writeSchedule } from '../../src/log/record-codec.ts'
-import { FILE_HEAD, readRecords } from '../../src/log/record-file.ts'
+import { FILE_HEAD, readRecords, RECORD_VERSION } from '../../src/log/record-file.ts'
 import { RECOVERY_CASES } from '../../src/log/recovery.ts'
 import { hashKey, hashText } from '../../src/log/shelf-tables.ts'
 import { readLog } from '../../src/log/tail.ts'
 import { CURRENT_VERSION } from '../../src/log/versions.ts'
 import { WAYPOINT_VERSION, writeWaypoint } from '../../src/log/waypoint.ts'
 import { tellStory } from '../golden-directories/directory.ts'
-import { currentName, expectedOf, HERE } from '../golden-directories/shelf-of-formats.ts'
+import { expectedOf, goldenNames, HERE } from '../golden-directories/shelf-of-formats.ts'
 import { anyEntryOf, ENTRY_TYPES } from '../support/arbitrary-entries.ts'
 import { anyJob, anyQueue, anySchedule } from '../support/arbitrary-records.ts'
 import { ROOT } from '../tidy/tree.ts'
@@ -78,21 +78,28 @@ describe('the tables of the page', () => {
   })
 
   it('have the versions in which the code writes', () => {
-    const versions = tableOf(page, 'Versions').rows.map(([what, version]) => [
-      what,
-      Number(version),
-    ])
-    expect(Object.fromEntries(versions)).toEqual({
+    const rows = tableOf(page, 'Versions', 'What', 'Version', 'Where it stands').rows
+    const raised = Object.entries(CURRENT_VERSION).filter(([, version]) => version > 1)
+    expect(Object.fromEntries(rows.map(([what, version]) => [what, Number(version)]))).toEqual({
       log: format.FORMAT,
       checkpoint: CHECKPOINT_FORMAT,
       entry: 1,
+      ...Object.fromEntries(raised.map(([type, version]) => [`entry ${type}`, version])),
       waypoint: WAYPOINT_VERSION,
-      job: 1,
+      job: RECORD_VERSION,
     })
-    expect(
-      new Set(Object.values(CURRENT_VERSION)),
-      'the page says: all are in their first',
-    ).toEqual(new Set([1]))
+  })
+
+  it('say of every older version how it is read', () => {
+    const rows = tableOf(page, 'Versions', 'What', 'Version', 'Then').rows
+    const older = Object.entries(CURRENT_VERSION).flatMap(([type, version]) =>
+      Array.from({ length: version - 1 }, (_, i) => [`entry ${type}`, `${i + 1}`]),
+    )
+    expect(rows.map(([what, version]) => [what, version])).toEqual([
+      ...older,
+      ['job', `${RECORD_VERSION - 1}`],
+      ['checkpoint', `${CHECKPOINT_FORMAT - 1}`],
+    ])
   })
 
   it('have the table of recovery, case for case', () => {
@@ -198,11 +205,14 @@ describe('a reader that was written from the page alone', () => {
     }
   })
 
-  it('reads the golden directory of this format', () => {
-    const entries = reader.entries(join(HERE, currentName(), 'store'))
+  it.each(goldenNames())('reads the golden directory of %s', (name) => {
+    const store = join(HERE, name, 'store')
+    const entries = reader.entries(store)
     expect(entries.map(({ position, entry }) => ({ position, entry }))).toEqual(
-      expectedOf(currentName()).entries,
+      expectedOf(name).entries,
     )
+    const manifests = readdirSync(store).filter((one) => one.startsWith('checkpoint-'))
+    for (const one of manifests) expect(reader.checkpoint(store, one).live.jobs).not.toEqual([])
   })
 })
 

@@ -53,6 +53,7 @@ export class PageReader {
   readonly layout: PageLayout
   readonly #sizes: ReadonlyMap<string, number>
   readonly #numbers: ReadonlyMap<number, string>
+  readonly #versions: ReadonlyMap<string, number>
 
   constructor(page: string) {
     this.layout = new PageLayout(page, { 'plain task': plainTask, 'stage tasks': stageTasks })
@@ -62,6 +63,19 @@ export class PageReader {
     )
     const entries = tableOf(page, 'Entries', 'Number').rows
     this.#numbers = new Map(entries.map(([number, name = '']) => [Number(number), name]))
+    const versions = tableOf(page, 'Versions', 'What', 'Version', 'Where it stands').rows
+    this.#versions = new Map(versions.map(([what = '', version]) => [what, Number(version)]))
+  }
+
+  /** The newest version of something that the page describes; older ones are read as it says. */
+  version(what: string): number {
+    const version = this.#versions.get(what)
+    if (version === undefined) throw new RangeError(`The page has no version of '${what}'.`)
+    return version
+  }
+
+  #entryVersion(type: string): number {
+    return this.#versions.get(`entry ${type}`) ?? this.version('entry')
   }
 
   size(what: string): number {
@@ -157,7 +171,7 @@ export class PageReader {
   entry({ body, code, position, version }: ReadRecord): ReadEntry {
     const type = this.#numbers.get(code)
     if (type === undefined) throw new RangeError(`The page has no entry ${code}.`)
-    hold(version === 1, 'every entry is in its first version')
+    hold(version >= 1 && version <= this.#entryVersion(type), `${type} is in a version of the page`)
     const cursor: Cursor = { bytes: body, at: 0 }
     const back = count(cursor)
     const entry = { type, ...this.layout.structure(type, cursor) }
@@ -189,7 +203,8 @@ export class PageReader {
 
   checkpoint(folder: string, name: string): ReadCheckpoint {
     const bytes = readFileSync(join(folder, name))
-    this.layout.fixed('manifest head', bytes, 0)
+    const head = this.layout.fixed('manifest head', bytes, 0)
+    hold((head['format'] as number) <= this.version('checkpoint'), 'the page knows its format')
     const cursor: Cursor = { bytes, at: this.size('manifest head') }
     const manifest = this.layout.structure('manifest', cursor)
     hold(cursor.at === bytes.length, 'a manifest is read to its end')
@@ -215,8 +230,9 @@ export class PageReader {
     let link = 0
     let at = this.size('record file head')
     while (at < about.end) {
-      const { body, checksum, code, end } = this.#record(bytes, at, link)
+      const { body, checksum, code, version, end } = this.#record(bytes, at, link)
       hold(code === 0x90, 'a record of a checkpoint has its code')
+      hold(version >= 1 && version <= this.version('job'), 'a job is in a version of the page')
       const cursor: Cursor = { bytes: body, at: 0 }
       const { stages, nextStage: _next, ...job } = this.layout.structure('job', cursor)
       hold(cursor.at === body.length, 'a job is read to its end')

@@ -6,6 +6,7 @@ import { realDisk } from '../../src/log/index.ts'
 import type { DirectoryOptions, DirectoryStore, Positioned } from '../../src/store/index.ts'
 import { openDirectory } from '../../src/store/index.ts'
 import { BEGIN, STORY } from './story.ts'
+import { STORY_OF_VERSIONS } from './story-of-versions.ts'
 
 export class TurnedClock {
   time: number
@@ -38,7 +39,10 @@ export async function openAt(
   return openDirectory(folder, { ...OPTIONS, ...more, clock: new TurnedClock(time) })
 }
 
-/** Tells the story to a new store in a folder. What the time is at its end. */
+/** What is told, in this order. A new story comes before the first, which ends as `ask` expects. */
+const TOLD = [...STORY_OF_VERSIONS, ...STORY]
+
+/** Tells the stories to a new store in a folder. What the time is at its end. */
 export async function tellStory(folder: string): Promise<number> {
   const clock = new TurnedClock(BEGIN)
   const failures: Error[] = []
@@ -49,7 +53,7 @@ export async function tellStory(folder: string): Promise<number> {
       if (notice.kind === 'checkpoint-failed') failures.push(notice.error)
     },
   })
-  for (const step of STORY) {
+  for (const step of TOLD) {
     if (step.kind === 'wait') clock.time += step.ms
     // oxlint-disable-next-line no-await-in-loop -- a story goes on when the last step is over
     else if (step.kind === 'checkpoint') await store.checkpoint()
@@ -95,7 +99,11 @@ export async function ask(folder: string, now: number, more?: DirectoryOptions):
       ),
     ]
     const queues: unknown[] = []
-    for (const queue of names('queue')) queues.push(await store.query({ kind: 'queue', queue }))
+    for (const name of names('queue')) {
+      const { queue, held } = await store.query({ kind: 'queue', queue: name })
+      // What every format could say of a queue.
+      queues.push({ queue, held })
+    }
     const schedules: unknown[] = []
     for (const schedule of names('schedule')) {
       schedules.push(await store.query({ kind: 'schedule', schedule }))

@@ -31,8 +31,15 @@ export function goldenNames(): string[] {
     .toSorted()
 }
 
+/** What a store said of itself when it was made, in the words of today. */
 export function expectedOf(name: string): Told {
-  return JSON.parse(readFileSync(join(HERE, name, EXPECTED), 'utf8')) as Told
+  return JSON.parse(readFileSync(join(HERE, name, EXPECTED), 'utf8'), inWordsOfToday) as Told
+}
+
+/** Specs had no version once; what was submitted then is of the first one. */
+function inWordsOfToday(_field: string, value: unknown): unknown {
+  const isSpec = typeof value === 'object' && value !== null && 'rerunOf' in value
+  return isSpec && !('version' in value) ? { ...value, version: 1 } : value
 }
 
 /** A copy of the store, to be opened or spoilt. */

@@ -164,6 +164,7 @@ const isStage = object({
 })
 const isSpecFields = object({
   type: isName,
+  version: upTo(1, 2 ** 53 - 1),
   input: isPayload,
   priority: upTo(-1_000, 1_000),
   delayMs: upTo(0, 10 * 365 * 86_400_000),

@@ -20,7 +20,7 @@ export const OUTPUTS = ['[1]', '[1,2]', '[]', '{"list":[1,2]}', '"done"', 'no js
 const INPUTS = ['{}', '[1,2]', '[]', '{"list":[1,2,3]}', '"text"']
 
 /** A key always has the same bounds, as its users would have it. */
-const LIMITS: readonly LimitSpec[] = [
+export const LIMITS: readonly LimitSpec[] = [
   { key: 'one at a time', concurrency: 1, rate: null },
   { key: 'two per 20 ms', concurrency: null, rate: { count: 2, perMs: 20 } },
   { key: 'both', concurrency: 2, rate: { count: 1, perMs: 10 } },
@@ -57,6 +57,8 @@ export function randomPolicy(dice: Dice): TaskPolicy {
 function randomOptions(dice: Dice, now: number): Partial<JobSpec> {
   return {
     type: dice.pick(['red', 'blue']),
+    // Now and then there is a deploy.
+    version: now % 5 === 0 ? 2 : 1,
     input: dice.pick(INPUTS),
     priority: dice.below(3),
     delayMs: dice.chance(10) ? dice.pick([5, 30]) : 0,

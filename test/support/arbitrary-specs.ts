@@ -131,6 +131,10 @@ function specOf(parts: {
   return fc.record<JobSpec>(
     {
       type: anyText,
+      version: fc.oneof(
+        fc.constant(1),
+        anyCount.map((count) => Math.max(1, count)),
+      ),
       input: anyText,
       priority: fc.oneof(fc.constant(0), fc.integer({ min: -1_000, max: 1_000 })),
       delayMs: upTo(LIMITS.delayMs),

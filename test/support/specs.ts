@@ -30,6 +30,7 @@ export function policy(changes: Partial<TaskPolicy> = {}): TaskPolicy {
 function base(changes: Partial<JobSpec>): JobSpec {
   return {
     type: 'test',
+    version: 1,
     input: '{}',
     priority: 0,
     delayMs: 0,

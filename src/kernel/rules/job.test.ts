@@ -35,6 +35,12 @@ describe('a child', () => {
       plain({ priority: 1 }),
       parent,
     ],
+    [
+      'of another version than was promised',
+      committedWith(child(plain())),
+      plain({ version: 2 }),
+      parent,
+    ],
   ])('%s is refused', (_what, a, spec, origin) => {
     const { rejection } = submitChild(a, spec, origin)
     expect(rejection?.code).toBe('UnknownParent')
@@ -48,6 +54,31 @@ describe('a child', () => {
     expect(rejection?.check).toBe('derived-id')
     expect(rejection?.details).toEqual({ expected: 'a/0/0/0' })
   })
+})
+
+describe('the version of a definition', () => {
+  it('is part of what was submitted: with another one the id is used for something else', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ version: 1 }) })
+    expect(a.send({ type: 'SubmitJob', spec: plain({ version: 1 }) }).verdict).toBe('committed')
+    const { rejection } = a.send({ type: 'SubmitJob', spec: plain({ version: 2 }) })
+    expect(rejection?.code).toBe('IdReused')
+  })
+
+  it.each([false, true])(
+    'makes no other request of one with a known key: a deploy between two submits breaks neither (unique: %s)',
+    (unique) => {
+      const a = new Authority()
+      a.must({ type: 'SubmitJob', spec: plain({ key: 'k', unique, version: 1 }) })
+      const again = a.send({
+        type: 'SubmitJob',
+        job: 'b',
+        spec: plain({ key: 'k', unique, version: 2 }),
+      })
+      expect([again.verdict, again.value]).toEqual(['committed', 'a'])
+      expect(a.world.jobs.get('a')?.spec.version).toBe(1)
+    },
+  )
 })
 
 describe('a key', () => {
