@@ -20,6 +20,7 @@ import { assertClaim } from './claim-form.ts'
 import { claimed } from './claimed.ts'
 import type { Clock } from './clock.ts'
 import type { EndedJobs, Retention } from './ended-jobs.ts'
+import { limitView, workerView } from './holders.ts'
 import type { JobList } from './job-list.ts'
 import type { LiveJobs } from './live-jobs.ts'
 import type { ClaimRequest, Ledger } from './ledger.ts'
@@ -187,6 +188,8 @@ export class DirectoryStore implements Store {
     jobs: (query) => this.#jobs(query),
     history: (query) => this.#history(query),
     queue: ({ queue }) => this.#shown(queueView(this.#ledger, queue)),
+    limit: ({ key }) => this.#shown(limitView(this.#ledger, key)),
+    'worker-leases': ({ worker }) => this.#shown(workerView(this.#ledger, worker)),
     schedule: ({ schedule }) => {
       const known = this.#ledger.world.schedules.get(schedule)
       return this.#shown(known === undefined ? null : { ...known })

@@ -7,13 +7,15 @@
  *
  * Also knows which of them are to be forgotten: it says so, and `decide` has the last word.
  */
-import type { Command, Job, JobState } from '../kernel/index.ts'
-import { jobEndedAt, jobState, NO_TALLIES } from '../kernel/index.ts'
+import type { Command, Job } from '../kernel/index.ts'
+import { jobEndedAt, NO_TALLIES } from '../kernel/index.ts'
 import type { Disk, JobRecord, Manifest } from '../log/index.ts'
 import { Interning, recordTallies, Shelf } from '../log/index.ts'
 import { gone, isGone } from './job-list.ts'
 import type { Elsewhere, Ledger } from './ledger.ts'
 import { keepSpec } from './stored-job.ts'
+import type { Listed } from './views.ts'
+import { listed, listing } from './views.ts'
 
 export interface Retention {
   /** How long a job that is over stays readable. */
@@ -183,7 +185,7 @@ export class EndedJobs implements Elsewhere {
   }
 
   /** Jobs on shelves that were submitted behind a position, in order. */
-  *after(position: number): IterableIterator<{ job: Job; state: JobState }> {
+  *after(position: number): IterableIterator<Listed> {
     const cursors = this.#shelves.map((shelf) => ({ shelf, at: shelf.submittedUpTo(position) }))
     for (;;) {
       let best: (typeof cursors)[number] | null = null
@@ -200,9 +202,9 @@ export class EndedJobs implements Elsewhere {
       best.at += 1
       const here = this.ledger.inMemory(record.job.id)
       if (here === undefined) {
-        yield { job: record.job, state: jobState(record.job, recordTallies(record), 0) }
+        yield listing(record.job, recordTallies(record), 0)
       } else if (this.#guests.has(here)) {
-        yield { job: here, state: jobState(here, this.ledger.tallies(here), this.ledger.now) }
+        yield listed(this.ledger, here)
       }
     }
   }

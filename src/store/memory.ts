@@ -10,6 +10,7 @@ import { reject } from '../kernel/index.ts'
 import { assertClaim } from './claim-form.ts'
 import { claimed } from './claimed.ts'
 import type { Clock } from './clock.ts'
+import { limitView, workerView } from './holders.ts'
 import type { ClaimRequest } from './ledger.ts'
 import { Ledger } from './ledger.ts'
 import { MemoryLog } from './memory-log.ts'
@@ -85,6 +86,8 @@ export class MemoryStore implements Store {
     jobs: (query) => this.#jobs(query),
     history: ({ job, after = 0, limit }) => this.#log.ofJob(job, after, limit),
     queue: ({ queue }) => queueView(this.#ledger, queue),
+    limit: ({ key }) => limitView(this.#ledger, key),
+    'worker-leases': ({ worker }) => workerView(this.#ledger, worker),
     schedule: ({ schedule }) => {
       const known = this.#ledger.world.schedules.get(schedule)
       return known === undefined ? null : { ...known }

@@ -20,6 +20,7 @@ import type {
   EffectPromise,
   EffectState,
   Entry,
+  Failure,
   Job,
   JobState,
   Payload,
@@ -106,7 +107,18 @@ export interface JobSummary {
   readonly id: string
   readonly type: string
   readonly state: JobState
+  /** Null for a pipeline: each of its stages has its own. */
+  readonly queue: string | null
+  readonly priority: number
+  readonly tags: readonly string[]
+  readonly group: string | null
+  /** Of a plain job; 0 for a pipeline. */
+  readonly attempt: number
   readonly submittedAt: number
+  /** When the job was over; null while it is not. */
+  readonly endedAt: number | null
+  /** The newest failure of a plain job, even if a later attempt went well; null for a pipeline. */
+  readonly error: Pick<Failure, 'code' | 'message'> | null
 }
 
 export interface JobsPage {
@@ -121,10 +133,38 @@ export interface Positioned {
   readonly entry: Entry
 }
 
-export interface QueueView {
-  readonly queue: Queue
-  /** Tasks of the queue that hold a lease. */
+/** A task that holds a lease, and who has it. */
+export interface Holder extends TaskAddress {
+  readonly worker: string
+  /** When the lease was granted. */
+  readonly since: number
+}
+
+/** How much of a limit is used right now. */
+export interface InUse {
+  /** Tasks that hold a lease. */
   readonly held: number
+  /** When the token bucket of a rate is full again, in steps of 1/1024 ms; 0: it is full. */
+  readonly fullAt: number
+  /** Up to 20 of the tasks that hold a lease, the oldest grant first. */
+  readonly holders: readonly Holder[]
+}
+
+/** What is used of the queue's own limit is known whether it has one or not. */
+export interface QueueView extends InUse {
+  readonly queue: Queue
+}
+
+export interface LimitView extends InUse {
+  readonly key: string
+}
+
+export interface WorkerView {
+  readonly worker: string
+  /** Tasks of which it holds the lease. */
+  readonly held: number
+  /** Up to 20 of them, the oldest grant first. */
+  readonly holders: readonly Holder[]
 }
 
 /** What can be asked, and what is answered. */
@@ -136,7 +176,12 @@ export interface Answers {
     ask: {
       readonly type?: string
       readonly state?: JobState
+      /** Of a plain job, or of any stage. */
       readonly queue?: string
+      readonly tag?: string
+      readonly group?: string
+      /** Of any job that was submitted with it: a unique one may have many, one after the other. */
+      readonly key?: string
       readonly after?: number
       readonly limit: number
     }
@@ -149,6 +194,10 @@ export interface Answers {
   }
   /** A queue that nobody configured has the defaults. */
   queue: { ask: { readonly queue: string }; answer: QueueView }
+  /** A limit that tasks declare, by its key; nothing is used of one that nobody knows. */
+  limit: { ask: { readonly key: string }; answer: LimitView }
+  /** What a worker holds; one that nobody heard of holds nothing. */
+  'worker-leases': { ask: { readonly worker: string }; answer: WorkerView }
   schedule: { ask: { readonly schedule: string }; answer: Schedule | null }
   /** The commands that time or the orchestrator should send now. */
   upkeep: { ask: { readonly limit: number }; answer: readonly Command[] }

@@ -6,6 +6,8 @@ import {
   copyJob,
   copyTask,
   emptyTally,
+  isFinal,
+  jobEndedAt,
   jobState,
   NOT_OPENED,
   stageState,
@@ -13,6 +15,7 @@ import {
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
 import { recordTallies } from '../log/index.ts'
+import { inUse } from './holders.ts'
 import type { Ledger } from './ledger.ts'
 import type { JobsPage, JobSummary, JobView, QueryOf, QueueView, StageView } from './store.ts'
 
@@ -51,10 +54,17 @@ function stageViews(job: Job, stages: StageTasks, tallies: Tallies): StageView[]
 export interface Listed {
   readonly job: Job
   readonly state: JobState
+  /** Null: it is not over. */
+  readonly endedAt: number | null
 }
 
 export function listed(ledger: Ledger, job: Job): Listed {
-  return { job, state: jobState(job, ledger.tallies(job), ledger.now) }
+  return listing(job, ledger.tallies(job), ledger.now)
+}
+
+export function listing(job: Job, tallies: Tallies, now: number): Listed {
+  const state = jobState(job, tallies, now)
+  return { job, state, endedAt: isFinal(state) ? jobEndedAt(job, tallies) : null }
 }
 
 /** A page of jobs that come in order of submission, put together one by one. */
@@ -69,15 +79,19 @@ export class PageOfJobs {
   }
 
   /** False: the page is full, and more would not be on it. */
-  add({ job, state }: Listed): boolean {
+  add(one: Listed): boolean {
+    const { job, state } = one
     const { limit, state: asked } = this.#query
-    if (!matches(job.spec, this.#query) || (asked ?? state) !== state) return true
+    if ((asked ?? state) !== state) return true
+    // Once: it may have to be read.
+    const { spec } = job
+    if (!matches(spec, this.#query)) return true
     if (this.#jobs.length >= limit) {
       this.#isFull = true
       return false
     }
     this.#last = job.firstPosition
-    this.#jobs.push({ id: job.id, type: job.spec.type, state, submittedAt: job.submittedAt })
+    this.#jobs.push(summaryOf(one, spec))
     return true
   }
 
@@ -86,8 +100,30 @@ export class PageOfJobs {
   }
 }
 
-function matches(spec: JobSpec, { type, queue }: QueryOf<'jobs'>): boolean {
+function summaryOf({ job, state, endedAt }: Listed, spec: JobSpec): JobSummary {
+  const { id, submittedAt, task } = job
+  const { type, priority, tags, group, policy } = spec
+  const error = task?.error ?? null
+  return {
+    id,
+    type,
+    state,
+    queue: policy?.queue ?? null,
+    priority,
+    tags: [...tags],
+    group,
+    attempt: task?.attempt ?? 0,
+    submittedAt,
+    endedAt,
+    error: error === null ? null : { code: error.code, message: error.message },
+  }
+}
+
+function matches(spec: JobSpec, { type, queue, tag, group, key }: QueryOf<'jobs'>): boolean {
   if (type !== undefined && spec.type !== type) return false
+  if (group !== undefined && spec.group !== group) return false
+  if (key !== undefined && spec.key !== key) return false
+  if (tag !== undefined && !spec.tags.includes(tag)) return false
   if (queue === undefined) return true
   return (
     spec.policy?.queue === queue || spec.stages?.some((one) => one.policy.queue === queue) === true
@@ -104,5 +140,6 @@ export function queueView(ledger: Ledger, name: string): QueueView {
     concurrency: null,
     rate: null,
   }
-  return { queue: { ...queue }, held: ledger.queueUsage(name)?.held ?? 0 }
+  const use = inUse(ledger, ledger.queueUsage(name), ({ policy }) => policy.queue === name)
+  return { queue: { ...queue }, ...use }
 }

@@ -6,10 +6,19 @@
 import { describe, expect, it } from 'vitest'
 import type { Job } from '../../src/kernel/index.ts'
 import { copyJob, copyTask } from '../../src/kernel/index.ts'
-import type { ChannelName, DirectoryOptions, DirectoryStore } from '../../src/store/index.ts'
+import { limitView } from '../../src/store/holders.ts'
+import type {
+  ChannelName,
+  DirectoryOptions,
+  DirectoryStore,
+  JobsPage,
+  JobSummary,
+} from '../../src/store/index.ts'
 import { Ledger, openDirectory, verifyDirectory } from '../../src/store/index.ts'
+import { listed, PageOfJobs, queueView } from '../../src/store/views.ts'
 import { Dice } from '../properties/dice.ts'
 import { plausibleCommand } from '../properties/plausible.ts'
+import { LIMITS } from '../properties/random-specs.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 
 const STEPS = 1_500
@@ -72,7 +81,9 @@ class Pair {
     const { world } = this.model
     this.model.tick(this.now)
     const page = await this.store.query({ kind: 'jobs', limit: 1_000 })
-    expect(page.jobs.map(({ id }) => id).toSorted()).toEqual([...world.jobs.keys()].toSorted())
+    const expected = new PageOfJobs({ kind: 'jobs', limit: 1_000 })
+    for (const job of world.jobs.values()) expected.add(listed(this.model, job))
+    expect(byId(page)).toEqual(byId(expected.page))
     for (const job of world.jobs.values()) {
       const view = await this.store.query({ kind: 'job', job: job.id })
       expect({ ...view?.job, firstPosition: 0, lastPosition: 0 }).toEqual(bare(job))
@@ -81,14 +92,19 @@ class Pair {
       expect(view?.stages.map((stage) => stage.tasks)).toEqual(tasks)
     }
     for (const queue of ['left', 'right', 'default']) {
-      const view = await this.store.query({ kind: 'queue', queue })
-      expect(view.held).toBe(this.model.queueUsage(queue)?.held ?? 0)
-      expect(view.queue.paused).toBe(world.queues.get(queue)?.paused ?? false)
+      expect(await this.store.query({ kind: 'queue', queue })).toEqual(queueView(this.model, queue))
+    }
+    for (const { key } of LIMITS) {
+      expect(await this.store.query({ kind: 'limit', key })).toEqual(limitView(this.model, key))
     }
     for (const [id, schedule] of world.schedules) {
       expect(await this.store.query({ kind: 'schedule', schedule: id })).toEqual(schedule)
     }
   }
+}
+
+function byId({ jobs }: JobsPage): JobSummary[] {
+  return jobs.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
 function bare(job: Job): Job {

@@ -1,0 +1,274 @@
+/** What every store says when it is asked: lists of jobs, and who holds leases. */
+import { describe, expect, it } from 'vitest'
+import type { JobSpec } from '../../src/kernel/index.ts'
+import type { Claimed, Holder, JobSummary, QueryOf, Store } from '../../src/store/index.ts'
+import { failure, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
+import type { Bench } from './bench.ts'
+import { CHANNEL, claim, commit, onRecord, reportOf, setUp, STORES } from './bench.ts'
+
+const limit = (key: string, perMs: number | null = null) => ({
+  key,
+  concurrency: 30,
+  rate: perMs === null ? null : { count: 2, perMs },
+})
+
+/** From its submission to its end; with checkpoints it stands on a shelf soon after. */
+async function finished({ store, send }: Bench, job: string, spec: JobSpec): Promise<void> {
+  await send({ type: 'SubmitJob', job, spec })
+  const [leased] = (await store.claim(claim({ request: 1, worker: `of ${job}` }))) as [Claimed]
+  await send({ ...commit(leased), worker: `of ${job}` } as ReturnType<typeof commit>)
+}
+
+async function list(store: Store, asked: Partial<QueryOf<'jobs'>> = {}): Promise<JobSummary[]> {
+  return [...(await store.query({ kind: 'jobs', limit: 99, ...asked })).jobs]
+}
+
+async function idsOf(store: Store, asked: Partial<QueryOf<'jobs'>>): Promise<string[]> {
+  return (await list(store, asked)).map(({ id }) => id)
+}
+
+const jobOf = ({ job }: Holder): string => job
+
+describe.each(Object.keys(STORES))('the %s store lists jobs', (kind) => {
+  /** Over and not over, plain and pipelines. */
+  async function several(): Promise<Bench> {
+    const bench = await setUp(kind)
+    const { store, send } = bench
+    await finished(bench, 'a', plain({ tags: ['red', 'big'], group: 'one', key: 'k' }))
+    await finished(bench, 'b', plain({ tags: ['blue'], group: 'two', key: 'u', unique: true }))
+    await send({
+      type: 'SubmitJob',
+      job: 'c',
+      spec: plain({ tags: ['red'], group: 'two', key: 'u', unique: true }),
+    })
+    await send({
+      type: 'SubmitJob',
+      job: 'd',
+      spec: pipeline([stage('one')], { tags: ['big'], group: 'one', key: 'k', type: 'other' }),
+    })
+    await send({ type: 'SubmitJob', job: 'e', spec: plain() })
+    // Only looked at, or a guest: what has left memory is listed all the same.
+    await store.query({ kind: 'job', job: 'a' })
+    return bench
+  }
+
+  it('by tag', async () => {
+    const { store } = await several()
+    expect(await idsOf(store, { tag: 'red' })).toEqual(['a', 'c'])
+    expect(await idsOf(store, { tag: 'big' })).toEqual(['a', 'd'])
+    expect(await idsOf(store, { tag: 're' })).toEqual([])
+  })
+
+  it('by group', async () => {
+    const { store } = await several()
+    expect(await idsOf(store, { group: 'one' })).toEqual(['a', 'd'])
+    expect(await idsOf(store, { group: 'two' })).toEqual(['b', 'c'])
+  })
+
+  it('by key, whatever has the key now', async () => {
+    const { store } = await several()
+    expect(await idsOf(store, { key: 'u' })).toEqual(['b', 'c'])
+    expect(await idsOf(store, { key: 'k' })).toEqual(['a', 'd'])
+    expect(await idsOf(store, { key: 'k', type: 'other' })).toEqual(['d'])
+  })
+
+  it('by all of them together, page by page', async () => {
+    const { store } = await several()
+    expect(await idsOf(store, { tag: 'red', group: 'two', state: 'QUEUED' })).toEqual(['c'])
+    expect(await idsOf(store, { tag: 'red', group: 'two', state: 'SUCCEEDED' })).toEqual([])
+    const first = await store.query({ kind: 'jobs', tag: 'red', limit: 1 })
+    expect(first.jobs.map(({ id }) => id)).toEqual(['a'])
+    const after = first.next as number
+    const second = await store.query({ kind: 'jobs', tag: 'red', limit: 1, after })
+    expect([second.jobs.map(({ id }) => id), second.next]).toEqual([['c'], null])
+  })
+
+  it('with what was submitted', async () => {
+    const { store, send } = await setUp(kind)
+    const spec = plain({ priority: 7, tags: ['x', 'y'], group: 'g' }, { queue: 'mail' })
+    await send({ type: 'SubmitJob', job: 'a', spec })
+    await send({ type: 'SubmitJob', job: 'p', spec: pipeline([stage('one')], { priority: -2 }) })
+    const usual = { type: 'test', state: 'QUEUED', submittedAt: 1_000, endedAt: null, error: null }
+    expect(await list(store)).toEqual([
+      { id: 'a', ...usual, queue: 'mail', priority: 7, tags: ['x', 'y'], group: 'g', attempt: 0 },
+      { id: 'p', ...usual, queue: null, priority: -2, tags: [], group: null, attempt: 0 },
+    ])
+  })
+
+  it('with the attempt, the newest error, and the end', async () => {
+    const bench = await setUp(kind)
+    const { clock, store, send } = bench
+    await send({ type: 'SubmitJob', job: 'a', spec: plain({}, { retry: retry({ delayMs: 0 }) }) })
+    const [first] = (await store.claim(claim())) as [Claimed]
+    await send({ type: 'FailTask', ...reportOf(first), error: failure({ code: 'EBAD' }) })
+    const error = { code: 'EBAD', message: 'it did not work' }
+    expect(await list(store)).toMatchObject([{ attempt: 1, error, endedAt: null }])
+    clock.time = 2_000
+    const [second] = (await store.claim(claim({ request: 2 }))) as [Claimed]
+    clock.time = 3_000
+    await send(commit(second))
+    const over = { state: 'SUCCEEDED', attempt: 2, error, endedAt: 3_000 }
+    expect(await list(store)).toMatchObject([over])
+    // Others end, so that a store that makes checkpoints has put it aside.
+    for (const job of ['b', 'c', 'd']) await finished(bench, job, plain())
+    expect((await list(store))[0]).toMatchObject(over)
+  })
+
+  it('with the end of a pipeline, and none of a job that waits for a person', async () => {
+    const { clock, store, send } = await setUp(kind)
+    await send({ type: 'SubmitJob', job: 'p', spec: pipeline([stage('one')]) })
+    await send({ type: 'SubmitJob', job: 'q', spec: plain({}, { retry: retry({ max: 0 }) }) })
+    const [leased] = (await store.claim(claim())) as [Claimed]
+    await send({ type: 'FailTask', ...reportOf(leased), error: failure() })
+    clock.time = 5_000
+    await send({ type: 'CancelJob', job: 'p', ...onRecord })
+    expect(await list(store)).toMatchObject([
+      { id: 'p', state: 'FAILED', endedAt: 5_000, attempt: 0, error: null },
+      { id: 'q', state: 'QUARANTINED', endedAt: null, attempt: 1, error: { code: 'E' } },
+    ])
+  })
+})
+
+describe.each(Object.keys(STORES))('the %s store says who holds', (kind) => {
+  it('a limit: those that are charged to it, the oldest grant first', async () => {
+    const { clock, store, send } = await setUp(kind)
+    const limits = [limit('gpu'), limit('api')]
+    await send({ type: 'SubmitJob', job: 'a', spec: plain({}, { limits }) })
+    await send({ type: 'SubmitJob', job: 'b', spec: plain({}, { limits: [limit('gpu')] }) })
+    await send({ type: 'SubmitJob', job: 'c', spec: plain({}, { limits: [limit('disk')] }) })
+    await send({ type: 'SubmitJob', job: 'waits', spec: plain({}, { limits }) })
+    const [first] = (await store.claim(claim({ worker: 'w' }))) as [Claimed]
+    clock.time += 10
+    await store.claim(claim({ worker: 'v', max: 2 }))
+    const a = { job: 'a', stage: 0, segment: 0, worker: 'w', since: 1_000 }
+    const b = { job: 'b', stage: 0, segment: 0, worker: 'v', since: 1_010 }
+    const gpu = await store.query({ kind: 'limit', key: 'gpu' })
+    expect(gpu).toEqual({ key: 'gpu', held: 2, fullAt: 0, holders: [a, b] })
+    const api = await store.query({ kind: 'limit', key: 'api' })
+    expect(api).toEqual({ key: 'api', held: 1, fullAt: 0, holders: [a] })
+    await send(commit(first))
+    expect(await store.query({ kind: 'limit', key: 'gpu' })).toMatchObject({
+      held: 1,
+      holders: [b],
+    })
+    const none = await store.query({ kind: 'limit', key: 'nobody knows it' })
+    expect(none).toEqual({ key: 'nobody knows it', held: 0, fullAt: 0, holders: [] })
+  })
+
+  it('a limit: one that only finishes its commit too', async () => {
+    const { store, send } = await setUp(kind)
+    await send({ type: 'SubmitJob', job: 'a', spec: plain({}, { limits: [limit('gpu')] }) })
+    const [first] = (await store.claim(claim())) as [Claimed]
+    const effects = [promise()]
+    await send({ type: 'CommitExecution', ...reportOf(first), output: '1', effects })
+    await send({ type: 'ReleaseLease', ...reportOf(first) })
+    expect(await store.query({ kind: 'limit', key: 'gpu' })).toMatchObject({ held: 0, holders: [] })
+    await store.claim(claim({ request: 2 }))
+    const { held, holders } = await store.query({ kind: 'limit', key: 'gpu' })
+    expect([held, holders.map(jobOf)]).toEqual([1, ['a']])
+  })
+
+  it('a limit: each once, though it was granted twice within a millisecond', async () => {
+    const { store, send } = await setUp(kind)
+    await send({ type: 'SubmitJob', job: 'z', spec: plain({}, { limits: [limit('gpu')] }) })
+    await send({ type: 'SubmitJob', job: 'a', spec: plain({}, { limits: [limit('gpu')] }) })
+    const [, second] = (await store.claim(claim({ max: 2 }))) as [Claimed, Claimed]
+    expect(second.job).toBe('a')
+    await send({ type: 'ReleaseLease', ...reportOf(second) })
+    await store.claim(claim({ request: 2 }))
+    const { held, holders } = await store.query({ kind: 'limit', key: 'gpu' })
+    expect([held, holders.map(jobOf)]).toEqual([2, ['a', 'z']])
+    const view = await store.query({ kind: 'worker-leases', worker: 'w' })
+    expect([view.held, view.holders]).toEqual([2, holders])
+  })
+
+  it('a limit: no more than 20 of many, with when its rate has recovered', async () => {
+    const { clock, store, send } = await setUp(kind)
+    for (let i = 0; i < 25; i++) {
+      const spec = plain({}, { limits: [limit('api', 1_000)] })
+      await send({ type: 'SubmitJob', job: `job ${100 + i}`, spec })
+    }
+    for (let request = 1; request <= 25; request++) {
+      expect(await store.claim(claim({ request }))).toHaveLength(1)
+      clock.time += 500
+    }
+    const { held, fullAt, holders } = await store.query({ kind: 'limit', key: 'api' })
+    // One token is 500 ms, and the last one was taken 500 ms ago.
+    expect([held, fullAt]).toEqual([25, 0])
+    expect(holders.map(jobOf)).toEqual(Array.from({ length: 20 }, (_, i) => `job ${100 + i}`))
+    expect(holders.map(({ since }) => since)).toEqual(holders.map((_, i) => 1_000 + 500 * i))
+    // Extended: it expires after all others, and was granted first all the same.
+    const at = { job: 'job 100', stage: 0, segment: 0, lease: 1, worker: 'w', extension: 1 }
+    await send({ type: 'ExtendLease', ...at })
+    expect((await store.query({ kind: 'limit', key: 'api' })).holders).toEqual(holders)
+  })
+
+  it('a limit: its bucket is full when the time has come', async () => {
+    const { clock, store, send } = await setUp(kind)
+    await send({ type: 'SubmitJob', job: 'a', spec: plain({}, { limits: [limit('api', 1_000)] }) })
+    await store.claim(claim())
+    expect((await store.query({ kind: 'limit', key: 'api' })).fullAt).toBe(1_500)
+    clock.time = 1_500
+    expect((await store.query({ kind: 'limit', key: 'api' })).fullAt).toBe(0)
+  })
+
+  it('a queue: its tasks, and what is used of its own limit', async () => {
+    const { clock, store, send } = await setUp(kind)
+    const rate = { count: 4, perMs: 2_000 }
+    await send({ type: 'ConfigureQueue', queue: 'mail', concurrency: 3, rate })
+    const channels = [{ ...CHANNEL, queue: 'mail' }, CHANNEL]
+    for (const job of ['a', 'b', 'c']) {
+      await send({ type: 'SubmitJob', job, spec: plain({}, { queue: 'mail' }) })
+    }
+    await send({ type: 'SubmitJob', job: 'other', spec: plain({ priority: 1 }) })
+    await store.claim(claim({ channels }))
+    clock.time += 1
+    await store.claim(claim({ channels, request: 2, max: 2 }))
+    const { queue, ...use } = await store.query({ kind: 'queue', queue: 'mail' })
+    expect(queue).toMatchObject({ name: 'mail', concurrency: 3, rate })
+    const at = { stage: 0, segment: 0, worker: 'w', since: 1_001 }
+    const holders = [
+      { ...at, job: 'a' },
+      { ...at, job: 'b' },
+    ]
+    expect(use).toEqual({ held: 2, fullAt: 2_001, holders })
+    const usual = await store.query({ kind: 'queue', queue: 'default' })
+    expect([usual.held, usual.fullAt, usual.holders.map(jobOf)]).toEqual([1, 0, ['other']])
+  })
+
+  it('the leases of a worker', async () => {
+    const { clock, store, send } = await setUp(kind)
+    for (const job of ['a', 'b', 'c']) await send({ type: 'SubmitJob', job, spec: plain() })
+    await store.claim(claim({ worker: 'w' }))
+    await store.claim(claim({ worker: 'v' }))
+    clock.time += 1
+    await store.claim(claim({ worker: 'w', request: 2 }))
+    const view = await store.query({ kind: 'worker-leases', worker: 'w' })
+    expect(view).toEqual({
+      worker: 'w',
+      held: 2,
+      holders: [
+        { job: 'a', stage: 0, segment: 0, worker: 'w', since: 1_000 },
+        { job: 'c', stage: 0, segment: 0, worker: 'w', since: 1_001 },
+      ],
+    })
+    const none = await store.query({ kind: 'worker-leases', worker: 'nobody' })
+    expect(none).toEqual({ worker: 'nobody', held: 0, holders: [] })
+  })
+
+  it('segments of a pipeline, by stage and segment', async () => {
+    const { store, send } = await setUp(kind)
+    const many = stage('many', {
+      each: 'input',
+      policy: plain({}, { limits: [limit('gpu')] }).policy!,
+    })
+    await send({ type: 'SubmitJob', job: 'p', spec: pipeline([many], { input: '[1,2,3]' }) })
+    await send({ type: 'OpenStage', job: 'p', stage: 0 })
+    await store.claim(claim({ channels: [{ ...CHANNEL, stage: 'many' }], max: 2 }))
+    const { holders } = await store.query({ kind: 'limit', key: 'gpu' })
+    expect(holders.map(({ job, stage: index, segment }) => [job, index, segment])).toEqual([
+      ['p', 0, 0],
+      ['p', 0, 1],
+    ])
+  })
+})
