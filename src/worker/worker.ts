@@ -17,6 +17,7 @@ import type { Timer } from './clock.ts'
 import type { Isolation } from './isolation/isolation.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { newWorkerName } from './random.ts'
+import { shutdown as onSignal } from './shutdown.ts'
 
 export interface WorkerOptions {
   /** How many handlers run at once. Default 10. */
@@ -29,6 +30,12 @@ export interface WorkerOptions {
   readonly poll?: Duration
   /** How long running handlers may go on after `stop`. Default 10 s. */
   readonly shutdown?: Duration
+  /**
+   * Signals that stop the worker as `stop` does. When all workers have stopped, the process ends
+   * by that signal, unless somebody else listens for it; the same again ends it at once. Default
+   * `['SIGTERM']`; `[]`: none.
+   */
+  readonly signals?: readonly NodeJS.Signals[]
   /**
    * Where handlers and effects run: `'none'` (default) in this thread, `'thread'` or `'process'`
    * in children that run one at a time. One that blocks its thread is then no danger to its
@@ -51,6 +58,7 @@ export type WorkerParts = Omit<AttemptParts, 'keeper'> & {
 export const DEFAULT_CONCURRENCY = 10
 const DEFAULT_POLL_MS = 50
 const DEFAULT_SHUTDOWN_MS = 10_000
+const DEFAULT_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM']
 /** After a claim that failed. */
 const PAUSE_MS = 1_000
 
@@ -82,13 +90,17 @@ export class Worker {
     this.name = options.name ?? newWorkerName()
     this.concurrency = concurrency
     this.#onError = parts.onError
-    this.#onStopped = parts.onStopped
     this.#parts = { ...parts, keeper: new LeaseKeeper(parts.courier, parts.timing) }
     this.#definitions = byName(definitions)
     this.#channels = channelsOf(definitions, options.queues)
     this.#pollMs = poll === undefined ? DEFAULT_POLL_MS : toMs(poll, 'The poll of a worker')
     this.#shutdownMs =
       shutdown === undefined ? DEFAULT_SHUTDOWN_MS : toMs(shutdown, 'The shutdown of a worker')
+    const unlisten = onSignal.add(this, options.signals ?? DEFAULT_SIGNALS)
+    this.#onStopped = () => {
+      parts.onStopped()
+      unlisten()
+    }
     this.wake()
   }
 
