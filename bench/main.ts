@@ -4,6 +4,7 @@
  * Results go to standard output, progress to standard error.
  */
 import { cpus } from 'node:os'
+import { benchEngine } from './engine.ts'
 import { benchKernel } from './kernel.ts'
 import { benchLog } from './log.ts'
 import { BadOption } from './log/options.ts'
@@ -22,6 +23,10 @@ const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Be
   log: {
     what: 'full durable lives in a directory beside the raw disk and SQLite (--help for more)',
     run: benchLog,
+  },
+  engine: {
+    what: 'the engine in one process: latency, full cycles, memory (--help for more)',
+    run: benchEngine,
   },
 }
 

@@ -1,0 +1,77 @@
+/**
+ * Part `start`: from the call of submit to the start of its handler, when the engine has
+ * little to do: two durable entries (submitted, granted) lie between.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { job, open, typed } from '../../src/index.ts'
+import { table } from '../table.ts'
+import { atMost } from '../log/aim.ts'
+import { ZeroFile } from '../log/raw-disk.ts'
+import type { Scratch } from '../log/scratch.ts'
+
+const PER_SECOND = 100
+const WARM_UP = 200
+const COUNT = 1_500
+const BARE_BYTES = 300
+const BARE_MS = 1_000
+const P50_AIM_MS = 1
+const P99_AIM_MS = 5
+
+export async function benchStart(scratch: Scratch, say: (line: string) => void): Promise<string[]> {
+  say(`submit to start at ${PER_SECOND} jobs a second …`)
+  const zeros = new ZeroFile(scratch.fresh('zeros'))
+  const bare = spread(await zeros.syncTimesAside(BARE_BYTES, BARE_MS))
+  zeros.remove()
+  const folder = scratch.fresh('start')
+  const pawl = await open(folder)
+  const times: number[] = []
+  const timed = job('timed', {
+    input: typed<number>(),
+    run: ({ input }) => {
+      times.push(performance.now() - input)
+    },
+  })
+  pawl.work([timed], { concurrency: 64 })
+  const answered: number[] = []
+  const begin = performance.now()
+  for (let i = 0; i < WARM_UP + COUNT; i++) {
+    const wait = begin + (i * 1e3) / PER_SECOND - performance.now()
+    if (wait > 0) await delay(wait)
+    const before = performance.now()
+    void pawl.submit(timed, before).then(() => answered.push(performance.now() - before))
+  }
+  await delay(200)
+  await pawl.close()
+  scratch.drop(folder)
+  const start = spread(times.slice(WARM_UP))
+  return [
+    '',
+    `An idle engine, ${PER_SECOND} jobs a second`,
+    ...table(
+      ['', 'p50 ms', 'p99 ms', 'longest ms'],
+      [
+        row('one write of 300 bytes and fdatasync, by threads of Node', bare),
+        row('submit to its answer', spread(answered.slice(WARM_UP))),
+        row('submit to the start of the handler', start),
+      ],
+    ),
+    atMost('submit to start, p50 ms', start.p50, P50_AIM_MS),
+    atMost('submit to start, p99 ms', start.p99, P99_AIM_MS),
+  ]
+}
+
+interface Spread {
+  readonly p50: number
+  readonly p99: number
+  readonly most: number
+}
+
+function spread(times: readonly number[]): Spread {
+  const sorted = Float64Array.from(times).toSorted()
+  const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? NaN
+  return { p50: at(0.5), p99: at(0.99), most: at(1) }
+}
+
+function row(name: string, { p50, p99, most }: Spread): string[] {
+  return [name, p50.toFixed(3), p99.toFixed(3), most.toFixed(3)]
+}
