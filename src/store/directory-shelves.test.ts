@@ -82,6 +82,39 @@ describe('a finished job on a shelf', () => {
   })
 })
 
+describe('a checkpoint that was made and cannot be read', () => {
+  it('hides no job, and leaves no file open', async () => {
+    let failed = 0
+    const left = range(20).filter((id) => id !== 'job 18')
+    for (let call = 1; call <= 80; call++) {
+      const bench = await new Bench().open()
+      await bench.submit(...range(20))
+      await bench.finish(18)
+      await bench.store.checkpoint()
+      // One more for the new shelf, and one that has changed: what the old shelf has of it counts
+      // no more once the new one is in use.
+      await bench.finish(1)
+      await bench.store.execute([late('job 0')])
+      const made = bench.store.checkpoint()
+      bench.now += 1
+      await bench.store.execute([forget(bench, 'job 18')])
+      bench.disk.failAt(call, { code: 'EIO', forever: false })
+      const isMade = await made.then(
+        () => true,
+        () => false,
+      )
+      bench.disk.heal()
+      if (!isMade) {
+        failed += 1
+        expect(await listed(bench), `call ${call}`).toEqual(left)
+      }
+      await bench.store.close()
+      expect(bench.disk.openFiles, `call ${call}`).toBe(0)
+    }
+    expect(failed).toBeGreaterThan(20)
+  })
+})
+
 describe('upkeep', () => {
   it('asked again says the same again, as long as nobody did it', async () => {
     const bench = await new Bench().open({ retention: { count: 3 } })

@@ -130,16 +130,17 @@ export class EndedJobs implements Elsewhere {
     const known = new Map(this.#shelves.map((shelf) => [shelf.about.name, shelf]))
     const fresh = manifest.shelves.filter(({ name }) => !known.has(name))
     const opened = await this.#open(fresh)
-    const shelves = manifest.shelves.map(({ name, gone: left }) => {
-      const shelf = (known.get(name) ?? opened.get(name)) as Shelf
-      // What has changed since the shelf was made stands on another one now.
-      for (const row of left) shelf.leave(row)
-      known.delete(name)
-      return shelf
+    const shelves = manifest.shelves.map(({ name }) => {
+      return (known.get(name) ?? opened.get(name)) as Shelf
     })
-    // Everything that can fail comes BEFORE the change, which is made at once.
     const forgotten = this.#forgotten.filter(({ position }) => position >= manifest.position)
-    const rows = forgotten.flatMap(({ id }) => rowsOf(shelves, id))
+    // Everything that can fail comes BEFORE the change, which is made at once.
+    const rows = await this.#lookUp(forgotten, shelves, opened.values())
+    for (const [i, { name, gone: left }] of manifest.shelves.entries()) {
+      // What has changed since the shelf was made stands on another one now.
+      for (const row of left) shelves[i]?.leave(row)
+      known.delete(name)
+    }
     this.#shelves = shelves
     this.#position = manifest.position
     // What was forgotten while the checkpoint was made stands on its shelves all the same.
@@ -148,6 +149,20 @@ export class EndedJobs implements Elsewhere {
     for (const shelf of known.values()) this.#looked.delete(shelf)
     for (const shelf of known.values()) await shelf.close()
     await this.#leaveMemory(breathe)
+  }
+
+  /** Where jobs stand on shelves of which some were just opened: these close if one cannot be read. */
+  async #lookUp(
+    jobs: readonly { readonly id: string }[],
+    shelves: readonly Shelf[],
+    opened: Iterable<Shelf>,
+  ): Promise<{ shelf: Shelf; row: number }[]> {
+    try {
+      return jobs.flatMap(({ id }) => rowsOf(shelves, id))
+    } catch (error) {
+      for (const shelf of opened) await shelf.close()
+      throw error
+    }
   }
 
   async #open(files: readonly Shelf['about'][]): Promise<Map<string, Shelf>> {
