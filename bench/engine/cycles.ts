@@ -77,9 +77,9 @@ async function cycles(
   pawl.work([nothing], { concurrency: CONCURRENCY })
   const cycle = cycleOf(pawl)
   let done = 0
-  let isOver = false
+  const clients = { areOver: false }
   const caller = async (): Promise<void> => {
-    while (!isOver) {
+    while (!clients.areOver) {
       // AFTER waiting is `done` read: others counted meanwhile.
       const jobs = await cycle()
       done += jobs
@@ -92,7 +92,7 @@ async function cycles(
   const jobs = done - from.done
   const seconds = (performance.now() - from.at) / 1e3
   const cpuNs = (threadNs() - from.cpu) / jobs
-  isOver = true
+  clients.areOver = true
   await all
   await pawl.close()
   scratch.drop(folder)

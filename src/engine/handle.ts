@@ -5,7 +5,7 @@ import type { AnyJob, Duration } from '../definition/index.ts'
 import { toMs } from '../definition/index.ts'
 import type { JobState } from '../kernel/index.ts'
 import { isFinal } from '../kernel/index.ts'
-import type { Positioned, Store } from '../store/index.ts'
+import type { Outcome, Positioned, Store } from '../store/index.ts'
 import type { Timing } from '../worker/index.ts'
 import { ResultTimeout, UnknownJob } from './errors.ts'
 import type { JobInfo } from './job-info.ts'
@@ -46,24 +46,24 @@ export class Handle<Result = unknown> {
    */
   async result(options: { readonly timeout?: Duration } = {}): Promise<Result> {
     const { results, timing } = this.#parts
-    const { view, stop } = results.ended(this.id)
-    if (options.timeout === undefined) return this.#result(await view)
+    const { outcome, stop } = results.ended(this.id, this.#definition)
+    if (options.timeout === undefined) return this.#result(await outcome)
     const ms = toMs(options.timeout, 'The timeout of result()')
     const waited = new Promise<never>((_, reject) => {
       const timer = timing.after(ms, () => reject(new ResultTimeout(this.id, ms)), true)
-      void view.finally(() => timer.cancel())
+      void outcome.finally(() => timer.cancel())
     })
     try {
-      return await this.#result(await Promise.race([view, waited]))
+      return await this.#result(await Promise.race([outcome, waited]))
     } finally {
       stop()
     }
   }
 
   async state(): Promise<JobState> {
-    const view = await this.#parts.store.query({ kind: 'job', job: this.id })
-    if (view === null) throw new UnknownJob(this.id)
-    return view.state
+    const outcome = await this.#parts.store.query({ kind: 'outcome', job: this.id })
+    if (outcome === null) throw new UnknownJob(this.id)
+    return outcome.state
   }
 
   async info(): Promise<JobInfo> {
@@ -97,8 +97,8 @@ export class Handle<Result = unknown> {
     return this.#parts.cancel(this.id, on)
   }
 
-  async #result(view: Awaited<ReturnType<Results['ended']>['view']>): Promise<Result> {
-    return (await resultOf(this.id, view, this.#definition)) as Result
+  async #result(outcome: Outcome | null): Promise<Result> {
+    return (await resultOf(this.id, outcome, this.#definition)) as Result
   }
 
   /** Whether this was the last that happens to it. */

@@ -302,7 +302,7 @@ export class Pawl {
   }
 
   #answered(commands: readonly Command[], answers: readonly Answer[]): void {
-    this.#results.answered(commands)
+    this.#results.answered(commands, answers)
     commands.forEach((command, i) => {
       if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
       for (const worker of this.#workers) worker.lookAgain((command as { job: string }).job)

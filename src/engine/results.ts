@@ -1,81 +1,116 @@
 /**
  * Those who wait for a job to end.
  *
- * Whenever a command about such a job was answered, the store is asked whether it is over.
- * Nobody else changes a job, so nothing is missed and nothing is polled.
+ * Nobody else changes a job, so every end comes by a command that was answered here. Most
+ * ends are commits without effects: those say themselves how the job ended. After any other
+ * command about a job that is waited for, the store is asked.
  */
 import type { AnyJob } from '../definition/index.ts'
 import { fromJson, validated } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
-import type { JobView, Store } from '../store/index.ts'
+import type { Answer, Outcome, Store } from '../store/index.ts'
 import { JobCancelled, JobFailed, JobQuarantined, UnknownJob } from './errors.ts'
 
-type Settle = (view: JobView | null) => void
+type Settle = (outcome: Outcome | null) => void
+
+interface Waiting {
+  readonly all: Set<Settle>
+  /** The type of a job that is known to have one task only; null: not known. */
+  plainType: string | null
+}
 
 export class Results {
   readonly #store: Store
-  readonly #waiting = new Map<string, Set<Settle>>()
+  readonly #waiting = new Map<string, Waiting>()
 
   constructor(store: Store) {
     this.#store = store
   }
 
   /** Settled when the job is over, or waits for a person. `null`: there is no such job. */
-  ended(job: string): { readonly view: Promise<JobView | null>; readonly stop: () => void } {
-    let settle: Settle = () => undefined
-    const view = new Promise<JobView | null>((resolve) => {
-      settle = resolve
-    })
-    const all = this.#waiting.get(job) ?? new Set()
-    this.#waiting.set(job, all.add(settle))
+  ended(
+    job: string,
+    definition: AnyJob | null,
+  ): { readonly outcome: Promise<Outcome | null>; readonly stop: () => void } {
+    const { promise: outcome, settle } = awaited()
+    let waiting = this.#waiting.get(job)
+    if (waiting === undefined) {
+      waiting = { all: new Set(), plainType: null }
+      this.#waiting.set(job, waiting)
+    }
+    waiting.all.add(settle)
+    waiting.plainType ??= definition?.name ?? null
     void this.#look(job)
-    return { view, stop: () => this.#stop(job, settle) }
+    return { outcome, stop: () => this.#stop(job, settle) }
   }
 
   /** To be told of every command that was answered. */
-  answered(commands: readonly Command[]): void {
+  answered(commands: readonly Command[], answers: readonly Answer[]): void {
     if (this.#waiting.size === 0) return
-    for (const command of commands) {
-      if ('job' in command && this.#waiting.has(command.job)) void this.#look(command.job)
+    for (let i = 0; i < commands.length; i++) {
+      const command = commands[i] as Command
+      if (!('job' in command)) continue
+      const waiting = this.#waiting.get(command.job)
+      if (waiting === undefined || answers[i]?.verdict !== 'committed') continue
+      const type = waiting.plainType
+      if (type !== null && command.type === 'CommitExecution' && command.effects.length === 0) {
+        const { output } = command
+        this.#settle(command.job, {
+          type,
+          state: 'SUCCEEDED',
+          output,
+          error: null,
+          cancelled: null,
+        })
+      } else {
+        void this.#look(command.job)
+      }
     }
   }
 
   #stop(job: string, settle: Settle): void {
-    const all = this.#waiting.get(job)
-    all?.delete(settle)
-    if (all?.size === 0) this.#waiting.delete(job)
+    const waiting = this.#waiting.get(job)
+    waiting?.all.delete(settle)
+    if (waiting?.all.size === 0) this.#waiting.delete(job)
   }
 
   async #look(job: string): Promise<void> {
-    const view = await this.#store.query({ kind: 'job', job }).catch(() => undefined)
-    if (view === undefined || (view !== null && !isThrough(view))) return
-    const all = this.#waiting.get(job)
+    const outcome = await this.#store.query({ kind: 'outcome', job }).catch(() => undefined)
+    if (outcome === undefined || (outcome !== null && !isThrough(outcome))) return
+    this.#settle(job, outcome)
+  }
+
+  #settle(job: string, outcome: Outcome | null): void {
+    const waiting = this.#waiting.get(job)
     this.#waiting.delete(job)
-    for (const settle of all ?? []) settle(view)
+    for (const settle of waiting?.all ?? []) settle(outcome)
   }
 }
 
-function isThrough({ state }: JobView): boolean {
+function awaited(): { readonly promise: Promise<Outcome | null>; readonly settle: Settle } {
+  let settle!: Settle
+  const promise = new Promise<Outcome | null>((resolve) => {
+    settle = resolve
+  })
+  return { promise, settle }
+}
+
+function isThrough({ state }: Outcome): boolean {
   return state === 'SUCCEEDED' || state === 'FAILED' || state === 'QUARANTINED'
 }
 
 /** What the job resulted in, or the error that says why it did not. */
 export async function resultOf(
   id: string,
-  view: JobView | null,
+  outcome: Outcome | null,
   definition: AnyJob | null,
 ): Promise<unknown> {
-  if (view === null) throw new UnknownJob(id)
-  const { job, state, stages } = view
-  const { type } = job.spec
-  const task = stages[0]?.tasks[0]
-  const failure = task?.error ?? null
-  if (state === 'QUARANTINED') throw new JobQuarantined(id, type, failure)
-  if (job.cancelled !== null) {
-    throw new JobCancelled(id, type, job.cancelled.by, job.cancelled.reason)
-  }
-  if (state === 'FAILED') throw new JobFailed(id, type, failure)
-  const output = fromJson(task?.output ?? 'null')
+  if (outcome === null) throw new UnknownJob(id)
+  const { state, type, error, cancelled } = outcome
+  if (state === 'QUARANTINED') throw new JobQuarantined(id, type, error)
+  if (cancelled !== null) throw new JobCancelled(id, type, cancelled.by, cancelled.reason)
+  if (state === 'FAILED') throw new JobFailed(id, type, error)
+  const output = fromJson(outcome.output ?? 'null')
   if (definition?.output !== undefined) {
     return validated(definition.output, output, `The output of job ${id} ('${type}')`)
   }

@@ -34,6 +34,7 @@ import type {
   Claimed,
   JobsPage,
   JobView,
+  Outcome,
   Positioned,
   Query,
   QueryKind,
@@ -41,7 +42,15 @@ import type {
   Store,
 } from './store.ts'
 import { BadRequest, StoreClosed } from './store.ts'
-import { jobView, listed, PageOfJobs, queueView, recordView } from './views.ts'
+import {
+  jobView,
+  listed,
+  outcome,
+  PageOfJobs,
+  queueView,
+  recordOutcome,
+  recordView,
+} from './views.ts'
 import { Watching } from './watching.ts'
 
 /** How the store came up. */
@@ -185,6 +194,7 @@ export class DirectoryStore implements Store {
     readonly [K in QueryKind]: (query: QueryOf<K>) => Promise<Answers[K]['answer']>
   } = {
     job: ({ job }) => this.#shown(this.#job(job)),
+    outcome: ({ job }) => this.#shown(this.#outcome(job)),
     jobs: (query) => this.#jobs(query),
     history: (query) => this.#history(query),
     queue: ({ queue }) => this.#shown(queueView(this.#ledger, queue)),
@@ -202,6 +212,13 @@ export class DirectoryStore implements Store {
     if (view !== null) return view
     const record = this.#parts.ended.find(id)
     return record === null ? null : recordView(record, this.#ledger.now)
+  }
+
+  #outcome(id: string): Outcome | null {
+    const here = outcome(this.#ledger, id)
+    if (here !== null) return here
+    const record = this.#parts.ended.find(id)
+    return record === null ? null : recordOutcome(record, this.#ledger.now)
   }
 
   async #jobs(query: QueryOf<'jobs'>): Promise<JobsPage> {

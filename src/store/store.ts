@@ -103,6 +103,17 @@ export interface JobView {
   readonly stages: readonly StageView[]
 }
 
+/** How a job stands, without the rest of it: for whoever waits for its end. */
+export interface Outcome {
+  readonly type: string
+  readonly state: JobState
+  /** Of a plain job; null: there is none, or not yet. */
+  readonly output: Payload | null
+  /** The newest failure of a plain job. */
+  readonly error: Failure | null
+  readonly cancelled: Job['cancelled']
+}
+
 export interface JobSummary {
   readonly id: string
   readonly type: string
@@ -171,6 +182,8 @@ export interface WorkerView {
 export interface Answers {
   /** One job with its stages and tasks; null if there is none. */
   job: { ask: { readonly job: string }; answer: JobView | null }
+  /** The same, but only how it stands. */
+  outcome: { ask: { readonly job: string }; answer: Outcome | null }
   /** Jobs in order of submission, page by page. A filter that is left out lets all through. */
   jobs: {
     ask: {

@@ -17,7 +17,15 @@ import type { JobRecord } from '../log/index.ts'
 import { recordTallies } from '../log/index.ts'
 import { inUse } from './holders.ts'
 import type { Ledger } from './ledger.ts'
-import type { JobsPage, JobSummary, JobView, QueryOf, QueueView, StageView } from './store.ts'
+import type {
+  JobsPage,
+  JobSummary,
+  JobView,
+  Outcome,
+  QueryOf,
+  QueueView,
+  StageView,
+} from './store.ts'
 
 export function jobView(ledger: Ledger, id: string): JobView | null {
   const job = ledger.inMemory(id)
@@ -28,6 +36,22 @@ export function jobView(ledger: Ledger, id: string): JobView | null {
 /** A job that is not in memory. */
 export function recordView(record: JobRecord, now: number): JobView {
   return viewOf(record.job, record.stages, recordTallies(record), now)
+}
+
+export function outcome(ledger: Ledger, id: string): Outcome | null {
+  const job = ledger.inMemory(id)
+  if (job === undefined) return null
+  return outcomeOf(job, jobState(job, ledger.tallies(job), ledger.now))
+}
+
+/** Of a job that is not in memory. */
+export function recordOutcome(record: JobRecord, now: number): Outcome {
+  return outcomeOf(record.job, jobState(record.job, recordTallies(record), now))
+}
+
+function outcomeOf({ spec, task, cancelled }: Job, state: JobState): Outcome {
+  const { output, error } = task ?? { output: null, error: null }
+  return { type: spec.type, state, output, error, cancelled }
 }
 
 function viewOf(job: Job, stages: StageTasks | null, tallies: Tallies, now: number): JobView {

@@ -274,7 +274,7 @@ export class Attempt {
   }
 
   #report(report: Reported): Promise<Answer> {
-    return this.#parts.courier.send({ ...this.#address, ...report } as Command)
+    return this.#parts.courier.send({ ...this.#address, ...report })
   }
 }
 

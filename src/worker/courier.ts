@@ -53,8 +53,8 @@ export class Courier {
   #leave(): void {
     this.#isLeaving = false
     const { newWork, reports } = this.#lanes
-    if (reports.length > 0) this.#deliver(reports.splice(0))
-    if (newWork.length > 0) this.#deliver(newWork.splice(0))
+    if (reports.length > 0) void this.#deliver(reports.splice(0))
+    if (newWork.length > 0) void this.#deliver(newWork.splice(0))
   }
 
   async #deliver(parcels: readonly Parcel[]): Promise<void> {

@@ -103,8 +103,8 @@ export class Context {
   readonly #stopper: Stopper
   readonly #definition: AnyJob
   readonly #port: HandlerPort
-  readonly #recorded: ReadonlyMap<string, Payload>
-  readonly #names = new Set<string>()
+  readonly #recorded: HandlerRequest['steps']
+  #names: Set<string> | null = null
   #commit: Commit<unknown> | null = null
 
   constructor(
@@ -119,16 +119,39 @@ export class Context {
     this.#stopper = stopper
     this.#definition = definition
     this.#port = port
-    this.#recorded = new Map(request.steps.map(({ name, value }) => [name, value]))
+    this.#recorded = request.steps
   }
 
   get signal(): AbortSignal {
     return this.#stopper.signal
   }
 
-  // Properties, not methods: handlers take them apart.
-  readonly step = async (name: string, work: () => unknown): Promise<unknown> => {
+  // Handlers take them apart, so each is bound; and made only if it is asked for.
+
+  get step(): (name: string, work: () => unknown) => Promise<unknown> {
+    return (name, work) => this.#step(name, work)
+  }
+
+  get progress(): (value: unknown) => void {
+    return (value) =>
+      this.#port.progress(toJson(value, `The progress of job ${this.job.id}`, 'progress'))
+  }
+
+  get log(): (line: string) => void {
+    return (line) => this.#port.log(line)
+  }
+
+  get commit(): (
+    output: unknown,
+    effects?: readonly EffectCall[],
+    children?: readonly ChildCall[],
+  ) => Commit<unknown> {
+    return (output, effects = [], children = []) => this.#promise(output, effects, children)
+  }
+
+  async #step(name: string, work: () => unknown): Promise<unknown> {
     const what = `step '${name}' of job ${this.job.id}`
+    this.#names ??= new Set()
     if (this.#names.has(name)) {
       throw new InvalidDefinition(
         `There are two steps named '${name}' in one execution of job ${this.job.id}: a step is known by its name alone, so give each its own, e.g. '${name}-2'.`,
@@ -136,27 +159,19 @@ export class Context {
       )
     }
     this.#names.add(name)
-    const before = this.#recorded.get(name)
-    if (before !== undefined) return fromJson(before)
+    const before = this.#recorded.find((step) => step.name === name)
+    if (before !== undefined) return fromJson(before.value)
     this.#stopper.throwIfStopped()
     const value = toJson(await work(), `The value of ${what}`, name)
     this.#stopper.throwIfStopped()
     return fromJson(await this.#port.record(name, value))
   }
 
-  readonly progress = (value: unknown): void => {
-    this.#port.progress(toJson(value, `The progress of job ${this.job.id}`, 'progress'))
-  }
-
-  readonly log = (line: string): void => {
-    this.#port.log(String(line))
-  }
-
-  readonly commit = (
+  #promise(
     output: unknown,
-    effects: readonly EffectCall[] = [],
-    children: readonly ChildCall[] = [],
-  ): Commit<unknown> => {
+    effects: readonly EffectCall[],
+    children: readonly ChildCall[],
+  ): Commit<unknown> {
     for (const { effect } of effects) {
       if (this.#definition.effects.has(effect)) continue
       throw new InvalidDefinition(

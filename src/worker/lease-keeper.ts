@@ -74,7 +74,7 @@ export class LeaseKeeper {
 
   /** Of all leases of a job: asks about them at once, because something happened to it. */
   lookAgain(job: string): void {
-    for (const held of this.#held) if (held.job === job) this.#extend(held)
+    for (const held of this.#held) if (held.job === job) void this.#extend(held)
   }
 
   #beat(leaseMs: number): Timer {
@@ -93,7 +93,7 @@ export class LeaseKeeper {
     for (const held of this.#held) {
       const passed = now - held.askedAt
       if (passed >= held.leaseMs * (1 - LAST_SHARE)) this.#lose(held, 'lease-lost')
-      else if (passed >= held.leaseMs * RENEW_AFTER) this.#extend(held)
+      else if (passed >= held.leaseMs * RENEW_AFTER) void this.#extend(held)
     }
   }
 

@@ -87,6 +87,14 @@ class Pair {
     for (const job of world.jobs.values()) {
       const view = await this.store.query({ kind: 'job', job: job.id })
       expect({ ...view?.job, firstPosition: 0, lastPosition: 0 }).toEqual(bare(job))
+      const { output, error } = job.task ?? { output: null, error: null }
+      expect(await this.store.query({ kind: 'outcome', job: job.id })).toEqual({
+        type: job.spec.type,
+        state: view?.state,
+        output,
+        error,
+        cancelled: job.cancelled,
+      })
       if (job.task !== null) continue
       const tasks = (world.tasks.get(job.id) ?? []).map((stage) => (stage ?? []).map(copyTask))
       expect(view?.stages.map((stage) => stage.tasks)).toEqual(tasks)
