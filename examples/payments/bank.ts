@@ -13,7 +13,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { ChargeRequest } from './bank-client.ts'
 
 /** Banks take their time. It leaves room for a customer to die between charge and answer. */
-const ANSWER_AFTER_MS = 60
+const ANSWER_AFTER_MS = 100
 
 const [, , ledgerFile = 'ledger', keys = 'recognised'] = process.argv
 const ledger = openSync(ledgerFile, 'a')

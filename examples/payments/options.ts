@@ -2,7 +2,9 @@
  * What can be said on the command line.
  */
 import { parseArgs } from 'node:util'
-import type { Mode } from './charge.ts'
+
+/** Whether the bank recognises keys, is asked about them, or never hears of one. */
+export type Mode = 'recognised' | 'reconciled' | 'without-boundary'
 
 export interface Options {
   readonly seconds: number
@@ -10,6 +12,8 @@ export interface Options {
   readonly kills: number
   readonly seed: number
   readonly mode: Mode
+  /** Handlers and effects run in processes of their own, which are killed as well. */
+  readonly isIsolated: boolean
   readonly keep: boolean
 }
 
@@ -20,10 +24,11 @@ In the end every order was charged once, and the log shows why.
 
   --seconds N         about how long it takes (default 30)
   --orders N          how many orders there are (default 300)
-  --kills N           how many kills, by SIGKILL (default 12)
+  --kills N           how many kills, by SIGKILL, if there is time (default 12)
   --seed N            when the kills come (default: a random one, which is printed)
   --reconcile         the bank does not recognise keys: it is asked before a charge is repeated
   --without-boundary  the handler charges by itself, before it returns: see what that costs
+  --in-process        handlers run in the process of the engine, not in processes of their own
   --keep              keeps the folder with the log and the bank's ledger, and says where it is
   --help              this text
 `
@@ -54,6 +59,7 @@ export function optionsFrom(args: readonly string[]): Options | null {
       : values.reconcile
         ? 'reconciled'
         : 'recognised',
+    isIsolated: !values['in-process'],
     keep: values.keep ?? false,
   }
 }
@@ -70,6 +76,7 @@ function parsed(args: readonly string[]) {
         seed: { type: 'string' },
         reconcile: { type: 'boolean' },
         'without-boundary': { type: 'boolean' },
+        'in-process': { type: 'boolean' },
         keep: { type: 'boolean' },
       },
     })

@@ -4,24 +4,34 @@
  * It remembers nothing. Whoever is started next submits every order again, under the same key,
  * and goes on. On its output are the entries of the log, each with its position.
  */
-import { setTimeout as wait } from 'node:timers/promises'
+import { createInterface } from 'node:readline'
 import type { Entry, Pawl } from '../../src/index.ts'
 import { open } from '../../src/index.ts'
-import type { Mode } from './charge.ts'
-import { CHARGES } from './charge.ts'
+import { charge as reconciled } from './charge-reconciled.ts'
+import { charge as withoutBoundary } from './charge-without-boundary.ts'
+import { charge } from './charge.ts'
+import type { Mode } from './options.ts'
 
 export interface ShopPlan {
   readonly folder: string
   readonly mode: Mode
+  /** Whether handlers and effects run in processes of their own. */
+  readonly isIsolated: boolean
+  /** In the end. How many have come so far is told on its input, in lines. */
   readonly orders: number
-  /** When the first order comes, and how long after it the last one. */
-  readonly beginsAt: number
-  readonly comeWithinMs: number
   /** What is known of the log already. */
   readonly from: number
 }
 
-const CONCURRENCY = 8
+/** At once. A process of its own costs more than a turn of the event loop. */
+const CONCURRENCY = { isolated: 2, together: 8 }
+
+/** Children import the module, so each way to charge has its own. */
+const CHARGES = {
+  recognised: { definition: charge, module: './charge.ts' },
+  reconciled: { definition: reconciled, module: './charge-reconciled.ts' },
+  'without-boundary': { definition: withoutBoundary, module: './charge-without-boundary.ts' },
+} as const
 
 function say(line: unknown): void {
   process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -42,34 +52,46 @@ function isEnd(entry: Entry): boolean {
   return 'next' in entry && entry.next === 'COMPLETED'
 }
 
-/** Every order, when it is due: what came while nobody was there comes at once. */
-async function takeOrders(pawl: Pawl, plan: ShopPlan): Promise<void> {
-  const definition = CHARGES[plan.mode]
-  const gapMs = plan.comeWithinMs / plan.orders
+/** Every order, once it is known how many have come; resolved when all are through. */
+function takeOrders(pawl: Pawl, { mode, orders }: ShopPlan): Promise<unknown> {
+  const { definition } = CHARGES[mode]
   const results: Promise<unknown>[] = []
-  while (results.length < plan.orders) {
-    const first = results.length
-    const passedMs = Date.now() - plan.beginsAt
-    const due = Math.min(plan.orders, 1 + Math.floor(passedMs / gapMs))
-    const jobs = Array.from({ length: Math.max(0, due - first) }, (_, i) => {
-      const order = `order-${first + i + 1}`
-      return { input: { order, items: 1 + ((first + i) % 9) }, options: { key: order } }
+  return new Promise((resolve, reject) => {
+    let submitting = Promise.resolve()
+    const submit = async (come: number): Promise<void> => {
+      const first = results.length
+      const jobs = Array.from({ length: come - first }, (_, i) => {
+        const order = `order-${first + i + 1}`
+        return { input: { order, items: 1 + ((first + i) % 9) }, options: { key: order } }
+      })
+      const handles = await pawl.submitMany(definition, jobs)
+      results.push(...handles.map((handle) => handle.result()))
+      if (results.length === orders) resolve(Promise.all(results))
+    }
+    const input = createInterface({ input: process.stdin })
+    input.on('line', (line) => {
+      submitting = submitting.then(() => submit(Number(line))).catch(reject)
     })
-    const handles = await pawl.submitMany(definition, jobs)
-    for (const handle of handles) results.push(handle.result())
-    await wait(gapMs)
-  }
-  await Promise.all(results)
+    // Whoever started it is gone.
+    input.on('close', () => process.exit(1))
+  })
 }
 
-// It closes when whoever started it is gone.
-process.stdin.resume().on('close', () => process.exit(1))
+function work(pawl: Pawl, { mode, isIsolated }: ShopPlan): void {
+  const { definition, module } = CHARGES[mode]
+  if (!isIsolated) {
+    pawl.work([definition], { concurrency: CONCURRENCY.together })
+    return
+  }
+  const modules = [new URL(module, import.meta.url)]
+  pawl.work([definition], { concurrency: CONCURRENCY.isolated, isolation: 'process', modules })
+}
 
 const plan = JSON.parse(process.argv[2] ?? '{}') as ShopPlan
 const pawl = await open(plan.folder)
 say({ type: 'opened' })
 const telling = tell(pawl, plan.from)
-pawl.work([CHARGES[plan.mode]], { concurrency: CONCURRENCY })
+work(pawl, plan)
 await takeOrders(pawl, plan)
 await pawl.close()
 await telling

@@ -1,6 +1,7 @@
 /**
  * What has happened so far, counted from the entries of the log and from what the bank says.
  */
+import type { ChargeRequest } from './bank-client.ts'
 
 /** An entry of the log, as the shop tells it. */
 export interface ToldEntry {
@@ -10,6 +11,12 @@ export interface ToldEntry {
   readonly lease: number | null
   /** The job has succeeded by it. */
   readonly isEnd: boolean
+}
+
+/** A charge, as the bank tells it. */
+export interface ToldCharge extends ChargeRequest {
+  /** It had seen the key before, and charged nothing. */
+  readonly isRepeat: boolean
 }
 
 export class Tally {
@@ -27,6 +34,8 @@ export class Tally {
   reconciled = 0
   finished = 0
   charges = 0
+  /** Charges of orders that had been charged before. */
+  chargedTwice = 0
   /** Charges that the bank had seen before. */
   recognised = 0
   engineKills = 0
@@ -35,6 +44,7 @@ export class Tally {
   /** Of the newest entry that was told. */
   position = 0
   readonly #started = new Set<string>()
+  readonly #charged = new Set<string>()
 
   get kills(): number {
     return this.engineKills + this.childKills
@@ -58,8 +68,13 @@ export class Tally {
     }
   }
 
-  charge(isRepeat: boolean): void {
-    if (isRepeat) this.recognised += 1
-    else this.charges += 1
+  charge({ order, isRepeat }: ToldCharge): void {
+    if (isRepeat) {
+      this.recognised += 1
+      return
+    }
+    this.charges += 1
+    if (this.#charged.has(order)) this.chargedTwice += 1
+    this.#charged.add(order)
   }
 }

@@ -70,7 +70,7 @@ export class View {
 
 function figures(tally: Tally): string[] {
   const { submitted, finished, kills, expiries, revocations, recoveries } = tally
-  const { charges, recognised } = tally
+  const { charges, chargedTwice, recognised } = tally
   return [
     `orders ${submitted}`,
     `finished ${finished}`,
@@ -79,6 +79,7 @@ function figures(tally: Tally): string[] {
     `taken up again ${recoveries}`,
     `charges ${charges}`,
     `repeats recognised ${recognised}`,
+    `charged twice ${chargedTwice}`,
   ]
 }
 
