@@ -1,0 +1,379 @@
+/**
+ * Values of users to JSON text, and back.
+ *
+ * What a handler gets tomorrow must equal what was given today. `JSON.stringify` does not see to
+ * that: it turns a Map into `{}`, NaN into null and a Date into a text, and says nothing. Here
+ * such a value is refused, with the path to it and what to do instead.
+ *
+ * The text is written by hand, not by a check and `JSON.stringify` after it: each value is read
+ * once, so a getter or a Proxy cannot show one thing to the check and another to the writer, and
+ * a patched `toJSON` of somebody else's has no say.
+ *
+ * Left out, as JSON does: properties that are undefined, not enumerable, or named by a symbol.
+ */
+import { types } from 'node:util'
+import { LIMITS, PawlError } from '../kernel/index.ts'
+
+/** Nested deeper than this is a mistake, usually a cycle that makes new objects as it goes. */
+const DEEPEST = 200
+/** Text is counted so far when it is too long, so that the message can say its size. */
+const COUNTED_CHARS = 4 * LIMITS.payloadChars
+/** Of a path: how many parts at its beginning and at its end, and how much of each key. */
+const PATH_PARTS = 20
+const KEY_CHARS = 64
+const REASON_CHARS = 200
+
+/** A value that JSON cannot carry there and back. */
+export class UnserializableValue extends PawlError {
+  constructor(what: string, path: string, wrong: Wrong, cause?: unknown) {
+    const { problem, remedy } = wrong
+    super(
+      'UnserializableValue',
+      'rejected',
+      `${sentence(what)} cannot be stored: ${path} ${problem}. ${remedy}`,
+      { what, path, problem },
+      cause,
+    )
+  }
+}
+
+/** A stored payload that `toJson` did not write. */
+export class UnreadablePayload extends PawlError {
+  constructor(what: string, problem: string, cause?: unknown) {
+    super(
+      'UnreadablePayload',
+      'corrupt',
+      `${sentence(what)} cannot be read: ${problem}. Pawl writes no such payload: find out who submitted it, and submit it again in the right form.`,
+      { what, problem },
+      cause,
+    )
+  }
+}
+
+/** What is wrong with a value (it follows its path), and what to do. */
+interface Wrong {
+  readonly problem: string
+  readonly remedy: string
+}
+
+/**
+ * The value as JSON text; undefined, as of a handler that returns nothing, is `null`.
+ *
+ * @param what for the message: 'the input of job invoice'
+ * @param root what the path to an offending value begins with: 'input'
+ */
+export function toJson(value: unknown, what: string, root: string): string {
+  if (value === undefined) return 'null'
+  const writer = new Writer(root)
+  try {
+    writer.write(value)
+  } catch (error) {
+    const { path, wrong } = writer
+    if (wrong !== null) throw new UnserializableValue(what, path, wrong)
+    // The user's code was run, and threw: a getter, or a trap of a Proxy.
+    throw new UnserializableValue(what, path, wrongRead(reasonOf(error)), error)
+  }
+  const { text } = writer
+  if (text.length > LIMITS.payloadChars) {
+    throw new UnserializableValue(what, root, wrongSize(`${text.length}`))
+  }
+  return text
+}
+
+/** What `toJson` wrote. Payloads that came in another way are read too, if they do no harm. */
+export function fromJson(text: string, what = 'a stored payload'): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new UnreadablePayload(what, `it is not JSON (${reasonOf(error)})`, error)
+  }
+  // Escapes can spell the name, too; only a text that may have it is searched.
+  if (/__proto__|\\u005f/i.test(text) && hasProtoKey(value)) {
+    throw new UnreadablePayload(what, `it has an object with a key '__proto__'`)
+  }
+  return value
+}
+
+/** Without recursion: `JSON.parse` reads what is nested deeper than the stack can follow. */
+function hasProtoKey(value: unknown): boolean {
+  const left = [value]
+  while (left.length > 0) {
+    const next = left.pop()
+    if (typeof next !== 'object' || next === null) continue
+    if (Object.hasOwn(next, '__proto__')) return true
+    for (const inner of Object.values(next)) left.push(inner)
+  }
+  return false
+}
+
+class Writer {
+  text = ''
+  /** Why the writer itself stopped; it says so here, because user code can throw anything. */
+  wrong: Wrong | null = null
+  readonly #root: string
+  /** The way to the value that is being written: its keys, and the objects that have them. */
+  readonly #keys: (string | number)[] = []
+  readonly #holders: object[] = []
+  #depth = 0
+
+  constructor(root: string) {
+    this.#root = root
+  }
+
+  /** Where the writer is, or was when something was thrown. */
+  get path(): string {
+    return this.#pathAt(this.#depth)
+  }
+
+  write(value: unknown): void {
+    switch (typeof value) {
+      case 'string':
+        return this.#quote(value)
+      case 'number':
+        if (!Number.isFinite(value)) this.#refuse(wrongNumber(value))
+        this.text += value
+        return
+      case 'boolean':
+        this.text += value ? 'true' : 'false'
+        return
+      case 'object':
+        if (value === null) this.text += 'null'
+        else if (Array.isArray(value)) this.#list(value)
+        else this.#record(value as Readonly<Record<string, unknown>>)
+        return
+      default:
+        this.#refuse(wrongPrimitive(value))
+    }
+  }
+
+  #list(list: readonly unknown[]): void {
+    // In every realm the prototype of arrays is an array itself, and that of a class is not.
+    if (!Array.isArray(Object.getPrototypeOf(list))) this.#refuse(wrongInstance(list))
+    const depth = this.#enter(list)
+    this.text += '['
+    for (let i = 0; i < list.length; i++) {
+      this.#at(depth, i)
+      if (i > 0) this.text += ','
+      const element = list[i]
+      if (element === undefined) this.#refuse(i in list ? WRONG_ELEMENT : WRONG_HOLE)
+      this.write(element)
+    }
+    this.text += ']'
+  }
+
+  #record(record: Readonly<Record<string, unknown>>): void {
+    if (!isPlain(record)) this.#refuse(wrongInstance(record))
+    const depth = this.#enter(record)
+    let separator = '{'
+    for (const key of Object.keys(record)) {
+      this.#at(depth, key)
+      if (key === '__proto__') this.#refuse(WRONG_KEY)
+      const value = record[key]
+      if (value === undefined) continue
+      this.text += separator
+      separator = ','
+      this.#quote(key)
+      this.text += ':'
+      this.write(value)
+    }
+    this.text += separator === '{' ? '{}' : '}'
+  }
+
+  /** The level of the holder, to come back to. */
+  #enter(holder: object): number {
+    const depth = this.#depth
+    for (let i = 0; i < depth; i++) {
+      if (this.#holders[i] === holder) this.#refuse(wrongCycle(this.#pathAt(i)))
+    }
+    if (depth === DEEPEST) this.#refuse(WRONG_DEPTH)
+    const { toJSON } = holder as { readonly toJSON?: unknown }
+    if (typeof toJSON === 'function' && Object.hasOwn(holder, 'toJSON')) {
+      this.#refuse(WRONG_TO_JSON)
+    }
+    this.#holders[depth] = holder
+    return depth
+  }
+
+  #at(depth: number, key: string | number): void {
+    this.#keys[depth] = key
+    this.#depth = depth + 1
+    this.#assertRoom(1)
+  }
+
+  #quote(text: string): void {
+    this.#assertRoom(text.length)
+    this.text += quoted(text)
+  }
+
+  /** Bounds the work, too: what is shared is written each time that it is met. */
+  #assertRoom(chars: number): void {
+    if (this.text.length + chars <= COUNTED_CHARS) return
+    this.#depth = 0
+    this.#refuse(wrongSize(`more than ${COUNTED_CHARS}`))
+  }
+
+  #refuse(wrong: Wrong): never {
+    this.wrong = wrong
+    throw wrong
+  }
+
+  #pathAt(depth: number): string {
+    const parts = this.#keys.slice(0, depth).map(partOf)
+    if (parts.length > 2 * PATH_PARTS) parts.splice(PATH_PARTS, depth - 2 * PATH_PARTS, '…')
+    return this.#root + parts.join('')
+  }
+}
+
+function sentence(what: string): string {
+  return what.charAt(0).toUpperCase() + what.slice(1)
+}
+
+function partOf(key: string | number): string {
+  if (typeof key === 'number') return `[${key}]`
+  if (/^[\p{ID_Start}_$][\p{ID_Continue}$]{0,63}$/u.test(key)) return `.${key}`
+  return `[${JSON.stringify(key.slice(0, KEY_CHARS))}${key.length > KEY_CHARS ? '…' : ''}]`
+}
+
+// oxlint-disable-next-line no-control-regex -- these are the ones that JSON escapes
+const ESCAPED = /[\u0000-\u001f"\\\ud800-\udfff]/
+
+/** Most texts are short and need no escapes: a look is quicker than a call of `JSON.stringify`. */
+function quoted(text: string): string {
+  if (text.length > 40) return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0xd800 && code <= 0xdfff)) {
+      return JSON.stringify(text)
+    }
+  }
+  return `"${text}"`
+}
+
+/** Also of another realm (a vm context, a test runner's): there the root has the same methods. */
+function isPlain(record: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(record)
+  if (prototype === Object.prototype || prototype === null) return true
+  return Object.hasOwn(prototype as object, 'isPrototypeOf')
+}
+
+const WRONG_ELEMENT: Wrong = {
+  problem: 'is undefined, and would come back as null',
+  remedy: 'Put null there, or leave the element out.',
+}
+const WRONG_HOLE: Wrong = {
+  problem: 'is a hole in a sparse array',
+  remedy: 'Fill it with null, or store an object with the indexes as keys.',
+}
+const WRONG_KEY: Wrong = {
+  problem: `is a key named '__proto__'`,
+  remedy: 'Give it another name: that one can change what an object inherits.',
+}
+const WRONG_TO_JSON: Wrong = {
+  problem: 'has its own toJSON',
+  remedy: 'Call it, and store what it returns.',
+}
+const WRONG_DEPTH: Wrong = {
+  problem: `is nested deeper than ${DEEPEST} levels`,
+  remedy: 'Store a flatter form, e.g. a list whose elements name each other by id.',
+}
+
+function wrongCycle(again: string): Wrong {
+  return {
+    problem: `is ${again} again: a cycle`,
+    remedy: 'Store ids instead of objects that refer to each other.',
+  }
+}
+
+function wrongSize(chars: string): Wrong {
+  return {
+    problem: `is ${chars} characters long as JSON, and at most ${LIMITS.payloadChars} are allowed`,
+    remedy: 'Put large data elsewhere (a file, an object store) and store its address.',
+  }
+}
+
+function wrongRead(reason: string): Wrong {
+  return {
+    problem: `cannot be read: ${reason}`,
+    remedy: 'Store plain data, without getters or proxies that throw.',
+  }
+}
+
+function wrongNumber(value: number): Wrong {
+  return {
+    problem: `is ${value}, which JSON does not have`,
+    remedy: 'Store null, or a text that your schema turns back.',
+  }
+}
+
+function wrongPrimitive(value: unknown): Wrong {
+  switch (typeof value) {
+    case 'bigint':
+      return {
+        problem: 'is a bigint, which JSON does not have',
+        remedy:
+          'Store its text, String(value), and let the schema turn it back: z.coerce.bigint().',
+      }
+    case 'function':
+      return {
+        problem: 'is a function',
+        remedy: 'Store data; keep functions in the handler. Was it meant to be called?',
+      }
+    default:
+      return { problem: 'is a symbol', remedy: 'Store a text, e.g. its description.' }
+  }
+}
+
+/** The classes that are met most often, each with what to store instead. */
+const INSTANCES: readonly (readonly [
+  is: (value: object) => boolean,
+  what: string,
+  remedy: string,
+])[] = [
+  [
+    types.isDate,
+    'a Date',
+    'Store date.toISOString() and let the schema turn it back, e.g. z.coerce.date().',
+  ],
+  [types.isMap, 'a Map', 'Store [...map], or Object.fromEntries(map), and make a Map of it again.'],
+  [types.isSet, 'a Set', 'Store [...set], and make a Set of it again.'],
+  [
+    (value) => ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value),
+    'binary data',
+    `Store base64 text, e.g. Buffer.from(value).toString('base64').`,
+  ],
+  [types.isRegExp, 'a RegExp', 'Store its source and flags.'],
+  [
+    types.isNativeError,
+    'an Error',
+    'Throw it, or store what matters of it, e.g. { message: error.message }.',
+  ],
+  [types.isPromise, 'a Promise', 'Await it first.'],
+  [types.isBoxedPrimitive, 'a boxed primitive', 'Store value.valueOf().'],
+]
+
+function wrongInstance(value: object): Wrong {
+  for (const [is, what, remedy] of INSTANCES) {
+    if (is(value)) return { problem: `is ${what}`, remedy }
+  }
+  const name = classOf(value)
+  return {
+    problem: name === '' ? 'is not a plain object' : `is an instance of ${name}`,
+    remedy: 'Store a plain object with the fields that are needed, and make the instance again.',
+  }
+}
+
+function classOf(value: object): string {
+  const { name } = (value.constructor ?? {}) as { readonly name?: unknown }
+  return typeof name === 'string' ? name.slice(0, KEY_CHARS) : ''
+}
+
+/** What was thrown may be anything, and may throw again when it is looked at. */
+function reasonOf(error: unknown): string {
+  try {
+    const reason = error instanceof Error ? error.message : error
+    return String(reason).slice(0, REASON_CHARS)
+  } catch {
+    return 'what was thrown cannot be shown'
+  }
+}
