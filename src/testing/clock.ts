@@ -1,0 +1,118 @@
+/**
+ * The fake clock: time that stands still until a test moves it, and never runs backwards.
+ *
+ * It is the authority's clock and the workers' at once, so both always agree. It fires nothing
+ * by itself: whoever moves it asks for the timers that became due, one at a time, in order.
+ *
+ * It is also this room's port to the real world: promises settle only while the real event loop
+ * turns, and a handler that reads a file needs real time. What that takes is bound when this
+ * file is loaded, so that a test may put fakes in the place of the global timers.
+ */
+import type { Clock } from '../store/index.ts'
+import type { Timer, Timing } from '../worker/index.ts'
+
+interface Waiting {
+  readonly at: number
+  readonly call: () => void
+}
+
+const realImmediate = setImmediate
+const realTimeout = setTimeout
+const realNow = performance.now.bind(performance)
+
+/** Between two looks at something that takes real time. */
+const NAP_MS = 1
+
+export class FakeClock implements Clock, Timing {
+  #now: number
+  /** Not sorted: there are few. Those that were set first come first. */
+  readonly #timers = new Set<Waiting>()
+  #fired = 0
+  #soon = 0
+
+  constructor(start: number) {
+    this.#now = start
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  after(ms: number, call: () => void): Timer {
+    const waiting = { at: this.#now + Math.max(0, ms), call }
+    this.#timers.add(waiting)
+    return { cancel: () => this.#timers.delete(waiting) }
+  }
+
+  /** Really soon: what runs now, runs on. */
+  soon(call: () => void): void {
+    this.#soon += 1
+    realImmediate(() => {
+      this.#soon -= 1
+      call()
+    })
+  }
+
+  /** Something will go on by itself. */
+  get isStirring(): boolean {
+    return this.#soon > 0
+  }
+
+  /** How many timers were fired. */
+  get fired(): number {
+    return this.#fired
+  }
+
+  /** When the next timer is due; Infinity if there is none. */
+  get nextAt(): number {
+    return this.#next()?.at ?? Infinity
+  }
+
+  moveTo(ms: number): void {
+    this.#now = Math.max(this.#now, ms)
+  }
+
+  /** Fires the first timer that is due now. Whether there was one. */
+  fireOne(): boolean {
+    const next = this.#next()
+    if (next === undefined || next.at > this.#now) return false
+    this.#timers.delete(next)
+    this.#fired += 1
+    next.call()
+    return true
+  }
+
+  /** One turn of the real event loop: every promise that can settle has settled. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => {
+      realImmediate(resolve)
+    })
+  }
+
+  /** A moment of real time. */
+  nap(): Promise<void> {
+    return new Promise((resolve) => {
+      realTimeout(resolve, NAP_MS)
+    })
+  }
+
+  /** Milliseconds of real time; only differences count. */
+  realNow(): number {
+    return realNow()
+  }
+
+  #next(): Waiting | undefined {
+    let next: Waiting | undefined
+    for (const waiting of this.#timers) {
+      if (next === undefined || waiting.at < next.at) next = waiting
+    }
+    return next
+  }
+}
+
+/** For what the engine is not to do by itself. */
+export const neverFires: Timing = {
+  now: () => 0,
+  after: () => ({ cancel: () => undefined }),
+  soon: () => undefined,
+}

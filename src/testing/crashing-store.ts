@@ -1,0 +1,144 @@
+/**
+ * The store as the workers of a test see it: it lets them die at the points that were asked for.
+ *
+ * A worker is alive until it comes to a crash point. From then on it is dead: whatever it still
+ * sends is lost on the way, nothing of it reaches the store, and its leases run out. It is
+ * answered `cancelled`, which a worker takes as "drop everything", because an answer that never
+ * came would also be missing for others whose commands travel in the same batch.
+ *
+ * Everything else goes through as it is. What the authority decides is never changed.
+ */
+import type { Command } from '../kernel/index.ts'
+import { effectKey } from '../kernel/index.ts'
+import type {
+  Answer,
+  AnswerTo,
+  ClaimRequest,
+  Claimed,
+  Positioned,
+  Query,
+  Store,
+} from '../store/index.ts'
+import type { CrashPoints } from './crash-points.ts'
+
+export interface CrashingParts {
+  readonly store: Store
+  readonly points: CrashPoints
+  /**
+   * A turn of the event loop, which every claim takes as it would with a disk: jobs without end
+   * must leave the test its turn.
+   */
+  readonly turn: () => Promise<void>
+  /** Whether this worker may have jobs at this moment. */
+  readonly mayClaim: (worker: string) => boolean
+  /** Called once for each worker that dies, while it waits for an answer. */
+  readonly onCrash: (worker: string) => void
+}
+
+const LOST: Answer = { verdict: 'cancelled', value: null, rejection: null }
+
+export class CrashingStore implements Store {
+  readonly #parts: CrashingParts
+  readonly #dead = new Set<string>()
+  /** What reports do not say: the type of a job, and the name of an effect by its key. */
+  readonly #types = new Map<string, string>()
+  readonly #effects = new Map<string, string>()
+
+  constructor(parts: CrashingParts) {
+    this.#parts = parts
+  }
+
+  async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
+    const passed: Command[] = []
+    /** For each command: where its answer will be; -1: it is lost. */
+    const places: number[] = []
+    commands.forEach((command, i) => {
+      const isLost = this.#isLost(command) || (isChild(command) && places[i - 1] === -1)
+      places.push(isLost ? -1 : passed.length)
+      if (!isLost) passed.push(command)
+    })
+    // Not awaited yet: whoever is told that it was sent may rely on its being decided.
+    const answering = this.#parts.store.execute(passed)
+    const answers = await answering
+    return commands.map((command, i) => {
+      const answer = answers[places[i] as number]
+      return answer === undefined || this.#diesAfter(command, answer) ? LOST : answer
+    })
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly Claimed[]> {
+    const { worker } = request
+    await this.#parts.turn()
+    if (this.#dead.has(worker) || !this.#parts.mayClaim(worker)) return []
+    const claimed = await this.#parts.store.claim(request)
+    for (const { job, type, commit } of claimed) {
+      this.#types.set(job, type)
+      for (const { key, promise } of commit?.unfinished ?? []) this.#effects.set(key, promise.name)
+    }
+    return claimed
+  }
+
+  query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
+    return this.#parts.store.query(query)
+  }
+
+  watch(from: number): AsyncIterable<Positioned> {
+    return this.#parts.store.watch(from)
+  }
+
+  close(): Promise<void> {
+    return this.#parts.store.close()
+  }
+
+  #isLost(command: Command): boolean {
+    const worker = reporterOf(command)
+    if (worker === null) return false
+    if (!this.#dead.has(worker) && this.#diesBefore(command)) this.#crash(worker)
+    return this.#dead.has(worker)
+  }
+
+  #diesBefore(command: Command): boolean {
+    const { points } = this.#parts
+    switch (command.type) {
+      case 'CommitExecution':
+        return points.take('before-commit', this.#types.get(command.job))
+      case 'FinishEffect':
+      case 'FailEffect': {
+        const { job, stage, segment, effect } = command
+        return points.take(
+          'during-effect',
+          this.#effects.get(effectKey(job, stage, segment, effect)),
+        )
+      }
+      default:
+        return false
+    }
+  }
+
+  /** A commit that did not hold is no commit: the point waits for the next one. */
+  #diesAfter(command: Command, { verdict }: Answer): boolean {
+    if (command.type !== 'CommitExecution' || verdict !== 'committed') return false
+    const { job, stage, segment, effects, worker } = command
+    effects.forEach(({ name }, i) => this.#effects.set(effectKey(job, stage, segment, i), name))
+    if (!this.#parts.points.take('after-commit', this.#types.get(job))) return false
+    this.#crash(worker)
+    return true
+  }
+
+  #crash(worker: string): void {
+    this.#dead.add(worker)
+    this.#parts.onCrash(worker)
+  }
+}
+
+/** The worker that sends it; null: it comes from a client, an operator or time. */
+function reporterOf(command: Command): string | null {
+  if ('worker' in command) return command.worker
+  const isWorkers = command.type === 'ResolveEffect' || command.type === 'RevokeLease'
+  return isWorkers ? command.by : null
+}
+
+/** A worker submits it between two reports, as one parcel. */
+function isChild(command: Command): boolean {
+  return command.type === 'SubmitJob' && command.spec.parent !== null
+}
