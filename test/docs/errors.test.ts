@@ -28,6 +28,13 @@ const CLASS = /\bexport class (\w+) extends (\w*Error)\b/g
 /** The first two arguments of the constructor of the base: its code and its kind. */
 const CODE_AND_KIND = /\bsuper\(\s*'(\w+)',\s*'(\w+)'/
 
+/** Where a failure is made that nobody threw: `code: 'TimedOut'`, or the last choice of one. */
+const FAILURE_CODE = /\bcode: (?:'(\w+)'|[^\n]* : '(\w+)')/g
+
+function codeIn([, own, other]: RegExpMatchArray): string {
+  return own ?? other ?? ''
+}
+
 /** Every class of errors that a file gives away; what is not a `PawlError` has no code. */
 function classesIn({ text }: SourceFile): (Thrown & { readonly base: string })[] {
   return [...text.matchAll(CLASS)].map((match) => {
@@ -109,6 +116,13 @@ describe('docs/errors.md', () => {
     expect(others.map(({ name }) => name).filter((name) => !explained.has(name))).toEqual([])
   })
 
+  it('has the codes of failures that no class stands for', () => {
+    const rooms = sources.filter(({ path }) => path.startsWith('src/worker/'))
+    const given = rooms.flatMap(({ text }) => [...text.matchAll(FAILURE_CODE)].map(codeIn))
+    expect(given.toSorted()).toEqual(['ThrownValue', 'TimedOut'])
+    expect(given.filter((code) => !page.includes(`\`${code}\``))).toEqual([])
+  })
+
   it('leaves the codes of rejections to the model, which has them all', () => {
     expect(page).toContain('(model.md#rejections)')
     expect(REJECTION_CODES.filter((code) => !model.includes(`| \`${code}\` |`))).toEqual([])
@@ -120,12 +134,17 @@ describe('docs/errors.md', () => {
  * same program; whoever adds one says here why nobody outside can meet it.
  */
 const BARE: Readonly<Record<string, string>> = {
+  'src/engine/pawl.ts': 'a backup of a store in memory: the page says so',
   'src/kernel/rules/index.ts': 'a guard is left out that does not exist: only tests leave one out',
   'src/log/bytes.ts': 'a value that cannot be written: commands are checked before',
   'src/log/checkpoint.ts': 'a checkpoint without its waypoint: told by the notice of its failure',
   'src/log/checkpoint-runner.ts': 'the thread of a checkpoint ended: told by the notice',
   'src/log/copy.ts': 'a backup without a segment: an open store has one',
   'src/store/verify-directory.ts': 'something is written while a folder is verified: nothing is',
+  'src/worker/attempt.ts': 'a rejection of a report, on its way to become the failure on record',
+  'src/worker/isolation/child-host.ts': 'a child without its modules: it is told them first',
+  'src/worker/isolation/child-pool.ts': 'an effect records a step: it has no way to',
+  'src/worker/isolation/protocol.ts': 'an error of the worker, as it is told to a child',
 }
 
 describe('an error without a class', () => {

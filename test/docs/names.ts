@@ -18,6 +18,9 @@ import {
 /** Files of the directory store. */
 const STORE_FILES = ['MARK', 'LOCK', 'OWNER']
 
+/** Codes of failures that nobody threw: see the page of errors. */
+const FAILURE_CODES = ['TimedOut', 'ThrownValue']
+
 const EXPORT = /\bexport\s+(?:class|interface|type|const|function)\s+(\w+)/g
 const INTERFACE = /\binterface\s+(\w+)(?:\s+extends\s+([\w\s,]+?))?\s*\{\n([\s\S]*?)\n\}/g
 const FIELD = /^ {2}(?:readonly )?(\w+)\??:/gm
@@ -36,6 +39,7 @@ export function knownNames(files: readonly SourceFile[]): ReadonlySet<string> {
     ...states.flatMap((table) => Object.keys(table)),
     ...REJECTION_CODES,
     ...STORE_FILES,
+    ...FAILURE_CODES,
     ...guards,
     ...sources.flatMap((code) => [...code.matchAll(EXPORT)].map((match) => match[1] as string)),
     ...fieldsOf(sources.join('\n')),
