@@ -23,7 +23,7 @@ In the end every order was charged once, and the log shows why.
   npm start -- [options]
 
   --seconds N         about how long it takes (default 30)
-  --orders N          how many orders there are (default 300)
+  --orders N          how many orders there are (default 200)
   --kills N           how many kills, by SIGKILL, if there is time (default 12)
   --seed N            when the kills come (default: a random one, which is printed)
   --reconcile         the bank does not recognise keys: it is asked before a charge is repeated
@@ -51,7 +51,7 @@ export function optionsFrom(args: readonly string[]): Options | null {
   }
   return {
     seconds: whole('seconds', 1) ?? 30,
-    orders: whole('orders', 1) ?? 300,
+    orders: whole('orders', 1) ?? 200,
     kills: whole('kills', 0) ?? 12,
     seed: whole('seed', 0) ?? Math.floor(Math.random() * 1_000_000),
     mode: values['without-boundary']

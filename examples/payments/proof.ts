@@ -45,7 +45,7 @@ export async function proofOf(options: Options, places: Places, tally: Tally): P
     `lost: ${lost}`,
     `charged twice or more: ${double.length}${named(double)}`,
     `kills: ${kills(tally)}`,
-    `attempts: ${ordered.attempts} for ${ordered.orders} orders; ${tally.expiries} leases ran out, ${tally.revocations} were taken back`,
+    `attempts: ${ordered.attempts} for ${ordered.orders} orders; ${tally.expiries} leases ran out, ${tally.revocations} taken back at once`,
     ...effectLines(options, tally),
     `verified: ${entries} entries, ${checkpoints} checkpoints, ${problems.length} problems`,
     verdict(options, holds),

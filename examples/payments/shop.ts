@@ -87,6 +87,9 @@ function work(pawl: Pawl, { mode, isIsolated }: ShopPlan): void {
   pawl.work([definition], { concurrency: CONCURRENCY.isolated, isolation: 'process', modules })
 }
 
+// Nobody is there to be told.
+process.stdout.on('error', () => process.exit(1))
+
 const plan = JSON.parse(process.argv[2] ?? '{}') as ShopPlan
 const pawl = await open(plan.folder)
 say({ type: 'opened' })

@@ -53,6 +53,13 @@ describe.concurrent('the examples', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
+  it('payments at a bank that knows no keys: it is asked, and charges once', async () => {
+    const { code, stdout } = await run('payments', ...SHORT, '--in-process', '--reconcile')
+    expect(stdout).toContain('lost: 0\ncharged twice or more: 0\n')
+    expect(stdout).toMatch(/^effects run again .*; [1-9]\d* were settled by asking the bank$/m)
+    expect(code).toBe(0)
+  })
+
   it('payments without the boundary: an order is charged twice, and it says so', async () => {
     const { code, stdout } = await run('payments', ...SHORT, '--in-process', '--without-boundary')
     expect(stdout).toContain('lost: 0\n')
