@@ -48,6 +48,11 @@ async function openWorkshop(isolation: Isolation, options: WorkerOptions = {}): 
   return { pawl, worker, file: join(folder, 'said'), close }
 }
 
+/** Starts a child, so that the time this takes is not that of what comes next. */
+async function warm(pawl: Pawl): Promise<void> {
+  await (await pawl.submit(jobs.double, { n: 1 })).result()
+}
+
 async function entries(pawl: Pawl, { id }: Handle): Promise<Entry[]> {
   const history = await pawl.history(id)
   return history.map(({ entry }) => entry)
@@ -182,7 +187,8 @@ describe.each(['thread', 'process'] as const)('a child that is a %s', (isolation
   const DEATH = isolation === 'process' ? 'signal SIGKILL' : 'exit code 7'
 
   it('may block its event loop for many leases, and its job is run once', async () => {
-    const { pawl } = await workshop(isolation)
+    const { pawl } = await workshop(isolation, { concurrency: 1 })
+    await warm(pawl)
     const handle = await pawl.submit(jobs.busy)
     expect(await handle.result()).toBe('done')
     expect((await handle.info()).attempt).toBe(1)
@@ -224,6 +230,7 @@ describe.each(['thread', 'process'] as const)('a child that is a %s', (isolation
 
   it('that is stuck is killed by the timeout of its job, and the next job gets another', async () => {
     const { pawl } = await workshop(isolation, { concurrency: 1 })
+    await warm(pawl)
     const handle = await pawl.submit(jobs.stuck)
     const pid = await firstStep(handle)
     await expect(handle.result()).rejects.toMatchObject({ failure: { code: 'TimedOut' } })
@@ -254,6 +261,18 @@ describe.each(['thread', 'process'] as const)('a child that is a %s', (isolation
     pawl.work([hidden], { isolation, modules: [new URL('./nothing.ts', import.meta.url)] })
     const handle = await pawl.submit(hidden)
     await expect(handle.result()).rejects.toThrow(/could not import .*nothing\.ts/)
+  })
+})
+
+describe('a module that starts a worker itself', () => {
+  it('is refused by its children, before they have children', async () => {
+    const pawl = await open('memory:')
+    onTestFinished(() => pawl.close())
+    const recursive = job('recursive', { retry: { max: 0 }, run: () => 1 })
+    const modules = [new URL('./recursive.ts', import.meta.url)]
+    pawl.work([recursive], { isolation: 'process', modules })
+    const handle = await pawl.submit(recursive)
+    await expect(handle.result()).rejects.toThrow(/put the definitions into a module of their own/)
   })
 })
 

@@ -45,7 +45,9 @@ export function processEntry(modules: readonly string[]): ProcessEntry {
 function loaderFor(modules: readonly string[]): string | null {
   const sources = modules.filter((href) => TYPESCRIPT.test(new URL(href).pathname))
   if (!IS_SOURCE && sources.length === 0) return null
-  for (const from of [import.meta.url, ...sources]) {
+  // Where it could be known from: here, the user's modules, their project, or how we started.
+  const places = [import.meta.url, ...sources, `${process.cwd()}/`, ...process.execArgv]
+  for (const from of places) {
     try {
       const resolved = createRequire(from).resolve('tsx/esm/api')
       const tsx = new URL('./index.mjs', pathToFileURL(resolved)).href

@@ -2,7 +2,7 @@
  * What a child does: imports the modules of the user, and runs what it is asked to, one thing
  * at a time.
  *
- * - loading: a run waits for the modules. If one cannot be imported, the run fails, and the
+ * - loading: the modules are imported. If one cannot be, the first run fails by it, and the
  *   child says that it is of no use.
  * - free, or running: the stopper of the run is driven by the worker's messages.
  *
@@ -33,8 +33,8 @@ export class ChildHost {
     switch (message.type) {
       case 'setup':
         this.#definitions = ExportedDefinitions.from(message.modules)
-        // Whoever runs something hears of it.
-        this.#definitions.catch(() => undefined)
+        // What went wrong is for the first run to hear.
+        void this.#definitions.catch(() => undefined).then(() => this.#send({ type: 'ready' }))
         return
       case 'run':
         void this.#begin(message.run, message.ask)

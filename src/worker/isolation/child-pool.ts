@@ -1,10 +1,11 @@
 /**
  * Runs handlers and effects in children: threads or processes that run one thing at a time.
  *
- * - A child is started when there is something to do and none is free, up to a number; beyond
- *   it, what is to be done waits, effects before handlers: they finish what was committed.
+ * - What is to be done waits for a child that is free, effects before handlers: they finish
+ *   what was committed. As many children are started as things wait, up to a number.
  * - One that is free is used again, the latest first, and ended when it was free for long.
- * - One that dies is told of at once; whatever comes next gets another.
+ * - One that dies is told of at once; whatever comes next gets another. One that dies before
+ *   it is ready takes the first that waits with it: it would be started for ever otherwise.
  *
  * Whoever is told to stop has a short time to settle, and then its child is killed; for a
  * timeout there is none. `stopper` is only listened to: what counts is what the log says.
@@ -32,6 +33,8 @@ export interface ChildPoolOptions {
   readonly idleMs?: number
   /** How long one that is told to stop, or to end, may take. Default 2 s. */
   readonly graceMs?: number
+  /** How long importing the modules may take. Default 60 s. */
+  readonly startMs?: number
 }
 
 /** Something to be done. */
@@ -44,6 +47,7 @@ export interface Errand {
 
 const DEFAULT_IDLE_MS = 10_000
 const DEFAULT_GRACE_MS = 2_000
+const DEFAULT_START_MS = 60_000
 
 /** An effect records nothing. */
 const NO_PORT: HandlerPort = {
@@ -55,6 +59,7 @@ const NO_PORT: HandlerPort = {
 export class ChildPool implements Executor {
   readonly #options: Required<ChildPoolOptions>
   readonly #places = new Set<Place>()
+  readonly #starting = new Set<Place>()
   /** The latest first: those that are not needed grow old together. */
   readonly #free: Place[] = []
   readonly #waiting: { readonly effects: Errand[]; readonly jobs: Errand[] } = {
@@ -64,7 +69,12 @@ export class ChildPool implements Executor {
   #isClosed = false
 
   constructor(options: ChildPoolOptions) {
-    this.#options = { idleMs: DEFAULT_IDLE_MS, graceMs: DEFAULT_GRACE_MS, ...options }
+    this.#options = {
+      idleMs: DEFAULT_IDLE_MS,
+      graceMs: DEFAULT_GRACE_MS,
+      startMs: DEFAULT_START_MS,
+      ...options,
+    }
   }
 
   /** Children that are there now, those that are about to end included. */
@@ -124,32 +134,43 @@ export class ChildPool implements Executor {
 
   #serve(): void {
     const { effects, jobs } = this.#waiting
-    while (effects.length > 0 || jobs.length > 0) {
-      const place = this.#free.pop() ?? this.#begin()
-      if (place === null) return
-      place.run((effects.shift() ?? jobs.shift()) as Errand)
+    while (this.#free.length > 0 && effects.length + jobs.length > 0) {
+      this.#free.pop()?.run(this.#next() as Errand)
+    }
+    while (
+      !this.#isClosed &&
+      this.#places.size < this.#options.most &&
+      this.#starting.size < effects.length + jobs.length
+    ) {
+      this.#start()
     }
   }
 
-  #begin(): Place | null {
-    if (this.#isClosed || this.#places.size >= this.#options.most) return null
+  #next(): Errand | undefined {
+    return this.#waiting.effects.shift() ?? this.#waiting.jobs.shift()
+  }
+
+  #start(): void {
     const place: Place = new Place(this.#options, {
       free: () => {
-        if (!this.#isClosed) this.#free.push(place)
-        else place.close()
+        this.#starting.delete(place)
+        if (this.#isClosed) return place.close()
+        this.#free.push(place)
         this.#serve()
       },
       ending: () => {
+        this.#starting.delete(place)
         const at = this.#free.indexOf(place)
         if (at >= 0) this.#free.splice(at, 1)
       },
-      gone: () => {
+      gone: (stillborn) => {
         this.#places.delete(place)
+        if (stillborn !== null) this.#next()?.resolve({ kind: 'died', why: stillborn })
         this.#serve()
       },
     })
     this.#places.add(place)
-    return place
+    this.#starting.add(place)
   }
 }
 

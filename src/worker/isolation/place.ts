@@ -1,6 +1,8 @@
 /**
  * One child of a pool, and what it has in hand.
  *
+ * - starting: until it says that it is ready. Nothing is given to it yet, so that whatever there
+ *   is to do can go to another that is free sooner.
  * - free: ended when nothing comes for long.
  * - busy: with one errand. Told to stop, it has a grace to settle, then it is killed.
  * - ending: nothing more is given to it. It is told to end, and killed if it does not.
@@ -20,6 +22,7 @@ export interface PlaceOptions {
   readonly timing: Timing
   readonly idleMs: number
   readonly graceMs: number
+  readonly startMs: number
 }
 
 export interface PlaceEvents {
@@ -27,7 +30,8 @@ export interface PlaceEvents {
   free(): void
   /** It cannot be given anything any more. */
   ending(): void
-  gone(): void
+  /** `stillborn`: why it ended before it was ready, unless it was told to. */
+  gone(stillborn: string | null): void
 }
 
 export class Place {
@@ -38,8 +42,11 @@ export class Place {
   #setGone: () => void = () => undefined
   #errand: Errand | null = null
   #run = 0
+  #isReady = false
+  /** Why it was killed while it started. */
+  #verdict = ''
   #isEnding = false
-  /** Of a free one: until it is ended. Else: until it is killed. */
+  /** Of a free one: until it is told to end. Else: until it is killed. */
   #timer: Timer | null = null
   #unlisten: () => void = () => undefined
 
@@ -50,6 +57,11 @@ export class Place {
       this.#setGone = resolve
     })
     this.#child = this.#start()
+    const { timing, startMs } = options
+    this.#timer = timing.after(startMs, () => {
+      this.#verdict = `It was not ready after ${startMs} ms. `
+      this.#child?.kill()
+    })
   }
 
   run(errand: Errand): void {
@@ -65,7 +77,8 @@ export class Place {
 
   /** Ends it. One that was told to stop keeps its grace. */
   close(): void {
-    if (this.#errand === null) this.#end()
+    if (!this.#isReady) this.#kill()
+    else if (this.#errand === null) this.#end()
     else if (this.#errand.stopper.reason === null) this.#kill()
   }
 
@@ -79,13 +92,14 @@ export class Place {
       child.send({ type: 'setup', modules })
       return child
     } catch (error) {
-      // AFTER whoever made this place has given it something to do.
+      // AFTER whoever made this place knows it.
       queueMicrotask(() => this.#leave(`It could not be started: ${(error as Error).message}.`))
       return null
     }
   }
 
   #receive(message: ToParent): void {
+    if (message.type === 'ready') return this.#ready()
     const errand = this.#errand
     if (errand === null || message.run !== this.#run) return
     switch (message.type) {
@@ -101,6 +115,19 @@ export class Place {
       case 'settled':
         this.#settle(message)
     }
+  }
+
+  #ready(): void {
+    if (this.#isReady || this.#isEnding) return
+    this.#isReady = true
+    this.#becomeFree()
+  }
+
+  #becomeFree(): void {
+    const { timing, idleMs } = this.#options
+    this.#timer?.cancel()
+    this.#timer = timing.after(idleMs, () => this.#end())
+    this.#events.free()
   }
 
   async #record(
@@ -119,10 +146,8 @@ export class Place {
     this.#putDown()?.resolve(outcome)
     // Its kill may be under way.
     if (this.#isEnding) return
-    if (!isUsable) return this.#end()
-    const { timing, idleMs } = this.#options
-    this.#timer = timing.after(idleMs, () => this.#end())
-    this.#events.free()
+    if (isUsable) this.#becomeFree()
+    else this.#end()
   }
 
   #stop(): void {
@@ -155,11 +180,12 @@ export class Place {
   }
 
   #leave(why: string): void {
+    const stillborn = this.#isReady || this.#isEnding ? null : this.#verdict + why
     this.#timer?.cancel()
     this.#isEnding = true
     this.#events.ending()
     this.#putDown()?.resolve({ kind: 'died', why })
-    this.#events.gone()
+    this.#events.gone(stillborn)
     this.#setGone()
   }
 

@@ -46,6 +46,8 @@ export type ToChild =
   | { readonly type: 'end' }
 
 export type ToParent =
+  /** Once: its modules are imported, or cannot be. From now on it can be asked. */
+  | { readonly type: 'ready' }
   | {
       readonly type: 'record'
       readonly run: number

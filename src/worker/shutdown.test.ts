@@ -1,0 +1,137 @@
+import { EventEmitter } from 'node:events'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { job, open } from '../index.ts'
+import { Shutdown } from './shutdown.ts'
+
+/** A process that only notes how it was ended. */
+class Stand extends EventEmitter {
+  readonly pid = 7
+  readonly kills: string[] = []
+
+  kill(pid: number, signal: NodeJS.Signals): void {
+    this.kills.push(`${pid} ${signal}`)
+  }
+}
+
+/** A worker that has stopped when the test says so. */
+class Hand {
+  stops = 0
+  over: () => void = () => undefined
+
+  stop(): Promise<void> {
+    this.stops += 1
+    return new Promise(() => undefined)
+  }
+}
+
+function hands(
+  count: number,
+  signals: NodeJS.Signals[] = ['SIGTERM'],
+): { stand: Stand; all: Hand[]; shutdown: Shutdown } {
+  const stand = new Stand()
+  const shutdown = new Shutdown(stand)
+  const all = Array.from({ length: count }, () => new Hand())
+  for (const hand of all) hand.over = shutdown.add(hand, signals)
+  return { stand, all, shutdown }
+}
+
+describe('a signal', () => {
+  it('stops every worker, and ends the process when the last one has stopped', () => {
+    const { stand, all } = hands(3)
+    stand.emit('SIGTERM')
+    expect(all.map(({ stops }) => stops)).toEqual([1, 1, 1])
+    all[0]?.over()
+    all[1]?.over()
+    expect(stand.kills).toEqual([])
+    expect(stand.listenerCount('SIGTERM')).toBe(1)
+    all[2]?.over()
+    expect(stand.kills).toEqual(['7 SIGTERM'])
+    // BEFORE it is sent again, or it would be heard again.
+    expect(stand.listenerCount('SIGTERM')).toBe(0)
+  })
+
+  it('that comes again ends the process at once', () => {
+    const { stand, all } = hands(2)
+    stand.emit('SIGTERM')
+    stand.emit('SIGTERM')
+    expect(stand.kills).toEqual(['7 SIGTERM'])
+    expect(stand.listenerCount('SIGTERM')).toBe(0)
+    expect(all.map(({ stops }) => stops)).toEqual([1, 1])
+  })
+
+  it('that is followed by another ends the process at once, by the other', () => {
+    const { stand } = hands(1, ['SIGTERM', 'SIGINT'])
+    stand.emit('SIGTERM')
+    stand.emit('SIGINT')
+    expect(stand.kills).toEqual(['7 SIGINT'])
+  })
+
+  it('that others listen for is theirs, even if they listen only once', () => {
+    const { stand, all } = hands(1)
+    let heard = 0
+    stand.once('SIGTERM', () => (heard += 1))
+    stand.emit('SIGTERM')
+    all[0]?.over()
+    expect(heard).toBe(1)
+    expect(stand.kills).toEqual([])
+  })
+
+  it('that others began to listen for meanwhile is theirs', () => {
+    const { stand, all } = hands(1)
+    stand.emit('SIGTERM')
+    stand.on('SIGTERM', () => undefined)
+    all[0]?.over()
+    expect(stand.kills).toEqual([])
+  })
+
+  it('stops a worker that is made while the others stop', async () => {
+    const { stand, all, shutdown } = hands(1)
+    stand.emit('SIGTERM')
+    const late = new Hand()
+    late.over = shutdown.add(late, ['SIGTERM'])
+    await Promise.resolve()
+    expect(late.stops).toBe(1)
+    all[0]?.over()
+    expect(stand.kills).toEqual([])
+    late.over()
+    expect(stand.kills).toEqual(['7 SIGTERM'])
+  })
+
+  it('is not listened for once the workers have stopped by themselves', () => {
+    const { stand, all, shutdown } = hands(2, ['SIGTERM', 'SIGINT'])
+    for (const hand of all) hand.over()
+    expect(stand.eventNames()).toEqual([])
+    const hand = new Hand()
+    shutdown.add(hand, ['SIGTERM'])
+    stand.emit('SIGTERM')
+    expect(hand.stops).toBe(1)
+    expect(stand.kills).toEqual([])
+  })
+
+  it.each(['SIGKILL', 'SIGNONSENSE' as 'SIGTERM'] as const)('%s is refused', (signal) => {
+    expect(() => hands(1, [signal])).toThrow(/cannot listen/)
+  })
+})
+
+describe('workers', () => {
+  it('share one listener, however many there are, and take it with them', async () => {
+    const before = process.listenerCount('SIGTERM')
+    const pawl = await open('memory:')
+    onTestFinished(() => pawl.close())
+    const nothing = job('nothing', { run: () => undefined })
+    const workers = Array.from({ length: 20 }, () => pawl.work([nothing]))
+    expect(process.listenerCount('SIGTERM')).toBe(before + 1)
+    await Promise.all(workers.slice(1).map((worker) => worker.stop()))
+    expect(process.listenerCount('SIGTERM')).toBe(before + 1)
+    await workers[0]?.kill()
+    expect(process.listenerCount('SIGTERM')).toBe(before)
+  })
+
+  it('that are to listen for nothing do not', async () => {
+    const before = process.listenerCount('SIGTERM')
+    const pawl = await open('memory:')
+    onTestFinished(() => pawl.close())
+    pawl.work([job('nothing', { run: () => undefined })], { signals: [] })
+    expect(process.listenerCount('SIGTERM')).toBe(before)
+  })
+})
