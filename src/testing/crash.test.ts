@@ -129,6 +129,15 @@ describe('a crash after the commit', () => {
     expect(await handle.result()).toEqual({ paid: true })
   })
 
+  it('that ended the job is told to those who already wait for its result', async () => {
+    const pawl = engine()
+    const plain = job('plain', { run: () => 'ok' })
+    pawl.crash.afterCommit(plain)
+    const result = (await pawl.submit(plain)).result()
+    await pawl.runUntilIdle()
+    expect(await result).toBe('ok')
+  })
+
   it('does not happen while the commit does not hold', async () => {
     const pawl = engine()
     let isCancelled = false

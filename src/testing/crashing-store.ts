@@ -8,7 +8,7 @@
  *
  * Everything else goes through as it is. What the authority decides is never changed.
  */
-import type { Command } from '../kernel/index.ts'
+import type { Command, TaskAddress } from '../kernel/index.ts'
 import { effectKey } from '../kernel/index.ts'
 import type {
   Answer,
@@ -31,8 +31,8 @@ export interface CrashingParts {
   readonly turn: () => Promise<void>
   /** Whether this worker may have jobs at this moment. */
   readonly mayClaim: (worker: string) => boolean
-  /** Called once for each worker that dies, while it waits for an answer. */
-  readonly onCrash: (worker: string) => void
+  /** Called once for each worker that dies, with the job that it reported on. */
+  readonly onCrash: (worker: string, job: string) => void
 }
 
 const LOST: Answer = { verdict: 'cancelled', value: null, rejection: null }
@@ -92,8 +92,8 @@ export class CrashingStore implements Store {
 
   #isLost(command: Command): boolean {
     const worker = reporterOf(command)
-    if (worker === null) return false
-    if (!this.#dead.has(worker) && this.#diesBefore(command)) this.#crash(worker)
+    if (worker === null || !('segment' in command)) return false
+    if (!this.#dead.has(worker) && this.#diesBefore(command)) this.#crash(worker, command)
     return this.#dead.has(worker)
   }
 
@@ -121,13 +121,13 @@ export class CrashingStore implements Store {
     const { job, stage, segment, effects, worker } = command
     effects.forEach(({ name }, i) => this.#effects.set(effectKey(job, stage, segment, i), name))
     if (!this.#parts.points.take('after-commit', this.#types.get(job))) return false
-    this.#crash(worker)
+    this.#crash(worker, command)
     return true
   }
 
-  #crash(worker: string): void {
+  #crash(worker: string, { job }: TaskAddress): void {
     this.#dead.add(worker)
-    this.#parts.onCrash(worker)
+    this.#parts.onCrash(worker, job)
   }
 }
 

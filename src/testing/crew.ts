@@ -6,7 +6,8 @@
  * - A worker that the test starts takes jobs at once, as it does outside of tests.
  * - One that crashed is replaced by another of the same kind, under another name.
  *
- * None of them polls, unless the test says so: whoever moves the clock wakes them.
+ * None of them polls, or listens to signals, unless the test says so: whoever moves the clock
+ * wakes them.
  */
 import type { AnyJob } from '../definition/index.ts'
 import type { Worker, WorkerOptions } from '../worker/index.ts'
@@ -54,8 +55,10 @@ export class Crew {
     return worker !== null && this.#members.get(worker)?.isDead === false
   }
 
+  /** One that was replaced takes nothing more: it could only give it back. */
   mayClaim(worker: string): boolean {
-    return this.#runs > 0 || !this.#ownNames.has(worker)
+    if (!this.#ownNames.has(worker)) return true
+    return this.#runs > 0 && this.#own?.worker.name === worker
   }
 
   /** While it lasts, jobs are taken. */
@@ -108,7 +111,6 @@ export class Crew {
     const definitions = [...this.#known.values()].filter(({ name }) => !this.#taken.has(name))
     if (definitions.length === 0) return
     const name = this.#newName()
-    // BEFORE it starts: it asks for jobs at once.
     this.#ownNames.add(name)
     const queues = [...this.#queues]
     this.#own = this.#begin(definitions, { queues, ...this.#options, name })
@@ -130,7 +132,7 @@ export class Crew {
   }
 
   #begin(definitions: readonly AnyJob[], options: WorkerOptions): Member {
-    const patient = { poll: NEVER_MS, shutdown: NEVER_MS, ...options }
+    const patient = { poll: NEVER_MS, shutdown: NEVER_MS, signals: [], ...options }
     const worker = this.#start(definitions, patient)
     const member = { worker, definitions, options, isDead: false }
     this.#members.set(worker.name, member)

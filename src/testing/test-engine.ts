@@ -91,7 +91,7 @@ export class TestEngine extends Pawl {
         points,
         turn: () => clock.turn(),
         mayClaim: (worker) => this.#crew.mayClaim(worker),
-        onCrash: (worker) => this.#crew.crashed(worker),
+        onCrash: (worker, job) => this.#crashed(worker, job),
       }),
       timing: clock,
       upkeepTiming: neverFires,
@@ -218,6 +218,14 @@ export class TestEngine extends Pawl {
   override async close(): Promise<void> {
     await this.#crew.disband()
     await super.close()
+  }
+
+  #crashed(worker: string, job: string): void {
+    this.#crew.crashed(worker)
+    // Its commit may have ended the job, and nobody was told: whoever waits for a result is, now.
+    this.handle(job)
+      .result()
+      .catch(() => undefined)
   }
 
   #prepared(definition: AnyJob, options: SubmitOptions = {}): SubmitOptions {

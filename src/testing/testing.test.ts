@@ -11,6 +11,7 @@ function engine(options?: TestEngineOptions): TestEngine {
   return pawl
 }
 
+const PACKAGE = new URL('../../package.json', import.meta.url)
 const START = Date.UTC(2025, 0, 1)
 const double = job('double', { input: typed<{ n: number }>(), run: ({ input }) => input.n * 2 })
 const never = (): Promise<never> => new Promise(() => undefined)
@@ -101,10 +102,12 @@ describe('time', () => {
     expect(await pawl.handle('double-1', double).result()).toBe(2)
   })
 
-  it('goes on when the test has put fakes in the place of the timers', async () => {
-    vi.useFakeTimers()
+  it('goes on when the test has put fakes in the place of clock and timers', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'setInterval'] })
     onTestFinished(() => void vi.useRealTimers())
     const pawl = engine()
+    const read = job('read', { run: async () => (await readFile(PACKAGE, 'utf8')).length })
+    expect((await pawl.runOne(read)).output).toBeGreaterThan(100)
     expect((await pawl.runOne(flaky(2))).output).toBe(3)
   })
 
@@ -174,6 +177,14 @@ describe('an engine for tests', () => {
     expect((await handle.info()).attempts[0]?.worker).toBe('mine')
   })
 
+  it('leaves signals to the process of the test', async () => {
+    const before = process.listenerCount('SIGTERM')
+    const pawl = engine()
+    await pawl.runOne(double, { n: 1 })
+    pawl.work([double])
+    expect(process.listenerCount('SIGTERM')).toBe(before)
+  })
+
   it('runs the newest definition of a name, and jobs in queues of their own', async () => {
     const pawl = engine()
     expect((await pawl.runOne(double, { n: 1 })).output).toBe(2)
@@ -225,13 +236,11 @@ describe('an engine for tests', () => {
 describe('runUntilIdle', () => {
   it('runs what is due, and waits for handlers that need real time', async () => {
     const pawl = engine()
-    const read = job('read', {
-      run: async () => (await readFile(import.meta.filename, 'utf8')).length,
-    })
+    const read = job('read', { run: async () => (await readFile(PACKAGE, 'utf8')).length })
     const now = await pawl.submit(read)
     const later = await pawl.submit(double, { n: 1 }, { delay: '1s' })
     await pawl.runUntilIdle()
-    expect(await now.result()).toBeGreaterThan(1_000)
+    expect(await now.result()).toBeGreaterThan(100)
     expect(await later.state()).toBe('CREATED')
   })
 
@@ -378,7 +387,7 @@ describe('a job that runs', () => {
 
 describe('the package', () => {
   it('exports the kit for tests, and a build has it', async () => {
-    const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+    const text = await readFile(PACKAGE, 'utf8')
     const { exports } = JSON.parse(text) as { exports: Record<string, unknown> }
     expect(exports['./testing']).toEqual({
       types: './dist/testing/index.d.ts',
