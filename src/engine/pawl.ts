@@ -83,6 +83,8 @@ const INTERRUPTING: ReadonlySet<Command['type']> = new Set<Command['type']>([
 ])
 
 const DEFAULT_PAGE = 100
+/** Jobs of one call of the store. */
+const PORTION = 1_000
 
 export class Pawl {
   readonly #parts: PawlParts
@@ -123,7 +125,11 @@ export class Pawl {
     return this.#submitted(definition, command, await this.#courier.send(command))
   }
 
-  /** All of them, or none: durable as one when it returns. */
+  /**
+   * All are durable when it returns. Inputs are checked before any is submitted; if the store
+   * refuses one (its id or key stands for something else), the others are in all the same,
+   * and the error says which one it was.
+   */
   async submitMany<J extends AnyJob>(
     definition: J,
     jobs: readonly { readonly input: GivenOf<J>; readonly options?: SubmitOptions }[],
@@ -132,7 +138,11 @@ export class Pawl {
     for (const { input, options = {} } of jobs) {
       commands.push(await this.#submission(definition, input, options))
     }
-    const answers = await this.#courier.sendAll(commands)
+    const answers: Answer[] = []
+    // In portions, so that a million at once let others have their turn.
+    for (let at = 0; at < commands.length; at += PORTION) {
+      answers.push(...(await this.#courier.sendAll(commands.slice(at, at + PORTION))))
+    }
     return commands.map((command, i) => this.#submitted(definition, command, answers[i] as Answer))
   }
 

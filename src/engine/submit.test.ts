@@ -146,6 +146,35 @@ describe.each(ENGINES)('submitting %s', (_, open) => {
   })
 })
 
+describe.each(ENGINES)('submitting many %s', (_, open) => {
+  it('submits none if an input does not fit', async () => {
+    const pawl = await open()
+    const pay = job('pay', { input: amount, run: ({ input }) => input.cents })
+    const some = pawl.submitMany(pay, [{ input: { cents: '1' } }, { input: { cents: 'x' } }])
+    await expect(some).rejects.toMatchObject({ code: 'InvalidValue' })
+    expect((await pawl.list()).jobs).toEqual([])
+  })
+
+  it('submits all but the one that is refused, and says which', async () => {
+    const pawl = await open()
+    await pawl.submit(note, { name: 'a' }, { id: 'taken' })
+    const some = pawl.submitMany(note, [
+      { input: { name: 'b' }, options: { id: 'free' } },
+      { input: { name: 'c' }, options: { id: 'taken' } },
+    ])
+    await expect(some).rejects.toThrow('Job taken')
+    expect((await pawl.list()).jobs.map(({ id }) => id)).toEqual(['taken', 'free'])
+  })
+
+  it('takes more than fit into one call of the store', async () => {
+    const pawl = await open()
+    const inputs = Array.from({ length: 2_500 }, (__, i) => ({ input: { name: `${i}` } }))
+    const handles = await pawl.submitMany(note, inputs)
+    expect(new Set(handles.map(({ id }) => id)).size).toBe(2_500)
+    expect(await pawl.submitMany(note, [])).toEqual([])
+  })
+})
+
 describe.each(ENGINES)('an input %s', (_, open) => {
   it('goes through its schema before it is stored, and again before it is used', async () => {
     const pawl = await open()

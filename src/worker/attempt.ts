@@ -44,6 +44,7 @@ export class Attempt {
   readonly #definition: AnyJob
   readonly #address: LeaseAddress
   readonly #stopper: Stopper
+  #isDead = false
   /** Called once, when the handler is through: the next one may run while this one reports. */
   readonly #onHandled: () => void
 
@@ -65,6 +66,12 @@ export class Attempt {
 
   stop(reason: AbortReason): void {
     this.#stopper.stop(reason)
+  }
+
+  /** As if its process had died: nothing is reported any more. */
+  die(): void {
+    this.#isDead = true
+    this.#stopper.stop('lease-lost')
   }
 
   /** `askedAt`: when the claim was sent. Never throws. */
@@ -196,8 +203,12 @@ export class Attempt {
     }
     const start = await this.#report({ type: 'StartEffect', effect: effect.effect })
     if (start.verdict !== 'committed') return 'over'
-    const outcome = await this.#untilStopped(this.#runEffect(effect, 'run'))
-    if (typeof outcome === 'string') return 'stopped'
+    const running = this.#runEffect(effect, 'run')
+    const outcome = await this.#untilStopped(running)
+    if (typeof outcome === 'string') {
+      void this.#finishLate(effect, running)
+      return 'stopped'
+    }
     if (outcome.kind === 'finished') {
       await this.#report({ type: 'FinishEffect', effect: effect.effect })
       return 'next'
@@ -210,6 +221,17 @@ export class Attempt {
     if (outcome.kind !== 'failure') return 'later'
     await this.#report({ type: 'FailEffect', effect: effect.effect, error: outcome.failure })
     return 'over'
+  }
+
+  /** The lease is gone, and the effect goes on: whoever started it knows best that it happened. */
+  async #finishLate(
+    { effect }: UnfinishedEffect,
+    running: ReturnType<Executor['runEffect']>,
+  ): Promise<void> {
+    const { kind } = await running
+    if (kind !== 'finished' || this.#isDead) return
+    // If the store does not answer, the next lease will find out.
+    await this.#report({ type: 'FinishEffect', effect }).catch(() => undefined)
   }
 
   /** Asks the user's code whether an effect happened that was started by a worker now gone. */

@@ -197,6 +197,28 @@ describe.each(ENGINES)('an effect whose worker died in the middle %s', (_, open)
   })
 })
 
+describe.each(ENGINES)('an effect that goes on when its worker has given up %s', (_, open) => {
+  it('is finished on record when it is through, whoever has the job by then', async () => {
+    const pawl = await open()
+    const gate = deferred()
+    const started = deferred()
+    const slow = effect('slow', {
+      run: async () => {
+        started.resolve()
+        await gate.promise
+      },
+    })
+    const pay = job('pay', { effects: [slow], run: ({ commit }) => commit('paid', [slow()]) })
+    const worker = pawl.work([pay], { shutdown: 20 })
+    const handle = await pawl.submit(pay)
+    await started.promise
+    await worker.stop()
+    expect(await handle.state()).toBe('QUARANTINED')
+    gate.resolve()
+    await expect.poll(() => handle.state()).toBe('SUCCEEDED')
+  })
+})
+
 describe.each(ENGINES)('a child %s', (_, open) => {
   const small = job('small', { input: typed<number>(), run: ({ input }) => input })
 

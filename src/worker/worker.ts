@@ -144,7 +144,7 @@ export class Worker {
   async kill(): Promise<void> {
     this.#stopping ??= Promise.resolve()
     this.#timer?.cancel()
-    for (const attempt of this.#attempts) attempt.stop('lease-lost')
+    for (const attempt of this.#attempts) attempt.die()
     await this.#parts.executor.close()
     this.#onStopped()
   }
