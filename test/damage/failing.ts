@@ -29,6 +29,8 @@ export interface Plan {
   readonly outcomes: (call: number) => number
   /** After so many problems it is over. */
   readonly most?: number
+  /** Every so many-th call fails; 1 unless told. */
+  readonly step?: number
 }
 
 export interface Tried {
@@ -40,7 +42,8 @@ export interface Tried {
 
 const MOST_PROBLEMS = 10
 
-const ANSWERS = /^(?:execute|claim|query|refused): (?:UnknownOutcome|StoreEnded|DiskFull)$/
+const ANSWERS =
+  /^(?:execute|claim|query|refused|upkeep|backup|checkpoint): (?:UnknownOutcome|StoreEnded|DiskFull)$/
 
 export async function tryFaults(
   reference: Reference,
@@ -50,7 +53,7 @@ export async function tryFaults(
 ): Promise<Tried> {
   const owners = ownersLeft()
   for (const fault of plan.faults) {
-    for (let call = 1; ; call++) {
+    for (let call = 1; ; call += plan.step ?? 1) {
       const { told, disk, calls } = await failed(reference, open, call, fault)
       if (calls < call) break
       const where = `call ${call} with ${JSON.stringify(fault)}`
@@ -90,8 +93,10 @@ function mustBeSaid({ errors }: Told, fault: Fault): void {
   must(code !== null || errors.length === 0, `a short write is said: ${errors.join(', ')}`)
   for (const error of errors) {
     const isOurs = ANSWERS.test(error)
-    // Who opens or reads back is told by the disk itself, but for one that is full.
-    const isTheDisk = ['open', 'query'].some((kind) => error === `${kind}: ${code}`)
+    // Who opens, reads back or copies is told by the disk itself, but for one that is full.
+    const isTheDisk = ['open', 'query', 'upkeep', 'backup', 'checkpoint'].some(
+      (kind) => error === `${kind}: ${code}`,
+    )
     const isFull = error === 'open: DiskFull' && code === 'ENOSPC'
     const atTheEnd = error === 'close: UnknownOutcome' || error === 'close: StoreEnded'
     must(isOurs || isTheDisk || isFull || atTheEnd, `'${error}' was said`)

@@ -5,8 +5,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Plan } from './failing.ts'
 import { FAULTS, tryFaults } from './failing.ts'
-import { isLong, openStore, openWithCheckpoints } from './setting.ts'
-import { SHORT_STORY, STORY } from './story.ts'
+import { isLong, openStore, openWithCheckpoints, openWithoutHistory } from './setting.ts'
+import { SHORT_STORY, STORY, STORY_WITHOUT_HISTORY } from './story.ts'
 import { referenceOf } from './telling.ts'
 
 function say(name: string, { stories, openings }: { stories: number; openings: number }): void {
@@ -15,6 +15,8 @@ function say(name: string, { stories, openings }: { stories: number; openings: n
 }
 
 const once = FAULTS.filter((fault) => 'code' in fault && !fault.forever)
+
+const some = FAULTS.filter((fault) => 'code' in fault && fault.code === 'EIO' && !fault.forever)
 
 const never = (): boolean => false
 const always = (): boolean => true
@@ -40,6 +42,17 @@ describe('a call to the disk that fails', () => {
     expect(tried.problems).toEqual([])
     say('with checkpoints', tried)
     expect(tried.stories).toBeGreaterThan(200)
+  })
+
+  it('loses nothing that was answered while old segments go to the archive', async () => {
+    const reference = await referenceOf(openWithoutHistory, STORY_WITHOUT_HISTORY)
+    const faults = isLong ? FAULTS : some
+    const step = isLong ? 1 : 2
+    const plan: Plan = { faults, nested: never, outcomes: isLong ? () => 16 : few, step }
+    const tried = await tryFaults(reference, openWithoutHistory, plan)
+    expect(tried.problems).toEqual([])
+    say('without history', tried)
+    expect(tried.stories).toBeGreaterThan(150)
   })
 
   it('loses nothing if a call fails again while the store is opened the next time', async () => {

@@ -11,7 +11,7 @@ import { KilledDisk } from './killed.ts'
 import type { Opener } from './setting.ts'
 import { settled, TestClock } from './setting.ts'
 import type { Reference, Told } from './telling.ts'
-import { mustGoOn, mustHold, tell, tellOn, toldInFull } from './telling.ts'
+import { mustGoOn, mustHold, tell, tellOn, toldInFull, untold } from './telling.ts'
 
 export interface Losses {
   /** Moments at which the power went. */
@@ -28,11 +28,11 @@ export interface LossPlan {
   readonly again: (call: number) => boolean
   /** After so many problems it is over. */
   readonly most?: number
+  /** The power goes at every so many-th call; 1 unless told. */
+  readonly step?: number
 }
 
 export const noLosses = (): Losses => ({ moments: 0, disks: 0, problems: [] })
-
-const untold = (): Told => ({ answers: new Map(), errors: [], reached: 0 })
 
 /** All of these disks, each left by the same telling. */
 async function look(
@@ -72,7 +72,7 @@ export async function losePower(
     told = untold()
     await tellOn(disk, open, reference.story, told)
   }
-  for await (const { call, disk } of everyCrash(new SimDisk(), story)) {
+  for await (const { call, disk } of everyCrash(new SimDisk(), story, plan.step)) {
     const where = `power lost at call ${call}`
     await look(reference, told, disk.outcomes(plan.outcomes), open, where, losses)
     if (losses.problems.length >= most) return losses

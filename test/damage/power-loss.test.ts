@@ -3,11 +3,12 @@
  * answered is there when the store is opened again.
  */
 import { describe, expect, it } from 'vitest'
+import { SimDisk } from '../sim/sim-disk.ts'
 import type { Ending, Losses } from './losing-power.ts'
 import { losePower, losePowerLater } from './losing-power.ts'
-import { isLong, openStore, openWithCheckpoints } from './setting.ts'
-import { SHORT_STORY, STORY } from './story.ts'
-import { referenceOf } from './telling.ts'
+import { isLong, openStore, openWithCheckpoints, openWithoutHistory } from './setting.ts'
+import { SHORT_STORY, STORY, STORY_WITHOUT_HISTORY } from './story.ts'
+import { referenceOf, tellOn } from './telling.ts'
 
 function say(name: string, { moments, disks }: Losses): void {
   const [lost, left] = [moments, disks].map((count) => count.toLocaleString('en'))
@@ -38,11 +39,30 @@ describe('a power loss', () => {
 
   it('loses nothing that was answered while checkpoints are made', async () => {
     const reference = await referenceOf(openWithCheckpoints, STORY)
-    const outcomes = isLong ? 200 : 4
-    const losses = await losePower(reference, openWithCheckpoints, { outcomes, again: () => false })
+    const losses = await losePower(reference, openWithCheckpoints, {
+      outcomes: isLong ? 200 : 4,
+      again: () => false,
+      step: isLong ? 1 : 2,
+    })
     expect(losses.problems).toEqual([])
     say('with checkpoints', losses)
-    expect(losses.moments).toBeGreaterThan(200)
+    expect(losses.moments).toBeGreaterThan(150)
+  })
+
+  it('loses nothing that was answered while old segments go to the archive', async () => {
+    const told = new SimDisk()
+    await tellOn(told, openWithoutHistory, STORY_WITHOUT_HISTORY)
+    const first = '/log-0000000000000000'
+    expect(told.paths().filter((path) => path.endsWith(first))).toEqual([`/archive${first}`])
+    const reference = await referenceOf(openWithoutHistory, STORY_WITHOUT_HISTORY)
+    const losses = await losePower(reference, openWithoutHistory, {
+      outcomes: isLong ? 100 : 2,
+      again: () => false,
+      step: isLong ? 1 : 4,
+    })
+    expect(losses.problems).toEqual([])
+    say('without history', losses)
+    expect(losses.moments).toBeGreaterThan(80)
   })
 
   it('loses nothing if another one comes while the store is opened again', async () => {

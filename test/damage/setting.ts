@@ -3,15 +3,18 @@
  * clock that the test turns, and always the same id, so that every run writes the same bytes.
  */
 import { vi } from 'vitest'
+import { segmentBase } from '../../src/log/format.ts'
 import type { Disk, Torn } from '../../src/log/index.ts'
 import { decodeEntry, Interning, readLog, WAYPOINT_CODE } from '../../src/log/index.ts'
 import type { DirectoryOptions } from '../../src/store/open-directory.ts'
 import { openDirectory } from '../../src/store/open-directory.ts'
 import type { Positioned, Store } from '../../src/store/store.ts'
+import type { SimDisk } from '../sim/sim-disk.ts'
 
 vi.mock('../../src/store/random.ts', () => ({ newStoreId: () => '0123456789abcdef'.repeat(2) }))
 
 export const FOLDER = '/store'
+const ARCHIVE = '/archive'
 /** The smallest there are: a head of 4 KiB, and 12 KiB for groups. */
 export const SEGMENT_BYTES = 16_384
 export const RESERVE_BYTES = 1_024
@@ -30,6 +33,8 @@ export class TestClock {
 /** What the tests use of a store in a directory. */
 export interface Opened extends Store {
   readonly opening?: { readonly torn: Torn | null }
+  backup(folder: string): Promise<unknown>
+  checkpoint(): Promise<void>
 }
 
 /** How a store is opened; a test that plants a bug gives another one. */
@@ -44,9 +49,15 @@ export function ownersLeft(): number {
 
 type OpenDirectory = typeof openDirectory
 
-export function openerOf(open: OpenDirectory, options: DirectoryOptions = {}): Opener {
+export function openerOf(
+  open: OpenDirectory,
+  options: DirectoryOptions = {},
+  folder = FOLDER,
+): Opener {
   return (disk, clock = new TestClock()) =>
-    open(FOLDER, {
+    open(folder, {
+      // By the next act a job that is over has been kept for long enough.
+      retention: { ageMs: 500 },
       ...options,
       disk,
       clock,
@@ -68,14 +79,41 @@ export const openStore: Opener = openerOf(openDirectory)
 /** A checkpoint after every few groups, while the story goes on. */
 export const openWithCheckpoints: Opener = openerOf(openDirectory, { checkpointBytes: 1_024 })
 
-/** Every entry that the log on a disk has, in order. Changes nothing. */
-export async function entriesOn(disk: Disk): Promise<Positioned[]> {
+/** The same, and no segment stays longer than it must: it goes to the archive. */
+export const openWithoutHistory: Opener = openerOf(openDirectory, {
+  checkpointBytes: 1_024,
+  historyMs: 0,
+  archive: ARCHIVE,
+})
+
+/** A disk on which the segments in the archive stand where they came from. */
+function withArchive(disk: SimDisk): SimDisk {
+  const archived = disk.paths().filter((path) => path.startsWith(`${ARCHIVE}/`))
+  if (archived.length === 0) return disk
+  const whole = disk.clone()
+  const present = new Set(disk.paths())
+  for (const path of archived) {
+    const name = path.slice(ARCHIVE.length + 1)
+    // Until it is gone, the segment itself counts: its copy may be half done.
+    if (segmentBase(name) === null || present.has(`${FOLDER}/${name}`)) continue
+    whole.put(`${FOLDER}/${name}`, disk.bytesOf(path))
+  }
+  return whole
+}
+
+/** Every entry that the log on a disk has or had, in order. Changes nothing. */
+export async function entriesOn(disk: SimDisk): Promise<Positioned[]> {
   const seen: Positioned[] = []
   const interning = new Interning()
-  await readLog(disk, FOLDER, 0, ({ code, length, version }, position, bytes, body) => {
-    if (code === WAYPOINT_CODE) return
-    seen.push(decodeEntry(bytes, body, length, code, version, position, interning))
-  })
+  await readLog(
+    withArchive(disk),
+    FOLDER,
+    0,
+    ({ code, length, version }, position, bytes, body) => {
+      if (code === WAYPOINT_CODE) return
+      seen.push(decodeEntry(bytes, body, length, code, version, position, interning))
+    },
+  )
   return seen
 }
 

@@ -6,11 +6,12 @@
  * must be a beginning of that, for each job, and hold at least all that was answered.
  */
 import type { Entry } from '../../src/kernel/index.ts'
-import type { Disk } from '../../src/log/index.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Disk, Owner } from '../../src/log/index.ts'
+import { openDirectory } from '../../src/store/open-directory.ts'
+import { verifyDirectory } from '../../src/store/verify-directory.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 import type { Opened, Opener } from './setting.ts'
-import { entriesOn, nameOf, settled, TestClock } from './setting.ts'
+import { entriesOn, nameOf, openerOf, settled, TestClock } from './setting.ts'
 import { sortedText } from './sorted-text.ts'
 import { stateFrom, stateOf } from './state.ts'
 import type { Act, Call } from './story.ts'
@@ -23,7 +24,11 @@ export interface Told {
   readonly errors: string[]
   /** The first act of which not all was answered. */
   reached: number
+  /** Backups that were said to be made, and in which act. */
+  readonly backups: { readonly folder: string; readonly act: number }[]
 }
+
+export const untold = (): Told => ({ answers: new Map(), errors: [], reached: 0, backups: [] })
 
 export interface Reference {
   readonly story: readonly Act[]
@@ -35,7 +40,8 @@ export interface Reference {
   readonly counts: readonly ReadonlyMap<string, number>[]
   /** What each call is about. */
   readonly subjects: ReadonlyMap<string, readonly string[]>
-  readonly state: string
+  /** After each act. */
+  readonly states: readonly string[]
 }
 
 /** What is broken if it does not hold. */
@@ -53,7 +59,10 @@ function answerText(answer: unknown): string {
     .replaceAll(/,?"_":0,?/g, ',')
 }
 
-function send(store: Store, call: Call): Promise<unknown> {
+/** Of all tellings: none finds the folder of another one. */
+let backups = 0
+
+async function send(store: Opened, call: Call, act: number, told: Told): Promise<unknown> {
   switch (call.kind) {
     case 'execute':
       return store.execute(call.commands)
@@ -63,6 +72,22 @@ function send(store: Store, call: Call): Promise<unknown> {
       return store.query(call.query)
     case 'refused':
       return store.execute([call.command])
+    case 'upkeep': {
+      const commands = await store.query({ kind: 'upkeep', limit: 100 })
+      const answers = await store.execute(commands)
+      // What there is to do depends on what was done before without an answer.
+      return answers.filter(({ verdict }) => verdict === 'rejected')
+    }
+    case 'checkpoint':
+      await store.checkpoint()
+      return null
+    case 'backup': {
+      backups += 1
+      const folder = `/backup-${backups}`
+      await store.backup(folder)
+      told.backups.push({ folder, act })
+      return null
+    }
   }
 }
 
@@ -71,7 +96,7 @@ function onlyAsks({ kind }: Call): boolean {
 }
 
 /** Sends the calls of an act at once; those that find the disk full, once more. */
-async function tellAct(store: Store, acts: readonly Act[], at: number, told: Told): Promise<void> {
+async function tellAct(store: Opened, acts: readonly Act[], at: number, told: Told): Promise<void> {
   const waiting = new Map((acts[at] as Act).map((call, i) => [`${at}.${i}`, call]))
   for (let round = 0; round < 2 && waiting.size > 0; round++) {
     const sent = []
@@ -79,7 +104,7 @@ async function tellAct(store: Store, acts: readonly Act[], at: number, told: Tol
       // Those before it are decided by then, and nothing of them is durable.
       if (onlyAsks(call)) for (let i = 0; i < 5; i++) await Promise.resolve()
       const { kind } = call
-      sent.push({ id, kind, result: settled(send(store, call), `${id}, ${kind},`) })
+      sent.push({ id, kind, result: settled(send(store, call, at, told), `${id}, ${kind},`) })
     }
     for (const { id, kind, result } of sent) {
       const found = await result
@@ -97,7 +122,7 @@ async function tellAct(store: Store, acts: readonly Act[], at: number, told: Tol
 
 /** Goes on with the next act only if all of this one was answered. */
 export async function tell(
-  store: Store,
+  store: Opened,
   clock: TestClock,
   story: readonly Act[],
   told: Told,
@@ -116,7 +141,7 @@ export async function tellOn(
   disk: Disk,
   open: Opener,
   story: readonly Act[],
-  told: Told = { answers: new Map(), errors: [], reached: 0 },
+  told: Told = untold(),
 ): Promise<Told> {
   const clock = new TestClock()
   const opened = await settled(open(disk, clock), 'open')
@@ -141,6 +166,7 @@ function subjectsOf(call: Call, answer: string): string[] {
   if (call.kind === 'claim') {
     return [...answer.matchAll(/"job":"(\w+)"/g)].map(([, job]) => `job ${job}`)
   }
+  if (call.kind !== 'execute') return []
   return call.commands.map((command) => {
     if ('job' in command) return `job ${command.job}`
     return 'queue' in command ? `queue ${command.queue}` : `schedule ${command.schedule}`
@@ -162,7 +188,9 @@ async function asked(disk: SimDisk, open: Opener, act: Act, at: number): Promise
   clock.time = START + at * ACT_MS
   const store = await open(disk, clock)
   const answers: string[] = []
-  for (const call of act) answers.push(onlyAsks(call) ? answerText(await send(store, call)) : '')
+  for (const call of act) {
+    answers.push(onlyAsks(call) ? answerText(await send(store, call, at, untold())) : '')
+  }
   await store.close()
   return answers
 }
@@ -170,35 +198,45 @@ async function asked(disk: SimDisk, open: Opener, act: Act, at: number): Promise
 /** Tells the story without a fault. */
 export async function referenceOf(open: Opener, story: readonly Act[]): Promise<Reference> {
   const disk = new SimDisk()
-  const told: Told = { answers: new Map(), errors: [], reached: 0 }
+  const told = untold()
   const answers = new Map<string, string[]>()
   const counts: Map<string, number>[] = []
+  const states: string[] = []
   const subjects = new Map<string, string[]>()
   let entries = new Map<string, string[]>()
   for (const [at, act] of story.entries()) {
     const before = await asked(disk, open, act, at)
     await tellOn(disk, open, story.slice(0, at + 1), told)
     const after = await asked(disk, open, act, at)
-    entries = bySubject((await entriesOn(disk)).map(({ entry }) => entry))
+    const all = (await entriesOn(disk)).map(({ entry }) => entry)
+    states.push(stateFrom(all))
+    entries = bySubject(all)
     counts.push(new Map([...entries].map(([subject, list]) => [subject, list.length])))
     for (const [i, call] of act.entries()) {
       const id = `${at}.${i}`
       const answer = told.answers.get(id) as string
-      subjects.set(id, subjectsOf(call, answer))
+      subjects.set(id, call.kind === 'upkeep' ? changed(counts) : subjectsOf(call, answer))
       answers.set(id, onlyAsks(call) ? [before[i] as string, after[i] as string] : [answer])
     }
   }
   must(told.errors.length === 0, `without a fault there was ${told.errors.join(', ')}`)
-  const store = await open(disk)
-  const state = await stateOf(store)
-  await store.close()
-  return { story, answers, entries, counts, subjects, state }
+  const reference = { story, answers, entries, counts, subjects, states }
+  await mustHold(reference, told, disk, open)
+  return reference
+}
+
+/** What the last act was about. */
+function changed(counts: readonly ReadonlyMap<string, number>[]): string[] {
+  const [before, after] = [counts.at(-2), counts.at(-1)]
+  return [...(after ?? [])].flatMap(([subject, count]) =>
+    count === (before?.get(subject) ?? 0) ? [] : [subject],
+  )
 }
 
 /** As if all of the story had been answered. */
 export function toldInFull({ story, answers }: Reference): Told {
   const last = [...answers].map(([id, texts]) => [id, texts.at(-1) as string] as const)
-  return { answers: new Map(last), errors: [], reached: story.length }
+  return { ...untold(), answers: new Map(last), reached: story.length }
 }
 
 /**
@@ -238,6 +276,20 @@ export async function mustHold(
       must(count >= least, `${id}: answered, but ${subject} lost entries`)
     }
   }
+  for (const { folder, act } of told.backups) {
+    await mustBeBackup(disk.clone(), folder, reference.states[act] as string)
+  }
+}
+
+const own = async (): Promise<Owner> => ({ release: async () => undefined })
+
+/** It checks, and opens as the store was then. */
+async function mustBeBackup(disk: SimDisk, folder: string, state: string): Promise<void> {
+  const { problems } = await verifyDirectory(folder, { disk, own })
+  must(problems.length === 0, `the backup is damaged: ${problems.map(({ what }) => what).join()}`)
+  const store = await openerOf(openDirectory, {}, folder)(disk)
+  must((await stateOf(store)) === state, 'the backup has another state than the store had')
+  await store.close()
 }
 
 /** Repeats every command that was answered, goes on with the story, and comes to its end. */
@@ -249,7 +301,8 @@ export async function mustGoOn(
 ): Promise<void> {
   const clock = new TestClock()
   const store = await open(disk, clock)
-  const going = { answers: new Map(told.answers), errors: [], reached: told.reached }
+  const { answers, reached, backups: made } = told
+  const going = { answers: new Map(answers), errors: [], reached, backups: [...made] }
   await mustGoOnIn(reference, going, store, clock)
   await store.close()
   must(disk.openFiles === 0, `${disk.openFiles} files are still open`)
@@ -268,6 +321,7 @@ export async function mustGoOnIn(
     const [at, i] = id.split('.').map(Number)
     const call = story[at as number]?.[i as number] as Call
     if (call.kind !== 'execute' || answer.includes('rejected')) continue
+    if (isForgotten(reference, id, at as number, told.reached)) continue
     const again = answerText(await store.execute(call.commands))
     must(again === answer, `${id}: repeated, it is answered ${again} instead of ${answer}`)
   }
@@ -279,5 +333,16 @@ export async function mustGoOnIn(
   for (const [id, answer] of told.answers) {
     must(answers.get(id)?.includes(answer) === true, `${id}: another answer in the end: ${answer}`)
   }
-  must((await stateOf(store)) === reference.state, 'the story came to another end')
+  must((await stateOf(store)) === reference.states.at(-1), 'the story came to another end')
+}
+
+/** Whether a job that a call is about may be forgotten by now: then it says something else. */
+function isForgotten(reference: Reference, id: string, at: number, reached: number): boolean {
+  const { subjects, entries, counts } = reference
+  return (subjects.get(id) ?? []).some((subject) => {
+    const from = counts[at]?.get(subject) ?? 0
+    const to = counts[Math.min(reached, counts.length - 1)]?.get(subject) ?? 0
+    const since = entries.get(subject)?.slice(from, to) ?? []
+    return since.some((text) => text.includes('"type":"JobForgotten"'))
+  })
 }
