@@ -85,7 +85,7 @@ describe('the package', () => {
     folder = await mkdtemp(join(tmpdir(), 'pawl-package-'))
     app = join(folder, 'app')
     await install(await pack(folder), app)
-  }, 60_000)
+  }, 180_000)
 
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
