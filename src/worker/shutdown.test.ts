@@ -66,13 +66,16 @@ describe('a signal', () => {
     expect(stand.kills).toEqual(['7 SIGINT'])
   })
 
-  it('that others listen for is theirs, even if they listen only once', () => {
-    const { stand, all } = hands(1)
+  it('that others listen for is theirs, even if they listen only once and came first', () => {
+    const stand = new Stand()
     let heard = 0
     stand.once('SIGTERM', () => (heard += 1))
+    const hand = new Hand()
+    hand.over = new Shutdown(stand).add(hand, ['SIGTERM'])
     stand.emit('SIGTERM')
-    all[0]?.over()
+    hand.over()
     expect(heard).toBe(1)
+    expect(hand.stops).toBe(1)
     expect(stand.kills).toEqual([])
   })
 
