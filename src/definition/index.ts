@@ -29,6 +29,7 @@ export type {
   OutcomeOf,
   RunContext,
   SubmitArguments,
+  SubmitItem,
 } from './job-definition.ts'
 export { job } from './job-definition.ts'
 export { inputFor, inputOf, specOf } from './job-spec.ts'

@@ -64,7 +64,10 @@ export type Returned<O extends MaybeSchema> = O extends StandardSchema
   ? GivenTo<O> | Commit<GivenTo<O>>
   : unknown
 
-type OutputIn<R> = R extends Commit<infer Output> ? Output : R
+type OutputIn<R> = Stored<R extends Commit<infer Output> ? Output : R>
+
+/** Nothing is stored as null. */
+type Stored<Output> = Output extends undefined | void ? null : Output
 
 /** What `handle.result()` gives. */
 export type ResultOf<O extends MaybeSchema, R> = O extends StandardSchema ? ValueOf<O> : OutputIn<R>
@@ -143,6 +146,12 @@ export type SubmitArguments<J extends AnyJob, Options> =
   GivenOf<J> extends undefined
     ? [input?: undefined, options?: Options]
     : [input: GivenOf<J>, options?: Options]
+
+/** One of many that are submitted together. */
+export type SubmitItem<J extends AnyJob, Options> =
+  GivenOf<J> extends undefined
+    ? { readonly input?: undefined; readonly options?: Options }
+    : { readonly input: GivenOf<J>; readonly options?: Options }
 
 /** What can be said about one job when it is promised by a commit. */
 export interface ChildOptions {

@@ -7,6 +7,7 @@ import { InvalidDefinition } from './errors.ts'
 import type { AnyJob, ChildOptions } from './job-definition.ts'
 import { limitSpecs } from './job-definition.ts'
 import { toJson } from './json-value.ts'
+import type { MaybeSchema } from './standard-schema.ts'
 import { validated } from './standard-schema.ts'
 
 /** The input as it is stored, once its schema has let it through. */
@@ -28,9 +29,20 @@ export function inputFor(definition: AnyJob, version: number, stored: unknown): 
   }
   let input = stored
   for (let from = version; from < current; from++) input = upgrades[from]?.(input) ?? input
-  // No input is stored as null.
-  const given = definition.input === undefined ? undefined : input
-  return validated(definition.input, given, `The input of job '${name}'`)
+  const what = `The input of job '${name}'`
+  // Nothing is stored as null: a schema that lets nothing through may refuse null.
+  if (input === null) return validatedNothing(definition.input, what)
+  return validated(definition.input, input, what)
+}
+
+/** Null, if the schema takes it; else nothing at all. */
+async function validatedNothing(schema: MaybeSchema, what: string): Promise<unknown> {
+  if (schema === undefined) return undefined
+  try {
+    return await validated(schema, null, what)
+  } catch {
+    return validated(schema, undefined, what)
+  }
 }
 
 export function specOf(definition: AnyJob, input: Payload, options: ChildOptions): JobSpec {

@@ -4,7 +4,7 @@
 import type { Duration } from '../definition/index.ts'
 import { InvalidDefinition, toMs } from '../definition/index.ts'
 import type { DirectoryOptions, Notice } from '../store/index.ts'
-import { MemoryStore, openDirectory, systemClock } from '../store/index.ts'
+import { awakeClock, MemoryStore, openDirectory } from '../store/index.ts'
 import { realTiming } from '../worker/index.ts'
 import { Pawl } from './pawl.ts'
 
@@ -24,7 +24,7 @@ export interface OpenOptions {
 /** `'memory:'` for one that is lost with its process; anything else is a directory. */
 export async function open(location: string, options: OpenOptions = {}): Promise<Pawl> {
   assertLocation(location)
-  const clock = { ...systemClock, close: () => undefined }
+  const clock = awakeClock()
   const timing = realTiming(() => clock.now())
   const onError = options.onError ?? writeOut
   const parts = { timing, onError, onClose: () => clock.close() }

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { child, effect, job, open, TerminalError, typed } from '../index.ts'
-import type { Pawl } from '../index.ts'
+import type { Pawl, StandardSchema } from '../index.ts'
 
 async function memory(): Promise<Pawl> {
   const pawl = await open('memory:')
@@ -24,12 +24,39 @@ describe('a job', () => {
     expect(await pawl.handle(handle.id, double).result()).toBe(42)
   })
 
-  it('that returns nothing results in nothing', async () => {
+  it('that returns nothing results in null', async () => {
     const pawl = await memory()
     const quiet = job('quiet', { run: async () => undefined })
     pawl.work([quiet])
     const handle = await pawl.submit(quiet)
-    expect(await handle.result()).toBeUndefined()
+    expect(await handle.result()).toBeNull()
+  })
+
+  it('that returns null, or what JSON makes of it, results in that', async () => {
+    const pawl = await memory()
+    const maybe = job('maybe', {
+      input: typed<string | undefined>(),
+      run: ({ input }): string | null => (input === undefined ? 'nothing' : null),
+    })
+    pawl.work([maybe])
+    expect(await (await pawl.submit(maybe, 'x')).result()).toBeNull()
+  })
+
+  it('whose schema takes nothing, but not null, gets nothing', async () => {
+    const pawl = await memory()
+    const optional: StandardSchema<string | undefined> = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: (value) =>
+          value === undefined || typeof value === 'string'
+            ? { value }
+            : { issues: [{ message: 'must be text, or nothing' }] },
+      },
+    }
+    const maybe = job('maybe', { input: optional, run: ({ input }) => input ?? 'nothing' })
+    pawl.work([maybe])
+    expect(await (await pawl.submit(maybe, undefined)).result()).toBe('nothing')
   })
 
   it('that throws is tried again, and the record says why', async () => {

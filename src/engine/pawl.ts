@@ -8,9 +8,9 @@ import type {
   AnyJob,
   ChildOptions,
   Duration,
-  GivenOf,
   OutcomeOf,
   SubmitArguments,
+  SubmitItem,
 } from '../definition/index.ts'
 import { inputOf, specOf, toMs } from '../definition/index.ts'
 import type { Command, JobState } from '../kernel/index.ts'
@@ -132,7 +132,7 @@ export class Pawl {
    */
   async submitMany<J extends AnyJob>(
     definition: J,
-    jobs: readonly { readonly input: GivenOf<J>; readonly options?: SubmitOptions }[],
+    jobs: readonly SubmitItem<J, SubmitOptions>[],
   ): Promise<Handle<OutcomeOf<J>>[]> {
     const commands: Command[] = []
     for (const { input, options = {} } of jobs) {

@@ -114,5 +114,5 @@ export async function resultOf(
   if (definition?.output !== undefined) {
     return validated(definition.output, output, `The output of job ${id} ('${type}')`)
   }
-  return output ?? undefined
+  return output
 }

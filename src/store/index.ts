@@ -2,7 +2,7 @@
  * Stores: the interface that every store implements, and the one in memory.
  */
 export type { Clock } from './clock.ts'
-export { systemClock } from './clock.ts'
+export { awakeClock, systemClock } from './clock.ts'
 export type { ClaimRequest, Elsewhere, Journal } from './ledger.ts'
 export { Ledger } from './ledger.ts'
 export { DirectoryStore } from './directory.ts'

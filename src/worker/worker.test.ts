@@ -36,8 +36,8 @@ describe.each(ENGINES)('a worker %s', (_, open) => {
   it('keeps the lease of a handler that takes several times as long', async () => {
     const pawl = await open()
     const slow = job('slow', {
-      lease: 300,
-      run: () => new Promise<string>((resolve) => setTimeout(() => resolve('done'), 1_000)),
+      lease: 1_000,
+      run: () => new Promise<string>((resolve) => setTimeout(() => resolve('done'), 2_500)),
     })
     pawl.work([slow])
     const handle = await pawl.submit(slow)

@@ -57,7 +57,7 @@ export async function results(pawl: Pawl): Promise<unknown> {
   const one = await (await pawl.submit(union, 1)).result()
   // @ts-expect-error -- only the big one has it
   void one.by
-  const many = await pawl.submitMany(plain, [{ input: undefined }, { input: undefined }])
+  const many = await pawl.submitMany(plain, [{}, { options: { priority: 1 } }])
   const sums = await Promise.all(many.map((each) => each.result()))
   const added: number = sums.reduce((sum, each) => sum + each.total, 0)
   return [text, date.getTime(), one.kind === 'big' ? one.by : 0, added]
@@ -91,8 +91,8 @@ type Of<K extends keyof ReturnType<typeof submitOf>> = ResultIn<
 export type Cases = [
   Expect<Equal<Of<'plain'>, { total: number }>>,
   Expect<Equal<Of<'later'>, { total: number }>>,
-  Expect<Equal<Of<'none'>, undefined>>,
-  Expect<Equal<Of<'noneLater'>, void>>,
+  Expect<Equal<Of<'none'>, null>>,
+  Expect<Equal<Of<'noneLater'>, null>>,
   Expect<Equal<Of<'committed'>, { total: number }>>,
   Expect<Equal<Of<'committedLater'>, { total: number }>>,
   Expect<Equal<Of<'eitherWay'>, 'empty' | { total: number }>>,
