@@ -9,3 +9,86 @@ export interface Clock {
 
 /** May jump either way; the ledger takes care that the log's time never runs backwards. */
 export const systemClock: Clock = { now: () => Date.now() }
+
+/** A clock that something must end. */
+export interface AwakeClock extends Clock {
+  close(): void
+}
+
+/** What an awake clock looks at. Ports, for tests. */
+export interface TimeSources {
+  wallMs(): number
+  /** Never jumps; only differences count. */
+  monotonicMs(): number
+  /** Calls back at every turn of the event loop that is this far from the last; gives its end. */
+  every(ms: number, call: () => void): () => void
+}
+
+const REAL_SOURCES: TimeSources = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  every(ms, call) {
+    const timer = setInterval(call, ms)
+    // A store that is only open keeps no process alive.
+    timer.unref()
+    return () => clearInterval(timer)
+  },
+}
+
+const BEAT_MS = 50
+/** A beat that comes later than this was held up: nothing in this process could go on. */
+const STALL_MS = 250
+/** How much faster than the wall clock it runs while it is behind: no lease loses more of its length. */
+const CATCH_UP = 0.05
+/**
+ * Never further behind than this. A process that is held up all the time would otherwise lag
+ * by hours, and so would everything that is due at a time of day.
+ */
+const MOST_BEHIND_MS = 600_000
+
+/**
+ * The wall clock without the time for which this process stood still: a handler kept the event
+ * loop to itself, or the process was stopped. Nobody could extend a lease meanwhile, and nobody
+ * else could have been granted anything, so no lease runs out by it.
+ *
+ * - in step: it shows the wall clock.
+ * - stalled: the event loop does not turn; it goes on by a beat, and then stands.
+ * - behind: the loop turns again; it runs a little faster until it is in step.
+ *
+ * It never runs backwards unless the wall clock does. Only a turn of the loop ends a stall, not a
+ * look at the clock: a handler that submits jobs in a busy loop looks all the time.
+ */
+export function awakeClock(sources: TimeSources = REAL_SOURCES): AwakeClock {
+  let turnedAt = sources.monotonicMs()
+  let behindMs = 0
+  let shown = -Infinity
+  let lastWallMs = -Infinity
+  let isClosed = false
+
+  const sinceTurn = (): { awakeMs: number; stalledMs: number } => {
+    const gapMs = isClosed ? 0 : sources.monotonicMs() - turnedAt
+    const awakeMs = gapMs > STALL_MS ? BEAT_MS : gapMs
+    return { awakeMs, stalledMs: gapMs - awakeMs }
+  }
+  const stop = sources.every(BEAT_MS, () => {
+    const { awakeMs, stalledMs } = sinceTurn()
+    turnedAt += awakeMs + stalledMs
+    const left = Math.max(0, behindMs - awakeMs * CATCH_UP)
+    behindMs = Math.min(MOST_BEHIND_MS, left + stalledMs)
+  })
+
+  return {
+    now() {
+      const wallMs = sources.wallMs()
+      const now = wallMs - Math.min(MOST_BEHIND_MS, behindMs + sinceTurn().stalledMs)
+      // What was shown BEFORE it was plain that this is a stall is not taken back.
+      shown = wallMs < lastWallMs ? Math.floor(now) : Math.max(shown, Math.floor(now))
+      lastWallMs = wallMs
+      return shown
+    },
+    close() {
+      isClosed = true
+      stop()
+    },
+  }
+}

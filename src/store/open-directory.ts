@@ -17,7 +17,7 @@ import {
 } from '../log/index.ts'
 import { Checkpointing } from './checkpointing.ts'
 import type { Clock } from './clock.ts'
-import { systemClock } from './clock.ts'
+import { awakeClock, systemClock } from './clock.ts'
 import { DirectoryStore } from './directory.ts'
 import type { Retention } from './ended-jobs.ts'
 import type { Loaded } from './loading.ts'
@@ -49,6 +49,7 @@ export interface DirectoryOptions {
   readonly reserveBytes?: number
   /** Told what happens without being asked for: see `Notice`. */
   readonly onNotice?: (notice: Notice) => void
+  /** Default: `awakeClock`, which stands still while this process does. */
   readonly clock?: Clock
   readonly disk?: Disk
   /** Who makes sure that there is one owner. Default: a lock of the operating system. */
@@ -88,17 +89,23 @@ export async function openDirectory(
   options: DirectoryOptions = {},
 ): Promise<DirectoryStore> {
   const folder = resolve(path)
-  const settings = settingsFrom(options)
+  const awake = options.clock === undefined ? awakeClock() : null
+  const settings = settingsFrom(awake === null ? options : { ...options, clock: awake })
   try {
     await settings.disk.makeFolder(folder)
     const owner = await settings.own(folder)
+    const release = (): Promise<void> => {
+      awake?.close()
+      return owner.release()
+    }
     try {
-      return await openOwned(folder, settings, () => owner.release())
+      return await openOwned(folder, settings, release)
     } catch (error) {
-      await owner.release()
+      await release()
       throw error
     }
   } catch (error) {
+    awake?.close()
     throw isFull(error) ? new DiskFull(folder, settings.segmentBytes, error) : error
   }
 }
