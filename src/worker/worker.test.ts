@@ -47,6 +47,23 @@ describe.each(ENGINES)('a worker %s', (_, open) => {
     expect(await entries(pawl, handle.id)).toContain('LeaseExtended')
   })
 
+  it('keeps the lease of a handler that keeps the only thread for three times as long', async () => {
+    const pawl = await open()
+    const greedy = job('greedy', {
+      lease: 500,
+      run: async () => {
+        for (const end = Date.now() + 1_600; Date.now() < end;);
+        // Time for whoever thinks that the lease is over.
+        await new Promise((resolve) => setTimeout(resolve, 200))
+        return 'done'
+      },
+    })
+    pawl.work([greedy])
+    const handle = await pawl.submit(greedy)
+    expect(await handle.result()).toBe('done')
+    expect((await handle.info()).attempt).toBe(1)
+  })
+
   it('runs no more handlers at once than it may, and takes the next when one is through', async () => {
     const pawl = await open()
     let running = 0
