@@ -104,9 +104,9 @@ export const slow = job('slow', {
 
 /** Computes, and hears nothing meanwhile. */
 export const busy = job('busy', {
-  lease: '200ms',
+  lease: '600ms',
   run: () => {
-    const until = Date.now() + 600
+    const until = Date.now() + 2_000
     while (Date.now() < until);
     return 'done'
   },
