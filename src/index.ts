@@ -2,6 +2,7 @@
  * Pawl, as it is imported: definitions, the engine, and what they throw.
  */
 export type {
+  AnyJob,
   BatchOptions,
   ChildCall,
   ChildOptions,
@@ -11,10 +12,12 @@ export type {
   EffectContext,
   EffectDefinition,
   EffectOptions,
+  Failed,
   JobDefinition,
   JobDetails,
   JobOptions,
   LimitOptions,
+  OutcomeOf,
   Reconciled,
   RetryOptions,
   RunContext,
@@ -37,15 +40,20 @@ export {
 export * from './engine/index.ts'
 export type { Entry, ErrorKind, Failure, JobState, Rejection } from './kernel/index.ts'
 export { PawlError } from './kernel/index.ts'
-export type { JobSummary, JobsPage, Notice, Positioned } from './store/index.ts'
+export type { Holder, JobSummary, JobsPage, Notice, Positioned } from './store/index.ts'
 export {
+  BadRequest,
   CorruptLog,
   DirectoryInUse,
   DirectoryNotUsable,
   DiskFull,
+  FolderNotEmpty,
+  NewerEntry,
+  NewerFormat,
+  NoSuchPosition,
   StoreClosed,
   StoreEnded,
   UnknownOutcome,
 } from './store/index.ts'
-export type { AbortReason, Worker, WorkerOptions } from './worker/index.ts'
+export type { AbortReason, Isolation, Worker, WorkerOptions } from './worker/index.ts'
 export { Aborted } from './worker/index.ts'

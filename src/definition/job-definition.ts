@@ -5,6 +5,7 @@
  * A definition is a value. It does nothing by itself: a client submits by it, a worker runs it.
  */
 import type { LimitSpec, TaskPolicy } from '../kernel/index.ts'
+import { invalidPolicy } from '../kernel/index.ts'
 import type { Commit, ChildCall } from './commit.ts'
 import type { Duration } from './duration.ts'
 import { toMs } from './duration.ts'
@@ -167,7 +168,7 @@ export interface ChildOptions {
   /** Given up if nobody took it so long after it was due. */
   readonly startWithin?: Duration
   readonly queue?: string
-  /** Groups of one queue take turns. */
+  /** Whose it is, such as a tenant: jobs are found by it. */
   readonly group?: string
   /** In addition to those of the definition. */
   readonly limits?: readonly LimitOptions[]
@@ -219,6 +220,13 @@ export function termsOf<Name extends string>(
     }
     effects.set(one.effectName, one)
   }
+  const upgrades = options.upgrades ?? {}
+  for (let from = 1; from < version; from++) {
+    if (typeof upgrades[from] === 'function') continue
+    throw new InvalidDefinition(
+      `Job '${name}' is of version ${version} and has no \`upgrades[${from}]\`: inputs of version ${from} may still wait. If nothing changed, give (input) => input.`,
+    )
+  }
   return {
     name,
     version,
@@ -226,14 +234,14 @@ export function termsOf<Name extends string>(
     output: options.output,
     policy: taskPolicy(options, `job '${name}'`),
     effects,
-    upgrades: options.upgrades ?? {},
+    upgrades,
     classify: options.classify ?? null,
   }
 }
 
 export function taskPolicy(options: Policy, what: string): TaskPolicy {
   const { queue, lease, timeout, retry, quarantine, limits } = options
-  return {
+  const policy: TaskPolicy = {
     queue: queue ?? 'default',
     leaseMs: lease === undefined ? DEFAULT_LEASE_MS : toMs(lease, `The lease of ${what}`),
     timeoutMs: timeout === undefined ? null : toMs(timeout, `The timeout of ${what}`),
@@ -241,12 +249,22 @@ export function taskPolicy(options: Policy, what: string): TaskPolicy {
     quarantine: quarantine ?? 'always',
     limits: limitSpecs(limits, what),
   }
+  // The authority would refuse every job of it: better now than at the first submit.
+  const wrong = invalidPolicy(policy)
+  if (wrong !== null) throw new InvalidDefinition(`The policy of ${what} must be ${wrong}.`)
+  return policy
 }
 
 export function limitSpecs(
   limits: readonly LimitOptions[] | undefined,
   what: string,
 ): readonly LimitSpec[] {
+  for (const { key, concurrency, rate } of limits ?? []) {
+    if (concurrency !== undefined || rate !== undefined) continue
+    throw new InvalidDefinition(
+      `The limit '${key}' of ${what} bounds nothing: give it a concurrency or a rate.`,
+    )
+  }
   return (limits ?? []).map(({ key, concurrency, rate }) => ({
     key,
     concurrency: concurrency ?? null,

@@ -28,7 +28,7 @@ export function inputFor(definition: AnyJob, version: number, stored: unknown): 
     )
   }
   let input = stored
-  for (let from = version; from < current; from++) input = upgrades[from]?.(input) ?? input
+  for (let from = version; from < current; from++) input = upgrades[from]?.(input)
   const what = `The input of job '${name}'`
   // Nothing is stored as null: a schema that lets nothing through may refuse null.
   if (input === null) return validatedNothing(definition.input, what)
@@ -49,6 +49,9 @@ export function specOf(definition: AnyJob, input: Payload, options: ChildOptions
   const { name } = definition
   const what = `job '${name}'`
   const { delay, at, startWithin } = options
+  if (options.unique === true && options.key === undefined) {
+    throw new InvalidDefinition(`\`unique\` of ${what} says how long a key counts: give a \`key\`.`)
+  }
   return {
     type: name,
     version: definition.version,

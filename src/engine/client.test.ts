@@ -295,6 +295,49 @@ describe.each(ENGINES)('a batch job %s', (_, open) => {
   })
 })
 
+describe.each(ENGINES)('an engine that is closed %s', (_, open) => {
+  it('tells whoever waits for a result, or asks for one, or wants to work', async () => {
+    const pawl = await open()
+    const handle = await pawl.submit(echo, 'a')
+    const waiting = handle.result()
+    await pawl.close()
+    await expect(waiting).rejects.toMatchObject({ code: 'StoreClosed' })
+    await expect(handle.result()).rejects.toMatchObject({ code: 'StoreClosed' })
+    expect(() => pawl.work([echo])).toThrow('closed')
+  })
+})
+
+describe.each(ENGINES)('what makes no sense %s', (_, open) => {
+  it('is refused before anything happens, and the message says what to do', async () => {
+    const pawl = await open()
+    await expect(pawl.list({ limit: 0 })).rejects.toThrow('from 1')
+    await expect(pawl.history('x', { limit: 0.5 })).rejects.toThrow('from 1')
+    await expect(pawl.submit(echo, 'a', { unique: true })).rejects.toThrow('give a `key`')
+    const limits = [{ key: 'api' }]
+    await expect(pawl.submit(echo, 'a', { limits })).rejects.toThrow('bounds nothing')
+    const delay = '5 minutes' as never
+    await expect(pawl.submit(echo, 'a', { delay })).rejects.toThrow("'30s'")
+    await expect(pawl.submit(echo, 'a', { at: new Date(NaN) })).rejects.toThrow('a date')
+    expect(() => pawl.work([])).toThrow('at least one job')
+    expect(() => pawl.work([echo, echo])).toThrow("two jobs named 'echo'")
+    expect(() => pawl.work([echo], { concurrency: 0 })).toThrow('from 1')
+    expect((await pawl.list()).jobs).toEqual([])
+  })
+})
+
+describe('a definition that makes no sense', () => {
+  it('is refused where it is written', () => {
+    const run = (): null => null
+    expect(() => job('', { run })).toThrow('needs a name')
+    expect(() => job('x', {} as never)).toThrow('no handler')
+    expect(() => job('x', { run, lease: 0 })).toThrow('leaseMs')
+    expect(() => job('x', { run, retry: { max: -1 } })).toThrow('retry')
+    expect(() => job('x', { run, version: 3, upgrades: { 1: run } })).toThrow('upgrades[2]')
+    expect(() => job('x', { run, version: 0 })).toThrow('from 1')
+    expect(() => batchJob('x', { max: 0, run: () => [] })).toThrow('from 1')
+  })
+})
+
 describe('an engine on a directory', () => {
   it('is there again after it was closed, with all that it was given', async () => {
     const folder = await temporaryFolder()

@@ -44,7 +44,7 @@ export class JobFailed extends PawlError {
 /** The job was cancelled. */
 export class JobCancelled extends PawlError {
   constructor(job: string, type: string, by: string, reason: string) {
-    super('JobCancelled', 'rejected', `Job ${job} (${type}) was cancelled by ${by}: ${reason}.`, {
+    super('JobCancelled', 'rejected', `Job ${job} (${type}) was cancelled by ${by}: ${reason}`, {
       job,
       type,
       by,
@@ -57,14 +57,14 @@ export class JobCancelled extends PawlError {
 export class JobQuarantined extends PawlError {
   readonly failure: Failure | null
 
-  constructor(job: string, type: string, failure: Failure | null) {
-    const why = failure === null ? 'An effect is held.' : `${failure.code}: ${failure.message}`
-    super(
-      'JobQuarantined',
-      'rejected',
-      `Job ${job} (${type}) is in quarantine and waits for an operator: retry, force or discard it. ${why}`,
-      { job, type, failure },
-    )
+  /** `held`: the names of effects of which nobody can tell whether they happened. */
+  constructor(job: string, type: string, failure: Failure | null, held: readonly string[]) {
+    const why =
+      held.length > 0
+        ? `Its commit stands, and what became of ${held.map((name) => `'${name}'`).join(', ')} is for a person to say: resolveEffect().`
+        : `Retry, force or discard it. ${failure?.code ?? 'Unknown'}: ${failure?.message ?? ''}`
+    const message = `Job ${job} (${type}) is in quarantine and waits for an operator. ${why}`
+    super('JobQuarantined', 'rejected', message, { job, type, failure, held })
     this.failure = failure
   }
 }

@@ -47,7 +47,7 @@ export class Operator {
     return this.#send(`Cancelling job ${id}`, {
       type: 'CancelJob',
       job: id,
-      ...recorded(on, 'Cancelled.'),
+      ...recorded(on, 'no reason given'),
     })
   }
 
@@ -55,7 +55,7 @@ export class Operator {
     return this.#send(`Discarding job ${id}`, {
       type: 'CancelJob',
       job: id,
-      ...recorded(on, 'Discarded.'),
+      ...recorded(on, 'Discarded'),
     })
   }
 
@@ -72,7 +72,7 @@ export class Operator {
       segment: 0,
       attempt,
       input: input === undefined ? null : toJson(input, `The new input of job ${id}`, 'input'),
-      ...recorded(on, 'Retried.'),
+      ...recorded(on, 'Retried'),
     })
   }
 
@@ -86,7 +86,7 @@ export class Operator {
       attempt,
       to: TO_TASK[to],
       output: to === 'SUCCEEDED' ? toJson(output, `The output of job ${id}`, 'output') : null,
-      ...recorded(on, `Forced to ${to}.`),
+      ...recorded(on, `Forced to ${to}`),
     })
   }
 
@@ -129,7 +129,7 @@ export class Operator {
       effect,
       start: task.commit?.effects[effect]?.starts.at(-1) ?? 0,
       outcome,
-      ...recorded(on, 'Resolved.'),
+      ...recorded(on, 'Resolved'),
     })
   }
 
@@ -137,7 +137,7 @@ export class Operator {
     return this.#send(`Pausing queue ${queue}`, {
       type: 'PauseQueue',
       queue,
-      ...recorded(on, 'Paused.'),
+      ...recorded(on, 'Paused'),
     })
   }
 
@@ -145,7 +145,7 @@ export class Operator {
     return this.#send(`Resuming queue ${queue}`, {
       type: 'ResumeQueue',
       queue,
-      ...recorded(on, 'Resumed.'),
+      ...recorded(on, 'Resumed'),
     })
   }
 

@@ -12,9 +12,10 @@ import type {
   SubmitArguments,
   SubmitItem,
 } from '../definition/index.ts'
-import { inputOf, specOf, toMs } from '../definition/index.ts'
+import { inputOf, InvalidDefinition, specOf, toMs } from '../definition/index.ts'
 import type { Command, JobState } from '../kernel/index.ts'
 import type { Answer, JobSummary, Positioned, Store } from '../store/index.ts'
+import { StoreClosed } from '../store/index.ts'
 import type { Timing, WorkerOptions } from '../worker/index.ts'
 import { Courier, executorFor, Worker } from '../worker/index.ts'
 import { Caretaker } from './caretaker.ts'
@@ -161,15 +162,19 @@ export class Pawl {
   }
 
   /** In order of submission, page by page. */
-  list(filter: ListFilter = {}): Promise<{ jobs: readonly JobSummary[]; next: number | null }> {
+  async list(
+    filter: ListFilter = {},
+  ): Promise<{ jobs: readonly JobSummary[]; next: number | null }> {
+    assertLimit(filter.limit)
     return this.#parts.store.query({ kind: 'jobs', limit: DEFAULT_PAGE, ...filter })
   }
 
   /** Every entry about a job, oldest first: what, when, who and why. */
-  history(
+  async history(
     id: string,
     page: { readonly after?: number; readonly limit?: number } = {},
   ): Promise<readonly Positioned[]> {
+    assertLimit(page.limit)
     const { store } = this.#parts
     return store.query({ kind: 'history', job: id, limit: DEFAULT_PAGE, ...page })
   }
@@ -237,12 +242,15 @@ export class Pawl {
   /** A copy of the store as it is now, in an empty folder, while work goes on. */
   async backup(to: string): Promise<{ files: number; position: number }> {
     const { backup } = this.#parts
-    if (backup === null) throw new Error('A store in memory has nothing to back up.')
+    if (backup === null) {
+      throw new InvalidDefinition('An engine in memory has nothing to back up: open a directory.')
+    }
     return backup(to)
   }
 
   /** Takes jobs of these definitions and runs them, until it is stopped. */
   work(definitions: readonly AnyJob[], options: WorkerOptions = {}): Worker {
+    if (this.#closing !== null) throw new StoreClosed()
     const { store, timing, onError } = this.#parts
     const worker: Worker = new Worker(
       {
@@ -280,6 +288,7 @@ export class Pawl {
     await Promise.all([...this.#workers].map((worker) => worker.stop()))
     await this.#caretaker.close()
     await this.#parts.store.close()
+    this.#results.close()
     this.#parts.onClose()
   }
 
@@ -318,4 +327,9 @@ export class Pawl {
       for (const worker of this.#workers) worker.lookAgain((command as { job: string }).job)
     })
   }
+}
+
+function assertLimit(limit: number | undefined): void {
+  if (limit === undefined || (Number.isSafeInteger(limit) && limit >= 1)) return
+  throw new InvalidDefinition(`The limit of a page must be a whole number from 1, not ${limit}.`)
 }

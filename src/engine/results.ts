@@ -9,12 +9,16 @@ import type { AnyJob } from '../definition/index.ts'
 import { fromJson, validated } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
 import type { Answer, Outcome, Store } from '../store/index.ts'
+import { StoreClosed } from '../store/index.ts'
 import { JobCancelled, JobFailed, JobQuarantined, UnknownJob } from './errors.ts'
 
-type Settle = (outcome: Outcome | null) => void
+interface Waiter {
+  readonly settle: (outcome: Outcome | null) => void
+  readonly fail: (error: Error) => void
+}
 
 interface Waiting {
-  readonly all: Set<Settle>
+  readonly all: Set<Waiter>
   /** The type of a job that is known to have one task only; null: not known. */
   plainType: string | null
 }
@@ -22,6 +26,7 @@ interface Waiting {
 export class Results {
   readonly #store: Store
   readonly #waiting = new Map<string, Waiting>()
+  #isClosed = false
 
   constructor(store: Store) {
     this.#store = store
@@ -32,16 +37,17 @@ export class Results {
     job: string,
     definition: AnyJob | null,
   ): { readonly outcome: Promise<Outcome | null>; readonly stop: () => void } {
-    const { promise: outcome, settle } = awaited()
+    const { promise: outcome, ...waiter } = awaited()
+    if (this.#isClosed) waiter.fail(new StoreClosed())
     let waiting = this.#waiting.get(job)
     if (waiting === undefined) {
       waiting = { all: new Set(), plainType: null }
       this.#waiting.set(job, waiting)
     }
-    waiting.all.add(settle)
+    waiting.all.add(waiter)
     waiting.plainType ??= definition?.name ?? null
     void this.#look(job)
-    return { outcome, stop: () => this.#stop(job, settle) }
+    return { outcome, stop: () => this.#stop(job, waiter) }
   }
 
   /** To be told of every command that was answered. */
@@ -61,6 +67,7 @@ export class Results {
           output,
           error: null,
           cancelled: null,
+          held: [],
         })
       } else {
         void this.#look(command.job)
@@ -68,9 +75,18 @@ export class Results {
     }
   }
 
-  #stop(job: string, settle: Settle): void {
+  /** Whoever still waits is told: the jobs go on when the store is opened again. */
+  close(): void {
+    this.#isClosed = true
+    for (const { all } of this.#waiting.values()) {
+      for (const { fail } of all) fail(new StoreClosed())
+    }
+    this.#waiting.clear()
+  }
+
+  #stop(job: string, waiter: Waiter): void {
     const waiting = this.#waiting.get(job)
-    waiting?.all.delete(settle)
+    waiting?.all.delete(waiter)
     if (waiting?.all.size === 0) this.#waiting.delete(job)
   }
 
@@ -83,16 +99,18 @@ export class Results {
   #settle(job: string, outcome: Outcome | null): void {
     const waiting = this.#waiting.get(job)
     this.#waiting.delete(job)
-    for (const settle of waiting?.all ?? []) settle(outcome)
+    for (const { settle } of waiting?.all ?? []) settle(outcome)
   }
 }
 
-function awaited(): { readonly promise: Promise<Outcome | null>; readonly settle: Settle } {
-  let settle!: Settle
-  const promise = new Promise<Outcome | null>((resolve) => {
+function awaited(): Waiter & { readonly promise: Promise<Outcome | null> } {
+  let settle!: Waiter['settle']
+  let fail!: Waiter['fail']
+  const promise = new Promise<Outcome | null>((resolve, reject) => {
     settle = resolve
+    fail = reject
   })
-  return { promise, settle }
+  return { promise, settle, fail }
 }
 
 function isThrough({ state }: Outcome): boolean {
@@ -107,7 +125,7 @@ export async function resultOf(
 ): Promise<unknown> {
   if (outcome === null) throw new UnknownJob(id)
   const { state, type, error, cancelled } = outcome
-  if (state === 'QUARANTINED') throw new JobQuarantined(id, type, error)
+  if (state === 'QUARANTINED') throw new JobQuarantined(id, type, error, outcome.held)
   if (cancelled !== null) throw new JobCancelled(id, type, cancelled.by, cancelled.reason)
   if (state === 'FAILED') throw new JobFailed(id, type, error)
   const output = fromJson(outcome.output ?? 'null')

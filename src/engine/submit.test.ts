@@ -216,9 +216,14 @@ describe.each(ENGINES)('an input %s', (_, open) => {
     expect(await pawl.handle(handle.id, v3).result()).toBe('ANN')
   })
 
-  it('of a newer version than the worker knows is left for a newer worker', async () => {
+  it('of a newer version than the worker knows fails there, and says so', async () => {
     const pawl = await open()
-    const v2 = job('greet', { version: 2, input: typed<string>(), run: () => 'new' })
+    const v2 = job('greet', {
+      version: 2,
+      upgrades: { 1: (input) => input },
+      input: typed<string>(),
+      run: () => 'new',
+    })
     const v1 = job('greet', { retry: { max: 0 }, input: typed<string>(), run: () => 'old' })
     const handle = await pawl.submit(v2, 'ann', {})
     const old = pawl.work([v1])

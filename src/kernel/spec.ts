@@ -147,6 +147,11 @@ const wrongField = fieldsOf<JobSpec>({
   stages: (spec) => stagesOrNull(spec.stages),
 })
 
+/** What a policy must be and is not, or null. */
+export function invalidPolicy(policy: TaskPolicy): string | null {
+  return taskPolicy(policy)
+}
+
 /** What is wrong with a spec's fields, or null. */
 export function invalidFields(spec: JobSpec): Rejection | null {
   if (typeof spec !== 'object' || spec === null) {

@@ -112,6 +112,8 @@ export interface Outcome {
   /** The newest failure of a plain job. */
   readonly error: Failure | null
   readonly cancelled: Job['cancelled']
+  /** The names of a plain job's effects that are held for a person. */
+  readonly held: readonly string[]
 }
 
 export interface JobSummary {

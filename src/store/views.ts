@@ -50,8 +50,12 @@ export function recordOutcome(record: JobRecord, now: number): Outcome {
 }
 
 function outcomeOf({ spec, task, cancelled }: Job, state: JobState): Outcome {
-  const { output, error } = task ?? { output: null, error: null }
-  return { type: spec.type, state, output, error, cancelled }
+  const { output, error, commit } = task ?? { output: null, error: null, commit: null }
+  const effects = commit === null || state !== 'QUARANTINED' ? [] : commit.effects
+  const held = effects
+    .filter((effect) => effect.state === 'HELD')
+    .map(({ promise }) => promise.name)
+  return { type: spec.type, state, output, error, cancelled, held }
 }
 
 function viewOf(job: Job, stages: StageTasks | null, tallies: Tallies, now: number): JobView {

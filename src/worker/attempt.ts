@@ -277,7 +277,8 @@ export class Attempt {
     ])) as [Answer, Answer, Answer]
     if (finish.verdict === 'committed') return 'next'
     if (start.verdict === 'committed' && submit.rejection !== null) {
-      const error = failureOf(refusal(submit.rejection))
+      // It will be refused again: that is for a person to look at.
+      const error: Failure = { ...failureOf(refusal(submit.rejection)), type: 'TERMINAL' }
       await this.#report({ type: 'FailEffect', effect, error })
     }
     return 'over'
@@ -287,18 +288,28 @@ export class Attempt {
     this.#stopper.stop(why === 'cancelled' ? await this.#whyCancelled() : why)
   }
 
-  /** The authority only says that the lease is over; the job says whether somebody wanted that. */
+  /** The authority only says that the lease is over; its record says whether somebody wanted that. */
   async #whyCancelled(): Promise<AbortReason> {
-    const { job } = this.#address
-    const view = await this.#parts.store.query({ kind: 'job', job }).catch(() => null)
-    const wanted = view === null || view.job.cancelled !== null
-    return wanted ? 'cancelled' : 'lease-lost'
+    const { job, stage, segment, lease: number } = this.#address
+    const view = await this.#parts.store.query({ kind: 'job', job }).catch(() => undefined)
+    if (view === undefined) return 'lease-lost'
+    const leases = view?.stages[stage]?.tasks[segment]?.leases ?? []
+    const endedBy = leases.find((lease) => lease.number === number)?.endedBy ?? null
+    return view === null || WANTED.has(endedBy) ? 'cancelled' : 'lease-lost'
   }
 
   #report(report: Reported): Promise<Answer> {
     return this.#parts.courier.send({ ...this.#address, ...report })
   }
 }
+
+/** A lease that ended so was taken away by somebody who wanted the work to stop. */
+const WANTED: ReadonlySet<string | null> = new Set([
+  'JobCancelled',
+  'TaskForced',
+  'TaskStopped',
+  'LeaseRevoked',
+])
 
 /** How it goes on after an effect: `later` when nobody could say what became of it. */
 type Next = 'next' | 'over' | 'later' | 'stopped'

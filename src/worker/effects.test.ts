@@ -238,6 +238,18 @@ describe.each(ENGINES)('a child %s', (_, open) => {
     expect(await pawl.handle(`${handle.id}/0/0/0`, small).result()).toBe(1)
   })
 
+  it('that is refused is held at once, and a person is told why', async () => {
+    const pawl = await open()
+    await pawl.submit(small, 1, { key: 'taken' })
+    const parent = job('parent', {
+      run: ({ commit }) => commit(null, [], [child(small, 2, { key: 'taken' })]),
+    })
+    pawl.work([parent])
+    const handle = await pawl.submit(parent)
+    await expect(handle.result()).rejects.toThrow("'small' is for a person to say")
+    expect((await handle.info()).effects[0]?.error?.code).toBe('KeyReused')
+  })
+
   it('with an input that does not fit fails the parent before its commit', async () => {
     const pawl = await open()
     const parent = job('parent', {

@@ -133,8 +133,7 @@ export class Context {
   }
 
   get progress(): (value: unknown) => void {
-    return (value) =>
-      this.#port.progress(toJson(value, `The progress of job ${this.job.id}`, 'progress'))
+    return (value) => this.#progress(value)
   }
 
   get log(): (line: string) => void {
@@ -147,6 +146,15 @@ export class Context {
     children?: readonly ChildCall[],
   ) => Commit<unknown> {
     return (output, effects = [], children = []) => this.#promise(output, effects, children)
+  }
+
+  /** It is only for onlookers: what cannot be shown is no reason to fail. */
+  #progress(value: unknown): void {
+    try {
+      this.#port.progress(toJson(value, `The progress of job ${this.job.id}`, 'progress'))
+    } catch (error) {
+      this.#port.log((error as Error).message)
+    }
   }
 
   async #step(name: string, work: () => unknown): Promise<unknown> {

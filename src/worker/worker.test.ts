@@ -190,6 +190,18 @@ describe.each(ENGINES)('a worker %s', (_, open) => {
   })
 })
 
+describe.each(ENGINES)('an operator who forces a job %s', (_, open) => {
+  it('stops its handler as one who cancels it does', async () => {
+    const pawl = await open()
+    const { definition, reasons, started } = endless()
+    pawl.work([definition])
+    const handle = await pawl.submit(definition)
+    await started
+    await pawl.force(handle.id, { to: 'FAILED' })
+    await expect.poll(() => reasons).toEqual(['cancelled'])
+  })
+})
+
 describe.each(ENGINES)('a failure %s', (_, open) => {
   it('that is classified as terminal ends the job', async () => {
     const pawl = await open()
@@ -332,13 +344,17 @@ describe.each(ENGINES)('what a handler says %s', (_, open) => {
       run: async ({ progress, log }) => {
         progress({ done: 3, of: 4 })
         log('three of four')
+        progress(10n)
         await gate.promise
       },
     })
     pawl.work([talks])
     const handle = await pawl.submit(talks)
     await expect.poll(async () => (await handle.info()).progress).toEqual({ done: 3, of: 4 })
-    expect((await handle.info()).lines).toEqual(['three of four'])
+    const [first, second] = (await handle.info()).lines
+    expect(first).toBe('three of four')
+    // What cannot be shown does not fail the job.
+    expect(second).toMatch('progress')
     gate.resolve()
     await handle.result()
   })

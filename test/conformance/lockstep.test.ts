@@ -94,6 +94,9 @@ class Pair {
         output,
         error,
         cancelled: job.cancelled,
+        held: (view?.state === 'QUARANTINED' ? (job.task?.commit?.effects ?? []) : [])
+          .filter((effect) => effect.state === 'HELD')
+          .map(({ promise }) => promise.name),
       })
       if (job.task !== null) continue
       const tasks = (world.tasks.get(job.id) ?? []).map((stage) => (stage ?? []).map(copyTask))
