@@ -14,6 +14,10 @@ const broken = job('broken', {
   },
 })
 
+function nothing(): null {
+  return null
+}
+
 async function quarantined(pawl: Pawl): Promise<Handle<string>> {
   const handle = await pawl.submit(broken, 'bad')
   await expect(handle.result()).rejects.toMatchObject({ code: 'JobQuarantined' })
@@ -327,7 +331,7 @@ describe.each(ENGINES)('what makes no sense %s', (_, open) => {
 
 describe('a definition that makes no sense', () => {
   it('is refused where it is written', () => {
-    const run = (): null => null
+    const run = nothing
     expect(() => job('', { run })).toThrow('needs a name')
     expect(() => job('x', {} as never)).toThrow('no handler')
     expect(() => job('x', { run, lease: 0 })).toThrow('leaseMs')
