@@ -71,10 +71,7 @@ export class CrashingStore implements Store {
     await this.#parts.turn()
     if (this.#dead.has(worker) || !this.#parts.mayClaim(worker)) return []
     const claimed = await this.#parts.store.claim(request)
-    for (const { job, type, commit } of claimed) {
-      this.#types.set(job, type)
-      for (const { key, promise } of commit?.unfinished ?? []) this.#effects.set(key, promise.name)
-    }
+    for (const { job, type } of claimed) this.#types.set(job, type)
     return claimed
   }
 

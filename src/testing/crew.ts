@@ -44,10 +44,10 @@ export class Crew {
     this.#options = options
   }
 
-  /** How many jobs are in hand. What a dead worker has in hand does not count. */
+  /** How many jobs are in hand. One that died has dropped everything. */
   get running(): number {
     let running = 0
-    for (const { worker, isDead } of this.#members.values()) if (!isDead) running += worker.running
+    for (const { worker } of this.#members.values()) running += worker.running
     return running
   }
 

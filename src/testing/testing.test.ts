@@ -105,10 +105,10 @@ describe('time', () => {
   it('goes on when the test has put fakes in the place of clock and timers', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'setInterval'] })
     onTestFinished(() => void vi.useRealTimers())
-    const pawl = engine()
-    const read = job('read', { run: async () => (await readFile(PACKAGE, 'utf8')).length })
-    expect((await pawl.runOne(read)).output).toBeGreaterThan(100)
+    const pawl = engine({ patience: 5 })
     expect((await pawl.runOne(flaky(2))).output).toBe(3)
+    await pawl.submit(job('stuck', { run: never }))
+    await expect(pawl.runUntilIdle()).rejects.toThrow('within 5 ms of real time')
   })
 
   it('lets a rate through at the very moment it may go on', async () => {
@@ -183,6 +183,20 @@ describe('an engine for tests', () => {
     await pawl.runOne(double, { n: 1 })
     pawl.work([double])
     expect(process.listenerCount('SIGTERM')).toBe(before)
+  })
+
+  it('takes in new jobs at any time: what runs, runs on, and nothing is begun twice', async () => {
+    const pawl = engine()
+    const stuck = await pawl.submit(job('stuck', { run: never }))
+    await pawl.advance(0)
+    const again = await pawl.submit(double, { n: 1 })
+    await pawl.advance('5m')
+    expect((await stuck.info()).attempts).toMatchObject([{ worker: 'worker-1', to: null }])
+    const more = await pawl.submit(double, { n: 2 })
+    await pawl.submit(job('other', { run: () => undefined }))
+    await pawl.advance(0)
+    expect((await again.info()).attempts).toMatchObject([{ worker: 'worker-2' }])
+    expect((await more.info()).attempts).toMatchObject([{ worker: 'worker-3' }])
   })
 
   it('runs the newest definition of a name, and jobs in queues of their own', async () => {
@@ -263,7 +277,7 @@ describe('runUntilIdle', () => {
         throw new Error('no')
       },
     })
-    const held = await pawl.submit(double, { n: 1 }, { hold: true, delay: '1s' })
+    const held = await pawl.submit(double, { n: 1 }, { hold: true, delay: '1h' })
     const dead = await pawl.submit(doomed)
     await pawl.pause('slow')
     const paused = await pawl.submit(double, { n: 1 }, { queue: 'slow' })
@@ -274,7 +288,7 @@ describe('runUntilIdle', () => {
     expect(pawl.now).toBe(START + 1_000)
     await pawl.release(held.id)
     await pawl.resume('slow')
-    await pawl.runUntilIdle()
+    await pawl.runUntilIdle({ skipWaiting: true })
     expect([await held.result(), await paused.result()]).toEqual([2, 2])
   })
 
