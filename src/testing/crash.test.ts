@@ -166,6 +166,7 @@ describe('a crash after the commit', () => {
     await pawl.runUntilIdle({ skipWaiting: true })
     const { jobs } = await pawl.list({ type: 'little' })
     expect(jobs.map(({ state }) => state)).toEqual(['SUCCEEDED', 'SUCCEEDED'])
+    expect(pawl.effects.calls('little')).toEqual([])
   })
 })
 
