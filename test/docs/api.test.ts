@@ -1,6 +1,7 @@
 /**
  * `docs/api.md` has everything that a user can import, set or call: every export, every option
  * with its unit and default, every method of the three classes. And no option that is not there.
+ * The words that a user can meet (why a job waits, why a handler stops) are in the guide.
  */
 import { readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
@@ -10,7 +11,13 @@ import { readTree, ROOT } from '../tidy/tree.ts'
 import { quotedNames } from './names.ts'
 
 const page = readFileSync(join(ROOT, 'docs', 'api.md'), 'utf8')
-const sources = new Map(readTree().map(({ path, text }) => [path, codeOf(text)]))
+const tree = readTree()
+const sources = new Map(tree.map(({ path, text }) => [path, codeOf(text)]))
+/** With the insides of strings. */
+const raw = tree
+  .filter(({ path }) => path.startsWith('src/') && !path.endsWith('.test.ts'))
+  .map(({ text }) => text)
+  .join('\n')
 const code = [...sources]
   .filter(([path]) => path.startsWith('src/') && !path.endsWith('.test.ts'))
   .map(([, text]) => text)
@@ -45,6 +52,12 @@ function bodyOf(name: string): string {
 
 function keysOf(name: string): string[] {
   return [...bodyOf(name).matchAll(/^ {2}(?:readonly )?(\w+)\??[:(<]/gm)].map(([, key = '']) => key)
+}
+
+/** The words that a type is made of: `'a' | 'b'`. */
+function wordsOf(name: string): string[] {
+  const [, words = ''] = new RegExp(String.raw`\btype ${name} =([\s|\w'-]*?)\n\n`).exec(raw) ?? []
+  return [...words.matchAll(/'([\w-]+)'/g)].map(([, word = '']) => word)
 }
 
 const MEMBER =
@@ -120,9 +133,12 @@ describe('docs/api.md', () => {
     )
   })
 
-  it.each(['RunContext', 'JobInfo'])('has every part of %s, and no other', (name) => {
-    expect(namesIn(rowsOf(name))).toEqual(keysOf(name).toSorted())
-  })
+  it.each(['RunContext', 'JobInfo', 'JobSummary', 'Explanation', 'Reason'])(
+    'has every part of %s, and no other',
+    (name) => {
+      expect(namesIn(rowsOf(name))).toEqual(keysOf(name).toSorted())
+    },
+  )
 
   it.each([
     ['Pawl', 'src/engine/pawl.ts', 'submit'],
@@ -131,6 +147,18 @@ describe('docs/api.md', () => {
   ])('has every public member of %s, and no other', (name, file, one) => {
     expect(membersOf(file)).toContain(one)
     expect(namesIn(rowsOf(name))).toEqual(membersOf(file).toSorted())
+  })
+
+  it.each([
+    ['Obstacle', 'guide/6-asking.md'],
+    ['AbortReason', 'guide/2-failures.md'],
+    ['Isolation', 'guide/5-workers.md'],
+  ])('has every word of %s in a table of %s', (name, where) => {
+    const lines = readFileSync(join(ROOT, 'docs', where), 'utf8').split('\n')
+    const rows = lines.filter((line) => line.startsWith("| `'"))
+    const cells = new Set(rows.flatMap((line) => quotedNames(line.split(' | ')[0] as string)))
+    expect(wordsOf(name).length).toBeGreaterThan(2)
+    expect(wordsOf(name).filter((word) => !cells.has(`'${word}'`))).toEqual([])
   })
 
   it('would be noticed if it lacked a section', () => {

@@ -134,7 +134,6 @@ describe('docs/errors.md', () => {
  * same program; whoever adds one says here why nobody outside can meet it.
  */
 const BARE: Readonly<Record<string, string>> = {
-  'src/engine/pawl.ts': 'a backup of a store in memory: the page says so',
   'src/kernel/rules/index.ts': 'a guard is left out that does not exist: only tests leave one out',
   'src/log/bytes.ts': 'a value that cannot be written: commands are checked before',
   'src/log/checkpoint.ts': 'a checkpoint without its waypoint: told by the notice of its failure',
