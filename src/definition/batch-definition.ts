@@ -61,6 +61,9 @@ export function batchJob<
   options: BatchOptions<S, O, E, R>,
 ): JobDefinition<Name, GivenTo<S>, ResultOf<O, Exclude<R, Failed>>> {
   const { max, run } = options
+  if (typeof run !== 'function') {
+    throw new InvalidDefinition(`Batch job '${name}' has no handler: give it a function \`run\`.`)
+  }
   if (!Number.isSafeInteger(max) || max < 1) {
     throw new InvalidDefinition(`\`max\` of batch job '${name}' must be a whole number from 1.`)
   }

@@ -52,8 +52,8 @@ export function typed<T>(): StandardSchema<T> {
 export function validated(schema: MaybeSchema, given: unknown, what: string): unknown {
   if (schema === undefined) return given
   const result = schema['~standard'].validate(given)
-  return result instanceof Promise
-    ? result.then((settled) => valueFrom(settled, what))
+  return 'then' in result
+    ? Promise.resolve(result).then((settled) => valueFrom(settled, what))
     : valueFrom(result, what)
 }
 

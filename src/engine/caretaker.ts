@@ -3,6 +3,7 @@
  * open, jobs to forget. The store says which commands are due, and decides each of them.
  */
 import type { Store } from '../store/index.ts'
+import { StoreEnded } from '../store/index.ts'
 import type { Courier, Timer, Timing } from '../worker/index.ts'
 
 /** Between two looks, when there is nothing to do. Looking costs next to nothing. */
@@ -62,7 +63,8 @@ export class Caretaker {
     } catch (error) {
       if (this.#isClosed) return
       this.#onError(error as Error)
-      this.#plan(AFTER_FAILURE_MS)
+      // A store that has ended stays so.
+      if (!(error instanceof StoreEnded)) this.#plan(AFTER_FAILURE_MS)
     }
   }
 }

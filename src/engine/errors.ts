@@ -3,6 +3,7 @@
  */
 import type { Failure, Rejection } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
+import type { Outcome } from '../store/index.ts'
 
 /** The authority said no. `rejection` has its code, and what to do. */
 export class Refused extends PawlError {
@@ -15,6 +16,25 @@ export class Refused extends PawlError {
       rejection: code,
     })
     this.rejection = rejection
+  }
+}
+
+/** The store failed in the middle of a submit: some of its jobs may be in. */
+export class SubmitInterrupted extends PawlError {
+  /** Of all jobs of the call, in order. */
+  readonly ids: readonly string[]
+
+  /** `sure`: how many of them are in for sure. */
+  constructor(ids: readonly string[], sure: number, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(
+      'SubmitInterrupted',
+      'unknown_outcome',
+      `${sure} of ${ids.length} jobs were submitted for sure, and of the others nobody knows: submit them all again, each with the id that \`error.ids\` gives it. What is in is not submitted twice. ${why}`,
+      { ids, sure },
+      cause,
+    )
+    this.ids = ids
   }
 }
 
@@ -57,15 +77,18 @@ export class JobCancelled extends PawlError {
 export class JobQuarantined extends PawlError {
   readonly failure: Failure | null
 
-  /** `held`: the names of effects of which nobody can tell whether they happened. */
-  constructor(job: string, type: string, failure: Failure | null, held: readonly string[]) {
+  constructor(job: string, type: string, { error, held, endedBy }: Outcome) {
+    const last =
+      error === null
+        ? `Its last attempt ended by ${endedBy}: its history says more.`
+        : `${error.code}: ${error.message}`
     const why =
       held.length > 0
         ? `Its commit stands, and what became of ${held.map((name) => `'${name}'`).join(', ')} is for a person to say: resolveEffect().`
-        : `Retry, force or discard it. ${failure?.code ?? 'Unknown'}: ${failure?.message ?? ''}`
+        : `Retry, force or discard it. ${last}`
     const message = `Job ${job} (${type}) is in quarantine and waits for an operator. ${why}`
-    super('JobQuarantined', 'rejected', message, { job, type, failure, held })
-    this.failure = failure
+    super('JobQuarantined', 'rejected', message, { job, type, failure: error, held, endedBy })
+    this.failure = error
   }
 }
 

@@ -6,7 +6,7 @@ import { toMs } from '../definition/index.ts'
 import type { JobState } from '../kernel/index.ts'
 import { isFinal } from '../kernel/index.ts'
 import type { Outcome, Positioned, Store } from '../store/index.ts'
-import type { Timing } from '../worker/index.ts'
+import type { Timer, Timing } from '../worker/index.ts'
 import { ResultTimeout, UnknownJob } from './errors.ts'
 import type { JobInfo } from './job-info.ts'
 import type { Results } from './results.ts'
@@ -46,16 +46,18 @@ export class Handle<Result = unknown> {
    */
   async result(options: { readonly timeout?: Duration } = {}): Promise<Result> {
     const { results, timing } = this.#parts
+    const { timeout } = options
+    const ms = timeout === undefined ? null : toMs(timeout, 'The timeout of result()')
     const { outcome, stop } = results.ended(this.id, this.#definition)
-    if (options.timeout === undefined) return this.#result(await outcome)
-    const ms = toMs(options.timeout, 'The timeout of result()')
+    if (ms === null) return this.#result(await outcome)
+    let timer: Timer | null = null
     const waited = new Promise<never>((_, reject) => {
-      const timer = timing.after(ms, () => reject(new ResultTimeout(this.id, ms)), true)
-      void outcome.finally(() => timer.cancel())
+      timer = timing.after(ms, () => reject(new ResultTimeout(this.id, ms)), true)
     })
     try {
       return await this.#result(await Promise.race([outcome, waited]))
     } finally {
+      ;(timer as Timer | null)?.cancel()
       stop()
     }
   }

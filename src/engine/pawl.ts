@@ -14,12 +14,13 @@ import type {
 } from '../definition/index.ts'
 import { inputOf, InvalidDefinition, specOf, toMs } from '../definition/index.ts'
 import type { Command, JobState } from '../kernel/index.ts'
+import { PawlError } from '../kernel/index.ts'
 import type { Answer, JobSummary, Positioned, Store } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
 import type { Timing, WorkerOptions } from '../worker/index.ts'
 import { Courier, executorFor, Worker } from '../worker/index.ts'
 import { Caretaker } from './caretaker.ts'
-import { Refused } from './errors.ts'
+import { Refused, SubmitInterrupted } from './errors.ts'
 import type { Explanation } from './explain.ts'
 import { explain } from './explain.ts'
 import type { HandleParts, OnRecord } from './handle.ts'
@@ -64,7 +65,11 @@ export interface PawlParts {
   readonly onError: (error: Error) => void
   readonly backup: ((to: string) => Promise<{ files: number; position: number }>) | null
   readonly onClose: () => void
+  /** Of the workers; for tests, which want the same one every time. */
+  readonly nameWorker?: (called?: string) => string
 }
+
+type Submission = Extract<Command, { type: 'SubmitJob' }>
 
 /** They change nothing about what can be claimed. */
 const QUIET: ReadonlySet<Command['type']> = new Set<Command['type']>([
@@ -99,8 +104,9 @@ export class Pawl {
   #closing: Promise<void> | null = null
 
   constructor(parts: PawlParts) {
-    const { store, timing, upkeepTiming = timing, onError } = parts
-    this.#parts = parts
+    const { store, timing, upkeepTiming = timing } = parts
+    const onError = unfailing(parts.onError)
+    this.#parts = { ...parts, onError }
     this.#courier = new Courier(store, {
       sent: (commands) => this.#sent(commands),
       answered: (commands, answers) => this.#answered(commands, answers),
@@ -123,7 +129,8 @@ export class Pawl {
     ...[input, options = {}]: SubmitArguments<J, SubmitOptions>
   ): Promise<Handle<OutcomeOf<J>>> {
     const command = await this.#submission(definition, input, options)
-    return this.#submitted(definition, command, await this.#courier.send(command))
+    const [answer] = await this.#send([command], [])
+    return this.#submitted(definition, command, answer as Answer)
   }
 
   /**
@@ -135,14 +142,14 @@ export class Pawl {
     definition: J,
     jobs: readonly SubmitItem<J, SubmitOptions>[],
   ): Promise<Handle<OutcomeOf<J>>[]> {
-    const commands: Command[] = []
+    const commands: Submission[] = []
     for (const { input, options = {} } of jobs) {
       commands.push(await this.#submission(definition, input, options))
     }
     const answers: Answer[] = []
     // In portions, so that a million at once let others have their turn.
     for (let at = 0; at < commands.length; at += PORTION) {
-      answers.push(...(await this.#courier.sendAll(commands.slice(at, at + PORTION))))
+      answers.push(...(await this.#send(commands.slice(at, at + PORTION), commands)))
     }
     return commands.map((command, i) => this.#submitted(definition, command, answers[i] as Answer))
   }
@@ -261,6 +268,7 @@ export class Pawl {
         onlookers: this.#soft,
         onError,
         onStopped: () => this.#workers.delete(worker),
+        nameWorker: this.#parts.nameWorker,
       },
       definitions,
       options,
@@ -285,18 +293,34 @@ export class Pawl {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([...this.#workers].map((worker) => worker.stop()))
-    await this.#caretaker.close()
-    await this.#parts.store.close()
-    this.#results.close()
-    this.#parts.onClose()
+    try {
+      await Promise.all([...this.#workers].map((worker) => worker.stop()))
+      await this.#caretaker.close()
+      await this.#parts.store.close()
+    } finally {
+      this.#results.close()
+      this.#parts.onClose()
+    }
+  }
+
+  /** Among `all` of one call; nothing of it may be lost without a word. */
+  async #send(some: readonly Submission[], all: readonly Submission[]): Promise<readonly Answer[]> {
+    try {
+      return await this.#courier.sendAll(some)
+    } catch (error) {
+      const first = all.indexOf(some[0] as Submission)
+      const isKnown = error instanceof PawlError && error.kind !== 'unknown_outcome'
+      if (isKnown && first <= 0) throw error
+      const ids = (all.length === 0 ? some : all).map(({ job }) => job)
+      throw new SubmitInterrupted(ids, Math.max(0, first), error)
+    }
   }
 
   async #submission(
     definition: AnyJob,
     input: unknown,
     { id = newJobId(), ...options }: SubmitOptions,
-  ): Promise<Extract<Command, { type: 'SubmitJob' }>> {
+  ): Promise<Submission> {
     const text = inputOf(definition, input)
     const spec = specOf(definition, typeof text === 'string' ? text : await text, options)
     return { type: 'SubmitJob', job: id, spec }
@@ -304,13 +328,10 @@ export class Pawl {
 
   #submitted<J extends AnyJob>(
     definition: J,
-    command: Command,
+    { job: id }: Submission,
     { value, rejection }: Answer,
   ): Handle<OutcomeOf<J>> {
-    if (rejection !== null) {
-      const id = 'job' in command ? command.job : ''
-      throw new Refused(`Job ${id} ('${definition.name}')`, rejection)
-    }
+    if (rejection !== null) throw new Refused(`Job ${id} ('${definition.name}')`, rejection)
     return new Handle(this.#handleParts, String(value), definition)
   }
 
@@ -326,6 +347,17 @@ export class Pawl {
       if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
       for (const worker of this.#workers) worker.lookAgain((command as { job: string }).job)
     })
+  }
+}
+
+/** Whoever writes errors down must not stop those who work. */
+function unfailing(onError: (error: Error) => void): (error: Error) => void {
+  return (error) => {
+    try {
+      onError(error)
+    } catch (second) {
+      console.error('pawl: `onError` failed:', second, 'when it was told of:', error)
+    }
   }
 }
 

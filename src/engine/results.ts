@@ -68,6 +68,7 @@ export class Results {
           error: null,
           cancelled: null,
           held: [],
+          endedBy: 'ExecutionCommitted',
         })
       } else {
         void this.#look(command.job)
@@ -91,9 +92,15 @@ export class Results {
   }
 
   async #look(job: string): Promise<void> {
-    const outcome = await this.#store.query({ kind: 'outcome', job }).catch(() => undefined)
-    if (outcome === undefined || (outcome !== null && !isThrough(outcome))) return
-    this.#settle(job, outcome)
+    try {
+      const outcome = await this.#store.query({ kind: 'outcome', job })
+      if (outcome === null || isThrough(outcome)) this.#settle(job, outcome)
+    } catch (error) {
+      // Nobody knows, so nobody should go on waiting.
+      const waiting = this.#waiting.get(job)
+      this.#waiting.delete(job)
+      for (const { fail } of waiting?.all ?? []) fail(error as Error)
+    }
   }
 
   #settle(job: string, outcome: Outcome | null): void {
@@ -125,7 +132,7 @@ export async function resultOf(
 ): Promise<unknown> {
   if (outcome === null) throw new UnknownJob(id)
   const { state, type, error, cancelled } = outcome
-  if (state === 'QUARANTINED') throw new JobQuarantined(id, type, error, outcome.held)
+  if (state === 'QUARANTINED') throw new JobQuarantined(id, type, outcome)
   if (cancelled !== null) throw new JobCancelled(id, type, cancelled.by, cancelled.reason)
   if (state === 'FAILED') throw new JobFailed(id, type, error)
   const output = fromJson(outcome.output ?? 'null')

@@ -5,9 +5,10 @@
 import type { Onlookers } from '../worker/index.ts'
 
 const MOST_LINES = 100
-const LINE_CHARS = 2_000
+const LINE_CHARS = 500
+const PROGRESS_CHARS = 2_000
 /** Jobs that are remembered; the oldest go first. */
-const MOST_JOBS = 10_000
+const MOST_JOBS = 1_000
 
 interface Said {
   progress: string | null
@@ -18,7 +19,8 @@ export class SoftState implements Onlookers {
   readonly #jobs = new Map<string, Said>()
 
   progress(job: string, value: string): void {
-    this.#of(job).progress = value
+    if (value.length <= PROGRESS_CHARS) this.#of(job).progress = value
+    else this.log(job, `A progress of ${value.length} characters is too long to be kept.`)
   }
 
   log(job: string, line: string): void {

@@ -23,6 +23,7 @@ import type {
   Failure,
   Job,
   JobState,
+  LeaseEnd,
   Payload,
   Queue,
   Rejection,
@@ -114,6 +115,8 @@ export interface Outcome {
   readonly cancelled: Job['cancelled']
   /** The names of a plain job's effects that are held for a person. */
   readonly held: readonly string[]
+  /** What ended the newest lease of a plain job; null: nothing yet. */
+  readonly endedBy: LeaseEnd | null
 }
 
 export interface JobSummary {

@@ -55,7 +55,8 @@ function outcomeOf({ spec, task, cancelled }: Job, state: JobState): Outcome {
   const held = effects
     .filter((effect) => effect.state === 'HELD')
     .map(({ promise }) => promise.name)
-  return { type: spec.type, state, output, error, cancelled, held }
+  const endedBy = task?.leases.at(-1)?.endedBy ?? null
+  return { type: spec.type, state, output, error, cancelled, held, endedBy }
 }
 
 function viewOf(job: Job, stages: StageTasks | null, tallies: Tallies, now: number): JobView {

@@ -7,7 +7,13 @@
  * workers again. What is not faked: handlers and effects are the real ones, and so is every
  * decision.
  */
-import type { AnyJob, Duration, GivenOf, OutcomeOf, SubmitArguments } from '../definition/index.ts'
+import type {
+  AnyJob,
+  Duration,
+  OutcomeOf,
+  SubmitArguments,
+  SubmitItem,
+} from '../definition/index.ts'
 import { InvalidDefinition, toMs } from '../definition/index.ts'
 import type { Handle, JobInfo, RerunOptions, SubmitOptions } from '../engine/index.ts'
 import { Pawl, UnknownJob } from '../engine/index.ts'
@@ -98,6 +104,8 @@ export class TestEngine extends Pawl {
       onError: (error) => errors.push(error),
       backup: null,
       onClose: () => undefined,
+      // They are counted: the same test has the same workers again.
+      nameWorker: (called = 'worker') => called,
     })
     const calls = new EffectCalls()
     this.crash = points
@@ -196,7 +204,7 @@ export class TestEngine extends Pawl {
 
   override submitMany<J extends AnyJob>(
     definition: J,
-    jobs: readonly { readonly input: GivenOf<J>; readonly options?: SubmitOptions }[],
+    jobs: readonly SubmitItem<J, SubmitOptions>[],
   ): Promise<Handle<OutcomeOf<J>>[]> {
     const own = jobs.map(({ input, options }) => ({
       input,

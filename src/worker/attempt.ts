@@ -10,13 +10,13 @@
  */
 import type { AnyJob } from '../definition/index.ts'
 import type { Command, EffectPromise, Failure, LeaseAddress } from '../kernel/index.ts'
-import { childId, effectKey } from '../kernel/index.ts'
+import { childId, effectKey, LIMITS, PawlError } from '../kernel/index.ts'
 import type { Answer, Claimed, Store, UnfinishedEffect } from '../store/index.ts'
 import type { AbortReason } from './aborted.ts'
 import { Aborted } from './aborted.ts'
 import type { Timing } from './clock.ts'
 import type { Courier } from './courier.ts'
-import type { EffectRequest } from './effect-handler.ts'
+import type { EffectOutcome, EffectRequest } from './effect-handler.ts'
 import type { Died, Executor } from './executor.ts'
 import { failureOf } from './failure.ts'
 import type { HandlerOutcome, HandlerPort } from './handler.ts'
@@ -36,6 +36,8 @@ export interface AttemptParts {
   readonly timing: Timing
   readonly executor: Executor
   readonly onlookers: Onlookers
+  /** Told of errors that nobody waits for. */
+  readonly onError: (error: Error) => void
 }
 
 export class Attempt {
@@ -44,6 +46,7 @@ export class Attempt {
   readonly #definition: AnyJob
   readonly #address: LeaseAddress
   readonly #stopper: Stopper
+  #held: HeldLease | null = null
   #isDead = false
   /** Called once, when the handler is through: the next one may run while this one reports. */
   readonly #onHandled: () => void
@@ -76,29 +79,42 @@ export class Attempt {
 
   /** `askedAt`: when the claim was sent. Never throws. */
   async run(askedAt: number): Promise<void> {
-    const { keeper } = this.#parts
+    const { keeper, onError } = this.#parts
     const { leaseMs, commit } = this.claimed
-    const held = keeper.hold(this.#address, leaseMs, askedAt, (why) => void this.#lost(why))
+    this.#held = keeper.hold(this.#address, leaseMs, askedAt, (why) => void this.#lost(why))
     try {
-      if (commit === null) await this.#prepare(held)
-      else await this.#finish(commit.unfinished, held)
-    } catch {
+      if (commit === null) await this.#prepare()
+      else await this.#finish(commit.unfinished)
+    } catch (error) {
       // The store could not answer. The lease will run out, and the log says what holds.
+      onError(error as Error)
     } finally {
-      keeper.drop(held)
+      this.#letGo()
       this.#onHandled()
     }
   }
 
-  async #prepare(held: HeldLease): Promise<void> {
+  /** Nothing keeps the lease alive any more. */
+  #letGo(): void {
+    if (this.#held !== null) this.#parts.keeper.drop(this.#held)
+  }
+
+  async #prepare(): Promise<void> {
     const outcome = await this.#untilStopped(this.#handled())
-    this.#onHandled()
+    const hasEffects =
+      typeof outcome === 'object' && outcome.kind === 'commit' && outcome.effects.length > 0
+    // Effects take up the place as the handler did.
+    if (!hasEffects) this.#onHandled()
     if (typeof outcome === 'string') return this.#stopped(outcome)
-    if (outcome.kind === 'died') return this.#died(outcome)
+    if (outcome.kind === 'died') return this.#revoke(outcome.why)
     if (outcome.kind === 'failure') return this.#fail(outcome.failure)
     const { output, effects } = outcome
-    const { verdict, rejection } = await this.#report({ type: 'CommitExecution', output, effects })
-    if (verdict === 'committed') await this.#finish(promised(this.#address, effects), held)
+    const { verdict, rejection } = await this.#conclude({
+      type: 'CommitExecution',
+      output,
+      effects,
+    })
+    if (verdict === 'committed') await this.#finish(promised(this.#address, effects))
     else if (rejection !== null) await this.#fail(failureOf(refusal(rejection)))
   }
 
@@ -149,7 +165,7 @@ export class Attempt {
 
   /** The handler was told to stop, and is not waited for. */
   async #stopped(reason: AbortReason): Promise<void> {
-    if (reason === 'shutdown') await this.#report({ type: 'ReleaseLease' })
+    if (reason === 'shutdown') await this.#conclude({ type: 'ReleaseLease' })
     if (reason !== 'timed-out') return
     const ms = this.claimed.timeoutMs
     const message = `This attempt took longer than the timeout of ${ms} ms.`
@@ -157,76 +173,100 @@ export class Attempt {
   }
 
   /** As if the lease had run out, but at once: it costs a retry, or poison would go on for ever. */
-  async #died({ why }: Died): Promise<void> {
-    await this.#revoke(why)
-  }
-
-  async #revoke(reason: string): Promise<void> {
+  async #revoke(why: string): Promise<void> {
     const { job, stage, segment, lease, worker: by } = this.#address
+    // BEFORE it is taken away: an extension that comes later would be refused on record.
+    this.#letGo()
+    const reason = why.slice(0, LIMITS.reasonChars)
     const { courier } = this.#parts
     await courier.send({ type: 'RevokeLease', job, stage, segment, lease, by, reason })
   }
 
   async #fail(error: Failure): Promise<void> {
-    await this.#report({ type: 'FailTask', error })
+    await this.#conclude({ type: 'FailTask', error })
   }
 
-  async #finish(unfinished: readonly UnfinishedEffect[], held: HeldLease): Promise<void> {
+  async #finish(unfinished: readonly UnfinishedEffect[]): Promise<void> {
     for (const effect of unfinished) {
       if (effect.state === 'HELD') continue
       // What is not surely held must not act.
-      if (this.#stopper.reason !== null) break
+      if (this.#stopper.reason !== null) return this.#leaveEffects()
       const goesOn =
         effect.promise.child === null ? await this.#carryOut(effect) : await this.#submit(effect)
-      if (goesOn === 'next') continue
-      if (goesOn === 'stopped') break
-      // Left as it is until the lease runs out: then somebody tries again.
-      if (goesOn === 'later') this.#parts.keeper.drop(held)
-      return
+      if (goesOn === 'stopped') return this.#leaveEffects()
+      // `later`: left as it is until the lease runs out. Then somebody tries again.
+      if (goesOn !== 'next') return
     }
-    await this.#leaveEffects()
   }
 
-  /** The worker stops, or an effect takes too long: whoever is next finds out what became of it. */
+  /** The worker stops, and no effect is under way. */
   async #leaveEffects(): Promise<void> {
-    const { reason } = this.#stopper
-    if (reason === 'shutdown') await this.#report({ type: 'ReleaseLease' })
-    if (reason === 'timed-out') {
-      await this.#revoke(`An effect took longer than the timeout of ${this.claimed.timeoutMs} ms.`)
-    }
+    if (this.#stopper.reason === 'shutdown') await this.#conclude({ type: 'ReleaseLease' })
   }
 
   async #carryOut(effect: UnfinishedEffect): Promise<Next> {
+    // Started under this very lease, and not by us: whoever did that may still be at it.
+    if (effect.state === 'STARTED') return 'later'
     if (effect.state === 'UNKNOWN' && !effect.promise.idempotent) {
       const found = await this.#reconcile(effect)
       if (found !== 'again') return found
     }
     const start = await this.#report({ type: 'StartEffect', effect: effect.effect })
     if (start.verdict !== 'committed') return 'over'
+    // The answer may have taken longer than the lease: then it is no permission any more.
+    if (this.#stopper.reason !== null) return 'later'
     const running = this.#runEffect(effect, 'run')
     const outcome = await this.#untilStopped(running)
-    if (typeof outcome === 'string') {
+    return typeof outcome === 'string'
+      ? this.#leaveRunning(effect, running, outcome)
+      : this.#settle(effect, outcome)
+  }
+
+  async #settle({ effect }: UnfinishedEffect, outcome: EffectOutcome | Died): Promise<Next> {
+    switch (outcome.kind) {
+      case 'finished':
+        await this.#conclude({ type: 'FinishEffect', effect })
+        return 'next'
+      case 'failure':
+        await this.#conclude({ type: 'FailEffect', effect, error: outcome.failure })
+        return 'over'
+      case 'died':
+        // Whether it happened is not known: as if the lease had run out, but at once.
+        await this.#revoke(outcome.why)
+        return 'over'
+      case 'reconciled':
+        return 'later'
+    }
+  }
+
+  /**
+   * An effect is under way, and the worker must stop, or it took too long, or the lease is lost.
+   * Where it can be ended, it is, and then the task is given away. Where it cannot, nobody else
+   * may have the task while it goes on: the lease is left to run out. If it is through before,
+   * or later, that is reported all the same: whoever started it knows best that it happened.
+   */
+  async #leaveRunning(
+    effect: UnfinishedEffect,
+    running: Promise<EffectOutcome | Died>,
+    reason: AbortReason,
+  ): Promise<Next> {
+    const { executor } = this.#parts
+    this.#letGo()
+    if (!executor.endsWhatItStops) {
       void this.#finishLate(effect, running)
-      return 'stopped'
-    }
-    if (outcome.kind === 'finished') {
-      await this.#report({ type: 'FinishEffect', effect: effect.effect })
-      return 'next'
-    }
-    if (outcome.kind === 'died') {
-      // Whether it happened is not known: as if the lease had run out, but at once.
-      await this.#died(outcome)
       return 'over'
     }
-    if (outcome.kind !== 'failure') return 'later'
-    await this.#report({ type: 'FailEffect', effect: effect.effect, error: outcome.failure })
+    const outcome = await running
+    if (outcome.kind === 'finished') await this.#finishLate(effect, running)
+    else if (reason === 'timed-out' || reason === 'shutdown') {
+      await this.#revoke(`An effect was ended: ${reason}.`)
+    }
     return 'over'
   }
 
-  /** The lease is gone, and the effect goes on: whoever started it knows best that it happened. */
   async #finishLate(
     { effect }: UnfinishedEffect,
-    running: ReturnType<Executor['runEffect']>,
+    running: Promise<EffectOutcome | Died>,
   ): Promise<void> {
     const { kind } = await running
     if (kind !== 'finished' || this.#isDead) return
@@ -238,7 +278,10 @@ export class Attempt {
   async #reconcile(effect: UnfinishedEffect): Promise<Next | 'again'> {
     const asked = await this.#untilStopped(this.#runEffect(effect, 'reconcile'))
     if (typeof asked === 'string') return 'stopped'
-    if (asked.kind !== 'reconciled') return 'later'
+    if (asked.kind !== 'reconciled') {
+      this.#tellOf(effect, asked)
+      return 'later'
+    }
     const { job, stage, segment, worker: by } = this.#address
     const { verdict } = await this.#parts.courier.send({
       type: 'ResolveEffect',
@@ -253,6 +296,14 @@ export class Attempt {
     })
     if (verdict !== 'committed') return 'over'
     return asked.outcome === 'happened' ? 'next' : 'again'
+  }
+
+  /** Nothing on record says that asking failed: whoever looks should know. */
+  #tellOf({ key, promise }: UnfinishedEffect, asked: EffectOutcome | Died): void {
+    const why = asked.kind === 'failure' ? asked.failure.message : JSON.stringify(asked)
+    const line = `Effect '${promise.name}' (${key}) could not be reconciled, and is asked about again when the lease has run out: ${why}`
+    this.#parts.onlookers.log(this.#address.job, line)
+    this.#parts.onError(new Error(line))
   }
 
   #runEffect(
@@ -279,7 +330,7 @@ export class Attempt {
     if (start.verdict === 'committed' && submit.rejection !== null) {
       // It will be refused again: that is for a person to look at.
       const error: Failure = { ...failureOf(refusal(submit.rejection)), type: 'TERMINAL' }
-      await this.#report({ type: 'FailEffect', effect, error })
+      await this.#conclude({ type: 'FailEffect', effect, error })
     }
     return 'over'
   }
@@ -301,7 +352,25 @@ export class Attempt {
   #report(report: Reported): Promise<Answer> {
     return this.#parts.courier.send({ ...this.#address, ...report })
   }
+
+  /** A report that ends something: as long as the lease is held, it is sent until it is taken. */
+  async #conclude(report: Reported): Promise<Answer> {
+    for (;;) {
+      try {
+        return await this.#report(report)
+      } catch (error) {
+        const mayTryAgain = error instanceof PawlError && error.kind === 'retryable'
+        if (!mayTryAgain || this.#parts.keeper.isLost(this.#held)) throw error
+      }
+      await new Promise<void>((resolve) => {
+        this.#parts.timing.after(RESEND_MS, resolve, true)
+      })
+    }
+  }
 }
+
+/** Between two tries of a report, while the disk is full. */
+const RESEND_MS = 250
 
 /** A lease that ended so was taken away by somebody who wanted the work to stop. */
 const WANTED: ReadonlySet<string | null> = new Set([

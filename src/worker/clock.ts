@@ -27,8 +27,15 @@ export function realTiming(now: () => number = () => performance.now()): Timing 
   return {
     now,
     after(ms, call, kept = false) {
-      const timer = setTimeout(call, Math.min(Math.max(0, ms), LONGEST_MS))
-      if (!kept) timer.unref()
+      let timer: NodeJS.Timeout
+      const wait = (left: number): void => {
+        timer = setTimeout(
+          () => (left > LONGEST_MS ? wait(left - LONGEST_MS) : call()),
+          Math.min(Math.max(0, left), LONGEST_MS),
+        )
+        if (!kept) timer.unref()
+      }
+      wait(ms)
       return { cancel: () => clearTimeout(timer) }
     },
     soon(call) {

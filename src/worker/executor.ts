@@ -30,7 +30,9 @@ export interface Executor {
     request: EffectRequest,
     stopper: Stopper,
   ): Promise<EffectOutcome | Died>
-  /** Lets go of what it holds; what still runs is ended. */
+  /** Whether something that is told to stop comes to an end soon, whatever it does. */
+  readonly endsWhatItStops: boolean
+  /** Lets go of what it holds. What runs in children is ended. */
   close(): Promise<void>
 }
 
@@ -38,6 +40,7 @@ const batches = new Batches()
 
 /** In the worker's own thread. */
 export const inProcess: Executor = {
+  endsWhatItStops: false,
   runJob: (definition, request, port, stopper) =>
     definition.batch === null
       ? runHandler(definition, request, port, stopper)

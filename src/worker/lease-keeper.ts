@@ -23,6 +23,8 @@ export interface HeldLease extends LeaseAddress {
   askedAt: number
   extension: number
   isAsking: boolean
+  /** Something happened while it was asked for: to be asked again. */
+  isAskedAgain: boolean
 }
 
 export class LeaseKeeper {
@@ -30,6 +32,7 @@ export class LeaseKeeper {
   readonly #timing: Timing
   readonly #held = new Set<HeldLease>()
   #timer: Timer | null = null
+  #beatAt = 0
 
   constructor(courier: Courier, timing: Timing) {
     this.#courier = courier
@@ -59,17 +62,22 @@ export class LeaseKeeper {
       askedAt,
       extension: 0,
       isAsking: false,
+      isAskedAgain: false,
     }
     this.#held.add(held)
-    this.#timer ??= this.#beat(leaseMs)
+    this.#beatWithin(leaseMs)
     return held
   }
 
   drop(held: HeldLease): void {
     this.#held.delete(held)
-    if (this.#held.size > 0) return
-    this.#timer?.cancel()
-    this.#timer = null
+    if (this.#held.size === 0) this.#rest()
+  }
+
+  /** Whether nobody keeps it alive, and its time may be over. */
+  isLost(held: HeldLease | null): boolean {
+    if (held === null) return true
+    return this.#timing.now() - held.askedAt >= held.leaseMs * (1 - LAST_SHARE)
   }
 
   /** Of all leases of a job: asks about them at once, because something happened to it. */
@@ -77,15 +85,25 @@ export class LeaseKeeper {
     for (const held of this.#held) if (held.job === job) void this.#extend(held)
   }
 
-  #beat(leaseMs: number): Timer {
+  /** The next look comes in time for a lease of this length. */
+  #beatWithin(leaseMs: number): void {
     const ms = Math.min(LONGEST_BEAT_MS, Math.max(SHORTEST_BEAT_MS, leaseMs / 6))
-    return this.#timing.after(ms, () => {
+    const at = this.#timing.now() + ms
+    if (this.#timer !== null && this.#beatAt <= at) return
+    this.#timer?.cancel()
+    this.#beatAt = at
+    this.#timer = this.#timing.after(ms, () => {
       this.#timer = null
       this.#lookAround()
       let shortest = Infinity
       for (const held of this.#held) shortest = Math.min(shortest, held.leaseMs)
-      if (this.#held.size > 0) this.#timer ??= this.#beat(shortest)
+      if (this.#held.size > 0) this.#beatWithin(shortest)
     })
+  }
+
+  #rest(): void {
+    this.#timer?.cancel()
+    this.#timer = null
   }
 
   #lookAround(): void {
@@ -98,8 +116,12 @@ export class LeaseKeeper {
   }
 
   async #extend(held: HeldLease): Promise<void> {
-    if (held.isAsking) return
+    if (held.isAsking) {
+      held.isAskedAgain = true
+      return
+    }
     held.isAsking = true
+    held.isAskedAgain = false
     held.extension += 1
     const { job, stage, segment, lease, worker, extension } = held
     const askedAt = this.#timing.now()
@@ -120,6 +142,7 @@ export class LeaseKeeper {
     } finally {
       held.isAsking = false
     }
+    if (held.isAskedAgain && this.#held.has(held)) await this.#extend(held)
   }
 
   #lose(held: HeldLease, why: 'cancelled' | 'lease-lost'): void {

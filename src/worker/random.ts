@@ -4,7 +4,13 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 
-/** Requests are numbered from 1 by each worker, so a name must never come again. */
-export function newWorkerName(): string {
-  return `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
+/** Letters that make a name one that nobody had: enough for all workers there will ever be. */
+const LETTERS = 12
+
+/**
+ * Requests are numbered from 1 by each worker, and the same worker and number get the same
+ * leases. So a name must never come again, whatever people call their workers.
+ */
+export function newWorkerName(called: string = `${hostname()}-${process.pid}`): string {
+  return `${called}-${randomUUID().replaceAll('-', '').slice(0, LETTERS)}`
 }

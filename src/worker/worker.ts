@@ -11,6 +11,7 @@
 import type { AnyJob, Duration } from '../definition/index.ts'
 import { InvalidDefinition, toMs } from '../definition/index.ts'
 import type { Claimed } from '../store/index.ts'
+import { StoreClosed, StoreEnded } from '../store/index.ts'
 import type { AttemptParts } from './attempt.ts'
 import { Attempt } from './attempt.ts'
 import type { Timer } from './clock.ts'
@@ -22,7 +23,7 @@ import { shutdown as onSignal } from './shutdown.ts'
 export interface WorkerOptions {
   /** How many handlers run at once. Default 10. */
   readonly concurrency?: number
-  /** Default: host, process and some random letters. It must not have been used before. */
+  /** What its leases are to show; random letters follow. Default: host and process. */
   readonly name?: string
   /** Which queues it serves. Default: those of its definitions. */
   readonly queues?: readonly string[]
@@ -50,9 +51,9 @@ export interface WorkerOptions {
 }
 
 export type WorkerParts = Omit<AttemptParts, 'keeper'> & {
-  /** Told of errors that nobody waits for. */
-  readonly onError: (error: Error) => void
   readonly onStopped: () => void
+  /** Makes a name that was never used before. For tests, which want the same one every time. */
+  readonly nameWorker?: ((called?: string) => string) | undefined
 }
 
 export const DEFAULT_CONCURRENCY = 10
@@ -66,7 +67,6 @@ export class Worker {
   readonly name: string
   readonly concurrency: number
   readonly #parts: AttemptParts
-  readonly #onError: (error: Error) => void
   readonly #onStopped: () => void
   readonly #definitions: ReadonlyMap<string, AnyJob>
   readonly #channels: readonly { queue: string; type: string; stage: null }[]
@@ -87,9 +87,8 @@ export class Worker {
     if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
       throw new InvalidDefinition(`The concurrency of a worker must be a whole number from 1.`)
     }
-    this.name = options.name ?? newWorkerName()
+    this.name = (parts.nameWorker ?? newWorkerName)(options.name)
     this.concurrency = concurrency
-    this.#onError = parts.onError
     this.#parts = { ...parts, keeper: new LeaseKeeper(parts.courier, parts.timing) }
     this.#definitions = byName(definitions)
     this.#channels = channelsOf(definitions, options.queues)
@@ -150,7 +149,7 @@ export class Worker {
   }
 
   async #claim(): Promise<void> {
-    let pauseMs = this.#pollMs
+    let pauseMs: number | null = this.#pollMs
     try {
       do {
         this.#isWanted = false
@@ -165,20 +164,20 @@ export class Worker {
           max,
           started: true,
         })
-        for (const one of claimed) {
-          if (this.#stopping === null) this.#begin(one, askedAt)
-          else await this.#giveBack(one)
-        }
+        if (this.#stopping === null) for (const one of claimed) this.#begin(one, askedAt)
+        else await Promise.allSettled(claimed.map((one) => this.#giveBack(one)))
         if (claimed.length === max) this.#isWanted = true
       } while (this.#isWanted && this.#stopping === null && this.#busy < this.concurrency)
     } catch (error) {
-      pauseMs = PAUSE_MS
-      if (this.#stopping === null) this.#onError(error as Error)
+      // A store that has ended stays so: there is nothing more to ask for.
+      pauseMs = hasEnded(error) ? null : PAUSE_MS
+      if (this.#stopping === null) this.#parts.onError(error as Error)
     } finally {
       this.#isClaiming = false
     }
     this.#timer?.cancel()
     if (this.#stopping !== null) return this.#lookIfIdle()
+    if (pauseMs === null) return
     this.#timer = this.#parts.timing.after(pauseMs, () => this.wake(), true)
   }
 
@@ -241,6 +240,10 @@ export class Worker {
       this.#lookIfIdle()
     })
   }
+}
+
+function hasEnded(error: unknown): boolean {
+  return error instanceof StoreEnded || error instanceof StoreClosed
 }
 
 function byName(definitions: readonly AnyJob[]): ReadonlyMap<string, AnyJob> {

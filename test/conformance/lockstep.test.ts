@@ -97,6 +97,7 @@ class Pair {
         held: (view?.state === 'QUARANTINED' ? (job.task?.commit?.effects ?? []) : [])
           .filter((effect) => effect.state === 'HELD')
           .map(({ promise }) => promise.name),
+        endedBy: job.task?.leases.at(-1)?.endedBy ?? null,
       })
       if (job.task !== null) continue
       const tasks = (world.tasks.get(job.id) ?? []).map((stage) => (stage ?? []).map(copyTask))

@@ -57,6 +57,7 @@ const NO_PORT: HandlerPort = {
 }
 
 export class ChildPool implements Executor {
+  readonly endsWhatItStops = true
   readonly #options: Required<ChildPoolOptions>
   readonly #places = new Set<Place>()
   readonly #starting = new Set<Place>()
@@ -118,15 +119,24 @@ export class ChildPool implements Executor {
     if (this.#isClosed) return Promise.resolve(CLOSED)
     if (stopper.reason !== null) return Promise.resolve(notBegun(ask, stopper))
     return new Promise((resolve) => {
-      const errand = { ask, port, stopper, resolve }
       const lane = ask.kind === 'effect' ? this.#waiting.effects : this.#waiting.jobs
-      lane.push(errand)
       const stopped = (): void => {
         const at = lane.indexOf(errand)
         if (at < 0) return
         lane.splice(at, 1)
         resolve(notBegun(ask, stopper))
       }
+      const errand: Errand = {
+        ask,
+        port,
+        stopper,
+        // A job may have many effects, and all of them one signal.
+        resolve: (outcome) => {
+          stopper.signal.removeEventListener('abort', stopped)
+          resolve(outcome)
+        },
+      }
+      lane.push(errand)
       stopper.signal.addEventListener('abort', stopped, { once: true })
       this.#serve()
     })
