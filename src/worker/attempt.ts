@@ -109,8 +109,15 @@ export class Attempt {
     if (outcome.kind === 'died') return this.#revoke(outcome.why)
     if (outcome.kind === 'failure') return this.#fail(outcome.failure)
     const { output, effects } = outcome
+    const { job, stage, segment, lease, worker } = this.#address
+    // Spelled out: this is what every job does, and putting objects together is slow.
     const { verdict, rejection } = await this.#conclude({
       type: 'CommitExecution',
+      job,
+      stage,
+      segment,
+      lease,
+      worker,
       output,
       effects,
     })
@@ -165,7 +172,7 @@ export class Attempt {
 
   /** The handler was told to stop, and is not waited for. */
   async #stopped(reason: AbortReason): Promise<void> {
-    if (reason === 'shutdown') await this.#conclude({ type: 'ReleaseLease' })
+    if (reason === 'shutdown') await this.#concludeWith({ type: 'ReleaseLease' })
     if (reason !== 'timed-out') return
     const ms = this.claimed.timeoutMs
     const message = `This attempt took longer than the timeout of ${ms} ms.`
@@ -183,7 +190,7 @@ export class Attempt {
   }
 
   async #fail(error: Failure): Promise<void> {
-    await this.#conclude({ type: 'FailTask', error })
+    await this.#concludeWith({ type: 'FailTask', error })
   }
 
   async #finish(unfinished: readonly UnfinishedEffect[]): Promise<void> {
@@ -201,7 +208,7 @@ export class Attempt {
 
   /** The worker stops, and no effect is under way. */
   async #leaveEffects(): Promise<void> {
-    if (this.#stopper.reason === 'shutdown') await this.#conclude({ type: 'ReleaseLease' })
+    if (this.#stopper.reason === 'shutdown') await this.#concludeWith({ type: 'ReleaseLease' })
   }
 
   async #carryOut(effect: UnfinishedEffect): Promise<Next> {
@@ -225,10 +232,10 @@ export class Attempt {
   async #settle({ effect }: UnfinishedEffect, outcome: EffectOutcome | Died): Promise<Next> {
     switch (outcome.kind) {
       case 'finished':
-        await this.#conclude({ type: 'FinishEffect', effect })
+        await this.#concludeWith({ type: 'FinishEffect', effect })
         return 'next'
       case 'failure':
-        await this.#conclude({ type: 'FailEffect', effect, error: outcome.failure })
+        await this.#concludeWith({ type: 'FailEffect', effect, error: outcome.failure })
         return 'over'
       case 'died':
         // Whether it happened is not known: as if the lease had run out, but at once.
@@ -330,7 +337,7 @@ export class Attempt {
     if (start.verdict === 'committed' && submit.rejection !== null) {
       // It will be refused again: that is for a person to look at.
       const error: Failure = { ...failureOf(refusal(submit.rejection)), type: 'TERMINAL' }
-      await this.#conclude({ type: 'FailEffect', effect, error })
+      await this.#concludeWith({ type: 'FailEffect', effect, error })
     }
     return 'over'
   }
@@ -353,11 +360,15 @@ export class Attempt {
     return this.#parts.courier.send({ ...this.#address, ...report })
   }
 
+  #concludeWith(report: Reported): Promise<Answer> {
+    return this.#conclude({ ...this.#address, ...report })
+  }
+
   /** A report that ends something: as long as the lease is held, it is sent until it is taken. */
-  async #conclude(report: Reported): Promise<Answer> {
+  async #conclude(report: Command): Promise<Answer> {
     for (;;) {
       try {
-        return await this.#report(report)
+        return await this.#parts.courier.send(report)
       } catch (error) {
         const mayTryAgain = error instanceof PawlError && error.kind === 'retryable'
         if (!mayTryAgain || this.#parts.keeper.isLost(this.#held)) throw error
