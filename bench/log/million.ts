@@ -18,8 +18,8 @@ const FEW = 1_000
 const WARM_UP_MS = 2_000
 const LIVES_MS = 4_000
 const RATIO_AIM = 1.5
-/** As `scripts/run.mjs` runs the bench itself. */
-const NODE_OPTIONS = ['--max-old-space-size=8192', '--expose-gc', '--import', 'tsx']
+/** As `scripts/bench.mjs` runs the bench itself: what was built. */
+const NODE_OPTIONS = ['--max-old-space-size=8192', '--expose-gc']
 /** Safe to lose, while the log is whole. */
 const CHECKPOINT = /^(?:checkpoint|live|shelf)-/
 
@@ -109,7 +109,7 @@ function sizeOf(folder: string): number {
 /** `run`: counts the runs in one folder, from 1; each has numbers for its jobs that no other has. */
 function opened(folder: string, run: number, livesMs: number): Promise<Opened> {
   const task: OpenTask = { folder, first: run * 1e12, livesMs, warmUpMs: WARM_UP_MS, ...HEADLINE }
-  const file = new URL('./opened.ts', import.meta.url)
+  const file = new URL('./opened.js', import.meta.url)
   return new Promise((resolve, reject) => {
     const child = fork(file, [JSON.stringify(task)], {
       execArgv: NODE_OPTIONS,

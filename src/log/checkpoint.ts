@@ -91,8 +91,6 @@ class Making {
   readonly #offsets: number[] = []
   #live: RecordFileWriter | null = null
   #ended: RecordFileWriter | null = null
-  /** To read what was just written. */
-  #window: RecordWindow | null = null
   #shelves: Shelf[] = []
 
   constructor(disk: Disk, task: CheckpointTask, breathe: () => Promise<void> | null) {
@@ -212,21 +210,23 @@ class Making {
 
   /** Jobs that were over, and that something happened to all the same. */
   async #foldShelved(stretch: Stretch, now: number): Promise<void> {
+    const ended = this.#ended as RecordFileWriter
+    // What is looked for can only be read once it is written.
+    await ended.flush()
+    const window = new RecordWindow(ended.file, ended.name)
     for (const [id, entries] of stretch.pending) {
-      const before = await this.#takeOff(id)
+      const before = this.#takeOff(id, window)
       if (before === null) throw new BrokenState(id, ['its entries have no beginning'])
+      // Most are forgotten, and what they were is of no interest any more.
+      if (entries.at(-1)?.entry.type === 'JobForgotten') continue
       const record = stretch.continued(readJob(before, this.#interning), entries)
       if (record !== null) this.#add(record, now)
-      await this.#flush()
+      if (ended.isFull) await this.#flush()
     }
   }
 
   /** The record of a job that is over, which then counts no more where it stands. */
-  async #takeOff(id: string): Promise<ByteReader | null> {
-    const ended = this.#ended as RecordFileWriter
-    const window = (this.#window ??= new RecordWindow(ended.file, ended.name))
-    // It can only be read once it is written.
-    await ended.flush()
+  #takeOff(id: string, window: RecordWindow): ByteReader | null {
     const fresh = this.#rows.find(id, (row) => {
       return peekJobId(window.read(this.#rows.offset(row))) === id
     })
