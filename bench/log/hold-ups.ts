@@ -1,9 +1,7 @@
 /**
  * Hold-ups of the event loop: how long a timer of a millisecond was kept waiting, and by what:
- * garbage collection, the thread's own work, other programs that had the cores, or the system;
- * and whether a checkpoint was being made by a thread beside it.
+ * garbage collection, the thread's own work, other programs that had the cores, or the system.
  */
-import type { Worker } from 'node:worker_threads'
 import type { ThreadTimes } from '../thread-time.ts'
 import { threadTimes } from '../thread-time.ts'
 import type { Span } from './collections.ts'
@@ -12,8 +10,6 @@ import { collections } from './collections.ts'
 const TICK_MS = 1
 /** Shorter ones are the work of a batch or two. */
 const LEAST_MS = 2
-/** What the store does with a checkpoint when its thread is done belongs to it too. */
-const AFTERWARDS_MS = 500
 
 export interface HoldUp {
   readonly ms: number
@@ -24,7 +20,6 @@ export interface HoldUp {
   readonly waitedMs: number
   /** The rest: in calls of the system that wait for something. */
   readonly blockedMs: number
-  readonly inCheckpoint: boolean
 }
 
 interface Gap extends Span {
@@ -34,30 +29,18 @@ interface Gap extends Span {
 
 export class HoldUps {
   readonly #gaps: Gap[] = []
-  readonly #checkpoints: { from: number; to: number }[] = []
   readonly #timer: NodeJS.Timeout
   #last = performance.now()
   #times: ThreadTimes = threadTimes()
 
-  readonly #started = (worker: Worker): void => {
-    const span = { from: performance.now(), to: Infinity }
-    this.#checkpoints.push(span)
-    worker.once('exit', () => {
-      span.to = performance.now() + AFTERWARDS_MS
-    })
-  }
-
   constructor() {
     collections()
-    // The only threads that a store starts are those of checkpoints.
-    process.on('worker', this.#started)
     this.#timer = setInterval(() => this.#tick(), TICK_MS)
   }
 
   /** Longest first. */
   stop(): HoldUp[] {
     clearInterval(this.#timer)
-    process.off('worker', this.#started)
     return this.#gaps.map((gap) => this.#explain(gap)).toSorted((a, b) => b.ms - a.ms)
   }
 
@@ -68,14 +51,7 @@ export class HoldUps {
     const ownMs = Math.max(0, Math.min(gap.onCoreMs - gcMs, ms - gcMs))
     const waitedMs = Math.min(ms - gcMs - ownMs, gap.waitedMs)
     const blockedMs = ms - gcMs - ownMs - waitedMs
-    return {
-      ms,
-      gcMs,
-      ownMs,
-      waitedMs,
-      blockedMs,
-      inCheckpoint: overlap(gap, this.#checkpoints) > 0,
-    }
+    return { ms, gcMs, ownMs, waitedMs, blockedMs }
   }
 
   #tick(): void {

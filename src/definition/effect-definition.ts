@@ -7,8 +7,9 @@
  */
 import type { RetryPolicy } from '../kernel/index.ts'
 import type { RetryOptions } from './retry-options.ts'
-import { retryPolicy } from './retry-options.ts'
+import { checkedRetry } from './retry-options.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
+import { InvalidDefinition } from './errors.ts'
 import { assertName } from './names.ts'
 
 export interface EffectContext {
@@ -66,12 +67,15 @@ export function effect<const Name extends string, S extends MaybeSchema = undefi
   options: EffectOptions<S>,
 ): EffectDefinition<Name, GivenTo<S>> {
   assertName(name, 'An effect')
+  if (typeof options?.run !== 'function') {
+    throw new InvalidDefinition(`Effect '${name}' does nothing: give it a function \`run\`.`)
+  }
   const promise = (input?: unknown): EffectCall<Name> => ({ effect: name, definition, input })
   const definition = Object.assign(promise, {
     effectName: name,
     schema: options.input,
     idempotent: options.idempotent ?? false,
-    retry: retryPolicy(options.retry, `the retry of effect '${name}'`),
+    retry: checkedRetry(options.retry, `effect '${name}'`),
     run: options.run,
     reconcile: options.reconcile ?? null,
   }) as unknown as EffectDefinition<Name, GivenTo<S>>

@@ -33,6 +33,7 @@ export type {
 } from './job-definition.ts'
 export { job } from './job-definition.ts'
 export { inputFor, inputOf, specOf } from './job-spec.ts'
+export { assertName } from './names.ts'
 export { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'
 export type { RetryOptions } from './retry-options.ts'
 export type { StandardSchema } from './standard-schema.ts'

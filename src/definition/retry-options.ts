@@ -5,9 +5,10 @@
  * delay itself and a replay computes the same one.
  */
 import type { RetryPolicy } from '../kernel/index.ts'
-import { DEFAULT_RETRY } from '../kernel/index.ts'
+import { DEFAULT_RETRY, invalidRetry } from '../kernel/index.ts'
 import type { Duration } from './duration.ts'
 import { toMs } from './duration.ts'
+import { InvalidDefinition } from './errors.ts'
 
 export interface RetryOptions {
   /** How many failures are given another attempt. Default 3; 0: none. */
@@ -26,6 +27,14 @@ export interface RetryOptions {
    * 0 none, 1 anything up to the whole delay. Default 0, for exponential 0.5.
    */
   readonly jitter?: number
+}
+
+/** Refused where it is written, not at the first failure. */
+export function checkedRetry(options: RetryOptions | undefined, whose: string): RetryPolicy {
+  const policy = retryPolicy(options, `the retry of ${whose}`)
+  const wrong = invalidRetry(policy)
+  if (wrong !== null) throw new InvalidDefinition(`The retry of ${whose} must be ${wrong}.`)
+  return policy
 }
 
 export function retryPolicy(options: RetryOptions | undefined, what: string): RetryPolicy {

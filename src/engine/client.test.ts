@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { deferred, ENGINES, temporaryFolder } from '../../test/support/engines.ts'
-import { batchJob, failed, job, open as openPawl, typed } from '../index.ts'
+import { batchJob, effect, failed, job, open as openPawl, typed } from '../index.ts'
 import type { Handle, Pawl } from '../index.ts'
 
 const echo = job('echo', { input: typed<string>(), run: ({ input }) => input })
@@ -325,6 +325,7 @@ describe.each(ENGINES)('what makes no sense %s', (_, open) => {
     expect(() => pawl.work([])).toThrow('at least one job')
     expect(() => pawl.work([echo, echo])).toThrow("two jobs named 'echo'")
     expect(() => pawl.work([echo], { concurrency: 0 })).toThrow('from 1')
+    expect(() => pawl.work([echo], { name: '' })).toThrow('A worker needs a name')
     expect((await pawl.list()).jobs).toEqual([])
   })
 })
@@ -339,6 +340,9 @@ describe('a definition that makes no sense', () => {
     expect(() => job('x', { run, version: 3, upgrades: { 1: run } })).toThrow('upgrades[2]')
     expect(() => job('x', { run, version: 0 })).toThrow('from 1')
     expect(() => batchJob('x', { max: 0, run: () => [] })).toThrow('from 1')
+    expect(() => batchJob('x', { max: 1 } as never)).toThrow('no handler')
+    expect(() => effect('x', {} as never)).toThrow('does nothing')
+    expect(() => effect('x', { run, retry: { max: -1 } })).toThrow('max')
   })
 })
 

@@ -147,6 +147,11 @@ const wrongField = fieldsOf<JobSpec>({
   stages: (spec) => stagesOrNull(spec.stages),
 })
 
+/** What a retry policy must be and is not, or null. */
+export function invalidRetry(retry: RetryPolicy): string | null {
+  return retryPolicy(retry)
+}
+
 /** What a policy must be and is not, or null. */
 export function invalidPolicy(policy: TaskPolicy): string | null {
   return taskPolicy(policy)

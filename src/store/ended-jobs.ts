@@ -27,7 +27,7 @@ export interface Retention {
 /** Beyond this many, jobs that came in again leave without waiting for a checkpoint. */
 const MOST_GUESTS = 1_000
 /** Jobs that leave between two turns of the event loop: a few milliseconds. */
-const STEP = 4_000
+const STEP = 1_500
 
 export class EndedJobs implements Elsewhere {
   readonly #disk: Disk

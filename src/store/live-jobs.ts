@@ -5,6 +5,7 @@ import type { Job } from '../kernel/index.ts'
 import type { Disk, Manifest } from '../log/index.ts'
 import { Interning, LiveFile } from '../log/index.ts'
 import type { JobList } from './job-list.ts'
+import { isGone } from './job-list.ts'
 import type { Ledger } from './ledger.ts'
 import type { StoredJob } from './stored-job.ts'
 import { storedJobs } from './stored-job.ts'
@@ -46,10 +47,11 @@ export class LiveJobs {
   ): Promise<void> {
     const file = this.#file as LiveFile
     await list.renew(since, breathe, (job) => {
-      if (job.firstPosition >= this.#position || ledger.inMemory(job.id) !== job) return job
-      if (job instanceof this.#Stored || !file.has(job.firstPosition)) return job
+      // What the job itself can tell comes first: looking it up costs more.
+      if (isGone(job) || job.firstPosition >= this.#position) return job
       // It ended while the checkpoint was made: it leaves as a whole, with the next one.
-      if (ledger.isOver(job)) return job
+      if (job instanceof this.#Stored || ledger.isOver(job)) return job
+      if (!file.has(job.firstPosition) || ledger.inMemory(job.id) !== job) return job
       const stored = this.store(job)
       ledger.replace(job, stored)
       // What is being worked on will be needed again soon.

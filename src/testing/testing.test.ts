@@ -224,7 +224,7 @@ describe('an engine for tests', () => {
 
   it('says what went wrong while nobody waited for it', async () => {
     const pawl = engine()
-    pawl.work([double], { name: 'a name that is too long'.repeat(100) })
+    pawl.work([double], { queues: ['a name that is too long'.repeat(100)] })
     await expect(pawl.advance('1s')).rejects.toMatchObject({ code: 'BadRequest' })
   })
 

@@ -166,7 +166,7 @@ describe('an effect', () => {
       },
     })
     const pay = job('pay', {
-      lease: 100,
+      lease: 300,
       effects: [charge],
       run: ({ commit }) => commit(null, [charge()]),
     })

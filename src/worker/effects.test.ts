@@ -29,7 +29,7 @@ function interrupted(
     },
   })
   const definition = job('pay', {
-    lease: 100,
+    lease: 400,
     effects: [charge],
     run: ({ commit }) => commit('paid', [charge()]),
   })

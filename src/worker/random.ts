@@ -6,11 +6,13 @@ import { hostname } from 'node:os'
 
 /** Letters that make a name one that nobody had: enough for all workers there will ever be. */
 const LETTERS = 12
+/** So that the whole is a name that a store takes. */
+const CALLED_CHARS = 200
 
 /**
  * Requests are numbered from 1 by each worker, and the same worker and number get the same
  * leases. So a name must never come again, whatever people call their workers.
  */
 export function newWorkerName(called: string = `${hostname()}-${process.pid}`): string {
-  return `${called}-${randomUUID().replaceAll('-', '').slice(0, LETTERS)}`
+  return `${called.slice(0, CALLED_CHARS)}-${randomUUID().replaceAll('-', '').slice(0, LETTERS)}`
 }

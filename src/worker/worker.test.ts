@@ -165,7 +165,7 @@ describe.each(ENGINES)('a worker %s', (_, open) => {
     const started = deferred()
     let runs = 0
     const job1 = job('job1', {
-      lease: 100,
+      lease: 400,
       run: () => {
         runs += 1
         if (runs > 1) return 'second'

@@ -9,7 +9,7 @@
  * It never decides anything: who owns a job, and how it ended, is what the store answers.
  */
 import type { AnyJob, Duration } from '../definition/index.ts'
-import { InvalidDefinition, toMs } from '../definition/index.ts'
+import { assertName, InvalidDefinition, toMs } from '../definition/index.ts'
 import type { Claimed } from '../store/index.ts'
 import { StoreClosed, StoreEnded } from '../store/index.ts'
 import type { AttemptParts } from './attempt.ts'
@@ -87,6 +87,7 @@ export class Worker {
     if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
       throw new InvalidDefinition(`The concurrency of a worker must be a whole number from 1.`)
     }
+    if (options.name !== undefined) assertName(options.name, 'A worker')
     this.name = (parts.nameWorker ?? newWorkerName)(options.name)
     this.concurrency = concurrency
     this.#parts = { ...parts, keeper: new LeaseKeeper(parts.courier, parts.timing) }
