@@ -56,4 +56,4 @@ export {
   UnknownOutcome,
 } from './store/index.ts'
 export type { AbortReason, Isolation, Worker, WorkerOptions } from './worker/index.ts'
-export { Aborted } from './worker/index.ts'
+export { Aborted, ReconcileFailed } from './worker/index.ts'

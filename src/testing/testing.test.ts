@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { JobDefinition, RetryOptions } from '../index.ts'
 import { Aborted, child, job, open, TerminalError, typed } from '../index.ts'
+import { BadRequest, MemoryStore } from '../store/index.ts'
 import type { TestEngine, TestEngineOptions } from './index.ts'
 import { NotSettled, testEngine } from './index.ts'
 
@@ -224,7 +225,10 @@ describe('an engine for tests', () => {
 
   it('says what went wrong while nobody waited for it', async () => {
     const pawl = engine()
-    pawl.work([double], { queues: ['a name that is too long'.repeat(100)] })
+    const claim = vi.spyOn(MemoryStore.prototype, 'claim')
+    onTestFinished(() => claim.mockRestore())
+    claim.mockRejectedValueOnce(new BadRequest('it makes no sense'))
+    pawl.work([double])
     await expect(pawl.advance('1s')).rejects.toMatchObject({ code: 'BadRequest' })
   })
 

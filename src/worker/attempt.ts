@@ -21,6 +21,7 @@ import type { Died, Executor } from './executor.ts'
 import { failureOf } from './failure.ts'
 import type { HandlerOutcome, HandlerPort } from './handler.ts'
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
+import { ReconcileFailed } from './reconcile-failed.ts'
 import { Stopper } from './stopper.ts'
 
 /** Told what goes on, for whoever looks. Nothing depends on it. */
@@ -308,9 +309,10 @@ export class Attempt {
   /** Nothing on record says that asking failed: whoever looks should know. */
   #tellOf({ key, promise }: UnfinishedEffect, asked: EffectOutcome | Died): void {
     const why = asked.kind === 'failure' ? asked.failure.message : JSON.stringify(asked)
-    const line = `Effect '${promise.name}' (${key}) could not be reconciled, and is asked about again when the lease has run out: ${why}`
-    this.#parts.onlookers.log(this.#address.job, line)
-    this.#parts.onError(new Error(line))
+    const { job } = this.#address
+    const error = new ReconcileFailed(job, promise.name, key, why)
+    this.#parts.onlookers.log(job, error.message)
+    this.#parts.onError(error)
   }
 
   #runEffect(

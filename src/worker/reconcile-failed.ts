@@ -1,0 +1,16 @@
+/**
+ * Nobody could say whether an effect happened: the user's `reconcile` failed. Nothing is lost:
+ * it is asked again when the lease has run out.
+ */
+import { PawlError } from '../kernel/index.ts'
+
+export class ReconcileFailed extends PawlError {
+  constructor(job: string, effect: string, key: string, why: string) {
+    super(
+      'ReconcileFailed',
+      'retryable',
+      `Effect '${effect}' of job ${job} (${key}) could not be reconciled, and is asked about again when the lease has run out: ${why}`,
+      { job, effect, key },
+    )
+  }
+}
