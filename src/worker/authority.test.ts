@@ -2,9 +2,14 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { deferred, ENGINES } from '../../test/support/engines.ts'
 import type { HookedStore } from '../../test/support/hooked-store.ts'
 import { hookedEngine } from '../../test/support/hooked-store.ts'
+import { specOf } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
+import { MemoryStore, systemClock } from '../store/index.ts'
 import { DiskFull, effect, job, typed } from '../index.ts'
 import type { Pawl, StandardSchema } from '../index.ts'
+import { Courier } from './courier.ts'
+import type { WorkerParts } from './worker.ts'
+import { Worker } from './worker.ts'
 
 function hooked(): { pawl: Pawl; store: HookedStore; errors: Error[] } {
   const engine = hookedEngine()
@@ -359,5 +364,65 @@ describe('a result that is waited for only so long', () => {
     await pawl.close()
     await expect(waiting).rejects.toMatchObject({ code: 'StoreClosed' })
     await wait(5)
+  })
+})
+
+describe('a worker by itself', () => {
+  /** What a worker needs, with an executor whose place has died. */
+  function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } {
+    const store = new MemoryStore(systemClock)
+    const errors: Error[] = []
+    const waits: number[] = []
+    return {
+      store,
+      courier: new Courier(store),
+      timing: {
+        now: () => Date.now(),
+        after: (ms) => {
+          waits.push(ms)
+          return { cancel: () => undefined }
+        },
+        soon: (call) => setImmediate(call),
+      },
+      executor: {
+        endsWhatItStops: true,
+        runJob: async () => ({ kind: 'died', why }),
+        runEffect: async () => ({ kind: 'died', why }),
+        close: async () => undefined,
+      },
+      onlookers: { progress: () => undefined, log: () => undefined },
+      onError: (error) => errors.push(error),
+      onStopped: () => undefined,
+      errors,
+      waits,
+    }
+  }
+
+  it('takes its lease back at once when a child died, however much it said', async () => {
+    const given = parts('x'.repeat(10_000))
+    const { store } = given
+    const echo = job('echo', { retry: { max: 0 }, run: () => 1 })
+    await store.execute([{ type: 'SubmitJob', job: 'a', spec: specOf(echo, 'null', {}) }])
+    const worker = new Worker(given, [echo], { signals: [] })
+    await expect
+      .poll(async () => (await store.query({ kind: 'outcome', job: 'a' }))?.state)
+      .toBe('QUARANTINED')
+    const history = await store.query({ kind: 'history', job: 'a', limit: 10 })
+    expect(history.map(({ entry }) => entry.type).slice(1)).toEqual([
+      'LeaseGranted',
+      'LeaseRevoked',
+    ])
+    await worker.stop()
+  })
+
+  it('asks a store that has ended no more, and says so once', async () => {
+    const given = parts('')
+    await given.store.close()
+    const worker = new Worker(given, [job('echo', { run: () => 1 })], { signals: [] })
+    await expect.poll(() => given.errors).toHaveLength(1)
+    await wait(5)
+    expect(given.errors).toHaveLength(1)
+    expect(given.waits).toEqual([])
+    await worker.stop()
   })
 })

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import type { AnyJob } from '../../definition/index.ts'
 import { job } from '../../definition/index.ts'
@@ -169,6 +170,17 @@ describe('children of a pool', () => {
     expect(await Promise.all(outcomes)).toEqual([DONE, DONE, DONE])
     expect(stage.pool.size).toBe(2)
     expect(stage.heard(0)).toEqual(['setup', 'run', 'run'])
+  })
+
+  it('leave nothing behind on the signal of a job with many effects', async () => {
+    const stage = new Stage(1)
+    const stopper = new Stopper('j')
+    for (let i = 0; i < 5; i++) {
+      const running = stage.effect(stopper)
+      stage.children[0]?.settle({ kind: 'finished' })
+      await running
+    }
+    expect(getEventListeners(stopper.signal, 'abort')).toHaveLength(0)
   })
 
   it('finish what was committed before they begin something new', () => {
