@@ -367,37 +367,37 @@ describe('a result that is waited for only so long', () => {
   })
 })
 
-describe('a worker by itself', () => {
-  /** What a worker needs, with an executor whose place has died. */
-  function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } {
-    const store = new MemoryStore(systemClock)
-    const errors: Error[] = []
-    const waits: number[] = []
-    return {
-      store,
-      courier: new Courier(store),
-      timing: {
-        now: () => Date.now(),
-        after: (ms) => {
-          waits.push(ms)
-          return { cancel: () => undefined }
-        },
-        soon: (call) => setImmediate(call),
+/** What a worker needs, with an executor whose place has died. */
+function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } {
+  const store = new MemoryStore(systemClock)
+  const errors: Error[] = []
+  const waits: number[] = []
+  return {
+    store,
+    courier: new Courier(store),
+    timing: {
+      now: () => Date.now(),
+      after: (ms) => {
+        waits.push(ms)
+        return { cancel: () => undefined }
       },
-      executor: {
-        endsWhatItStops: true,
-        runJob: async () => ({ kind: 'died', why }),
-        runEffect: async () => ({ kind: 'died', why }),
-        close: async () => undefined,
-      },
-      onlookers: { progress: () => undefined, log: () => undefined },
-      onError: (error) => errors.push(error),
-      onStopped: () => undefined,
-      errors,
-      waits,
-    }
+      soon: (call) => setImmediate(call),
+    },
+    executor: {
+      endsWhatItStops: true,
+      runJob: async () => ({ kind: 'died', why }),
+      runEffect: async () => ({ kind: 'died', why }),
+      close: async () => undefined,
+    },
+    onlookers: { progress: () => undefined, log: () => undefined },
+    onError: (error) => errors.push(error),
+    onStopped: () => undefined,
+    errors,
+    waits,
   }
+}
 
+describe('a worker by itself', () => {
   it('takes its lease back at once when a child died, however much it said', async () => {
     const given = parts('x'.repeat(10_000))
     const { store } = given
