@@ -4,6 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { job, open, typed } from '../../src/index.ts'
+import type { Spread } from '../spread.ts'
+import { spread } from '../spread.ts'
 import { table } from '../table.ts'
 import { atMost } from '../log/aim.ts'
 import { ZeroFile } from '../log/raw-disk.ts'
@@ -73,18 +75,6 @@ async function paced(count: number, call: () => Promise<void>): Promise<void> {
     all.push(call())
   }
   await Promise.all(all)
-}
-
-interface Spread {
-  readonly p50: number
-  readonly p99: number
-  readonly most: number
-}
-
-function spread(times: readonly number[]): Spread {
-  const sorted = Float64Array.from(times).toSorted()
-  const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? NaN
-  return { p50: at(0.5), p99: at(0.99), most: at(1) }
 }
 
 function row(name: string, { p50, p99, most }: Spread): string[] {

@@ -6,6 +6,8 @@
  */
 import type { Store } from '../../src/store/index.ts'
 import { idsFrom, payload, specOf } from '../lives.ts'
+import type { Spread } from '../spread.ts'
+import { spread } from '../spread.ts'
 import { table, whole } from '../table.ts'
 import { figure } from './aim.ts'
 import { ZeroFile } from './raw-disk.ts'
@@ -57,18 +59,6 @@ export async function benchLatency(
     ),
     '× bare: against the quicker of the two',
   ]
-}
-
-interface Spread {
-  readonly count: number
-  readonly p50: number
-  readonly p99: number
-}
-
-function spread(times: readonly number[]): Spread {
-  const sorted = Float64Array.from(times).toSorted()
-  const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? NaN
-  return { count: sorted.length, p50: at(0.5), p99: at(0.99) }
 }
 
 function row(name: string, { count, p50, p99 }: Spread, bare: Spread): string[] {

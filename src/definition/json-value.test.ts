@@ -1,6 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
+import { anything } from '../../test/support/anything.ts'
 import { LIMITS } from '../kernel/index.ts'
 import { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'
 
@@ -320,18 +321,6 @@ describe('any value', () => {
   })
 
   it('gives text that JSON.parse reads, or UnserializableValue, and nothing else', () => {
-    const anything = fc.anything({
-      withBigInt: true,
-      withBoxedValues: true,
-      withDate: true,
-      withMap: true,
-      withSet: true,
-      withNullPrototype: true,
-      withObjectString: true,
-      withSparseArray: true,
-      withTypedArray: true,
-      withUnicodeString: true,
-    })
     // Made inside, because the generator itself would look at them.
     const odd = fc.constantFrom<(value: unknown) => unknown>(
       (value) => value,

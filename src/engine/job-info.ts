@@ -3,6 +3,7 @@
  */
 import { fromJson } from '../definition/index.ts'
 import type { Failure, JobState, Task } from '../kernel/index.ts'
+import { effectKey } from '../kernel/index.ts'
 import type { JobView } from '../store/index.ts'
 
 export interface EffectInfo {
@@ -108,7 +109,7 @@ function attemptsOf({ leases }: Task): AttemptInfo[] {
 function effectsOf({ job, stage, segment, commit }: Task): EffectInfo[] {
   return (commit?.effects ?? []).map(({ promise, state, error }, i) => ({
     name: promise.name,
-    key: `${job}/${stage}/${segment}/${i}`,
+    key: effectKey(job, stage, segment, i),
     state,
     error,
   }))

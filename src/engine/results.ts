@@ -8,6 +8,7 @@
 import type { AnyJob } from '../definition/index.ts'
 import { fromJson, validated } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
+import { isFinal, stateByCommit } from '../kernel/index.ts'
 import type { Answer, Outcome, Store } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
 import { JobCancelled, JobFailed, JobQuarantined, UnknownJob } from './errors.ts'
@@ -59,11 +60,12 @@ export class Results {
       const waiting = this.#waiting.get(command.job)
       if (waiting === undefined || answers[i]?.verdict !== 'committed') continue
       const type = waiting.plainType
-      if (type !== null && command.type === 'CommitExecution' && command.effects.length === 0) {
+      const state = command.type === 'CommitExecution' ? stateByCommit(command.effects) : null
+      if (type !== null && command.type === 'CommitExecution' && state !== null) {
         const { output } = command
         this.#settle(command.job, {
           type,
-          state: 'SUCCEEDED',
+          state,
           output,
           error: null,
           cancelled: null,
@@ -121,7 +123,7 @@ function awaited(): Waiter & { readonly promise: Promise<Outcome | null> } {
 }
 
 function isThrough({ state }: Outcome): boolean {
-  return state === 'SUCCEEDED' || state === 'FAILED' || state === 'QUARANTINED'
+  return isFinal(state) || state === 'QUARANTINED'
 }
 
 /** What the job resulted in, or the error that says why it did not. */

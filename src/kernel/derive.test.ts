@@ -25,6 +25,7 @@ import {
   prerequisitesDone,
   stageIsDone,
   stageState,
+  stateByCommit,
 } from './index.ts'
 import { emptyTally } from './derive.ts'
 
@@ -388,5 +389,18 @@ describe('what an orchestrator may open', () => {
     expect(job && stageIsDone(job, NO_TALLIES, 0)).toBe(false)
     expect(job && prerequisitesDone(job, NO_TALLIES, 0)).toBe(true)
     expect(job && jobState(job, NO_TALLIES, 0)).toBe('QUEUED')
+  })
+})
+
+describe('a commit of a plain job', () => {
+  it.each([
+    ['without effects', []],
+    ['with one', [promise()]],
+  ])('%s says what the job is by it, as the records do', (_, effects) => {
+    const a = told(plain(), grant)
+    a.must({ type: 'CommitExecution', effects })
+    const said = stateByCommit(effects)
+    expect(said ?? 'RUNNING').toBe(a.state())
+    expect(said === null).toBe(effects.length > 0)
   })
 })

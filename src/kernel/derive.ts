@@ -5,7 +5,15 @@
  * one `Tally` per stage, so that deriving costs the same for ten segments as for 100,000;
  * whoever holds the tasks keeps the tallies (`tallyOf` counts them all, `addToTally` follows one).
  */
-import type { ExecutionStatus, Job, JobState, Lease, StageState, Task } from './model.ts'
+import type {
+  EffectPromise,
+  ExecutionStatus,
+  Job,
+  JobState,
+  Lease,
+  StageState,
+  Task,
+} from './model.ts'
 import { NOT_OPENED, segmentsOf, stageIndex, stagesOf } from './model.ts'
 
 /** The tasks of one stage, counted. */
@@ -233,6 +241,11 @@ export function openableStages(job: Job, tallies: Tallies): number[] {
     }
   }
   return openable
+}
+
+/** What a plain job is once a commit of it stands; null: that is for its effects to say. */
+export function stateByCommit(effects: readonly EffectPromise[]): JobState | null {
+  return effects.length === 0 ? 'SUCCEEDED' : null
 }
 
 /** When the newest task of a job came to its end, or the job's own newest entry was written. */

@@ -1,6 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { anything } from '../../test/support/anything.ts'
 import { TerminalError } from '../definition/terminal-error.ts'
 import { LIMITS } from '../kernel/index.ts'
 import { failure as wellFormed } from '../kernel/wellformed.ts'
@@ -309,18 +310,6 @@ describe('the bounds', () => {
   })
 
   it('hold, and nothing is thrown, whatever is thrown at it', () => {
-    const anything = fc.anything({
-      withBigInt: true,
-      withBoxedValues: true,
-      withDate: true,
-      withMap: true,
-      withSet: true,
-      withNullPrototype: true,
-      withObjectString: true,
-      withSparseArray: true,
-      withTypedArray: true,
-      withUnicodeString: true,
-    })
     const errors = fc
       .record({
         message: anything,
