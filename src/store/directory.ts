@@ -26,6 +26,7 @@ import type { LiveJobs } from './live-jobs.ts'
 import type { ClaimRequest, Ledger } from './ledger.ts'
 import { OldestOf } from './oldest-of.ts'
 import { OwnCommands } from './own-command.ts'
+import { quarantinePage } from './quarantine-page.ts'
 import { bytesFor, GRANT_BYTES, isNewWork } from './room.ts'
 import type {
   Answer,
@@ -42,6 +43,7 @@ import type {
   Store,
 } from './store.ts'
 import { BadRequest, StoreClosed } from './store.ts'
+import type { Listed } from './views.ts'
 import {
   jobView,
   listed,
@@ -82,6 +84,7 @@ export interface DirectoryParts {
 
 /** No claim gets more at once, so that room for it can be reserved; the next one gets the others. */
 const MOST_LEASES = 4_096
+const NOTHING: readonly Listed[] = []
 /** Between two looks at the event loop while a page is put together. */
 const PAGE_STEP = 200
 
@@ -196,6 +199,7 @@ export class DirectoryStore implements Store {
     job: ({ job }) => this.#shown(this.#job(job)),
     outcome: ({ job }) => this.#shown(this.#outcome(job)),
     jobs: (query) => this.#jobs(query),
+    quarantine: async (query) => this.#shown(await quarantinePage(this.#ledger, query, turn)),
     history: (query) => this.#history(query),
     queue: ({ queue }) => this.#shown(queueView(this.#ledger, queue)),
     limit: ({ key }) => this.#shown(limitView(this.#ledger, key)),
@@ -229,8 +233,10 @@ export class DirectoryStore implements Store {
   async #page(query: QueryOf<'jobs'>): Promise<JobsPage> {
     const after = query.after ?? 0
     const page = new PageOfJobs(query)
-    const shelved = this.#parts.ended.after(after)
-    const inMemory = this.#parts.list.after(after)
+    // What waits for a person is in memory, and has a list of its own.
+    const isQuarantine = query.state === 'QUARANTINED'
+    const shelved = isQuarantine ? NOTHING.values() : this.#parts.ended.after(after)
+    const inMemory = (isQuarantine ? this.#ledger.quarantined : this.#parts.list).after(after)
     let left = shelved.next()
     let right = inMemory.next()
     for (let looked = 1; left.done !== true || right.done !== true; looked++) {

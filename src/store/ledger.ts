@@ -40,17 +40,19 @@ import {
   findTask,
   fold,
   isFinal,
-  isHeldBack,
   jobState,
+  NO_TALLIES,
   noReads,
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobsInMemory } from './jobs-in-memory.ts'
 import { KeyHolders } from './key-holders.ts'
+import { QuarantinedJobs } from './quarantined-jobs.ts'
 import type { ChannelName } from './ready-index.ts'
 import { ReadyIndex } from './ready-index.ts'
 import { StageTallies } from './stage-tallies.ts'
+import { isListed, isNeverTaken, TaskBefore } from './task-before.ts'
 import { Upkeep } from './upkeep.ts'
 
 export interface ClaimRequest {
@@ -77,20 +79,14 @@ export class Ledger implements Indexes {
   readonly world: World
   readonly ready: ReadyIndex
   readonly leases = new HeldLeases()
+  readonly quarantined = new QuarantinedJobs((id) => this.inMemory(id))
   readonly #tallies = new StageTallies()
   readonly #upkeep: Upkeep
   readonly #journal: Journal
   readonly #elsewhere: Elsewhere | null
   readonly #keys = new KeyHolders()
   readonly #reads = noReads()
-  readonly #before: Before = {
-    listed: false,
-    state: 'WAITING',
-    attempt: 0,
-    dueAt: 0,
-    lease: null,
-    expiresAt: 0,
-  }
+  readonly #before = new TaskBefore()
   /** The task that is being granted, and so is out of the ready-index already. */
   #offered: Task | null = null
   #now = 0
@@ -195,7 +191,10 @@ export class Ledger implements Indexes {
   restore({ job, stages }: JobRecord): void {
     this.world.jobs.set(job.id, job)
     this.#keys.comeBack(job)
-    if (job.task !== null) return this.#restored(job, job.task)
+    if (job.task !== null) {
+      this.quarantined.follow(job, NO_TALLIES)
+      return this.#restored(job, job.task)
+    }
     this.world.tasks.set(job.id, stages ?? [])
     this.#tallies.open(job)
     for (const tasks of stages ?? []) {
@@ -204,7 +203,7 @@ export class Ledger implements Indexes {
         this.#restored(job, task)
       }
     }
-    this.#upkeep.lookAt(job.id)
+    this.#lookAt(job)
   }
 
   restoreQueue(queue: Queue): void {
@@ -320,7 +319,7 @@ export class Ledger implements Indexes {
       this.#tallies.putIn(task, null)
       this.#created(job, task)
     }
-    this.#upkeep.lookAt(id)
+    this.#lookAt(job)
     return job
   }
 
@@ -348,10 +347,10 @@ export class Ledger implements Indexes {
     if (job === undefined) throw new BrokenEntry(entry, `there is no job ${entry.job}`)
     if (job.task === null) {
       fold(this.world, entry)
-      this.#upkeep.lookAt(job.id)
+      this.#lookAt(job)
       return job
     }
-    this.#note(job, job.task)
+    this.#before.note(job, job.task)
     fold(this.world, entry)
     this.#follow(job, job.task, entry.at)
     return job
@@ -364,7 +363,7 @@ export class Ledger implements Indexes {
   }
 
   #changeTask(entry: TaskEntry, job: Job, task: Task): void {
-    const before = this.#note(job, task)
+    const before = this.#before.note(job, task)
     if (job.task !== null) {
       applyToTask(task, entry)
       return this.#follow(job, task, entry.at)
@@ -372,20 +371,14 @@ export class Ledger implements Indexes {
     this.#tallies.takeOut(task)
     applyToTask(task, entry)
     this.#tallies.putIn(task, before.state === 'WAITING' ? before.dueAt : null)
-    if (before.state !== task.state) this.#upkeep.lookAt(job.id)
+    if (before.state !== task.state) this.#lookAt(job)
     this.#follow(job, task, entry.at)
   }
 
-  /** BEFORE an entry is applied: what the indexes know of the task. */
-  #note(job: Job, task: Task): Before {
-    const before = this.#before
-    before.listed = isListed(job, task)
-    before.state = task.state
-    before.attempt = task.attempt
-    before.dueAt = task.dueAt
-    before.lease = task.lease
-    before.expiresAt = task.lease === null ? 0 : task.lease.expiresAt
-    return before
+  /** A pipeline has changed: there may be something to do about it. */
+  #lookAt(job: Job): void {
+    this.#upkeep.lookAt(job.id)
+    this.quarantined.follow(job, this.#tallies.of(job))
   }
 
   /** AFTER it was applied: the indexes learn what is different. */
@@ -405,6 +398,9 @@ export class Ledger implements Indexes {
       this.ready.discard(task, job, dueAt)
     }
     if (stays && (!listed || task.dueAt !== dueAt)) this.ready.insert(task, job, at)
+    if (job.task !== null && (state === 'DEAD') !== (task.state === 'DEAD')) {
+      this.quarantined.follow(job, NO_TALLIES)
+    }
     const neverTaken = state === 'WAITING' && attempt === 0
     if (task.startBy !== null && neverTaken && !isNeverTaken(task)) this.#upkeep.settled()
   }
@@ -414,23 +410,4 @@ export class Ledger implements Indexes {
     this.leases.granted(task, lease)
     this.ready.granted(task, lease.grantedAt, resumed)
   }
-}
-
-/** What the indexes know of a task. */
-interface Before {
-  listed: boolean
-  state: Task['state']
-  attempt: number
-  dueAt: number
-  lease: Lease | null
-  expiresAt: number
-}
-
-/** The ready-index holds it: nothing but time, pause and limits keeps it from being granted. */
-function isListed(job: Job, task: Task): boolean {
-  return task.state === 'WAITING' && !isHeldBack(job)
-}
-
-function isNeverTaken(task: Task): boolean {
-  return task.state === 'WAITING' && task.attempt === 0
 }

@@ -15,6 +15,7 @@ import { limitView, workerView } from './holders.ts'
 import type { ClaimRequest } from './ledger.ts'
 import { Ledger } from './ledger.ts'
 import { MemoryLog } from './memory-log.ts'
+import { quarantinePage } from './quarantine-page.ts'
 import type {
   Answer,
   AnswerTo,
@@ -86,11 +87,14 @@ export class MemoryStore implements Store {
   }
 
   readonly #answers: {
-    readonly [K in QueryKind]: (query: QueryOf<K>) => Answers[K]['answer']
+    readonly [K in QueryKind]: (
+      query: QueryOf<K>,
+    ) => Answers[K]['answer'] | Promise<Answers[K]['answer']>
   } = {
     job: ({ job }) => jobView(this.#ledger, job),
     outcome: ({ job }) => outcome(this.#ledger, job),
     jobs: (query) => this.#jobs(query),
+    quarantine: (query) => quarantinePage(this.#ledger, query, turn),
     history: ({ job, after = 0, limit }) => this.#log.ofJob(job, after, limit),
     queue: ({ queue }) => queueView(this.#ledger, queue),
     limit: ({ key }) => limitView(this.#ledger, key),
@@ -104,7 +108,11 @@ export class MemoryStore implements Store {
 
   #jobs(query: QueryOf<'jobs'>): JobsPage {
     const page = new PageOfJobs(query)
-    for (const job of this.#jobsAfter(query.after ?? 0)) {
+    const after = query.after ?? 0
+    const { quarantined } = this.#ledger
+    // Nobody has to look at a million others for them.
+    const jobs = query.state === 'QUARANTINED' ? quarantined.after(after) : this.#jobsAfter(after)
+    for (const job of jobs) {
       if (!page.add(listed(this.#ledger, job))) break
     }
     return page.page

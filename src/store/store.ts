@@ -143,6 +143,43 @@ export interface JobsPage {
   readonly next: number | null
 }
 
+/** A task that was given up, and waits for a person. */
+export interface DeadTask {
+  readonly stage: number
+  /** Null for a plain job. */
+  readonly stageName: string | null
+  readonly segment: number
+  /** The attempt that was the last: what an operator's commands name. */
+  readonly attempt: number
+  readonly since: number
+  /** The newest failure that was reported; what ended the last attempt may have been another thing. */
+  readonly error: Failure | null
+  readonly endedBy: LeaseEnd | null
+  /** Effects of its commit that are held: it is not retried, they are resolved. */
+  readonly held: readonly { readonly name: string; readonly error: Failure | null }[]
+}
+
+export interface QuarantinedJob {
+  readonly id: string
+  readonly type: string
+  readonly version: number
+  /** Null for a pipeline. */
+  readonly queue: string | null
+  readonly group: string | null
+  readonly tags: readonly string[]
+  readonly submittedAt: number
+  /** Of a plain job one; of a pipeline all that keep it here. */
+  readonly tasks: readonly DeadTask[]
+}
+
+export interface QuarantinePage {
+  readonly jobs: readonly QuarantinedJob[]
+  /** Give it as `after` to go on; null: there is no more. */
+  readonly next: number | null
+  /** The authority's time. */
+  readonly now: number
+}
+
 /** An entry and where it stands in the log. Positions start at 1 and only grow. */
 export interface Positioned {
   readonly position: number
@@ -204,6 +241,18 @@ export interface Answers {
       readonly limit: number
     }
     answer: JobsPage
+  }
+  /** Jobs in quarantine, in order of submission. It costs no look at jobs that are not. */
+  quarantine: {
+    ask: {
+      readonly type?: string
+      readonly queue?: string
+      readonly tag?: string
+      readonly group?: string
+      readonly after?: number
+      readonly limit: number
+    }
+    answer: QuarantinePage
   }
   /** The entries of a job and its tasks, oldest first. */
   history: {

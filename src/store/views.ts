@@ -148,7 +148,10 @@ function summaryOf({ job, state, endedAt }: Listed, spec: JobSpec): JobSummary {
   }
 }
 
-function matches(spec: JobSpec, { type, queue, tag, group, key }: QueryOf<'jobs'>): boolean {
+/** What jobs are filtered by, whatever their state. */
+export type SpecFilter = Pick<QueryOf<'jobs'>, 'type' | 'queue' | 'tag' | 'group' | 'key'>
+
+export function matches(spec: JobSpec, { type, queue, tag, group, key }: SpecFilter): boolean {
   if (type !== undefined && spec.type !== type) return false
   if (group !== undefined && spec.group !== group) return false
   if (key !== undefined && spec.key !== key) return false

@@ -36,6 +36,7 @@ class Pair {
   now = 1_000
   store!: DirectoryStore
   readonly problems: string[] = []
+  quarantined = 0
 
   constructor(seed: number) {
     this.disk = new SimDisk({ seed })
@@ -84,6 +85,13 @@ class Pair {
     const expected = new PageOfJobs({ kind: 'jobs', limit: 1_000 })
     for (const job of world.jobs.values()) expected.add(listed(this.model, job))
     expect(byId(page)).toEqual(byId(expected.page))
+    // Those in quarantine are found by a list of their own.
+    const state = 'QUARANTINED'
+    const quarantined = await this.store.query({ kind: 'jobs', limit: 1_000, state })
+    expect(quarantined.jobs).toEqual(page.jobs.filter((job) => job.state === state))
+    const { jobs } = await this.store.query({ kind: 'quarantine', limit: 1_000 })
+    expect(jobs.map(({ id }) => id)).toEqual(quarantined.jobs.map(({ id }) => id))
+    this.quarantined += jobs.length
     for (const job of world.jobs.values()) {
       const view = await this.store.query({ kind: 'job', job: job.id })
       expect({ ...view?.job, firstPosition: 0, lastPosition: 0 }).toEqual(bare(job))
@@ -142,6 +150,7 @@ describe('the directory store', () => {
       if (count % 50 === 0) await pair.compare()
     }
     expect(pair.problems).toEqual([])
+    expect(pair.quarantined).toBeGreaterThan(0)
     await pair.store.close()
     const { problems } = await verifyDirectory('/store', { disk: pair.disk, own })
     expect(problems).toEqual([])

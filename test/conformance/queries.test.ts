@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JobSpec } from '../../src/kernel/index.ts'
 import type { Claimed, Holder, JobSummary, QueryOf, Store } from '../../src/store/index.ts'
-import { failure, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
+import { failure, pipeline, plain, policy, promise, retry, stage } from '../support/specs.ts'
 import type { Bench } from './bench.ts'
 import { CHANNEL, claim, commit, onRecord, reportOf, setUp, STORES } from './bench.ts'
 
@@ -126,6 +126,100 @@ describe.each(Object.keys(STORES))('the %s store lists jobs', (kind) => {
       { id: 'p', state: 'FAILED', endedAt: 5_000, attempt: 0, error: null },
       { id: 'q', state: 'QUARANTINED', endedAt: null, attempt: 1, error: { code: 'E' } },
     ])
+  })
+})
+
+describe.each(Object.keys(STORES))('the %s store lists what is in quarantine', (kind) => {
+  const once = { retry: retry({ max: 0 }) }
+
+  async function failAll({ store, send }: Bench, request: number): Promise<void> {
+    const leases = await store.claim(claim({ request, max: 99 }))
+    for (const leased of leases) {
+      const error = failure({ code: `E-${leased.job}` })
+      await send({ type: 'FailTask', ...reportOf(leased), error })
+    }
+  }
+
+  it('in order of submission, page by page, whatever came in first', async () => {
+    const bench = await setUp(kind)
+    const { clock, store, send } = bench
+    await send({ type: 'SubmitJob', job: 'late', spec: plain({ delayMs: 500 }, once) })
+    await send({ type: 'SubmitJob', job: 'b', spec: plain({ tags: ['red'] }, once) })
+    await send({ type: 'SubmitJob', job: 'c', spec: plain({ group: 'g' }, once) })
+    await failAll(bench, 1)
+    clock.time = 2_000
+    await failAll(bench, 2)
+    await send({ type: 'SubmitJob', job: 'waits', spec: plain({}, once) })
+    const ids = await idsOf(store, { state: 'QUARANTINED' })
+    expect(ids).toEqual(['late', 'b', 'c'])
+    const first = await store.query({ kind: 'quarantine', limit: 2 })
+    expect(first.jobs.map(({ id }) => id)).toEqual(['late', 'b'])
+    expect(first.now).toBe(2_000)
+    const after = first.next as number
+    const second = await store.query({ kind: 'quarantine', limit: 2, after })
+    expect([second.jobs.map(({ id }) => id), second.next]).toEqual([['c'], null])
+    const red = await store.query({ kind: 'quarantine', limit: 9, tag: 'red' })
+    expect(red.jobs).toEqual([
+      {
+        id: 'b',
+        type: 'test',
+        version: 1,
+        queue: 'default',
+        group: null,
+        tags: ['red'],
+        submittedAt: 1_000,
+        tasks: [
+          {
+            stage: 0,
+            stageName: null,
+            segment: 0,
+            attempt: 1,
+            since: 1_000,
+            error: failure({ code: 'E-b' }),
+            endedBy: 'TaskFailed',
+            held: [],
+          },
+        ],
+      },
+    ])
+  })
+
+  it('and no longer once a person has retried or discarded it', async () => {
+    const bench = await setUp(kind)
+    const { store, send } = bench
+    for (const job of ['a', 'b', 'c']) {
+      await send({ type: 'SubmitJob', job, spec: plain({}, once) })
+    }
+    await failAll(bench, 1)
+    const address = { stage: 0, segment: 0, attempt: 1, input: null }
+    await send({ type: 'RetryTask', job: 'b', ...address, ...onRecord })
+    await send({ type: 'CancelJob', job: 'c', ...onRecord })
+    expect(await idsOf(store, { state: 'QUARANTINED' })).toEqual(['a'])
+    await failAll(bench, 2)
+    expect(await idsOf(store, { state: 'QUARANTINED' })).toEqual(['a', 'b'])
+  })
+
+  it('a pipeline with every task that keeps it there', async () => {
+    const bench = await setUp(kind)
+    const { store, send } = bench
+    const stages = [stage('cut', { each: 'input', policy: policy(once) })]
+    const spec = pipeline(stages, { input: '[1,2,3]' })
+    await send({ type: 'SubmitJob', job: 'p', spec })
+    for (const command of await store.query({ kind: 'upkeep', limit: 9 })) await send(command)
+    const channels = [{ ...CHANNEL, stage: 'cut' }]
+    const [one, two, three] = (await store.claim(claim({ channels, max: 3 }))) as Claimed[]
+    await send({ type: 'FailTask', ...reportOf(one as Claimed), error: failure() })
+    await send(commit(two as Claimed))
+    expect(await idsOf(store, { state: 'QUARANTINED' })).toEqual([])
+    await send({ type: 'FailTask', ...reportOf(three as Claimed), error: failure() })
+    const { jobs } = await store.query({ kind: 'quarantine', limit: 9 })
+    expect(jobs.map(({ id, queue, tasks }) => [id, queue, tasks.length])).toEqual([['p', null, 2]])
+    expect(jobs[0]?.tasks.map(({ stageName, segment }) => `${stageName} ${segment}`)).toEqual([
+      'cut 0',
+      'cut 2',
+    ])
+    await send({ type: 'CancelJob', job: 'p', ...onRecord })
+    expect(await idsOf(store, { state: 'QUARANTINED' })).toEqual([])
   })
 })
 

@@ -1,0 +1,67 @@
+/**
+ * A page of jobs in quarantine, each with the tasks that were given up and why.
+ */
+import type { Job, Task } from '../kernel/index.ts'
+import { stageIsDone, tasksOf } from '../kernel/index.ts'
+import type { Ledger } from './ledger.ts'
+import type { DeadTask, QuarantinedJob, QuarantinePage, QueryOf } from './store.ts'
+import { matches } from './views.ts'
+
+/** Between two looks at the event loop: a filter may let none of them through. */
+const STEP = 200
+
+export async function quarantinePage(
+  ledger: Ledger,
+  query: QueryOf<'quarantine'>,
+  breathe: () => Promise<void>,
+): Promise<QuarantinePage> {
+  const { now } = ledger
+  const jobs: QuarantinedJob[] = []
+  let looked = 0
+  for (const job of ledger.quarantined.after(query.after ?? 0)) {
+    looked += 1
+    if (looked % STEP === 0) await breathe()
+    // Once: it may have to be read.
+    const { spec } = job
+    if (!matches(spec, query)) continue
+    const tasks = deadTasks(ledger, job)
+    // It left while this page took its time.
+    if (tasks.length === 0) continue
+    const { type, version, policy, group, tags, stages } = spec
+    jobs.push({
+      id: job.id,
+      type,
+      version,
+      queue: policy?.queue ?? null,
+      group,
+      tags: [...tags],
+      submittedAt: job.submittedAt,
+      tasks: tasks.map((task) => deadTask(task, stages?.[task.stage]?.name ?? null)),
+    })
+    if (jobs.length === query.limit) return { jobs, next: job.firstPosition, now }
+  }
+  return { jobs, next: null, now }
+}
+
+/** A stage that is done without them waits for nobody. */
+function deadTasks(ledger: Ledger, job: Job): Task[] {
+  const dead = tasksOf(ledger.world, job).filter(({ state }) => state === 'DEAD')
+  if (job.task !== null) return dead
+  const tallies = ledger.tallies(job)
+  return dead.filter(({ stage }) => !stageIsDone(job, tallies, stage))
+}
+
+function deadTask(task: Task, stageName: string | null): DeadTask {
+  const { stage, segment, attempt, endedAt, error, leases, commit } = task
+  const held = (commit?.effects ?? []).filter(({ state }) => state === 'HELD')
+  return {
+    stage,
+    stageName,
+    segment,
+    attempt,
+    since: endedAt ?? 0,
+    error,
+    endedBy: leases.at(-1)?.endedBy ?? null,
+    held: held.map((effect) => ({ name: effect.promise.name, error: effect.error })),
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * The jobs in quarantine, in the order of their submission: to be listed without a look at all
+ * the others.
+ *
+ * It follows from the entries that were applied, so it is never saved. A job that left keeps its
+ * place until the list is put in order again, and is passed over.
+ */
+import type { Job, Tallies } from '../kernel/index.ts'
+import { jobState } from '../kernel/index.ts'
+
+interface Place {
+  readonly id: string
+  readonly position: number
+  hasLeft: boolean
+}
+
+export class QuarantinedJobs {
+  readonly #find: (id: string) => Job | undefined
+  readonly #places = new Map<string, Place>()
+  /** Ascending by position, unless something came since. */
+  #order: Place[] = []
+  #isSorted = true
+
+  /** A job in quarantine is not over, so it is in memory: `find` looks there. */
+  constructor(find: (id: string) => Job | undefined) {
+    this.#find = find
+  }
+
+  get size(): number {
+    return this.#places.size
+  }
+
+  /** AFTER an entry that may have brought the job here, or away. */
+  follow(job: Job, tallies: Tallies): void {
+    const place = this.#places.get(job.id)
+    const isIn = isQuarantined(job, tallies)
+    if (isIn === (place !== undefined)) return
+    if (place === undefined) return this.#add(job)
+    place.hasLeft = true
+    this.#places.delete(job.id)
+  }
+
+  /** Those that were submitted behind a position, in order. */
+  *after(position: number): IterableIterator<Job> {
+    const order = this.#sorted()
+    for (let i = firstBehind(order, position); i < order.length; i++) {
+      const { id, hasLeft } = order[i] as Place
+      const job = hasLeft ? undefined : this.#find(id)
+      if (job !== undefined) yield job
+    }
+  }
+
+  #add({ id, firstPosition: position }: Job): void {
+    const place = { id, position, hasLeft: false }
+    this.#places.set(id, place)
+    this.#isSorted &&= position >= (this.#order.at(-1)?.position ?? 0)
+    this.#order.push(place)
+  }
+
+  /** Another array if it changes: whoever goes through the old one goes on undisturbed. */
+  #sorted(): readonly Place[] {
+    if (this.#isSorted && this.#order.length <= 2 * this.#places.size) return this.#order
+    this.#order = this.#order.filter(({ hasLeft }) => !hasLeft)
+    this.#order.sort((a, b) => a.position - b.position)
+    this.#isSorted = true
+    return this.#order
+  }
+}
+
+/** Time has no say in it. */
+function isQuarantined(job: Job, tallies: Tallies): boolean {
+  if (job.task !== null) return job.task.state === 'DEAD'
+  return tallies.some(({ dead }) => dead > 0) && jobState(job, tallies, 0) === 'QUARANTINED'
+}
+
+function firstBehind(order: readonly Place[], position: number): number {
+  let low = 0
+  let high = order.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((order[middle] as Place).position <= position) low = middle + 1
+    else high = middle
+  }
+  return low
+}

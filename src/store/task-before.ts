@@ -1,0 +1,34 @@
+/**
+ * What the indexes know of a task BEFORE an entry changes it, to be compared with what is after.
+ */
+import type { Job, Lease, Task } from '../kernel/index.ts'
+import { isHeldBack } from '../kernel/index.ts'
+
+/** One object for all entries: they come one after the other, and there are many. */
+export class TaskBefore {
+  listed = false
+  state: Task['state'] = 'WAITING'
+  attempt = 0
+  dueAt = 0
+  lease: Lease | null = null
+  expiresAt = 0
+
+  note(job: Job, task: Task): this {
+    this.listed = isListed(job, task)
+    this.state = task.state
+    this.attempt = task.attempt
+    this.dueAt = task.dueAt
+    this.lease = task.lease
+    this.expiresAt = task.lease === null ? 0 : task.lease.expiresAt
+    return this
+  }
+}
+
+/** The ready-index holds it: nothing but time, pause and limits keeps it from being granted. */
+export function isListed(job: Job, task: Task): boolean {
+  return task.state === 'WAITING' && !isHeldBack(job)
+}
+
+export function isNeverTaken(task: Task): boolean {
+  return task.state === 'WAITING' && task.attempt === 0
+}
