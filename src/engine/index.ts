@@ -11,3 +11,12 @@ export { open } from './open.ts'
 export type { EffectAnswer, ForceOptions, RerunOptions, RetryJobOptions } from './operator.ts'
 export type { ListFilter, QueueOptions, SubmitOptions } from './pawl.ts'
 export { Pawl } from './pawl.ts'
+export type {
+  Quarantine,
+  QuarantineFilter,
+  QuarantineGroup,
+  QuarantineItem,
+  QuarantineReport,
+  QuarantineSelection,
+  RedriveOptions,
+} from './quarantine.ts'

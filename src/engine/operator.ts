@@ -2,17 +2,25 @@
  * What an operator may do to a job or a queue. Each is a command, decided like any other, and
  * its entry keeps who did it and why.
  */
+import type { AnyJob } from '../definition/index.ts'
 import { toJson } from '../definition/index.ts'
-import type { Command, JobSpec, Rate, Task } from '../kernel/index.ts'
+import type { Command, JobSpec, Payload, Rate, Task } from '../kernel/index.ts'
 import type { JobView, Store } from '../store/index.ts'
 import type { Courier } from '../worker/index.ts'
 import { Refused, UnknownJob } from './errors.ts'
 import type { OnRecord } from './handle.ts'
+import type { DefinitionOf } from './new-input.ts'
+import { newInput } from './new-input.ts'
 import { newJobId } from './random.ts'
 
 export interface RetryJobOptions extends OnRecord {
-  /** Replaces the input; steps that were recorded are dropped. */
+  /**
+   * Replaces the input, and is of the same version: `info.input` and `info.version` show both.
+   * Steps that were recorded are dropped.
+   */
   readonly input?: unknown
+  /** Checks the new input. Default: the definition that this engine last worked or submitted by. */
+  readonly definition?: AnyJob
 }
 
 export interface ForceOptions extends OnRecord {
@@ -24,8 +32,10 @@ export interface ForceOptions extends OnRecord {
 export interface RerunOptions {
   /** Default: a random one. */
   readonly id?: string
-  /** Default: the input of the job that failed. */
+  /** Of the same version. Default: the input of the job that failed. */
   readonly input?: unknown
+  /** Checks the new input. Default: the definition that this engine last worked or submitted by. */
+  readonly definition?: AnyJob
 }
 
 export interface EffectAnswer extends OnRecord {
@@ -37,10 +47,12 @@ const TO_TASK = { SUCCEEDED: 'COMPLETED', FAILED: 'FAILED', QUEUED: 'WAITING' } 
 export class Operator {
   readonly #store: Store
   readonly #courier: Courier
+  readonly #definitionOf: DefinitionOf
 
-  constructor(store: Store, courier: Courier) {
+  constructor(store: Store, courier: Courier, definitionOf: DefinitionOf) {
     this.#store = store
     this.#courier = courier
+    this.#definitionOf = definitionOf
   }
 
   cancel(id: string, on: OnRecord): Promise<void> {
@@ -63,15 +75,16 @@ export class Operator {
     return this.#send(`Releasing job ${id}`, { type: 'ReleaseJob', job: id })
   }
 
-  async retry(id: string, { input, ...on }: RetryJobOptions): Promise<void> {
-    const { attempt } = taskOf(await this.#view(id))
+  async retry(id: string, { input, definition, ...on }: RetryJobOptions): Promise<void> {
+    const view = await this.#view(id)
+    const { attempt } = taskOf(view)
     await this.#send(`Retrying job ${id}`, {
       type: 'RetryTask',
       job: id,
       stage: 0,
       segment: 0,
       attempt,
-      input: input === undefined ? null : toJson(input, `The new input of job ${id}`, 'input'),
+      input: await this.#inputFor(view, input, definition),
       ...recorded(on, 'Retried'),
     })
   }
@@ -91,8 +104,12 @@ export class Operator {
   }
 
   /** The id of the new job. */
-  async rerun(id: string, { id: newId = newJobId(), input }: RerunOptions): Promise<string> {
-    const { job, state } = await this.#view(id)
+  async rerun(
+    id: string,
+    { id: newId = newJobId(), input, definition }: RerunOptions,
+  ): Promise<string> {
+    const view = await this.#view(id)
+    const { job, state } = view
     if (state !== 'FAILED') {
       throw new Refused(`Running job ${id} again`, {
         code: 'JobNotFinal',
@@ -101,7 +118,7 @@ export class Operator {
         details: { job: id, state },
       })
     }
-    const text = input === undefined ? null : toJson(input, `The input of job ${newId}`, 'input')
+    const text = await this.#inputFor(view, input, definition)
     const spec: JobSpec = {
       ...job.spec,
       input: text ?? job.task?.input ?? job.spec.input,
@@ -156,6 +173,15 @@ export class Operator {
       concurrency,
       rate,
     })
+  }
+
+  /** Null: the old one stays. */
+  async #inputFor(
+    { job }: JobView,
+    given: unknown,
+    definition: AnyJob | null = this.#definitionOf(job.spec.type),
+  ): Promise<Payload | null> {
+    return given === undefined ? null : newInput(definition, job.spec.version, given, job.id)
   }
 
   async #view(id: string): Promise<JobView> {

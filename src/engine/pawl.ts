@@ -29,6 +29,9 @@ import type { JobInfo } from './job-info.ts'
 import { jobInfo } from './job-info.ts'
 import type { EffectAnswer, ForceOptions, RerunOptions, RetryJobOptions } from './operator.ts'
 import { Operator } from './operator.ts'
+import type { DefinitionOf } from './new-input.ts'
+import { assertWhole } from './pace.ts'
+import { Quarantine } from './quarantine.ts'
 import { newJobId } from './random.ts'
 import { Results } from './results.ts'
 import { SoftState } from './soft-state.ts'
@@ -93,6 +96,8 @@ const DEFAULT_PAGE = 100
 const PORTION = 1_000
 
 export class Pawl {
+  /** Jobs that were given up, many at a time. */
+  readonly quarantine: Quarantine
   readonly #parts: PawlParts
   readonly #courier: Courier
   readonly #caretaker: Caretaker
@@ -100,6 +105,8 @@ export class Pawl {
   readonly #results: Results
   readonly #soft = new SoftState()
   readonly #workers = new Set<Worker>()
+  /** The definitions that this engine was given last, by their names. */
+  readonly #definitions = new Map<string, AnyJob>()
   readonly #handleParts: HandleParts
   #closing: Promise<void> | null = null
 
@@ -112,7 +119,9 @@ export class Pawl {
       answered: (commands, answers) => this.#answered(commands, answers),
     })
     this.#caretaker = new Caretaker(store, this.#courier, upkeepTiming, onError)
-    this.#operator = new Operator(store, this.#courier)
+    const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
+    this.#operator = new Operator(store, this.#courier, definitionOf)
+    this.quarantine = new Quarantine({ store, courier: this.#courier, timing, definitionOf })
     this.#results = new Results(store)
     this.#handleParts = {
       store,
@@ -258,6 +267,7 @@ export class Pawl {
   /** Takes jobs of these definitions and runs them, until it is stopped. */
   work(definitions: readonly AnyJob[], options: WorkerOptions = {}): Worker {
     if (this.#closing !== null) throw new StoreClosed()
+    for (const definition of definitions) this.#definitions.set(definition.name, definition)
     const { store, timing, onError } = this.#parts
     const worker: Worker = new Worker(
       {
@@ -321,6 +331,7 @@ export class Pawl {
     input: unknown,
     { id = newJobId(), ...options }: SubmitOptions,
   ): Promise<Submission> {
+    this.#definitions.set(definition.name, definition)
     const text = inputOf(definition, input)
     const spec = specOf(definition, typeof text === 'string' ? text : await text, options)
     return { type: 'SubmitJob', job: id, spec }
@@ -362,6 +373,5 @@ function unfailing(onError: (error: Error) => void): (error: Error) => void {
 }
 
 function assertLimit(limit: number | undefined): void {
-  if (limit === undefined || (Number.isSafeInteger(limit) && limit >= 1)) return
-  throw new InvalidDefinition(`The limit of a page must be a whole number from 1, not ${limit}.`)
+  if (limit !== undefined) assertWhole(limit, 'The limit of a page')
 }

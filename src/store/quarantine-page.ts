@@ -18,7 +18,9 @@ export async function quarantinePage(
   const { now } = ledger
   const jobs: QuarantinedJob[] = []
   let looked = 0
-  for (const job of ledger.quarantined.after(query.after ?? 0)) {
+  const { quarantined } = ledger
+  const named = query.jobs?.flatMap((id) => quarantined.find(id))
+  for (const job of named ?? quarantined.after(query.after ?? 0)) {
     looked += 1
     if (looked % STEP === 0) await breathe()
     // Once: it may have to be read.

@@ -40,6 +40,12 @@ export class QuarantinedJobs {
     this.#places.delete(job.id)
   }
 
+  /** That job, if it is here. */
+  find(id: string): readonly Job[] {
+    const job = this.#places.has(id) ? this.#find(id) : undefined
+    return job === undefined ? [] : [job]
+  }
+
   /** Those that were submitted behind a position, in order. */
   *after(position: number): IterableIterator<Job> {
     const order = this.#sorted()

@@ -245,6 +245,8 @@ export interface Answers {
   /** Jobs in quarantine, in order of submission. It costs no look at jobs that are not. */
   quarantine: {
     ask: {
+      /** Only these; in this order. */
+      readonly jobs?: readonly string[]
       readonly type?: string
       readonly queue?: string
       readonly tag?: string

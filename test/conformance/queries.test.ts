@@ -129,16 +129,16 @@ describe.each(Object.keys(STORES))('the %s store lists jobs', (kind) => {
   })
 })
 
+async function failAll({ store, send }: Bench, request: number): Promise<void> {
+  const leases = await store.claim(claim({ request, max: 99 }))
+  for (const leased of leases) {
+    const error = failure({ code: `E-${leased.job}` })
+    await send({ type: 'FailTask', ...reportOf(leased), error })
+  }
+}
+
 describe.each(Object.keys(STORES))('the %s store lists what is in quarantine', (kind) => {
   const once = { retry: retry({ max: 0 }) }
-
-  async function failAll({ store, send }: Bench, request: number): Promise<void> {
-    const leases = await store.claim(claim({ request, max: 99 }))
-    for (const leased of leases) {
-      const error = failure({ code: `E-${leased.job}` })
-      await send({ type: 'FailTask', ...reportOf(leased), error })
-    }
-  }
 
   it('in order of submission, page by page, whatever came in first', async () => {
     const bench = await setUp(kind)
