@@ -7,9 +7,12 @@ import { awakeClock, systemClock } from './clock.ts'
 import type { DirectoryOptions } from './open-directory.ts'
 import { openDirectory } from './open-directory.ts'
 import type { DirectoryStore } from './directory.ts'
+import type { Notice } from './notice.ts'
 
 const START_MS = 1_000_000
 const BEAT_MS = 50
+const HOUR_MS = 3_600_000
+const YEAR_MS = 365 * 24 * HOUR_MS
 
 /** Time that a test turns, and an event loop that turns when the test says so. */
 class FakeTime {
@@ -131,6 +134,28 @@ describe('the awake clock', () => {
     expect(time.run(100).shown).toBe(-13_900)
   })
 
+  it('goes on at its own pace when the wall clock is set back by more than ten minutes', () => {
+    const time = new FakeTime().run(1_000)
+    time.wallMs += YEAR_MS
+    expect(time.shown).toBe(YEAR_MS + 1_000)
+    time.wallMs -= YEAR_MS
+    expect(time.shown).toBe(YEAR_MS + 1_000)
+    expect(time.run(5_000).shown).toBe(YEAR_MS + 6_000)
+    // A stall is a stall.
+    expect(time.stall(60_000).turn().shown).toBe(YEAR_MS + 6_050)
+  })
+
+  it('is in step again once the wall clock has come so far', () => {
+    const time = new FakeTime().run(1_000)
+    time.clock.goOnFrom(START_MS + HOUR_MS)
+    expect(time.run(500).shown).toBe(HOUR_MS + 500)
+    // It was the wall clock that was wrong, and somebody sets it right.
+    time.wallMs += 2 * HOUR_MS
+    expect(time.shown).toBe(2 * HOUR_MS + 1_500)
+    time.wallMs -= 20_000
+    expect(time.shown).toBe(2 * HOUR_MS - 18_500)
+  })
+
   it('is closed: the beat ends, and it goes on with the wall clock', () => {
     const time = new FakeTime().stall(1_050).turn()
     time.clock.close()
@@ -206,6 +231,59 @@ describe('a lease whose own process stood still for longer than it', () => {
 
   it('would be lost by the wall clock', async () => {
     expect(await holdUp(systemClock)).toEqual({ verdict: 'cancelled', due: ['ExpireLease'] })
+  })
+})
+
+describe('a log whose time is far ahead of the machine', () => {
+  const spec = plain({}, { leaseMs: LEASE_MS })
+  const channels = [{ queue: 'default', type: 'test', stage: null }]
+  const request = { worker: 'w', request: 1, channels, max: 1, started: true }
+
+  /** A job was granted when the clock was this far ahead, and then it was set right. */
+  async function openedAfter(aheadMs: number, clockOf: (time: FakeTime) => Clock) {
+    const disk = new SimDisk()
+    const wrong = new FakeTime()
+    wrong.wallMs += aheadMs
+    const before = await openOn({ disk, clock: wrong.clock })
+    await before.execute([{ type: 'SubmitJob', job: TASK.job, spec }])
+    await before.claim(request)
+    await before.close()
+    const time = new FakeTime()
+    const notices: Notice[] = []
+    const onNotice = (notice: Notice) => notices.push(notice)
+    const store = await openOn({ disk, clock: clockOf(time), onNotice })
+    const due = async () =>
+      (await store.query({ kind: 'upkeep', limit: 9 })).map(({ type }) => type)
+    return { store, time, notices, due }
+  }
+
+  it('goes on from there: a lease of a second ends after a second, and not in years', async () => {
+    const { store, time, notices, due } = await openedAfter(3 * YEAR_MS, ({ clock }) => clock)
+    expect(notices).toEqual([{ kind: 'clock-behind', byMs: 3 * YEAR_MS }])
+    expect(await due()).toEqual([])
+    time.run(LEASE_MS)
+    expect(await due()).toEqual(['ExpireLease'])
+    await store.execute([{ type: 'ExpireLease', ...TASK, lease: 1 }])
+    const [again] = await store.claim({ ...request, request: 2 })
+    expect(again).toMatchObject({ job: TASK.job, attempt: 2 })
+    await store.close()
+  })
+
+  it('would stop all work for years if the clock could not', async () => {
+    const { store, time, due } = await openedAfter(3 * YEAR_MS, ({ clock }) => ({
+      now: () => clock.now(),
+    }))
+    time.run(100 * LEASE_MS)
+    expect(await due()).toEqual([])
+    await store.close()
+  })
+
+  it('is waited for when it is only a little ahead', async () => {
+    const { store, time, notices, due } = await openedAfter(HOUR_MS / 6, ({ clock }) => clock)
+    expect(notices).toEqual([])
+    time.run(HOUR_MS / 6 + LEASE_MS)
+    expect(await due()).toEqual(['ExpireLease'])
+    await store.close()
   })
 })
 

@@ -5,6 +5,12 @@
 /** Where a store gets its time from. Milliseconds since 1970. */
 export interface Clock {
   now(): number
+  /**
+   * From now on it shows at least this time, and goes on from there. For a log whose time is far
+   * ahead of the machine's: a clock that cannot do it stands still until the machine's has come
+   * so far.
+   */
+  goOnFrom?(ms: number): void
 }
 
 /** May jump either way; the ledger takes care that the log's time never runs backwards. */
@@ -12,6 +18,7 @@ export const systemClock: Clock = { now: () => Date.now() }
 
 /** A clock that something must end. */
 export interface AwakeClock extends Clock {
+  goOnFrom(ms: number): void
   close(): void
 }
 
@@ -47,6 +54,12 @@ const CATCH_UP = 0.05
 const MOST_BEHIND_MS = 600_000
 
 /**
+ * A wall clock that is so far behind what was shown before has been wrong, now or then, and nobody
+ * can wait until it is right. Less than that is waited for.
+ */
+export const FAR_BEHIND_MS = 600_000
+
+/**
  * The wall clock without the time for which this process stood still: a handler kept the event
  * loop to itself, or the process was stopped. Nobody could extend a lease meanwhile, and nobody
  * else could have been granted anything, so no lease runs out by it.
@@ -54,8 +67,10 @@ const MOST_BEHIND_MS = 600_000
  * - in step: it shows the wall clock.
  * - stalled: the event loop does not turn; it goes on by a beat, and then stands.
  * - behind: the loop turns again; it runs a little faster until it is in step.
+ * - ahead: the wall clock is far behind what was shown before; it goes on at its own pace, until the
+ *   wall clock has come so far.
  *
- * It never runs backwards unless the wall clock does. Only a turn of the loop ends a stall, not a
+ * It never runs backwards unless the wall clock does, and then only a little. Only a turn of the loop ends a stall, not a
  * look at the clock: a handler that submits jobs in a busy loop looks all the time.
  */
 export function awakeClock(sources: TimeSources = REAL_SOURCES): AwakeClock {
@@ -64,7 +79,26 @@ export function awakeClock(sources: TimeSources = REAL_SOURCES): AwakeClock {
   let shown = -Infinity
   let lastWallMs = -Infinity
   let isClosed = false
+  /** Where it goes on from while the wall clock is far behind, and when that was. */
+  let aheadMs = -Infinity
+  let aheadSince = 0
+  let lastLook = turnedAt
 
+  const goOnFrom = (ms: number, since: number): void => {
+    aheadMs = ms
+    aheadSince = since
+  }
+  /** The wall clock, or what is further. */
+  const machineMs = (): number => {
+    const monotonicMs = sources.monotonicMs()
+    const wallMs = sources.wallMs()
+    if (wallMs < lastWallMs - FAR_BEHIND_MS && aheadMs === -Infinity) goOnFrom(lastWallMs, lastLook)
+    lastLook = monotonicMs
+    const ownMs = aheadMs + (monotonicMs - aheadSince)
+    if (ownMs > wallMs) return ownMs
+    aheadMs = -Infinity
+    return wallMs
+  }
   const sinceTurn = (): { awakeMs: number; stalledMs: number } => {
     const gapMs = isClosed ? 0 : sources.monotonicMs() - turnedAt
     const awakeMs = gapMs > STALL_MS ? BEAT_MS : gapMs
@@ -79,13 +113,14 @@ export function awakeClock(sources: TimeSources = REAL_SOURCES): AwakeClock {
 
   return {
     now() {
-      const wallMs = sources.wallMs()
+      const wallMs = machineMs()
       const now = wallMs - Math.min(MOST_BEHIND_MS, behindMs + sinceTurn().stalledMs)
       // What was shown BEFORE it was plain that this is a stall is not taken back.
       shown = wallMs < lastWallMs ? Math.floor(now) : Math.max(shown, Math.floor(now))
       lastWallMs = wallMs
       return shown
     },
+    goOnFrom: (ms) => goOnFrom(ms, sources.monotonicMs()),
     close() {
       isClosed = true
       stop()

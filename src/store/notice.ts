@@ -7,6 +7,12 @@ import type { Torn } from '../log/index.ts'
 export type Notice =
   /** Entries that were being written when the process or the machine died were cut off. */
   | { readonly kind: 'torn-tail'; readonly torn: Torn }
+  /**
+   * The newest entry is this far ahead of the machine's clock: it was wrong once, or is wrong now.
+   * The authority's time goes on from there. Delays and leases are as long as ever; what is due at
+   * a time of day comes early by as much.
+   */
+  | { readonly kind: 'clock-behind'; readonly byMs: number }
   /** A checkpoint does not check: an older one, or the log itself, was read instead. */
   | { readonly kind: 'checkpoint-damaged'; readonly position: number; readonly why: string }
   /**

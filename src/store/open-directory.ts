@@ -17,7 +17,7 @@ import {
 } from '../log/index.ts'
 import { Checkpointing } from './checkpointing.ts'
 import type { Clock } from './clock.ts'
-import { awakeClock, systemClock } from './clock.ts'
+import { awakeClock, FAR_BEHIND_MS, systemClock } from './clock.ts'
 import { DirectoryStore } from './directory.ts'
 import type { Retention } from './ended-jobs.ts'
 import type { Loaded } from './loading.ts'
@@ -127,6 +127,7 @@ async function openOwned(
     const { ledger, manifests, entries } = loaded
     const torn = loaded.log === null ? null : await settleTail(disk, folder, loaded.log)
     if (torn !== null) onNotice({ kind: 'torn-tail', torn })
+    goOn(clock, ledger.now, onNotice)
     await removeOtherCheckpoints(disk, folder, manifests.slice(0, 2))
     const start = await startOf(disk, folder, loaded)
     const { segmentBytes, reserveBytes } = settings
@@ -148,6 +149,14 @@ async function openOwned(
     await loaded.live.close()
     throw error
   }
+}
+
+/** A clock that was years ahead once must not stop all work until that year has come. */
+function goOn(clock: Clock, lastMs: number, onNotice: (notice: Notice) => void): void {
+  const byMs = lastMs - clock.now()
+  if (byMs <= FAR_BEHIND_MS) return
+  clock.goOnFrom?.(lastMs)
+  onNotice({ kind: 'clock-behind', byMs })
 }
 
 /** A directory without a log begins one: the mark FIRST, because a log without one is damage. */
