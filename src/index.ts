@@ -40,7 +40,16 @@ export {
 export * from './engine/index.ts'
 export type { Entry, ErrorKind, Failure, JobState, Rejection } from './kernel/index.ts'
 export { PawlError } from './kernel/index.ts'
-export type { Holder, JobSummary, JobsPage, Notice, Positioned } from './store/index.ts'
+export type {
+  Distribution,
+  Holder,
+  JobSummary,
+  JobsPage,
+  Metrics,
+  Notice,
+  Positioned,
+  Traffic,
+} from './store/index.ts'
 export {
   BadRequest,
   CorruptLog,

@@ -15,7 +15,7 @@ import type {
 import { inputOf, InvalidDefinition, specOf, toMs } from '../definition/index.ts'
 import type { Command, JobState } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
-import type { Answer, JobSummary, Positioned, Store } from '../store/index.ts'
+import type { Answer, JobSummary, Metrics, Positioned, Store } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
 import type { Timing, WorkerOptions } from '../worker/index.ts'
 import { Courier, executorFor, Worker } from '../worker/index.ts'
@@ -262,6 +262,11 @@ export class Pawl {
       throw new InvalidDefinition('An engine in memory has nothing to back up: open a directory.')
     }
     return backup(to)
+  }
+
+  /** Counters and timings of every transition since the engine was opened. */
+  metrics(): Promise<Metrics> {
+    return this.#parts.store.query({ kind: 'metrics' })
   }
 
   /** Takes jobs of these definitions and runs them, until it is stopped. */

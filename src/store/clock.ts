@@ -16,6 +16,11 @@ export interface Clock {
 /** May jump either way; the ledger takes care that the log's time never runs backwards. */
 export const systemClock: Clock = { now: () => Date.now() }
 
+/** To measure how long something takes, in microseconds; only differences count. */
+export function nowUs(): number {
+  return performance.now() * 1_000
+}
+
 /** A clock that something must end. */
 export interface AwakeClock extends Clock {
   goOnFrom(ms: number): void

@@ -19,6 +19,7 @@ import type { Checkpointing } from './checkpointing.ts'
 import { assertClaim } from './claim-form.ts'
 import { claimed } from './claimed.ts'
 import type { Clock } from './clock.ts'
+import { nowUs } from './clock.ts'
 import type { EndedJobs, Retention } from './ended-jobs.ts'
 import { limitView, workerView } from './holders.ts'
 import type { JobList } from './job-list.ts'
@@ -129,6 +130,7 @@ export class DirectoryStore implements Store {
       wait = this.#room(bytes, newWork)
     }
     const now = this.#clock.now()
+    const decidedUs = nowUs()
     const answers: Answer[] = []
     try {
       for (const command of own) answers.push(this.#perform(command, now))
@@ -136,6 +138,7 @@ export class DirectoryStore implements Store {
       throw this.#parted(error)
     }
     await this.#writer.durable()
+    this.#ledger.meters.durableUs.add(nowUs() - decidedUs)
     return answers
   }
 
@@ -208,6 +211,7 @@ export class DirectoryStore implements Store {
       const known = this.#ledger.world.schedules.get(schedule)
       return this.#shown(known === undefined ? null : { ...known })
     },
+    metrics: () => this.#shown(this.#ledger.metrics()),
     upkeep: ({ limit }) => this.#shown(this.#upkeep(limit)),
   }
 

@@ -48,6 +48,8 @@ import type { JobRecord } from '../log/index.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobsInMemory } from './jobs-in-memory.ts'
 import { KeyHolders } from './key-holders.ts'
+import type { Metrics } from './meters.ts'
+import { Meters } from './meters.ts'
 import { QuarantinedJobs } from './quarantined-jobs.ts'
 import type { ChannelName } from './ready-index.ts'
 import { ReadyIndex } from './ready-index.ts'
@@ -79,6 +81,7 @@ export class Ledger implements Indexes {
   readonly world: World
   readonly ready: ReadyIndex
   readonly leases = new HeldLeases()
+  readonly meters = new Meters()
   readonly quarantined = new QuarantinedJobs((id) => this.inMemory(id))
   readonly #tallies = new StageTallies()
   readonly #upkeep: Upkeep
@@ -138,12 +141,16 @@ export class Ledger implements Indexes {
     if (entry === null) return decision
     // What `decide` looked at is what the entry changes: no need to look it up again.
     if (entry.type === 'JobSubmitted') {
+      this.meters.submitted(entry)
       this.#journal(entry, this.#submit(entry))
     } else if ('segment' in entry) {
       const job = reads.job as Job
-      this.#changeTask(entry, job, reads.task as Task)
+      const task = reads.task as Task
+      this.#changeTask(entry, job, task)
+      this.meters.changedTask(entry, job, this.#before, task.state === 'DEAD', task.policy.queue)
       this.#journal(entry, job)
     } else {
+      this.meters.changed(entry)
       this.#journal(entry, this.apply(entry))
     }
     return decision
@@ -269,6 +276,10 @@ export class Ledger implements Indexes {
     // AFTER the last offer, so that none is offered twice in one claim.
     for (const task of refused ?? []) this.#insert(task)
     return tasks
+  }
+
+  metrics(): Metrics {
+    return this.meters.metrics(this.#now, this.leases.count, this.quarantined.size)
   }
 
   /** At most `limit` commands that time and the orchestrator should send now. */

@@ -103,6 +103,7 @@ export class MemoryStore implements Store {
       const known = this.#ledger.world.schedules.get(schedule)
       return known === undefined ? null : { ...known }
     },
+    metrics: () => this.#ledger.metrics(),
     upkeep: ({ limit }) => this.#ledger.upkeep(this.#clock.now(), limit),
   }
 

@@ -36,6 +36,7 @@ import type {
 } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { ClaimRequest } from './ledger.ts'
+import type { Metrics } from './meters.ts'
 
 /** What the authority says to one command. */
 export interface Answer {
@@ -268,6 +269,8 @@ export interface Answers {
   /** What a worker holds; one that nobody heard of holds nothing. */
   'worker-leases': { ask: { readonly worker: string }; answer: WorkerView }
   schedule: { ask: { readonly schedule: string }; answer: Schedule | null }
+  /** Counters and timings of every transition since the store was opened. */
+  metrics: { ask: object; answer: Metrics }
   /** The commands that time or the orchestrator should send now. */
   upkeep: { ask: { readonly limit: number }; answer: readonly Command[] }
 }
@@ -310,4 +313,4 @@ export class BadRequest extends PawlError {
   }
 }
 
-export type { ClaimRequest }
+export type { ClaimRequest, Metrics }

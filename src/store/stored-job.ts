@@ -10,6 +10,7 @@ import type { Job, JobSpec, Task } from '../kernel/index.ts'
 export type ReadSpec = (firstPosition: number) => JobSpec
 
 export interface StoredJob extends Job {
+  readonly type: string
   /** The spec, while it is in memory. */
   loaded: JobSpec | null
 }
@@ -20,6 +21,7 @@ export type StoredJobs = new (job: Job) => StoredJob
 export function storedJobs(read: ReadSpec): StoredJobs {
   return class implements StoredJob {
     readonly id: string
+    readonly type: string
     loaded: JobSpec | null
     version: number
     time: number
@@ -34,7 +36,9 @@ export function storedJobs(read: ReadSpec): StoredJobs {
 
     constructor(job: Job) {
       this.id = job.id
-      this.loaded = job.spec
+      const { spec } = job
+      this.type = spec.type
+      this.loaded = spec
       this.version = job.version
       this.time = job.time
       this.submittedAt = job.submittedAt
@@ -57,4 +61,9 @@ export function storedJobs(read: ReadSpec): StoredJobs {
 /** From now on the job has its spec in memory, if it had not. */
 export function keepSpec(job: Job): void {
   if ('loaded' in job) (job as StoredJob).loaded ??= job.spec
+}
+
+/** What is asked of every job all the time: it need not be read for that. */
+export function typeOf(job: Job): string {
+  return 'type' in job ? (job as StoredJob).type : job.spec.type
 }

@@ -223,6 +223,19 @@ describe.each(Object.keys(STORES))('the %s store lists what is in quarantine', (
   })
 })
 
+describe.each(Object.keys(STORES))('the %s store counts', (kind) => {
+  it('each transition under the type and the queue of its job, wherever the job is kept', async () => {
+    const bench = await setUp(kind)
+    const { store } = bench
+    for (const job of ['a', 'b', 'c']) await finished(bench, job, plain({}, { queue: 'default' }))
+    const { entries, traffic } = await store.query({ kind: 'metrics' })
+    expect(entries).toEqual({ JobSubmitted: 3, LeaseGranted: 3, ExecutionCommitted: 3 })
+    expect(traffic).toMatchObject([
+      { type: 'test', queue: 'default', submitted: 3, granted: 3, committed: 3 },
+    ])
+  })
+})
+
 describe.each(Object.keys(STORES))('the %s store says who holds', (kind) => {
   it('a limit: those that are charged to it, the oldest grant first', async () => {
     const { clock, store, send } = await setUp(kind)

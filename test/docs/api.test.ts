@@ -123,6 +123,9 @@ const PARTS = [
   'QuarantineGroup',
   'QuarantineItem',
   'QuarantineReport',
+  'Metrics',
+  'Traffic',
+  'Distribution',
 ]
 
 describe('docs/api.md', () => {
