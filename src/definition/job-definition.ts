@@ -34,6 +34,8 @@ export interface JobDetails {
   readonly lease: number
   readonly queue: string
   readonly priority: number
+  /** The schedule that it came from, and the time that it stands for; else null. */
+  readonly schedule: { readonly id: string; readonly time: Date } | null
 }
 
 /** What a handler is given. Its functions need no `this`: handlers take them apart. */

@@ -103,3 +103,29 @@ export class ResultTimeout extends PawlError {
     )
   }
 }
+
+/** There is no such schedule: it was never set, or it was removed. */
+export class UnknownSchedule extends PawlError {
+  constructor(schedule: string) {
+    super(
+      'UnknownSchedule',
+      'rejected',
+      `There is no schedule ${schedule}: it was never set here, or it was removed. Set it first.`,
+      { schedule },
+    )
+  }
+}
+
+/** What is stored of a schedule was not written by this version. It is not fired. */
+export class UnreadableSchedule extends PawlError {
+  constructor(schedule: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(
+      'UnreadableSchedule',
+      'rejected',
+      `What is stored of schedule ${schedule} cannot be read, and it is not fired: ${why}. Set it again, or use the version that set it.`,
+      { schedule },
+      cause,
+    )
+  }
+}

@@ -20,3 +20,11 @@ export type {
   QuarantineSelection,
   RedriveOptions,
 } from './quarantine.ts'
+export type {
+  Missed,
+  OnRecordAt,
+  ScheduleInfo,
+  ScheduleOptions,
+  ScheduleTerms,
+} from './schedule/index.ts'
+export { ScheduleHandle } from './schedule/index.ts'

@@ -34,6 +34,8 @@ import { assertWhole } from './pace.ts'
 import { Quarantine } from './quarantine.ts'
 import { newJobId } from './random.ts'
 import { Results } from './results.ts'
+import type { ScheduleInfo, ScheduleTerms } from './schedule/index.ts'
+import { ScheduleHandle, Schedules } from './schedule/index.ts'
 import { SoftState } from './soft-state.ts'
 
 export interface SubmitOptions extends ChildOptions {
@@ -101,6 +103,7 @@ export class Pawl {
   readonly #parts: PawlParts
   readonly #courier: Courier
   readonly #caretaker: Caretaker
+  readonly #schedules: Schedules
   readonly #operator: Operator
   readonly #results: Results
   readonly #soft = new SoftState()
@@ -122,6 +125,13 @@ export class Pawl {
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#courier, definitionOf)
     this.quarantine = new Quarantine({ store, courier: this.#courier, timing, definitionOf })
+    this.#schedules = new Schedules({
+      store,
+      courier: this.#courier,
+      onError,
+      now: () => timing.now(),
+      timing: upkeepTiming,
+    })
     this.#results = new Results(store)
     this.#handleParts = {
       store,
@@ -255,6 +265,22 @@ export class Pawl {
     await this.#operator.configure(queue, concurrency, per)
   }
 
+  /** Sets a schedule, or changes it: durable when it returns. The same terms again change nothing. */
+  async schedule<J extends AnyJob>(id: string, terms: ScheduleTerms<J>): Promise<ScheduleHandle> {
+    await this.#schedules.set(id, terms)
+    return this.scheduleHandle(id)
+  }
+
+  /** Of a schedule that was set before. */
+  scheduleHandle(id: string): ScheduleHandle {
+    return new ScheduleHandle(this.#schedules, id)
+  }
+
+  /** All that are set, in order of their ids. */
+  schedules(): Promise<ScheduleInfo[]> {
+    return this.#schedules.list()
+  }
+
   /** A copy of the store as it is now, in an empty folder, while work goes on. */
   async backup(to: string): Promise<{ files: number; position: number }> {
     const { backup } = this.#parts
@@ -293,8 +319,8 @@ export class Pawl {
   }
 
   /** Does now what time asks for, and otherwise happens by itself. For tests. */
-  upkeep(): Promise<number> {
-    return this.#caretaker.look()
+  async upkeep(): Promise<number> {
+    return (await this.#caretaker.look()) + (await this.#schedules.look())
   }
 
   /** Stops the workers, lets what was asked become durable, and closes the store. */
@@ -310,7 +336,7 @@ export class Pawl {
   async #close(): Promise<void> {
     try {
       await Promise.all([...this.#workers].map((worker) => worker.stop()))
-      await this.#caretaker.close()
+      await Promise.all([this.#caretaker.close(), this.#schedules.close()])
       await this.#parts.store.close()
     } finally {
       this.#results.close()

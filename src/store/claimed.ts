@@ -26,6 +26,7 @@ export function claimed(job: Job, task: Task, lease: Lease, now: number): Claime
     timeoutMs: policy.timeoutMs,
     attempt: lease.number,
     priority: spec.priority,
+    schedule: spec.schedule === null ? null : { ...spec.schedule },
     input: task.input ?? spec.input,
     each:
       stageSpec?.each == null

@@ -53,6 +53,7 @@ import {
   queueView,
   recordOutcome,
   recordView,
+  schedulesOf,
 } from './views.ts'
 import { Watching } from './watching.ts'
 
@@ -211,6 +212,7 @@ export class DirectoryStore implements Store {
       const known = this.#ledger.world.schedules.get(schedule)
       return this.#shown(known === undefined ? null : { ...known })
     },
+    schedules: (query) => this.#shown(schedulesOf(this.#ledger, query)),
     metrics: () => this.#shown(this.#ledger.metrics()),
     upkeep: ({ limit }) => this.#shown(this.#upkeep(limit)),
   }

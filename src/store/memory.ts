@@ -29,7 +29,7 @@ import type {
   Store,
 } from './store.ts'
 import { BadRequest, StoreClosed } from './store.ts'
-import { jobView, listed, outcome, PageOfJobs, queueView } from './views.ts'
+import { jobView, listed, outcome, PageOfJobs, queueView, schedulesOf } from './views.ts'
 
 /** Calls between two turns of the event loop, at most. */
 const CALLS_PER_TURN = 64
@@ -103,6 +103,7 @@ export class MemoryStore implements Store {
       const known = this.#ledger.world.schedules.get(schedule)
       return known === undefined ? null : { ...known }
     },
+    schedules: (query) => schedulesOf(this.#ledger, query),
     metrics: () => this.#ledger.metrics(),
     upkeep: ({ limit }) => this.#ledger.upkeep(this.#clock.now(), limit),
   }

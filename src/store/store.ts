@@ -82,6 +82,8 @@ export interface Claimed extends TaskAddress {
   /** Counts grants, from 1. */
   readonly attempt: number
   readonly priority: number
+  /** The schedule that it came from, and the time that it stands for. */
+  readonly schedule: { readonly id: string; readonly tick: number } | null
   /** What an operator gave instead, else the job's own input. */
   readonly input: Payload
   /** A stage that runs once for each element: what `each` names, and how many there are. */
@@ -269,6 +271,11 @@ export interface Answers {
   /** What a worker holds; one that nobody heard of holds nothing. */
   'worker-leases': { ask: { readonly worker: string }; answer: WorkerView }
   schedule: { ask: { readonly schedule: string }; answer: Schedule | null }
+  /** Those that are set, in order of their ids; `after`: the last id of the page before. */
+  schedules: {
+    ask: { readonly after?: string; readonly limit: number }
+    answer: readonly Schedule[]
+  }
   /** Counters and timings of every transition since the store was opened. */
   metrics: { ask: object; answer: Metrics }
   /** The commands that time or the orchestrator should send now. */

@@ -1,7 +1,16 @@
 /**
  * Answers to queries, made from a ledger: copies, so that nobody sees a record change.
  */
-import type { Job, JobSpec, JobState, Queue, StageTasks, Tallies, Task } from '../kernel/index.ts'
+import type {
+  Job,
+  JobSpec,
+  JobState,
+  Queue,
+  Schedule,
+  StageTasks,
+  Tallies,
+  Task,
+} from '../kernel/index.ts'
 import {
   copyJob,
   copyTask,
@@ -174,4 +183,16 @@ export function queueView(ledger: Ledger, name: string): QueueView {
   }
   const use = inUse(ledger, ledger.queueUsage(name), ({ policy }) => policy.queue === name)
   return { queue: { ...queue }, ...use }
+}
+
+export function schedulesOf(ledger: Ledger, { after, limit }: QueryOf<'schedules'>): Schedule[] {
+  const found: Schedule[] = []
+  for (const schedule of ledger.world.schedules.values()) {
+    if (schedule.definition === null || (after !== undefined && schedule.id <= after)) continue
+    found.push(schedule)
+  }
+  return found
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .slice(0, limit)
+    .map((schedule) => ({ ...schedule }))
 }

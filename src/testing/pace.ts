@@ -17,6 +17,8 @@ export interface PaceParts {
   readonly crew: Crew
   /** Sends what time asks for. */
   readonly upkeep: () => Promise<number>
+  /** When a schedule is due next; Infinity: never. */
+  readonly nextScheduled: () => Promise<number>
   /** Throws what went wrong while nobody waited for it. */
   readonly assertWell: () => void
   readonly mostRounds: number
@@ -37,11 +39,11 @@ export class Pace {
 
   /** Everything that becomes due on the way happens at its own time, in order. */
   advanceTo(target: number): Promise<void> {
-    const { clock, agenda, crew } = this.#parts
+    const { clock, agenda, crew, nextScheduled } = this.#parts
     return crew.during(async () => {
       for (;;) {
         await this.#settle()
-        const next = Math.min(clock.nextAt, await agenda.nextAt(clock.now()))
+        const next = Math.min(clock.nextAt, await agenda.nextAt(clock.now()), await nextScheduled())
         if (next > target) break
         clock.moveTo(next)
       }
@@ -52,7 +54,8 @@ export class Pace {
 
   /**
    * Runs until no handler is in flight, or `isDone` says that it is enough. With
-   * `skipsWaiting`, time is moved on as long as that makes something happen.
+   * `skipsWaiting`, time is moved on as long as that makes something happen; a schedule does not
+   * count, or there would be no end to it.
    */
   toRest(isDone: () => boolean, skipsWaiting: boolean): Promise<void> {
     const { clock, agenda, crew, mostRounds } = this.#parts

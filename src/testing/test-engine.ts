@@ -15,7 +15,14 @@ import type {
   SubmitItem,
 } from '../definition/index.ts'
 import { InvalidDefinition, toMs } from '../definition/index.ts'
-import type { Handle, JobInfo, RerunOptions, SubmitOptions } from '../engine/index.ts'
+import type {
+  Handle,
+  JobInfo,
+  RerunOptions,
+  ScheduleHandle,
+  ScheduleTerms,
+  SubmitOptions,
+} from '../engine/index.ts'
 import { Pawl, UnknownJob } from '../engine/index.ts'
 import type { Positioned, Store } from '../store/index.ts'
 import { MemoryStore } from '../store/index.ts'
@@ -123,6 +130,7 @@ export class TestEngine extends Pawl {
       agenda: this.#agenda,
       crew: this.#crew,
       upkeep: () => this.upkeep(),
+      nextScheduled: () => this.#nextScheduled(),
       assertWell: () => {
         const [error] = errors.splice(0)
         if (error !== undefined) throw error
@@ -217,6 +225,14 @@ export class TestEngine extends Pawl {
     return super.submitMany(definition, own)
   }
 
+  override schedule<J extends AnyJob>(
+    id: string,
+    terms: ScheduleTerms<J>,
+  ): Promise<ScheduleHandle> {
+    this.#crew.know(terms.job, terms.queue)
+    return super.schedule(id, terms)
+  }
+
   override rerun(id: string, options: RerunOptions = {}): Promise<Handle> {
     return super.rerun(id, { ...options, id: options.id ?? this.#newId(`${id}-again`) })
   }
@@ -238,6 +254,11 @@ export class TestEngine extends Pawl {
     this.handle(job)
       .result()
       .catch(() => undefined)
+  }
+
+  async #nextScheduled(): Promise<number> {
+    const schedules = await this.schedules()
+    return Math.min(...schedules.map(({ nextTime }) => nextTime?.getTime() ?? Infinity))
   }
 
   #prepared(definition: AnyJob, options: SubmitOptions = {}): SubmitOptions {

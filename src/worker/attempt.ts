@@ -129,7 +129,9 @@ export class Attempt {
   #handled(): Promise<HandlerOutcome | Died> {
     const { executor } = this.#parts
     const { job: id, type, attempt, lease, queue, priority, version, input, steps } = this.claimed
-    const job = { id, type, attempt, lease, queue, priority }
+    const { schedule: from } = this.claimed
+    const schedule = from === null ? null : { id: from.id, time: new Date(from.tick) }
+    const job = { id, type, attempt, lease, queue, priority, schedule }
     const request = { job, version, input, steps }
     return executor.runJob(this.#definition, request, this.#port(), this.#stopper)
   }

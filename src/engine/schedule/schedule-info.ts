@@ -1,0 +1,85 @@
+/**
+ * A schedule as a client sees it.
+ */
+import { fromJson } from '../../definition/index.ts'
+import type { Schedule } from '../../kernel/index.ts'
+import type { Intervention, Missed, StoredSchedule } from './stored-schedule.ts'
+import type { Timetable } from './timetable.ts'
+
+export interface ScheduleInfo {
+  readonly id: string
+  /** The name of the job's definition. */
+  readonly type: string
+  readonly input: unknown
+  readonly cron: string | null
+  readonly timezone: string | null
+  readonly everyMs: number | null
+  readonly start: Date | null
+  readonly end: Date | null
+  readonly missed: Missed
+  /** Null: it is not paused. */
+  readonly paused: OnRecordAt | null
+  /** When it was resumed last. */
+  readonly resumed: OnRecordAt | null
+  /** The newest time that was fired or skipped; null: none yet. */
+  readonly lastTime: Date | null
+  /** Null: it is paused, or it has come to its end. */
+  readonly nextTime: Date | null
+}
+
+export interface OnRecordAt {
+  readonly at: Date
+  readonly by: string
+  readonly reason: string
+}
+
+export function scheduleInfo(
+  { id, firedTick }: Schedule,
+  stored: StoredSchedule,
+  timetable: Timetable,
+  now: number,
+): ScheduleInfo {
+  const { timing, missed, paused, resumed, spec } = stored
+  const { cron, timezone, everyMs, start, end } = timing
+  return {
+    id,
+    type: spec.type,
+    input: fromJson(spec.input),
+    cron,
+    timezone,
+    everyMs,
+    start: dateOf(start),
+    end: dateOf(end),
+    missed,
+    paused: onRecord(paused),
+    resumed: onRecord(resumed),
+    lastTime: dateOf(firedTick),
+    nextTime: nextTimes(stored, timetable, now, 1)[0] ?? null,
+  }
+}
+
+/** After now; none of a schedule that is paused. */
+export function nextTimes(
+  { paused }: StoredSchedule,
+  timetable: Timetable,
+  now: number,
+  count: number,
+): Date[] {
+  const times: Date[] = []
+  let last = now
+  while (paused === null && times.length < count) {
+    const next = timetable.after(last)
+    if (next === null) break
+    times.push(new Date(next))
+    last = next
+  }
+  return times
+}
+
+function dateOf(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms)
+}
+
+function onRecord(intervention: Intervention | null): OnRecordAt | null {
+  return intervention === null ? null : { ...intervention, at: new Date(intervention.at) }
+}

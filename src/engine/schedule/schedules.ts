@@ -1,0 +1,269 @@
+/**
+ * The schedules of an engine: set, listed, paused, removed, and fired when their time comes.
+ *
+ * One timer stands for all of them. A look reads what is set, fires what is due, and plans the
+ * next look for the next due time. Every engine on a store does this, by itself: that a time has
+ * one job is settled by ids and by the kernel, and not by who looks. Within an engine, looks and
+ * changes take turns, so that nothing is fired once a pause or a removal has been answered.
+ */
+import type { AnyJob } from '../../definition/index.ts'
+import { assertName, InvalidDefinition } from '../../definition/index.ts'
+import type { Command, Schedule } from '../../kernel/index.ts'
+import { LIMITS, sameContent } from '../../kernel/index.ts'
+import { StoreEnded } from '../../store/index.ts'
+import type { Timer, Timing } from '../../worker/index.ts'
+import { Refused, UnknownSchedule, UnreadableSchedule } from '../errors.ts'
+import type { OnRecord } from '../handle.ts'
+import type { Due, FiringParts } from './firing.ts'
+import { fire } from './firing.ts'
+import type { ReadSchedule } from './known-schedules.ts'
+import { KnownSchedules } from './known-schedules.ts'
+import { nextTimes, scheduleInfo } from './schedule-info.ts'
+import type { ScheduleInfo } from './schedule-info.ts'
+import type { Intervention, StoredSchedule } from './stored-schedule.ts'
+import { toText } from './stored-schedule.ts'
+import type { ScheduleTerms } from './terms.ts'
+import { checked } from './terms.ts'
+
+export interface SchedulesParts extends FiringParts {
+  readonly now: () => number
+  /** When to look. */
+  readonly timing: Timing
+}
+
+/** At most so long between two looks: another process may have set one, and be gone. */
+const LONGEST_PAUSE_MS = 5_000
+const AFTER_FAILURE_MS = 1_000
+/** Schedules of one query. */
+const PAGE = 1_000
+/** Jobs that go to the store together. */
+const BATCH = 500
+const MOST_NEXT_TIMES = 1_000
+
+export class Schedules {
+  readonly #parts: SchedulesParts
+  readonly #known: KnownSchedules
+  #timer: Timer | null = null
+  #turn: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+
+  constructor(parts: SchedulesParts) {
+    this.#parts = parts
+    this.#known = new KnownSchedules(parts.onError)
+    this.#plan(0)
+  }
+
+  async set<J extends AnyJob>(id: string, terms: ScheduleTerms<J>): Promise<void> {
+    assertName(id, 'A schedule')
+    const termed = await checked(id, terms, this.#parts.now())
+    await this.#inTurn(async () => {
+      const schedule = await this.#find(id)
+      const before = schedule === null ? null : this.#before(schedule)
+      const isSameTiming = before !== null && sameContent(before.timing, termed.timing)
+      await this.#write(id, {
+        ...termed,
+        since: isSameTiming ? before.since : this.#parts.now(),
+        // Setting it again, as every start of a program does, is no operator's word.
+        paused: before?.paused ?? null,
+        resumed: before?.resumed ?? null,
+      })
+    })
+  }
+
+  pause(id: string, on: OnRecord): Promise<void> {
+    return this.#change(id, (stored) =>
+      stored.paused === null ? { ...stored, paused: this.#onRecord(on, 'Paused') } : stored,
+    )
+  }
+
+  /** Times that passed meanwhile are not made up for. */
+  resume(id: string, on: OnRecord): Promise<void> {
+    return this.#change(id, (stored) => {
+      if (stored.paused === null) return stored
+      const resumed = this.#onRecord(on, 'Resumed')
+      return { ...stored, since: resumed.at, paused: null, resumed }
+    })
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const schedule = await this.#find(id)
+      if (schedule === null) return
+      const due = this.#known.due(schedule, this.#parts.now())
+      // The job of a time may be in, and the time not recorded: nobody would come back to it.
+      if (due !== null) {
+        const tick = due.record
+        await this.#send(id, { type: 'FireSchedule', schedule: id, tick, skipped: true })
+      }
+      await this.#send(id, { type: 'RemoveSchedule', schedule: id })
+    })
+  }
+
+  async list(): Promise<ScheduleInfo[]> {
+    const infos: ScheduleInfo[] = []
+    for await (const page of this.#pages()) infos.push(...page.map((one) => this.#infoOf(one)))
+    return infos
+  }
+
+  async info(id: string): Promise<ScheduleInfo> {
+    return this.#infoOf(await this.#expect(id))
+  }
+
+  async nextTimes(id: string, count: number): Promise<Date[]> {
+    if (!Number.isSafeInteger(count) || count < 1 || count > MOST_NEXT_TIMES) {
+      throw new InvalidDefinition(
+        `nextTimes() takes a whole number from 1 to ${MOST_NEXT_TIMES}, not ${count}.`,
+      )
+    }
+    const schedule = await this.#expect(id)
+    const { stored, timetable } = this.#read(schedule)
+    return nextTimes(stored, timetable, this.#parts.now(), count)
+  }
+
+  /** Fires what is due: of each schedule a bounded number. How many commands that were. */
+  look(): Promise<number> {
+    return this.#inTurn(() => this.#look())
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    await this.#turn.catch(() => undefined)
+  }
+
+  async #look(): Promise<number> {
+    if (this.#isClosed) return 0
+    const now = this.#parts.now()
+    const ids = new Set<string>()
+    let sent = 0
+    for await (const page of this.#pages()) {
+      for (const { id } of page) ids.add(id)
+      sent += await this.#fire(page, now)
+    }
+    this.#known.keep(ids)
+    return sent
+  }
+
+  async #fire(page: readonly Schedule[], now: number): Promise<number> {
+    let sent = 0
+    let batch: Due[] = []
+    let jobs = 0
+    const flush = async (): Promise<void> => {
+      if (batch.length === 0 || this.#isClosed) return
+      sent += await fire(this.#parts, batch)
+      for (const { id, record } of batch) this.#known.fired(id, record)
+      batch = []
+      jobs = 0
+    }
+    for (const schedule of page) {
+      const due = this.#known.due(schedule, now)
+      if (due === null) continue
+      batch.push(due)
+      jobs += due.times.length
+      if (jobs >= BATCH) await flush()
+    }
+    await flush()
+    return sent
+  }
+
+  async *#pages(): AsyncIterable<readonly Schedule[]> {
+    let after: string | undefined
+    for (;;) {
+      const { store } = this.#parts
+      const asked = after === undefined ? { limit: PAGE } : { after, limit: PAGE }
+      const page: readonly Schedule[] = await store.query({ kind: 'schedules', ...asked })
+      yield page
+      if (page.length < PAGE) return
+      after = page.at(-1)?.id
+    }
+  }
+
+  #change(id: string, change: (stored: StoredSchedule) => StoredSchedule): Promise<void> {
+    return this.#inTurn(async () => {
+      const { stored } = this.#read(await this.#expect(id))
+      const changed = change(stored)
+      if (changed !== stored) await this.#write(id, changed)
+    })
+  }
+
+  async #write(id: string, stored: StoredSchedule): Promise<void> {
+    const definition = toText(stored)
+    if (definition.length > LIMITS.scheduleChars) {
+      throw new InvalidDefinition(
+        `Schedule '${id}' takes ${definition.length} characters, more than ${LIMITS.scheduleChars}: give its job a smaller input, such as the name of something that the handler reads.`,
+      )
+    }
+    await this.#send(id, { type: 'SetSchedule', schedule: id, definition })
+  }
+
+  async #send(id: string, command: Command): Promise<void> {
+    const { rejection } = await this.#parts.courier.send(command)
+    if (rejection !== null) throw new Refused(`Schedule '${id}'`, rejection)
+    this.#plan(0)
+  }
+
+  /** Null: it was never set, or it was removed. */
+  async #find(id: string): Promise<Schedule | null> {
+    const schedule = await this.#parts.store.query({ kind: 'schedule', schedule: id })
+    return schedule?.definition == null ? null : schedule
+  }
+
+  async #expect(id: string): Promise<Schedule> {
+    const schedule = await this.#find(id)
+    if (schedule === null) throw new UnknownSchedule(id)
+    return schedule
+  }
+
+  #read(schedule: Schedule): ReadSchedule {
+    const read = this.#known.read(schedule)
+    if (read === null) throw new UnknownSchedule(schedule.id)
+    return read
+  }
+
+  /** What cannot be read is replaced as if it had not been set. */
+  #before(schedule: Schedule): StoredSchedule | null {
+    try {
+      return this.#read(schedule).stored
+    } catch (error) {
+      if (error instanceof UnreadableSchedule) return null
+      throw error
+    }
+  }
+
+  #infoOf(schedule: Schedule): ScheduleInfo {
+    const { stored, timetable } = this.#read(schedule)
+    return scheduleInfo(schedule, stored, timetable, this.#parts.now())
+  }
+
+  #onRecord({ by = 'client', reason }: OnRecord, otherwise: string): Intervention {
+    return { at: this.#parts.now(), by, reason: reason ?? otherwise }
+  }
+
+  /** One after the other. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work, work)
+    this.#turn = turn
+    // Whoever asked is told; the next one only waits.
+    turn.catch(() => undefined)
+    return turn
+  }
+
+  #plan(ms: number): void {
+    this.#timer?.cancel()
+    if (this.#isClosed) return
+    this.#timer = this.#parts.timing.after(ms, () => void this.#lookAndPlan())
+  }
+
+  async #lookAndPlan(): Promise<void> {
+    try {
+      await this.look()
+      const left = this.#known.nextAt - this.#parts.now()
+      this.#plan(Math.min(Math.max(0, left), LONGEST_PAUSE_MS))
+    } catch (error) {
+      if (this.#isClosed) return
+      this.#parts.onError(error as Error)
+      // A store that has ended stays so.
+      if (!(error instanceof StoreEnded)) this.#plan(AFTER_FAILURE_MS)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * A schedule as it stands in the log: one JSON text, which the kernel does not look into.
+ *
+ * It holds everything that firing needs, the job included, so that any process can fire any
+ * schedule without knowing its definition. The same terms give the same text again: setting a
+ * schedule at every start of a program writes nothing.
+ */
+import type { JobSpec, Schedule } from '../../kernel/index.ts'
+import { UnreadableSchedule } from '../errors.ts'
+import type { ScheduleTiming } from './timetable.ts'
+
+/** What becomes of due times that passed while nobody was there to fire them. */
+export type Missed = 'skip' | 'once' | 'all'
+
+/** When, by whom and why. */
+export interface Intervention {
+  readonly at: number
+  readonly by: string
+  readonly reason: string
+}
+
+export interface StoredSchedule {
+  readonly timing: ScheduleTiming
+  readonly missed: Missed
+  /** Only times after this one count: when it was set, its timing changed, or it was resumed. */
+  readonly since: number
+  readonly paused: Intervention | null
+  /** The newest one. */
+  readonly resumed: Intervention | null
+  /** The job of each due time, but for `schedule`. */
+  readonly spec: JobSpec
+}
+
+const FORMAT = 1
+
+export function toText({ timing, missed, since, paused, resumed, spec }: StoredSchedule): string {
+  return JSON.stringify({ format: FORMAT, timing, missed, since, paused, resumed, spec })
+}
+
+/** Null: it was removed. Throws `UnreadableSchedule` for what this version did not write. */
+export function readSchedule({ id, definition }: Schedule): StoredSchedule | null {
+  if (definition === null) return null
+  try {
+    const { format, ...stored } = JSON.parse(definition) as StoredSchedule & { format: unknown }
+    if (format === FORMAT) return stored
+    throw new RangeError(`it is of format ${String(format)}, and this version knows ${FORMAT}`)
+  } catch (error) {
+    throw new UnreadableSchedule(id, error)
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * What a developer says about a schedule, checked and made into what is stored.
+ */
+import type { AnyJob, ChildOptions, Duration, GivenOf } from '../../definition/index.ts'
+import { inputOf, InvalidDefinition, specOf, toMs } from '../../definition/index.ts'
+import type { JobSpec } from '../../kernel/index.ts'
+import { invalidFields, invalidShape, LIMITS } from '../../kernel/index.ts'
+import type { Missed, StoredSchedule } from './stored-schedule.ts'
+import type { ScheduleTiming } from './timetable.ts'
+import { timetableOf } from './timetable.ts'
+
+/** How the jobs of a schedule are submitted, and when. */
+export interface ScheduleOptions extends Omit<ChildOptions, 'at' | 'delay'> {
+  /** Minute, hour, day, month and weekday; with six fields, the first is seconds. */
+  readonly cron?: string
+  /** Where the cron text is read, such as `'Europe/Berlin'`. Default `'UTC'`. */
+  readonly timezone?: string
+  /** At equal distances, from 1970 or from `start`. */
+  readonly every?: Duration
+  /**
+   * What becomes of times that passed while nobody was there: `'once'` (default) runs the
+   * newest, `'all'` runs each, `'skip'` none.
+   */
+  readonly missed?: Missed
+  /** Nothing is due before. */
+  readonly start?: Date | number
+  /** Nothing is due after. */
+  readonly end?: Date | number
+}
+
+/** By the wall clock somewhere, or at equal distances. */
+type When =
+  | { readonly cron: string; readonly every?: undefined }
+  | { readonly every: Duration; readonly cron?: undefined; readonly timezone?: undefined }
+
+export type ScheduleTerms<J extends AnyJob> = ScheduleOptions &
+  When & { readonly job: J } & (GivenOf<J> extends undefined
+    ? { readonly input?: undefined }
+    : { readonly input: GivenOf<J> })
+
+/** What the terms say: the same terms say the same. */
+export type Termed = Pick<StoredSchedule, 'timing' | 'missed' | 'spec'>
+
+const MISSED: readonly unknown[] = ['skip', 'once', 'all']
+const SHORTEST_MS = 1_000
+
+/** Whatever its job. */
+type AnyTerms = ScheduleOptions & { readonly job: AnyJob; readonly input?: unknown }
+
+export async function checked(id: string, terms: AnyTerms, now: number): Promise<Termed> {
+  const what = `schedule '${id}'`
+  const { job, input, cron, timezone, every, missed = 'once', start, end, ...options } = terms
+  if (!MISSED.includes(missed)) {
+    throw new InvalidDefinition(`\`missed\` of ${what} must be 'skip', 'once' or 'all'.`, {
+      missed,
+    })
+  }
+  if (typeof (job as AnyJob | undefined)?.name !== 'string') {
+    throw new InvalidDefinition(`\`job\` of ${what} must be a definition, such as job('…') gives.`)
+  }
+  const timing = timingOf({ cron, timezone, every, start, end }, what)
+  assertComes(timing, now, what)
+  const text = await inputOf(job, input)
+  return { timing, missed, spec: templateOf(job, text, options, what) }
+}
+
+type Given = {
+  readonly [K in 'cron' | 'timezone' | 'every' | 'start' | 'end']: ScheduleOptions[K] | undefined
+}
+
+function timingOf({ cron, timezone, every, start, end }: Given, what: string): ScheduleTiming {
+  if ((cron === undefined) === (every === undefined)) {
+    throw new InvalidDefinition(`Give ${what} either \`cron\` or \`every\`.`)
+  }
+  if (every !== undefined && timezone !== undefined) {
+    throw new InvalidDefinition(
+      `An interval has no time zone: \`timezone\` of ${what} needs \`cron\`.`,
+    )
+  }
+  const bounds = { start: timeOf(start, '`start`', what), end: timeOf(end, '`end`', what) }
+  if (bounds.start !== null && bounds.end !== null && bounds.start > bounds.end) {
+    throw new InvalidDefinition(`The \`end\` of ${what} is before its \`start\`.`)
+  }
+  return {
+    cron: cron ?? null,
+    timezone: cron === undefined ? null : (timezone ?? 'UTC'),
+    everyMs: every === undefined ? null : intervalOf(every, what),
+    ...bounds,
+  }
+}
+
+function intervalOf(every: Duration, what: string): number {
+  const ms = toMs(every, `\`every\` of ${what}`)
+  if (ms >= SHORTEST_MS && ms <= LIMITS.delayMs) return ms
+  throw new InvalidDefinition(
+    `\`every\` of ${what} must be from one second to ten years, not ${String(every)}.`,
+    { every },
+  )
+}
+
+function timeOf(given: Date | number | undefined, name: string, what: string): number | null {
+  if (given === undefined) return null
+  const ms = Number(given)
+  if (Number.isSafeInteger(ms) && ms >= 0) return ms
+  throw new InvalidDefinition(
+    `${name} of ${what} must be a date, or milliseconds since 1970, not ${String(given)}.`,
+  )
+}
+
+/** Also what cannot be read is found here. An `end` that has passed is no mistake. */
+function assertComes(timing: ScheduleTiming, now: number, what: string): void {
+  const unbounded = timetableOf({ ...timing, start: null, end: null }, what)
+  if (unbounded.after(now) !== null) return
+  throw new InvalidDefinition(`The \`cron\` of ${what} names a time that never comes.`, {
+    cron: timing.cron,
+  })
+}
+
+function templateOf(job: AnyJob, input: string, options: ChildOptions, what: string): JobSpec {
+  if (options.key !== undefined && options.unique !== true) {
+    throw new InvalidDefinition(
+      `The \`key\` of ${what} would stand for its first job for ever: say \`unique: true\`, and a time is skipped while the job of an earlier one is not over.`,
+    )
+  }
+  if (options.at !== undefined || options.delay !== undefined) {
+    throw new InvalidDefinition(
+      `A job of ${what} is due at its time: \`at\` and \`delay\` say nothing here.`,
+    )
+  }
+  const spec = specOf(job, input, options)
+  // The authority would refuse every job of it: better now than at the first due time.
+  const wrong = invalidFields(spec) ?? invalidShape(spec)
+  if (wrong !== null) throw new InvalidDefinition(`The job of ${what}: ${wrong.message}`)
+  return spec
+}
