@@ -225,12 +225,13 @@ export class TestEngine extends Pawl {
     return super.submitMany(definition, own)
   }
 
-  override schedule<J extends AnyJob>(
+  override async schedule<J extends AnyJob>(
     id: string,
     terms: ScheduleTerms<J>,
   ): Promise<ScheduleHandle> {
+    const handle = await super.schedule(id, terms)
     this.#crew.know(terms.job, terms.queue)
-    return super.schedule(id, terms)
+    return handle
   }
 
   override rerun(id: string, options: RerunOptions = {}): Promise<Handle> {

@@ -318,6 +318,22 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
       })
     })
 
+    it('schedules: those that are set, in order of their ids, page by page', async () => {
+      const { store, send } = await setUp(kind)
+      for (const schedule of ['c', 'a', 'gone', 'b']) {
+        await send({ type: 'SetSchedule', schedule, definition: `of ${schedule}` })
+      }
+      await send({ type: 'RemoveSchedule', schedule: 'gone' })
+      await send({ type: 'FireSchedule', schedule: 'b', tick: 5, skipped: true })
+      const first = await store.query({ kind: 'schedules', limit: 2 })
+      expect(first).toMatchObject([
+        { id: 'a', definition: 'of a', firedTick: null },
+        { id: 'b', definition: 'of b', firedTick: 5 },
+      ])
+      const rest = await store.query({ kind: 'schedules', after: 'b', limit: 2 })
+      expect(rest.map(({ id }) => id)).toEqual(['c'])
+    })
+
     it('of an unknown kind is refused', async () => {
       const { store } = await setUp(kind)
       const nonsense = { kind: 'nonsense' } as unknown as { kind: 'upkeep'; limit: number }

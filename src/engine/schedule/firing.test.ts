@@ -1,0 +1,325 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ENGINES, deferred, temporaryFolder } from '../../../test/support/engines.ts'
+import { HookedStore } from '../../../test/support/hooked-store.ts'
+import { job, typed, UnreadableSchedule } from '../../index.ts'
+import type { Command, Entry } from '../../kernel/index.ts'
+import { tickId } from '../../kernel/index.ts'
+import type { Clock, Store } from '../../store/index.ts'
+import { MemoryStore, openDirectory } from '../../store/index.ts'
+import { FakeClock, neverFires } from '../../testing/clock.ts'
+import type { PawlParts } from '../pawl.ts'
+import { Pawl } from '../pawl.ts'
+
+const START = Date.UTC(2025, 0, 1)
+const HOUR_MS = 3_600_000
+const FIRST = START + HOUR_MS
+
+const note = job('note', { input: typed<string>(), run: () => 'done' })
+const HOURLY = { job: note, input: 'x', cron: '0 * * * *' } as const
+
+const STORES: readonly [string, (clock: Clock) => Promise<Store>][] = [
+  ['in memory', async (clock) => new MemoryStore(clock)],
+  ['on a directory', async (clock) => openDirectory(await temporaryFolder(), { clock })],
+]
+
+function engineOn(store: Store, clock: FakeClock, parts: Partial<PawlParts> = {}) {
+  const errors: Error[] = []
+  const pawl = new Pawl({
+    store,
+    timing: clock,
+    upkeepTiming: neverFires,
+    onError: (error) => errors.push(error),
+    backup: null,
+    onClose: () => undefined,
+    ...parts,
+  })
+  onTestFinished(() => pawl.close())
+  return { pawl, errors }
+}
+
+/** Two engines on one store, as two processes have them. */
+async function twoEngines(open: (clock: Clock) => Promise<Store>) {
+  const clock = new FakeClock(START)
+  const store = await open(clock)
+  const [left, right] = [new HookedStore(store), new HookedStore(store)]
+  return {
+    clock,
+    store,
+    left: { ...engineOn(left, clock), store: left },
+    right: { ...engineOn(right, clock), store: right },
+  }
+}
+
+async function entriesOf(store: Store): Promise<Entry[]> {
+  // Its own entry is the end: a watch goes on for ever.
+  await store.execute([{ type: 'ConfigureQueue', queue: 'end', concurrency: 1, rate: null }])
+  const entries: Entry[] = []
+  for await (const { entry } of store.watch(0)) {
+    if (entry.type === 'QueueConfigured') break
+    entries.push(entry)
+  }
+  return entries
+}
+
+const isOf = (type: Command['type']) => (commands: readonly Command[]) =>
+  commands.some((command) => command.type === type)
+const isSubmit = isOf('SubmitJob')
+const isFire = isOf('FireSchedule')
+
+describe.each(STORES)('with several processes %s', (_, open) => {
+  it('that all find a time due at once, it has one job, and is recorded once', async () => {
+    const { clock, store, left, right } = await twoEngines(open)
+    await left.pawl.schedule('s', HOURLY)
+    clock.moveTo(FIRST)
+    // Both have looked BEFORE either submits, and both have submitted BEFORE either records.
+    const gates = { SubmitJob: meeting(2), FireSchedule: meeting(2) }
+    for (const { store: hooked } of [left, right]) {
+      hooked.beforeExecute = (commands) =>
+        isSubmit(commands) ? gates.SubmitJob() : isFire(commands) ? gates.FireSchedule() : undefined
+    }
+    await Promise.all([left.pawl.upkeep(), right.pawl.upkeep()])
+    expect((await entriesOf(store)).map(({ type }) => type)).toEqual([
+      'ScheduleSet',
+      'JobSubmitted',
+      'ScheduleFired',
+    ])
+    expect([...left.errors, ...right.errors]).toEqual([])
+  })
+
+  it('one that comes late, when the time is fired and its job is there, changes nothing', async () => {
+    const { clock, store, left, right } = await twoEngines(open)
+    await left.pawl.schedule('s', HOURLY)
+    clock.moveTo(FIRST)
+    right.store.beforeExecute = async () => {
+      right.store.beforeExecute = () => undefined
+      await left.pawl.upkeep()
+    }
+    await right.pawl.upkeep()
+    expect(await entriesOf(store)).toHaveLength(3)
+    expect(right.errors).toEqual([])
+  })
+
+  it('one that dies between the submit and the record leaves both to the next', async () => {
+    const { clock, store, left, right } = await twoEngines(open)
+    await left.pawl.schedule('s', HOURLY)
+    clock.moveTo(FIRST)
+    left.store.beforeExecute = (commands) => {
+      if (isFire(commands)) throw new Error('killed')
+    }
+    await expect(left.pawl.upkeep()).rejects.toThrow('killed')
+    expect((await store.query({ kind: 'schedule', schedule: 's' }))?.firedTick).toBeNull()
+    await right.pawl.upkeep()
+    await right.pawl.upkeep()
+    const entries = await entriesOf(store)
+    expect(entries.map(({ type }) => type)).toEqual([
+      'ScheduleSet',
+      'JobSubmitted',
+      'ScheduleFired',
+    ])
+    expect(entries[2]).toMatchObject({ tick: FIRST, skipped: false })
+  })
+
+  it('a job that was made by what the schedule was before stands for its time', async () => {
+    const { clock, store, left, right } = await twoEngines(open)
+    await left.pawl.schedule('s', HOURLY)
+    clock.moveTo(FIRST)
+    left.store.beforeExecute = (commands) => {
+      if (isFire(commands)) throw new Error('killed')
+    }
+    await expect(left.pawl.upkeep()).rejects.toThrow('killed')
+    await right.pawl.schedule('s', { ...HOURLY, input: 'changed' })
+    await right.pawl.upkeep()
+    expect((await entriesOf(store)).at(-1)).toMatchObject({ tick: FIRST, skipped: false })
+    expect(await right.pawl.get(tickId('s', FIRST))).toMatchObject({ input: 'x' })
+    expect(right.errors).toEqual([])
+  })
+
+  it('a schedule that is removed meanwhile makes no job', async () => {
+    const { clock, left, right } = await twoEngines(open)
+    const handle = await left.pawl.schedule('s', HOURLY)
+    clock.moveTo(FIRST)
+    right.store.beforeExecute = async (commands) => {
+      if (isSubmit(commands)) await handle.remove()
+    }
+    await right.pawl.upkeep()
+    expect((await right.pawl.list()).jobs).toEqual([])
+    expect(right.errors).toEqual([])
+  })
+
+  it('a removal records the time whose job was made by one that died', async () => {
+    const { clock, store, left, right } = await twoEngines(open)
+    await left.pawl.schedule('s', HOURLY)
+    clock.moveTo(FIRST)
+    left.store.beforeExecute = (commands) => {
+      if (isFire(commands)) throw new Error('killed')
+    }
+    await expect(left.pawl.upkeep()).rejects.toThrow('killed')
+    await right.pawl.scheduleHandle('s').remove()
+    // Else its job could never be forgotten.
+    expect(await store.query({ kind: 'schedule', schedule: 's' })).toMatchObject({
+      definition: null,
+      firedTick: FIRST,
+    })
+  })
+})
+
+describe('an engine', () => {
+  it('fires nothing any more once a pause was answered, whatever it was about to fire', async () => {
+    const clock = new FakeClock(START)
+    const store = new HookedStore(new MemoryStore(clock))
+    const { pawl } = engineOn(store, clock)
+    const handle = await pawl.schedule('s', HOURLY)
+    clock.moveTo(FIRST)
+    const [held, reached] = [deferred(), deferred()]
+    store.beforeExecute = (commands) => {
+      if (!isSubmit(commands)) return undefined
+      reached.resolve()
+      return held.promise
+    }
+    const looking = pawl.upkeep()
+    await reached.promise
+    const pausing = handle.pause()
+    held.resolve()
+    await Promise.all([looking, pausing])
+    const types = (await entriesOf(store)).map(({ type }) => type)
+    expect(types).toEqual(['ScheduleSet', 'JobSubmitted', 'ScheduleFired', 'ScheduleSet'])
+    clock.moveTo(FIRST + HOUR_MS)
+    await pawl.upkeep()
+    expect(await entriesOf(store)).toHaveLength(types.length)
+  })
+
+  it('passes over a time whose id somebody has taken, and says so', async () => {
+    const clock = new FakeClock(START)
+    const store = new MemoryStore(clock)
+    const { pawl, errors } = engineOn(store, clock)
+    await pawl.submit(note, 'mine', { id: tickId('s', FIRST) })
+    await pawl.schedule('s', HOURLY)
+    clock.moveTo(FIRST)
+    await pawl.upkeep()
+    expect(errors.map(({ message }) => message)).toEqual([
+      expect.stringContaining('The job of schedule s for 2025-01-01T01:00:00.000Z was refused'),
+    ])
+    expect((await entriesOf(store)).at(-1)).toMatchObject({ type: 'ScheduleFired', skipped: true })
+  })
+
+  it('tells once of a schedule that it cannot read, fires the others, and takes a new one', async () => {
+    const clock = new FakeClock(START)
+    const store = new MemoryStore(clock)
+    const { pawl, errors } = engineOn(store, clock)
+    for (const [schedule, definition] of [
+      ['alien', 'hourly'],
+      ['newer', '{"format":2}'],
+    ] as const) {
+      await store.execute([{ type: 'SetSchedule', schedule, definition }])
+    }
+    await pawl.schedule('s', HOURLY)
+    clock.moveTo(FIRST)
+    await pawl.upkeep()
+    await pawl.upkeep()
+    expect(errors.map(({ message }) => message)).toEqual([
+      expect.stringContaining('schedule alien cannot be read, and it is not fired'),
+      expect.stringContaining('it is of format 2, and this version knows 1'),
+    ])
+    expect((await pawl.list()).jobs).toHaveLength(1)
+    await expect(pawl.schedules()).rejects.toThrow(UnreadableSchedule)
+    await pawl.schedule('alien', HOURLY)
+    await pawl.scheduleHandle('newer').remove()
+    expect((await pawl.schedules()).map(({ id }) => id)).toEqual(['alien', 's'])
+  })
+
+  it('has one timer for all schedules, for the next time that is due', async () => {
+    const clock = new FakeClock(START)
+    const { pawl } = engineOn(new MemoryStore(clock), clock, { upkeepTiming: clock })
+    const looked = async (): Promise<void> => {
+      while (clock.fireOne()) await clock.turn()
+    }
+    await looked()
+    for (const [id, every] of [
+      ['a', '2s'],
+      ['b', '3s'],
+      ['c', '1h'],
+    ] as const) {
+      await pawl.schedule(id, { job: note, input: 'x', every })
+    }
+    await looked()
+    const due = async (): Promise<number> => {
+      // The caretaker has a timer of its own.
+      for (;;) {
+        const next = clock.nextAt
+        clock.moveTo(next)
+        const { length } = (await pawl.list()).jobs
+        await looked()
+        if ((await pawl.list()).jobs.length > length) return next - START
+      }
+    }
+    expect([await due(), await due(), await due(), await due()]).toEqual([
+      2_000, 3_000, 4_000, 6_000,
+    ])
+  })
+
+  it('whose store fails is told, and tries again', async () => {
+    const clock = new FakeClock(START)
+    const store = new HookedStore(new MemoryStore(clock))
+    const { pawl, errors } = engineOn(store, clock, { upkeepTiming: clock })
+    await pawl.schedule('s', HOURLY)
+    store.beforeExecute = () => {
+      store.beforeExecute = () => undefined
+      throw new Error('the disk is full')
+    }
+    while (clock.now() < FIRST + 1_100) {
+      clock.moveTo(clock.nextAt)
+      while (clock.fireOne()) await clock.turn()
+    }
+    expect(errors.map(({ message }) => message)).toEqual(['the disk is full'])
+    expect((await pawl.list()).jobs).toHaveLength(1)
+  })
+})
+
+describe.each(ENGINES)('in real time %s', (_, open) => {
+  it('a schedule fires by itself, and its handler is told for when', async () => {
+    const pawl = await open()
+    const told = deferred<{ id: string; time: Date } | null>()
+    const tell = job('tell', { run: ({ job: { schedule } }) => told.resolve(schedule) })
+    pawl.work([tell], { signals: [] })
+    await pawl.schedule('second', { job: tell, every: '1s' })
+    const schedule = await told.promise
+    expect(schedule?.id).toBe('second')
+    expect((schedule?.time.getTime() ?? 1) % 1_000).toBe(0)
+  })
+})
+
+it('a schedule outlives its process: what was set, fired, missed and paused', async () => {
+  const folder = await temporaryFolder()
+  const clock = new FakeClock(START)
+  const start = async () => engineOn(await openDirectory(folder, { clock }), clock)
+  const first = await start()
+  await first.pawl.schedule('s', { ...HOURLY, missed: 'all' })
+  const other = await first.pawl.schedule('paused', HOURLY)
+  await other.pause({ by: 'ada' })
+  clock.moveTo(FIRST)
+  await first.pawl.upkeep()
+  await first.pawl.close()
+  clock.moveTo(FIRST + 2 * HOUR_MS)
+  // Nobody sets it again: this process does not even know the definition of its job.
+  const second = await start()
+  await second.pawl.upkeep()
+  const { jobs } = await second.pawl.list()
+  expect(jobs.map(({ id }) => id)).toEqual(
+    [0, 1, 2].map((hours) => tickId('s', FIRST + hours * HOUR_MS)),
+  )
+  expect(await second.pawl.schedules()).toMatchObject([
+    { id: 'paused', paused: { by: 'ada' }, lastTime: null },
+    { id: 's', lastTime: new Date(FIRST + 2 * HOUR_MS) },
+  ])
+})
+
+/** Whoever comes waits until so many are there. */
+function meeting(count: number): () => Promise<void> {
+  const all = deferred()
+  let here = 0
+  return () => {
+    here += 1
+    if (here === count) all.resolve()
+    return all.promise
+  }
+}
