@@ -118,8 +118,7 @@ export class UnknownSchedule extends PawlError {
 
 /** What is stored of a schedule was not written by this version. It is not fired. */
 export class UnreadableSchedule extends PawlError {
-  constructor(schedule: string, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+  constructor(schedule: string, why: string, cause?: unknown) {
     super(
       'UnreadableSchedule',
       'rejected',

@@ -191,8 +191,8 @@ export function schedulesOf(ledger: Ledger, { after, limit }: QueryOf<'schedules
     if (schedule.definition === null || (after !== undefined && schedule.id <= after)) continue
     found.push(schedule)
   }
-  return found
-    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    .slice(0, limit)
-    .map((schedule) => ({ ...schedule }))
+  const page = found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
+  const copies: Schedule[] = []
+  for (const schedule of page) copies.push({ ...schedule })
+  return copies
 }

@@ -1,6 +1,6 @@
 /**
  * `docs/api.md` has everything that a user can import, set or call: every export, every option
- * with its unit and default, every method of the three classes. And no option that is not there.
+ * with its unit and default, every method of the classes. And no option that is not there.
  * The words that a user can meet (why a job waits, why a handler stops) are in the guide.
  */
 import { readFileSync } from 'node:fs'
@@ -111,6 +111,7 @@ const OPTIONS = [
   'QuarantineFilter',
   'QuarantineSelection',
   'RedriveOptions',
+  'ScheduleOptions',
   'WorkerOptions',
 ]
 
@@ -126,6 +127,7 @@ const PARTS = [
   'Metrics',
   'Traffic',
   'Distribution',
+  'ScheduleInfo',
 ]
 
 describe('docs/api.md', () => {
@@ -159,6 +161,7 @@ describe('docs/api.md', () => {
     ['Handle', 'src/engine/handle.ts', 'result'],
     ['Quarantine', 'src/engine/quarantine.ts', 'redrive'],
     ['Worker', 'src/worker/worker.ts', 'stop'],
+    ['ScheduleHandle', 'src/engine/schedule/schedule-handle.ts', 'pause'],
   ])('has every public member of %s, and no other', (name, file, one) => {
     expect(membersOf(file)).toContain(one)
     expect(namesIn(rowsOf(name))).toEqual(membersOf(file).toSorted())
@@ -168,6 +171,7 @@ describe('docs/api.md', () => {
     ['Obstacle', 'guide/6-asking.md'],
     ['AbortReason', 'guide/2-failures.md'],
     ['Isolation', 'guide/5-workers.md'],
+    ['Missed', 'guide/11-schedules.md'],
   ])('has every word of %s in a table of %s', (name, where) => {
     const lines = readFileSync(join(ROOT, 'docs', where), 'utf8').split('\n')
     const rows = lines.filter((line) => line.startsWith("| `'"))

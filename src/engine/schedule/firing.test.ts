@@ -257,6 +257,37 @@ describe('an engine', () => {
     ])
   })
 
+  it('does not look again and again for a schedule that was removed', async () => {
+    const clock = new FakeClock(START)
+    const store = new HookedStore(new MemoryStore(clock))
+    const { pawl } = engineOn(store, clock, { upkeepTiming: clock })
+    const handle = await pawl.schedule('s', HOURLY)
+    while (clock.fireOne()) await clock.turn()
+    await handle.remove()
+    let looks = 0
+    store.beforeQuery = ({ kind }) => {
+      if (kind === 'schedules') looks += 1
+    }
+    clock.moveTo(FIRST)
+    for (let i = 0; i < 50 && clock.fireOne(); i++) await clock.turn()
+    expect(looks).toBe(1)
+  })
+
+  it('fires more than a page of schedules, so many at a time', async () => {
+    const clock = new FakeClock(START)
+    const store = new HookedStore(new MemoryStore(clock))
+    const { pawl } = engineOn(store, clock)
+    for (let i = 0; i < 1_100; i++) await pawl.schedule(`s${i}`, HOURLY)
+    clock.moveTo(FIRST)
+    const sizes: number[] = []
+    store.beforeExecute = (commands) => {
+      if (isSubmit(commands)) sizes.push(commands.length)
+    }
+    await pawl.upkeep()
+    expect(sizes).toEqual([500, 500, 100])
+    expect(await pawl.schedules()).toHaveLength(1_100)
+  })
+
   it('whose store fails is told, and tries again', async () => {
     const clock = new FakeClock(START)
     const store = new HookedStore(new MemoryStore(clock))

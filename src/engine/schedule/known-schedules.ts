@@ -65,14 +65,6 @@ export class KnownSchedules {
     return due === null ? null : { id: schedule.id, stored, ...due }
   }
 
-  /** It was fired up to this time. */
-  fired(id: string, tick: number): void {
-    const known = this.#known.get(id)
-    if (known?.read == null) return
-    known.base = tick
-    known.nextAt = known.read.timetable.after(tick) ?? Infinity
-  }
-
   /** Those that are not among these are gone. */
   keep(ids: ReadonlySet<string>): void {
     for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id)

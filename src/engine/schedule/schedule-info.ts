@@ -66,8 +66,9 @@ export function nextTimes(
   count: number,
 ): Date[] {
   const times: Date[] = []
+  if (paused !== null) return times
   let last = now
-  while (paused === null && times.length < count) {
+  while (times.length < count) {
     const next = timetable.after(last)
     if (next === null) break
     times.push(new Date(next))

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Entry, ScheduleOptions } from '../../index.ts'
 import { InvalidDefinition, job, typed, UnknownSchedule } from '../../index.ts'
 import type { TestEngine } from '../../testing/index.ts'
@@ -33,13 +33,11 @@ function bench() {
 
 /** Time passes, and nobody looks: as if no process were there. */
 async function nobodyIsThere(pawl: TestEngine, hours: number): Promise<void> {
-  const held = pawl.upkeep
-  const listed = pawl.schedules
-  pawl.upkeep = async () => 0
-  pawl.schedules = async () => []
+  const looks = vi.spyOn(pawl, 'upkeep').mockResolvedValue(0)
+  const lists = vi.spyOn(pawl, 'schedules').mockResolvedValue([])
   await pawl.advance(hours * HOUR_MS)
-  pawl.upkeep = held
-  pawl.schedules = listed
+  looks.mockRestore()
+  lists.mockRestore()
 }
 
 describe('a schedule', () => {
@@ -141,23 +139,23 @@ describe('a schedule', () => {
   })
 })
 
-describe('times that were missed', () => {
-  async function afterAbsence(
-    options: Pick<ScheduleOptions, 'missed'>,
-    lateMs = 0,
-  ): Promise<{ ran: string[]; skipped: number[] }> {
-    const { pawl, ran, note, entries } = bench()
-    await pawl.schedule('s', { job: note, input: 'at', ...HOURLY, ...options })
-    await pawl.advance('1h')
-    await nobodyIsThere(pawl, 3 + lateMs / HOUR_MS)
-    await pawl.advance(0)
-    await pawl.advance('1h')
-    const skipped = entries.flatMap((entry) =>
-      entry.type === 'ScheduleFired' && entry.skipped ? [(entry.tick - START) / HOUR_MS] : [],
-    )
-    return { ran, skipped }
-  }
+async function afterAbsence(
+  options: Pick<ScheduleOptions, 'missed'>,
+  lateMs = 0,
+): Promise<{ ran: string[]; skipped: number[] }> {
+  const { pawl, ran, note, entries } = bench()
+  await pawl.schedule('s', { job: note, input: 'at', ...HOURLY, ...options })
+  await pawl.advance('1h')
+  await nobodyIsThere(pawl, 3 + lateMs / HOUR_MS)
+  await pawl.advance(0)
+  await pawl.advance('1h')
+  const skipped = entries.flatMap((entry) =>
+    entry.type === 'ScheduleFired' && entry.skipped ? [(entry.tick - START) / HOUR_MS] : [],
+  )
+  return { ran, skipped }
+}
 
+describe('times that were missed', () => {
   it("are run all with 'all', each for its own time", async () => {
     expect((await afterAbsence({ missed: 'all' })).ran).toEqual(
       [1, 2, 3, 4, 5].map((n) => `at ${n}`),
@@ -239,13 +237,17 @@ describe('a schedule that is set again', () => {
     expect(ran).toEqual(['at 2.5'])
   })
 
-  it('stays paused', async () => {
+  it('stays paused, and keeps who resumed it', async () => {
     const { pawl, ran, note } = bench()
     const terms = { job: note, input: 'at', ...HOURLY }
-    await (await pawl.schedule('s', terms)).pause()
+    const handle = await pawl.schedule('s', terms)
+    await handle.pause()
+    await handle.resume({ by: 'ada' })
+    await handle.pause()
     await pawl.schedule('s', { ...terms, tags: ['changed'] })
     await pawl.advance('2h')
     expect(ran).toEqual([])
+    expect((await handle.info()).resumed).toMatchObject({ by: 'ada' })
   })
 
   it('after it was removed begins anew, and never goes back to what was fired', async () => {

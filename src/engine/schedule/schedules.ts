@@ -151,7 +151,6 @@ export class Schedules {
     const flush = async (): Promise<void> => {
       if (batch.length === 0 || this.#isClosed) return
       sent += await fire(this.#parts, batch)
-      for (const { id, record } of batch) this.#known.fired(id, record)
       batch = []
       jobs = 0
     }
@@ -257,6 +256,7 @@ export class Schedules {
   async #lookAndPlan(): Promise<void> {
     try {
       await this.look()
+      // In the past if something was fired: then there may be more, and what comes next is read.
       const left = this.#known.nextAt - this.#parts.now()
       this.#plan(Math.min(Math.max(0, left), LONGEST_PAUSE_MS))
     } catch (error) {

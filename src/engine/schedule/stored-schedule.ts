@@ -40,11 +40,18 @@ export function toText({ timing, missed, since, paused, resumed, spec }: StoredS
 /** Null: it was removed. Throws `UnreadableSchedule` for what this version did not write. */
 export function readSchedule({ id, definition }: Schedule): StoredSchedule | null {
   if (definition === null) return null
+  const { format, ...stored } = parsed(id, definition)
+  if (format === FORMAT) return stored
+  throw new UnreadableSchedule(
+    id,
+    `it is of format ${String(format)}, and this version knows ${FORMAT}`,
+  )
+}
+
+function parsed(id: string, definition: string): StoredSchedule & { readonly format: unknown } {
   try {
-    const { format, ...stored } = JSON.parse(definition) as StoredSchedule & { format: unknown }
-    if (format === FORMAT) return stored
-    throw new RangeError(`it is of format ${String(format)}, and this version knows ${FORMAT}`)
+    return JSON.parse(definition) as StoredSchedule & { format: unknown }
   } catch (error) {
-    throw new UnreadableSchedule(id, error)
+    throw new UnreadableSchedule(id, 'it is not JSON', error)
   }
 }

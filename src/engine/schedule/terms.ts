@@ -41,7 +41,7 @@ export type ScheduleTerms<J extends AnyJob> = ScheduleOptions &
 /** What the terms say: the same terms say the same. */
 export type Termed = Pick<StoredSchedule, 'timing' | 'missed' | 'spec'>
 
-const MISSED: readonly unknown[] = ['skip', 'once', 'all']
+const MISSED: ReadonlySet<unknown> = new Set<Missed>(['skip', 'once', 'all'])
 const SHORTEST_MS = 1_000
 
 /** Whatever its job. */
@@ -50,7 +50,7 @@ type AnyTerms = ScheduleOptions & { readonly job: AnyJob; readonly input?: unkno
 export async function checked(id: string, terms: AnyTerms, now: number): Promise<Termed> {
   const what = `schedule '${id}'`
   const { job, input, cron, timezone, every, missed = 'once', start, end, ...options } = terms
-  if (!MISSED.includes(missed)) {
+  if (!MISSED.has(missed)) {
     throw new InvalidDefinition(`\`missed\` of ${what} must be 'skip', 'once' or 'all'.`, {
       missed,
     })

@@ -64,7 +64,7 @@ function cronTimes(text: string, timezone: string, what: string): Timetable {
 
 function assertZone(timezone: string, what: string): void {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: timezone })
+    Intl.DateTimeFormat('en', { timeZone: timezone })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new InvalidDefinition(
@@ -75,17 +75,22 @@ function assertZone(timezone: string, what: string): void {
 }
 
 function read(text: string, timezone: string, what: string): Cron {
+  let cron: Cron
   try {
-    const cron = new Cron(text, { timezone, mode: '5-or-6-parts' })
-    if (cron.getOnce() !== null) throw new TypeError('a date is not a cron text')
-    // It stands for the moment at which it is read: another one in every process.
-    if (text.includes('?')) throw new TypeError("'?' is not taken")
-    return cron
+    cron = new Cron(text, { timezone, mode: '5-or-6-parts' })
   } catch (error) {
     const why = (error as Error).message.replace(/^CronPattern: /, '').replace(/\.$/, '')
-    throw new InvalidDefinition(
-      `The \`cron\` of ${what} cannot be read: ${why}. Give five fields (minute, hour, day, month, weekday), as in '30 2 * * 1-5', or six, with seconds first.`,
-      { cron: text },
-    )
+    throw unreadable(text, what, why)
   }
+  if (cron.getOnce() !== null) throw unreadable(text, what, 'a date is not a cron text')
+  // It stands for the moment at which it is read: another one in every process.
+  if (text.includes('?')) throw unreadable(text, what, "'?' is not taken")
+  return cron
+}
+
+function unreadable(cron: string, what: string, why: string): InvalidDefinition {
+  return new InvalidDefinition(
+    `The \`cron\` of ${what} cannot be read: ${why}. Give five fields (minute, hour, day, month, weekday), as in '30 2 * * 1-5', or six, with seconds first.`,
+    { cron },
+  )
 }

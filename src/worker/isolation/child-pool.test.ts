@@ -10,16 +10,9 @@ import type { Outcome, ToChild } from './protocol.ts'
 
 const work: AnyJob = job('work', { run: () => 1 })
 const DONE: Outcome = { kind: 'commit', output: '1', effects: [] }
+const QUEUED = { queue: 'default', priority: 0, schedule: null }
 const REQUEST = {
-  job: {
-    id: 'j',
-    type: 'work',
-    attempt: 1,
-    lease: 1,
-    queue: 'default',
-    priority: 0,
-    schedule: null,
-  },
+  job: { id: 'j', type: 'work', attempt: 1, lease: 1, ...QUEUED },
   version: 1,
   input: 'null',
   steps: [],
