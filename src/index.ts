@@ -3,6 +3,7 @@
  */
 export type {
   AnyJob,
+  AnyPipeline,
   BatchOptions,
   ChildCall,
   ChildOptions,
@@ -18,10 +19,18 @@ export type {
   JobOptions,
   LimitOptions,
   OutcomeOf,
+  Pipeline,
+  PipelineDefinition,
+  PipelineOptions,
   Reconciled,
   RetryOptions,
   RunContext,
   SchemaIssue,
+  SegmentContext,
+  SegmentOutput,
+  StageContext,
+  StageDetails,
+  StageOptions,
   StandardSchema,
 } from './definition/index.ts'
 export {
@@ -32,6 +41,8 @@ export {
   InvalidDefinition,
   InvalidValue,
   job,
+  pipeline,
+  StageOutputs,
   TerminalError,
   typed,
   UnreadablePayload,

@@ -60,7 +60,7 @@ async function work(caller: number): Promise<never> {
     const worker = `worker ${life}-${caller}`
     const leases = await store.claim({ worker, request: count, channels, max: 1, started: true })
     for (const { job: id, stage, segment, lease, input } of leases) {
-      const { name } = JSON.parse(input) as { name: string }
+      const { name } = JSON.parse(input ?? 'null') as { name: string }
       const output = JSON.stringify(`Hello, ${name}!`)
       const report = { job: id, stage, segment, lease, worker }
       const [done] = await store.execute([

@@ -32,10 +32,29 @@ export type {
   SubmitItem,
 } from './job-definition.ts'
 export { job } from './job-definition.ts'
-export { inputFor, inputOf, specOf } from './job-spec.ts'
+export { inputFor, inputOf, isPipeline, specOf } from './job-spec.ts'
 export { assertName } from './names.ts'
 export { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'
+export type {
+  AnyPipeline,
+  Pipeline,
+  PipelineDefinition,
+  PipelineOptions,
+  PipelineResult,
+} from './pipeline-definition.ts'
+export { pipeline } from './pipeline-definition.ts'
 export type { RetryOptions } from './retry-options.ts'
+export type { Runnable } from './runnable.ts'
+export { nameOf } from './runnable.ts'
+export type {
+  SegmentContext,
+  StageContext,
+  StageDefinition,
+  StageDetails,
+  StageOptions,
+} from './stage-definition.ts'
+export type { OutputsPage, ReadOutputs, SegmentOutput } from './stage-outputs.ts'
+export { outputFrom, StageOutputs } from './stage-outputs.ts'
 export type { StandardSchema } from './standard-schema.ts'
 export { typed, validated } from './standard-schema.ts'
 export { TerminalError } from './terminal-error.ts'

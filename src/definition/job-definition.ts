@@ -12,8 +12,11 @@ import { toMs } from './duration.ts'
 import type { AnyEffect, EffectCall } from './effect-definition.ts'
 import { InvalidDefinition } from './errors.ts'
 import { assertName } from './names.ts'
+import type { AnyPipeline } from './pipeline-definition.ts'
 import type { RetryOptions } from './retry-options.ts'
 import { retryPolicy } from './retry-options.ts'
+import type { Runnable, Upgrades } from './runnable.ts'
+import { checkedVersion, effectsByName } from './runnable.ts'
 import type { GivenTo, MaybeSchema, StandardSchema, ValueOf } from './standard-schema.ts'
 
 /** A bound that jobs with the same key share. */
@@ -107,7 +110,7 @@ export interface JobOptions<
   /** Raised when the input's shape changes. Default 1. */
   readonly version?: number
   /** From version n to n + 1, for inputs that were submitted under an older one. */
-  readonly upgrades?: Readonly<Record<number, (input: unknown) => unknown>>
+  readonly upgrades?: Upgrades
   /** Which errors are worth another attempt; undefined leaves it to the default. */
   readonly classify?: (error: unknown) => 'terminal' | 'retryable' | undefined
   readonly run: (context: RunContext<ValueOf<S>, E>) => R | Promise<R>
@@ -122,25 +125,21 @@ export interface BatchHandler {
   ) => readonly unknown[] | Promise<readonly unknown[]>
 }
 
-export interface JobDefinition<Name extends string = string, Given = never, Result = unknown> {
+export interface JobDefinition<
+  Name extends string = string,
+  Given = never,
+  Result = unknown,
+> extends Runnable {
   readonly name: Name
-  readonly version: number
-  readonly input: MaybeSchema
-  readonly output: MaybeSchema
+  readonly stage: null
   readonly policy: TaskPolicy
-  readonly effects: ReadonlyMap<string, AnyEffect>
-  readonly upgrades: Readonly<Record<number, (input: unknown) => unknown>>
-  readonly classify: ((error: unknown) => 'terminal' | 'retryable' | undefined) | null
-  readonly run: (context: RunContext<never, readonly AnyEffect[]>) => unknown
-  /** Runs many at once: see `batchJob`. */
-  readonly batch: BatchHandler | null
   /** Only for the compiler: what may be submitted, and what results. */
   readonly types?: { readonly given: Given; readonly result: Result }
 }
 
 /** Whatever its types. */
 // oxlint-disable-next-line typescript/no-explicit-any -- inputs differ, and are checked where they are given
-export type AnyJob = JobDefinition<string, any, any>
+export type AnyJob = JobDefinition<string, any, any> | AnyPipeline
 export type GivenOf<J extends AnyJob> = NonNullable<J['types']>['given']
 export type OutcomeOf<J extends AnyJob> = NonNullable<J['types']>['result']
 
@@ -209,34 +208,16 @@ export function termsOf<Name extends string>(
   options: JobTerms<MaybeSchema, MaybeSchema, readonly AnyEffect[]>,
 ): Omit<JobDefinition<Name>, 'run' | 'batch' | 'types'> {
   assertName(name, 'A job')
-  const version = options.version ?? 1
-  if (!Number.isSafeInteger(version) || version < 1) {
-    throw new InvalidDefinition(`The version of job '${name}' must be a whole number from 1.`)
-  }
-  const effects = new Map<string, AnyEffect>()
-  for (const one of options.effects ?? []) {
-    if (effects.has(one.effectName)) {
-      throw new InvalidDefinition(
-        `Job '${name}' has two effects named '${one.effectName}': rename one.`,
-      )
-    }
-    effects.set(one.effectName, one)
-  }
-  const upgrades = options.upgrades ?? {}
-  for (let from = 1; from < version; from++) {
-    if (typeof upgrades[from] === 'function') continue
-    throw new InvalidDefinition(
-      `Job '${name}' is of version ${version} and has no \`upgrades[${from}]\`: inputs of version ${from} may still wait. If nothing changed, give (input) => input.`,
-    )
-  }
+  const what = `job '${name}'`
   return {
     name,
-    version,
+    stage: null,
+    version: checkedVersion(what, options.version, options.upgrades),
     input: options.input,
     output: options.output,
-    policy: taskPolicy(options, `job '${name}'`),
-    effects,
-    upgrades,
+    policy: taskPolicy(options, what),
+    effects: effectsByName(what, options.effects),
+    upgrades: options.upgrades ?? {},
     classify: options.classify ?? null,
   }
 }

@@ -1,17 +1,19 @@
 /**
  * A job as it goes into the log, made from its definition, an input and options.
  */
-import type { JobSpec, Payload, TaskPolicy } from '../kernel/index.ts'
+import type { JobSpec, Payload, StageSpec, TaskPolicy } from '../kernel/index.ts'
 import { toMs } from './duration.ts'
 import { InvalidDefinition } from './errors.ts'
 import type { AnyJob, ChildOptions } from './job-definition.ts'
 import { limitSpecs } from './job-definition.ts'
 import { toJson } from './json-value.ts'
+import type { AnyPipeline } from './pipeline-definition.ts'
+import type { InputTerms } from './runnable.ts'
 import type { MaybeSchema } from './standard-schema.ts'
 import { validated } from './standard-schema.ts'
 
 /** The input as it is stored, once its schema has let it through. */
-export function inputOf(definition: AnyJob, given: unknown): Payload | Promise<Payload> {
+export function inputOf(definition: InputTerms, given: unknown): Payload | Promise<Payload> {
   const what = `The input of job '${definition.name}'`
   const checked = validated(definition.input, given, what)
   const text = (): Payload => toJson(given, what, 'input')
@@ -19,7 +21,7 @@ export function inputOf(definition: AnyJob, given: unknown): Payload | Promise<P
 }
 
 /** What the input means to the handler now: upgraded, and through its schema. */
-export function inputFor(definition: AnyJob, version: number, stored: unknown): unknown {
+export function inputFor(definition: InputTerms, version: number, stored: unknown): unknown {
   const { name, version: current, upgrades } = definition
   if (version > current) {
     throw new InvalidDefinition(
@@ -68,19 +70,40 @@ export function specOf(definition: AnyJob, input: Payload, options: ChildOptions
     parent: null,
     schedule: null,
     rerunOf: null,
-    policy: policyOf(definition, options, what),
-    stages: null,
+    policy: isPipeline(definition) ? null : policyFor(definition.policy, options, what),
+    stages: isPipeline(definition) ? stagesOf(definition, options, what) : null,
   }
 }
 
+export function isPipeline(definition: AnyJob): definition is AnyPipeline {
+  return 'stages' in definition
+}
+
 /** Most jobs run as their definition says, and share its policy. */
-function policyOf({ policy }: AnyJob, { queue, limits }: ChildOptions, what: string): TaskPolicy {
+function policyFor(policy: TaskPolicy, { queue, limits }: ChildOptions, what: string): TaskPolicy {
   if (queue === undefined && limits === undefined) return policy
   return {
     ...policy,
     queue: queue ?? policy.queue,
     limits: [...policy.limits, ...limitSpecs(limits, what)],
   }
+}
+
+/** The queue of a submit takes the place of the pipeline's; a stage that has its own keeps it. */
+function stagesOf(
+  { stages, name }: AnyPipeline,
+  options: ChildOptions,
+  what: string,
+): readonly StageSpec[] {
+  if (stages.length === 0) {
+    throw new InvalidDefinition(`Pipeline '${name}' has no stages: add one with \`.stage(…)\`.`)
+  }
+  const { queue, ...others } = options
+  return stages.map(({ spec, hasOwnQueue }) => {
+    const own = hasOwnQueue || queue === undefined ? others : { ...others, queue }
+    const policy = policyFor(spec.policy, own, what)
+    return policy === spec.policy ? spec : { ...spec, policy }
+  })
 }
 
 function timeOf(at: Date | number, what: string): number {

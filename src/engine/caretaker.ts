@@ -19,6 +19,8 @@ export class Caretaker {
   readonly #onError: (error: Error) => void
   #timer: Timer | null = null
   #looking: Promise<void> | null = null
+  #isLooking = false
+  #isHurrying = false
   #isClosed = false
 
   constructor(store: Store, courier: Courier, timing: Timing, onError: (error: Error) => void) {
@@ -43,6 +45,20 @@ export class Caretaker {
     }
   }
 
+  /**
+   * Something happened that may have made work for it, such as the last commit of a stage: it
+   * looks at once, and not only when it is time. Those that come together are one look.
+   */
+  hurry(): void {
+    if (this.#isHurrying || this.#isClosed) return
+    this.#isHurrying = true
+    this.#timing.soon(() => {
+      // A look that is under way may have been too early.
+      if (this.#isLooking) return
+      this.#begin()
+    })
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()
@@ -51,16 +67,26 @@ export class Caretaker {
 
   #plan(ms: number): void {
     if (this.#isClosed) return
-    this.#timer = this.#timing.after(ms, () => {
-      this.#looking = this.#lookAndPlan()
-    })
+    this.#timer = this.#timing.after(ms, () => this.#begin())
+  }
+
+  #begin(): void {
+    if (this.#isClosed) return
+    this.#timer?.cancel()
+    this.#looking = this.#lookAndPlan()
   }
 
   async #lookAndPlan(): Promise<void> {
+    this.#isLooking = true
     try {
-      await this.look()
+      do {
+        this.#isHurrying = false
+        await this.look()
+      } while (this.#isHurrying)
+      this.#isLooking = false
       this.#plan(PAUSE_MS)
     } catch (error) {
+      this.#isLooking = false
       if (this.#isClosed) return
       this.#onError(error as Error)
       // A store that has ended stays so.

@@ -5,6 +5,12 @@ import type { Failure, Rejection } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { Outcome } from '../store/index.ts'
 
+/** For messages: where in a pipeline. */
+function placeOf(at: Outcome['at']): string {
+  if (at === null) return ''
+  return ` in stage '${at.stage}'${at.segment === null ? '' : `, segment ${at.segment}`}`
+}
+
 /** The authority said no. `rejection` has its code, and what to do. */
 export class Refused extends PawlError {
   readonly rejection: Rejection
@@ -54,9 +60,11 @@ export class UnknownJob extends PawlError {
 export class JobFailed extends PawlError {
   readonly failure: Failure | null
 
-  constructor(job: string, type: string, failure: Failure | null) {
+  /** `at`: which task of a pipeline. */
+  constructor(job: string, type: string, failure: Failure | null, at: Outcome['at'] = null) {
     const why = failure === null ? 'It was stopped.' : `${failure.code}: ${failure.message}`
-    super('JobFailed', 'rejected', `Job ${job} (${type}) failed. ${why}`, { job, type, failure })
+    const message = `Job ${job} (${type}) failed${placeOf(at)}. ${why}`
+    super('JobFailed', 'rejected', message, { job, type, failure, at })
     this.failure = failure
   }
 }
@@ -77,7 +85,7 @@ export class JobCancelled extends PawlError {
 export class JobQuarantined extends PawlError {
   readonly failure: Failure | null
 
-  constructor(job: string, type: string, { error, held, endedBy }: Outcome) {
+  constructor(job: string, type: string, { error, held, endedBy, at }: Outcome) {
     const last =
       error === null
         ? `Its last attempt ended by ${endedBy}: its history says more.`
@@ -86,8 +94,8 @@ export class JobQuarantined extends PawlError {
       held.length > 0
         ? `Its commit stands, and what became of ${held.map((name) => `'${name}'`).join(', ')} is for a person to say: resolveEffect().`
         : `Retry, force or discard it. ${last}`
-    const message = `Job ${job} (${type}) is in quarantine and waits for an operator. ${why}`
-    super('JobQuarantined', 'rejected', message, { job, type, failure: error, held, endedBy })
+    const message = `Job ${job} (${type}) is in quarantine${placeOf(at)} and waits for an operator. ${why}`
+    super('JobQuarantined', 'rejected', message, { job, type, failure: error, held, endedBy, at })
     this.failure = error
   }
 }

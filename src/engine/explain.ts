@@ -4,17 +4,19 @@
  * The authority is asked what it would say; nothing is guessed but which workers there are,
  * and that is known of this process only.
  */
-import type { LimitSpec, Task } from '../kernel/index.ts'
+import type { Job, JobState, LimitSpec, Task } from '../kernel/index.ts'
 import { isFinal, isHeldBack, mayStartAt } from '../kernel/index.ts'
-import type { Holder, InUse, JobView, Store } from '../store/index.ts'
+import type { Holder, InUse, Store } from '../store/index.ts'
 import type { Worker } from '../worker/index.ts'
 import { UnknownJob } from './errors.ts'
+import { explainPipeline } from './explain-pipeline.ts'
 
 export type Obstacle =
   | 'over'
   | 'running'
   | 'quarantined'
   | 'held'
+  | 'prerequisites'
   | 'not-due'
   | 'waits-for-retry'
   | 'start-by-passed'
@@ -27,6 +29,8 @@ export type Obstacle =
 
 export interface Reason {
   readonly what: Obstacle
+  /** Of a pipeline: the stage that this is about. */
+  readonly stage: string | null
   /** For people: what is in the way, and what would help. */
   readonly message: string
   /** When it will be gone by itself, if that is known. */
@@ -37,7 +41,7 @@ export interface Reason {
 
 export interface Explanation {
   readonly job: string
-  readonly state: JobView['state']
+  readonly state: JobState
   /** Whether it could be handed to a worker at this moment. */
   readonly isRunnable: boolean
   readonly reasons: readonly Reason[]
@@ -51,35 +55,52 @@ export interface Surroundings {
 }
 
 export async function explain(around: Surroundings, id: string): Promise<Explanation> {
-  const view = await around.store.query({ kind: 'job', job: id })
+  const view = await around.store.query({ kind: 'overview', job: id })
   if (view === null) throw new UnknownJob(id)
-  const { state } = view
-  const task = view.stages[0]?.tasks[0] as Task
-  const settled = settledReason(view, task)
+  const { state, job } = view
+  const over = reason('over', `It is ${state}, and never runs again.`)
+  if (isFinal(state)) return { job: id, state, isRunnable: false, reasons: [over] }
+  if (job.task === null) return { job: id, state, ...(await explainPipeline(around, view)) }
+  const settled = settledReason(job.task)
   if (settled !== null) return { job: id, state, isRunnable: false, reasons: [settled] }
-  const reasons = [
-    ...ownReasons(view, task, around.now),
-    ...(await limitReasons(around, task)),
-    ...workerReasons(around, view.job.spec.type, task),
-  ]
+  const reasons = await waitingReasons(around, job, job.task, null)
   const isRunnable = reasons.length === 0
-  const next = reason('next', 'Nothing is in its way: it is next, or others come before it.')
-  return { job: id, state, isRunnable, reasons: isRunnable ? [next] : reasons }
+  return { job: id, state, isRunnable, reasons: isRunnable ? [NEXT] : reasons }
 }
 
-function reason(
+/** Why a task that waits is not handed to anybody: nothing, if nothing is in its way. */
+export async function waitingReasons(
+  around: Surroundings,
+  job: Job,
+  task: Task,
+  stage: string | null,
+): Promise<Reason[]> {
+  const reasons = [
+    ...ownReasons(job, task, around.now),
+    ...(await limitReasons(around, task)),
+    ...workerReasons(around, job.spec.type, task, stage),
+  ]
+  return reasons.map((one) => inStage(stage, one))
+}
+
+export function reason(
   what: Obstacle,
   message: string,
   until: number | null = null,
   holders: readonly Holder[] = [],
 ): Reason {
   const isKnown = until !== null && Number.isFinite(until)
-  return { what, message, until: isKnown ? new Date(until) : null, holders }
+  return { what, stage: null, message, until: isKnown ? new Date(until) : null, holders }
 }
 
+export function inStage(stage: string | null, about: Reason): Reason {
+  return { ...about, stage }
+}
+
+export const NEXT = reason('next', 'Nothing is in its way: it is next, or others come before it.')
+
 /** It is not waiting at all. */
-function settledReason({ state, job }: JobView, task: Task): Reason | null {
-  if (isFinal(state)) return reason('over', `It is ${state}, and never runs again.`)
+function settledReason(task: Task): Reason | null {
   if (task.lease !== null) {
     const { worker, grantedAt, number, expiresAt } = task.lease
     const since = new Date(grantedAt).toISOString()
@@ -89,16 +110,19 @@ function settledReason({ state, job }: JobView, task: Task): Reason | null {
       expiresAt,
     )
   }
-  if (task.state !== 'DEAD') return null
-  const held = (task.commit?.effects ?? []).filter((effect) => effect.state === 'HELD')
-  const why =
-    held.length > 0
-      ? `What became of ${held.map(({ promise }) => `'${promise.name}'`).join(', ')} is for a person to say: resolve the effect.`
-      : `It used up its retries (${task.error?.code ?? 'unknown'}: ${task.error?.message ?? ''}): retry, force or discard it.`
-  return reason('quarantined', `Job ${job.id} waits for an operator. ${why}`)
+  return task.state === 'DEAD'
+    ? reason('quarantined', `Job ${task.job} waits for an operator. ${whyDead(task)}`)
+    : null
 }
 
-function ownReasons({ job }: JobView, task: Task, now: number): Reason[] {
+export function whyDead(task: Task): string {
+  const held = (task.commit?.effects ?? []).filter((effect) => effect.state === 'HELD')
+  return held.length > 0
+    ? `What became of ${held.map(({ promise }) => `'${promise.name}'`).join(', ')} is for a person to say: resolve the effect.`
+    : `It used up its retries (${task.error?.code ?? 'unknown'}: ${task.error?.message ?? ''}): retry, force or discard it.`
+}
+
+function ownReasons(job: Job, task: Task, now: number): Reason[] {
   const reasons: Reason[] = []
   if (isHeldBack(job)) {
     reasons.push(reason('held', 'It was submitted with `hold`: release it.'))
@@ -161,14 +185,20 @@ function limitReason(
   return reason(what, `The rate of ${name} allows the next at ${new Date(at).toISOString()}.`, at)
 }
 
-function workerReasons({ workers }: Surroundings, type: string, task: Task): Reason[] {
+function workerReasons(
+  { workers }: Surroundings,
+  type: string,
+  task: Task,
+  stage: string | null,
+): Reason[] {
   const { queue } = task.policy
-  const serving = [...workers].filter((worker) => worker.serves(type, queue))
+  const serving = [...workers].filter((worker) => worker.serves(type, queue, stage))
   if (serving.length === 0) {
+    const what = stage === null ? `jobs '${type}'` : `stage '${stage}' of pipeline '${type}'`
     return [
       reason(
         'no-worker',
-        `No worker of this process takes jobs '${type}' from queue '${queue}': start one with work([…]).`,
+        `No worker of this process takes ${what} from queue '${queue}': start one with work([…]).`,
       ),
     ]
   }

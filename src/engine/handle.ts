@@ -100,12 +100,12 @@ export class Handle<Result = unknown> {
   }
 
   async #result(outcome: Outcome | null): Promise<Result> {
-    return (await resultOf(this.id, outcome, this.#definition)) as Result
+    return (await resultOf(this.#parts.store, this.id, outcome, this.#definition)) as Result
   }
 
   /** Whether this was the last that happens to it. */
   async #isOver(position: number): Promise<boolean> {
-    const view = await this.#parts.store.query({ kind: 'job', job: this.id })
-    return view === null || (isFinal(view.state) && position >= view.job.lastPosition)
+    const outcome = await this.#parts.store.query({ kind: 'outcome', job: this.id })
+    return outcome === null || (isFinal(outcome.state) && position >= outcome.lastPosition)
   }
 }

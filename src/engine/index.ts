@@ -5,10 +5,17 @@ export * from './errors.ts'
 export type { Explanation, Obstacle, Reason } from './explain.ts'
 export type { OnRecord } from './handle.ts'
 export { Handle } from './handle.ts'
-export type { AttemptInfo, EffectInfo, JobInfo } from './job-info.ts'
+export type { AttemptInfo, EffectInfo, JobInfo, SegmentInfo, StageInfo } from './job-info.ts'
 export type { OpenOptions } from './open.ts'
 export { open } from './open.ts'
-export type { EffectAnswer, ForceOptions, RerunOptions, RetryJobOptions } from './operator.ts'
+export type { TaskChoice } from './job-task.ts'
+export type {
+  DiscardOptions,
+  EffectAnswer,
+  ForceOptions,
+  RerunOptions,
+  RetryJobOptions,
+} from './operator.ts'
 export type { ListFilter, QueueOptions, SubmitOptions } from './pawl.ts'
 export { Pawl } from './pawl.ts'
 export type {

@@ -2,9 +2,17 @@
  * A job as a client sees it: what was asked for, where it stands, and what came of it.
  */
 import { fromJson } from '../definition/index.ts'
-import type { Failure, JobState, Task } from '../kernel/index.ts'
-import { effectKey } from '../kernel/index.ts'
-import type { JobView } from '../store/index.ts'
+import type {
+  Failure,
+  Job,
+  JobState,
+  StageSpec,
+  StageState,
+  Task,
+  TaskState,
+} from '../kernel/index.ts'
+import { effectKey, isFinal, jobEndedAt } from '../kernel/index.ts'
+import type { JobOverview, StageOverview } from '../store/index.ts'
 
 export interface EffectInfo {
   readonly name: string
@@ -23,6 +31,37 @@ export interface AttemptInfo {
   readonly endedBy: string | null
 }
 
+/** One task of a stage that needs a look. */
+export interface SegmentInfo {
+  /** From 0; of a stage that runs once, 0. */
+  readonly segment: number
+  readonly state: TaskState
+  readonly attempt: number
+  readonly error: Failure | null
+  readonly effects: readonly EffectInfo[]
+}
+
+export interface StageInfo {
+  readonly name: string
+  readonly state: StageState
+  readonly version: number
+  readonly queue: string
+  readonly after: readonly string[]
+  readonly each: string | null
+  readonly tolerate: number
+  readonly onFailure: boolean
+  /** How many segments it was opened with; null: not opened yet. */
+  readonly segments: number | null
+  /** Segments by their state. */
+  readonly waiting: number
+  readonly running: number
+  readonly completed: number
+  readonly failed: number
+  readonly dead: number
+  /** The first 20 that FAILED or are DEAD. */
+  readonly troubled: readonly SegmentInfo[]
+}
+
 export interface JobInfo {
   readonly id: string
   readonly type: string
@@ -37,7 +76,10 @@ export interface JobInfo {
   readonly attempts: readonly AttemptInfo[]
   readonly effects: readonly EffectInfo[]
   readonly steps: readonly string[]
-  readonly queue: string
+  /** Null for a pipeline: each of its stages has its own. */
+  readonly queue: string | null
+  /** Of a pipeline; none of a plain job. */
+  readonly stages: readonly StageInfo[]
   readonly priority: number
   readonly key: string | null
   readonly group: string | null
@@ -58,18 +100,51 @@ export interface JobInfo {
 }
 
 export function jobInfo(
-  { job, state, stages }: JobView,
+  view: JobOverview,
   progress: string | null,
   lines: readonly string[],
 ): JobInfo {
-  const { spec } = job
-  const task = stages[0]?.tasks[0] as Task
-  const { cancelled } = job
+  const { job, state } = view
+  const { spec, cancelled } = job
   return {
     id: job.id,
     type: spec.type,
     version: spec.version,
     state,
+    ...(job.task === null ? pipelinePart(view) : plainPart(job, job.task)),
+    priority: spec.priority,
+    key: spec.key,
+    group: spec.group,
+    tags: spec.tags,
+    submittedAt: new Date(job.submittedAt),
+    cancelled: cancelled === null ? null : { ...cancelled, at: new Date(cancelled.at) },
+    parent: spec.parent?.job ?? null,
+    rerunOf: spec.rerunOf,
+    schedule:
+      spec.schedule === null ? null : { id: spec.schedule.id, time: new Date(spec.schedule.tick) },
+    progress: progress === null ? undefined : fromJson(progress),
+    lines,
+  }
+}
+
+type Part = Pick<
+  JobInfo,
+  | 'input'
+  | 'output'
+  | 'error'
+  | 'attempt'
+  | 'retries'
+  | 'attempts'
+  | 'effects'
+  | 'steps'
+  | 'queue'
+  | 'stages'
+  | 'dueAt'
+  | 'endedAt'
+>
+
+function plainPart({ spec }: Job, task: Task): Part {
+  return {
     input: fromJson(task.input ?? spec.input),
     output: task.output === null ? undefined : fromJson(task.output),
     error: task.error,
@@ -79,21 +154,61 @@ export function jobInfo(
     effects: effectsOf(task),
     steps: task.steps.map(({ name }) => name),
     queue: task.policy.queue,
-    priority: spec.priority,
-    key: spec.key,
-    group: spec.group,
-    tags: spec.tags,
-    submittedAt: new Date(job.submittedAt),
+    stages: [],
     dueAt: new Date(task.dueAt),
     endedAt: dateOf(task.endedAt),
-    cancelled: cancelled === null ? null : { ...cancelled, at: new Date(cancelled.at) },
-    parent: spec.parent?.job ?? null,
-    rerunOf: spec.rerunOf,
-    schedule:
-      spec.schedule === null ? null : { id: spec.schedule.id, time: new Date(spec.schedule.tick) },
-    progress: progress === null ? undefined : fromJson(progress),
-    lines,
   }
+}
+
+/** What only one task has is with the stages, as far as somebody has to look at it. */
+function pipelinePart({ job, state, stages }: JobOverview): Part {
+  const specs = job.spec.stages ?? []
+  const tallies = stages.map(({ tally }) => tally)
+  const troubled = stages.flatMap((stage) => stage.troubled)
+  return {
+    input: fromJson(job.spec.input),
+    output: undefined,
+    error: troubled.find(({ error }) => error !== null)?.error ?? null,
+    attempt: 0,
+    retries: 0,
+    attempts: [],
+    effects: [],
+    steps: [],
+    queue: null,
+    stages: stages.map((stage, i) => stageInfo(specs[i] as StageSpec, stage)),
+    dueAt: new Date(job.dueAt),
+    endedAt: isFinal(state) ? new Date(jobEndedAt(job, tallies)) : null,
+  }
+}
+
+function stageInfo(
+  spec: StageSpec,
+  { state, segments, tally, troubled }: StageOverview,
+): StageInfo {
+  const { name, version, policy, after, each, tolerate, onFailure } = spec
+  const { waiting, leased: running, completed, failed, dead } = tally
+  return {
+    name,
+    state,
+    version,
+    queue: policy.queue,
+    after,
+    each,
+    tolerate,
+    onFailure,
+    segments,
+    waiting,
+    running,
+    completed,
+    failed,
+    dead,
+    troubled: troubled.map(segmentInfo),
+  }
+}
+
+function segmentInfo(task: Task): SegmentInfo {
+  const { segment, state, attempt, error } = task
+  return { segment, state, attempt, error, effects: effectsOf(task) }
 }
 
 function dateOf(ms: number | null): Date | null {

@@ -4,26 +4,31 @@
  */
 import type { AnyJob } from '../definition/index.ts'
 import { toJson } from '../definition/index.ts'
-import type { Command, JobSpec, Payload, Rate, Task } from '../kernel/index.ts'
+import type { Command, JobSpec, Payload, Rate, Task, TaskAddress } from '../kernel/index.ts'
 import type { JobView, Store } from '../store/index.ts'
 import type { Courier } from '../worker/index.ts'
 import { Refused, UnknownJob } from './errors.ts'
 import type { OnRecord } from './handle.ts'
+import type { TaskChoice } from './job-task.ts'
+import { chosen, oneTask } from './job-task.ts'
 import type { DefinitionOf } from './new-input.ts'
 import { newInput } from './new-input.ts'
 import { newJobId } from './random.ts'
 
-export interface RetryJobOptions extends OnRecord {
+export interface RetryJobOptions extends OnRecord, TaskChoice {
   /**
    * Replaces the input, and is of the same version: `info.input` and `info.version` show both.
-   * Steps that were recorded are dropped.
+   * Steps that were recorded are dropped. Of a segment, it replaces the element.
    */
   readonly input?: unknown
   /** Checks the new input. Default: the definition that this engine last worked or submitted by. */
   readonly definition?: AnyJob
 }
 
-export interface ForceOptions extends OnRecord {
+/** Without a stage: the whole job. */
+export type DiscardOptions = OnRecord & TaskChoice
+
+export interface ForceOptions extends OnRecord, TaskChoice {
   readonly to: 'SUCCEEDED' | 'FAILED' | 'QUEUED'
   /** What it is to have resulted in, if it is forced to SUCCEEDED. */
   readonly output?: unknown
@@ -38,7 +43,7 @@ export interface RerunOptions {
   readonly definition?: AnyJob
 }
 
-export interface EffectAnswer extends OnRecord {
+export interface EffectAnswer extends OnRecord, TaskChoice {
   readonly outcome: 'happened' | 'again'
 }
 
@@ -63,7 +68,12 @@ export class Operator {
     })
   }
 
-  discard(id: string, on: OnRecord): Promise<void> {
+  /** A stage or a segment of it is given up by force: whether the job goes on is for `tolerate`. */
+  discard(id: string, { stage, segment, ...on }: DiscardOptions): Promise<void> {
+    if (stage !== undefined || segment !== undefined) {
+      const reason = on.reason ?? 'Discarded'
+      return this.force(id, { ...on, stage, segment, to: 'FAILED', reason })
+    }
     return this.#send(`Discarding job ${id}`, {
       type: 'CancelJob',
       job: id,
@@ -75,28 +85,33 @@ export class Operator {
     return this.#send(`Releasing job ${id}`, { type: 'ReleaseJob', job: id })
   }
 
-  async retry(id: string, { input, definition, ...on }: RetryJobOptions): Promise<void> {
+  /** Every task that waits for a person and may run again, or the one that is named. */
+  async retry(id: string, options: RetryJobOptions): Promise<void> {
+    const { input, definition, stage, segment, ...on } = options
     const view = await this.#view(id)
-    const { attempt } = taskOf(view)
-    await this.#send(`Retrying job ${id}`, {
-      type: 'RetryTask',
-      job: id,
-      stage: 0,
-      segment: 0,
-      attempt,
-      input: await this.#inputFor(view, input, definition),
-      ...recorded(on, 'Retried'),
-    })
+    const choice = { stage, segment }
+    const dead = chosen(view, choice).filter((task) => isRetriable(view, task))
+    // Of a plain job, and of one that is named, the authority says what is in the way.
+    const isOne = dead.length === 0 || input !== undefined || segment !== undefined
+    const tasks = isOne && dead.length !== 1 ? [oneTask(view, choice)] : dead
+    const text = isSegment(view, tasks[0])
+      ? elementOf(id, input)
+      : await this.#inputFor(view, input, definition)
+    const record = recorded(on, 'Retried')
+    const commands = tasks.map((task) => retryOf(task, text, record))
+    const answers = await this.#courier.sendAll(commands)
+    for (const { rejection } of answers) {
+      if (rejection !== null) throw new Refused(`Retrying job ${id}`, rejection)
+    }
   }
 
-  async force(id: string, { to, output, ...on }: ForceOptions): Promise<void> {
-    const { attempt } = taskOf(await this.#view(id))
+  async force(id: string, options: ForceOptions): Promise<void> {
+    const { to, output, stage, segment, ...on } = options
+    const task = oneTask(await this.#view(id), { stage, segment })
     await this.#send(`Forcing job ${id} to ${to}`, {
       type: 'ForceTask',
-      job: id,
-      stage: 0,
-      segment: 0,
-      attempt,
+      ...addressOf(task),
+      attempt: task.attempt,
       to: TO_TASK[to],
       output: to === 'SUCCEEDED' ? toJson(output, `The output of job ${id}`, 'output') : null,
       ...recorded(on, `Forced to ${to}`),
@@ -136,13 +151,11 @@ export class Operator {
   }
 
   async resolveEffect(id: string, effect: number, answer: EffectAnswer): Promise<void> {
-    const { outcome, ...on } = answer
-    const task = taskOf(await this.#view(id))
+    const { outcome, stage, segment, ...on } = answer
+    const task = oneTask(await this.#view(id), { stage, segment })
     await this.#send(`Resolving effect ${effect} of job ${id}`, {
       type: 'ResolveEffect',
-      job: id,
-      stage: 0,
-      segment: 0,
+      ...addressOf(task),
       effect,
       start: task.commit?.effects[effect]?.starts.at(-1) ?? 0,
       outcome,
@@ -198,8 +211,26 @@ export class Operator {
   }
 }
 
-function taskOf({ stages }: JobView): Task {
-  return stages[0]?.tasks[0] as Task
+/** A commit is resolved, not run again; and nobody waits for a task of a stage that is done. */
+function isRetriable({ stages }: JobView, { state, stage, commit }: Task): boolean {
+  return state === 'DEAD' && commit === null && stages[stage]?.state !== 'DONE'
+}
+
+/** Its element is not checked: only what the whole array is made of has a schema. */
+function isSegment({ job }: JobView, task: Task | undefined): boolean {
+  return task !== undefined && job.spec.stages?.[task.stage]?.each != null
+}
+
+function elementOf(job: string, given: unknown): Payload | null {
+  return given === undefined ? null : toJson(given, `The new element of job ${job}`, 'input')
+}
+
+function retryOf(task: Task, input: Payload | null, on: Required<OnRecord>): Command {
+  return { type: 'RetryTask', ...addressOf(task), attempt: task.attempt, input, ...on }
+}
+
+function addressOf({ job, stage, segment }: Task): TaskAddress {
+  return { job, stage, segment }
 }
 
 function recorded(

@@ -27,7 +27,13 @@ import type { HandleParts, OnRecord } from './handle.ts'
 import { Handle } from './handle.ts'
 import type { JobInfo } from './job-info.ts'
 import { jobInfo } from './job-info.ts'
-import type { EffectAnswer, ForceOptions, RerunOptions, RetryJobOptions } from './operator.ts'
+import type {
+  DiscardOptions,
+  EffectAnswer,
+  ForceOptions,
+  RerunOptions,
+  RetryJobOptions,
+} from './operator.ts'
 import { Operator } from './operator.ts'
 import type { DefinitionOf } from './new-input.ts'
 import { assertWhole } from './pace.ts'
@@ -91,6 +97,15 @@ const INTERRUPTING: ReadonlySet<Command['type']> = new Set<Command['type']>([
   'ForceTask',
   'StopTask',
   'ExpireLease',
+])
+
+/** After them, a stage of the job may be opened, or its tasks stopped. */
+const ORCHESTRATED: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'ReleaseJob',
+  'CancelJob',
+  'ForceTask',
+  'ResolveEffect',
+  'RevokeLease',
 ])
 
 const DEFAULT_PAGE = 100
@@ -181,7 +196,7 @@ export class Pawl {
   }
 
   async get(id: string): Promise<JobInfo | null> {
-    const view = await this.#parts.store.query({ kind: 'job', job: id })
+    const view = await this.#parts.store.query({ kind: 'overview', job: id })
     if (view === null) return null
     const { progress, lines } = this.#soft.said(id)
     return jobInfo(view, progress, lines)
@@ -230,9 +245,9 @@ export class Pawl {
     return this.#operator.retry(id, options)
   }
 
-  /** A job in quarantine is given up. */
-  discard(id: string, on: OnRecord = {}): Promise<void> {
-    return this.#operator.discard(id, on)
+  /** A job in quarantine is given up, or one task of it. */
+  discard(id: string, options: DiscardOptions = {}): Promise<void> {
+    return this.#operator.discard(id, options)
   }
 
   /** An operator's word against what the workers say. */
@@ -307,6 +322,7 @@ export class Pawl {
         timing,
         executor: executorFor(options, timing),
         onlookers: this.#soft,
+        onStageReport: () => this.#caretaker.hurry(),
         onError,
         onStopped: () => this.#workers.delete(worker),
         nameWorker: this.#parts.nameWorker,
@@ -385,11 +401,19 @@ export class Pawl {
 
   #answered(commands: readonly Command[], answers: readonly Answer[]): void {
     this.#results.answered(commands, answers)
+    if (commands.some(mayMoveStages)) this.#caretaker.hurry()
     commands.forEach((command, i) => {
       if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
       for (const worker of this.#workers) worker.lookAgain((command as { job: string }).job)
     })
   }
+}
+
+/** Workers tell of their own reports. */
+function mayMoveStages(command: Command): boolean {
+  return command.type === 'SubmitJob'
+    ? command.spec.stages !== null
+    : ORCHESTRATED.has(command.type)
 }
 
 /** Whoever writes errors down must not stop those who work. */

@@ -6,12 +6,13 @@
  * command about a job that is waited for, the store is asked.
  */
 import type { AnyJob } from '../definition/index.ts'
-import { fromJson, validated } from '../definition/index.ts'
+import { fromJson, isPipeline, validated } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
 import { isFinal, stateByCommit } from '../kernel/index.ts'
 import type { Answer, Outcome, Store } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
 import { JobCancelled, JobFailed, JobQuarantined, UnknownJob } from './errors.ts'
+import { pipelineResult } from './pipeline-result.ts'
 
 interface Waiter {
   readonly settle: (outcome: Outcome | null) => void
@@ -22,6 +23,10 @@ interface Waiting {
   readonly all: Set<Waiter>
   /** The type of a job that is known to have one task only; null: not known. */
   plainType: string | null
+  /** The store is being asked. */
+  isLooking: boolean
+  /** Something happened meanwhile: it is to be asked again. */
+  isOutdated: boolean
 }
 
 export class Results {
@@ -42,11 +47,11 @@ export class Results {
     if (this.#isClosed) waiter.fail(new StoreClosed())
     let waiting = this.#waiting.get(job)
     if (waiting === undefined) {
-      waiting = { all: new Set(), plainType: null }
+      waiting = { all: new Set(), plainType: null, isLooking: false, isOutdated: false }
       this.#waiting.set(job, waiting)
     }
     waiting.all.add(waiter)
-    waiting.plainType ??= definition?.name ?? null
+    if (definition !== null && !isPipeline(definition)) waiting.plainType ??= definition.name
     void this.#look(job)
     return { outcome, stop: () => this.#stop(job, waiter) }
   }
@@ -71,6 +76,9 @@ export class Results {
           cancelled: null,
           held: [],
           endedBy: 'ExecutionCommitted',
+          at: null,
+          last: null,
+          lastPosition: 0,
         })
       } else {
         void this.#look(command.job)
@@ -93,15 +101,26 @@ export class Results {
     if (waiting?.all.size === 0) this.#waiting.delete(job)
   }
 
+  /** A pipeline may have many thousand commits: those that come while it looks are one look more. */
   async #look(job: string): Promise<void> {
+    const waiting = this.#waiting.get(job)
+    if (waiting === undefined) return
+    waiting.isOutdated = true
+    if (waiting.isLooking) return
+    waiting.isLooking = true
     try {
-      const outcome = await this.#store.query({ kind: 'outcome', job })
-      if (outcome === null || isThrough(outcome)) this.#settle(job, outcome)
+      while (waiting.isOutdated) {
+        waiting.isOutdated = false
+        const outcome = await this.#store.query({ kind: 'outcome', job })
+        if (this.#waiting.get(job) !== waiting) return
+        if (outcome === null || isThrough(outcome)) return this.#settle(job, outcome)
+      }
     } catch (error) {
       // Nobody knows, so nobody should go on waiting.
-      const waiting = this.#waiting.get(job)
-      this.#waiting.delete(job)
-      for (const { fail } of waiting?.all ?? []) fail(error as Error)
+      if (this.#waiting.get(job) === waiting) this.#waiting.delete(job)
+      for (const { fail } of waiting.all) fail(error as Error)
+    } finally {
+      waiting.isLooking = false
     }
   }
 
@@ -128,6 +147,7 @@ function isThrough({ state }: Outcome): boolean {
 
 /** What the job resulted in, or the error that says why it did not. */
 export async function resultOf(
+  store: Store,
   id: string,
   outcome: Outcome | null,
   definition: AnyJob | null,
@@ -136,9 +156,10 @@ export async function resultOf(
   const { state, type, error, cancelled } = outcome
   if (state === 'QUARANTINED') throw new JobQuarantined(id, type, outcome)
   if (cancelled !== null) throw new JobCancelled(id, type, cancelled.by, cancelled.reason)
-  if (state === 'FAILED') throw new JobFailed(id, type, error)
+  if (state === 'FAILED') throw new JobFailed(id, type, error, outcome.at)
+  if (outcome.last !== null) return pipelineResult(store, id, outcome.last, definition)
   const output = fromJson(outcome.output ?? 'null')
-  if (definition?.output !== undefined) {
+  if (definition !== null && !isPipeline(definition) && definition.output !== undefined) {
     return validated(definition.output, output, `The output of job ${id} ('${type}')`)
   }
   return output

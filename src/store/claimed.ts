@@ -4,11 +4,26 @@
  * Everything is copied or never changes, so the worker sees the moment of the grant. Payloads
  * are text and shared.
  */
-import type { Commit, Job, Lease, Task } from '../kernel/index.ts'
-import { effectKey } from '../kernel/index.ts'
-import type { Claimed, ResumedCommit, UnfinishedEffect } from './store.ts'
+import type { Commit, Job, Lease, StageTasks, Task } from '../kernel/index.ts'
+import { eachPath, effectKey, segmentsOf, stageIndex } from '../kernel/index.ts'
+import type { Ledger } from './ledger.ts'
+import { priorStages } from './stage-views.ts'
+import type { Claimed, ClaimedSegment, ResumedCommit, UnfinishedEffect } from './store.ts'
 
-export function claimed(job: Job, task: Task, lease: Lease, now: number): Claimed {
+/** Of a task that a ledger has just granted. */
+export function claimedBy({ world, now }: Ledger, task: Task): Claimed {
+  const job = world.jobs.get(task.job) as Job
+  return claimed(job, world.tasks.get(task.job) ?? null, task, task.lease as Lease, now)
+}
+
+/** `stages`: the tasks of a pipeline. */
+function claimed(
+  job: Job,
+  stages: StageTasks | null,
+  task: Task,
+  lease: Lease,
+  now: number,
+): Claimed {
   const { job: id, stage, segment, policy } = task
   // Once: it may have to be read.
   const { spec } = job
@@ -19,7 +34,9 @@ export function claimed(job: Job, task: Task, lease: Lease, now: number): Claime
     segment,
     type: spec.type,
     version: spec.version,
+    submittedAt: job.submittedAt,
     stageName: stageSpec?.name ?? null,
+    stageVersion: stageSpec?.version ?? null,
     queue: policy.queue,
     lease: lease.number,
     leaseMs: Math.max(0, lease.expiresAt - now),
@@ -27,14 +44,26 @@ export function claimed(job: Job, task: Task, lease: Lease, now: number): Claime
     attempt: lease.number,
     priority: spec.priority,
     schedule: spec.schedule === null ? null : { ...spec.schedule },
-    input: task.input ?? spec.input,
-    each:
-      stageSpec?.each == null
-        ? null
-        : { source: stageSpec.each, segments: job.opened?.[stage] ?? 0 },
+    input: stageSpec?.each == null ? (task.input ?? spec.input) : null,
+    each: stageSpec?.each == null ? null : segmentOf(job, stages, task, stageSpec.each),
+    prior: stageSpec === undefined ? NO_STAGES : priorStages(job, stageSpec),
     steps: [...task.steps],
     commit: task.commit === null ? null : resumed(task, task.commit),
   }
+}
+
+const NO_STAGES: Claimed['prior'] = []
+
+function segmentOf(
+  job: Job,
+  stages: StageTasks | null,
+  { stage, segment, input }: Task,
+  each: string,
+): ClaimedSegment {
+  const from = stageIndex(job, eachPath(each).source)
+  const isChained = job.spec.stages?.[from]?.each != null
+  const other = isChained ? (stages?.[from]?.[segment]?.output ?? null) : null
+  return { source: each, segments: segmentsOf(job, stage), element: input ?? other }
 }
 
 function resumed(task: Task, commit: Commit): ResumedCommit {

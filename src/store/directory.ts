@@ -11,13 +11,13 @@
  * - ended: the disk failed. What was pending is `UnknownOutcome`, all else is `StoreEnded`.
  * - closed.
  */
-import type { Command, Job, Lease } from '../kernel/index.ts'
+import type { Command, Job, Payload, Task } from '../kernel/index.ts'
 import { reject } from '../kernel/index.ts'
-import type { Disk, LogReader, LogWriter, Torn } from '../log/index.ts'
+import type { Disk, JobRecord, LogReader, LogWriter, Torn } from '../log/index.ts'
 import { backUp, StoreEnded, turn, UnknownOutcome } from '../log/index.ts'
 import type { Checkpointing } from './checkpointing.ts'
 import { assertClaim } from './claim-form.ts'
-import { claimed } from './claimed.ts'
+import { claimedBy } from './claimed.ts'
 import type { Clock } from './clock.ts'
 import { nowUs } from './clock.ts'
 import type { EndedJobs, Retention } from './ended-jobs.ts'
@@ -34,9 +34,11 @@ import type {
   AnswerTo,
   Answers,
   Claimed,
+  JobOverview,
   JobsPage,
   JobView,
   Outcome,
+  OutputsPage,
   Positioned,
   Query,
   QueryKind,
@@ -44,16 +46,23 @@ import type {
   Store,
 } from './store.ts'
 import { BadRequest, StoreClosed } from './store.ts'
+import { outputsPage, tasksIn } from './stage-views.ts'
 import type { Listed } from './views.ts'
 import {
   jobView,
   listed,
+  NO_OUTPUTS,
   outcome,
+  outputsOf,
+  overview,
   PageOfJobs,
   queueView,
   recordOutcome,
+  recordOverview,
+  recordTask,
   recordView,
   schedulesOf,
+  taskView,
 } from './views.ts'
 import { Watching } from './watching.ts'
 
@@ -99,6 +108,8 @@ export class DirectoryStore implements Store {
   readonly #own = new OwnCommands()
   readonly #watching: Watching
   #closing: Promise<void> | null = null
+  /** A job that is over, as long as its outputs are read. */
+  #lastRead: JobRecord | null = null
 
   constructor(parts: DirectoryParts) {
     this.opening = parts.opening
@@ -201,7 +212,11 @@ export class DirectoryStore implements Store {
     readonly [K in QueryKind]: (query: QueryOf<K>) => Promise<Answers[K]['answer']>
   } = {
     job: ({ job }) => this.#shown(this.#job(job)),
+    overview: ({ job }) => this.#shown(this.#overview(job)),
     outcome: ({ job }) => this.#shown(this.#outcome(job)),
+    input: ({ job }) => this.#shown(this.#input(job)),
+    task: (query) => this.#shown(this.#task(query)),
+    outputs: (query) => this.#shown(this.#outputs(query)),
     jobs: (query) => this.#jobs(query),
     quarantine: async (query) => this.#shown(await quarantinePage(this.#ledger, query, turn)),
     history: (query) => this.#history(query),
@@ -224,11 +239,44 @@ export class DirectoryStore implements Store {
     return record === null ? null : recordView(record, this.#ledger.now)
   }
 
+  #overview(id: string): JobOverview | null {
+    const here = overview(this.#ledger, id)
+    if (here !== null) return here
+    const record = this.#parts.ended.find(id)
+    return record === null ? null : recordOverview(record, this.#ledger.now)
+  }
+
   #outcome(id: string): Outcome | null {
     const here = outcome(this.#ledger, id)
     if (here !== null) return here
     const record = this.#parts.ended.find(id)
     return record === null ? null : recordOutcome(record, this.#ledger.now)
+  }
+
+  #input(id: string): Payload | null {
+    const job = this.#ledger.inMemory(id) ?? this.#parts.ended.find(id)?.job
+    return job?.spec.input ?? null
+  }
+
+  #task({ job, stage, segment }: QueryOf<'task'>): Task | null {
+    if (this.#ledger.inMemory(job) !== undefined) {
+      return taskView(this.#ledger, job, stage, segment)
+    }
+    const record = this.#parts.ended.find(job)
+    return record === null ? null : recordTask(record, stage, segment)
+  }
+
+  #outputs(query: QueryOf<'outputs'>): OutputsPage {
+    const here = outputsOf(this.#ledger, query)
+    if (here !== null) return here
+    const { job, stage, after, limit } = query
+    // One that is being read page by page is read from its shelf once.
+    const known = this.#lastRead?.job.id === job ? this.#lastRead : null
+    const record = known ?? this.#parts.ended.find(job)
+    if (record === null) return NO_OUTPUTS
+    const page = outputsPage(tasksIn(record.job, record.stages, stage), after, limit)
+    this.#lastRead = page.next === null ? null : record
+    return page
   }
 
   async #jobs(query: QueryOf<'jobs'>): Promise<JobsPage> {
@@ -292,10 +340,7 @@ export class DirectoryStore implements Store {
   #grant(request: ClaimRequest): Claimed[] {
     try {
       const tasks = this.#ledger.claim(request, this.#clock.now())
-      const { jobs } = this.#ledger.world
-      return tasks.map((task) =>
-        claimed(jobs.get(task.job) as Job, task, task.lease as Lease, this.#ledger.now),
-      )
+      return tasks.map((task) => claimedBy(this.#ledger, task))
     } catch (error) {
       throw this.#parted(error)
     }

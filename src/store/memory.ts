@@ -5,11 +5,11 @@
  * as if there were a wire between. It keeps every entry for ever, so it is for tests, for
  * trying things out, and for work that may be lost with its process.
  */
-import type { Command, Entry, Job, Lease } from '../kernel/index.ts'
+import type { Command, Entry, Job } from '../kernel/index.ts'
 import { reject } from '../kernel/index.ts'
 import { turn } from '../log/index.ts'
 import { assertClaim } from './claim-form.ts'
-import { claimed } from './claimed.ts'
+import { claimedBy } from './claimed.ts'
 import type { Clock } from './clock.ts'
 import { limitView, workerView } from './holders.ts'
 import type { ClaimRequest } from './ledger.ts'
@@ -29,7 +29,18 @@ import type {
   Store,
 } from './store.ts'
 import { BadRequest, StoreClosed } from './store.ts'
-import { jobView, listed, outcome, PageOfJobs, queueView, schedulesOf } from './views.ts'
+import {
+  jobView,
+  listed,
+  NO_OUTPUTS,
+  outcome,
+  outputsOf,
+  overview,
+  PageOfJobs,
+  queueView,
+  schedulesOf,
+  taskView,
+} from './views.ts'
 
 /** Calls between two turns of the event loop, at most. */
 const CALLS_PER_TURN = 64
@@ -60,10 +71,7 @@ export class MemoryStore implements Store {
     const tasks = this.#ledger.claim(request, this.#clock.now())
     // Here too: a lease that is not durable is nobody's.
     this.#log.wake()
-    const { jobs } = this.#ledger.world
-    return tasks.map((task) =>
-      claimed(jobs.get(task.job) as Job, task, task.lease as Lease, this.#ledger.now),
-    )
+    return tasks.map((task) => claimedBy(this.#ledger, task))
   }
 
   async query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
@@ -92,7 +100,11 @@ export class MemoryStore implements Store {
     ) => Answers[K]['answer'] | Promise<Answers[K]['answer']>
   } = {
     job: ({ job }) => jobView(this.#ledger, job),
+    overview: ({ job }) => overview(this.#ledger, job),
     outcome: ({ job }) => outcome(this.#ledger, job),
+    input: ({ job }) => this.#ledger.world.jobs.get(job)?.spec.input ?? null,
+    task: ({ job, stage, segment }) => taskView(this.#ledger, job, stage, segment),
+    outputs: (query) => outputsOf(this.#ledger, query) ?? NO_OUTPUTS,
     jobs: (query) => this.#jobs(query),
     quarantine: (query) => quarantinePage(this.#ledger, query, turn),
     history: ({ job, after = 0, limit }) => this.#log.ofJob(job, after, limit),

@@ -30,6 +30,7 @@ import type {
   Schedule,
   StageState,
   Step,
+  Tally,
   Task,
   TaskAddress,
   Verdict,
@@ -66,9 +67,31 @@ export interface ResumedCommit {
   readonly unfinished: readonly UnfinishedEffect[]
 }
 
+/** A stage whose outputs somebody may read. */
+export interface PriorStage {
+  readonly name: string
+  /** What the query for outputs names. */
+  readonly stage: number
+  /** How many segments it has; null: it runs once, and has one output. */
+  readonly segments: number | null
+}
+
+/** Which part of an array a task works on. */
+export interface ClaimedSegment {
+  /** What `each` names. */
+  readonly source: string
+  readonly segments: number
+  /**
+   * The element itself, if it stands alone: an operator gave it, or it is what one segment of
+   * another stage put out. Null: it is in the array that the source names, or there is none.
+   */
+  readonly element: Payload | null
+}
+
 /** A lease, with everything that its worker needs to begin. */
 export interface Claimed extends TaskAddress {
   readonly type: string
+  readonly submittedAt: number
   /** Of the definition that the job was submitted under, from 1. */
   readonly version: number
   /** The stage's name; null for a plain job. */
@@ -84,10 +107,17 @@ export interface Claimed extends TaskAddress {
   readonly priority: number
   /** The schedule that it came from, and the time that it stands for. */
   readonly schedule: { readonly id: string; readonly tick: number } | null
-  /** What an operator gave instead, else the job's own input. */
-  readonly input: Payload
-  /** A stage that runs once for each element: what `each` names, and how many there are. */
-  readonly each: { readonly source: string; readonly segments: number } | null
+  /**
+   * What an operator gave instead, else the job's own input. Null for a segment, of which there
+   * may be many thousand: the input is asked for once.
+   */
+  readonly input: Payload | null
+  /** Of the stage, from 1; null for a plain job. */
+  readonly stageVersion: number | null
+  /** Of a stage that runs once for each element. */
+  readonly each: ClaimedSegment | null
+  /** The stages that it comes after; of an on-failure stage, all others. */
+  readonly prior: readonly PriorStage[]
   /** Recorded by earlier attempts, or by this one. */
   readonly steps: readonly Step[]
   readonly commit: ResumedCommit | null
@@ -107,19 +137,59 @@ export interface JobView {
   readonly stages: readonly StageView[]
 }
 
+/** A stage, without all of its tasks. */
+export interface StageOverview {
+  readonly name: string
+  readonly state: StageState
+  /** How many segments it was opened with; null: it is not open. */
+  readonly segments: number | null
+  readonly tally: Readonly<Tally>
+  /** Up to 20 tasks that are FAILED or DEAD, in order. */
+  readonly troubled: readonly Task[]
+  /** Up to 20 tasks that hold a lease, in order. */
+  readonly holders: readonly Holder[]
+  /** The waiting task that is due first; null: none waits. */
+  readonly next: Task | null
+}
+
+/** A job as it was at one moment, however many segments it has. */
+export interface JobOverview {
+  readonly job: Job
+  readonly state: JobState
+  /** None of a plain job: its task is in the job. */
+  readonly stages: readonly StageOverview[]
+}
+
+/** What went wrong: of a plain job, or of the task of a pipeline that is to blame. */
+export interface Trouble {
+  /** The newest failure; null: there is none. */
+  readonly error: Failure | null
+  /** The names of the effects that are held for a person. */
+  readonly held: readonly string[]
+  /** What ended the newest lease; null: nothing yet. */
+  readonly endedBy: LeaseEnd | null
+  /** Where it was, in a pipeline. `segment` null: the stage runs once. */
+  readonly at: { readonly stage: string; readonly segment: number | null } | null
+}
+
 /** How a job stands, without the rest of it: for whoever waits for its end. */
-export interface Outcome {
+export interface Outcome extends Trouble {
   readonly type: string
   readonly state: JobState
   /** Of a plain job; null: there is none, or not yet. */
   readonly output: Payload | null
-  /** The newest failure of a plain job. */
-  readonly error: Failure | null
+  /** Of a pipeline: the stages whose outputs are its result. Null: a plain job. */
+  readonly last: readonly PriorStage[] | null
   readonly cancelled: Job['cancelled']
-  /** The names of a plain job's effects that are held for a person. */
-  readonly held: readonly string[]
-  /** What ended the newest lease of a plain job; null: nothing yet. */
-  readonly endedBy: LeaseEnd | null
+  /** Where its newest entry stands. */
+  readonly lastPosition: number
+}
+
+/** Outputs of a stage's segments, in order. A segment that has none is missing. */
+export interface OutputsPage {
+  readonly outputs: readonly { readonly segment: number; readonly output: Payload }[]
+  /** Give it as `after` to go on; null: there is no more. */
+  readonly next: number | null
 }
 
 export interface JobSummary {
@@ -227,8 +297,24 @@ export interface WorkerView {
 export interface Answers {
   /** One job with its stages and tasks; null if there is none. */
   job: { ask: { readonly job: string }; answer: JobView | null }
+  /** The same, with its stages summed up. */
+  overview: { ask: { readonly job: string }; answer: JobOverview | null }
   /** The same, but only how it stands. */
   outcome: { ask: { readonly job: string }; answer: Outcome | null }
+  /** What the job was submitted with; null if there is none. */
+  input: { ask: { readonly job: string }; answer: Payload | null }
+  /** One task; null if there is none. */
+  task: { ask: TaskAddress; answer: Task | null }
+  /** What the segments behind `after` (-1: all) of a stage put out; a page may be short. */
+  outputs: {
+    ask: {
+      readonly job: string
+      readonly stage: number
+      readonly after: number
+      readonly limit: number
+    }
+    answer: OutputsPage
+  }
   /** Jobs in order of submission, page by page. A filter that is left out lets all through. */
   jobs: {
     ask: {

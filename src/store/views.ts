@@ -21,19 +21,31 @@ import {
   NOT_OPENED,
   stageState,
   tallyOf,
+  taskIn,
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
 import { recordTallies } from '../log/index.ts'
 import { inUse } from './holders.ts'
 import type { Ledger } from './ledger.ts'
+import {
+  lastStages,
+  NO_TROUBLE,
+  outputsPage,
+  stageOverviews,
+  tasksIn,
+  troubleIn,
+} from './stage-views.ts'
 import type {
+  JobOverview,
   JobsPage,
   JobSummary,
   JobView,
   Outcome,
+  OutputsPage,
   QueryOf,
   QueueView,
   StageView,
+  Trouble,
 } from './store.ts'
 
 export function jobView(ledger: Ledger, id: string): JobView | null {
@@ -47,25 +59,83 @@ export function recordView(record: JobRecord, now: number): JobView {
   return viewOf(record.job, record.stages, recordTallies(record), now)
 }
 
+export function overview(ledger: Ledger, id: string): JobOverview | null {
+  const job = ledger.inMemory(id)
+  if (job === undefined) return null
+  return overviewOf(job, ledger.world.tasks.get(id) ?? null, ledger.tallies(job), ledger.now)
+}
+
+/** Of a job that is not in memory. */
+export function recordOverview(record: JobRecord, now: number): JobOverview {
+  return overviewOf(record.job, record.stages, recordTallies(record), now)
+}
+
+function overviewOf(
+  job: Job,
+  stages: StageTasks | null,
+  tallies: Tallies,
+  now: number,
+): JobOverview {
+  const state = jobState(job, tallies, now)
+  return { job: copyJob(job), state, stages: stageOverviews(job, stages, tallies) }
+}
+
 export function outcome(ledger: Ledger, id: string): Outcome | null {
   const job = ledger.inMemory(id)
   if (job === undefined) return null
-  return outcomeOf(job, jobState(job, ledger.tallies(job), ledger.now))
+  return outcomeOf(job, ledger.world.tasks.get(id) ?? null, ledger.tallies(job), ledger.now)
 }
 
 /** Of a job that is not in memory. */
 export function recordOutcome(record: JobRecord, now: number): Outcome {
-  return outcomeOf(record.job, jobState(record.job, recordTallies(record), now))
+  return outcomeOf(record.job, record.stages, recordTallies(record), now)
 }
 
-function outcomeOf({ spec, task, cancelled }: Job, state: JobState): Outcome {
-  const { output, error, commit } = task ?? { output: null, error: null, commit: null }
+function outcomeOf(job: Job, stages: StageTasks | null, tallies: Tallies, now: number): Outcome {
+  const { spec, task, cancelled, lastPosition } = job
+  const state = jobState(job, tallies, now)
+  const common = { type: spec.type, state, cancelled, lastPosition }
+  if (task !== null) {
+    return { ...common, output: task.output, last: null, ...troubleOf(task, state) }
+  }
+  const isWrong = state === 'FAILED' || state === 'QUARANTINED'
+  const trouble = isWrong ? troubleIn(job, stages, tallies) : NO_TROUBLE
+  return { ...common, output: null, last: lastStages(job), ...trouble }
+}
+
+function troubleOf({ error, commit, leases }: Task, state: JobState): Trouble {
   const effects = commit === null || state !== 'QUARANTINED' ? [] : commit.effects
   const held = effects
     .filter((effect) => effect.state === 'HELD')
     .map(({ promise }) => promise.name)
-  const endedBy = task?.leases.at(-1)?.endedBy ?? null
-  return { type: spec.type, state, output, error, cancelled, held, endedBy }
+  return { error, held, endedBy: leases.at(-1)?.endedBy ?? null, at: null }
+}
+
+export function taskView(ledger: Ledger, id: string, stage: number, segment: number): Task | null {
+  const job = ledger.inMemory(id)
+  const task = job === undefined ? undefined : taskIn(ledger.world, job, stage, segment)
+  return task === undefined ? null : copyTask(task)
+}
+
+/** Of a job that is not in memory. */
+export function recordTask(
+  { job, stages }: JobRecord,
+  stage: number,
+  segment: number,
+): Task | null {
+  return tasksIn(job, stages, stage)[segment] ?? null
+}
+
+export const NO_OUTPUTS: OutputsPage = { outputs: [], next: null }
+
+/** Null: the job is not in memory. */
+export function outputsOf(
+  ledger: Ledger,
+  { job: id, stage, after, limit }: QueryOf<'outputs'>,
+): OutputsPage | null {
+  const job = ledger.inMemory(id)
+  if (job === undefined) return null
+  return outputsPage(tasksIn(job, ledger.world.tasks.get(id) ?? null, stage), after, limit)
 }
 
 function viewOf(job: Job, stages: StageTasks | null, tallies: Tallies, now: number): JobView {

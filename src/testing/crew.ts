@@ -10,6 +10,7 @@
  * wakes them.
  */
 import type { AnyJob } from '../definition/index.ts'
+import { isPipeline } from '../definition/index.ts'
 import type { Worker, WorkerOptions } from '../worker/index.ts'
 
 type Start = (definitions: readonly AnyJob[], options: WorkerOptions) => Worker
@@ -72,10 +73,13 @@ export class Crew {
   }
 
   /** A job that the engine's own worker is to run. */
-  know(definition: AnyJob, queue: string = definition.policy.queue): void {
-    if (this.#known.get(definition.name) === definition && this.#queues.has(queue)) return
+  know(definition: AnyJob, queue?: string): void {
+    const queues = queuesOf(definition)
+    if (queue !== undefined) queues.push(queue)
+    const isKnown = queues.every((one) => this.#queues.has(one))
+    if (this.#known.get(definition.name) === definition && isKnown) return
     this.#known.set(definition.name, definition)
-    this.#queues.add(definition.policy.queue).add(queue)
+    for (const one of queues) this.#queues.add(one)
     this.#isOutdated = true
   }
 
@@ -151,4 +155,9 @@ export class Crew {
     if (stem === 'worker') return { ...options, name: this.#newName() }
     return { ...options, name: `${stem}-${Number(number ?? 1) + 1}` }
   }
+}
+
+function queuesOf(definition: AnyJob): string[] {
+  if (!isPipeline(definition)) return [definition.policy.queue]
+  return definition.stages.map(({ spec }) => spec.policy.queue)
 }

@@ -8,8 +8,8 @@
  * Every report may be answered `cancelled`: the lease is lost. Then the work is dropped, and
  * that is no failure.
  */
-import type { AnyJob } from '../definition/index.ts'
-import type { Command, EffectPromise, Failure, LeaseAddress } from '../kernel/index.ts'
+import type { Runnable } from '../definition/index.ts'
+import type { Command, EffectPromise, Failure, LeaseAddress, Payload } from '../kernel/index.ts'
 import { childId, effectKey, LIMITS, PawlError } from '../kernel/index.ts'
 import type { Answer, Claimed, Store, UnfinishedEffect } from '../store/index.ts'
 import type { AbortReason } from './aborted.ts'
@@ -21,7 +21,9 @@ import type { Died, Executor } from './executor.ts'
 import { failureOf } from './failure.ts'
 import type { HandlerOutcome, HandlerPort } from './handler.ts'
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
+import { requestOf } from './handler-request.ts'
 import { ReconcileFailed } from './reconcile-failed.ts'
+import type { SharedValues } from './shared-values.ts'
 import { Stopper } from './stopper.ts'
 
 /** Told what goes on, for whoever looks. Nothing depends on it. */
@@ -36,7 +38,11 @@ export interface AttemptParts {
   readonly keeper: LeaseKeeper
   readonly timing: Timing
   readonly executor: Executor
+  /** What segments that run in this thread have in common. */
+  readonly shared: SharedValues
   readonly onlookers: Onlookers
+  /** Called when a task of a pipeline was reported on: another stage may be due. */
+  readonly onStageReport: () => void
   /** Told of errors that nobody waits for. */
   readonly onError: (error: Error) => void
 }
@@ -44,7 +50,7 @@ export interface AttemptParts {
 export class Attempt {
   readonly claimed: Claimed
   readonly #parts: AttemptParts
-  readonly #definition: AnyJob
+  readonly #definition: Runnable
   readonly #address: LeaseAddress
   readonly #stopper: Stopper
   #held: HeldLease | null = null
@@ -54,7 +60,7 @@ export class Attempt {
 
   constructor(
     parts: AttemptParts,
-    definition: AnyJob,
+    definition: Runnable,
     claimed: Claimed,
     worker: string,
     onHandled: () => void,
@@ -92,6 +98,7 @@ export class Attempt {
     } finally {
       this.#letGo()
       this.#onHandled()
+      if (this.claimed.stageName !== null) this.#parts.onStageReport()
     }
   }
 
@@ -128,11 +135,7 @@ export class Attempt {
 
   #handled(): Promise<HandlerOutcome | Died> {
     const { executor } = this.#parts
-    const { job: id, type, attempt, lease, queue, priority, version, input, steps } = this.claimed
-    const { schedule: from } = this.claimed
-    const schedule = from === null ? null : { id: from.id, time: new Date(from.tick) }
-    const job = { id, type, attempt, lease, queue, priority, schedule }
-    const request = { job, version, input, steps }
+    const request = requestOf(this.claimed)
     return executor.runJob(this.#definition, request, this.#port(), this.#stopper)
   }
 
@@ -170,7 +173,17 @@ export class Attempt {
       log: (line) => {
         if (this.#stopper.reason === null) onlookers.log(job, line)
       },
+      input: () => this.#input(),
+      outputs: (stage, after) =>
+        this.#parts.store.query({ kind: 'outputs', job, stage, after, limit: OUTPUTS }),
+      shared: this.#parts.shared,
     }
+  }
+
+  /** A job that is gone has lost its lease, too: its worker will hear of it. */
+  async #input(): Promise<Payload> {
+    const { job } = this.#address
+    return this.claimed.input ?? (await this.#parts.store.query({ kind: 'input', job })) ?? 'null'
   }
 
   /** The handler was told to stop, and is not waited for. */
@@ -282,6 +295,7 @@ export class Attempt {
     if (kind !== 'finished' || this.#isDead) return
     // If the store does not answer, the next lease will find out.
     await this.#report({ type: 'FinishEffect', effect }).catch(() => undefined)
+    if (this.claimed.stageName !== null) this.#parts.onStageReport()
   }
 
   /** Asks the user's code whether an effect happened that was started by a worker now gone. */
@@ -322,8 +336,8 @@ export class Attempt {
     ask: EffectRequest['ask'],
   ): ReturnType<Executor['runEffect']> {
     const { job: id, lease: fence } = this.#address
-    const job = { id, type: this.claimed.type }
-    const request = { name, ask, input, key, fence, job }
+    const { type, stageName: stage } = this.claimed
+    const request = { name, ask, input, key, fence, job: { id, type }, stage }
     return this.#parts.executor.runEffect(this.#definition, request, this.#stopper)
   }
 
@@ -353,11 +367,11 @@ export class Attempt {
   /** The authority only says that the lease is over; its record says whether somebody wanted that. */
   async #whyCancelled(): Promise<AbortReason> {
     const { job, stage, segment, lease: number } = this.#address
-    const view = await this.#parts.store.query({ kind: 'job', job }).catch(() => undefined)
-    if (view === undefined) return 'lease-lost'
-    const leases = view?.stages[stage]?.tasks[segment]?.leases ?? []
-    const endedBy = leases.find((lease) => lease.number === number)?.endedBy ?? null
-    return view === null || WANTED.has(endedBy) ? 'cancelled' : 'lease-lost'
+    const query = { kind: 'task', job, stage, segment } as const
+    const task = await this.#parts.store.query(query).catch(() => undefined)
+    if (task === undefined) return 'lease-lost'
+    const lease = task?.leases.find((one) => one.number === number)
+    return task === null || WANTED.has(lease?.endedBy ?? null) ? 'cancelled' : 'lease-lost'
   }
 
   #report(report: Reported): Promise<Answer> {
@@ -383,6 +397,9 @@ export class Attempt {
     }
   }
 }
+
+/** Outputs of earlier segments that are read at once. */
+const OUTPUTS = 256
 
 /** Between two tries of a report, while the disk is full. */
 const RESEND_MS = 250

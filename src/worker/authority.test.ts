@@ -389,6 +389,7 @@ function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } 
       runEffect: async () => ({ kind: 'died', why }),
       close: async () => undefined,
     },
+    onStageReport: () => undefined,
     onlookers: { progress: () => undefined, log: () => undefined },
     onError: (error) => errors.push(error),
     onStopped: () => undefined,

@@ -1,7 +1,7 @@
 /**
  * Puts jobs together that were taken together, and runs each batch with one call.
  */
-import type { AnyJob } from '../definition/index.ts'
+import type { Runnable } from '../definition/index.ts'
 import { InvalidDefinition, isFailed } from '../definition/index.ts'
 import type { Context, HandlerOutcome, HandlerPort, HandlerRequest } from './handler.ts'
 import { conclude, contextFor, failed } from './handler.ts'
@@ -19,11 +19,11 @@ interface Ready extends Item {
 }
 
 export class Batches {
-  readonly #waiting = new Map<AnyJob, Item[]>()
+  readonly #waiting = new Map<Runnable, Item[]>()
 
   /** Waits only for those that come in the same moment: they were claimed together. */
   run(
-    definition: AnyJob,
+    definition: Runnable,
     request: HandlerRequest,
     port: HandlerPort,
     stopper: Stopper,
@@ -40,7 +40,7 @@ export class Batches {
     })
   }
 
-  #begin(definition: AnyJob): void {
+  #begin(definition: Runnable): void {
     const items = this.#waiting.get(definition) ?? []
     this.#waiting.delete(definition)
     const max = definition.batch?.max ?? 1
@@ -50,7 +50,7 @@ export class Batches {
   }
 }
 
-async function runBatch(definition: AnyJob, items: readonly Item[]): Promise<void> {
+async function runBatch(definition: Runnable, items: readonly Item[]): Promise<void> {
   const ready: Ready[] = []
   for (const item of items) {
     const { request, port, stopper, resolve } = item
@@ -75,7 +75,7 @@ async function runBatch(definition: AnyJob, items: readonly Item[]): Promise<voi
   }
 }
 
-async function settle(definition: AnyJob, item: Ready, answer: unknown): Promise<void> {
+async function settle(definition: Runnable, item: Ready, answer: unknown): Promise<void> {
   try {
     if (isFailed(answer)) throw answer.error
     item.resolve(await conclude(definition, item.context, answer))

@@ -15,6 +15,8 @@ export interface EffectRequest {
   readonly key: string
   readonly fence: number
   readonly job: { readonly id: string; readonly type: string }
+  /** The stage whose commit promised it; null: a plain job. */
+  readonly stage: string | null
 }
 
 export type EffectOutcome =

@@ -2,8 +2,8 @@
  * Where handlers and effects run. The worker holds the lease and reports; an executor runs
  * what the user wrote, here or elsewhere, and says what came of it. It never throws.
  */
-import type { AnyEffect, AnyJob } from '../definition/index.ts'
-import { InvalidDefinition } from '../definition/index.ts'
+import type { AnyEffect, Runnable } from '../definition/index.ts'
+import { InvalidDefinition, nameOf } from '../definition/index.ts'
 import { Batches } from './batches.ts'
 import type { EffectOutcome, EffectRequest } from './effect-handler.ts'
 import { runEffect } from './effect-handler.ts'
@@ -20,13 +20,13 @@ export interface Died {
 
 export interface Executor {
   runJob(
-    definition: AnyJob,
+    definition: Runnable,
     request: HandlerRequest,
     port: HandlerPort,
     stopper: Stopper,
   ): Promise<HandlerOutcome | Died>
   runEffect(
-    definition: AnyJob,
+    definition: Runnable,
     request: EffectRequest,
     stopper: Stopper,
   ): Promise<EffectOutcome | Died>
@@ -56,13 +56,13 @@ export const inProcess: Executor = {
   },
 }
 
-export function effectIn(definition: AnyJob, name: string): AnyEffect | null {
+export function effectIn(definition: Runnable, name: string): AnyEffect | null {
   return definition.effects.get(name) ?? null
 }
 
-export function missingEffect(definition: AnyJob, name: string): InvalidDefinition {
+export function missingEffect(definition: Runnable, name: string): InvalidDefinition {
   return new InvalidDefinition(
-    `A commit promised the effect '${name}', and job '${definition.name}' of this worker has no such effect: put it back among its \`effects\`.`,
+    `A commit promised the effect '${name}', and ${nameOf(definition)} of this worker has no such effect: put it back among its \`effects\`.`,
     { type: definition.name, effect: name },
   )
 }

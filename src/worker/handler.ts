@@ -5,12 +5,13 @@
  */
 import type {
   AnyEffect,
-  AnyJob,
   ChildCall,
   Commit,
   EffectCall,
   JobDetails,
   RunContext,
+  Runnable,
+  StageDefinition,
 } from '../definition/index.ts'
 import {
   fromJson,
@@ -19,21 +20,29 @@ import {
   InvalidDefinition,
   isCommit,
   makeCommit,
+  nameOf,
   specOf,
   toJson,
   validated,
 } from '../definition/index.ts'
 import type { EffectPromise, Failure, Payload } from '../kernel/index.ts'
 import { DEFAULT_RETRY } from '../kernel/index.ts'
+import type { OutputsPage } from '../store/index.ts'
 import { failureOf } from './failure.ts'
+import type { SharedValues } from './shared-values.ts'
+import type { StageRequest } from './stage-context.ts'
+import { stageContextFor } from './stage-context.ts'
 import type { Stopper } from './stopper.ts'
 
 /** All that is known about the attempt: plain data. */
 export interface HandlerRequest {
   readonly job: JobDetails
   readonly version: number
-  readonly input: Payload
+  /** Null for a segment: many have it in common, and it is asked for once. */
+  readonly input: Payload | null
   readonly steps: readonly { readonly name: string; readonly value: Payload }[]
+  /** Null: a plain job. */
+  readonly stage: StageRequest | null
 }
 
 /** The way back to the worker that holds the lease. */
@@ -42,6 +51,12 @@ export interface HandlerPort {
   record(name: string, value: Payload): Promise<Payload>
   progress(value: Payload): void
   log(line: string): void
+  /** What the job was submitted with. */
+  input(): Promise<Payload>
+  /** Some outputs of a stage's segments behind this one. */
+  outputs(stage: number, after: number): Promise<OutputsPage>
+  /** Where the handler runs, and as long as its worker lives. */
+  readonly shared: SharedValues
 }
 
 export type HandlerOutcome =
@@ -53,7 +68,7 @@ export type HandlerOutcome =
   | { readonly kind: 'failure'; readonly failure: Failure }
 
 export async function runHandler(
-  definition: AnyJob,
+  definition: Runnable,
   request: HandlerRequest,
   port: HandlerPort,
   stopper: Stopper,
@@ -69,19 +84,23 @@ export async function runHandler(
 
 /** What the handler gets, once its input is what it should be. */
 export async function contextFor(
-  definition: AnyJob,
+  definition: Runnable,
   request: HandlerRequest,
   port: HandlerPort,
   stopper: Stopper,
 ): Promise<Context> {
-  const checked = inputFor(definition, request.version, fromJson(request.input))
+  const { stage } = request
+  if (stage !== null) {
+    return stageContextFor(definition as StageDefinition, request, stage, port, stopper)
+  }
+  const checked = inputFor(definition, request.version, fromJson(request.input ?? 'null'))
   const input = checked instanceof Promise ? await checked : checked
   return new Context(definition, request, port, stopper, input)
 }
 
 /** What the handler returned, as it is to be committed. */
 export async function conclude(
-  definition: AnyJob,
+  definition: Runnable,
   context: Context,
   returned: unknown,
 ): Promise<HandlerOutcome> {
@@ -93,7 +112,7 @@ export async function conclude(
   }
 }
 
-export function failed({ classify }: AnyJob, error: unknown): HandlerOutcome {
+export function failed({ classify }: Runnable, error: unknown): HandlerOutcome {
   return { kind: 'failure', failure: failureOf(error, classify ?? undefined) }
 }
 
@@ -101,14 +120,14 @@ export class Context {
   readonly input: unknown
   readonly job: JobDetails
   readonly #stopper: Stopper
-  readonly #definition: AnyJob
+  readonly #definition: Runnable
   readonly #port: HandlerPort
   readonly #recorded: HandlerRequest['steps']
   #names: Set<string> | null = null
   #commit: Commit<unknown> | null = null
 
   constructor(
-    definition: AnyJob,
+    definition: Runnable,
     request: HandlerRequest,
     port: HandlerPort,
     stopper: Stopper,
@@ -204,8 +223,8 @@ export class Context {
   }
 }
 
-async function outputOf(definition: AnyJob, output: unknown): Promise<Payload> {
-  const what = `The output of job '${definition.name}'`
+async function outputOf(definition: Runnable, output: unknown): Promise<Payload> {
+  const what = `The output of ${nameOf(definition)}`
   await validated(definition.output, output, what)
   return toJson(output, what, 'output')
 }
@@ -213,7 +232,7 @@ async function outputOf(definition: AnyJob, output: unknown): Promise<Payload> {
 const NOTHING: readonly EffectPromise[] = []
 
 async function promisesOf(
-  definition: AnyJob,
+  definition: Runnable,
   { effects, children }: Commit<unknown>,
 ): Promise<readonly EffectPromise[]> {
   if (effects.length === 0 && children.length === 0) return NOTHING

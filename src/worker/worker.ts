@@ -8,9 +8,9 @@
  *
  * It never decides anything: who owns a job, and how it ended, is what the store answers.
  */
-import type { AnyJob, Duration } from '../definition/index.ts'
-import { assertName, InvalidDefinition, toMs } from '../definition/index.ts'
-import type { Claimed } from '../store/index.ts'
+import type { AnyJob, Duration, Runnable } from '../definition/index.ts'
+import { assertName, InvalidDefinition, isPipeline, toMs } from '../definition/index.ts'
+import type { ChannelName, Claimed } from '../store/index.ts'
 import { StoreClosed, StoreEnded } from '../store/index.ts'
 import type { AttemptParts } from './attempt.ts'
 import { Attempt } from './attempt.ts'
@@ -18,6 +18,8 @@ import type { Timer } from './clock.ts'
 import type { Isolation } from './isolation/isolation.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { newWorkerName } from './random.ts'
+import { runnableIn } from './runnable-in.ts'
+import { SharedValues } from './shared-values.ts'
 import { shutdown as onSignal } from './shutdown.ts'
 
 export interface WorkerOptions {
@@ -50,7 +52,7 @@ export interface WorkerOptions {
   readonly modules?: readonly (string | URL)[]
 }
 
-export type WorkerParts = Omit<AttemptParts, 'keeper'> & {
+export type WorkerParts = Omit<AttemptParts, 'keeper' | 'shared'> & {
   readonly onStopped: () => void
   /** Makes a name that was never used before. For tests, which want the same one every time. */
   readonly nameWorker?: ((called?: string) => string) | undefined
@@ -69,7 +71,7 @@ export class Worker {
   readonly #parts: AttemptParts
   readonly #onStopped: () => void
   readonly #definitions: ReadonlyMap<string, AnyJob>
-  readonly #channels: readonly { queue: string; type: string; stage: null }[]
+  readonly #channels: readonly ChannelName[]
   readonly #pollMs: number
   readonly #shutdownMs: number
   readonly #attempts = new Set<Attempt>()
@@ -90,7 +92,8 @@ export class Worker {
     if (options.name !== undefined) assertName(options.name, 'A worker')
     this.name = (parts.nameWorker ?? newWorkerName)(options.name)
     this.concurrency = concurrency
-    this.#parts = { ...parts, keeper: new LeaseKeeper(parts.courier, parts.timing) }
+    const keeper = new LeaseKeeper(parts.courier, parts.timing)
+    this.#parts = { ...parts, keeper, shared: new SharedValues() }
     this.#definitions = byName(definitions)
     this.#channels = channelsOf(definitions, options.queues)
     this.#pollMs = poll === undefined ? DEFAULT_POLL_MS : toMs(poll, 'The poll of a worker')
@@ -114,8 +117,11 @@ export class Worker {
     return this.#stopping === null && this.#busy < this.concurrency
   }
 
-  serves(type: string, queue: string): boolean {
-    return this.#channels.some((one) => one.type === type && one.queue === queue)
+  /** `stage`: null for a plain job. */
+  serves(type: string, queue: string, stage: string | null = null): boolean {
+    return this.#channels.some(
+      (one) => one.type === type && one.queue === queue && one.stage === stage,
+    )
   }
 
   /** Something may have come. */
@@ -183,7 +189,8 @@ export class Worker {
   }
 
   #begin(claimed: Claimed, askedAt: number): void {
-    const definition = this.#definitions.get(claimed.type) as AnyJob
+    const { type, stageName } = claimed
+    const definition = runnableIn(this.#definitions.get(type) as AnyJob, stageName) as Runnable
     this.#busy += 1
     let isBusy = true
     const attempt = new Attempt(this.#parts, definition, claimed, this.name, () => {
@@ -261,11 +268,18 @@ function byName(definitions: readonly AnyJob[]): ReadonlyMap<string, AnyJob> {
   return all
 }
 
+/** A stage waits in its own queue: a worker that names queues takes of every stage what is there. */
 function channelsOf(
   definitions: readonly AnyJob[],
   queues: readonly string[] | undefined,
-): { queue: string; type: string; stage: null }[] {
-  return definitions.flatMap(({ name: type, policy }) =>
-    (queues ?? [policy.queue]).map((queue) => ({ queue, type, stage: null })),
-  )
+): ChannelName[] {
+  return definitions.flatMap((definition) => {
+    const { name: type } = definition
+    const parts = isPipeline(definition)
+      ? definition.stages.map(({ stage, spec }) => ({ stage, queue: spec.policy.queue }))
+      : [{ stage: null, queue: definition.policy.queue }]
+    return parts.flatMap(({ stage, queue: own }) =>
+      (queues ?? [own]).map((queue) => ({ queue, type, stage })),
+    )
+  })
 }

@@ -4,18 +4,19 @@
  * opened again.
  */
 import { describe, expect, it } from 'vitest'
-import type { Job } from '../../src/kernel/index.ts'
+import type { Job, Task } from '../../src/kernel/index.ts'
 import { copyJob, copyTask } from '../../src/kernel/index.ts'
 import { limitView } from '../../src/store/holders.ts'
 import type {
   ChannelName,
   DirectoryOptions,
   DirectoryStore,
+  JobOverview,
   JobsPage,
   JobSummary,
 } from '../../src/store/index.ts'
 import { Ledger, openDirectory, verifyDirectory } from '../../src/store/index.ts'
-import { listed, PageOfJobs, queueView } from '../../src/store/views.ts'
+import { listed, outcome, overview, PageOfJobs, queueView } from '../../src/store/views.ts'
 import { Dice } from '../properties/dice.ts'
 import { plausibleCommand } from '../properties/plausible.ts'
 import { LIMITS } from '../properties/random-specs.ts'
@@ -78,6 +79,32 @@ class Pair {
     }
   }
 
+  /** Of a plain job, too: it is asked about in the same ways. */
+  async compareStages(job: Job): Promise<void> {
+    const { id } = job
+    const { model, store } = this
+    const view = await store.query({ kind: 'job', job: id })
+    const stages = model.world.tasks.get(id) ?? [[job.task as Task]]
+    const tasks = stages.map((stage) => (stage ?? []).map(copyTask))
+    expect(view?.stages.map((stage) => stage.tasks)).toEqual(tasks)
+    const anywhere = { firstPosition: 0, lastPosition: 0 }
+    const seen = await store.query({ kind: 'overview', job: id })
+    expect(summed(seen)).toEqual(summed(overview(model, id)))
+    const how = await store.query({ kind: 'outcome', job: id })
+    expect({ ...how, ...anywhere }).toEqual({ ...outcome(model, id), ...anywhere })
+    expect(await store.query({ kind: 'input', job: id })).toBe(job.spec.input)
+    for (const [stage, all] of tasks.entries()) {
+      const outputs = all.flatMap(({ segment, output }) =>
+        output === null ? [] : [{ segment, output }],
+      )
+      const query = { kind: 'outputs', job: id, stage, after: -1, limit: 1_000 } as const
+      expect(await store.query(query)).toEqual({ outputs, next: null })
+      for (const [segment, task] of all.entries()) {
+        expect(await store.query({ kind: 'task', job: id, stage, segment })).toEqual(task)
+      }
+    }
+  }
+
   async compare(): Promise<void> {
     const { world } = this.model
     this.model.tick(this.now)
@@ -95,7 +122,9 @@ class Pair {
     for (const job of world.jobs.values()) {
       const view = await this.store.query({ kind: 'job', job: job.id })
       expect({ ...view?.job, firstPosition: 0, lastPosition: 0 }).toEqual(bare(job))
-      const { output, error } = job.task ?? { output: null, error: null }
+      await this.compareStages(job)
+      if (job.task === null) continue
+      const { output, error } = job.task
       expect(await this.store.query({ kind: 'outcome', job: job.id })).toEqual({
         type: job.spec.type,
         state: view?.state,
@@ -106,10 +135,10 @@ class Pair {
           .filter((effect) => effect.state === 'HELD')
           .map(({ promise }) => promise.name),
         endedBy: job.task?.leases.at(-1)?.endedBy ?? null,
+        at: null,
+        last: null,
+        lastPosition: view?.job.lastPosition,
       })
-      if (job.task !== null) continue
-      const tasks = (world.tasks.get(job.id) ?? []).map((stage) => (stage ?? []).map(copyTask))
-      expect(view?.stages.map((stage) => stage.tasks)).toEqual(tasks)
     }
     for (const queue of ['left', 'right', 'default']) {
       expect(await this.store.query({ kind: 'queue', queue })).toEqual(queueView(this.model, queue))
@@ -125,6 +154,15 @@ class Pair {
 
 function byId({ jobs }: JobsPage): JobSummary[] {
   return jobs.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/** A tally that was followed remembers the end of a task that came back; one that was counted does not. */
+function summed(seen: JobOverview | null): unknown {
+  return {
+    job: { ...seen?.job, firstPosition: 0, lastPosition: 0 },
+    state: seen?.state,
+    stages: seen?.stages.map((stage) => ({ ...stage, tally: { ...stage.tally, endedAt: 0 } })),
+  }
 }
 
 function bare(job: Job): Job {

@@ -13,6 +13,7 @@ import { Aborted } from '../aborted.ts'
 import { inProcess } from '../executor.ts'
 import { failureOf } from '../failure.ts'
 import type { HandlerPort } from '../handler.ts'
+import { SharedValues } from '../shared-values.ts'
 import { Stopper } from '../stopper.ts'
 import { ExportedDefinitions } from './exported-definitions.ts'
 import type { Ask, Outcome, ToChild, ToParent } from './protocol.ts'
@@ -22,6 +23,8 @@ export class ChildHost {
   readonly #send: (message: ToParent) => void
   readonly #end: () => void
   #definitions: Promise<ExportedDefinitions> | null = null
+  /** All that runs here comes from one worker. */
+  readonly #shared = new SharedValues()
   #run: Run | null = null
 
   constructor(send: (message: ToParent) => void, end: () => void) {
@@ -48,7 +51,7 @@ export class ChildHost {
   }
 
   async #begin(number: number, ask: Ask): Promise<void> {
-    const run = new Run(number, ask.request.job.id, this.#send)
+    const run = new Run(number, ask.request.job.id, this.#shared, this.#send)
     this.#run = run
     let isUsable = false
     let outcome: Outcome
@@ -56,7 +59,7 @@ export class ChildHost {
       const definitions = await this.#definitions
       if (definitions === null) throw new Error('A child was not told its modules: report this.')
       isUsable = true
-      const definition = definitions.get(ask.definition)
+      const definition = definitions.get(ask.definition, stageIn(ask))
       const { stopper } = run
       // An executor answers a failure; only a death, which is the parent's to see, is none.
       outcome = (await (ask.kind === 'job'
@@ -71,8 +74,12 @@ export class ChildHost {
   }
 }
 
+function stageIn(ask: Ask): string | null {
+  return ask.kind === 'job' ? (ask.request.stage?.name ?? null) : ask.request.stage
+}
+
 interface Waiting {
-  readonly resolve: (value: string) => void
+  readonly resolve: (value: never) => void
   readonly reject: (error: Error) => void
 }
 
@@ -86,28 +93,36 @@ class Run {
   #calls = 0
   #isOver = false
 
-  constructor(number: number, job: string, send: (message: ToParent) => void) {
+  constructor(
+    number: number,
+    job: string,
+    shared: SharedValues,
+    send: (message: ToParent) => void,
+  ) {
     this.number = number
     this.#job = job
     this.stopper = new Stopper(job)
     this.port = {
       record: (name, value) =>
-        new Promise((resolve, reject) => {
-          if (this.#isOver) return reject(this.#aborted())
-          const call = ++this.#calls
-          this.#waiting.set(call, { resolve, reject })
-          send({ type: 'record', run: number, call, name, value })
-        }),
+        this.#ask((call) => send({ type: 'record', run: number, call, name, value })),
       progress: (value) => send({ type: 'progress', run: number, value }),
       log: (line) => send({ type: 'log', run: number, line }),
+      input: () =>
+        this.#ask((call) => send({ type: 'read', run: number, call, what: { kind: 'input' } })),
+      outputs: (stage, after) => {
+        const what = { kind: 'outputs', stage, after } as const
+        return this.#ask((call) => send({ type: 'read', run: number, call, what }))
+      },
+      shared,
     }
   }
 
-  receive(message: Extract<ToChild, { type: 'stop' | 'recorded' | 'refused' }>): void {
+  receive(message: Extract<ToChild, { type: 'stop' | 'recorded' | 'found' | 'refused' }>): void {
     if (message.type === 'stop') return this.stopper.stop(message.reason)
     const waiting = this.#waiting.get(message.call)
     this.#waiting.delete(message.call)
-    if (message.type === 'recorded') waiting?.resolve(message.value)
+    if (message.type === 'recorded') waiting?.resolve(message.value as never)
+    else if (message.type === 'found') waiting?.resolve(message.found as never)
     else if (message.error.code === 'Aborted') waiting?.reject(this.#aborted())
     else waiting?.reject(uncarried(message.error))
   }
@@ -117,6 +132,15 @@ class Run {
     this.#isOver = true
     for (const { reject } of this.#waiting.values()) reject(this.#aborted())
     this.#waiting.clear()
+  }
+
+  #ask<T>(send: (call: number) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#isOver) return reject(this.#aborted())
+      const call = ++this.#calls
+      this.#waiting.set(call, { resolve, reject })
+      send(call)
+    })
   }
 
   #aborted(): Aborted {

@@ -1,14 +1,16 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import type { AnyJob } from '../../definition/index.ts'
+import type { Runnable } from '../../definition/index.ts'
 import { job } from '../../definition/index.ts'
 import type { Timing } from '../clock.ts'
+import type { HandlerPort } from '../handler.ts'
+import { SharedValues } from '../shared-values.ts'
 import { Stopper } from '../stopper.ts'
 import type { ChildEvents } from './child.ts'
 import { ChildPool } from './child-pool.ts'
 import type { Outcome, ToChild } from './protocol.ts'
 
-const work: AnyJob = job('work', { run: () => 1 })
+const work: Runnable = job('work', { run: () => 1 })
 const DONE: Outcome = { kind: 'commit', output: '1', effects: [] }
 const QUEUED = { queue: 'default', priority: 0, schedule: null }
 const REQUEST = {
@@ -16,6 +18,7 @@ const REQUEST = {
   version: 1,
   input: 'null',
   steps: [],
+  stage: null,
 }
 const EFFECT = {
   name: 'mail',
@@ -24,6 +27,7 @@ const EFFECT = {
   key: 'j/0/0/0',
   fence: 1,
   job: { id: 'j', type: 'work' },
+  stage: null,
 } as const
 
 /** A child that does what the test says. */
@@ -127,7 +131,14 @@ class Stage {
       this.recorded.push(name)
       return Promise.resolve('1')
     }
-    const port = { record, progress: () => undefined, log: () => undefined }
+    const port: HandlerPort = {
+      record,
+      progress: () => undefined,
+      log: () => undefined,
+      input: () => Promise.resolve('null'),
+      outputs: () => Promise.resolve({ outputs: [], next: null }),
+      shared: new SharedValues(),
+    }
     const outcome = this.pool.runJob(work, REQUEST, port, stopper)
     this.ready()
     return outcome

@@ -10,13 +10,14 @@
  * Whoever is told to stop has a short time to settle, and then its child is killed; for a
  * timeout there is none. `stopper` is only listened to: what counts is what the log says.
  */
-import type { AnyJob } from '../../definition/index.ts'
+import type { Runnable } from '../../definition/index.ts'
 import { Aborted } from '../aborted.ts'
 import type { Timing } from '../clock.ts'
 import type { EffectOutcome, EffectRequest } from '../effect-handler.ts'
 import type { Died, Executor } from '../executor.ts'
 import { failureOf } from '../failure.ts'
 import type { HandlerOutcome, HandlerPort, HandlerRequest } from '../handler.ts'
+import { SharedValues } from '../shared-values.ts'
 import type { Stopper } from '../stopper.ts'
 import type { StartChild } from './child.ts'
 import { Place } from './place.ts'
@@ -54,6 +55,9 @@ const NO_PORT: HandlerPort = {
   record: () => Promise.reject(new Error('An effect has no steps.')),
   progress: () => undefined,
   log: () => undefined,
+  input: () => Promise.reject(new Error('An effect has an input of its own.')),
+  outputs: () => Promise.reject(new Error('An effect reads no outputs.')),
+  shared: new SharedValues(),
 }
 
 export class ChildPool implements Executor {
@@ -84,7 +88,7 @@ export class ChildPool implements Executor {
   }
 
   runJob(
-    { name: definition }: AnyJob,
+    { name: definition }: Runnable,
     request: HandlerRequest,
     port: HandlerPort,
     stopper: Stopper,
@@ -94,7 +98,7 @@ export class ChildPool implements Executor {
   }
 
   runEffect(
-    { name: definition }: AnyJob,
+    { name: definition }: Runnable,
     request: EffectRequest,
     stopper: Stopper,
   ): Promise<EffectOutcome | Died> {

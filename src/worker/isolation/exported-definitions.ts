@@ -4,8 +4,9 @@
  * A module is asked for its exports, and for what is in arrays that it exports. A job is found
  * by its name; one that is not there, or there twice, is refused with the names of the modules.
  */
-import type { AnyJob } from '../../definition/index.ts'
+import type { AnyJob, Runnable } from '../../definition/index.ts'
 import { InvalidDefinition } from '../../definition/index.ts'
+import { runnableIn } from '../runnable-in.ts'
 
 export class ExportedDefinitions {
   readonly #modules: readonly string[]
@@ -29,7 +30,8 @@ export class ExportedDefinitions {
     return new ExportedDefinitions(modules, exported)
   }
 
-  get(name: string): AnyJob {
+  /** `stage`: null for a plain job. */
+  get(name: string, stage: string | null = null): Runnable {
     const [first, second] = this.#found.get(name) ?? []
     const modules = this.#modules
     if (first === undefined) {
@@ -44,7 +46,12 @@ export class ExportedDefinitions {
         { type: name, modules },
       )
     }
-    return first
+    const runnable = runnableIn(first, stage)
+    if (runnable !== null) return runnable
+    throw new InvalidDefinition(
+      `${stage === null ? `A job '${name}'` : `Stage '${stage}' of pipeline '${name}'`} is to run in a child, and what the worker's \`modules\` export under this name has none: ${modules.join(', ')}. The worker and its modules must have the same definitions.`,
+      { type: name, stage, modules },
+    )
   }
 }
 
@@ -64,6 +71,7 @@ async function imported(href: string): Promise<unknown> {
 /** By its looks: the module may have another copy of this package. */
 function isDefinition(value: unknown): value is AnyJob {
   if (typeof value !== 'object' || value === null) return false
-  const { name, run, effects } = value as Partial<AnyJob>
-  return typeof name === 'string' && typeof run === 'function' && effects instanceof Map
+  const { name, run, effects, stages } = value as Readonly<Record<string, unknown>>
+  const isPlain = typeof run === 'function' && effects instanceof Map
+  return typeof name === 'string' && (isPlain || Array.isArray(stages))
 }

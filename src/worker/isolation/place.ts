@@ -106,6 +106,9 @@ export class Place {
       case 'record':
         void this.#record(errand, message)
         return
+      case 'read':
+        void this.#read(errand, message)
+        return
       case 'progress':
         errand.port.progress(message.value)
         return
@@ -137,6 +140,19 @@ export class Place {
     try {
       const stands = await port.record(name, value)
       this.#child?.send({ type: 'recorded', run, call, value: stands })
+    } catch (error) {
+      this.#child?.send({ type: 'refused', run, call, error: carried(error) })
+    }
+  }
+
+  async #read(
+    { port }: Errand,
+    { run, call, what }: Extract<ToParent, { type: 'read' }>,
+  ): Promise<void> {
+    try {
+      const found =
+        what.kind === 'input' ? await port.input() : await port.outputs(what.stage, what.after)
+      this.#child?.send({ type: 'found', run, call, found })
     } catch (error) {
       this.#child?.send({ type: 'refused', run, call, error: carried(error) })
     }

@@ -6,6 +6,7 @@
  * carries the number of another run than the current one is too late, and is dropped.
  */
 import type { Payload } from '../../kernel/index.ts'
+import type { OutputsPage } from '../../store/index.ts'
 import type { AbortReason } from '../aborted.ts'
 import type { EffectOutcome, EffectRequest } from '../effect-handler.ts'
 import type { HandlerOutcome, HandlerRequest } from '../handler.ts'
@@ -14,6 +15,10 @@ import type { HandlerOutcome, HandlerRequest } from '../handler.ts'
 export type Ask =
   | { readonly kind: 'job'; readonly definition: string; readonly request: HandlerRequest }
   | { readonly kind: 'effect'; readonly definition: string; readonly request: EffectRequest }
+
+export type Wanted =
+  | { readonly kind: 'input' }
+  | { readonly kind: 'outputs'; readonly stage: number; readonly after: number }
 
 export type Outcome = HandlerOutcome | EffectOutcome
 
@@ -42,6 +47,13 @@ export type ToChild =
       readonly call: number
       readonly error: CarriedError
     }
+  /** The answer to `read`. */
+  | {
+      readonly type: 'found'
+      readonly run: number
+      readonly call: number
+      readonly found: Payload | OutputsPage
+    }
   /** Nothing more will come. */
   | { readonly type: 'end' }
 
@@ -55,6 +67,8 @@ export type ToParent =
       readonly name: string
       readonly value: Payload
     }
+  /** The input of the job, or some outputs of a stage's segments. */
+  | { readonly type: 'read'; readonly run: number; readonly call: number; readonly what: Wanted }
   | { readonly type: 'progress'; readonly run: number; readonly value: Payload }
   | { readonly type: 'log'; readonly run: number; readonly line: string }
   /** `isUsable`: the child can do more. One that could not import its modules cannot. */
