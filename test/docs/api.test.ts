@@ -97,6 +97,9 @@ function namesIn(rows: readonly string[]): string[] {
 const OPTIONS = [
   'OpenOptions',
   'JobOptions',
+  'PipelineOptions',
+  'StageOptions',
+  'TaskChoice',
   'Policy',
   'RetryOptions',
   'LimitOptions',
@@ -117,6 +120,10 @@ const OPTIONS = [
 
 const PARTS = [
   'RunContext',
+  'StageContext',
+  'SegmentContext',
+  'StageInfo',
+  'SegmentInfo',
   'JobInfo',
   'JobSummary',
   'Explanation',
@@ -160,6 +167,7 @@ describe('docs/api.md', () => {
     ['Pawl', 'src/engine/pawl.ts', 'submit'],
     ['Handle', 'src/engine/handle.ts', 'result'],
     ['Quarantine', 'src/engine/quarantine.ts', 'redrive'],
+    ['StageOutputs', 'src/definition/stage-outputs.ts', 'toArray'],
     ['Worker', 'src/worker/worker.ts', 'stop'],
     ['ScheduleHandle', 'src/engine/schedule/schedule-handle.ts', 'pause'],
   ])('has every public member of %s, and no other', (name, file, one) => {

@@ -3,11 +3,9 @@ import { describe, expect, it } from 'vitest'
 import type { Runnable } from '../../definition/index.ts'
 import { job } from '../../definition/index.ts'
 import type { Timing } from '../clock.ts'
-import type { HandlerPort } from '../handler.ts'
-import { SharedValues } from '../shared-values.ts'
 import { Stopper } from '../stopper.ts'
 import type { ChildEvents } from './child.ts'
-import { ChildPool } from './child-pool.ts'
+import { ChildPool, NO_PORT } from './child-pool.ts'
 import type { Outcome, ToChild } from './protocol.ts'
 
 const work: Runnable = job('work', { run: () => 1 })
@@ -131,14 +129,7 @@ class Stage {
       this.recorded.push(name)
       return Promise.resolve('1')
     }
-    const port: HandlerPort = {
-      record,
-      progress: () => undefined,
-      log: () => undefined,
-      input: () => Promise.resolve('null'),
-      outputs: () => Promise.resolve({ outputs: [], next: null }),
-      shared: new SharedValues(),
-    }
+    const port = { ...NO_PORT, record }
     const outcome = this.pool.runJob(work, REQUEST, port, stopper)
     this.ready()
     return outcome

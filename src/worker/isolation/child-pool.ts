@@ -51,7 +51,7 @@ const DEFAULT_GRACE_MS = 2_000
 const DEFAULT_START_MS = 60_000
 
 /** An effect records nothing. */
-const NO_PORT: HandlerPort = {
+export const NO_PORT: HandlerPort = {
   record: () => Promise.reject(new Error('An effect has no steps.')),
   progress: () => undefined,
   log: () => undefined,
