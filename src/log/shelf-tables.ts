@@ -99,14 +99,48 @@ export function rowOf(job: Job, offset: number, endedAt: number): ShelfRow {
   }
 }
 
-/** The rows of a shelf that is being made: numbers in columns, however many there are. */
+/** Finds rows by a hash. Those that came since it was last asked are taken in when it is asked. */
+class HashIndex {
+  readonly #hashOf: (row: number) => number
+  #slots = new Uint32Array(0)
+  #indexed = 0
+
+  constructor(hashOf: (row: number) => number) {
+    this.#hashOf = hashOf
+  }
+
+  /** Among the first so many rows, one that has the hash and `isIt`; -1: none. */
+  find(hash: number, rows: number, isIt: (row: number) => boolean): number {
+    this.#takeIn(rows)
+    const slots = this.#slots
+    const mask = slots.length - 1
+    for (let slot = hash & mask; slots[slot] !== NONE; slot = (slot + 1) & mask) {
+      const row = (slots[slot] as number) - 1
+      if (this.#hashOf(row) === hash && isIt(row)) return row
+    }
+    return -1
+  }
+
+  #takeIn(rows: number): void {
+    const slots = slotsFor(rows)
+    if (slots > this.#slots.length) {
+      this.#slots = new Uint32Array(slots)
+      this.#indexed = 0
+    }
+    for (; this.#indexed < rows; this.#indexed++) {
+      const hash = this.#hashOf(this.#indexed)
+      if (hash !== NONE) insert(this.#slots, hash, this.#indexed)
+    }
+  }
+}
+
+/** The rows of a shelf that is being made, or of a tray: numbers in columns, however many there are. */
 export class ShelfRows {
   #length = 0
   #reals = new Float64Array(3 * FIRST_ROWS)
   #hashes = new Uint32Array(2 * FIRST_ROWS)
-  /** Rows at the hashes of their ids, as far as they were asked for. */
-  #ids = new Uint32Array(0)
-  #indexed = 0
+  readonly #ids = new HashIndex((row) => this.#idHash(row))
+  readonly #keys = new HashIndex((row) => this.#keyHash(row))
 
   get length(): number {
     return this.#length
@@ -125,10 +159,10 @@ export class ShelfRows {
   row(row: number): ShelfRow {
     return {
       offset: this.offset(row),
-      firstPosition: this.#reals[3 * row + 1] as number,
-      endedAt: this.#reals[3 * row + 2] as number,
+      firstPosition: this.firstPosition(row),
+      endedAt: this.endedAt(row),
       idHash: this.#idHash(row),
-      keyHash: this.#hashes[2 * row + 1] as number,
+      keyHash: this.#keyHash(row),
     }
   }
 
@@ -136,31 +170,30 @@ export class ShelfRows {
     return this.#reals[3 * row] as number
   }
 
-  /** The row of a job; -1: none. `isIt` has a look, because hashes may be the same. */
-  find(id: string, isIt: (row: number) => boolean): number {
-    this.#index()
-    const hash = hashText(id)
-    const mask = this.#ids.length - 1
-    for (let slot = hash & mask; this.#ids[slot] !== NONE; slot = (slot + 1) & mask) {
-      const row = (this.#ids[slot] as number) - 1
-      if (this.#idHash(row) === hash && isIt(row)) return row
-    }
-    return -1
+  firstPosition(row: number): number {
+    return this.#reals[3 * row + 1] as number
   }
 
-  #index(): void {
-    const slots = slotsFor(this.#length)
-    if (slots > this.#ids.length) {
-      this.#ids = new Uint32Array(slots)
-      this.#indexed = 0
-    }
-    for (; this.#indexed < this.#length; this.#indexed++) {
-      insert(this.#ids, this.#idHash(this.#indexed), this.#indexed)
-    }
+  endedAt(row: number): number {
+    return this.#reals[3 * row + 2] as number
+  }
+
+  /** The row of a job; -1: none. `isIt` has a look, because hashes may be the same. */
+  find(id: string, isIt: (row: number) => boolean): number {
+    return this.#ids.find(hashText(id), this.#length, isIt)
+  }
+
+  /** The row of the job that holds a key; -1: none. */
+  findKey(type: string, key: string, isIt: (row: number) => boolean): number {
+    return this.#keys.find(hashKey(type, key), this.#length, isIt)
   }
 
   #idHash(row: number): number {
     return this.#hashes[2 * row] as number
+  }
+
+  #keyHash(row: number): number {
+    return this.#hashes[2 * row + 1] as number
   }
 
   #grow(): void {

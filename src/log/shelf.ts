@@ -61,6 +61,10 @@ export class Shelf {
     }
   }
 
+  get records(): number {
+    return this.about.records
+  }
+
   /** Rows that still count. */
   get left(): number {
     return this.#left

@@ -127,7 +127,7 @@ export class Checkpointing {
       const { manifest, rebuilt } = await this.#fold()
       if (this.#isClosed) return
       for (const file of rebuilt) ended.onRebuilt(file)
-      await ended.adopt(manifest, turn)
+      await ended.adopt(manifest)
       await live.use(manifest)
       await live.unload(ledger, list, this.#manifests[0]?.position ?? 0, turn)
       this.#manifests = [manifest, ...this.#manifests.slice(0, 1)]
@@ -150,7 +150,7 @@ export class Checkpointing {
   }
 
   async #fold(): Promise<CheckpointMade> {
-    const { folder, writer, ledger } = this.#parts
+    const { folder, writer, ledger, ended } = this.#parts
     // One that cannot even begin is not tried again with every group, either.
     this.#last = writer.durablePosition
     const count = ledger.ready.buckets(ledger.now)
@@ -162,6 +162,7 @@ export class Checkpointing {
     // Counted again: while there was no room, others went on.
     const { queues, limits } = ledger.ready.buckets(ledger.now)
     const position = writer.appendWaypoint({ now: ledger.now, queues, limits })
+    ended.waypoint(position)
     // Behind the waypoint, or it alone would be reason enough for the next one.
     this.#last = writer.appendedPosition
     await writer.durable()

@@ -279,31 +279,42 @@ export class DirectoryStore implements Store {
     return page
   }
 
+  /**
+   * Jobs that are over and those that are not, in order of submission. It may have to look at
+   * many, so others have their turn; what changes meanwhile is behind where it goes on.
+   */
   async #jobs(query: QueryOf<'jobs'>): Promise<JobsPage> {
-    return this.#shown(await this.#parts.ended.undisturbed(() => this.#page(query)))
-  }
-
-  /** Jobs in memory and on shelves, in order of submission; it may have to look at many. */
-  async #page(query: QueryOf<'jobs'>): Promise<JobsPage> {
-    const after = query.after ?? 0
     const page = new PageOfJobs(query)
     // What waits for a person is in memory, and has a list of its own.
     const isQuarantine = query.state === 'QUARANTINED'
-    const shelved = isQuarantine ? NOTHING.values() : this.#parts.ended.after(after)
-    const inMemory = (isQuarantine ? this.#ledger.quarantined : this.#parts.list).after(after)
-    let left = shelved.next()
-    let right = inMemory.next()
-    for (let looked = 1; left.done !== true || right.done !== true; looked++) {
-      const fromShelf =
+    for (let at = query.after ?? 0; ;) {
+      const next = this.#look(page, isQuarantine, at)
+      if (next === null) return this.#shown(page.page)
+      at = next
+      await turn()
+      this.#assertOpen()
+    }
+  }
+
+  /** Looks at some jobs behind a position. Where to go on; null: the page is as it will be. */
+  #look(page: PageOfJobs, isQuarantine: boolean, after: number): number | null {
+    const over = isQuarantine ? NOTHING.values() : this.#parts.ended.after(after)
+    const others = (isQuarantine ? this.#ledger.quarantined : this.#parts.list).after(after)
+    let left = over.next()
+    let right = others.next()
+    let last = after
+    for (let looked = 0; looked < PAGE_STEP; looked++) {
+      if (left.done === true && right.done === true) return null
+      const isOver =
         left.done !== true &&
         (right.done === true || left.value.job.firstPosition < right.value.firstPosition)
-      const next = fromShelf ? left.value : listed(this.#ledger, right.value as Job)
-      if (!page.add(next)) break
-      if (fromShelf) left = shelved.next()
-      else right = inMemory.next()
-      if (looked % PAGE_STEP === 0) await turn()
+      const next = isOver ? left.value : listed(this.#ledger, right.value as Job)
+      if (!page.add(next)) return null
+      last = next.job.firstPosition
+      if (isOver) left = over.next()
+      else right = others.next()
     }
-    return page.page
+    return last
   }
 
   #upkeep(limit: number): Command[] {

@@ -1,21 +1,22 @@
 /**
- * Jobs that are over: the newest in memory, the others on the shelves of the newest checkpoint.
+ * Jobs that are over: the newest on trays in memory, the others on the shelves of the newest
+ * checkpoint.
  *
- * A job that is over stays in memory until a checkpoint holds it, and then leaves. If a command
- * names it later it is taken in again, and leaves with the next checkpoint, or earlier if many
- * like it came. To be looked at, or listed, it need not come in.
+ * A job leaves the ledger the moment it is over, and stands on a tray from then on; what is on
+ * a tray goes, all of it at once, when there is a checkpoint that has it. If a command names
+ * such a job it is taken in again for a while, as a guest: a copy that may leave at any time.
+ * To be looked at, or listed, it need not come in.
  *
  * Also knows which of them are to be forgotten: it says so, and `decide` has the last word.
  */
 import type { Command, Job } from '../kernel/index.ts'
-import { jobEndedAt, NO_TALLIES } from '../kernel/index.ts'
-import type { Disk, JobRecord, Manifest } from '../log/index.ts'
-import { Interning, recordTallies, Shelf } from '../log/index.ts'
-import { gone, isGone } from './job-list.ts'
+import { jobEndedAt } from '../kernel/index.ts'
+import type { Disk, JobRecord, Manifest, Rack } from '../log/index.ts'
+import { Interning, recordTallies, Shelf, Tray } from '../log/index.ts'
 import type { Elsewhere, Ledger } from './ledger.ts'
 import { keepSpec } from './stored-job.ts'
 import type { Listed } from './views.ts'
-import { listed, listing } from './views.ts'
+import { listing } from './views.ts'
 
 export interface Retention {
   /** How long a job that is over stays readable. */
@@ -24,36 +25,34 @@ export interface Retention {
   readonly count: number
 }
 
-/** Beyond this many, jobs that came in again leave without waiting for a checkpoint. */
+/** Beyond this many, guests leave. */
 const MOST_GUESTS = 1_000
-/** Jobs that leave between two turns of the event loop: a few milliseconds. */
-const STEP = 1_500
+
+/** A tray, and the waypoint behind which its jobs came to their ends. */
+interface Laid {
+  readonly tray: Tray
+  readonly since: number
+}
 
 export class EndedJobs implements Elsewhere {
   readonly #disk: Disk
   readonly #folder: string
   readonly #interning = new Interning()
   #shelves: Shelf[] = []
+  /** In the order of time. */
+  #trays: Laid[] = []
   /** Where the checkpoint ends that the shelves belong to. */
   #position = 0
-  /** In memory and on no shelf, in the order of their ends; some may have been forgotten since. */
-  #fresh: Job[] = []
-  /** Where in the log each of them ended, or changed last: nearly ascending. */
-  #freshEnds: number[] = []
-  /** Where those stood that were forgotten since. */
-  #freshForgotten: number[] = []
-  /** How far they were looked through for jobs to forget. */
-  #freshLooked = 0
-  /** On a shelf, and in memory again. */
+  /** The newest waypoint: where a checkpoint ends, or will end that is being made. */
+  #waypoint = 0
+  /** Over before the newest waypoint, and changed or forgotten since. */
+  #outdated: string[] = []
+  /** Copies of jobs that stand here, and are in memory again. */
   readonly #guests = new Set<Job>()
-  /** How far each shelf was looked through for jobs to forget. */
-  readonly #looked = new Map<Shelf, number>()
-  #forgotten: { readonly id: string; readonly position: number }[] = []
-  #last: Promise<unknown> = Promise.resolve()
+  /** How far each was looked through for jobs to forget. */
+  readonly #looked = new WeakMap<Rack, number>()
   /** Whose jobs these are; set once, before anything else happens. */
   ledger!: Ledger
-  /** Called for each job that leaves memory. */
-  onLeave: () => void = () => undefined
   /** Called for each shelf whose tables had to be made again. */
   onRebuilt: (file: string) => void = () => undefined
 
@@ -62,12 +61,12 @@ export class EndedJobs implements Elsewhere {
     this.#folder = folder
   }
 
-  /** How many jobs are over and not forgotten; those that came in again are counted once. */
+  /** How many jobs are over and not forgotten. */
   get count(): number {
-    return this.#shelves.reduce(
-      (sum, { left }) => sum + left,
-      this.#fresh.length - this.#freshForgotten.length,
-    )
+    let count = 0
+    for (const { left } of this.#shelves) count += left
+    for (const { tray } of this.#trays) count += tray.left
+    return count
   }
 
   job(id: string): JobRecord | null {
@@ -77,12 +76,10 @@ export class EndedJobs implements Elsewhere {
   }
 
   keyHolder(type: string, key: string): JobRecord | null {
-    for (const shelf of this.#shelves) {
-      const row = shelf.findKey(type, key, this.#interning)
+    for (const rack of this.#racks()) {
+      const row = rack.findKey(type, key, this.#interning)
       if (row === -1) continue
-      const record = shelf.read(row, this.#interning)
-      // In memory it may be newer.
-      if (this.ledger.inMemory(record.job.id) !== undefined) return null
+      const record = rack.read(row, this.#interning)
       this.#welcome(record.job)
       return record
     }
@@ -91,6 +88,10 @@ export class EndedJobs implements Elsewhere {
 
   /** Only looks. */
   find(id: string): JobRecord | null {
+    for (const { tray } of this.#trays) {
+      const row = tray.find(id)
+      if (row !== -1) return tray.read(row, this.#interning)
+    }
     for (const shelf of this.#shelves) {
       const row = shelf.find(id)
       if (row !== -1) return shelf.read(row, this.#interning)
@@ -98,67 +99,63 @@ export class EndedJobs implements Elsewhere {
     return null
   }
 
-  /** A job in memory came to its end. */
+  /** A job in memory is over: it leaves. */
   ended(job: Job): void {
-    // The next live file will not have it.
+    const stages = this.ledger.world.tasks.get(job.id) ?? null
+    // Once: it may have to be read.
     keepSpec(job)
-    this.#fresh.push(job)
-    this.#freshEnds.push(job.lastPosition)
+    this.#tray().add(job, stages, jobEndedAt(job, this.ledger.tallies(job)))
+    this.ledger.evict(job)
   }
 
-  forgot(job: Job, position: number): void {
-    const wasGuest = this.#guests.delete(job)
-    const wasShelved = this.#leaveShelf(job.id)
-    if (!wasGuest && !wasShelved) this.#freshForgotten.push(job.lastPosition)
-    this.#forgotten.push({ id: job.id, position })
-    gone(job)
+  /** Something was noted about a job that is over: from now on it stands here as it is now. */
+  changed(job: Job): void {
+    this.#guests.delete(job)
+    this.#takeOff(job.id)
+    this.ended(job)
   }
 
-  /** Jobs do not go from memory to a shelf while a page of them is put together. */
-  async undisturbed<T>(task: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(task)
-    this.#last = done.catch(() => undefined)
-    return done
+  forgot(job: Job): void {
+    this.#guests.delete(job)
+    this.#takeOff(job.id)
   }
 
-  /** Takes on the shelves of a checkpoint; jobs that stand on them leave memory, in small steps. */
-  async adopt(manifest: Manifest, breathe: () => Promise<void>): Promise<void> {
-    await this.undisturbed(() => this.#adopt(manifest, breathe))
+  /** A checkpoint will be made that has everything up to here. */
+  waypoint(position: number): void {
+    this.#waypoint = position
+    this.#outdated = []
   }
 
-  async #adopt(manifest: Manifest, breathe: () => Promise<void>): Promise<void> {
+  /** Takes on the shelves of a checkpoint. What stands on them leaves memory. */
+  async adopt(manifest: Manifest): Promise<void> {
     const known = new Map(this.#shelves.map((shelf) => [shelf.about.name, shelf]))
     const fresh = manifest.shelves.filter(({ name }) => !known.has(name))
     const opened = await this.#open(fresh)
     const shelves = manifest.shelves.map(({ name }) => {
       return (known.get(name) ?? opened.get(name)) as Shelf
     })
-    const forgotten = this.#forgotten.filter(({ position }) => position >= manifest.position)
     // Everything that can fail comes BEFORE the change, which is made at once.
-    const rows = await this.#lookUp(forgotten, shelves, opened.values())
-    for (const [i, { name, gone: left }] of manifest.shelves.entries()) {
+    const rows = await this.#outdatedRows(shelves, opened.values())
+    for (const [i, { name, gone }] of manifest.shelves.entries()) {
       // What has changed since the shelf was made stands on another one now.
-      for (const row of left) shelves[i]?.leave(row)
+      for (const row of gone) shelves[i]?.leave(row)
       known.delete(name)
     }
     this.#shelves = shelves
     this.#position = manifest.position
-    // What was forgotten while the checkpoint was made stands on its shelves all the same.
-    this.#forgotten = forgotten
+    this.#waypoint = Math.max(this.#waypoint, manifest.position)
     for (const { shelf, row } of rows) shelf.leave(row)
-    for (const shelf of known.values()) this.#looked.delete(shelf)
+    this.#trays = this.#trays.filter(({ since }) => since >= manifest.position)
     for (const shelf of known.values()) await shelf.close()
-    await this.#leaveMemory(breathe)
   }
 
-  /** Where jobs stand on shelves of which some were just opened: these close if one cannot be read. */
-  async #lookUp(
-    jobs: readonly { readonly id: string }[],
+  /** What has changed while the checkpoint was made stands on its shelves all the same. */
+  async #outdatedRows(
     shelves: readonly Shelf[],
     opened: Iterable<Shelf>,
   ): Promise<{ shelf: Shelf; row: number }[]> {
     try {
-      return jobs.flatMap(({ id }) => rowsOf(shelves, id))
+      return this.#outdated.flatMap((id) => rowsOf(shelves, id))
     } catch (error) {
       for (const shelf of opened) await shelf.close()
       throw error
@@ -199,28 +196,23 @@ export class EndedJobs implements Elsewhere {
     return commands
   }
 
-  /** Jobs on shelves that were submitted behind a position, in order. */
+  /** Jobs that were submitted behind a position, in order. Good until something changes. */
   *after(position: number): IterableIterator<Listed> {
-    const cursors = this.#shelves.map((shelf) => ({ shelf, at: shelf.submittedUpTo(position) }))
+    const cursors = this.#racks().map((rack) => ({ rack, at: rack.submittedUpTo(position) }))
     for (;;) {
       let best: (typeof cursors)[number] | null = null
       for (const cursor of cursors) {
-        const { shelf } = cursor
-        while (cursor.at < shelf.about.records && shelf.isGone(shelf.nthSubmitted(cursor.at))) {
+        const { rack } = cursor
+        while (cursor.at < rack.records && rack.isGone(rack.nthSubmitted(cursor.at))) {
           cursor.at += 1
         }
-        if (cursor.at === shelf.about.records) continue
+        if (cursor.at === rack.records) continue
         if (best === null || firstOf(cursor) < firstOf(best)) best = cursor
       }
       if (best === null) return
-      const record = best.shelf.read(best.shelf.nthSubmitted(best.at), this.#interning)
+      const record = best.rack.read(best.rack.nthSubmitted(best.at), this.#interning)
       best.at += 1
-      const here = this.ledger.inMemory(record.job.id)
-      if (here === undefined) {
-        yield listing(record.job, recordTallies(record), 0)
-      } else if (this.#guests.has(here)) {
-        yield listed(this.ledger, here)
-      }
+      yield listing(record.job, recordTallies(record), 0)
     }
   }
 
@@ -228,109 +220,70 @@ export class EndedJobs implements Elsewhere {
     for (const shelf of this.#shelves) await shelf.close()
   }
 
+  #racks(): Rack[] {
+    return [...this.#shelves, ...this.#trays.map(({ tray }) => tray)]
+  }
+
+  /** Where the next job goes. */
+  #tray(): Tray {
+    const newest = this.#trays.at(-1)
+    if (newest?.since === this.#waypoint && !newest.tray.isFull) return newest.tray
+    const tray = new Tray()
+    this.#trays.push({ tray, since: this.#waypoint })
+    return tray
+  }
+
   #welcome(job: Job): void {
+    if (this.#guests.size >= MOST_GUESTS) this.#seeOut()
     this.#guests.add(job)
-    if (this.#guests.size > MOST_GUESTS) this.#seeOut()
   }
 
-  /** Guests that nothing happened to leave again. */
   #seeOut(): void {
-    for (const guest of this.#guests) {
-      // The newest one is being welcomed.
-      if (this.ledger.inMemory(guest.id) !== guest) continue
-      // One that has changed stays until a checkpoint has it as it is.
-      if (guest.lastPosition >= this.#position) continue
-      this.#guests.delete(guest)
-      this.ledger.evict(guest)
-    }
+    for (const guest of this.#guests) this.ledger.evict(guest)
+    this.#guests.clear()
   }
 
-  async #leaveMemory(breathe: () => Promise<void>): Promise<void> {
-    this.#seeOut()
-    // At once, so that none of them counts twice: those that leave stand on a shelf now.
-    const first = this.#freshEnds.findIndex((position) => position >= this.#position)
-    const count = first === -1 ? this.#fresh.length : first
-    const leaving = this.#fresh.slice(0, count)
-    this.#fresh = this.#fresh.slice(count)
-    this.#freshEnds = this.#freshEnds.slice(count)
-    this.#freshForgotten = this.#freshForgotten.filter((position) => position >= this.#position)
-    this.#freshLooked = 0
-    for (let i = 0; i < leaving.length; i++) {
-      const job = leaving[i] as Job
-      if (!isGone(job)) this.#leave(job)
-      if (i % STEP === STEP - 1) await breathe()
-    }
-  }
-
-  #leave(job: Job): void {
-    if (job.lastPosition >= this.#position) {
-      // Something happened to it meanwhile: what the shelf has of it counts no more.
-      this.#leaveShelf(job.id)
-      this.#fresh.push(job)
-      this.#freshEnds.push(job.lastPosition)
+  /** What stands here of a job counts no more. */
+  #takeOff(id: string): void {
+    for (const { tray, since } of this.#trays) {
+      const row = tray.find(id)
+      if (row === -1) continue
+      tray.leave(row)
+      if (since < this.#waypoint) this.#outdated.push(id)
+      // Nobody asks an empty one.
+      if (tray.left === 0) this.#trays = this.#trays.filter((one) => one.tray !== tray)
       return
     }
-    this.ledger.evict(job)
-    gone(job)
-    this.onLeave()
-  }
-
-  #leaveShelf(id: string): boolean {
     const rows = rowsOf(this.#shelves, id)
     for (const { shelf, row } of rows) shelf.leave(row)
-    return rows.length > 0
+    if (rows.length > 0 && this.#position < this.#waypoint) this.#outdated.push(id)
   }
 
   #cursors(): Cursor[] {
-    const onShelves = this.#shelves.map((shelf) => this.#shelfCursor(shelf, this.#nextOn(shelf)))
-    while (isGone(this.#fresh[this.#freshLooked])) this.#freshLooked += 1
-    return [...onShelves, this.#freshCursor(this.#freshLooked)]
+    return this.#racks().map((rack) => cursorOn(rack, this.#nextOn(rack)))
   }
 
-  #shelfCursor(shelf: Shelf, start: number): Cursor {
-    let at = start
-    const { records } = shelf.about
-    const end = (): number => (at < records ? shelf.endedAt(shelf.nthEnded(at)) : Infinity)
-    return {
-      endedAt: end(),
-      take() {
-        const id = shelf.idOf(shelf.nthEnded(at))
-        do at += 1
-        while (at < records && shelf.isGone(shelf.nthEnded(at)))
-        this.endedAt = end()
-        return id
-      },
-    }
-  }
-
-  #freshCursor(start: number): Cursor {
-    let at = start
-    const end = (): number => {
-      const job = this.#fresh[at]
-      return job === undefined ? Infinity : this.#endOf(job)
-    }
-    const fresh = this.#fresh
-    return {
-      endedAt: end(),
-      take() {
-        const { id } = fresh[at] as Job
-        do at += 1
-        while (isGone(fresh[at]))
-        this.endedAt = end()
-        return id
-      },
-    }
-  }
-
-  #nextOn(shelf: Shelf): number {
-    let at = this.#looked.get(shelf) ?? 0
-    while (at < shelf.about.records && shelf.isGone(shelf.nthEnded(at))) at += 1
-    this.#looked.set(shelf, at)
+  #nextOn(rack: Rack): number {
+    let at = this.#looked.get(rack) ?? 0
+    while (at < rack.records && rack.isGone(rack.nthEnded(at))) at += 1
+    this.#looked.set(rack, at)
     return at
   }
+}
 
-  #endOf(job: Job): number {
-    return jobEndedAt(job, job.task === null ? this.ledger.tallies(job) : NO_TALLIES)
+function cursorOn(rack: Rack, start: number): Cursor {
+  let at = start
+  const { records } = rack
+  const end = (): number => (at < records ? rack.endedAt(rack.nthEnded(at)) : Infinity)
+  return {
+    endedAt: end(),
+    take() {
+      const id = rack.idOf(rack.nthEnded(at))
+      do at += 1
+      while (at < records && rack.isGone(rack.nthEnded(at)))
+      this.endedAt = end()
+      return id
+    },
   }
 }
 
@@ -357,6 +310,6 @@ function rowsOf(shelves: readonly Shelf[], id: string): { shelf: Shelf; row: num
   })
 }
 
-function firstOf({ shelf, at }: { shelf: Shelf; at: number }): number {
-  return shelf.firstPosition(shelf.nthSubmitted(at))
+function firstOf({ rack, at }: { rack: Rack; at: number }): number {
+  return rack.firstPosition(rack.nthSubmitted(at))
 }

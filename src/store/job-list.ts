@@ -1,57 +1,55 @@
 /**
- * The jobs in memory in the order of their submission, to be listed page by page from any
- * place on.
+ * The jobs in memory in the order of their submission, to be listed from any place on.
  *
- * Jobs that leave stay in the list until it is tidied up, and are passed over.
+ * They stand in small blocks. A job that leaves is gone from its block at once, and a block
+ * that is empty from the list; so nothing is ever tidied up, and whoever goes through the list
+ * may pause anywhere and go on behind the position that he has come to.
  */
 import type { Job } from '../kernel/index.ts'
 
-/** Below this it is not worth tidying up. */
-const FEW = 1_024
+const BLOCK = 256
 /** Looks at jobs between two turns of the event loop: a few milliseconds. */
 const STEP = 20_000
 /** Changing one takes as long as looking at so many. */
 const CHANGE = 10
 
-/** To be said of a job that leaves memory: nobody asks where its entries stand any more. */
-export function gone(job: Job): void {
-  job.lastPosition = 0
-}
-
-export function isGone(job: Job | undefined): boolean {
-  return job !== undefined && job.lastPosition === 0
+interface Block {
+  /** First position of the last job that came. */
+  last: number
+  readonly jobs: (Job | null)[]
+  /** Jobs that did not leave. */
+  left: number
 }
 
 export class JobList {
-  #jobs: Job[] = []
-  #gone = 0
+  #blocks: Block[] = []
 
   /** Jobs come in the order of their first positions. */
   add(job: Job): void {
-    this.#jobs.push(job)
-  }
-
-  left(): void {
-    this.#gone += 1
-  }
-
-  /** Makes room where jobs have left, in steps, if it is worth it. */
-  async tidy(breathe: () => Promise<void>): Promise<void> {
-    if (this.#gone < FEW || this.#gone * 2 < this.#jobs.length) return
-    const jobs: Job[] = []
-    // What comes meanwhile comes to the end, and is seen in time.
-    for (let i = 0; i < this.#jobs.length; i++) {
-      const job = this.#jobs[i] as Job
-      if (!isGone(job)) jobs.push(job)
-      if (i % STEP === STEP - 1) await breathe()
+    const { firstPosition } = job
+    const block = this.#blocks.at(-1)
+    if (block === undefined || block.jobs.length === BLOCK) {
+      this.#blocks.push({ last: firstPosition, jobs: [job], left: 1 })
+      return
     }
-    this.#jobs = jobs
-    this.#gone = 0
+    block.jobs.push(job)
+    block.last = firstPosition
+    block.left += 1
   }
 
-  /** Jobs that were taken in without order are put in order. */
-  sort(): void {
-    this.#jobs.sort((a, b) => a.firstPosition - b.firstPosition)
+  /** Takes in jobs without order; before any others come. */
+  addAll(jobs: readonly Job[]): void {
+    for (const job of jobs.toSorted((a, b) => a.firstPosition - b.firstPosition)) this.add(job)
+  }
+
+  remove(job: Job): void {
+    const index = this.#behind(job.firstPosition - 1)
+    const block = this.#blocks[index]
+    const at = block?.jobs.indexOf(job) ?? -1
+    if (block === undefined || at === -1) return
+    block.jobs[at] = null
+    block.left -= 1
+    if (block.left === 0) this.#blocks.splice(index, 1)
   }
 
   /** Puts another object in the place of each job behind a position, in steps. */
@@ -61,34 +59,44 @@ export class JobList {
     change: (job: Job) => Job,
   ): Promise<void> {
     let looks = 0
-    for (let i = this.#behind(position); i < this.#jobs.length; i++) {
-      const job = this.#jobs[i] as Job
-      const other = change(job)
-      this.#jobs[i] = other
-      looks += other === job ? 1 : CHANGE
+    for (let at = position; ;) {
+      const block = this.#blocks[this.#behind(at)]
+      if (block === undefined) return
+      for (let i = 0; i < block.jobs.length; i++) {
+        const job = block.jobs[i] as Job | null
+        if (job === null || job.firstPosition <= at) continue
+        const other = change(job)
+        block.jobs[i] = other
+        looks += other === job ? 1 : CHANGE
+      }
+      at = block.last
       if (looks < STEP) continue
       looks = 0
       await breathe()
     }
   }
 
+  /** The jobs behind a position, in order. */
+  *after(position: number): IterableIterator<Job> {
+    for (let at = position; ;) {
+      const block = this.#blocks[this.#behind(at)]
+      if (block === undefined) return
+      for (const job of block.jobs) {
+        if (job !== null && job.firstPosition > at) yield job
+      }
+      at = block.last
+    }
+  }
+
+  /** The first block that has, or had, a job behind a position. */
   #behind(position: number): number {
     let low = 0
-    let high = this.#jobs.length
+    let high = this.#blocks.length
     while (low < high) {
       const middle = (low + high) >> 1
-      if ((this.#jobs[middle] as Job).firstPosition <= position) low = middle + 1
+      if ((this.#blocks[middle] as Block).last <= position) low = middle + 1
       else high = middle
     }
     return low
-  }
-
-  /** The jobs behind a position, in order. */
-  *after(position: number): IterableIterator<Job> {
-    const jobs = this.#jobs
-    for (let i = this.#behind(position); i < jobs.length; i++) {
-      const job = jobs[i] as Job
-      if (!isGone(job)) yield job
-    }
   }
 }

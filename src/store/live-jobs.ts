@@ -5,7 +5,6 @@ import type { Job } from '../kernel/index.ts'
 import type { Disk, Manifest } from '../log/index.ts'
 import { Interning, LiveFile } from '../log/index.ts'
 import type { JobList } from './job-list.ts'
-import { isGone } from './job-list.ts'
 import type { Ledger } from './ledger.ts'
 import type { StoredJob } from './stored-job.ts'
 import { storedJobs } from './stored-job.ts'
@@ -47,18 +46,14 @@ export class LiveJobs {
   ): Promise<void> {
     const file = this.#file as LiveFile
     await list.renew(since, breathe, (job) => {
-      // What the job itself can tell comes first: looking it up costs more.
-      if (isGone(job) || job.firstPosition >= this.#position) return job
-      // It ended while the checkpoint was made: it leaves as a whole, with the next one.
-      if (job instanceof this.#Stored || ledger.isOver(job)) return job
-      if (!file.has(job.firstPosition) || ledger.inMemory(job.id) !== job) return job
+      if (job.firstPosition >= this.#position || job instanceof this.#Stored) return job
+      if (!file.has(job.firstPosition)) return job
       const stored = this.store(job)
       ledger.replace(job, stored)
       // What is being worked on will be needed again soon.
       if (job.task?.lease == null) stored.loaded = null
       return stored
     })
-    await list.tidy(breathe)
   }
 
   async close(): Promise<void> {

@@ -130,17 +130,13 @@ function newBook(
   const ledger = new Ledger(journal, ended)
   ended.ledger = ledger
   const list = new JobList()
-  ended.onLeave = () => list.left()
   const book = { ledger, list, ended, live: new LiveJobs(disk, folder) }
   return book
 }
 
 /** AFTER an entry was applied: where it stands, and whether the job is over. */
 function note({ ledger, list, ended }: Book, entry: Entry, job: Job, position: number): void {
-  if (entry.type === 'JobForgotten') {
-    list.left()
-    return ended.forgot(job, position)
-  }
+  if (entry.type === 'JobForgotten') return ended.forgot(job)
   job.lastPosition = position
   switch (entry.type) {
     case 'JobSubmitted':
@@ -148,9 +144,13 @@ function note({ ledger, list, ended }: Book, entry: Entry, job: Job, position: n
       list.add(job)
       return
     case 'ReportRefused':
+      // The one thing that can still be noted about a job that is over.
+      if (ledger.isOver(job)) ended.changed(job)
       return
     default:
-      if (ledger.isOver(job)) ended.ended(job)
+      if (!ledger.isOver(job)) return
+      list.remove(job)
+      ended.ended(job)
   }
 }
 
@@ -166,18 +166,19 @@ async function restore(
   for (const queue of queues) ledger.restoreQueue({ ...queue })
   for (const schedule of schedules) ledger.restoreSchedule({ ...schedule })
   ledger.ready.restoreBuckets(waypoint.queues, waypoint.limits)
-  await ended.adopt(manifest, () => Promise.resolve())
+  await ended.adopt(manifest)
   const interning = new Interning()
   await live.use(manifest)
+  const jobs: Job[] = []
   await readRecords(disk, folder, manifest.live, (bytes, body, length) => {
     const { job, stages } = readJob(new ByteReader(bytes, body, body + length), interning)
     const stored = live.store(job)
     ledger.restore({ job: stored, stages })
-    list.add(stored)
+    jobs.push(stored)
     // Everything that the indexes need was asked for: the rest can be read when it is wanted.
     stored.loaded = null
   })
-  list.sort()
+  list.addAll(jobs)
 }
 
 async function replayed(

@@ -1,0 +1,127 @@
+/**
+ * A tray: jobs that are over and that no shelf has yet, in memory, as bytes.
+ *
+ * To whoever asks it is like a shelf. A job on it takes as many bytes as on a disk and is no
+ * object to the virtual machine: however many there are, its collector has nothing to look at.
+ */
+import type { Job, StageTasks } from '../kernel/index.ts'
+import { ByteReader, ByteWriter } from './bytes.ts'
+import type { Interning } from './interning.ts'
+import type { JobRecord } from './record-codec.ts'
+import { peekJobId, readJob, writeJob } from './record-codec.ts'
+import type { Shelf } from './shelf.ts'
+import { rowOf, ShelfRows } from './shelf-tables.ts'
+import { SortedRows } from './sorted-rows.ts'
+
+/** Where jobs that are over stand. */
+export type Rack = Shelf | Tray
+
+/** So many on one tray: putting them in order must not take long. */
+const MOST_ROWS = 65_536
+const CHUNK_BYTES = 262_144
+/** An offset is the number of a chunk and a place in it. */
+const CHUNK = 0x1_0000_0000
+
+export class Tray {
+  readonly #rows = new ShelfRows()
+  readonly #chunks: ByteWriter[] = []
+  readonly #gone = new Uint8Array(MOST_ROWS)
+  readonly #byFirst = new SortedRows((row) => this.firstPosition(row))
+  readonly #reader = new ByteReader(Buffer.alloc(0))
+  #left = 0
+
+  get records(): number {
+    return this.#rows.length
+  }
+
+  get isFull(): boolean {
+    return this.#rows.length === MOST_ROWS
+  }
+
+  /** Rows that still count. */
+  get left(): number {
+    return this.#left
+  }
+
+  /** Jobs come in the order of their ends. */
+  add(job: Job, stages: StageTasks | null, endedAt: number): void {
+    let chunk = this.#chunks.at(-1)
+    if (chunk === undefined || chunk.at > CHUNK_BYTES / 2) {
+      this.#chunks.push((chunk = new ByteWriter(CHUNK_BYTES)))
+    }
+    const offset = (this.#chunks.length - 1) * CHUNK + chunk.at
+    writeJob(chunk, job, stages)
+    this.#rows.push(rowOf(job, offset, endedAt))
+    this.#left += 1
+  }
+
+  isGone(row: number): boolean {
+    return this.#gone[row] === 1
+  }
+
+  leave(row: number): void {
+    if (this.#gone[row] === 1) return
+    this.#gone[row] = 1
+    this.#left -= 1
+  }
+
+  /** The row of a job that still counts; -1: it is not here. */
+  find(id: string): number {
+    return this.#rows.find(id, (row) => this.#gone[row] === 0 && this.idOf(row) === id)
+  }
+
+  /** The row of the job that holds a key; -1: none does. */
+  findKey(type: string, key: string, interning: Interning): number {
+    return this.#rows.findKey(type, key, (row) => {
+      if (this.#gone[row] === 1) return false
+      const { spec } = this.read(row, interning).job
+      return spec.type === type && spec.key === key
+    })
+  }
+
+  idOf(row: number): string {
+    return peekJobId(this.#record(row))
+  }
+
+  read(row: number, interning: Interning): JobRecord {
+    return readJob(this.#record(row), interning)
+  }
+
+  endedAt(row: number): number {
+    return this.#rows.endedAt(row)
+  }
+
+  firstPosition(row: number): number {
+    return this.#rows.firstPosition(row)
+  }
+
+  /** The n-th row in order of the jobs' ends. */
+  nthEnded(n: number): number {
+    return n
+  }
+
+  /** The n-th row in order of submission. */
+  nthSubmitted(n: number): number {
+    return this.#byFirst.upTo(this.records)[n] as number
+  }
+
+  /** How many were submitted at or before a position. */
+  submittedUpTo(position: number): number {
+    const rows = this.#byFirst.upTo(this.records)
+    let low = 0
+    let high = rows.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.firstPosition(rows[middle] as number) <= position) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #record(row: number): ByteReader {
+    const offset = this.#rows.offset(row)
+    const { buffer, at } = this.#chunks[Math.floor(offset / CHUNK)] as ByteWriter
+    this.#reader.reset(buffer, offset % CHUNK, at)
+    return this.#reader
+  }
+}
