@@ -3,6 +3,7 @@ import { Bench, range } from '../../test/support/directory-bench.ts'
 import { plain } from '../../test/support/specs.ts'
 import type { Command } from '../kernel/index.ts'
 import { turn } from '../log/index.ts'
+import { load } from './loading.ts'
 
 /** A report under the first lease of a job, long after it ended. */
 function late(job: string): Command {
@@ -61,6 +62,20 @@ describe('a finished job on a shelf', () => {
     expect(view?.job.task?.leases[0]?.refused).toBe(true)
   })
 
+  it('that was forgotten while a checkpoint was made stays so, though its shelf is taken in', async () => {
+    const bench = await new Bench().open()
+    await bench.submit(...range(6))
+    await bench.finish(3)
+    await bench.store.checkpoint()
+    await bench.finish(3)
+    bench.now += 1
+    const made = bench.store.checkpoint()
+    await bench.store.execute([forget(bench, 'job 1')])
+    await made
+    expect(await bench.store.query({ kind: 'job', job: 'job 1' })).toBeNull()
+    expect(await listed(bench)).toEqual(range(6).filter((id) => id !== 'job 1'))
+  })
+
   it('that was forgotten while a checkpoint was made stays forgotten, though a read fails', async () => {
     for (let call = 1; call <= 60; call++) {
       const bench = await new Bench().open()
@@ -79,6 +94,64 @@ describe('a finished job on a shelf', () => {
       const again = await new Bench(bench.disk.crash('everything')).open()
       expect(await again.store.query({ kind: 'job', job: 'job 1' })).toBeNull()
     }
+  })
+})
+
+describe('a guest', () => {
+  /** Commands that name so many finished jobs, each of which comes in again for it. */
+  async function disturb(bench: Bench, ids: readonly string[]): Promise<void> {
+    const input = JSON.stringify('x'.repeat(500))
+    for (let at = 0; at < ids.length; at += 200) {
+      const commands = ids
+        .slice(at, at + 200)
+        .map((job): Command => ({ type: 'SubmitJob', job, spec: plain({ input }) }))
+      const answers = await bench.store.execute(commands)
+      expect(answers.every(({ verdict }) => verdict === 'committed')).toBe(true)
+    }
+  }
+
+  async function withMany(): Promise<Bench> {
+    const bench = await new Bench().open({ segmentBytes: 4_000_000 })
+    await bench.submit(...range(1_500))
+    await bench.finish(1_500)
+    bench.now += 1
+    return bench
+  }
+
+  it('that leaves again takes nothing with it that was noted about it', async () => {
+    const bench = await withMany()
+    await bench.store.execute([late('job 0')])
+    await disturb(bench, range(1_500).slice(1))
+    const view = await bench.store.query({ kind: 'job', job: 'job 0' })
+    expect(view?.job.task?.leases[0]?.refused).toBe(true)
+    const history = await bench.store.query({ kind: 'history', job: 'job 0', limit: 10 })
+    expect(history.at(-1)?.entry.type).toBe('ReportRefused')
+    expect(await listed(bench)).toHaveLength(1_000)
+  })
+
+  it('that was forgotten is not taken for a new job of its id', async () => {
+    const bench = await withMany()
+    await disturb(bench, range(1_500))
+    await bench.store.execute([late('job 0'), forget(bench, 'job 0')])
+    await bench.submit('job 0')
+    await disturb(bench, range(1_500).slice(1))
+    const view = await bench.store.query({ kind: 'job', job: 'job 0' })
+    expect(view?.state).toBe('QUEUED')
+    expect(await bench.finish(5)).toEqual(['job 0'])
+  })
+
+  it('is one of a bounded number', async () => {
+    const bench = await withMany()
+    await bench.store.close()
+    const { ledger } = await load(
+      bench.disk,
+      '/store',
+      () => 0,
+      () => undefined,
+    )
+    expect(ledger.world.jobs.size).toBe(0)
+    for (const id of range(1_500)) expect(ledger.world.jobs.get(id)?.id).toBe(id)
+    expect(ledger.world.jobs.size).toBeLessThanOrEqual(1_000)
   })
 })
 
@@ -112,6 +185,20 @@ describe('a checkpoint that was made and cannot be read', () => {
       expect(bench.disk.openFiles, `call ${call}`).toBe(0)
     }
     expect(failed).toBeGreaterThan(20)
+  })
+})
+
+describe('a list', () => {
+  it('misses no job that comes to its end while the list is made, and has none twice', async () => {
+    const bench = await new Bench().open({ segmentBytes: 4_000_000 })
+    await bench.submit(...range(1_500))
+    const asked = bench.store.query({ kind: 'jobs', limit: 2_000 })
+    const checkpoint = bench.store.checkpoint()
+    await bench.finish(1_500)
+    await checkpoint
+    const { jobs } = await asked
+    expect(jobs.map(({ id }) => id)).toEqual(range(1_500))
+    expect(new Set(jobs.map(({ state }) => state)).size).toBeGreaterThan(1)
   })
 })
 

@@ -250,8 +250,6 @@ export class EndedJobs implements Elsewhere {
       if (row === -1) continue
       tray.leave(row)
       if (since < this.#waypoint) this.#outdated.push(id)
-      // Nobody asks an empty one.
-      if (tray.left === 0) this.#trays = this.#trays.filter((one) => one.tray !== tray)
       return
     }
     const rows = rowsOf(this.#shelves, id)
