@@ -176,6 +176,8 @@ export interface ChildOptions {
   readonly tags?: readonly string[]
   /** Waits until it is released. */
   readonly hold?: boolean
+  /** How long it stays readable once it is over. Default: as its store keeps jobs of its type. */
+  readonly retention?: Duration
 }
 
 const DEFAULT_LEASE_MS = 30_000

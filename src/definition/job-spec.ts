@@ -50,7 +50,7 @@ async function validatedNothing(schema: MaybeSchema, what: string): Promise<unkn
 export function specOf(definition: AnyJob, input: Payload, options: ChildOptions): JobSpec {
   const { name } = definition
   const what = `job '${name}'`
-  const { delay, at, startWithin } = options
+  const { delay, at, startWithin, retention } = options
   if (options.unique === true && options.key === undefined) {
     throw new InvalidDefinition(`\`unique\` of ${what} says how long a key counts: give a \`key\`.`)
   }
@@ -70,6 +70,7 @@ export function specOf(definition: AnyJob, input: Payload, options: ChildOptions
     parent: null,
     schedule: null,
     rerunOf: null,
+    retainMs: retention === undefined ? null : toMs(retention, `The retention of ${what}`),
     policy: isPipeline(definition) ? null : policyFor(definition.policy, options, what),
     stages: isPipeline(definition) ? stagesOf(definition, options, what) : null,
   }

@@ -2,9 +2,11 @@
  * Sends what time asks for: leases that ran out, jobs that nobody took in time, stages to
  * open, jobs to forget. The store says which commands are due, and decides each of them.
  */
+import type { Command } from '../kernel/index.ts'
 import type { Store } from '../store/index.ts'
 import { StoreEnded } from '../store/index.ts'
 import type { Courier, Timer, Timing } from '../worker/index.ts'
+import type { HandingOver } from './handing-over.ts'
 
 /** Between two looks, when there is nothing to do. Looking costs next to nothing. */
 const PAUSE_MS = 50
@@ -17,17 +19,26 @@ export class Caretaker {
   readonly #courier: Courier
   readonly #timing: Timing
   readonly #onError: (error: Error) => void
+  /** Null: nobody wants to keep what is forgotten. */
+  readonly #handingOver: HandingOver | null
   #timer: Timer | null = null
   #looking: Promise<void> | null = null
   #isLooking = false
   #isHurrying = false
   #isClosed = false
 
-  constructor(store: Store, courier: Courier, timing: Timing, onError: (error: Error) => void) {
+  constructor(
+    store: Store,
+    courier: Courier,
+    timing: Timing,
+    onError: (error: Error) => void,
+    handingOver: HandingOver | null,
+  ) {
     this.#store = store
     this.#courier = courier
     this.#timing = timing
     this.#onError = onError
+    this.#handingOver = handingOver
     this.#plan(0)
   }
 
@@ -36,7 +47,9 @@ export class Caretaker {
     let sent = 0
     for (;;) {
       if (this.#isClosed) return sent
-      const commands = await this.#store.query({ kind: 'upkeep', limit: BATCH })
+      const due = await this.#store.query({ kind: 'upkeep', limit: BATCH })
+      const commands = this.#handingOver === null ? due : due.filter((one) => !isForgetting(one))
+      this.#handingOver?.offer(due.filter(isForgetting))
       if (commands.length === 0) return sent
       const answers = await this.#courier.sendAll(commands)
       sent += commands.length
@@ -63,6 +76,7 @@ export class Caretaker {
     this.#isClosed = true
     this.#timer?.cancel()
     await this.#looking
+    await this.#handingOver?.close()
   }
 
   #plan(ms: number): void {
@@ -93,4 +107,8 @@ export class Caretaker {
       if (!(error instanceof StoreEnded)) this.#plan(AFTER_FAILURE_MS)
     }
   }
+}
+
+function isForgetting(command: Command): command is Extract<Command, { type: 'ForgetJob' }> {
+  return command.type === 'ForgetJob'
 }

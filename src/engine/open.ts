@@ -6,11 +6,28 @@ import { InvalidDefinition, toMs } from '../definition/index.ts'
 import type { DirectoryOptions, Notice } from '../store/index.ts'
 import { awakeClock, MemoryStore, openDirectory } from '../store/index.ts'
 import { realTiming } from '../worker/index.ts'
+import type { JobInfo } from './job-info.ts'
 import { Pawl } from './pawl.ts'
+
+export interface RetentionOptions {
+  /** How long after its end. */
+  readonly age?: Duration
+  /** How many at most, the newest. */
+  readonly count?: number
+}
 
 export interface OpenOptions {
   /** How long, and how many, jobs that are over stay readable. Default: 7 days, 1,000,000. */
-  readonly retention?: { readonly age?: Duration; readonly count?: number }
+  readonly retention?: RetentionOptions & {
+    /** Of single types of jobs. What a job said itself when it was submitted comes first. */
+    readonly types?: { readonly [type: string]: RetentionOptions }
+  }
+  /**
+   * Given jobs that are about to be forgotten, a few at a time, to be kept elsewhere. They are
+   * forgotten when it has returned; if it fails they stay, and it is given them again. It may
+   * see a job twice, if the process ends in between.
+   */
+  readonly onForget?: (jobs: readonly JobInfo[]) => Promise<void> | void
   /** How long the entries themselves are kept. Default 7 days; `'forever'` keeps them all. */
   readonly history?: Duration | 'forever'
   /** A folder that old parts of the log are moved to, instead of being removed. */
@@ -27,7 +44,8 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   const clock = awakeClock()
   const timing = realTiming(() => clock.now())
   const onError = options.onError ?? writeOut
-  const parts = { timing, onError, onClose: () => clock.close() }
+  const { onForget } = options
+  const parts = { timing, onError, onForget, onClose: () => clock.close() }
   if (location === 'memory:') {
     return new Pawl({ ...parts, store: new MemoryStore(clock), backup: null })
   }
@@ -46,17 +64,29 @@ function directoryOptions({
   archive,
   onNotice,
 }: OpenOptions): Omit<DirectoryOptions, 'clock'> {
-  const age = retention?.age
+  const types = Object.entries(retention?.types ?? {}).map(([type, rule]) => {
+    return [type, ruleOf(rule, `retention.types.${type}`)] as const
+  })
   return {
-    retention: {
-      ...(age === undefined ? {} : { ageMs: toMs(age, 'retention.age') }),
-      ...(retention?.count === undefined ? {} : { count: retention.count }),
-    },
+    retention: { ...ruleOf(retention ?? {}, 'retention'), types: Object.fromEntries(types) },
     ...(history === undefined
       ? {}
       : { historyMs: history === 'forever' ? Infinity : toMs(history, 'history') }),
     ...(archive === undefined ? {} : { archive }),
     ...(onNotice === undefined ? {} : { onNotice }),
+  }
+}
+
+function ruleOf(
+  { age, count }: RetentionOptions,
+  what: string,
+): { ageMs?: number; count?: number } {
+  if (count !== undefined && !(Number.isInteger(count) && count >= 0)) {
+    throw new InvalidDefinition(`${what}.count must be a whole number from 0, not ${count}.`)
+  }
+  return {
+    ...(age === undefined ? {} : { ageMs: toMs(age, `${what}.age`) }),
+    ...(count === undefined ? {} : { count }),
   }
 }
 

@@ -23,6 +23,7 @@ import { Caretaker } from './caretaker.ts'
 import { Refused, SubmitInterrupted } from './errors.ts'
 import type { Explanation } from './explain.ts'
 import { explain } from './explain.ts'
+import { HandingOver } from './handing-over.ts'
 import type { HandleParts, OnRecord } from './handle.ts'
 import { Handle } from './handle.ts'
 import type { JobInfo } from './job-info.ts'
@@ -75,6 +76,8 @@ export interface PawlParts {
   /** Told of errors that nobody waits for. */
   readonly onError: (error: Error) => void
   readonly backup: ((to: string) => Promise<{ files: number; position: number }>) | null
+  /** Given jobs before they are forgotten. */
+  readonly onForget?: ((jobs: readonly JobInfo[]) => Promise<void> | void) | undefined
   readonly onClose: () => void
   /** Of the workers; for tests, which want the same one every time. */
   readonly nameWorker?: (called?: string) => string
@@ -136,7 +139,6 @@ export class Pawl {
       sent: (commands) => this.#sent(commands),
       answered: (commands, answers) => this.#answered(commands, answers),
     })
-    this.#caretaker = new Caretaker(store, this.#courier, upkeepTiming, onError)
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#courier, definitionOf)
     this.quarantine = new Quarantine({ store, courier: this.#courier, timing, definitionOf })
@@ -147,6 +149,13 @@ export class Pawl {
       now: () => timing.now(),
       timing: upkeepTiming,
     })
+    this.#caretaker = new Caretaker(
+      store,
+      this.#courier,
+      upkeepTiming,
+      onError,
+      this.#handingOver(),
+    )
     this.#results = new Results(store)
     this.#handleParts = {
       store,
@@ -358,6 +367,13 @@ export class Pawl {
       this.#results.close()
       this.#parts.onClose()
     }
+  }
+
+  #handingOver(): HandingOver | null {
+    const { onForget, onError, timing } = this.#parts
+    if (onForget === undefined) return null
+    const send = (commands: readonly Command[]): Promise<unknown> => this.#courier.sendAll(commands)
+    return new HandingOver({ timing, onForget, onError, send, get: (id) => this.get(id) })
   }
 
   /** Among `all` of one call; nothing of it may be lost without a word. */

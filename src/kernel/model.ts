@@ -108,6 +108,8 @@ export interface JobSpec {
   readonly parent: ParentRef | null
   readonly schedule: { readonly id: string; readonly tick: number } | null
   readonly rerunOf: string | null
+  /** How long it stays readable once it is over; null: as long as its store keeps others. */
+  readonly retainMs: number | null
   /** A plain job: how its one task runs. */
   readonly policy: TaskPolicy | null
   /** A pipeline: its stages. */

@@ -106,6 +106,7 @@ const stageSpec = record<StageSpec>({
 const priority = between(-LIMITS.priority, LIMITS.priority)
 const delay = between(0, LIMITS.delayMs)
 const within = orNull(between(1, LIMITS.delayMs))
+const retain = orNull(between(0, LIMITS.delayMs))
 const timeOrNull = orNull(time)
 const keyOrNull = orNull(text(LIMITS.keyChars))
 const nameOrNull = orNull(name)
@@ -143,6 +144,7 @@ const wrongField = fieldsOf<JobSpec>({
   parent: (spec) => parentOrNull(spec.parent),
   schedule: (spec) => scheduleOrNull(spec.schedule),
   rerunOf: (spec) => nameOrNull(spec.rerunOf),
+  retainMs: (spec) => retain(spec.retainMs),
   policy: (spec) => policyOrNull(spec.policy),
   stages: (spec) => stagesOrNull(spec.stages),
 })

@@ -170,12 +170,15 @@ async function checkShelf(disk: Disk, folder: string, about: ShelfFile): Promise
       if (shelf.firstPosition(row) !== firstPosition) throw wrong(offset, id, 'its position')
       if (shelf.endedAt(row) !== jobEndedAt(record.job, recordTallies(record)))
         throw wrong(offset, id, 'the time of its end')
+      const { kind } = shelf.row(row)
+      if (kind.type !== spec.type || kind.retainMs !== spec.retainMs)
+        throw wrong(offset, id, 'how long it is kept')
       if (spec.key === null || spec.unique) return
       const holder = shelf.findKey(spec.type, spec.key, interning)
       if (holder !== row) throw wrong(offset, id, 'it is not found by its key')
     })
     checkOrders(shelf, `${folder}/${about.name}`)
-    return shelf.isRebuilt
+    return shelf.isDamaged
   } finally {
     await shelf.close()
   }
@@ -184,14 +187,17 @@ async function checkShelf(disk: Disk, folder: string, about: ShelfFile): Promise
 /** Both orders name every row once, in ascending order of what they are by. */
 function checkOrders(shelf: Shelf, file: string): void {
   const { records, end } = shelf.about
-  const orders = [
-    { nth: (n: number) => shelf.nthSubmitted(n), by: (row: number) => shelf.firstPosition(row) },
-    { nth: (n: number) => shelf.nthEnded(n), by: (row: number) => shelf.endedAt(row) },
-  ]
-  for (const { nth, by } of orders) {
-    const rows = Array.from({ length: records }, (_, n) => nth(n))
-    const isSorted = rows.every((row, n) => n === 0 || by(rows[n - 1] as number) <= by(row))
-    if (isSorted && new Set(rows).size === records) continue
-    throw damaged(file, end, 'its tables are out of order.')
-  }
+  const submitted = Array.from({ length: records }, (_, n) => shelf.nthSubmitted(n))
+  const ended = shelf.kinds.map(({ rows }, kind) =>
+    Array.from({ length: rows }, (_, n) => shelf.nthEnded(kind, n)),
+  )
+  const isRight =
+    isInOrder(submitted, (row) => shelf.firstPosition(row)) &&
+    ended.every((rows) => isInOrder(rows, (row) => shelf.endedAt(row))) &&
+    [submitted, ended.flat()].every((rows) => new Set(rows).size === records)
+  if (!isRight) throw damaged(file, end, 'its tables are out of order.')
+}
+
+function isInOrder(rows: readonly number[], by: (row: number) => number): boolean {
+  return rows.every((row, n) => n === 0 || by(rows[n - 1] as number) <= by(row))
 }

@@ -111,7 +111,7 @@ class Making {
     for (const about of previous?.shelves ?? []) {
       this.#shelves.push(await Shelf.open(this.#disk, folder, about))
     }
-    const rebuilt = this.#shelves.filter(({ isRebuilt }) => isRebuilt)
+    const rebuilt = this.#shelves.filter(({ isDamaged }) => isDamaged)
     const stretch = await this.#readStretch()
     const { waypoint } = stretch
     if (waypoint === null) throw new Error(`There is no waypoint at position ${position}.`)
@@ -130,6 +130,7 @@ class Making {
       ...ended.seal(),
       tables: addTables(ended, this.#rows),
       gone: ascending(this.#gone),
+      kinds: this.#rows.kinds.list,
     }
     await ended.finish()
     await this.#disk.syncFolder(folder)

@@ -16,13 +16,17 @@ import { readUpTo, replaceFile } from './port.ts'
 import { readQueue, readSchedule, writeQueue, writeSchedule } from './record-codec.ts'
 import type { LiveAbout } from './live-file.ts'
 import type { RecordFile } from './record-file.ts'
-import type { ShelfFile } from './shelf-tables.ts'
+import type { ShelfFile, ShelfKind } from './shelf-tables.ts'
 import type { Waypoint } from './waypoint.ts'
 import { readWaypoint, writeWaypoint } from './waypoint.ts'
 
 const MAGIC = 'PAWL-CHK'
-/** 2: the specs of jobs may say the version of their definition. The manifest is as it was. */
-export const CHECKPOINT_FORMAT = 2
+/**
+ * 2: the specs of jobs may say the version of their definition. The manifest is as it was.
+ * 3: shelves have kinds, and specs may say how long a job is kept.
+ */
+export const CHECKPOINT_FORMAT = 3
+const FIRST_WITH_KINDS = 3
 const HEAD = 16
 
 export interface Manifest {
@@ -61,6 +65,7 @@ export async function writeManifest(disk: Disk, folder: string, manifest: Manife
     writer.u32(shelf.tables)
     writer.count(shelf.gone.length)
     for (const row of shelf.gone) writer.count(row)
+    writeKinds(writer, shelf.kinds ?? [])
   }
   writer.count(manifest.queues.length)
   for (const queue of manifest.queues) writeQueue(writer, queue)
@@ -87,7 +92,7 @@ export async function readManifest(
     if (bytes.readUInt32LE(12) !== checksum(bytes)) return null
     const format = bytes.readUInt32LE(8)
     if (format > CHECKPOINT_FORMAT) throw new NewerFormat(path, format, CHECKPOINT_FORMAT)
-    const manifest = decode(new ByteReader(bytes, HEAD, bytes.length))
+    const manifest = decode(new ByteReader(bytes, HEAD, bytes.length), format)
     return manifest.position === position ? manifest : null
   } catch (error) {
     if (error instanceof MalformedBytes) return null
@@ -102,7 +107,7 @@ function checksum(bytes: Buffer): number {
   return crc32(bytes.subarray(HEAD), checksumOf(bytes, 0, 12))
 }
 
-function decode(reader: ByteReader): Manifest {
+function decode(reader: ByteReader, format: number): Manifest {
   const interning = new Interning()
   return {
     storeId: reader.text(),
@@ -113,10 +118,27 @@ function decode(reader: ByteReader): Manifest {
       ...readFile(reader),
       tables: reader.u32(),
       gone: many(reader, () => reader.count()),
+      kinds: format < FIRST_WITH_KINDS ? null : many(reader, () => readKind(reader)),
     })),
     queues: many(reader, () => readQueue(reader, interning)),
     schedules: many(reader, () => readSchedule(reader, interning)),
   }
+}
+
+function writeKinds(writer: ByteWriter, kinds: readonly ShelfKind[]): void {
+  writer.count(kinds.length)
+  for (const { type, retainMs, rows } of kinds) {
+    writer.text(type)
+    writer.flag(retainMs !== null)
+    if (retainMs !== null) writer.count(retainMs)
+    writer.count(rows)
+  }
+}
+
+function readKind(reader: ByteReader): ShelfKind {
+  const type = reader.text()
+  const retainMs = reader.flag() ? reader.count() : null
+  return { type, retainMs, rows: reader.count() }
 }
 
 function many<T>(reader: ByteReader, read: () => T): T[] {

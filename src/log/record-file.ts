@@ -26,10 +26,11 @@ const MAGIC = 'PAWL-REC'
 const CHUNK_BYTES = 1_024 * 1_024
 const RECORD_CODE = 0x90
 /**
- * Since version 2 the specs in a record may say the version of their definition. A record of
- * version 1 is one of version 2 in which none does, so it is read, and copied, as it is.
+ * Since version 2 the specs in a record may say the version of their definition, since version
+ * 3 how long to keep the job. An older record is one of today in which none does, so it is read,
+ * and copied, as it is.
  */
-export const RECORD_VERSION = 2
+export const RECORD_VERSION = 3
 
 /** What must be known of a file to read and check it. */
 export interface RecordFile {

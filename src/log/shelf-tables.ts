@@ -22,6 +22,19 @@ export interface ShelfFile extends RecordFile {
   readonly tables: number
   /** Rows that no longer count, ascending. */
   readonly gone: readonly number[]
+  /** In the order in which they come in `byEnd`; null: an older format, which had none. */
+  readonly kinds: readonly ShelfKind[] | null
+}
+
+/** Jobs that are kept by one rule: of one type, and with the same word of their own on it. */
+export interface Kind {
+  readonly type: string
+  readonly retainMs: number | null
+}
+
+/** So many rows of a shelf are of a kind, those that count no more included. */
+export interface ShelfKind extends Kind {
+  readonly rows: number
 }
 
 /** What a shelf's tables say of a job. */
@@ -32,6 +45,7 @@ export interface ShelfRow {
   readonly keyHash: number
   readonly firstPosition: number
   readonly endedAt: number
+  readonly kind: Kind
 }
 
 /** No row, and no hash. */
@@ -47,7 +61,7 @@ export interface Tables {
   readonly keyHashes: Uint32Array
   /** Rows in order of submission. */
   readonly byFirst: Uint32Array
-  /** Rows in order of their end. */
+  /** Rows by kind, and in order of their end. */
   readonly byEnd: Uint32Array
   /** Open addressing: row + 1 at the hash of an id, or of a key. */
   readonly ids: Uint32Array
@@ -88,7 +102,8 @@ export function sizeOfTables(rows: number): number {
 
 /** What the tables say of a job that is over, and whose record stands at an offset. */
 export function rowOf(job: Job, offset: number, endedAt: number): ShelfRow {
-  const { type, key, unique } = job.spec
+  const { spec } = job
+  const { type, key, unique } = spec
   return {
     offset,
     idHash: hashText(job.id),
@@ -96,6 +111,26 @@ export function rowOf(job: Job, offset: number, endedAt: number): ShelfRow {
     keyHash: key === null || unique ? NONE : hashKey(type, key),
     firstPosition: job.firstPosition,
     endedAt,
+    kind: spec,
+  }
+}
+
+/** Kinds of jobs, numbered as they come. */
+class Kinds {
+  readonly list: (Kind & { rows: number })[] = []
+  readonly #numbers = new Map<string, Map<number | null, number>>()
+
+  /** One more row is of this kind. Its number. */
+  add({ type, retainMs }: Kind): number {
+    let ofType = this.#numbers.get(type)
+    if (ofType === undefined) this.#numbers.set(type, (ofType = new Map()))
+    let number = ofType.get(retainMs)
+    if (number === undefined) {
+      number = this.list.push({ type, retainMs, rows: 0 }) - 1
+      ofType.set(retainMs, number)
+    }
+    ;(this.list[number] as { rows: number }).rows += 1
+    return number
   }
 }
 
@@ -139,6 +174,8 @@ export class ShelfRows {
   #length = 0
   #reals = new Float64Array(3 * FIRST_ROWS)
   #hashes = new Uint32Array(2 * FIRST_ROWS)
+  #kindOf = new Uint32Array(FIRST_ROWS)
+  readonly kinds = new Kinds()
   readonly #ids = new HashIndex((row) => this.#idHash(row))
   readonly #keys = new HashIndex((row) => this.#keyHash(row))
 
@@ -146,7 +183,7 @@ export class ShelfRows {
     return this.#length
   }
 
-  push({ offset, firstPosition, endedAt, idHash, keyHash }: ShelfRow): void {
+  push({ offset, firstPosition, endedAt, idHash, keyHash, kind }: ShelfRow): void {
     const row = this.#length++
     if (3 * row === this.#reals.length) this.#grow()
     this.#reals[3 * row] = offset
@@ -154,6 +191,7 @@ export class ShelfRows {
     this.#reals[3 * row + 2] = endedAt
     this.#hashes[2 * row] = idHash
     this.#hashes[2 * row + 1] = keyHash
+    this.#kindOf[row] = this.kinds.add(kind)
   }
 
   row(row: number): ShelfRow {
@@ -163,7 +201,13 @@ export class ShelfRows {
       endedAt: this.endedAt(row),
       idHash: this.#idHash(row),
       keyHash: this.#keyHash(row),
+      kind: this.kinds.list[this.kind(row)] as Kind,
     }
+  }
+
+  /** The number of a row's kind. */
+  kind(row: number): number {
+    return this.#kindOf[row] as number
   }
 
   offset(row: number): number {
@@ -204,6 +248,9 @@ export class ShelfRows {
     const hashes = new Uint32Array(2 * this.#hashes.length)
     hashes.set(this.#hashes)
     this.#hashes = hashes
+    const kindOf = new Uint32Array(2 * this.#kindOf.length)
+    kindOf.set(this.#kindOf)
+    this.#kindOf = kindOf
   }
 }
 
@@ -214,15 +261,21 @@ export function addTables(writer: RecordFileWriter, rows: ShelfRows): number {
   return checksumOf(bytes, 0, bytes.length)
 }
 
-/** The tables of a shelf made again from its records; throws if not all of these check. */
-export async function rebuildTables(disk: Disk, folder: string, about: ShelfFile): Promise<Buffer> {
+/** The rows of a shelf made again from its records; throws if not all of these check. */
+export async function readRows(disk: Disk, folder: string, about: RecordFile): Promise<ShelfRows> {
   const rows = new ShelfRows()
   const interning = new Interning()
   await readRecords(disk, folder, about, (lent, body, length, offset) => {
     const record = readJob(new ByteReader(lent, body, body + length), interning)
     rows.push(rowOf(record.job, offset, jobEndedAt(record.job, recordTallies(record))))
   })
-  const bytes = tablesOf(rows)
+  return rows
+}
+
+/** The tables of a shelf made again from its records, as they were. */
+export async function rebuildTables(disk: Disk, folder: string, about: ShelfFile): Promise<Buffer> {
+  const rows = await readRows(disk, folder, about)
+  const bytes = tablesOf(rows, about.kinds !== null)
   if (checksumOf(bytes, 0, bytes.length) !== about.tables) {
     throw damaged(
       `${folder}/${about.name}`,
@@ -233,7 +286,8 @@ export async function rebuildTables(disk: Disk, folder: string, about: ShelfFile
   return bytes
 }
 
-function tablesOf(rows: ShelfRows): Buffer {
+/** Without kinds: as the older format had them. */
+export function tablesOf(rows: ShelfRows, hasKinds = true): Buffer {
   const bytes = Buffer.alloc(sizeOfTables(rows.length))
   const tables = tablesOver(bytes, rows.length)
   for (let i = 0; i < rows.length; i++) {
@@ -247,18 +301,44 @@ function tablesOf(rows: ShelfRows): Buffer {
     if (row.keyHash !== NONE) insert(tables.keys, row.keyHash, i)
   }
   order(tables.byFirst, tables.firsts)
-  order(tables.byEnd, tables.ends)
+  if (hasKinds) orderByKind(tables.byEnd, tables.ends, rows)
+  else order(tables.byEnd, tables.ends)
   return bytes
 }
 
-function order(into: Uint32Array, by: Float64Array): void {
-  let isInOrder = true
-  for (let i = 0; i < by.length; i++) {
-    into[i] = i
-    if (i > 0 && (by[i] as number) < (by[i - 1] as number)) isInOrder = false
+function orderByKind(into: Uint32Array, ends: Float64Array, rows: ShelfRows): void {
+  const starts: number[] = []
+  let start = 0
+  for (const { rows: count } of rows.kinds.list) {
+    starts.push(start)
+    start += count
   }
-  if (isInOrder) return
-  into.subarray(0, by.length).sort((a, b) => (by[a] as number) - (by[b] as number) || a - b)
+  const next = [...starts]
+  for (let row = 0; row < rows.length; row++) {
+    const kind = rows.kind(row)
+    into[(next[kind] as number)++] = row
+  }
+  for (const [kind, from] of starts.entries()) {
+    const some = into.subarray(from, next[kind])
+    if (!isAscending(some, ends)) sortBy(some, ends)
+  }
+}
+
+function order(into: Uint32Array, by: Float64Array): void {
+  for (let i = 0; i < by.length; i++) into[i] = i
+  const rows = into.subarray(0, by.length)
+  if (!isAscending(rows, by)) sortBy(rows, by)
+}
+
+function isAscending(rows: Uint32Array, by: Float64Array): boolean {
+  for (let i = 1; i < rows.length; i++) {
+    if ((by[rows[i] as number] as number) < (by[rows[i - 1] as number] as number)) return false
+  }
+  return true
+}
+
+function sortBy(rows: Uint32Array, by: Float64Array): void {
+  rows.sort((a, b) => (by[a] as number) - (by[b] as number) || a - b)
 }
 
 function insert(slots: Uint32Array, hash: number, row: number): void {

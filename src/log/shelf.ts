@@ -13,17 +13,37 @@ import { readChecked } from './port.ts'
 import type { JobRecord } from './record-codec.ts'
 import { peekJobId, readJob } from './record-codec.ts'
 import { RecordWindow } from './record-window.ts'
-import type { ShelfFile, ShelfRow, Tables } from './shelf-tables.ts'
-import { hashKey, hashText, NONE, rebuildTables, sizeOfTables, tablesOver } from './shelf-tables.ts'
+import type { Kind, ShelfFile, ShelfKind, ShelfRow, Tables } from './shelf-tables.ts'
+import {
+  hashKey,
+  hashText,
+  NONE,
+  readRows,
+  rebuildTables,
+  sizeOfTables,
+  tablesOf,
+  tablesOver,
+} from './shelf-tables.ts'
 
 export class Shelf {
   readonly about: ShelfFile
-  /** Its tables in the file do not check: those in memory were made from its records. */
+  /**
+   * Its tables in the file do not check, or are of an older format: those in memory were made
+   * from its records.
+   */
   readonly isRebuilt: boolean
+  /** Its tables in the file do not check. */
+  readonly isDamaged: boolean
+  readonly kinds: readonly ShelfKind[]
   readonly #file: DiskFile
   readonly #window: RecordWindow
   readonly #tables: Tables
   readonly #gone: Uint8Array
+  /** Of each kind: where its rows begin in the order of ends. */
+  readonly #starts: readonly number[]
+  /** The number of each row's kind. */
+  readonly #kindOf: Uint32Array
+  readonly #leftOf: number[]
   #left: number
 
   private constructor(
@@ -31,15 +51,24 @@ export class Shelf {
     path: string,
     file: DiskFile,
     tables: Tables,
-    isRebuilt: boolean,
+    kinds: readonly ShelfKind[],
+    isDamaged: boolean,
   ) {
     this.about = about
-    this.isRebuilt = isRebuilt
+    this.isDamaged = isDamaged
+    this.isRebuilt = isDamaged || about.kinds === null
+    this.kinds = kinds
     this.#file = file
     this.#window = new RecordWindow(file, path)
     this.#tables = tables
     this.#gone = new Uint8Array(about.records)
     this.#left = about.records
+    this.#leftOf = kinds.map(({ rows }) => rows)
+    this.#starts = kinds.map((_, kind) => sum(this.#leftOf.slice(0, kind)))
+    this.#kindOf = new Uint32Array(about.records)
+    for (const [kind, { rows }] of kinds.entries()) {
+      for (let n = 0; n < rows; n++) this.#kindOf[this.nthEnded(kind, n)] = kind
+    }
     for (const row of about.gone) this.leave(row)
   }
 
@@ -51,10 +80,16 @@ export class Shelf {
     const path = `${folder}/${about.name}`
     const file = await disk.open(path, 'read')
     try {
-      const read = await readChecked(file, about.end, sizeOfTables(about.records))
+      const { kinds, records } = about
+      const read = await readChecked(file, about.end, sizeOfTables(records))
       const isWhole = read !== null && read.checksum === about.tables
+      if (kinds === null) {
+        const rows = await readRows(disk, folder, about)
+        const tables = tablesOver(tablesOf(rows), records)
+        return new Shelf(about, path, file, tables, rows.kinds.list, !isWhole)
+      }
       const bytes = isWhole ? read.bytes : await rebuildTables(disk, folder, about)
-      return new Shelf(about, path, file, tablesOver(bytes, about.records), !isWhole)
+      return new Shelf(about, path, file, tablesOver(bytes, records), kinds, !isWhole)
     } catch (error) {
       await file.close()
       throw error
@@ -86,6 +121,13 @@ export class Shelf {
     if (this.#gone[row] === 1) return
     this.#gone[row] = 1
     this.#left -= 1
+    const kind = this.#kindOf[row] as number
+    this.#leftOf[kind] = this.leftOf(kind) - 1
+  }
+
+  /** Rows of a kind that still count. */
+  leftOf(kind: number): number {
+    return this.#leftOf[kind] as number
   }
 
   /** The row of a job that still counts; -1: it is not here. */
@@ -126,6 +168,7 @@ export class Shelf {
       keyHash: keyHashes[row] as number,
       firstPosition: this.firstPosition(row),
       endedAt: this.endedAt(row),
+      kind: this.kinds[this.#kindOf[row] as number] as Kind,
     }
   }
 
@@ -137,9 +180,9 @@ export class Shelf {
     return this.#tables.firsts[row] as number
   }
 
-  /** The n-th row in order of the jobs' ends. */
-  nthEnded(n: number): number {
-    return this.#tables.byEnd[n] as number
+  /** The n-th row of a kind in order of the jobs' ends. */
+  nthEnded(kind: number, n: number): number {
+    return this.#tables.byEnd[(this.#starts[kind] as number) + n] as number
   }
 
   /** The n-th row in order of submission. */
@@ -177,4 +220,8 @@ export class Shelf {
     }
     return -1
   }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0)
 }

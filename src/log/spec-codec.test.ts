@@ -99,6 +99,7 @@ describe('the bytes', () => {
       { group: 'a' },
       { rerunOf: 'a' },
       { version: 2 },
+      { retainMs: 0 },
       { unique: true },
       { held: true },
       { tags: ['a'] },

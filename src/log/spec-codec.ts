@@ -284,12 +284,15 @@ const SPEC_PARENT = 2_048
 const SPEC_SCHEDULE = 4_096
 const SPEC_RERUN_OF = 8_192
 const SPEC_VERSION = 16_384
+const SPEC_RETAIN = 32_768
 
 /** A mask is smaller, or it has a bit that means nothing here. */
 export type MasksBelow = number
-const MASKS_BELOW: MasksBelow = 32_768
+const MASKS_BELOW: MasksBelow = 65_536
 /** Until specs said the version of their definition: nothing else about them was different. */
 export const MASKS_WITHOUT_VERSION: MasksBelow = SPEC_VERSION
+/** Until specs said how long a job is kept. */
+export const MASKS_WITHOUT_RETENTION: MasksBelow = SPEC_RETAIN
 
 function specMask(spec: JobSpec): number {
   let mask = 0
@@ -308,6 +311,7 @@ function specMask(spec: JobSpec): number {
   if (spec.schedule !== null) mask |= SPEC_SCHEDULE
   if (spec.rerunOf !== null) mask |= SPEC_RERUN_OF
   if (spec.version !== USUAL_VERSION) mask |= SPEC_VERSION
+  if (spec.retainMs !== null) mask |= SPEC_RETAIN
   return mask
 }
 
@@ -333,6 +337,7 @@ export function writeSpec(writer: ByteWriter, spec: JobSpec): void {
   }
   if (spec.rerunOf !== null) writer.text(spec.rerunOf)
   if (mask & SPEC_VERSION) writer.count(spec.version)
+  if (spec.retainMs !== null) writer.count(spec.retainMs)
   if (spec.stages !== null) {
     writer.count(spec.stages.length)
     for (const stage of spec.stages) writeStage(writer, stage)
@@ -360,6 +365,7 @@ export function readSpec(
   const schedule = mask & SPEC_SCHEDULE ? { id: interning.read(reader), tick: reader.time() } : null
   const rerunOf = mask & SPEC_RERUN_OF ? reader.text() : null
   const version = mask & SPEC_VERSION ? reader.count() : USUAL_VERSION
+  const retainMs = mask & SPEC_RETAIN ? reader.count() : null
   let stages: StageSpec[] | null = null
   if (mask & SPEC_STAGES) {
     stages = []
@@ -381,6 +387,7 @@ export function readSpec(
     parent,
     schedule,
     rerunOf,
+    retainMs,
     policy,
     stages,
   }

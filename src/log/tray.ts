@@ -10,6 +10,7 @@ import type { Interning } from './interning.ts'
 import type { JobRecord } from './record-codec.ts'
 import { peekJobId, readJob, writeJob } from './record-codec.ts'
 import type { Shelf } from './shelf.ts'
+import type { ShelfKind } from './shelf-tables.ts'
 import { rowOf, ShelfRows } from './shelf-tables.ts'
 import { SortedRows } from './sorted-rows.ts'
 
@@ -26,12 +27,19 @@ export class Tray {
   readonly #rows = new ShelfRows()
   readonly #chunks: ByteWriter[] = []
   readonly #gone = new Uint8Array(MOST_ROWS)
+  /** Of each kind, in the order of their ends. */
+  readonly #rowsOf: number[][] = []
+  readonly #leftOf: number[] = []
   readonly #byFirst = new SortedRows((row) => this.firstPosition(row))
   readonly #reader = new ByteReader(Buffer.alloc(0))
   #left = 0
 
   get records(): number {
     return this.#rows.length
+  }
+
+  get kinds(): readonly ShelfKind[] {
+    return this.#rows.kinds.list
   }
 
   get isFull(): boolean {
@@ -51,7 +59,15 @@ export class Tray {
     }
     const offset = (this.#chunks.length - 1) * CHUNK + chunk.at
     writeJob(chunk, job, stages)
+    const row = this.#rows.length
     this.#rows.push(rowOf(job, offset, endedAt))
+    const kind = this.#rows.kind(row)
+    if (kind === this.#rowsOf.length) {
+      this.#rowsOf.push([])
+      this.#leftOf.push(0)
+    }
+    this.#rowsOf[kind]?.push(row)
+    this.#leftOf[kind] = this.leftOf(kind) + 1
     this.#left += 1
   }
 
@@ -63,6 +79,13 @@ export class Tray {
     if (this.#gone[row] === 1) return
     this.#gone[row] = 1
     this.#left -= 1
+    const kind = this.#rows.kind(row)
+    this.#leftOf[kind] = this.leftOf(kind) - 1
+  }
+
+  /** Rows of a kind that still count. */
+  leftOf(kind: number): number {
+    return this.#leftOf[kind] as number
   }
 
   /** The row of a job that still counts; -1: it is not here. */
@@ -95,9 +118,9 @@ export class Tray {
     return this.#rows.firstPosition(row)
   }
 
-  /** The n-th row in order of the jobs' ends. */
-  nthEnded(n: number): number {
-    return n
+  /** The n-th row of a kind in order of the jobs' ends. */
+  nthEnded(kind: number, n: number): number {
+    return this.#rowsOf[kind]?.[n] as number
   }
 
   /** The n-th row in order of submission. */

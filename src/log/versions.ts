@@ -11,7 +11,7 @@ import type { ByteReader } from './bytes.ts'
 import { ENTRY_CODES, entryType, readEntry } from './entry-codec.ts'
 import type { Interning } from './interning.ts'
 import { readJobSubmitted } from './job-entries.ts'
-import { MASKS_WITHOUT_VERSION } from './spec-codec.ts'
+import { MASKS_WITHOUT_RETENTION, MASKS_WITHOUT_VERSION } from './spec-codec.ts'
 import { readExecutionCommitted } from './task-entries.ts'
 
 /** An entry as some older version had it. */
@@ -40,6 +40,13 @@ export const HISTORY: History = {
       }),
       upcast: (entry) => ({ ...entry, spec: firstVersion(entry['spec'] as JobSpec) }),
     },
+    {
+      name: 'job-submitted-says-how-long-it-is-kept',
+      read: (reader, interning) => ({
+        ...readJobSubmitted(reader, interning, MASKS_WITHOUT_RETENTION),
+      }),
+      upcast: (entry) => ({ ...entry, spec: keptAsOthers(entry['spec'] as JobSpec) }),
+    },
   ],
   ExecutionCommitted: [
     {
@@ -49,7 +56,17 @@ export const HISTORY: History = {
       }),
       upcast: (entry) => ({
         ...entry,
-        effects: (entry['effects'] as EffectPromise[]).map(withVersionedChild),
+        effects: withChildren(entry['effects'] as EffectPromise[], firstVersion),
+      }),
+    },
+    {
+      name: 'execution-committed-says-how-long-its-children-are-kept',
+      read: (reader, interning) => ({
+        ...readExecutionCommitted(reader, interning, MASKS_WITHOUT_RETENTION),
+      }),
+      upcast: (entry) => ({
+        ...entry,
+        effects: withChildren(entry['effects'] as EffectPromise[], keptAsOthers),
       }),
     },
   ],
@@ -60,8 +77,18 @@ function firstVersion(spec: Omit<JobSpec, 'version'>): JobSpec {
   return { ...spec, version: 1 }
 }
 
-function withVersionedChild(promise: EffectPromise): EffectPromise {
-  return promise.child === null ? promise : { ...promise, child: firstVersion(promise.child) }
+/** What was submitted before it could say how long it is kept is kept as long as others are. */
+function keptAsOthers(spec: Omit<JobSpec, 'retainMs'>): JobSpec {
+  return { ...spec, retainMs: null }
+}
+
+function withChildren(
+  promises: readonly EffectPromise[],
+  change: (spec: JobSpec) => JobSpec,
+): EffectPromise[] {
+  return promises.map((promise) => {
+    return promise.child === null ? promise : { ...promise, child: change(promise.child) }
+  })
 }
 
 /** The version in which each type is written. */

@@ -97,27 +97,27 @@ describe('a finished job on a shelf', () => {
   })
 })
 
+/** Commands that name so many finished jobs, each of which comes in again for it. */
+async function disturb(bench: Bench, ids: readonly string[]): Promise<void> {
+  const input = JSON.stringify('x'.repeat(500))
+  for (let at = 0; at < ids.length; at += 200) {
+    const commands = ids
+      .slice(at, at + 200)
+      .map((job): Command => ({ type: 'SubmitJob', job, spec: plain({ input }) }))
+    const answers = await bench.store.execute(commands)
+    expect(answers.every(({ verdict }) => verdict === 'committed')).toBe(true)
+  }
+}
+
+async function withMany(): Promise<Bench> {
+  const bench = await new Bench().open({ segmentBytes: 4_000_000 })
+  await bench.submit(...range(1_500))
+  await bench.finish(1_500)
+  bench.now += 1
+  return bench
+}
+
 describe('a guest', () => {
-  /** Commands that name so many finished jobs, each of which comes in again for it. */
-  async function disturb(bench: Bench, ids: readonly string[]): Promise<void> {
-    const input = JSON.stringify('x'.repeat(500))
-    for (let at = 0; at < ids.length; at += 200) {
-      const commands = ids
-        .slice(at, at + 200)
-        .map((job): Command => ({ type: 'SubmitJob', job, spec: plain({ input }) }))
-      const answers = await bench.store.execute(commands)
-      expect(answers.every(({ verdict }) => verdict === 'committed')).toBe(true)
-    }
-  }
-
-  async function withMany(): Promise<Bench> {
-    const bench = await new Bench().open({ segmentBytes: 4_000_000 })
-    await bench.submit(...range(1_500))
-    await bench.finish(1_500)
-    bench.now += 1
-    return bench
-  }
-
   it('that leaves again takes nothing with it that was noted about it', async () => {
     const bench = await withMany()
     await bench.store.execute([late('job 0')])

@@ -61,45 +61,6 @@ describe('memory', () => {
   })
 })
 
-describe('retention', () => {
-  it('forgets finished jobs that are too old, oldest first, wherever they are', async () => {
-    const bench = await new Bench().open({ retention: { ageMs: 100 } })
-    await bench.submit('old', 'newer', 'waiting')
-    await bench.finish(1)
-    await bench.store.checkpoint()
-    bench.now += 50
-    await bench.finish(1)
-    expect(await bench.upkeep()).toEqual([])
-    bench.now += 51
-    expect(await bench.upkeep()).toEqual(['old'])
-    bench.now += 50
-    expect(await bench.upkeep()).toEqual(['newer'])
-    bench.now += 1_000
-    expect(await bench.upkeep()).toEqual([])
-    expect(await bench.store.query({ kind: 'job', job: 'old' })).toBeNull()
-    await bench.submit('old')
-    const again = await new Bench(bench.disk.crash('everything')).open()
-    const page = await again.store.query({ kind: 'jobs', limit: 10 })
-    expect(page.jobs.map(({ id }) => id)).toEqual(['waiting', 'old'])
-  })
-
-  it('forgets the oldest finished jobs when there are too many', async () => {
-    const bench = await new Bench().open({ retention: { count: 3 } })
-    await bench.submit(...range(8))
-    await bench.finish(4)
-    await bench.store.checkpoint()
-    bench.now += 1
-    await bench.finish(2)
-    bench.now += 1
-    expect(await bench.upkeep()).toEqual(['job 0', 'job 1', 'job 2'])
-    expect(await bench.upkeep()).toEqual([])
-    await bench.store.checkpoint()
-    expect(await bench.upkeep()).toEqual([])
-    const page = await bench.store.query({ kind: 'jobs', state: 'SUCCEEDED', limit: 10 })
-    expect(page.jobs.map(({ id }) => id)).toEqual(['job 3', 'job 4', 'job 5'])
-  })
-})
-
 describe('old segments', () => {
   it('go only behind two checkpoints, and the store still opens', async () => {
     const bench = await grown({})

@@ -6,24 +6,17 @@
  * a tray goes, all of it at once, when there is a checkpoint that has it. If a command names
  * such a job it is taken in again for a while, as a guest: a copy that may leave at any time.
  * To be looked at, or listed, it need not come in.
- *
- * Also knows which of them are to be forgotten: it says so, and `decide` has the last word.
  */
 import type { Command, Job } from '../kernel/index.ts'
 import { jobEndedAt } from '../kernel/index.ts'
 import type { Disk, JobRecord, Manifest, Rack } from '../log/index.ts'
 import { Interning, recordTallies, Shelf, Tray } from '../log/index.ts'
 import type { Elsewhere, Ledger } from './ledger.ts'
+import type { Retention } from './retention.ts'
+import { Forgetting } from './retention.ts'
 import { keepSpec } from './stored-job.ts'
 import type { Listed } from './views.ts'
 import { listing } from './views.ts'
-
-export interface Retention {
-  /** How long a job that is over stays readable. */
-  readonly ageMs: number
-  /** How many jobs that are over stay readable, the newest. */
-  readonly count: number
-}
 
 /** Beyond this many, guests leave. */
 const MOST_GUESTS = 1_000
@@ -49,8 +42,7 @@ export class EndedJobs implements Elsewhere {
   #outdated: string[] = []
   /** Copies of jobs that stand here, and are in memory again. */
   readonly #guests = new Set<Job>()
-  /** How far each was looked through for jobs to forget. */
-  readonly #looked = new WeakMap<Rack, number>()
+  readonly #forgetting = new Forgetting()
   /** Whose jobs these are; set once, before anything else happens. */
   ledger!: Ledger
   /** Called for each shelf whose tables had to be made again. */
@@ -59,14 +51,6 @@ export class EndedJobs implements Elsewhere {
   constructor(disk: Disk, folder: string) {
     this.#disk = disk
     this.#folder = folder
-  }
-
-  /** How many jobs are over and not forgotten. */
-  get count(): number {
-    let count = 0
-    for (const { left } of this.#shelves) count += left
-    for (const { tray } of this.#trays) count += tray.left
-    return count
   }
 
   job(id: string): JobRecord | null {
@@ -168,7 +152,7 @@ export class EndedJobs implements Elsewhere {
       for (const about of files) {
         const shelf = await Shelf.open(this.#disk, this.#folder, about)
         opened.set(about.name, shelf)
-        if (shelf.isRebuilt) this.onRebuilt(`${this.#folder}/${about.name}`)
+        if (shelf.isDamaged) this.onRebuilt(`${this.#folder}/${about.name}`)
       }
     } catch (error) {
       for (const shelf of opened.values()) await shelf.close()
@@ -181,19 +165,8 @@ export class EndedJobs implements Elsewhere {
    * At most `limit` jobs that were kept long enough, or that are too many, oldest first. Asking
    * changes nothing: whoever asks again before they are forgotten is told the same.
    */
-  toForget({ ageMs, count }: Retention, now: number, limit: number): Command[] {
-    const commands: Command[] = []
-    const cursors = this.#cursors()
-    let surplus = this.count - count
-    while (commands.length < limit) {
-      const oldest = oldestOf(cursors)
-      if (oldest === null || oldest.endedAt >= now) break
-      if (surplus <= 0 && oldest.endedAt >= now - ageMs) break
-      const { endedAt } = oldest
-      commands.push({ type: 'ForgetJob', job: oldest.take(), endedBefore: endedAt + 1 })
-      surplus -= 1
-    }
-    return commands
+  toForget(retention: Retention, now: number, limit: number): Command[] {
+    return this.#forgetting.due(this.#racks(), retention, now, limit)
   }
 
   /** Jobs that were submitted behind a position, in order. Good until something changes. */
@@ -256,49 +229,6 @@ export class EndedJobs implements Elsewhere {
     for (const { shelf, row } of rows) shelf.leave(row)
     if (rows.length > 0 && this.#position < this.#waypoint) this.#outdated.push(id)
   }
-
-  #cursors(): Cursor[] {
-    return this.#racks().map((rack) => cursorOn(rack, this.#nextOn(rack)))
-  }
-
-  #nextOn(rack: Rack): number {
-    let at = this.#looked.get(rack) ?? 0
-    while (at < rack.records && rack.isGone(rack.nthEnded(at))) at += 1
-    this.#looked.set(rack, at)
-    return at
-  }
-}
-
-function cursorOn(rack: Rack, start: number): Cursor {
-  let at = start
-  const { records } = rack
-  const end = (): number => (at < records ? rack.endedAt(rack.nthEnded(at)) : Infinity)
-  return {
-    endedAt: end(),
-    take() {
-      const id = rack.idOf(rack.nthEnded(at))
-      do at += 1
-      while (at < records && rack.isGone(rack.nthEnded(at)))
-      this.endedAt = end()
-      return id
-    },
-  }
-}
-
-/** Goes through jobs in the order of their ends. */
-interface Cursor {
-  /** Of the job it stands at; Infinity: behind the last. */
-  endedAt: number
-  /** Gives that job's id, and goes on. */
-  take(): string
-}
-
-function oldestOf(cursors: readonly Cursor[]): Cursor | null {
-  let best: Cursor | null = null
-  for (const cursor of cursors) {
-    if (cursor.endedAt < (best?.endedAt ?? Infinity)) best = cursor
-  }
-  return best
 }
 
 function rowsOf(shelves: readonly Shelf[], id: string): { shelf: Shelf; row: number }[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { plain } from '../../test/support/specs.ts'
 import type { Job } from '../kernel/index.ts'
 import { createJob } from '../kernel/index.ts'

@@ -19,11 +19,11 @@ import { Checkpointing } from './checkpointing.ts'
 import type { Clock } from './clock.ts'
 import { awakeClock, FAR_BEHIND_MS, systemClock } from './clock.ts'
 import { DirectoryStore } from './directory.ts'
-import type { Retention } from './ended-jobs.ts'
 import type { Loaded } from './loading.ts'
 import { load } from './loading.ts'
 import type { Notice } from './notice.ts'
 import { newStoreId } from './random.ts'
+import type { Retention } from './retention.ts'
 
 const MIB = 1_024 * 1_024
 const DAY_MS = 86_400_000

@@ -58,6 +58,7 @@ export class OwnCommands {
       parent: spec.parent === null ? null : structuredClone(spec.parent),
       schedule: spec.schedule === null ? null : structuredClone(spec.schedule),
       rerunOf: spec.rerunOf,
+      retainMs: spec.retainMs,
       policy: this.#policy(spec.policy),
       stages: null,
     }
@@ -131,7 +132,8 @@ function isWhole(spec: JobSpec): boolean {
     spec.tags !== undefined &&
     spec.parent !== undefined &&
     spec.schedule !== undefined &&
-    spec.rerunOf !== undefined
+    spec.rerunOf !== undefined &&
+    spec.retainMs !== undefined
   )
 }
 
@@ -143,7 +145,7 @@ function countFields(value: object): number {
 
 const SUBMIT_FIELDS = 3
 const COMMIT_FIELDS = 8
-const SPEC_FIELDS = 17
+const SPEC_FIELDS = 18
 const POLICY_FIELDS = 6
 const RETRY_FIELDS = 6
 

@@ -92,13 +92,13 @@ describe('the tables of the page', () => {
 
   it('say of every older version how it is read', () => {
     const rows = tableOf(page, 'Versions', 'What', 'Version', 'Then').rows
-    const older = Object.entries(CURRENT_VERSION).flatMap(([type, version]) =>
-      Array.from({ length: version - 1 }, (_, i) => [`entry ${type}`, `${i + 1}`]),
+    const older = Object.entries(CURRENT_VERSION).flatMap(([type, current]) =>
+      upTo(current).map((version) => [`entry ${type}`, version]),
     )
     expect(rows.map(([what, version]) => [what, version])).toEqual([
       ...older,
-      ['job', `${RECORD_VERSION - 1}`],
-      ['checkpoint', `${CHECKPOINT_FORMAT - 1}`],
+      ...upTo(RECORD_VERSION).map((version) => ['job', version]),
+      ...upTo(CHECKPOINT_FORMAT).map((version) => ['checkpoint', version]),
     ])
   })
 
@@ -185,20 +185,19 @@ describe('a reader that was written from the page alone', () => {
         firsts: sorted.map(({ job }) => first(job)),
         offsets: sorted.map(({ offset }) => offset),
       })
-      for (const { jobs, columns } of shelves) {
+      for (const { about, jobs, columns } of shelves) {
         expect(columns['offsets']).toEqual(jobs.map(({ offset }) => offset))
         expect(columns['firsts']).toEqual(jobs.map(({ job }) => first(job)))
         expect(columns['idHashes']).toEqual(jobs.map(({ job }) => fnv(job['id'] as string)))
         expect(columns['keyHashes']).toEqual(jobs.map(({ job }) => keyHash(job['spec'] as never)))
-        for (const [order, by] of [
-          ['byFirst', 'firsts'],
-          ['byEnd', 'ends'],
-        ] as const) {
-          const values = columns[by] as readonly number[]
-          const rows = values.map((_, row) => row)
-          const value = (row: number): number => values[row] as number
-          expect(columns[order]).toEqual(rows.toSorted((a, b) => value(a) - value(b) || a - b))
-        }
+        const kinds = jobs.map(({ job }) => kindOf(job['spec'] as never))
+        const numbers = [...new Set(kinds)]
+        expect(about.kinds.map(kindOf)).toEqual(numbers)
+        const rowsOf = numbers.map((kind) => kinds.filter((one) => one === kind).length)
+        expect(about.kinds.map(({ rows }) => rows)).toEqual(rowsOf)
+        expect(columns['byFirst']).toEqual(inOrder(columns['firsts'] as number[]))
+        const byKind = kinds.map((kind) => numbers.indexOf(kind))
+        expect(columns['byEnd']).toEqual(inOrder(byKind, columns['ends'] as number[]))
         expect(columns['ids']).toEqual(slotsOf(columns['idHashes'] as number[]))
         expect(columns['keys']).toEqual(slotsOf(columns['keyHashes'] as number[]))
       }
@@ -228,6 +227,27 @@ function fnv(text: string): number {
 function keyHash(spec: { type: string; key: string | null; unique: boolean }): number {
   const { type, key, unique } = spec
   return key === null || unique ? 0 : fnv(`${type.length}:${type}${key}`)
+}
+
+/** Every version before the current one. */
+function upTo(current: number): string[] {
+  return Array.from({ length: current - 1 }, (_, i) => `${i + 1}`)
+}
+
+function kindOf({ type, retainMs }: { type: string; retainMs: number | null }): string {
+  return `${type} ${retainMs}`
+}
+
+/** Rows in order of their columns, and then by row. */
+function inOrder(...columns: readonly (readonly number[])[]): number[] {
+  const rows = (columns[0] ?? []).map((_, row) => row)
+  return rows.toSorted((a, b) => {
+    for (const column of columns) {
+      const difference = (column[a] as number) - (column[b] as number)
+      if (difference !== 0) return difference
+    }
+    return a - b
+  })
 }
 
 function first(job: Readonly<Record<string, unknown>>): number {

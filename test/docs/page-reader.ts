@@ -26,7 +26,7 @@ export interface ReadEntry {
 export interface ReadCheckpoint {
   readonly manifest: Values
   readonly live: ReadFile
-  readonly shelves: readonly ReadFile[]
+  readonly shelves: readonly (ReadFile & { readonly about: ShelfNote })[]
 }
 
 interface ReadFile {
@@ -47,6 +47,11 @@ interface FileNote {
   readonly records: number
   readonly end: number
   readonly link: number
+}
+
+interface ShelfNote extends FileNote {
+  readonly tables: number
+  readonly kinds: readonly { type: string; retainMs: number | null; rows: number }[]
 }
 
 export class PageReader {
@@ -206,14 +211,18 @@ export class PageReader {
     const head = this.layout.fixed('manifest head', bytes, 0)
     hold((head['format'] as number) <= this.version('checkpoint'), 'the page knows its format')
     const cursor: Cursor = { bytes, at: this.size('manifest head') }
-    const manifest = this.layout.structure('manifest', cursor)
+    const isOlder = (head['format'] as number) < 3
+    const manifest = this.layout.structure(isOlder ? 'older manifest' : 'manifest', cursor)
     hold(cursor.at === bytes.length, 'a manifest is read to its end')
     const live = manifest['live'] as FileNote & { table: number }
-    const shelves = manifest['shelves'] as (FileNote & { tables: number })[]
+    const shelves = manifest['shelves'] as ShelfNote[]
     return {
       manifest,
       live: this.#file(folder, live, 'live table', live.table),
-      shelves: shelves.map((shelf) => this.#file(folder, shelf, 'shelf tables', shelf.tables)),
+      shelves: shelves.map((about) => {
+        const { jobs, columns } = this.#file(folder, about, 'shelf tables', about.tables)
+        return { about, jobs, columns }
+      }),
     }
   }
 

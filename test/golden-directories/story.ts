@@ -63,6 +63,7 @@ const EVERYTHING = plain(
     held: true,
     group: 'customers',
     tags: ['vip', 'nächtlich'],
+    retainMs: 90 * HOUR,
   },
   {
     queue: 'mail',

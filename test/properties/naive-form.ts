@@ -178,6 +178,7 @@ const isSpecFields = object({
   parent: orNull(object({ job: isName, stage: isWhole, segment: isWhole, effect: isWhole })),
   schedule: orNull(object({ id: isName, tick: upTo(0, 8_640_000_000_000_000) })),
   rerunOf: orNull(isName),
+  retainMs: orNull(upTo(0, 315_360_000_000)),
   policy: orNull(isPolicy),
   stages: orNull(listOf(isStage, 256)),
 })

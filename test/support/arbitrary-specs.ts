@@ -148,6 +148,7 @@ function specOf(parts: {
       parent: orNull(anyParent),
       schedule: orNull(anyOrigin),
       rerunOf: orNull(anyText),
+      retainMs: orNull(upTo(LIMITS.delayMs)),
       policy: parts.policy,
       stages: parts.stages,
     },
