@@ -1,24 +1,34 @@
 /**
  * A channel: the ready tasks that the same workers can run, by queue, job type and stage.
  *
- * What is committed stands in a lane of its own, `finishing`, which neither pause nor limits
- * stop. Everything else stands in the lane of its limits; lanes stand in groups, one for each
- * gate, and the open groups in a heap. So the best task that may start is at the top, and
- * what is stopped is not looked at.
+ * ```
+ * channel ─┬─ finishing: committed tasks, by due time. They come first, and nothing stops them.
+ *          └─ yards, those that are open in a heap: behind a gate, or behind none
+ *               └─ bays, in a heap by priority and turn: the lanes of one group
+ *                    └─ lanes, in a heap by due time: the same limits
+ *                         └─ line: tasks by due time and submission
+ * ```
  *
- * Fairness between the `group`s of jobs belongs here, as another level between the groups
- * behind a gate and their lanes; ageing belongs where a lane ranks its head.
+ * So the best task that may start is at the top, and what is stopped is not looked at.
  */
 import type { LimitSpec } from '../kernel/index.ts'
-import { compareOrder } from '../kernel/index.ts'
 import type { Gate } from './gate.ts'
-import { Group } from './group.ts'
 import { Lane } from './lane.ts'
 import type { QueueUse } from './queue-use.ts'
 import type { Effort } from './ranks.ts'
 import { Ranks } from './ranks.ts'
+import type { Turns } from './share.ts'
+import { Share } from './share.ts'
+import { Yard } from './yard.ts'
 
-/** Limits as text: tasks with the same text stand in the same lane. */
+/** The lanes of one priority and group. */
+interface Lanes {
+  free: Lane | null
+  /** By their limits as text. */
+  readonly limited: Map<string, Lane>
+}
+
+/** Limits as text: tasks with the same text have the same limits. */
 export function limitsText(limits: readonly LimitSpec[]): string {
   let text = ''
   for (const { key, concurrency, rate } of limits) {
@@ -27,119 +37,199 @@ export function limitsText(limits: readonly LimitSpec[]): string {
   return text
 }
 
+/** By priority, then by group. */
+type ByGroup<T> = Map<number, Map<string | null, T>>
+
 export class Channel {
   readonly queue: QueueUse
+  readonly finishing: Lane
   readonly #effort: Effort
-  /** Committed tasks, to be finished. */
-  readonly finishing = new Lane([])
-  /** Tasks without limits. */
-  readonly free = new Lane([])
-  readonly #limited = new Map<string, Lane>()
-  readonly #groups: Ranks<Group>
-  readonly #freeGroup: Group
-  readonly #behind = new Map<Gate, Group>()
+  readonly #turns: Turns
+  readonly #lanes: ByGroup<Lanes> = new Map()
+  #shares: ByGroup<Share> = new Map()
+  readonly #open: Ranks<Yard>
+  readonly #free: Yard
+  readonly #behind = new Map<Gate, Yard>()
 
-  constructor(queue: QueueUse, effort: Effort) {
+  constructor(queue: QueueUse, effort: Effort, turns: Turns) {
     this.queue = queue
     this.#effort = effort
-    this.#groups = new Ranks(effort)
-    this.#freeGroup = new Group(this, null, effort)
+    this.#turns = turns
+    // What is committed takes no turns, and its priority counts no more.
+    this.finishing = new Lane(this, new Share(0, { given: 0 }), 0, null, [])
+    this.#open = new Ranks(effort)
+    this.#free = new Yard(this, null, effort)
   }
 
-  get lanes(): IterableIterator<Lane> {
-    return this.#limited.values()
+  /** Null: nobody added it yet. */
+  lane(priority: number, group: string | null, limits: readonly LimitSpec[]): Lane | null {
+    const lanes = this.#lanes.get(priority)?.get(group)
+    if (lanes === undefined) return null
+    if (limits.length === 0) return lanes.free
+    return lanes.limited.get(limitsText(limits)) ?? null
   }
 
-  lane(text: string): Lane | undefined {
-    return this.#limited.get(text)
-  }
-
-  addLane(text: string, gates: readonly Gate[]): Lane {
-    const lane = new Lane(gates)
-    this.#limited.set(text, lane)
+  addLane(priority: number, group: string | null, gates: readonly Gate[]): Lane {
+    const lane = new Lane(this, this.#share(priority, group), priority, group, gates)
+    const lanes = ofGroup(this.#lanes, priority, group, () => ({ free: null, limited: new Map() }))
+    if (gates.length === 0) lanes.free = lane
+    else lanes.limited.set(limitsText(gates.map(({ limit }) => limit)), lane)
+    for (const gate of gates) gate.added(lane)
     return lane
   }
 
   /** The lane got another head, its first, or lost its last. */
   changed(lane: Lane): void {
     if (lane === this.finishing) return
-    if (lane.isEmpty) {
-      if (lane.group !== null) this.#leave(lane, lane.group)
-    } else if (lane.group === null) {
-      this.#join(lane, lane.closedGate() ?? lane.gates[0] ?? null)
-    } else {
-      lane.group.lanes.moved(lane)
-      this.settle(lane.group)
-    }
+    const { bay } = lane
+    if (bay === null || lane.isEmpty) return this.place(lane)
+    bay.lanes.moved(lane)
+    bay.yard.settle(bay)
+    this.settle(bay.yard)
   }
 
-  /** The best lane whose head may start, as far as its limits go. */
+  /** Puts a lane where it belongs, after its gates, or what it holds, changed. */
+  place(lane: Lane): void {
+    const { bay } = lane
+    const yard = lane.isEmpty ? null : this.#yardFor(lane)
+    if (bay !== null) {
+      if (bay.yard === yard) return
+      bay.yard.leave(lane, bay)
+      this.settle(bay.yard)
+    }
+    if (yard === null) return
+    yard.enter(lane)
+    this.settle(yard)
+  }
+
+  /** The lane whose head comes first, as far as limits go. */
   best(now: number): Lane | null {
-    const open = this.queue.isOpen(now) ? this.#bestOpen() : null
-    if (this.finishing.isEmpty) return open
-    return open === null || compareOrder(this.finishing, open) < 0 ? this.finishing : open
-  }
-
-  /** A lane that another of its gates stops goes and waits there; it is not met here again. */
-  #bestOpen(): Lane | null {
+    if (!this.finishing.isEmpty) return this.finishing
+    if (!this.queue.isOpen(now)) return null
     for (;;) {
-      const lane = this.#groups.first?.lanes.first
-      if (lane === undefined) return null
-      const closed = lane.closedGate()
-      if (closed === null) return lane
-      this.#leave(lane, lane.group as Group)
-      this.#join(lane, closed)
+      const yard = this.#open.first
+      const bay = yard?.bays.first
+      if (yard === undefined || bay === undefined) return null
+      const lane = bay.lanes.first as Lane
+      if (bay.isOutdated) {
+        yard.settle(bay)
+        this.settle(yard)
+      } else if (lane.closedGate() === null) {
+        return lane
+      } else {
+        // Another of its gates stops it: it goes and waits there, and is not met here again.
+        this.place(lane)
+      }
     }
   }
 
-  /** Puts a group where it belongs, after its lanes or its gate changed. */
-  settle(group: Group): void {
-    const best = group.lanes.first
-    if (best === undefined || !group.isOpen) {
-      if (group.slot >= 0) this.#groups.remove(group)
+  /** Puts a yard where it belongs, after its bays or its gate changed. */
+  settle(yard: Yard): void {
+    const best = yard.bays.first
+    if (best === undefined || !yard.isOpen) {
+      if (yard.slot >= 0) this.#open.remove(yard)
       return
     }
-    group.priority = best.priority
-    group.dueAt = best.dueAt
-    group.submission = best.submission
-    if (group.slot < 0) this.#groups.add(group)
-    else this.#groups.moved(group)
+    yard.priority = best.priority
+    yard.turn = best.turn
+    yard.dueAt = best.dueAt
+    yard.submission = best.submission
+    if (yard.slot < 0) this.#open.add(yard)
+    else this.#open.moved(yard)
   }
 
-  /** Forgets lanes that are empty and groups without lanes. Notes which gates are still needed. */
-  sweep(needed: Set<Gate>): number {
-    for (const [text, lane] of this.#limited) {
-      if (lane.isEmpty) this.#limited.delete(text)
-      else for (const gate of lane.gates) needed.add(gate)
+  /** Ageing began, ended or has another pace: other tasks share a turn, and rank otherwise. */
+  rankAgain(): void {
+    const lanes = [...this.#allLanes()]
+    this.#shares = new Map()
+    for (const lane of lanes) {
+      const { bay, share: before } = lane
+      if (bay !== null) {
+        bay.yard.leave(lane, bay)
+        this.settle(bay.yard)
+      }
+      lane.rank()
+      lane.share = this.#share(lane.level, lane.group)
+      if (lane.ready > 0) lane.share.takeIn(lane.ready, before.turn)
     }
-    for (const [gate, group] of this.#behind) {
-      if (group.lanes.size > 0) continue
+    for (const lane of lanes) this.place(lane)
+    this.#sweepYards()
+  }
+
+  /** Forgets what is empty; what is not says so to its gates. The number of lanes that are left. */
+  sweep(): number {
+    let left = 0
+    for (const [priority, groups] of this.#lanes) {
+      for (const [group, lanes] of groups) {
+        if (lanes.free !== null && isUnused(lanes.free)) lanes.free = null
+        for (const [text, lane] of lanes.limited) {
+          if (isUnused(lane)) lanes.limited.delete(text)
+          else for (const gate of lane.gates) gate.added(lane)
+        }
+        const count = lanes.limited.size + (lanes.free === null ? 0 : 1)
+        left += count
+        if (count === 0) groups.delete(group)
+      }
+      if (groups.size === 0) this.#lanes.delete(priority)
+    }
+    for (const groups of this.#shares.values()) {
+      for (const [group, share] of groups) if (share.ready === 0) groups.delete(group)
+    }
+    this.#sweepYards()
+    return left
+  }
+
+  #sweepYards(): void {
+    this.#free.sweep()
+    for (const [gate, yard] of this.#behind) {
+      yard.sweep()
+      if (yard.bays.size > 0) continue
       this.#behind.delete(gate)
-      gate.groups = gate.groups.filter((one) => one !== group)
+      gate.yards = gate.yards.filter((one) => one !== yard)
     }
-    return this.#limited.size
   }
 
-  #join(lane: Lane, gate: Gate | null): void {
-    const group = gate === null ? this.#freeGroup : this.#groupBehind(gate)
-    lane.group = group
-    group.lanes.add(lane)
-    this.settle(group)
-  }
-
-  #leave(lane: Lane, group: Group): void {
-    lane.group = null
-    group.lanes.remove(lane)
-    this.settle(group)
-  }
-
-  #groupBehind(gate: Gate): Group {
-    let group = this.#behind.get(gate)
-    if (group === undefined) {
-      group = new Group(this, gate, this.#effort)
-      this.#behind.set(gate, group)
-      gate.groups.push(group)
+  *#allLanes(): Generator<Lane> {
+    for (const groups of this.#lanes.values()) {
+      for (const { free, limited } of groups.values()) {
+        if (free !== null) yield free
+        yield* limited.values()
+      }
     }
-    return group
   }
+
+  #share(priority: number, group: string | null): Share {
+    const level = this.queue.ageingMs === null ? priority : 0
+    return ofGroup(this.#shares, level, group, () => new Share(level, this.#turns))
+  }
+
+  /** Null: nowhere. Whoever opens a gate of its own puts it back. */
+  #yardFor(lane: Lane): Yard | null {
+    const closed = lane.closedGate()
+    if (closed !== null) return closed.isShared ? this.#yardBehind(closed) : null
+    const shared = lane.gates.find((gate) => gate.isShared)
+    return shared === undefined ? this.#free : this.#yardBehind(shared)
+  }
+
+  #yardBehind(gate: Gate): Yard {
+    let yard = this.#behind.get(gate)
+    if (yard === undefined) {
+      yard = new Yard(this, gate, this.#effort)
+      this.#behind.set(gate, yard)
+      gate.yards.push(yard)
+    }
+    return yard
+  }
+}
+
+function isUnused({ isEmpty, ready }: Lane): boolean {
+  return isEmpty && ready === 0
+}
+
+function ofGroup<T>(all: ByGroup<T>, priority: number, group: string | null, make: () => T): T {
+  let groups = all.get(priority)
+  if (groups === undefined) all.set(priority, (groups = new Map<string | null, T>()))
+  let found = groups.get(group)
+  if (found === undefined) groups.set(group, (found = make()))
+  return found
 }

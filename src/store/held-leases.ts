@@ -60,11 +60,10 @@ export class HeldLeases {
   }
 
   /** Every task that holds a lease, once; in no order. */
-  held(): ReadonlySet<Task> {
+  held(): readonly Task[] {
     const found: Task[] = []
     this.#expiry.collect(Infinity, Infinity, found)
-    // One that was released and granted again within a millisecond stands in line twice.
-    return new Set(found)
+    return found
   }
 
   /** Adds tasks whose lease ran out. */

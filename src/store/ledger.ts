@@ -130,7 +130,11 @@ export class Ledger implements Indexes {
   /** Moves time on; back is ignored. */
   tick(now: number): number {
     // Whole milliseconds, whatever the clock says.
-    if (now > this.#now) this.#now = Math.floor(now)
+    if (now > this.#now) {
+      this.#now = Math.floor(now)
+      // BEFORE anything else happens at this time, so that a replay sees it in the same order.
+      this.ready.advance(this.#now)
+    }
     return this.#now
   }
 
@@ -251,7 +255,7 @@ export class Ledger implements Indexes {
     const { worker, request: number, max, started } = request
     const before = this.leases.ofRequest(worker, number)
     if (before !== null) return before
-    const channels = this.ready.find(request.channels, at)
+    const channels = this.ready.find(request.channels)
     const tasks: Task[] = []
     let refused: Task[] | null = null
     while (tasks.length < max) {
@@ -274,7 +278,10 @@ export class Ledger implements Indexes {
       }
     }
     // AFTER the last offer, so that none is offered twice in one claim.
-    for (const task of refused ?? []) this.#insert(task)
+    for (const task of refused ?? []) {
+      const job = this.world.jobs.get(task.job)
+      if (job !== undefined && isListed(job, task)) this.ready.putBack(task, job)
+    }
     return tasks
   }
 
@@ -287,11 +294,6 @@ export class Ledger implements Indexes {
     return this.#upkeep.due(this.tick(now), limit)
   }
 
-  #insert(task: Task): void {
-    const job = this.world.jobs.get(task.job)
-    if (job !== undefined && isListed(job, task)) this.ready.insert(task, job, this.#now)
-  }
-
   #admit(found: JobRecord | null): Job | null {
     if (found === null) return null
     this.restore(found)
@@ -300,7 +302,7 @@ export class Ledger implements Indexes {
 
   #restored(job: Job, task: Task): void {
     if (isNeverTaken(task)) this.#upkeep.created(task)
-    if (isListed(job, task)) this.ready.insert(task, job, this.#now)
+    if (isListed(job, task)) this.ready.insert(task, job)
     if (task.lease === null) return
     this.leases.granted(task, task.lease)
     // As one that was resumed: it takes its place, and what it cost is known otherwise.
@@ -336,7 +338,7 @@ export class Ledger implements Indexes {
 
   #created(job: Job, task: Task): void {
     this.#upkeep.created(task)
-    if (isListed(job, task)) this.ready.insert(task, job, this.#now)
+    if (isListed(job, task)) this.ready.insert(task, job)
   }
 
   #forget(entry: Entry & { type: 'JobForgotten' }): Job | null {
@@ -405,10 +407,10 @@ export class Ledger implements Indexes {
       this.leases.extended(task, lease)
     }
     const stays = isListed(job, task)
-    if (listed && (!stays || task.dueAt !== dueAt) && task !== this.#offered) {
-      this.ready.discard(task, job, dueAt)
-    }
-    if (stays && (!listed || task.dueAt !== dueAt)) this.ready.insert(task, job, at)
+    // What is due and stays due keeps its place.
+    const isElsewhere = !stays || (task.dueAt !== dueAt && !this.ready.isDue(dueAt))
+    if (listed && isElsewhere) this.ready.left(task, job, dueAt, task === this.#offered)
+    if (stays && (!listed || isElsewhere)) this.ready.insert(task, job)
     if (job.task !== null && (state === 'DEAD') !== (task.state === 'DEAD')) {
       this.quarantined.follow(job, NO_TALLIES)
     }

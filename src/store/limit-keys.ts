@@ -61,13 +61,18 @@ export class LimitKeys {
     }
   }
 
-  /** Forgets gates that no lane needs, and keys that nothing uses. */
-  sweep(needed: ReadonlySet<Gate>, now: number): void {
+  /** BEFORE a sweep: lanes that are left will say so. */
+  forgetLanes(): void {
+    for (const { gates } of this.usage.values()) for (const gate of gates) gate.forgetLanes()
+  }
+
+  /** Forgets gates that no lane has, and keys that nothing uses. */
+  sweep(now: number): void {
     for (const [name, key] of this.usage) {
       for (const gate of key.gates) {
-        if (!needed.has(gate) && gate.slot >= 0) this.#timers.remove(gate)
+        if (gate.isUnused && gate.slot >= 0) this.#timers.remove(gate)
       }
-      key.gates = key.gates.filter((gate) => needed.has(gate))
+      key.gates = key.gates.filter((gate) => !gate.isUnused)
       if (key.gates.length === 0 && key.held === 0 && key.fullAt <= now) this.usage.delete(name)
     }
   }
@@ -86,8 +91,6 @@ export class LimitKeys {
       gate.dueAt = startAt
       this.#timers.add(gate)
     }
-    if (closed === gate.isClosed) return
-    gate.isClosed = closed
-    for (const group of gate.groups) group.channel.settle(group)
+    if (closed !== gate.isClosed) gate.swing(closed)
   }
 }

@@ -9,13 +9,15 @@
  * Leaving from the middle is lazy. Whoever takes a task away says `discard`; the place stays,
  * is skipped when it comes to the head, and is swept out with the others once more than half
  * of the line is such garbage. So the head is always live, and nothing is ever searched for.
+ * A place is for one attempt: a task that was granted and came back has a new one, and its old
+ * place stays garbage even if it waits for the same time again.
  *
  * Places are kept in parallel arrays of numbers, because a million small objects are what
  * makes a garbage collector slow.
  */
 import type { Task } from '../kernel/index.ts'
 
-/** Whether the task still stands in line for this time. */
+/** Whether the task still stands in line for this time, if it is at the attempt that it was at. */
 export type StillThere = (task: Task, at: number) => boolean
 
 const SMALLEST_RING = 8
@@ -27,11 +29,13 @@ export class Line {
   #tasks: (Task | null)[] = []
   #times: number[] = []
   #places: number[] = []
+  #attempts: number[] = []
   #first = 0
   #count = 0
   readonly #heapTasks: Task[] = []
   readonly #heapTimes: number[] = []
   readonly #heapPlaces: number[] = []
+  readonly #heapAttempts: number[] = []
   #stale = 0
   #headInHeap = false
 
@@ -62,8 +66,11 @@ export class Line {
   }
 
   push(task: Task, time: number, place: number): void {
-    if (this.#count === 0 || !this.#beforeLast(time, place)) this.#append(task, time, place)
-    else this.#heapPush(task, time, place)
+    if (this.#count === 0 || !this.#beforeLast(time, place)) {
+      this.#append(task, time, place, task.attempt)
+    } else {
+      this.#heapPush(task, time, place)
+    }
     this.#findHead()
   }
 
@@ -90,7 +97,7 @@ export class Line {
       const time = this.#times[slot] as number
       if (time > until) break
       const task = this.#tasks[slot] as Task
-      if (this.#isLive(task, time)) found.push(task)
+      if (task.attempt === this.#attempts[slot] && this.#isLive(task, time)) found.push(task)
     }
     this.#collectHeap(0, until, most, found)
   }
@@ -100,18 +107,24 @@ export class Line {
     const time = this.#heapTimes[index] as number
     if (time > until) return
     const task = this.#heapTasks[index] as Task
-    if (this.#isLive(task, time)) found.push(task)
+    if (task.attempt === this.#heapAttempts[index] && this.#isLive(task, time)) found.push(task)
     this.#collectHeap(2 * index + 1, until, most, found)
     this.#collectHeap(2 * index + 2, until, most, found)
   }
 
   #trim(): void {
     this.#findHead()
-    while (!this.isEmpty && !this.#isLive(this.headTask, this.headTime)) {
+    while (!this.isEmpty && !this.#headIsLive()) {
       this.#dropHead()
       this.#findHead()
       if (this.#stale > 0) this.#stale -= 1
     }
+  }
+
+  #headIsLive(): boolean {
+    const task = this.headTask
+    const attempt = this.#headInHeap ? this.#heapAttempts[0] : this.#attempts[this.#first]
+    return task.attempt === attempt && this.#isLive(task, this.headTime)
   }
 
   #findHead(): void {
@@ -140,12 +153,13 @@ export class Line {
     return time < lastTime || (time === lastTime && place < (this.#places[last] as number))
   }
 
-  #append(task: Task, time: number, place: number): void {
+  #append(task: Task, time: number, place: number, attempt: number): void {
     if (this.#count === this.#tasks.length) this.#grow()
     const slot = (this.#first + this.#count) & (this.#tasks.length - 1)
     this.#tasks[slot] = task
     this.#times[slot] = time
     this.#places[slot] = place
+    this.#attempts[slot] = attempt
     this.#count += 1
   }
 
@@ -155,15 +169,18 @@ export class Line {
     const tasks: (Task | null)[] = Array.from({ length: size }, () => null)
     const times: number[] = Array.from({ length: size }, () => 0.5)
     const places: number[] = Array.from({ length: size }, () => 0)
+    const attempts: number[] = Array.from({ length: size }, () => 0)
     for (let i = 0; i < this.#count; i++) {
       const slot = (this.#first + i) & (old - 1)
       tasks[i] = this.#tasks[slot] as Task
       times[i] = this.#times[slot] as number
       places[i] = this.#places[slot] as number
+      attempts[i] = this.#attempts[slot] as number
     }
     this.#tasks = tasks
     this.#times = times
     this.#places = places
+    this.#attempts = attempts
     this.#first = 0
   }
 
@@ -172,6 +189,7 @@ export class Line {
     this.#heapTasks.push(task)
     this.#heapTimes.push(time)
     this.#heapPlaces.push(place)
+    this.#heapAttempts.push(task.attempt)
     while (index > 0) {
       const parent = (index - 1) >> 1
       if (!this.#heapBefore(index, parent)) return
@@ -186,6 +204,7 @@ export class Line {
     this.#heapTasks.pop()
     this.#heapTimes.pop()
     this.#heapPlaces.pop()
+    this.#heapAttempts.pop()
     let index = 0
     for (;;) {
       const left = 2 * index + 1
@@ -211,38 +230,45 @@ export class Line {
     const task = this.#heapTasks[a] as Task
     const time = this.#heapTimes[a] as number
     const place = this.#heapPlaces[a] as number
+    const attempt = this.#heapAttempts[a] as number
     this.#heapTasks[a] = this.#heapTasks[b] as Task
     this.#heapTimes[a] = this.#heapTimes[b] as number
     this.#heapPlaces[a] = this.#heapPlaces[b] as number
+    this.#heapAttempts[a] = this.#heapAttempts[b] as number
     this.#heapTasks[b] = task
     this.#heapTimes[b] = time
     this.#heapPlaces[b] = place
+    this.#heapAttempts[b] = attempt
   }
 
   /** Rebuilds the line from its live places, which makes room as well. */
   #sweep(): void {
     const live: { task: Task; time: number; place: number }[] = []
-    const keep = (task: Task, time: number, place: number): void => {
-      if (this.#isLive(task, time)) live.push({ task, time, place })
+    const keep = (task: Task, time: number, place: number, attempt: number): void => {
+      if (task.attempt === attempt && this.#isLive(task, time)) live.push({ task, time, place })
     }
     for (let i = 0; i < this.#count; i++) {
       const slot = (this.#first + i) & (this.#tasks.length - 1)
-      keep(this.#tasks[slot] as Task, this.#times[slot] as number, this.#places[slot] as number)
+      const [time, place] = [this.#times[slot] as number, this.#places[slot] as number]
+      keep(this.#tasks[slot] as Task, time, place, this.#attempts[slot] as number)
     }
     this.#heapTasks.forEach((task, i) => {
-      keep(task, this.#heapTimes[i] as number, this.#heapPlaces[i] as number)
+      const [time, place] = [this.#heapTimes[i] as number, this.#heapPlaces[i] as number]
+      keep(task, time, place, this.#heapAttempts[i] as number)
     })
     live.sort((a, b) => a.time - b.time || a.place - b.place)
     this.#tasks = []
     this.#times = []
     this.#places = []
+    this.#attempts = []
     this.#first = 0
     this.#count = 0
     this.#heapTasks.length = 0
     this.#heapTimes.length = 0
     this.#heapPlaces.length = 0
+    this.#heapAttempts.length = 0
     this.#stale = 0
-    for (const { task, time, place } of live) this.#append(task, time, place)
+    for (const { task, time, place } of live) this.#append(task, time, place, task.attempt)
     this.#findHead()
   }
 }

@@ -13,6 +13,8 @@ export class QueueUse {
   readonly channels: Channel[] = []
   /** By job type, then by stage name; null: a plain job. */
   readonly byType = new Map<string, Map<string | null, Channel>>()
+  /** How long a task waits until it rises by one priority; null: never. */
+  ageingMs: number | null = null
   #limit: LimitSpec
   #limited = false
   #paused = false
@@ -21,10 +23,14 @@ export class QueueUse {
     this.#limit = { key: name, concurrency: null, rate: null }
   }
 
-  configure({ name, concurrency, rate, paused }: Queue): void {
+  /** Whether its tasks rank otherwise now. */
+  configure({ name, concurrency, rate, paused }: Queue, ageingMs: number | null = null): boolean {
     this.#limit = { key: name, concurrency, rate }
     this.#limited = concurrency !== null || rate !== null
     this.#paused = paused
+    const before = this.ageingMs
+    this.ageingMs = ageingMs
+    return before !== ageingMs
   }
 
   isOpen(now: number): boolean {

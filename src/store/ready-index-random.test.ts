@@ -1,12 +1,10 @@
-/**
- * The ready-index against the simplest thing that could be right: look at every task, keep
- * those that may start, sort them, take the first.
- */
+/** The ready-index against the simplest thing that could be right. */
 import { describe, expect, it } from 'vitest'
 import { Dice } from '../../test/properties/dice.ts'
+import { NaiveOrder } from '../../test/support/naive-order.ts'
 import { failure, plain, promise, retry } from '../../test/support/specs.ts'
-import type { Command, JobSpec, LimitSpec, Place, Task } from '../kernel/index.ts'
-import { compareOrder, isHeldBack, mayStartAt, worldViolations } from '../kernel/index.ts'
+import type { Command, JobSpec, LimitSpec, Task } from '../kernel/index.ts'
+import { worldViolations } from '../kernel/index.ts'
 import { Ledger } from './ledger.ts'
 import type { ChannelName } from './ready-index.ts'
 
@@ -25,66 +23,13 @@ const LIMITS: readonly LimitSpec[] = [
 ]
 const onRecord = { by: 'ops', reason: 'because' }
 
-class Naive {
-  readonly #ledger: Ledger
-  /** When each task was put in line, and for what time. */
-  readonly #places = new Map<Task, { dueAt: number; submission: number }>()
-  #submissions = 0
-
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger
-  }
-
-  /** After each command: who came, and who went? */
-  look(): void {
-    for (const job of this.#ledger.world.jobs.values()) {
-      const task = job.task as Task
-      if (task.state !== 'WAITING' || isHeldBack(job)) {
-        this.#places.delete(task)
-      } else if (this.#places.get(task)?.dueAt !== task.dueAt) {
-        this.#submissions += 1
-        this.#places.set(task, { dueAt: task.dueAt, submission: this.#submissions })
-      }
-    }
-  }
-
-  best(channels: readonly ChannelName[], now: number): Task | null {
-    const startable: (Place & { task: Task })[] = []
-    for (const { id, spec } of this.#ledger.world.jobs.values()) {
-      const task = this.#ledger.world.jobs.get(id)?.task as Task
-      const place = this.#places.get(task)
-      const asked = channels.some(
-        ({ queue, type }) => queue === task.policy.queue && type === spec.type,
-      )
-      if (place !== undefined && asked && this.#mayStart(task, now)) {
-        startable.push({ task, priority: spec.priority, ...place })
-      }
-    }
-    return startable.toSorted(compareOrder)[0]?.task ?? null
-  }
-
-  #mayStart(task: Task, now: number): boolean {
-    if (task.dueAt > now) return false
-    if (task.startBy !== null && task.attempt === 0 && now >= task.startBy) return false
-    if (task.commit !== null) return true
-    const { usage, world } = this.#ledger
-    const { limits, queue: name } = task.policy
-    const queue = world.queues.get(name)
-    if (queue !== undefined) {
-      const own = { key: name, concurrency: queue.concurrency, rate: queue.rate }
-      if (queue.paused) return false
-      if (mayStartAt(own, this.#ledger.queueUsage(name) ?? undefined, now) > now) return false
-    }
-    return limits.every((limit) => mayStartAt(limit, usage.get(limit.key), now) <= now)
-  }
-}
-
 function randomSpec(dice: Dice, count: number): JobSpec {
   const own = { key: `own ${dice.below(4)}`, concurrency: 1, rate: null }
   const limits = [...LIMITS, own].filter(() => dice.chance(30))
   const options = {
     type: dice.pick(TYPES),
     priority: dice.below(3),
+    group: dice.pick([null, null, 'x', 'y', 'z']),
     delayMs: dice.pick([0, 0, 0, 5, 30]),
     startWithinMs: dice.pick([null, null, null, 20]),
     held: dice.chance(10),
@@ -149,11 +94,12 @@ describe('the ready-index', () => {
   it.each(seeds)('offers what looking at everything would offer (seed %i)', (seed) => {
     const dice = new Dice(seed)
     const ledger = new Ledger()
-    const naive = new Naive(ledger)
+    const naive = new NaiveOrder(ledger)
     let now = 1_000
     let claims = 0
     for (let count = 1; count <= 1_500; count++) {
       if (dice.chance(30)) now += dice.below(6)
+      naive.before(now)
       if (dice.chance(50)) {
         const channels = dice.chance(50) ? CHANNELS : [dice.pick(CHANNELS)]
         const expected = naive.best(channels, now)
@@ -164,7 +110,7 @@ describe('the ready-index', () => {
       } else {
         ledger.perform(randomCommand(dice, ledger, count), now)
       }
-      naive.look()
+      naive.after(now)
       if (count % 50 === 0) expect(worldViolations(ledger.world, ledger, now)).toEqual([])
     }
     expect(claims).toBeGreaterThan(50)

@@ -1,64 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { failure, plain, promise, retry } from '../../test/support/specs.ts'
-import type { Command, JobSpec, LimitSpec, Task } from '../kernel/index.ts'
-import { Ledger } from './ledger.ts'
-
-const CHANNEL = { queue: 'default', type: 'test', stage: null }
-const onRecord = { by: 'ops', reason: 'because' }
-
-function limit(key: string, bounds: Partial<LimitSpec>): LimitSpec {
-  return { key, concurrency: null, rate: null, ...bounds }
-}
-
-class Bench {
-  readonly ledger = new Ledger()
-  now = 0
-  #request = 0
-
-  submit(job: string, spec: JobSpec = plain()): void {
-    this.must({ type: 'SubmitJob', job, spec })
-  }
-
-  must(command: Command): void {
-    const { verdict, rejection } = this.ledger.perform(command, this.now)
-    if (verdict !== 'committed')
-      throw new Error(`${command.type}: ${rejection?.message ?? verdict}`)
-  }
-
-  /** The ids of the jobs that were granted, in order. */
-  claim(max = 1, channels = [CHANNEL]): string[] {
-    return this.claimTasks(max, channels).map((task) => task.job)
-  }
-
-  claimTasks(max = 1, channels = [CHANNEL]): readonly Task[] {
-    this.#request += 1
-    const request = { worker: 'w', request: this.#request, channels, max, started: true }
-    return this.ledger.claim(request, this.now)
-  }
-
-  report(
-    job: string,
-    lease = 1,
-  ): { job: string; stage: 0; segment: 0; lease: number; worker: 'w' } {
-    return { job, stage: 0, segment: 0, lease, worker: 'w' }
-  }
-
-  commit(job: string, lease = 1): void {
-    this.must({ type: 'CommitExecution', ...this.report(job, lease), output: '1', effects: [] })
-  }
-
-  /** How many heap members were compared, and how many tasks were taken out, in the meantime. */
-  effort(work: () => void): { comparisons: number; offers: number } {
-    const { comparisons, offers } = this.ledger.ready.effort
-    work()
-    const after = this.ledger.ready.effort
-    return { comparisons: after.comparisons - comparisons, offers: after.offers - offers }
-  }
-}
+import { CHANNEL, limit, onRecord, ReadyBench } from '../../test/support/ready-bench.ts'
+import { failure, plain, retry } from '../../test/support/specs.ts'
 
 describe('the order of offers', () => {
   it('is priority, then due time, then submission', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     bench.now = 100
     bench.submit('first of its time')
     bench.submit('second of its time')
@@ -78,7 +24,7 @@ describe('the order of offers', () => {
   })
 
   it('is kept across channels that are asked for together', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     bench.submit('a', plain({ priority: 1 }, { queue: 'left' }))
     bench.submit('b', plain({ priority: 2 }, { queue: 'right' }))
     bench.submit('c', plain({ priority: 3, type: 'other' }, { queue: 'left' }))
@@ -90,7 +36,7 @@ describe('the order of offers', () => {
   })
 
   it('puts a retry behind what was due before it', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     bench.submit('a', plain({}, { retry: retry({ delayMs: 10 }) }))
     bench.claim()
     bench.must({ type: 'FailTask', ...bench.report('a'), error: failure() })
@@ -103,9 +49,69 @@ describe('the order of offers', () => {
   })
 })
 
+describe('what was taken before', () => {
+  it('keeps its place when its lease runs out, is revoked or given back', () => {
+    for (const how of ['ExpireLease', 'RevokeLease', 'ReleaseLease'] as const) {
+      const bench = new ReadyBench()
+      for (const job of ['a', 'b', 'c']) bench.submit(job)
+      bench.now = 1
+      for (let i = 0; i < 100; i++) bench.submit(`later ${i}`)
+      expect(bench.claim(2)).toEqual(['a', 'b'])
+      bench.now = 1_000_000
+      const { worker: _worker, ...address } = bench.report('b')
+      const revoke = { type: 'RevokeLease', ...address, ...onRecord } as const
+      if (how === 'RevokeLease') bench.must(revoke)
+      else if (how === 'ExpireLease') bench.must({ type: how, ...address })
+      else {
+        bench.now = 2
+        bench.must({ type: how, ...bench.report('b') })
+      }
+      expect(bench.claim(2), how).toEqual(['b', 'c'])
+    }
+  })
+
+  it('comes before others that are due since the same time, in the order of coming back', () => {
+    const bench = new ReadyBench()
+    for (const job of ['a', 'b', 'c', 'd']) bench.submit(job)
+    expect(bench.claim(3)).toEqual(['a', 'b', 'c'])
+    bench.must({ type: 'ReleaseLease', ...bench.report('c') })
+    bench.must({ type: 'ReleaseLease', ...bench.report('b') })
+    expect(bench.claim(9)).toEqual(['c', 'b', 'd'])
+  })
+
+  it('has one place, however often it comes back to it', () => {
+    const bench = new ReadyBench()
+    bench.submit('first')
+    bench.now = 1
+    for (const job of ['a', 'b', 'c']) bench.submit(job)
+    // Granted from the middle of the line, so that its place there stays, as garbage.
+    for (let lease = 1; lease <= 5; lease++) {
+      const grant = { type: 'GrantLease', job: 'b', stage: 0, segment: 0 } as const
+      bench.must({ ...grant, worker: 'other', request: lease, started: true })
+      bench.must({ type: 'ReleaseLease', ...bench.report('b', lease), worker: 'other' })
+    }
+    const effort = bench.effort(() => {
+      expect(bench.claim(9)).toEqual(['first', 'b', 'a', 'c'])
+    })
+    expect(effort.offers).toBe(4)
+  })
+
+  it('comes before everything once it is committed, whatever its priority', () => {
+    const bench = new ReadyBench()
+    bench.submit('a', plain({ priority: -1 }))
+    expect(bench.claim()).toEqual(['a'])
+    for (const job of ['b', 'c']) bench.submit(job, plain({ priority: 9 }))
+    bench.submit('d', plain({ priority: 9, type: 'other' }))
+    bench.now = 5
+    bench.commitAndRelease('a')
+    const channels = [{ ...CHANNEL, type: 'other' }, CHANNEL]
+    expect(bench.claim(9, channels)).toEqual(['a', 'b', 'c', 'd'])
+  })
+})
+
 describe('what is not to run', () => {
   it('is not offered while it is held, and is offered once released', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     bench.submit('a', plain({ held: true }))
     expect(bench.claim()).toEqual([])
     bench.must({ type: 'ReleaseJob', job: 'a' })
@@ -113,7 +119,7 @@ describe('what is not to run', () => {
   })
 
   it('is not offered before it is due, nor after its start-by time', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     bench.submit('later', plain({ delayMs: 10 }))
     bench.submit('quickly', plain({ startWithinMs: 10 }))
     bench.now = 9
@@ -123,7 +129,7 @@ describe('what is not to run', () => {
   })
 
   it('is taken out lazily when it is cancelled, forced or stopped', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     for (let i = 0; i < 1_000; i++) bench.submit(`job ${i}`)
     for (let i = 0; i < 999; i++) {
       bench.must({ type: 'CancelJob', job: `job ${i}`, ...onRecord })
@@ -135,7 +141,7 @@ describe('what is not to run', () => {
   })
 
   it('is offered by its new time once it is forced to wait again', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     bench.submit('a', plain({ delayMs: 1_000 }))
     const force = { to: 'WAITING', output: null, attempt: 0, stage: 0, segment: 0 } as const
     bench.now = 5
@@ -149,7 +155,7 @@ describe('what is not to run', () => {
 
 describe('a paused queue', () => {
   it('offers nothing and is not scanned, however much waits in it', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     for (let i = 0; i < 10_000; i++) bench.submit(`job ${i}`)
     bench.must({ type: 'PauseQueue', queue: 'default', ...onRecord })
     const effort = bench.effort(() => {
@@ -161,14 +167,14 @@ describe('a paused queue', () => {
   })
 
   it('lets through what is committed and only needs finishing', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     const limits = [limit('one', { concurrency: 1 })]
     for (const job of ['a', 'b', 'c']) bench.submit(job, plain({}, { limits }))
     bench.claim()
-    const report = bench.report('a')
-    bench.must({ type: 'CommitExecution', ...report, output: '1', effects: [promise()] })
-    bench.must({ type: 'ReleaseLease', ...report })
-    expect(bench.claim()).toEqual(['b'])
+    bench.commitAndRelease('a')
+    const other = { ...CHANNEL, type: 'other' }
+    bench.submit('d', plain({ type: 'other' }, { limits }))
+    expect(bench.claim(5, [other])).toEqual(['d'])
     expect(bench.claim(5)).toEqual(['a'])
     bench.must({ type: 'ReleaseLease', ...bench.report('a', 2) })
     bench.must({ type: 'ConfigureQueue', queue: 'default', concurrency: 0, rate: null })
@@ -179,7 +185,7 @@ describe('a paused queue', () => {
 
 describe('a limit that is used up', () => {
   it('stops ten thousand lanes at once: claiming does not look at them', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     const shared = limit('shared', { concurrency: 1 })
     const lanes = 10_000
     for (let i = 0; i < lanes; i++) {
@@ -204,7 +210,7 @@ describe('a limit that is used up', () => {
   })
 
   it('is passed by as soon as a lease that holds it ends, best first', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     const limits = [limit('two', { concurrency: 2 })]
     for (const [job, priority] of [
       ['a', 1],
@@ -222,7 +228,7 @@ describe('a limit that is used up', () => {
   })
 
   it('of many keys stops each its own: ten thousand keys that are full cost nothing', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     const keys = 10_000
     for (let i = 0; i < keys; i++) {
       const limits = [limit(`key ${i}`, { concurrency: 1 })]
@@ -239,7 +245,7 @@ describe('a limit that is used up', () => {
   })
 
   it('makes a task wait there, whichever of its limits it is', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     const [open, full] = [limit('open', { concurrency: 9 }), limit('full', { concurrency: 1 })]
     bench.submit('first', plain({}, { limits: [full] }))
     expect(bench.claim()).toEqual(['first'])
@@ -262,7 +268,7 @@ describe('a limit that is used up', () => {
   })
 
   it('by rate lets a burst through, then one for each token', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     const limits = [limit('slow', { rate: { count: 2, perMs: 100 } })]
     for (let i = 0; i < 6; i++) bench.submit(`job ${i}`, plain({}, { limits }))
     expect(bench.claim(9)).toEqual(['job 0', 'job 1'])
@@ -278,7 +284,7 @@ describe('a limit that is used up', () => {
   })
 
   it('of the queue itself stops all its channels, by number and by rate', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     bench.must({ type: 'ConfigureQueue', queue: 'default', concurrency: 1, rate: null })
     for (let i = 0; i < 3; i++) bench.submit(`job ${i}`)
     expect(bench.claim(9)).toEqual(['job 0'])
@@ -293,7 +299,7 @@ describe('a limit that is used up', () => {
   })
 
   it('forgets keys that nothing uses any more', () => {
-    const bench = new Bench()
+    const bench = new ReadyBench()
     for (let i = 0; i < 5_000; i++) {
       bench.submit(`job ${i}`, plain({}, { limits: [limit(`user ${i}`, { concurrency: 1 })] }))
       expect(bench.claim()).toEqual([`job ${i}`])

@@ -8,27 +8,33 @@
  *
  * What stops a task stops many, and is noted once, where it is:
  * - a paused queue, or one whose own limit is used up, at the queue (`queue-use.ts`);
- * - a limit that is used up, at its gate: the lanes behind it stand in one group, which is
+ * - a limit that is used up, at its gate: the lanes behind it stand in one yard, which is
  *   taken out of the channel's heap as a whole and put back when a lease ends or the time
- *   of the rate comes (`gate.ts`, `group.ts`, `limit-keys.ts`).
+ *   of the rate comes (`gate.ts`, `yard.ts`, `limit-keys.ts`).
  * So neither makes an offer scan. A task that is committed and only needs finishing is
- * stopped by neither.
+ * stopped by neither, and comes first.
+ *
+ * Within a priority, groups take turns (`share.ts`); within a group, what is due first comes
+ * first. What was taken before (its lease ran out, or was given back) comes before the others
+ * that are due since the same millisecond: it keeps its place.
  *
  * Costs, n tasks waiting: to insert or take out O(log n), and O(1) for those that come in
- * order; to offer O(channels asked + log n). A task that several limits stop in turn moves
- * from gate to gate, its lane with it, one step for each gate that it finds closed.
+ * order; to offer O(channels asked + log n). A task that several shared limits stop in turn
+ * moves from gate to gate, its lane with it, one step for each gate that it finds closed. When
+ * a group was served, it moves once in every yard of a shared gate that it has lanes in.
  *
  * Everything here follows from the entries that were applied, so it is never saved.
  */
-import type { Job, LimitSpec, Queue, Task, Usage } from '../kernel/index.ts'
-import { compareOrder, missedStart } from '../kernel/index.ts'
-import type { Gate } from './gate.ts'
-import { Channel, limitsText } from './channel.ts'
+import type { Job, JobSpec, Queue, Task, Usage } from '../kernel/index.ts'
+import { missedStart } from '../kernel/index.ts'
+import { Channel } from './channel.ts'
+import { firstOf } from './first-of.ts'
 import type { Lane } from './lane.ts'
 import { LimitKeys } from './limit-keys.ts'
 import { Line } from './line.ts'
 import { QueueUse } from './queue-use.ts'
 import type { Effort } from './ranks.ts'
+import type { Turns } from './share.ts'
 
 /** What a worker can run: a queue, a job type, and a stage by name, or null for plain jobs. */
 export interface ChannelName {
@@ -55,7 +61,10 @@ export class ReadyIndex {
   readonly #due = new Line((task, at) => task.state === 'WAITING' && task.dueAt === at)
   /** Tasks that are due at this time or before stand in their channels, the others in `due`. */
   #now = 0
+  readonly #turns: Turns = { given: 0 }
   #submissions = 0
+  /** Smaller than any submission, and in order of coming back. */
+  #returns = -Number.MAX_SAFE_INTEGER
   #lanes = 0
   #sweepAt = FEW_LANES
 
@@ -72,23 +81,38 @@ export class ReadyIndex {
   }
 
   queueChanged(queue: Queue): void {
-    this.#queue(queue.name).configure(queue)
+    const use = this.#queue(queue.name)
+    if (use.configure(queue)) for (const channel of use.channels) channel.rankAgain()
   }
 
   /** A task is waiting, and nothing but time, pause and limits keeps it from being granted. */
-  insert(task: Task, job: Job, now: number): void {
-    this.advance(now)
-    this.#submissions += 1
-    if (task.dueAt > this.#now) this.#due.push(task, task.dueAt, this.#submissions)
-    else this.#stand(task, job, task.dueAt, this.#submissions)
+  insert(task: Task, job: Job): void {
+    const submission = this.#numberFor(task)
+    if (task.dueAt > this.#now) this.#due.push(task, task.dueAt, submission)
+    else this.#stand(task, job, task.dueAt, submission)
   }
 
-  /** A task that was inserted, and not offered since, is waiting no more, or for another time. */
-  discard(task: Task, job: Job, dueAt: number): void {
+  /**
+   * A task that was inserted waits no more, or for another time; `dueAt` is what it waited for.
+   * One that was offered has left its lane already.
+   */
+  left(task: Task, job: Job, dueAt: number, isOffered: boolean): void {
     if (dueAt > this.#now) return this.#due.discard()
-    const channel = this.#channelOf(task, job)
-    const lane = this.#laneOf(channel, task)
-    if (lane.discard(job.spec.priority)) channel.changed(lane)
+    const lane = this.#laneOf(task, job.spec)
+    lane.left()
+    if (task.lease !== null && task.commit === null) lane.share.served()
+    if (!isOffered && lane.discard()) lane.channel.changed(lane)
+  }
+
+  /** Whether tasks that are due at this time stand in their channels. */
+  isDue(dueAt: number): boolean {
+    return dueAt <= this.#now
+  }
+
+  /** It was offered and not granted: it stands where it stood. */
+  putBack(task: Task, job: Job): void {
+    const lane = this.#laneOf(task, job.spec)
+    if (lane.push(task, task.dueAt, this.#numberFor(task))) lane.channel.changed(lane)
   }
 
   granted(task: Task, at: number, resumed: boolean): void {
@@ -135,42 +159,52 @@ export class ReadyIndex {
     }
   }
 
-  /** The channels that exist: one that has never had a task has nothing to offer. */
-  find(names: readonly ChannelName[], now: number): Channel[] {
-    // BEFORE looking: a task that has just become due may be the first of its channel.
-    this.advance(now)
+  /** The channels that exist, queue by queue: one that never had a task has nothing to offer. */
+  find(names: readonly ChannelName[]): Channel[] {
     const found: Channel[] = []
     for (const { queue, type, stage } of names) {
       const channel = this.#queues.get(queue)?.byType.get(type)?.get(stage)
-      if (channel !== undefined && !found.includes(channel)) found.push(channel)
+      if (channel === undefined || found.includes(channel)) continue
+      const last = found.findLastIndex((one) => one.queue === channel.queue)
+      found.splice(last === -1 ? found.length : last + 1, 0, channel)
     }
     return found
   }
 
-  /** Takes out the best task that may start now. If it is not granted, insert it again. */
+  /** Takes out the best task that may start now. If it is not granted, it is to be put back. */
   offer(channels: readonly Channel[]): Task | null {
     for (;;) {
-      let best: Lane | null = null
-      let from: Channel | null = null
-      for (const channel of channels) {
-        const lane = channel.best(this.#now)
-        if (lane === null || (best !== null && compareOrder(best, lane) < 0)) continue
-        best = lane
-        from = channel
-      }
-      if (best === null || from === null) return null
+      const lane = this.#best(channels)
+      if (lane === null) return null
       this.effort.offers += 1
-      const task = best.pop()
-      from.changed(best)
+      const task = lane.pop()
+      lane.channel.changed(lane)
       // Too late to start: it waits for being stopped, and is never offered again.
       if (!missedStart(task, this.#now)) return task
     }
   }
 
+  #best(channels: readonly Channel[]): Lane | null {
+    let first: Lane | null = null
+    let several: Lane[] | null = null
+    for (const channel of channels) {
+      const lane = channel.best(this.#now)
+      if (lane === null) continue
+      if (first === null) first = lane
+      else (several ??= [first]).push(lane)
+    }
+    return several === null ? first : firstOf(several, this.#now)
+  }
+
+  #numberFor(task: Task): number {
+    if (task.attempt > 0) return this.#returns++
+    return ++this.#submissions
+  }
+
   #stand(task: Task, job: Job, dueAt: number, submission: number): void {
-    const channel = this.#channelOf(task, job)
-    const lane = this.#laneOf(channel, task)
-    if (lane.push(task, job.spec.priority, dueAt, submission)) channel.changed(lane)
+    const lane = this.#laneOf(task, job.spec)
+    lane.came()
+    if (lane.push(task, dueAt, submission)) lane.channel.changed(lane)
   }
 
   #queue(name: string): QueueUse {
@@ -179,44 +213,42 @@ export class ReadyIndex {
     return queue
   }
 
-  #channelOf(task: Task, job: Job): Channel {
-    const { spec } = job
+  #channelOf(task: Task, spec: JobSpec): Channel {
     const queue = this.#queue(task.policy.queue)
     const stage = spec.stages === null ? null : (spec.stages[task.stage]?.name ?? null)
     let stages = queue.byType.get(spec.type)
     if (stages === undefined) queue.byType.set(spec.type, (stages = new Map()))
     let channel = stages.get(stage)
     if (channel === undefined) {
-      channel = new Channel(queue, this.effort)
+      channel = new Channel(queue, this.effort, this.#turns)
       stages.set(stage, channel)
       queue.channels.push(channel)
     }
     return channel
   }
 
-  #laneOf(channel: Channel, task: Task): Lane {
+  /** The spec, and not the job: it may have to be read, and once is enough. */
+  #laneOf(task: Task, spec: JobSpec): Lane {
+    const channel = this.#channelOf(task, spec)
     if (task.commit !== null) return channel.finishing
+    const { priority, group } = spec
     const { limits } = task.policy
-    if (limits.length === 0) return channel.free
-    const text = limitsText(limits)
-    return channel.lane(text) ?? this.#newLane(channel, text, limits)
-  }
-
-  #newLane(channel: Channel, text: string, limits: readonly LimitSpec[]): Lane {
+    const known = channel.lane(priority, group, limits)
+    if (known !== null) return known
     this.#lanes += 1
     if (this.#lanes > this.#sweepAt) this.#sweep()
-    const gates = limits.map((limit): Gate => this.#limits.gateFor(limit, this.#now))
-    return channel.addLane(text, gates)
+    const gates = limits.map((limit) => this.#limits.gateFor(limit, this.#now))
+    return channel.addLane(priority, group, gates)
   }
 
   /** Lanes of keys that are used once would pile up: a look at all, paid for by as many new ones. */
   #sweep(): void {
     let left = 0
-    const needed = new Set<Gate>()
+    this.#limits.forgetLanes()
     for (const queue of this.#queues.values()) {
-      for (const channel of queue.channels) left += channel.sweep(needed)
+      for (const channel of queue.channels) left += channel.sweep()
     }
-    this.#limits.sweep(needed, this.#now)
+    this.#limits.sweep(this.#now)
     this.#lanes = left + 1
     this.#sweepAt = Math.max(FEW_LANES, 2 * left)
   }

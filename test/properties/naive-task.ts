@@ -234,9 +234,12 @@ function readLostLease(
 ): void {
   const lease = heldLease(task) as LeaseReading
   lease.endedBy = by
-  task.dueAt = at
   task.state = 'WAITING'
-  if (task.committedBy !== null) return settleEffects(task)
+  // Before the commit it is due since when it was: it keeps its place.
+  if (task.committedBy !== null) {
+    task.dueAt = at
+    return settleEffects(task)
+  }
   if (by !== 'ReleaseLease' && lease.started) chargeRetry(task, policy)
 }
 

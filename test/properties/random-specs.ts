@@ -67,6 +67,7 @@ function randomOptions(dice: Dice, now: number): Partial<JobSpec> {
     key: dice.chance(25) ? dice.pick(['k1', 'k2']) : null,
     unique: dice.chance(50),
     held: dice.chance(8),
+    group: [null, 'x', 'y'][now % 3] ?? null,
   }
 }
 

@@ -9,18 +9,19 @@ import type { Commit, Effect, Task } from '../model.ts'
 import { taskName } from '../model.ts'
 import { retryDelayMs } from '../retry.ts'
 
-/** A lease that ended and cost nothing: due at once. */
-export function given(task: Task, now: number): Aftermath {
-  return { next: 'WAITING', dueAt: now, retries: task.retries, settled: [] }
+/**
+ * A lease that ended and cost nothing: due at once, and since when it was, so that a task which
+ * comes back from a worker that stopped takes its old place among those that wait.
+ */
+export function given(task: Task): Aftermath {
+  return { next: 'WAITING', dueAt: task.dueAt, retries: task.retries, settled: [] }
 }
 
 /** Expiry and revocation cost a retry if work had begun, but no delay: the time is already lost. */
 export function lost(task: Task, now: number): Aftermath {
   if (task.commit !== null) return interrupted(task, now)
-  if (task.lease?.startedAt == null) return given(task, now)
-  return task.retries < task.budget
-    ? { next: 'WAITING', dueAt: now, retries: task.retries + 1, settled: [] }
-    : givenUp(task)
+  if (task.lease?.startedAt == null) return given(task)
+  return task.retries < task.budget ? { ...given(task), retries: task.retries + 1 } : givenUp(task)
 }
 
 /** A failure that may be tried again waits for its delay. */

@@ -215,7 +215,7 @@ export const releaseLease: Rule<ReleaseLease> = {
       stage,
       segment,
       lease,
-      ...(task.commit === null ? given(task, now) : interrupted(task, now)),
+      ...(task.commit === null ? given(task) : interrupted(task, now)),
     }
   },
   head: taskHead,

@@ -1,0 +1,35 @@
+/**
+ * A bay: the lanes of one share that stand in one yard. It is ranked by its share's turn, so
+ * when the turn passes on, one bay moves, however many lanes it has.
+ *
+ * The turn that it was ranked by may be an older one of its share. Turns only grow, so such a
+ * bay stands too far in front, is found there, and is put where it belongs.
+ */
+import type { Lane } from './lane.ts'
+import type { Effort, Ranked } from './ranks.ts'
+import { Ranks } from './ranks.ts'
+import type { Share } from './share.ts'
+import type { Yard } from './yard.ts'
+
+export class Bay implements Ranked {
+  slot = -1
+  readonly priority: number
+  turn = 0
+  /** Those of the best lane. */
+  dueAt = 0
+  submission = 0
+  readonly share: Share
+  readonly yard: Yard
+  readonly lanes: Ranks<Lane>
+
+  constructor(share: Share, yard: Yard, effort: Effort) {
+    this.priority = share.priority
+    this.share = share
+    this.yard = yard
+    this.lanes = new Ranks(effort)
+  }
+
+  get isOutdated(): boolean {
+    return this.turn !== this.share.turn
+  }
+}

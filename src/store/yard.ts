@@ -1,0 +1,80 @@
+/**
+ * A yard: the lanes of one channel that stand behind one gate, in bays.
+ *
+ * Open: it stands among the channel's yards, ranked by the best of its bays. Closed: it stands
+ * nowhere, with all its lanes, however many they are; opening its gate brings it back.
+ * One yard has no gate, and is always open: there stand the lanes that nothing stops, unless
+ * they have a gate in common with many others (`gate.ts`).
+ */
+import { Bay } from './bay.ts'
+import type { Channel } from './channel.ts'
+import type { Gate } from './gate.ts'
+import type { Lane } from './lane.ts'
+import type { Effort, Ranked } from './ranks.ts'
+import { Ranks } from './ranks.ts'
+import type { Share } from './share.ts'
+
+export class Yard implements Ranked {
+  slot = -1
+  /** The rank of the best bay; meaningless while there is none. */
+  priority = 0
+  turn = 0
+  dueAt = 0
+  submission = 0
+  readonly channel: Channel
+  readonly gate: Gate | null
+  /** Those that have lanes. */
+  readonly bays: Ranks<Bay>
+  readonly #byShare = new Map<Share, Bay>()
+  readonly #effort: Effort
+
+  constructor(channel: Channel, gate: Gate | null, effort: Effort) {
+    this.channel = channel
+    this.gate = gate
+    this.bays = new Ranks(effort)
+    this.#effort = effort
+  }
+
+  get isOpen(): boolean {
+    return this.gate === null || !this.gate.isClosed
+  }
+
+  enter(lane: Lane): void {
+    const { share } = lane
+    let bay = this.#byShare.get(share)
+    if (bay === undefined) {
+      bay = new Bay(share, this, this.#effort)
+      this.#byShare.set(share, bay)
+    }
+    lane.bay = bay
+    bay.lanes.add(lane)
+    this.settle(bay)
+  }
+
+  leave(lane: Lane, bay: Bay): void {
+    lane.bay = null
+    bay.lanes.remove(lane)
+    this.settle(bay)
+  }
+
+  /** Puts a bay where it belongs, after its lanes or its share's turn changed. */
+  settle(bay: Bay): void {
+    const best = bay.lanes.first
+    if (best === undefined) {
+      if (bay.slot >= 0) this.bays.remove(bay)
+      return
+    }
+    bay.turn = bay.share.turn
+    bay.dueAt = best.dueAt
+    bay.submission = best.submission
+    if (bay.slot < 0) this.bays.add(bay)
+    else this.bays.moved(bay)
+  }
+
+  /** Forgets bays without lanes. */
+  sweep(): void {
+    for (const [share, bay] of this.#byShare) {
+      if (bay.lanes.size === 0) this.#byShare.delete(share)
+    }
+  }
+}
