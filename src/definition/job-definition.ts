@@ -169,7 +169,7 @@ export interface ChildOptions {
   /** Given up if nobody took it so long after it was due. */
   readonly startWithin?: Duration
   readonly queue?: string
-  /** Whose it is, such as a tenant: jobs are found by it. */
+  /** Whose it is, such as a tenant: groups take turns, and jobs are found by it. */
   readonly group?: string
   /** In addition to those of the definition. */
   readonly limits?: readonly LimitOptions[]

@@ -39,7 +39,7 @@ describe('groups', () => {
     submitMany(bench, 'a', 3)
     submitMany(bench, 'b', 3)
     submitMany(bench, 'b', 1, 5)
-    expect(owners(bench.claim(20))).toBe('abaa' + 'ababab')
+    expect(owners(bench.claim(20))).toBe('abaaababab')
   })
 
   it('that were idle have saved up nothing', () => {
