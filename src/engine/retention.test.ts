@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../test/support/engines.ts'
+import { turn } from '../log/index.ts'
 import { job, typed } from '../definition/index.ts'
 import type { JobInfo, OpenOptions, Pawl } from './index.ts'
 import { open } from './index.ts'
@@ -94,6 +95,7 @@ describe('onForget', () => {
     // A job that nobody takes in time is stopped by the same caretaker.
     const late = await pawl.submit(job('nobody', { run: () => 1 }), undefined, { startWithin: 1 })
     await expect.poll(() => late.state()).toBe('FAILED')
+    expect(calls).toBe(1)
     await expect.poll(() => calls, { timeout: 10_000 }).toBeGreaterThan(1)
     await expect.poll(() => ids(pawl)).toEqual([])
     expect(errors).toEqual(['no room'])
@@ -102,21 +104,18 @@ describe('onForget', () => {
   it('that takes long holds up nothing else, and closing waits for it', async () => {
     let release!: () => void
     const busy = new Promise<void>((resolve) => (release = resolve))
-    let isDone = false
-    const pawl = await opened({
-      retention: { count: 0 },
-      onForget: async () => {
-        await busy
-        isDone = true
-      },
-    })
+    const folder = await temporaryFolder()
+    const pawl = await open(folder, { retention: { count: 0 }, onForget: () => busy })
+    pawl.work([echo])
     await pawl.submit(echo, 'a', { id: 'a' })
     const late = await pawl.submit(job('nobody', { run: () => 1 }), undefined, { startWithin: 1 })
     await expect.poll(() => late.state()).toBe('FAILED')
     expect(await pawl.get('a')).not.toBeNull()
     const closed = pawl.close()
+    for (let i = 0; i < 500; i++) await turn()
     release()
     await closed
-    expect(isDone).toBe(true)
+    await using again = await open(folder)
+    expect(await again.get('a')).toBeNull()
   })
 })

@@ -70,7 +70,8 @@ describe('retention', () => {
   it('keeps a job as long as it said itself, on a tray, on a shelf and after opening', async () => {
     for (const way of ['tray', 'shelf', 'opened', 'opened shelf']) {
       let bench = await new Bench().open({ retention: { ageMs: 100 } })
-      await submit(bench, { long: { retainMs: 1_000 }, usual: {}, short: { retainMs: 0 } })
+      const long = { retainMs: 1_000 }
+      await submit(bench, { long, usual: {}, short: { retainMs: 0 }, 'long too': long })
       await finish(bench, ['test'])
       if (way.endsWith('shelf')) await bench.store.checkpoint()
       if (way.startsWith('opened')) {
@@ -86,7 +87,7 @@ describe('retention', () => {
       bench.now += 800
       expect(await bench.upkeep(), way).toEqual([])
       bench.now += 200
-      expect(await bench.upkeep(), way).toEqual(['long'])
+      expect(await bench.upkeep(), way).toEqual(['long', 'long too'])
     }
   })
 
