@@ -94,7 +94,7 @@ function sums(spent: readonly Spent[], of: (one: Spent) => string): [string, num
 /** From `src` or `bench` on. */
 function fileOf(url: string): string {
   if (url === '') return '(engine)'
-  return /(?:src|bench)\/.*$/.exec(url)?.[0] ?? url
+  return /\/((?:src|bench)\/.*)$/.exec(url)?.[1] ?? url
 }
 
 /** The files of the log that turn entries into bytes. */
