@@ -31,6 +31,7 @@ export type {
   StageContext,
   StageDetails,
   StageOptions,
+  StalledOptions,
   StandardSchema,
 } from './definition/index.ts'
 export {
@@ -57,7 +58,6 @@ export type {
   JobSummary,
   JobsPage,
   Metrics,
-  Notice,
   Positioned,
   Traffic,
 } from './store/index.ts'
@@ -75,5 +75,5 @@ export {
   StoreEnded,
   UnknownOutcome,
 } from './store/index.ts'
-export type { AbortReason, Isolation, Worker, WorkerOptions } from './worker/index.ts'
+export type { AbortReason, Isolation, StalledTask, Worker, WorkerOptions } from './worker/index.ts'
 export { Aborted, ReconcileFailed } from './worker/index.ts'

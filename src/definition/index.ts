@@ -55,6 +55,7 @@ export type {
 } from './stage-definition.ts'
 export type { OutputsPage, ReadOutputs, SegmentOutput } from './stage-outputs.ts'
 export { outputFrom, StageOutputs } from './stage-outputs.ts'
+export type { StalledOptions } from './stalled.ts'
 export type { StandardSchema } from './standard-schema.ts'
 export { typed, validated } from './standard-schema.ts'
 export { TerminalError } from './terminal-error.ts'

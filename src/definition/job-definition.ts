@@ -17,6 +17,8 @@ import type { RetryOptions } from './retry-options.ts'
 import { retryPolicy } from './retry-options.ts'
 import type { Runnable, Upgrades } from './runnable.ts'
 import { checkedVersion, effectsByName } from './runnable.ts'
+import type { StalledOptions } from './stalled.ts'
+import { stalledRule } from './stalled.ts'
 import type { GivenTo, MaybeSchema, StandardSchema, ValueOf } from './standard-schema.ts'
 
 /** A bound that jobs with the same key share. */
@@ -93,6 +95,8 @@ export interface Policy {
    */
   readonly quarantine?: 'always' | 'never'
   readonly limits?: readonly LimitOptions[]
+  /** When silence counts as stalled, and what is done then. Default: flagged after 10 minutes. */
+  readonly stalled?: StalledOptions
 }
 
 export interface JobOptions<
@@ -218,6 +222,7 @@ export function termsOf<Name extends string>(
     input: options.input,
     output: options.output,
     policy: taskPolicy(options, what),
+    stalled: stalledRule(options.stalled, what),
     effects: effectsByName(what, options.effects),
     upgrades: options.upgrades ?? {},
     classify: options.classify ?? null,

@@ -21,6 +21,7 @@ import type {
   StageDefinition,
   StageOptions,
 } from './stage-definition.ts'
+import { stalledRule } from './stalled.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
 
 /** And what its stages have in common: each may say otherwise. */
@@ -124,6 +125,7 @@ export function pipeline<const Name extends string, S extends MaybeSchema = unde
   const terms = { name, version: checkedVersion(what, version, upgrades), input, upgrades }
   // Refused where it is written, although every stage may say otherwise.
   taskPolicy(defaults, what)
+  stalledRule(defaults.stalled, what)
   return withStages(terms, defaults, []) as unknown as ReturnType<typeof pipeline<Name, S>>
 }
 
@@ -176,6 +178,7 @@ function stageOf(
     ...terms,
     stage,
     output: options.output,
+    stalled: stalledRule(options.stalled ?? defaults.stalled, what),
     effects: effectsByName(what, options.effects),
     classify: options.classify ?? null,
     run: options.run as unknown as Runnable['run'],

@@ -5,6 +5,7 @@
 import type { BatchHandler, RunContext } from './job-definition.ts'
 import type { AnyEffect } from './effect-definition.ts'
 import { InvalidDefinition } from './errors.ts'
+import type { StalledRule } from './stalled.ts'
 import type { MaybeSchema } from './standard-schema.ts'
 
 export type Upgrades = Readonly<Record<number, (input: unknown) => unknown>>
@@ -22,6 +23,8 @@ export interface Runnable extends InputTerms {
   /** The name of the stage; null: a plain job. */
   readonly stage: string | null
   readonly output: MaybeSchema
+  /** Not stored with the job: it is the worker who looks. */
+  readonly stalled: StalledRule
   readonly effects: ReadonlyMap<string, AnyEffect>
   readonly classify: ((error: unknown) => 'terminal' | 'retryable' | undefined) | null
   readonly run: (context: RunContext<never, readonly AnyEffect[]>) => unknown

@@ -1,6 +1,7 @@
 /**
  * Sends what time asks for: leases that ran out, jobs that nobody took in time, stages to
- * open, jobs to forget. The store says which commands are due, and decides each of them.
+ * open, jobs to forget. The store says which commands are due, and decides each of them. At the
+ * same pace, the engine looks whether all is well.
  */
 import type { Command } from '../kernel/index.ts'
 import type { Store } from '../store/index.ts'
@@ -14,31 +15,28 @@ const PAUSE_MS = 50
 const BATCH = 512
 const AFTER_FAILURE_MS = 1_000
 
-export class Caretaker {
-  readonly #store: Store
-  readonly #courier: Courier
-  readonly #timing: Timing
-  readonly #onError: (error: Error) => void
+export interface CaretakerParts {
+  readonly store: Store
+  readonly courier: Courier
+  readonly timing: Timing
+  readonly onError: (error: Error) => void
   /** Null: nobody wants to keep what is forgotten. */
-  readonly #handingOver: HandingOver | null
+  readonly handingOver: HandingOver | null
+  /** A look whether all is well. */
+  readonly examine: () => Promise<unknown>
+}
+
+export class Caretaker {
+  readonly #parts: CaretakerParts
   #timer: Timer | null = null
   #looking: Promise<void> | null = null
   #isLooking = false
+  #examinedAt = -Infinity
   #isHurrying = false
   #isClosed = false
 
-  constructor(
-    store: Store,
-    courier: Courier,
-    timing: Timing,
-    onError: (error: Error) => void,
-    handingOver: HandingOver | null,
-  ) {
-    this.#store = store
-    this.#courier = courier
-    this.#timing = timing
-    this.#onError = onError
-    this.#handingOver = handingOver
+  constructor(parts: CaretakerParts) {
+    this.#parts = parts
     this.#plan(0)
   }
 
@@ -47,11 +45,12 @@ export class Caretaker {
     let sent = 0
     for (;;) {
       if (this.#isClosed) return sent
-      const due = await this.#store.query({ kind: 'upkeep', limit: BATCH })
-      const commands = this.#handingOver === null ? due : due.filter((one) => !isForgetting(one))
-      this.#handingOver?.offer(due.filter(isForgetting))
+      const due = await this.#parts.store.query({ kind: 'upkeep', limit: BATCH })
+      const commands =
+        this.#parts.handingOver === null ? due : due.filter((one) => !isForgetting(one))
+      this.#parts.handingOver?.offer(due.filter(isForgetting))
       if (commands.length === 0) return sent
-      const answers = await this.#courier.sendAll(commands)
+      const answers = await this.#parts.courier.sendAll(commands)
       sent += commands.length
       // What is refused again and again is no reason to go on at once.
       if (answers.every(({ verdict }) => verdict === 'rejected')) return sent
@@ -65,7 +64,7 @@ export class Caretaker {
   hurry(): void {
     if (this.#isHurrying || this.#isClosed) return
     this.#isHurrying = true
-    this.#timing.soon(() => {
+    this.#parts.timing.soon(() => {
       // A look that is under way may have been too early.
       if (this.#isLooking) return
       this.#begin()
@@ -76,12 +75,12 @@ export class Caretaker {
     this.#isClosed = true
     this.#timer?.cancel()
     await this.#looking
-    await this.#handingOver?.close()
+    await this.#parts.handingOver?.close()
   }
 
   #plan(ms: number): void {
     if (this.#isClosed) return
-    this.#timer = this.#timing.after(ms, () => this.#begin())
+    this.#timer = this.#parts.timing.after(ms, () => this.#begin())
   }
 
   #begin(): void {
@@ -97,12 +96,13 @@ export class Caretaker {
         this.#isHurrying = false
         await this.look()
       } while (this.#isHurrying)
+      if (!this.#isClosed) await this.#parts.examine()
       this.#isLooking = false
       this.#plan(PAUSE_MS)
     } catch (error) {
       this.#isLooking = false
       if (this.#isClosed) return
-      this.#onError(error as Error)
+      this.#parts.onError(error as Error)
       // A store that has ended stays so.
       if (!(error instanceof StoreEnded)) this.#plan(AFTER_FAILURE_MS)
     }

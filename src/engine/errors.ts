@@ -136,3 +136,15 @@ export class UnreadableSchedule extends PawlError {
     )
   }
 }
+
+/** Something that must always hold does not: a bug of Pawl, or memory that was damaged. */
+export class InvariantBroken extends PawlError {
+  constructor(invariant: number, what: string) {
+    super(
+      'InvariantBroken',
+      'bug',
+      `Something that must always hold does not (invariant ${invariant}): ${what}. Please report it, with what verify says of the directory.`,
+      { invariant, what },
+    )
+  }
+}

@@ -7,13 +7,14 @@
 import type { Job, JobState, LimitSpec, Task } from '../kernel/index.ts'
 import { isFinal, isHeldBack, mayStartAt } from '../kernel/index.ts'
 import type { Holder, InUse, Store } from '../store/index.ts'
-import type { Worker } from '../worker/index.ts'
+import type { StalledTask, Worker } from '../worker/index.ts'
 import { UnknownJob } from './errors.ts'
 import { explainPipeline } from './explain-pipeline.ts'
 
 export type Obstacle =
   | 'over'
   | 'running'
+  | 'stalled'
   | 'quarantined'
   | 'held'
   | 'prerequisites'
@@ -52,6 +53,8 @@ export interface Surroundings {
   readonly store: Store
   readonly workers: Iterable<Worker>
   readonly now: number
+  /** Tasks of the job of which nothing is heard. */
+  readonly stalled: readonly StalledTask[]
 }
 
 export async function explain(around: Surroundings, id: string): Promise<Explanation> {
@@ -60,9 +63,15 @@ export async function explain(around: Surroundings, id: string): Promise<Explana
   const { state, job } = view
   const over = reason('over', `It is ${state}, and never runs again.`)
   if (isFinal(state)) return { job: id, state, isRunnable: false, reasons: [over] }
-  if (job.task === null) return { job: id, state, ...(await explainPipeline(around, view)) }
+  const stalled = around.stalled.map((task) => stalledReason(job, task))
+  if (job.task === null) {
+    const { isRunnable, reasons } = await explainPipeline(around, view)
+    return { job: id, state, isRunnable, reasons: [...reasons, ...stalled] }
+  }
   const settled = settledReason(job.task)
-  if (settled !== null) return { job: id, state, isRunnable: false, reasons: [settled] }
+  if (settled !== null) {
+    return { job: id, state, isRunnable: false, reasons: [settled, ...stalled] }
+  }
   const reasons = await waitingReasons(around, job, job.task, null)
   const isRunnable = reasons.length === 0
   return { job: id, state, isRunnable, reasons: isRunnable ? [NEXT] : reasons }
@@ -113,6 +122,15 @@ function settledReason(task: Task): Reason | null {
   return task.state === 'DEAD'
     ? reason('quarantined', `Job ${task.job} waits for an operator. ${whyDead(task)}`)
     : null
+}
+
+function stalledReason(job: Job, { since, worker, stage }: StalledTask): Reason {
+  const when = new Date(since).toISOString()
+  const about = reason(
+    'stalled',
+    `Nothing was heard of it since ${when}, and worker ${worker} lives: look at the handler, or force it to QUEUED.`,
+  )
+  return inStage(job.spec.stages?.[stage]?.name ?? null, about)
 }
 
 export function whyDead(task: Task): string {

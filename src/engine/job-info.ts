@@ -13,6 +13,7 @@ import type {
 } from '../kernel/index.ts'
 import { effectKey, isFinal, jobEndedAt } from '../kernel/index.ts'
 import type { JobOverview, StageOverview } from '../store/index.ts'
+import type { StalledTask } from '../worker/index.ts'
 
 export interface EffectInfo {
   readonly name: string
@@ -97,12 +98,15 @@ export interface JobInfo {
   readonly progress: unknown
   /** The newest lines that its handler wrote. Not durable. */
   readonly lines: readonly string[]
+  /** It runs in this process, and nothing was heard of it for too long: since when. Not durable. */
+  readonly stalledSince: Date | null
 }
 
 export function jobInfo(
   view: JobOverview,
   progress: string | null,
   lines: readonly string[],
+  stalled: StalledTask | null,
 ): JobInfo {
   const { job, state } = view
   const { spec, cancelled } = job
@@ -124,6 +128,7 @@ export function jobInfo(
       spec.schedule === null ? null : { id: spec.schedule.id, time: new Date(spec.schedule.tick) },
     progress: progress === null ? undefined : fromJson(progress),
     lines,
+    stalledSince: dateOf(stalled?.since ?? null),
   }
 }
 

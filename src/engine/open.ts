@@ -3,10 +3,11 @@
  */
 import type { Duration } from '../definition/index.ts'
 import { InvalidDefinition, toMs } from '../definition/index.ts'
-import type { DirectoryOptions, Notice } from '../store/index.ts'
+import type { DirectoryOptions } from '../store/index.ts'
 import { awakeClock, MemoryStore, openDirectory } from '../store/index.ts'
 import { realTiming } from '../worker/index.ts'
 import type { JobInfo } from './job-info.ts'
+import type { Notice } from './notice.ts'
 import { Pawl } from './pawl.ts'
 
 export interface RetentionOptions {
@@ -32,7 +33,9 @@ export interface OpenOptions {
   readonly history?: Duration | 'forever'
   /** A folder that old parts of the log are moved to, instead of being removed. */
   readonly archive?: string
-  /** Told what happens without being asked for: checkpoints, a torn tail, and the like. */
+  /** How long jobs may wait that no worker of this process takes, before it is told. Default 10 m. */
+  readonly unservedAfter?: Duration
+  /** Told what happens without being asked for: checkpoints, a torn tail, a stalled job. */
   readonly onNotice?: (notice: Notice) => void
   /** Told of errors that nobody waits for. Default: written to stderr. */
   readonly onError?: (error: Error) => void
@@ -44,8 +47,9 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   const clock = awakeClock()
   const timing = realTiming(() => clock.now())
   const onError = options.onError ?? writeOut
-  const { onForget } = options
-  const parts = { timing, onError, onForget, onClose: () => clock.close() }
+  const { onForget, onNotice, unservedAfter } = options
+  const own = { onForget, onNotice, unservedAfter }
+  const parts = { ...own, timing, onError, onClose: () => clock.close() }
   if (location === 'memory:') {
     return new Pawl({ ...parts, store: new MemoryStore(clock), backup: null })
   }

@@ -20,12 +20,15 @@ import { StoreClosed } from '../store/index.ts'
 import type { Timing, WorkerOptions } from '../worker/index.ts'
 import { Courier, executorFor, Worker } from '../worker/index.ts'
 import { Caretaker } from './caretaker.ts'
+import { INTERRUPTING, mayMoveStages, QUIET } from './command-kinds.ts'
 import { Refused, SubmitInterrupted } from './errors.ts'
 import type { Explanation } from './explain.ts'
 import { explain } from './explain.ts'
 import { HandingOver } from './handing-over.ts'
 import type { HandleParts, OnRecord } from './handle.ts'
 import { Handle } from './handle.ts'
+import type { Health } from './health.ts'
+import { HealthWatch } from './health.ts'
 import type { JobInfo } from './job-info.ts'
 import { jobInfo } from './job-info.ts'
 import type {
@@ -37,6 +40,7 @@ import type {
 } from './operator.ts'
 import { Operator } from './operator.ts'
 import type { DefinitionOf } from './new-input.ts'
+import type { Notice } from './notice.ts'
 import { assertWhole } from './pace.ts'
 import { Quarantine } from './quarantine.ts'
 import { newJobId } from './random.ts'
@@ -44,6 +48,7 @@ import { Results } from './results.ts'
 import type { ScheduleInfo, ScheduleTerms } from './schedule/index.ts'
 import { ScheduleHandle, Schedules } from './schedule/index.ts'
 import { SoftState } from './soft-state.ts'
+import { guarded, unfailing } from './telling.ts'
 
 export interface SubmitOptions extends ChildOptions {
   /** Default: a random one. Submitting the same job under the same id again is harmless. */
@@ -75,6 +80,10 @@ export interface PawlParts {
   readonly upkeepTiming?: Timing
   /** Told of errors that nobody waits for. */
   readonly onError: (error: Error) => void
+  /** Told what happens without being asked for. */
+  readonly onNotice?: ((notice: Notice) => void) | undefined
+  /** How long jobs may wait that no worker takes, before somebody is told. */
+  readonly unservedAfter?: Duration | undefined
   readonly backup: ((to: string) => Promise<{ files: number; position: number }>) | null
   /** Given jobs before they are forgotten. */
   readonly onForget?: ((jobs: readonly JobInfo[]) => Promise<void> | void) | undefined
@@ -84,32 +93,6 @@ export interface PawlParts {
 }
 
 type Submission = Extract<Command, { type: 'SubmitJob' }>
-
-/** They change nothing about what can be claimed. */
-const QUIET: ReadonlySet<Command['type']> = new Set<Command['type']>([
-  'ExtendLease',
-  'RecordStep',
-  'StartExecution',
-  'StartEffect',
-  'ForgetJob',
-])
-/** After them, whoever has the job in hand should know. */
-const INTERRUPTING: ReadonlySet<Command['type']> = new Set<Command['type']>([
-  'CancelJob',
-  'RevokeLease',
-  'ForceTask',
-  'StopTask',
-  'ExpireLease',
-])
-
-/** After them, a stage of the job may be opened, or its tasks stopped. */
-const ORCHESTRATED: ReadonlySet<Command['type']> = new Set<Command['type']>([
-  'ReleaseJob',
-  'CancelJob',
-  'ForceTask',
-  'ResolveEffect',
-  'RevokeLease',
-])
 
 const DEFAULT_PAGE = 100
 /** Jobs of one call of the store. */
@@ -124,7 +107,8 @@ export class Pawl {
   readonly #schedules: Schedules
   readonly #operator: Operator
   readonly #results: Results
-  readonly #soft = new SoftState()
+  readonly #soft: SoftState
+  readonly #watch: HealthWatch
   readonly #workers = new Set<Worker>()
   /** The definitions that this engine was given last, by their names. */
   readonly #definitions = new Map<string, AnyJob>()
@@ -139,6 +123,19 @@ export class Pawl {
       sent: (commands) => this.#sent(commands),
       answered: (commands, answers) => this.#answered(commands, answers),
     })
+    const notify = (notice: Notice): void => guarded(() => parts.onNotice?.(notice), onError)
+    this.#soft = new SoftState((task) => notify({ kind: 'stalled', ...task }))
+    this.#watch = new HealthWatch(
+      {
+        store,
+        now: () => timing.now(),
+        isServed: (...channel) => [...this.#workers].some((one) => one.serves(...channel)),
+        stalled: () => this.#soft.silent(),
+        onUnserved: (unserved) => notify({ kind: 'unserved', ...unserved }),
+        onError,
+      },
+      parts.unservedAfter,
+    )
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#courier, definitionOf)
     this.quarantine = new Quarantine({ store, courier: this.#courier, timing, definitionOf })
@@ -149,13 +146,14 @@ export class Pawl {
       now: () => timing.now(),
       timing: upkeepTiming,
     })
-    this.#caretaker = new Caretaker(
+    this.#caretaker = new Caretaker({
       store,
-      this.#courier,
-      upkeepTiming,
+      courier: this.#courier,
+      timing: upkeepTiming,
       onError,
-      this.#handingOver(),
-    )
+      handingOver: this.#handingOver(),
+      examine: () => this.#watch.tick(),
+    })
     this.#results = new Results(store)
     this.#handleParts = {
       store,
@@ -208,7 +206,7 @@ export class Pawl {
     const view = await this.#parts.store.query({ kind: 'overview', job: id })
     if (view === null) return null
     const { progress, lines } = this.#soft.said(id)
-    return jobInfo(view, progress, lines)
+    return jobInfo(view, progress, lines, this.#soft.silent(id)[0] ?? null)
   }
 
   /** In order of submission, page by page. */
@@ -237,7 +235,8 @@ export class Pawl {
   /** Why is this job not running? Every reason that holds now. */
   explain(id: string): Promise<Explanation> {
     const { store, timing } = this.#parts
-    return explain({ store, workers: this.#workers, now: timing.now() }, id)
+    const stalled = this.#soft.silent(id)
+    return explain({ store, workers: this.#workers, now: timing.now(), stalled }, id)
   }
 
   cancel(id: string, on: OnRecord = {}): Promise<void> {
@@ -312,6 +311,11 @@ export class Pawl {
       throw new InvalidDefinition('An engine in memory has nothing to back up: open a directory.')
     }
     return backup(to)
+  }
+
+  /** Whether all is well: what is broken, who is stalled, and who waits for a worker in vain. */
+  health(): Promise<Health> {
+    return this.#watch.health()
   }
 
   /** Counters and timings of every transition since the engine was opened. */
@@ -422,24 +426,6 @@ export class Pawl {
       if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
       for (const worker of this.#workers) worker.lookAgain((command as { job: string }).job)
     })
-  }
-}
-
-/** Workers tell of their own reports. */
-function mayMoveStages(command: Command): boolean {
-  return command.type === 'SubmitJob'
-    ? command.spec.stages !== null
-    : ORCHESTRATED.has(command.type)
-}
-
-/** Whoever writes errors down must not stop those who work. */
-function unfailing(onError: (error: Error) => void): (error: Error) => void {
-  return (error) => {
-    try {
-      onError(error)
-    } catch (second) {
-      console.error('pawl: `onError` failed:', second, 'when it was told of:', error)
-    }
   }
 }
 

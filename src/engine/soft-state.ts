@@ -1,8 +1,10 @@
 /**
- * What handlers say while they run: progress and lines of text. Only in memory: lost with the
+ * What handlers say while they run: progress and lines of text, and of whom nothing is heard. Only in memory: lost with the
  * process, and nothing is wrong then.
  */
-import type { Onlookers } from '../worker/index.ts'
+import type { TaskAddress } from '../kernel/index.ts'
+import { taskName } from '../kernel/index.ts'
+import type { Onlookers, StalledTask } from '../worker/index.ts'
 
 const MOST_LINES = 100
 const LINE_CHARS = 500
@@ -17,6 +19,12 @@ interface Said {
 
 export class SoftState implements Onlookers {
   readonly #jobs = new Map<string, Said>()
+  readonly #stalled = new Map<string, StalledTask>()
+  readonly #onStalled: (task: StalledTask) => void
+
+  constructor(onStalled: (task: StalledTask) => void) {
+    this.#onStalled = onStalled
+  }
 
   progress(job: string, value: string): void {
     if (value.length <= PROGRESS_CHARS) this.#of(job).progress = value
@@ -27,6 +35,21 @@ export class SoftState implements Onlookers {
     const { lines } = this.#of(job)
     lines.push(line.length > LINE_CHARS ? `${line.slice(0, LINE_CHARS)}…` : line)
     if (lines.length > MOST_LINES) lines.shift()
+  }
+
+  stalled(task: StalledTask): void {
+    this.#stalled.set(nameOf(task), task)
+    this.#onStalled(task)
+  }
+
+  stirred(task: TaskAddress): void {
+    this.#stalled.delete(nameOf(task))
+  }
+
+  /** Those of whom nothing is heard; of one job, or of all. */
+  silent(job?: string): readonly StalledTask[] {
+    const all = [...this.#stalled.values()]
+    return job === undefined ? all : all.filter((task) => task.job === job)
   }
 
   said(job: string): { readonly progress: string | null; readonly lines: readonly string[] } {
@@ -43,4 +66,8 @@ export class SoftState implements Onlookers {
     if (this.#jobs.size > MOST_JOBS && oldest !== undefined) this.#jobs.delete(oldest)
     return said
   }
+}
+
+function nameOf({ job, stage, segment }: TaskAddress): string {
+  return taskName(job, stage, segment)
 }

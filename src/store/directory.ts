@@ -21,6 +21,7 @@ import { claimedBy } from './claimed.ts'
 import type { Clock } from './clock.ts'
 import { nowUs } from './clock.ts'
 import type { EndedJobs } from './ended-jobs.ts'
+import { Examination } from './examination.ts'
 import { limitView, workerView } from './holders.ts'
 import type { JobList } from './job-list.ts'
 import type { LiveJobs } from './live-jobs.ts'
@@ -106,6 +107,7 @@ export class DirectoryStore implements Store {
   readonly #clock: Clock
   readonly #writer: LogWriter
   readonly #ledger: Ledger
+  readonly #examination: Examination
   readonly #own = new OwnCommands()
   readonly #watching: Watching
   #closing: Promise<void> | null = null
@@ -118,6 +120,7 @@ export class DirectoryStore implements Store {
     this.#clock = parts.clock
     this.#writer = parts.writer
     this.#ledger = parts.ledger
+    this.#examination = new Examination(parts.ledger)
     this.#watching = new Watching(async (position) => {
       const { entries } = await parts.reader.after(position, this.#writer.durablePosition)
       return entries.map(({ position: at, entry }) => ({ position: at, entry }))
@@ -229,6 +232,7 @@ export class DirectoryStore implements Store {
       return this.#shown(known === undefined ? null : { ...known })
     },
     schedules: (query) => this.#shown(schedulesOf(this.#ledger, query)),
+    examination: (query) => this.#shown(this.#examination.look(query)),
     metrics: () => this.#shown(this.#ledger.metrics()),
     upkeep: ({ limit }) => this.#shown(this.#upkeep(limit)),
   }

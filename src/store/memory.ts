@@ -11,6 +11,7 @@ import { turn } from '../log/index.ts'
 import { assertClaim } from './claim-form.ts'
 import { claimedBy } from './claimed.ts'
 import type { Clock } from './clock.ts'
+import { Examination } from './examination.ts'
 import { limitView, workerView } from './holders.ts'
 import type { ClaimRequest } from './ledger.ts'
 import { Ledger } from './ledger.ts'
@@ -48,6 +49,7 @@ const CALLS_PER_TURN = 64
 export class MemoryStore implements Store {
   readonly #log = new MemoryLog()
   readonly #ledger = new Ledger((entry, job) => this.#append(entry, job))
+  readonly #examination = new Examination(this.#ledger)
   readonly #clock: Clock
   #isClosed = false
   #calls = 0
@@ -116,6 +118,7 @@ export class MemoryStore implements Store {
       return known === undefined ? null : { ...known }
     },
     schedules: (query) => schedulesOf(this.#ledger, query),
+    examination: (query) => this.#examination.look(query),
     metrics: () => this.#ledger.metrics(),
     upkeep: ({ limit }) => this.#ledger.upkeep(this.#clock.now(), limit),
   }

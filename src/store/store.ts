@@ -34,6 +34,7 @@ import type {
   Task,
   TaskAddress,
   Verdict,
+  Violation,
 } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { ClaimRequest } from './ledger.ts'
@@ -253,6 +254,25 @@ export interface QuarantinePage {
   readonly now: number
 }
 
+/** A task that is due, and has been for long. */
+export interface WaitsLong {
+  readonly queue: string
+  readonly type: string
+  /** The name of the stage; null for a plain job. */
+  readonly stage: string | null
+  readonly since: number
+}
+
+/** What was found on some of the jobs in memory. */
+export interface Examined {
+  readonly looked: number
+  /** All of them were looked at; the next look begins anew. */
+  readonly isRoundOver: boolean
+  /** What must hold and does not: a bug. */
+  readonly violations: readonly Violation[]
+  readonly waiting: readonly WaitsLong[]
+}
+
 /** An entry and where it stands in the log. Positions start at 1 and only grow. */
 export interface Positioned {
   readonly position: number
@@ -364,6 +384,8 @@ export interface Answers {
   }
   /** Counters and timings of every transition since the store was opened. */
   metrics: { ask: object; answer: Metrics }
+  /** Looks at the next few jobs in memory: whether all is well with them, and who waits so long. */
+  examination: { ask: { readonly limit: number; readonly waitedMs: number }; answer: Examined }
   /** The commands that time or the orchestrator should send now. */
   upkeep: { ask: { readonly limit: number }; answer: readonly Command[] }
 }

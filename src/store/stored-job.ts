@@ -67,3 +67,8 @@ export function keepSpec(job: Job): void {
 export function typeOf(job: Job): string {
   return 'type' in job ? (job as StoredJob).type : job.spec.type
 }
+
+/** What was submitted is not in memory. */
+export function isUnloaded(job: Job): boolean {
+  return 'loaded' in job && (job as StoredJob).loaded === null
+}

@@ -9,8 +9,8 @@
  * that is no failure.
  */
 import type { Runnable } from '../definition/index.ts'
-import type { Command, EffectPromise, Failure, LeaseAddress, Payload } from '../kernel/index.ts'
-import { childId, effectKey, LIMITS, PawlError } from '../kernel/index.ts'
+import type { Command, Failure, LeaseAddress, Payload } from '../kernel/index.ts'
+import { childId, LIMITS, PawlError } from '../kernel/index.ts'
 import type { Answer, Claimed, Store, UnfinishedEffect } from '../store/index.ts'
 import type { AbortReason } from './aborted.ts'
 import { Aborted } from './aborted.ts'
@@ -22,15 +22,13 @@ import { failureOf } from './failure.ts'
 import type { HandlerOutcome, HandlerPort } from './handler.ts'
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
 import { requestOf } from './handler-request.ts'
+import type { Onlookers } from './onlookers.ts'
+import { promisedEffects } from './promised-effects.ts'
 import { ReconcileFailed } from './reconcile-failed.ts'
+import { refusal } from './refusal.ts'
 import type { SharedValues } from './shared-values.ts'
 import { Stopper } from './stopper.ts'
-
-/** Told what goes on, for whoever looks. Nothing depends on it. */
-export interface Onlookers {
-  progress(job: string, value: string): void
-  log(job: string, line: string): void
-}
+import { whyCancelled } from './why-cancelled.ts'
 
 export interface AttemptParts {
   readonly store: Store
@@ -88,7 +86,14 @@ export class Attempt {
   async run(askedAt: number): Promise<void> {
     const { keeper, onError } = this.#parts
     const { leaseMs, commit } = this.claimed
-    this.#held = keeper.hold(this.#address, leaseMs, askedAt, (why) => void this.#lost(why))
+    this.#held = keeper.hold(
+      this.#address,
+      leaseMs,
+      askedAt,
+      (why) => void this.#lost(why),
+      this.#definition.stalled.afterMs,
+      () => this.#stalled(),
+    )
     try {
       if (commit === null) await this.#prepare()
       else await this.#finish(commit.unfinished)
@@ -104,7 +109,34 @@ export class Attempt {
 
   /** Nothing keeps the lease alive any more. */
   #letGo(): void {
-    if (this.#held !== null) this.#parts.keeper.drop(this.#held)
+    if (this.#held === null) return
+    this.#parts.keeper.drop(this.#held)
+    if (this.#held.isSilent) this.#parts.onlookers.stirred(this.#address)
+  }
+
+  /** Something happened that shows that the work goes on. */
+  #heard(): void {
+    const { keeper, onlookers } = this.#parts
+    if (this.#held !== null && keeper.heard(this.#held)) onlookers.stirred(this.#address)
+  }
+
+  /** Nothing was heard for too long. What is done about it is for the definition to say. */
+  #stalled(): void {
+    const { job, stage, segment, worker } = this.#address
+    const { type, attempt } = this.claimed
+    const { recover: isRecovered } = this.#definition.stalled
+    const since = this.#held?.heardAt ?? 0
+    this.#parts.onlookers.stalled({
+      job,
+      stage,
+      segment,
+      type,
+      worker,
+      attempt,
+      since,
+      isRecovered,
+    })
+    if (isRecovered) this.stop('stalled')
   }
 
   async #prepare(): Promise<void> {
@@ -129,7 +161,7 @@ export class Attempt {
       output,
       effects,
     })
-    if (verdict === 'committed') await this.#finish(promised(this.#address, effects))
+    if (verdict === 'committed') await this.#finish(promisedEffects(this.#address, effects))
     else if (rejection !== null) await this.#fail(failureOf(refusal(rejection)))
   }
 
@@ -162,16 +194,21 @@ export class Attempt {
     return {
       record: async (name, value) => {
         const answer = await this.#report({ type: 'RecordStep', name, value })
+        this.#heard()
         if (answer.verdict === 'committed') return String(answer.value)
         if (answer.rejection !== null) throw refusal(answer.rejection)
         await this.#lost('cancelled')
         throw new Aborted(job, this.#stopper.reason ?? 'lease-lost')
       },
       progress: (value) => {
-        if (this.#stopper.reason === null) onlookers.progress(job, value)
+        if (this.#stopper.reason !== null) return
+        this.#heard()
+        onlookers.progress(job, value)
       },
       log: (line) => {
-        if (this.#stopper.reason === null) onlookers.log(job, line)
+        if (this.#stopper.reason !== null) return
+        this.#heard()
+        onlookers.log(job, line)
       },
       input: () => this.#input(),
       outputs: (stage, after) =>
@@ -189,10 +226,15 @@ export class Attempt {
   /** The handler was told to stop, and is not waited for. */
   async #stopped(reason: AbortReason): Promise<void> {
     if (reason === 'shutdown') await this.#concludeWith({ type: 'ReleaseLease' })
+    if (reason === 'stalled') await this.#revoke(this.#silence())
     if (reason !== 'timed-out') return
     const ms = this.claimed.timeoutMs
     const message = `This attempt took longer than the timeout of ${ms} ms.`
     await this.#fail({ type: 'RETRYABLE', code: 'TimedOut', message, stack: null })
+  }
+
+  #silence(): string {
+    return `Stalled: nothing was heard of it for ${this.#definition.stalled.afterMs} ms.`
   }
 
   /** As if the lease had run out, but at once: it costs a retry, or poison would go on for ever. */
@@ -236,6 +278,7 @@ export class Attempt {
     }
     const start = await this.#report({ type: 'StartEffect', effect: effect.effect })
     if (start.verdict !== 'committed') return 'over'
+    this.#heard()
     // The answer may have taken longer than the lease: then it is no permission any more.
     if (this.#stopper.reason !== null) return 'later'
     const running = this.#runEffect(effect, 'run')
@@ -249,6 +292,7 @@ export class Attempt {
     switch (outcome.kind) {
       case 'finished':
         await this.#concludeWith({ type: 'FinishEffect', effect })
+        this.#heard()
         return 'next'
       case 'failure':
         await this.#concludeWith({ type: 'FailEffect', effect, error: outcome.failure })
@@ -281,9 +325,7 @@ export class Attempt {
     }
     const outcome = await running
     if (outcome.kind === 'finished') await this.#finishLate(effect, running)
-    else if (reason === 'timed-out' || reason === 'shutdown') {
-      await this.#revoke(`An effect was ended: ${reason}.`)
-    }
+    else if (ENDED.has(reason)) await this.#revoke(`An effect was ended: ${reason}.`)
     return 'over'
   }
 
@@ -361,17 +403,8 @@ export class Attempt {
   }
 
   async #lost(why: 'cancelled' | 'lease-lost'): Promise<void> {
-    this.#stopper.stop(why === 'cancelled' ? await this.#whyCancelled() : why)
-  }
-
-  /** The authority only says that the lease is over; its record says whether somebody wanted that. */
-  async #whyCancelled(): Promise<AbortReason> {
-    const { job, stage, segment, lease: number } = this.#address
-    const query = { kind: 'task', job, stage, segment } as const
-    const task = await this.#parts.store.query(query).catch(() => undefined)
-    if (task === undefined) return 'lease-lost'
-    const lease = task?.leases.find((one) => one.number === number)
-    return task === null || WANTED.has(lease?.endedBy ?? null) ? 'cancelled' : 'lease-lost'
+    const { store } = this.#parts
+    this.#stopper.stop(why === 'cancelled' ? await whyCancelled(store, this.#address) : why)
   }
 
   #report(report: Reported): Promise<Answer> {
@@ -404,13 +437,8 @@ const OUTPUTS = 256
 /** Between two tries of a report, while the disk is full. */
 const RESEND_MS = 250
 
-/** A lease that ended so was taken away by somebody who wanted the work to stop. */
-const WANTED: ReadonlySet<string | null> = new Set([
-  'JobCancelled',
-  'TaskForced',
-  'TaskStopped',
-  'LeaseRevoked',
-])
+/** The lease is held, and given up by the worker itself. */
+const ENDED: ReadonlySet<AbortReason> = new Set<AbortReason>(['timed-out', 'shutdown', 'stalled'])
 
 /** How it goes on after an effect: `later` when nobody could say what became of it. */
 type Next = 'next' | 'over' | 'later' | 'stopped'
@@ -420,22 +448,3 @@ type Reported = Command extends infer C
     ? Omit<C, keyof LeaseAddress>
     : never
   : never
-
-/** The authority's no, as something that can be thrown and recorded. */
-export function refusal({ code, message }: { code: string; message: string }): Error {
-  return Object.assign(new Error(message), { name: code, code })
-}
-
-function promised(
-  { job, stage, segment }: LeaseAddress,
-  effects: readonly EffectPromise[],
-): UnfinishedEffect[] {
-  return effects.map((promise, effect) => ({
-    effect,
-    key: effectKey(job, stage, segment, effect),
-    promise,
-    state: 'PROMISED',
-    starts: [],
-    retries: 0,
-  }))
-}

@@ -390,7 +390,12 @@ function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } 
       close: async () => undefined,
     },
     onStageReport: () => undefined,
-    onlookers: { progress: () => undefined, log: () => undefined },
+    onlookers: {
+      progress: () => undefined,
+      log: () => undefined,
+      stalled: () => undefined,
+      stirred: () => undefined,
+    },
     onError: (error) => errors.push(error),
     onStopped: () => undefined,
     errors,

@@ -4,6 +4,8 @@
  * A lease is extended when a third of it has passed, and given up by the worker itself shortly
  * before it ends, if no extension was answered: whoever is not sure to hold it must not act.
  * Its time is measured from BEFORE it was asked for, so the worker is never the later one.
+ *
+ * It also notices leases that it keeps alive while nothing is heard of the work itself.
  */
 import type { LeaseAddress } from '../kernel/index.ts'
 import type { Timer, Timing } from './clock.ts'
@@ -20,6 +22,12 @@ export interface HeldLease extends LeaseAddress {
   readonly leaseMs: number
   /** Called once, when the lease is not, or not surely, held any more. */
   readonly onLost: (why: 'cancelled' | 'lease-lost') => void
+  /** How long nothing may be heard of the work. */
+  readonly silentMs: number
+  /** Called when that time is over, and again after each time that something was heard. */
+  readonly onSilent: () => void
+  heardAt: number
+  isSilent: boolean
   askedAt: number
   extension: number
   isAsking: boolean
@@ -49,6 +57,8 @@ export class LeaseKeeper {
     leaseMs: number,
     askedAt: number,
     onLost: HeldLease['onLost'],
+    silentMs: number,
+    onSilent: HeldLease['onSilent'],
   ): HeldLease {
     const { job, stage, segment, lease, worker } = address
     const held: HeldLease = {
@@ -59,6 +69,10 @@ export class LeaseKeeper {
       worker,
       leaseMs,
       onLost,
+      silentMs,
+      onSilent,
+      heardAt: askedAt,
+      isSilent: false,
       askedAt,
       extension: 0,
       isAsking: false,
@@ -72,6 +86,14 @@ export class LeaseKeeper {
   drop(held: HeldLease): void {
     this.#held.delete(held)
     if (this.#held.size === 0) this.#rest()
+  }
+
+  /** Something was heard of the work. Whether it had been silent for too long. */
+  heard(held: HeldLease): boolean {
+    const wasSilent = held.isSilent
+    held.heardAt = this.#timing.now()
+    held.isSilent = false
+    return wasSilent
   }
 
   /** Whether nobody keeps it alive, and its time may be over. */
@@ -112,6 +134,9 @@ export class LeaseKeeper {
       const passed = now - held.askedAt
       if (passed >= held.leaseMs * (1 - LAST_SHARE)) this.#lose(held, 'lease-lost')
       else if (passed >= held.leaseMs * RENEW_AFTER) void this.#extend(held)
+      if (held.isSilent || now - held.heardAt < held.silentMs || !this.#held.has(held)) continue
+      held.isSilent = true
+      held.onSilent()
     }
   }
 

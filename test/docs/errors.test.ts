@@ -140,7 +140,7 @@ const BARE: Readonly<Record<string, string>> = {
   'src/log/checkpoint-runner.ts': 'the thread of a checkpoint ended: told by the notice',
   'src/log/copy.ts': 'a backup without a segment: an open store has one',
   'src/store/verify-directory.ts': 'something is written while a folder is verified: nothing is',
-  'src/worker/attempt.ts': 'a rejection of a report, on its way to become the failure on record',
+  'src/worker/refusal.ts': 'a rejection of a report, on its way to become the failure on record',
   'src/worker/isolation/child-host.ts': 'a child without its modules: it is told them first',
   'src/worker/isolation/child-pool.ts': 'an effect records a step: it has no way to',
   'src/worker/isolation/protocol.ts': 'an error of the worker, as it is told to a child',

@@ -1,6 +1,6 @@
 export type { InvariantNumber, Violation } from './invariant.ts'
 export { INVARIANTS } from './invariant.ts'
-export { jobViolations } from './job.ts'
+export { hasFuture, jobViolations } from './job.ts'
 export { stepViolations } from './step.ts'
 export { taskViolations } from './task.ts'
 export { sharedViolations, worldViolations } from './world.ts'

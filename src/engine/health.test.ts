@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { hookedEngine } from '../../test/support/hooked-store.ts'
+import { deferred, ENGINES } from '../../test/support/engines.ts'
+import type { AnswerTo, Query } from '../store/index.ts'
+import { MemoryStore, systemClock } from '../store/index.ts'
+import type { Notice } from '../index.ts'
+import { InvariantBroken, job, typed } from '../index.ts'
+import { testEngine } from '../testing/index.ts'
+
+const echo = job('echo', { input: typed<string>(), run: ({ input }) => input })
+
+/** Somebody's memory has gone bad, or Pawl has a bug. */
+class BrokenStore extends MemoryStore {
+  override async query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
+    const answer = await super.query(query)
+    if (query.kind !== 'examination') return answer
+    const violations = [{ invariant: 2, what: 'a/0/0: LEASED with no lease' }]
+    return { ...(answer as object), violations } as unknown as AnswerTo<Q>
+  }
+}
+
+describe.each(ENGINES)('the health of an engine %s', (_, open) => {
+  it('is good while nothing is the matter', async () => {
+    const pawl = await open()
+    pawl.work([echo])
+    const handles = await pawl.submitMany(echo, [{ input: 'a' }, { input: 'b' }])
+    await Promise.all(handles.map((handle) => handle.result()))
+    expect(await pawl.health()).toMatchObject({
+      isWell: true,
+      broken: [],
+      stalled: [],
+      unserved: [],
+      examined: { rounds: expect.toSatisfy((rounds: number) => rounds >= 1) as number },
+    })
+  })
+
+  it('tells of jobs that no worker takes, by itself, and no longer when one does', async () => {
+    const told = deferred<Notice>()
+    const pawl = await open({
+      unservedAfter: 0,
+      onNotice: (notice) => {
+        if (notice.kind === 'unserved') told.resolve(notice)
+      },
+    })
+    await pawl.submit(echo, 'a', { queue: 'night' })
+    await pawl.submit(echo, 'b', { queue: 'night' })
+    await pawl.submit(echo, 'c', { queue: 'night', hold: true })
+    expect(await told.promise).toMatchObject({ queue: 'night', type: 'echo', stage: null })
+    const worker = pawl.work([echo], { queues: ['day'] })
+    expect((await pawl.health()).isWell).toBe(false)
+    await worker.stop()
+    await pawl.pause('night')
+    const idle = pawl.work([echo], { queues: ['night'] })
+    expect((await pawl.health()).unserved).toEqual([])
+    await idle.stop()
+  })
+})
+
+describe('an engine that finds something broken', () => {
+  it('tells it once, and keeps saying so when it is asked', async () => {
+    const told = deferred<Error>()
+    const { pawl, errors } = hookedEngine({
+      store: new BrokenStore(systemClock),
+      onError: (error) => {
+        errors.push(error)
+        told.resolve(error)
+      },
+    })
+    const error = await told.promise
+    expect(error).toBeInstanceOf(InvariantBroken)
+    expect(error).toMatchObject({ code: 'InvariantBroken', kind: 'bug', details: { invariant: 2 } })
+    const broken = [{ invariant: 2, what: 'a/0/0: LEASED with no lease' }]
+    expect(await pawl.health()).toMatchObject({ isWell: false, broken })
+    await pawl.health()
+    expect(errors).toHaveLength(1)
+    await pawl.close()
+  })
+})
+
+describe('health', () => {
+  it('counts how many wait in vain, and since when', async () => {
+    const pawl = testEngine()
+    pawl.work([echo], { queues: ['day'] })
+    const since = pawl.now
+    await pawl.submitMany(
+      echo,
+      ['a', 'b', 'c'].map((input) => ({ input, options: { queue: 'night' } })),
+    )
+    await pawl.advance('9m')
+    expect((await pawl.health()).unserved).toEqual([])
+    await pawl.advance('2m')
+    expect((await pawl.health()).unserved).toEqual([
+      { queue: 'night', type: 'echo', stage: null, count: 3, since },
+    ])
+    await pawl.close()
+  })
+
+  it('does not let one who listens to notices stop the work', async () => {
+    const told = deferred<Error>()
+    const { pawl } = hookedEngine({
+      unservedAfter: 0,
+      onNotice: () => {
+        throw new Error('not today')
+      },
+      onError: told.resolve,
+    })
+    await pawl.submit(echo, 'a')
+    expect((await told.promise).message).toBe('not today')
+    pawl.work([echo])
+    expect(await (await pawl.submit(echo, 'b')).result()).toBe('b')
+    await pawl.close()
+  })
+})

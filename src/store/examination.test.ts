@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest'
+import { child, failure, pipeline, plain, policy, retry, stage } from '../../test/support/specs.ts'
+import type { Command, Job, JobSpec, Task } from '../kernel/index.ts'
+import { Examination } from './examination.ts'
+import { Ledger } from './ledger.ts'
+import type { Examined } from './store.ts'
+
+const NEVER_MS = 1e9
+
+class Desk {
+  readonly ledger = new Ledger()
+  /** What each look at the stopwatch takes. */
+  lookUs = 0
+  #us = 0
+  readonly examination = new Examination(this.ledger, () => (this.#us += this.lookUs))
+  now = 1_000
+
+  must(command: Command): this {
+    const { verdict, rejection } = this.ledger.perform(command, this.now)
+    expect([verdict, rejection]).toEqual(['committed', null])
+    return this
+  }
+
+  submit(job: string, spec: JobSpec = plain()): this {
+    return this.must({ type: 'SubmitJob', job, spec })
+  }
+
+  /** Everything that time and the orchestrator ask for. */
+  upkeep(): this {
+    for (const command of this.ledger.upkeep(this.now, 1_000)) this.must(command)
+    return this
+  }
+
+  look(limit = 1_000, waitedMs = NEVER_MS): Examined {
+    this.ledger.tick(this.now)
+    return this.examination.look({ kind: 'examination', limit, waitedMs })
+  }
+
+  job(id: string): Job {
+    return this.ledger.world.jobs.get(id) as Job
+  }
+}
+
+describe('an examination', () => {
+  it('goes through all jobs, a few at a time, round after round', () => {
+    const desk = new Desk()
+    for (let i = 0; i < 25; i++) desk.submit(`job-${i}`)
+    const looks = Array.from({ length: 6 }, () => desk.look(10))
+    expect(looks.map(({ looked }) => looked)).toEqual([10, 10, 5, 10, 10, 5])
+    expect(looks.map(({ isRoundOver }) => isRoundOver)).toEqual([
+      false,
+      false,
+      true,
+      false,
+      false,
+      true,
+    ])
+    expect(looks.flatMap(({ violations }) => violations)).toEqual([])
+    // What comes in the middle of a round is no trouble.
+    desk.look(10)
+    desk.submit('new')
+    expect(desk.look(100)).toMatchObject({ looked: 16, isRoundOver: true })
+  })
+
+  it('takes no longer than a millisecond or so, however many jobs there are', () => {
+    const desk = new Desk()
+    for (let i = 0; i < 50; i++) desk.submit(`job-${i}`)
+    desk.lookUs = 100
+    const looks = Array.from({ length: 6 }, () => desk.look())
+    expect(looks.map(({ looked }) => looked)).toEqual([9, 9, 9, 9, 9, 5])
+    expect(looks.at(-1)?.isRoundOver).toBe(true)
+  })
+
+  it('finds a record that contradicts itself', () => {
+    const desk = new Desk().submit('a').submit('b')
+    const { task } = desk.job('b')
+    ;(task as Task).state = 'LEASED'
+    const { violations } = desk.look()
+    expect(violations).toMatchObject([{ invariant: 2 }])
+    expect(violations[0]?.what).toContain('b/0/0: LEASED with no lease')
+  })
+
+  it('finds a pipeline that can never advance', () => {
+    const desk = new Desk().submit('p', pipeline([stage('one'), stage('two', { after: ['one'] })]))
+    desk.upkeep()
+    expect(desk.look().violations).toEqual([])
+    // The stage is open, and its task is gone.
+    const [tasks] = desk.ledger.world.tasks.get('p') as Task[][]
+    tasks?.pop()
+    const [tally] = desk.ledger.tallies(desk.job('p'))
+    Object.assign(tally as object, { waiting: 0, failed: 1 })
+    expect(desk.look().violations.map(({ what }) => what)).toContainEqual(
+      expect.stringContaining('the tally of one is off'),
+    )
+    Object.assign(tally as object, { failed: 0 })
+    const spec = desk.job('p').spec as unknown as { stages: { after: string[] }[] }
+    // And nobody may ever open the next one.
+    ;(spec.stages[1] as { after: string[] }).after = ['nowhere']
+    expect(desk.look().violations).toContainEqual({
+      invariant: 7,
+      what: 'p: QUEUED and nothing will ever happen',
+    })
+  })
+
+  it('finds an orphan among those that are too large to be counted, too', () => {
+    const desk = new Desk()
+    const input = JSON.stringify(Array.from({ length: 500 }, (_, i) => i))
+    const stages = [stage('cut', { each: 'input' }), stage('join', { after: ['cut'] })]
+    desk.submit('p', pipeline(stages, { input })).upkeep()
+    expect(desk.look().violations).toEqual([])
+    const [tally] = desk.ledger.tallies(desk.job('p'))
+    Object.assign(tally as object, { waiting: 0, completed: 499 })
+    const spec = desk.job('p').spec as unknown as { stages: { after: string[] }[] }
+    ;(spec.stages[1] as { after: string[] }).after = ['nowhere']
+    expect(desk.look().violations).toEqual([{ invariant: 7, what: 'p: nothing will ever happen' }])
+  })
+
+  it('says who is due for long, and not who is held, paused, taken or early', () => {
+    const desk = new Desk()
+    desk
+      .submit('a')
+      .submit('held', plain({ held: true }))
+      .submit('early', plain({ delayMs: 90 }))
+    desk.submit('paused', plain({}, { queue: 'mail' }))
+    desk.must({ type: 'PauseQueue', queue: 'mail', by: 'ann', reason: 'because' })
+    desk.submit('p', pipeline([stage('one', { policy: policy({ queue: 'big' }) })])).upkeep()
+    desk.now += 50
+    expect(desk.look(99, 51).waiting).toEqual([])
+    expect(desk.look(99, 50).waiting).toEqual([
+      { queue: 'default', type: 'test', stage: null, since: 1_000 },
+      { queue: 'big', type: 'test', stage: 'one', since: 1_000 },
+    ])
+    const address = { job: 'a', stage: 0, segment: 0, worker: 'w' }
+    desk.must({ type: 'GrantLease', ...address, request: 1, started: true })
+    expect(desk.look(99, 50).waiting).toHaveLength(1)
+    const error = failure()
+    desk.must({ type: 'FailTask', ...address, lease: 1, error })
+    expect(desk.look(99, 50).waiting).toHaveLength(1)
+  })
+
+  it('is content with what is in quarantine, and with children', () => {
+    const desk = new Desk().submit('q', plain({}, { retry: retry({ max: 0 }) }))
+    const address = { job: 'q', stage: 0, segment: 0, worker: 'w' }
+    desk.must({ type: 'GrantLease', ...address, request: 1, started: true })
+    desk.must({ type: 'FailTask', ...address, lease: 1, error: failure() }).submit('parent')
+    const parent = { job: 'parent', stage: 0, segment: 0, worker: 'w' }
+    desk.must({ type: 'GrantLease', ...parent, request: 2, started: true })
+    const effects = [child(plain())]
+    desk.must({ type: 'CommitExecution', ...parent, lease: 1, output: '1', effects })
+    expect(desk.look().violations).toEqual([])
+  })
+})
