@@ -89,14 +89,22 @@ export class Caretaker {
     this.#looking = this.#lookAndPlan()
   }
 
+  /** However often it is hurried. */
+  async #examineIfItIsTime(): Promise<void> {
+    const now = this.#parts.timing.now()
+    if (this.#isClosed || now < this.#examinedAt + PAUSE_MS) return
+    this.#examinedAt = now
+    await this.#parts.examine()
+  }
+
   async #lookAndPlan(): Promise<void> {
     this.#isLooking = true
     try {
       do {
         this.#isHurrying = false
         await this.look()
+        await this.#examineIfItIsTime()
       } while (this.#isHurrying)
-      if (!this.#isClosed) await this.#parts.examine()
       this.#isLooking = false
       this.#plan(PAUSE_MS)
     } catch (error) {

@@ -4,7 +4,7 @@ import { deferred, ENGINES } from '../../test/support/engines.ts'
 import type { AnswerTo, Query } from '../store/index.ts'
 import { MemoryStore, systemClock } from '../store/index.ts'
 import type { Notice } from '../index.ts'
-import { InvariantBroken, job, typed } from '../index.ts'
+import { InvariantBroken, job, pipeline, typed } from '../index.ts'
 import { testEngine } from '../testing/index.ts'
 
 const echo = job('echo', { input: typed<string>(), run: ({ input }) => input })
@@ -91,6 +91,19 @@ describe('health', () => {
     await pawl.advance('2m')
     expect((await pawl.health()).unserved).toEqual([
       { queue: 'night', type: 'echo', stage: null, count: 3, since },
+    ])
+    await pawl.close()
+  })
+
+  it('tells of a stage that nobody serves', async () => {
+    const pawl = testEngine()
+    const film = pipeline('film', {}).stage('cut', { run: () => 1 })
+    const same = film.stage('sound', { after: 'cut', queue: 'studio', run: () => 2 })
+    pawl.work([same], { queues: ['default'] })
+    await pawl.submit(same)
+    await pawl.advance('11m')
+    expect((await pawl.health()).unserved).toMatchObject([
+      { queue: 'studio', type: 'film', stage: 'sound', count: 1 },
     ])
     await pawl.close()
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ENGINES, temporaryFolder } from '../../test/support/engines.ts'
 import type { Pawl, QuarantineReport } from '../index.ts'
-import { effect, job, open as openPawl, typed } from '../index.ts'
+import { effect, job, open as openPawl, pipeline, typed } from '../index.ts'
 import { testEngine } from '../testing/index.ts'
 
 let isRepaired = false
@@ -156,6 +156,31 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
       state: 'FAILED',
       cancelled: { by: 'ann', reason: 'too old' },
     })
+  })
+
+  it('redrives every task that keeps a pipeline there', async () => {
+    const pawl = await open()
+    let isUp = false
+    const film = pipeline('film', { input: typed<number[]>(), retry: { max: 0 } })
+      .stage('cut', {
+        each: 'input',
+        run: ({ segment }) => {
+          if (!isUp && segment !== 2) throw new Error('no tape')
+          return segment * 10
+        },
+      })
+      .stage('join', { after: 'cut', run: ({ outputs }) => outputs.cut.toArray() })
+    const handle = await pawl.submit(film, [1, 2, 3])
+    pawl.work([film])
+    await handle.result().catch(() => undefined)
+    const found = { type: 'film', queue: null, code: 'Error', message: 'no tape' }
+    expect((await pawl.quarantine.list()).jobs).toMatchObject([found])
+    const edited = await pawl.quarantine.redrive({ input: [1] })
+    expect(edited).toMatchObject({ done: 0, left: 1 })
+    expect(edited.problems[0]?.why).toMatch(/is not edited/)
+    isUp = true
+    expect(await pawl.quarantine.redrive({ by: 'ann' })).toMatchObject({ matched: 1, done: 1 })
+    expect(await handle.result()).toEqual([10, 20, 30])
   })
 
   it('leaves a job whose effect is held to the person who resolves it', async () => {

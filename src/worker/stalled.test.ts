@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { deferred, ENGINES } from '../../test/support/engines.ts'
 import type { Notice, RunContext } from '../index.ts'
-import { effect, job, typed } from '../index.ts'
+import { effect, job, pipeline, typed } from '../index.ts'
 import { testEngine } from '../testing/index.ts'
 
 type Stalled = Extract<Notice, { kind: 'stalled' }>
@@ -128,6 +128,25 @@ describe('a handler of which nothing is heard', () => {
     resolve()
     await pawl.advance(0)
     expect(await pawl.get(id)).toMatchObject({ state: 'SUCCEEDED', stalledSince: null })
+    await pawl.close()
+  })
+
+  it('is found in a stage of a pipeline, too, which may say for itself when', async () => {
+    const pawl = testEngine()
+    const { promise } = deferred()
+    const film = pipeline('film', { stalled: { after: '5m' } })
+      .stage('cut', { stalled: { after: '20m' }, run: () => promise })
+      .stage('sound', { run: () => promise })
+    pawl.work([film])
+    const { id } = await pawl.submit(film)
+    await pawl.advance('6m')
+    expect((await pawl.health()).stalled).toMatchObject([{ job: id, stage: 1, type: 'film' }])
+    expect((await pawl.get(id))?.stalledSince).not.toBeNull()
+    const { reasons } = await pawl.explain(id)
+    expect(reasons.filter(({ what }) => what === 'stalled')).toMatchObject([{ stage: 'sound' }])
+    await pawl.advance('15m')
+    expect((await pawl.health()).stalled).toHaveLength(2)
+    expect(() => pipeline('film', { stalled: { after: 0 } })).toThrow(/more than 0/)
     await pawl.close()
   })
 
