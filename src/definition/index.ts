@@ -1,6 +1,14 @@
 /**
  * Definitions: what a developer says about jobs and effects, as values.
  */
+export type {
+  ArtifactContent,
+  ArtifactDraft,
+  ArtifactPlace,
+  ArtifactRef,
+  StoredArtifact,
+} from './artifact.ts'
+export { artifactsIn, isArtifactRef } from './artifact.ts'
 export type { BatchOptions, Failed } from './batch-definition.ts'
 export { batchJob, failed, isFailed } from './batch-definition.ts'
 export type { ChildCall, Commit } from './commit.ts'

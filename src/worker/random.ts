@@ -1,5 +1,5 @@
 /**
- * The worker's port to randomness: names that no other worker has, or ever had.
+ * The worker's port to randomness: names that nobody else has, or ever had.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -15,4 +15,9 @@ const CALLED_CHARS = 200
  */
 export function newWorkerName(called: string = `${hostname()}-${process.pid}`): string {
   return `${called.slice(0, CALLED_CHARS)}-${randomUUID().replaceAll('-', '').slice(0, LETTERS)}`
+}
+
+/** Of a file that is being written: two writers must not share one. */
+export function newFileName(): string {
+  return randomUUID()
 }

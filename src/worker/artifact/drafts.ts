@@ -1,0 +1,137 @@
+/**
+ * What a handler has of artifacts: it writes new ones, and takes over those of earlier attempts.
+ *
+ * Each one that was written is recorded as a step, with its size and SHA-256. So a later attempt
+ * knows what it may rely on: a file without a record is one whose attempt died, and is not used.
+ * A new input drops the steps, and with them what was made of the old one.
+ */
+import { createHash } from 'node:crypto'
+import type {
+  ArtifactContent,
+  ArtifactDraft,
+  ArtifactPlace,
+  ArtifactRef,
+} from '../../definition/index.ts'
+import { fromJson, InvalidDefinition, isArtifactRef, toJson } from '../../definition/index.ts'
+import type { Payload } from '../../kernel/index.ts'
+import type { Stopper } from '../stopper.ts'
+import { ArtifactCorrupt, ArtifactMissing } from './errors.ts'
+import type { TaskOnFile } from './paths.ts'
+import { assertArtifactName, folderOf, MARKER, taskFolderOf, versionFolderOf } from './paths.ts'
+import { openStored } from './stored-artifact.ts'
+
+export interface DraftsParts {
+  readonly place: ArtifactPlace
+  readonly task: TaskOnFile
+  /** Recorded by earlier attempts, the newest last. */
+  readonly steps: readonly { readonly name: string; readonly value: Payload }[]
+  readonly record: (name: string, value: Payload) => Promise<Payload>
+  readonly log: (line: string) => void
+  readonly stopper: Stopper
+}
+
+const WRITTEN = 'artifact:'
+const REUSED = 'artifact-reused:'
+
+/** Steps that are not the handler's own. */
+export function isArtifactStep(name: string): boolean {
+  return name.startsWith(WRITTEN) || name.startsWith(REUSED)
+}
+
+export class Drafts {
+  readonly #parts: DraftsParts
+  readonly #written = new Set<string>()
+
+  constructor(parts: DraftsParts) {
+    this.#parts = parts
+  }
+
+  draft(name: string): ArtifactDraft {
+    assertArtifactName(name)
+    return {
+      reuse: () => this.#reuse(name),
+      write: (content) => this.#write(name, content),
+    }
+  }
+
+  async #reuse(name: string): Promise<ArtifactRef | null> {
+    const { place, task, steps, log, stopper } = this.#parts
+    const step = steps.findLast((one) => isOf(one.name, name))
+    const ref = step === undefined ? null : fromJson(step.value)
+    // Another version of the stage may write something else.
+    if (!isArtifactRef(ref) || !ref.$artifact.startsWith(`${versionFolderOf(task)}/`)) return null
+    try {
+      await openStored(place, ref)
+    } catch (error) {
+      if (!(error instanceof ArtifactCorrupt || error instanceof ArtifactMissing)) throw error
+      log(`Not used again: ${error.message}`)
+      return null
+    }
+    stopper.throwIfStopped()
+    return this.#record(`${REUSED}${name}:${task.attempt}`, ref)
+  }
+
+  async #write(name: string, content: ArtifactContent): Promise<ArtifactRef> {
+    const { place, task, stopper } = this.#parts
+    // Some systems take `A` and `a` for one name.
+    const key = name.toLowerCase()
+    if (this.#written.has(key)) {
+      throw new InvalidDefinition(
+        `Artifact '${name}' of job ${task.job} was written already in this attempt: give each its own name.`,
+        { job: task.job, artifact: name },
+      )
+    }
+    this.#written.add(key)
+    stopper.throwIfStopped()
+    await this.#mark()
+    const hash = createHash('sha256')
+    const count = { bytes: 0 }
+    const path = `${taskFolderOf(task)}/${name}`
+    await place.write(path, counted(content, hash, count, stopper))
+    const ref = { $artifact: path, sha256: hash.digest('hex'), bytes: count.bytes }
+    return this.#record(`${WRITTEN}${name}:${task.attempt}`, ref)
+  }
+
+  /** BEFORE the first file: whoever cleans up must be able to tell whose it is. */
+  async #mark(): Promise<void> {
+    const { place, task } = this.#parts
+    const { job, submittedAt } = task
+    const path = `${folderOf(task)}/${MARKER}`
+    if ((await place.size(path)) !== null) return
+    await place.write(path, bytesOf(JSON.stringify({ job, submittedAt })))
+  }
+
+  async #record(name: string, ref: ArtifactRef): Promise<ArtifactRef> {
+    await this.#parts.record(name, toJson(ref, `The artifact ${ref.$artifact}`, 'artifact'))
+    return ref
+  }
+}
+
+function isOf(step: string, name: string): boolean {
+  return step.startsWith(`${WRITTEN}${name}:`) || step.startsWith(`${REUSED}${name}:`)
+}
+
+async function* bytesOf(content: ArtifactContent): AsyncGenerator<Uint8Array, void, void> {
+  if (typeof content === 'string') yield Buffer.from(content)
+  else if (content instanceof Uint8Array) yield content
+  else for await (const part of content) yield typeof part === 'string' ? Buffer.from(part) : part
+}
+
+async function* counted(
+  content: ArtifactContent,
+  hash: ReturnType<typeof createHash>,
+  count: { bytes: number },
+  stopper: Stopper,
+): AsyncGenerator<Uint8Array, void, void> {
+  for await (const part of bytesOf(content)) {
+    stopper.throwIfStopped()
+    if (!(part instanceof Uint8Array)) {
+      throw new InvalidDefinition(
+        'An artifact is written as text, as bytes, or as a stream of either.',
+      )
+    }
+    hash.update(part)
+    count.bytes += part.length
+    yield part
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * Artifacts in a folder of this machine: the usual place.
+ *
+ * A file is written under a name that nobody reads, made durable, and then given its own name.
+ * Whenever the process ends, there is the whole file or none. What is left of a write that was
+ * cut short stands in `tmp` and is removed when it is a day old.
+ */
+import type { FileHandle } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { ArtifactPlace } from '../../definition/index.ts'
+import { InvalidDefinition } from '../../definition/index.ts'
+import { newFileName } from '../random.ts'
+import { ArtifactMissing } from './errors.ts'
+
+const TEMPORARY = 'tmp'
+const CHUNK_BYTES = 262_144
+
+export function folderPlace(folder: string): ArtifactPlace {
+  return new FolderPlace(resolve(folder))
+}
+
+/** Its folder, which another process can open; null: it is another kind of place. */
+export function rootOf(place: ArtifactPlace): string | null {
+  return place instanceof FolderPlace ? place.root : null
+}
+
+class FolderPlace implements ArtifactPlace {
+  readonly #root: string
+
+  constructor(root: string) {
+    this.#root = root
+  }
+
+  get root(): string {
+    return this.#root
+  }
+
+  localPath(path: string): string {
+    return this.#at(path)
+  }
+
+  async write(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const to = this.#at(path)
+    const temporary = join(this.#root, TEMPORARY, newFileName())
+    await makeFolder(dirname(temporary))
+    try {
+      await writeWhole(temporary, content)
+      await makeFolder(dirname(to))
+      await rename(temporary, to)
+    } catch (error) {
+      await rm(temporary, { force: true })
+      throw error
+    }
+    // Its name is durable when its folder is.
+    await syncFolder(dirname(to))
+  }
+
+  async size(path: string): Promise<number | null> {
+    try {
+      const found = await stat(this.#at(path))
+      return found.isFile() ? found.size : null
+    } catch (error) {
+      if (isMissing(error)) return null
+      throw error
+    }
+  }
+
+  async *read(path: string): AsyncGenerator<Uint8Array, void, void> {
+    const file = await this.#open(path)
+    try {
+      for (;;) {
+        const into = new Uint8Array(CHUNK_BYTES)
+        const { bytesRead } = await file.read(into, 0, CHUNK_BYTES, null)
+        if (bytesRead === 0) return
+        yield into.subarray(0, bytesRead)
+      }
+    } finally {
+      await file.close()
+    }
+  }
+
+  async remove(folder: string): Promise<void> {
+    await rm(this.#at(folder), { recursive: true, force: true })
+  }
+
+  async list(folder: string, after: string, limit: number): Promise<readonly string[]> {
+    try {
+      const names = await readdir(folder === '' ? this.#root : this.#at(folder))
+      return names
+        .filter((name) => name > after && !(folder === '' && name === TEMPORARY))
+        .toSorted()
+        .slice(0, limit)
+    } catch (error) {
+      if (isMissing(error)) return []
+      throw error
+    }
+  }
+
+  /** Removes what is left of writes that were cut short before this time. */
+  async tidy(before: number): Promise<void> {
+    const folder = join(this.#root, TEMPORARY)
+    for (const name of await namesIn(folder)) {
+      const path = join(folder, name)
+      const found = await stat(path).catch(() => null)
+      if (found !== null && found.mtimeMs < before) await rm(path, { force: true })
+    }
+  }
+
+  async #open(path: string): Promise<FileHandle> {
+    try {
+      return await open(this.#at(path), 'r')
+    } catch (error) {
+      throw isMissing(error) ? new ArtifactMissing(path) : error
+    }
+  }
+
+  /** References come out of stored outputs: none may lead out of the folder. */
+  #at(path: string): string {
+    if (PATH.test(path) && !path.split('/').includes('..')) return join(this.#root, path)
+    throw new InvalidDefinition(`${JSON.stringify(path)} is no path of an artifact.`, { path })
+  }
+}
+
+const PATH = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/
+
+async function writeWhole(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+  const file = await open(path, 'wx')
+  try {
+    for await (const bytes of content) await file.writeFile(bytes)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** A folder is there for good when the one above it says so. */
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true })
+  if (first === undefined) return
+  for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(dirname(at))
+}
+
+async function syncFolder(path: string): Promise<void> {
+  // Windows has no such thing, and needs none.
+  if (process.platform === 'win32') return
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}

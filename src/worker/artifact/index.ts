@@ -1,0 +1,7 @@
+export { Drafts, isArtifactStep } from './drafts.ts'
+export { ArtifactCorrupt, ArtifactMissing } from './errors.ts'
+export { folderPlace, rootOf } from './folder-place.ts'
+export { memoryPlace } from './memory-place.ts'
+export type { JobOnFile, TaskOnFile } from './paths.ts'
+export { folderOf, MARKER } from './paths.ts'
+export { openStored } from './stored-artifact.ts'
