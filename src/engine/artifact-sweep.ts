@@ -1,0 +1,115 @@
+/**
+ * Removes the artifacts of jobs that were forgotten.
+ *
+ * It goes through the place, a bounded number of jobs at a time, and asks the store for each. So
+ * it does not matter who forgot a job, or whether a process ended in between: what nobody knows
+ * any more goes.
+ */
+import type { ArtifactPlace } from '../definition/index.ts'
+import type { Store } from '../store/index.ts'
+import { StoreClosed, StoreEnded } from '../store/index.ts'
+import type { JobOnFile, Timer, Timing } from '../worker/index.ts'
+import { MARKER } from '../worker/index.ts'
+
+export interface SweepParts {
+  readonly store: Store
+  readonly place: ArtifactPlace
+  readonly now: () => number
+  /** When to look. */
+  readonly timing: Timing
+  readonly onError: (error: Error) => void
+}
+
+/** Jobs of one look. */
+export const SWEPT_AT_ONCE = 100
+/** Between two looks of one round. */
+const PAUSE_MS = 1_000
+/** Between two rounds, and BEFORE the first: opening has better things to do. */
+const ROUND_MS = 600_000
+/** So old, what is left of a write is nobody's any more. */
+const LEFTOVER_MS = 86_400_000
+
+export class ArtifactSweep {
+  readonly #parts: SweepParts
+  /** Where the next look goes on. */
+  #shard = ''
+  #after = ''
+  #timer: Timer | null = null
+  #looking: Promise<void> | null = null
+  #isClosed = false
+
+  constructor(parts: SweepParts) {
+    this.#parts = parts
+    this.#plan(ROUND_MS)
+  }
+
+  /** Looks at some jobs. Whether that was the end of a round. */
+  async look(): Promise<boolean> {
+    const { place, now } = this.#parts
+    let left = SWEPT_AT_ONCE
+    while (left > 0) {
+      if (this.#isClosed) return true
+      const names = this.#shard === '' ? [] : await place.list(this.#shard, this.#after, left)
+      for (const name of names) await this.#lookAt(`${this.#shard}/${name}`)
+      left -= names.length
+      this.#after = names.at(-1) ?? ''
+      if (names.length > 0) continue
+      const [next] = await place.list('', this.#shard, 1)
+      this.#shard = next ?? ''
+      if (next !== undefined) continue
+      await place.tidy?.(now() - LEFTOVER_MS)
+      return true
+    }
+    return false
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    await this.#looking
+  }
+
+  async #lookAt(folder: string): Promise<void> {
+    const { store, place } = this.#parts
+    const marker = await this.#marker(folder)
+    if (marker === null) return
+    const known = await store.query({ kind: 'overview', job: marker.job })
+    // Another job may have the id now.
+    if (known?.job.submittedAt === marker.submittedAt) return
+    await place.remove(folder)
+  }
+
+  /** Null: whose it is cannot be said, so it is left alone. */
+  async #marker(folder: string): Promise<JobOnFile | null> {
+    const { place } = this.#parts
+    const path = `${folder}/${MARKER}`
+    if ((await place.size(path)) === null) return null
+    let text = ''
+    for await (const part of place.read(path)) text += Buffer.from(part).toString()
+    try {
+      const { job, submittedAt } = JSON.parse(text) as Partial<JobOnFile>
+      if (typeof job === 'string' && typeof submittedAt === 'number') return { job, submittedAt }
+    } catch {
+      // Not ours: see below.
+    }
+    return null
+  }
+
+  #plan(ms: number): void {
+    if (this.#isClosed) return
+    this.#timer = this.#parts.timing.after(ms, () => {
+      this.#looking = this.#lookAndPlan()
+    })
+  }
+
+  async #lookAndPlan(): Promise<void> {
+    try {
+      this.#plan((await this.look()) ? ROUND_MS : PAUSE_MS)
+    } catch (error) {
+      if (this.#isClosed || error instanceof StoreClosed) return
+      this.#parts.onError(error as Error)
+      // A store that has ended stays so.
+      if (!(error instanceof StoreEnded)) this.#plan(ROUND_MS)
+    }
+  }
+}
