@@ -3,6 +3,10 @@
  */
 export type {
   AnyJob,
+  ArtifactContent,
+  ArtifactDraft,
+  ArtifactPlace,
+  ArtifactRef,
   AnyPipeline,
   BatchOptions,
   ChildCall,
@@ -33,6 +37,7 @@ export type {
   StageOptions,
   StalledOptions,
   StandardSchema,
+  StoredArtifact,
 } from './definition/index.ts'
 export {
   batchJob,
@@ -76,4 +81,4 @@ export {
   UnknownOutcome,
 } from './store/index.ts'
 export type { AbortReason, Isolation, StalledTask, Worker, WorkerOptions } from './worker/index.ts'
-export { Aborted, ReconcileFailed } from './worker/index.ts'
+export { Aborted, ArtifactCorrupt, ArtifactMissing, ReconcileFailed } from './worker/index.ts'

@@ -6,6 +6,7 @@
  */
 import type { LimitSpec, TaskPolicy } from '../kernel/index.ts'
 import { invalidPolicy } from '../kernel/index.ts'
+import type { ArtifactDraft, ArtifactRef, StoredArtifact } from './artifact.ts'
 import type { Commit, ChildCall } from './commit.ts'
 import type { Duration } from './duration.ts'
 import { toMs } from './duration.ts'
@@ -58,6 +59,10 @@ export interface RunContext<Value, Effects extends readonly AnyEffect[]> {
   progress(this: void, value: unknown): void
   /** A line for whoever looks. Not durable. */
   log(this: void, line: string): void
+  /** A file to write, or to take over from an earlier attempt. Its reference is to be returned. */
+  artifact(this: void, name: string): ArtifactDraft
+  /** A file that somebody wrote, checked before a byte of it is used. */
+  openArtifact(this: void, ref: ArtifactRef): Promise<StoredArtifact>
   /** The boundary, to be returned: output, effects and children become durable as one. */
   commit<Output>(
     this: void,

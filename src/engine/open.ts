@@ -1,11 +1,12 @@
 /**
  * Opens an engine: on a directory, or in memory.
  */
-import type { Duration } from '../definition/index.ts'
+import { join } from 'node:path'
+import type { ArtifactPlace, Duration } from '../definition/index.ts'
 import { InvalidDefinition, toMs } from '../definition/index.ts'
 import type { DirectoryOptions } from '../store/index.ts'
 import { awakeClock, MemoryStore, openDirectory } from '../store/index.ts'
-import { realTiming } from '../worker/index.ts'
+import { folderPlace, memoryPlace, realTiming } from '../worker/index.ts'
 import type { JobInfo } from './job-info.ts'
 import type { Notice } from './notice.ts'
 import { Pawl } from './pawl.ts'
@@ -33,6 +34,11 @@ export interface OpenOptions {
   readonly history?: Duration | 'forever'
   /** A folder that old parts of the log are moved to, instead of being removed. */
   readonly archive?: string
+  /**
+   * Where files go that handlers write: a folder, or a place of your own. Default: `artifacts` in
+   * the directory; in memory, for an engine in memory.
+   */
+  readonly artifacts?: string | ArtifactPlace
   /** How long jobs may wait that no worker of this process takes, before it is told. Default 10 m. */
   readonly unservedAfter?: Duration
   /** Told what happens without being asked for: checkpoints, a torn tail, a stalled job. */
@@ -49,7 +55,8 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   const onError = options.onError ?? writeOut
   const { onForget, onNotice, unservedAfter } = options
   const own = { onForget, onNotice, unservedAfter }
-  const parts = { ...own, timing, onError, onClose: () => clock.close() }
+  const artifacts = placeOf(location, options.artifacts)
+  const parts = { ...own, timing, onError, artifacts, onClose: () => clock.close() }
   if (location === 'memory:') {
     return new Pawl({ ...parts, store: new MemoryStore(clock), backup: null })
   }
@@ -92,6 +99,11 @@ function ruleOf(
     ...(age === undefined ? {} : { ageMs: toMs(age, `${what}.age`) }),
     ...(count === undefined ? {} : { count }),
   }
+}
+
+function placeOf(location: string, given: OpenOptions['artifacts']): ArtifactPlace {
+  if (given !== undefined) return typeof given === 'string' ? folderPlace(given) : given
+  return location === 'memory:' ? memoryPlace() : folderPlace(join(location, 'artifacts'))
 }
 
 const ELSEWHERE = /^(?:sqlite|postgres|postgresql|https?):/

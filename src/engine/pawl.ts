@@ -6,6 +6,7 @@
  */
 import type {
   AnyJob,
+  ArtifactPlace,
   ChildOptions,
   Duration,
   OutcomeOf,
@@ -18,7 +19,9 @@ import { PawlError } from '../kernel/index.ts'
 import type { Answer, JobSummary, Metrics, Positioned, Store } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
 import type { Timing, WorkerOptions } from '../worker/index.ts'
-import { Courier, executorFor, Worker } from '../worker/index.ts'
+import { Courier, executorFor, memoryPlace, Worker } from '../worker/index.ts'
+import { ArtifactSweep } from './artifact-sweep.ts'
+import { Artifacts } from './artifacts.ts'
 import { Caretaker } from './caretaker.ts'
 import { INTERRUPTING, mayMoveStages, QUIET } from './command-kinds.ts'
 import { Refused, SubmitInterrupted } from './errors.ts'
@@ -88,6 +91,8 @@ export interface PawlParts {
   /** Given jobs before they are forgotten. */
   readonly onForget?: ((jobs: readonly JobInfo[]) => Promise<void> | void) | undefined
   readonly onClose: () => void
+  /** Default: in memory. */
+  readonly artifacts?: ArtifactPlace
   /** Of the workers; for tests, which want the same one every time. */
   readonly nameWorker?: (called?: string) => string
 }
@@ -101,10 +106,14 @@ const PORTION = 1_000
 export class Pawl {
   /** Jobs that were given up, many at a time. */
   readonly quarantine: Quarantine
+  /** Files that handlers wrote. */
+  readonly artifacts: Artifacts
   readonly #parts: PawlParts
   readonly #courier: Courier
   readonly #caretaker: Caretaker
   readonly #schedules: Schedules
+  readonly #place: ArtifactPlace
+  readonly #sweep: ArtifactSweep
   readonly #operator: Operator
   readonly #results: Results
   readonly #soft: SoftState
@@ -139,13 +148,11 @@ export class Pawl {
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#courier, definitionOf)
     this.quarantine = new Quarantine({ store, courier: this.#courier, timing, definitionOf })
-    this.#schedules = new Schedules({
-      store,
-      courier: this.#courier,
-      onError,
-      now: () => timing.now(),
-      timing: upkeepTiming,
-    })
+    const looking = { store, onError, now: () => timing.now(), timing: upkeepTiming }
+    this.#schedules = new Schedules({ ...looking, courier: this.#courier })
+    this.#place = parts.artifacts ?? memoryPlace()
+    this.artifacts = new Artifacts(store, this.#place)
+    this.#sweep = new ArtifactSweep({ ...looking, place: this.#place })
     this.#caretaker = new Caretaker({
       store,
       courier: this.#courier,
@@ -333,7 +340,8 @@ export class Pawl {
         store,
         courier: this.#courier,
         timing,
-        executor: executorFor(options, timing),
+        executor: executorFor(options, timing, this.#place),
+        artifacts: this.#place,
         onlookers: this.#soft,
         onStageReport: () => this.#caretaker.hurry(),
         onError,
@@ -349,7 +357,9 @@ export class Pawl {
 
   /** Does now what time asks for, and otherwise happens by itself. For tests. */
   async upkeep(): Promise<number> {
-    return (await this.#caretaker.look()) + (await this.#schedules.look())
+    const sent = (await this.#caretaker.look()) + (await this.#schedules.look())
+    await this.#sweep.look()
+    return sent
   }
 
   /** Stops the workers, lets what was asked become durable, and closes the store. */
@@ -365,7 +375,7 @@ export class Pawl {
   async #close(): Promise<void> {
     try {
       await Promise.all([...this.#workers].map((worker) => worker.stop()))
-      await Promise.all([this.#caretaker.close(), this.#schedules.close()])
+      await Promise.all([this.#caretaker, this.#schedules, this.#sweep].map((one) => one.close()))
       await this.#parts.store.close()
     } finally {
       this.#results.close()

@@ -8,7 +8,7 @@
  * Every report may be answered `cancelled`: the lease is lost. Then the work is dropped, and
  * that is no failure.
  */
-import type { Runnable } from '../definition/index.ts'
+import type { ArtifactPlace, Runnable } from '../definition/index.ts'
 import type { Command, Failure, LeaseAddress, Payload } from '../kernel/index.ts'
 import { childId, LIMITS, PawlError } from '../kernel/index.ts'
 import type { Answer, Claimed, Store, UnfinishedEffect } from '../store/index.ts'
@@ -38,6 +38,7 @@ export interface AttemptParts {
   readonly executor: Executor
   /** What segments that run in this thread have in common. */
   readonly shared: SharedValues
+  readonly artifacts: ArtifactPlace
   readonly onlookers: Onlookers
   /** Called when a task of a pipeline was reported on: another stage may be due. */
   readonly onStageReport: () => void
@@ -214,6 +215,7 @@ export class Attempt {
       outputs: (stage, after) =>
         this.#parts.store.query({ kind: 'outputs', job, stage, after, limit: OUTPUTS }),
       shared: this.#parts.shared,
+      artifacts: this.#parts.artifacts,
     }
   }
 

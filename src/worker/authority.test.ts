@@ -7,6 +7,7 @@ import type { Command } from '../kernel/index.ts'
 import { MemoryStore, systemClock } from '../store/index.ts'
 import { DiskFull, effect, job, typed } from '../index.ts'
 import type { Pawl, StandardSchema } from '../index.ts'
+import { memoryPlace } from './artifact/index.ts'
 import { Courier } from './courier.ts'
 import type { WorkerParts } from './worker.ts'
 import { Worker } from './worker.ts'
@@ -389,6 +390,7 @@ function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } 
       runEffect: async () => ({ kind: 'died', why }),
       close: async () => undefined,
     },
+    artifacts: memoryPlace(),
     onStageReport: () => undefined,
     onlookers: {
       progress: () => undefined,

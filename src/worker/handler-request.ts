@@ -10,11 +10,12 @@ export function requestOf(claimed: Claimed): HandlerRequest {
   const { schedule: from } = claimed
   const schedule = from === null ? null : { id: from.id, time: new Date(from.tick) }
   const job = { id, type, attempt, lease, queue, priority, schedule }
-  return { job, version, input, steps, stage: stageOf(claimed) }
+  const { submittedAt } = claimed
+  return { job, submittedAt, version, input, steps, stage: stageOf(claimed) }
 }
 
 function stageOf(claimed: Claimed): StageRequest | null {
-  const { stageName: name, stageVersion, submittedAt, segment, each, prior } = claimed
+  const { stageName: name, stageVersion, segment, each, prior } = claimed
   if (name === null) return null
-  return { name, version: stageVersion ?? 1, submittedAt, segment, each, prior }
+  return { name, version: stageVersion ?? 1, segment, each, prior }
 }

@@ -5,6 +5,9 @@
  */
 import type {
   AnyEffect,
+  ArtifactDraft,
+  ArtifactPlace,
+  ArtifactRef,
   ChildCall,
   Commit,
   EffectCall,
@@ -12,6 +15,7 @@ import type {
   RunContext,
   Runnable,
   StageDefinition,
+  StoredArtifact,
 } from '../definition/index.ts'
 import {
   fromJson,
@@ -28,6 +32,8 @@ import {
 import type { EffectPromise, Failure, Payload } from '../kernel/index.ts'
 import { DEFAULT_RETRY } from '../kernel/index.ts'
 import type { OutputsPage } from '../store/index.ts'
+import type { TaskOnFile } from './artifact/index.ts'
+import { Drafts, isArtifactStep, openStored } from './artifact/index.ts'
 import { failureOf } from './failure.ts'
 import type { SharedValues } from './shared-values.ts'
 import type { StageRequest } from './stage-context.ts'
@@ -37,6 +43,8 @@ import type { Stopper } from './stopper.ts'
 /** All that is known about the attempt: plain data. */
 export interface HandlerRequest {
   readonly job: JobDetails
+  /** With the id it stands for one job: an id may be used again once it is forgotten. */
+  readonly submittedAt: number
   readonly version: number
   /** Null for a segment: many have it in common, and it is asked for once. */
   readonly input: Payload | null
@@ -57,6 +65,8 @@ export interface HandlerPort {
   outputs(stage: number, after: number): Promise<OutputsPage>
   /** Where the handler runs, and as long as its worker lives. */
   readonly shared: SharedValues
+  /** Null: they are out of reach from where the handler runs. */
+  readonly artifacts: ArtifactPlace | null
 }
 
 export type HandlerOutcome =
@@ -122,7 +132,8 @@ export class Context {
   readonly #stopper: Stopper
   readonly #definition: Runnable
   readonly #port: HandlerPort
-  readonly #recorded: HandlerRequest['steps']
+  readonly #request: HandlerRequest
+  #drafts: Drafts | null = null
   #names: Set<string> | null = null
   #commit: Commit<unknown> | null = null
 
@@ -138,7 +149,7 @@ export class Context {
     this.#stopper = stopper
     this.#definition = definition
     this.#port = port
-    this.#recorded = request.steps
+    this.#request = request
   }
 
   get signal(): AbortSignal {
@@ -159,6 +170,14 @@ export class Context {
     return (line) => this.#port.log(line)
   }
 
+  get artifact(): (name: string) => ArtifactDraft {
+    return (name) => this.#draft(name)
+  }
+
+  get openArtifact(): (ref: ArtifactRef) => Promise<StoredArtifact> {
+    return async (ref) => openStored(this.#place(), ref)
+  }
+
   get commit(): (
     output: unknown,
     effects?: readonly EffectCall[],
@@ -176,9 +195,37 @@ export class Context {
     }
   }
 
+  #draft(name: string): ArtifactDraft {
+    const { steps } = this.#request
+    this.#drafts ??= new Drafts({
+      place: this.#place(),
+      task: taskOnFile(this.#definition, this.#request),
+      steps,
+      record: (step, value) => this.#port.record(step, value),
+      log: (line) => this.#port.log(line),
+      stopper: this.#stopper,
+    })
+    return this.#drafts.draft(name)
+  }
+
+  #place(): ArtifactPlace {
+    const { artifacts } = this.#port
+    if (artifacts !== null) return artifacts
+    throw new InvalidDefinition(
+      `The artifacts of job ${this.job.id} are out of reach: a handler in a thread or a process of its own needs them in a folder. Open a directory, give \`artifacts\` a path, or use isolation 'none'.`,
+      { job: this.job.id },
+    )
+  }
+
   async #step(name: string, work: () => unknown): Promise<unknown> {
     const what = `step '${name}' of job ${this.job.id}`
     this.#names ??= new Set()
+    if (isArtifactStep(name)) {
+      throw new InvalidDefinition(
+        `No ${what}: names that begin with 'artifact:' or 'artifact-reused:' are those of artifacts.`,
+        { job: this.job.id, step: name },
+      )
+    }
     if (this.#names.has(name)) {
       throw new InvalidDefinition(
         `There are two steps named '${name}' in one execution of job ${this.job.id}: a step is known by its name alone, so give each its own, e.g. '${name}-2'.`,
@@ -186,7 +233,7 @@ export class Context {
       )
     }
     this.#names.add(name)
-    const before = this.#recorded.find((step) => step.name === name)
+    const before = this.#request.steps.find((step) => step.name === name)
     if (before !== undefined) return fromJson(before.value)
     this.#stopper.throwIfStopped()
     const value = toJson(await work(), `The value of ${what}`, name)
@@ -221,6 +268,14 @@ export class Context {
     }
     return makeCommit(returned, [], [])
   }
+}
+
+function taskOnFile(definition: Runnable, { job, submittedAt, stage }: HandlerRequest): TaskOnFile {
+  const { id, attempt } = job
+  // Of the code that runs, not of the submit: another version may write something else.
+  const version = stage === null ? definition.version : (definition as StageDefinition).spec.version
+  const name = stage?.name ?? null
+  return { job: id, submittedAt, stage: name, version, segment: stage?.segment ?? 0, attempt }
 }
 
 async function outputOf(definition: Runnable, output: unknown): Promise<Payload> {

@@ -3,6 +3,15 @@
  */
 export type { AbortReason } from './aborted.ts'
 export { Aborted } from './aborted.ts'
+export type { JobOnFile } from './artifact/index.ts'
+export {
+  ArtifactCorrupt,
+  ArtifactMissing,
+  folderPlace,
+  MARKER,
+  memoryPlace,
+  openStored,
+} from './artifact/index.ts'
 export type { Timer, Timing } from './clock.ts'
 export { realTiming } from './clock.ts'
 export { Courier } from './courier.ts'

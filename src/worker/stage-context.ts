@@ -22,8 +22,6 @@ import type { Stopper } from './stopper.ts'
 
 /** What a request says more if it is about a stage: plain data. */
 export interface StageRequest extends StageDetails {
-  /** With the id it stands for one job: an id may be used again once it is forgotten. */
-  readonly submittedAt: number
   readonly segment: number
   readonly each: ClaimedSegment | null
   readonly prior: readonly PriorStage[]
@@ -151,10 +149,11 @@ class StageValues {
 
   /** Segments of a job have it in common. */
   #shared(what: string, make: () => Promise<{ value: unknown; chars: number }>): Promise<unknown> {
-    const { id } = this.#request.job
+    const { job, submittedAt } = this.#request
+    const { id } = job
     const { name: type } = this.#definition
     // An id may hold anything, so its length stands before it.
-    const key = `${id.length} ${id} ${this.#asked.submittedAt} ${type} ${what}`
+    const key = `${id.length} ${id} ${submittedAt} ${type} ${what}`
     return this.#port.shared.get(key, make)
   }
 

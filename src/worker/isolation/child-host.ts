@@ -8,8 +8,10 @@
  *
  * It knows nothing of leases: what it says may be refused, and that is for the worker to know.
  */
+import type { ArtifactPlace } from '../../definition/index.ts'
 import type { AbortReason } from '../aborted.ts'
 import { Aborted } from '../aborted.ts'
+import { folderPlace } from '../artifact/index.ts'
 import { inProcess } from '../executor.ts'
 import { failureOf } from '../failure.ts'
 import type { HandlerPort } from '../handler.ts'
@@ -25,6 +27,7 @@ export class ChildHost {
   #definitions: Promise<ExportedDefinitions> | null = null
   /** All that runs here comes from one worker. */
   readonly #shared = new SharedValues()
+  #artifacts: ArtifactPlace | null = null
   #run: Run | null = null
 
   constructor(send: (message: ToParent) => void, end: () => void) {
@@ -35,6 +38,7 @@ export class ChildHost {
   receive(message: ToChild): void {
     switch (message.type) {
       case 'setup':
+        this.#artifacts = message.artifacts === null ? null : folderPlace(message.artifacts)
         this.#definitions = ExportedDefinitions.from(message.modules)
         // What went wrong is for the first run to hear.
         void this.#definitions.catch(() => undefined).then(() => this.#send({ type: 'ready' }))
@@ -51,7 +55,8 @@ export class ChildHost {
   }
 
   async #begin(number: number, ask: Ask): Promise<void> {
-    const run = new Run(number, ask.request.job.id, this.#shared, this.#send)
+    const around = { shared: this.#shared, artifacts: this.#artifacts }
+    const run = new Run(number, ask.request.job.id, around, this.#send)
     this.#run = run
     let isUsable = false
     let outcome: Outcome
@@ -96,7 +101,7 @@ class Run {
   constructor(
     number: number,
     job: string,
-    shared: SharedValues,
+    around: Pick<HandlerPort, 'shared' | 'artifacts'>,
     send: (message: ToParent) => void,
   ) {
     this.number = number
@@ -113,7 +118,7 @@ class Run {
         const what = { kind: 'outputs', stage, after } as const
         return this.#ask((call) => send({ type: 'read', run: number, call, what }))
       },
-      shared,
+      ...around,
     }
   }
 

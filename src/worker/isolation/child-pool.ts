@@ -30,6 +30,8 @@ export interface ChildPoolOptions {
   /** Children at once. */
   readonly most: number
   readonly timing: Timing
+  /** The folder of the artifacts. Default null: out of reach. */
+  readonly artifacts?: string | null
   /** How long a child may be free before it is ended. Default 10 s. */
   readonly idleMs?: number
   /** How long one that is told to stop, or to end, may take. Default 2 s. */
@@ -58,6 +60,7 @@ export const NO_PORT: HandlerPort = {
   input: () => Promise.reject(new Error('An effect has an input of its own.')),
   outputs: () => Promise.reject(new Error('An effect reads no outputs.')),
   shared: new SharedValues(),
+  artifacts: null,
 }
 
 export class ChildPool implements Executor {
@@ -75,6 +78,7 @@ export class ChildPool implements Executor {
 
   constructor(options: ChildPoolOptions) {
     this.#options = {
+      artifacts: null,
       idleMs: DEFAULT_IDLE_MS,
       graceMs: DEFAULT_GRACE_MS,
       startMs: DEFAULT_START_MS,

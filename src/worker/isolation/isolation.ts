@@ -9,7 +9,9 @@
  */
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { ArtifactPlace } from '../../definition/index.ts'
 import { InvalidDefinition } from '../../definition/index.ts'
+import { rootOf } from '../artifact/index.ts'
 import type { Timing } from '../clock.ts'
 import type { Executor } from '../executor.ts'
 import { inProcess } from '../executor.ts'
@@ -28,7 +30,11 @@ const STARTS: Readonly<Record<Exclude<Isolation, 'none'>, StartChild>> = {
   process: startProcess,
 }
 
-export function executorFor(options: WorkerOptions, timing: Timing): Executor {
+export function executorFor(
+  options: WorkerOptions,
+  timing: Timing,
+  place: ArtifactPlace,
+): Executor {
   const { isolation = 'none', concurrency: most = DEFAULT_CONCURRENCY } = options
   if (isolation === 'none') return inProcess
   if (!Object.hasOwn(STARTS, isolation)) {
@@ -47,7 +53,8 @@ export function executorFor(options: WorkerOptions, timing: Timing): Executor {
       `A worker with isolation '${isolation}' needs \`modules\`: the URLs or absolute paths of the modules that export its definitions, e.g. [import.meta.url].`,
     )
   }
-  return new ChildPool({ start: STARTS[isolation], modules, most, timing })
+  const artifacts = rootOf(place)
+  return new ChildPool({ start: STARTS[isolation], modules, most, timing, artifacts })
 }
 
 function hrefOf(module: string | URL): string {

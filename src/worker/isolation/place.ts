@@ -20,6 +20,7 @@ export interface PlaceOptions {
   readonly start: StartChild
   readonly modules: readonly string[]
   readonly timing: Timing
+  readonly artifacts: string | null
   readonly idleMs: number
   readonly graceMs: number
   readonly startMs: number
@@ -83,13 +84,13 @@ export class Place {
   }
 
   #start(): Child | null {
-    const { start, modules } = this.#options
+    const { start, modules, artifacts } = this.#options
     try {
       const child = start(modules, {
         message: (message) => this.#receive(message),
         gone: (why) => this.#leave(why),
       })
-      child.send({ type: 'setup', modules })
+      child.send({ type: 'setup', modules, artifacts })
       return child
     } catch (error) {
       // AFTER whoever made this place knows it.

@@ -30,8 +30,12 @@ export interface CarriedError {
 }
 
 export type ToChild =
-  /** Comes first, once. */
-  | { readonly type: 'setup'; readonly modules: readonly string[] }
+  /** Comes first, once. `artifacts`: their folder; null: they are out of reach. */
+  | {
+      readonly type: 'setup'
+      readonly modules: readonly string[]
+      readonly artifacts: string | null
+    }
   | { readonly type: 'run'; readonly run: number; readonly ask: Ask }
   | { readonly type: 'stop'; readonly run: number; readonly reason: AbortReason }
   /** The answer to `record`: the value that stands, or why nothing was recorded. */

@@ -1,0 +1,153 @@
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryFolder } from '../../test/support/engines.ts'
+import type { ArtifactPlace, ArtifactRef, OpenOptions } from '../index.ts'
+import { job, open } from '../index.ts'
+import type { Store } from '../store/index.ts'
+import { MemoryStore } from '../store/index.ts'
+import { FakeClock, neverFires } from '../testing/clock.ts'
+import { folderPlace, memoryPlace } from '../worker/index.ts'
+import { ArtifactSweep, SWEPT_AT_ONCE } from './artifact-sweep.ts'
+import { Pawl } from './pawl.ts'
+
+const write = job('write', { run: ({ artifact }) => artifact('a').write('x') })
+
+function engineOn(store: Store, clock: FakeClock, place: ArtifactPlace): Pawl {
+  const pawl = new Pawl({
+    store,
+    timing: clock,
+    upkeepTiming: neverFires,
+    onError: (error) => {
+      throw error
+    },
+    backup: null,
+    onClose: () => undefined,
+    artifacts: place,
+  })
+  onTestFinished(() => pawl.close())
+  return pawl
+}
+
+/** Runs jobs to their end. */
+async function written(pawl: Pawl, ids: readonly string[]): Promise<ArtifactRef[]> {
+  const worker = pawl.work([write], { signals: [] })
+  const refs: ArtifactRef[] = []
+  for (const id of ids) refs.push(await (await pawl.submit(write, undefined, { id })).result())
+  await worker.stop()
+  return refs
+}
+
+async function forget(store: Store, clock: FakeClock, ids: readonly string[]): Promise<void> {
+  clock.moveTo(clock.now() + 10)
+  const endedBefore = clock.now()
+  await store.execute(ids.map((id) => ({ type: 'ForgetJob', job: id, endedBefore })))
+}
+
+const PLACES: readonly [string, () => Promise<ArtifactPlace>][] = [
+  ['in memory', async () => memoryPlace()],
+  ['in a folder', async () => folderPlace(await temporaryFolder())],
+]
+
+describe.each(PLACES)('artifacts %s', (_, make) => {
+  it('go with the job that was forgotten, and others stay', async () => {
+    const clock = new FakeClock(1_000)
+    const store = new MemoryStore(clock)
+    const place = await make()
+    const pawl = engineOn(store, clock, place)
+    const [gone, kept] = await written(pawl, ['gone', 'kept'])
+    await pawl.upkeep()
+    expect(await place.size(gone?.$artifact ?? '')).toBe(1)
+    await forget(store, clock, ['gone'])
+    await pawl.upkeep()
+    expect(await place.size(gone?.$artifact ?? '')).toBeNull()
+    expect(await pawl.artifacts.check('kept')).toMatchObject([{ ref: kept, state: 'valid' }])
+  })
+
+  it('of a forgotten job go, and those of another job with its id stay', async () => {
+    const clock = new FakeClock(1_000)
+    const store = new MemoryStore(clock)
+    const place = await make()
+    const pawl = engineOn(store, clock, place)
+    const [old] = await written(pawl, ['same'])
+    await forget(store, clock, ['same'])
+    const [young] = await written(pawl, ['same'])
+    await pawl.upkeep()
+    expect(await place.size(old?.$artifact ?? '')).toBeNull()
+    expect(await place.size(young?.$artifact ?? '')).toBe(1)
+  })
+
+  it('go a bounded number at a time, by whoever comes next', async () => {
+    const clock = new FakeClock(1_000)
+    const store = new MemoryStore(clock)
+    const place = await make()
+    const ids = Array.from({ length: SWEPT_AT_ONCE + 50 }, (__, i) => `job ${i}`)
+    const refs = await written(engineOn(store, clock, place), ids)
+    await forget(store, clock, ids)
+    // The process that wrote them, and forgot the jobs, is gone.
+    const next = engineOn(store, clock, place)
+    const left = async (): Promise<number> => {
+      const sizes = await Promise.all(refs.map(({ $artifact }) => place.size($artifact)))
+      return sizes.filter((size) => size !== null).length
+    }
+    await next.upkeep()
+    expect(await left()).toBe(50)
+    await next.upkeep()
+    expect(await left()).toBe(0)
+  })
+
+  it('whose folder does not say whose they are stay', async () => {
+    const clock = new FakeClock(1_000)
+    const store = new MemoryStore(clock)
+    const place = await make()
+    const pawl = engineOn(store, clock, place)
+    async function* text(of: string): AsyncGenerator<Uint8Array, void, void> {
+      yield Buffer.from(of)
+    }
+    await place.write('ab/mine/notes', text('mine'))
+    await place.write('ab/odd/JOB', text('not JSON'))
+    await place.write('ab/other/JOB', text('{"job":1}'))
+    await pawl.upkeep()
+    expect(await place.list('ab', '', 9)).toEqual(['mine', 'odd', 'other'])
+  })
+})
+
+it('a directory removes them by its retention, by itself, and after a restart', async () => {
+  const folder = await temporaryFolder()
+  const options: OpenOptions = { retention: { age: 0 } }
+  const first = await open(folder)
+  onTestFinished(() => first.close())
+  const [ref] = await written(first, ['a'])
+  await first.close()
+  const second = await open(folder, options)
+  onTestFinished(() => second.close())
+  const file = join(folder, 'artifacts', ref?.$artifact ?? '')
+  while ((await second.get('a')) !== null) await second.upkeep()
+  await second.upkeep()
+  await expect(readdir(join(file, '..'))).rejects.toMatchObject({ code: 'ENOENT' })
+  await rm(join(folder, 'artifacts'), { recursive: true })
+})
+
+it('the sweep looks by itself, again and again, and goes on after an error', async () => {
+  const clock = new FakeClock(1_000)
+  const store = new MemoryStore(clock)
+  const errors: string[] = []
+  let rounds = 0
+  const place = memoryPlace()
+  const list = place.list.bind(place)
+  place.list = (...asked) => {
+    rounds += 1
+    if (rounds === 1) throw new Error('the place is away')
+    return list(...asked)
+  }
+  const onError = ({ message }: Error): unknown => errors.push(message)
+  const sweep = new ArtifactSweep({ store, place, now: () => clock.now(), timing: clock, onError })
+  while (rounds < 3) {
+    clock.moveTo(clock.nextAt)
+    while (clock.fireOne()) await clock.turn()
+  }
+  await sweep.close()
+  expect(clock.nextAt).toBe(Infinity)
+  expect(errors).toEqual(['the place is away'])
+  expect(clock.now()).toBe(1_000 + 3 * 600_000)
+})
