@@ -44,6 +44,10 @@ async function forget(store: Store, clock: FakeClock, ids: readonly string[]): P
   await store.execute(ids.map((id) => ({ type: 'ForgetJob', job: id, endedBefore })))
 }
 
+async function* text(of: string): AsyncGenerator<Uint8Array, void, void> {
+  yield Buffer.from(of)
+}
+
 const PLACES: readonly [string, () => Promise<ArtifactPlace>][] = [
   ['in memory', async () => memoryPlace()],
   ['in a folder', async () => folderPlace(await temporaryFolder())],
@@ -101,9 +105,6 @@ describe.each(PLACES)('artifacts %s', (_, make) => {
     const store = new MemoryStore(clock)
     const place = await make()
     const pawl = engineOn(store, clock, place)
-    async function* text(of: string): AsyncGenerator<Uint8Array, void, void> {
-      yield Buffer.from(of)
-    }
     await place.write('ab/mine/notes', text('mine'))
     await place.write('ab/odd/JOB', text('not JSON'))
     await place.write('ab/other/JOB', text('{"job":1}'))
@@ -128,26 +129,29 @@ it('a directory removes them by its retention, by itself, and after a restart', 
   await rm(join(folder, 'artifacts'), { recursive: true })
 })
 
-it('the sweep looks by itself, again and again, and goes on after an error', async () => {
-  const clock = new FakeClock(1_000)
+it('the sweep looks by itself, again and again, tidies up, and goes on after an error', async () => {
+  const clock = new FakeClock(86_400_000)
   const store = new MemoryStore(clock)
   const errors: string[] = []
-  let rounds = 0
+  const rounds: number[] = []
+  const tidied: number[] = []
   const place = memoryPlace()
-  const list = place.list.bind(place)
-  place.list = (...asked) => {
-    rounds += 1
-    if (rounds === 1) throw new Error('the place is away')
-    return list(...asked)
+  place.tidy = async (before) => void tidied.push(before)
+  place.list = async () => {
+    rounds.push(clock.now() - 86_400_000)
+    if (rounds.length === 1) throw new Error('the place is away')
+    return []
   }
   const onError = ({ message }: Error): unknown => errors.push(message)
   const sweep = new ArtifactSweep({ store, place, now: () => clock.now(), timing: clock, onError })
-  while (rounds < 3) {
+  for (let i = 0; i < 3; i++) {
     clock.moveTo(clock.nextAt)
     while (clock.fireOne()) await clock.turn()
   }
   await sweep.close()
   expect(clock.nextAt).toBe(Infinity)
   expect(errors).toEqual(['the place is away'])
-  expect(clock.now()).toBe(1_000 + 3 * 600_000)
+  expect(rounds).toEqual([600_000, 1_200_000, 1_800_000])
+  // A day before.
+  expect(tidied).toEqual([1_200_000, 1_800_000])
 })

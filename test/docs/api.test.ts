@@ -51,7 +51,9 @@ function bodyOf(name: string): string {
 }
 
 function keysOf(name: string): string[] {
-  return [...bodyOf(name).matchAll(/^ {2}(?:readonly )?(\w+)\??[:(<]/gm)].map(([, key = '']) => key)
+  return [...bodyOf(name).matchAll(/^ {2}(?:readonly )?([\w$]+)\??[:(<]/gm)].map(
+    ([, key = '']) => key,
+  )
 }
 
 /** The words that a type is made of: `'a' | 'b'`. */
@@ -137,6 +139,10 @@ const PARTS = [
   'Traffic',
   'Distribution',
   'ScheduleInfo',
+  'ArtifactRef',
+  'ArtifactDraft',
+  'StoredArtifact',
+  'ArtifactPlace',
 ]
 
 describe('docs/api.md', () => {
@@ -171,6 +177,7 @@ describe('docs/api.md', () => {
     ['Quarantine', 'src/engine/quarantine.ts', 'redrive'],
     ['StageOutputs', 'src/definition/stage-outputs.ts', 'toArray'],
     ['Worker', 'src/worker/worker.ts', 'stop'],
+    ['Artifacts', 'src/engine/artifacts.ts', 'check'],
     ['ScheduleHandle', 'src/engine/schedule/schedule-handle.ts', 'pause'],
   ])('has every public member of %s, and no other', (name, file, one) => {
     expect(membersOf(file)).toContain(one)

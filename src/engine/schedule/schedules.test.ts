@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Entry, ScheduleOptions } from '../../index.ts'
-import { InvalidDefinition, job, typed, UnknownSchedule } from '../../index.ts'
+import { InvalidDefinition, job, pipeline, typed, UnknownSchedule } from '../../index.ts'
 import type { TestEngine } from '../../testing/index.ts'
 import { testEngine } from '../../testing/index.ts'
 import { MOST_TIMES, ON_TIME_MS } from './due-times.ts'
@@ -58,6 +58,22 @@ describe('a schedule', () => {
     await pawl.schedule('often', { job: note, input: 'at', every: '30m' })
     await pawl.advance('1h')
     expect(ran).toEqual(['at 0.5', 'at 1'])
+  })
+
+  it('may make pipelines', async () => {
+    const { pawl } = bench()
+    const days: unknown[] = []
+    const film = pipeline('film', { input: typed<string[]>() })
+      .stage('cut', { each: 'input', run: ({ segment }) => segment.toUpperCase() })
+      .stage('join', {
+        after: 'cut',
+        run: async ({ outputs, job: { schedule } }) => {
+          days.push(schedule?.time, ...(await outputs.cut.toArray()))
+        },
+      })
+    await pawl.schedule('films', { job: film, input: ['a', 'b'], ...HOURLY })
+    await pawl.advance('1h')
+    expect(days).toEqual([hour(1), 'A', 'B'])
   })
 
   it('is read in its time zone', async () => {

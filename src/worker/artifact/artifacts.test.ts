@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { deferred, ENGINES, temporaryFolder } from '../../../test/support/engines.ts'
 import { hookedEngine } from '../../../test/support/hooked-store.ts'
 import type { ArtifactRef, Pawl } from '../../index.ts'
 import { job, open, pipeline, typed } from '../../index.ts'
 import { memoryPlace } from './memory-place.ts'
+import { openStored } from './stored-artifact.ts'
 
 const RETRY = { max: 5, delay: 0 } as const
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -209,7 +211,8 @@ describe.each(ENGINES)('an artifact %s', (_, openEngine) => {
   })
 
   it('is not written by a handler that was told to stop', async () => {
-    const pawl = await openEngine()
+    const place = memoryPlace()
+    const pawl = await openEngine({ artifacts: place })
     const [begun, goOn, ended] = [deferred(), deferred(), deferred<unknown>()]
     const write = job('write', {
       run: async ({ artifact }) => {
@@ -228,6 +231,9 @@ describe.each(ENGINES)('an artifact %s', (_, openEngine) => {
     await handle.cancel()
     goOn.resolve()
     expect(await ended.promise).toMatchObject({ code: 'Aborted' })
+    const [shard = ''] = await place.list('', '', 9)
+    const [folder = ''] = await place.list(shard, '', 9)
+    expect(await place.list(`${shard}/${folder}`, '', 9)).toEqual(['JOB'])
   })
 
   it('is refused if its name is none, if it is written twice, is no bytes, or is opened by something else', async () => {
@@ -324,6 +330,16 @@ describe('a file that is', () => {
     await writeFile(fileOf(folder, ref), 'longer than before')
     await expect(opened.text()).rejects.toThrow('it has 18 bytes, and had 6')
   })
+})
+
+it('a file of the wrong size is not even read', async () => {
+  const place = memoryPlace()
+  await place.write('a/b', Readable.from([Buffer.from('abc')]))
+  place.read = () => {
+    throw new Error('read')
+  }
+  const ref = { $artifact: 'a/b', sha256: sha256('abcd'), bytes: 4 }
+  await expect(openStored(place, ref)).rejects.toThrow('it has 3 bytes, and had 4')
 })
 
 it('a file whose attempt died before it was recorded is not used again', async () => {

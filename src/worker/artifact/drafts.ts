@@ -55,7 +55,7 @@ export class Drafts {
   }
 
   async #reuse(name: string): Promise<ArtifactRef | null> {
-    const { place, task, steps, log, stopper } = this.#parts
+    const { place, task, steps, log } = this.#parts
     const step = steps.findLast((one) => isOf(one.name, name))
     const ref = step === undefined ? null : fromJson(step.value)
     // Another version of the stage may write something else.
@@ -67,7 +67,6 @@ export class Drafts {
       log(`Not used again: ${error.message}`)
       return null
     }
-    stopper.throwIfStopped()
     return this.#record(`${REUSED}${name}:${task.attempt}`, ref)
   }
 
@@ -82,7 +81,6 @@ export class Drafts {
       )
     }
     this.#written.add(key)
-    stopper.throwIfStopped()
     await this.#mark()
     const hash = createHash('sha256')
     const count = { bytes: 0 }
@@ -101,6 +99,7 @@ export class Drafts {
     await place.write(path, bytesOf(JSON.stringify({ job, submittedAt })))
   }
 
+  /** Whoever was told to stop is told here, too: nothing more is recorded. */
   async #record(name: string, ref: ArtifactRef): Promise<ArtifactRef> {
     await this.#parts.record(name, toJson(ref, `The artifact ${ref.$artifact}`, 'artifact'))
     return ref

@@ -16,6 +16,11 @@ async function* parts(...texts: readonly string[]): AsyncGenerator<Uint8Array, v
   for (const text of texts) yield Buffer.from(text)
 }
 
+async function* broken(): AsyncGenerator<Uint8Array, void, void> {
+  yield Buffer.from('half')
+  throw new Error('the source is gone')
+}
+
 async function textAt(place: ArtifactPlace, path: string): Promise<string> {
   let text = ''
   for await (const part of place.read(path)) text += Buffer.from(part).toString()
@@ -36,10 +41,6 @@ describe.each(PLACES)('a place %s', (_, make) => {
 
   it('has nothing of a write that was cut short, and keeps what was there', async () => {
     const place = await make()
-    async function* broken(): AsyncGenerator<Uint8Array, void, void> {
-      yield Buffer.from('half')
-      throw new Error('the source is gone')
-    }
     await expect(place.write('ab/job/new', broken())).rejects.toThrow('the source is gone')
     expect(await place.size('ab/job/new')).toBeNull()
     await place.write('ab/job/old', parts('whole'))
