@@ -107,7 +107,7 @@ describe.each(PLACES)('artifacts %s', (_, make) => {
     const pawl = engineOn(store, clock, place)
     await place.write('ab/mine/notes', text('mine'))
     await place.write('ab/odd/JOB', text('not JSON'))
-    await place.write('ab/other/JOB', text('{"job":1}'))
+    await place.write('ab/other/JOB', text('{"job":1,"submittedAt":5}'))
     await pawl.upkeep()
     expect(await place.list('ab', '', 9)).toEqual(['mine', 'odd', 'other'])
   })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -144,12 +145,12 @@ describe.each(ENGINES)('an artifact %s', (_, openEngine) => {
   it('that was made of another input is not used again', async () => {
     const pawl = await openEngine()
     const { did, encode } = encoding()
-    const once = {
+    const impatient = {
       ...encode,
       policy: { ...encode.policy, retry: { ...encode.policy.retry, max: 0 } },
     }
-    pawl.work([once])
-    const handle = await pawl.submit(once, 'old')
+    pawl.work([impatient])
+    const handle = await pawl.submit(impatient, 'old')
     await expect(handle.result()).rejects.toMatchObject({ code: 'JobQuarantined' })
     await pawl.retry(handle.id, { input: 'new' })
     const { ref } = await handle.result()
@@ -213,13 +214,13 @@ describe.each(ENGINES)('an artifact %s', (_, openEngine) => {
   it('is not written by a handler that was told to stop', async () => {
     const place = memoryPlace()
     const pawl = await openEngine({ artifacts: place })
-    const [begun, goOn, ended] = [deferred(), deferred(), deferred<unknown>()]
+    const [begun, ended] = [deferred(), deferred<unknown>()]
     const write = job('write', {
-      run: async ({ artifact }) => {
+      run: async ({ artifact, signal }) => {
         const content = (async function* () {
           yield 'one'
           begun.resolve()
-          await goOn.promise
+          await once(signal, 'abort')
           yield 'two'
         })()
         await artifact('a.txt').write(content).catch(ended.resolve)
@@ -229,7 +230,6 @@ describe.each(ENGINES)('an artifact %s', (_, openEngine) => {
     const handle = await pawl.submit(write)
     await begun.promise
     await handle.cancel()
-    goOn.resolve()
     expect(await ended.promise).toMatchObject({ code: 'Aborted' })
     const [shard = ''] = await place.list('', '', 9)
     const [folder = ''] = await place.list(shard, '', 9)

@@ -85,6 +85,7 @@ describe('a folder', () => {
       }
     }
     await place.write('ab/job/a', watched())
+    await expect(place.write('ab/job/b', broken())).rejects.toThrow('the source is gone')
     expect(seen).toEqual([null, null, null])
     expect(await readdir(join(root, 'tmp'))).toEqual([])
     expect(await readFile(place.localPath?.('ab/job/a') ?? '', 'utf8')).toBe('onetwothree')
