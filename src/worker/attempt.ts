@@ -21,6 +21,7 @@ import type { Died, Executor } from './executor.ts'
 import { failureOf } from './failure.ts'
 import type { HandlerOutcome, HandlerPort } from './handler.ts'
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
+import type { LeaseReport } from './lease-report.ts'
 import { requestOf } from './handler-request.ts'
 import type { Onlookers } from './onlookers.ts'
 import { promisedEffects } from './promised-effects.ts'
@@ -409,11 +410,11 @@ export class Attempt {
     this.#stopper.stop(why === 'cancelled' ? await whyCancelled(store, this.#address) : why)
   }
 
-  #report(report: Reported): Promise<Answer> {
+  #report(report: LeaseReport): Promise<Answer> {
     return this.#parts.courier.send({ ...this.#address, ...report })
   }
 
-  #concludeWith(report: Reported): Promise<Answer> {
+  #concludeWith(report: LeaseReport): Promise<Answer> {
     return this.#conclude({ ...this.#address, ...report })
   }
 
@@ -444,9 +445,3 @@ const ENDED: ReadonlySet<AbortReason> = new Set<AbortReason>(['timed-out', 'shut
 
 /** How it goes on after an effect: `later` when nobody could say what became of it. */
 type Next = 'next' | 'over' | 'later' | 'stopped'
-
-type Reported = Command extends infer C
-  ? C extends LeaseAddress & { readonly type: string }
-    ? Omit<C, keyof LeaseAddress>
-    : never
-  : never
