@@ -262,6 +262,7 @@ describe('an engine', () => {
     const store = new HookedStore(new MemoryStore(clock))
     const { pawl } = engineOn(store, clock, { upkeepTiming: clock })
     const handle = await pawl.schedule('s', HOURLY)
+    clock.moveTo(START + 1_000)
     while (clock.fireOne()) await clock.turn()
     await handle.remove()
     let looks = 0
@@ -270,6 +271,26 @@ describe('an engine', () => {
     }
     clock.moveTo(FIRST)
     for (let i = 0; i < 50 && clock.fireOne(); i++) await clock.turn()
+    expect(looks).toBe(1)
+  })
+
+  it('looks once for many schedules that are set together, and soon', async () => {
+    const clock = new FakeClock(START)
+    const store = new HookedStore(new MemoryStore(clock))
+    const { pawl } = engineOn(store, clock, { upkeepTiming: clock })
+    while (clock.fireOne()) await clock.turn()
+    let looks = 0
+    store.beforeQuery = ({ kind }) => {
+      if (kind === 'schedules') looks += 1
+    }
+    for (let i = 0; i < 10; i++) {
+      await pawl.schedule(`s${i}`, HOURLY)
+      clock.moveTo(START + i)
+      while (clock.fireOne()) await clock.turn()
+    }
+    expect(looks).toBe(0)
+    clock.moveTo(START + 20)
+    while (clock.fireOne()) await clock.turn()
     expect(looks).toBe(1)
   })
 

@@ -34,6 +34,8 @@ export interface SchedulesParts extends FiringParts {
 /** At most so long between two looks: another process may have set one, and be gone. */
 const LONGEST_PAUSE_MS = 5_000
 const AFTER_FAILURE_MS = 1_000
+/** Not at once: a program that sets thousands would look at all of them thousands of times. */
+const AFTER_CHANGE_MS = 20
 /** Schedules of one query. */
 const PAGE = 1_000
 /** Jobs that go to the store together. */
@@ -44,6 +46,7 @@ export class Schedules {
   readonly #parts: SchedulesParts
   readonly #known: KnownSchedules
   #timer: Timer | null = null
+  #plannedAt = 0
   #turn: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
@@ -198,7 +201,7 @@ export class Schedules {
   async #send(id: string, command: Command): Promise<void> {
     const { rejection } = await this.#parts.courier.send(command)
     if (rejection !== null) throw new Refused(`Schedule '${id}'`, rejection)
-    this.#plan(0)
+    this.#plan(AFTER_CHANGE_MS)
   }
 
   /** Null: it was never set, or it was removed. */
@@ -247,10 +250,16 @@ export class Schedules {
     return turn
   }
 
+  /** A look that is planned for earlier stays so. */
   #plan(ms: number): void {
+    const at = this.#parts.now() + ms
+    if (this.#isClosed || (this.#timer !== null && this.#plannedAt <= at)) return
     this.#timer?.cancel()
-    if (this.#isClosed) return
-    this.#timer = this.#parts.timing.after(ms, () => void this.#lookAndPlan())
+    this.#plannedAt = at
+    this.#timer = this.#parts.timing.after(ms, () => {
+      this.#timer = null
+      void this.#lookAndPlan()
+    })
   }
 
   async #lookAndPlan(): Promise<void> {
