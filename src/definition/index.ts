@@ -55,6 +55,8 @@ export type { RetryOptions } from './retry-options.ts'
 export type { Runnable } from './runnable.ts'
 export { nameOf } from './runnable.ts'
 export type {
+  FailureContext,
+  PipelineFailure,
   SegmentContext,
   StageContext,
   StageDefinition,

@@ -62,6 +62,13 @@ export type PipelineResult<Stages, Inner> = [Exclude<keyof Stages, Inner>] exten
     ? { readonly [K in Exclude<keyof Stages, Inner>]: Read<Stages[K]> }
     : Read<Stages[Exclude<keyof Stages, Inner>]>
 
+/** A name that no stage has yet. Of names that the compiler does not know, any will do. */
+type Unused<Name, Stages> = string extends keyof Stages
+  ? unknown
+  : Name extends 'input' | keyof Stages
+    ? never
+    : unknown
+
 type WithStage<Stages, Name extends string, OnFailure, Shape> = OnFailure extends true
   ? Stages
   : Stages & { readonly [K in Name]: Shape }
@@ -86,7 +93,7 @@ export interface Pipeline<
     R extends Returned<O> = Returned<O>,
   >(
     this: void,
-    name: N & (N extends 'input' | keyof Stages ? never : unknown),
+    name: N & Unused<N, Stages>,
     options: StageOptions<
       A,
       Each,

@@ -5,7 +5,7 @@
  * The types follow what is written: a stage sees the outputs of those it names in `after`, and
  * with `each` the elements of an array there, or in the input.
  */
-import type { StageSpec } from '../kernel/index.ts'
+import type { Failure, StageSpec } from '../kernel/index.ts'
 import type { AnyEffect } from './effect-definition.ts'
 import type { Policy, RunContext } from './job-definition.ts'
 import type { Runnable } from './runnable.ts'
@@ -119,12 +119,38 @@ export interface SegmentContext<
   readonly index: number
 }
 
+/** Why a pipeline ends: what an on-failure stage is told. */
+export interface PipelineFailure {
+  /** Somebody cancelled it; null: nobody did. */
+  readonly cancelled: { readonly by: string; readonly reason: string } | null
+  /** Where the first task is that is to blame; null: no task failed. */
+  readonly stage: string | null
+  /** Null: the stage runs once. */
+  readonly segment: number | null
+  readonly error: Failure | null
+}
+
 /** An on-failure stage sees all that came before it, as far as it got. */
 type OutputsFor<Stages, Names, OnFailure> = OnFailure extends true
   ? { readonly [K in keyof Stages]: ReadAny<Stages[K]> }
   : { readonly [K in Names & keyof Stages]: Read<Stages[K]> }
 
-export type ContextFor<Value, Stages, A, Each, Effects extends readonly AnyEffect[], OnFailure> = [
+/** What an on-failure stage is given more. */
+export interface FailureContext {
+  readonly failure: PipelineFailure
+}
+
+export type ContextFor<
+  Value,
+  Stages,
+  A,
+  Each,
+  Effects extends readonly AnyEffect[],
+  OnFailure,
+> = StageOrSegment<Value, Stages, A, Each, Effects, OnFailure> &
+  (OnFailure extends true ? FailureContext : unknown)
+
+type StageOrSegment<Value, Stages, A, Each, Effects extends readonly AnyEffect[], OnFailure> = [
   Each,
 ] extends [undefined]
   ? StageContext<Value, OutputsFor<Stages, NamesIn<A>, OnFailure>, Effects>

@@ -4,16 +4,25 @@
  * Everything is copied or never changes, so the worker sees the moment of the grant. Payloads
  * are text and shared.
  */
-import type { Commit, Job, Lease, StageTasks, Task } from '../kernel/index.ts'
+import type { Commit, Job, Lease, StageTasks, Tallies, Task } from '../kernel/index.ts'
 import { eachPath, effectKey, segmentsOf, stageIndex } from '../kernel/index.ts'
 import type { Ledger } from './ledger.ts'
-import { priorStages } from './stage-views.ts'
-import type { Claimed, ClaimedSegment, ResumedCommit, UnfinishedEffect } from './store.ts'
+import { priorStages, troubleIn } from './stage-views.ts'
+import type { Claimed, ClaimedSegment, Ending, ResumedCommit, UnfinishedEffect } from './store.ts'
 
 /** Of a task that a ledger has just granted. */
-export function claimedBy({ world, now }: Ledger, task: Task): Claimed {
+export function claimedBy(ledger: Ledger, task: Task): Claimed {
+  const { world, now } = ledger
   const job = world.jobs.get(task.job) as Job
-  return claimed(job, world.tasks.get(task.job) ?? null, task, task.lease as Lease, now)
+  const stages = world.tasks.get(task.job) ?? null
+  const isOnFailure = stages !== null && job.spec.stages?.[task.stage]?.onFailure === true
+  const ending = isOnFailure ? endingOf(job, stages, ledger.tallies(job)) : null
+  return claimed(job, stages, task, task.lease as Lease, now, ending)
+}
+
+function endingOf(job: Job, stages: StageTasks, tallies: Tallies): Ending {
+  const { error, at } = troubleIn(job, stages, tallies)
+  return { error, at, cancelled: job.cancelled }
 }
 
 /** `stages`: the tasks of a pipeline. */
@@ -23,6 +32,7 @@ function claimed(
   task: Task,
   lease: Lease,
   now: number,
+  ending: Ending | null,
 ): Claimed {
   const { job: id, stage, segment, policy } = task
   // Once: it may have to be read.
@@ -47,6 +57,7 @@ function claimed(
     input: stageSpec?.each == null ? (task.input ?? spec.input) : null,
     each: stageSpec?.each == null ? null : segmentOf(job, stages, task, stageSpec.each),
     prior: stageSpec === undefined ? NO_STAGES : priorStages(job, stageSpec),
+    ending,
     steps: [...task.steps],
     commit: task.commit === null ? null : resumed(task, task.commit),
   }

@@ -77,6 +77,9 @@ export interface PriorStage {
   readonly segments: number | null
 }
 
+/** Why a pipeline ends. */
+export type Ending = Pick<Trouble, 'error' | 'at'> & Pick<Job, 'cancelled'>
+
 /** Which part of an array a task works on. */
 export interface ClaimedSegment {
   /** What `each` names. */
@@ -119,6 +122,8 @@ export interface Claimed extends TaskAddress {
   readonly each: ClaimedSegment | null
   /** The stages that it comes after; of an on-failure stage, all others. */
   readonly prior: readonly PriorStage[]
+  /** Why the job ends, for an on-failure stage; null: it is none. */
+  readonly ending: Ending | null
   /** Recorded by earlier attempts, or by this one. */
   readonly steps: readonly Step[]
   readonly commit: ResumedCommit | null

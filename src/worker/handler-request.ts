@@ -15,7 +15,7 @@ export function requestOf(claimed: Claimed): HandlerRequest {
 }
 
 function stageOf(claimed: Claimed): StageRequest | null {
-  const { stageName: name, stageVersion, segment, each, prior } = claimed
+  const { stageName: name, stageVersion, segment, each, prior, ending } = claimed
   if (name === null) return null
-  return { name, version: stageVersion ?? 1, segment, each, prior }
+  return { name, version: stageVersion ?? 1, segment, each, prior, ending }
 }

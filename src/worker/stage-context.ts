@@ -5,7 +5,7 @@
  * The shape is the one that the job was submitted with. The definition at hand says how values
  * are checked, and may be a newer one.
  */
-import type { StageDefinition, StageDetails } from '../definition/index.ts'
+import type { PipelineFailure, StageDefinition, StageDetails } from '../definition/index.ts'
 import {
   fromJson,
   inputFor,
@@ -15,7 +15,7 @@ import {
   StageOutputs,
 } from '../definition/index.ts'
 import { eachPath } from '../kernel/index.ts'
-import type { ClaimedSegment, PriorStage } from '../store/index.ts'
+import type { ClaimedSegment, Ending, PriorStage } from '../store/index.ts'
 import type { HandlerPort, HandlerRequest } from './handler.ts'
 import { Context } from './handler.ts'
 import type { Stopper } from './stopper.ts'
@@ -25,6 +25,7 @@ export interface StageRequest extends StageDetails {
   readonly segment: number
   readonly each: ClaimedSegment | null
   readonly prior: readonly PriorStage[]
+  readonly ending: Ending | null
 }
 
 export async function stageContextFor(
@@ -38,18 +39,23 @@ export async function stageContextFor(
   const values = new StageValues(definition, request, asked, port)
   const input = await values.input()
   const outputs = await values.outputs()
-  const { name, version, each, segment: index } = asked
-  const context = new Context(definition, request, port, stopper, input)
-  const added =
-    each === null
-      ? { stage: { name, version }, outputs }
-      : {
-          stage: { name, version },
-          outputs,
-          segment: await values.segment(each, input, outputs),
-          index,
-        }
-  return Object.assign(context, added)
+  const { name, version, each, ending, segment: index } = asked
+  const added: Record<string, unknown> = { stage: { name, version }, outputs }
+  if (ending !== null) added['failure'] = failureIn(ending)
+  if (each !== null) {
+    added['segment'] = await values.segment(each, input, outputs)
+    added['index'] = index
+  }
+  return Object.assign(new Context(definition, request, port, stopper, input), added)
+}
+
+function failureIn({ error, at, cancelled }: Ending): PipelineFailure {
+  return {
+    cancelled: cancelled === null ? null : { by: cancelled.by, reason: cancelled.reason },
+    stage: at?.stage ?? null,
+    segment: at?.segment ?? null,
+    error,
+  }
 }
 
 function assertVersion(definition: StageDefinition, { version }: StageRequest): void {

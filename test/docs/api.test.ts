@@ -124,6 +124,7 @@ const OPTIONS = [
 const PARTS = [
   'RunContext',
   'StageContext',
+  'FailureContext',
   'SegmentContext',
   'StageInfo',
   'SegmentInfo',

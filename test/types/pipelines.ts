@@ -88,7 +88,8 @@ const forked = pipeline('forked')
   .stage('right', { after: ['one'], run: ({ commit }) => commit(true as const) })
   .stage('undo', {
     onFailure: true,
-    run: ({ outputs }) => {
+    run: ({ outputs, failure }) => {
+      is<string | null>()(failure.stage)
       is<{ list: number[]; deep: { no: boolean } } | undefined>()(outputs.one)
       is<StageOutputs<number, number | undefined>>()(outputs.left)
     },
