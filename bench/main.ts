@@ -8,6 +8,7 @@ import { benchEngine } from './engine.ts'
 import { benchKernel } from './kernel.ts'
 import { benchLog } from './log.ts'
 import { BadOption } from './log/options.ts'
+import { benchPipelines } from './pipelines.ts'
 
 /** The lines of the result, as soon as they are known. */
 type Bench = (
@@ -27,6 +28,10 @@ const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Be
   engine: {
     what: 'the engine in one process: latency, full cycles, memory (--help for more)',
     run: benchEngine,
+  },
+  pipelines: {
+    what: 'segments of pipelines: one of 10,000, a thousand of 10, and how the cost grows',
+    run: benchPipelines,
   },
 }
 

@@ -21,7 +21,17 @@ import type {
   TaskRetried,
 } from './entries.ts'
 import { LIMITS } from './limits.ts'
-import type { Effect, Job, Lease, LeaseEnd, Queue, Schedule, Task, TaskState } from './model.ts'
+import type {
+  Effect,
+  Job,
+  JobSpec,
+  Lease,
+  LeaseEnd,
+  Queue,
+  Schedule,
+  Task,
+  TaskState,
+} from './model.ts'
 import { headOf, NOT_OPENED, policyOf } from './model.ts'
 import { PawlError } from './pawl-error.ts'
 
@@ -51,15 +61,17 @@ export function createJob(entry: JobSubmitted): Job {
     firstPosition: 0,
     lastPosition: 0,
   }
-  if (spec.policy !== null) job.task = createTask(job, 0, 0, entry.at, entry.version)
+  if (spec.policy !== null) job.task = createTask(job, spec, 0, 0, entry.at, entry.version)
   return job
 }
 
 /** The tasks that an opened stage consists of. */
 export function createStageTasks(job: Job, entry: StageOpened): Task[] {
   const tasks: Task[] = []
+  // Once: it may have to be read.
+  const { spec } = job
   for (let segment = 0; segment < entry.segments; segment++) {
-    const task = createTask(job, entry.stage, segment, entry.at, 1)
+    const task = createTask(job, spec, entry.stage, segment, entry.at, 1)
     if (entry.error !== null) {
       task.error = entry.error
       endTask(task, 'FAILED', entry.at)
@@ -69,11 +81,18 @@ export function createStageTasks(job: Job, entry: StageOpened): Task[] {
   return tasks
 }
 
-function createTask(job: Job, stage: number, segment: number, at: number, version: number): Task {
-  const policy = policyOf(job.spec, stage)
-  const spec = job.spec.stages?.[stage]
-  const opensWithJob = spec === undefined || (spec.after.length === 0 && !spec.onFailure)
-  const within = job.spec.startWithinMs
+function createTask(
+  job: Job,
+  spec: JobSpec,
+  stage: number,
+  segment: number,
+  at: number,
+  version: number,
+): Task {
+  const policy = policyOf(spec, stage)
+  const own = spec.stages?.[stage]
+  const opensWithJob = own === undefined || (own.after.length === 0 && !own.onFailure)
+  const within = spec.startWithinMs
   const dueAt = Math.max(job.dueAt, at)
   return {
     job: job.id,

@@ -25,6 +25,7 @@ import type {
   Queue,
   QueueEntry,
   Schedule,
+  StageOpened,
   Tallies,
   Task,
   TaskEntry,
@@ -39,10 +40,12 @@ import {
   decideIn,
   findTask,
   fold,
+  isEnding,
   isFinal,
   jobState,
   NO_TALLIES,
   noReads,
+  openableStages,
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
 import { HeldLeases } from './held-leases.ts'
@@ -54,6 +57,7 @@ import { QuarantinedJobs } from './quarantined-jobs.ts'
 import type { ChannelName } from './ready-index.ts'
 import { ReadyIndex } from './ready-index.ts'
 import { StageTallies } from './stage-tallies.ts'
+import { keepSpec } from './stored-job.ts'
 import { isListed, isNeverTaken, TaskBefore } from './task-before.ts'
 import { Upkeep } from './upkeep.ts'
 
@@ -170,8 +174,7 @@ export class Ledger implements Indexes {
       case 'JobForgotten':
         return this.#forget(entry)
       case 'StageOpened':
-        fold(this.world, entry)
-        return this.#opened(entry.job, entry.stage)
+        return this.#openStage(entry)
       case 'JobReleased':
       case 'JobCancelled':
         return this.#changeJob(entry)
@@ -214,7 +217,12 @@ export class Ledger implements Indexes {
         this.#restored(job, task)
       }
     }
-    this.#lookAt(job)
+    const tallies = this.#tallies.of(job)
+    // Now, while all of it is at hand: later it would be read again for nothing.
+    if (isEnding(job, tallies) || openableStages(job, tallies).length > 0) {
+      this.#upkeep.lookAt(job.id)
+    }
+    this.quarantined.follow(job, tallies)
   }
 
   restoreQueue(queue: Queue): void {
@@ -326,8 +334,13 @@ export class Ledger implements Indexes {
     return job
   }
 
-  #opened(id: string, stage: number): Job {
-    const job = this.world.jobs.get(id) as Job
+  #openStage(entry: StageOpened): Job {
+    const { job: id, stage } = entry
+    const known = this.world.jobs.get(id)
+    // BEFORE thousands of its tasks ask for it.
+    if (known !== undefined) keepSpec(known)
+    fold(this.world, entry)
+    const job = known as Job
     for (const task of this.world.tasks.get(id)?.[stage] ?? []) {
       this.#tallies.putIn(task, null)
       this.#created(job, task)
@@ -381,6 +394,8 @@ export class Ledger implements Indexes {
       applyToTask(task, entry)
       return this.#follow(job, task, entry.at)
     }
+    // It is being worked on: more will be asked for soon, of every one of its segments.
+    keepSpec(job)
     this.#tallies.takeOut(task)
     applyToTask(task, entry)
     this.#tallies.putIn(task, before.state === 'WAITING' ? before.dueAt : null)

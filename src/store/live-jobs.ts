@@ -51,7 +51,7 @@ export class LiveJobs {
       const stored = this.store(job)
       ledger.replace(job, stored)
       // What is being worked on will be needed again soon.
-      if (job.task?.lease == null) stored.loaded = null
+      if (!isInHand(ledger, job)) stored.loaded = null
       return stored
     })
   }
@@ -59,4 +59,9 @@ export class LiveJobs {
   async close(): Promise<void> {
     await this.#file?.close()
   }
+}
+
+function isInHand(ledger: Ledger, job: Job): boolean {
+  if (job.task !== null) return job.task.lease !== null
+  return ledger.tallies(job).some(({ leased }) => leased > 0)
 }
