@@ -47,7 +47,7 @@ describe('the engine for tests', () => {
     pawl.crash.beforeCommit(item)
     const handle = await pawl.submit(item, [1, 2, 3])
     await pawl.runUntilIdle()
-    expect(ran.toSorted()).toEqual([0, 1, 2])
+    expect(new Set(ran)).toEqual(new Set([0, 1, 2]))
     expect((await handle.info()).stages[0]).toMatchObject({ completed: 2, running: 1 })
     await pawl.advancePastLease(handle)
     expect(ran).toHaveLength(4)

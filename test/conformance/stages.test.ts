@@ -73,6 +73,8 @@ async function putAside({ store, send }: Bench): Promise<void> {
   }
 }
 
+const at = (segment: number) => ({ segment, output: `"many ${segment}"` })
+
 describe.each(Object.keys(STORES))('the %s store', (kind) => {
   it('hands a segment only what is its own', async () => {
     const bench = await setUp(kind)
@@ -142,7 +144,6 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     await finished(bench, [1, 2, 3, 4, 5])
     const page = (after: number, limit: number): Promise<OutputsPage> =>
       store.query({ kind: 'outputs', ...JOB, stage: 1, after, limit })
-    const at = (segment: number) => ({ segment, output: `"many ${segment}"` })
     for (const isOver of [false, true]) {
       if (isOver) await putAside(bench)
       expect(await page(-1, 100)).toEqual({ outputs: [at(0), at(2), at(3), at(4)], next: null })

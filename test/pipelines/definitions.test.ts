@@ -13,7 +13,7 @@ interface Untyped {
   stage(name: unknown, options: unknown): Untyped
 }
 
-const untyped = (name = 'p', options = {}): Untyped => pipeline(name, options) as unknown as Untyped
+const untyped = (name = 'p', options = {}): Untyped => pipeline(name, options)
 const run = (): number => 1
 
 describe('a pipeline is refused where it is written', () => {
@@ -94,10 +94,10 @@ describe('a pipeline is refused where it is written', () => {
   })
 })
 
-describe('a stage', () => {
-  const policies = (definition: AnyJob, options = {}) =>
-    (specOf(definition, 'null', options).stages ?? []).map(({ policy }) => policy)
+const policies = (definition: AnyJob, options = {}) =>
+  (specOf(definition, 'null', options).stages ?? []).map(({ policy }) => policy)
 
+describe('a stage', () => {
   it('has the policy of its pipeline, unless it says otherwise', () => {
     const [plain, own] = policies(
       pipeline('p', {
@@ -154,6 +154,12 @@ describe('a stage', () => {
     expect(two.stages.map(({ stage }) => stage)).toEqual(['one', 'two'])
   })
 })
+
+const versioned = (version: number) =>
+  pipeline('v', { retry: { max: 0 } }).stage('only', {
+    version,
+    run: ({ stage }) => `${stage.name} ${stage.version} by ${version}`,
+  })
 
 describe.each(ENGINES)('a pipeline %s', (_, open) => {
   it('runs a stage on its own queue by its own workers', async () => {
@@ -314,14 +320,9 @@ describe.each(ENGINES)('a pipeline %s', (_, open) => {
 
   it('tells a stage the version that it was submitted under, and refuses a newer one', async () => {
     const pawl = await open()
-    const of = (version: number) =>
-      pipeline('v', { retry: { max: 0 } }).stage('only', {
-        version,
-        run: ({ stage }) => `${stage.name} ${stage.version} by ${version}`,
-      })
-    const first = await pawl.submit(of(1))
-    const third = await pawl.submit(of(3))
-    pawl.work([of(2)])
+    const first = await pawl.submit(versioned(1))
+    const third = await pawl.submit(versioned(3))
+    pawl.work([versioned(2)])
     expect(await first.result(TIMEOUT)).toBe('only 1 by 2')
     await expect(third.result(TIMEOUT)).rejects.toThrow(
       `wants version 3 of stage 'only' of pipeline 'v', and this worker knows versions up to 2`,

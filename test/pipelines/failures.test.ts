@@ -18,33 +18,43 @@ function failureOf(handle: Handle): Promise<Error> {
   )
 }
 
-describe.each(ENGINES)('a pipeline %s in which something fails', (_, open) => {
-  /** Fails for these segments. */
-  function picky(bad: readonly string[], tolerate: number) {
-    return pipeline('picky', { input: typed<string[]>(), retry: NEVER, quarantine: 'never' })
-      .stage('check', {
-        each: 'input',
-        tolerate,
-        run: ({ segment }) => {
-          if (bad.includes(segment)) throw new TerminalError(`no ${segment}`, { code: 'NO' })
-          return segment.toUpperCase()
-        },
-      })
-      .stage('relay', {
-        after: 'check',
-        each: 'check',
-        run: ({ segment, index }) => `${index} ${segment ?? 'nothing'}`,
-      })
-      .stage('list', {
-        after: ['check', 'relay'],
-        run: async ({ outputs }) => {
-          const indexes: number[] = []
-          for await (const { index } of outputs.check) indexes.push(index)
-          return { indexes, all: await outputs.relay.toArray(), count: outputs.check.count }
-        },
-      })
-  }
+/** Fails for these segments. */
+function picky(bad: readonly string[], tolerate: number) {
+  return pipeline('picky', { input: typed<string[]>(), retry: NEVER, quarantine: 'never' })
+    .stage('check', {
+      each: 'input',
+      tolerate,
+      run: ({ segment }) => {
+        if (bad.includes(segment)) throw new TerminalError(`no ${segment}`, { code: 'NO' })
+        return segment.toUpperCase()
+      },
+    })
+    .stage('relay', {
+      after: 'check',
+      each: 'check',
+      run: ({ segment, index }) => `${index} ${segment ?? 'nothing'}`,
+    })
+    .stage('list', {
+      after: ['check', 'relay'],
+      run: async ({ outputs }) => {
+        const indexes: number[] = []
+        for await (const { index } of outputs.check) indexes.push(index)
+        return { indexes, all: await outputs.relay.toArray(), count: outputs.check.count }
+      },
+    })
+}
 
+const failing = (tolerate: number) =>
+  pipeline(`checked ${tolerate}`, { input: typed<string[]>(), retry: NEVER }).stage('item', {
+    each: 'input',
+    tolerate,
+    run: ({ segment }) => {
+      if (segment !== 'a') throw new Error(`no ${segment}`)
+      return segment
+    },
+  })
+
+describe.each(ENGINES)('a pipeline %s in which something fails', (_, open) => {
   it('goes on without the segments that it tolerates, and says which are missing', async () => {
     const pawl = await open()
     const tolerant = picky(['b'], 1)
@@ -207,7 +217,7 @@ describe.each(ENGINES)('a pipeline %s in which something fails', (_, open) => {
     // What was committed counts, and the on-failure stage sees it.
     const nothing = Array.from({ length: 5 }, () => undefined)
     expect(await undone.promise).toEqual([{ by: 'ann', reason: 'wrong film' }, [0, ...nothing]])
-    expect(ran.toSorted()).toEqual([1, 2, 3])
+    expect(new Set(ran)).toEqual(new Set([1, 2, 3]))
     const { stages } = await handle.info()
     expect(stages[0]).toMatchObject({ completed: 1, failed: 5, waiting: 0, running: 0 })
     expect(stages[1]?.state).toBe('NEW')
@@ -272,16 +282,7 @@ describe.each(ENGINES)('a pipeline %s in which something fails', (_, open) => {
 
   it('gives up one segment, which is as if it had failed', async () => {
     const pawl = await open()
-    const checked = (tolerate: number) =>
-      pipeline(`checked ${tolerate}`, { input: typed<string[]>(), retry: NEVER }).stage('item', {
-        each: 'input',
-        tolerate,
-        run: ({ segment }) => {
-          if (segment !== 'a') throw new Error(`no ${segment}`)
-          return segment
-        },
-      })
-    const [strict, lenient] = [checked(0), checked(1)]
+    const [strict, lenient] = [failing(0), failing(1)]
     pawl.work([strict, lenient])
     const first = await pawl.submit(strict, ['a', 'b'])
     const second = await pawl.submit(lenient, ['a', 'b', 'c'])

@@ -133,7 +133,7 @@ describe.each(ENGINES)('a pipeline %s', (_, open) => {
       long = long.stage<string, string>(`s${i}`, {
         after: before,
         run: ({ outputs }) => Number(outputs[before]) + 1,
-      }) as unknown as typeof long
+      })
     }
     pawl.work([long])
     const handle = await pawl.submit(long)
