@@ -82,6 +82,7 @@ export const EFFECT_TRANSITIONS: Table<EffectState> = {
     STARTED: ['EffectStarted'],
     PROMISED: ['EffectResolved'],
     FINISHED: ['EffectFinished', 'EffectResolved'],
+    HELD: ['LeaseExpired', 'LeaseRevoked'],
   },
   HELD: { PROMISED: ['EffectResolved'], FINISHED: ['EffectFinished', 'EffectResolved'] },
   FINISHED: {},

@@ -205,6 +205,27 @@ describe('a crash during an effect', () => {
     expect(ran.keys).toHaveLength(1)
   })
 
+  it('holds one in the end that nobody can reconcile', async () => {
+    const pawl = engine()
+    let asked = 0
+    const { order, ran, receipt } = shop({
+      reconcile: () => {
+        asked += 1
+        throw new Error('the bank is closed')
+      },
+    })
+    pawl.crash.duringEffect(receipt)
+    const handle = await pawl.submit(order)
+    await pawl.runUntilIdle({ skipWaiting: true })
+    expect(await handle.state()).toBe('QUARANTINED')
+    expect({ asked, ran: ran.keys.length }).toEqual({ asked: 3, ran: 1 })
+    expect((await pawl.quarantine.list()).jobs).toMatchObject([
+      { code: 'OutcomeUnknown', held: ['receipt'] },
+    ])
+    await pawl.resolveEffect(handle.id, 0, { outcome: 'happened' })
+    expect(await handle.result()).toEqual({ paid: true })
+  })
+
   it('finishes one that is reconciled as happened, without running it again', async () => {
     const pawl = engine()
     const asked: string[] = []

@@ -1,6 +1,6 @@
 /**
  * Nobody could say whether an effect happened: the user's `reconcile` failed. Nothing is lost:
- * it is asked again when the lease has run out.
+ * it is asked again when the lease has run out, and held for a person when its retries are used up.
  */
 import { PawlError } from '../kernel/index.ts'
 
@@ -9,7 +9,7 @@ export class ReconcileFailed extends PawlError {
     super(
       'ReconcileFailed',
       'retryable',
-      `Effect '${effect}' of job ${job} (${key}) could not be reconciled, and is asked about again when the lease has run out: ${why}`,
+      `Effect '${effect}' of job ${job} (${key}) could not be reconciled, and is asked about again when the lease has run out, as long as it has retries: ${why}`,
       { job, effect, key },
     )
   }

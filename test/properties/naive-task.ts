@@ -238,15 +238,19 @@ function readLostLease(
   // Before the commit it is due since when it was: it keeps its place.
   if (task.committedBy !== null) {
     task.dueAt = at
-    return settleEffects(task)
+    return settleEffects(task, by !== 'ReleaseLease')
   }
   if (by !== 'ReleaseLease' && lease.started) chargeRetry(task, policy)
 }
 
-/** A started effect that nobody finished has an unknown outcome, and is charged one failure. */
-function settleEffects(task: TaskReading): void {
+/**
+ * A started effect that nobody finished has an unknown outcome, and is charged one failure. So is
+ * one whose outcome is still unknown when a lease is lost, unless it may just be run again.
+ */
+function settleEffects(task: TaskReading, isLost = false): void {
   for (const effect of task.effects) {
-    if (effect.state !== 'STARTED') continue
+    const unsolved = isLost && effect.state === 'UNKNOWN' && !effect.promise.idempotent
+    if (effect.state !== 'STARTED' && !unsolved) continue
     const answerable = effect.promise.idempotent || effect.promise.reconcile
     const affordable = effect.retries < effect.budget
     if (affordable) effect.retries += 1

@@ -19,7 +19,7 @@ export function given(task: Task): Aftermath {
 
 /** Expiry and revocation cost a retry if work had begun, but no delay: the time is already lost. */
 export function lost(task: Task, now: number): Aftermath {
-  if (task.commit !== null) return interrupted(task, now)
+  if (task.commit !== null) return interrupted(task, now, -1, true)
   if (task.lease?.startedAt == null) return given(task)
   return task.retries < task.budget ? { ...given(task), retries: task.retries + 1 } : givenUp(task)
 }
@@ -42,14 +42,23 @@ function givenUp(task: Task): Aftermath {
   return { next, dueAt: task.dueAt, retries: task.retries, settled: [] }
 }
 
-/** After the commit: resumed at once, unless an effect must wait for a person. */
-export function interrupted(task: Task, now: number, except = -1): Aftermath {
+/**
+ * After the commit: resumed at once, unless an effect must wait for a person. A lease that was
+ * lost had its time to reconcile what it found unknown: that is charged, or nobody would ever be
+ * told of a check that fails for ever.
+ */
+export function interrupted(task: Task, now: number, except = -1, isLost = false): Aftermath {
   const settled: Settlement[] = []
   task.commit?.effects.forEach((effect, index) => {
-    if (effect.state === 'STARTED' && index !== except) settled.push(settlement(effect, index))
+    const isOpen = effect.state === 'STARTED' || (isLost && mustBeReconciled(effect))
+    if (isOpen && index !== except) settled.push(settlement(effect, index))
   })
   const held = settled.some((one) => one.to === 'HELD')
   return { next: held ? 'DEAD' : 'WAITING', dueAt: now, retries: task.retries, settled }
+}
+
+function mustBeReconciled({ state, promise }: Effect): boolean {
+  return state === 'UNKNOWN' && !promise.idempotent
 }
 
 function settlement(effect: Effect, index: number): Settlement {

@@ -66,6 +66,48 @@ describe('an effect that kills its worker', () => {
   })
 })
 
+describe('an effect of which nobody can find out whether it happened', () => {
+  const asked = promise({ reconcile: true, retry: retry({ max: 3 }) })
+
+  /** Takes the task, asks, and gets no answer for as long as the lease holds. */
+  function askInVain(a: Authority): void {
+    a.must({ type: 'GrantLease', request: a.task().attempt + 1 })
+    a.advance(30_000).must({ type: 'ExpireLease' })
+  }
+
+  it('is charged for each lease that is lost over it, and held in the end', () => {
+    const a = committedWith(asked)
+    dieOf(a)
+    for (let retries = 2; retries <= 3; retries++) {
+      askInVain(a)
+      expect(effectOf(a)).toMatchObject({ state: 'UNKNOWN', retries, budget: 3 })
+    }
+    askInVain(a)
+    expect(effectOf(a)).toMatchObject({ state: 'HELD', retries: 3, budget: 3 })
+    expect(a.state()).toBe('QUARANTINED')
+    a.must({ type: 'ResolveEffect', start: 1, outcome: 'happened' })
+    expect(a.state()).toBe('SUCCEEDED')
+  })
+
+  it('is charged when the lease is taken away, too, and not when it is given back', () => {
+    const a = committedWith(asked)
+    dieOf(a)
+    a.must({ type: 'GrantLease', request: 2 })
+    a.must({ type: 'ReleaseLease' })
+    expect(effectOf(a)).toMatchObject({ state: 'UNKNOWN', retries: 1 })
+    a.must({ type: 'GrantLease', request: 3 })
+    a.must({ type: 'RevokeLease' })
+    expect(effectOf(a)).toMatchObject({ state: 'UNKNOWN', retries: 2 })
+  })
+
+  it('is not charged before it is run again, if that does no harm', () => {
+    const a = committedWith(promise({ idempotent: true, reconcile: true }))
+    dieOf(a)
+    askInVain(a)
+    expect(effectOf(a)).toMatchObject({ state: 'UNKNOWN', retries: 1 })
+  })
+})
+
 describe('the permission to start an effect', () => {
   it('is not given again once the effect is finished', () => {
     const a = committedWith(promise(), promise())
