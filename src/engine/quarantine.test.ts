@@ -102,7 +102,9 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     expect(await pawl.quarantine.redrive({ code: 'ENOCARD', tag: 'even' })).toMatchObject({
       matched: 0,
     })
+    expect((await pawl.metrics()).quarantined).toBe(2)
     expect(await pawl.quarantine.redrive()).toMatchObject({ matched: 2, done: 2 })
+    expect((await pawl.metrics()).quarantined).toBe(0)
     isRepaired = true
     pawl.work([broken, other])
     expect(await pawl.handle('broken-2').result()).toBe('42')
@@ -269,17 +271,20 @@ describe('a redrive', () => {
 
   it('visits each once, and leaves alone what came in after it began', async () => {
     const pawl = testEngine()
+    // More than a page: the second one is read when others have come in.
     await pawl.submitMany(
       flaky,
-      Array.from({ length: 3 }, () => ({})),
+      Array.from({ length: 120 }, () => ({})),
     )
     await pawl.runUntilIdle()
-    const redriving = pawl.quarantine.redrive({ rate: { count: 1, per: '1h' } })
+    const redriving = pawl.quarantine.redrive({ rate: { count: 12, per: '1m' } })
+    await pawl.advance('1m')
     await pawl.submit(flaky)
-    await pawl.advance('1d')
+    await pawl.advance('1h')
     // Each failed again, and one more besides: none of that is redriven by the same call.
-    expect(await redriving).toMatchObject({ matched: 3, done: 3 })
-    expect((await pawl.quarantine.list()).jobs.map(({ attempt }) => attempt)).toEqual([2, 2, 2, 1])
+    expect(await redriving).toMatchObject({ matched: 120, done: 120 })
+    const { jobs } = await pawl.quarantine.list({ limit: 200 })
+    expect(jobs.map(({ attempt }) => attempt)).toEqual([...Array<number>(120).fill(2), 1])
     await pawl.close()
   })
 

@@ -118,14 +118,33 @@ describe('a handler of which nothing is heard', () => {
 
   it('counts an effect as heard of when it starts and when it is through', async () => {
     const pawl = testEngine()
-    const { promise, resolve } = deferred()
-    const mail = effect('mail', { idempotent: true, run: () => promise })
-    const order = job('order', { effects: [mail], run: ({ commit }) => commit(null, [mail()]) })
+    const work = deferred()
+    const sending = [deferred(), deferred()]
+    let sent = 0
+    const mail = effect('mail', {
+      idempotent: true,
+      run: () => {
+        sent += 1
+        return sending[sent - 1]?.promise
+      },
+    })
+    const order = job('order', {
+      effects: [mail],
+      run: async ({ commit }) => {
+        await work.promise
+        return commit(null, [mail(), mail()])
+      },
+    })
     pawl.work([order])
     const { id } = await pawl.submit(order)
-    await pawl.advance('11m')
+    for (const step of [work, ...sending]) {
+      await pawl.advance('9m')
+      expect((await pawl.get(id))?.stalledSince).toBeNull()
+      if (step !== sending[1]) step.resolve()
+    }
+    await pawl.advance('2m')
     expect((await pawl.get(id))?.stalledSince).not.toBeNull()
-    resolve()
+    sending[1]?.resolve()
     await pawl.advance(0)
     expect(await pawl.get(id)).toMatchObject({ state: 'SUCCEEDED', stalledSince: null })
     await pawl.close()
