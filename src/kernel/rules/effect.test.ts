@@ -29,6 +29,12 @@ function reconcile(a: Authority): void {
   a.must({ type: 'ResolveEffect', start, outcome: 'again', by: 'w1' })
 }
 
+/** Takes the task, asks, and gets no answer for as long as the lease holds. */
+function askInVain(a: Authority): void {
+  a.must({ type: 'GrantLease', request: a.task().attempt + 1 })
+  a.advance(30_000).must({ type: 'ExpireLease' })
+}
+
 describe('an effect that kills its worker', () => {
   const deadly = promise({ reconcile: true, retry: retry({ max: 3 }) })
 
@@ -68,12 +74,6 @@ describe('an effect that kills its worker', () => {
 
 describe('an effect of which nobody can find out whether it happened', () => {
   const asked = promise({ reconcile: true, retry: retry({ max: 3 }) })
-
-  /** Takes the task, asks, and gets no answer for as long as the lease holds. */
-  function askInVain(a: Authority): void {
-    a.must({ type: 'GrantLease', request: a.task().attempt + 1 })
-    a.advance(30_000).must({ type: 'ExpireLease' })
-  }
 
   it('is charged for each lease that is lost over it, and held in the end', () => {
     const a = committedWith(asked)
