@@ -1,0 +1,72 @@
+/**
+ * Documents: a pipeline over real files, shown while it is being killed. In the end every document
+ * was counted once.
+ */
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { Campaign, Stopped } from './campaign.ts'
+import { Display } from './display.ts'
+import type { Options } from './options.ts'
+import { BadOption, HELP, optionsFrom } from './options.ts'
+import { proofOf } from './proof.ts'
+import { Tally } from './tally.ts'
+
+/** A terminal and npm both pass Ctrl-C on: what comes twice at once was pressed once. */
+const SAME_KEY_MS = 500
+
+async function run(options: Options): Promise<boolean> {
+  const place = await placeFor(options)
+  const log = join(place, 'log')
+  console.log(`survey, analyse each document, report; seed ${options.seed}\n`)
+  const tally = new Tally()
+  const display = new Display(options, tally, process.stdout)
+  const campaign = new Campaign(options, place, log, tally, (event) => display.event(event))
+  heed(campaign, display)
+  try {
+    await campaign.run()
+    display.close()
+    const { lines, holds } = await proofOf(log, campaign.collections, tally)
+    console.log(lines.join('\n'))
+    return holds
+  } finally {
+    display.close()
+    if (options.data === null) await rm(place, { recursive: true, force: true })
+    else console.log(`kept: ${place}`)
+  }
+}
+
+async function placeFor({ data }: Options): Promise<string> {
+  if (data === null) return mkdtemp(join(tmpdir(), 'pawl-documents-'))
+  await mkdir(data, { recursive: true })
+  if ((await readdir(data)).length === 0) return resolve(data)
+  throw new BadOption(`--data must be an empty folder, or none yet, and '${data}' is not.`)
+}
+
+/** The first one lets it come to its end, the next one does not. */
+function heed(campaign: Campaign, display: Display): void {
+  let first: number | null = null
+  process.on('SIGINT', () => {
+    if (first === null) {
+      first = Date.now()
+      display.event('no more collections: what has come is finished (Ctrl-C: stop at once)')
+      campaign.finish()
+    } else if (Date.now() - first > SAME_KEY_MS) campaign.stop()
+  })
+  process.on('SIGTERM', () => campaign.stop())
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  try {
+    const options = optionsFrom(args)
+    if (options !== null) return (await run(options)) ? 0 : 1
+    process.stdout.write(HELP)
+    return 0
+  } catch (error) {
+    console.error((error as Error).message)
+    if (error instanceof Stopped) return 130
+    return error instanceof BadOption ? 2 : 1
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2))
