@@ -20,6 +20,8 @@ const BUSY_SHARE = 0.75
 /** Collections at once: more of them wait until one is over. */
 const MOST_UNDER_WAY = 3
 const TICK_MS = 50
+/** Documents between two kills, so that it gets somewhere even where processes start slowly. */
+const HEADWAY = 3
 /** A process is killed so long after it began to read at the most: it is surely still at it. */
 const SOON_MS = 80
 /** How long it may take beyond what was asked for, before it counts as stuck. */
@@ -60,7 +62,7 @@ export class Campaign {
     this.#tally = tally
     this.#onEvent = onEvent
     this.#random = chance(options.seed)
-    this.#killsToCome = options.isForever ? Infinity : options.kills
+    this.#killsToCome = options.isForever && options.kills > 0 ? Infinity : options.kills
     this.#lives = new EngineLives(
       log,
       () => tally.position,
@@ -103,6 +105,7 @@ export class Campaign {
 
   #hear(told: Told): void {
     if (told.type === 'opened') {
+      this.#tally.isEngineOpen = true
       if (this.#killedAt === null) return
       const tookMs = Date.now() - this.#killedAt
       this.#onEvent(`the engine is back, after ${(tookMs / 1_000).toFixed(1)} s`)
@@ -119,11 +122,12 @@ export class Campaign {
   async #bring(): Promise<void> {
     const { seed, seconds, collections, documents, isForever } = this.#options
     const stretchMs = (seconds * 1_000 * BUSY_SHARE) / collections
-    for (let number = 1; isForever || number <= collections; number++) {
+    const last = isForever ? Infinity : collections
+    for (let number = 1; number <= last; number++) {
       const dueAt = this.#beganAt + (number - 1) * stretchMs
-      const isLast = !isForever && number === collections
-      while (!this.#isFinishing && !this.#mayCome(dueAt, isLast)) await this.#pause(TICK_MS)
-      if (this.#isFinishing || this.#over.signal.aborted) break
+      const isLast = number === last
+      while (!this.#isEnding && !this.#mayCome(dueAt, isLast)) await this.#pause(TICK_MS)
+      if (this.#isEnding) break
       const collection = await writeCollection(this.#place, seed, number, documents)
       this.collections.push(collection)
       this.#tally.expect(collection)
@@ -136,22 +140,32 @@ export class Campaign {
   /** The last one is kept back while there are kills to come, so that there is something to hit. */
   #mayCome(dueAt: number, isLast: boolean): boolean {
     const { underWay } = this.#tally
-    if (this.#over.signal.aborted) return true
     if (isLast && this.#killsToCome > 1) return underWay === 0
     return Date.now() >= dueAt && underWay < MOST_UNDER_WAY
   }
 
   async #kill(): Promise<void> {
-    const { seconds, kills, isForever } = this.#options
-    const stretchMs = (seconds * 1_000 * BUSY_SHARE) / Math.max(1, kills)
-    for (let kill = 0; kills > 0 && (isForever || kill < kills); kill++) {
-      const dueAt = this.#beganAt + (kill + this.#random()) * stretchMs
-      await this.#pause(Math.max(this.#random() * 500, dueAt - Date.now()))
+    const stretchMs = (this.#options.seconds * 1_000 * BUSY_SHARE) / this.#options.kills
+    const kills = this.#killsToCome
+    for (let kill = 0; kill < kills && !this.#isEnding && !this.#isTooLate(); kill++) {
+      const { through } = this.#tally.documents
+      await this.#pause(this.#beganAt + (kill + this.#random()) * stretchMs - Date.now())
+      while (this.#tally.documents.through < through + this.#headway) await this.#pause(TICK_MS)
       while (!(await this.#strike(VICTIMS[kill % VICTIMS.length] ?? 'a process')));
       this.#killsToCome -= 1
-      if (this.#isFinishing || this.#over.signal.aborted || this.#isTooLate()) break
     }
     this.#killsToCome = 0
+  }
+
+  /** How many documents come through before the next kill; none, if it is ending anyway. */
+  get #headway(): number {
+    if (this.#isEnding) return 0
+    const { collections, documents, kills } = this.#options
+    return Math.min(HEADWAY, Math.floor((collections * documents) / (kills + 1)))
+  }
+
+  get #isEnding(): boolean {
+    return this.#isFinishing || this.#over.signal.aborted
   }
 
   /** Where processes start slowly, there are fewer kills, but one of each at least. */
@@ -166,13 +180,14 @@ export class Campaign {
   async #strike(victim: (typeof VICTIMS)[number]): Promise<boolean> {
     const reading = await this.#read()
     await this.#pause(this.#random() * SOON_MS)
-    if (reading === null || this.#isFinishing || this.#over.signal.aborted) return true
+    if (reading === null || this.#isEnding) return true
     if (!this.#lives.isOpen) return false
     const { collection, segment } = reading
     const document = this.#tally.documentOf(collection, segment)
     if (victim === 'the engine') {
       this.#killedAt = Date.now()
       this.#lives.kill()
+      this.#tally.isEngineOpen = false
       this.#tally.engineKills += 1
       this.#onEvent(`KILL ${this.#tally.kills}: the engine, while ${document} was read`)
       return true

@@ -89,6 +89,7 @@ export class Display {
       dim(`  ${'collection'.padEnd(NAME_WIDTH)}survey  report  documents`),
       ...shown.map(collectionRow),
       '',
+      `  ${'engine'.padEnd(NAME_WIDTH)}${engineState(this.#tally)}`,
       ...this.#leaseRows(),
       '',
       `  ${figures(this.#tally)}`,
@@ -103,7 +104,7 @@ export class Display {
     return Array.from({ length: LEASES_SHOWN }, (_, i) => {
       const lease = held[i]
       const label = i === 0 ? 'leases' : ''
-      if (lease === undefined) return `  ${label}`
+      if (lease === undefined) return `  ${label.padEnd(NAME_WIDTH)}${i === 0 ? dim('none') : ''}`
       const process = lease.process === null ? '' : `process ${lease.process}, `
       const heldFor = ((now - lease.since) / 1_000).toFixed(1)
       return `  ${label.padEnd(NAME_WIDTH)}${lease.what}  ${dim(`${process}${heldFor} s`)}`
@@ -138,6 +139,11 @@ function collectionRow({ name, marks, end }: CollectionTally): string {
   const drawn = segments.map((mark) => painted(mark, GLYPHS.segment[mark])).join('')
   const note = end === 'given up' ? dim('  given up') : ''
   return `  ${name.padEnd(NAME_WIDTH)}${stage('survey')}       ${stage('report')}       ${drawn}${note}`
+}
+
+function engineState({ isEngineOpen, engineKills }: Tally): string {
+  if (isEngineOpen) return `open, life ${engineKills + 1}`
+  return engineKills === 0 ? 'starting' : painted('failed', 'killed, starting again')
 }
 
 function figures(tally: Tally): string {

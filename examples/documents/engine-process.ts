@@ -78,7 +78,8 @@ function takeCollections(pawl: Pawl): Promise<unknown> {
     const submit = async (arrival: Arrival): Promise<void> => {
       if (arrival === 'no more') return resolve(Promise.allSettled(settled))
       const { name, share } = arrival
-      const handle = await pawl.submit(collection, share, { id: name })
+      // Groups take turns: the report on one does not wait for the documents of another.
+      const handle = await pawl.submit(collection, share, { id: name, group: name })
       const result = handle.result()
       // Some end without a report: that is for the log to say.
       result.catch(() => undefined)

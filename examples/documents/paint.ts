@@ -45,9 +45,9 @@ export function cut(line: string, columns: number): string {
   return parts
     .map((part, i) => {
       if (i % 2 === 1) return part
-      const shown = [...part].slice(0, left)
+      const shown = part.slice(0, left)
       left -= shown.length
-      return shown.join('')
+      return shown
     })
     .join('')
 }

@@ -21,7 +21,13 @@ class Findings {
   givenUp = 0
   documents = 0
   counted = 0
-  unusable = new Map<string, number>()
+  lost = 0
+  countedTwice = 0
+  /** Named in a report as such. */
+  unusable = 0
+  /** In collections that were given up. */
+  leftOut = 0
+  failures = new Map<string, number>()
   reported = { words: 0, sentences: 0 }
   recounted = { words: 0, sentences: 0 }
   segments = 0
@@ -48,6 +54,10 @@ export async function proofOf(
   }
   await pawl.close()
   const { entries, checkpoints, problems } = await verifyDirectory(log)
+  const sum = found.counted + found.unusable + found.leftOut
+  if (found.lost + found.countedTwice > 0 || sum !== found.documents) {
+    found.problems.push('the documents in the reports are not those in the folders')
+  }
   const all = [...found.problems, ...problems.map((problem) => JSON.stringify(problem))]
   return {
     lines: [
@@ -69,7 +79,8 @@ async function examineReport(pawl: Pawl, collection: Collection, found: Findings
   if (report === null) return
   found.reports += 1
   const inReport = new Map(report.documents.map((document) => [document.name, document]))
-  if (inReport.size !== report.documents.length) found.problems.push(`${id} has some twice`)
+  found.countedTwice += report.documents.length - inReport.size
+  found.unusable += report.unusable.length
   for (const { name, flaw } of documents) {
     const counted = inReport.get(name)
     inReport.delete(name)
@@ -78,7 +89,8 @@ async function examineReport(pawl: Pawl, collection: Collection, found: Findings
       continue
     }
     const count = await recount(folder, name)
-    found.counted += counted === undefined ? 0 : 1
+    if (counted === undefined) found.lost += 1
+    else found.counted += 1
     found.recounted.words += count.words
     found.recounted.sentences += count.sentences
     if (counted?.words !== count.words || counted.sentences !== count.sentences) {
@@ -108,9 +120,10 @@ async function reportOf(pawl: Pawl, id: string, found: Findings): Promise<Report
 /** One that is spoilt is counted nowhere, and ended with a note. */
 async function examineNote(
   pawl: Pawl,
-  { name: id }: Collection,
+  { name: id, documents }: Collection,
   found: Findings,
 ): Promise<void> {
+  found.leftOut += documents.length
   const info = await pawl.get(id)
   const note = info?.stages.find(({ name }) => name === 'note')
   if (info?.state === 'FAILED' && note?.completed === 1) found.givenUp += 1
@@ -137,7 +150,7 @@ async function examineRuns(pawl: Pawl, collection: Collection, found: Findings):
     found.documents += 1
     if (grants > 0) found.segments += 1
     if (grants > 1) found.runAgain += 1
-    if (code !== null) found.unusable.set(code, (found.unusable.get(code) ?? 0) + 1)
+    if (code !== null) found.failures.set(code, (found.failures.get(code) ?? 0) + 1)
     if (collection.isSpoilt) continue
     if (commits !== (flaw === null ? 1 : 0)) {
       found.problems.push(`${id}/${name} was committed ${commits} times`)
@@ -165,19 +178,21 @@ async function* entriesOf(pawl: Pawl, id: string): AsyncGenerator<Entry> {
 }
 
 function linesOf(found: Findings, collections: number, tally: Tally): string[] {
-  const { reports, givenUp, documents, counted, unusable, reported, recounted } = found
-  const { segments, runAgain, readsRetried, artifacts } = found
+  const { reports, givenUp, documents, counted, unusable, leftOut, failures } = found
+  const { lost, countedTwice, reported, recounted, segments, runAgain } = found
   const { kills, engineKills, processKills, expiries, revocations } = tally
-  const codes = [...unusable].toSorted().map(([code, count]) => `${count} ${code}`)
+  const codes = [...failures].map(([code, count]) => `${count} ${code}`)
   return [
-    `collections: ${collections}; ${reports} reports, ${givenUp} given up as too much of it cannot be used`,
-    `documents: ${documents}; ${counted} counted, each in one report`,
-    `failed for good: ${codes.join(', ') || 'none'}`,
+    `collections: ${collections}; ${reports} reports, ${givenUp} given up, with a note`,
+    `documents: ${documents}; ${counted} counted, ${unusable} named as unusable, ${leftOut} in what was given up`,
+    `lost: ${lost}, counted twice: ${countedTwice}`,
     `words: ${reported.words} in the reports, ${recounted.words} in the files`,
     `sentences: ${reported.sentences} in the reports, ${recounted.sentences} in the files`,
+    `failed for good: ${codes.join(', ') || 'none'}`,
     `kills: ${kills} by SIGKILL (${engineKills} of the engine, ${processKills} of its processes)`,
-    `leases lost: ${expiries} ran out, ${revocations} taken back at once; ${readsRetried} reads failed and were tried again`,
-    `run more than once: ${runAgain} of ${segments} segments, each committed once at most`,
-    `artifacts: ${artifacts}, checked against the SHA-256 in the log`,
+    `leases lost: ${expiries} ran out, ${revocations} taken back at once`,
+    `reads that failed and were tried again: ${found.readsRetried}`,
+    `run more than once: ${runAgain} of ${segments} segments, and none was committed twice`,
+    `artifacts: ${found.artifacts}, each as the SHA-256 in the log says`,
   ]
 }

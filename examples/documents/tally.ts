@@ -36,6 +36,7 @@ export class Tally {
   /** Attempts that were not the first. */
   attemptsAgain = 0
   readsRetried = 0
+  isEngineOpen = false
   engineKills = 0
   processKills = 0
   /** Of the newest entry that was told. */

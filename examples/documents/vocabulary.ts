@@ -12,7 +12,18 @@ export interface Theme {
 export const THEMES: readonly Theme[] = [
   {
     name: 'harbour',
-    things: ['anchor', 'lantern', 'rope', 'tide', 'ferry', 'net', 'pier', 'compass', 'sail', 'buoy'],
+    things: [
+      'anchor',
+      'lantern',
+      'rope',
+      'tide',
+      'ferry',
+      'net',
+      'pier',
+      'compass',
+      'sail',
+      'buoy',
+    ],
     people: ['pilot', 'captain', 'diver', 'harbourmaster', 'rower'],
   },
   {
@@ -27,7 +38,16 @@ export const THEMES: readonly Theme[] = [
   },
   {
     name: 'railway',
-    things: ['signal', 'carriage', 'whistle', 'platform', 'ticket', 'bridge', 'tunnel', 'timetable'],
+    things: [
+      'signal',
+      'carriage',
+      'whistle',
+      'platform',
+      'ticket',
+      'bridge',
+      'tunnel',
+      'timetable',
+    ],
     people: ['driver', 'conductor', 'passenger', 'stationmaster', 'porter'],
   },
   {
