@@ -12,6 +12,8 @@ const child = spawn(
   ['--max-old-space-size=8192', '--expose-gc', '--import', 'tsx', file, ...rest],
   { stdio: 'inherit' },
 )
+// It is for the child to say when it ends: it may have something to finish.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => {
   if (signal !== null) console.error(`${file} was ended by ${signal}`)
   process.exit(code ?? 1)

@@ -26,6 +26,7 @@ export class Display {
   readonly #isLive: boolean
   readonly #beganAt = Date.now()
   readonly #events: string[] = []
+  #hint = 'Ctrl-C: finish what has come'
   readonly #timer: NodeJS.Timeout
   readonly #onResize = (): void => this.#startAgain()
   #drawn = 0
@@ -49,10 +50,17 @@ export class Display {
     if (this.#events.length > EVENTS_SHOWN) this.#events.shift()
   }
 
+  /** What a key does, or did. */
+  hint(text: string): void {
+    this.#hint = text
+    if (!this.#isLive) this.event(text)
+  }
+
   /** Shows the last state, once. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.#hint = ''
     clearInterval(this.#timer)
     this.#show()
     this.#out.off('resize', this.#onResize)
@@ -93,6 +101,7 @@ export class Display {
       ...this.#leaseRows(),
       '',
       `  ${figures(this.#tally)}`,
+      dim(`  ${this.#hint}`),
       '',
       ...this.#events.toReversed().map((event) => (event.includes('KILL') ? event : dim(event))),
     ]
@@ -121,7 +130,7 @@ export class Display {
     const { collections, documents, isForever } = this.#options
     const { come, through } = this.#tally.documents
     const all = isForever ? come : collections * documents
-    return `${through} of ${all} documents, ${this.#tally.reports} reports`
+    return `documents ${through} of ${all}, reports ${this.#tally.reports}`
   }
 
   #seconds(): string {

@@ -26,13 +26,13 @@ async function run(options: Options): Promise<boolean> {
   try {
     await campaign.run()
     display.close()
-    const { lines, holds } = await proofOf(log, campaign.collections, tally)
+    const { lines, holds, report } = await proofOf(log, campaign.collections, tally)
     console.log(lines.join('\n'))
+    if (options.data !== null) console.log(`kept: ${place}\na report: ${report}`)
     return holds
   } finally {
     display.close()
     if (options.data === null) await rm(place, { recursive: true, force: true })
-    else console.log(`kept: ${place}`)
   }
 }
 
@@ -49,7 +49,7 @@ function heed(campaign: Campaign, display: Display): void {
   process.on('SIGINT', () => {
     if (first === null) {
       first = Date.now()
-      display.event('no more collections: what has come is finished (Ctrl-C: stop at once)')
+      display.hint('finishing what has come; Ctrl-C once more: stop at once')
       campaign.finish()
     } else if (Date.now() - first > SAME_KEY_MS) campaign.stop()
   })

@@ -13,6 +13,8 @@ import type { Tally } from './tally.ts'
 export interface Proof {
   readonly lines: readonly string[]
   readonly holds: boolean
+  /** Where one of the reports is, for whoever wants to read it. */
+  readonly report: string | null
 }
 
 /** What is found, summed over all collections. */
@@ -34,6 +36,7 @@ class Findings {
   runAgain = 0
   readsRetried = 0
   artifacts = 0
+  report: string | null = null
   readonly problems: string[] = []
 }
 
@@ -48,6 +51,10 @@ export async function proofOf(
   const found = new Findings()
   const pawl = await open(log)
   for (const collection of collections) {
+    if ((await pawl.get(collection.name)) === null) {
+      found.problems.push(`${collection.name} is not in the log`)
+      continue
+    }
     await examineRuns(pawl, collection, found)
     if (collection.isSpoilt) await examineNote(pawl, collection, found)
     else await examineReport(pawl, collection, found)
@@ -69,6 +76,7 @@ export async function proofOf(
         : `IT DOES NOT HOLD: ${all.length} problems, see above.`,
     ],
     holds: all.length === 0,
+    report: found.report,
   }
 }
 
@@ -109,7 +117,8 @@ async function examineReport(pawl: Pawl, collection: Collection, found: Findings
 /** Opening the file compares it with the SHA-256 that the log has. */
 async function reportOf(pawl: Pawl, id: string, found: Findings): Promise<Report | null> {
   try {
-    const { json } = await pawl.handle(id, definition).result({ timeout: '1s' })
+    const { json, text } = await pawl.handle(id, definition).result({ timeout: '1s' })
+    found.report = (await pawl.artifacts.open(text)).localPath
     return JSON.parse(await (await pawl.artifacts.open(json)).text()) as Report
   } catch (error) {
     found.problems.push(`${id} has no report: ${(error as Error).message}`)
