@@ -1,13 +1,14 @@
 /**
  * The proof: the reports beside the files and the log, document by document.
  */
-import type { Artifacts, Entry, Pawl } from '../../src/index.ts'
+import type { Pawl } from '../../src/index.ts'
 import { open } from '../../src/index.ts'
 import { verifyDirectory } from '../../src/store/index.ts'
+import { compared } from './comparison.ts'
 import type { Collection } from './corpus.ts'
 import { collection as definition } from './pipeline.ts'
-import { recount } from './recount.ts'
 import type { Report } from './report.ts'
+import { problemsOf, runsOf } from './runs.ts'
 import type { Tally } from './tally.ts'
 
 export interface Proof {
@@ -19,6 +20,7 @@ export interface Proof {
 
 /** What is found, summed over all collections. */
 class Findings {
+  collections = 0
   reports = 0
   givenUp = 0
   documents = 0
@@ -29,18 +31,21 @@ class Findings {
   unusable = 0
   /** In collections that were given up. */
   leftOut = 0
-  failures = new Map<string, number>()
-  reported = { words: 0, sentences: 0 }
-  recounted = { words: 0, sentences: 0 }
+  readonly reported = { words: 0, sentences: 0 }
+  readonly recounted = { words: 0, sentences: 0 }
+  /** How many failed for good, by their codes. */
+  readonly failures = new Map<string, number>()
+  /** Documents that were handed to a worker at least once. */
   segments = 0
   runAgain = 0
+  committedTwice = 0
   readsRetried = 0
   artifacts = 0
+  /** The path of one. */
   report: string | null = null
   readonly problems: string[] = []
 }
 
-const PAGE = 1_000
 const SHOWN = 10
 
 export async function proofOf(
@@ -50,25 +55,13 @@ export async function proofOf(
 ): Promise<Proof> {
   const found = new Findings()
   const pawl = await open(log)
-  for (const collection of collections) {
-    if ((await pawl.get(collection.name)) === null) {
-      found.problems.push(`${collection.name} is not in the log`)
-      continue
-    }
-    await examineRuns(pawl, collection, found)
-    if (collection.isSpoilt) await examineNote(pawl, collection, found)
-    else await examineReport(pawl, collection, found)
-  }
+  for (const collection of collections) await examine(pawl, collection, found)
   await pawl.close()
   const { entries, checkpoints, problems } = await verifyDirectory(log)
-  const sum = found.counted + found.unusable + found.leftOut
-  if (found.lost + found.countedTwice > 0 || sum !== found.documents) {
-    found.problems.push('the documents in the reports are not those in the folders')
-  }
   const all = [...found.problems, ...problems.map((problem) => JSON.stringify(problem))]
   return {
     lines: [
-      ...linesOf(found, collections.length, tally),
+      ...linesOf(found, tally),
       `verified: ${entries} entries, ${checkpoints} checkpoints, ${problems.length} problems`,
       ...all.slice(0, SHOWN).map((problem) => `PROBLEM: ${problem}`),
       all.length === 0
@@ -80,128 +73,92 @@ export async function proofOf(
   }
 }
 
-/** Each sound document is in the report, once and with the right numbers; no other is. */
-async function examineReport(pawl: Pawl, collection: Collection, found: Findings): Promise<void> {
-  const { name: id, folder, documents } = collection
-  const report = await reportOf(pawl, id, found)
-  if (report === null) return
-  found.reports += 1
-  const inReport = new Map(report.documents.map((document) => [document.name, document]))
-  found.countedTwice += report.documents.length - inReport.size
-  found.unusable += report.unusable.length
-  for (const { name, flaw } of documents) {
-    const counted = inReport.get(name)
-    inReport.delete(name)
-    if (flaw !== null) {
-      if (counted !== undefined) found.problems.push(`${id}/${name} is counted, and is ${flaw}`)
-      continue
-    }
-    const count = await recount(folder, name)
-    if (counted === undefined) found.lost += 1
-    else found.counted += 1
-    found.recounted.words += count.words
-    found.recounted.sentences += count.sentences
-    if (counted?.words !== count.words || counted.sentences !== count.sentences) {
-      found.problems.push(`${id}/${name} has ${count.words} words, not ${counted?.words}`)
-    }
+async function examine(pawl: Pawl, collection: Collection, found: Findings): Promise<void> {
+  const { name, documents, isSpoilt } = collection
+  found.collections += 1
+  found.documents += documents.length
+  if ((await pawl.get(name)) === null) {
+    found.problems.push(`${name} is not in the log`)
+    return
   }
-  for (const name of inReport.keys()) found.problems.push(`${id} has no document ${name}`)
-  const flawed = documents.filter(({ flaw }) => flaw !== null).map(({ name }) => name)
-  if (flawed.join('\n') !== report.unusable.join('\n')) {
-    found.problems.push(`${id} names as unusable: ${report.unusable.join(', ')}`)
-  }
-  found.reported.words += report.words
-  found.reported.sentences += report.sentences
+  await examineRuns(pawl, collection, found)
+  await examineArtifacts(pawl, collection, found)
+  if (isSpoilt) await examineNote(pawl, collection, found)
+  else await examineReport(pawl, collection, found)
 }
 
-/** Opening the file compares it with the SHA-256 that the log has. */
-async function reportOf(pawl: Pawl, id: string, found: Findings): Promise<Report | null> {
-  try {
-    const { json, text } = await pawl.handle(id, definition).result({ timeout: '1s' })
-    found.report = (await pawl.artifacts.open(text)).localPath
-    return JSON.parse(await (await pawl.artifacts.open(json)).text()) as Report
-  } catch (error) {
-    found.problems.push(`${id} has no report: ${(error as Error).message}`)
-    return null
-  }
-}
-
-/** One that is spoilt is counted nowhere, and ended with a note. */
-async function examineNote(
-  pawl: Pawl,
-  { name: id, documents }: Collection,
-  found: Findings,
-): Promise<void> {
-  found.leftOut += documents.length
-  const info = await pawl.get(id)
-  const note = info?.stages.find(({ name }) => name === 'note')
-  if (info?.state === 'FAILED' && note?.completed === 1) found.givenUp += 1
-  else found.problems.push(`${id} is spoilt, and is ${info?.state}`)
-}
-
-/** What the log says about every attempt at every document. */
 async function examineRuns(pawl: Pawl, collection: Collection, found: Findings): Promise<void> {
-  const { name: id, documents } = collection
-  const analyse = definition.stages.findIndex(({ stage }) => stage === 'analyse')
-  const runs = documents.map(() => ({ grants: 0, commits: 0, code: null as string | null }))
-  for await (const entry of entriesOf(pawl, id)) {
-    if (!('segment' in entry) || entry.stage !== analyse) continue
-    const run = runs[entry.segment]
-    if (run === undefined) continue
-    if (entry.type === 'LeaseGranted') run.grants += 1
-    if (entry.type === 'ExecutionCommitted') run.commits += 1
-    if (entry.type !== 'TaskFailed') continue
-    if (entry.next === 'WAITING') found.readsRetried += 1
-    else run.code = entry.error.code
-  }
-  for (const [i, { name, flaw }] of documents.entries()) {
-    const { grants, commits, code } = runs[i] as (typeof runs)[number]
-    found.documents += 1
-    if (grants > 0) found.segments += 1
-    if (grants > 1) found.runAgain += 1
+  const all = await runsOf(pawl, collection)
+  found.problems.push(...problemsOf(collection, all))
+  for (const { attempts, commits, readsRetried, code } of all) {
+    if (attempts > 0) found.segments += 1
+    if (attempts > 1) found.runAgain += 1
+    if (commits > 1) found.committedTwice += 1
     if (code !== null) found.failures.set(code, (found.failures.get(code) ?? 0) + 1)
-    if (collection.isSpoilt) continue
-    if (commits !== (flaw === null ? 1 : 0)) {
-      found.problems.push(`${id}/${name} was committed ${commits} times`)
-    }
-    if (code !== flaw) found.problems.push(`${id}/${name} is ${flaw}, and failed by ${code}`)
+    found.readsRetried += readsRetried
   }
-  await examineArtifacts(pawl.artifacts, id, found)
 }
 
-async function examineArtifacts(artifacts: Artifacts, id: string, found: Findings): Promise<void> {
-  for (const { ref, state } of await artifacts.check(id)) {
+/** Every file that the outputs of the collection refer to. */
+async function examineArtifacts(pawl: Pawl, { name }: Collection, found: Findings): Promise<void> {
+  for (const { ref, state } of await pawl.artifacts.check(name)) {
     found.artifacts += 1
     if (state !== 'valid') found.problems.push(`${ref.$artifact} is ${state}`)
   }
 }
 
-async function* entriesOf(pawl: Pawl, id: string): AsyncGenerator<Entry> {
-  for (let after = 0; ;) {
-    const page = await pawl.history(id, { after, limit: PAGE })
-    for (const { entry } of page) yield entry
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return
-    after = last.position
+/** One that is spoilt is counted nowhere, and ended with a note. */
+async function examineNote(pawl: Pawl, collection: Collection, found: Findings): Promise<void> {
+  found.leftOut += collection.documents.length
+  const info = await pawl.get(collection.name)
+  const note = info?.stages.find(({ name }) => name === 'note')
+  if (info?.state === 'FAILED' && note?.completed === 1) found.givenUp += 1
+  else found.problems.push(`${collection.name} is spoilt, and is ${info?.state}`)
+}
+
+async function examineReport(pawl: Pawl, collection: Collection, found: Findings): Promise<void> {
+  const report = await reportOf(pawl, collection, found)
+  if (report === null) return
+  const comparison = await compared(collection, report)
+  found.reports += 1
+  found.counted += comparison.counted
+  found.lost += comparison.lost
+  found.countedTwice += comparison.countedTwice
+  found.unusable += comparison.unusable
+  for (const what of ['words', 'sentences'] as const) {
+    found.reported[what] += report[what]
+    found.recounted[what] += comparison.recounted[what]
+  }
+  found.problems.push(...comparison.problems)
+}
+
+/** Opening a file compares it with the SHA-256 that the log has. */
+async function reportOf(pawl: Pawl, { name }: Collection, found: Findings): Promise<Report | null> {
+  try {
+    const { json, text } = await pawl.handle(name, definition).result({ timeout: '1s' })
+    found.report = (await pawl.artifacts.open(text)).localPath
+    return JSON.parse(await (await pawl.artifacts.open(json)).text()) as Report
+  } catch (error) {
+    found.problems.push(`${name} has no report: ${(error as Error).message}`)
+    return null
   }
 }
 
-function linesOf(found: Findings, collections: number, tally: Tally): string[] {
-  const { reports, givenUp, documents, counted, unusable, leftOut, failures } = found
-  const { lost, countedTwice, reported, recounted, segments, runAgain } = found
+function linesOf(found: Findings, tally: Tally): string[] {
+  const { documents, counted, unusable, leftOut, reported, recounted, failures } = found
   const { kills, engineKills, processKills, expiries, revocations } = tally
   const codes = [...failures].map(([code, count]) => `${count} ${code}`)
   return [
-    `collections: ${collections}; ${reports} reports, ${givenUp} given up, with a note`,
+    `collections: ${found.collections}; ${found.reports} reports, ${found.givenUp} given up, with a note`,
     `documents: ${documents}; ${counted} counted, ${unusable} named as unusable, ${leftOut} in what was given up`,
-    `lost: ${lost}, counted twice: ${countedTwice}`,
+    `lost: ${found.lost}, counted twice: ${found.countedTwice}`,
     `words: ${reported.words} in the reports, ${recounted.words} in the files`,
     `sentences: ${reported.sentences} in the reports, ${recounted.sentences} in the files`,
     `failed for good: ${codes.join(', ') || 'none'}`,
     `kills: ${kills} by SIGKILL (${engineKills} of the engine, ${processKills} of its processes)`,
     `leases lost: ${expiries} ran out, ${revocations} taken back at once`,
     `reads that failed and were tried again: ${found.readsRetried}`,
-    `run more than once: ${runAgain} of ${segments} segments, and none was committed twice`,
-    `artifacts: ${found.artifacts}, each as the SHA-256 in the log says`,
+    `run more than once: ${found.runAgain} of ${found.segments} segments; committed twice: ${found.committedTwice}`,
+    `artifacts: ${found.artifacts}, compared with the SHA-256 in the log`,
   ]
 }

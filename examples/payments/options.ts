@@ -20,7 +20,7 @@ export interface Options {
 export const HELP = `Orders are charged while the process that charges them is killed again and again.
 In the end every order was charged once, and the log shows why.
 
-  npm start -- [options]
+  npm run payments -- [options]
 
   --seconds N         about how long it takes (default 30)
   --orders N          how many orders there are (default 200)

@@ -12,7 +12,7 @@ Every invariant is checked on every step; a violation is printed as the shortest
 
   npm run explore                        every world; 'large' as far as --states allows
   npm run explore -- --scope whole       one world
-  npm run explore -- --scope small       the quick ones (what npm start shows)
+  npm run explore -- --scope small       the quick ones
   npm run explore -- --without GUARD     leave a guard out and print how that breaks an invariant
   npm run explore -- --without all       the same for every safety guard, one after the other
   npm run explore -- --list              the worlds and the guards

@@ -94,9 +94,7 @@ describe('the proof does not hold', () => {
     const path = join(collection.folder, name)
     await writeFile(path, `One more word. ${await readFile(path, 'utf8')}`)
     const { lines, holds } = await proofOf(log, [collection], new Tally())
-    expect(lines.filter((line) => line.startsWith('PROBLEM'))).toEqual([
-      expect.stringMatching(`^PROBLEM: ${collection.name}/${name} has \\d+ words, not \\d+$`),
-    ])
+    expect(lines.join('\n')).toContain(`PROBLEM: ${collection.name}/${name} has `)
     expect(holds).toBe(false)
   })
 
