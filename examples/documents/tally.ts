@@ -29,6 +29,8 @@ export class Tally {
   /** By stage and segment. */
   readonly leases = new Map<string, HeldLease>()
   readonly #byName = new Map<string, CollectionTally>()
+  /** Which process reads what. It may say so before the log is heard of. */
+  readonly #readers = new Map<string, number>()
   /** Leases that ran out, because their engine was gone. */
   expiries = 0
   /** Leases taken back at once, because the process that ran the handler was gone. */
@@ -73,7 +75,9 @@ export class Tally {
   }
 
   reading({ collection, segment, process }: ToldReading): void {
-    const lease = this.leases.get(keyOf(collection, 'analyse', segment))
+    const key = keyOf(collection, 'analyse', segment)
+    this.#readers.set(key, process)
+    const lease = this.leases.get(key)
     if (lease !== undefined) lease.process = process
   }
 
@@ -99,8 +103,12 @@ export class Tally {
     if (mark === null || marks === undefined) return null
     marks[segment] = mark
     const key = keyOf(collection.name, stage, segment)
-    if (mark === 'leased') this.leases.set(key, { what, since: Date.now(), process: null })
-    else this.leases.delete(key)
+    if (mark === 'leased') {
+      this.leases.set(key, { what, since: Date.now(), process: this.#readers.get(key) ?? null })
+    } else {
+      this.leases.delete(key)
+      this.#readers.delete(key)
+    }
     this.#count(told)
     if (mark === 'done' && stage === 'report') collection.end = 'reported'
     if (mark === 'done' && stage === 'note') collection.end = 'given up'

@@ -11,6 +11,7 @@ import { writeCollection } from '../../../examples/documents/corpus.ts'
 import { textOf } from '../../../examples/documents/document.ts'
 import type { Report, ReportedDocument } from '../../../examples/documents/report.ts'
 import { Summary } from '../../../examples/documents/report.ts'
+import type { Runs } from '../../../examples/documents/runs.ts'
 import { problemsOf } from '../../../examples/documents/runs.ts'
 import { readFrom } from '../../../examples/documents/share.ts'
 
@@ -97,7 +98,7 @@ describe('the runs of a collection', () => {
     ['was never committed', { commits: 0 }, /was committed 0 times/],
     ['failed for good although it is sound', { code: 'CutShort' }, /is sound, and failed by/],
   ])('are found out if one %s', (_, wrong, problem) => {
-    const right = collection.documents.map(({ flaw }) =>
+    const right = collection.documents.map(({ flaw }): Runs =>
       flaw === null ? run : { ...run, commits: 0, code: flaw },
     )
     expect(problemsOf(collection, right)).toEqual([])
