@@ -49,7 +49,7 @@ export interface ArtifactPlace {
   /** Null: there is none. */
   size(path: string): Promise<number | null>
   read(path: string): AsyncIterable<Uint8Array>
-  /** Everything beneath a folder. Twice is fine. */
+  /** Everything beneath a folder, `owner.json` last, or all at once. Twice is fine. */
   remove(folder: string): Promise<void>
   /** The names right beneath a folder, in order, that come after one; at most so many. */
   list(folder: string, after: string, limit: number): Promise<readonly string[]>
@@ -67,7 +67,7 @@ export function artifactsIn(value: unknown): ArtifactRef[] {
     const one = waiting.pop()
     if (typeof one !== 'object' || one === null) continue
     if (isArtifactRef(one)) found.push(one)
-    else waiting.push(...(Object.values(one) as unknown[]).toReversed())
+    else for (const part of (Object.values(one) as unknown[]).toReversed()) waiting.push(part)
   }
   return found
 }

@@ -5,9 +5,9 @@ import { temporaryFolder } from '../../test/support/engines.ts'
 import type { ArtifactPlace, ArtifactRef, OpenOptions } from '../index.ts'
 import { job, open } from '../index.ts'
 import type { Store } from '../store/index.ts'
-import { MemoryStore } from '../store/index.ts'
+import { MemoryStore, openDirectory } from '../store/index.ts'
 import { FakeClock, neverFires } from '../testing/clock.ts'
-import { folderPlace, memoryPlace } from '../worker/index.ts'
+import { folderOf, folderPlace, memoryPlace } from '../worker/index.ts'
 import { ArtifactSweep, SWEPT_AT_ONCE } from './artifact-sweep.ts'
 import { Pawl } from './pawl.ts'
 
@@ -106,10 +106,82 @@ describe.each(PLACES)('artifacts %s', (_, make) => {
     const place = await make()
     const pawl = engineOn(store, clock, place)
     await place.write('ab/mine/notes', text('mine'))
-    await place.write('ab/odd/JOB', text('not JSON'))
-    await place.write('ab/other/JOB', text('{"job":1,"submittedAt":5}'))
+    await place.write('ab/odd/owner.json', text('not JSON'))
+    await place.write('ab/other/owner.json', text('{"job":1,"submittedAt":5}'))
+    // As if a bit had turned, or the folder had been copied.
+    await place.write('ab/moved/owner.json', text('{"job":"unknown","submittedAt":5}'))
+    const lost = { store: null, job: 'unknown', submittedAt: 5 }
+    await place.write(`${folderOf(lost)}/owner.json`, text(JSON.stringify(lost)))
     await pawl.upkeep()
-    expect(await place.list('ab', '', 9)).toEqual(['mine', 'odd', 'other'])
+    expect(await place.list('ab', '', 9)).toEqual(['mine', 'moved', 'odd', 'other'])
+    expect(await place.size(`${folderOf(lost)}/owner.json`)).toBeNull()
+  })
+
+  it('of another store in the same place stay, even those of a job with the same id', async () => {
+    const clock = new FakeClock(1_000)
+    const place = await make()
+    const stores = [new MemoryStore(clock), await openDirectory(await temporaryFolder(), { clock })]
+    const third = await openDirectory(await temporaryFolder(), { clock })
+    const engines = [...stores, third].map((store) => engineOn(store, clock, place))
+    const refs: ArtifactRef[] = []
+    for (const pawl of engines) refs.push(...(await written(pawl, ['same'])))
+    for (const pawl of engines) await pawl.upkeep()
+    for (const [i, ref] of refs.entries()) {
+      expect(await engines[i]?.artifacts.check('same')).toMatchObject([{ ref, state: 'valid' }])
+    }
+    expect(new Set(refs.map(({ $artifact }) => $artifact)).size).toBe(3)
+    await forget(third, clock, ['same'])
+    for (const pawl of engines) await pawl.upkeep()
+    const sizes = await Promise.all(refs.map(({ $artifact }) => place.size($artifact)))
+    expect(sizes).toEqual([1, 1, null])
+  })
+
+  it('of a job whose id is cut in two by the place stay', async () => {
+    const clock = new FakeClock(1_000)
+    const store = new MemoryStore(clock)
+    const place = await make()
+    const whole = place.read.bind(place)
+    place.read = async function* (path) {
+      for await (const part of whole(path)) for (const byte of part) yield Uint8Array.of(byte)
+    }
+    const pawl = engineOn(store, clock, place)
+    const [ref] = await written(pawl, ['grüße'])
+    await forget(store, clock, [])
+    await pawl.upkeep()
+    expect(await place.size(ref?.$artifact ?? '')).toBe(1)
+    await forget(store, clock, ['grüße'])
+    await pawl.upkeep()
+    expect(await place.size(ref?.$artifact ?? '')).toBeNull()
+  })
+
+  it('that cannot be looked at are told of, and those behind them go', async () => {
+    const clock = new FakeClock(1_000)
+    const store = new MemoryStore(clock)
+    const place = await make()
+    const ids = Array.from({ length: 20 }, (__, i) => `job ${i}`)
+    const refs = await written(engineOn(store, clock, place), ids)
+    await forget(store, clock, ids)
+    const [shard] = await place.list('', '', 1)
+    const [list, remove] = [place.list.bind(place), place.remove.bind(place)]
+    place.list = (folder, after, limit) => {
+      if (folder === shard) throw new Error('no entry')
+      return list(folder, after, limit)
+    }
+    const stuck = refs.find(({ $artifact }) => !$artifact.startsWith(`${shard}/`))?.$artifact ?? ''
+    place.remove = (folder) => {
+      if (stuck.startsWith(folder)) throw new Error('it is held')
+      return remove(folder)
+    }
+    const errors = new Set<string>()
+    const onError = ({ message }: Error): unknown => errors.add(message)
+    const parts = { store, place, now: () => clock.now(), timing: neverFires, onError }
+    expect(await new ArtifactSweep(parts).look()).toBe(true)
+    const left = refs.map(({ $artifact }) => $artifact)
+    const gone = await Promise.all(left.map((path) => place.size(path)))
+    const stayed = left.filter((_path, i) => gone[i] !== null)
+    expect(stayed.every((path) => path === stuck || path.startsWith(`${shard}/`))).toBe(true)
+    expect(stayed).toContain(stuck)
+    expect(errors).toEqual(new Set(['no entry', 'it is held']))
   })
 })
 

@@ -2,14 +2,14 @@
  * Removes the artifacts of jobs that were forgotten.
  *
  * It goes through the place, a bounded number of jobs at a time, and asks the store for each. So
- * it does not matter who forgot a job, or whether a process ended in between: what nobody knows
- * any more goes.
+ * it does not matter who forgot a job, or whether a process ended in between: what its store does
+ * not know any more goes. What another store wrote, or somebody else, is left alone.
  */
 import type { ArtifactPlace } from '../definition/index.ts'
 import type { Store } from '../store/index.ts'
 import { StoreClosed, StoreEnded } from '../store/index.ts'
 import type { JobOnFile, Timer, Timing } from '../worker/index.ts'
-import { MARKER } from '../worker/index.ts'
+import { folderOf, MARKER } from '../worker/index.ts'
 
 export interface SweepParts {
   readonly store: Store
@@ -20,6 +20,8 @@ export interface SweepParts {
   readonly onError: (error: Error) => void
 }
 
+/** Folders of jobs stand in these. Others are not ours. */
+const SHARD = /^[0-9a-f]{2}$/
 /** Jobs of one look. */
 export const SWEPT_AT_ONCE = 100
 /** Between two looks of one round. */
@@ -49,8 +51,11 @@ export class ArtifactSweep {
     let left = SWEPT_AT_ONCE
     while (left > 0) {
       if (this.#isClosed) return true
-      const names = this.#shard === '' ? [] : await place.list(this.#shard, this.#after, left)
-      for (const name of names) await this.#lookAt(`${this.#shard}/${name}`)
+      const names = await this.#names(left)
+      for (const name of names) {
+        if (this.#isClosed) return true
+        await this.#told(() => this.#lookAt(`${this.#shard}/${name}`))
+      }
       left -= names.length
       this.#after = names.at(-1) ?? ''
       if (names.length > 0) continue
@@ -69,10 +74,29 @@ export class ArtifactSweep {
     await this.#looking
   }
 
+  async #names(limit: number): Promise<readonly string[]> {
+    const [shard, after] = [this.#shard, this.#after]
+    if (!SHARD.test(shard)) return []
+    return (await this.#told(() => this.#parts.place.list(shard, after, limit))) ?? []
+  }
+
+  /** What cannot be looked at must not keep the sweep from all that comes after it. */
+  async #told<T>(work: () => Promise<T>): Promise<T | null> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof StoreClosed || error instanceof StoreEnded) throw error
+      this.#parts.onError(error as Error)
+      return null
+    }
+  }
+
   async #lookAt(folder: string): Promise<void> {
     const { store, place } = this.#parts
     const marker = await this.#marker(folder)
-    if (marker === null) return
+    if (marker === null || marker.store !== (store.id ?? null)) return
+    // The text was damaged, or the folder is a copy of another one.
+    if (folderOf(marker) !== folder) return
     const known = await store.query({ kind: 'overview', job: marker.job })
     // Another job may have the id now.
     if (known?.job.submittedAt === marker.submittedAt) return
@@ -84,11 +108,17 @@ export class ArtifactSweep {
     const { place } = this.#parts
     const path = `${folder}/${MARKER}`
     if ((await place.size(path)) === null) return null
-    let text = ''
-    for await (const part of place.read(path)) text += Buffer.from(part).toString()
+    const parts: Uint8Array[] = []
+    for await (const part of place.read(path)) parts.push(part)
     try {
-      const { job, submittedAt } = JSON.parse(text) as Partial<JobOnFile>
-      if (typeof job === 'string' && typeof submittedAt === 'number') return { job, submittedAt }
+      const {
+        store = null,
+        job,
+        submittedAt,
+      } = JSON.parse(Buffer.concat(parts).toString()) as Partial<JobOnFile>
+      if (typeof job === 'string' && typeof submittedAt === 'number') {
+        return { store, job, submittedAt }
+      }
     } catch {
       // Not ours: see below.
     }

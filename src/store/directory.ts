@@ -80,6 +80,7 @@ export interface Opening {
 
 /** What a directory is opened into. */
 export interface DirectoryParts {
+  readonly id: string
   readonly disk: Disk
   readonly folder: string
   readonly clock: Clock
@@ -102,6 +103,7 @@ const NOTHING: readonly Listed[] = []
 const PAGE_STEP = 200
 
 export class DirectoryStore implements Store {
+  readonly id: string
   readonly opening: Opening
   readonly #parts: DirectoryParts
   readonly #clock: Clock
@@ -115,6 +117,7 @@ export class DirectoryStore implements Store {
   #lastRead: JobRecord | null = null
 
   constructor(parts: DirectoryParts) {
+    this.id = parts.id
     this.opening = parts.opening
     this.#parts = parts
     this.#clock = parts.clock

@@ -138,6 +138,7 @@ async function openOwned(
     const parts = { ...loaded, disk, folder, writer: opened, reader, rules, onNotice }
     return new DirectoryStore({
       ...parts,
+      id: start.storeId,
       clock,
       checkpointing: new Checkpointing(parts),
       retention,

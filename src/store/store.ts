@@ -401,6 +401,8 @@ export type Query = { [K in QueryKind]: QueryOf<K> }[QueryKind]
 export type AnswerTo<Q extends Query> = Answers[Q['kind']]['answer']
 
 export interface Store {
+  /** The same for as long as what it keeps. Left out: that is lost with its process. */
+  readonly id?: string
   /** One answer per command, in order. A bad command is answered `rejected`, never thrown. */
   execute(commands: readonly Command[]): Promise<readonly Answer[]>
   /**

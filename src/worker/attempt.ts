@@ -169,7 +169,7 @@ export class Attempt {
 
   #handled(): Promise<HandlerOutcome | Died> {
     const { executor } = this.#parts
-    const request = requestOf(this.claimed)
+    const request = requestOf(this.claimed, this.#parts.store.id ?? null)
     return executor.runJob(this.#definition, request, this.#port(), this.#stopper)
   }
 

@@ -5,13 +5,13 @@ import type { Claimed } from '../store/index.ts'
 import type { HandlerRequest } from './handler.ts'
 import type { StageRequest } from './stage-context.ts'
 
-export function requestOf(claimed: Claimed): HandlerRequest {
+export function requestOf(claimed: Claimed, store: string | null): HandlerRequest {
   const { job: id, type, attempt, lease, queue, priority, version, input, steps } = claimed
   const { schedule: from } = claimed
   const schedule = from === null ? null : { id: from.id, time: new Date(from.tick) }
   const job = { id, type, attempt, lease, queue, priority, schedule }
   const { submittedAt } = claimed
-  return { job, submittedAt, version, input, steps, stage: stageOf(claimed) }
+  return { job, store, submittedAt, version, input, steps, stage: stageOf(claimed) }
 }
 
 function stageOf(claimed: Claimed): StageRequest | null {

@@ -43,6 +43,8 @@ import type { Stopper } from './stopper.ts'
 /** All that is known about the attempt: plain data. */
 export interface HandlerRequest {
   readonly job: JobDetails
+  /** Which store it is in; null: one that is lost with its process. */
+  readonly store: string | null
   /** With the id it stands for one job: an id may be used again once it is forgotten. */
   readonly submittedAt: number
   readonly version: number
@@ -270,12 +272,14 @@ export class Context {
   }
 }
 
-function taskOnFile(definition: Runnable, { job, submittedAt, stage }: HandlerRequest): TaskOnFile {
+function taskOnFile(definition: Runnable, request: HandlerRequest): TaskOnFile {
+  const { job, store, submittedAt, stage } = request
   const { id, attempt } = job
   // Of the code that runs, not of the submit: another version may write something else.
   const version = stage === null ? definition.version : (definition as StageDefinition).spec.version
   const name = stage?.name ?? null
-  return { job: id, submittedAt, stage: name, version, segment: stage?.segment ?? 0, attempt }
+  const segment = stage?.segment ?? 0
+  return { store, job: id, submittedAt, stage: name, version, segment, attempt }
 }
 
 async function outputOf(definition: Runnable, output: unknown): Promise<Payload> {

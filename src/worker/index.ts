@@ -7,6 +7,7 @@ export type { JobOnFile } from './artifact/index.ts'
 export {
   ArtifactCorrupt,
   ArtifactMissing,
+  folderOf,
   folderPlace,
   MARKER,
   memoryPlace,

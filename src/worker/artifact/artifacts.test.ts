@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -9,6 +10,7 @@ import { hookedEngine } from '../../../test/support/hooked-store.ts'
 import type { ArtifactRef, Pawl } from '../../index.ts'
 import { job, open, pipeline, typed } from '../../index.ts'
 import { memoryPlace } from './memory-place.ts'
+import { MARKER } from './paths.ts'
 import { openStored } from './stored-artifact.ts'
 
 const RETRY = { max: 5, delay: 0 } as const
@@ -233,7 +235,7 @@ describe.each(ENGINES)('an artifact %s', (_, openEngine) => {
     expect(await ended.promise).toMatchObject({ code: 'Aborted' })
     const [shard = ''] = await place.list('', '', 9)
     const [folder = ''] = await place.list(shard, '', 9)
-    expect(await place.list(`${shard}/${folder}`, '', 9)).toEqual(['JOB'])
+    expect(await place.list(`${shard}/${folder}`, '', 9)).toEqual([MARKER])
   })
 
   it('is refused if its name is none, if it is written twice, is no bytes, or is opened by something else', async () => {
@@ -330,6 +332,33 @@ describe('a file that is', () => {
     await writeFile(fileOf(folder, ref), 'longer than before')
     await expect(opened.text()).rejects.toThrow('it has 18 bytes, and had 6')
   })
+})
+
+it('a source that fails before it is read fails the write, and not the process', async () => {
+  const { pawl, folder } = await onDisk()
+  const uncaught: Error[] = []
+  const hear = (error: Error): unknown => uncaught.push(error)
+  process.on('uncaughtException', hear)
+  onTestFinished(() => void process.off('uncaughtException', hear))
+  const missing = join(folder, 'nothing')
+  const copy = job('copy', {
+    retry: RETRY,
+    run: async ({ artifact }) => {
+      const source = createReadStream(missing)
+      const closed = once(source, 'close').catch(() => undefined)
+      const error = await artifact('a')
+        .write(source)
+        .catch((thrown: Error) => thrown.message)
+      await closed
+      // Nothing was written, so the name is free.
+      return { error, ref: await artifact('a').write('another source') }
+    },
+  })
+  pawl.work([copy])
+  const { error, ref } = await (await pawl.submit(copy)).result()
+  expect(error).toContain('ENOENT')
+  expect(await textOf(pawl, ref)).toBe('another source')
+  expect(uncaught).toEqual([])
 })
 
 it('a file of the wrong size is not even read', async () => {

@@ -81,11 +81,18 @@ export class Drafts {
       )
     }
     this.#written.add(key)
-    await this.#mark()
+    listenTo(content)
     const hash = createHash('sha256')
     const count = { bytes: 0 }
     const path = `${taskFolderOf(task)}/${name}`
-    await place.write(path, counted(content, hash, count, stopper))
+    try {
+      await this.#mark()
+      await place.write(path, counted(content, hash, count, stopper))
+    } catch (error) {
+      // Nothing was written: the handler may try again, with another source.
+      this.#written.delete(key)
+      throw error
+    }
     const ref = { $artifact: path, sha256: hash.digest('hex'), bytes: count.bytes }
     return this.#record(`${WRITTEN}${name}:${task.attempt}`, ref)
   }
@@ -93,10 +100,10 @@ export class Drafts {
   /** BEFORE the first file: whoever cleans up must be able to tell whose it is. */
   async #mark(): Promise<void> {
     const { place, task } = this.#parts
-    const { job, submittedAt } = task
+    const { store, job, submittedAt } = task
     const path = `${folderOf(task)}/${MARKER}`
     if ((await place.size(path)) !== null) return
-    await place.write(path, bytesOf(JSON.stringify({ job, submittedAt })))
+    await place.write(path, bytesOf(JSON.stringify({ store, job, submittedAt })))
   }
 
   /** Whoever was told to stop is told here, too: nothing more is recorded. */
@@ -108,6 +115,12 @@ export class Drafts {
 
 function isOf(step: string, name: string): boolean {
   return step.startsWith(`${WRITTEN}${name}:`) || step.startsWith(`${REUSED}${name}:`)
+}
+
+/** A stream of Node may fail BEFORE it is read. Unheard, that would end the process. */
+function listenTo(content: ArtifactContent): void {
+  const { on } = content as { readonly on?: (event: string, listener: () => void) => unknown }
+  if (typeof on === 'function') on.call(content, 'error', () => undefined)
 }
 
 async function* bytesOf(content: ArtifactContent): AsyncGenerator<Uint8Array, void, void> {

@@ -42,18 +42,16 @@ class FolderPlace implements ArtifactPlace {
 
   async write(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
     const to = this.#at(path)
-    const temporary = join(this.#root, TEMPORARY, newFileName())
-    await makeFolder(dirname(temporary))
+    const temporary = await this.#temporary()
     try {
       await writeWhole(temporary, content)
-      await makeFolder(dirname(to))
+      await mkdir(dirname(to), { recursive: true })
       await rename(temporary, to)
     } catch (error) {
       await rm(temporary, { force: true })
       throw error
     }
-    // Its name is durable when its folder is.
-    await syncFolder(dirname(to))
+    await this.#sync(dirname(to))
   }
 
   async size(path: string): Promise<number | null> {
@@ -80,15 +78,25 @@ class FolderPlace implements ArtifactPlace {
     }
   }
 
+  /** All at once, under another name: half of it would be nobody's if the process ended. */
   async remove(folder: string): Promise<void> {
-    await rm(this.#at(folder), { recursive: true, force: true })
+    const temporary = await this.#temporary()
+    try {
+      await rename(this.#at(folder), temporary)
+    } catch (error) {
+      if (isMissing(error)) return
+      throw error
+    }
+    await rm(temporary, { recursive: true, force: true })
   }
 
   async list(folder: string, after: string, limit: number): Promise<readonly string[]> {
     try {
       const names = await readdir(folder === '' ? this.#root : this.#at(folder))
+      // What somebody else put there, such as `lost+found`, may have a name that is no path.
       return names
-        .filter((name) => name > after && !(folder === '' && name === TEMPORARY))
+        .filter((name) => name > after && PATH.test(name))
+        .filter((name) => !(folder === '' && name === TEMPORARY))
         .toSorted()
         .slice(0, limit)
     } catch (error) {
@@ -103,7 +111,28 @@ class FolderPlace implements ArtifactPlace {
     for (const name of await namesIn(folder)) {
       const path = join(folder, name)
       const found = await stat(path).catch(() => null)
-      if (found !== null && found.mtimeMs < before) await rm(path, { force: true })
+      if (found !== null && found.mtimeMs < before) await rm(path, { recursive: true, force: true })
+    }
+  }
+
+  async #temporary(): Promise<string> {
+    const folder = join(this.#root, TEMPORARY)
+    const first = await mkdir(folder, { recursive: true })
+    // The root is there for good when the folders above it say so.
+    for (let at = folder; first !== undefined && at.length >= first.length; at = dirname(at)) {
+      await syncFolder(dirname(at))
+    }
+    return join(folder, newFileName())
+  }
+
+  /**
+   * A name is durable when its folder is, and that one when the one above it is. All of them, up
+   * to the root: whoever made one of them may not have come to this yet.
+   */
+  async #sync(folder: string): Promise<void> {
+    for (let at = folder; ; at = dirname(at)) {
+      await syncFolder(at)
+      if (at === this.#root) return
     }
   }
 
@@ -132,13 +161,6 @@ async function writeWhole(path: string, content: AsyncIterable<Uint8Array>): Pro
   } finally {
     await file.close()
   }
-}
-
-/** A folder is there for good when the one above it says so. */
-async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true })
-  if (first === undefined) return
-  for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(dirname(at))
 }
 
 async function syncFolder(path: string): Promise<void> {

@@ -8,8 +8,13 @@
 import { createHash } from 'node:crypto'
 import { InvalidDefinition } from '../../definition/index.ts'
 
-/** An id may be used again once its job is forgotten: the time of the submit tells them apart. */
+/**
+ * An id may be used again once its job is forgotten: the time of the submit tells them apart. And
+ * two stores may share a place: what the one does not know is not for it to remove.
+ */
 export interface JobOnFile {
+  /** Null: one that is lost with its process. */
+  readonly store: string | null
   readonly job: string
   readonly submittedAt: number
 }
@@ -23,16 +28,16 @@ export interface TaskOnFile extends JobOnFile {
   readonly attempt: number
 }
 
-/** In every folder of a job: which one it is. */
-export const MARKER = 'JOB'
+/** In every folder of a job: which one it is. No other name there is like it, in any case. */
+export const MARKER = 'owner.json'
 
-const SAFE = /^[a-z0-9][a-z0-9._-]{0,63}$/
+const SAFE = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9_-])?$/
 const HEAD_CHARS = 40
 const HASH_CHARS = 16
 
 /** Folders of folders: one with a million entries is slow on many systems. */
-export function folderOf({ job, submittedAt }: JobOnFile): string {
-  const hash = hashOf(`${submittedAt} ${job}`, 2 * HASH_CHARS)
+export function folderOf({ store, job, submittedAt }: JobOnFile): string {
+  const hash = hashOf(`${store ?? ''} ${submittedAt} ${job}`, 2 * HASH_CHARS)
   return `${hash.slice(0, 2)}/${headOf(job)}~${hash}`
 }
 
@@ -47,12 +52,14 @@ export function taskFolderOf(task: TaskOnFile): string {
   return `${versionFolderOf(task)}/${task.attempt}`
 }
 
-const ARTIFACT = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
+const ARTIFACT = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/
+/** Windows takes them for devices, whatever comes after the dot. */
+const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i
 
 export function assertArtifactName(name: unknown): void {
-  if (typeof name === 'string' && ARTIFACT.test(name)) return
+  if (typeof name === 'string' && ARTIFACT.test(name) && !DEVICE.test(name)) return
   throw new InvalidDefinition(
-    `An artifact needs a name of at most 128 letters, digits, dots, dashes and underscores that begins with a letter or a digit, such as 'report.pdf', not ${JSON.stringify(name)}.`,
+    `An artifact needs a name of at most 128 letters, digits, dots, dashes and underscores that begins with a letter or a digit, does not end with a dot, and is no device of Windows, such as 'report.pdf', not ${JSON.stringify(name)}.`,
   )
 }
 

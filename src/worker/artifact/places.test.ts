@@ -1,4 +1,4 @@
-import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../test/support/engines.ts'
@@ -99,9 +99,38 @@ describe('a folder', () => {
     const old = join(root, 'tmp', 'old')
     await writeFile(old, 'half')
     await utimes(old, 1, 1)
+    // A removal that was cut short leaves a folder.
+    await mkdir(join(root, 'tmp', 'removed', 'v1'), { recursive: true })
+    await utimes(join(root, 'tmp', 'removed'), 1, 1)
     await writeFile(join(root, 'tmp', 'young'), 'half')
     await place.tidy?.(1_000_000)
     expect(await readdir(join(root, 'tmp'))).toEqual(['young'])
+    expect(await place.list('', '', 9)).toEqual(['ab'])
+  })
+
+  it('removes all at once: if it is cut short, nothing is left under its own name', async () => {
+    const root = await temporaryFolder()
+    const place = folderPlace(root)
+    const folder = join(root, 'ab', 'job')
+    await mkdir(folder, { recursive: true })
+    const names = Array.from({ length: 500 }, (__, i) => `file-${i}`)
+    for (const name of names) await writeFile(join(folder, name), 'x')
+    let isDone = false
+    const removing = place.remove('ab/job').then(() => (isDone = true))
+    const seen = new Set<number>()
+    while (!isDone) seen.add((await readdir(folder).catch(() => [])).length)
+    await removing
+    expect([...seen].filter((count) => count > 0 && count < 500)).toEqual([])
+    expect(await readdir(join(root, 'ab'))).toEqual([])
+    expect(await readdir(join(root, 'tmp'))).toEqual([])
+  })
+
+  it('lists nothing that is no path, such as what the system put there', async () => {
+    const root = await temporaryFolder()
+    const place = folderPlace(root)
+    await mkdir(join(root, 'lost+found'))
+    await writeFile(join(root, 'a note'), 'mine')
+    await place.write('ab/job/a', parts('x'))
     expect(await place.list('', '', 9)).toEqual(['ab'])
   })
 

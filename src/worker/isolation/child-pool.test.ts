@@ -13,6 +13,7 @@ const DONE: Outcome = { kind: 'commit', output: '1', effects: [] }
 const QUEUED = { queue: 'default', priority: 0, schedule: null }
 const REQUEST = {
   job: { id: 'j', type: 'work', attempt: 1, lease: 1, ...QUEUED },
+  store: null,
   submittedAt: 0,
   version: 1,
   input: 'null',
