@@ -6,6 +6,7 @@
  * `idempotent`; else `reconcile` is asked whether it happened; else it is held for a person.
  */
 import type { RetryPolicy } from '../kernel/index.ts'
+import type { ArtifactRef, StoredArtifact } from './artifact.ts'
 import type { RetryOptions } from './retry-options.ts'
 import { checkedRetry } from './retry-options.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
@@ -20,6 +21,8 @@ export interface EffectContext {
   readonly job: { readonly id: string; readonly type: string }
   /** Aborted when the lease is lost, or the worker must stop. */
   readonly signal: AbortSignal
+  /** A file that the handler wrote, checked before a byte of it is used. */
+  openArtifact(this: void, ref: ArtifactRef): Promise<StoredArtifact>
 }
 
 /** What `reconcile` found out: it happened, or it may be run again. */

@@ -383,7 +383,8 @@ export class Attempt {
     const { job: id, lease: fence } = this.#address
     const { type, stageName: stage } = this.claimed
     const request = { name, ask, input, key, fence, job: { id, type }, stage }
-    return this.#parts.executor.runEffect(this.#definition, request, this.#stopper)
+    const { executor, artifacts } = this.#parts
+    return executor.runEffect(this.#definition, request, artifacts, this.#stopper)
   }
 
   /** A child: carried out by the authority itself, so there is nothing that could be unknown. */

@@ -2,9 +2,10 @@
  * Runs an effect once, or asks whether it happened: wherever it is to run, as `handler.ts`
  * does for handlers.
  */
-import type { AnyEffect, EffectContext } from '../definition/index.ts'
+import type { AnyEffect, ArtifactPlace, EffectContext } from '../definition/index.ts'
 import { fromJson, InvalidDefinition, validated } from '../definition/index.ts'
 import type { Failure, Payload } from '../kernel/index.ts'
+import { openStored, withinReach } from './artifact/index.ts'
 import { failureOf } from './failure.ts'
 import type { Stopper } from './stopper.ts'
 
@@ -27,13 +28,20 @@ export type EffectOutcome =
 export async function runEffect(
   definition: AnyEffect,
   request: EffectRequest,
+  artifacts: ArtifactPlace | null,
   stopper: Stopper,
 ): Promise<EffectOutcome> {
   const { name, ask, key, fence, job } = request
   try {
     const stored = definition.schema === undefined ? undefined : fromJson(request.input)
     const input = await validated(definition.schema, stored, `The input of effect '${name}'`)
-    const context: EffectContext = { key, fence, job, signal: stopper.signal }
+    const context: EffectContext = {
+      key,
+      fence,
+      job,
+      signal: stopper.signal,
+      openArtifact: async (ref) => openStored(withinReach(artifacts, job.id), ref),
+    }
     if (ask === 'run') {
       await definition.run(input as never, context)
       return { kind: 'finished' }

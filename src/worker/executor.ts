@@ -2,7 +2,7 @@
  * Where handlers and effects run. The worker holds the lease and reports; an executor runs
  * what the user wrote, here or elsewhere, and says what came of it. It never throws.
  */
-import type { AnyEffect, Runnable } from '../definition/index.ts'
+import type { AnyEffect, ArtifactPlace, Runnable } from '../definition/index.ts'
 import { InvalidDefinition, nameOf } from '../definition/index.ts'
 import { Batches } from './batches.ts'
 import type { EffectOutcome, EffectRequest } from './effect-handler.ts'
@@ -28,6 +28,7 @@ export interface Executor {
   runEffect(
     definition: Runnable,
     request: EffectRequest,
+    artifacts: ArtifactPlace | null,
     stopper: Stopper,
   ): Promise<EffectOutcome | Died>
   /** Whether something that is told to stop comes to an end soon, whatever it does. */
@@ -45,9 +46,9 @@ export const inProcess: Executor = {
     definition.batch === null
       ? runHandler(definition, request, port, stopper)
       : batches.run(definition, request, port, stopper),
-  runEffect(definition, request, stopper) {
+  runEffect(definition, request, artifacts, stopper) {
     const effect = effectIn(definition, request.name)
-    if (effect !== null) return runEffect(effect, request, stopper)
+    if (effect !== null) return runEffect(effect, request, artifacts, stopper)
     const failure = failureOf(missingEffect(definition, request.name))
     return Promise.resolve({ kind: 'failure', failure })
   },

@@ -33,7 +33,7 @@ import type { EffectPromise, Failure, Payload } from '../kernel/index.ts'
 import { DEFAULT_RETRY } from '../kernel/index.ts'
 import type { OutputsPage } from '../store/index.ts'
 import type { TaskOnFile } from './artifact/index.ts'
-import { Drafts, isArtifactStep, openStored } from './artifact/index.ts'
+import { Drafts, isArtifactStep, openStored, withinReach } from './artifact/index.ts'
 import { failureOf } from './failure.ts'
 import type { SharedValues } from './shared-values.ts'
 import type { StageRequest } from './stage-context.ts'
@@ -211,12 +211,7 @@ export class Context {
   }
 
   #place(): ArtifactPlace {
-    const { artifacts } = this.#port
-    if (artifacts !== null) return artifacts
-    throw new InvalidDefinition(
-      `The artifacts of job ${this.job.id} are out of reach: a handler in a thread or a process of its own needs them in a folder. Open a directory, give \`artifacts\` a path, or use isolation 'none'.`,
-      { job: this.job.id },
-    )
+    return withinReach(this.#port.artifacts, this.job.id)
   }
 
   async #step(name: string, work: () => unknown): Promise<unknown> {

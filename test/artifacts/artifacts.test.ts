@@ -12,7 +12,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../src/index.ts'
 import { open } from '../../src/index.ts'
 import { temporaryFolder } from '../support/engines.ts'
-import { CHUNKS, large, small } from './jobs.ts'
+import { CHUNKS, large, sent, small } from './jobs.ts'
 
 const PROGRAM = fileURLToPath(new URL('./program.ts', import.meta.url))
 const MODULES = [new URL('./jobs.ts', import.meta.url)]
@@ -59,10 +59,19 @@ describe.each(['thread', 'process'] as const)('a handler with isolation %s', (is
     expect((await handle.info()).steps).toContain('artifact-reused:small.txt:2')
   })
 
+  it('has effects that open them, too', async () => {
+    const pawl = await opened(await temporaryFolder())
+    pawl.work([sent], { isolation, modules: MODULES, signals: [] })
+    const handle = await pawl.submit(sent)
+    await handle.result()
+    // The effect fails unless it finds what the handler wrote.
+    expect((await handle.info()).effects).toMatchObject([{ name: 'send', state: 'FINISHED' }])
+  })
+
   it('is told that they are out of its reach, if they are not in a folder', async () => {
     const pawl = await opened('memory:')
     pawl.work([small], { isolation, modules: MODULES, signals: [] })
     const result = (await pawl.submit(small)).result()
-    await expect(result).rejects.toThrow('are out of reach: a handler in a thread or a process')
+    await expect(result).rejects.toThrow('are out of reach: what runs in a thread or a process')
   })
 })

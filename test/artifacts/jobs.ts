@@ -1,7 +1,8 @@
 /**
  * Jobs that write artifacts, for workers here and in children.
  */
-import { job } from '../../src/definition/index.ts'
+import { effect, job, typed } from '../../src/definition/index.ts'
+import type { ArtifactRef } from '../../src/definition/index.ts'
 
 const CHUNK = Buffer.alloc(65_536, 'pawl')
 export const CHUNKS = 32
@@ -31,5 +32,22 @@ export const small = job('small', {
     if (attempt === 1) throw new Error('once more')
     const stored = await openArtifact(ref)
     return { ref, text: await stored.text() }
+  },
+})
+
+const send = effect('send', {
+  input: typed<ArtifactRef>(),
+  retry: { max: 0 },
+  run: async (ref, { openArtifact }) => {
+    const text = await (await openArtifact(ref)).text()
+    if (text !== 'for you') throw new Error(`Found ${text}.`)
+  },
+})
+
+export const sent = job('sent', {
+  effects: [send],
+  run: async ({ artifact, commit }) => {
+    const ref = await artifact('letter.txt').write('for you')
+    return commit(ref, [send(ref)])
   },
 })

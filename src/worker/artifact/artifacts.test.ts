@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { deferred, ENGINES, temporaryFolder } from '../../../test/support/engines.ts'
 import { hookedEngine } from '../../../test/support/hooked-store.ts'
 import type { ArtifactRef, Pawl } from '../../index.ts'
-import { job, open, pipeline, typed } from '../../index.ts'
+import { effect, job, open, pipeline, typed } from '../../index.ts'
 import { memoryPlace } from './memory-place.ts'
 import { MARKER } from './paths.ts'
 import { openStored } from './stored-artifact.ts'
@@ -128,6 +128,30 @@ describe.each(ENGINES)('an artifact %s', (_, openEngine) => {
       'join 0 valid',
     ])
     await expect(pawl.artifacts.check('nobody')).rejects.toMatchObject({ code: 'UnknownJob' })
+  })
+
+  it('is opened by an effect, and found damaged before it is used', async () => {
+    const pawl = await openEngine()
+    const found: string[] = []
+    const print = effect('print', {
+      input: typed<ArtifactRef>(),
+      retry: { max: 1, delay: 0 },
+      run: async (ref, { openArtifact }) => {
+        if (found.length === 0) await openArtifact({ ...ref, bytes: 4 }).catch(note)
+        found.push(await (await openArtifact(ref)).text())
+      },
+    })
+    const note = (error: { readonly code: string }): unknown => found.push(error.code)
+    const write = job('write', {
+      effects: [print],
+      run: async ({ artifact, commit }) => {
+        const ref = await artifact('a').write('abc')
+        return commit(ref, [print(ref)])
+      },
+    })
+    pawl.work([write])
+    await (await pawl.submit(write)).result()
+    expect(found).toEqual(['ArtifactCorrupt', 'abc'])
   })
 
   it('of an earlier attempt saves the work, and the history says so', async () => {

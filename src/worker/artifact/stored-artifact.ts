@@ -6,6 +6,15 @@ import type { ArtifactPlace, ArtifactRef, StoredArtifact } from '../../definitio
 import { InvalidDefinition, isArtifactRef } from '../../definition/index.ts'
 import { ArtifactCorrupt, ArtifactMissing } from './errors.ts'
 
+/** The place, if it can be reached from here. */
+export function withinReach(place: ArtifactPlace | null, job: string): ArtifactPlace {
+  if (place !== null) return place
+  throw new InvalidDefinition(
+    `The artifacts of job ${job} are out of reach: what runs in a thread or a process of its own needs them in a folder. Open a directory, give \`artifacts\` a path, or use isolation 'none'.`,
+    { job },
+  )
+}
+
 /** Reads all of it once. Throws `ArtifactMissing` or `ArtifactCorrupt`. */
 export async function openStored(place: ArtifactPlace, ref: ArtifactRef): Promise<StoredArtifact> {
   assertRef(ref)

@@ -69,7 +69,7 @@ export class ChildHost {
       // An executor answers a failure; only a death, which is the parent's to see, is none.
       outcome = (await (ask.kind === 'job'
         ? inProcess.runJob(definition, ask.request, run.port, stopper)
-        : inProcess.runEffect(definition, ask.request, stopper))) as Outcome
+        : inProcess.runEffect(definition, ask.request, this.#artifacts, stopper))) as Outcome
     } catch (error) {
       outcome = { kind: 'failure', failure: failureOf(error) }
     }

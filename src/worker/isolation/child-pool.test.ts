@@ -138,7 +138,7 @@ class Stage {
   }
 
   effect(stopper = new Stopper('j')): ReturnType<ChildPool['runEffect']> {
-    const outcome = this.pool.runEffect(work, EFFECT, stopper)
+    const outcome = this.pool.runEffect(work, EFFECT, null, stopper)
     this.ready()
     return outcome
   }
@@ -267,7 +267,7 @@ describe('children of a pool', () => {
       most: 1,
       timing: new Hourglass(),
     })
-    const outcome = await pool.runEffect(work, EFFECT, new Stopper('j'))
+    const outcome = await pool.runEffect(work, EFFECT, null, new Stopper('j'))
     expect(outcome).toMatchObject({ kind: 'died', why: expect.stringContaining('no room') })
     expect(pool.size).toBe(0)
   })

@@ -10,7 +10,7 @@
  * Whoever is told to stop has a short time to settle, and then its child is killed; for a
  * timeout there is none. `stopper` is only listened to: what counts is what the log says.
  */
-import type { Runnable } from '../../definition/index.ts'
+import type { ArtifactPlace, Runnable } from '../../definition/index.ts'
 import { Aborted } from '../aborted.ts'
 import type { Timing } from '../clock.ts'
 import type { EffectOutcome, EffectRequest } from '../effect-handler.ts'
@@ -101,9 +101,11 @@ export class ChildPool implements Executor {
     return this.#run(ask, port, stopper) as Promise<HandlerOutcome | Died>
   }
 
+  /** A child opens the place itself, if it can. */
   runEffect(
     { name: definition }: Runnable,
     request: EffectRequest,
+    _artifacts: ArtifactPlace | null,
     stopper: Stopper,
   ): Promise<EffectOutcome | Died> {
     const ask: Ask = { kind: 'effect', definition, request }
