@@ -119,8 +119,10 @@ class FolderPlace implements ArtifactPlace {
     const folder = join(this.#root, TEMPORARY)
     const first = await mkdir(folder, { recursive: true })
     // The root is there for good when the folders above it say so.
-    for (let at = folder; first !== undefined && at.length >= first.length; at = dirname(at)) {
-      await syncFolder(dirname(at))
+    if (first !== undefined) {
+      for (let at = folder; at.length >= first.length; at = dirname(at)) {
+        await syncFolder(dirname(at))
+      }
     }
     return join(folder, newFileName())
   }
