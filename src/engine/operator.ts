@@ -34,6 +34,12 @@ export interface ForceOptions extends OnRecord, TaskChoice {
   readonly output?: unknown
 }
 
+export interface QueueBounds {
+  readonly concurrency: number | null
+  readonly rate: Rate | null
+  readonly ageingMs: number | null
+}
+
 export interface RerunOptions {
   /** Default: a random one. */
   readonly id?: string
@@ -179,13 +185,8 @@ export class Operator {
     })
   }
 
-  configure(queue: string, concurrency: number | null, rate: Rate | null): Promise<void> {
-    return this.#send(`Configuring queue ${queue}`, {
-      type: 'ConfigureQueue',
-      queue,
-      concurrency,
-      rate,
-    })
+  configure(queue: string, bounds: QueueBounds): Promise<void> {
+    return this.#send(`Configuring queue ${queue}`, { type: 'ConfigureQueue', queue, ...bounds })
   }
 
   /** Null: the old one stays. */

@@ -74,6 +74,8 @@ export interface ListFilter {
 export interface QueueOptions {
   readonly concurrency?: number | null
   readonly rate?: { readonly count: number; readonly per: Duration } | null
+  /** A job that waits rises by one priority each time that it waited so long. Default: it does not. */
+  readonly ageing?: Duration | null
 }
 
 export interface PawlParts {
@@ -289,10 +291,15 @@ export class Pawl {
     return this.#operator.resume(queue, on)
   }
 
-  async configure(queue: string, { concurrency = null, rate = null }: QueueOptions): Promise<void> {
-    const per =
-      rate === null ? null : { count: rate.count, perMs: toMs(rate.per, `The rate of ${queue}`) }
-    await this.#operator.configure(queue, concurrency, per)
+  /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */
+  async configure(queue: string, options: QueueOptions): Promise<void> {
+    const { concurrency = null, rate = null, ageing = null } = options
+    await this.#operator.configure(queue, {
+      concurrency,
+      rate:
+        rate === null ? null : { count: rate.count, perMs: toMs(rate.per, `The rate of ${queue}`) },
+      ageingMs: ageing === null ? null : toMs(ageing, `The ageing of ${queue}`),
+    })
   }
 
   /** Sets a schedule, or changes it: durable when it returns. The same terms again change nothing. */

@@ -120,7 +120,16 @@ function createTask(
 }
 
 export function createQueue(name: string): Queue {
-  return { name, version: 0, time: 0, paused: false, pausedAt: 0, concurrency: null, rate: null }
+  return {
+    name,
+    version: 0,
+    time: 0,
+    paused: false,
+    pausedAt: 0,
+    concurrency: null,
+    rate: null,
+    ageingMs: null,
+  }
 }
 
 export function createSchedule(id: string): Schedule {
@@ -229,6 +238,7 @@ export function applyToQueue(queue: Queue, entry: QueueEntry): void {
     case 'QueueConfigured':
       queue.concurrency = entry.concurrency
       queue.rate = entry.rate
+      queue.ageingMs = entry.ageingMs
       return
     case 'QueuePaused':
       queue.paused = true

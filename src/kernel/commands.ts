@@ -153,6 +153,8 @@ export interface ConfigureQueue {
   readonly queue: string
   readonly concurrency: number | null
   readonly rate: Rate | null
+  /** A waiting task rises by one priority each time that it waited so long; null: it does not. */
+  readonly ageingMs: number | null
 }
 
 export interface PauseQueue extends OnRecord {

@@ -191,6 +191,7 @@ export interface QueueConfigured extends QueueEntryBase {
   readonly type: 'QueueConfigured'
   readonly concurrency: number | null
   readonly rate: Rate | null
+  readonly ageingMs: number | null
 }
 
 export interface QueuePaused extends QueueEntryBase {

@@ -9,6 +9,7 @@ export {
   applyToTask,
   BrokenEntry,
   createJob,
+  createQueue,
   findLease,
   NONE,
 } from './apply.ts'

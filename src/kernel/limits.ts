@@ -22,6 +22,7 @@ export const LIMITS = {
   concurrency: 1_000_000,
   rateCount: 1_000_000,
   ratePeriodMs: 86_400_000,
+  ageingMs: 30 * 86_400_000,
   /** Bounded so that an operator who gives fresh budgets for ever cannot overflow a counter. */
   retries: 1_000_000,
   retryDelays: 64,

@@ -273,6 +273,8 @@ export interface Queue {
   pausedAt: number
   concurrency: number | null
   rate: Rate | null
+  /** A waiting task rises by one priority each time that it waited so long; null: it does not. */
+  ageingMs: number | null
 }
 
 export interface Schedule {

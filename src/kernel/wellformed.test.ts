@@ -46,7 +46,7 @@ const COMPLETE: { readonly [T in CommandType]: Omit<CommandOf<T>, 'type'> } = {
   RetryTask: { ...task, ...onRecord, attempt: 1, input: null },
   ForceTask: { ...task, ...onRecord, attempt: 1, to: 'COMPLETED', output: '1' },
   ForgetJob: { job: 'a', endedBefore: 1 },
-  ConfigureQueue: { queue: 'q', concurrency: 1, rate: { count: 1, perMs: 1 } },
+  ConfigureQueue: { queue: 'q', concurrency: 1, rate: { count: 1, perMs: 1 }, ageingMs: null },
   PauseQueue: { queue: 'q', ...onRecord },
   ResumeQueue: { queue: 'q', ...onRecord },
   SetSchedule: { schedule: 's', definition: '' },

@@ -172,6 +172,7 @@ const outcome = oneOf('happened', 'again')
 const forced = oneOf('COMPLETED', 'FAILED', 'WAITING')
 const concurrencyOrNull = orNull(between(0, LIMITS.concurrency))
 const rateOrNull = orNull(rate)
+const ageing = orNull(between(1, LIMITS.ageingMs))
 const definition = text(LIMITS.scheduleChars)
 
 /** The fields of each command. Job specs and promises are checked by guards of their own. */
@@ -235,6 +236,7 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
     queue: (command) => name(command.queue),
     concurrency: (command) => concurrencyOrNull(command.concurrency),
     rate: (command) => rateOrNull(command.rate),
+    ageingMs: (command) => ageing(command.ageingMs),
   },
   PauseQueue: { ...onRecord, queue: (command) => name(command.queue) },
   ResumeQueue: { ...onRecord, queue: (command) => name(command.queue) },

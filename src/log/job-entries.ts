@@ -99,26 +99,39 @@ export function readJobForgotten(reader: ByteReader): EntryOf<'JobForgotten'> {
 
 const QUEUE_CONCURRENCY = 1
 const QUEUE_RATE = 2
+const QUEUE_AGEING = 4
+
+/** What an entry of the first version could say. */
+export const BOUNDS_WITHOUT_AGEING = QUEUE_CONCURRENCY | QUEUE_RATE
+const ALL_BOUNDS = BOUNDS_WITHOUT_AGEING | QUEUE_AGEING
 
 export function writeQueueConfigured(writer: ByteWriter, entry: EntryOf<'QueueConfigured'>): void {
-  const { concurrency, rate } = entry
+  const { concurrency, rate, ageingMs } = entry
+  let mask = 0
+  if (concurrency !== null) mask |= QUEUE_CONCURRENCY
+  if (rate !== null) mask |= QUEUE_RATE
+  if (ageingMs !== null) mask |= QUEUE_AGEING
   writeHead(writer, entry.at, entry.version, entry.queue)
-  writer.u8((concurrency === null ? 0 : QUEUE_CONCURRENCY) | (rate === null ? 0 : QUEUE_RATE))
+  writer.u8(mask)
   if (concurrency !== null) writer.count(concurrency)
   if (rate !== null) writeRate(writer, rate)
+  if (ageingMs !== null) writer.count(ageingMs)
 }
 
 export function readQueueConfigured(
   reader: ByteReader,
   interning: Interning,
+  known = ALL_BOUNDS,
 ): EntryOf<'QueueConfigured'> {
   const at = reader.time()
   const version = reader.count()
   const queue = interning.read(reader)
   const mask = reader.u8()
+  if ((mask & ~known) !== 0) throw reader.malformed('a queue has a bound that is not known')
   const concurrency = mask & QUEUE_CONCURRENCY ? reader.count() : null
   const rate = mask & QUEUE_RATE ? readRate(reader) : null
-  return { type: 'QueueConfigured', at, version, queue, concurrency, rate }
+  const ageingMs = mask & QUEUE_AGEING ? reader.count() : null
+  return { type: 'QueueConfigured', at, version, queue, concurrency, rate, ageingMs }
 }
 
 export function writeQueuePaused(writer: ByteWriter, entry: EntryOf<'QueuePaused'>): void {

@@ -8,7 +8,7 @@ import { anyJob, anyQueue, anySchedule } from '../../test/support/arbitrary-reco
 import { anyDamage, cutOff, damaged } from '../../test/support/damaged-bytes.ts'
 import { pipeline, plain, stage } from '../../test/support/specs.ts'
 import type { Job, StageTasks, Task } from '../kernel/index.ts'
-import { createJob, createWorld, fold, NONE, policyOf } from '../kernel/index.ts'
+import { createJob, createQueue, createWorld, fold, NONE, policyOf } from '../kernel/index.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { Interning } from './interning.ts'
 import type { JobRecord } from './record-codec.ts'
@@ -67,6 +67,16 @@ function expectBack(record: JobRecord): JobRecord {
   for (const task of tasks) expectShared(copy.job, task)
   return copy
 }
+
+describe('a queue', () => {
+  it('with a field that nobody knows is refused', () => {
+    const queue = { ...createQueue('q'), ageingMs: 5 }
+    const bytes = written((writer) => writeQueue(writer, queue))
+    expect(readQueue(new ByteReader(bytes), interning)).toEqual(queue)
+    bytes.writeUInt8(bytes.readUInt8(0) | 16, 0)
+    expect(() => readQueue(new ByteReader(bytes), interning)).toThrow(MalformedBytes)
+  })
+})
 
 describe('job records come back', () => {
   it('with anything in them', () => {

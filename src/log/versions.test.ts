@@ -139,6 +139,32 @@ function omitVersion(value: unknown): unknown {
   return spec
 }
 
+describe('a queue that was configured before queues could age', () => {
+  const at = { at: 1_763_000_000_000, version: 1, queue: 'q' }
+  const configured: Entry = {
+    type: 'QueueConfigured',
+    ...at,
+    concurrency: 3,
+    rate: { count: 2, perMs: 50 },
+    ageingMs: null,
+  }
+
+  it('does not', () => {
+    // The bytes are those that the first version had: nothing says an age.
+    expect(readBack(configured, 1)).toEqual(configured)
+    const { ageingMs: _ageingMs, ...older } = configured
+    const [first] = HISTORY.QueueConfigured ?? []
+    expect(first?.name).toBe('queue-configured-says-how-its-tasks-age')
+    expect(first?.upcast(older)).toEqual(configured)
+  })
+
+  it('cannot say that it does: one that does is damaged', () => {
+    const ageing: Entry = { ...configured, ageingMs: 600_000 }
+    expect(readBack(ageing, 2)).toEqual(ageing)
+    expect(() => readBack(ageing, 1)).toThrow(MalformedBytes)
+  })
+})
+
 describe('an entry of a newer version', () => {
   it('is refused, and told from a damaged one', () => {
     expect(() => readAs(4, PAST, 'a')).toThrow(NewerEntry)
@@ -153,7 +179,7 @@ describe('the versions of today', () => {
     for (const type of ENTRY_TYPES) {
       expect(CURRENT_VERSION[type]).toBe(1 + (HISTORY[type]?.length ?? 0))
     }
-    expect(Object.keys(HISTORY)).toEqual(['JobSubmitted', 'ExecutionCommitted'])
+    expect(Object.keys(HISTORY)).toEqual(['JobSubmitted', 'QueueConfigured', 'ExecutionCommitted'])
     const writer = new ByteWriter()
     writeEntry(writer, cancelled)
     const reader = new ByteReader(writer.buffer, 0, writer.at)

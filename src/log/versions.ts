@@ -10,7 +10,7 @@ import { PawlError } from '../kernel/index.ts'
 import type { ByteReader } from './bytes.ts'
 import { ENTRY_CODES, entryType, readEntry } from './entry-codec.ts'
 import type { Interning } from './interning.ts'
-import { readJobSubmitted } from './job-entries.ts'
+import { BOUNDS_WITHOUT_AGEING, readJobSubmitted, readQueueConfigured } from './job-entries.ts'
 import { MASKS_WITHOUT_RETENTION, MASKS_WITHOUT_VERSION } from './spec-codec.ts'
 import { readExecutionCommitted } from './task-entries.ts'
 
@@ -46,6 +46,15 @@ export const HISTORY: History = {
         ...readJobSubmitted(reader, interning, MASKS_WITHOUT_RETENTION),
       }),
       upcast: (entry) => ({ ...entry, spec: keptAsOthers(entry['spec'] as JobSpec) }),
+    },
+  ],
+  QueueConfigured: [
+    {
+      name: 'queue-configured-says-how-its-tasks-age',
+      read: (reader, interning) => ({
+        ...readQueueConfigured(reader, interning, BOUNDS_WITHOUT_AGEING),
+      }),
+      upcast: (entry) => ({ ...entry, ageingMs: null }),
     },
   ],
   ExecutionCommitted: [

@@ -12,6 +12,7 @@
  * So the best task that may start is at the top, and what is stopped is not looked at.
  */
 import type { LimitSpec } from '../kernel/index.ts'
+import { missedStart } from '../kernel/index.ts'
 import type { Gate } from './gate.ts'
 import { Lane } from './lane.ts'
 import type { QueueUse } from './queue-use.ts'
@@ -114,11 +115,15 @@ export class Channel {
       if (bay.isOutdated) {
         yard.settle(bay)
         this.settle(yard)
-      } else if (lane.closedGate() === null) {
-        return lane
-      } else {
+      } else if (lane.closedGate() !== null) {
         // Another of its gates stops it: it goes and waits there, and is not met here again.
         this.place(lane)
+      } else if (missedStart(lane.head, now)) {
+        // Too late to start: it waits for being stopped, and is never offered again.
+        lane.pop()
+        this.changed(lane)
+      } else {
+        return lane
       }
     }
   }

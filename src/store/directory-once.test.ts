@@ -11,7 +11,7 @@ const own = async (): Promise<{ release: () => Promise<void> }> => ({
 })
 
 function configure(concurrency: number): Command {
-  return { type: 'ConfigureQueue', queue: 'q', concurrency, rate: null }
+  return { type: 'ConfigureQueue', queue: 'q', concurrency, rate: null, ageingMs: null }
 }
 
 /** Tells when a segment is copied to the archive. */

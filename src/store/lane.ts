@@ -57,6 +57,11 @@ export class Lane implements Ranked {
     return this.#line.isEmpty
   }
 
+  /** Only while the lane is not empty. */
+  get head(): Task {
+    return this.#line.headTask
+  }
+
   /** Since when the head is due. Only while the lane is not empty. */
   get headDueAt(): number {
     return this.#line.headTime

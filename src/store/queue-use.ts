@@ -24,7 +24,7 @@ export class QueueUse {
   }
 
   /** Whether its tasks rank otherwise now. */
-  configure({ name, concurrency, rate, paused }: Queue, ageingMs: number | null = null): boolean {
+  configure({ name, concurrency, rate, paused, ageingMs }: Queue): boolean {
     this.#limit = { key: name, concurrency, rate }
     this.#limited = concurrency !== null || rate !== null
     this.#paused = paused

@@ -51,7 +51,9 @@ function randomCommand(dice: Dice, ledger: Ledger, count: number): Command {
   if (way < 12) return { type: 'ResumeQueue', queue, ...onRecord }
   if (way < 16) {
     const rate = dice.pick([null, null, { count: 2, perMs: 10 }])
-    return { type: 'ConfigureQueue', queue, concurrency: dice.pick([null, null, null, 0, 5]), rate }
+    const concurrency = dice.pick([null, null, null, 0, 5])
+    const ageingMs = dice.pick([null, 3, 20])
+    return { type: 'ConfigureQueue', queue, concurrency, rate, ageingMs }
   }
   const jobs = [...ledger.world.jobs.values()]
   const job = dice.pick(jobs)

@@ -177,7 +177,13 @@ describe('a paused queue', () => {
     expect(bench.claim(5, [other])).toEqual(['d'])
     expect(bench.claim(5)).toEqual(['a'])
     bench.must({ type: 'ReleaseLease', ...bench.report('a', 2) })
-    bench.must({ type: 'ConfigureQueue', queue: 'default', concurrency: 0, rate: null })
+    bench.must({
+      type: 'ConfigureQueue',
+      queue: 'default',
+      concurrency: 0,
+      rate: null,
+      ageingMs: null,
+    })
     bench.must({ type: 'PauseQueue', queue: 'default', ...onRecord })
     expect(bench.claim(5)).toEqual(['a'])
   })
@@ -285,12 +291,24 @@ describe('a limit that is used up', () => {
 
   it('of the queue itself stops all its channels, by number and by rate', () => {
     const bench = new ReadyBench()
-    bench.must({ type: 'ConfigureQueue', queue: 'default', concurrency: 1, rate: null })
+    bench.must({
+      type: 'ConfigureQueue',
+      queue: 'default',
+      concurrency: 1,
+      rate: null,
+      ageingMs: null,
+    })
     for (let i = 0; i < 3; i++) bench.submit(`job ${i}`)
     expect(bench.claim(9)).toEqual(['job 0'])
     bench.commit('job 0')
     const rate = { count: 1, perMs: 10 }
-    bench.must({ type: 'ConfigureQueue', queue: 'default', concurrency: null, rate })
+    bench.must({
+      type: 'ConfigureQueue',
+      queue: 'default',
+      concurrency: null,
+      rate,
+      ageingMs: null,
+    })
     expect(bench.claim(9)).toEqual(['job 1'])
     bench.now = 9
     expect(bench.claim(9)).toEqual([])

@@ -26,7 +26,6 @@
  * Everything here follows from the entries that were applied, so it is never saved.
  */
 import type { Job, JobSpec, Queue, Task, Usage } from '../kernel/index.ts'
-import { missedStart } from '../kernel/index.ts'
 import { Channel } from './channel.ts'
 import { firstOf } from './first-of.ts'
 import type { Lane } from './lane.ts'
@@ -173,15 +172,12 @@ export class ReadyIndex {
 
   /** Takes out the best task that may start now. If it is not granted, it is to be put back. */
   offer(channels: readonly Channel[]): Task | null {
-    for (;;) {
-      const lane = this.#best(channels)
-      if (lane === null) return null
-      this.effort.offers += 1
-      const task = lane.pop()
-      lane.channel.changed(lane)
-      // Too late to start: it waits for being stopped, and is never offered again.
-      if (!missedStart(task, this.#now)) return task
-    }
+    const lane = this.#best(channels)
+    if (lane === null) return null
+    this.effort.offers += 1
+    const task = lane.pop()
+    lane.channel.changed(lane)
+    return task
   }
 
   #best(channels: readonly Channel[]): Lane | null {

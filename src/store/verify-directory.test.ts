@@ -19,9 +19,13 @@ afterEach(async () => {
 
 it('works on a folder that no store has open, and refuses one that is open', async () => {
   const store = await openDirectory(folder)
-  await store.execute([{ type: 'ConfigureQueue', queue: 'q', concurrency: 1, rate: null }])
+  await store.execute([
+    { type: 'ConfigureQueue', queue: 'q', concurrency: 1, rate: null, ageingMs: null },
+  ])
   await store.checkpoint()
-  await store.execute([{ type: 'ConfigureQueue', queue: 'q', concurrency: 2, rate: null }])
+  await store.execute([
+    { type: 'ConfigureQueue', queue: 'q', concurrency: 2, rate: null, ageingMs: null },
+  ])
   const inUse = { code: 'DirectoryInUse' }
   await expect(verifyDirectory(folder)).rejects.toMatchObject(inUse)
   await expect(stateAt(folder, { time: 0 })).rejects.toMatchObject(inUse)

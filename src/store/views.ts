@@ -14,6 +14,7 @@ import type {
 import {
   copyJob,
   copyTask,
+  createQueue,
   emptyTally,
   isFinal,
   jobEndedAt,
@@ -242,15 +243,7 @@ export function matches(spec: JobSpec, { type, queue, tag, group, key }: SpecFil
 }
 
 export function queueView(ledger: Ledger, name: string): QueueView {
-  const queue: Queue = ledger.world.queues.get(name) ?? {
-    name,
-    version: 0,
-    time: 0,
-    paused: false,
-    pausedAt: 0,
-    concurrency: null,
-    rate: null,
-  }
+  const queue: Queue = ledger.world.queues.get(name) ?? createQueue(name)
   const use = inUse(ledger, ledger.queueUsage(name), ({ policy }) => policy.queue === name)
   return { queue: { ...queue }, ...use }
 }

@@ -322,7 +322,7 @@ describe.each(Object.keys(STORES))('the %s store says who holds', (kind) => {
   it('a queue: its tasks, and what is used of its own limit', async () => {
     const { clock, store, send } = await setUp(kind)
     const rate = { count: 4, perMs: 2_000 }
-    await send({ type: 'ConfigureQueue', queue: 'mail', concurrency: 3, rate })
+    await send({ type: 'ConfigureQueue', queue: 'mail', concurrency: 3, rate, ageingMs: null })
     const channels = [{ ...CHANNEL, queue: 'mail' }, CHANNEL]
     for (const job of ['a', 'b', 'c']) {
       await send({ type: 'SubmitJob', job, spec: plain({}, { queue: 'mail' }) })

@@ -142,9 +142,13 @@ async function mustBeSound(disk: SimDisk, { left }: RepairReport): Promise<void>
 /** It can be worked with, checkpoints included, and stays sound. */
 async function mustGoOn(disk: SimDisk): Promise<void> {
   const store = await openOn(disk, Infinity, () => 1e9)
-  await store.execute([{ type: 'ConfigureQueue', queue: 'q', concurrency: 3, rate: null }])
+  await store.execute([
+    { type: 'ConfigureQueue', queue: 'q', concurrency: 3, rate: null, ageingMs: null },
+  ])
   await store.checkpoint()
-  await store.execute([{ type: 'ConfigureQueue', queue: 'q', concurrency: 4, rate: null }])
+  await store.execute([
+    { type: 'ConfigureQueue', queue: 'q', concurrency: 4, rate: null, ageingMs: null },
+  ])
   await store.close()
   expect((await verifyDirectory(FOLDER, offline(disk))).problems).toEqual([])
 }
@@ -159,7 +163,9 @@ describe('repair', () => {
   it('writes a mark anew that is missing, damaged, or from another moment', async () => {
     const later = whole.clone()
     const store = await openOn(later, Infinity, () => 1e9)
-    await store.execute([{ type: 'ConfigureQueue', queue: 'q', concurrency: 3, rate: null }])
+    await store.execute([
+      { type: 'ConfigureQueue', queue: 'q', concurrency: 3, rate: null, ageingMs: null },
+    ])
     await store.close()
     const damages: ((disk: SimDisk) => Promise<void> | void)[] = [
       (disk) => disk.remove(MARK),

@@ -93,7 +93,13 @@ function failures(): Command[] {
 function others(): Command[] {
   const schedule = { id: 's', tick: 5 }
   return [
-    { type: 'ConfigureQueue', queue: 'q', concurrency: 5, rate: { count: 3, perMs: 100 } },
+    {
+      type: 'ConfigureQueue',
+      queue: 'q',
+      concurrency: 5,
+      rate: { count: 3, perMs: 100 },
+      ageingMs: null,
+    },
     { type: 'PauseQueue', queue: 'q', ...by },
     { type: 'ResumeQueue', queue: 'q', ...by },
     { type: 'SetSchedule', schedule: 's', definition: 'hourly' },

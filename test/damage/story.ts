@@ -67,7 +67,7 @@ export const STORY: readonly Act[] = [
   [execute(submit('a')), execute(submit('b')), ask('a')],
   [
     execute(
-      { type: 'ConfigureQueue', queue: 'q', concurrency: 5, rate: null },
+      { type: 'ConfigureQueue', queue: 'q', concurrency: 5, rate: null, ageingMs: null },
       { type: 'SetSchedule', schedule: 's', definition: 'hourly' },
     ),
     execute(submit('c', 7_000)),

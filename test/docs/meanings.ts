@@ -143,7 +143,7 @@ export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
   ConfigureQueue: {
     entry: 'QueueConfigured',
     sender: 'operator',
-    nouns: 'The queue has these limits.',
+    nouns: 'The queue has these limits, and ages in this way.',
   },
   PauseQueue: { entry: 'QueuePaused', sender: 'operator', nouns: 'The queue is paused.' },
   ResumeQueue: { entry: 'QueueResumed', sender: 'operator', nouns: 'The queue is not paused.' },
@@ -242,7 +242,10 @@ export const ENTRIES: { readonly [T in EntryType]: EntryMeaning } = {
     aggregate: 'task',
     says: 'A person set the state of a task: COMPLETED with an output, FAILED or WAITING.',
   },
-  QueueConfigured: { aggregate: 'queue', says: 'The queue has these limits.' },
+  QueueConfigured: {
+    aggregate: 'queue',
+    says: 'The queue has these limits, and ages in this way.',
+  },
   QueuePaused: { aggregate: 'queue', says: 'Nothing new is granted from the queue.' },
   QueueResumed: { aggregate: 'queue', says: 'The queue is granted from again.' },
   ScheduleSet: { aggregate: 'schedule', says: 'The schedule has this definition.' },
@@ -323,6 +326,7 @@ export const LIMIT_MEANINGS: { readonly [L in keyof typeof LIMITS]: string } = {
   concurrency: 'Largest concurrency of a limit',
   rateCount: 'Largest count of a rate',
   ratePeriodMs: 'Longest period of a rate',
+  ageingMs: 'Longest time to wait until a task rises by one priority',
   retries: 'Largest number of retries in a policy',
   retryDelays: 'Delays in a list',
   retryDelayMs: 'Longest delay of a retry',

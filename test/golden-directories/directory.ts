@@ -6,6 +6,7 @@ import { realDisk } from '../../src/log/index.ts'
 import type { DirectoryOptions, DirectoryStore, Positioned } from '../../src/store/index.ts'
 import { openDirectory } from '../../src/store/index.ts'
 import { BEGIN, STORY } from './story.ts'
+import { STORY_OF_AGEING } from './story-of-ageing.ts'
 import { STORY_OF_VERSIONS } from './story-of-versions.ts'
 
 export class TurnedClock {
@@ -40,7 +41,7 @@ export async function openAt(
 }
 
 /** What is told, in this order. A new story comes before the first, which ends as `ask` expects. */
-const TOLD = [...STORY_OF_VERSIONS, ...STORY]
+const TOLD = [...STORY_OF_AGEING, ...STORY_OF_VERSIONS, ...STORY]
 
 /** Tells the stories to a new store in a folder. What the time is at its end. */
 export async function tellStory(folder: string): Promise<number> {

@@ -36,10 +36,12 @@ export function expectedOf(name: string): Told {
   return JSON.parse(readFileSync(join(HERE, name, EXPECTED), 'utf8'), inWordsOfToday) as Told
 }
 
-/** Specs had no version once, and did not say how long to keep a job. */
+/** Specs had no version once, and did not say how long to keep a job. Queues did not age. */
 function inWordsOfToday(_field: string, value: unknown): unknown {
-  const isSpec = typeof value === 'object' && value !== null && 'rerunOf' in value
-  return isSpec ? { version: 1, retainMs: null, ...value } : value
+  if (typeof value !== 'object' || value === null) return value
+  if ('rerunOf' in value) return { version: 1, retainMs: null, ...value }
+  const isQueue = 'pausedAt' in value || ('type' in value && value.type === 'QueueConfigured')
+  return isQueue ? { ageingMs: null, ...value } : value
 }
 
 /** A copy of the store, to be opened or spoilt. */

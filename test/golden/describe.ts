@@ -64,6 +64,7 @@ function fieldsOf(entry: Entry, names: Names): string[] {
       return [
         `concurrency=${entry.concurrency ?? 'none'}`,
         `rate=${entry.rate === null ? 'none' : `${entry.rate.count}/${readable(entry.rate.perMs)}`}`,
+        entry.ageingMs === null ? '' : time('ageing', entry.ageingMs),
       ]
     case 'ScheduleSet':
       return [`definition='${entry.definition}'`]

@@ -250,6 +250,7 @@ function configure(line: Line): Brief<'ConfigureQueue'> {
     queue: line.word('queue'),
     concurrency: line.number('concurrency', null),
     rate: rate === null ? null : rateFrom(line, rate),
+    ageingMs: line.duration('ageing', null),
   }
 }
 

@@ -39,6 +39,7 @@ export function queueCommand(dice: Dice): Command {
         queue,
         concurrency: dice.pick([null, null, null, 4, 3, 2]),
         rate: dice.pick([null, null, { count: 4, perMs: 8 }]),
+        ageingMs: dice.pick([null, null, 5]),
       }
   }
 }

@@ -105,7 +105,7 @@ const COMMANDS: Readonly<Record<CommandType, string>> = {
   RetryTask: `${TASK} attempt input by reason`,
   ForceTask: `${TASK} attempt to output by reason`,
   ForgetJob: 'job endedBefore',
-  ConfigureQueue: 'queue concurrency rate',
+  ConfigureQueue: 'queue concurrency rate ageingMs',
   PauseQueue: 'queue by reason',
   ResumeQueue: 'queue by reason',
   SetSchedule: 'schedule definition',

@@ -74,6 +74,7 @@ export interface QueueReading {
   readonly paused: boolean
   readonly concurrency: number | null
   readonly rate: CommandOf<'ConfigureQueue'>['rate']
+  readonly ageingMs: number | null
 }
 
 export function readQueue(histories: Histories, name: string): QueueReading {
@@ -83,6 +84,7 @@ export function readQueue(histories: Histories, name: string): QueueReading {
     paused: last(history, 'PauseQueue', 'ResumeQueue')?.command.type === 'PauseQueue',
     concurrency: configured?.concurrency ?? null,
     rate: configured?.rate ?? null,
+    ageingMs: configured?.ageingMs ?? null,
   }
 }
 

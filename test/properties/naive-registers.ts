@@ -16,6 +16,7 @@ export function answerQueueCommand(histories: Histories, command: QueueCommand):
     case 'ConfigureQueue': {
       const same =
         queue.concurrency === command.concurrency &&
+        queue.ageingMs === command.ageingMs &&
         queue.rate?.count === command.rate?.count &&
         queue.rate?.perMs === command.rate?.perMs
       return same ? known() : accepted()

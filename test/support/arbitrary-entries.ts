@@ -104,7 +104,12 @@ const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
     output: orNull(anyText),
     ...onRecord,
   },
-  QueueConfigured: { ...ofQueue, concurrency: orNull(anyCount), rate: orNull(anyRate) },
+  QueueConfigured: {
+    ...ofQueue,
+    concurrency: orNull(anyCount),
+    rate: orNull(anyRate),
+    ageingMs: orNull(anyCount),
+  },
   QueuePaused: { ...ofQueue, ...onRecord },
   QueueResumed: { ...ofQueue, ...onRecord },
   ScheduleSet: { ...ofSchedule, definition: anyText },

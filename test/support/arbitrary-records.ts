@@ -210,6 +210,7 @@ export const anyQueue: fc.Arbitrary<Queue> = fc.record<Queue>(
     pausedAt: anyTime,
     concurrency: orNull(anyCount),
     rate: orNull(anyRate),
+    ageingMs: orNull(anyCount),
   },
   PLAIN,
 )

@@ -50,6 +50,7 @@ const DEFAULTS = {
   queue: 'default',
   concurrency: null,
   rate: null,
+  ageingMs: null,
   schedule: 's',
   skipped: false,
 }

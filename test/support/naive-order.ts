@@ -43,6 +43,7 @@ export class NaiveOrder {
 
   /** After it: who came, and who went? */
   after(now: number): void {
+    this.#regroup()
     for (const job of this.#ledger.world.jobs.values()) {
       const task = job.task as Task
       const place = this.#places.get(task)
@@ -114,8 +115,8 @@ export class NaiveOrder {
     }
   }
 
-  #ageing(_task: Task): number | null {
-    return null
+  #ageing(task: Task): number | null {
+    return this.#ledger.world.queues.get(task.policy.queue)?.ageingMs ?? null
   }
 
   #turn(place: Place): number {
@@ -142,6 +143,13 @@ export class NaiveOrder {
     const party = this.#parties.find((one) => one.name === name)
     if (party === undefined) this.#parties.push({ name, places: new Set([place]) })
     else party.places.add(place)
+  }
+
+  /** Ageing may have begun or ended: whoever shares a turn now has the first of theirs. */
+  #regroup(): void {
+    const before = this.#parties
+    this.#parties = []
+    for (const { places } of before) for (const place of places) this.#join(place)
   }
 
   #leave(place: Place): void {

@@ -52,7 +52,9 @@ async function twoEngines(open: (clock: Clock) => Promise<Store>) {
 
 async function entriesOf(store: Store): Promise<Entry[]> {
   // Its own entry is the end: a watch goes on for ever.
-  await store.execute([{ type: 'ConfigureQueue', queue: 'end', concurrency: 1, rate: null }])
+  await store.execute([
+    { type: 'ConfigureQueue', queue: 'end', concurrency: 1, rate: null, ageingMs: null },
+  ])
   const entries: Entry[] = []
   for await (const { entry } of store.watch(0)) {
     if (entry.type === 'QueueConfigured') break

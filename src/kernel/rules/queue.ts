@@ -17,19 +17,21 @@ function queueHead(reads: Reads): Reads['queue'] {
 }
 
 export const configureQueue: Rule<ConfigureQueue> = {
-  repeat: ({ concurrency, rate }, reads) =>
+  repeat: ({ concurrency, rate, ageingMs }, reads) =>
     concurrency === (reads.queue?.concurrency ?? null) &&
+    ageingMs === (reads.queue?.ageingMs ?? null) &&
     sameContent(rate, reads.queue?.rate ?? null)
       ? committed(null, null)
       : null,
   guards: [],
-  entry: ({ queue, concurrency, rate }, reads, now) => ({
+  entry: ({ queue, concurrency, rate, ageingMs }, reads, now) => ({
     type: 'QueueConfigured',
     at: now,
     version: nextVersion(reads),
     queue,
     concurrency,
     rate,
+    ageingMs,
   }),
   head: queueHead,
   locksJob: false,
