@@ -16,10 +16,11 @@ export type {
   DiscardOptions,
   EffectAnswer,
   ForceOptions,
+  QueueOptions,
   RerunOptions,
   RetryJobOptions,
 } from './operator.ts'
-export type { ListFilter, QueueOptions, SubmitOptions } from './pawl.ts'
+export type { ListFilter, SubmitOptions } from './pawl.ts'
 export { Pawl } from './pawl.ts'
 export type {
   Quarantine,

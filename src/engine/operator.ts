@@ -2,9 +2,9 @@
  * What an operator may do to a job or a queue. Each is a command, decided like any other, and
  * its entry keeps who did it and why.
  */
-import type { AnyJob } from '../definition/index.ts'
-import { toJson } from '../definition/index.ts'
-import type { Command, JobSpec, Payload, Rate, Task, TaskAddress } from '../kernel/index.ts'
+import type { AnyJob, Duration } from '../definition/index.ts'
+import { toJson, toMs } from '../definition/index.ts'
+import type { Command, JobSpec, Payload, Task, TaskAddress } from '../kernel/index.ts'
 import type { JobView, Store } from '../store/index.ts'
 import type { Courier } from '../worker/index.ts'
 import { Refused, UnknownJob } from './errors.ts'
@@ -34,10 +34,13 @@ export interface ForceOptions extends OnRecord, TaskChoice {
   readonly output?: unknown
 }
 
-export interface QueueBounds {
-  readonly concurrency: number | null
-  readonly rate: Rate | null
-  readonly ageingMs: number | null
+export interface QueueOptions {
+  /** How many jobs of the queue run at once. Default: no bound. */
+  readonly concurrency?: number | null
+  /** How many may start in a period. Default: no bound. */
+  readonly rate?: { readonly count: number; readonly per: Duration } | null
+  /** A job that waits rises by one priority each time that it waited so long. Default: never. */
+  readonly ageing?: Duration | null
 }
 
 export interface RerunOptions {
@@ -185,8 +188,16 @@ export class Operator {
     })
   }
 
-  configure(queue: string, bounds: QueueBounds): Promise<void> {
-    return this.#send(`Configuring queue ${queue}`, { type: 'ConfigureQueue', queue, ...bounds })
+  configure(queue: string, options: QueueOptions): Promise<void> {
+    const { concurrency = null, rate = null, ageing = null } = options
+    return this.#send(`Configuring queue ${queue}`, {
+      type: 'ConfigureQueue',
+      queue,
+      concurrency,
+      rate:
+        rate === null ? null : { count: rate.count, perMs: toMs(rate.per, `The rate of ${queue}`) },
+      ageingMs: ageing === null ? null : toMs(ageing, `The ageing of ${queue}`),
+    })
   }
 
   /** Null: the old one stays. */

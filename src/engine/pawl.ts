@@ -13,7 +13,7 @@ import type {
   SubmitArguments,
   SubmitItem,
 } from '../definition/index.ts'
-import { inputOf, InvalidDefinition, specOf, toMs } from '../definition/index.ts'
+import { inputOf, InvalidDefinition, specOf } from '../definition/index.ts'
 import type { Command, JobState } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { Answer, JobSummary, Metrics, Positioned, Store } from '../store/index.ts'
@@ -38,6 +38,7 @@ import type {
   DiscardOptions,
   EffectAnswer,
   ForceOptions,
+  QueueOptions,
   RerunOptions,
   RetryJobOptions,
 } from './operator.ts'
@@ -69,13 +70,6 @@ export interface ListFilter {
   readonly after?: number
   /** Default 100. */
   readonly limit?: number
-}
-
-export interface QueueOptions {
-  readonly concurrency?: number | null
-  readonly rate?: { readonly count: number; readonly per: Duration } | null
-  /** A job that waits rises by one priority each time that it waited so long. Default: it does not. */
-  readonly ageing?: Duration | null
 }
 
 export interface PawlParts {
@@ -293,13 +287,7 @@ export class Pawl {
 
   /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */
   async configure(queue: string, options: QueueOptions): Promise<void> {
-    const { concurrency = null, rate = null, ageing = null } = options
-    await this.#operator.configure(queue, {
-      concurrency,
-      rate:
-        rate === null ? null : { count: rate.count, perMs: toMs(rate.per, `The rate of ${queue}`) },
-      ageingMs: ageing === null ? null : toMs(ageing, `The ageing of ${queue}`),
-    })
+    await this.#operator.configure(queue, options)
   }
 
   /** Sets a schedule, or changes it: durable when it returns. The same terms again change nothing. */

@@ -7,6 +7,10 @@ function ageBy(bench: ReadyBench, ageingMs: number | null, queue = 'default'): v
   bench.must({ type: 'ConfigureQueue', queue, concurrency: null, rate: null, ageingMs })
 }
 
+function groups(jobs: readonly string[]): string {
+  return jobs.map((job) => job[0]).join('')
+}
+
 describe('a queue with ageing', () => {
   it('offers by priority and how long a job waited: so long is worth one priority', () => {
     const bench = new ReadyBench()
@@ -85,7 +89,6 @@ describe('a queue with ageing', () => {
     for (const group of ['a', 'b', 'c']) {
       for (let i = 0; i < 19; i++) bench.submit(`${group} ${i}`, plain({ group, priority: i % 2 }))
     }
-    const groups = (jobs: readonly string[]): string => jobs.map((job) => job[0]).join('')
     expect(groups(bench.claim(4))).toBe('abca')
     ageBy(bench, 10)
     // Of the turns that a group has at its priorities, the first counts.

@@ -71,6 +71,7 @@ const FIELDS: Readonly<Record<string, Test>> = {
   endedBefore: upTo(0, 8_640_000_000_000_000),
   queue: isName,
   concurrency: orNull(upTo(0, 1_000_000)),
+  ageingMs: orNull(upTo(1, 2_592_000_000)),
   rate: orNull(isRate),
   schedule: isName,
   definition: isText,
