@@ -5,7 +5,7 @@
  * time. Jobs are forgotten AFTER they were taken; if that fails they stay, and come again.
  */
 import type { Command } from '../kernel/index.ts'
-import type { Timing } from '../worker/index.ts'
+import type { Timer, Timing } from '../worker/index.ts'
 import type { JobInfo } from './job-info.ts'
 
 export interface HandingOverParts {
@@ -14,6 +14,8 @@ export interface HandingOverParts {
   readonly send: (commands: readonly Command[]) => Promise<unknown>
   readonly onForget: (jobs: readonly JobInfo[]) => Promise<void> | void
   readonly onError: (error: Error) => void
+  /** Called when a portion is done: there may be more. */
+  readonly again: () => void
 }
 
 type ForgetJob = Extract<Command, { type: 'ForgetJob' }>
@@ -21,6 +23,8 @@ type ForgetJob = Extract<Command, { type: 'ForgetJob' }>
 /** Jobs that are given away together. */
 const PORTION = 100
 const AFTER_FAILURE_MS = 1_000
+/** Closing waits for a portion that is under way, but not for ever: what is not forgotten stays. */
+const LONGEST_GOODBYE_MS = 5_000
 
 export class HandingOver {
   readonly #parts: HandingOverParts
@@ -37,12 +41,20 @@ export class HandingOver {
     if (this.#parts.timing.now() < this.#notBefore) return
     this.#running = this.#forget(commands.slice(0, PORTION)).finally(() => {
       this.#running = null
+      this.#parts.again()
     })
   }
 
-  /** What is under way comes to its end. */
+  /** What is under way comes to its end, if it does so soon. */
   async close(): Promise<void> {
-    await this.#running
+    if (this.#running === null) return
+    const running = this.#running
+    let timer: Timer | null = null
+    const enough = new Promise<void>((resolve) => {
+      timer = this.#parts.timing.after(LONGEST_GOODBYE_MS, resolve, true)
+    })
+    await Promise.race([running, enough])
+    ;(timer as Timer | null)?.cancel()
   }
 
   async #forget(commands: readonly ForgetJob[]): Promise<void> {

@@ -382,7 +382,8 @@ export class Pawl {
     const { onForget, onError, timing } = this.#parts
     if (onForget === undefined) return null
     const send = (commands: readonly Command[]): Promise<unknown> => this.#courier.sendAll(commands)
-    return new HandingOver({ timing, onForget, onError, send, get: (id) => this.get(id) })
+    const again = (): void => this.#caretaker.hurry()
+    return new HandingOver({ timing, onForget, onError, send, again, get: (id) => this.get(id) })
   }
 
   /** Among `all` of one call; nothing of it may be lost without a word. */

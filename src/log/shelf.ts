@@ -1,7 +1,7 @@
 /**
  * A shelf: jobs that are over, on disk, found by id or by key without being in memory.
  *
- * Records, and behind them tables that are read into memory as they are: about 40 bytes for
+ * Records, and behind them tables that are read into memory as they are: about 60 bytes for
  * each job. A job is found by a hash of its id; whether it is the right one shows in the
  * record itself. A shelf never changes: that a job on it was forgotten, or has changed and
  * stands elsewhere now, is noted beside it, in memory and in the manifest.
@@ -44,6 +44,8 @@ export class Shelf {
   /** The number of each row's kind. */
   readonly #kindOf: Uint32Array
   readonly #leftOf: number[]
+  /** Of each kind: before this place, in the order of ends, none counts any more. */
+  readonly #firstLeft: number[]
   #left: number
 
   private constructor(
@@ -64,7 +66,8 @@ export class Shelf {
     this.#gone = new Uint8Array(about.records)
     this.#left = about.records
     this.#leftOf = kinds.map(({ rows }) => rows)
-    this.#starts = kinds.map((_, kind) => sum(this.#leftOf.slice(0, kind)))
+    this.#starts = startsOf(kinds)
+    this.#firstLeft = kinds.map(() => 0)
     this.#kindOf = new Uint32Array(about.records)
     for (const [kind, { rows }] of kinds.entries()) {
       for (let n = 0; n < rows; n++) this.#kindOf[this.nthEnded(kind, n)] = kind
@@ -185,6 +188,15 @@ export class Shelf {
     return this.#tables.byEnd[(this.#starts[kind] as number) + n] as number
   }
 
+  /** The first place of a kind, in the order of ends, whose row may still count. */
+  firstLeft(kind: number): number {
+    const { rows } = this.kinds[kind] as ShelfKind
+    let at = this.#firstLeft[kind] as number
+    while (at < rows && this.isGone(this.nthEnded(kind, at))) at += 1
+    this.#firstLeft[kind] = at
+    return at
+  }
+
   /** The n-th row in order of submission. */
   nthSubmitted(n: number): number {
     return this.#tables.byFirst[n] as number
@@ -222,6 +234,10 @@ export class Shelf {
   }
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, one) => total + one, 0)
+function startsOf(kinds: readonly ShelfKind[]): number[] {
+  let start = 0
+  return kinds.map(({ rows }) => {
+    start += rows
+    return start - rows
+  })
 }

@@ -1,7 +1,12 @@
 /**
- * Rows in the order of a number that each of them has, however they came. Those that are new
- * are put in order among themselves and then in between: asking often costs little.
+ * Rows in the order of a number that each of them has. They come nearly in that order; those
+ * that are new are put in order among themselves and then in between, so asking often costs
+ * little.
  */
+
+/** So many steps for each row, and it is not nearly in order. */
+const NEARLY = 32
+
 export class SortedRows {
   readonly #by: (row: number) => number
   #rows: Uint32Array = new Uint32Array(0)
@@ -15,21 +20,52 @@ export class SortedRows {
     const known = this.#rows
     if (known.length === count) return known
     const fresh = Uint32Array.from({ length: count - known.length }, (_, i) => known.length + i)
-    fresh.sort((a, b) => this.#by(a) - this.#by(b) || a - b)
+    if (!this.#sortNearly(fresh)) fresh.sort((a, b) => this.#by(a) - this.#by(b) || a - b)
     this.#rows = this.#merged(known, fresh)
     return this.#rows
   }
 
+  /** False: it took too long, and they are not in order. */
+  #sortNearly(rows: Uint32Array): boolean {
+    let left = NEARLY * rows.length
+    for (let i = 1; i < rows.length; i++) {
+      const row = rows[i] as number
+      const value = this.#by(row)
+      let at = i
+      for (; at > 0 && this.#by(rows[at - 1] as number) > value; at--) {
+        rows[at] = rows[at - 1] as number
+        left -= 1
+      }
+      rows[at] = row
+      if (left < 0) return false
+    }
+    return true
+  }
+
   #merged(known: Uint32Array, fresh: Uint32Array): Uint32Array {
     const rows = new Uint32Array(known.length + fresh.length)
-    let k = 0
+    // Most of what is known stays where it is.
+    let k = this.#upTo(known, this.#by(fresh[0] as number))
+    rows.set(known.subarray(0, k))
     let f = 0
-    for (let i = 0; i < rows.length; i++) {
+    for (let i = k; i < rows.length; i++) {
       const takesKnown =
         f === fresh.length ||
         (k < known.length && this.#by(known[k] as number) <= this.#by(fresh[f] as number))
       rows[i] = (takesKnown ? known[k++] : fresh[f++]) as number
     }
     return rows
+  }
+
+  /** How many of them, in order, are no larger than a value. */
+  #upTo(rows: Uint32Array, value: number): number {
+    let low = 0
+    let high = rows.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#by(rows[middle] as number) <= value) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 }

@@ -30,6 +30,8 @@ export class Tray {
   /** Of each kind, in the order of their ends. */
   readonly #rowsOf: number[][] = []
   readonly #leftOf: number[] = []
+  /** Of each kind: before this place none counts any more. */
+  readonly #firstLeft: number[] = []
   readonly #byFirst = new SortedRows((row) => this.firstPosition(row))
   readonly #reader = new ByteReader(Buffer.alloc(0))
   #left = 0
@@ -51,7 +53,7 @@ export class Tray {
     return this.#left
   }
 
-  /** Jobs come in the order of their ends. */
+  /** Nearly all jobs come in the order of their ends. */
   add(job: Job, stages: StageTasks | null, endedAt: number): void {
     let chunk = this.#chunks.at(-1)
     if (chunk === undefined || chunk.at > CHUNK_BYTES / 2) {
@@ -65,8 +67,9 @@ export class Tray {
     if (kind === this.#rowsOf.length) {
       this.#rowsOf.push([])
       this.#leftOf.push(0)
+      this.#firstLeft.push(0)
     }
-    this.#rowsOf[kind]?.push(row)
+    this.#line(kind, row, endedAt)
     this.#leftOf[kind] = this.leftOf(kind) + 1
     this.#left += 1
   }
@@ -123,6 +126,15 @@ export class Tray {
     return this.#rowsOf[kind]?.[n] as number
   }
 
+  /** The first place of a kind, in the order of ends, whose row may still count. */
+  firstLeft(kind: number): number {
+    const rows = this.#rowsOf[kind] as number[]
+    let at = this.#firstLeft[kind] as number
+    while (at < rows.length && this.isGone(rows[at] as number)) at += 1
+    this.#firstLeft[kind] = at
+    return at
+  }
+
   /** The n-th row in order of submission. */
   nthSubmitted(n: number): number {
     return this.#byFirst.upTo(this.records)[n] as number
@@ -139,6 +151,16 @@ export class Tray {
       else high = middle
     }
     return low
+  }
+
+  /** Puts a row in the order of ends: one that ended long ago may come again, because it changed. */
+  #line(kind: number, row: number, endedAt: number): void {
+    const rows = this.#rowsOf[kind] as number[]
+    let at = rows.length
+    while (at > 0 && this.endedAt(rows[at - 1] as number) > endedAt) at -= 1
+    if (at === rows.length) rows.push(row)
+    else rows.splice(at, 0, row)
+    this.#firstLeft[kind] = Math.min(this.#firstLeft[kind] as number, at)
   }
 
   #record(row: number): ByteReader {

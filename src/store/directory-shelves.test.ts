@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Bench, range } from '../../test/support/directory-bench.ts'
-import { plain } from '../../test/support/specs.ts'
+import { pipeline, plain, stage } from '../../test/support/specs.ts'
 import type { Command } from '../kernel/index.ts'
 import { turn } from '../log/index.ts'
-import { load } from './loading.ts'
 
 /** A report under the first lease of a job, long after it ended. */
 function late(job: string): Command {
@@ -97,64 +96,6 @@ describe('a finished job on a shelf', () => {
   })
 })
 
-/** Commands that name so many finished jobs, each of which comes in again for it. */
-async function disturb(bench: Bench, ids: readonly string[]): Promise<void> {
-  const input = JSON.stringify('x'.repeat(500))
-  for (let at = 0; at < ids.length; at += 200) {
-    const commands = ids
-      .slice(at, at + 200)
-      .map((job): Command => ({ type: 'SubmitJob', job, spec: plain({ input }) }))
-    const answers = await bench.store.execute(commands)
-    expect(answers.every(({ verdict }) => verdict === 'committed')).toBe(true)
-  }
-}
-
-async function withMany(): Promise<Bench> {
-  const bench = await new Bench().open({ segmentBytes: 4_000_000 })
-  await bench.submit(...range(1_500))
-  await bench.finish(1_500)
-  bench.now += 1
-  return bench
-}
-
-describe('a guest', () => {
-  it('that leaves again takes nothing with it that was noted about it', async () => {
-    const bench = await withMany()
-    await bench.store.execute([late('job 0')])
-    await disturb(bench, range(1_500).slice(1))
-    const view = await bench.store.query({ kind: 'job', job: 'job 0' })
-    expect(view?.job.task?.leases[0]?.refused).toBe(true)
-    const history = await bench.store.query({ kind: 'history', job: 'job 0', limit: 10 })
-    expect(history.at(-1)?.entry.type).toBe('ReportRefused')
-    expect(await listed(bench)).toHaveLength(1_000)
-  })
-
-  it('that was forgotten is not taken for a new job of its id', async () => {
-    const bench = await withMany()
-    await disturb(bench, range(1_500))
-    await bench.store.execute([late('job 0'), forget(bench, 'job 0')])
-    await bench.submit('job 0')
-    await disturb(bench, range(1_500).slice(1))
-    const view = await bench.store.query({ kind: 'job', job: 'job 0' })
-    expect(view?.state).toBe('QUEUED')
-    expect(await bench.finish(5)).toEqual(['job 0'])
-  })
-
-  it('is one of a bounded number', async () => {
-    const bench = await withMany()
-    await bench.store.close()
-    const { ledger } = await load(
-      bench.disk,
-      '/store',
-      () => 0,
-      () => undefined,
-    )
-    expect(ledger.world.jobs.size).toBe(0)
-    for (const id of range(1_500)) expect(ledger.world.jobs.get(id)?.id).toBe(id)
-    expect(ledger.world.jobs.size).toBeLessThanOrEqual(1_000)
-  })
-})
-
 describe('a checkpoint that was made and cannot be read', () => {
   it('hides no job, and leaves no file open', async () => {
     let failed = 0
@@ -199,6 +140,35 @@ describe('a list', () => {
     const { jobs } = await asked
     expect(jobs.map(({ id }) => id)).toEqual(range(1_500))
     expect(new Set(jobs.map(({ state }) => state)).size).toBeGreaterThan(1)
+  })
+})
+
+describe('the outputs of a pipeline', () => {
+  it('are those of its newest life, and none once it is forgotten', async () => {
+    const bench = await new Bench().open()
+    const only = { queue: 'default', type: 'test', stage: 'only' }
+    const spec = pipeline([stage('only', { each: 'input' })], { input: '[1,2,3]' })
+    const outputs = async (limit: number): Promise<string[]> => {
+      const ask = { kind: 'outputs', job: 'p', stage: 0, after: -1, limit } as const
+      const page = await bench.store.query(ask)
+      return page.outputs.map(({ output }) => output)
+    }
+    for (const [request, output] of ['"old"', '"new"'].entries()) {
+      await bench.store.execute([{ type: 'SubmitJob', job: 'p', spec }])
+      await bench.upkeep()
+      const claim = { worker: 'w', request, channels: [only], max: 5, started: true }
+      const leases = await bench.store.claim(claim)
+      for (const { job, stage: at, segment, lease } of leases) {
+        const address = { job, stage: at, segment, lease, worker: 'w' }
+        await bench.store.execute([{ type: 'CommitExecution', ...address, output, effects: [] }])
+      }
+      expect(await outputs(1)).toEqual([output])
+      expect(await outputs(9)).toEqual([output, output, output])
+      expect(await outputs(1)).toEqual([output])
+      bench.now += 1
+      await bench.store.execute([forget(bench, 'p')])
+      expect(await outputs(9)).toEqual([])
+    }
   })
 })
 

@@ -353,7 +353,14 @@ export class DirectoryStore implements Store {
       return { verdict: 'rejected', value: null, rejection }
     }
     const { verdict, value, rejection } = this.#ledger.perform(own, now)
+    if (own.type === 'ForgetJob') this.#forgotten(own.job, verdict)
     return { verdict, value, rejection }
+  }
+
+  #forgotten(job: string, verdict: Answer['verdict']): void {
+    if (verdict === 'rejected') return this.#parts.ended.postpone(job, this.#ledger.now)
+    // Its id may be another one's soon.
+    if (this.#lastRead?.job.id === job) this.#lastRead = null
   }
 
   #grant(request: ClaimRequest): Claimed[] {

@@ -10,7 +10,7 @@
 import type { Command, Job } from '../kernel/index.ts'
 import { jobEndedAt } from '../kernel/index.ts'
 import type { Disk, JobRecord, Manifest, Rack } from '../log/index.ts'
-import { Interning, recordTallies, Shelf, Tray } from '../log/index.ts'
+import { Interning, recordTallies, Shelf, Tray, turn } from '../log/index.ts'
 import type { Elsewhere, Ledger } from './ledger.ts'
 import type { Retention } from './retention.ts'
 import { Forgetting } from './retention.ts'
@@ -18,8 +18,10 @@ import { keepSpec } from './stored-job.ts'
 import type { Listed } from './views.ts'
 import { listing } from './views.ts'
 
-/** Beyond this many, guests leave. */
+/** When there are so many, guests leave. */
 const MOST_GUESTS = 1_000
+/** Jobs that are looked up between two turns of the event loop: a few milliseconds. */
+const STEP = 500
 
 /** A tray, and the waypoint behind which its jobs came to their ends. */
 interface Laid {
@@ -48,29 +50,24 @@ export class EndedJobs implements Elsewhere {
   /** Called for each shelf whose tables had to be made again. */
   onRebuilt: (file: string) => void = () => undefined
 
+  /** Told, when jobs are to be forgotten, of one that cannot be read. */
+  set onUnreadable(told: (error: Error) => void) {
+    this.#forgetting.onUnreadable = told
+  }
+
   constructor(disk: Disk, folder: string) {
     this.#disk = disk
     this.#folder = folder
   }
 
-  job(id: string): JobRecord | null {
-    const record = this.find(id)
-    if (record !== null) this.#welcome(record.job)
-    return record
-  }
-
-  keyHolder(type: string, key: string): JobRecord | null {
+  findKey(type: string, key: string): JobRecord | null {
     for (const rack of this.#racks()) {
       const row = rack.findKey(type, key, this.#interning)
-      if (row === -1) continue
-      const record = rack.read(row, this.#interning)
-      this.#welcome(record.job)
-      return record
+      if (row !== -1) return rack.read(row, this.#interning)
     }
     return null
   }
 
-  /** Only looks. */
   find(id: string): JobRecord | null {
     for (const { tray } of this.#trays) {
       const row = tray.find(id)
@@ -83,12 +80,24 @@ export class EndedJobs implements Elsewhere {
     return null
   }
 
+  welcome(job: Job): void {
+    this.#guests.add(job)
+  }
+
+  seeOut(): void {
+    if (this.#guests.size < MOST_GUESTS) return
+    for (const guest of this.#guests) this.ledger.evict(guest)
+    this.#guests.clear()
+  }
+
   /** A job in memory is over: it leaves. */
   ended(job: Job): void {
     const stages = this.ledger.world.tasks.get(job.id) ?? null
     // Once: it may have to be read.
     keepSpec(job)
-    this.#tray().add(job, stages, jobEndedAt(job, this.ledger.tallies(job)))
+    const endedAt = jobEndedAt(job, this.ledger.tallies(job))
+    this.#tray().add(job, stages, endedAt)
+    this.#forgetting.added(job.spec, endedAt)
     this.ledger.evict(job)
   }
 
@@ -102,6 +111,11 @@ export class EndedJobs implements Elsewhere {
   forgot(job: Job): void {
     this.#guests.delete(job)
     this.#takeOff(job.id)
+  }
+
+  /** Forgetting a job was refused: it is not named again for a while. */
+  postpone(id: string, now: number): void {
+    this.#forgetting.postpone(id, now)
   }
 
   /** A checkpoint will be made that has everything up to here. */
@@ -119,7 +133,17 @@ export class EndedJobs implements Elsewhere {
       return (known.get(name) ?? opened.get(name)) as Shelf
     })
     // Everything that can fail comes BEFORE the change, which is made at once.
-    const rows = await this.#outdatedRows(shelves, opened.values())
+    const rows: { shelf: Shelf; row: number }[] = []
+    try {
+      // What has changed while the checkpoint was made stands on its shelves all the same.
+      for (let i = 0; i < this.#outdated.length; i++) {
+        if (i % STEP === STEP - 1) await turn()
+        rows.push(...rowsOf(shelves, this.#outdated[i] as string))
+      }
+    } catch (error) {
+      for (const shelf of opened.values()) await shelf.close()
+      throw error
+    }
     for (const [i, { name, gone }] of manifest.shelves.entries()) {
       // What has changed since the shelf was made stands on another one now.
       for (const row of gone) shelves[i]?.leave(row)
@@ -131,19 +155,6 @@ export class EndedJobs implements Elsewhere {
     for (const { shelf, row } of rows) shelf.leave(row)
     this.#trays = this.#trays.filter(({ since }) => since >= manifest.position)
     for (const shelf of known.values()) await shelf.close()
-  }
-
-  /** What has changed while the checkpoint was made stands on its shelves all the same. */
-  async #outdatedRows(
-    shelves: readonly Shelf[],
-    opened: Iterable<Shelf>,
-  ): Promise<{ shelf: Shelf; row: number }[]> {
-    try {
-      return this.#outdated.flatMap((id) => rowsOf(shelves, id))
-    } catch (error) {
-      for (const shelf of opened) await shelf.close()
-      throw error
-    }
   }
 
   async #open(files: readonly Shelf['about'][]): Promise<Map<string, Shelf>> {
@@ -204,16 +215,6 @@ export class EndedJobs implements Elsewhere {
     const tray = new Tray()
     this.#trays.push({ tray, since: this.#waypoint })
     return tray
-  }
-
-  #welcome(job: Job): void {
-    if (this.#guests.size >= MOST_GUESTS) this.#seeOut()
-    this.#guests.add(job)
-  }
-
-  #seeOut(): void {
-    for (const guest of this.#guests) this.ledger.evict(guest)
-    this.#guests.clear()
   }
 
   /** What stands here of a job counts no more. */

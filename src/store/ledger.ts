@@ -75,10 +75,14 @@ export interface ClaimRequest {
 /** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
 export type Journal = (entry: Entry, job: Job | null) => void
 
-/** Jobs that are over and not in memory. What is found is the ledger's from then on. */
+/** Jobs that are over and not in memory. */
 export interface Elsewhere {
-  job(id: string): JobRecord | null
-  keyHolder(type: string, key: string): JobRecord | null
+  find(id: string): JobRecord | null
+  findKey(type: string, key: string): JobRecord | null
+  /** A copy of a job that was found is in memory now, until it is evicted. */
+  welcome(job: Job): void
+  /** To be called BETWEEN commands: copies that are too many may leave. */
+  seeOut(): void
 }
 
 export class Ledger implements Indexes {
@@ -102,7 +106,7 @@ export class Ledger implements Indexes {
     this.#journal = journal
     this.#elsewhere = elsewhere
     const jobs =
-      elsewhere === null ? undefined : new JobsInMemory((id) => this.#admit(elsewhere.job(id)))
+      elsewhere === null ? undefined : new JobsInMemory((id) => this.#admit(elsewhere.find(id)))
     this.world = createWorld(jobs)
     this.ready = new ReadyIndex(this.world.jobs)
     this.#upkeep = new Upkeep(this.world, this.leases, (job) => this.#tallies.of(job))
@@ -128,7 +132,7 @@ export class Ledger implements Indexes {
   keyHolder(type: string, key: string): Job | null {
     const known = this.#keys.of(type, key)
     if (known !== undefined) return known
-    return this.#elsewhere === null ? null : this.#admit(this.#elsewhere.keyHolder(type, key))
+    return this.#elsewhere === null ? null : this.#admit(this.#elsewhere.findKey(type, key))
   }
 
   /** Moves time on; back is ignored. */
@@ -143,6 +147,7 @@ export class Ledger implements Indexes {
   }
 
   perform(command: Command, now: number): Decision {
+    this.#elsewhere?.seeOut()
     const reads = this.#reads
     const decision = decideIn(this.world, this, command, reads, this.tick(now))
     const { entry } = decision
@@ -166,6 +171,7 @@ export class Ledger implements Indexes {
 
   /** The job that the entry belongs to, if any. */
   apply(entry: Entry): Job | null {
+    this.#elsewhere?.seeOut()
     this.tick(entry.at)
     switch (entry.type) {
       case 'JobSubmitted':
@@ -202,9 +208,13 @@ export class Ledger implements Indexes {
   }
 
   /** Takes in a job as it was: not by an entry, so nothing is charged but the leases it holds. */
-  restore({ job, stages }: JobRecord): void {
+  restore(record: JobRecord): void {
+    this.#keys.comeBack(record.job)
+    this.#takeIn(record)
+  }
+
+  #takeIn({ job, stages }: JobRecord): void {
     this.world.jobs.set(job.id, job)
-    this.#keys.comeBack(job)
     if (job.task !== null) {
       this.quarantined.follow(job, NO_TALLIES)
       return this.#restored(job, job.task)
@@ -252,6 +262,8 @@ export class Ledger implements Indexes {
 
   /** Lets go of a job that is over, and that can be found elsewhere. */
   evict(job: Job): void {
+    // Its id may be another one's by now.
+    if (this.inMemory(job.id) !== job) return
     this.world.jobs.delete(job.id)
     this.world.tasks.delete(job.id)
     this.#drop(job)
@@ -304,7 +316,12 @@ export class Ledger implements Indexes {
 
   #admit(found: JobRecord | null): Job | null {
     if (found === null) return null
-    this.restore(found)
+    const here = this.inMemory(found.job.id)
+    if (here !== undefined) return here
+    // It is over, so that its key is free if it was unique.
+    if (!found.job.spec.unique) this.#keys.comeBack(found.job)
+    this.#takeIn(found)
+    this.#elsewhere?.welcome(found.job)
     return found.job
   }
 

@@ -59,10 +59,16 @@ export async function load(
     told.add(file)
     onNotice({ kind: 'shelf-tables-rebuilt', file })
   }
+  const onUnreadable = (error: Error): void => {
+    if (told.has(error.message)) return
+    told.add(error.message)
+    onNotice({ kind: 'job-unreadable', error })
+  }
   for (;;) {
     const [manifest] = good
     const book = newBook(disk, folder, append)
     book.ended.onRebuilt = onRebuilt
+    book.ended.onUnreadable = onUnreadable
     if (manifest === undefined) return replayed(disk, folder, book, [], 0)
     try {
       await restore(disk, folder, book, manifest)

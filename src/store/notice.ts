@@ -20,6 +20,8 @@ export type Notice =
    * next checkpoint writes what is on it to another file.
    */
   | { readonly kind: 'shelf-tables-rebuilt'; readonly file: string }
+  /** A job that was to be forgotten cannot be read: it stays. A repair, or a backup, may help. */
+  | { readonly kind: 'job-unreadable'; readonly error: Error }
   | { readonly kind: 'checkpoint-made'; readonly position: number }
   /** Old files could not be removed or archived; it is tried again after the next checkpoint. */
   | { readonly kind: 'tidying-failed'; readonly error: Error }

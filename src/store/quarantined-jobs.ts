@@ -14,6 +14,9 @@ interface Place {
   hasLeft: boolean
 }
 
+/** Below this it is not worth putting in order. */
+const FEW = 1_024
+
 export class QuarantinedJobs {
   readonly #find: (id: string) => Job | undefined
   readonly #places = new Map<string, Place>()
@@ -61,6 +64,8 @@ export class QuarantinedJobs {
     this.#places.set(id, place)
     this.#isSorted &&= position >= (this.#order.at(-1)?.position ?? 0)
     this.#order.push(place)
+    // Nobody may ever list them.
+    if (this.#order.length > FEW && this.#order.length > 4 * this.#places.size) this.#sorted()
   }
 
   /** Another array if it changes: whoever goes through the old one goes on undisturbed. */

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { Bench, range } from '../../test/support/directory-bench.ts'
 import { plain } from '../../test/support/specs.ts'
-import type { JobSpec } from '../kernel/index.ts'
-import { listCheckpoints } from '../log/index.ts'
+import type { Command, JobSpec } from '../kernel/index.ts'
+import { createJob, tickId } from '../kernel/index.ts'
+import { listCheckpoints, Tray } from '../log/index.ts'
+import type { Retention } from './retention.ts'
+import { Forgetting } from './retention.ts'
 
 async function submit(
   bench: Bench,
@@ -118,6 +121,112 @@ describe('retention', () => {
     expect(await bench.upkeep()).toEqual(['few 3'])
     const { jobs: left } = await bench.store.query({ kind: 'jobs', limit: 10 })
     expect(left.map(({ id }) => id)).toEqual(['lasting 2'])
+  })
+
+  it('forgets what ended first, whatever was noted about it since', async () => {
+    const bench = await new Bench().open({ retention: { count: 1 } })
+    await bench.submit('a', 'b', 'c')
+    for (let i = 0; i < 3; i++) {
+      await bench.finish(1)
+      bench.now += 10
+    }
+    const late = { type: 'ReleaseLease', stage: 0, segment: 0, lease: 1, worker: 'w' } as const
+    await bench.store.execute([{ ...late, job: 'a' }])
+    bench.now += 10
+    expect(await bench.upkeep()).toEqual(['a', 'b'])
+    // From its shelf to a tray on which all others were forgotten, and looked through.
+    await bench.store.checkpoint()
+    await bench.submit('d')
+    await bench.finish(1)
+    bench.now += 10
+    await bench.store.execute([{ type: 'ForgetJob', job: 'd', endedBefore: bench.now }])
+    expect(await bench.upkeep()).toEqual([])
+    await bench.store.execute([{ ...late, job: 'c' }])
+    await bench.submit('e')
+    await bench.finish(1)
+    bench.now += 10
+    expect(await bench.upkeep()).toEqual(['c'])
+  })
+
+  it('passes over what may not be forgotten, and asks for it again after a minute', async () => {
+    const bench = await new Bench().open({ retention: { count: 0 } })
+    const schedule = { id: 's', tick: 5 }
+    await bench.store.execute([
+      { type: 'SetSchedule', schedule: 's', definition: '{}' },
+      { type: 'SubmitJob', job: tickId('s', 5), spec: plain({ schedule }) },
+    ])
+    await bench.submit('other')
+    await bench.finish(2)
+    bench.now += 1
+    const ask = { kind: 'upkeep', limit: 1 } as const
+    const [first] = await bench.store.query(ask)
+    const [answer] = await bench.store.execute([first as Command])
+    expect(answer?.rejection?.code).toBe('OriginNotRecorded')
+    expect(await bench.upkeep()).toEqual(['other'])
+    bench.now += 59_000
+    expect(await bench.store.query(ask)).toEqual([])
+    bench.now += 2_000
+    expect(await bench.store.query(ask)).toEqual([first])
+  })
+
+  it('tells of a job that cannot be read, and goes on with the others', async () => {
+    const bench = await new Bench().open({ retention: { ageMs: 10 } })
+    await bench.submit(...range(3))
+    await bench.finish(3)
+    await bench.store.checkpoint()
+    await bench.store.close()
+    const { manifests } = await listCheckpoints(bench.disk, '/store')
+    const path = `/store/${manifests[0]?.shelves[0]?.name}`
+    const bytes = bench.disk.bytesOf(path)
+    const at = bytes.indexOf('job 1') + 20
+    bench.disk.patch(path, at, Buffer.from([(bytes[at] as number) ^ 1]))
+    await bench.open({ retention: { ageMs: 10 } })
+    bench.now += 60_000
+    expect(await bench.upkeep()).toEqual(['job 0', 'job 2'])
+    expect(await bench.upkeep()).toEqual([])
+    const told = bench.notices.filter(({ kind }) => kind === 'job-unreadable')
+    expect(told).toHaveLength(1)
+  })
+
+  it('costs no look at anything until something may be due', () => {
+    const forgetting = new Forgetting()
+    const rules: Retention = { ageMs: 100, count: 2, types: { few: { count: 1 } } }
+    let looks = 0
+    const tray = new Tray()
+    const racks = new Proxy([tray], {
+      get(target, name, receiver) {
+        if (name === 'flatMap') looks += 1
+        return Reflect.get(target, name, receiver) as unknown
+      },
+    })
+    const due = (now: number): number => forgetting.due(racks, rules, now, 10).length
+    const end = (id: string, type: string, now: number): void => {
+      const spec = plain({ type })
+      const entry = { type: 'JobSubmitted', job: id, version: 1, at: 0, spec, dueAt: 0 } as const
+      tray.add(createJob(entry), null, now)
+      forgetting.added(spec, now)
+    }
+    expect([due(1), looks]).toEqual([0, 1])
+    end('first', 'test', 5)
+    expect([due(105), looks]).toEqual([0, 1])
+    expect([due(106), looks]).toEqual([1, 2])
+    tray.leave(0)
+    expect(due(106)).toBe(0)
+    looks = 1
+    end('a', 'test', 10)
+    end('b', 'test', 20)
+    // It is known when the first one is due, but the type that has a count of its own has no room.
+    expect([due(50), due(50), due(110), looks]).toEqual([0, 0, 0, 2])
+    expect([due(111), looks]).toEqual([1, 3])
+    tray.leave(1)
+    expect([due(112), due(120), due(121)]).toEqual([0, 0, 1])
+    tray.leave(2)
+    expect(due(121)).toBe(0)
+    looks = 0
+    end('c', 'few', 130)
+    expect([due(131), looks]).toEqual([0, 0])
+    end('d', 'few', 140)
+    expect([due(141), looks]).toEqual([1, 1])
   })
 
   it('knows of every shelf how many jobs of each kind stand on it', async () => {

@@ -4,9 +4,13 @@
  *
  * Jobs of one kind (one type, and the same word of their own) are kept by one rule, so those
  * that ended first go first: looking costs as much as there are kinds, not as there are jobs.
+ * When nothing is due it is known from when on something may be, and until then a look costs
+ * nothing.
  */
 import type { Command } from '../kernel/index.ts'
 import type { Kind, Rack, ShelfKind } from '../log/index.ts'
+import type { Ranked } from './ranks.ts'
+import { Ranks } from './ranks.ts'
 
 export interface Retention {
   /** How long a job that is over stays readable, if it did not say so itself. */
@@ -17,76 +21,156 @@ export interface Retention {
   readonly types?: { readonly [type: string]: Partial<Omit<Retention, 'types'>> }
 }
 
-export class Forgetting {
-  /** How far each was looked through, by kind. */
-  readonly #looked = new WeakMap<Rack, number[]>()
+/** What was refused is asked for again after so long: its origin may be recorded by then. */
+const POSTPONED_MS = 60_000
 
-  /** At most `limit` commands, for the jobs that ended first. */
+export class Forgetting {
+  /** Refused, and when to ask again. */
+  readonly #postponed = new Map<string, number>()
+  #rules: Retention | null = null
+  /** Nothing is due before this time, unless more than `#room` jobs come to their ends. */
+  #quietUntil = 0
+  #room = 0
+  /** Told why a job cannot be read: it stays, and others go. */
+  onUnreadable: (error: Error) => void = () => undefined
+
+  /** One more job is over. */
+  added(kind: Kind, endedAt: number): void {
+    this.#room -= 1
+    if (this.#rules === null) return
+    this.#quietUntil = Math.min(this.#quietUntil, dueAt(kind, endedAt, this.#rules))
+  }
+
+  /** Forgetting a job was refused. */
+  postpone(id: string, now: number): void {
+    this.#postponed.set(id, now + POSTPONED_MS)
+  }
+
+  /** At most `limit` commands, for the jobs that ended first. Asking changes nothing. */
   due(racks: readonly Rack[], retention: Retention, now: number, limit: number): Command[] {
-    const commands: Command[] = []
-    const cursors = racks.flatMap((rack) => this.#cursors(rack))
+    const isQuiet = retention === this.#rules && now < this.#quietUntil && this.#room >= 0
+    if (isQuiet || limit <= 0) return []
+    for (const [id, until] of this.#postponed) if (until <= now) this.#postponed.delete(id)
+    const cursors = racks.flatMap((rack) => rack.kinds.map((_, kind) => this.#cursor(rack, kind)))
     const surplus = new Surplus(retention, racks)
-    while (commands.length < limit) {
-      let oldest: Cursor | null = null
-      for (const cursor of cursors) {
-        if (cursor.endedAt >= (oldest?.endedAt ?? now)) continue
-        if (isDue(cursor, retention, now) || surplus.has(cursor.kind.type)) oldest = cursor
-      }
-      if (oldest === null) break
-      const { endedAt, kind } = oldest
-      commands.push({ type: 'ForgetJob', job: oldest.take(), endedBefore: endedAt + 1 })
-      surplus.less(kind.type)
-    }
+    const commands = commandsFor(cursors, surplus, retention, now, limit)
+    this.#rules = retention
+    // As long as what was named is there, it is named again.
+    this.#quietUntil = commands.length > 0 ? 0 : this.#nextDue(cursors, retention)
+    this.#room = surplus.room
     return commands
   }
 
-  #cursors(rack: Rack): Cursor[] {
-    let looked = this.#looked.get(rack)
-    if (looked === undefined) this.#looked.set(rack, (looked = []))
-    return rack.kinds.map((_, kind) => {
-      const at = leftFrom(rack, kind, looked[kind] ?? 0)
-      looked[kind] = at
-      return cursorOn(rack, kind, at)
-    })
+  #nextDue(cursors: readonly Cursor[], retention: Retention): number {
+    let next = Infinity
+    for (const until of this.#postponed.values()) next = Math.min(next, until)
+    for (const { kind, dueAt: endedAt } of cursors) {
+      next = Math.min(next, dueAt(kind, endedAt, retention))
+    }
+    return next
+  }
+
+  #cursor(rack: Rack, kind: number): Cursor {
+    const isLeft = (row: number): boolean => {
+      if (rack.isGone(row)) return false
+      if (this.#postponed.size === 0) return true
+      const id = this.#idOf(rack, row)
+      return id === null || !this.#postponed.has(id)
+    }
+    return new Cursor(rack, kind, isLeft, (row) => this.#idOf(rack, row))
+  }
+
+  #idOf(rack: Rack, row: number): string | null {
+    try {
+      return rack.idOf(row)
+    } catch (error) {
+      this.onUnreadable(error as Error)
+      return null
+    }
   }
 }
 
-/** Goes through jobs of a kind in the order of their ends. */
-interface Cursor {
-  readonly kind: Kind
-  /** Of the job it stands at; Infinity: behind the last. */
-  endedAt: number
-  /** Gives that job's id, and goes on. */
-  take(): string
-}
-
-function cursorOn(rack: Rack, kind: number, start: number): Cursor {
-  const about = rack.kinds[kind] as ShelfKind
-  let at = start
-  const end = (): number => (at < about.rows ? rack.endedAt(rack.nthEnded(kind, at)) : Infinity)
-  return {
-    kind: about,
-    endedAt: end(),
-    take() {
-      const id = rack.idOf(rack.nthEnded(kind, at))
-      at = leftFrom(rack, kind, at + 1)
-      this.endedAt = end()
-      return id
-    },
+function commandsFor(
+  cursors: readonly Cursor[],
+  surplus: Surplus,
+  retention: Retention,
+  now: number,
+  limit: number,
+): Command[] {
+  const commands: Command[] = []
+  const mayGo = ({ kind, dueAt: endedAt }: Cursor): boolean =>
+    endedAt < now && (dueAt(kind, endedAt, retention) <= now || surplus.has(kind.type))
+  const heap = new Ranks<Cursor>({ comparisons: 0 })
+  for (const cursor of cursors) if (mayGo(cursor)) heap.add(cursor)
+  while (commands.length < limit) {
+    const oldest = heap.first
+    if (oldest === undefined) break
+    if (!mayGo(oldest)) {
+      heap.remove(oldest)
+      continue
+    }
+    const { kind, dueAt: endedAt } = oldest
+    const job = oldest.take()
+    heap.moved(oldest)
+    if (job === null) continue
+    commands.push({ type: 'ForgetJob', job, endedBefore: endedAt + 1 })
+    surplus.less(kind.type)
   }
+  return commands
 }
 
-/** The first place from here on, in the order of ends, whose job was not forgotten. */
-function leftFrom(rack: Rack, kind: number, from: number): number {
-  const { rows } = rack.kinds[kind] as ShelfKind
-  let at = from
-  while (at < rows && rack.isGone(rack.nthEnded(kind, at))) at += 1
-  return at
+/** When a job was kept long enough. */
+function dueAt({ type, retainMs }: Kind, endedAt: number, { ageMs, types }: Retention): number {
+  return endedAt + (retainMs ?? types?.[type]?.ageMs ?? ageMs) + 1
 }
 
-/** Whether the job that a cursor stands at was kept long enough. */
-function isDue({ kind, endedAt }: Cursor, { ageMs, types }: Retention, now: number): boolean {
-  return endedAt < now - (kind.retainMs ?? types?.[kind.type]?.ageMs ?? ageMs)
+/** Goes through jobs of a kind in the order of their ends: it is ranked by the next one's. */
+class Cursor implements Ranked {
+  slot = -1
+  readonly priority = 0
+  readonly turn = 0
+  readonly submission = 0
+  /** When the job ended that it stands at; Infinity: behind the last. */
+  dueAt = Infinity
+  readonly kind: ShelfKind
+  readonly #rack: Rack
+  readonly #number: number
+  readonly #isLeft: (row: number) => boolean
+  readonly #idOf: (row: number) => string | null
+  #at: number
+
+  constructor(
+    rack: Rack,
+    number: number,
+    isLeft: (row: number) => boolean,
+    idOf: (row: number) => string | null,
+  ) {
+    this.kind = rack.kinds[number] as ShelfKind
+    this.#rack = rack
+    this.#number = number
+    this.#isLeft = isLeft
+    this.#idOf = idOf
+    this.#at = rack.firstLeft(number)
+    this.#stop()
+  }
+
+  /** The id of the job that it stands at, and goes on; null: it cannot be read. */
+  take(): string | null {
+    const id = this.#idOf(this.#rack.nthEnded(this.#number, this.#at))
+    this.#at += 1
+    this.#stop()
+    return id
+  }
+
+  /** At the next job that is to be named. */
+  #stop(): void {
+    const { rows } = this.kind
+    while (this.#at < rows && !this.#isLeft(this.#rack.nthEnded(this.#number, this.#at))) {
+      this.#at += 1
+    }
+    this.dueAt =
+      this.#at < rows ? this.#rack.endedAt(this.#rack.nthEnded(this.#number, this.#at)) : Infinity
+  }
 }
 
 /** How many jobs there are too many: of all, and of types that have a bound of their own. */
@@ -107,6 +191,13 @@ class Surplus {
         if (known !== undefined) this.#ofType.set(type, known + rack.leftOf(kind))
       }
     }
+  }
+
+  /** How many more jobs may come before there are too many of any. */
+  get room(): number {
+    let most = this.#all
+    for (const one of this.#ofType.values()) most = Math.max(most, one)
+    return -most
   }
 
   has(type: string): boolean {
