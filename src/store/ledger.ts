@@ -48,6 +48,7 @@ import {
   openableStages,
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
+import type { Elsewhere } from './elsewhere.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobsInMemory } from './jobs-in-memory.ts'
 import { KeyHolders } from './key-holders.ts'
@@ -74,16 +75,6 @@ export interface ClaimRequest {
 
 /** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
 export type Journal = (entry: Entry, job: Job | null) => void
-
-/** Jobs that are over and not in memory. */
-export interface Elsewhere {
-  find(id: string): JobRecord | null
-  findKey(type: string, key: string): JobRecord | null
-  /** A copy of a job that was found is in memory now, until it is evicted. */
-  welcome(job: Job): void
-  /** To be called BETWEEN commands: copies that are too many may leave. */
-  seeOut(): void
-}
 
 export class Ledger implements Indexes {
   readonly world: World
