@@ -3,7 +3,8 @@
  */
 export type { Clock } from './clock.ts'
 export { awakeClock, systemClock } from './clock.ts'
-export type { ClaimRequest, Elsewhere, Journal } from './ledger.ts'
+export type { Elsewhere } from './elsewhere.ts'
+export type { ClaimRequest, Journal } from './ledger.ts'
 export { Ledger } from './ledger.ts'
 export { DirectoryStore } from './directory.ts'
 export type { Opening } from './directory.ts'
