@@ -63,7 +63,6 @@ const EVERYTHING = plain(
     held: true,
     group: 'customers',
     tags: ['vip', 'nächtlich'],
-    retainMs: 90 * HOUR,
   },
   {
     queue: 'mail',
