@@ -89,6 +89,28 @@ describe('metrics', () => {
     await pawl.close()
   })
 
+  it('do not count as waiting how long a job was held, or in hand', async () => {
+    const pawl = testEngine()
+    const hangs = job('hangs', { run: () => new Promise<void>(() => undefined) })
+    const worker = pawl.work([hangs], { shutdown: 0 })
+    const { id } = await pawl.submit(hangs, undefined, { hold: true })
+    await pawl.advance('1h')
+    await pawl.release(id)
+    await pawl.advance('1h')
+    const stopped = worker.stop()
+    await pawl.advance(0)
+    await stopped
+    await pawl.advance('1s')
+    pawl.work([hangs])
+    await pawl.advance(0)
+    const { granted, waitMs } = trafficOf(await pawl.metrics(), 'hangs')
+    expect([granted, waitMs.count]).toEqual([2, 2])
+    // A moment until it is taken, each time, and the second in which nobody was there.
+    expect(waitMs.sum).toBeGreaterThanOrEqual(1_000)
+    expect(waitMs.sum).toBeLessThan(2_000)
+    await pawl.close()
+  })
+
   it('count leases that were lost', async () => {
     const pawl = testEngine()
     pawl.crash.beforeCommit(echo)

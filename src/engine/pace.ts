@@ -30,14 +30,20 @@ export class Pace {
     this.batch = Math.min(most, Math.max(1, atOnce))
   }
 
-  /** Settled when so many more may go. */
-  async turn(count: number): Promise<void> {
+  /** Settled when so many more may go, or when nobody wants them to any more. */
+  async turn(count: number, signal: AbortSignal): Promise<void> {
     const now = this.#timing.now()
     const waitMs = this.#freeAt - now
     this.#freeAt = Math.max(now, this.#freeAt) + count * this.#msEach
-    if (waitMs <= 0) return
+    if (waitMs <= 0 || signal.aborted) return
     await new Promise<void>((resolve) => {
-      this.#timing.after(waitMs, resolve, true)
+      const done = (): void => {
+        timer.cancel()
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = this.#timing.after(waitMs, done, true)
+      signal.addEventListener('abort', done)
     })
   }
 }

@@ -119,6 +119,7 @@ export class Pawl {
   readonly #definitions = new Map<string, AnyJob>()
   readonly #handleParts: HandleParts
   #closing: Promise<void> | null = null
+  readonly #closed = new AbortController()
 
   constructor(parts: PawlParts) {
     const { store, timing, upkeepTiming = timing } = parts
@@ -143,7 +144,14 @@ export class Pawl {
     )
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#courier, definitionOf)
-    this.quarantine = new Quarantine({ store, courier: this.#courier, timing, definitionOf })
+    const { signal: closing } = this.#closed
+    this.quarantine = new Quarantine({
+      store,
+      courier: this.#courier,
+      timing,
+      definitionOf,
+      closing,
+    })
     const looking = { store, onError, now: () => timing.now(), timing: upkeepTiming }
     this.#schedules = new Schedules({ ...looking, courier: this.#courier })
     this.#place = parts.artifacts ?? memoryPlace()
@@ -369,6 +377,7 @@ export class Pawl {
 
   async #close(): Promise<void> {
     try {
+      this.#closed.abort()
       await Promise.all([...this.#workers].map((worker) => worker.stop()))
       await Promise.all([this.#caretaker, this.#schedules, this.#sweep].map((one) => one.close()))
       await this.#parts.store.close()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ENGINES, temporaryFolder } from '../../test/support/engines.ts'
+import { deferred, ENGINES, temporaryFolder } from '../../test/support/engines.ts'
 import type { Pawl, QuarantineReport } from '../index.ts'
 import { effect, job, open as openPawl, pipeline, typed } from '../index.ts'
 import { testEngine } from '../testing/index.ts'
@@ -211,6 +211,31 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     const told: QuarantineReport[] = []
     await pawl.quarantine.redrive({ onProgress: (report) => told.push(report) })
     expect(told.map(({ done }) => done)).toEqual([100, 200, 250])
+  })
+
+  it.each(['its signal', 'a closing engine'])('does not wait for its rate after %s', async (by) => {
+    const pawl = await open()
+    await fill(pawl, { broken: 3 })
+    const stop = new AbortController()
+    const began = deferred()
+    const redriving = pawl.quarantine.redrive({
+      rate: { count: 1, per: '1h' },
+      signal: stop.signal,
+      onProgress: () => began.resolve(),
+    })
+    await began.promise
+    if (by === 'its signal') stop.abort()
+    else await pawl.close()
+    expect(await redriving).toMatchObject({ matched: 1, done: 1, isComplete: false })
+  })
+
+  it('takes a job once that is named twice', async () => {
+    const pawl = await open()
+    const ids = await fill(pawl, { broken: 101 })
+    const twice = [...ids, ...ids]
+    const all = { matched: 101, done: 101, left: 0 }
+    expect(await pawl.quarantine.redrive({ ids: twice, dryRun: true })).toMatchObject(all)
+    expect(await pawl.quarantine.redrive({ ids: twice })).toMatchObject(all)
   })
 
   it('stops by its signal, and goes on where it stopped', async () => {

@@ -76,7 +76,7 @@ export interface QuarantineSelection extends QuarantineFilter, OnRecord {
   readonly rate?: RateOptions
   /** Told after each batch. */
   readonly onProgress?: (report: QuarantineReport) => void
-  /** Stops after the batch that is under way. */
+  /** Stops after the batch that is under way, and does not wait for the next. */
   readonly signal?: AbortSignal
 }
 
@@ -99,7 +99,7 @@ export interface QuarantineReport {
   readonly left: number
   /** Why, of the first 20 that were left. */
   readonly problems: readonly { readonly id: string; readonly why: string }[]
-  /** False: it was stopped by its signal, and there may be more. */
+  /** False: it was stopped by its signal, or the engine was closed. There may be more. */
   readonly isComplete: boolean
 }
 
@@ -108,6 +108,8 @@ export interface QuarantineParts {
   readonly courier: Courier
   readonly timing: Timing
   readonly definitionOf: DefinitionOf
+  /** Aborted when the engine closes. */
+  readonly closing: AbortSignal
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -186,7 +188,8 @@ export class Quarantine {
     selection: QuarantineSelection,
     plan: (job: Found) => Promise<Plan>,
   ): Promise<QuarantineReport> {
-    const { dryRun = false, signal, onProgress, ids } = selection
+    const { dryRun = false, onProgress, ids } = selection
+    const signal = this.#signalFor(selection)
     const pace = new Pace(this.#parts.timing, PAGE, selection.rate)
     const problems: { id: string; why: string }[] = []
     const report: Mutable<QuarantineReport> = {
@@ -205,8 +208,8 @@ export class Quarantine {
       : this.#named(ids, selection, leave)) {
       for (let at = 0; at < page.length; at += pace.batch) {
         const batch = page.slice(at, at + pace.batch)
-        if (!dryRun) await pace.turn(batch.length)
-        if (signal?.aborted === true) return { ...report, isComplete: false }
+        if (!dryRun) await pace.turn(batch.length, signal)
+        if (signal.aborted) return { ...report, isComplete: false }
         report.matched += batch.length
         const plans = await Promise.all(batch.map((job) => plan(job)))
         const refusals = dryRun ? plans.map(reasonOf) : await this.#send(plans)
@@ -218,6 +221,12 @@ export class Quarantine {
       }
     }
     return report
+  }
+
+  /** Aborted when whoever asked wants it to stop, or the engine closes. */
+  #signalFor({ signal }: QuarantineSelection): AbortSignal {
+    const { closing } = this.#parts
+    return signal === undefined ? closing : AbortSignal.any([signal, closing])
   }
 
   /** For each plan: null, or why it was not carried out. */
@@ -284,8 +293,9 @@ export class Quarantine {
     filter: QuarantineFilter,
     leave: (id: string, why: string) => void,
   ): AsyncIterable<readonly Found[]> {
-    for (let at = 0; at < ids.length; at += PAGE) {
-      const jobs = [...new Set(ids.slice(at, at + PAGE))]
+    const all = [...new Set(ids)]
+    for (let at = 0; at < all.length; at += PAGE) {
+      const jobs = all.slice(at, at + PAGE)
       const { found } = await this.#page({ ...filter, jobs }, 0, PAGE)
       const here = new Set(found.map(({ id }) => id))
       for (const id of jobs) if (!here.has(id)) leave(id, NOT_HERE)

@@ -56,10 +56,33 @@ describe('an examination', () => {
       true,
     ])
     expect(looks.flatMap(({ violations }) => violations)).toEqual([])
-    // What comes in the middle of a round is no trouble.
+    // What comes in the middle of a round is of the next one.
     desk.look(10)
     desk.submit('new')
-    expect(desk.look(100)).toMatchObject({ looked: 16, isRoundOver: true })
+    expect(desk.look(100)).toMatchObject({ looked: 15, isRoundOver: true })
+    expect(desk.look(100)).toMatchObject({ looked: 26, isRoundOver: true })
+  })
+
+  it('comes to the end of a round although jobs come faster than it looks', () => {
+    const desk = new Desk()
+    let submitted = 0
+    const ends = Array.from({ length: 30 }, () => {
+      for (let i = 0; i < 12; i++) desk.submit(`job-${submitted++}`)
+      return desk.look(10).isRoundOver
+    })
+    expect(ends.filter(Boolean).length).toBeGreaterThan(1)
+  })
+
+  it('does not count as waiting how long a job was held, or in hand', () => {
+    const desk = new Desk().submit('a').submit('b', plain({ held: true }))
+    const address = { job: 'a', stage: 0, segment: 0, worker: 'w' }
+    desk.must({ type: 'GrantLease', ...address, request: 1, started: true })
+    desk.now += 20
+    desk.must({ type: 'ReleaseLease', ...address, lease: 1 })
+    desk.must({ type: 'ReleaseJob', job: 'b' })
+    desk.now += 10
+    expect(desk.look(99, 11).waiting).toEqual([])
+    expect(desk.look(99, 10).waiting).toMatchObject([{ since: 1_020 }, { since: 1_020 }])
   })
 
   it('takes no longer than a millisecond or so, however many jobs there are', () => {

@@ -18,6 +18,7 @@ import { nowUs } from './clock.ts'
 import type { Ledger } from './ledger.ts'
 import type { Examined, QueryOf, WaitsLong } from './store.ts'
 import { isUnloaded, typeOf } from './stored-job.ts'
+import { waitingSince } from './task-before.ts'
 
 /** Of a job with more tasks than this only its own records are looked at: counting takes too long. */
 const MOST_TASKS = 200
@@ -30,6 +31,8 @@ export class Examination {
   readonly #world: World
   readonly #nowUs: () => number
   #round: Iterator<Job> | null = null
+  /** A round is of those that were there when it began: others may come faster than it looks. */
+  #left = 0
 
   constructor(ledger: Ledger, stopwatchUs: () => number = nowUs) {
     this.#ledger = ledger
@@ -41,21 +44,28 @@ export class Examination {
   look({ limit, waitedMs }: QueryOf<'examination'>): Examined {
     const { now } = this.#ledger
     const until = this.#nowUs() + LONGEST_US
-    const round = (this.#round ??= this.#ledger.world.jobs.values())
+    const round = (this.#round ??= this.#begin())
     const violations: Violation[] = []
     const waiting: WaitsLong[] = []
     let looked = 0
     while (looked < limit && this.#nowUs() < until) {
-      const next = round.next()
-      if (next.done === true) {
+      const next = this.#left === 0 ? null : round.next()
+      if (next === null || next.done === true) {
         this.#round = null
         break
       }
       looked += 1
+      this.#left -= 1
       violations.push(...this.#violations(next.value, now))
       this.#noteWaiting(next.value, now - waitedMs, waiting)
     }
     return { looked, isRoundOver: this.#round === null, violations, waiting }
+  }
+
+  #begin(): Iterator<Job> {
+    const { jobs } = this.#ledger.world
+    this.#left = jobs.size
+    return jobs.values()
   }
 
   #violations(job: Job, now: number): Violation[] {
@@ -69,16 +79,17 @@ export class Examination {
     return jobViolations(this.#world, job, tallies, now)
   }
 
-  /** Due since before this time, not held, and its queue is not paused. */
+  /** Could have been taken since before this time, not held, and its queue is not paused. */
   #noteWaiting(job: Job, before: number, waiting: WaitsLong[]): void {
     if (isHeldBack(job)) return
     const tasks = job.task === null ? this.#someTasks(job) : [job.task]
-    for (const { state, dueAt, stage, policy } of tasks) {
-      if (state !== 'WAITING' || dueAt > before) continue
-      const { queue } = policy
+    for (const task of tasks) {
+      const since = waitingSince(task)
+      if (task.state !== 'WAITING' || since > before) continue
+      const { queue } = task.policy
       if (this.#ledger.world.queues.get(queue)?.paused === true) continue
-      const name = job.task === null ? (job.spec.stages?.[stage]?.name ?? null) : null
-      waiting.push({ queue, type: typeOf(job), stage: name, since: dueAt })
+      const name = job.task === null ? (job.spec.stages?.[task.stage]?.name ?? null) : null
+      waiting.push({ queue, type: typeOf(job), stage: name, since })
     }
   }
 

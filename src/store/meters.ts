@@ -24,7 +24,7 @@ export interface Traffic {
   readonly lost: number
   /** Tasks that were given up and wait for a person. */
   readonly quarantined: number
-  /** From due to granted, in milliseconds. */
+  /** From when it could be taken (due, released, given back) to granted, in milliseconds. */
   readonly waitMs: Distribution
   /** From granted to committed or failed, in milliseconds. */
   readonly runMs: Distribution
@@ -76,7 +76,7 @@ export class Meters {
       case 'LeaseGranted': {
         const meter = this.#meter(queue, typeOf(job))
         meter.granted += 1
-        meter.waitMs.add(entry.at - before.dueAt)
+        meter.waitMs.add(entry.at - before.waitingSince)
         return
       }
       case 'ExecutionCommitted': {

@@ -10,6 +10,7 @@ export class TaskBefore {
   state: Task['state'] = 'WAITING'
   attempt = 0
   dueAt = 0
+  waitingSince = 0
   lease: Lease | null = null
   expiresAt = 0
 
@@ -18,6 +19,7 @@ export class TaskBefore {
     this.state = task.state
     this.attempt = task.attempt
     this.dueAt = task.dueAt
+    this.waitingSince = waitingSince(task)
     this.lease = task.lease
     this.expiresAt = task.lease === null ? 0 : task.lease.expiresAt
     return this
@@ -27,6 +29,14 @@ export class TaskBefore {
 /** The ready-index holds it: nothing but time, pause and limits keeps it from being granted. */
 export function isListed(job: Job, task: Task): boolean {
   return task.state === 'WAITING' && !isHeldBack(job)
+}
+
+/**
+ * Of a task that waits: since when it could have been taken. What comes back keeps its due time,
+ * which may be long before; until its last entry it was held, or somebody had it.
+ */
+export function waitingSince({ dueAt, time }: Task): number {
+  return Math.max(dueAt, time)
 }
 
 export function isNeverTaken(task: Task): boolean {
