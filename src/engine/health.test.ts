@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { hookedEngine } from '../../test/support/hooked-store.ts'
 import { deferred, ENGINES } from '../../test/support/engines.ts'
-import type { AnswerTo, Query } from '../store/index.ts'
+import type { AnswerTo, Query, Store } from '../store/index.ts'
 import { MemoryStore, systemClock } from '../store/index.ts'
 import type { Notice } from '../index.ts'
 import { InvariantBroken, job, pipeline, typed } from '../index.ts'
 import { testEngine } from '../testing/index.ts'
+import { HealthWatch } from './health.ts'
 
 const echo = job('echo', { input: typed<string>(), run: ({ input }) => input })
 
@@ -93,6 +94,31 @@ describe('health', () => {
       { queue: 'night', type: 'echo', stage: null, count: 3, since },
     ])
     await pawl.close()
+  })
+
+  it('gives an engine that was closed for long the time to get its workers', async () => {
+    const waiting = [{ queue: 'night', type: 'echo', stage: null, since: 0 }]
+    const found = { looked: 1, isRoundOver: true, violations: [], waiting }
+    const told: unknown[] = []
+    let now = 1e9
+    const watch = new HealthWatch(
+      {
+        store: { query: () => Promise.resolve(found) } as unknown as Store,
+        now: () => now,
+        isServed: () => false,
+        stalled: () => [],
+        onUnserved: (unserved) => told.push(unserved),
+        onError: () => undefined,
+      },
+      '10m',
+    )
+    expect((await watch.health()).isWell).toBe(true)
+    now += 599_999
+    expect((await watch.health()).isWell).toBe(true)
+    expect(told).toEqual([])
+    now += 1_001
+    expect((await watch.health()).unserved).toEqual([{ ...waiting[0], count: 1 }])
+    expect(told).toHaveLength(1)
   })
 
   it('tells of a stage that nobody serves', async () => {

@@ -73,10 +73,13 @@ export class HealthWatch {
   #jobs = 0
   #rounds = 0
   #nextRound = -Infinity
+  /** Until then an engine that has just been opened may still be given its workers. */
+  readonly #toldFrom: number
 
   constructor(parts: HealthParts, unserved: Duration = DEFAULT_UNSERVED) {
     this.#parts = parts
     this.#waitedMs = toMs(unserved, '`unservedAfter`')
+    this.#toldFrom = parts.now() + this.#waitedMs
   }
 
   /** A look at a few jobs, unless a round has just begun and is over. Whether it is over. */
@@ -117,6 +120,7 @@ export class HealthWatch {
       if (this.#broken.size > MOST_BROKEN && oldest !== undefined) this.#broken.delete(oldest)
       this.#parts.onError(new InvariantBroken(invariant, what))
     }
+    if (this.#parts.now() < this.#toldFrom) return
     for (const one of waiting) this.#note(one)
   }
 
