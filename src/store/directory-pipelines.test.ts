@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { SimDisk } from '../../test/sim/sim-disk.ts'
 import { pipeline, stage } from '../../test/support/specs.ts'
-import { LiveFile } from '../log/index.ts'
+import { LiveFile, Shelf } from '../log/index.ts'
 import type { Disk } from '../log/index.ts'
-import type { Claimed, DirectoryStore } from './index.ts'
+import type { Claimed, DirectoryStore, OutputsPage } from './index.ts'
 import { openDirectory } from './index.ts'
 
 /** How often a spec was read since it was last asked. */
@@ -106,6 +106,27 @@ describe('a pipeline whose spec has left memory', () => {
     await store.checkpoint()
     await store.query({ kind: 'input', job: leased?.job ?? '' })
     expect(count()).toBe(0)
+    await store.close()
+  })
+
+  it('that is over is read from its shelf once while somebody goes through its outputs', async () => {
+    const disk = new SimDisk()
+    const store = await opened(disk)
+    await store.execute([{ type: 'SubmitJob', job: 'p', spec }])
+    await take(store, 1, 1)
+    await take(store, 2, SEGMENTS)
+    await store.checkpoint()
+    await store.checkpoint()
+    const spy = vi.spyOn(Shelf.prototype, 'read')
+    onTestFinished(() => spy.mockRestore())
+    let pages = 0
+    for (let after: number | null = -1; after !== null; pages++) {
+      const query = { kind: 'outputs', job: 'p', stage: 1, after, limit: 10 } as const
+      const page: OutputsPage = await store.query(query)
+      after = page.next
+    }
+    expect(pages).toBe(SEGMENTS / 10)
+    expect(spy).toHaveBeenCalledTimes(1)
     await store.close()
   })
 

@@ -187,6 +187,20 @@ describe('a pipeline on a directory', () => {
   })
   const input = Array.from({ length: 600 }, (_, i) => i)
 
+  it('that was forgotten leaves nothing to another with its id', async () => {
+    const pawl = await open(await temporaryFolder(), { retention: { age: 0, count: 0 } })
+    pawl.work([wide])
+    for (const list of [
+      [1, 2],
+      [3, 4],
+    ]) {
+      const outputs = await (await pawl.submit(wide, list, { id: 'same' })).result(TIMEOUT)
+      expect(await outputs.toArray()).toEqual(list.map((n) => n * 2))
+      while ((await pawl.get('same')) !== null) await pawl.upkeep()
+    }
+    await pawl.close()
+  })
+
   it('goes on after a restart where it was, and gives its outputs after another', async () => {
     const folder = await temporaryFolder()
     const first = await open(folder)

@@ -328,6 +328,46 @@ describe.each(ENGINES)('a pipeline %s in which something fails', (_, open) => {
     expect(await handle.result(TIMEOUT)).toBe('done')
   })
 
+  it('takes the word of its own `classify`, and of its own timeout', async () => {
+    const pawl = await open()
+    let calls = 0
+    const judged = pipeline('judged', { retry: { max: 5, delay: 0 }, quarantine: 'never' }).stage(
+      'only',
+      {
+        classify: (error) => ((error as Error).message === 'hopeless' ? 'terminal' : undefined),
+        run: () => {
+          calls += 1
+          throw new Error(calls === 1 ? 'once more' : 'hopeless')
+        },
+      },
+    )
+    const slow = pipeline('slow', { retry: NEVER, quarantine: 'never' }).stage('only', {
+      timeout: '20ms',
+      run: ({ signal }) => once(signal, 'abort'),
+    })
+    pawl.work([judged, slow])
+    expect((await failureOf(await pawl.submit(judged))).message).toContain('hopeless')
+    expect(calls).toBe(2)
+    expect((await failureOf(await pawl.submit(slow))).message).toContain('TimedOut')
+  })
+
+  it('promises only the effects of its own stage', async () => {
+    const pawl = await open()
+    const mail = effect('mail', { run: () => undefined })
+    const greedy = pipeline('greedy', { retry: NEVER, quarantine: 'never' })
+      .stage('has', { effects: [mail], run: ({ commit }) => commit(1, [mail()]) })
+      .stage('has not', {
+        after: 'has',
+        run: ({ commit }) => commit(1, [mail()] as unknown as never[]),
+      })
+    pawl.work([greedy])
+    expect((await failureOf(await pawl.submit(greedy))).message).toContain(
+      `in stage 'has not'. InvalidDefinition: Job 'greedy' promised the effect 'mail'`,
+    )
+    const twice = () => pipeline('p').stage('s', { effects: [mail, mail], run: () => 1 })
+    expect(twice).toThrow(`Stage 's' of pipeline 'p' has two effects named 'mail'`)
+  })
+
   it('is run again as a new job of the same shape', async () => {
     const pawl = await open()
     let isRepaired = false
