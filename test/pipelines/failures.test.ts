@@ -280,6 +280,33 @@ describe.each(ENGINES)('a pipeline %s in which something fails', (_, open) => {
     expect(await (await handle.result(TIMEOUT)).toArray()).toEqual(['forced', 'b', 'new', 'd'])
   })
 
+  it('retries all that can be: not what nobody waits for, nor what is for a person to say', async () => {
+    const pawl = await open()
+    let isDown = true
+    const down = (): string => {
+      if (isDown) throw new Error('down')
+      return 'up'
+    }
+    const mail = effect('mail', { retry: NEVER, run: down })
+    const mixed = pipeline('mixed', { retry: NEVER })
+      .stage('tolerant', { tolerate: 1, run: down })
+      .stage('sends', { effects: [mail], run: ({ commit }) => commit(1, [mail()]) })
+      .stage('strict', { after: 'tolerant', run: down })
+    pawl.work([mixed])
+    const handle = await pawl.submit(mixed)
+    for await (const { entry } of handle.events()) {
+      if (entry.type === 'TaskFailed' && entry.stage === 2) break
+    }
+    await failureOf(handle)
+    isDown = false
+    await pawl.retry(handle.id)
+    expect((await failureOf(handle)).message).toContain(`what became of 'mail'`)
+    await pawl.resolveEffect(handle.id, 0, { stage: 'sends', outcome: 'again' })
+    expect(await handle.result(TIMEOUT)).toEqual({ sends: 1, strict: 'up' })
+    const { stages } = await handle.info()
+    expect(stages.map(({ dead }) => dead)).toEqual([1, 0, 0])
+  })
+
   it('gives up one segment, which is as if it had failed', async () => {
     const pawl = await open()
     const [strict, lenient] = [failing(0), failing(1)]
