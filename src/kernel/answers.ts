@@ -27,6 +27,7 @@ export const REJECTION_CODES = [
   'KeyReused',
   'TickFired',
   'TickNotSubmitted',
+  'ScheduleChanged',
   'EffectFinished',
   'InvalidTransition',
   'JobHeld',

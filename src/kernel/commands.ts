@@ -171,6 +171,8 @@ export interface SetSchedule {
   readonly type: 'SetSchedule'
   readonly schedule: string
   readonly definition: string
+  /** The version that it is a change of; 0: there was none. Null: whatever is there. */
+  readonly seen: number | null
 }
 
 export interface FireSchedule {

@@ -145,6 +145,12 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     fields: { endedBefore: 0 },
   },
+  'SetSchedule.version-seen': {
+    code: 'ScheduleChanged',
+    message: /Schedule s is at version 1, not 0: look again first/,
+    before: (a) => void a.must({ type: 'SetSchedule', definition: 'daily' }),
+    fields: { definition: 'hourly', seen: 0 },
+  },
   'FireSchedule.schedule-known': {
     code: 'UnknownSchedule',
     message: /no schedule s: set it first/,
@@ -183,7 +189,7 @@ describe('a validation guard says no', () => {
     const existing = listGuards().filter(({ kind }) => kind === 'validation')
     const tested = [...Object.keys(CASES), ...Object.keys(REFUSING)]
     expect(tested.toSorted()).toEqual(existing.map(({ id }) => id).toSorted())
-    expect(tested.length).toBe(44)
+    expect(tested.length).toBe(45)
   })
 })
 

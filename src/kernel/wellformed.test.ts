@@ -49,7 +49,7 @@ const COMPLETE: { readonly [T in CommandType]: Omit<CommandOf<T>, 'type'> } = {
   ConfigureQueue: { queue: 'q', concurrency: 1, rate: { count: 1, perMs: 1 }, ageingMs: null },
   PauseQueue: { queue: 'q', ...onRecord },
   ResumeQueue: { queue: 'q', ...onRecord },
-  SetSchedule: { schedule: 's', definition: '' },
+  SetSchedule: { schedule: 's', definition: '', seen: null },
   FireSchedule: { schedule: 's', tick: 1, skipped: false },
   RemoveSchedule: { schedule: 's' },
 }

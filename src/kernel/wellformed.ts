@@ -174,6 +174,7 @@ const concurrencyOrNull = orNull(between(0, LIMITS.concurrency))
 const rateOrNull = orNull(rate)
 const ageing = orNull(between(1, LIMITS.ageingMs))
 const definition = text(LIMITS.scheduleChars)
+const countOrNull = orNull(count)
 
 /** The fields of each command. Job specs and promises are checked by guards of their own. */
 const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
@@ -243,6 +244,7 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
   SetSchedule: {
     schedule: (command) => name(command.schedule),
     definition: (command) => definition(command.definition),
+    seen: (command) => countOrNull(command.seen),
   },
   FireSchedule: {
     schedule: (command) => name(command.schedule),

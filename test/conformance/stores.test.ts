@@ -312,7 +312,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
       await send({ type: 'PauseQueue', queue: 'default', ...onRecord })
       expect((await store.query({ kind: 'queue', queue: 'default' })).queue.paused).toBe(true)
       expect(await store.query({ kind: 'schedule', schedule: 's' })).toBeNull()
-      await send({ type: 'SetSchedule', schedule: 's', definition: 'hourly' })
+      await send({ type: 'SetSchedule', schedule: 's', definition: 'hourly', seen: null })
       expect(await store.query({ kind: 'schedule', schedule: 's' })).toMatchObject({
         definition: 'hourly',
       })
@@ -321,7 +321,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     it('schedules: those that are set, in order of their ids, page by page', async () => {
       const { store, send } = await setUp(kind)
       for (const schedule of ['c', 'a', 'gone', 'b']) {
-        await send({ type: 'SetSchedule', schedule, definition: `of ${schedule}` })
+        await send({ type: 'SetSchedule', schedule, definition: `of ${schedule}`, seen: null })
       }
       await send({ type: 'RemoveSchedule', schedule: 'gone' })
       await send({ type: 'FireSchedule', schedule: 'b', tick: 5, skipped: true })

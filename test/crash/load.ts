@@ -252,7 +252,7 @@ export class Load {
   async #settings(): Promise<void> {
     const schedule = `s-${this.#dice.below(5)}`
     const definition = `${this.#name} ${this.#rounds}`
-    await this.#send({ type: 'SetSchedule', schedule, definition })
+    await this.#send({ type: 'SetSchedule', schedule, definition, seen: null })
   }
 }
 

@@ -151,6 +151,7 @@ export class Witness {
       type: 'SetSchedule',
       schedule: 'witness',
       definition: String(this.#marks),
+      seen: null,
     }
     this.#send(mark)
     await store.execute([mark])

@@ -102,7 +102,7 @@ function others(): Command[] {
     },
     { type: 'PauseQueue', queue: 'q', ...by },
     { type: 'ResumeQueue', queue: 'q', ...by },
-    { type: 'SetSchedule', schedule: 's', definition: 'hourly' },
+    { type: 'SetSchedule', schedule: 's', definition: 'hourly', seen: null },
     { type: 'SubmitJob', job: tickId('s', 5), spec: plain({ schedule }) },
     { type: 'FireSchedule', schedule: 's', tick: 5, skipped: false },
     { type: 'RemoveSchedule', schedule: 's' },

@@ -68,7 +68,7 @@ export const STORY: readonly Act[] = [
   [
     execute(
       { type: 'ConfigureQueue', queue: 'q', concurrency: 5, rate: null, ageingMs: null },
-      { type: 'SetSchedule', schedule: 's', definition: 'hourly' },
+      { type: 'SetSchedule', schedule: 's', definition: 'hourly', seen: null },
     ),
     execute(submit('c', 7_000)),
   ],

@@ -291,6 +291,7 @@ export const REJECTIONS: { readonly [C in RejectionCode]: string } = {
   TaskNotDead: 'Only a DEAD task is retried by hand.',
   TaskNotOpen: 'The task is over or DEAD: there is nothing to stop.',
   TaskFinal: 'The task is COMPLETED or FAILED.',
+  ScheduleChanged: 'The schedule was set, fired or removed since its sender looked.',
   TaskChanged: 'The task was granted again since the operator looked.',
   StartByPassed: 'It is too late for a first attempt.',
   QueuePaused: 'The queue is paused.',

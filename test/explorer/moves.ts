@@ -24,7 +24,7 @@ export function moves(scope: Scope, part: Part): Command[] {
       ]
     case 'schedule':
       return [
-        { type: 'SetSchedule', schedule: 's', definition: 'daily' },
+        { type: 'SetSchedule', schedule: 's', definition: 'daily', seen: null },
         { type: 'FireSchedule', schedule: 's', tick: 5, skipped: false },
         { type: 'RemoveSchedule', schedule: 's' },
       ]

@@ -325,6 +325,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     type: 'SetSchedule',
     schedule: line.word('schedule'),
     definition: line.word('definition'),
+    seen: null,
   }),
   fire: (line) => ({
     type: 'FireSchedule',

@@ -49,7 +49,10 @@ export function scheduleCommand(dice: Dice, world: World, now: number): Command 
   const record = world.schedules.get(schedule)
   const tick = Math.max(0, (record?.firedTick ?? now) + dice.pick([-1, 0, 1, 1, 1, 5]))
   if (record?.definition == null || dice.chance(10)) {
-    return { type: 'SetSchedule', schedule, definition: dice.pick(['cron', 'every hour']) }
+    const definition = dice.pick(['cron', 'every hour'])
+    const version = record?.version ?? 0
+    const seen = dice.pick([null, null, version, version + 1, Math.max(0, version - 1)])
+    return { type: 'SetSchedule', schedule, definition, seen }
   }
   if (dice.chance(8)) return { type: 'RemoveSchedule', schedule }
   if (world.jobs.has(tickId(schedule, tick)) || dice.chance(25)) {

@@ -75,6 +75,7 @@ const FIELDS: Readonly<Record<string, Test>> = {
   rate: orNull(isRate),
   schedule: isName,
   definition: isText,
+  seen: orNull(isWhole),
   tick: upTo(0, 8_640_000_000_000_000),
   skipped: isFlag,
   by: isName,
@@ -109,7 +110,7 @@ const COMMANDS: Readonly<Record<CommandType, string>> = {
   ConfigureQueue: 'queue concurrency rate ageingMs',
   PauseQueue: 'queue by reason',
   ResumeQueue: 'queue by reason',
-  SetSchedule: 'schedule definition',
+  SetSchedule: 'schedule definition seen',
   FireSchedule: 'schedule tick skipped',
   RemoveSchedule: 'schedule',
 }

@@ -90,6 +90,7 @@ export function readQueue(histories: Histories, name: string): QueueReading {
 
 export interface ScheduleReading {
   readonly known: boolean
+  readonly changes: number
   readonly definition: string | null
   readonly firedTick: number
 }
@@ -99,6 +100,7 @@ export function readSchedule(histories: Histories, id: string): ScheduleReading 
   const said = last(history, 'SetSchedule', 'RemoveSchedule')?.command
   return {
     known: history.length > 0,
+    changes: history.length,
     definition: said?.type === 'SetSchedule' ? said.definition : null,
     firedTick: Math.max(-1, ...facts(history, 'FireSchedule').map((fact) => fact.command.tick)),
   }

@@ -28,7 +28,10 @@ export function answerScheduleCommand(histories: Histories, command: ScheduleCom
   const schedule = readSchedule(histories, command.schedule)
   switch (command.type) {
     case 'SetSchedule':
-      return schedule.definition === command.definition ? known() : accepted()
+      if (schedule.definition === command.definition) return known()
+      return unless({
+        ScheduleChanged: command.seen !== null && command.seen !== schedule.changes,
+      })
     case 'RemoveSchedule':
       return schedule.definition === null ? known() : accepted()
     case 'FireSchedule':

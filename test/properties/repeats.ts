@@ -47,6 +47,10 @@ export function isOver(world: World, { command, decision }: Delivered, now: numb
     const running = task?.commit?.effects[command.effect]?.state === 'STARTED'
     return !running || task.lease?.number !== command.lease || now >= task.lease.expiresAt
   }
+  if (command.type === 'SetSchedule' && command.seen !== null) {
+    // A copy that comes late must not undo what was set AFTER it.
+    return world.schedules.get(command.schedule)?.definition !== command.definition
+  }
   if (command.type !== 'SubmitJob' || decision.value === command.job) return false
   // A unique key that was answered with its holder is free when the holder is final.
   const holder = world.jobs.get(String(decision.value))

@@ -52,6 +52,7 @@ const DEFAULTS = {
   rate: null,
   ageingMs: null,
   schedule: 's',
+  seen: null,
   skipped: false,
 }
 

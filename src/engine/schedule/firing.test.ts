@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ENGINES, deferred, temporaryFolder } from '../../../test/support/engines.ts'
 import { HookedStore } from '../../../test/support/hooked-store.ts'
-import { job, typed, UnreadableSchedule } from '../../index.ts'
+import { job, typed, UnknownSchedule, UnreadableSchedule } from '../../index.ts'
 import type { Command, Entry } from '../../kernel/index.ts'
 import { tickId } from '../../kernel/index.ts'
 import type { Clock, Store } from '../../store/index.ts'
@@ -61,6 +61,15 @@ async function entriesOf(store: Store): Promise<Entry[]> {
     entries.push(entry)
   }
   return entries
+}
+
+/** At the first call only. */
+function once(act: () => Promise<void>): () => Promise<void> {
+  let calls = 0
+  return async () => {
+    calls += 1
+    if (calls === 1) await act()
+  }
 }
 
 const isOf = (type: Command['type']) => (commands: readonly Command[]) =>
@@ -148,7 +157,11 @@ describe.each(STORES)('with several processes %s', (_, open) => {
     expect(right.errors).toEqual([])
   })
 
-  it('a removal records the time whose job was made by one that died', async () => {
+  it.each([
+    ['removal', (pawl: Pawl) => pawl.scheduleHandle('s').remove()],
+    ['pause', (pawl: Pawl) => pawl.scheduleHandle('s').pause()],
+    ['new timing', (pawl: Pawl) => pawl.schedule('s', { job: note, input: 'x', every: '1d' })],
+  ])('a %s records the time whose job was made by one that died', async (_what, change) => {
     const { clock, store, left, right } = await twoEngines(open)
     await left.pawl.schedule('s', HOURLY)
     clock.moveTo(FIRST)
@@ -156,12 +169,30 @@ describe.each(STORES)('with several processes %s', (_, open) => {
       if (isFire(commands)) throw new Error('killed')
     }
     await expect(left.pawl.upkeep()).rejects.toThrow('killed')
-    await right.pawl.scheduleHandle('s').remove()
+    await change(right.pawl)
     // Else its job could never be forgotten.
-    expect(await store.query({ kind: 'schedule', schedule: 's' })).toMatchObject({
-      definition: null,
-      firedTick: FIRST,
-    })
+    const schedule = await store.query({ kind: 'schedule', schedule: 's' })
+    expect(schedule?.firedTick).toBe(FIRST)
+    expect((await entriesOf(store)).map(({ type }) => type).slice(2, 3)).toEqual(['ScheduleFired'])
+  })
+
+  it('loses neither of two changes that are made at the same moment', async () => {
+    const { left, right } = await twoEngines(open)
+    await left.pawl.schedule('s', HOURLY)
+    // Both have read BEFORE either writes.
+    const gate = meeting(2)
+    for (const { store: hooked } of [left, right]) hooked.beforeExecute = once(gate)
+    const there = right.pawl.scheduleHandle('s')
+    await Promise.all([left.pawl.schedule('s', { ...HOURLY, input: 'new' }), there.pause()])
+    expect(await there.info()).toMatchObject({ input: 'new', paused: { by: 'client' } })
+  })
+
+  it('does not bring back by a pause what is removed at the same moment', async () => {
+    const { left, right } = await twoEngines(open)
+    await left.pawl.schedule('s', HOURLY)
+    right.store.beforeExecute = once(() => left.pawl.scheduleHandle('s').remove())
+    await expect(right.pawl.scheduleHandle('s').pause()).rejects.toThrow(UnknownSchedule)
+    expect(await right.pawl.schedules()).toEqual([])
   })
 })
 
@@ -211,8 +242,10 @@ describe('an engine', () => {
     for (const [schedule, definition] of [
       ['alien', 'hourly'],
       ['newer', '{"format":2}'],
+      ['nothing', 'null'],
+      ['zone', '{"format":1,"timing":{"cron":"0 * * * *","timezone":"Mars/Olympus"}}'],
     ] as const) {
-      await store.execute([{ type: 'SetSchedule', schedule, definition }])
+      await store.execute([{ type: 'SetSchedule', schedule, definition, seen: null }])
     }
     await pawl.schedule('s', HOURLY)
     clock.moveTo(FIRST)
@@ -221,12 +254,16 @@ describe('an engine', () => {
     expect(errors.map(({ message }) => message)).toEqual([
       expect.stringContaining('schedule alien cannot be read, and it is not fired'),
       expect.stringContaining('it is of format 2, and this version knows 1'),
+      expect.stringContaining('it is no object'),
+      expect.stringContaining("'Mars/Olympus', which this system does not know"),
     ])
     expect((await pawl.list()).jobs).toHaveLength(1)
     await expect(pawl.schedules()).rejects.toThrow(UnreadableSchedule)
-    await pawl.schedule('alien', HOURLY)
+    await expect(pawl.scheduleHandle('zone').info()).rejects.toThrow(UnreadableSchedule)
+    for (const id of ['alien', 'nothing', 'zone']) await pawl.schedule(id, HOURLY)
     await pawl.scheduleHandle('newer').remove()
-    expect((await pawl.schedules()).map(({ id }) => id)).toEqual(['alien', 's'])
+    const ids = (await pawl.schedules()).map(({ id }) => id)
+    expect(ids).toEqual(['alien', 'nothing', 's', 'zone'])
   })
 
   it('has one timer for all schedules, for the next time that is due', async () => {

@@ -4,6 +4,7 @@
  * Only for speed. It is compared with what the store says at every look, and can be thrown away.
  */
 import type { Schedule } from '../../kernel/index.ts'
+import { UnreadableSchedule } from '../errors.ts'
 import type { Due } from './firing.ts'
 import { baseOf, dueTimes } from './due-times.ts'
 import type { StoredSchedule } from './stored-schedule.ts'
@@ -46,7 +47,7 @@ export class KnownSchedules {
     if (known?.definition === schedule.definition && known.read !== null) return known.read
     const stored = readSchedule(schedule)
     if (stored === null) return null
-    return { stored, timetable: timetableOf(stored.timing, `schedule '${schedule.id}'`) }
+    return { stored, timetable: readTimetable(schedule.id, stored) }
   }
 
   /** What is due of it now; null: nothing. */
@@ -84,5 +85,14 @@ export class KnownSchedules {
     const known = { definition, read, base: -1, nextAt: Infinity }
     this.#known.set(id, known)
     return known
+  }
+}
+
+/** It was set on a system that knows more time zones, or by a version that reads more cron. */
+function readTimetable(id: string, { timing }: StoredSchedule): Timetable {
+  try {
+    return timetableOf(timing, 'it')
+  } catch (error) {
+    throw new UnreadableSchedule(id, (error as Error).message.replace(/\.$/, ''), error)
   }
 }

@@ -34,7 +34,7 @@ export interface OnRecordAt {
 }
 
 export function scheduleInfo(
-  { id, firedTick }: Schedule,
+  { id, firedTick }: Pick<Schedule, 'id' | 'firedTick'>,
   stored: StoredSchedule,
   timetable: Timetable,
   now: number,

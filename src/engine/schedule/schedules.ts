@@ -8,7 +8,7 @@
  */
 import type { AnyJob } from '../../definition/index.ts'
 import { assertName, InvalidDefinition } from '../../definition/index.ts'
-import type { Command, Schedule } from '../../kernel/index.ts'
+import type { Command, Rejection, Schedule } from '../../kernel/index.ts'
 import { LIMITS, sameContent } from '../../kernel/index.ts'
 import { StoreEnded } from '../../store/index.ts'
 import type { Timer, Timing } from '../../worker/index.ts'
@@ -59,30 +59,31 @@ export class Schedules {
   async set<J extends AnyJob>(id: string, terms: ScheduleTerms<J>): Promise<void> {
     assertName(id, 'A schedule')
     const termed = await checked(id, terms, this.#parts.now())
-    await this.#inTurn(async () => {
-      const schedule = await this.#find(id)
-      const before = schedule === null ? null : this.#before(schedule)
+    await this.#change(id, (schedule) => {
+      const before = schedule?.definition == null ? null : this.#before(schedule)
       const isSameTiming = before !== null && sameContent(before.timing, termed.timing)
-      await this.#write(id, {
+      return {
         ...termed,
         since: isSameTiming ? before.since : this.#parts.now(),
         // Setting it again, as every start of a program does, is no operator's word.
         paused: before?.paused ?? null,
         resumed: before?.resumed ?? null,
-      })
+      }
     })
   }
 
   pause(id: string, on: OnRecord): Promise<void> {
-    return this.#change(id, (stored) =>
-      stored.paused === null ? { ...stored, paused: this.#onRecord(on, 'Paused') } : stored,
-    )
+    return this.#change(id, (schedule) => {
+      const { stored } = this.#read(id, schedule)
+      return stored.paused === null ? { ...stored, paused: this.#onRecord(on, 'Paused') } : null
+    })
   }
 
   /** Times that passed meanwhile are not made up for. */
   resume(id: string, on: OnRecord): Promise<void> {
-    return this.#change(id, (stored) => {
-      if (stored.paused === null) return stored
+    return this.#change(id, (schedule) => {
+      const { stored } = this.#read(id, schedule)
+      if (stored.paused === null) return null
       const resumed = this.#onRecord(on, 'Resumed')
       return { ...stored, since: resumed.at, paused: null, resumed }
     })
@@ -91,25 +92,21 @@ export class Schedules {
   remove(id: string): Promise<void> {
     return this.#inTurn(async () => {
       const schedule = await this.#find(id)
-      if (schedule === null) return
-      const due = this.#known.due(schedule, this.#parts.now())
-      // The job of a time may be in, and the time not recorded: nobody would come back to it.
-      if (due !== null) {
-        const tick = due.record
-        await this.#send(id, { type: 'FireSchedule', schedule: id, tick, skipped: true })
-      }
-      await this.#send(id, { type: 'RemoveSchedule', schedule: id })
+      if (schedule?.definition == null) return
+      await this.#settle(schedule)
+      this.#accept(id, await this.#send({ type: 'RemoveSchedule', schedule: id }))
     })
   }
 
   async list(): Promise<ScheduleInfo[]> {
     const infos: ScheduleInfo[] = []
-    for await (const page of this.#pages()) infos.push(...page.map((one) => this.#infoOf(one)))
+    for await (const page of this.#pages())
+      infos.push(...page.map((one) => this.#infoOf(one.id, one)))
     return infos
   }
 
   async info(id: string): Promise<ScheduleInfo> {
-    return this.#infoOf(await this.#expect(id))
+    return this.#infoOf(id, await this.#find(id))
   }
 
   async nextTimes(id: string, count: number): Promise<Date[]> {
@@ -118,8 +115,7 @@ export class Schedules {
         `nextTimes() takes a whole number from 1 to ${MOST_NEXT_TIMES}, not ${count}.`,
       )
     }
-    const schedule = await this.#expect(id)
-    const { stored, timetable } = this.#read(schedule)
+    const { stored, timetable } = this.#read(id, await this.#find(id))
     return nextTimes(stored, timetable, this.#parts.now(), count)
   }
 
@@ -180,61 +176,92 @@ export class Schedules {
     }
   }
 
-  #change(id: string, change: (stored: StoredSchedule) => StoredSchedule): Promise<void> {
+  /** Of what is there; null: none is needed. If somebody else was faster: of what he made of it. */
+  #change(id: string, change: (schedule: Schedule | null) => StoredSchedule | null): Promise<void> {
     return this.#inTurn(async () => {
-      const { stored } = this.#read(await this.#expect(id))
-      const changed = change(stored)
-      if (changed !== stored) await this.#write(id, changed)
+      for (;;) {
+        const schedule = await this.#find(id)
+        const changed = change(schedule)
+        if (changed === null) return
+        const isOver = schedule !== null && this.#endsTimes(schedule, changed)
+        if (isOver && (await this.#settle(schedule))) continue
+        if (await this.#write(id, changed, schedule?.version ?? 0)) return
+      }
     })
   }
 
-  async #write(id: string, stored: StoredSchedule): Promise<void> {
+  /** Whether times that are due now will not be any more. */
+  #endsTimes(schedule: Schedule, changed: StoredSchedule): boolean {
+    const before = schedule.definition === null ? null : this.#before(schedule)
+    if (before === null || before.paused !== null) return false
+    return changed.paused !== null || changed.since !== before.since
+  }
+
+  /**
+   * Records what is due, BEFORE it counts as over: its job may be in, by one that died, and
+   * nobody would come back to it. Whether there was something.
+   */
+  async #settle(schedule: Schedule): Promise<boolean> {
+    const due = this.#known.due(schedule, this.#parts.now())
+    if (due === null) return false
+    const { id, record: tick } = due
+    this.#accept(id, await this.#send({ type: 'FireSchedule', schedule: id, tick, skipped: true }))
+    return true
+  }
+
+  /** False: it is not any more what was seen. */
+  async #write(id: string, stored: StoredSchedule, seen: number): Promise<boolean> {
     const definition = toText(stored)
     if (definition.length > LIMITS.scheduleChars) {
       throw new InvalidDefinition(
         `Schedule '${id}' takes ${definition.length} characters, more than ${LIMITS.scheduleChars}: give its job a smaller input, such as the name of something that the handler reads.`,
       )
     }
-    await this.#send(id, { type: 'SetSchedule', schedule: id, definition })
+    const rejection = await this.#send({ type: 'SetSchedule', schedule: id, definition, seen })
+    if (rejection?.code === 'ScheduleChanged') return false
+    this.#accept(id, rejection)
+    return true
   }
 
-  async #send(id: string, command: Command): Promise<void> {
+  async #send(command: Command): Promise<Rejection | null> {
     const { rejection } = await this.#parts.courier.send(command)
-    if (rejection !== null) throw new Refused(`Schedule '${id}'`, rejection)
     this.#plan(AFTER_CHANGE_MS)
+    return rejection
   }
 
-  /** Null: it was never set, or it was removed. */
-  async #find(id: string): Promise<Schedule | null> {
-    const schedule = await this.#parts.store.query({ kind: 'schedule', schedule: id })
-    return schedule?.definition == null ? null : schedule
+  #accept(id: string, rejection: Rejection | null): void {
+    if (rejection !== null) throw new Refused(`Schedule '${id}'`, rejection)
   }
 
-  async #expect(id: string): Promise<Schedule> {
-    const schedule = await this.#find(id)
-    if (schedule === null) throw new UnknownSchedule(id)
-    return schedule
+  /** Null: it was never set. One that was removed has no definition. */
+  #find(id: string): Promise<Schedule | null> {
+    return this.#parts.store.query({ kind: 'schedule', schedule: id })
   }
 
-  #read(schedule: Schedule): ReadSchedule {
-    const read = this.#known.read(schedule)
-    if (read === null) throw new UnknownSchedule(schedule.id)
+  #read(id: string, schedule: Schedule | null): ReadSchedule {
+    const read = schedule === null ? null : this.#known.read(schedule)
+    if (read === null) throw new UnknownSchedule(id)
     return read
   }
 
   /** What cannot be read is replaced as if it had not been set. */
   #before(schedule: Schedule): StoredSchedule | null {
     try {
-      return this.#read(schedule).stored
+      return this.#read(schedule.id, schedule).stored
     } catch (error) {
       if (error instanceof UnreadableSchedule) return null
       throw error
     }
   }
 
-  #infoOf(schedule: Schedule): ScheduleInfo {
-    const { stored, timetable } = this.#read(schedule)
-    return scheduleInfo(schedule, stored, timetable, this.#parts.now())
+  #infoOf(id: string, schedule: Schedule | null): ScheduleInfo {
+    const { stored, timetable } = this.#read(id, schedule)
+    return scheduleInfo(
+      { id, firedTick: schedule?.firedTick ?? null },
+      stored,
+      timetable,
+      this.#parts.now(),
+    )
   }
 
   #onRecord({ by = 'client', reason }: OnRecord, otherwise: string): Intervention {

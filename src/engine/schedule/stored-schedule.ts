@@ -49,9 +49,14 @@ export function readSchedule({ id, definition }: Schedule): StoredSchedule | nul
 }
 
 function parsed(id: string, definition: string): StoredSchedule & { readonly format: unknown } {
+  let read: unknown
   try {
-    return JSON.parse(definition) as StoredSchedule & { format: unknown }
+    read = JSON.parse(definition)
   } catch (error) {
     throw new UnreadableSchedule(id, 'it is not JSON', error)
   }
+  if (typeof read !== 'object' || read === null) {
+    throw new UnreadableSchedule(id, 'it is no object')
+  }
+  return read as StoredSchedule & { format: unknown }
 }

@@ -18,10 +18,26 @@ function scheduleHead(reads: Reads): Reads['schedule'] {
   return reads.schedule
 }
 
+/** A change that rests on what its sender read must not undo one that he did not read. */
+const versionSeen: Guard<SetSchedule> = validation(
+  'version-seen',
+  'The schedule is as the sender saw it, if he says what he saw.',
+  ({ schedule, seen }, reads) => {
+    const version = reads.schedule?.version ?? 0
+    return seen === null || seen === version
+      ? null
+      : reject(
+          'ScheduleChanged',
+          `Schedule ${schedule} is at version ${version}, not ${seen}: look again first.`,
+          { version },
+        )
+  },
+)
+
 export const setSchedule: Rule<SetSchedule> = {
   repeat: ({ definition }, reads) =>
     reads.schedule?.definition === definition ? committed(null, null) : null,
-  guards: [],
+  guards: [versionSeen],
   entry: ({ schedule, definition }, reads, now) => ({
     type: 'ScheduleSet',
     at: now,
