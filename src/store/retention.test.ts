@@ -152,7 +152,7 @@ describe('retention', () => {
     const bench = await new Bench().open({ retention: { count: 0 } })
     const schedule = { id: 's', tick: 5 }
     await bench.store.execute([
-      { type: 'SetSchedule', schedule: 's', definition: '{}' },
+      { type: 'SetSchedule', schedule: 's', definition: '{}', seen: null },
       { type: 'SubmitJob', job: tickId('s', 5), spec: plain({ schedule }) },
     ])
     await bench.submit('other')
