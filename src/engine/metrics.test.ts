@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ENGINES, temporaryFolder } from '../../test/support/engines.ts'
+import { ReadyBench } from '../../test/support/ready-bench.ts'
+import { promise } from '../../test/support/specs.ts'
 import type { Metrics, Traffic } from '../index.ts'
 import { job, open as openPawl, typed } from '../index.ts'
 import { testEngine } from '../testing/index.ts'
@@ -120,6 +122,19 @@ describe('metrics', () => {
     expect(trafficOf(metrics, 'echo').lost).toBe(metrics.entries.LeaseExpired)
     expect(metrics.entries.LeaseExpired).toBeGreaterThan(0)
     await pawl.close()
+  })
+
+  it('count what waits for a person, whichever entry brought it there', () => {
+    const bench = new ReadyBench()
+    bench.submit('a')
+    bench.claim()
+    const report = bench.report('a')
+    bench.must({ type: 'CommitExecution', ...report, output: '1', effects: [promise()] })
+    bench.must({ type: 'StartEffect', ...report, effect: 0 })
+    bench.must({ type: 'ReleaseLease', ...report })
+    const metrics = bench.ledger.metrics()
+    expect(metrics.quarantined).toBe(1)
+    expect(trafficOf(metrics, 'test').quarantined).toBe(1)
   })
 
   it('begin anew with each process, and know what was replayed only as it is now', async () => {

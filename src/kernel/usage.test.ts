@@ -1,7 +1,7 @@
 /** Limits: how many at once, and how many per period, as a token bucket. */
 import { describe, expect, it } from 'vitest'
 import type { Rate } from './model.ts'
-import { chargeGrant, creditEnd, mayStartAt, noUsage } from './usage.ts'
+import { changeRate, chargeGrant, creditEnd, mayStartAt, noUsage } from './usage.ts'
 
 const two = { key: 'k', concurrency: 2, rate: null }
 const tenPerMinute = { key: 'k', concurrency: null, rate: { count: 10, perMs: 60_000 } }
@@ -60,6 +60,19 @@ describe('a rate', () => {
     }
     // Ten that were saved up, and those refilled meanwhile.
     expect(started).toBe(19)
+  })
+
+  it('that takes the place of a slower one begins empty, and not with its debt', () => {
+    const usage = noUsage()
+    const onePerHour = { ...tenPerMinute, rate: { count: 1, perMs: 3_600_000 } }
+    chargeGrant(usage, onePerHour, 0, false)
+    changeRate(usage, tenPerMinute.rate, 1_000)
+    expect(mayStartAt(tenPerMinute, usage, 1_000)).toBe(7_000)
+    // It was a slower one, and has no more to give now.
+    changeRate(usage, onePerHour.rate, 1_000)
+    expect(mayStartAt(onePerHour, usage, 1_000)).toBe(61_000)
+    changeRate(usage, null, 1_000)
+    expect(usage.fullAt).toBe(61_000)
   })
 
   it('is full again after a period of rest, and no fuller', () => {

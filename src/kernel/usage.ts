@@ -34,6 +34,14 @@ export function chargeGrant(usage: Usage, limit: LimitSpec, at: number, resumed:
   usage.fullAt = Math.max(usage.fullAt, at) + tokenMs(limit.rate)
 }
 
+/**
+ * The rate is another one now: its bucket lacks no more than all of its own tokens. What is left
+ * of those of a slower rate would stop everything until that one's period is over.
+ */
+export function changeRate(usage: Usage, rate: Rate | null, at: number): void {
+  if (rate !== null) usage.fullAt = Math.min(usage.fullAt, at + rate.count * tokenMs(rate))
+}
+
 /** A lease ended. */
 export function creditEnd(usage: Usage): void {
   usage.held -= 1

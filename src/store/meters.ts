@@ -72,6 +72,7 @@ export class Meters {
     queue: string,
   ): void {
     this.#note(entry)
+    if (isDead && before.state !== 'DEAD') this.#meter(queue, typeOf(job)).quarantined += 1
     switch (entry.type) {
       case 'LeaseGranted': {
         const meter = this.#meter(queue, typeOf(job))
@@ -89,16 +90,11 @@ export class Meters {
         const meter = this.#meter(queue, typeOf(job))
         meter.failed += 1
         if (before.lease !== null) meter.runMs.add(entry.at - before.lease.grantedAt)
-        if (isDead) meter.quarantined += 1
         return
       }
       case 'LeaseExpired':
       case 'LeaseRevoked':
         this.#meter(queue, typeOf(job)).lost += 1
-        if (isDead) this.#meter(queue, typeOf(job)).quarantined += 1
-        return
-      case 'EffectFailed':
-        if (isDead) this.#meter(queue, typeOf(job)).quarantined += 1
         return
       default:
     }

@@ -5,7 +5,7 @@
  * even looks at them.
  */
 import type { LimitSpec, Queue, Usage } from '../kernel/index.ts'
-import { chargeGrant, creditEnd, mayStartAt, noUsage } from '../kernel/index.ts'
+import { changeRate, chargeGrant, creditEnd, mayStartAt, noUsage } from '../kernel/index.ts'
 import type { Channel } from './channel.ts'
 
 export class QueueUse {
@@ -24,7 +24,8 @@ export class QueueUse {
   }
 
   /** Whether its tasks rank otherwise now. */
-  configure({ name, concurrency, rate, paused, ageingMs }: Queue): boolean {
+  configure({ name, concurrency, rate, paused, ageingMs }: Queue, now: number): boolean {
+    changeRate(this.usage, rate, now)
     this.#limit = { key: name, concurrency, rate }
     this.#limited = concurrency !== null || rate !== null
     this.#paused = paused

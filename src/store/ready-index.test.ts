@@ -316,6 +316,26 @@ describe('a limit that is used up', () => {
     expect(bench.claim(9)).toEqual(['job 2'])
   })
 
+  it('of the queue itself goes by its new rate at once when that is quicker', () => {
+    const bench = new ReadyBench()
+    const configure = (perMs: number): void => {
+      const rate = { count: 1, perMs }
+      const bounds = { concurrency: null, rate, ageingMs: null }
+      bench.must({ type: 'ConfigureQueue', queue: 'default', ...bounds })
+    }
+    for (let i = 0; i < 3; i++) bench.submit(`job ${i}`)
+    configure(3_600_000)
+    expect(bench.claim(9)).toEqual(['job 0'])
+    bench.now = 50
+    configure(10)
+    bench.now = 59
+    expect(bench.claim(9)).toEqual([])
+    bench.now = 60
+    expect(bench.claim(9)).toEqual(['job 1'])
+    bench.now = 70
+    expect(bench.claim(9)).toEqual(['job 2'])
+  })
+
   it('forgets keys that nothing uses any more', () => {
     const bench = new ReadyBench()
     for (let i = 0; i < 5_000; i++) {

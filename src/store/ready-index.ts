@@ -81,7 +81,7 @@ export class ReadyIndex {
 
   queueChanged(queue: Queue): void {
     const use = this.#queue(queue.name)
-    if (use.configure(queue)) for (const channel of use.channels) channel.rankAgain()
+    if (use.configure(queue, this.#now)) for (const channel of use.channels) channel.rankAgain()
   }
 
   /** A task is waiting, and nothing but time, pause and limits keeps it from being granted. */
