@@ -3,7 +3,7 @@
  *
  * ```
  * channel ─┬─ finishing: committed tasks, by due time. They come first, and nothing stops them.
- *          └─ yards, those that are open in a heap: behind a gate, or behind none
+ *          └─ yards, those that are open in a heap: behind the same shared gates, or none
  *               └─ bays, in a heap by priority and turn: the lanes of one group
  *                    └─ lanes, in a heap by due time: the same limits
  *                         └─ line: tasks by due time and submission
@@ -50,7 +50,8 @@ export class Channel {
   #shares: ByGroup<Share> = new Map()
   readonly #open: Ranks<Yard>
   readonly #free: Yard
-  readonly #behind = new Map<Gate, Yard>()
+  /** By their gates as text. */
+  readonly #behind = new Map<string, Yard>()
 
   constructor(queue: QueueUse, effort: Effort, turns: Turns) {
     this.queue = queue
@@ -59,7 +60,7 @@ export class Channel {
     // What is committed takes no turns, and its priority counts no more.
     this.finishing = new Lane(this, new Share(0, { given: 0 }), 0, null, [])
     this.#open = new Ranks(effort)
-    this.#free = new Yard(this, null, effort)
+    this.#free = new Yard(this, [], effort)
   }
 
   /** Null: nobody added it yet. */
@@ -115,9 +116,6 @@ export class Channel {
       if (bay.isOutdated) {
         yard.settle(bay)
         this.settle(yard)
-      } else if (lane.closedGate() !== null) {
-        // Another of its gates stops it: it goes and waits there, and is not met here again.
-        this.place(lane)
       } else if (missedStart(lane.head, now)) {
         // Too late to start: it waits for being stopped, and is never offered again.
         lane.pop()
@@ -186,11 +184,11 @@ export class Channel {
 
   #sweepYards(): void {
     this.#free.sweep()
-    for (const [gate, yard] of this.#behind) {
+    for (const [text, yard] of this.#behind) {
       yard.sweep()
       if (yard.bays.size > 0) continue
-      this.#behind.delete(gate)
-      gate.yards = gate.yards.filter((one) => one !== yard)
+      this.#behind.delete(text)
+      for (const gate of yard.gates) gate.yards.delete(yard)
     }
   }
 
@@ -210,19 +208,19 @@ export class Channel {
 
   /** Null: nowhere. Whoever opens a gate of its own puts it back. */
   #yardFor(lane: Lane): Yard | null {
-    const closed = lane.closedGate()
-    if (closed !== null) return closed.isShared ? this.#yardBehind(closed) : null
-    const shared = lane.gates.find((gate) => gate.isShared)
-    return shared === undefined ? this.#free : this.#yardBehind(shared)
+    let text = ''
+    for (const { isShared, isClosed, submission } of lane.gates) {
+      if (isShared) text += ` ${submission}`
+      else if (isClosed) return null
+    }
+    return text === '' ? this.#free : (this.#behind.get(text) ?? this.#addYard(text, lane))
   }
 
-  #yardBehind(gate: Gate): Yard {
-    let yard = this.#behind.get(gate)
-    if (yard === undefined) {
-      yard = new Yard(this, gate, this.#effort)
-      this.#behind.set(gate, yard)
-      gate.yards.push(yard)
-    }
+  #addYard(text: string, lane: Lane): Yard {
+    const gates = lane.gates.filter(({ isShared }) => isShared)
+    const yard = new Yard(this, gates, this.#effort)
+    this.#behind.set(text, yard)
+    for (const gate of gates) gate.yards.add(yard)
     return yard
   }
 }

@@ -5,7 +5,8 @@
  * a lease ends (concurrency) or a time comes (rate). Whoever changes the usage of a key asks
  * its gates at once, so `isClosed` is never out of date.
  *
- * Shared: many lanes have it. They stand in yards behind it, which open and close as a whole.
+ * Shared: many lanes have it. They stand in yards behind it, which open and close as a whole: one
+ * for each channel, and for each set of shared gates that lanes have.
  * Its own: a few lanes have it. They stand with others that are open, and nowhere while it is
  * closed, so that a group with ten thousand keys is in one place and not in ten thousand.
  */
@@ -14,8 +15,11 @@ import type { Lane } from './lane.ts'
 import type { Ranked } from './ranks.ts'
 import type { Yard } from './yard.ts'
 
-/** Up to so many lanes of a gate are put elsewhere one by one when it opens and closes. */
-const FEW_LANES = 4
+/**
+ * Up to so many lanes of a gate are put elsewhere one by one when it opens and closes. More of
+ * them make that dear; fewer make many sets of shared gates, each with yards to open and close.
+ */
+const FEW_LANES = 16
 
 /** The usage of a key, as `decide` reads it, and the gates that depend on it. */
 export class LimitKey implements Usage {
@@ -31,8 +35,8 @@ export class Gate implements Ranked {
   isClosed = false
   /** All that have it; not looked through once it is shared. */
   #lanes: Lane[] = []
-  /** One for each channel that has such lanes. */
-  yards: Yard[] = []
+  /** Those of lanes that have it, and with it the same others that are shared. */
+  readonly yards = new Set<Yard>()
 
   /** Its rank among the timers: when it opens by itself. */
   slot = -1

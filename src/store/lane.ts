@@ -95,12 +95,6 @@ export class Lane implements Ranked {
     this.share.left()
   }
 
-  /** The lane stops at the first of its gates that is closed. */
-  closedGate(): Gate | null {
-    for (const gate of this.gates) if (gate.isClosed) return gate
-    return null
-  }
-
   /** By the head. Whether that changed. */
   rank(): boolean {
     if (this.#line.isEmpty) return true

@@ -90,6 +90,24 @@ function reportOf(dice: Dice, task: Task, way: number): Command {
   return { type: 'CommitExecution', ...at, output: '1', effects }
 }
 
+/** Keys that were used once: lanes that are empty, so that a sweep comes when others need some. */
+function useOnce(ledger: Ledger, keys: number): void {
+  const channels = CHANNELS.filter(({ queue, type }) => queue === 'left' && type === 'red')
+  for (let now = 0; now < keys; now++) {
+    const limits = [{ key: `once ${now}`, concurrency: 1, rate: null }]
+    const spec = plain({ type: 'red' }, { queue: 'left', limits })
+    ledger.perform({ type: 'SubmitJob', job: 'once', spec }, now)
+    const [task] = ledger.claim(
+      { worker: 'once', request: now + 1, channels, max: 1, started: true },
+      now,
+    )
+    const at = { job: 'once', stage: 0, segment: 0, lease: 1, worker: 'once' }
+    ledger.perform({ type: 'CommitExecution', ...at, output: '1', effects: [] }, now)
+    ledger.perform({ type: 'ForgetJob', job: 'once', endedBefore: now + 1 }, now + 1)
+    expect([task?.job, ledger.world.jobs.size]).toEqual(['once', 0])
+  }
+}
+
 describe('the ready-index', () => {
   const seeds = Array.from({ length: 20 }, (_, i) => i + 1)
 
@@ -99,6 +117,8 @@ describe('the ready-index', () => {
     const naive = new NaiveOrder(ledger)
     let now = 1_000
     let claims = 0
+    useOnce(ledger, seed % 2 === 0 ? 900 : 0)
+    const usedOnce = ledger.usage.size
     for (let count = 1; count <= 1_500; count++) {
       if (dice.chance(30)) now += dice.below(6)
       naive.before(now)
@@ -116,5 +136,6 @@ describe('the ready-index', () => {
       if (count % 50 === 0) expect(worldViolations(ledger.world, ledger, now)).toEqual([])
     }
     expect(claims).toBeGreaterThan(50)
+    if (usedOnce > 0) expect(ledger.usage.size).toBeLessThan(usedOnce)
   })
 })

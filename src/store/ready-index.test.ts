@@ -250,6 +250,27 @@ describe('a limit that is used up', () => {
     expect(bench.claim(5)).toEqual(['second 77'])
   })
 
+  it('costs nothing when another of the same lanes is used up in turn with it', () => {
+    const bench = new ReadyBench()
+    const byRate = limit('api', { rate: { count: 1, perMs: 10 } })
+    const limits = [byRate, limit('gpu', { concurrency: 1 })]
+    for (let i = 0; i < 2_000; i++) {
+      bench.submit(`job ${i}`, plain({ group: `group ${i}` }, { limits }))
+    }
+    const effort = bench.effort(() => {
+      for (let i = 0; i < 20; i++) {
+        expect(bench.claim(9)).toEqual([`job ${i}`])
+        // By turns: the one has room and the other has not.
+        if (i % 2 === 0) bench.now += 10
+        else bench.commit(`job ${i}`)
+        expect(bench.claim(9)).toEqual([])
+        if (i % 2 === 0) bench.commit(`job ${i}`)
+        else bench.now += 10
+      }
+    })
+    expect(effort.comparisons).toBeLessThan(20 * 60)
+  })
+
   it('makes a task wait there, whichever of its limits it is', () => {
     const bench = new ReadyBench()
     const [open, full] = [limit('open', { concurrency: 9 }), limit('full', { concurrency: 1 })]

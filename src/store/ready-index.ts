@@ -8,7 +8,7 @@
  *
  * What stops a task stops many, and is noted once, where it is:
  * - a paused queue, or one whose own limit is used up, at the queue (`queue-use.ts`);
- * - a limit that is used up, at its gate: the lanes behind it stand in one yard, which is
+ * - a limit that is used up, at its gate: the lanes behind it stand in a yard, which is
  *   taken out of the channel's heap as a whole and put back when a lease ends or the time
  *   of the rate comes (`gate.ts`, `yard.ts`, `limit-keys.ts`).
  * So neither makes an offer scan. A task that is committed and only needs finishing is
@@ -19,9 +19,9 @@
  * that are due since the same millisecond: it keeps its place.
  *
  * Costs, n tasks waiting: to insert or take out O(log n), and O(1) for those that come in
- * order; to offer O(channels asked + log n). A task that several shared limits stop in turn
- * moves from gate to gate, its lane with it, one step for each gate that it finds closed. When
- * a group was served, it moves once in every yard of a shared gate that it has lanes in.
+ * order; to offer O(channels asked + log n). A limit that opens or closes takes a step for each
+ * set of limits that many lanes share and that it is among; nearly always there is one. When
+ * a group was served, it moves once in every yard that it has lanes in.
  *
  * Everything here follows from the entries that were applied, so it is never saved.
  */

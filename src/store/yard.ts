@@ -1,10 +1,9 @@
 /**
- * A yard: the lanes of one channel that stand behind one gate, in bays.
+ * A yard: the lanes of one channel that stand behind the same shared gates, in bays.
  *
- * Open: it stands among the channel's yards, ranked by the best of its bays. Closed: it stands
- * nowhere, with all its lanes, however many they are; opening its gate brings it back.
- * One yard has no gate, and is always open: there stand the lanes that nothing stops, unless
- * they have a gate in common with many others (`gate.ts`).
+ * Open: it stands among the channel's yards, ranked by the best of its bays. Closed by any of
+ * its gates: it stands nowhere, with all its lanes, however many they are, until all are open.
+ * One yard has no gate, and is always open: there stand the lanes that share none (`gate.ts`).
  */
 import { Bay } from './bay.ts'
 import type { Channel } from './channel.ts'
@@ -22,21 +21,21 @@ export class Yard implements Ranked {
   dueAt = 0
   submission = 0
   readonly channel: Channel
-  readonly gate: Gate | null
+  readonly gates: readonly Gate[]
   /** Those that have lanes. */
   readonly bays: Ranks<Bay>
   readonly #byShare = new Map<Share, Bay>()
   readonly #effort: Effort
 
-  constructor(channel: Channel, gate: Gate | null, effort: Effort) {
+  constructor(channel: Channel, gates: readonly Gate[], effort: Effort) {
     this.channel = channel
-    this.gate = gate
+    this.gates = gates
     this.bays = new Ranks(effort)
     this.#effort = effort
   }
 
   get isOpen(): boolean {
-    return this.gate === null || !this.gate.isClosed
+    return this.gates.every(({ isClosed }) => !isClosed)
   }
 
   enter(lane: Lane): void {
