@@ -67,5 +67,5 @@ export type { OutputsPage, ReadOutputs, SegmentOutput } from './stage-outputs.ts
 export { outputFrom, StageOutputs } from './stage-outputs.ts'
 export type { StalledOptions } from './stalled.ts'
 export type { StandardSchema } from './standard-schema.ts'
-export { typed, validated } from './standard-schema.ts'
+export { typed, validated, validatedStored } from './standard-schema.ts'
 export { TerminalError } from './terminal-error.ts'

@@ -9,8 +9,7 @@ import { limitSpecs } from './job-definition.ts'
 import { toJson } from './json-value.ts'
 import type { AnyPipeline } from './pipeline-definition.ts'
 import type { InputTerms } from './runnable.ts'
-import type { MaybeSchema } from './standard-schema.ts'
-import { validated } from './standard-schema.ts'
+import { validated, validatedStored } from './standard-schema.ts'
 
 /** The input as it is stored, once its schema has let it through. */
 export function inputOf(definition: InputTerms, given: unknown): Payload | Promise<Payload> {
@@ -32,19 +31,9 @@ export function inputFor(definition: InputTerms, version: number, stored: unknow
   let input = stored
   for (let from = version; from < current; from++) input = upgrades[from]?.(input)
   const what = `The input of job '${name}'`
-  // Nothing is stored as null: a schema that lets nothing through may refuse null.
-  if (input === null) return validatedNothing(definition.input, what)
-  return validated(definition.input, input, what)
-}
-
-/** Null, if the schema takes it; else nothing at all. */
-async function validatedNothing(schema: MaybeSchema, what: string): Promise<unknown> {
-  if (schema === undefined) return undefined
-  try {
-    return await validated(schema, null, what)
-  } catch {
-    return validated(schema, undefined, what)
-  }
+  return input === null && definition.input === undefined
+    ? undefined
+    : validatedStored(definition.input, input, what)
 }
 
 export function specOf(definition: AnyJob, input: Payload, options: ChildOptions): JobSpec {

@@ -8,7 +8,7 @@
 import type { Payload } from '../kernel/index.ts'
 import { fromJson } from './json-value.ts'
 import type { MaybeSchema } from './standard-schema.ts'
-import { validated } from './standard-schema.ts'
+import { validatedStored } from './standard-schema.ts'
 
 /** The output of one segment; `index` counts the segments of its stage from 0. */
 export interface SegmentOutput<Value> {
@@ -59,7 +59,7 @@ export class StageOutputs<Value, Slot = Value> implements AsyncIterable<SegmentO
   }
 }
 
-/** What a stored output means to whoever reads it. A promise only if its schema makes one. */
+/** What a stored output means to whoever reads it. It may be a promise, as its schema will. */
 export function outputFrom(schema: MaybeSchema, stored: Payload, what: string): unknown {
-  return validated(schema, fromJson(stored), what)
+  return validatedStored(schema, fromJson(stored), what)
 }

@@ -57,6 +57,24 @@ export function validated(schema: MaybeSchema, given: unknown, what: string): un
     : valueFrom(result, what)
 }
 
+/**
+ * The same, of a value that was stored. Nothing at all is stored as null, so a schema that refuses
+ * null is asked about nothing.
+ */
+export function validatedStored(schema: MaybeSchema, stored: unknown, what: string): unknown {
+  return stored === null && schema !== undefined
+    ? validatedNothing(schema, what)
+    : validated(schema, stored, what)
+}
+
+async function validatedNothing(schema: StandardSchema, what: string): Promise<unknown> {
+  try {
+    return await validated(schema, null, what)
+  } catch {
+    return validated(schema, undefined, what)
+  }
+}
+
 function valueFrom(result: Validated<unknown>, what: string): unknown {
   if (result.issues === undefined) return result.value
   throw new InvalidValue(what, result.issues.map(issueOf))

@@ -4,7 +4,7 @@
 import type { ArtifactPlace, ArtifactRef, StoredArtifact } from '../definition/index.ts'
 import { artifactsIn, fromJson } from '../definition/index.ts'
 import type { Payload } from '../kernel/index.ts'
-import type { OutputsPage, Store } from '../store/index.ts'
+import type { OutputsPage, QueryOf, Store } from '../store/index.ts'
 import { ArtifactCorrupt, ArtifactMissing, openStored } from '../worker/index.ts'
 import { UnknownJob } from './errors.ts'
 
@@ -54,8 +54,9 @@ export class Artifacts {
     stage: number,
   ): AsyncGenerator<{ readonly segment: number; readonly output: Payload }, void, void> {
     for (let after: number | null = -1; after !== null;) {
-      const asked = { kind: 'outputs', job, stage, after, limit: PAGE } as const
-      const page: OutputsPage = await this.#store.query(asked)
+      const asked: QueryOf<'outputs'> = { kind: 'outputs', job, stage, after, limit: PAGE }
+      const page: OutputsPage | null = await this.#store.query(asked)
+      if (page === null) throw new UnknownJob(job)
       yield* page.outputs
       after = page.next
     }

@@ -48,7 +48,7 @@ export class Handle<Result = unknown> {
     const { results, timing } = this.#parts
     const { timeout } = options
     const ms = timeout === undefined ? null : toMs(timeout, 'The timeout of result()')
-    const { outcome, stop } = results.ended(this.id, this.#definition)
+    const { outcome, stop } = results.ended(this.id)
     if (ms === null) return this.#result(await outcome)
     let timer: Timer | null = null
     const waited = new Promise<never>((_, reject) => {

@@ -6,7 +6,8 @@
  */
 import type { AnyJob } from '../definition/index.ts'
 import { isPipeline, outputFrom, StageOutputs } from '../definition/index.ts'
-import type { PriorStage, Store } from '../store/index.ts'
+import type { OutputsPage, PriorStage, Store } from '../store/index.ts'
+import { UnknownJob } from './errors.ts'
 
 /** Outputs that are read at once. */
 const PAGE = 256
@@ -20,9 +21,10 @@ export async function pipelineResult(
 ): Promise<unknown> {
   const [first] = last
   if (first !== undefined && last.length === 1) return resultOf(store, id, first, definition)
-  const results: Record<string, unknown> = {}
-  for (const one of last) results[one.name] = await resultOf(store, id, one, definition)
-  return results
+  const results: [string, unknown][] = []
+  for (const one of last) results.push([one.name, await resultOf(store, id, one, definition)])
+  // Not by assignment: a stage may have any name, `__proto__` too.
+  return Object.fromEntries(results)
 }
 
 async function resultOf(
@@ -36,8 +38,13 @@ async function resultOf(
       ? definition.stages.find((one) => one.stage === name)?.output
       : undefined
   const what = `The output of stage '${name}' of job ${job}`
-  const read = (after: number) =>
-    store.query({ kind: 'outputs', job, stage, after, limit: segments === null ? 1 : PAGE })
+  const limit = segments === null ? 1 : PAGE
+  const read = async (after: number): Promise<OutputsPage> => {
+    const page = await store.query({ kind: 'outputs', job, stage, after, limit })
+    // Forgotten meanwhile: that is not the same as having put out nothing.
+    if (page === null) throw new UnknownJob(job)
+    return page
+  }
   if (segments !== null) return new StageOutputs(segments, read, schema, what)
   const [only] = (await read(-1)).outputs
   return only === undefined ? undefined : outputFrom(schema, only.output, what)

@@ -6,7 +6,7 @@
  * command about a job that is waited for, the store is asked.
  */
 import type { AnyJob } from '../definition/index.ts'
-import { fromJson, isPipeline, validated } from '../definition/index.ts'
+import { isPipeline, outputFrom } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
 import { isFinal, stateByCommit } from '../kernel/index.ts'
 import type { Answer, Outcome, Store } from '../store/index.ts'
@@ -39,10 +39,7 @@ export class Results {
   }
 
   /** Settled when the job is over, or waits for a person. `null`: there is no such job. */
-  ended(
-    job: string,
-    definition: AnyJob | null,
-  ): { readonly outcome: Promise<Outcome | null>; readonly stop: () => void } {
+  ended(job: string): { readonly outcome: Promise<Outcome | null>; readonly stop: () => void } {
     const { promise: outcome, ...waiter } = awaited()
     if (this.#isClosed) waiter.fail(new StoreClosed())
     let waiting = this.#waiting.get(job)
@@ -51,7 +48,6 @@ export class Results {
       this.#waiting.set(job, waiting)
     }
     waiting.all.add(waiter)
-    if (definition !== null && !isPipeline(definition)) waiting.plainType ??= definition.name
     void this.#look(job)
     return { outcome, stop: () => this.#stop(job, waiter) }
   }
@@ -114,6 +110,8 @@ export class Results {
         const outcome = await this.#store.query({ kind: 'outcome', job })
         if (this.#waiting.get(job) !== waiting) return
         if (outcome === null || isThrough(outcome)) return this.#settle(job, outcome)
+        // Only the job itself can say so: a definition may have changed since it was submitted.
+        waiting.plainType = outcome.last === null ? outcome.type : null
       }
     } catch (error) {
       // Nobody knows, so nobody should go on waiting.
@@ -158,9 +156,6 @@ export async function resultOf(
   if (cancelled !== null) throw new JobCancelled(id, type, cancelled.by, cancelled.reason)
   if (state === 'FAILED') throw new JobFailed(id, type, error, outcome.at)
   if (outcome.last !== null) return pipelineResult(store, id, outcome.last, definition)
-  const output = fromJson(outcome.output ?? 'null')
-  if (definition !== null && !isPipeline(definition) && definition.output !== undefined) {
-    return validated(definition.output, output, `The output of job ${id} ('${type}')`)
-  }
-  return output
+  const schema = definition === null || isPipeline(definition) ? undefined : definition.output
+  return outputFrom(schema, outcome.output ?? 'null', `The output of job ${id} ('${type}')`)
 }

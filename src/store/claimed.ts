@@ -21,7 +21,7 @@ export function claimedBy(ledger: Ledger, task: Task): Claimed {
 }
 
 function endingOf(job: Job, stages: StageTasks, tallies: Tallies): Ending {
-  const { error, at } = troubleIn(job, stages, tallies)
+  const { error, at } = troubleIn(job, stages, tallies, 'FAILED')
   return { error, at, cancelled: job.cancelled }
 }
 

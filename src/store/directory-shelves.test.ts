@@ -151,7 +151,7 @@ describe('the outputs of a pipeline', () => {
     const outputs = async (limit: number): Promise<string[]> => {
       const ask = { kind: 'outputs', job: 'p', stage: 0, after: -1, limit } as const
       const page = await bench.store.query(ask)
-      return page.outputs.map(({ output }) => output)
+      return (page?.outputs ?? []).map(({ output }) => output)
     }
     for (const [request, output] of ['"old"', '"new"'].entries()) {
       await bench.store.execute([{ type: 'SubmitJob', job: 'p', spec }])

@@ -13,7 +13,7 @@
  */
 import type { Command, Job, Payload, Task } from '../kernel/index.ts'
 import { reject } from '../kernel/index.ts'
-import type { Disk, JobRecord, LogReader, LogWriter, Torn } from '../log/index.ts'
+import type { Disk, LogReader, LogWriter, Torn } from '../log/index.ts'
 import { backUp, StoreEnded, turn, UnknownOutcome } from '../log/index.ts'
 import type { Checkpointing } from './checkpointing.ts'
 import { assertClaim } from './claim-form.ts'
@@ -53,7 +53,6 @@ import type { Listed } from './views.ts'
 import {
   jobView,
   listed,
-  NO_OUTPUTS,
   outcome,
   outputsOf,
   overview,
@@ -113,8 +112,6 @@ export class DirectoryStore implements Store {
   readonly #own = new OwnCommands()
   readonly #watching: Watching
   #closing: Promise<void> | null = null
-  /** A job that is over, as long as its outputs are read. */
-  #lastRead: JobRecord | null = null
 
   constructor(parts: DirectoryParts) {
     this.id = parts.id
@@ -274,16 +271,14 @@ export class DirectoryStore implements Store {
     return record === null ? null : recordTask(record, stage, segment)
   }
 
-  #outputs(query: QueryOf<'outputs'>): OutputsPage {
+  #outputs(query: QueryOf<'outputs'>): OutputsPage | null {
     const here = outputsOf(this.#ledger, query)
     if (here !== null) return here
     const { job, stage, after, limit } = query
-    // One that is being read page by page is read from its shelf once.
-    const known = this.#lastRead?.job.id === job ? this.#lastRead : null
-    const record = known ?? this.#parts.ended.find(job)
-    if (record === null) return NO_OUTPUTS
+    const record = this.#parts.ended.findToRead(job)
+    if (record === null) return null
     const page = outputsPage(tasksIn(record.job, record.stages, stage), after, limit)
-    this.#lastRead = page.next === null ? null : record
+    if (page.next === null) this.#parts.ended.wasRead(job)
     return page
   }
 
@@ -353,14 +348,10 @@ export class DirectoryStore implements Store {
       return { verdict: 'rejected', value: null, rejection }
     }
     const { verdict, value, rejection } = this.#ledger.perform(own, now)
-    if (own.type === 'ForgetJob') this.#forgotten(own.job, verdict)
+    if (own.type === 'ForgetJob' && verdict === 'rejected') {
+      this.#parts.ended.postpone(own.job, this.#ledger.now)
+    }
     return { verdict, value, rejection }
-  }
-
-  #forgotten(job: string, verdict: Answer['verdict']): void {
-    if (verdict === 'rejected') return this.#parts.ended.postpone(job, this.#ledger.now)
-    // Its id may be another one's soon.
-    if (this.#lastRead?.job.id === job) this.#lastRead = null
   }
 
   #grant(request: ClaimRequest): Claimed[] {

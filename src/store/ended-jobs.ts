@@ -21,6 +21,8 @@ import { listing } from './views.ts'
 
 /** When there are so many, guests leave. */
 const MOST_GUESTS = 1_000
+/** Jobs that are read page by page at the same time: each may be large. */
+const MOST_READ = 4
 /** Jobs that are looked up between two turns of the event loop: a few milliseconds. */
 const STEP = 500
 
@@ -46,6 +48,8 @@ export class EndedJobs implements Elsewhere {
   /** Copies of jobs that stand here, and are in memory again. */
   readonly #guests = new Set<Job>()
   readonly #forgetting = new Forgetting()
+  /** Jobs whose outputs are being read page by page: each is taken from its shelf once. */
+  readonly #beingRead = new Map<string, JobRecord>()
   /** Whose jobs these are; set once, before anything else happens. */
   ledger!: Ledger
   /** Called for each shelf whose tables had to be made again. */
@@ -79,6 +83,22 @@ export class EndedJobs implements Elsewhere {
       if (row !== -1) return shelf.read(row, this.#interning)
     }
     return null
+  }
+
+  /** The same, to be asked for again and again until `wasRead`. */
+  findToRead(id: string): JobRecord | null {
+    const record = this.#beingRead.get(id) ?? this.find(id)
+    if (record === null) return null
+    // The latest last. Whoever stops half-way does not say so: others take the place.
+    this.#beingRead.delete(id)
+    this.#beingRead.set(id, record)
+    const [oldest] = this.#beingRead.keys()
+    if (this.#beingRead.size > MOST_READ && oldest !== undefined) this.#beingRead.delete(oldest)
+    return record
+  }
+
+  wasRead(id: string): void {
+    this.#beingRead.delete(id)
   }
 
   welcome(job: Job): void {
@@ -220,6 +240,7 @@ export class EndedJobs implements Elsewhere {
 
   /** What stands here of a job counts no more. */
   #takeOff(id: string): void {
+    this.#beingRead.delete(id)
     for (const { tray, since } of this.#trays) {
       const row = tray.find(id)
       if (row === -1) continue

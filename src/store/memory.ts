@@ -33,7 +33,6 @@ import { BadRequest, StoreClosed } from './store.ts'
 import {
   jobView,
   listed,
-  NO_OUTPUTS,
   outcome,
   outputsOf,
   overview,
@@ -106,7 +105,7 @@ export class MemoryStore implements Store {
     outcome: ({ job }) => outcome(this.#ledger, job),
     input: ({ job }) => this.#ledger.world.jobs.get(job)?.spec.input ?? null,
     task: ({ job, stage, segment }) => taskView(this.#ledger, job, stage, segment),
-    outputs: (query) => outputsOf(this.#ledger, query) ?? NO_OUTPUTS,
+    outputs: (query) => outputsOf(this.#ledger, query),
     jobs: (query) => this.#jobs(query),
     quarantine: (query) => quarantinePage(this.#ledger, query, turn),
     history: ({ job, after = 0, limit }) => this.#log.ofJob(job, after, limit),

@@ -69,8 +69,16 @@ export const NO_TROUBLE: Trouble = { error: null, held: [], endedBy: null, at: n
 /** Names of effects that are held, in one answer. */
 const MOST_HELD = 20
 
-/** Why a pipeline FAILED, or waits for a person: the first task that is to blame. */
-export function troubleIn(job: Job, stages: StageTasks | null, tallies: Tallies): Trouble {
+/**
+ * Why a pipeline FAILED, or waits for a person: the first task that is to blame. `blamed`: the state
+ * that did it, FAILED or DEAD. There may be tasks in the other one, too.
+ */
+export function troubleIn(
+  job: Job,
+  stages: StageTasks | null,
+  tallies: Tallies,
+  blamed: 'FAILED' | 'DEAD',
+): Trouble {
   let first: Task | null = null
   const held: string[] = []
   for (const [i, { onFailure, tolerate }] of stagesOf(job).entries()) {
@@ -79,14 +87,19 @@ export function troubleIn(job: Job, stages: StageTasks | null, tallies: Tallies)
     if (onFailure ? dead === 0 : failed + dead <= tolerate && deadCommitted === 0) continue
     for (const task of tasks) {
       if (task.state !== 'FAILED' && task.state !== 'DEAD') continue
-      // One that was only stopped says less than one that failed.
-      if (first === null || (first.error === null && task.error !== null)) first = task
+      if (first === null || blameOf(task, blamed) > blameOf(first, blamed)) first = task
       for (const { state, promise } of task.commit?.effects ?? []) {
         if (state === 'HELD' && held.length < MOST_HELD) held.push(promise.name)
       }
     }
   }
   return first === null ? NO_TROUBLE : troubleOf(job, first, held)
+}
+
+/** A task that was only stopped is FAILED without an error: it says less than any that has one. */
+function blameOf({ state, error }: Task, blamed: 'FAILED' | 'DEAD'): number {
+  const [isIt, hasError] = [state === blamed ? 1 : 0, error === null ? 0 : 1]
+  return blamed === 'FAILED' ? isIt + 2 * hasError : 2 * isIt + hasError
 }
 
 function troubleOf(job: Job, task: Task, held: readonly string[]): Trouble {

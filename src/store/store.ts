@@ -330,7 +330,10 @@ export interface Answers {
   input: { ask: { readonly job: string }; answer: Payload | null }
   /** One task; null if there is none. */
   task: { ask: TaskAddress; answer: Task | null }
-  /** What the segments behind `after` (-1: all) of a stage put out; a page may be short. */
+  /**
+   * What the segments behind `after` (-1: all) of a stage put out; a page may be short. Null: there
+   * is no such job.
+   */
   outputs: {
     ask: {
       readonly job: string
@@ -338,7 +341,7 @@ export interface Answers {
       readonly after: number
       readonly limit: number
     }
-    answer: OutputsPage
+    answer: OutputsPage | null
   }
   /** Jobs in order of submission, page by page. A filter that is left out lets all through. */
   jobs: {

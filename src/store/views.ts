@@ -100,7 +100,8 @@ function outcomeOf(job: Job, stages: StageTasks | null, tallies: Tallies, now: n
     return { ...common, output: task.output, last: null, ...troubleOf(task, state) }
   }
   const isWrong = state === 'FAILED' || state === 'QUARANTINED'
-  const trouble = isWrong ? troubleIn(job, stages, tallies) : NO_TROUBLE
+  const blamed = state === 'FAILED' ? 'FAILED' : 'DEAD'
+  const trouble = isWrong ? troubleIn(job, stages, tallies, blamed) : NO_TROUBLE
   return { ...common, output: null, last: lastStages(job), ...trouble }
 }
 
@@ -126,8 +127,6 @@ export function recordTask(
 ): Task | null {
   return tasksIn(job, stages, stage)[segment] ?? null
 }
-
-export const NO_OUTPUTS: OutputsPage = { outputs: [], next: null }
 
 /** Null: the job is not in memory. */
 export function outputsOf(

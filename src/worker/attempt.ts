@@ -9,7 +9,7 @@
  * that is no failure.
  */
 import type { ArtifactPlace, Runnable } from '../definition/index.ts'
-import type { Command, Failure, LeaseAddress, Payload } from '../kernel/index.ts'
+import type { Command, Failure, LeaseAddress } from '../kernel/index.ts'
 import { childId, LIMITS, PawlError } from '../kernel/index.ts'
 import type { Answer, Claimed, Store, UnfinishedEffect } from '../store/index.ts'
 import type { AbortReason } from './aborted.ts'
@@ -25,6 +25,7 @@ import type { LeaseReport } from './lease-report.ts'
 import { requestOf } from './handler-request.ts'
 import type { Onlookers } from './onlookers.ts'
 import { promisedEffects } from './promised-effects.ts'
+import { readInput, readOutputs } from './job-reads.ts'
 import { ReconcileFailed } from './reconcile-failed.ts'
 import { refusal } from './refusal.ts'
 import type { SharedValues } from './shared-values.ts'
@@ -212,18 +213,11 @@ export class Attempt {
         this.#heard()
         onlookers.log(job, line)
       },
-      input: () => this.#input(),
-      outputs: (stage, after) =>
-        this.#parts.store.query({ kind: 'outputs', job, stage, after, limit: OUTPUTS }),
+      input: async () => this.claimed.input ?? readInput(this.#parts.store, job),
+      outputs: (stage, after) => readOutputs(this.#parts.store, job, stage, after),
       shared: this.#parts.shared,
       artifacts: this.#parts.artifacts,
     }
-  }
-
-  /** A job that is gone has lost its lease, too: its worker will hear of it. */
-  async #input(): Promise<Payload> {
-    const { job } = this.#address
-    return this.claimed.input ?? (await this.#parts.store.query({ kind: 'input', job })) ?? 'null'
   }
 
   /** The handler was told to stop, and is not waited for. */
@@ -434,9 +428,6 @@ export class Attempt {
     }
   }
 }
-
-/** Outputs of earlier segments that are read at once. */
-const OUTPUTS = 256
 
 /** Between two tries of a report, while the disk is full. */
 const RESEND_MS = 250

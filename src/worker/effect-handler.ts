@@ -3,7 +3,7 @@
  * does for handlers.
  */
 import type { AnyEffect, ArtifactPlace, EffectContext } from '../definition/index.ts'
-import { fromJson, InvalidDefinition, validated } from '../definition/index.ts'
+import { fromJson, InvalidDefinition, validatedStored } from '../definition/index.ts'
 import type { Failure, Payload } from '../kernel/index.ts'
 import { openStored, withinReach } from './artifact/index.ts'
 import { failureOf } from './failure.ts'
@@ -34,7 +34,7 @@ export async function runEffect(
   const { name, ask, key, fence, job } = request
   try {
     const stored = definition.schema === undefined ? undefined : fromJson(request.input)
-    const input = await validated(definition.schema, stored, `The input of effect '${name}'`)
+    const input = await validatedStored(definition.schema, stored, `The input of effect '${name}'`)
     const context: EffectContext = {
       key,
       fence,

@@ -98,11 +98,13 @@ class StageValues {
   }
 
   async outputs(): Promise<Outputs> {
-    const outputs: Outputs = {}
+    const outputs: [string, unknown][] = []
     for (const prior of this.#asked.prior) {
-      outputs[prior.name] = prior.segments === null ? await this.#one(prior) : this.#many(prior)
+      const { name, segments } = prior
+      outputs.push([name, segments === null ? await this.#one(prior) : this.#many(prior)])
     }
-    return outputs
+    // Not by assignment: a stage may have any name, `__proto__` too.
+    return Object.fromEntries(outputs)
   }
 
   /** The element of one segment. Undefined: the segment it is made from has no output. */

@@ -1,6 +1,6 @@
 /** Where a pipeline stands, and why it does not get on. */
-import { describe, expect, it } from 'vitest'
-import { open, pipeline, typed } from '../../src/index.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { open, pipeline, typed, UnknownJob } from '../../src/index.ts'
 import { deferred, ENGINES, temporaryFolder } from '../support/engines.ts'
 
 const TIMEOUT = { timeout: '20s' } as const
@@ -187,18 +187,35 @@ describe('a pipeline on a directory', () => {
   })
   const input = Array.from({ length: 600 }, (_, i) => i)
 
-  it('that was forgotten leaves nothing to another with its id', async () => {
-    const pawl = await open(await temporaryFolder(), { retention: { age: 0, count: 0 } })
+  it('that is forgotten says so, and leaves nothing to another with its id', async () => {
+    const pawl = await open(await temporaryFolder(), { retention: { age: '1s' } })
+    onTestFinished(() => pawl.close())
     pawl.work([wide])
+    let from = 0
     for (const list of [
       [1, 2],
       [3, 4],
     ]) {
       const outputs = await (await pawl.submit(wide, list, { id: 'same' })).result(TIMEOUT)
       expect(await outputs.toArray()).toEqual(list.map((n) => n * 2))
-      while ((await pawl.get('same')) !== null) await pawl.upkeep()
+      for await (const { entry, position } of pawl.watch({ from })) {
+        from = position
+        if (entry.type === 'JobForgotten') break
+      }
+      await expect(outputs.toArray()).rejects.toThrow(UnknownJob)
     }
-    await pawl.close()
+  })
+
+  it('is forgotten before its result is read, or after it: never in between', async () => {
+    const pawl = await open(await temporaryFolder())
+    onTestFinished(() => pawl.close())
+    const short = pipeline('short').stage('only', { run: () => 'out' })
+    pawl.work([short])
+    for (let i = 0; i < 30; i++) {
+      const handle = await pawl.submit(short, undefined, { retention: 0 })
+      const result = await handle.result(TIMEOUT).catch((error: Error) => error)
+      if (!(result instanceof UnknownJob)) expect(result).toBe('out')
+    }
   })
 
   it('goes on after a restart where it was, and gives its outputs after another', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { InvalidDefinition, job, pipeline, typed } from '../../src/index.ts'
 import { specOf } from '../../src/definition/index.ts'
 import type { AnyJob } from '../../src/definition/index.ts'
-import { ENGINES } from '../support/engines.ts'
+import { deferred, ENGINES } from '../support/engines.ts'
 import { dateFromText } from '../types/equal.ts'
 
 const TIMEOUT = { timeout: '20s' } as const
@@ -316,6 +316,38 @@ describe.each(ENGINES)('a pipeline %s', (_, open) => {
     await worker.stop()
     pawl.work([plain])
     expect(await first.result(TIMEOUT)).toBe('plain')
+  })
+
+  it('results in what the job was, whatever its definition has become', async () => {
+    const pawl = await open()
+    const isAsked = deferred()
+    const staged = pipeline('both')
+      .stage('one', {
+        run: async () => {
+          await isAsked.promise
+          return 'one'
+        },
+      })
+      .stage('two', { after: 'one', run: () => 'two' })
+    const plain = job('both', { run: () => 'plain' })
+    const { id } = await pawl.submit(staged)
+    pawl.work([staged])
+    const result = pawl.handle(id, plain).result(TIMEOUT)
+    isAsked.resolve()
+    expect(await result).toBe('two')
+  })
+
+  it('has stages of any name', async () => {
+    const pawl = await open()
+    const odd = pipeline('odd')
+      .stage('__proto__', { run: () => 5 })
+      .stage('a/b "c" ü', { after: '__proto__', run: ({ outputs }) => Object.entries(outputs) })
+      .stage('constructor', { run: () => 7 })
+    pawl.work([odd])
+    expect(await (await pawl.submit(odd)).result(TIMEOUT)).toEqual({
+      'a/b "c" ü': [['__proto__', 5]],
+      constructor: 7,
+    })
   })
 
   it('tells a stage the version that it was submitted under, and refuses a newer one', async () => {
