@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Bench, range } from '../../test/support/directory-bench.ts'
 import { pipeline, plain, stage } from '../../test/support/specs.ts'
 import type { Command } from '../kernel/index.ts'
 import { turn } from '../log/index.ts'
+import { EndedJobs } from './ended-jobs.ts'
 
 /** A report under the first lease of a job, long after it ended. */
 function late(job: string): Command {
@@ -169,6 +170,32 @@ describe('the outputs of a pipeline', () => {
       await bench.store.execute([forget(bench, 'p')])
       expect(await outputs(9)).toEqual([])
     }
+  })
+})
+
+describe('the outputs of two pipelines', () => {
+  it('that are read in turns are taken from the shelf once each, not once for each page', async () => {
+    const bench = await new Bench().open()
+    const only = { queue: 'default', type: 'test', stage: 'only' }
+    const spec = pipeline([stage('only', { each: 'input' })], { input: '[1,2,3,4,5]' })
+    for (const job of ['p', 'q']) await bench.store.execute([{ type: 'SubmitJob', job, spec }])
+    await bench.upkeep()
+    const claim = { worker: 'w', request: 1, channels: [only], max: 10, started: true }
+    for (const { job, stage: at, segment, lease } of await bench.store.claim(claim)) {
+      const address = { job, stage: at, segment, lease, worker: 'w' }
+      const [output, effects] = [`"${job}"`, []]
+      await bench.store.execute([{ type: 'CommitExecution', ...address, output, effects }])
+    }
+    const find = vi.spyOn(EndedJobs.prototype, 'find')
+    onTestFinished(() => find.mockRestore())
+    for (let after = -1; after < 4; after++) {
+      for (const job of ['p', 'q']) {
+        const ask = { kind: 'outputs', job, stage: 0, after, limit: 1 } as const
+        const page = await bench.store.query(ask)
+        expect(page?.outputs).toEqual([{ segment: after + 1, output: `"${job}"` }])
+      }
+    }
+    expect(find.mock.calls).toEqual([['p'], ['q']])
   })
 })
 

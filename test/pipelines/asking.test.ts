@@ -206,6 +206,29 @@ describe('a pipeline on a directory', () => {
     }
   })
 
+  it('that is forgotten while a handler reads does not give it less to read', async () => {
+    const pawl = await open(await temporaryFolder())
+    onTestFinished(() => pawl.close())
+    const [begun, gone, read] = [deferred(), deferred(), deferred<unknown>()]
+    const counting = pipeline('counting', { input: typed<number[]>() })
+      .stage('item', { each: 'input', run: ({ segment }) => segment })
+      .stage('count', {
+        after: 'item',
+        run: async ({ outputs }) => {
+          begun.resolve()
+          await gone.promise
+          await outputs.item.toArray().then(read.resolve, read.resolve)
+        },
+      })
+    pawl.work([counting], { shutdown: 0 })
+    const handle = await pawl.submit(counting, [1, 2], { retention: 0 })
+    await begun.promise
+    await handle.cancel()
+    for await (const { entry } of pawl.watch()) if (entry.type === 'JobForgotten') break
+    gone.resolve()
+    expect(await read.promise).toMatchObject({ code: 'Aborted' })
+  })
+
   it('is forgotten before its result is read, or after it: never in between', async () => {
     const pawl = await open(await temporaryFolder())
     onTestFinished(() => pawl.close())
