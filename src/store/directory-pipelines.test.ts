@@ -3,7 +3,7 @@ import { SimDisk } from '../../test/sim/sim-disk.ts'
 import { pipeline, stage } from '../../test/support/specs.ts'
 import { LiveFile, Shelf } from '../log/index.ts'
 import type { Disk } from '../log/index.ts'
-import type { Claimed, DirectoryStore, OutputsPage } from './index.ts'
+import type { Claimed, DirectoryStore, OutputsPage, QueryOf } from './index.ts'
 import { openDirectory } from './index.ts'
 
 /** How often a spec was read since it was last asked. */
@@ -121,9 +121,9 @@ describe('a pipeline whose spec has left memory', () => {
     onTestFinished(() => spy.mockRestore())
     let pages = 0
     for (let after: number | null = -1; after !== null; pages++) {
-      const query = { kind: 'outputs', job: 'p', stage: 1, after, limit: 10 } as const
-      const page: OutputsPage = await store.query(query)
-      after = page.next
+      const query: QueryOf<'outputs'> = { kind: 'outputs', job: 'p', stage: 1, after, limit: 10 }
+      const page: OutputsPage | null = await store.query(query)
+      after = page?.next ?? null
     }
     expect(pages).toBe(SEGMENTS / 10)
     expect(spy).toHaveBeenCalledTimes(1)
