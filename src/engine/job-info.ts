@@ -59,7 +59,7 @@ export interface StageInfo {
   readonly completed: number
   readonly failed: number
   readonly dead: number
-  /** The first 20 that FAILED or are DEAD. */
+  /** The first 20 that are DEAD or, if there is room, FAILED. */
   readonly troubled: readonly SegmentInfo[]
 }
 
@@ -169,11 +169,12 @@ function plainPart({ spec }: Job, task: Task): Part {
 function pipelinePart({ job, state, stages }: JobOverview): Part {
   const specs = job.spec.stages ?? []
   const tallies = stages.map(({ tally }) => tally)
-  const troubled = stages.flatMap((stage) => stage.troubled)
+  const troubled = stages.flatMap((stage) => stage.troubled).filter(({ error }) => error !== null)
+  const blamed = troubled.find((task) => task.state === (state === 'FAILED' ? 'FAILED' : 'DEAD'))
   return {
     input: fromJson(job.spec.input),
     output: undefined,
-    error: troubled.find(({ error }) => error !== null)?.error ?? null,
+    error: (blamed ?? troubled[0])?.error ?? null,
     attempt: 0,
     retries: 0,
     attempts: [],

@@ -145,10 +145,10 @@ function samplesOf(
   tasks: readonly Task[],
   { waiting, leased, failed, dead }: StageOverview['tally'],
 ): Pick<StageOverview, 'troubled' | 'holders' | 'next'> {
-  const troubled: Task[] = []
+  const troubled = { FAILED: [] as Task[], DEAD: [] as Task[] }
   const holders: Holder[] = []
   let next: Task | null = null
-  if (waiting + leased + failed + dead === 0) return { troubled, holders, next }
+  if (waiting + leased + failed + dead === 0) return { troubled: [], holders, next }
   for (const task of tasks) {
     const { state, lease, dueAt } = task
     if (state === 'WAITING' && dueAt < (next?.dueAt ?? Infinity)) next = task
@@ -156,9 +156,15 @@ function samplesOf(
       const { job, stage, segment } = task
       holders.push({ job, stage, segment, worker: lease.worker, since: lease.grantedAt })
     }
-    if ((state === 'FAILED' || state === 'DEAD') && troubled.length < MOST_SHOWN) {
-      troubled.push(copyTask(task))
+    if ((state === 'FAILED' || state === 'DEAD') && troubled[state].length < MOST_SHOWN) {
+      troubled[state].push(task)
     }
   }
-  return { troubled, holders, next: next === null ? null : copyTask(next) }
+  return { troubled: shown(troubled), holders, next: next === null ? null : copyTask(next) }
+}
+
+/** Those that wait for a person come first when there is not room for all. */
+function shown({ DEAD, FAILED }: { readonly [K in 'DEAD' | 'FAILED']: readonly Task[] }): Task[] {
+  const some = [...DEAD, ...FAILED].slice(0, MOST_SHOWN)
+  return some.toSorted((a, b) => a.segment - b.segment).map(copyTask)
 }
