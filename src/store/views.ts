@@ -95,21 +95,30 @@ export function recordOutcome(record: JobRecord, now: number): Outcome {
 function outcomeOf(job: Job, stages: StageTasks | null, tallies: Tallies, now: number): Outcome {
   const { spec, task, cancelled, lastPosition } = job
   const state = jobState(job, tallies, now)
-  const common = { type: spec.type, state, cancelled, lastPosition }
-  if (task !== null) {
-    return { ...common, output: task.output, last: null, ...troubleOf(task, state) }
-  }
   const isWrong = state === 'FAILED' || state === 'QUARANTINED'
   const blamed = state === 'FAILED' ? 'FAILED' : 'DEAD'
-  const trouble = isWrong ? troubleIn(job, stages, tallies, blamed) : NO_TROUBLE
-  return { ...common, output: null, last: lastStages(job), ...trouble }
+  const ofStages = isWrong ? troubleIn(job, stages, tallies, blamed) : NO_TROUBLE
+  const { error, held, endedBy, at } = task === null ? ofStages : troubleOf(task, state)
+  // Spelled out: everybody who waits for a job asks for it, and putting objects together is slow.
+  return {
+    type: spec.type,
+    state,
+    cancelled,
+    lastPosition,
+    output: task === null ? null : task.output,
+    last: task === null ? lastStages(job) : null,
+    error,
+    held,
+    endedBy,
+    at,
+  }
 }
 
 function troubleOf({ error, commit, leases }: Task, state: JobState): Trouble {
-  const effects = commit === null || state !== 'QUARANTINED' ? [] : commit.effects
-  const held = effects
-    .filter((effect) => effect.state === 'HELD')
-    .map(({ promise }) => promise.name)
+  const held: string[] = []
+  for (const effect of state === 'QUARANTINED' ? (commit?.effects ?? []) : []) {
+    if (effect.state === 'HELD') held.push(effect.promise.name)
+  }
   return { error, held, endedBy: leases.at(-1)?.endedBy ?? null, at: null }
 }
 
