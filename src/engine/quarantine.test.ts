@@ -229,6 +229,19 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     expect(await redriving).toMatchObject({ matched: 1, done: 1, isComplete: false })
   })
 
+  it('is asked for by group, as by everything else', async () => {
+    const pawl = await open()
+    await fill(pawl, { broken: 1 })
+    const mine = await pawl.submit(broken, '4711', { id: 'mine', group: 'me' })
+    const worker = pawl.work([broken])
+    await mine.result().catch(() => undefined)
+    await worker.stop()
+    const { jobs } = await pawl.quarantine.list({ group: 'me' })
+    expect(jobs).toMatchObject([{ id: 'mine', group: 'me' }])
+    expect(await pawl.quarantine.discard({ group: 'me' })).toMatchObject({ matched: 1, done: 1 })
+    expect(await left(pawl)).toEqual(['broken-0'])
+  })
+
   it('takes a job once that is named twice', async () => {
     const pawl = await open()
     const ids = await fill(pawl, { broken: 101 })

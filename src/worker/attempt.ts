@@ -120,7 +120,8 @@ export class Attempt {
   /** Something happened that shows that the work goes on. */
   #heard(): void {
     const { keeper, onlookers } = this.#parts
-    if (this.#held !== null && keeper.heard(this.#held)) onlookers.stirred(this.#address)
+    if (this.#held === null || this.#stopper.reason !== null) return
+    if (keeper.heard(this.#held)) onlookers.stirred(this.#address)
   }
 
   /** Nothing was heard for too long. What is done about it is for the definition to say. */
@@ -213,6 +214,7 @@ export class Attempt {
         this.#heard()
         onlookers.log(job, line)
       },
+      heard: () => this.#heard(),
       input: async () => this.claimed.input ?? readInput(this.#parts.store, job),
       outputs: (stage, after) => readOutputs(this.#parts.store, job, stage, after),
       shared: this.#parts.shared,

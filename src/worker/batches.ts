@@ -52,7 +52,7 @@ export class Batches {
 
 async function runBatch(definition: Runnable, items: readonly Item[]): Promise<void> {
   const ready: Ready[] = []
-  for (const item of items) {
+  for (const item of inOneCall(items)) {
     const { request, port, stopper, resolve } = item
     try {
       ready.push({ ...item, context: await contextFor(definition, request, port, stopper) })
@@ -72,6 +72,34 @@ async function runBatch(definition: Runnable, items: readonly Item[]): Promise<v
     await Promise.all(ready.map((item, i) => settle(definition, item, answers[i])))
   } catch (error) {
     for (const { resolve } of ready) resolve(failed(definition, error))
+  }
+}
+
+/** A call that goes from job to job is silent about most of them: what it says counts for all. */
+function inOneCall(items: readonly Item[]): readonly Item[] {
+  if (items.length === 1) return items
+  const heard = (): void => {
+    for (const { port } of items) port.heard()
+  }
+  return items.map((item) => ({ ...item, port: heardBy(item.port, heard) }))
+}
+
+function heardBy(port: HandlerPort, heard: () => void): HandlerPort {
+  return {
+    ...port,
+    record: async (name, value) => {
+      const stands = await port.record(name, value)
+      heard()
+      return stands
+    },
+    progress: (value) => {
+      port.progress(value)
+      heard()
+    },
+    log: (line) => {
+      port.log(line)
+      heard()
+    },
   }
 }
 

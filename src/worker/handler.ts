@@ -61,6 +61,8 @@ export interface HandlerPort {
   record(name: string, value: Payload): Promise<Payload>
   progress(value: Payload): void
   log(line: string): void
+  /** The call goes on, although nothing was said of this job. */
+  heard(): void
   /** What the job was submitted with. */
   input(): Promise<Payload>
   /** Some outputs of a stage's segments behind this one. */

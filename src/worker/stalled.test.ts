@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { deferred, ENGINES } from '../../test/support/engines.ts'
 import type { Notice, RunContext } from '../index.ts'
-import { effect, job, pipeline, typed } from '../index.ts'
+import { batchJob, effect, job, pipeline, typed } from '../index.ts'
 import { testEngine } from '../testing/index.ts'
 
 type Stalled = Extract<Notice, { kind: 'stalled' }>
@@ -84,6 +84,36 @@ describe('a handler of which nothing is heard', () => {
     expect((await pawl.health()).isWell).toBe(true)
     await pawl.close()
   })
+
+  it.each(SAYINGS)(
+    'is not stalled while there is %s of another job of its batch',
+    async (_, say) => {
+      const pawl = testEngine()
+      const { promise, resolve } = deferred()
+      const calls: (readonly Context[])[] = []
+      const batch = batchJob('batch', {
+        max: 3,
+        stalled: { after: '10m', recover: true },
+        run: async (items) => {
+          calls.push(items)
+          await promise
+          return items.map(() => 'done')
+        },
+      })
+      pawl.work([batch])
+      const handles = await pawl.submitMany(batch, [{}, {}, {}])
+      await pawl.advance('9m')
+      await Promise.resolve(say(calls[0]?.[1] as Context, 1))
+      await pawl.advance('9m')
+      expect(calls.map(({ length }) => length)).toEqual([3])
+      resolve()
+      await pawl.advance(0)
+      for (const { id } of handles) {
+        expect(await pawl.get(id)).toMatchObject({ state: 'SUCCEEDED', attempt: 1 })
+      }
+      await pawl.close()
+    },
+  )
 
   it('is tried again if its job says so: the lease is taken away, on record', async () => {
     const pawl = testEngine()

@@ -112,6 +112,8 @@ class Run {
         this.#ask((call) => send({ type: 'record', run: number, call, name, value })),
       progress: (value) => send({ type: 'progress', run: number, value }),
       log: (line) => send({ type: 'log', run: number, line }),
+      // A child is given one job at a time.
+      heard: () => undefined,
       input: () =>
         this.#ask((call) => send({ type: 'read', run: number, call, what: { kind: 'input' } })),
       outputs: (stage, after) => {

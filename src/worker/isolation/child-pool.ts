@@ -57,6 +57,7 @@ export const NO_PORT: HandlerPort = {
   record: () => Promise.reject(new Error('An effect has no steps.')),
   progress: () => undefined,
   log: () => undefined,
+  heard: () => undefined,
   input: () => Promise.reject(new Error('An effect has an input of its own.')),
   outputs: () => Promise.reject(new Error('An effect reads no outputs.')),
   shared: new SharedValues(),
