@@ -322,7 +322,7 @@ export class Ledger implements Indexes {
     if (task.lease === null) return
     this.leases.granted(task, task.lease)
     // As one that was resumed: it takes its place, and what it cost is known otherwise.
-    this.ready.granted(task, task.lease.grantedAt, true)
+    this.ready.granted(task, this.#now, true)
   }
 
   #submit(entry: JobSubmitted): Job {

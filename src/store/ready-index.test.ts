@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CHANNEL, limit, onRecord, ReadyBench } from '../../test/support/ready-bench.ts'
 import { failure, plain, retry } from '../../test/support/specs.ts'
+import { Ledger } from './ledger.ts'
 
 describe('the order of offers', () => {
   it('is priority, then due time, then submission', () => {
@@ -355,6 +356,21 @@ describe('a limit that is used up', () => {
     expect(bench.claim(9)).toEqual(['job 1'])
     bench.now = 70
     expect(bench.claim(9)).toEqual(['job 2'])
+  })
+
+  it('by rate has room after a restart as soon as it had it before', () => {
+    const bench = new ReadyBench()
+    const limits = [limit('api', { rate: { count: 2, perMs: 100 } })]
+    for (const job of ['a', 'b', 'c']) bench.submit(job, plain({}, { limits }))
+    expect(bench.claim(9)).toEqual(['a', 'b'])
+    const { world, ready } = bench.ledger
+    const again = new Ledger()
+    again.tick(50)
+    again.ready.restoreBuckets([], ready.buckets(50).limits)
+    // What waits stands there before what is leased is taken in, and says when that began.
+    for (const job of [...world.jobs.values()].toReversed()) again.restore({ job, stages: null })
+    const request = { worker: 'w', request: 9, channels: [CHANNEL], max: 9, started: true }
+    expect(again.claim(request, 50).map(({ job }) => job)).toEqual(['c'])
   })
 
   it('forgets keys that nothing uses any more', () => {
