@@ -6,6 +6,7 @@
 import { cpus } from 'node:os'
 import { benchEngine } from './engine.ts'
 import { benchKernel } from './kernel.ts'
+import { benchLimits } from './limits.ts'
 import { benchLog } from './log.ts'
 import { BadOption } from './log/options.ts'
 import { benchPipelines } from './pipelines.ts'
@@ -20,6 +21,10 @@ const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Be
   kernel: {
     what: 'full lives in memory at 1,000 to 1,000,000 waiting tasks, and each decision alone',
     run: benchKernel,
+  },
+  limits: {
+    what: 'acquiring with ten thousand keys and groups, and with all but one blocked',
+    run: benchLimits,
   },
   log: {
     what: 'full durable lives in a directory beside the raw disk and SQLite (--help for more)',
