@@ -3,11 +3,11 @@
  * groups, with both, and while all keys but one are used up; beside plain acquiring.
  *
  * The backlog is constant. In each round jobs are submitted, and as many are acquired, 64 at
- * once as a worker with 64 handlers does, and committed. Acquiring is the claim alone; what
+ * once as a worker with 64 handlers does, and then committed. Acquiring is the claim alone; what
  * limits and groups cost elsewhere (in line, and when a lease ends) is in the whole life.
  * Variants are measured in turns, so that a busy machine blurs all of them alike.
  */
-import type { JobSpec, TaskPolicy } from '../src/kernel/index.ts'
+import type { Command, JobSpec, Task, TaskPolicy } from '../src/kernel/index.ts'
 import { Ledger } from '../src/store/index.ts'
 import { idsFrom, specOf } from './lives.ts'
 import { table, whole } from './table.ts'
@@ -44,7 +44,8 @@ class Lives {
   readonly variant: Variant
   readonly #ledger = new Ledger()
   readonly #groups = idsFrom(0, KEYS)
-  readonly #policy: TaskPolicy
+  /** One for each key: stores make equal ones one. */
+  readonly #policies: TaskPolicy[]
   #now = START
   #submitted = 0
   #request = 0
@@ -54,34 +55,40 @@ class Lives {
 
   constructor(variant: Variant) {
     this.variant = variant
-    this.#policy = specOf('').policy as TaskPolicy
+    const policy = specOf('').policy as TaskPolicy
+    this.#policies = this.#groups.map((key, i) =>
+      variant.keys
+        ? { ...policy, limits: [{ key, concurrency: i === 0 ? KEYS : 1, rate: null }] }
+        : policy,
+    )
     if (variant.blocked) {
       for (let i = 1; i < KEYS; i++) this.#perform(this.#submission(i))
       this.#claim(KEYS - 1)
     }
-    for (let i = 0; i < WAITING; i += BATCH) this.#submit(this.#commands(BATCH))
+    for (let i = 0; i < WAITING; i += BATCH) {
+      for (const command of this.#commands(BATCH)) this.#perform(command)
+    }
   }
 
   round(): void {
     const commands = this.#commands(BATCH)
-    const finished: string[] = []
+    this.#now += 1
     const before = threadNs()
-    for (let from = 0; from < BATCH; from += AT_ONCE) {
-      if (from % 1_024 === 0) this.#now += 1
-      this.#submit(commands.slice(from, from + AT_ONCE))
-      const asked = threadNs()
-      const tasks = this.#claim(AT_ONCE)
-      this.acquireNs += threadNs() - asked
-      for (const { job, attempt } of tasks) {
-        const address = { job, stage: 0, segment: 0, lease: attempt, worker: 'worker-1' }
-        this.#perform({ type: 'CommitExecution', ...address, output: '1', effects: [] })
-        finished.push(job)
-      }
+    for (const command of commands) this.#perform(command)
+    const asked = threadNs()
+    const tasks: Task[] = []
+    for (let i = 0; i < BATCH; i += AT_ONCE) tasks.push(...this.#claim(AT_ONCE))
+    this.acquireNs += threadNs() - asked
+    for (const { job, attempt } of tasks) {
+      const address = { job, stage: 0, segment: 0, lease: attempt, worker: 'worker-1' }
+      this.#perform({ type: 'CommitExecution', ...address, output: '1', effects: [] })
     }
     this.lifeNs += threadNs() - before
     this.lives += BATCH
     this.#now += 1
-    for (const job of finished) this.#perform({ type: 'ForgetJob', job, endedBefore: this.#now })
+    for (const { job } of tasks) {
+      this.#perform({ type: 'ForgetJob', job, endedBefore: this.#now })
+    }
   }
 
   reset(): void {
@@ -90,17 +97,13 @@ class Lives {
     this.lives = 0
   }
 
-  #submit(commands: readonly Parameters<Ledger['perform']>[0][]): void {
-    for (const command of commands) this.#perform(command)
-  }
-
-  #commands(count: number): Parameters<Ledger['perform']>[0][] {
+  #commands(count: number): Command[] {
     const { blocked } = this.variant
     // While the others are blocked, work for the one key that is not goes on.
     return Array.from({ length: count }, (_, i) => this.#submission(blocked ? 0 : i % KEYS))
   }
 
-  #submission(at: number): Parameters<Ledger['perform']>[0] {
+  #submission(at: number): Command {
     const number = this.#submitted
     this.#submitted += 1
     const [job] = idsFrom(number, 1) as [string]
@@ -112,12 +115,8 @@ class Lives {
     const { keys, groups } = this.variant
     const plain = specOf('{"order":42}')
     if (!keys && !groups) return plain
-    const limit = { key: `key ${key}`, concurrency: key === 0 ? 1_000 : 1, rate: null }
-    return {
-      ...plain,
-      group: groups ? (this.#groups[key] as string) : null,
-      policy: keys ? { ...this.#policy, limits: [limit] } : this.#policy,
-    }
+    const group = groups ? (this.#groups[key] as string) : null
+    return { ...plain, group, policy: this.#policies[key] as TaskPolicy }
   }
 
   #claim(max: number): ReturnType<Ledger['claim']> {
@@ -128,7 +127,7 @@ class Lives {
     return tasks
   }
 
-  #perform(command: Parameters<Ledger['perform']>[0]): void {
+  #perform(command: Command): void {
     const { verdict, rejection } = this.#ledger.perform(command, this.#now)
     if (verdict !== 'committed') throw new Error(rejection?.message ?? verdict)
   }

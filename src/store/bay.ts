@@ -7,12 +7,12 @@
  */
 import type { Lane } from './lane.ts'
 import type { Effort, Ranked } from './ranks.ts'
-import { Ranks } from './ranks.ts'
+import { NOWHERE, Ranks } from './ranks.ts'
 import type { Share } from './share.ts'
 import type { Yard } from './yard.ts'
 
 export class Bay implements Ranked {
-  slot = -1
+  slot = NOWHERE
   readonly priority: number
   turn = 0
   /** Those of the best lane. */

@@ -14,40 +14,23 @@
 import type { LimitSpec } from '../kernel/index.ts'
 import { missedStart } from '../kernel/index.ts'
 import type { Gate } from './gate.ts'
+import { LaneMap } from './lane-map.ts'
 import { Lane } from './lane.ts'
 import type { QueueUse } from './queue-use.ts'
 import type { Effort } from './ranks.ts'
-import { Ranks } from './ranks.ts'
+import { NOWHERE, Ranks } from './ranks.ts'
 import type { Turns } from './share.ts'
 import { Share } from './share.ts'
 import { Yard } from './yard.ts'
-
-/** The lanes of one priority and group. */
-interface Lanes {
-  free: Lane | null
-  /** By their limits as text. */
-  readonly limited: Map<string, Lane>
-}
-
-/** Limits as text: tasks with the same text have the same limits. */
-export function limitsText(limits: readonly LimitSpec[]): string {
-  let text = ''
-  for (const { key, concurrency, rate } of limits) {
-    text += `${key.length}:${key}:${concurrency}:${rate?.count}:${rate?.perMs}`
-  }
-  return text
-}
-
-/** By priority, then by group. */
-type ByGroup<T> = Map<number, Map<string | null, T>>
 
 export class Channel {
   readonly queue: QueueUse
   readonly finishing: Lane
   readonly #effort: Effort
   readonly #turns: Turns
-  readonly #lanes: ByGroup<Lanes> = new Map()
-  #shares: ByGroup<Share> = new Map()
+  readonly #lanes = new LaneMap()
+  /** By priority, then by group. */
+  #shares = new Map<number, Map<string | null, Share>>()
   readonly #open: Ranks<Yard>
   readonly #free: Yard
   /** By their gates as text. */
@@ -65,17 +48,12 @@ export class Channel {
 
   /** Null: nobody added it yet. */
   lane(priority: number, group: string | null, limits: readonly LimitSpec[]): Lane | null {
-    const lanes = this.#lanes.get(priority)?.get(group)
-    if (lanes === undefined) return null
-    if (limits.length === 0) return lanes.free
-    return lanes.limited.get(limitsText(limits)) ?? null
+    return this.#lanes.get(priority, group, limits)
   }
 
   addLane(priority: number, group: string | null, gates: readonly Gate[]): Lane {
     const lane = new Lane(this, this.#share(priority, group), priority, group, gates)
-    const lanes = ofGroup(this.#lanes, priority, group, () => ({ free: null, limited: new Map() }))
-    if (gates.length === 0) lanes.free = lane
-    else lanes.limited.set(limitsText(gates.map(({ limit }) => limit)), lane)
+    this.#lanes.add(lane)
     for (const gate of gates) gate.added(lane)
     return lane
   }
@@ -130,20 +108,20 @@ export class Channel {
   settle(yard: Yard): void {
     const best = yard.bays.first
     if (best === undefined || !yard.isOpen) {
-      if (yard.slot >= 0) this.#open.remove(yard)
+      if (yard.slot !== NOWHERE) this.#open.remove(yard)
       return
     }
     yard.priority = best.priority
     yard.turn = best.turn
     yard.dueAt = best.dueAt
     yard.submission = best.submission
-    if (yard.slot < 0) this.#open.add(yard)
+    if (yard.slot === NOWHERE) this.#open.add(yard)
     else this.#open.moved(yard)
   }
 
   /** Ageing began, ended or has another pace: other tasks share a turn, and rank otherwise. */
   rankAgain(): void {
-    const lanes = [...this.#allLanes()]
+    const lanes = [...this.#lanes]
     this.#shares = new Map()
     for (const lane of lanes) {
       const { bay, share: before } = lane
@@ -161,25 +139,17 @@ export class Channel {
 
   /** Forgets what is empty; what is not says so to its gates. The number of lanes that are left. */
   sweep(): number {
-    let left = 0
-    for (const [priority, groups] of this.#lanes) {
-      for (const [group, lanes] of groups) {
-        if (lanes.free !== null && isUnused(lanes.free)) lanes.free = null
-        for (const [text, lane] of lanes.limited) {
-          if (isUnused(lane)) lanes.limited.delete(text)
-          else for (const gate of lane.gates) gate.added(lane)
-        }
-        const count = lanes.limited.size + (lanes.free === null ? 0 : 1)
-        left += count
-        if (count === 0) groups.delete(group)
-      }
-      if (groups.size === 0) this.#lanes.delete(priority)
+    const left = [...this.#lanes].filter((lane) => !lane.isUnused)
+    this.#lanes.clear()
+    for (const lane of left) {
+      this.#lanes.add(lane)
+      for (const gate of lane.gates) gate.added(lane)
     }
-    for (const groups of this.#shares.values()) {
-      for (const [group, share] of groups) if (share.ready === 0) groups.delete(group)
+    for (const shares of this.#shares.values()) {
+      for (const [group, share] of shares) if (share.ready === 0) shares.delete(group)
     }
     this.#sweepYards()
-    return left
+    return left.length
   }
 
   #sweepYards(): void {
@@ -192,18 +162,13 @@ export class Channel {
     }
   }
 
-  *#allLanes(): Generator<Lane> {
-    for (const groups of this.#lanes.values()) {
-      for (const { free, limited } of groups.values()) {
-        if (free !== null) yield free
-        yield* limited.values()
-      }
-    }
-  }
-
   #share(priority: number, group: string | null): Share {
     const level = this.queue.ageingMs === null ? priority : 0
-    return ofGroup(this.#shares, level, group, () => new Share(level, this.#turns))
+    let shares = this.#shares.get(level)
+    if (shares === undefined) this.#shares.set(level, (shares = new Map<string | null, Share>()))
+    let share = shares.get(group)
+    if (share === undefined) shares.set(group, (share = new Share(level, this.#turns)))
+    return share
   }
 
   /** Null: nowhere. Whoever opens a gate of its own puts it back. */
@@ -223,16 +188,4 @@ export class Channel {
     for (const gate of gates) gate.yards.add(yard)
     return yard
   }
-}
-
-function isUnused({ isEmpty, ready }: Lane): boolean {
-  return isEmpty && ready === 0
-}
-
-function ofGroup<T>(all: ByGroup<T>, priority: number, group: string | null, make: () => T): T {
-  let groups = all.get(priority)
-  if (groups === undefined) all.set(priority, (groups = new Map<string | null, T>()))
-  let found = groups.get(group)
-  if (found === undefined) groups.set(group, (found = make()))
-  return found
 }

@@ -13,6 +13,7 @@
 import type { LimitSpec, Usage } from '../kernel/index.ts'
 import type { Lane } from './lane.ts'
 import type { Ranked } from './ranks.ts'
+import { NOWHERE } from './ranks.ts'
 import type { Yard } from './yard.ts'
 
 /**
@@ -39,7 +40,7 @@ export class Gate implements Ranked {
   readonly yards = new Set<Yard>()
 
   /** Its rank among the timers: when it opens by itself. */
-  slot = -1
+  slot = NOWHERE
   readonly priority = 0
   readonly turn = 0
   dueAt = 0
@@ -84,6 +85,7 @@ export class Gate implements Ranked {
   isFor(limit: LimitSpec): boolean {
     const own = this.limit
     return (
+      own.key === limit.key &&
       own.concurrency === limit.concurrency &&
       own.rate?.count === limit.rate?.count &&
       own.rate?.perMs === limit.rate?.perMs

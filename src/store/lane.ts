@@ -7,12 +7,13 @@
  * `ageingMs` that it waits: it is as if a higher priority were due so much earlier, and that
  * never changes, so nothing is ranked again as time goes by.
  */
-import type { Task } from '../kernel/index.ts'
+import type { LimitSpec, Task } from '../kernel/index.ts'
 import type { Bay } from './bay.ts'
 import type { Channel } from './channel.ts'
 import type { Gate } from './gate.ts'
 import { Line } from './line.ts'
 import type { Ranked } from './ranks.ts'
+import { NOWHERE } from './ranks.ts'
 import type { Share } from './share.ts'
 
 function isWaiting(task: Task): boolean {
@@ -20,7 +21,7 @@ function isWaiting(task: Task): boolean {
 }
 
 export class Lane implements Ranked {
-  slot = -1
+  slot = NOWHERE
   /** Lanes of one bay have these in common. */
   readonly priority = 0
   readonly turn = 0
@@ -55,6 +56,11 @@ export class Lane implements Ranked {
 
   get isEmpty(): boolean {
     return this.#line.isEmpty
+  }
+
+  /** Nobody counts on it. */
+  get isUnused(): boolean {
+    return this.ready === 0 && this.isEmpty
   }
 
   /** Only while the lane is not empty. */
@@ -93,6 +99,13 @@ export class Lane implements Ranked {
   left(): void {
     this.ready -= 1
     this.share.left()
+  }
+
+  isFor(limits: readonly LimitSpec[]): boolean {
+    const { gates } = this
+    return (
+      gates.length === limits.length && gates.every((gate, i) => gate.isFor(limits[i] as LimitSpec))
+    )
   }
 
   /** By the head. Whether that changed. */

@@ -322,7 +322,7 @@ export class Ledger implements Indexes {
     if (task.lease === null) return
     this.leases.granted(task, task.lease)
     // As one that was resumed: it takes its place, and what it cost is known otherwise.
-    this.ready.granted(task, this.#now, true)
+    this.ready.granted(task, this.#now, true, false)
   }
 
   #submit(entry: JobSubmitted): Job {
@@ -444,6 +444,6 @@ export class Ledger implements Indexes {
   #granted(task: Task, lease: Lease): void {
     const resumed = task.commit !== null
     this.leases.granted(task, lease)
-    this.ready.granted(task, lease.grantedAt, resumed)
+    this.ready.granted(task, lease.grantedAt, resumed, task === this.#offered)
   }
 }

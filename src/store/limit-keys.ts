@@ -8,7 +8,7 @@ import type { LimitSpec } from '../kernel/index.ts'
 import { chargeGrant, creditEnd, mayStartAt } from '../kernel/index.ts'
 import { Gate, LimitKey } from './gate.ts'
 import type { Effort } from './ranks.ts'
-import { Ranks } from './ranks.ts'
+import { NOWHERE, Ranks } from './ranks.ts'
 
 export class LimitKeys {
   /** By key: what `decide` reads. */
@@ -43,6 +43,14 @@ export class LimitKeys {
     }
   }
 
+  /** As `charge`, for one whose gates are known. */
+  chargeGates(gates: readonly Gate[], at: number): void {
+    for (const { key, limit } of gates) {
+      chargeGrant(key, limit, at, false)
+      for (const gate of key.gates) this.#ask(gate, at)
+    }
+  }
+
   credit(limits: readonly LimitSpec[], at: number): void {
     for (const limit of limits) {
       const key = this.#key(limit.key)
@@ -70,7 +78,7 @@ export class LimitKeys {
   sweep(now: number): void {
     for (const [name, key] of this.usage) {
       for (const gate of key.gates) {
-        if (gate.isUnused && gate.slot >= 0) this.#timers.remove(gate)
+        if (gate.isUnused && gate.slot !== NOWHERE) this.#timers.remove(gate)
       }
       key.gates = key.gates.filter((gate) => !gate.isUnused)
       if (key.gates.length === 0 && key.held === 0 && key.fullAt <= now) this.usage.delete(name)
@@ -86,7 +94,7 @@ export class LimitKeys {
   #ask(gate: Gate, now: number): void {
     const startAt = mayStartAt(gate.limit, gate.key, now)
     const closed = startAt > now
-    if (gate.slot >= 0) this.#timers.remove(gate)
+    if (gate.slot !== NOWHERE) this.#timers.remove(gate)
     if (closed && startAt < Infinity) {
       gate.dueAt = startAt
       this.#timers.add(gate)

@@ -12,8 +12,8 @@
  * A place is for one attempt: a task that was granted and came back has a new one, and its old
  * place stays garbage even if it waits for the same time again.
  *
- * Places are kept in parallel arrays of numbers, because a million small objects are what
- * makes a garbage collector slow.
+ * Places are kept in two arrays, one of tasks and one of numbers: a million small objects are
+ * what makes a garbage collector slow, and ten thousand short lines are what makes arrays dear.
  */
 import type { Task } from '../kernel/index.ts'
 
@@ -24,18 +24,20 @@ const SMALLEST_RING = 8
 /** Below this a sweep is not worth its while. */
 const FEW = 32
 
+/** The numbers of a place: its time, its place within it, the attempt that the task was at. */
+const TIME = 0
+const PLACE = 1
+const ATTEMPT = 2
+const NUMBERS = 3
+
 export class Line {
   readonly #isLive: StillThere
   #tasks: (Task | null)[] = []
-  #times: number[] = []
-  #places: number[] = []
-  #attempts: number[] = []
+  #numbers: number[] = []
   #first = 0
   #count = 0
   readonly #heapTasks: Task[] = []
-  readonly #heapTimes: number[] = []
-  readonly #heapPlaces: number[] = []
-  readonly #heapAttempts: number[] = []
+  readonly #heapNumbers: number[] = []
   #stale = 0
   #headInHeap = false
 
@@ -58,16 +60,21 @@ export class Line {
   }
 
   get headTime(): number {
-    return (this.#headInHeap ? this.#heapTimes[0] : this.#times[this.#first]) as number
+    return (
+      this.#headInHeap ? this.#heapNumbers[TIME] : this.#numbers[this.#first * NUMBERS + TIME]
+    ) as number
   }
 
   get headPlace(): number {
-    return (this.#headInHeap ? this.#heapPlaces[0] : this.#places[this.#first]) as number
+    return (
+      this.#headInHeap ? this.#heapNumbers[PLACE] : this.#numbers[this.#first * NUMBERS + PLACE]
+    ) as number
   }
 
   push(task: Task, time: number, place: number): void {
     if (this.#count === 0 || !this.#beforeLast(time, place)) {
-      this.#append(task, time, place, task.attempt)
+      if (this.#count === this.#tasks.length) this.#resize(this.#tasks.length * 2)
+      this.#append(task, time, place)
     } else {
       this.#heapPush(task, time, place)
     }
@@ -94,22 +101,28 @@ export class Line {
     const mask = this.#tasks.length - 1
     for (let i = 0; i < this.#count && found.length < most; i++) {
       const slot = (this.#first + i) & mask
-      const time = this.#times[slot] as number
-      if (time > until) break
+      if ((this.#numbers[slot * NUMBERS + TIME] as number) > until) break
       const task = this.#tasks[slot] as Task
-      if (task.attempt === this.#attempts[slot] && this.#isLive(task, time)) found.push(task)
+      if (this.#isPlaceOf(task, this.#numbers, slot)) found.push(task)
     }
     this.#collectHeap(0, until, most, found)
   }
 
   #collectHeap(index: number, until: number, most: number, found: Task[]): void {
     if (index >= this.#heapTasks.length || found.length >= most) return
-    const time = this.#heapTimes[index] as number
-    if (time > until) return
+    if ((this.#heapNumbers[index * NUMBERS + TIME] as number) > until) return
     const task = this.#heapTasks[index] as Task
-    if (task.attempt === this.#heapAttempts[index] && this.#isLive(task, time)) found.push(task)
+    if (this.#isPlaceOf(task, this.#heapNumbers, index)) found.push(task)
     this.#collectHeap(2 * index + 1, until, most, found)
     this.#collectHeap(2 * index + 2, until, most, found)
+  }
+
+  /** Whether a place still counts. */
+  #isPlaceOf(task: Task, numbers: readonly number[], slot: number): boolean {
+    const at = slot * NUMBERS
+    return (
+      task.attempt === numbers[at + ATTEMPT] && this.#isLive(task, numbers[at + TIME] as number)
+    )
   }
 
   #trim(): void {
@@ -122,9 +135,9 @@ export class Line {
   }
 
   #headIsLive(): boolean {
-    const task = this.headTask
-    const attempt = this.#headInHeap ? this.#heapAttempts[0] : this.#attempts[this.#first]
-    return task.attempt === attempt && this.#isLive(task, this.headTime)
+    return this.#headInHeap
+      ? this.#isPlaceOf(this.#heapTasks[0] as Task, this.#heapNumbers, 0)
+      : this.#isPlaceOf(this.#tasks[this.#first] as Task, this.#numbers, this.#first)
   }
 
   #findHead(): void {
@@ -132,12 +145,13 @@ export class Line {
       this.#headInHeap = false
       return
     }
-    const time = this.#heapTimes[0] as number
-    const place = this.#heapPlaces[0] as number
+    const at = this.#first * NUMBERS
+    const time = this.#heapNumbers[TIME] as number
+    const place = this.#heapNumbers[PLACE] as number
     this.#headInHeap =
       this.#count === 0 ||
-      time < (this.#times[this.#first] as number) ||
-      (time === this.#times[this.#first] && place < (this.#places[this.#first] as number))
+      time < (this.#numbers[at + TIME] as number) ||
+      (time === this.#numbers[at + TIME] && place < (this.#numbers[at + PLACE] as number))
   }
 
   #dropHead(): void {
@@ -148,48 +162,50 @@ export class Line {
   }
 
   #beforeLast(time: number, place: number): boolean {
-    const last = (this.#first + this.#count - 1) & (this.#tasks.length - 1)
-    const lastTime = this.#times[last] as number
-    return time < lastTime || (time === lastTime && place < (this.#places[last] as number))
+    const at = ((this.#first + this.#count - 1) & (this.#tasks.length - 1)) * NUMBERS
+    const lastTime = this.#numbers[at + TIME] as number
+    return time < lastTime || (time === lastTime && place < (this.#numbers[at + PLACE] as number))
   }
 
-  #append(task: Task, time: number, place: number, attempt: number): void {
-    if (this.#count === this.#tasks.length) this.#grow()
+  /** There is room. */
+  #append(task: Task, time: number, place: number): void {
     const slot = (this.#first + this.#count) & (this.#tasks.length - 1)
+    const at = slot * NUMBERS
     this.#tasks[slot] = task
-    this.#times[slot] = time
-    this.#places[slot] = place
-    this.#attempts[slot] = attempt
+    this.#numbers[at + TIME] = time
+    this.#numbers[at + PLACE] = place
+    this.#numbers[at + ATTEMPT] = task.attempt
     this.#count += 1
   }
 
-  #grow(): void {
-    const old = this.#tasks.length
-    const size = Math.max(SMALLEST_RING, old * 2)
-    const tasks: (Task | null)[] = Array.from({ length: size }, () => null)
-    const times: number[] = Array.from({ length: size }, () => 0.5)
-    const places: number[] = Array.from({ length: size }, () => 0)
-    const attempts: number[] = Array.from({ length: size }, () => 0)
+  /** A ring of at least so many places, with what is in it. */
+  #resize(least: number): void {
+    const [old, oldNumbers] = [this.#tasks, this.#numbers]
+    let size = SMALLEST_RING
+    while (size < least) size *= 2
+    const tasks: (Task | null)[] = []
+    tasks.length = size
+    tasks.fill(null)
+    // Not whole from the beginning: arrays of small integers would be made anew with the first time.
+    const numbers: number[] = []
+    numbers.length = size * NUMBERS
+    numbers.fill(0.5)
     for (let i = 0; i < this.#count; i++) {
-      const slot = (this.#first + i) & (old - 1)
-      tasks[i] = this.#tasks[slot] as Task
-      times[i] = this.#times[slot] as number
-      places[i] = this.#places[slot] as number
-      attempts[i] = this.#attempts[slot] as number
+      const slot = (this.#first + i) & (old.length - 1)
+      tasks[i] = old[slot] as Task
+      for (let n = 0; n < NUMBERS; n++) {
+        numbers[i * NUMBERS + n] = oldNumbers[slot * NUMBERS + n] as number
+      }
     }
     this.#tasks = tasks
-    this.#times = times
-    this.#places = places
-    this.#attempts = attempts
+    this.#numbers = numbers
     this.#first = 0
   }
 
   #heapPush(task: Task, time: number, place: number): void {
     let index = this.#heapTasks.length
     this.#heapTasks.push(task)
-    this.#heapTimes.push(time)
-    this.#heapPlaces.push(place)
-    this.#heapAttempts.push(task.attempt)
+    this.#heapNumbers.push(time, place, task.attempt)
     while (index > 0) {
       const parent = (index - 1) >> 1
       if (!this.#heapBefore(index, parent)) return
@@ -202,9 +218,7 @@ export class Line {
     const last = this.#heapTasks.length - 1
     this.#heapSwap(0, last)
     this.#heapTasks.pop()
-    this.#heapTimes.pop()
-    this.#heapPlaces.pop()
-    this.#heapAttempts.pop()
+    this.#heapNumbers.length = last * NUMBERS
     let index = 0
     for (;;) {
       const left = 2 * index + 1
@@ -218,57 +232,49 @@ export class Line {
   }
 
   #heapBefore(a: number, b: number): boolean {
-    const timeA = this.#heapTimes[a] as number
-    const timeB = this.#heapTimes[b] as number
-    return (
-      timeA < timeB ||
-      (timeA === timeB && (this.#heapPlaces[a] as number) < (this.#heapPlaces[b] as number))
-    )
+    const numbers = this.#heapNumbers
+    const timeA = numbers[a * NUMBERS + TIME] as number
+    const timeB = numbers[b * NUMBERS + TIME] as number
+    if (timeA !== timeB) return timeA < timeB
+    return (numbers[a * NUMBERS + PLACE] as number) < (numbers[b * NUMBERS + PLACE] as number)
   }
 
   #heapSwap(a: number, b: number): void {
     const task = this.#heapTasks[a] as Task
-    const time = this.#heapTimes[a] as number
-    const place = this.#heapPlaces[a] as number
-    const attempt = this.#heapAttempts[a] as number
     this.#heapTasks[a] = this.#heapTasks[b] as Task
-    this.#heapTimes[a] = this.#heapTimes[b] as number
-    this.#heapPlaces[a] = this.#heapPlaces[b] as number
-    this.#heapAttempts[a] = this.#heapAttempts[b] as number
     this.#heapTasks[b] = task
-    this.#heapTimes[b] = time
-    this.#heapPlaces[b] = place
-    this.#heapAttempts[b] = attempt
+    const numbers = this.#heapNumbers
+    for (let n = 0; n < NUMBERS; n++) {
+      const number = numbers[a * NUMBERS + n] as number
+      numbers[a * NUMBERS + n] = numbers[b * NUMBERS + n] as number
+      numbers[b * NUMBERS + n] = number
+    }
   }
 
   /** Rebuilds the line from its live places, which makes room as well. */
   #sweep(): void {
     const live: { task: Task; time: number; place: number }[] = []
-    const keep = (task: Task, time: number, place: number, attempt: number): void => {
-      if (task.attempt === attempt && this.#isLive(task, time)) live.push({ task, time, place })
+    const keep = (task: Task, numbers: readonly number[], slot: number): void => {
+      if (!this.#isPlaceOf(task, numbers, slot)) return
+      const at = slot * NUMBERS
+      live.push({ task, time: numbers[at + TIME] as number, place: numbers[at + PLACE] as number })
     }
     for (let i = 0; i < this.#count; i++) {
       const slot = (this.#first + i) & (this.#tasks.length - 1)
-      const [time, place] = [this.#times[slot] as number, this.#places[slot] as number]
-      keep(this.#tasks[slot] as Task, time, place, this.#attempts[slot] as number)
+      keep(this.#tasks[slot] as Task, this.#numbers, slot)
     }
-    this.#heapTasks.forEach((task, i) => {
-      const [time, place] = [this.#heapTimes[i] as number, this.#heapPlaces[i] as number]
-      keep(task, time, place, this.#heapAttempts[i] as number)
-    })
+    this.#heapTasks.forEach((task, i) => keep(task, this.#heapNumbers, i))
     live.sort((a, b) => a.time - b.time || a.place - b.place)
-    this.#tasks = []
-    this.#times = []
-    this.#places = []
-    this.#attempts = []
-    this.#first = 0
     this.#count = 0
     this.#heapTasks.length = 0
-    this.#heapTimes.length = 0
-    this.#heapPlaces.length = 0
-    this.#heapAttempts.length = 0
+    this.#heapNumbers.length = 0
     this.#stale = 0
-    for (const { task, time, place } of live) this.#append(task, time, place, task.attempt)
+    this.#first = 0
+    // Room for twice what there is: it had as much garbage, and will have it again.
+    const needed = Math.max(SMALLEST_RING, 2 * live.length)
+    if (this.#tasks.length < needed || this.#tasks.length > 4 * needed) this.#resize(needed)
+    else this.#tasks.fill(null)
+    for (const { task, time, place } of live) this.#append(task, time, place)
     this.#findHead()
   }
 }

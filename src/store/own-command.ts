@@ -8,12 +8,16 @@
 import type { Command, CommitExecution, JobSpec, SubmitJob, TaskPolicy } from '../kernel/index.ts'
 import { sameContent } from '../kernel/index.ts'
 
-/** Beyond this many kinds of policy the oldest are looked for no more. */
+/** Beyond this many queues, and keys of limits, they are looked for no more. */
+const MOST_NAMES = 16_384
+/** Of one queue or key; beyond this many the oldest are looked for no more. */
 const MOST_POLICIES = 64
 
 export class OwnCommands {
-  /** Newest first, by queue. */
-  readonly #policies = new Map<string, TaskPolicy[]>()
+  /** Newest first, by queue if they have no limits. */
+  readonly #free = new Map<string, TaskPolicy[]>()
+  /** By the key of the first limit: a tenant's own has one of its own. */
+  readonly #limited = new Map<string, TaskPolicy[]>()
 
   /** Null: it is not plain data, and no wire could carry it. */
   copy(command: Command): Command | null {
@@ -74,10 +78,13 @@ export class OwnCommands {
   }
 
   #policy(policy: TaskPolicy): TaskPolicy {
-    let known = this.#policies.get(policy.queue)
+    const key = policy.limits?.[0]?.key
+    const policies = key === undefined ? this.#free : this.#limited
+    const name = key ?? policy.queue
+    let known = policies.get(name)
     if (known === undefined) {
-      if (this.#policies.size >= MOST_POLICIES) this.#policies.clear()
-      this.#policies.set(policy.queue, (known = []))
+      if (policies.size >= MOST_NAMES) policies.clear()
+      policies.set(name, (known = []))
     }
     for (const one of known) if (samePolicy(one, policy)) return one
     const own = structuredClone(policy)
@@ -93,6 +100,7 @@ function samePolicy(own: TaskPolicy, given: TaskPolicy): boolean {
   const other = given.retry
   const isSimple =
     limits.length === 0 &&
+    own.queue === given.queue &&
     retry.delaysMs.length === 0 &&
     Array.isArray(given.limits) &&
     typeof other === 'object' &&

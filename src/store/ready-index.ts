@@ -60,6 +60,8 @@ export class ReadyIndex {
   readonly #due = new Line((task, at) => task.state === 'WAITING' && task.dueAt === at)
   /** Tasks that are due at this time or before stand in their channels, the others in `due`. */
   #now = 0
+  /** The lane of the task that is on offer: it has lost its head, and stands where it stood. */
+  #offered: Lane | null = null
   readonly #turns: Turns = { given: 0 }
   #submissions = 0
   /** Smaller than any submission, and in order of coming back. */
@@ -97,10 +99,11 @@ export class ReadyIndex {
    */
   left(task: Task, job: Job, dueAt: number, isOffered: boolean): void {
     if (dueAt > this.#now) return this.#due.discard()
-    const lane = this.#laneOf(task, job.spec)
+    const lane = isOffered ? (this.#offered as Lane) : this.#laneOf(task, job.spec)
     lane.left()
     if (task.lease !== null && task.commit === null) lane.share.served()
-    if (!isOffered && lane.discard()) lane.channel.changed(lane)
+    if (isOffered) this.#settleOffered()
+    else if (lane.discard()) lane.channel.changed(lane)
   }
 
   /** Whether tasks that are due at this time stand in their channels. */
@@ -110,12 +113,20 @@ export class ReadyIndex {
 
   /** It was offered and not granted: it stands where it stood. */
   putBack(task: Task, job: Job): void {
+    this.#settleOffered()
     const lane = this.#laneOf(task, job.spec)
     if (lane.push(task, task.dueAt, this.#numberFor(task))) lane.channel.changed(lane)
   }
 
-  granted(task: Task, at: number, resumed: boolean): void {
+  granted(task: Task, at: number, resumed: boolean, isOffered: boolean): void {
     const { queue, limits } = task.policy
+    if (isOffered && !resumed) {
+      // Its lane knows them already: nothing has to be looked up.
+      const { channel, gates } = this.#offered as Lane
+      channel.queue.charge(at, resumed)
+      this.#limits.chargeGates(gates, at)
+      return
+    }
     this.#queue(queue).charge(at, resumed)
     if (limits.length > 0) this.#limits.charge(limits, at, resumed)
   }
@@ -172,12 +183,19 @@ export class ReadyIndex {
 
   /** Takes out the best task that may start now. If it is not granted, it is to be put back. */
   offer(channels: readonly Channel[]): Task | null {
+    this.#settleOffered()
     const lane = this.#best(channels)
     if (lane === null) return null
     this.effort.offers += 1
-    const task = lane.pop()
-    lane.channel.changed(lane)
-    return task
+    this.#offered = lane
+    return lane.pop()
+  }
+
+  /** AFTER it is known what became of the offer: a lane that is stopped now need not move first. */
+  #settleOffered(): void {
+    const lane = this.#offered
+    this.#offered = null
+    lane?.channel.changed(lane)
   }
 
   #best(channels: readonly Channel[]): Lane | null {

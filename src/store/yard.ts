@@ -10,11 +10,11 @@ import type { Channel } from './channel.ts'
 import type { Gate } from './gate.ts'
 import type { Lane } from './lane.ts'
 import type { Effort, Ranked } from './ranks.ts'
-import { Ranks } from './ranks.ts'
+import { NOWHERE, Ranks } from './ranks.ts'
 import type { Share } from './share.ts'
 
 export class Yard implements Ranked {
-  slot = -1
+  slot = NOWHERE
   /** The rank of the best bay; meaningless while there is none. */
   priority = 0
   turn = 0
@@ -60,13 +60,13 @@ export class Yard implements Ranked {
   settle(bay: Bay): void {
     const best = bay.lanes.first
     if (best === undefined) {
-      if (bay.slot >= 0) this.bays.remove(bay)
+      if (bay.slot !== NOWHERE) this.bays.remove(bay)
       return
     }
     bay.turn = bay.share.turn
     bay.dueAt = best.dueAt
     bay.submission = best.submission
-    if (bay.slot < 0) this.bays.add(bay)
+    if (bay.slot === NOWHERE) this.bays.add(bay)
     else this.bays.moved(bay)
   }
 
