@@ -153,7 +153,6 @@ export class Channel {
   }
 
   #sweepYards(): void {
-    this.#free.sweep()
     for (const [text, yard] of this.#behind) {
       yard.sweep()
       if (yard.bays.size > 0) continue

@@ -45,9 +45,10 @@ export class LimitKeys {
 
   /** As `charge`, for one whose gates are known. */
   chargeGates(gates: readonly Gate[], at: number): void {
-    for (const { key, limit } of gates) {
-      chargeGrant(key, limit, at, false)
-      for (const gate of key.gates) this.#ask(gate, at)
+    for (const gate of gates) {
+      chargeGrant(gate.key, gate.limit, at, false)
+      if (gate.key.gates.length === 1) this.#ask(gate, at)
+      else for (const one of gate.key.gates) this.#ask(one, at)
     }
   }
 

@@ -76,6 +76,33 @@ describe("the store's own copy of a command", () => {
     }
   })
 
+  it('shares one policy for each key of a limit, of however many', () => {
+    const own = new OwnCommands()
+    const limit = { key: 'k', concurrency: 1, rate: { count: 1, perMs: 5 } }
+    const copies = Array.from({ length: 1_000 }, (_, i) => {
+      return policyOf(own.copy(submit({ limits: [{ ...limit, key: `key ${i}` }] })))
+    })
+    copies.forEach((first, i) => {
+      const limits = [{ ...limit, key: `key ${i}`, rate: { count: 1, perMs: 5 } }]
+      expect(policyOf(own.copy(submit({ limits })))).toBe(first)
+    })
+    const others: unknown[] = [
+      [{ ...limit, key: 'key 1', concurrency: 2 }],
+      [{ ...limit, key: 'key 1', rate: { count: 1, perMs: 6 } }],
+      [{ ...limit, key: 'key 1', rate: null }],
+      [{ ...limit, key: 'key 1' }, limit],
+      [{ ...limit, key: 'key 1', extra: 1 }],
+      [{ key: 'key 1', concurrency: 1 }],
+      [{ ...limit, key: 'key 1' }, null],
+    ]
+    for (const limits of others) {
+      const command = submit({ limits: limits as TaskPolicy['limits'] })
+      expect(policyOf(own.copy(command))).toEqual(command.spec.policy)
+    }
+    const elsewhere = submit({ queue: 'other', limits: [{ ...limit, key: 'key 1' }] })
+    expect(policyOf(own.copy(elsewhere))).toEqual(elsewhere.spec.policy)
+  })
+
   it('keeps what does not belong there, so that it is refused and not lost', () => {
     const own = new OwnCommands()
     const extra = submit()

@@ -5,7 +5,14 @@
  * keeps as it was given (a spec, an error, promises) is copied here. Policies are the same for
  * thousands of jobs, so equal ones become one.
  */
-import type { Command, CommitExecution, JobSpec, SubmitJob, TaskPolicy } from '../kernel/index.ts'
+import type {
+  Command,
+  CommitExecution,
+  JobSpec,
+  LimitSpec,
+  SubmitJob,
+  TaskPolicy,
+} from '../kernel/index.ts'
 import { sameContent } from '../kernel/index.ts'
 
 /** Beyond this many queues, and keys of limits, they are looked for no more. */
@@ -99,8 +106,6 @@ function samePolicy(own: TaskPolicy, given: TaskPolicy): boolean {
   const { retry, limits } = own
   const other = given.retry
   const isSimple =
-    limits.length === 0 &&
-    own.queue === given.queue &&
     retry.delaysMs.length === 0 &&
     Array.isArray(given.limits) &&
     typeof other === 'object' &&
@@ -108,10 +113,12 @@ function samePolicy(own: TaskPolicy, given: TaskPolicy): boolean {
     Array.isArray(other.delaysMs)
   if (!isSimple) return sameContent(own, given)
   return (
+    own.queue === given.queue &&
     own.leaseMs === given.leaseMs &&
     own.timeoutMs === given.timeoutMs &&
     own.quarantine === given.quarantine &&
-    given.limits.length === 0 &&
+    limits.length === given.limits.length &&
+    limits.every((limit, i) => sameLimit(limit, given.limits[i])) &&
     retry.max === other.max &&
     retry.backoff === other.backoff &&
     retry.delayMs === other.delayMs &&
@@ -120,6 +127,16 @@ function samePolicy(own: TaskPolicy, given: TaskPolicy): boolean {
     other.delaysMs.length === 0 &&
     countFields(given) === POLICY_FIELDS &&
     countFields(other) === RETRY_FIELDS
+  )
+}
+
+function sameLimit(own: LimitSpec, given: LimitSpec | undefined): boolean {
+  if (typeof given !== 'object' || given === null) return false
+  return (
+    own.key === given.key &&
+    own.concurrency === given.concurrency &&
+    (own.rate === given.rate || sameContent(own.rate, given.rate)) &&
+    countFields(given) === LIMIT_FIELDS
   )
 }
 
@@ -156,5 +173,6 @@ const COMMIT_FIELDS = 8
 const SPEC_FIELDS = 18
 const POLICY_FIELDS = 6
 const RETRY_FIELDS = 6
+const LIMIT_FIELDS = 3
 
 const NO_TAGS: readonly string[] = Object.freeze([])

@@ -9,6 +9,8 @@
  * In a queue with ageing a share is of all priorities.
  */
 
+import type { Bay } from './bay.ts'
+
 /** How many turns were given so far; shared by all shares of an index. */
 export interface Turns {
   given: number
@@ -20,6 +22,8 @@ export class Share {
   turn = 0
   /** Tasks that are ready, whether a limit stops them or not; the one on offer included. */
   ready = 0
+  /** Its lanes that stand behind no gate. */
+  free: Bay | null = null
   readonly #turns: Turns
 
   constructor(priority: number, turns: Turns) {

@@ -39,12 +39,7 @@ export class Yard implements Ranked {
   }
 
   enter(lane: Lane): void {
-    const { share } = lane
-    let bay = this.#byShare.get(share)
-    if (bay === undefined) {
-      bay = new Bay(share, this, this.#effort)
-      this.#byShare.set(share, bay)
-    }
+    const bay = this.#bayOf(lane.share)
     lane.bay = bay
     bay.lanes.add(lane)
     this.settle(bay)
@@ -68,6 +63,14 @@ export class Yard implements Ranked {
     bay.submission = best.submission
     if (bay.slot === NOWHERE) this.bays.add(bay)
     else this.bays.moved(bay)
+  }
+
+  /** Nearly all bays stand behind no gate: those are known to their share, and not looked up. */
+  #bayOf(share: Share): Bay {
+    if (this.gate === null) return (share.free ??= new Bay(share, this, this.#effort))
+    let bay = this.#byShare.get(share)
+    if (bay === undefined) this.#byShare.set(share, (bay = new Bay(share, this, this.#effort)))
+    return bay
   }
 
   /** Forgets bays without lanes. */
