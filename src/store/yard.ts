@@ -67,7 +67,7 @@ export class Yard implements Ranked {
 
   /** Nearly all bays stand behind no gate: those are known to their share, and not looked up. */
   #bayOf(share: Share): Bay {
-    if (this.gate === null) return (share.free ??= new Bay(share, this, this.#effort))
+    if (this.gates.length === 0) return (share.free ??= new Bay(share, this, this.#effort))
     let bay = this.#byShare.get(share)
     if (bay === undefined) this.#byShare.set(share, (bay = new Bay(share, this, this.#effort)))
     return bay
