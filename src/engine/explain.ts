@@ -200,7 +200,10 @@ function limitReason(
     const message = `${held} of ${limit.concurrency} places of ${name} are taken, by ${who.join(', ')}${held > who.length ? ' and others' : ''}.`
     return reason(what, message, null, holders)
   }
-  return reason(what, `The rate of ${name} allows the next at ${new Date(at).toISOString()}.`, at)
+  const { count, perMs } = limit.rate ?? { count: 0, perMs: 0 }
+  const next = new Date(at).toISOString()
+  const message = `The rate of ${name}, ${count} in ${perMs} ms, is used up: the next may start at ${next}.`
+  return reason(what, message, at)
 }
 
 function workerReasons(

@@ -20,7 +20,9 @@ export type {
   RerunOptions,
   RetryJobOptions,
 } from './operator.ts'
-export type { ListFilter, SubmitOptions } from './pawl.ts'
+export type { ListFilter } from './list-filter.ts'
+export type { SubmitOptions } from './pawl.ts'
+export type { QueueInfo } from './queue-info.ts'
 export { Pawl } from './pawl.ts'
 export type {
   Quarantine,

@@ -14,7 +14,7 @@ import type {
   SubmitItem,
 } from '../definition/index.ts'
 import { inputOf, InvalidDefinition, specOf } from '../definition/index.ts'
-import type { Command, JobState } from '../kernel/index.ts'
+import type { Command } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { Answer, JobSummary, Metrics, Positioned, Store } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
@@ -43,10 +43,13 @@ import type {
   RetryJobOptions,
 } from './operator.ts'
 import { Operator } from './operator.ts'
+import type { ListFilter } from './list-filter.ts'
 import type { DefinitionOf } from './new-input.ts'
 import type { Notice } from './notice.ts'
 import { assertWhole } from './pace.ts'
 import { Quarantine } from './quarantine.ts'
+import type { QueueInfo } from './queue-info.ts'
+import { queueInfo } from './queue-info.ts'
 import { newJobId } from './random.ts'
 import { Results } from './results.ts'
 import type { ScheduleInfo, ScheduleTerms } from './schedule/index.ts'
@@ -57,19 +60,6 @@ import { guarded, unfailing } from './telling.ts'
 export interface SubmitOptions extends ChildOptions {
   /** Default: a random one. Submitting the same job under the same id again is harmless. */
   readonly id?: string
-}
-
-export interface ListFilter {
-  readonly type?: string
-  readonly state?: JobState
-  readonly queue?: string
-  readonly tag?: string
-  readonly group?: string
-  readonly key?: string
-  /** `next` of the page before. */
-  readonly after?: number
-  /** Default 100. */
-  readonly limit?: number
 }
 
 export interface PawlParts {
@@ -291,6 +281,12 @@ export class Pawl {
 
   resume(queue: string, on: OnRecord = {}): Promise<void> {
     return this.#operator.resume(queue, on)
+  }
+
+  /** A queue that nobody configured has no bounds. */
+  async queue(name: string): Promise<QueueInfo> {
+    const { store, timing } = this.#parts
+    return queueInfo(await store.query({ kind: 'queue', queue: name }), timing.now())
   }
 
   /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */

@@ -92,11 +92,13 @@ export class Lane implements Ranked {
   }
 
   came(): void {
+    this.channel.queue.ready += 1
     this.ready += 1
     this.share.came()
   }
 
   left(): void {
+    this.channel.queue.ready -= 1
     this.ready -= 1
     this.share.left()
   }

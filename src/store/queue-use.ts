@@ -11,6 +11,8 @@ import type { Channel } from './channel.ts'
 export class QueueUse {
   readonly usage: Usage = noUsage()
   readonly channels: Channel[] = []
+  /** Tasks that are due and wait, whatever stops them. */
+  ready = 0
   /** By job type, then by stage name; null: a plain job. */
   readonly byType = new Map<string, Map<string | null, Channel>>()
   /** How long a task waits until it rises by one priority; null: never. */

@@ -81,6 +81,11 @@ export class ReadyIndex {
     return this.#queues.get(queue)?.usage ?? null
   }
 
+  /** How many tasks of a queue are due and wait, whatever stops them. */
+  readyIn(queue: string): number {
+    return this.#queues.get(queue)?.ready ?? 0
+  }
+
   queueChanged(queue: Queue): void {
     const use = this.#queue(queue.name)
     if (use.configure(queue, this.#now)) for (const channel of use.channels) channel.rankAgain()

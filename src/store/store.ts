@@ -304,6 +304,8 @@ export interface InUse {
 /** What is used of the queue's own limit is known whether it has one or not. */
 export interface QueueView extends InUse {
   readonly queue: Queue
+  /** Tasks that are due and wait for a worker, a limit, or the end of a pause. */
+  readonly ready: number
 }
 
 export interface LimitView extends InUse {

@@ -253,7 +253,7 @@ export function matches(spec: JobSpec, { type, queue, tag, group, key }: SpecFil
 export function queueView(ledger: Ledger, name: string): QueueView {
   const queue: Queue = ledger.world.queues.get(name) ?? createQueue(name)
   const use = inUse(ledger, ledger.queueUsage(name), ({ policy }) => policy.queue === name)
-  return { queue: { ...queue }, ...use }
+  return { queue: { ...queue }, ready: ledger.ready.readyIn(name), ...use }
 }
 
 export function schedulesOf(ledger: Ledger, { after, limit }: QueryOf<'schedules'>): Schedule[] {

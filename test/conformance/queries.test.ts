@@ -338,7 +338,7 @@ describe.each(Object.keys(STORES))('the %s store says who holds', (kind) => {
       { ...at, job: 'a' },
       { ...at, job: 'b' },
     ]
-    expect(use).toEqual({ held: 2, fullAt: 2_001, holders })
+    expect(use).toEqual({ ready: 1, held: 2, fullAt: 2_001, holders })
     const usual = await store.query({ kind: 'queue', queue: 'default' })
     expect([usual.held, usual.fullAt, usual.holders.map(jobOf)]).toEqual([1, 0, ['other']])
   })

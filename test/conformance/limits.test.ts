@@ -1,0 +1,161 @@
+/**
+ * Limits on the directory store, under load and over restarts: never one more than they allow,
+ * and never one less.
+ */
+import { describe, expect, it } from 'vitest'
+import type { Command, LimitSpec, Rate } from '../../src/kernel/index.ts'
+import type { Claimed, DirectoryStore } from '../../src/store/index.ts'
+import { openDirectory } from '../../src/store/index.ts'
+import { Dice } from '../properties/dice.ts'
+import { SimDisk } from '../sim/sim-disk.ts'
+import { plain } from '../support/specs.ts'
+
+const CHANNELS = ['red', 'blue'].map((type) => ({ queue: 'q', type, stage: null }))
+const LIMITS: readonly LimitSpec[] = [
+  { key: 'one', concurrency: 1, rate: null },
+  { key: 'four', concurrency: 4, rate: null },
+  { key: 'slow', concurrency: null, rate: { count: 3, perMs: 50 } },
+  { key: 'odd', concurrency: 2, rate: { count: 7, perMs: 100 } },
+]
+/** A bucket fills by this many drops each millisecond. */
+const DROPS = 1_024
+
+/** What a limit, or the queue's own, has been charged: by the book of those who were granted. */
+class Book {
+  readonly #concurrency: number | null
+  readonly #rate: Rate | null
+  readonly #token: number
+  held = 0
+  #level: number
+  #time = 0
+
+  constructor({ concurrency, rate }: Omit<LimitSpec, 'key'>) {
+    this.#concurrency = concurrency
+    this.#rate = rate
+    this.#token = rate === null ? 0 : Math.ceil((rate.perMs * DROPS) / rate.count)
+    this.#level = this.#token * (rate?.count ?? 0)
+  }
+
+  hasRoom(now: number): boolean {
+    if (this.#concurrency !== null && this.held >= this.#concurrency) return false
+    if (this.#rate === null) return true
+    const full = this.#token * this.#rate.count
+    this.#level = Math.min(full, this.#level + (now - this.#time) * DROPS)
+    this.#time = now
+    return this.#level >= this.#token
+  }
+
+  grant(): void {
+    this.held += 1
+    this.#level -= this.#token
+  }
+}
+
+class Load {
+  readonly queue = new Book({ concurrency: 6, rate: { count: 40, perMs: 100 } })
+  readonly books = new Map(LIMITS.map((limit) => [limit.key, new Book(limit)]))
+  readonly waiting = new Map<string, readonly LimitSpec[]>()
+  readonly held: { readonly claimed: Claimed; readonly limits: readonly LimitSpec[] }[] = []
+  disk: SimDisk
+  store!: DirectoryStore
+  now = 1_000
+  granted = 0
+  #request = 0
+
+  constructor(seed: number) {
+    this.disk = new SimDisk({ seed })
+  }
+
+  async open(): Promise<void> {
+    this.store = await openDirectory('/store', {
+      clock: { now: () => this.now },
+      disk: this.disk,
+      segmentBytes: 32 * 1_024,
+      checkpointBytes: 16 * 1_024,
+      own: async () => ({ release: async () => undefined }),
+    })
+  }
+
+  async must(command: Command): Promise<void> {
+    const [answer] = await this.store.execute([command])
+    expect(answer?.rejection ?? null, command.type).toBeNull()
+  }
+
+  async submit(dice: Dice, job: string): Promise<void> {
+    const limits = LIMITS.filter(() => dice.chance(35))
+    const options = { type: dice.pick(['red', 'blue']), priority: dice.below(3) }
+    const spec = plain({ ...options, group: dice.pick([null, 'a', 'b']) }, { queue: 'q', limits })
+    await this.must({ type: 'SubmitJob', job, spec })
+    this.waiting.set(job, limits)
+  }
+
+  /** Everything that may start, and nothing else. */
+  async claim(): Promise<void> {
+    this.#request += 1
+    const request = { worker: 'w', request: this.#request, channels: CHANNELS }
+    for (const claimed of await this.store.claim({ ...request, max: 1_000, started: true })) {
+      const limits = this.waiting.get(claimed.job) ?? []
+      expect(this.#mayStart(limits), `${claimed.job} at ${this.now}`).toBe(true)
+      this.queue.grant()
+      for (const { key } of limits) this.books.get(key)?.grant()
+      this.waiting.delete(claimed.job)
+      this.held.push({ claimed, limits })
+      this.granted += 1
+    }
+    const left = [...this.waiting].filter(([, limits]) => this.#mayStart(limits))
+    expect(left, `left at ${this.now}`).toEqual([])
+  }
+
+  #mayStart(limits: readonly LimitSpec[]): boolean {
+    return [this.queue, ...limits.map(({ key }) => this.books.get(key) as Book)].every((book) =>
+      book.hasRoom(this.now),
+    )
+  }
+
+  /** Some lease ends, in one way or another. */
+  async end(dice: Dice): Promise<void> {
+    const place = dice.below(this.held.length)
+    const [one] = this.held.splice(place, 1)
+    if (one === undefined) return
+    const { job, stage, segment, lease } = one.claimed
+    const address = { job, stage, segment, lease, worker: 'w' }
+    this.queue.held -= 1
+    for (const { key } of one.limits) (this.books.get(key) as Book).held -= 1
+    if (dice.chance(70)) {
+      await this.must({ type: 'CommitExecution', ...address, output: '1', effects: [] })
+    } else {
+      await this.must({ type: 'ReleaseLease', ...address })
+      this.waiting.set(job, one.limits)
+    }
+  }
+}
+
+describe('limits on a directory', () => {
+  const seeds = Array.from({ length: 4 }, (_, i) => i + 1)
+
+  it.each(seeds)('are exact under load, and over restarts (seed %i)', async (seed) => {
+    const dice = new Dice(seed)
+    const load = new Load(seed)
+    await load.open()
+    const bounds = { concurrency: 6, rate: { count: 40, perMs: 100 }, ageingMs: null }
+    await load.must({ type: 'ConfigureQueue', queue: 'q', ...bounds })
+    let restarts = 0
+    for (let step = 1; step <= 900; step++) {
+      if (dice.chance(40)) load.now += dice.below(8)
+      if (dice.chance(40)) await load.submit(dice, `job ${step}`)
+      else if (dice.chance(50)) await load.end(dice)
+      else await load.claim()
+      if (dice.chance(2)) await load.store.checkpoint()
+      if (dice.chance(3)) {
+        if (dice.chance(50)) await load.store.close()
+        // Else it is killed: it knows nothing of what happens to the disk from now on.
+        load.disk = load.disk.crash('everything')
+        await load.open()
+        restarts += 1
+        await load.claim()
+      }
+    }
+    expect([load.granted > 150, restarts > 10]).toEqual([true, true])
+    await load.store.close()
+  })
+})
