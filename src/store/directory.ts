@@ -324,8 +324,13 @@ export class DirectoryStore implements Store {
     const now = this.#clock.now()
     const commands = this.#ledger.upkeep(now, limit)
     const { ended, retention } = this.#parts
-    const left = limit - commands.length
-    if (left > 0) commands.push(...ended.toForget(retention, this.#ledger.now, left))
+    try {
+      const left = limit - commands.length
+      commands.push(...ended.toForget(retention, this.#ledger.now, left))
+    } catch (error) {
+      // A shelf that cannot be read is no reason to let leases run on.
+      if (commands.length === 0) throw error
+    }
     return commands
   }
 

@@ -9,6 +9,7 @@
  */
 import type { Command } from '../kernel/index.ts'
 import type { Kind, Rack, ShelfKind } from '../log/index.ts'
+import { CorruptLog, MalformedBytes } from '../log/index.ts'
 import type { Ranked } from './ranks.ts'
 import { Ranks } from './ranks.ts'
 
@@ -84,6 +85,8 @@ export class Forgetting {
     try {
       return rack.idOf(row)
     } catch (error) {
+      // A disk that fails is another matter: it may answer the next time.
+      if (!isDamage(error)) throw error
       this.onUnreadable(error as Error)
       return null
     }
@@ -117,6 +120,10 @@ function commandsFor(
     surplus.less(kind.type)
   }
   return commands
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof CorruptLog || error instanceof MalformedBytes
 }
 
 /** When a job was kept long enough. */

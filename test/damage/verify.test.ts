@@ -33,6 +33,9 @@ function anyByte(dice: Dice, disk: SimDisk, path: string, from = 0): number {
   return dice.pick(places)
 }
 
+/** Grows a store with small groups in its oldest segment, and with jobs on its newest shelf. */
+const RICH = 2
+
 describe('verify of what is whole', () => {
   it.each([1, 2, 3, 4, 5, 6])('finds nothing, and changes nothing (seed %i)', async (seed) => {
     const historyMs = seed % 2 === 0 ? 100 : Infinity
@@ -90,7 +93,7 @@ describe('verify of what is damaged', () => {
 
   it.each(kinds)('finds any changed byte of a %s file, and names the file', async (kind) => {
     const dice = new Dice(7)
-    const whole = await grown(new Dice(1), LIVED)
+    const whole = await grown(new Dice(RICH), LIVED)
     expect(filesOn(whole, kind).length).toBeGreaterThan(0)
     for (let i = 0; i < 40; i++) {
       const disk = whole.clone()
@@ -106,7 +109,7 @@ describe('verify of what is damaged', () => {
   })
 
   it('finds all that is damaged, and not only the first', async () => {
-    const disk = await grown(new Dice(1), LIVED)
+    const disk = await grown(new Dice(RICH), LIVED)
     const dice = new Dice(3)
     const [oldest, second] = filesOn(disk, 'log')
     const live = filesOn(disk, 'live').at(-1)
@@ -119,7 +122,7 @@ describe('verify of what is damaged', () => {
   })
 
   it('finds a second damage in the same segment', async () => {
-    const disk = await grown(new Dice(1), LIVED)
+    const disk = await grown(new Dice(RICH), LIVED)
     const [oldest] = filesOn(disk, 'log') as [string]
     flip(disk, oldest, 4_200)
     flip(disk, oldest, 9_000)
@@ -130,7 +133,7 @@ describe('verify of what is damaged', () => {
   })
 
   it('finds that a file is missing', async () => {
-    const whole = await grown(new Dice(1), LIVED)
+    const whole = await grown(new Dice(RICH), LIVED)
     for (const path of whole.paths()) {
       // It is made anew whenever it is not there.
       if (path.endsWith('/spare')) continue
@@ -160,7 +163,7 @@ describe('verify of what is damaged', () => {
   })
 
   it('finds a checkpoint that checks and lacks a job', async () => {
-    const disk = await grown(new Dice(1), LIVED)
+    const disk = await grown(new Dice(RICH), LIVED)
     const path = filesOn(disk, 'checkpoint').at(-1) as string
     const position = Number.parseInt(path.slice(-16), 16)
     const manifest = await readManifest(disk, FOLDER, position)
