@@ -69,7 +69,9 @@ export class Shelf {
     this.#starts = startsOf(kinds)
     this.#firstLeft = kinds.map(() => 0)
     this.#kindOf = new Uint32Array(about.records)
-    for (const [kind, { rows }] of kinds.entries()) {
+    // Most shelves have one kind, and its number stands there already.
+    for (let kind = 1; kind < kinds.length; kind++) {
+      const { rows } = kinds[kind] as ShelfKind
       for (let n = 0; n < rows; n++) this.#kindOf[this.nthEnded(kind, n)] = kind
     }
     for (const row of about.gone) this.leave(row)
