@@ -8,6 +8,7 @@
  */
 import type { JobSpec } from '../kernel/index.ts'
 import { checksumOf } from './checksum.ts'
+import { countUpTo } from './count-up-to.ts'
 import { Interning } from './interning.ts'
 import type { Disk, DiskFile } from './port.ts'
 import { readChecked } from './port.ts'
@@ -116,13 +117,6 @@ export class LiveFile {
 
   /** The first row whose position is not smaller. */
   #find(position: number): number {
-    let low = 0
-    let high = this.#firsts.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#firsts[middle] as number) < position) low = middle + 1
-      else high = middle
-    }
-    return low
+    return countUpTo(position - 1, this.#firsts.length, (n) => this.#firsts[n] as number)
   }
 }

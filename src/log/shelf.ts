@@ -7,6 +7,7 @@
  * stands elsewhere now, is noted beside it, in memory and in the manifest.
  */
 import type { ByteReader } from './bytes.ts'
+import { countUpTo } from './count-up-to.ts'
 import type { Interning } from './interning.ts'
 import type { Disk, DiskFile } from './port.ts'
 import { readChecked } from './port.ts'
@@ -206,14 +207,7 @@ export class Shelf {
 
   /** How many were submitted at or before a position. */
   submittedUpTo(position: number): number {
-    let low = 0
-    let high = this.about.records
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.firstPosition(this.nthSubmitted(middle)) <= position) low = middle + 1
-      else high = middle
-    }
-    return low
+    return countUpTo(position, this.about.records, (n) => this.firstPosition(this.nthSubmitted(n)))
   }
 
   /** Nothing was written through it, so nothing is lost if this fails. */

@@ -3,6 +3,7 @@
  * that are new are put in order among themselves and then in between, so asking often costs
  * little.
  */
+import { countUpTo } from './count-up-to.ts'
 
 /** So many steps for each row, and it is not nearly in order. */
 const NEARLY = 32
@@ -45,7 +46,8 @@ export class SortedRows {
   #merged(known: Uint32Array, fresh: Uint32Array): Uint32Array {
     const rows = new Uint32Array(known.length + fresh.length)
     // Most of what is known stays where it is.
-    let k = this.#upTo(known, this.#by(fresh[0] as number))
+    const first = this.#by(fresh[0] as number)
+    let k = countUpTo(first, known.length, (n) => this.#by(known[n] as number))
     rows.set(known.subarray(0, k))
     let f = 0
     for (let i = k; i < rows.length; i++) {
@@ -55,17 +57,5 @@ export class SortedRows {
       rows[i] = (takesKnown ? known[k++] : fresh[f++]) as number
     }
     return rows
-  }
-
-  /** How many of them, in order, are no larger than a value. */
-  #upTo(rows: Uint32Array, value: number): number {
-    let low = 0
-    let high = rows.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#by(rows[middle] as number) <= value) low = middle + 1
-      else high = middle
-    }
-    return low
   }
 }

@@ -6,6 +6,7 @@
  */
 import type { Job, StageTasks } from '../kernel/index.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
+import { countUpTo } from './count-up-to.ts'
 import type { Interning } from './interning.ts'
 import type { JobRecord } from './record-codec.ts'
 import { peekJobId, readJob, writeJob } from './record-codec.ts'
@@ -143,14 +144,7 @@ export class Tray {
   /** How many were submitted at or before a position. */
   submittedUpTo(position: number): number {
     const rows = this.#byFirst.upTo(this.records)
-    let low = 0
-    let high = rows.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.firstPosition(rows[middle] as number) <= position) low = middle + 1
-      else high = middle
-    }
-    return low
+    return countUpTo(position, rows.length, (n) => this.firstPosition(rows[n] as number))
   }
 
   /** Puts a row in the order of ends: one that ended long ago may come again, because it changed. */

@@ -6,6 +6,7 @@
  * may pause anywhere and go on behind the position that he has come to.
  */
 import type { Job } from '../kernel/index.ts'
+import { countUpTo } from '../log/index.ts'
 
 const BLOCK = 256
 /** Looks at jobs between two turns of the event loop: a few milliseconds. */
@@ -90,13 +91,7 @@ export class JobList {
 
   /** The first block that has, or had, a job behind a position. */
   #behind(position: number): number {
-    let low = 0
-    let high = this.#blocks.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#blocks[middle] as Block).last <= position) low = middle + 1
-      else high = middle
-    }
-    return low
+    const blocks = this.#blocks
+    return countUpTo(position, blocks.length, (n) => (blocks[n] as Block).last)
   }
 }

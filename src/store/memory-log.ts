@@ -5,6 +5,7 @@
  * Positions start at 1.
  */
 import type { Entry, JobSubmitted } from '../kernel/index.ts'
+import { countUpTo } from '../log/index.ts'
 import type { Positioned } from './store.ts'
 import { Watching } from './watching.ts'
 
@@ -74,12 +75,5 @@ export class MemoryLog {
 
 /** The index of the first position that is larger. */
 function firstBeyond(positions: readonly number[], after: number): number {
-  let low = 0
-  let high = positions.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((positions[middle] as number) <= after) low = middle + 1
-    else high = middle
-  }
-  return low
+  return countUpTo(after, positions.length, (n) => positions[n] as number)
 }

@@ -7,6 +7,7 @@
  */
 import type { Job, Tallies } from '../kernel/index.ts'
 import { jobState } from '../kernel/index.ts'
+import { countUpTo } from '../log/index.ts'
 
 interface Place {
   readonly id: string
@@ -52,7 +53,8 @@ export class QuarantinedJobs {
   /** Those that were submitted behind a position, in order. */
   *after(position: number): IterableIterator<Job> {
     const order = this.#sorted()
-    for (let i = firstBehind(order, position); i < order.length; i++) {
+    const from = countUpTo(position, order.length, (n) => (order[n] as Place).position)
+    for (let i = from; i < order.length; i++) {
       const { id, hasLeft } = order[i] as Place
       const job = hasLeft ? undefined : this.#find(id)
       if (job !== undefined) yield job
@@ -82,15 +84,4 @@ export class QuarantinedJobs {
 function isQuarantined(job: Job, tallies: Tallies): boolean {
   if (job.task !== null) return job.task.state === 'DEAD'
   return tallies.some(({ dead }) => dead > 0) && jobState(job, tallies, 0) === 'QUARANTINED'
-}
-
-function firstBehind(order: readonly Place[], position: number): number {
-  let low = 0
-  let high = order.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((order[middle] as Place).position <= position) low = middle + 1
-    else high = middle
-  }
-  return low
 }
