@@ -1,0 +1,37 @@
+/**
+ * What a store on a database needs of its driver: one connection, and statements sent together.
+ *
+ * A dialect has the texts of the statements and a connection that runs them; nothing else of a
+ * database is known outside of its folder. Values are what both databases can hold.
+ */
+export type Value = string | number | boolean | null | Uint8Array
+
+/** Values in the order of a statement's parameters, or of its columns. */
+export type Row = readonly Value[]
+
+/**
+ * One statement. With `values` it is run once. With `rows` it is run for a table of parameters:
+ * SQLite runs it once for each row, PostgreSQL once for all of them, with each column as an
+ * array. No rows: it is not run at all.
+ */
+export type Ask =
+  | { readonly sql: string; readonly values: Row }
+  | { readonly sql: string; readonly rows: readonly Row[] }
+
+export interface Answered {
+  /** What the statement selected or returned: for all of its rows of parameters, one after the other. */
+  readonly rows: readonly Row[]
+  /** How many rows it inserted, changed or deleted. */
+  readonly changed: number
+}
+
+export interface Connection {
+  /**
+   * Sends them all at once, to be run in this order, and answers when all are through. If one
+   * fails, those behind it have no effect, and the promise is rejected with a `SqlFailed`: whoever
+   * began a transaction rolls it back.
+   */
+  run(asks: readonly Ask[]): Promise<readonly Answered[]>
+  /** Ends it once what was sent is through. Closing twice is fine. */
+  close(): Promise<void>
+}

@@ -1,0 +1,37 @@
+/**
+ * What can go wrong with a database, sorted by what is to be done about it.
+ *
+ * - `conflict`: somebody else was quicker (a serialization failure, a deadlock, a busy file, a row
+ *   that is there already): the transaction is rolled back and done again.
+ * - `lost`: the connection is gone. What was not committed is not there; a commit that was under
+ *   way may be. Commands are sent again: they say by themselves what they are.
+ * - `full`, `read-only`: nothing can be written until a person did something about it.
+ * - `missing`: the tables are not there, or are of another version.
+ * - `denied`: the user may not do this, or could not log in.
+ * - `broken`: anything else: a bug, or damage.
+ */
+import { PawlError } from '../../kernel/index.ts'
+
+export type SqlTrouble =
+  | 'conflict'
+  | 'lost'
+  | 'full'
+  | 'read-only'
+  | 'missing'
+  | 'denied'
+  | 'broken'
+
+export class SqlFailed extends PawlError {
+  readonly trouble: SqlTrouble
+
+  constructor(trouble: SqlTrouble, message: string, cause: unknown) {
+    super(
+      'SqlFailed',
+      trouble === 'lost' ? 'unknown_outcome' : 'rejected',
+      message,
+      { trouble },
+      cause,
+    )
+    this.trouble = trouble
+  }
+}
