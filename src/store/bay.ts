@@ -11,25 +11,32 @@ import { NOWHERE, Ranks } from './ranks.ts'
 import type { Share } from './share.ts'
 import type { Yard } from './yard.ts'
 
-export class Bay implements Ranked {
+export class Bay extends Ranks<Lane> implements Ranked {
   slot = NOWHERE
-  readonly priority: number
   turn = 0
-  /** Those of the best lane. */
-  dueAt = 0
-  submission = 0
   readonly share: Share
   readonly yard: Yard
-  readonly lanes: Ranks<Lane>
 
   constructor(share: Share, yard: Yard, effort: Effort) {
-    this.priority = share.priority
+    super(effort)
     this.share = share
     this.yard = yard
-    this.lanes = new Ranks(effort)
   }
 
   get isOutdated(): boolean {
     return this.turn !== this.share.turn
+  }
+
+  get priority(): number {
+    return this.share.priority
+  }
+
+  /** Those of the best lane. Only while there is one. */
+  get dueAt(): number {
+    return (this.first as Lane).dueAt
+  }
+
+  get submission(): number {
+    return (this.first as Lane).submission
   }
 }

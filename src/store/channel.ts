@@ -6,7 +6,7 @@
  *          └─ yards, those that are open in a heap: behind the same shared gates, or none
  *               └─ bays, in a heap by priority and turn: the lanes of one group
  *                    └─ lanes, in a heap by due time: the same limits
- *                         └─ line: tasks by due time and submission
+ *                         └─ chain: tasks by due time and submission
  * ```
  *
  * So the best task that may start is at the top, and what is stopped is not looked at.
@@ -16,6 +16,7 @@ import { missedStart } from '../kernel/index.ts'
 import type { Gate } from './gate.ts'
 import { LaneMap } from './lane-map.ts'
 import { Lane } from './lane.ts'
+import type { Places } from './places.ts'
 import type { QueueUse } from './queue-use.ts'
 import type { Effort } from './ranks.ts'
 import { NOWHERE, Ranks } from './ranks.ts'
@@ -25,6 +26,7 @@ import { Yard } from './yard.ts'
 
 export class Channel {
   readonly queue: QueueUse
+  readonly places: Places
   readonly finishing: Lane
   readonly #effort: Effort
   readonly #turns: Turns
@@ -36,8 +38,9 @@ export class Channel {
   /** By their gates as text. */
   readonly #behind = new Map<string, Yard>()
 
-  constructor(queue: QueueUse, effort: Effort, turns: Turns) {
+  constructor(queue: QueueUse, places: Places, effort: Effort, turns: Turns) {
     this.queue = queue
+    this.places = places
     this.#effort = effort
     this.#turns = turns
     // What is committed takes no turns, and its priority counts no more.
@@ -63,7 +66,7 @@ export class Channel {
     if (lane === this.finishing) return
     const { bay } = lane
     if (bay === null || lane.isEmpty) return this.place(lane)
-    bay.lanes.moved(lane)
+    bay.moved(lane)
     bay.yard.settle(bay)
     this.settle(bay.yard)
   }
@@ -84,16 +87,19 @@ export class Channel {
 
   /** The lane whose head comes first, as far as limits go. */
   best(now: number): Lane | null {
+    this.finishing.trim()
     if (!this.finishing.isEmpty) return this.finishing
     if (!this.queue.isOpen(now)) return null
     for (;;) {
       const yard = this.#open.first
       const bay = yard?.bays.first
       if (yard === undefined || bay === undefined) return null
-      const lane = bay.lanes.first as Lane
+      const lane = bay.first as Lane
       if (bay.isOutdated) {
         yard.settle(bay)
         this.settle(yard)
+      } else if (lane.trim()) {
+        this.changed(lane)
       } else if (missedStart(lane.head, now)) {
         // Too late to start: it waits for being stopped, and is never offered again.
         lane.pop()
@@ -111,10 +117,6 @@ export class Channel {
       if (yard.slot !== NOWHERE) this.#open.remove(yard)
       return
     }
-    yard.priority = best.priority
-    yard.turn = best.turn
-    yard.dueAt = best.dueAt
-    yard.submission = best.submission
     if (yard.slot === NOWHERE) this.#open.add(yard)
     else this.#open.moved(yard)
   }
@@ -129,7 +131,6 @@ export class Channel {
         bay.yard.leave(lane, bay)
         this.settle(bay.yard)
       }
-      lane.rank()
       lane.share = this.#share(lane.level, lane.group)
       if (lane.ready > 0) lane.share.takeIn(lane.ready, before.turn)
     }

@@ -1,20 +1,31 @@
 /**
  * A lane: the ready tasks of a channel that have the same priority, group and limits, so that
- * what stops the first of them stops all of them. One line, ordered by due time and submission.
+ * what stops the first of them stops all of them. They stand in a chain of places (`places.ts`),
+ * ordered by due time and submission; those that did not come in order stand in a line aside.
  *
  * A lane is empty; or it stands in a bay; or it stands nowhere, because a gate of its own is
  * closed. It is ranked by its head. Where a queue ages, a task rises by one priority for each
  * `ageingMs` that it waits: it is as if a higher priority were due so much earlier, and that
  * never changes, so nothing is ranked again as time goes by.
+ *
+ * Leaving from the middle is lazy, as in a line of tasks: the place stays, as garbage, and is
+ * dropped when it comes to the head (`trim`), or with the others once they are too many. After
+ * `pop` nobody looks whether the new head is garbage: its task would have to be fetched, and
+ * that is for the one who offers it. Until then the lane may stand too far in front.
  */
 import type { LimitSpec, Task } from '../kernel/index.ts'
 import type { Bay } from './bay.ts'
 import type { Channel } from './channel.ts'
 import type { Gate } from './gate.ts'
 import { Line } from './line.ts'
+import type { Places } from './places.ts'
+import { NO_PLACE } from './places.ts'
 import type { Ranked } from './ranks.ts'
 import { NOWHERE } from './ranks.ts'
 import type { Share } from './share.ts'
+
+/** Below this a sweep is not worth its while. */
+const FEW = 32
 
 function isWaiting(task: Task): boolean {
   return task.state === 'WAITING'
@@ -22,23 +33,24 @@ function isWaiting(task: Task): boolean {
 
 export class Lane implements Ranked {
   slot = NOWHERE
-  /** Lanes of one bay have these in common. */
-  readonly priority = 0
-  readonly turn = 0
-  /** The head's rank; meaningless while the lane is empty. */
-  dueAt = 0
-  submission = 0
+  /** Where the lane stands. */
+  bay: Bay | null = null
+  readonly gates: readonly Gate[]
+  share: Share
+  /** Tasks that are ready, the one on offer included. */
+  ready = 0
+  readonly #places: Places
+  #first = NO_PLACE
+  #last = NO_PLACE
+  /** Places in the chain, and how many of them are garbage, or more. */
+  #count = 0
+  #stale = 0
+  /** Those that came out of order. */
+  #aside: Line | null = null
   readonly channel: Channel
   /** Of its tasks. */
   readonly level: number
   readonly group: string | null
-  readonly gates: readonly Gate[]
-  share: Share
-  /** Where the lane stands. */
-  bay: Bay | null = null
-  /** Tasks that are ready, the one on offer included. */
-  ready = 0
-  readonly #line = new Line(isWaiting)
 
   constructor(
     channel: Channel,
@@ -48,14 +60,16 @@ export class Lane implements Ranked {
     gates: readonly Gate[],
   ) {
     this.channel = channel
+    this.#places = channel.places
     this.share = share
     this.level = level
     this.group = group
     this.gates = gates
   }
 
+  /** Nothing stands here, not even garbage. */
   get isEmpty(): boolean {
-    return this.#line.isEmpty
+    return this.#first === NO_PLACE && (this.#aside === null || this.#aside.isEmpty)
   }
 
   /** Nobody counts on it. */
@@ -65,30 +79,92 @@ export class Lane implements Ranked {
 
   /** Only while the lane is not empty. */
   get head(): Task {
-    return this.#line.headTask
+    return this.#isAsideFirst() ? (this.#aside as Line).headTask : this.#places.task(this.#first)
   }
 
-  /** Since when the head is due. Only while the lane is not empty. */
+  /** Since when the head is due. Infinity while the lane is empty. */
   get headDueAt(): number {
-    return this.#line.headTime
+    if (this.#isAsideFirst()) return (this.#aside as Line).headTime
+    return this.#first === NO_PLACE ? Infinity : this.#places.time(this.#first)
   }
 
-  /** Whether the head is another one now. */
+  /** Lanes of one bay have priority and turn in common. */
+  get priority(): number {
+    return 0
+  }
+
+  get turn(): number {
+    return 0
+  }
+
+  /** The head's rank. */
+  get dueAt(): number {
+    const { ageingMs } = this.channel.queue
+    return ageingMs === null ? this.headDueAt : this.headDueAt - this.level * ageingMs
+  }
+
+  get submission(): number {
+    if (this.#isAsideFirst()) return (this.#aside as Line).headPlace
+    return this.#first === NO_PLACE ? Infinity : this.#places.number(this.#first)
+  }
+
+  /** Whether the head may be another one now. */
   push(task: Task, dueAt: number, submission: number): boolean {
-    this.#line.push(task, dueAt, submission)
-    return this.rank()
+    const places = this.#places
+    const last = this.#last
+    if (last === NO_PLACE) {
+      this.#first = this.#last = places.take(task, dueAt, submission)
+      this.#count = 1
+      return true
+    }
+    const time = places.time(last)
+    if (dueAt > time || (dueAt === time && submission > places.number(last))) {
+      this.#last = places.take(task, dueAt, submission)
+      places.link(last, this.#last)
+      this.#count += 1
+      return false
+    }
+    this.#aside ??= new Line(isWaiting)
+    this.#aside.push(task, dueAt, submission)
+    return true
   }
 
   pop(): Task {
-    const task = this.#line.pop()
-    this.rank()
+    if (this.#isAsideFirst()) return (this.#aside as Line).pop()
+    const task = this.#places.task(this.#first)
+    this.#dropFirst()
     return task
   }
 
-  /** A task is no longer ready. Whether the head is another one now. */
+  /** A task is no longer ready. Whether the head may be another one now. */
   discard(): boolean {
-    this.#line.discard()
-    return this.rank()
+    if (this.ready === 0) {
+      this.clear()
+      return true
+    }
+    this.#stale += 1
+    this.#aside?.discard()
+    const isOther = this.trim()
+    if (this.#stale > FEW && this.#stale * 2 > this.#count) this.#sweep()
+    return isOther || this.#aside !== null
+  }
+
+  /** Whether the head was garbage: it is another one now, or none. */
+  trim(): boolean {
+    let isOther = false
+    while (this.#first !== NO_PLACE && !this.#places.isLive(this.#first)) {
+      this.#dropFirst()
+      if (this.#stale > 0) this.#stale -= 1
+      isOther = true
+    }
+    return isOther
+  }
+
+  /** Nothing is ready: all that stands here is garbage. */
+  clear(): void {
+    while (this.#first !== NO_PLACE) this.#dropFirst()
+    this.#stale = 0
+    this.#aside = null
   }
 
   came(): void {
@@ -110,15 +186,39 @@ export class Lane implements Ranked {
     )
   }
 
-  /** By the head. Whether that changed. */
-  rank(): boolean {
-    if (this.#line.isEmpty) return true
-    const { headTime, headPlace } = this.#line
-    const { ageingMs } = this.channel.queue
-    const dueAt = ageingMs === null ? headTime : headTime - this.level * ageingMs
-    if (headPlace === this.submission && dueAt === this.dueAt) return false
-    this.dueAt = dueAt
-    this.submission = headPlace
-    return true
+  #isAsideFirst(): boolean {
+    const aside = this.#aside
+    if (aside === null || aside.isEmpty) return false
+    if (this.#first === NO_PLACE) return true
+    const time = this.#places.time(this.#first)
+    if (aside.headTime !== time) return aside.headTime < time
+    return aside.headPlace < this.#places.number(this.#first)
+  }
+
+  #dropFirst(): void {
+    const first = this.#first
+    this.#first = this.#places.next(first)
+    if (this.#first === NO_PLACE) this.#last = NO_PLACE
+    this.#count -= 1
+    this.#places.giveBack(first)
+  }
+
+  /** Takes the garbage out of the chain. The head is live. */
+  #sweep(): void {
+    this.#stale = 0
+    if (this.#first === NO_PLACE) return
+    let last = this.#first
+    for (let row = this.#places.next(last); row !== NO_PLACE;) {
+      const next = this.#places.next(row)
+      if (this.#places.isLive(row)) {
+        last = row
+      } else {
+        this.#places.link(last, next)
+        this.#places.giveBack(row)
+        this.#count -= 1
+      }
+      row = next
+    }
+    this.#last = last
   }
 }

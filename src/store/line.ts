@@ -13,7 +13,7 @@
  * place stays garbage even if it waits for the same time again.
  *
  * Places are kept in two arrays, one of tasks and one of numbers: a million small objects are
- * what makes a garbage collector slow, and ten thousand short lines are what makes arrays dear.
+ * what makes a garbage collector slow. There are few lines; many lanes share one table (`places.ts`).
  */
 import type { Task } from '../kernel/index.ts'
 

@@ -97,6 +97,19 @@ describe('what was taken before', () => {
     expect(effort.offers).toBe(4)
   })
 
+  it('is not offered for a place that it had before, once it is committed', () => {
+    const bench = new ReadyBench()
+    for (const job of ['a', 'b', 'c']) bench.submit(job)
+    bench.claim(3)
+    for (const job of ['a', 'b', 'c']) bench.commitAndRelease(job)
+    const grant = { type: 'GrantLease', job: 'b', stage: 0, segment: 0 } as const
+    bench.must({ ...grant, worker: 'other', request: 1, started: true })
+    const effort = bench.effort(() => {
+      expect(bench.claim(9)).toEqual(['a', 'c'])
+    })
+    expect(effort.offers).toBe(2)
+  })
+
   it('comes before everything once it is committed, whatever its priority', () => {
     const bench = new ReadyBench()
     bench.submit('a', plain({ priority: -1 }))
@@ -381,5 +394,24 @@ describe('a limit that is used up', () => {
       bench.commit(`job ${i}`)
     }
     expect(bench.ledger.usage.size).toBeLessThan(3_000)
+  })
+
+  it('forgets keys whose last job left from behind another, where nobody asks any more', () => {
+    const bench = new ReadyBench()
+    const other = { ...CHANNEL, queue: 'other' }
+    for (let i = 0; i < 2_000; i++) {
+      const limits = [limit(`user ${i}`, { concurrency: 1 })]
+      for (const job of [`first ${i}`, `second ${i}`]) bench.submit(job, plain({}, { limits }))
+      bench.must({ type: 'CancelJob', job: `second ${i}`, ...onRecord })
+    }
+    expect(bench.claim(2_000)).toHaveLength(2_000)
+    for (let i = 0; i < 2_000; i++) bench.commit(`first ${i}`)
+    for (let i = 0; i < 4_000; i++) {
+      const limits = [limit(`guest ${i}`, { concurrency: 1 })]
+      bench.submit(`guest ${i}`, plain({}, { queue: 'other', limits }))
+      bench.claim(1, [other])
+      bench.commit(`guest ${i}`)
+    }
+    expect(bench.ledger.usage.has('user 1999')).toBe(false)
   })
 })

@@ -31,6 +31,7 @@ import { firstOf } from './first-of.ts'
 import type { Lane } from './lane.ts'
 import { LimitKeys } from './limit-keys.ts'
 import { Line } from './line.ts'
+import { Places } from './places.ts'
 import { QueueUse } from './queue-use.ts'
 import type { Effort } from './ranks.ts'
 import type { Turns } from './share.ts'
@@ -57,6 +58,7 @@ export class ReadyIndex {
   readonly #jobs: ReadonlyMap<string, Job>
   readonly #queues = new Map<string, QueueUse>()
   readonly #limits = new LimitKeys(this.effort)
+  readonly #places = new Places()
   readonly #due = new Line((task, at) => task.state === 'WAITING' && task.dueAt === at)
   /** Tasks that are due at this time or before stand in their channels, the others in `due`. */
   #now = 0
@@ -199,8 +201,10 @@ export class ReadyIndex {
   /** AFTER it is known what became of the offer: a lane that is stopped now need not move first. */
   #settleOffered(): void {
     const lane = this.#offered
+    if (lane === null) return
     this.#offered = null
-    lane?.channel.changed(lane)
+    if (lane.ready === 0) lane.clear()
+    lane.channel.changed(lane)
   }
 
   #best(channels: readonly Channel[]): Lane | null {
@@ -239,7 +243,7 @@ export class ReadyIndex {
     if (stages === undefined) queue.byType.set(spec.type, (stages = new Map()))
     let channel = stages.get(stage)
     if (channel === undefined) {
-      channel = new Channel(queue, this.effort, this.#turns)
+      channel = new Channel(queue, this.#places, this.effort, this.#turns)
       stages.set(stage, channel)
       queue.channels.push(channel)
     }

@@ -15,11 +15,6 @@ import type { Share } from './share.ts'
 
 export class Yard implements Ranked {
   slot = NOWHERE
-  /** The rank of the best bay; meaningless while there is none. */
-  priority = 0
-  turn = 0
-  dueAt = 0
-  submission = 0
   readonly channel: Channel
   readonly gates: readonly Gate[]
   /** Those that have lanes. */
@@ -34,6 +29,23 @@ export class Yard implements Ranked {
     this.#effort = effort
   }
 
+  /** The rank of the best bay. Only while there is one. */
+  get priority(): number {
+    return (this.bays.first as Bay).priority
+  }
+
+  get turn(): number {
+    return (this.bays.first as Bay).turn
+  }
+
+  get dueAt(): number {
+    return (this.bays.first as Bay).dueAt
+  }
+
+  get submission(): number {
+    return (this.bays.first as Bay).submission
+  }
+
   get isOpen(): boolean {
     return this.gates.every(({ isClosed }) => !isClosed)
   }
@@ -41,26 +53,23 @@ export class Yard implements Ranked {
   enter(lane: Lane): void {
     const bay = this.#bayOf(lane.share)
     lane.bay = bay
-    bay.lanes.add(lane)
+    bay.add(lane)
     this.settle(bay)
   }
 
   leave(lane: Lane, bay: Bay): void {
     lane.bay = null
-    bay.lanes.remove(lane)
+    bay.remove(lane)
     this.settle(bay)
   }
 
   /** Puts a bay where it belongs, after its lanes or its share's turn changed. */
   settle(bay: Bay): void {
-    const best = bay.lanes.first
-    if (best === undefined) {
+    if (bay.first === undefined) {
       if (bay.slot !== NOWHERE) this.bays.remove(bay)
       return
     }
     bay.turn = bay.share.turn
-    bay.dueAt = best.dueAt
-    bay.submission = best.submission
     if (bay.slot === NOWHERE) this.bays.add(bay)
     else this.bays.moved(bay)
   }
@@ -76,7 +85,7 @@ export class Yard implements Ranked {
   /** Forgets bays without lanes. */
   sweep(): void {
     for (const [share, bay] of this.#byShare) {
-      if (bay.lanes.size === 0) this.#byShare.delete(share)
+      if (bay.size === 0) this.#byShare.delete(share)
     }
   }
 }
