@@ -21,6 +21,13 @@ export function nowUs(): number {
   return performance.now() * 1_000
 }
 
+/** Calls back once; gives its end. One that only waits keeps no process alive. */
+export function afterMs(ms: number, call: () => void): () => void {
+  const timer = setTimeout(call, ms)
+  timer.unref()
+  return () => clearTimeout(timer)
+}
+
 /** A clock that something must end. */
 export interface AwakeClock extends Clock {
   goOnFrom(ms: number): void

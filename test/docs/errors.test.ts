@@ -156,6 +156,11 @@ const BARE: Readonly<Record<string, string>> = {
   'src/log/checkpoint.ts': 'a checkpoint without its waypoint: told by the notice of its failure',
   'src/log/checkpoint-runner.ts': 'the thread of a checkpoint ended: told by the notice',
   'src/log/copy.ts': 'a backup without a segment: an open store has one',
+  'src/store/postgres/client.ts': 'something that is no error: the cause of SqlFailed',
+  'src/store/postgres/connection.ts': 'the connection ended: the cause of SqlFailed',
+  'src/store/postgres/batch.ts':
+    'a transaction that had failed is committed: the cause of SqlFailed',
+  'src/store/postgres/parameters.ts': 'a value that cannot be sent: the cause of SqlFailed',
   'src/store/verify-directory.ts': 'something is written while a folder is verified: nothing is',
   'src/worker/refusal.ts': 'a rejection of a report, on its way to become the failure on record',
   'src/worker/isolation/child-host.ts': 'a child without its modules: it is told them first',

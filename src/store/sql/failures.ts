@@ -35,3 +35,25 @@ export class SqlFailed extends PawlError {
     this.trouble = trouble
   }
 }
+
+const WHAT_TO_DO: Readonly<Record<SqlTrouble, string>> = {
+  conflict: 'Somebody else was quicker, and it is done again.',
+  lost: 'The connection is gone: whether the last commit arrived is not known.',
+  full: 'Nothing can be written before somebody makes room.',
+  'read-only': 'Nothing can be written here: give it a database that takes writes.',
+  missing: 'The tables are not there, or are those of another version.',
+  denied: 'Look at the name, the password and the rights that it is opened with.',
+  broken: 'This is a bug, or the database is damaged.',
+}
+
+/** `where` is the database, for people; `sql` the statement of which it was said, if it was of one. */
+export function sqlFailed(
+  trouble: SqlTrouble,
+  where: string,
+  cause: Error,
+  sql: string | null = null,
+): SqlFailed {
+  const said = cause.message.replace(/\.?$/, '.')
+  const statement = sql === null ? '' : ` In: ${sql.trim().replaceAll(/\s+/g, ' ').slice(0, 200)}`
+  return new SqlFailed(trouble, `${where}: ${said} ${WHAT_TO_DO[trouble]}${statement}`, cause)
+}

@@ -1,0 +1,181 @@
+/**
+ * Statements that are sent to PostgreSQL together, and what is heard of them.
+ *
+ * pg's own queries each end with a Sync, at which the server forgets that one has failed and runs
+ * the next. A batch has one Sync, at its end: what stands behind a failure is skipped, and all
+ * answers come in one piece. It takes the place of a query of pg, and writes with pg's means.
+ */
+import type { Answered, Ask, Row, Value } from '../sql/connection.ts'
+import type { Parameter } from './parameters.ts'
+import { columns, scalar } from './parameters.ts'
+
+/** What is used of pg's connection. */
+export interface Wire {
+  readonly stream: { cork(): void; uncork(): void }
+  parse(message: { name: string; text: string }): void
+  bind(message: { statement: string; values: readonly Parameter[] }): void
+  describe(message: { type: 'P' }): void
+  execute(message: null): void
+  close(message: { type: 'S'; name: string }): void
+  sync(): void
+}
+
+type Reader = (text: string) => Value
+
+const asNumber: Reader = Number
+const asText: Reader = (text) => text
+/** By PostgreSQL's own number of the type. All of our integers are exact as numbers. */
+const READERS: Readonly<Record<number, Reader>> = {
+  16: (text) => text === 't',
+  // `\x`, then two digits for each byte.
+  17: (text) => Buffer.from(text.slice(2), 'hex'),
+  20: asNumber,
+  21: asNumber,
+  23: asNumber,
+  700: asNumber,
+  701: asNumber,
+  1700: asNumber,
+}
+
+interface Statement {
+  readonly name: string
+  /** What its columns are, once the server has run it; null: it is not known to be prepared. */
+  readers: readonly Reader[] | null
+}
+
+/** The statements that one connection has prepared, by their texts. */
+export class Statements {
+  readonly #byText = new Map<string, Statement>()
+
+  of(sql: string): Statement {
+    let statement = this.#byText.get(sql)
+    if (statement === undefined) {
+      statement = { name: `pawl_${this.#byText.size + 1}`, readers: null }
+      this.#byText.set(sql, statement)
+    }
+    return statement
+  }
+}
+
+/** One statement with what it is to be run with. */
+interface Bound {
+  readonly sql: string
+  readonly statement: Statement
+  readonly values: readonly Parameter[]
+  /** Which ask it is: those without rows are not sent. */
+  readonly place: number
+}
+
+/** Throws a RangeError for what cannot be sent, BEFORE anything is. */
+export function bind(asks: readonly Ask[], statements: Statements): readonly Bound[] {
+  const bound: Bound[] = []
+  for (const [place, ask] of asks.entries()) {
+    if ('rows' in ask && ask.rows.length === 0) continue
+    const values = 'rows' in ask ? columns(ask.sql, ask.rows) : ask.values.map(scalar)
+    bound.push({ sql: ask.sql, statement: statements.of(ask.sql), values, place })
+  }
+  return bound
+}
+
+export interface Outcome {
+  answered(answers: readonly Answered[]): void
+  /** With the text of the statement, if the server said it of one. */
+  failed(error: Error, sql: string | null): void
+}
+
+const NOTHING: Answered = { rows: [], changed: 0 }
+/** How a statement ended: `INSERT 0 5`, `UPDATE 5`, `COMMIT`. */
+const CHANGES = /^(?:INSERT \d+|UPDATE|DELETE|MERGE) (\d+)$/
+
+export class Batch {
+  readonly #bound: readonly Bound[]
+  readonly #answers: Answered[]
+  readonly #outcome: Outcome
+  #next = 0
+  #rows: Row[] = []
+  #readers: readonly Reader[] = []
+  /** Of each, as they were known when it was sent: then they are not sent again. */
+  #known: readonly (readonly Reader[] | null)[] = []
+  #refusal: Error | null = null
+  #isOver = false
+
+  constructor(size: number, bound: readonly Bound[], outcome: Outcome) {
+    this.#answers = Array.from({ length: size }, () => NOTHING)
+    this.#bound = bound
+    this.#outcome = outcome
+  }
+
+  submit(wire: Wire): void {
+    const parsed = new Set<Statement>()
+    this.#known = this.#bound.map(({ statement }) => statement.readers)
+    wire.stream.cork()
+    for (const { sql, statement, values } of this.#bound) {
+      const { name } = statement
+      const isReady = statement.readers !== null
+      if (!isReady && !parsed.has(statement)) {
+        // It may be there: a batch that is under way may have prepared it, or have failed before.
+        wire.close({ type: 'S', name })
+        wire.parse({ name, text: sql })
+        parsed.add(statement)
+      }
+      wire.bind({ statement: name, values })
+      // Columns never change: the server refuses a statement of which they would.
+      if (!isReady) wire.describe({ type: 'P' })
+      wire.execute(null)
+    }
+    wire.sync()
+    wire.stream.uncork()
+    this.#begin()
+  }
+
+  handleRowDescription({ fields }: { fields: readonly { dataTypeID: number }[] }): void {
+    this.#readers = fields.map(({ dataTypeID }) => READERS[dataTypeID] ?? asText)
+  }
+
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    const row: Value[] = fields
+    for (const [at, read] of this.#readers.entries()) {
+      const field = fields[at] as string | null
+      if (field !== null) row[at] = read(field)
+    }
+    this.#rows.push(row)
+  }
+
+  handleCommandComplete({ text }: { text: string }): void {
+    const bound = this.#bound[this.#next]
+    if (bound === undefined) return
+    const [, count = '0'] = CHANGES.exec(text) ?? []
+    bound.statement.readers = this.#readers
+    this.#answers[bound.place] = { rows: this.#rows, changed: Number(count) }
+    if (text === 'ROLLBACK' && !/^\s*rollback\b/i.test(bound.sql)) {
+      this.#refusal = new RangeError('A transaction that had failed before was to be committed.')
+    }
+    this.#next++
+    this.#begin()
+  }
+
+  handleEmptyQuery(): void {
+    this.handleCommandComplete({ text: '' })
+  }
+
+  handleReadyForQuery(): void {
+    this.#isOver = true
+    if (this.#refusal === null) this.#outcome.answered(this.#answers)
+    else this.#outcome.failed(this.#refusal, null)
+  }
+
+  /** Of the server, or of the connection that ended. What the server says ends the batch. */
+  handleError(error: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const bound = this.#bound[this.#next]
+    // It is prepared anew next time, in case that this is what went wrong.
+    if (bound !== undefined) bound.statement.readers = null
+    this.#outcome.failed(error, bound?.sql ?? null)
+  }
+
+  #begin(): void {
+    this.#rows = []
+    this.#readers = this.#known[this.#next] ?? []
+  }
+}

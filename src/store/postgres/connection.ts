@@ -1,0 +1,127 @@
+/**
+ * A connection to PostgreSQL.
+ *
+ * - open: what is sent goes out at once, also while answers are outstanding, and is answered in
+ *   order. While none is outstanding it keeps no process alive.
+ * - closing: what was sent is still answered; nothing more is taken.
+ * - lost: the server or the network ended it. Everything is refused at once. It does not come
+ *   back: whoever needs one opens another.
+ */
+import type { Client, Query as PgQuery } from 'pg'
+import type { Answered, Ask, Connection } from '../sql/connection.ts'
+import type { SqlFailed } from '../sql/failures.ts'
+import { sqlFailed } from '../sql/failures.ts'
+import type { Wire } from './batch.ts'
+import { Batch, bind, Statements } from './batch.ts'
+import type { Connected, PostgresAddress } from './client.ts'
+import { connect, nameOf } from './client.ts'
+import { troubleOf } from './failures.ts'
+
+/** Throws `SqlFailed`. */
+export async function openConnection(address: PostgresAddress): Promise<Connection> {
+  return new PostgresConnection(await connect(address), nameOf(address))
+}
+
+/** pg has them, its types do not. */
+interface Untyped {
+  ref(): void
+  unref(): void
+}
+
+/** Where the user has set a `query_timeout`, pg puts something here that ends its timer. */
+interface Called {
+  callback?: () => void
+}
+
+class PostgresConnection implements Connection {
+  readonly #client: Client & Untyped
+  readonly #Query: Connected['Query']
+  readonly #where: string
+  readonly #statements = new Statements()
+  #outstanding = 0
+  #end: SqlFailed | null = null
+  #closing: Promise<void> | null = null
+
+  constructor({ client, Query }: Connected, where: string) {
+    this.#client = client as Client & Untyped
+    this.#Query = Query
+    this.#where = where
+    client.on('error', (error) => this.#lose(error))
+    client.on('end', () => this.#lose(new Error('The connection has ended')))
+    this.#client.unref()
+  }
+
+  run(asks: readonly Ask[]): Promise<readonly Answered[]> {
+    return new Promise((resolve, reject) => {
+      if (this.#end !== null) throw this.#end
+      const bound = this.#bind(asks)
+      const batch = new Batch(asks.length, bound, {
+        answered: (answers) => {
+          this.#settle(query)
+          resolve(answers)
+        },
+        failed: (error, sql) => {
+          this.#settle(query)
+          reject(this.#sorted(error, sql))
+        },
+      })
+      const query = this.#asQuery(batch)
+      if (this.#outstanding++ === 0) this.#client.ref()
+      if (bound.length === 0) batch.handleReadyForQuery()
+      else this.#client.query(query)
+    })
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#end ??= sqlFailed('lost', this.#where, new Error('It was closed here'))
+    // Somebody waits for this.
+    this.#client.ref()
+    await this.#client.end()
+  }
+
+  #bind(asks: readonly Ask[]): ReturnType<typeof bind> {
+    try {
+      return bind(asks, this.#statements)
+    } catch (error) {
+      throw this.#sorted(error as Error, null)
+    }
+  }
+
+  /** pg sends only its own queries while others are under way: this is one, with other insides. */
+  #asQuery(batch: Batch): PgQuery & Called {
+    return Object.assign(new this.#Query(''), {
+      submit: (wire: unknown) => batch.submit(wire as Wire),
+      handleRowDescription: batch.handleRowDescription.bind(batch),
+      handleDataRow: batch.handleDataRow.bind(batch),
+      handleCommandComplete: batch.handleCommandComplete.bind(batch),
+      handleEmptyQuery: batch.handleEmptyQuery.bind(batch),
+      handleReadyForQuery: batch.handleReadyForQuery.bind(batch),
+      handleError: batch.handleError.bind(batch),
+    })
+  }
+
+  #settle(query: Called): void {
+    query.callback?.()
+    if (--this.#outstanding === 0 && this.#closing === null) this.#client.unref()
+  }
+
+  #sorted(error: Error, sql: string | null): SqlFailed {
+    const trouble = troubleOf(error)
+    return trouble === 'lost' ? this.#lose(error) : sqlFailed(trouble, this.#where, error, sql)
+  }
+
+  /** The first reason is the one that is told. */
+  #lose(error: Error): SqlFailed {
+    if (this.#end === null) {
+      this.#end = sqlFailed('lost', this.#where, error)
+      // The server hangs up by itself; this side must let go, too.
+      this.#client.end(() => undefined)
+    }
+    return this.#closing === null ? this.#end : sqlFailed('lost', this.#where, error)
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * The doorbell rings, and hears again by itself when its connection or the whole server was gone.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { openConnection } from '../../src/store/postgres/connection.ts'
+import type { Doorbell } from '../../src/store/postgres/doorbell.ts'
+import { openDoorbell } from '../../src/store/postgres/doorbell.ts'
+import { PostgresServer } from '../support/postgres-server.ts'
+import { ask, troubleOf } from './databases.ts'
+
+/** Odd, so that it must be quoted. */
+const CHANNEL = 'Pawl "door"'
+
+let server: PostgresServer
+let doorbell: Doorbell | null = null
+
+beforeAll(async () => {
+  server = await PostgresServer.start()
+})
+
+afterAll(async () => {
+  await server.stop('immediate')
+  await server.remove()
+})
+
+afterEach(() => doorbell?.close())
+
+const nothing = (): void => undefined
+
+/** What is heard, to be waited for. */
+class Heard {
+  readonly #words: string[] = []
+  #wake: () => void = nothing
+
+  say(word: string): void {
+    this.#words.push(word)
+    this.#wake()
+  }
+
+  async next(): Promise<string> {
+    while (this.#words.length === 0) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    return this.#words.shift() as string
+  }
+}
+
+async function listening(): Promise<Heard> {
+  const heard = new Heard()
+  doorbell = await openDoorbell({
+    url: server.url,
+    channel: CHANNEL,
+    onRing: (payload) => heard.say(`ring ${payload}`),
+    onGap: () => heard.say('gap'),
+  })
+  return heard
+}
+
+async function ring(payload: string): Promise<void> {
+  const connection = await openConnection({ url: server.url })
+  await connection.run([ask('select pg_notify($1, $2)', CHANNEL, payload)])
+  await connection.close()
+}
+
+async function terminateAllOthers(): Promise<number> {
+  const connection = await openConnection({ url: server.url })
+  const others = `select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'pawl' and pid <> pg_backend_pid()`
+  const [answer] = await connection.run([ask(others)])
+  await connection.close()
+  return answer?.rows.length ?? 0
+}
+
+describe('a doorbell', () => {
+  it('rings with what was said, in order', async () => {
+    const heard = await listening()
+    await ring('one')
+    await ring('')
+    expect([await heard.next(), await heard.next()]).toEqual(['ring one', 'ring '])
+  })
+
+  it('says that there was a gap when its backend was terminated, and rings again', async () => {
+    const heard = await listening()
+    for (const round of ['first', 'second']) {
+      expect(await terminateAllOthers()).toBe(1)
+      expect(await heard.next()).toBe('gap')
+      await ring(round)
+      expect(await heard.next()).toBe(`ring ${round}`)
+    }
+  })
+
+  it('comes back when the server does', async () => {
+    const heard = await listening()
+    await server.stop('immediate')
+    expect(await troubleOf(ring('nobody'))).toBe('lost')
+    await server.restart()
+    expect(await heard.next()).toBe('gap')
+    await ring('again')
+    expect(await heard.next()).toBe('ring again')
+  })
+
+  it('is quiet once it is closed, also while it waits for the server', async () => {
+    const heard = await listening()
+    await server.stop('immediate')
+    await doorbell?.close()
+    await server.restart()
+    const other = await listening()
+    await ring('open')
+    expect(await other.next()).toBe('ring open')
+    expect(await terminateAllOthers()).toBe(1)
+    expect(await other.next()).toBe('gap')
+    heard.say('nothing before')
+    expect(await heard.next()).toBe('nothing before')
+  })
+
+  it('throws if the server was never there', async () => {
+    const nowhere = {
+      url: 'postgres://127.0.0.1:1/x',
+      channel: 'x',
+      onRing: nothing,
+      onGap: nothing,
+    }
+    expect(await troubleOf(openDoorbell(nowhere))).toBe('lost')
+  })
+})
