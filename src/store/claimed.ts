@@ -20,13 +20,13 @@ export function claimedBy(ledger: Ledger, task: Task): Claimed {
   return claimed(job, stages, task, task.lease as Lease, now, ending)
 }
 
-function endingOf(job: Job, stages: StageTasks, tallies: Tallies): Ending {
+export function endingOf(job: Job, stages: StageTasks, tallies: Tallies): Ending {
   const { error, at } = troubleIn(job, stages, tallies, 'FAILED')
   return { error, at, cancelled: job.cancelled }
 }
 
 /** `stages`: the tasks of a pipeline. */
-function claimed(
+export function claimed(
   job: Job,
   stages: StageTasks | null,
   task: Task,

@@ -139,3 +139,11 @@ export function awakeClock(sources: TimeSources = REAL_SOURCES): AwakeClock {
     },
   }
 }
+
+/** Waits. `isIdle`: a process that does nothing else may end meanwhile. */
+export function pause(ms: number, isIdle = false): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    if (isIdle) timer.unref()
+  })
+}

@@ -1,7 +1,7 @@
 /**
  * A page of jobs in quarantine, each with the tasks that were given up and why.
  */
-import type { Job, Task } from '../kernel/index.ts'
+import type { Job, Tallies, Task } from '../kernel/index.ts'
 import { stageIsDone, tasksOf } from '../kernel/index.ts'
 import type { Ledger } from './ledger.ts'
 import type { DeadTask, QuarantinedJob, QuarantinePage, QueryOf } from './store.ts'
@@ -29,28 +29,39 @@ export async function quarantinePage(
     const tasks = deadTasks(ledger, job)
     // It left while this page took its time.
     if (tasks.length === 0) continue
-    const { type, version, policy, group, tags, stages } = spec
-    jobs.push({
-      id: job.id,
-      type,
-      version,
-      queue: policy?.queue ?? null,
-      group,
-      tags: [...tags],
-      submittedAt: job.submittedAt,
-      tasks: tasks.map((task) => deadTask(task, stages?.[task.stage]?.name ?? null)),
-    })
+    jobs.push(described(job, tasks))
     if (jobs.length === query.limit) return { jobs, next: job.firstPosition, now }
   }
   return { jobs, next: null, now }
 }
 
-/** A stage that is done without them waits for nobody. */
 function deadTasks(ledger: Ledger, job: Job): Task[] {
-  const dead = tasksOf(ledger.world, job).filter(({ state }) => state === 'DEAD')
-  if (job.task !== null) return dead
-  const tallies = ledger.tallies(job)
-  return dead.filter(({ stage }) => !stageIsDone(job, tallies, stage))
+  return deadAmong(job, tasksOf(ledger.world, job), ledger.tallies(job))
+}
+
+/** A stage that is done without them waits for nobody. */
+function deadAmong(job: Job, tasks: readonly Task[], tallies: Tallies): Task[] {
+  const dead = tasks.filter(({ state }) => state === 'DEAD')
+  return job.task === null ? dead.filter(({ stage }) => !stageIsDone(job, tallies, stage)) : dead
+}
+
+/** Of a job in quarantine, with all of its tasks. */
+export function quarantinedJob(job: Job, tasks: readonly Task[], tallies: Tallies): QuarantinedJob {
+  return described(job, deadAmong(job, tasks, tallies))
+}
+
+function described({ id, spec, submittedAt }: Job, tasks: readonly Task[]): QuarantinedJob {
+  const { type, version, policy, group, tags, stages } = spec
+  return {
+    id,
+    type,
+    version,
+    queue: policy?.queue ?? null,
+    group,
+    tags: [...tags],
+    submittedAt,
+    tasks: tasks.map((task) => deadTask(task, stages?.[task.stage]?.name ?? null)),
+  }
 }
 
 function deadTask(task: Task, stageName: string | null): DeadTask {

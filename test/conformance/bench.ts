@@ -12,6 +12,8 @@ import type {
   Store,
 } from '../../src/store/index.ts'
 import { MemoryStore, openDirectory } from '../../src/store/index.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { freshSchema } from '../support/postgres.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 
 export class TestClock {
@@ -33,6 +35,7 @@ export interface Bench {
 export const STORES: Readonly<Record<string, (clock: Clock) => Promise<Store>>> = {
   memory: async (clock) => new MemoryStore(clock),
   directory: (clock) => openDirectory('/store', simulated(clock)),
+  postgres: async (clock) => openPostgres({ ...(await freshSchema()), clock }),
   // A checkpoint after every few entries, so that jobs leave memory as soon as they are over.
   'directory with checkpoints': (clock) =>
     openDirectory('/store', { ...simulated(clock), checkpointBytes: 1 }),

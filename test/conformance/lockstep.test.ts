@@ -4,42 +4,25 @@
  * opened again.
  */
 import { describe, expect, it } from 'vitest'
-import type { Job, Task } from '../../src/kernel/index.ts'
-import { copyJob, copyTask } from '../../src/kernel/index.ts'
-import { limitView } from '../../src/store/holders.ts'
-import type {
-  ChannelName,
-  DirectoryOptions,
-  DirectoryStore,
-  JobOverview,
-  JobsPage,
-  JobSummary,
-} from '../../src/store/index.ts'
-import { Ledger, openDirectory, verifyDirectory } from '../../src/store/index.ts'
-import { listed, outcome, overview, PageOfJobs, queueView } from '../../src/store/views.ts'
+import type { DirectoryOptions, DirectoryStore } from '../../src/store/index.ts'
+import { openDirectory, verifyDirectory } from '../../src/store/index.ts'
 import { Dice } from '../properties/dice.ts'
-import { plausibleCommand } from '../properties/plausible.ts'
-import { LIMITS } from '../properties/random-specs.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
+import { InStep } from './in-step.ts'
 
 const STEPS = 1_500
-const CHANNELS: readonly ChannelName[] = ['left', 'right'].flatMap((queue) =>
-  ['red', 'blue'].map((type) => ({ queue, type, stage: null })),
-)
 
 async function own(): Promise<{ release: () => Promise<void> }> {
   return { release: async () => undefined }
 }
 
-class Pair {
-  readonly model = new Ledger()
+class Pair extends InStep {
   disk: SimDisk
-  now = 1_000
-  store!: DirectoryStore
+  override store!: DirectoryStore
   readonly problems: string[] = []
-  quarantined = 0
 
   constructor(seed: number) {
+    super()
     this.disk = new SimDisk({ seed })
   }
 
@@ -57,116 +40,6 @@ class Pair {
     }
     this.store = await openDirectory('/store', options)
   }
-
-  async step(dice: Dice, count: number): Promise<void> {
-    if (dice.chance(30)) this.now += dice.below(12)
-    if (dice.chance(5)) return this.claim(dice, count)
-    const command = plausibleCommand(dice, this.model.world, this.now, count)
-    const [answer] = await this.store.execute([command])
-    const { verdict, value, rejection } = this.model.perform(command, this.now)
-    expect(answer).toEqual({ verdict, value, rejection })
-  }
-
-  /** Which of two equal tasks comes first may differ after a checkpoint: the model follows. */
-  async claim(dice: Dice, request: number): Promise<void> {
-    const worker = dice.pick(['w1', 'w2'])
-    const started = dice.chance(50)
-    const leases = await this.store.claim({ worker, request, channels: CHANNELS, max: 2, started })
-    for (const { job, stage, segment, lease } of leases) {
-      const grant = { type: 'GrantLease', job, stage, segment, worker, request, started } as const
-      const { verdict, value } = this.model.perform(grant, this.now)
-      expect([verdict, value]).toEqual(['committed', lease])
-    }
-  }
-
-  /** Of a plain job, too: it is asked about in the same ways. */
-  async compareStages(job: Job): Promise<void> {
-    const { id } = job
-    const { model, store } = this
-    const view = await store.query({ kind: 'job', job: id })
-    const stages = model.world.tasks.get(id) ?? [[job.task as Task]]
-    const tasks = stages.map((stage) => (stage ?? []).map(copyTask))
-    expect(view?.stages.map((stage) => stage.tasks)).toEqual(tasks)
-    const anywhere = { firstPosition: 0, lastPosition: 0 }
-    const seen = await store.query({ kind: 'overview', job: id })
-    expect(summed(seen)).toEqual(summed(overview(model, id)))
-    const how = await store.query({ kind: 'outcome', job: id })
-    expect({ ...how, ...anywhere }).toEqual({ ...outcome(model, id), ...anywhere })
-    expect(await store.query({ kind: 'input', job: id })).toBe(job.spec.input)
-    for (const [stage, all] of tasks.entries()) {
-      const outputs = all.flatMap(({ segment, output }) =>
-        output === null ? [] : [{ segment, output }],
-      )
-      const query = { kind: 'outputs', job: id, stage, after: -1, limit: 1_000 } as const
-      expect(await store.query(query)).toEqual({ outputs, next: null })
-      for (const [segment, task] of all.entries()) {
-        expect(await store.query({ kind: 'task', job: id, stage, segment })).toEqual(task)
-      }
-    }
-  }
-
-  async compare(): Promise<void> {
-    const { world } = this.model
-    this.model.tick(this.now)
-    const page = await this.store.query({ kind: 'jobs', limit: 1_000 })
-    const expected = new PageOfJobs({ kind: 'jobs', limit: 1_000 })
-    for (const job of world.jobs.values()) expected.add(listed(this.model, job))
-    expect(byId(page)).toEqual(byId(expected.page))
-    // Those in quarantine are found by a list of their own.
-    const state = 'QUARANTINED'
-    const quarantined = await this.store.query({ kind: 'jobs', limit: 1_000, state })
-    expect(quarantined.jobs).toEqual(page.jobs.filter((job) => job.state === state))
-    const { jobs } = await this.store.query({ kind: 'quarantine', limit: 1_000 })
-    expect(jobs.map(({ id }) => id)).toEqual(quarantined.jobs.map(({ id }) => id))
-    this.quarantined += jobs.length
-    for (const job of world.jobs.values()) {
-      const view = await this.store.query({ kind: 'job', job: job.id })
-      expect({ ...view?.job, firstPosition: 0, lastPosition: 0 }).toEqual(bare(job))
-      await this.compareStages(job)
-      if (job.task === null) continue
-      const { output, error } = job.task
-      expect(await this.store.query({ kind: 'outcome', job: job.id })).toEqual({
-        type: job.spec.type,
-        state: view?.state,
-        output,
-        error,
-        cancelled: job.cancelled,
-        held: (view?.state === 'QUARANTINED' ? (job.task?.commit?.effects ?? []) : [])
-          .filter((effect) => effect.state === 'HELD')
-          .map(({ promise }) => promise.name),
-        endedBy: job.task?.leases.at(-1)?.endedBy ?? null,
-        at: null,
-        last: null,
-        lastPosition: view?.job.lastPosition,
-      })
-    }
-    for (const queue of ['left', 'right', 'default']) {
-      expect(await this.store.query({ kind: 'queue', queue })).toEqual(queueView(this.model, queue))
-    }
-    for (const { key } of LIMITS) {
-      expect(await this.store.query({ kind: 'limit', key })).toEqual(limitView(this.model, key))
-    }
-    for (const [id, schedule] of world.schedules) {
-      expect(await this.store.query({ kind: 'schedule', schedule: id })).toEqual(schedule)
-    }
-  }
-}
-
-function byId({ jobs }: JobsPage): JobSummary[] {
-  return jobs.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-}
-
-/** A tally that was followed remembers the end of a task that came back; one that was counted does not. */
-function summed(seen: JobOverview | null): unknown {
-  return {
-    job: { ...seen?.job, firstPosition: 0, lastPosition: 0 },
-    state: seen?.state,
-    stages: seen?.stages.map((stage) => ({ ...stage, tally: { ...stage.tally, endedAt: 0 } })),
-  }
-}
-
-function bare(job: Job): Job {
-  return copyJob(job)
 }
 
 describe('the directory store', () => {

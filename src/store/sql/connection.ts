@@ -16,7 +16,15 @@ export type Row = readonly Value[]
  */
 export type Ask =
   | { readonly sql: string; readonly values: Row }
-  | { readonly sql: string; readonly rows: readonly Row[] }
+  | {
+      readonly sql: string
+      readonly rows: readonly Row[]
+      /**
+       * So many rows must change, or it fails with a conflict. SQLite's connection counts them; on
+       * PostgreSQL the commit may be sent by then, so there the statement itself sees to it.
+       */
+      readonly expect?: number
+    }
 
 export interface Answered {
   /** What the statement selected or returned: for all of its rows of parameters, one after the other. */

@@ -1,0 +1,46 @@
+/**
+ * Opens a store on PostgreSQL, in a schema of its own.
+ */
+import type { SqlOptions } from '../sql/open-sql.ts'
+import { openSql } from '../sql/open-sql.ts'
+import type { SqlStore } from '../sql/sql-store.ts'
+import { openConnection } from './connection.ts'
+import { STEPS } from './schema.ts'
+import { POSTGRES } from './statements.ts'
+
+export interface PostgresOptions extends SqlOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string
+  /** Default: `pawl`. */
+  readonly schema?: string
+}
+
+/** Transactions under way at once: one decides while others wait for the disk. */
+const LANES = 4
+const POLL_MS = 500
+
+export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
+  const { url, schema = 'pawl' } = options
+  const dialect = {
+    statements: POSTGRES,
+    connect: () => openConnection({ url, schema }),
+    lanes: LANES,
+    pollMs: POLL_MS,
+    steps: STEPS,
+    // The lock first: two that create a schema at once may both fail.
+    prepare: [
+      `select pg_advisory_xact_lock(hashtextextended('pawl/' || '${quoted(schema)}', 0))`,
+      `create schema if not exists "${schema.replaceAll('"', '""')}"`,
+    ],
+    hasTables: `select count(*) from pg_catalog.pg_tables where schemaname = '${quoted(schema)}' and tablename = 'meta'`,
+    setVersion: `
+      insert into meta (name, value) values ('version', $1::text)
+      on conflict (name) do update set value = excluded.value`,
+  }
+  return openSql(dialect, options)
+}
+
+/** Inside of quotes. */
+function quoted(text: string): string {
+  return text.replaceAll(`'`, `''`)
+}

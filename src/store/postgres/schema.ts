@@ -1,0 +1,109 @@
+/**
+ * The tables on PostgreSQL, as steps that are taken once and in order, each a list of statements.
+ * A step that was released is never changed: what is new is a step more. What each table is for:
+ * `docs/sql-stores.md`.
+ */
+export const STEPS: readonly (readonly string[])[] = [
+  [
+    `create table meta (name text primary key, value text not null)`,
+    `create sequence positions`,
+    `create table events (
+      position bigint primary key,
+      job text,
+      before bigint,
+      type text not null,
+      at bigint not null,
+      record bytea not null
+    )`,
+    `create index submits on events (position) where type = 'JobSubmitted'`,
+    `create function refuse_change() returns trigger language plpgsql as $$
+    begin
+      raise exception 'events are only ever appended: % is refused', tg_op using errcode = '42501';
+    end $$`,
+    `create trigger append_only before update or delete on events
+      for each row execute function refuse_change()`,
+    `create trigger append_only_whole before truncate on events
+      for each statement execute function refuse_change()`,
+    `create function as_expected(changed bigint, expected bigint) returns void language plpgsql as $$
+    begin
+      if changed <> expected then
+        raise exception '% of % rows are not as they were', expected - changed, expected
+          using errcode = '40001';
+      end if;
+    end $$`,
+    `create table work (
+      job text not null,
+      stage integer not null,
+      segment integer not null,
+      position bigint not null,
+      type text not null,
+      queue text,
+      key_held text,
+      grp text,
+      limit_keys text,
+      retain_ms bigint,
+      last_position bigint not null,
+      version bigint not null,
+      state text not null,
+      record bytea not null,
+      channel text,
+      priority integer not null,
+      level integer,
+      turn bigint,
+      due_at bigint not null,
+      rank bigint not null,
+      place bigint not null,
+      parked text,
+      start_by bigint,
+      expires_at bigint,
+      worker text,
+      request bigint,
+      granted_at bigint,
+      committed boolean not null,
+      attempt integer not null,
+      ended_at bigint,
+      over_at bigint,
+      primary key (job, stage, segment)
+    ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+            autovacuum_vacuum_cost_delay = 0)`,
+    `create index ready on work (channel, level desc, turn, rank, place, segment)
+      where channel is not null and turn is not null and parked is null`,
+    `create index not_due on work (due_at) where channel is not null and turn is null`,
+    `create index parked on work (parked, level desc, turn, rank, place) where parked is not null`,
+    `create index leased on work (expires_at) where expires_at is not null`,
+    `create index never_taken on work (start_by) where start_by is not null`,
+    `create index over on work (type, retain_ms, over_at) where over_at is not null`,
+    `create index dead on work (position) where state = 'DEAD'`,
+    `create unique index key_held on work (key_held) where key_held is not null`,
+    `create table queues (
+      queue text primary key,
+      version bigint not null,
+      record bytea not null,
+      is_limited boolean not null,
+      is_paused boolean not null,
+      full_at double precision not null
+    )`,
+    `create table schedules (
+      schedule text primary key,
+      version bigint not null,
+      record bytea not null,
+      is_set boolean not null
+    )`,
+    `create table limits (
+      key text primary key,
+      held bigint not null,
+      full_at double precision not null,
+      wake_at bigint
+    )`,
+    `create index waking on limits (wake_at) where wake_at is not null`,
+    `create table shares (
+      channel text not null,
+      level integer not null,
+      grp text not null,
+      turn bigint not null,
+      primary key (channel, level, grp)
+    )`,
+    `create index newest_turn on shares (channel, level, turn desc)`,
+    `create table looks (id bigint generated always as identity primary key, job text not null)`,
+  ],
+]

@@ -1,0 +1,290 @@
+/**
+ * All SQL of the store on PostgreSQL but for the tables themselves. What each statement is for, what
+ * it is given and what it answers: `../sql/statements.ts`.
+ *
+ * Locks are taken in one order: queues, then rows, keys, schedules and limits, each by name. A table
+ * of parameters comes as arrays, one for each column.
+ */
+import type { Statements } from '../sql/statements.ts'
+import { CHANGING, FIXED, LOADED } from '../sql/statements.ts'
+
+const TYPES: Readonly<Record<string, string>> = {
+  job: 'text',
+  stage: 'int4',
+  segment: 'int4',
+  type: 'text',
+  queue: 'text',
+  key_held: 'text',
+  grp: 'text',
+  limit_keys: 'text',
+  state: 'text',
+  record: 'bytea',
+  channel: 'text',
+  priority: 'int4',
+  level: 'int4',
+  parked: 'text',
+  worker: 'text',
+  committed: 'bool',
+  attempt: 'int4',
+}
+
+/** `unnest($1::text[], $2::int8[]) as given (job, position)`. */
+function given(columns: readonly string[], types: readonly string[] = []): string {
+  const arrays = columns.map((column, i) => `$${i + 1}::${types[i] ?? typeOf(column)}[]`)
+  return `unnest(${arrays.join(', ')}) as given (${columns.join(', ')})`
+}
+
+function typeOf(column: string): string {
+  return TYPES[column] ?? 'int8'
+}
+
+const loaded = LOADED.map((column) => `w.${column}`).join(', ')
+/** With what was submitted: of a job's own row only. */
+const spec =
+  'case when w.stage = -1 then (select e.record from events e where e.position = w.position) end as spec'
+const addressed = `w.job = given.job and w.stage = given.stage and w.segment = given.segment`
+const ADDRESS = ['job', 'stage', 'segment'] as const
+const now = 'coalesce($1::int8, (extract(epoch from clock_timestamp()) * 1000)::int8)'
+const names = given(['name'], ['text'])
+
+export const POSTGRES: Statements = {
+  begin: 'begin',
+  commit: 'commit',
+  rollback: 'rollback',
+  clock: `select ${now}`,
+  // With a number of its own first: whoever watches must know which transactions may still commit.
+  positions: `
+    with own as materialized (select pg_current_xact_id())
+    select nextval('positions') from own, generate_series(1, $1::int4)`,
+
+  lockRows: `
+    select ${loaded}, ${spec} from ${given(ADDRESS)} join work w on ${addressed}
+    order by w.job, w.stage, w.segment for update of w`,
+  seeRows: `select ${loaded}, ${spec} from ${given(ADDRESS)} join work w on ${addressed}`,
+  lockKeys: `
+    select w.key_held, ${loaded}, ${spec} from ${names} join work w on w.key_held = given.name
+    order by w.job for update of w`,
+  troubled: `
+    select ${loaded}, null as spec from ${names} join work w on w.job = given.name
+    where w.stage >= 0 and w.state in ('FAILED', 'DEAD') order by w.job, w.stage, w.segment`,
+  tallies: `
+    select w.job, w.stage,
+      count(*) filter (where w.state = 'WAITING'),
+      count(*) filter (where w.state = 'LEASED'),
+      count(*) filter (where w.state = 'COMPLETED'),
+      count(*) filter (where w.state = 'FAILED'),
+      count(*) filter (where w.state = 'DEAD'),
+      count(*) filter (where w.state = 'DEAD' and w.committed),
+      count(*) filter (where w.state <> 'COMPLETED' and w.committed),
+      count(*) filter (where w.attempt > 0),
+      max(w.ended_at),
+      count(*) filter (where w.state = 'WAITING' and w.attempt = 0),
+      min(w.due_at) filter (where w.state = 'WAITING' and w.attempt > 0)
+    from ${names} join work w on w.job = given.name
+    where w.stage >= 0 group by w.job, w.stage`,
+  lockQueues: `
+    select pg_advisory_xact_lock(hashtextextended(current_schema() || '/queue/' || name, 0))
+    from (select name from ${names} order by name) as ordered`,
+  shareQueues: `
+    select pg_advisory_xact_lock_shared(hashtextextended(current_schema() || '/queue/' || name, 0))
+    from (select name from ${names} order by name) as ordered`,
+  queues: `
+    with limited as (
+      select q.queue from ${names} join queues q on q.queue = given.name
+      where q.is_limited order by q.queue for update of q
+    ), locked as (select count(*) as n from limited)
+    select q.queue, q.record, q.full_at from locked, ${names} join queues q on q.queue = given.name`,
+  seeQueues: `select q.queue, q.record from ${names} join queues q on q.queue = given.name`,
+  heldInQueues: `
+    select q.queue, count(*) from ${names} join queues q on q.queue = given.name
+    join work w on w.queue = q.queue and w.expires_at is not null
+    where q.is_limited group by q.queue`,
+  lockSchedules: `
+    select s.schedule, s.record from ${names} join schedules s on s.schedule = given.name
+    order by s.schedule for update of s`,
+  makeLimits: `
+    insert into limits (key, held, full_at) select name, 0, 0 from ${names} order by name
+    on conflict (key) do nothing`,
+  lockLimits: `
+    select l.key, l.held, l.full_at from ${names} join limits l on l.key = given.name
+    order by l.key for update of l`,
+
+  heldByWorker: `
+    select ${loaded}, ${spec}, w.request from work w
+    where w.expires_at is not null and w.worker = $1::text order by w.granted_at, w.position`,
+  becameDue: `
+    select w.job, w.stage, w.segment, w.channel, w.level, w.grp from work w
+    where w.channel is not null and w.turn is null and w.due_at <= ${now}
+    order by w.due_at limit $2::int4 for update skip locked`,
+  standInLine: `
+    update work w set turn = given.turn from ${given([...ADDRESS, 'turn'])} where ${addressed}`,
+  candidates: `
+    select ${loaded}, ${spec}, nextval('positions'), w.level, w.rank, w.place
+    from ${given(['name', 'lowest', 'most', 'now', 'taken'], ['text', 'int4', 'int4', 'int8', 'int8'])}
+    cross join lateral (
+      select * from work x
+      where x.channel = given.name and x.turn is not null and x.parked is null
+        and x.level >= given.lowest and (x.start_by is null or x.start_by > given.now)
+      order by x.level desc, x.turn, x.rank, x.place, x.segment
+      limit given.most for update skip locked
+    ) w`,
+  wokenLimits: `
+    select key from limits where wake_at <= ${now} order by wake_at limit $2::int4
+    for update skip locked`,
+  unpark: `
+    update work w set parked = null from (
+      select x.job, x.stage, x.segment from ${given(['name', 'most'], ['text', 'int4'])}
+      cross join lateral (
+        select y.job, y.stage, y.segment from work y where y.parked = given.name
+        order by y.level desc, y.turn, y.rank, y.place limit given.most for update skip locked
+      ) x
+    ) as given where ${addressed}`,
+  setWakes: `
+    update limits l set wake_at = least(l.wake_at, given.wake_at)
+    from ${given(['name', 'wake_at'], ['text', 'int8'])} where l.key = given.name`,
+  clearWakes: `update limits l set wake_at = null from ${names} where l.key = given.name`,
+  shares: `
+    select given.channel, given.level, given.grp, s.turn,
+      (select x.turn from work x where x.channel = given.channel and x.level = given.level
+        and x.turn is not null and x.parked is null order by x.turn limit 1),
+      (select max(n.turn) from shares n where n.channel = given.channel and n.level = given.level)
+    from ${given(['channel', 'level', 'grp'])}
+    left join shares s on s.channel = given.channel and s.level = given.level and s.grp = given.grp`,
+  saveShares: `
+    insert into shares (channel, level, grp, turn)
+    select channel, level, grp, turn from ${given(['channel', 'level', 'grp', 'turn'])}
+    order by channel, level, grp
+    on conflict (channel, level, grp) do update set turn = greatest(shares.turn, excluded.turn)`,
+
+  insertEvents: `
+    insert into events (position, job, before, type, at, record)
+    select * from ${given(['position', 'job', 'before', 'type', 'at', 'record'])}`,
+  insertRows: `
+    insert into work (${[...FIXED, ...CHANGING].join(', ')})
+    select * from ${given([...FIXED, ...CHANGING])}`,
+  updateRows: `
+    with changed as (
+      update work w set ${CHANGING.map((column) => `${column} = given.${column}`).join(', ')}
+      from ${given([...ADDRESS, 'was', ...CHANGING])}
+      where ${addressed} and w.version = given.was
+      returning 1
+    ) select as_expected(count(*), cardinality($1::text[])) from changed`,
+  deleteJobs: `delete from work w using ${names} where w.job = given.name`,
+  dropKeys: `
+    update work w set key_held = null from ${names}
+    where w.job = given.name and w.stage = -1 and w.segment = 0`,
+  saveQueues: `
+    with saved as (
+      insert into queues (queue, version, record, is_limited, is_paused, full_at)
+      select queue, version, record, is_limited, is_paused, full_at
+      from ${given(
+        ['queue', 'was', 'version', 'record', 'is_limited', 'is_paused', 'full_at'],
+        ['text', 'int8', 'int8', 'bytea', 'bool', 'bool', 'float8'],
+      )}
+      on conflict (queue) do update set version = excluded.version, record = excluded.record,
+        is_limited = excluded.is_limited, is_paused = excluded.is_paused, full_at = excluded.full_at
+      where queues.version = any($2::int8[])
+      returning 1
+    ) select as_expected(count(*), cardinality($1::text[])) from saved`,
+  rankAgain: `
+    update work set level = case when $3::bool then 0 else priority end,
+      rank = due_at - priority * $2::int8
+    where queue = $1::text and channel is not null and level <> 2147483647`,
+  chargeQueues: `
+    update queues q set full_at = given.full_at from ${given(['name', 'full_at'], ['text', 'float8'])}
+    where q.queue = given.name`,
+  saveSchedules: `
+    with saved as (
+      insert into schedules (schedule, version, record, is_set)
+      select schedule, version, record, is_set
+      from ${given(
+        ['schedule', 'was', 'version', 'record', 'is_set'],
+        ['text', 'int8', 'int8', 'bytea', 'bool'],
+      )}
+      on conflict (schedule) do update set version = excluded.version, record = excluded.record,
+        is_set = excluded.is_set
+      where schedules.version = any($2::int8[])
+      returning 1
+    ) select as_expected(count(*), cardinality($1::text[])) from saved`,
+  saveLimits: `
+    update limits l set held = given.held, full_at = given.full_at
+    from ${given(['name', 'held', 'full_at'], ['text', 'int8', 'float8'])}
+    where l.key = given.name`,
+  noteLooks: `insert into looks (job) select name from ${names}`,
+
+  wholeJobs: `
+    select ${loaded}, ${spec} from ${names} join work w on w.job = given.name
+    order by w.job, w.stage, w.segment`,
+  jobsAfter: `
+    select ${loaded}, s.record as spec from events s
+    join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
+    where s.type = 'JobSubmitted' and s.position > $1::int8 order by s.position limit $2::int4`,
+  openJobsAfter: `
+    select ${loaded}, s.record as spec from events s
+    join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
+    where s.type = 'JobSubmitted' and s.position > $1::int8 and w.over_at is null
+    order by s.position limit $2::int4`,
+  deadJobsAfter: `
+    select ${loaded}, ${spec} from (
+      select distinct d.position, d.job from work d
+      where d.state = 'DEAD' and d.position > $1::int8 order by d.position limit $2::int4
+    ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
+    order by w.position`,
+  history: `
+    with recursive chain (position, before, record) as (
+      select e.position, e.before, e.record from work w join events e on e.position = w.last_position
+      where w.job = $1::text
+      union
+      select e.position, e.before, e.record from chain c join events e on e.position = c.before
+    ) select position, record from chain where position > $2::int8 order by position limit $3::int4`,
+  eventsAfter: `
+    select position, record from events where position > $1::int8 order by position limit $2::int4`,
+  queueView: `
+    select (select record from queues where queue = $2::text),
+      (select full_at from queues where queue = $2::text),
+      (select count(*) from work where expires_at is not null and queue = $2::text),
+      (select count(*) from work where channel is not null and queue = $2::text and due_at <= ${now})`,
+  limitView: `select held, full_at from limits where key = $1::text`,
+  leased: `
+    select job, stage, segment, worker, granted_at, queue, limit_keys from work
+    where expires_at is not null
+    order by granted_at, job collate "C", stage, segment`,
+  schedule: `select record from schedules where schedule = $1::text`,
+  schedules: `
+    select schedule, record from schedules where is_set and schedule collate "C" > $1::text
+    order by schedule collate "C" limit $2::int4`,
+  counts: `
+    select (select count(*) from work where expires_at is not null),
+      (select count(distinct job) from work where state = 'DEAD')`,
+
+  expired: `
+    select job, stage, segment, attempt from work where expires_at <= ${now}
+    order by expires_at limit $2::int4`,
+  tooLate: `
+    select job, stage, segment from work where start_by <= ${now} order by start_by limit $2::int4`,
+  looks: `select id, job from looks order by id limit $1::int4`,
+  forgetLooks: `delete from looks l using ${given(['id'])} where l.id = given.id`,
+  jobRows: `
+    select ${loaded}, ${spec} from ${names}
+    join work w on w.job = given.name and w.stage = -1 and w.segment = 0`,
+  stoppable: `
+    select stage, segment from work
+    where job = $1::text and stage >= 0 and state in ('WAITING', 'LEASED') and not committed
+    order by stage, segment limit $2::int4`,
+  markOver: `
+    update work w set over_at = given.over_at from ${given(['name', 'over_at'], ['text', 'int8'])}
+    where w.job = given.name and w.stage = -1 and w.segment = 0`,
+  kinds: `
+    select type, retain_ms, count(*) from work where over_at is not null group by type, retain_ms`,
+  oldest: `
+    select job, over_at from work
+    where over_at is not null and type = $1::text and retain_ms is not distinct from $2::int8
+    order by over_at limit $3::int4`,
+
+  horizon: `
+    select pg_snapshot_xmin(pg_current_snapshot())::text::int8,
+      pg_snapshot_xmax(pg_current_snapshot())::text::int8,
+      coalesce((select max(position) from events), 0)`,
+  meta: `select value from meta where name = $1::text`,
+  setMeta: `insert into meta (name, value) values ($1::text, $2::text) on conflict (name) do nothing`,
+}

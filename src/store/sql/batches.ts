@@ -1,0 +1,105 @@
+/**
+ * Calls that arrive together are decided together. There are no timers: what arrives while the lanes
+ * are busy is the next batch.
+ */
+import type { Command } from '../../kernel/index.ts'
+import type { Answer } from '../store.ts'
+import type { Lanes } from './lanes.ts'
+import type { Done } from './loaded.ts'
+import type { TransactionParts } from './transaction.ts'
+import { execute } from './transaction.ts'
+
+/** Commands of one transaction: more take long, and keep others from their rows. */
+const MOST_COMMANDS = 500
+
+interface Call {
+  readonly commands: readonly Command[]
+  readonly answers: Answer[]
+  readonly settle: (answers: readonly Answer[]) => void
+  readonly fail: (error: unknown) => void
+}
+
+export class Batches {
+  readonly #lanes: Lanes
+  readonly #parts: TransactionParts
+  readonly #onDone: (done: readonly Done[]) => void
+  readonly #waiting: Call[] = []
+  #isCalled = false
+
+  constructor(lanes: Lanes, parts: TransactionParts, onDone: (done: readonly Done[]) => void) {
+    this.#lanes = lanes
+    this.#parts = parts
+    this.#onDone = onDone
+  }
+
+  execute(commands: readonly Command[]): Promise<readonly Answer[]> {
+    if (commands.length === 0) return Promise.resolve([])
+    return new Promise((settle, fail) => {
+      this.#waiting.push({ commands, answers: [], settle, fail })
+      this.#call()
+    })
+  }
+
+  /** One lane is asked for at a time: whoever gets it takes all that waits. */
+  #call(): void {
+    if (this.#isCalled || this.#waiting.length === 0) return
+    this.#isCalled = true
+    let calls: Call[] | null = null
+    const running = this.#lanes.run(async (connection) => {
+      if (calls === null) {
+        calls = this.#take()
+        this.#isCalled = false
+        this.#call()
+      }
+      // What was answered before the connection was lost is not asked again.
+      for (;;) {
+        const left = commandsLeft(calls)
+        if (left.length === 0) return
+        const { answers, done } = await execute(
+          connection,
+          left.slice(0, MOST_COMMANDS),
+          this.#parts,
+        )
+        this.#onDone(done)
+        hand(calls, answers)
+      }
+    })
+    running.catch((error: unknown) => {
+      if (calls === null) {
+        calls = this.#waiting.splice(0)
+        this.#isCalled = false
+      }
+      for (const call of calls) call.fail(error)
+    })
+  }
+
+  #take(): Call[] {
+    const calls: Call[] = []
+    let count = 0
+    while (count < MOST_COMMANDS) {
+      const next = this.#waiting[0]
+      if (next === undefined || (count > 0 && count + next.commands.length > MOST_COMMANDS)) break
+      calls.push(next)
+      this.#waiting.shift()
+      count += next.commands.length
+    }
+    return calls
+  }
+}
+
+function commandsLeft(calls: readonly Call[]): Command[] {
+  return calls.flatMap(({ commands, answers }) => commands.slice(answers.length))
+}
+
+/** Gives each call its answers; one that has all of them is settled. */
+function hand(calls: readonly Call[], answers: readonly Answer[]): void {
+  let at = 0
+  for (const call of calls) {
+    const lacking = call.commands.length - call.answers.length
+    if (lacking === 0) continue
+    call.answers.push(...answers.slice(at, at + lacking))
+    at += Math.min(lacking, answers.length - at)
+    if (call.answers.length === call.commands.length) call.settle(call.answers)
+    if (at >= answers.length) return
+  }
+}

@@ -1,0 +1,351 @@
+/**
+ * A claim: candidates are locked, best first, skipping those that others look at; the kernel decides
+ * on each; and those that a limit stops are parked, so that nobody looks at them again until the
+ * limit has room.
+ *
+ * Rounds go on until enough is granted or nothing is in line. A task is parked at most once for each
+ * time that its limit is used up, so what is blocked costs nothing.
+ */
+import type { Job, Lease, LimitSpec, StageTasks, Task, TaskAddress } from '../../kernel/index.ts'
+import { decideIn, eachPath, mayStartAt, noReads, stageIndex } from '../../kernel/index.ts'
+import { claimed, endingOf } from '../claimed.ts'
+import type { Claimed, ClaimRequest } from '../store.ts'
+import type { Answered, Ask, Connection, Row } from './connection.ts'
+import type { Done } from './loaded.ts'
+import { Loaded } from './loaded.ts'
+import { Loading } from './loading.ts'
+import { Needs } from './needs.ts'
+import type { LoadedColumns, RowState } from './rows.ts'
+import { channelName, JOB_ROW, loadedColumns, LOWEST_LEVEL, RESUMED, rowKey } from './rows.ts'
+import { saving } from './saving.ts'
+import type { TransactionParts } from './transaction.ts'
+
+/** Looks at what has become due, and at limits whose time has come, in one claim. */
+const MOST_DUE = 500
+
+export interface ClaimDone {
+  readonly leases: readonly Claimed[]
+  readonly done: readonly Done[]
+}
+
+interface Candidate {
+  readonly columns: LoadedColumns
+  readonly position: number
+}
+
+/** `mayRepeat`: the worker may have been answered before, and not have heard it. */
+export async function claim(
+  connection: Connection,
+  request: ClaimRequest,
+  mayRepeat: boolean,
+  parts: TransactionParts,
+): Promise<ClaimDone> {
+  return new Claiming(connection, request, parts).run(mayRepeat)
+}
+
+class Claiming {
+  readonly #connection: Connection
+  readonly #request: ClaimRequest
+  readonly #parts: TransactionParts
+  readonly #loaded: Loaded
+  readonly #loading: Loading
+  readonly #reads = noReads()
+  readonly #granted: Task[] = []
+  readonly #done: Done[] = []
+  /** Limits that have to be looked at again at a time. */
+  readonly #wakes = new Map<string, number>()
+  /** Queues that let nothing more through. */
+  readonly #closed = new Set<string>()
+  #now = 0
+
+  constructor(connection: Connection, request: ClaimRequest, parts: TransactionParts) {
+    this.#connection = connection
+    this.#request = request
+    this.#parts = parts
+    this.#loaded = new Loaded(parts.records)
+    this.#loading = new Loading(connection, parts, this.#loaded)
+  }
+
+  async run(mayRepeat: boolean): Promise<ClaimDone> {
+    const { sql, now } = this.#parts
+    const { worker, request } = this.#request
+    const first: Ask[] = [{ sql: sql.begin, values: [] }]
+    const last: Ask[] = [
+      { sql: sql.becameDue, values: [now(), MOST_DUE] },
+      { sql: sql.wokenLimits, values: [now(), MOST_DUE] },
+      { sql: sql.clock, values: [now()] },
+    ]
+    if (mayRepeat) last.push({ sql: sql.heldByWorker, values: [worker] })
+    const queues = new Set(this.#request.channels.map(({ queue }) => queue))
+    const needed = (): Needs => {
+      const needs = new Needs(this.#loaded, this.#parts.queues)
+      for (const queue of queues) if (!this.#loaded.queues.isKnown(queue)) needs.queues.add(queue)
+      return needs
+    }
+    const [due, woken, clock, held] = await this.#loading.load(needed, first, last)
+    this.#now = Math.max(clock?.rows[0]?.[0] as number, this.#loaded.latest)
+    const before = mayRepeat ? await this.#heldBefore(held?.rows ?? [], request) : null
+    if (before !== null) return before
+    await this.#standInLine(due?.rows ?? [], woken?.rows ?? [])
+    await this.#grantAll()
+    return this.#finish()
+  }
+
+  /** What the same request got before, as far as it is still held; null: nothing is known of it. */
+  async #heldBefore(rows: readonly Row[], request: number): Promise<ClaimDone | null> {
+    const newest = Math.max(0, ...rows.map((row) => row[10] as number))
+    if (newest < request) return null
+    // A worker never asks for the one before: it is told that it has nothing of it.
+    const isNewest = newest === request
+    const columns = rows
+      .filter((row) => isNewest && row[10] === request)
+      .map((row) => loadedColumns(row))
+    await this.#take(columns)
+    for (const { job, stage, segment } of columns)
+      this.#granted.push(this.#task(job, stage, segment))
+    const leases = await this.#claimed()
+    await this.#connection.run([{ sql: this.#parts.sql.rollback, values: [] }])
+    return { leases, done: [] }
+  }
+
+  /** What has become due, and what waits for a limit whose time has come. */
+  async #standInLine(due: readonly Row[], woken: readonly Row[]): Promise<void> {
+    const { sql, places } = this.#parts
+    if (due.length > 0) {
+      const newcomers = due.map((row) => ({
+        row: { turn: null as number | null },
+        address: row.slice(0, 3),
+        channel: row[3] as string,
+        level: row[4] as number,
+        group: row[5] as string | null,
+      }))
+      await places.assign(newcomers, this.#connection)
+      const rows = newcomers.map(({ address, row }) => address.concat(row.turn))
+      await this.#connection.run([{ sql: sql.standInLine, rows }])
+    }
+    if (woken.length === 0) return
+    const keys = woken.map(([key]) => key as string)
+    await this.#connection.run([
+      { sql: sql.clearWakes, rows: keys.map((key) => [key]) },
+      { sql: sql.unpark, rows: keys.map((key) => [key, 1]) },
+    ])
+  }
+
+  async #grantAll(): Promise<void> {
+    for (;;) {
+      const channels = this.#openChannels()
+      if (channels.length === 0) return
+      const candidates = await this.#candidates(channels)
+      if (candidates.length === 0) return
+      await this.#take(candidates.map(({ columns }) => columns))
+      for (const candidate of candidates) this.#offer(candidate)
+      if (this.#granted.length >= this.#request.max) return
+      // All that was asked for was there, and there may be more.
+      const isMore = candidates.length >= channels[0]!.most || this.#loaded.freed.size > 0
+      if (!isMore) return
+    }
+  }
+
+  #openChannels(): { channel: string; level: number; most: number }[] {
+    const most = this.#request.max - this.#granted.length
+    if (most <= 0) return []
+    return this.#request.channels.map(({ queue, type, stage }) => {
+      const isClosed = this.#closed.has(queue) || this.#lets(queue) === 0
+      const level = isClosed ? RESUMED : LOWEST_LEVEL
+      return { channel: channelName(queue, type, stage), level, most }
+    })
+  }
+
+  /** How many more a queue lets through, as far as its own rules go. */
+  #lets(name: string): number {
+    const queue = this.#loaded.queues.get(name)
+    if (queue === undefined) return Infinity
+    if (queue.paused) return 0
+    const own: LimitSpec = { key: name, concurrency: queue.concurrency, rate: queue.rate }
+    const usage = this.#loaded.queueUsage(name) ?? undefined
+    return mayStartAt(own, usage, this.#now) <= this.#now ? Infinity : 0
+  }
+
+  async #candidates(
+    channels: readonly { channel: string; level: number; most: number }[],
+  ): Promise<Candidate[]> {
+    // The last is how many positions the channels before it may take.
+    const rows = channels.map(({ channel, level, most }, i) => [
+      channel,
+      level,
+      most,
+      this.#now,
+      i * most,
+    ])
+    const most = channels[0]?.most ?? 0
+    const asks = await this.#save()
+    const ask: Ask = { sql: this.#parts.sql.candidates, rows }
+    const answers = await this.#connection.run([...asks, ask])
+    const found = (answers.at(-1) as Answered).rows.map((row) => ({
+      columns: loadedColumns(row),
+      position: row[10] as number,
+      level: row[11] as number,
+      rank: row[12] as number,
+      place: row[13] as number,
+    }))
+    // SQLite answers channel by channel.
+    found.sort(
+      (a, b) =>
+        b.level - a.level ||
+        (a.columns.turn as number) - (b.columns.turn as number) ||
+        a.rank - b.rank ||
+        a.place - b.place ||
+        a.columns.segment - b.columns.segment,
+    )
+    return found.slice(0, most)
+  }
+
+  /** Takes rows in, with all that the kernel and the worker want to know of them. */
+  async #take(rows: readonly LoadedColumns[]): Promise<void> {
+    for (const columns of rows) if (columns.stage === JOB_ROW) this.#loaded.takeRow(columns)
+    const segments = rows.filter(({ stage }) => stage !== JOB_ROW)
+    if (segments.length > 0) {
+      await this.#loading.load(() => this.#jobsOf(segments), [], [])
+      for (const columns of segments) this.#loaded.takeRow(columns)
+    }
+    const needed = (): Needs => {
+      const needs = new Needs(this.#loaded, this.#parts.queues)
+      for (const { job, stage, segment } of rows) needs.addTask(this.#task(job, stage, segment))
+      return needs
+    }
+    if (!needed().isEmpty) await this.#loading.load(needed, [], [])
+  }
+
+  #jobsOf(segments: readonly LoadedColumns[]): Needs {
+    const needs = new Needs(this.#loaded, this.#parts.queues)
+    for (const { job } of segments) needs.addJob(job)
+    return needs
+  }
+
+  #task(job: string, stage: number, segment: number): Task {
+    const record = this.#loaded.jobs.get(job) as Job
+    return record.task ?? (this.#loaded.world.tasks.get(job)?.[stage]?.[segment] as Task)
+  }
+
+  #offer({ columns, position }: Candidate): void {
+    const task = this.#task(columns.job, columns.stage, columns.segment)
+    const { worker, request, started } = this.#request
+    const { job, stage, segment } = task
+    const decision = decideIn(
+      this.#loaded.world,
+      this.#loaded,
+      { type: 'GrantLease', job, stage, segment, worker, request, started },
+      this.#reads,
+      this.#now,
+    )
+    if (decision.entry !== null) {
+      this.#loaded.apply(decision.entry, position)
+      this.#granted.push(task)
+      return this.#callNext(task, null)
+    }
+    const key = decision.rejection?.code === 'LimitReached' ? this.#blockedBy(task) : undefined
+    if (key !== undefined) return this.#park(columns, task, key)
+    this.#closed.add(task.policy.queue)
+  }
+
+  /** The key of the first limit of the task that has no room; undefined: it is the queue's own. */
+  #blockedBy(task: Task): LimitSpec | undefined {
+    if (this.#lets(task.policy.queue) === 0) return undefined
+    return task.policy.limits.find((limit) => {
+      return mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now) > this.#now
+    })
+  }
+
+  #park(columns: LoadedColumns, task: Task, limit: LimitSpec): void {
+    const row = this.#loaded.rows.get(
+      rowKey(columns.job, columns.stage, columns.segment),
+    ) as RowState
+    row.parked = limit.key
+    this.#loaded.changed.add(row)
+    const at = mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now)
+    if (at !== Infinity) {
+      this.#wakes.set(limit.key, Math.min(at, this.#wakes.get(limit.key) ?? Infinity))
+    }
+    this.#callNext(task, limit.key)
+  }
+
+  /**
+   * Others may wait for limits that this one left room in: it was called in their place, or there
+   * is room for more than one.
+   */
+  #callNext({ policy }: Task, parkedFor: string | null): void {
+    for (const limit of policy.limits) {
+      if (limit.key === parkedFor) continue
+      if (mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now) > this.#now) {
+        const at = mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now)
+        if (at !== Infinity) {
+          this.#wakes.set(limit.key, Math.min(at, this.#wakes.get(limit.key) ?? Infinity))
+        }
+        continue
+      }
+      this.#loaded.freed.set(limit.key, (this.#loaded.freed.get(limit.key) ?? 0) + 1)
+    }
+  }
+
+  /** What is to be run so that the next look sees what was decided so far. */
+  async #save(): Promise<Ask[]> {
+    const { sql } = this.#parts
+    const asks = await saving(this.#loaded, this.#connection, this.#now, this.#parts)
+    if (this.#wakes.size > 0) asks.push({ sql: sql.setWakes, rows: [...this.#wakes] })
+    this.#done.push(...this.#loaded.done)
+    this.#loaded.saved()
+    this.#wakes.clear()
+    return asks
+  }
+
+  async #finish(): Promise<ClaimDone> {
+    const { sql } = this.#parts
+    const leases = await this.#claimed()
+    const asks = await this.#save()
+    await this.#connection.run([...asks, { sql: sql.commit, values: [] }])
+    return { leases, done: this.#done }
+  }
+
+  async #claimed(): Promise<Claimed[]> {
+    await this.#loadForHandlers()
+    return this.#granted.map((task) => {
+      const job = this.#loaded.jobs.get(task.job) as Job
+      const stages = this.#loaded.world.tasks.get(task.job) ?? null
+      const isOnFailure = stages !== null && job.spec.stages?.[task.stage]?.onFailure === true
+      const ending = isOnFailure ? endingOf(job, dense(stages), this.#loaded.tallies(job)) : null
+      return claimed(job, stages, task, task.lease as Lease, this.#now, ending)
+    })
+  }
+
+  /** What a segment is handed of other stages: the output it works on, or why the job ends. */
+  async #loadForHandlers(): Promise<void> {
+    const addresses: TaskAddress[] = []
+    const failing = new Set<string>()
+    for (const task of this.#granted) {
+      const job = this.#loaded.jobs.get(task.job) as Job
+      const stage = job.spec.stages?.[task.stage]
+      if (stage === undefined) continue
+      if (stage.onFailure) failing.add(job.id)
+      const from = stage.each === null ? -1 : stageIndex(job, eachPath(stage.each).source)
+      if (job.spec.stages?.[from]?.each == null) continue
+      addresses.push({ job: job.id, stage: from, segment: task.segment })
+    }
+    if (addresses.length === 0 && failing.size === 0) return
+    await this.#loading.load(
+      () => {
+        const needs = new Needs(this.#loaded, this.#parts.queues)
+        for (const address of addresses) needs.addSeen(address)
+        for (const id of failing) needs.addTallies(this.#loaded.jobs.get(id) as Job)
+        return needs
+      },
+      [],
+      [],
+    )
+    if (failing.size > 0) await this.#loading.loadTroubled(failing)
+  }
+}
+
+/** Only the tasks that were loaded. */
+function dense(stages: StageTasks): StageTasks {
+  return stages.map((tasks) => tasks?.filter((task) => task !== undefined) ?? null)
+}

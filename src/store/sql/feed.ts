@@ -1,0 +1,61 @@
+/**
+ * All entries in the order of their positions, for those who watch.
+ *
+ * Positions are given out before a transaction commits, so a later one may be there before an earlier
+ * one. Where they follow each other without a gap nothing can be missing. A gap is either of a
+ * transaction that may still commit, or will never be filled: it is passed when every transaction is
+ * over that could have begun when it was first seen.
+ */
+import type { Positioned } from '../store.ts'
+import type { Answered, Connection } from './connection.ts'
+import type { Queries } from './queries.ts'
+import type { Statements } from './statements.ts'
+
+const PAGE = 500
+
+export class Feed {
+  readonly #sql: Statements
+  readonly #queries: Queries
+  /** Nothing more will come at or before this position. */
+  #settled = 0
+  /** Once all transactions before this one are over, nothing more will come at or before a position. */
+  #settling: { readonly position: number; readonly before: number } | null = null
+
+  constructor(sql: Statements, queries: Queries) {
+    this.#sql = sql
+    this.#queries = queries
+  }
+
+  /** A gap is waited for: what is behind it shows when the gap is filled or given up. */
+  get isWaiting(): boolean {
+    return this.#settling !== null
+  }
+
+  /** The entries behind a position that nothing can come between any more. */
+  async read(connection: Connection, position: number): Promise<Positioned[]> {
+    for (let look = 0; look < 2; look++) {
+      // In this order: what is read is at least as new as what is known of it.
+      const [horizon, events] = await connection.run([
+        { sql: this.#sql.horizon, values: [] },
+        { sql: this.#sql.eventsAfter, values: [position, PAGE] },
+      ])
+      const [oldest = 0, next = 0, newest = 0] = (horizon as Answered).rows[0] as readonly number[]
+      if (this.#settling !== null && oldest >= this.#settling.before) {
+        this.#settled = Math.max(this.#settled, this.#settling.position)
+        this.#settling = null
+      }
+      const rows = events?.rows ?? []
+      let last = position
+      let shown = 0
+      while (shown < rows.length) {
+        const at = rows[shown]?.[0] as number
+        if (at !== last + 1 && at > this.#settled) break
+        last = at
+        shown += 1
+      }
+      if (shown > 0 || rows.length === 0) return this.#queries.positioned(rows.slice(0, shown))
+      this.#settling ??= { position: newest, before: next }
+    }
+    return []
+  }
+}

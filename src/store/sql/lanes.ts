@@ -1,0 +1,133 @@
+/**
+ * Connections that take turns with work: each piece is a transaction, or a question.
+ *
+ * A piece that somebody else was quicker than is done again; so is one whose connection was lost, on
+ * a new one. That is safe, whether its commit came through or not: commands say by themselves what
+ * they are, and are answered the same again.
+ */
+import { pause } from '../clock.ts'
+import { StoreClosed } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { SqlFailed } from './failures.ts'
+
+/** So often in a row somebody else may be quicker. */
+const MOST_CONFLICTS = 50
+/** How long a database may be away before those who wait are told. */
+const MOST_AWAY_MS = 30_000
+const FIRST_PAUSE_MS = 20
+const LONGEST_PAUSE_MS = 1_000
+
+export interface LanesParts {
+  readonly connect: () => Promise<Connection>
+  readonly count: number
+  readonly rollback: string
+}
+
+interface Piece {
+  readonly work: (connection: Connection) => Promise<void>
+  readonly fail: (error: unknown) => void
+}
+
+export class Lanes {
+  readonly #parts: LanesParts
+  readonly #idle: (Connection | null)[]
+  readonly #waiting: Piece[] = []
+  readonly #running = new Set<Promise<void>>()
+  #isClosed = false
+  #isOver = false
+
+  /** `first`: a connection that is there already. */
+  constructor(first: Connection, parts: LanesParts) {
+    this.#parts = parts
+    this.#idle = [...Array.from({ length: parts.count - 1 }, () => null), first]
+  }
+
+  run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#isClosed ? Promise.reject(new StoreClosed()) : this.#add(work)
+  }
+
+  #add<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({
+        work: (connection) => work(connection).then(resolve),
+        fail: reject,
+      })
+      this.#next()
+    })
+  }
+
+  /** Also while it is being closed; afterwards there is nothing. */
+  runLast<T>(work: (connection: Connection) => Promise<T>, nothing: T): Promise<T> {
+    return this.#isOver ? Promise.resolve(nothing) : this.#add(work)
+  }
+
+  /** What is under way, or waits, is finished. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    // A watch that has something left to show reads on when it was given the rest.
+    do await Promise.all(this.#running)
+    while (this.#running.size > 0)
+    this.#isOver = true
+    for (const connection of this.#idle) await connection?.close()
+  }
+
+  #next(): void {
+    const piece = this.#waiting[0]
+    if (piece === undefined) return
+    const lane = this.#idle.pop()
+    if (lane === undefined) return
+    this.#waiting.shift()
+    const running = this.#do(piece, lane)
+    this.#running.add(running)
+    void running.then(() => this.#running.delete(running))
+  }
+
+  async #do(piece: Piece, lane: Connection | null): Promise<void> {
+    let connection = lane
+    let conflicts = 0
+    let awayMs = 0
+    let pauseMs = FIRST_PAUSE_MS
+    for (;;) {
+      try {
+        connection ??= await this.#parts.connect()
+        await piece.work(connection)
+        break
+      } catch (error) {
+        const trouble = error instanceof SqlFailed ? error.trouble : null
+        if (trouble === 'lost' || connection === null) {
+          await connection?.close().catch(() => undefined)
+          connection = null
+        } else if (!(await this.#rollBack(connection))) {
+          connection = null
+        }
+        const isAgain =
+          (trouble === 'conflict' && ++conflicts < MOST_CONFLICTS) ||
+          (trouble === 'lost' && awayMs < MOST_AWAY_MS)
+        if (!isAgain) {
+          piece.fail(error)
+          break
+        }
+        if (trouble === 'lost' || conflicts > 2) {
+          await pause(pauseMs)
+          if (trouble === 'lost') awayMs += pauseMs
+          pauseMs = Math.min(pauseMs * 2, trouble === 'lost' ? LONGEST_PAUSE_MS : FIRST_PAUSE_MS)
+        }
+      }
+    }
+    this.#idle.push(connection)
+    this.#next()
+  }
+
+  /** False: the connection is of no more use. */
+  async #rollBack(connection: Connection): Promise<boolean> {
+    try {
+      await connection.run([{ sql: this.#parts.rollback, values: [] }])
+      return true
+    } catch (error) {
+      // Outside of a transaction there is nothing to roll back.
+      if (error instanceof SqlFailed && error.trouble !== 'lost') return true
+      await connection.close().catch(() => undefined)
+      return false
+    }
+  }
+}

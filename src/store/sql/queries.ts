@@ -1,0 +1,184 @@
+/**
+ * What is asked about jobs: read in one statement each, so that an answer is of one moment.
+ */
+import type { Job, JobSubmitted, StageTasks, Tallies, Task } from '../../kernel/index.ts'
+import { jobState, NO_TALLIES, stagesOf } from '../../kernel/index.ts'
+import type { JobRecord } from '../../log/index.ts'
+import { outputsPage } from '../stage-views.ts'
+import type {
+  JobsPage,
+  OutputsPage,
+  Positioned,
+  QuarantinedJob,
+  QuarantinePage,
+  QueryOf,
+} from '../store.ts'
+import { quarantinedJob } from '../quarantine-page.ts'
+import { listing, matches, PageOfJobs } from '../views.ts'
+import type { Connection, Row } from './connection.ts'
+import type { Records } from './records.ts'
+import type { LoadedColumns } from './rows.ts'
+import { JOB_ROW, loadedColumns } from './rows.ts'
+import type { Statements } from './statements.ts'
+import { LoadedTallies } from './tallies.ts'
+
+interface Tallied {
+  readonly job: Job
+  readonly tallies: Tallies
+}
+
+/** Jobs of one look; a filter may let none of them through. */
+const PAGE = 200
+
+export class Queries {
+  readonly #sql: Statements
+  readonly #records: Records
+
+  constructor(sql: Statements, records: Records) {
+    this.#sql = sql
+    this.#records = records
+  }
+
+  /** A job with all of its tasks; null: there is none. */
+  async record(connection: Connection, id: string): Promise<JobRecord | null> {
+    const [answered] = await connection.run([{ sql: this.#sql.wholeJobs, rows: [[id]] }])
+    return this.recordsOf(answered?.rows ?? [])[0] ?? null
+  }
+
+  /** Jobs whose rows come one after the other, each job's own row first. */
+  recordsOf(rows: readonly Row[]): JobRecord[] {
+    const found: JobRecord[] = []
+    for (const row of rows) {
+      const columns = loadedColumns(row)
+      if (columns.stage === JOB_ROW) found.push(this.#jobOf(columns))
+      else if (found.at(-1)?.job.id === columns.job)
+        this.#addTask(found.at(-1) as JobRecord, columns)
+    }
+    return found
+  }
+
+  #jobOf({ job: id, position, lastPosition, record, spec }: LoadedColumns): JobRecord {
+    const submitted = this.#records.entry(spec as Uint8Array, position) as JobSubmitted
+    const job = this.#records.job(record, id, submitted.spec)
+    job.firstPosition = position
+    job.lastPosition = lastPosition
+    return { job, stages: job.opened?.map((n) => (n < 0 ? null : [])) ?? null }
+  }
+
+  #addTask({ job, stages }: JobRecord, columns: LoadedColumns): void {
+    const { stage, segment, lastPosition, record } = columns
+    const tasks = (stages as StageTasks)[stage]
+    if (tasks != null) tasks[segment] = this.#records.task(record, job, stage, segment)
+    job.lastPosition = Math.max(job.lastPosition, lastPosition)
+  }
+
+  async outputs(
+    connection: Connection,
+    { job: id, stage, after, limit }: QueryOf<'outputs'>,
+  ): Promise<OutputsPage | null> {
+    const record = await this.record(connection, id)
+    if (record === null) return null
+    const { job, stages } = record
+    const tasks = job.task === null ? (stages?.[stage] ?? []) : stage === 0 ? [job.task] : []
+    return outputsPage(tasks, after, limit)
+  }
+
+  async jobs(connection: Connection, query: QueryOf<'jobs'>, now: number): Promise<JobsPage> {
+    const page = new PageOfJobs(query)
+    const isDead = query.state === 'QUARANTINED'
+    const sql = isDead ? this.#sql.deadJobsAfter : this.#sql.jobsAfter
+    let after = query.after ?? 0
+    for (;;) {
+      const [answered] = await connection.run([{ sql, values: [after, PAGE] }])
+      const jobs = await this.#tallied(connection, answered?.rows ?? [])
+      for (const { job, tallies } of jobs) {
+        if (!page.add(listing(job, tallies, now))) return page.page
+        after = job.firstPosition
+      }
+      if (jobs.length < PAGE) return page.page
+    }
+  }
+
+  async quarantine(
+    connection: Connection,
+    query: QueryOf<'quarantine'>,
+    now: number,
+  ): Promise<QuarantinePage> {
+    const jobs: QuarantinedJob[] = []
+    let after = query.after ?? 0
+    for (;;) {
+      const ask =
+        query.jobs === undefined
+          ? { sql: this.#sql.deadJobsAfter, values: [after, PAGE] }
+          : { sql: this.#sql.jobRows, rows: query.jobs.map((id) => [id]) }
+      const [answered] = await connection.run([ask])
+      const found = await this.#tallied(connection, answered?.rows ?? [])
+      for (const { job, tallies } of inOrder(found, query.jobs)) {
+        after = job.firstPosition
+        if (jobState(job, tallies, now) !== 'QUARANTINED' || !matches(job.spec, query)) continue
+        const tasks = job.task === null ? await this.#troubled(connection, job) : [job.task]
+        jobs.push(quarantinedJob(job, tasks, tallies))
+        if (jobs.length === query.limit) return { jobs, next: after, now }
+      }
+      if (query.jobs !== undefined || found.length < PAGE) return { jobs, next: null, now }
+    }
+  }
+
+  /** Jobs by their own rows, with the tallies of those that are pipelines. */
+  async #tallied(connection: Connection, rows: readonly Row[]): Promise<Tallied[]> {
+    const jobs = this.recordsOf(rows).map(({ job }) => job)
+    const pipelines = jobs.filter(({ task }) => task === null)
+    const byJob = await this.talliesOf(connection, pipelines)
+    return jobs.map((job) => ({ job, tallies: byJob.get(job.id) ?? NO_TALLIES }))
+  }
+
+  async talliesOf(
+    connection: Connection,
+    pipelines: readonly Job[],
+  ): Promise<ReadonlyMap<string, Tallies>> {
+    if (pipelines.length === 0) return new Map()
+    const rows = pipelines.map(({ id }) => [id])
+    const [answered] = await connection.run([{ sql: this.#sql.tallies, rows }])
+    const loaded = new Map(
+      pipelines.map((job) => [job.id, new LoadedTallies(stagesOf(job).length)]),
+    )
+    for (const row of answered?.rows ?? []) loaded.get(row[0] as string)?.take(row)
+    return new Map(pipelines.map((job) => [job.id, loaded.get(job.id)?.of(job) ?? NO_TALLIES]))
+  }
+
+  /** The tasks of a pipeline that are FAILED or DEAD. */
+  async #troubled(connection: Connection, job: Job): Promise<Task[]> {
+    const [answered] = await connection.run([{ sql: this.#sql.troubled, rows: [[job.id]] }])
+    return (answered?.rows ?? []).map((row) => {
+      const { stage, segment, record } = loadedColumns(row)
+      return this.#records.task(record, job, stage, segment)
+    })
+  }
+
+  async history(
+    connection: Connection,
+    { job, after = 0, limit }: QueryOf<'history'>,
+  ): Promise<Positioned[]> {
+    const ask = { sql: this.#sql.history, values: [job, after, limit] }
+    const [answered] = await connection.run([ask])
+    return this.positioned(answered?.rows ?? [])
+  }
+
+  /** Rows of position and record. */
+  positioned(rows: readonly Row[]): Positioned[] {
+    return rows.map(([position, record]) => ({
+      position: position as number,
+      entry: this.#records.entry(record as Uint8Array, position as number),
+    }))
+  }
+}
+
+/** As they were named, or by position. */
+function inOrder(
+  found: readonly Tallied[],
+  named: readonly string[] | undefined,
+): readonly Tallied[] {
+  if (named === undefined) return found
+  const byId = new Map(found.map((one) => [one.job.id, one]))
+  return named.flatMap((id) => byId.get(id) ?? [])
+}

@@ -1,0 +1,152 @@
+/**
+ * Saves what a transaction decided: the entries, and the rows that follow from them.
+ */
+import type { Job, Queue, Schedule, Usage } from '../../kernel/index.ts'
+import { taskIn } from '../../kernel/index.ts'
+import { isListed } from '../task-before.ts'
+import type { Ask, Connection, Row } from './connection.ts'
+import type { Loaded } from './loaded.ts'
+import type { Newcomer, Places } from './places.ts'
+import type { QueueCache } from './queue-cache.ts'
+import type { Records } from './records.ts'
+import type { RowState } from './rows.ts'
+import { changingColumns, channelOf, fixedColumns, JOB_ROW, levelOf } from './rows.ts'
+import type { Statements } from './statements.ts'
+
+export interface SavingParts {
+  readonly sql: Statements
+  readonly records: Records
+  readonly places: Places
+  readonly queues: QueueCache
+}
+
+/** What is to be run; when it is through, the rows are as they are in the database. */
+export async function saving(
+  loaded: Loaded,
+  connection: Connection,
+  now: number,
+  parts: SavingParts,
+): Promise<Ask[]> {
+  const { sql } = parts
+  for (const [name] of loaded.changedQueues) parts.queues.know(loaded.queues.get(name) as Queue)
+  await standInLine(loaded, connection, now, parts)
+  const asks: Ask[] = []
+  const add = (text: string, rows: readonly Row[], expect?: number): void => {
+    if (rows.length === 0) return
+    asks.push(expect === undefined ? { sql: text, rows } : { sql: text, rows, expect })
+  }
+  add(sql.insertEvents, eventRows(loaded, parts.records))
+  add(
+    sql.deleteJobs,
+    [...loaded.forgotten].map((id) => [id]),
+  )
+  add(
+    sql.dropKeys,
+    [...loaded.droppedKeys].map((id) => [id]),
+  )
+  const { inserted, updated } = rowsOf(loaded, parts)
+  add(sql.insertRows, inserted)
+  add(sql.updateRows, updated, updated.length)
+  add(sql.saveQueues, queueRows(loaded, parts.records))
+  for (const { entry } of loaded.done) {
+    if (entry.type !== 'QueueConfigured') continue
+    asks.push({
+      sql: sql.rankAgain,
+      values: [entry.queue, entry.ageingMs ?? 0, entry.ageingMs !== null],
+    })
+  }
+  add(
+    sql.chargeQueues,
+    [...loaded.chargedQueues].map((name) => [name, loaded.queueUsage(name)?.fullAt ?? 0]),
+  )
+  add(sql.saveSchedules, scheduleRows(loaded, parts.records))
+  add(
+    sql.saveLimits,
+    [...loaded.changedLimits].map((key) => {
+      const { held, fullAt } = loaded.usage.get(key) as Usage
+      return [key, held, fullAt]
+    }),
+  )
+  // Leases of limits ended: as many of those that wait for them stand in line again.
+  add(sql.unpark, [...loaded.freed])
+  add(
+    sql.noteLooks,
+    [...loaded.looks].map((id) => [id]),
+  )
+  return asks
+}
+
+/** Tasks that are due, and have no place yet, are given one; others wait for their time. */
+async function standInLine(
+  loaded: Loaded,
+  connection: Connection,
+  now: number,
+  { places, queues }: SavingParts,
+): Promise<void> {
+  const newcomers: Newcomer[] = []
+  for (const row of loaded.changed) {
+    const job = loaded.jobs.get(row.job) as Job
+    const task = taskOf(loaded, row, job)
+    if (task === null || !isListed(job, task)) continue
+    if (task.dueAt > now) {
+      row.turn = null
+      row.parked = null
+    } else if (row.turn === null) {
+      const level = levelOf(job.spec.priority, task, queues.ageingMs(task.policy.queue))
+      newcomers.push({ row, channel: channelOf(job, task), level, group: job.spec.group })
+    }
+  }
+  if (newcomers.length > 0) await places.assign(newcomers, connection)
+}
+
+function taskOf(loaded: Loaded, row: RowState, job: Job): Job['task'] {
+  return row.stage === JOB_ROW
+    ? job.task
+    : (taskIn(loaded.world, job, row.stage, row.segment) ?? null)
+}
+
+function eventRows(loaded: Loaded, records: Records): Row[] {
+  return loaded.done.map(({ entry, position, before }) => {
+    const job = 'job' in entry ? entry.job : null
+    return [position, job, before, entry.type, entry.at, records.ofEntry(entry)]
+  })
+}
+
+function rowsOf(
+  loaded: Loaded,
+  { records, queues }: SavingParts,
+): { readonly inserted: Row[]; readonly updated: Row[] } {
+  const ageing = (queue: string): number | null => queues.ageingMs(queue)
+  const inserted: Row[] = []
+  const updated: Row[] = []
+  for (const row of loaded.changed) {
+    const job = loaded.jobs.get(row.job) as Job
+    const task = taskOf(loaded, row, job)
+    const changing = changingColumns(row, job, task, records, ageing)
+    if (row.version > 0) {
+      updated.push([row.job, row.stage, row.segment, row.version, ...changing])
+    } else {
+      const hasKey = !loaded.droppedKeys.has(row.job)
+      inserted.push([...fixedColumns(row, job, task, hasKey), ...changing])
+    }
+    row.version = (task ?? job).version
+  }
+  return { inserted, updated }
+}
+
+function queueRows(loaded: Loaded, records: Records): Row[] {
+  return [...loaded.changedQueues].map(([name, before]) => {
+    const queue = loaded.queues.get(name) as Queue
+    const isLimited = queue.concurrency !== null || queue.rate !== null
+    const fullAt = loaded.queueUsage(name)?.fullAt ?? 0
+    return [name, before, queue.version, records.ofQueue(queue), isLimited, queue.paused, fullAt]
+  })
+}
+
+function scheduleRows(loaded: Loaded, records: Records): Row[] {
+  return [...loaded.changedSchedules].map(([id, before]) => {
+    const schedule = loaded.schedules.get(id) as Schedule
+    const record = records.ofSchedule(schedule)
+    return [id, before, schedule.version, record, schedule.definition !== null]
+  })
+}

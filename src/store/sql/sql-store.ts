@@ -1,0 +1,348 @@
+/**
+ * The store on a database: SQLite for several processes on one host, PostgreSQL for many machines.
+ *
+ * Rows are a projection of the entries and are written in the same transaction. What is decided is
+ * decided by the kernel, on rows that are locked; SQL only finds them. Nothing is kept in memory
+ * that others could change, but for proposals.
+ *
+ * - open: all methods work. A database that is away is waited for, for a while.
+ * - closed.
+ */
+import type { Command } from '../../kernel/index.ts'
+import { createQueue, reject } from '../../kernel/index.ts'
+import { assertClaim } from '../claim-form.ts'
+import type { Clock } from '../clock.ts'
+import { nowUs, pause } from '../clock.ts'
+import { Meters } from '../meters.ts'
+import { OwnCommands } from '../own-command.ts'
+import type { Retention } from '../retention.ts'
+import type {
+  Answer,
+  AnswerTo,
+  Answers,
+  Claimed,
+  ClaimRequest,
+  Holder,
+  InUse,
+  Metrics,
+  Positioned,
+  Query,
+  QueryKind,
+  QueryOf,
+  QueueView,
+  Store,
+} from '../store.ts'
+import { BadRequest, StoreClosed } from '../store.ts'
+import { recordOutcome, recordOverview, recordTask, recordView } from '../views.ts'
+import { Watching } from '../watching.ts'
+import { Batches } from './batches.ts'
+import { claim } from './claiming.ts'
+import type { Answered, Connection, Row } from './connection.ts'
+import type { Dialect } from './dialect.ts'
+import { SqlExamination } from './examination.ts'
+import { Feed } from './feed.ts'
+import { SqlForgetting } from './forgetting.ts'
+import { Lanes } from './lanes.ts'
+import type { Done } from './loaded.ts'
+import { Places } from './places.ts'
+import { Queries } from './queries.ts'
+import { QueueCache } from './queue-cache.ts'
+import { Records } from './records.ts'
+import type { Statements } from './statements.ts'
+import type { TransactionParts } from './transaction.ts'
+import { SqlUpkeep } from './upkeep.ts'
+
+export interface SqlStoreParts {
+  readonly id: string
+  readonly dialect: Dialect
+  /** The one that the tables were looked at with. */
+  readonly first: Connection
+  /** Null: the database's own. */
+  readonly clock: Clock | null
+  readonly retention: Retention
+}
+
+/** More than a person looks at. */
+const MOST_HOLDERS = 20
+
+export class SqlStore implements Store {
+  readonly id: string
+  readonly #sql: Statements
+  readonly #lanes: Lanes
+  readonly #parts: TransactionParts
+  readonly #batches: Batches
+  readonly #queries: Queries
+  readonly #upkeep: SqlUpkeep
+  readonly #forgetting: SqlForgetting
+  readonly #examination: SqlExamination
+  readonly #feed: Feed
+  readonly #meters = new Meters()
+  readonly #own = new OwnCommands()
+  readonly #watching = new Watching((position) => this.#readOn(position))
+  /** The newest request of each worker that was answered here. */
+  readonly #answered = new Map<string, number>()
+  readonly #pollMs: number
+  #isPolling = false
+  #isClosed = false
+  #closing: Promise<void> | null = null
+
+  constructor({ id, dialect, first, clock, retention }: SqlStoreParts) {
+    const { statements: sql, lanes: count } = dialect
+    this.id = id
+    this.#sql = sql
+    this.#pollMs = dialect.pollMs
+    this.#lanes = new Lanes(first, {
+      connect: () => dialect.connect(),
+      count,
+      rollback: sql.rollback,
+    })
+    const records = new Records()
+    const now = (): number | null => (clock === null ? null : Math.floor(clock.now()))
+    this.#parts = { sql, records, places: new Places(sql), queues: new QueueCache(), now }
+    this.#batches = new Batches(this.#lanes, this.#parts, (done) => this.#noteDone(done))
+    this.#queries = new Queries(sql, records)
+    this.#upkeep = new SqlUpkeep(sql, this.#queries)
+    this.#forgetting = new SqlForgetting(sql, retention)
+    this.#examination = new SqlExamination(sql, this.#queries)
+    this.#feed = new Feed(sql, this.#queries)
+  }
+
+  async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
+    this.#assertOpen()
+    const own: Command[] = []
+    const answers: (Answer | null)[] = commands.map((command) => {
+      const copy = this.#own.copy(command)
+      if (copy === null) return notPlain()
+      own.push(copy)
+      return null
+    })
+    const startedUs = nowUs()
+    const decided = await this.#batches.execute(own)
+    this.#meters.durableUs.add(nowUs() - startedUs)
+    let next = 0
+    return answers.map((answer) => {
+      if (answer !== null) return answer
+      const command = own[next] as Command
+      const given = decided[next++] as Answer
+      if (command?.type === 'ForgetJob' && given.verdict === 'rejected') {
+        this.#forgetting.postpone(command.job, command.endedBefore)
+      }
+      return given
+    })
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly Claimed[]> {
+    this.#assertOpen()
+    assertClaim(request)
+    const { worker, request: number } = request
+    const channels = request.channels.map((channel) => ({ ...channel }))
+    const known = this.#answered.get(worker)
+    this.#answered.delete(worker)
+    let mayRepeat = known === undefined || number <= known
+    const { leases, done } = await this.#lanes.run((connection) => {
+      const running = claim(connection, { ...request, channels }, mayRepeat, this.#parts)
+      // Done again after a lost connection, it may have been granted the first time.
+      mayRepeat = true
+      return running
+    })
+    this.#answered.set(worker, Math.max(number, known ?? 0))
+    this.#noteDone(done)
+    return leases
+  }
+
+  async query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
+    this.#assertOpen()
+    if (!Object.hasOwn(this.#answers, query.kind)) {
+      throw new BadRequest(`There is no query '${query.kind}'.`)
+    }
+    const answer = this.#answers[query.kind] as (
+      asked: Q,
+      connection: Connection,
+    ) => Promise<AnswerTo<Q>>
+    return this.#lanes.run((connection) => answer(query, connection))
+  }
+
+  watch(from: number): AsyncIterable<Positioned> {
+    this.#assertOpen()
+    void this.#poll()
+    return this.#watching.watch(from)
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#watching.close(null)
+    await this.#lanes.close()
+  }
+
+  readonly #answers: {
+    readonly [K in QueryKind]: (
+      query: QueryOf<K>,
+      connection: Connection,
+    ) => Promise<Answers[K]['answer']>
+  } = {
+    job: async ({ job }, connection) => {
+      const record = await this.#queries.record(connection, job)
+      return record === null ? null : recordView(record, await this.#now(connection))
+    },
+    overview: async ({ job }, connection) => {
+      const record = await this.#queries.record(connection, job)
+      return record === null ? null : recordOverview(record, await this.#now(connection))
+    },
+    outcome: async ({ job }, connection) => {
+      const record = await this.#queries.record(connection, job)
+      return record === null ? null : recordOutcome(record, await this.#now(connection))
+    },
+    input: async ({ job }, connection) => {
+      const record = await this.#queries.record(connection, job)
+      return record?.job.spec.input ?? null
+    },
+    task: async ({ job, stage, segment }, connection) => {
+      const record = await this.#queries.record(connection, job)
+      return record === null ? null : recordTask(record, stage, segment)
+    },
+    outputs: (query, connection) => this.#queries.outputs(connection, query),
+    jobs: async (query, connection) => {
+      return this.#queries.jobs(connection, query, await this.#now(connection))
+    },
+    quarantine: async (query, connection) => {
+      return this.#queries.quarantine(connection, query, await this.#now(connection))
+    },
+    history: (query, connection) => this.#queries.history(connection, query),
+    queue: ({ queue }, connection) => this.#queueView(connection, queue),
+    limit: async ({ key }, connection) => {
+      const [answered] = await connection.run([{ sql: this.#sql.limitView, values: [key] }])
+      const [held, fullAt] = answered?.rows[0] ?? [0, 0]
+      const use = await this.#inUse(connection, held as number, fullAt as number, (row) => {
+        return row[6] !== null && (JSON.parse(row[6] as string) as string[]).includes(key)
+      })
+      return { key, ...use }
+    },
+    'worker-leases': async ({ worker }, connection) => {
+      const holders = await this.#holders(connection, (row) => row[3] === worker)
+      return { worker, held: holders.length, holders: holders.slice(0, MOST_HOLDERS) }
+    },
+    schedule: async ({ schedule }, connection) => {
+      const [answered] = await connection.run([{ sql: this.#sql.schedule, values: [schedule] }])
+      const record = answered?.rows[0]?.[0] as Uint8Array | undefined
+      return record === undefined ? null : this.#parts.records.schedule(record, schedule)
+    },
+    schedules: async ({ after, limit }, connection) => {
+      const ask = { sql: this.#sql.schedules, values: [after ?? '', limit] }
+      const [answered] = await connection.run([ask])
+      return (answered?.rows ?? []).map(([id, record]) => {
+        return this.#parts.records.schedule(record as Uint8Array, id as string)
+      })
+    },
+    examination: async (query, connection) => {
+      return this.#examination.look(connection, query, await this.#now(connection))
+    },
+    metrics: (_query, connection) => this.#metrics(connection),
+    upkeep: ({ limit }, connection) => this.#dueUpkeep(connection, limit),
+  }
+
+  async #dueUpkeep(connection: Connection, limit: number): Promise<Command[]> {
+    const commands = await this.#upkeep.due(connection, this.#parts.now(), limit)
+    const now = await this.#now(connection)
+    const left = limit - commands.length
+    return [...commands, ...(await this.#forgetting.due(connection, now, left))]
+  }
+
+  async #metrics(connection: Connection): Promise<Metrics> {
+    const [answered] = await connection.run([{ sql: this.#sql.counts, values: [] }])
+    const [leases, quarantined] = answered?.rows[0] ?? [0, 0]
+    const now = await this.#now(connection)
+    return this.#meters.metrics(now, leases as number, quarantined as number)
+  }
+
+  async #queueView(connection: Connection, name: string): Promise<QueueView> {
+    const ask = { sql: this.#sql.queueView, values: [this.#parts.now(), name] }
+    const [answered] = await connection.run([ask])
+    const [record, fullAt, held, ready] = (answered as Answered).rows[0] as Row
+    const queue =
+      record === null ? createQueue(name) : this.#parts.records.queue(record as Uint8Array, name)
+    const use = await this.#inUse(
+      connection,
+      held as number,
+      (fullAt as number | null) ?? 0,
+      (row) => {
+        return row[5] === name
+      },
+    )
+    return { queue, ready: ready as number, ...use }
+  }
+
+  async #inUse(
+    connection: Connection,
+    held: number,
+    fullAt: number,
+    isMeant: (row: Row) => boolean,
+  ): Promise<InUse> {
+    const now = await this.#now(connection)
+    const holders = await this.#holders(connection, isMeant)
+    return { held, fullAt: fullAt > now ? fullAt : 0, holders: holders.slice(0, MOST_HOLDERS) }
+  }
+
+  async #holders(connection: Connection, isMeant: (row: Row) => boolean): Promise<Holder[]> {
+    const [answered] = await connection.run([{ sql: this.#sql.leased, values: [] }])
+    return (answered?.rows ?? []).filter(isMeant).map((row) => ({
+      job: row[0] as string,
+      stage: Math.max(0, row[1] as number),
+      segment: row[2] as number,
+      worker: row[3] as string,
+      since: row[4] as number,
+    }))
+  }
+
+  async #now(connection: Connection): Promise<number> {
+    const ask = { sql: this.#sql.clock, values: [this.#parts.now()] }
+    const [answered] = await connection.run([ask])
+    return answered?.rows[0]?.[0] as number
+  }
+
+  #readOn(position: number): Promise<readonly Positioned[]> {
+    // Closed: what a watch has not seen by then it sees when it is resumed.
+    return this.#lanes.runLast<readonly Positioned[]>(
+      (connection) => this.#feed.read(connection, position),
+      [],
+    )
+  }
+
+  /** AFTER it is durable. */
+  #noteDone(done: readonly Done[]): void {
+    if (done.length === 0) return
+    for (const { entry, job, task, was } of done) {
+      if (entry.type === 'JobSubmitted') this.#meters.submitted(entry)
+      else if ('segment' in entry && job !== null && task !== null && was !== null) {
+        const isDead = task.state === 'DEAD'
+        this.#meters.changedTask(entry, job, was, isDead, task.policy.queue)
+      } else this.#meters.changed(entry)
+    }
+    this.#watching.wake()
+  }
+
+  /** What others wrote shows by itself, sooner or later. */
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return
+    this.#isPolling = true
+    while (!this.#isClosed) {
+      await pause(this.#pollMs, true)
+      this.#parts.queues.clear()
+      this.#watching.wake()
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new StoreClosed()
+  }
+}
+
+function notPlain(): Answer {
+  const rejection = reject('MalformedCommand', 'A command must be plain data.')
+  rejection.check = 'well-formed'
+  return { verdict: 'rejected', value: null, rejection }
+}

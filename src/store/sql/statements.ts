@@ -1,0 +1,192 @@
+/**
+ * What is asked of a database, by name. Each dialect has the texts, in a file of its own, and
+ * nothing else in the store knows SQL.
+ *
+ * No statement decides anything: they lock, load, count and save. Behind each name stand its
+ * parameters and, after the arrow, its columns; *rows* are given as a table. `now` may be null:
+ * then it is the database's own clock.
+ */
+
+/** What a record is made from; `spec` is the JobSubmitted that the job came with, of job rows only. */
+export const LOADED = [
+  'job',
+  'stage',
+  'segment',
+  'position',
+  'last_position',
+  'version',
+  'turn',
+  'parked',
+  'record',
+] as const
+
+/** Written once, when the row is inserted. */
+export const FIXED = [
+  'job',
+  'stage',
+  'segment',
+  'position',
+  'type',
+  'queue',
+  'key_held',
+  'grp',
+  'limit_keys',
+  'retain_ms',
+] as const
+
+/** Written with every change. */
+export const CHANGING = [
+  'last_position',
+  'version',
+  'state',
+  'record',
+  'channel',
+  'priority',
+  'level',
+  'turn',
+  'due_at',
+  'rank',
+  'place',
+  'parked',
+  'start_by',
+  'expires_at',
+  'worker',
+  'request',
+  'granted_at',
+  'committed',
+  'attempt',
+  'ended_at',
+  'over_at',
+] as const
+
+export interface Statements {
+  readonly begin: string
+  readonly commit: string
+  readonly rollback: string
+  /** now → the time in milliseconds. AFTER all locks. */
+  readonly clock: string
+  /** count → so many new positions, ascending. */
+  readonly positions: string
+
+  /** rows (job, stage, segment) → loaded, spec; locked in order. */
+  readonly lockRows: string
+  /** The same, without locks: for what cannot change, or may be stale. */
+  readonly seeRows: string
+  /** rows (key) → key, loaded, spec of the job that holds it; locked. */
+  readonly lockKeys: string
+  /** rows (job) → loaded, spec of its tasks that are FAILED or DEAD. */
+  readonly troubled: string
+  /** rows (job) → job, stage, and the sums of a tally. */
+  readonly tallies: string
+  /** rows (queue): nobody grants in these queues until this is over. */
+  readonly lockQueues: string
+  /** rows (queue): others may grant too, and the queue stays as it is. */
+  readonly shareQueues: string
+  /** rows (queue) → queue, record, full_at. Those with limits of their own are locked. */
+  readonly queues: string
+  /** rows (queue) → queue, record. */
+  readonly seeQueues: string
+  /** rows (queue) → queue, how many leases are held in it. */
+  readonly heldInQueues: string
+  /** rows (schedule) → record; locked. */
+  readonly lockSchedules: string
+  /** rows (key): makes sure that there is something to lock. */
+  readonly makeLimits: string
+  /** rows (key) → key, held, full_at; locked in order. */
+  readonly lockLimits: string
+
+  /** worker → loaded, spec, request of what it holds. */
+  readonly heldByWorker: string
+  /** now, most → job, stage, segment, channel, level, grp of tasks that have become due; locked. */
+  readonly becameDue: string
+  /** rows (job, stage, segment, turn): they stand in line, and wait for no limit. */
+  readonly standInLine: string
+  /** rows (channel, lowest level, most, now, positions taken) → loaded, spec, a new position, level, rank, place; locked. */
+  readonly candidates: string
+  /** now, most → key of limits whose rate lets something start by now. */
+  readonly wokenLimits: string
+  /** rows (key, most): so many of those that wait for a limit stand in line again, the best first. */
+  readonly unpark: string
+  /** rows (key, wake_at): looked at again at this time, or earlier. */
+  readonly setWakes: string
+  /** rows (key). */
+  readonly clearWakes: string
+  /** rows (channel, level, grp) → channel, level, grp, the turn of its newest, the first that waits. */
+  readonly shares: string
+  /** rows (channel, level, grp, turn). */
+  readonly saveShares: string
+
+  /** rows (position, job, before, type, at, record). */
+  readonly insertEvents: string
+  /** rows (fixed, changing): fails if one is there. */
+  readonly insertRows: string
+  /** rows (job, stage, segment, version before, changing): counts those that were as expected. */
+  readonly updateRows: string
+  /** rows (job): all of its rows. */
+  readonly deleteJobs: string
+  /** rows (job): it no longer holds its key. */
+  readonly dropKeys: string
+  /** rows (queue, version before, version, record, is_limited, is_paused, full_at); 0 before: there was none. */
+  readonly saveQueues: string
+  /** queue, ageing, whether it ages: everything that waits in it is ranked again. */
+  readonly rankAgain: string
+  /** rows (queue, full_at). */
+  readonly chargeQueues: string
+  /** rows (schedule, version before, version, record, is_set). */
+  readonly saveSchedules: string
+  /** rows (key, held, full_at). */
+  readonly saveLimits: string
+  /** rows (job): a pipeline that the orchestrator is to look at. */
+  readonly noteLooks: string
+
+  /** rows (job) → loaded, spec of all of its rows, its own first. */
+  readonly wholeJobs: string
+  /** position, most → loaded, spec of the own rows of jobs that were submitted behind it, in order. */
+  readonly jobsAfter: string
+  /** The same, of those that are not over. */
+  readonly openJobsAfter: string
+  /** position, most → the same of those of them that have a task that is DEAD. */
+  readonly deadJobsAfter: string
+  /** job, position, most → position, record of its entries behind it, in order. */
+  readonly history: string
+  /** position, most → position, record of all entries behind it, in order. */
+  readonly eventsAfter: string
+  /** now, queue → record, full_at, how many leases are held, how many tasks are due and wait. */
+  readonly queueView: string
+  /** key → held, full_at. */
+  readonly limitView: string
+  /** → job, stage, segment, worker, granted_at, queue, limit_keys of what is leased, oldest first. */
+  readonly leased: string
+  /** schedule → record. */
+  readonly schedule: string
+  /** after, most → record of those that are set, in order. */
+  readonly schedules: string
+  /** → how many leases are held, how many jobs are in quarantine. */
+  readonly counts: string
+
+  /** now, most → job, stage, segment, attempt of leases that ran out. */
+  readonly expired: string
+  /** now, most → job, stage, segment of tasks that nobody took in time. */
+  readonly tooLate: string
+  /** most → id, job of looks that were asked for. */
+  readonly looks: string
+  /** rows (id). */
+  readonly forgetLooks: string
+  /** rows (job) → loaded, spec of its own row. */
+  readonly jobRows: string
+  /** job, most → stage, segment of tasks that an ending job stops; on-failure stages too. */
+  readonly stoppable: string
+  /** rows (job, over_at): a pipeline came to its end. */
+  readonly markOver: string
+  /** → type, retain_ms, how many jobs of this kind are over. */
+  readonly kinds: string
+  /** type, retain_ms, most → job, over_at of those that ended first. */
+  readonly oldest: string
+
+  /** → the oldest transaction that may still commit, the next one to come, the newest position. */
+  readonly horizon: string
+  /** name → value. */
+  readonly meta: string
+  /** name, value: only if there is none. */
+  readonly setMeta: string
+}

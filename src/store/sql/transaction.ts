@@ -1,0 +1,81 @@
+/**
+ * Commands that arrived together, decided together: begin, load and lock, decide, save, commit.
+ *
+ * Two round trips when nothing follows from what was loaded. The time is asked for behind the last
+ * lock, and so are the positions of the entries: whoever waited for a row writes behind the one that
+ * had it.
+ */
+import type { Command, Decision } from '../../kernel/index.ts'
+import { decideIn, malformed, noReads } from '../../kernel/index.ts'
+import type { Answer } from '../store.ts'
+import type { Ask, Connection } from './connection.ts'
+import type { Done } from './loaded.ts'
+import { Loaded } from './loaded.ts'
+import { Loading } from './loading.ts'
+import { Needs } from './needs.ts'
+import type { SavingParts } from './saving.ts'
+import { saving } from './saving.ts'
+
+export interface TransactionParts extends SavingParts {
+  /** Null: the database's own clock. */
+  readonly now: () => number | null
+}
+
+export interface Executed {
+  /** As many as could be decided in one transaction, from the first on; at least one. */
+  readonly answers: readonly Answer[]
+  readonly done: readonly Done[]
+}
+
+export async function execute(
+  connection: Connection,
+  commands: readonly Command[],
+  parts: TransactionParts,
+): Promise<Executed> {
+  const { sql, records } = parts
+  const loaded = new Loaded(records)
+  const formed = commands.filter((command) => malformed(command) === null)
+  const needed = (): Needs => {
+    const needs = new Needs(loaded, parts.queues)
+    for (const command of formed) needs.add(command)
+    return needs
+  }
+  const loading = new Loading(connection, parts, loaded)
+  const last: Ask[] = [
+    { sql: sql.clock, values: [parts.now()] },
+    { sql: sql.positions, values: [formed.length] },
+  ]
+  const [clock, positions] = await loading.load(needed, [{ sql: sql.begin, values: [] }], last)
+  const now = Math.max(clock?.rows[0]?.[0] as number, loaded.latest)
+  const free = (positions?.rows ?? []).map(([position]) => position as number)
+  const answers = decideAll(loaded, commands, now, free)
+  if (loaded.done.length === 0) {
+    await connection.run([{ sql: sql.rollback, values: [] }])
+  } else {
+    const asks = await saving(loaded, connection, now, parts)
+    await connection.run([...asks, { sql: sql.commit, values: [] }])
+  }
+  return { answers, done: loaded.done }
+}
+
+function decideAll(
+  loaded: Loaded,
+  commands: readonly Command[],
+  now: number,
+  positions: readonly number[],
+): Answer[] {
+  const reads = noReads()
+  const answers: Answer[] = []
+  for (const command of commands) {
+    const decision = decideIn(loaded.world, loaded, command, reads, now)
+    if (loaded.mustEnd) break
+    const { entry } = decision
+    if (entry !== null) loaded.apply(entry, positions[loaded.done.length] as number)
+    answers.push(answerOf(decision))
+  }
+  return answers
+}
+
+export function answerOf({ verdict, value, rejection }: Decision): Answer {
+  return { verdict, value, rejection }
+}

@@ -1,0 +1,100 @@
+/**
+ * The tables on SQLite, as steps that are taken once and in order, each a list of statements.
+ * A step that was released is never changed: what is new is a step more. What each table is for:
+ * `docs/sql-stores.md`.
+ */
+export const STEPS: readonly (readonly string[])[] = [
+  [
+    `create table meta (name text primary key, value text not null) without rowid`,
+    `create table events (
+      position integer primary key,
+      job text,
+      before integer,
+      type text not null,
+      at integer not null,
+      record blob not null
+    )`,
+    `create index submits on events (position) where type = 'JobSubmitted'`,
+    `create trigger no_update before update on events
+    begin
+      select raise(abort, 'events are only ever appended: UPDATE is refused');
+    end`,
+    `create trigger no_delete before delete on events
+    begin
+      select raise(abort, 'events are only ever appended: DELETE is refused');
+    end`,
+    `create table work (
+      job text not null,
+      stage integer not null,
+      segment integer not null,
+      position integer not null,
+      type text not null,
+      queue text,
+      key_held text,
+      grp text,
+      limit_keys text,
+      retain_ms integer,
+      last_position integer not null,
+      version integer not null,
+      state text not null,
+      record blob not null,
+      channel text,
+      priority integer not null,
+      level integer,
+      turn integer,
+      due_at integer not null,
+      rank integer not null,
+      place integer not null,
+      parked text,
+      start_by integer,
+      expires_at integer,
+      worker text,
+      request integer,
+      granted_at integer,
+      committed integer not null,
+      attempt integer not null,
+      ended_at integer,
+      over_at integer,
+      primary key (job, stage, segment)
+    )`,
+    `create index ready on work (channel, level desc, turn, rank, place, segment)
+      where channel is not null and turn is not null and parked is null`,
+    `create index not_due on work (due_at) where channel is not null and turn is null`,
+    `create index parked on work (parked, level desc, turn, rank, place) where parked is not null`,
+    `create index leased on work (expires_at) where expires_at is not null`,
+    `create index never_taken on work (start_by) where start_by is not null`,
+    `create index over on work (type, retain_ms, over_at) where over_at is not null`,
+    `create index dead on work (position) where state = 'DEAD'`,
+    `create unique index key_held on work (key_held) where key_held is not null`,
+    `create table queues (
+      queue text primary key,
+      version integer not null,
+      record blob not null,
+      is_limited integer not null,
+      is_paused integer not null,
+      full_at real not null
+    ) without rowid`,
+    `create table schedules (
+      schedule text primary key,
+      version integer not null,
+      record blob not null,
+      is_set integer not null
+    ) without rowid`,
+    `create table limits (
+      key text primary key,
+      held integer not null,
+      full_at real not null,
+      wake_at integer
+    ) without rowid`,
+    `create index waking on limits (wake_at) where wake_at is not null`,
+    `create table shares (
+      channel text not null,
+      level integer not null,
+      grp text not null,
+      turn integer not null,
+      primary key (channel, level, grp)
+    ) without rowid`,
+    `create index newest_turn on shares (channel, level, turn desc)`,
+    `create table looks (id integer primary key autoincrement, job text not null)`,
+  ],
+]

@@ -1,0 +1,188 @@
+/**
+ * All SQL of the store on SQLite but for the tables themselves. What each statement is for, what it
+ * is given and what it answers: `../sql/statements.ts`.
+ *
+ * A transaction takes the file's one lock when it begins, so nothing else is locked. A statement with
+ * a table of parameters is run for each of its rows.
+ */
+import type { Statements } from '../sql/statements.ts'
+import { CHANGING, FIXED, LOADED } from '../sql/statements.ts'
+
+function marks(columns: readonly string[]): string {
+  return columns.map(() => '?').join(', ')
+}
+
+const loaded = LOADED.map((column) => `w.${column}`).join(', ')
+/** With what was submitted: of a job's own row only. */
+const spec =
+  'case when w.stage = -1 then (select e.record from events e where e.position = w.position) end as spec'
+const addressed = 'job = ? and stage = ? and segment = ?'
+const rows = `select ${loaded}, ${spec} from work w where ${addressed}`
+/** Nothing to be done: the whole file is locked. */
+const nothing = 'select ?'
+const queues = 'select queue, record, full_at from queues where queue = ?'
+const best = 'level desc, turn, rank, place, segment'
+
+export const SQLITE: Statements = {
+  begin: 'begin immediate',
+  commit: 'commit',
+  rollback: 'rollback',
+  clock: 'select ?',
+  positions: `
+    with recursive steps (n) as (select 1 where ?1 > 0 union all select n + 1 from steps where n < ?1)
+    select n + (select coalesce(max(position), 0) from events) from steps`,
+
+  lockRows: rows,
+  seeRows: rows,
+  lockKeys: `select w.key_held, ${loaded}, ${spec} from work w where w.key_held = ?`,
+  troubled: `
+    select ${loaded}, null as spec from work w
+    where w.job = ? and w.stage >= 0 and w.state in ('FAILED', 'DEAD') order by w.stage, w.segment`,
+  tallies: `
+    select job, stage,
+      count(*) filter (where state = 'WAITING'),
+      count(*) filter (where state = 'LEASED'),
+      count(*) filter (where state = 'COMPLETED'),
+      count(*) filter (where state = 'FAILED'),
+      count(*) filter (where state = 'DEAD'),
+      count(*) filter (where state = 'DEAD' and committed),
+      count(*) filter (where state <> 'COMPLETED' and committed),
+      count(*) filter (where attempt > 0),
+      max(ended_at),
+      count(*) filter (where state = 'WAITING' and attempt = 0),
+      min(due_at) filter (where state = 'WAITING' and attempt > 0)
+    from work where job = ? and stage >= 0 group by job, stage`,
+  lockQueues: nothing,
+  shareQueues: nothing,
+  queues,
+  seeQueues: queues,
+  heldInQueues: `
+    select q.queue, count(*) from queues q
+    join work w on w.queue = q.queue and w.expires_at is not null
+    where q.queue = ? and q.is_limited group by q.queue`,
+  lockSchedules: 'select schedule, record from schedules where schedule = ?',
+  makeLimits:
+    'insert into limits (key, held, full_at) values (?, 0, 0) on conflict (key) do nothing',
+  lockLimits: 'select key, held, full_at from limits where key = ?',
+
+  heldByWorker: `
+    select ${loaded}, ${spec}, w.request from work w
+    where w.expires_at is not null and w.worker = ? order by w.granted_at, w.position`,
+  becameDue: `
+    select job, stage, segment, channel, level, grp from work
+    where channel is not null and turn is null and due_at <= ? order by due_at limit ?`,
+  standInLine: `update work set turn = ?4 where job = ?1 and stage = ?2 and segment = ?3`,
+  candidates: `
+    select ${loaded}, ${spec},
+      row_number() over () + ?5 + (select coalesce(max(position), 0) from events),
+      w.level, w.rank, w.place
+    from work w
+    where w.channel = ?1 and w.turn is not null and w.parked is null
+      and w.level >= ?2 and (w.start_by is null or w.start_by > ?4)
+    order by w.level desc, w.turn, w.rank, w.place, w.segment limit ?3`,
+  wokenLimits: 'select key from limits where wake_at <= ? order by wake_at limit ?',
+  unpark: `
+    update work set parked = null
+    where rowid in (select rowid from work where parked = ? order by ${best} limit ?)`,
+  setWakes: `
+    update limits set wake_at = min(coalesce(wake_at, ?2), ?2) where key = ?1`,
+  clearWakes: 'update limits set wake_at = null where key = ?',
+  shares: `
+    select ?1, ?2, ?3,
+      (select turn from shares where channel = ?1 and level = ?2 and grp = ?3),
+      (select turn from work where channel = ?1 and level = ?2
+        and turn is not null and parked is null order by turn limit 1),
+      (select max(turn) from shares where channel = ?1 and level = ?2)`,
+  saveShares: `
+    insert into shares (channel, level, grp, turn) values (?, ?, ?, ?)
+    on conflict (channel, level, grp) do update set turn = max(turn, excluded.turn)`,
+
+  insertEvents:
+    'insert into events (position, job, before, type, at, record) values (?, ?, ?, ?, ?, ?)',
+  insertRows: `
+    insert into work (${[...FIXED, ...CHANGING].join(', ')}) values (${marks([...FIXED, ...CHANGING])})`,
+  updateRows: `
+    update work set ${CHANGING.map((column, i) => `${column} = ?${i + 5}`).join(', ')}
+    where job = ?1 and stage = ?2 and segment = ?3 and version = ?4`,
+  deleteJobs: 'delete from work where job = ?',
+  dropKeys: 'update work set key_held = null where job = ? and stage = -1 and segment = 0',
+  saveQueues: `
+    insert into queues (queue, version, record, is_limited, is_paused, full_at)
+    values (?1, ?3, ?4, ?5, ?6, ?7)
+    on conflict (queue) do update set version = excluded.version, record = excluded.record,
+      is_limited = excluded.is_limited, is_paused = excluded.is_paused, full_at = excluded.full_at
+    where queues.version = ?2`,
+  rankAgain: `
+    update work set level = case when ?3 then 0 else priority end, rank = due_at - priority * ?2
+    where queue = ?1 and channel is not null and level <> 2147483647`,
+  chargeQueues: 'update queues set full_at = ?2 where queue = ?1',
+  saveSchedules: `
+    insert into schedules (schedule, version, record, is_set) values (?1, ?3, ?4, ?5)
+    on conflict (schedule) do update set version = excluded.version, record = excluded.record,
+      is_set = excluded.is_set
+    where schedules.version = ?2`,
+  saveLimits: 'update limits set held = ?2, full_at = ?3 where key = ?1',
+  noteLooks: 'insert into looks (job) values (?)',
+
+  wholeJobs: `
+    select ${loaded}, ${spec} from work w where w.job = ? order by w.stage, w.segment`,
+  jobsAfter: `
+    select ${loaded}, s.record as spec from events s
+    join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
+    where s.type = 'JobSubmitted' and s.position > ? order by s.position limit ?`,
+  openJobsAfter: `
+    select ${loaded}, s.record as spec from events s
+    join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
+    where s.type = 'JobSubmitted' and s.position > ? and w.over_at is null
+    order by s.position limit ?`,
+  deadJobsAfter: `
+    select ${loaded}, ${spec} from (
+      select distinct position, job from work where state = 'DEAD' and position > ?
+      order by position limit ?
+    ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
+    order by w.position`,
+  history: `
+    with recursive chain (position, before, record) as (
+      select e.position, e.before, e.record from work w join events e on e.position = w.last_position
+      where w.job = ?1
+      union
+      select e.position, e.before, e.record from chain c join events e on e.position = c.before
+    ) select position, record from chain where position > ?2 order by position limit ?3`,
+  eventsAfter: 'select position, record from events where position > ? order by position limit ?',
+  queueView: `
+    select (select record from queues where queue = ?2), (select full_at from queues where queue = ?2),
+      (select count(*) from work where expires_at is not null and queue = ?2),
+      (select count(*) from work where channel is not null and queue = ?2 and due_at <= ?1)`,
+  limitView: 'select held, full_at from limits where key = ?',
+  leased: `
+    select job, stage, segment, worker, granted_at, queue, limit_keys from work
+    where expires_at is not null order by granted_at, job, stage, segment`,
+  schedule: 'select record from schedules where schedule = ?',
+  schedules: `
+    select schedule, record from schedules where is_set and schedule > ? order by schedule limit ?`,
+  counts: `
+    select (select count(*) from work where expires_at is not null),
+      (select count(distinct job) from work where state = 'DEAD')`,
+
+  expired:
+    'select job, stage, segment, attempt from work where expires_at <= ? order by expires_at limit ?',
+  tooLate: 'select job, stage, segment from work where start_by <= ? order by start_by limit ?',
+  looks: 'select id, job from looks order by id limit ?',
+  forgetLooks: 'delete from looks where id = ?',
+  jobRows: `select ${loaded}, ${spec} from work w where w.job = ? and w.stage = -1 and w.segment = 0`,
+  stoppable: `
+    select stage, segment from work
+    where job = ? and stage >= 0 and state in ('WAITING', 'LEASED') and not committed
+    order by stage, segment limit ?`,
+  markOver: 'update work set over_at = ?2 where job = ?1 and stage = -1 and segment = 0',
+  kinds:
+    'select type, retain_ms, count(*) from work where over_at is not null group by type, retain_ms',
+  oldest: `
+    select job, over_at from work where over_at is not null and type = ? and retain_ms is ?
+    order by over_at limit ?`,
+
+  // There is one transaction at a time: what is there, is there.
+  horizon: 'select 1, 0, coalesce(max(position), 0) from events',
+  meta: 'select value from meta where name = ?',
+  setMeta: 'insert into meta (name, value) values (?, ?) on conflict (name) do nothing',
+}
