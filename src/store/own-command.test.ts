@@ -94,6 +94,9 @@ describe("the store's own copy of a command", () => {
       [{ ...limit, key: 'key 1', extra: 1 }],
       [{ key: 'key 1', concurrency: 1 }],
       [{ ...limit, key: 'key 1' }, null],
+      [{ ...limit, concurrency: { more: 1 } }],
+      [{ ...limit, key: ['key 1'] }],
+      [{ ...limit, rate: undefined }],
     ]
     for (const limits of others) {
       const command = submit({ limits: limits as TaskPolicy['limits'] })
@@ -101,6 +104,22 @@ describe("the store's own copy of a command", () => {
     }
     const elsewhere = submit({ queue: 'other', limits: [{ ...limit, key: 'key 1' }] })
     expect(policyOf(own.copy(elsewhere))).toEqual(elsewhere.spec.policy)
+  })
+
+  it('shares all but the limits among policies that only differ in these', () => {
+    const own = new OwnCommands()
+    const first = policyOf(own.copy(submit()))
+    for (const key of ['k', 'l']) {
+      const limits = [{ key, concurrency: 1, rate: { count: 1, perMs: 5 } }]
+      const command = submit({ limits, retry: retry() })
+      const copy = policyOf(own.copy(command))
+      expect(copy.retry).toBe(first.retry)
+      scramble(command)
+      expect(copy).toEqual({
+        ...first,
+        limits: [{ key, concurrency: 1, rate: { count: 1, perMs: 5 } }],
+      })
+    }
   })
 
   it('keeps what does not belong there, so that it is refused and not lost', () => {

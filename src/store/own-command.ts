@@ -94,10 +94,17 @@ export class OwnCommands {
       policies.set(name, (known = []))
     }
     for (const one of known) if (samePolicy(one, policy)) return one
-    const own = structuredClone(policy)
+    const own = key === undefined ? structuredClone(policy) : this.#limitedPolicy(policy)
     known.unshift(own)
     if (known.length > MOST_POLICIES) known.pop()
     return own
+  }
+
+  /** One with limits is one without them, and its limits: ten thousand have all else in common. */
+  #limitedPolicy(policy: TaskPolicy): TaskPolicy {
+    const limits = ownLimits(policy.limits)
+    if (limits === null) return structuredClone(policy)
+    return { ...this.#policy({ ...policy, limits: [] }), limits }
   }
 }
 
@@ -136,6 +143,24 @@ function sameLimit(own: LimitSpec, given: LimitSpec | undefined): boolean {
     own.key === given.key &&
     own.concurrency === given.concurrency &&
     (own.rate === given.rate || sameContent(own.rate, given.rate)) &&
+    countFields(given) === LIMIT_FIELDS
+  )
+}
+
+/** Null: they are not exactly limits, so a copy by hand might lose something. */
+function ownLimits(given: readonly LimitSpec[]): LimitSpec[] | null {
+  if (!Array.isArray(given) || !given.every(isExactly)) return null
+  return given.map(({ key, concurrency, rate }) => {
+    return { key, concurrency, rate: rate === null ? null : structuredClone(rate) }
+  })
+}
+
+function isExactly(given: LimitSpec | null): boolean {
+  if (typeof given !== 'object' || given === null) return false
+  return (
+    typeof given.key === 'string' &&
+    (given.concurrency === null || typeof given.concurrency === 'number') &&
+    given.rate !== undefined &&
     countFields(given) === LIMIT_FIELDS
   )
 }
