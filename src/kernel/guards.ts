@@ -14,7 +14,7 @@ import { findLease } from './apply.ts'
 import type { LeaseAddress, TaskAddress } from './commands.ts'
 import type { Tallies } from './derive.ts'
 import { NO_TALLIES } from './derive.ts'
-import type { Job, Lease, Payload, Queue, Schedule, Task, Usage } from './model.ts'
+import type { Job, Lease, LimitUse, Payload, Queue, Schedule, Task, Usage } from './model.ts'
 import { taskName } from './model.ts'
 
 /**
@@ -28,8 +28,8 @@ export interface Reads {
   tallies: Tallies
   queue: Queue | null
   queueUsage: Usage | null
-  /** By limit key. */
-  usage: ReadonlyMap<string, Usage>
+  /** Those of the task that a grant has to pass. */
+  limits: readonly LimitUse[]
   schedule: Schedule | null
   /** The job that holds the key of a submit. */
   keyHolder: Job | null
@@ -42,6 +42,8 @@ export interface Reads {
   eachSource: Payload | null
 }
 
+export const NO_LIMITS: readonly LimitUse[] = []
+
 export function noReads(): Reads {
   return {
     job: null,
@@ -49,7 +51,7 @@ export function noReads(): Reads {
     tallies: NO_TALLIES,
     queue: null,
     queueUsage: null,
-    usage: new Map(),
+    limits: NO_LIMITS,
     schedule: null,
     keyHolder: null,
     keyHolderIsFinal: false,

@@ -295,6 +295,11 @@ export interface Usage {
   fullAt: number
 }
 
+/** A limit of a task, and how much of its key is used. */
+export interface LimitUse extends LimitSpec {
+  readonly usage: Usage
+}
+
 /** The record that carries version and time: a plain job and its task are one aggregate. */
 export function headOf(job: Job): Job | Task {
   return job.task ?? job

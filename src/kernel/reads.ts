@@ -9,9 +9,10 @@ import type { Tallies } from './derive.ts'
 import { jobState, NO_TALLIES } from './derive.ts'
 import { sameContent } from './equal.ts'
 import type { Reads } from './guards.ts'
+import { NO_LIMITS } from './guards.ts'
 import { childId, tickId } from './ids.ts'
 import { asksForSame, keepsKey } from './keys.ts'
-import type { Job, JobSpec, Lease, LimitSpec, ParentRef, Task, Usage } from './model.ts'
+import type { Job, JobSpec, Lease, LimitSpec, LimitUse, ParentRef, Task, Usage } from './model.ts'
 import { stageIndex, stagesOf } from './model.ts'
 import { eachPath } from './each.ts'
 import { invalidFields, invalidShape } from './spec.ts'
@@ -23,6 +24,8 @@ import { countTallies, findTask, taskIn, tasksOf } from './world.ts'
 /** What is computed from the tasks, and may be thrown away and computed again. */
 export interface Indexes {
   readonly usage: ReadonlyMap<string, Usage>
+  /** Each limit of a task with its usage, if they are at hand; else they are looked up. */
+  limitsOf?(task: Task): readonly LimitUse[] | null
   tallies(job: Job): Tallies
   queueUsage(queue: string): Usage | null
   keyHolder(type: string, key: string): Job | null
@@ -37,7 +40,6 @@ export function loadReads(
   now: number,
 ): void {
   clear(reads)
-  reads.usage = indexes.usage
   switch (command.type) {
     case 'SubmitJob':
       return loadSubmit(reads, world, indexes, command.job, command.spec, now)
@@ -78,6 +80,7 @@ export function loadReads(
       if (reads.task === null) return
       reads.queue = world.queues.get(reads.task.policy.queue) ?? null
       reads.queueUsage = indexes.queueUsage(reads.task.policy.queue)
+      reads.limits = indexes.limitsOf?.(reads.task) ?? limitsOf(reads.task, indexes)
       return
     case 'ResolveEffect':
     case 'StopTask':
@@ -98,12 +101,18 @@ function clear(reads: Reads): void {
   reads.tallies = NO_TALLIES
   reads.queue = null
   reads.queueUsage = null
+  reads.limits = NO_LIMITS
   reads.schedule = null
   reads.keyHolder = null
   reads.keyHolderIsFinal = false
   reads.parent = null
   reads.originSubmitted = false
   reads.eachSource = null
+}
+
+function limitsOf({ policy }: Task, { usage }: Indexes): readonly LimitUse[] {
+  if (policy.limits.length === 0) return NO_LIMITS
+  return policy.limits.map((limit) => ({ ...limit, usage: usage.get(limit.key) ?? noUsage() }))
 }
 
 /** A spec that is no spec is refused by a guard, so it must not trip this up. */

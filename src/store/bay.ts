@@ -11,20 +11,27 @@ import { NOWHERE, Ranks } from './ranks.ts'
 import type { Share } from './share.ts'
 import type { Yard } from './yard.ts'
 
-export class Bay extends Ranks<Lane> implements Ranked {
+export class Bay implements Ranked {
   slot = NOWHERE
   turn = 0
+  /** The only lane, until there are two: nearly always it is, and there are many bays. */
+  #lane: Lane | null = null
+  #lanes: Ranks<Lane> | null = null
   readonly share: Share
   readonly yard: Yard
 
-  constructor(share: Share, yard: Yard, effort: Effort) {
-    super(effort)
+  constructor(share: Share, yard: Yard) {
     this.share = share
     this.yard = yard
   }
 
   get isOutdated(): boolean {
     return this.turn !== this.share.turn
+  }
+
+  /** The best lane. */
+  get first(): Lane | null {
+    return this.#lanes === null ? this.#lane : (this.#lanes.first ?? null)
   }
 
   get priority(): number {
@@ -38,5 +45,29 @@ export class Bay extends Ranks<Lane> implements Ranked {
 
   get submission(): number {
     return (this.first as Lane).submission
+  }
+
+  add(lane: Lane, effort: Effort): void {
+    lane.bay = this
+    if (this.#lanes !== null) return this.#lanes.add(lane)
+    if (this.#lane === null) {
+      this.#lane = lane
+      return
+    }
+    this.#lanes = new Ranks(effort)
+    this.#lanes.add(this.#lane)
+    this.#lanes.add(lane)
+    this.#lane = null
+  }
+
+  remove(lane: Lane): void {
+    lane.bay = null
+    if (this.#lanes === null) this.#lane = null
+    else this.#lanes.remove(lane)
+  }
+
+  /** The lane has another head. */
+  moved(lane: Lane): void {
+    this.#lanes?.moved(lane)
   }
 }

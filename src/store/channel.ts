@@ -158,7 +158,7 @@ export class Channel {
       yard.sweep()
       if (yard.bays.size > 0) continue
       this.#behind.delete(text)
-      for (const gate of yard.gates) gate.yards.delete(yard)
+      for (const gate of yard.gates) gate.removeYard(yard)
     }
   }
 
@@ -185,7 +185,7 @@ export class Channel {
     const gates = lane.gates.filter(({ isShared }) => isShared)
     const yard = new Yard(this, gates, this.#effort)
     this.#behind.set(text, yard)
-    for (const gate of gates) gate.yards.add(yard)
+    for (const gate of gates) gate.addYard(yard)
     return yard
   }
 }

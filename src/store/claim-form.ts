@@ -1,9 +1,20 @@
 /**
- * What a claim must look like.
+ * What a claim is, and what it must look like.
  */
 import { malformed } from '../kernel/index.ts'
-import type { ClaimRequest } from './ledger.ts'
+import type { ChannelName } from './ready-index.ts'
 import { BadRequest } from './store.ts'
+
+export interface ClaimRequest {
+  readonly worker: string
+  /** The worker's own counter: asking again with the same number gets the same leases. */
+  readonly request: number
+  readonly channels: readonly ChannelName[]
+  /** At most this many leases. */
+  readonly max: number
+  /** The work begins at once, so the grants carry the start. */
+  readonly started: boolean
+}
 
 /** A claim is a series of grants, so it must have what a grant must have. */
 export function assertClaim({ worker, request, started, channels, max }: ClaimRequest): void {

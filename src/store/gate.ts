@@ -10,7 +10,7 @@
  * Its own: a few lanes have it. They stand with others that are open, and nowhere while it is
  * closed, so that a group with ten thousand keys is in one place and not in ten thousand.
  */
-import type { LimitSpec, Usage } from '../kernel/index.ts'
+import type { LimitSpec, LimitUse, Rate, Usage } from '../kernel/index.ts'
 import type { Lane } from './lane.ts'
 import type { Ranked } from './ranks.ts'
 import { NOWHERE } from './ranks.ts'
@@ -22,73 +22,129 @@ import type { Yard } from './yard.ts'
  */
 const FEW_LANES = 16
 
+/**
+ * Nearly always a key has one gate, and a gate has one lane and no yard; and there are many. So
+ * the first is known by itself, and for the others nothing is made until they come.
+ */
+const NO_LANES: readonly never[] = []
+const NO_GATES: readonly never[] = []
+
 /** The usage of a key, as `decide` reads it, and the gates that depend on it. */
 export class LimitKey implements Usage {
   held = 0
+  /** One for each pair of bounds that tasks declare for the key. */
+  gate: Gate | null = null
+  others: Gate[] = NO_GATES as never[]
   fullAt = 0
-  /** One for each pair of bounds that tasks declare for the key; nearly always one. */
-  gates: Gate[] = []
+
+  gateFor(limit: LimitSpec): Gate | null {
+    if (this.gate?.isFor(limit) === true) return this.gate
+    return this.others.find((gate) => gate.isFor(limit)) ?? null
+  }
+
+  add(gate: Gate): void {
+    if (this.gate === null) this.gate = gate
+    else if (this.others.length === 0) this.others = [gate]
+    else this.others.push(gate)
+  }
+
+  /** Forgets all gates, and knows those that are given. */
+  keep(gates: readonly Gate[]): void {
+    this.gate = null
+    this.others = NO_GATES as never[]
+    for (const gate of gates) this.add(gate)
+  }
+
+  get gates(): readonly Gate[] {
+    return this.gate === null ? NO_GATES : [this.gate, ...this.others]
+  }
 }
 
-export class Gate implements Ranked {
-  readonly limit: LimitSpec
-  readonly key: LimitKey
+export class Gate implements LimitUse, Ranked {
+  readonly key: string
+  readonly concurrency: number | null
+  readonly rate: Rate | null
+  readonly usage: LimitKey
   isClosed = false
-  /** All that have it; not looked through once it is shared. */
-  #lanes: Lane[] = []
-  /** Those of lanes that have it, and with it the same others that are shared. */
-  readonly yards = new Set<Yard>()
-
+  /** Many lanes have it. */
+  isShared = false
   /** Its rank among the timers: when it opens by itself. */
   slot = NOWHERE
-  readonly priority = 0
-  readonly turn = 0
+  /** All that have it; not looked through once it is shared. */
+  #lane: Lane | null = null
+  #others: Lane[] = NO_LANES as never[]
   dueAt = 0
   readonly submission: number
+  /** Those of lanes that have it, and with it the same others that are shared. */
+  #yards: Set<Yard> | null = null
 
-  constructor(limit: LimitSpec, key: LimitKey, submission: number) {
-    this.limit = limit
+  constructor({ key, concurrency, rate }: LimitSpec, usage: LimitKey, submission: number) {
     this.key = key
+    this.concurrency = concurrency
+    this.rate = rate
+    this.usage = usage
     this.submission = submission
   }
 
-  get isShared(): boolean {
-    return this.#lanes.length > FEW_LANES
+  get priority(): number {
+    return 0
+  }
+
+  get turn(): number {
+    return 0
   }
 
   get isUnused(): boolean {
-    return this.#lanes.length === 0
+    return this.#lane === null
   }
 
   added(lane: Lane): void {
-    this.#lanes.push(lane)
+    if (this.#lane === null) {
+      this.#lane = lane
+      return
+    }
+    if (this.#others.length === 0) this.#others = [lane]
+    else this.#others.push(lane)
+    if (this.#others.length !== FEW_LANES) return
     // The first few stand elsewhere: from now on they are behind it.
-    if (this.#lanes.length === FEW_LANES + 1) this.#placeLanes()
+    this.isShared = true
+    this.#placeLanes()
   }
 
   /** BEFORE the lanes that are left are added again. */
   forgetLanes(): void {
-    this.#lanes = []
+    this.#lane = null
+    this.#others = NO_LANES as never[]
+    this.isShared = false
+  }
+
+  addYard(yard: Yard): void {
+    this.#yards ??= new Set()
+    this.#yards.add(yard)
+  }
+
+  removeYard(yard: Yard): void {
+    this.#yards?.delete(yard)
   }
 
   /** Opens or closes: what stands behind it goes where it belongs. */
   swing(isClosed: boolean): void {
     this.isClosed = isClosed
     if (!this.isShared) return this.#placeLanes()
-    for (const yard of this.yards) yard.channel.settle(yard)
+    for (const yard of this.#yards ?? []) yard.channel.settle(yard)
   }
 
   #placeLanes(): void {
-    for (const lane of this.#lanes) lane.channel.place(lane)
+    this.#lane?.channel.place(this.#lane)
+    for (const lane of this.#others) lane.channel.place(lane)
   }
 
-  isFor(limit: LimitSpec): boolean {
-    const own = this.limit
+  isFor({ key, concurrency, rate }: LimitSpec): boolean {
     return (
-      own.key === limit.key &&
-      own.concurrency === limit.concurrency &&
-      own.rate?.count === limit.rate?.count &&
-      own.rate?.perMs === limit.rate?.perMs
+      this.key === key &&
+      this.concurrency === concurrency &&
+      this.rate?.count === rate?.count &&
+      this.rate?.perMs === rate?.perMs
     )
   }
 }

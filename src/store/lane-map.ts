@@ -31,7 +31,7 @@ export class LaneMap {
       lanes.free = lane
       return
     }
-    const text = textOf(gates.map(({ limit }) => limit))
+    const text = textOf(gates)
     const others = lanes.limited.get(text)
     if (others === undefined) lanes.limited.set(text, [lane])
     else others.push(lane)

@@ -22,6 +22,7 @@ import type {
   Job,
   JobSubmitted,
   Lease,
+  LimitUse,
   Queue,
   QueueEntry,
   Schedule,
@@ -48,6 +49,7 @@ import {
   openableStages,
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
+import type { ClaimRequest } from './claim-form.ts'
 import type { Elsewhere } from './elsewhere.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobsInMemory } from './jobs-in-memory.ts'
@@ -55,23 +57,13 @@ import { KeyHolders } from './key-holders.ts'
 import type { Metrics } from './meters.ts'
 import { Meters } from './meters.ts'
 import { QuarantinedJobs } from './quarantined-jobs.ts'
-import type { ChannelName } from './ready-index.ts'
 import { ReadyIndex } from './ready-index.ts'
 import { StageTallies } from './stage-tallies.ts'
 import { keepSpec } from './stored-job.ts'
 import { isListed, isNeverTaken, TaskBefore } from './task-before.ts'
 import { Upkeep } from './upkeep.ts'
 
-export interface ClaimRequest {
-  readonly worker: string
-  /** The worker's own counter: asking again with the same number gets the same leases. */
-  readonly request: number
-  readonly channels: readonly ChannelName[]
-  /** At most this many leases. */
-  readonly max: number
-  /** The work begins at once, so the grants carry the start. */
-  readonly started: boolean
-}
+export type { ClaimRequest } from './claim-form.ts'
 
 /** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
 export type Journal = (entry: Entry, job: Job | null) => void
@@ -118,6 +110,11 @@ export class Ledger implements Indexes {
 
   queueUsage(queue: string): Usage | null {
     return this.ready.queueUsage(queue)
+  }
+
+  /** Of the task that is being granted: the ready-index has them at hand. */
+  limitsOf(task: Task): readonly LimitUse[] | null {
+    return task === this.#offered ? this.ready.offeredLimits : null
   }
 
   keyHolder(type: string, key: string): Job | null {

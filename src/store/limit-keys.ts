@@ -22,11 +22,11 @@ export class LimitKeys {
 
   gateFor(limit: LimitSpec, now: number): Gate {
     const key = this.#key(limit.key)
-    const known = key.gates.find((gate) => gate.isFor(limit))
-    if (known !== undefined) return known
+    const known = key.gateFor(limit)
+    if (known !== null) return known
     this.#gates += 1
     const gate = new Gate(limit, key, this.#gates)
-    key.gates.push(gate)
+    key.add(gate)
     this.#ask(gate, now)
     return gate
   }
@@ -39,16 +39,15 @@ export class LimitKeys {
     for (const limit of limits) {
       const key = this.#key(limit.key)
       chargeGrant(key, limit, at, resumed)
-      for (const gate of key.gates) this.#ask(gate, at)
+      this.#askAll(key, at)
     }
   }
 
   /** As `charge`, for one whose gates are known. */
   chargeGates(gates: readonly Gate[], at: number): void {
     for (const gate of gates) {
-      chargeGrant(gate.key, gate.limit, at, false)
-      if (gate.key.gates.length === 1) this.#ask(gate, at)
-      else for (const one of gate.key.gates) this.#ask(one, at)
+      chargeGrant(gate.usage, gate, at, false)
+      this.#askAll(gate.usage, at)
     }
   }
 
@@ -56,7 +55,7 @@ export class LimitKeys {
     for (const limit of limits) {
       const key = this.#key(limit.key)
       creditEnd(key)
-      for (const gate of key.gates) this.#ask(gate, at)
+      this.#askAll(key, at)
     }
   }
 
@@ -78,11 +77,12 @@ export class LimitKeys {
   /** Forgets gates that no lane has, and keys that nothing uses. */
   sweep(now: number): void {
     for (const [name, key] of this.usage) {
-      for (const gate of key.gates) {
+      const { gates } = key
+      for (const gate of gates) {
         if (gate.isUnused && gate.slot !== NOWHERE) this.#timers.remove(gate)
       }
-      key.gates = key.gates.filter((gate) => !gate.isUnused)
-      if (key.gates.length === 0 && key.held === 0 && key.fullAt <= now) this.usage.delete(name)
+      key.keep(gates.filter((gate) => !gate.isUnused))
+      if (key.gate === null && key.held === 0 && key.fullAt <= now) this.usage.delete(name)
     }
   }
 
@@ -92,8 +92,13 @@ export class LimitKeys {
     return key
   }
 
+  #askAll(key: LimitKey, now: number): void {
+    if (key.gate !== null) this.#ask(key.gate, now)
+    for (const gate of key.others) this.#ask(gate, now)
+  }
+
   #ask(gate: Gate, now: number): void {
-    const startAt = mayStartAt(gate.limit, gate.key, now)
+    const startAt = mayStartAt(gate, gate.usage, now)
     const closed = startAt > now
     if (gate.slot !== NOWHERE) this.#timers.remove(gate)
     if (closed && startAt < Infinity) {

@@ -19,9 +19,7 @@ export interface Ranked extends Place {
 
 /** Its slot while a member is in no set. From 0 on: its place in the heap. Below: in the run. */
 export const NOWHERE = -1
-/** Its slot while it came to a set that was empty, and no other came: the set is but its first. */
-const ALONE = -2
-const RUN = -3
+const RUN = -2
 
 const SMALLEST_RING = 8
 /** Cells are counted anew before their numbers get too large to be cheap. */
@@ -33,17 +31,14 @@ export interface Effort {
   comparisons: number
 }
 
-/** Until the first comes who needs an array: most of ten thousand sets have one member. */
-const NONE: readonly never[] = []
-
 export class Ranks<T extends Ranked> {
   readonly #effort: Effort
   /** Cells from `#from` up to `#to`, counted from the beginning of time. */
-  #ring: (T | null)[] = NONE as never[]
+  #ring: (T | null)[] = []
   #from = 0
   #to = 0
   #inRun = 0
-  #heap: T[] = NONE as never[]
+  readonly #heap: T[] = []
   #first: T | undefined = undefined
 
   constructor(effort: Effort) {
@@ -51,7 +46,7 @@ export class Ranks<T extends Ranked> {
   }
 
   get size(): number {
-    return this.#first?.slot === ALONE ? 1 : this.#inRun + this.#heap.length
+    return this.#inRun + this.#heap.length
   }
 
   get first(): T | undefined {
@@ -59,30 +54,18 @@ export class Ranks<T extends Ranked> {
   }
 
   add(member: T): void {
-    const first = this.#first
-    if (first === undefined) {
-      member.slot = ALONE
-      this.#first = member
-      return
-    }
-    if (first.slot === ALONE) this.#enter(first)
     this.#enter(member)
     this.#findFirst()
   }
 
   remove(member: T): void {
-    if (member.slot === ALONE) {
-      member.slot = NOWHERE
-      this.#first = undefined
-      return
-    }
     this.#leave(member)
     this.#findFirst()
   }
 
   /** The member's rank changed: it finds its place again. */
   moved(member: T): void {
-    if (member.slot === ALONE || this.size === 1) return
+    if (this.size === 1) return
     if (member.slot >= 0) {
       this.#up(member)
       this.#down(member)
@@ -94,7 +77,6 @@ export class Ranks<T extends Ranked> {
   }
 
   *[Symbol.iterator](): IterableIterator<T> {
-    if (this.#first?.slot === ALONE) yield this.#first
     for (let at = this.#from; at < this.#to; at++) {
       const member = this.#cell(at)
       if (member !== null) yield member
@@ -112,8 +94,7 @@ export class Ranks<T extends Ranked> {
   #enter(member: T): void {
     if (this.#inRun > 0 && this.#before(member, this.#cell(this.#to - 1) as T)) {
       member.slot = this.#heap.length
-      if (member.slot === 0) this.#heap = [member]
-      else this.#heap.push(member)
+      this.#heap.push(member)
       this.#up(member)
       return
     }

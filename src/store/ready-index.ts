@@ -25,7 +25,7 @@
  *
  * Everything here follows from the entries that were applied, so it is never saved.
  */
-import type { Job, JobSpec, Queue, Task, Usage } from '../kernel/index.ts'
+import type { Job, JobSpec, LimitUse, Queue, Task, Usage } from '../kernel/index.ts'
 import { Channel } from './channel.ts'
 import { firstOf } from './first-of.ts'
 import type { Lane } from './lane.ts'
@@ -77,6 +77,11 @@ export class ReadyIndex {
 
   get usage(): ReadonlyMap<string, Usage> {
     return this.#limits.usage
+  }
+
+  /** The limits of the task that is on offer, as its lane knows them. */
+  get offeredLimits(): readonly LimitUse[] {
+    return (this.#offered as Lane).gates
   }
 
   queueUsage(queue: string): Usage | null {

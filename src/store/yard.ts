@@ -52,20 +52,18 @@ export class Yard implements Ranked {
 
   enter(lane: Lane): void {
     const bay = this.#bayOf(lane.share)
-    lane.bay = bay
-    bay.add(lane)
+    bay.add(lane, this.#effort)
     this.settle(bay)
   }
 
   leave(lane: Lane, bay: Bay): void {
-    lane.bay = null
     bay.remove(lane)
     this.settle(bay)
   }
 
   /** Puts a bay where it belongs, after its lanes or its share's turn changed. */
   settle(bay: Bay): void {
-    if (bay.first === undefined) {
+    if (bay.first === null) {
       if (bay.slot !== NOWHERE) this.bays.remove(bay)
       return
     }
@@ -76,16 +74,16 @@ export class Yard implements Ranked {
 
   /** Nearly all bays stand behind no gate: those are known to their share, and not looked up. */
   #bayOf(share: Share): Bay {
-    if (this.gates.length === 0) return (share.free ??= new Bay(share, this, this.#effort))
+    if (this.gates.length === 0) return (share.free ??= new Bay(share, this))
     let bay = this.#byShare.get(share)
-    if (bay === undefined) this.#byShare.set(share, (bay = new Bay(share, this, this.#effort)))
+    if (bay === undefined) this.#byShare.set(share, (bay = new Bay(share, this)))
     return bay
   }
 
   /** Forgets bays without lanes. */
   sweep(): void {
     for (const [share, bay] of this.#byShare) {
-      if (bay.size === 0) this.#byShare.delete(share)
+      if (bay.first === null) this.#byShare.delete(share)
     }
   }
 }

@@ -96,7 +96,6 @@ const withinLimits: Guard<GrantLease> = safety(
   'within-limits',
   'Every limit of the task and its queue has room.',
   (command, reads, now) => {
-    const { policy } = theTask(reads)
     if (resumes(reads)) return null
     const { queue } = reads
     if (queue !== null && (queue.concurrency !== null || queue.rate !== null)) {
@@ -104,8 +103,8 @@ const withinLimits: Guard<GrantLease> = safety(
       const full = limitReached(command, own, reads.queueUsage ?? undefined, now)
       if (full !== null) return full
     }
-    for (const limit of policy.limits) {
-      const full = limitReached(command, limit, reads.usage.get(limit.key), now)
+    for (const limit of reads.limits) {
+      const full = limitReached(command, limit, limit.usage, now)
       if (full !== null) return full
     }
     return null
