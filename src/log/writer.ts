@@ -19,6 +19,7 @@ import { writeAll } from './port.ts'
 import type { Segment } from './segments.ts'
 import { makeSpare, removeSpare, restartSegment, startSegment } from './segments.ts'
 import { Spare } from './spare.ts'
+import { Takeoff } from './takeoff.ts'
 import { turn } from './turn.ts'
 import type { Waypoint } from './waypoint.ts'
 
@@ -37,6 +38,8 @@ export interface WriterOptions {
   readonly reserveBytes: number
   /** The authority's time. */
   readonly now: () => number
+  /** To measure how long something takes; one that stands still measures nothing. */
+  readonly nowUs: () => number
 }
 
 /** A group that is larger than this is closed, and the next one begins. */
@@ -63,6 +66,12 @@ export class LogWriter {
   #closed: Group[] = []
   #forming = new Group()
   #flying: Group | null = null
+  /** Settled when the group that is flying is on the disk. */
+  #flight: Promise<void> | null = null
+  #landedEntries = 0
+  /** Entries so far. */
+  #appended = 0
+  readonly #takeoff: Takeoff
   #idle: Group[] = []
   /** Bytes of all groups that are not written yet, but for the one that forms. */
   #waiting = 0
@@ -94,6 +103,7 @@ export class LogWriter {
     this.#mark = mark
     this.#file = file
     this.#spare = new Spare(disk, folder, options.segmentBytes)
+    this.#takeoff = new Takeoff(options.nowUs)
     this.#forming.begin(start.end, start.link)
   }
 
@@ -154,7 +164,11 @@ export class LogWriter {
   /** The entry's position. `before`: the position of the job's entry before this one, or 0. */
   append(entry: Entry, before: number): number {
     const position = this.#forming.add(entry, before)
-    if (this.#forming.bytes > MOST_GROUP_BYTES) this.#close()
+    this.#appended += 1
+    if (this.#forming.bytes > MOST_GROUP_BYTES) {
+      this.#close()
+      this.#running ??= this.#run()
+    }
     return position
   }
 
@@ -173,6 +187,7 @@ export class LogWriter {
     if (newest === null) return null
     newest.outcome ??= new Outcome()
     this.#running ??= this.#run()
+    if (this.#flight === null && this.#takeoff.isLate) this.#takeOff()
     return newest.outcome.promise
   }
 
@@ -235,29 +250,50 @@ export class LogWriter {
     this.#waiting += group.bytes
     this.#forming = this.#idle.pop() ?? new Group()
     this.#forming.begin(end, link)
-    this.#running ??= this.#run()
   }
 
   async #run(): Promise<void> {
+    this.#takeoff.rest(this.#appended)
     try {
       for (;;) {
         // A turn of the event loop: those who were just answered join the group that forms.
         await turn()
-        // What forms after the end may be half of something: it is never written.
-        if (this.#failure !== null) return
-        if (this.#closed.length === 0) {
-          if (this.#forming.isEmpty) break
-          this.#close()
+        this.#takeoff.turned(this.#appended)
+        if (this.#flight === null) {
+          // What forms after the end may be half of something: it is never written.
+          if (this.#failure !== null || this.#isWritten) return
+          this.#takeOff()
         }
-        this.#flying = this.#closed.shift() as Group
-        await this.#write(this.#flying)
-        this.#landed(this.#flying)
+        await this.#flight
+        this.#landed(this.#flying as Group)
+        if (this.#goesOnAtOnce()) this.#takeOff()
       }
     } catch (error) {
       this.end(error)
     } finally {
       this.#running = null
     }
+  }
+
+  /** Nothing is left to be written. */
+  get #isWritten(): boolean {
+    return this.#closed.length === 0 && this.#forming.isEmpty
+  }
+
+  /** Whether those who were just answered are not waited for. */
+  #goesOnAtOnce(): boolean {
+    if (this.#flight !== null || this.#failure !== null || this.#isWritten) return false
+    const entries = this.#landedEntries + this.#forming.entries
+    return this.#closed.length > 0 || this.#takeoff.isWorthIt(entries)
+  }
+
+  #takeOff(): void {
+    if (this.#closed.length === 0) this.#close()
+    this.#flying = this.#closed.shift() as Group
+    this.#takeoff.begin()
+    this.#flight = this.#write(this.#flying)
+    // Whoever runs the writer looks at it later; a failure that comes before is no crash.
+    this.#flight.catch(() => undefined)
   }
 
   async #write(group: Group): Promise<void> {
@@ -269,6 +305,8 @@ export class LogWriter {
   }
 
   #landed(group: Group): void {
+    this.#takeoff.land()
+    this.#landedEntries = group.entries
     this.#written = group.end
     this.#durable = group.end
     this.#link = group.link
@@ -277,6 +315,8 @@ export class LogWriter {
     // still counts as flying, so that those who wait for it are told.
     this.#mark.set(this.#durable)
     this.#flying = null
+    this.#flight = null
+    this.#takeoff.rest(this.#appended)
     group.outcome?.settle()
     if (this.#idle.length < MOST_IDLE) this.#idle.push(group)
     this.#prepare()

@@ -131,7 +131,8 @@ async function openOwned(
     await removeOtherCheckpoints(disk, folder, manifests.slice(0, 2))
     const start = await startOf(disk, folder, loaded)
     const { segmentBytes, reserveBytes } = settings
-    const options = { segmentBytes, reserveBytes, now: () => ledger.tick(clock.now()) }
+    const now = (): number => ledger.tick(clock.now())
+    const options = { segmentBytes, reserveBytes, now, nowUs: () => clock.nowUs?.() ?? 0 }
     const opened = (writer = await LogWriter.open(disk, folder, options, start))
     const rules = settings
     const reader = new LogReader(disk, () => opened.segments)
