@@ -3,17 +3,8 @@
  * statements, the same three steps of a life.
  */
 import { openSqlite } from '../../src/log/sqlite.ts'
-import type { SqliteDatabase } from '../../src/log/sqlite.ts'
+import type { SqliteDatabase, SqliteStatement } from '../../src/log/sqlite.ts'
 import { payload } from '../lives.ts'
-
-interface Statement {
-  run(...values: (string | number)[]): unknown
-  get(...values: (string | number)[]): unknown
-}
-
-interface Database extends SqliteDatabase {
-  prepare(sql: string): Statement
-}
 
 interface Row {
   readonly id: string
@@ -47,14 +38,14 @@ const COMMIT = `
   RETURNING seq`
 
 class SqliteQueue {
-  readonly #database: Database
-  readonly #submit: Statement
-  readonly #claim: Statement
-  readonly #commit: Statement
+  readonly #database: SqliteDatabase
+  readonly #submit: SqliteStatement
+  readonly #claim: SqliteStatement
+  readonly #commit: SqliteStatement
   #submitted = 0
 
   constructor(path: string) {
-    this.#database = openSqlite(path) as Database
+    this.#database = openSqlite(path)
     this.#database.exec(SCHEMA)
     this.#submit = this.#database.prepare('INSERT INTO jobs (id, type, payload) VALUES (?, ?, ?)')
     this.#claim = this.#database.prepare(CLAIM)

@@ -2,13 +2,12 @@
  * Where a checkpoint is made: in a thread of its own on the real disk, or right here, in small
  * steps, on any other.
  */
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import type { CheckpointMade, CheckpointTask } from './checkpoint.ts'
 import { makeCheckpoint } from './checkpoint.ts'
 import type { Disk } from './port.ts'
 import { realDisk } from './real-disk.ts'
+import { threadFile } from './thread-file.ts'
 import { turn } from './turn.ts'
 
 export interface CheckpointRunner {
@@ -20,16 +19,6 @@ export interface CheckpointRunner {
 
 export function checkpointRunner(disk: Disk): CheckpointRunner {
   return disk === realDisk ? new InThread() : new Here(disk)
-}
-
-/** The built package has the thread's file; run from sources, Node must be taught to read it. */
-function threadFile(): URL {
-  if (!import.meta.url.endsWith('.ts')) return new URL('./checkpoint-thread.js', import.meta.url)
-  const require = createRequire(import.meta.url)
-  const file = new URL('./checkpoint-thread.ts', import.meta.url).href
-  const tsx = new URL('./index.mjs', pathToFileURL(require.resolve('tsx/esm/api'))).href
-  const code = `import { register } from '${tsx}'; register(); await import('${file}')`
-  return new URL(`data:text/javascript,${encodeURIComponent(code)}`)
 }
 
 class Here implements CheckpointRunner {
@@ -87,7 +76,7 @@ class InThread implements CheckpointRunner {
 }
 
 function start(): Worker {
-  return new Worker(threadFile(), {
+  return new Worker(threadFile('checkpoint-thread', import.meta.url), {
     execArgv: [],
     // Nearly all that it makes is garbage at once: cheaper to collect in one go.
     resourceLimits: { maxYoungGenerationSizeMb: 64 },

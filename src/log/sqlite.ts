@@ -1,22 +1,45 @@
 /**
  * Picks the SQLite driver: the one place that knows there are two.
  *
- * Node's own where it has one (from 22.13 on), else the package `@photostructure/sqlite`, which
- * has the same interface. Both call and answer at once, without promises. Without either it
+ * Node's own where it has one that gives rows as arrays (from 22.16 on), else the package
+ * `@photostructure/sqlite`, which has the same interface. Both call and answer at once, without promises. Without either it
  * throws `SqliteMissing`.
  */
 import { createRequire } from 'node:module'
-import { PawlError } from '../kernel/index.ts'
+import { PawlError } from '../kernel/pawl-error.ts'
+
+/**
+ * A prepared statement. Values are bound to its `?` in order; Node 22 does not know `?1`. Numbers are
+ * bound as floating point, which a column of integers turns back.
+ */
+export interface SqliteStatement {
+  get(...values: SqliteValue[]): unknown
+  all(...values: SqliteValue[]): unknown[]
+  run(...values: SqliteValue[]): { readonly changes: number | bigint }
+  /** Rows as arrays, whatever their columns are called. */
+  setReturnArrays(isArrays: boolean): void
+  /** None for a statement that gives no rows. */
+  columns(): readonly unknown[]
+}
+
+export type SqliteValue = string | number | null | Uint8Array
 
 /** The part of a database that is used here. */
 export interface SqliteDatabase {
   exec(sql: string): void
+  prepare(sql: string): SqliteStatement
   /** Rolls back what is open. */
   close(): void
 }
 
 interface SqliteDriver {
   readonly DatabaseSync: new (path: string) => SqliteDatabase
+  readonly StatementSync: { readonly prototype: Partial<SqliteStatement> }
+}
+
+interface Found {
+  readonly driver: SqliteDriver
+  readonly isNodes: boolean
 }
 
 /** Neither driver can be loaded: the machine lacks something, not the caller. */
@@ -25,8 +48,8 @@ export class SqliteMissing extends PawlError {
     super(
       'SqliteMissing',
       'rejected',
-      `This Node (${process.version}) has no SQLite of its own, and the package ` +
-        '@photostructure/sqlite cannot be loaded: use Node 22.13 or newer, or install the package.',
+      `This Node (${process.version}) has no SQLite of its own that will do, and the package ` +
+        '@photostructure/sqlite cannot be loaded: use Node 22.16 or newer, or install the package.',
       { node: process.version },
       cause,
     )
@@ -57,30 +80,51 @@ export function withoutSqliteNotice<T>(load: () => T): T {
   }
 }
 
-function loadDriver(): SqliteDriver {
+function loadDriver(): Found {
   try {
-    return withoutSqliteNotice(() => require('node:sqlite') as SqliteDriver)
+    const driver = withoutSqliteNotice(() => require('node:sqlite') as SqliteDriver)
+    if (driver.StatementSync.prototype.setReturnArrays !== undefined) {
+      return { driver, isNodes: true }
+    }
   } catch (error) {
     // Old, built without it, or switched off by an option: all say this.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_UNKNOWN_BUILTIN_MODULE') throw error
   }
   try {
-    return require('@photostructure/sqlite') as SqliteDriver
+    return { driver: require('@photostructure/sqlite') as SqliteDriver, isNodes: false }
   } catch (error) {
     throw new SqliteMissing(error)
   }
 }
 
-let driver: SqliteDriver | null = null
+let found: Found | null = null
 
 /** Opens a database, creating the file if there is none. The path must be absolute. */
 export function openSqlite(path: string): SqliteDatabase {
-  driver ??= loadDriver()
-  return new driver.DatabaseSync(path)
+  found ??= loadDriver()
+  return new found.driver.DatabaseSync(path)
 }
 
-/** SQLite's own number for what went wrong, without its finer shades; null for other errors. */
-export function sqliteErrorOf(error: unknown): number | null {
+/**
+ * Whether closing a database lets go of its file. The package keeps it as long as a statement is in
+ * memory, or until its thread ends.
+ */
+export function letsGoAtClose(): boolean {
+  found ??= loadDriver()
+  return found.isNodes
+}
+
+/**
+ * SQLite's own number for what went wrong, with all of its shades; null for other errors, and for
+ * those of a statement that gives rows in the package.
+ */
+export function sqliteShadeOf(error: unknown): number | null {
   const number = (error as { errcode?: unknown } | null)?.errcode
-  return typeof number === 'number' ? number & 0xff : null
+  return typeof number === 'number' ? number : null
+}
+
+/** The same without its finer shades. */
+export function sqliteErrorOf(error: unknown): number | null {
+  const shade = sqliteShadeOf(error)
+  return shade === null ? null : shade & 0xff
 }

@@ -161,6 +161,7 @@ const BARE: Readonly<Record<string, string>> = {
   'src/store/postgres/batch.ts':
     'a transaction that had failed is committed: the cause of SqlFailed',
   'src/store/postgres/parameters.ts': 'a value that cannot be sent: the cause of SqlFailed',
+  'src/store/sqlite/connection.ts': 'what the thread says, or its end: the cause of SqlFailed',
   'src/store/verify-directory.ts': 'something is written while a folder is verified: nothing is',
   'src/worker/refusal.ts': 'a rejection of a report, on its way to become the failure on record',
   'src/worker/isolation/child-host.ts': 'a child without its modules: it is told them first',

@@ -93,6 +93,19 @@ describe.each(DATABASES)('a connection to $name', (database) => {
     expect(runs.at(-1)?.[0]?.rows.map(([id]) => id)).toEqual(['d'])
   })
 
+  it('says of a statement that changes nothing that it changed nothing', async () => {
+    const answers = await connection.run([
+      ask(words.begin),
+      ask(words.insert, 'a', 1, true, null),
+      ask(words.select),
+      ask('commit'),
+      ask(words.begin),
+      ask(words.rename, 'b', 'c'),
+      ask('rollback'),
+    ])
+    expect(answers.map(({ changed }) => changed)).toEqual([0, 1, 0, 0, 0, 0, 0])
+  })
+
   it('runs nothing behind a failure, and what is sent after that is run', async () => {
     const failing = connection.run([
       ask(words.begin),
@@ -162,10 +175,10 @@ describe.each(DATABASES)('a connection to $name', (database) => {
 
   it('is closed once what was sent is through, and takes nothing after that', async () => {
     const rows = Array.from({ length: 2_000 }, (_, at): Row => [`id-${at}`, at, true, BYTES])
-    const busy = connection.run([{ sql: words.insertAll, rows }])
+    const busy = connection.run([ask(words.begin), { sql: words.insertAll, rows }, ask('commit')])
     const closing = connection.close()
     expect(await troubleOf(connection.run([ask(words.select)]))).toBe('lost')
-    const [answer] = await busy
+    const [, answer] = await busy
     expect(answer?.changed).toBe(2_000)
     await closing
     await connection.close()

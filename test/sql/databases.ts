@@ -2,8 +2,12 @@
  * The databases that the tests of connections go through, with the same few statements in the
  * words of each.
  */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Ask, Connection, Row } from '../../src/store/sql/connection.ts'
 import { openConnection as openPostgres } from '../../src/store/postgres/connection.ts'
+import { openConnection as openSqlite } from '../../src/store/sqlite/connection.ts'
 import type { SqlTrouble } from '../../src/store/sql/failures.ts'
 import { SqlFailed } from '../../src/store/sql/failures.ts'
 import { freshSchema } from '../support/postgres.ts'
@@ -82,4 +86,27 @@ const POSTGRES: Database = {
   },
 }
 
-export const DATABASES: readonly Database[] = [POSTGRES]
+const SQLITE: Database = {
+  name: 'SQLite',
+  words: {
+    create: 'create table things (id text primary key, n integer, flag integer, bytes blob) strict',
+    insert: 'insert into things values (?1, ?2, ?3, ?4)',
+    insertAll: 'insert into things values (?1, ?2, ?3, ?4) returning n',
+    rename: 'update things set id = ?2 where id = ?1',
+    select: 'select id, n, flag, bytes from things order by id',
+    begin: 'begin immediate',
+    missing: 'select 1 from nowhere',
+    nonsense: 'select from from',
+    forbidWrites: 'pragma query_only = on',
+  },
+  flag: Number,
+  async make() {
+    const folder = await mkdtemp(join(tmpdir(), 'pawl-sqlite-'))
+    return {
+      open: () => openSqlite({ path: join(folder, 'jobs.db') }),
+      remove: () => rm(folder, { recursive: true }),
+    }
+  },
+}
+
+export const DATABASES: readonly Database[] = [POSTGRES, SQLITE]

@@ -1,0 +1,105 @@
+/**
+ * A SQLite file that is open, and statements run on it, one after the other. It blocks whoever
+ * calls it: only the thread does.
+ */
+import type { SqliteDatabase, SqliteStatement, SqliteValue } from '../../log/sqlite.ts'
+import { openSqlite } from '../../log/sqlite.ts'
+import type { Answered, Ask, Row, Value } from '../sql/connection.ts'
+import type { Opening } from './messages.ts'
+
+interface Prepared {
+  readonly statement: SqliteStatement
+  /** Which parameter each `?` stands for; null: one after the other. */
+  readonly places: readonly number[] | null
+  readonly hasRows: boolean
+  readonly isChange: boolean
+}
+
+const CHANGES = /^\s*(?:insert|update|delete|replace|with)\b/i
+/** Parameters by number, which not every Node knows. Our texts have no `?` in quotes. */
+const NUMBERED = /\?(\d+)/g
+const RETURNS = /\breturning\b/i
+
+/** What is thrown has the statement with it. */
+export interface OfStatement {
+  sql?: string
+}
+
+export class SqliteFile {
+  readonly #database: SqliteDatabase
+  readonly #prepared = new Map<string, Prepared>()
+
+  /** Creates the file if there is none. */
+  constructor({ path, busyMs }: Opening) {
+    this.#database = openSqlite(path)
+    try {
+      // BEFORE anything that may have to wait for another process.
+      this.#database.exec(`pragma busy_timeout = ${busyMs}`)
+      this.#database.exec('pragma journal_mode = wal')
+      // A commit that was answered is on the disk.
+      this.#database.exec('pragma synchronous = full')
+    } catch (error) {
+      this.#database.close()
+      throw error
+    }
+  }
+
+  /** What it throws has `sql`. Nothing behind that is run. */
+  run(asks: readonly Ask[]): Answered[] {
+    return asks.map((ask) => {
+      try {
+        return 'rows' in ask ? this.#runRows(ask.sql, ask.rows) : this.#runOnce(ask.sql, ask.values)
+      } catch (error) {
+        throw Object.assign(error as Error, { sql: ask.sql } satisfies OfStatement)
+      }
+    })
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #runRows(sql: string, rows: readonly Row[]): Answered {
+    const all: Row[] = []
+    let changed = 0
+    for (const row of rows) {
+      const one = this.#runOnce(sql, row)
+      changed += one.changed
+      for (const returned of one.rows) all.push(returned)
+    }
+    return { rows: all, changed }
+  }
+
+  #runOnce(sql: string, row: Row): Answered {
+    const { statement, places, hasRows, isChange } = this.#prepare(sql)
+    const values = places?.map((place) => asStored(row[place])) ?? row.map(asStored)
+    if (!hasRows) {
+      const { changes } = statement.run(...values)
+      // For a statement that changes nothing, SQLite says what the one before it changed.
+      return { rows: [], changed: isChange ? Number(changes) : 0 }
+    }
+    const rows = statement.all(...values) as Row[]
+    return { rows, changed: RETURNS.test(sql) ? rows.length : 0 }
+  }
+
+  #prepare(sql: string): Prepared {
+    const known = this.#prepared.get(sql)
+    if (known !== undefined) return known
+    const places = [...sql.matchAll(NUMBERED)].map(([, number]) => Number(number) - 1)
+    const statement = this.#database.prepare(sql.replaceAll(NUMBERED, '?'))
+    statement.setReturnArrays(true)
+    const prepared = {
+      statement,
+      places: places.length > 0 ? places : null,
+      hasRows: statement.columns().length > 0,
+      isChange: CHANGES.test(sql),
+    }
+    this.#prepared.set(sql, prepared)
+    return prepared
+  }
+}
+
+/** SQLite has no booleans. What is missing is refused by the driver. */
+function asStored(value: Value | undefined): SqliteValue {
+  return typeof value === 'boolean' ? Number(value) : (value as SqliteValue)
+}

@@ -1,0 +1,41 @@
+/**
+ * What SQLite says when something goes wrong, sorted by what is to be done.
+ */
+import { sqliteErrorOf, sqliteShadeOf } from '../../log/sqlite.ts'
+import type { SqlTrouble } from '../sql/failures.ts'
+
+/** By SQLite's number for it. */
+const TROUBLES: Readonly<Record<number, SqlTrouble>> = {
+  3: 'denied',
+  5: 'conflict',
+  6: 'conflict',
+  8: 'read-only',
+  13: 'full',
+  14: 'denied',
+  23: 'denied',
+}
+
+/** The shades that differ from the rest of their kind. */
+const SHADES: Readonly<Record<number, SqlTrouble>> = {
+  // A primary key, a unique index, a row id.
+  1555: 'conflict',
+  2067: 'conflict',
+  2579: 'conflict',
+  // The file that the processes share cannot grow: there is no room on the disk.
+  4874: 'full',
+}
+
+/** Where the driver does not say the number: what SQLite says with it. */
+const WORDS: readonly (readonly [RegExp, SqlTrouble])[] = [
+  [/^no such (?:table|column)/, 'missing'],
+  [/^UNIQUE constraint failed/, 'conflict'],
+  [/^database (?:table |schema )?is locked/, 'conflict'],
+  [/^database or disk is full/, 'full'],
+  [/^attempt to write a readonly database/, 'read-only'],
+]
+
+export function troubleOf(error: Error): SqlTrouble {
+  const [kind, shade] = [sqliteErrorOf(error), sqliteShadeOf(error)]
+  const byNumber = shade === null ? undefined : (SHADES[shade] ?? TROUBLES[kind ?? 0])
+  return byNumber ?? WORDS.find(([words]) => words.test(error.message))?.[1] ?? 'broken'
+}

@@ -1,0 +1,50 @@
+/**
+ * A thread that has a SQLite file open, or none. It answers each task, but for closing a file where
+ * only the end of the thread lets go of it: then it ends. A file that somebody else is writing to
+ * makes it wait here, and nobody else.
+ */
+import { parentPort } from 'node:worker_threads'
+import { letsGoAtClose, sqliteShadeOf } from '../../log/sqlite.ts'
+import type { Answered } from '../sql/connection.ts'
+import type { OfStatement } from './database.ts'
+import { SqliteFile } from './database.ts'
+import { troubleOf } from './failures.ts'
+import type { Reply, Task } from './messages.ts'
+import { packAnswers } from './messages.ts'
+
+let file: SqliteFile | null = null
+
+/** Null: there is nothing to say, because it ends. */
+function perform(task: Task): readonly Answered[] | null {
+  if (task.do === 'run') return file?.run(task.asks) ?? []
+  if (task.do === 'open') {
+    file = new SqliteFile(task.opening)
+    return []
+  }
+  file?.close()
+  file = null
+  return letsGoAtClose() ? [] : null
+}
+
+function failure(error: Error & OfStatement): Reply {
+  const { message, sql = null } = error
+  return { trouble: troubleOf(error), message, errcode: sqliteShadeOf(error), sql }
+}
+
+parentPort?.on('message', (task: Task) => {
+  let reply: Reply
+  let transfer: readonly ArrayBuffer[] = []
+  try {
+    const answers = perform(task)
+    if (answers === null) {
+      parentPort?.close()
+      return
+    }
+    const packed = packAnswers(answers)
+    reply = { answers: packed.message }
+    transfer = packed.transfer
+  } catch (error) {
+    reply = failure(error as Error)
+  }
+  parentPort?.postMessage(reply, transfer)
+})

@@ -1,0 +1,227 @@
+/**
+ * What only a connection to a SQLite file can meet: a file that others write to, that is full,
+ * damaged, or not one of its own, and the end of its thread.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtemp, open as openFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Connection } from '../../src/store/sql/connection.ts'
+import type { SqliteAddress } from '../../src/store/sqlite/connection.ts'
+import { openConnection } from '../../src/store/sqlite/connection.ts'
+import { giveBack, takeThread } from '../../src/store/sqlite/threads.ts'
+import { SmallDisk } from '../crash/small-disk.ts'
+import { ask, troubleOf } from './databases.ts'
+
+let folder: string
+let path: string
+const open = new Set<Connection>()
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'pawl-sqlite-'))
+  path = join(folder, 'jobs.db')
+})
+
+afterEach(async () => {
+  await Promise.all([...open].map((one) => one.close()))
+  open.clear()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function opened(address: Partial<SqliteAddress> = {}): Promise<Connection> {
+  const connection = await openConnection({ path, ...address })
+  open.add(connection)
+  return connection
+}
+
+async function valueOf(connection: Connection, sql: string): Promise<unknown> {
+  const [answer] = await connection.run([ask(sql)])
+  return answer?.rows[0]?.[0]
+}
+
+function child(...args: readonly string[]): Promise<string> {
+  const file = new URL('sqlite-child.ts', import.meta.url).pathname
+  return new Promise((resolve, reject) => {
+    execFile(
+      process.execPath,
+      ['--import', 'tsx', file, ...args],
+      { timeout: 120_000 },
+      (error, stdout) => (error === null ? resolve(stdout) : reject(error)),
+    )
+  })
+}
+
+const CREATE = ask('create table t (id text primary key, n integer)')
+const ADD = 'insert into t values (?1, ?2)'
+
+describe('a file', () => {
+  it('is written ahead, and synced at every commit', async () => {
+    const connection = await opened()
+    expect(await valueOf(connection, 'pragma journal_mode')).toBe('wal')
+    expect(await valueOf(connection, 'pragma synchronous')).toBe(2)
+  })
+
+  it('takes parameters by number, in any order and more than once', async () => {
+    const connection = await opened()
+    const [answer] = await connection.run([ask('select ?3, ?1, ?2, ?1', 'a', 'b', 'c')])
+    expect(answer?.rows).toEqual([['c', 'a', 'b', 'a']])
+  })
+
+  it('gives all columns, also of the same name', async () => {
+    const connection = await opened()
+    const [answer] = await connection.run([ask('select 1 as a, 2 as a, 3 as "1"')])
+    expect(answer?.rows).toEqual([[1, 2, 3]])
+  })
+
+  it('leaves the bytes that it is given as they are', async () => {
+    const connection = await opened()
+    const large = new Uint8Array(1_000_000).fill(7)
+    const [answer] = await connection.run([ask('select ?1', large.subarray(10, 13))])
+    expect(answer?.rows).toEqual([[Uint8Array.of(7, 7, 7)]])
+    expect([large.length, large[999_999]]).toEqual([1_000_000, 7])
+  })
+
+  it('refuses a statement that lacks a value', async () => {
+    const connection = await opened()
+    await connection.run([CREATE])
+    expect(await troubleOf(connection.run([ask(ADD, 'a')]))).toBe('broken')
+    expect(await valueOf(connection, 'select count(*) from t')).toBe(0)
+  })
+})
+
+describe('a file that is closed', () => {
+  it('is whole, and nobody has it open any more', async () => {
+    const connection = await opened()
+    await connection.run([CREATE, ask(ADD, 'a', 1), ask('begin'), ask(ADD, 'b', 2)])
+    expect(await readdir(folder)).toEqual(['jobs.db', 'jobs.db-shm', 'jobs.db-wal'])
+    await connection.close()
+    expect(await readdir(folder)).toEqual(['jobs.db'])
+    expect(await valueOf(await opened(), 'select count(*) from t')).toBe(1)
+  })
+})
+
+describe('a file that somebody else writes to', () => {
+  it('makes a writer wait, but not the event loop', async () => {
+    const [holder, waiter] = [await opened(), await opened({ busyMs: 60_000 })]
+    await holder.run([CREATE, ask('begin immediate'), ask(ADD, 'a', 1)])
+    let isThrough = false
+    const waiting = waiter.run([ask('begin immediate'), ask(ADD, 'b', 2), ask('commit')])
+    void waiting.then(() => (isThrough = true))
+    for (let turns = 0; turns < 1_000; turns++) await turn()
+    expect(isThrough).toBe(false)
+    await holder.run([ask('commit')])
+    await waiting
+    expect(await valueOf(holder, 'select count(*) from t')).toBe(2)
+  })
+
+  it('is a conflict once it was waited for', async () => {
+    const [holder, waiter] = [await opened(), await opened({ busyMs: 10 })]
+    await holder.run([CREATE, ask('begin immediate')])
+    expect(await troubleOf(waiter.run([ask('begin immediate')]))).toBe('conflict')
+    expect(await troubleOf(waiter.run([ask(ADD, 'a', 1)]))).toBe('conflict')
+    expect(await troubleOf(waiter.run([ask(`${ADD} returning n`, 'a', 1)]))).toBe('conflict')
+    expect(await valueOf(waiter, 'select count(*) from t')).toBe(0)
+    await holder.run([ask('commit')])
+  })
+
+  it('is a conflict for who has read an older state and wants to write', async () => {
+    const [one, two] = [await opened(), await opened()]
+    await one.run([CREATE, ask('begin'), ask('select * from t')])
+    await two.run([ask(ADD, 'a', 1)])
+    expect(await troubleOf(one.run([ask(ADD, 'b', 2)]))).toBe('conflict')
+    await one.run([ask('rollback')])
+  })
+
+  it('is opened and written by several processes at once, and nothing is lost', async () => {
+    const told = await Promise.all(['a', 'b', 'c'].map((name) => child('count', path, name, '100')))
+    expect(told).toEqual(['100\n', '100\n', '100\n'])
+    const connection = await opened()
+    expect(await valueOf(connection, 'select n from counter')).toBe(300)
+    expect(await valueOf(connection, 'pragma integrity_check')).toBe('ok')
+  })
+})
+
+describe('a file that cannot be used', () => {
+  it('is full when it may not grow', async () => {
+    const connection = await opened()
+    await connection.run([CREATE, ask('pragma max_page_count = 4')])
+    const rows = Array.from({ length: 1_000 }, (_, at) => [`some long id of ${at}`, at])
+    expect(await troubleOf(connection.run([{ sql: ADD, rows }]))).toBe('full')
+    expect(await troubleOf(connection.run([{ sql: `${ADD} returning n`, rows }]))).toBe('conflict')
+    const others = rows.map(([id = '', n = 0]) => [`other ${id}`, n])
+    const returning = connection.run([{ sql: `${ADD} returning n`, rows: others }])
+    expect(await troubleOf(returning)).toBe('full')
+  })
+
+  it('is full when the disk is, and goes on once there is room', async (context) => {
+    const disk = await SmallDisk.mount()
+    if (typeof disk === 'string') {
+      context.skip(disk)
+      return
+    }
+    const connection = await opened({ path: join(disk.path, 'jobs.db') })
+    try {
+      await connection.run([CREATE, ask(ADD, 'first', 0)])
+      await disk.fill()
+      const rows = Array.from({ length: 1_000 }, (_, at) => [`some long id of ${at}`, at])
+      const asks = [ask('begin immediate'), { sql: ADD, rows }, ask('commit')]
+      expect(await troubleOf(connection.run(asks))).toBe('full')
+      await troubleOf(connection.run([ask('rollback')]))
+      expect(await valueOf(connection, 'select count(*) from t')).toBe(1)
+      await disk.makeRoom()
+      await connection.run(asks)
+      expect(await valueOf(connection, 'select count(*) from t')).toBe(1_001)
+    } finally {
+      await connection.close()
+      await disk.unmount()
+    }
+  })
+
+  it('is broken when it is not a database, and named', async () => {
+    await writeFile(path, 'something else '.repeat(100))
+    const failing = openConnection({ path })
+    expect(await troubleOf(failing)).toBe('broken')
+    await expect(failing).rejects.toThrow(`The SQLite file ${path}: file is not a database.`)
+  })
+
+  it('is broken when it is damaged, and named', async () => {
+    const rows = Array.from({ length: 2_000 }, (_, at) => [`id ${at}`, at])
+    const before = await opened()
+    await before.run([CREATE, ask('begin'), { sql: ADD, rows }, ask('commit')])
+    await before.close()
+    const file = await openFile(path, 'r+')
+    await file.write(Buffer.alloc(20_000, 255), 0, 20_000, 8_192)
+    await file.close()
+    const connection = await opened()
+    const failing = connection.run([ask('select sum(n), max(id) from t')])
+    expect(await troubleOf(failing)).toBe('broken')
+    await expect(failing).rejects.toThrow(path)
+  })
+
+  it('is denied where there is no folder, and named', async () => {
+    const failing = openConnection({ path: join(folder, 'nowhere', 'jobs.db') })
+    expect(await troubleOf(failing)).toBe('denied')
+    await expect(failing).rejects.toThrow(join(folder, 'nowhere', 'jobs.db'))
+  })
+})
+
+describe('the thread', () => {
+  it('takes the connection with it when it ends', async () => {
+    const thread = takeThread()
+    giveBack(thread)
+    const connection = await opened()
+    const steps = 'with recursive c(n) as (select 1 union all select n + 1 from c limit 3000000)'
+    const busy = troubleOf(connection.run([ask(`${steps} select max(n) from c`)]))
+    void thread.terminate()
+    expect(await busy).toBe('lost')
+    expect(await troubleOf(connection.run([ask('select 1')]))).toBe('lost')
+    await connection.close()
+    expect(await valueOf(await opened(), 'select 1')).toBe(1)
+  })
+
+  it('keeps a process alive while something is under way, and no longer', async () => {
+    expect(await child('idle', path)).toBe('1000000\n')
+  })
+})
