@@ -142,6 +142,16 @@ describe.each(DATABASES)('a connection to $name', (database) => {
     expect(await idsOf()).toEqual(['b', 'c'])
   })
 
+  it('reads what a statement returns, also right behind a run in which it failed', async () => {
+    const add = (id: string, n: number) => ({ sql: words.insertAll, rows: [[id, n, true, null]] })
+    await connection.run([add('a', 1)])
+    const failing = connection.run([add('a', 2)])
+    const behind = connection.run([ask(words.select), add('b', 3)])
+    expect(await troubleOf(failing)).toBe('conflict')
+    expect((await behind)[1]?.rows).toEqual([[3]])
+    expect((await connection.run([add('c', 4)]))[0]?.rows).toEqual([[4]])
+  })
+
   it('calls a row that is there already a conflict', async () => {
     const row: Row = ['a', 1, true, null]
     await connection.run([ask(words.insert, ...row)])
