@@ -4,6 +4,8 @@
 import type { SqlOptions } from '../sql/open-sql.ts'
 import { openSql } from '../sql/open-sql.ts'
 import type { SqlStore } from '../sql/sql-store.ts'
+import type { Connection } from '../sql/connection.ts'
+import type { PostgresAddress } from './client.ts'
 import { openConnection } from './connection.ts'
 import { STEPS } from './schema.ts'
 import { POSTGRES } from './statements.ts'
@@ -23,7 +25,7 @@ export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
   const { url, schema = 'pawl' } = options
   const dialect = {
     statements: POSTGRES,
-    connect: () => openConnection({ url, schema }),
+    connect: () => connectTo({ url, schema }),
     lanes: LANES,
     pollMs: POLL_MS,
     steps: STEPS,
@@ -38,6 +40,21 @@ export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
       on conflict (name) do update set value = excluded.value`,
   }
   return openSql(dialect, options)
+}
+
+/**
+ * Every statement has one plan that is right for it, whatever is in the tables: by the indexes that
+ * are there for it, row by row. A planner that goes by statistics would read whole tables while they
+ * are small, remember that, and be wrong when they have grown.
+ */
+const PLANS = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin'] as const
+
+async function connectTo(address: PostgresAddress): Promise<Connection> {
+  const connection = await openConnection(address)
+  const settings = PLANS.map((name) => `set_config('${name}', 'off', false)`)
+  settings.push(`set_config('plan_cache_mode', 'force_generic_plan', false)`)
+  await connection.run([{ sql: `select ${settings.join(', ')}`, values: [] }])
+  return connection
 }
 
 /** Inside of quotes. */

@@ -5,13 +5,13 @@
  */
 export const STEPS: readonly (readonly string[])[] = [
   [
-    `create table meta (name text primary key, value text not null)`,
+    `create table meta (name text collate "C" primary key, value text not null)`,
     `create sequence positions`,
     `create table events (
       position bigint primary key,
-      job text,
+      job text collate "C",
       before bigint,
-      type text not null,
+      type text collate "C" not null,
       at bigint not null,
       record bytea not null
     )`,
@@ -32,33 +32,29 @@ export const STEPS: readonly (readonly string[])[] = [
       end if;
     end $$`,
     `create table work (
-      job text not null,
+      job text collate "C" not null,
       stage integer not null,
       segment integer not null,
       position bigint not null,
-      type text not null,
-      queue text,
-      key_held text,
-      grp text,
-      limit_keys text,
+      type text collate "C" not null,
+      queue text collate "C",
+      key_held text collate "C",
+      grp text collate "C",
+      priority integer not null,
       retain_ms bigint,
       last_position bigint not null,
       version bigint not null,
-      state text not null,
-      record bytea not null,
-      channel text,
-      priority integer not null,
+      state text collate "C" not null,
+      record bytea,
+      channel text collate "C",
       level integer,
       turn bigint,
       due_at bigint not null,
       rank bigint not null,
       place bigint not null,
-      parked text,
+      parked text collate "C",
       start_by bigint,
       expires_at bigint,
-      worker text,
-      request bigint,
-      granted_at bigint,
       committed boolean not null,
       attempt integer not null,
       ended_at bigint,
@@ -76,7 +72,7 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index dead on work (position) where state = 'DEAD'`,
     `create unique index key_held on work (key_held) where key_held is not null`,
     `create table queues (
-      queue text primary key,
+      queue text collate "C" primary key,
       version bigint not null,
       record bytea not null,
       is_limited boolean not null,
@@ -84,26 +80,26 @@ export const STEPS: readonly (readonly string[])[] = [
       full_at double precision not null
     )`,
     `create table schedules (
-      schedule text primary key,
+      schedule text collate "C" primary key,
       version bigint not null,
       record bytea not null,
       is_set boolean not null
     )`,
     `create table limits (
-      key text primary key,
+      key text collate "C" primary key,
       held bigint not null,
       full_at double precision not null,
       wake_at bigint
     )`,
     `create index waking on limits (wake_at) where wake_at is not null`,
     `create table shares (
-      channel text not null,
+      channel text collate "C" not null,
       level integer not null,
-      grp text not null,
+      grp text collate "C" not null,
       turn bigint not null,
       primary key (channel, level, grp)
     )`,
     `create index newest_turn on shares (channel, level, turn desc)`,
-    `create table looks (id bigint generated always as identity primary key, job text not null)`,
+    `create table looks (id bigint generated always as identity primary key, job text collate "C" not null)`,
   ],
 ]

@@ -6,7 +6,7 @@
  * of parameters comes as arrays, one for each column.
  */
 import type { Statements } from '../sql/statements.ts'
-import { CHANGING, FIXED, LOADED } from '../sql/statements.ts'
+import { CHANGING, FIXED, FRESH, LOADED } from '../sql/statements.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   job: 'text',
@@ -16,7 +16,6 @@ const TYPES: Readonly<Record<string, string>> = {
   queue: 'text',
   key_held: 'text',
   grp: 'text',
-  limit_keys: 'text',
   state: 'text',
   record: 'bytea',
   channel: 'text',
@@ -39,9 +38,9 @@ function typeOf(column: string): string {
 }
 
 const loaded = LOADED.map((column) => `w.${column}`).join(', ')
+const submitted = '(select e.record from events e where e.position = w.position)'
 /** With what was submitted: of a job's own row only. */
-const spec =
-  'case when w.stage = -1 then (select e.record from events e where e.position = w.position) end as spec'
+const spec = `case when w.stage = -1 then ${submitted} end as spec`
 const addressed = `w.job = given.job and w.stage = given.stage and w.segment = given.segment`
 const ADDRESS = ['job', 'stage', 'segment'] as const
 const now = 'coalesce($1::int8, (extract(epoch from clock_timestamp()) * 1000)::int8)'
@@ -58,9 +57,11 @@ export const POSTGRES: Statements = {
     select nextval('positions') from own, generate_series(1, $1::int4)`,
 
   lockRows: `
-    select ${loaded}, ${spec} from ${given(ADDRESS)} join work w on ${addressed}
+    select ${loaded}, case when w.stage = -1 and given.wanted then ${submitted} end
+    from ${given([...ADDRESS, 'wanted'], ['text', 'int4', 'int4', 'bool'])} join work w on ${addressed}
     order by w.job, w.stage, w.segment for update of w`,
   seeRows: `select ${loaded}, ${spec} from ${given(ADDRESS)} join work w on ${addressed}`,
+  events: `select e.position, e.record from ${given(['position'])} join events e using (position)`,
   lockKeys: `
     select w.key_held, ${loaded}, ${spec} from ${names} join work w on w.key_held = given.name
     order by w.job for update of w`,
@@ -96,9 +97,9 @@ export const POSTGRES: Statements = {
     select q.queue, q.record, q.full_at from locked, ${names} join queues q on q.queue = given.name`,
   seeQueues: `select q.queue, q.record from ${names} join queues q on q.queue = given.name`,
   heldInQueues: `
-    select q.queue, count(*) from ${names} join queues q on q.queue = given.name
-    join work w on w.queue = q.queue and w.expires_at is not null
-    where q.is_limited group by q.queue`,
+    select q.queue,
+      (select count(*) from work w where w.expires_at is not null and w.queue = q.queue)
+    from ${names} join queues q on q.queue = given.name where q.is_limited`,
   lockSchedules: `
     select s.schedule, s.record from ${names} join schedules s on s.schedule = given.name
     order by s.schedule for update of s`,
@@ -109,9 +110,6 @@ export const POSTGRES: Statements = {
     select l.key, l.held, l.full_at from ${names} join limits l on l.key = given.name
     order by l.key for update of l`,
 
-  heldByWorker: `
-    select ${loaded}, ${spec}, w.request from work w
-    where w.expires_at is not null and w.worker = $1::text order by w.granted_at, w.position`,
   becameDue: `
     select w.job, w.stage, w.segment, w.channel, w.level, w.grp from work w
     where w.channel is not null and w.turn is null and w.due_at <= ${now}
@@ -159,6 +157,10 @@ export const POSTGRES: Statements = {
   insertEvents: `
     insert into events (position, job, before, type, at, record)
     select * from ${given(['position', 'job', 'before', 'type', 'at', 'record'])}`,
+  insertFresh: `
+    insert into work (${FRESH.join(', ')}, stage, segment, last_position, version, state, place,
+      committed, attempt)
+    select given.*, -1, 0, position, 1, 'WAITING', position, false, 0 from ${given(FRESH)}`,
   insertRows: `
     insert into work (${[...FIXED, ...CHANGING].join(', ')})
     select * from ${given([...FIXED, ...CHANGING])}`,
@@ -246,9 +248,11 @@ export const POSTGRES: Statements = {
       (select count(*) from work where channel is not null and queue = $2::text and due_at <= ${now})`,
   limitView: `select held, full_at from limits where key = $1::text`,
   leased: `
-    select job, stage, segment, worker, granted_at, queue, limit_keys from work
-    where expires_at is not null
-    order by granted_at, job collate "C", stage, segment`,
+    select ${loaded}, ${spec} from work w where w.expires_at is not null
+    union all
+    select ${loaded}, ${spec} from work w where w.stage = -1 and w.segment = 0 and w.job in (
+      select x.job from work x where x.expires_at is not null and x.stage >= 0
+    ) order by 1, 2, 3`,
   schedule: `select record from schedules where schedule = $1::text`,
   schedules: `
     select schedule, record from schedules where is_set and schedule collate "C" > $1::text

@@ -68,14 +68,14 @@ class Claiming {
 
   async run(mayRepeat: boolean): Promise<ClaimDone> {
     const { sql, now } = this.#parts
-    const { worker, request } = this.#request
+    const { request } = this.#request
     const first: Ask[] = [{ sql: sql.begin, values: [] }]
     const last: Ask[] = [
       { sql: sql.becameDue, values: [now(), MOST_DUE] },
       { sql: sql.wokenLimits, values: [now(), MOST_DUE] },
       { sql: sql.clock, values: [now()] },
     ]
-    if (mayRepeat) last.push({ sql: sql.heldByWorker, values: [worker] })
+    if (mayRepeat) last.push({ sql: sql.leased, values: [] })
     const queues = new Set(this.#request.channels.map(({ queue }) => queue))
     const needed = (): Needs => {
       const needs = new Needs(this.#loaded, this.#parts.queues)
@@ -93,18 +93,25 @@ class Claiming {
 
   /** What the same request got before, as far as it is still held; null: nothing is known of it. */
   async #heldBefore(rows: readonly Row[], request: number): Promise<ClaimDone | null> {
-    const newest = Math.max(0, ...rows.map((row) => row[10] as number))
+    const { queries, sql } = this.#parts
+    const { worker } = this.#request
+    const held = queries.leasedOf(rows).filter(({ lease }) => lease.worker === worker)
+    const newest = held.reduce((most, { lease }) => Math.max(most, lease.request), 0)
     if (newest < request) return null
     // A worker never asks for the one before: it is told that it has nothing of it.
-    const isNewest = newest === request
+    const again = newest === request ? held.filter(({ lease }) => lease.request === request) : []
+    const stages = new Set(again.map(({ job, stage, segment }) => rowKey(job, stage, segment)))
+    const plain = new Set(again.map(({ job }) => rowKey(job, JOB_ROW, 0)))
     const columns = rows
-      .filter((row) => isNewest && row[10] === request)
       .map((row) => loadedColumns(row))
+      .filter(({ job, stage, segment }) => {
+        const key = rowKey(job, stage, segment)
+        return stages.has(key) || plain.has(key)
+      })
     await this.#take(columns)
-    for (const { job, stage, segment } of columns)
-      this.#granted.push(this.#task(job, stage, segment))
+    for (const { job, stage, segment } of again) this.#granted.push(this.#task(job, stage, segment))
     const leases = await this.#claimed()
-    await this.#connection.run([{ sql: this.#parts.sql.rollback, values: [] }])
+    await this.#connection.run([{ sql: sql.rollback, values: [] }])
     return { leases, done: [] }
   }
 
@@ -202,11 +209,11 @@ class Claiming {
 
   /** Takes rows in, with all that the kernel and the worker want to know of them. */
   async #take(rows: readonly LoadedColumns[]): Promise<void> {
-    for (const columns of rows) if (columns.stage === JOB_ROW) this.#loaded.takeRow(columns)
+    for (const columns of rows) if (columns.stage === JOB_ROW) this.#loading.take(columns)
     const segments = rows.filter(({ stage }) => stage !== JOB_ROW)
     if (segments.length > 0) {
       await this.#loading.load(() => this.#jobsOf(segments), [], [])
-      for (const columns of segments) this.#loaded.takeRow(columns)
+      for (const columns of segments) this.#loading.take(columns)
     }
     const needed = (): Needs => {
       const needs = new Needs(this.#loaded, this.#parts.queues)

@@ -123,18 +123,18 @@ export class Loaded implements Indexes {
     return id === undefined ? null : (this.jobs.get(id) ?? null)
   }
 
-  /** A row as it was loaded. The job of a segment comes before it. */
-  takeRow(columns: LoadedColumns): void {
+  /** A row as it was loaded, with what was submitted as its job. The job of a segment comes first. */
+  takeRow(columns: LoadedColumns, submitted: JobSubmitted | null): void {
     const key = rowKey(columns.job, columns.stage, columns.segment)
     if (this.rows.has(key)) return
-    const { record, spec, ...state } = columns
+    const { record, spec: _, ...state } = columns
     if (columns.stage === JOB_ROW) {
-      if (spec === null) throw new NotLoaded(`What was submitted as job ${columns.job}`)
-      const submitted = this.#records.entry(spec, columns.position) as JobSubmitted
-      this.#takeJob(this.#records.job(record, columns.job, submitted.spec), columns)
+      if (submitted === null) throw new NotLoaded(`What was submitted as job ${columns.job}`)
+      this.#takeJob(this.#records.job(record, submitted), columns)
     } else {
       const job = this.jobs.get(columns.job) as Job
-      const task = this.#records.task(record, job, columns.stage, columns.segment)
+      const { stage, segment } = columns
+      const task = this.#records.task(record as Uint8Array, job, stage, segment)
       this.latest = Math.max(this.latest, task.time)
       this.#stageOf(job, columns.stage)[columns.segment] = task
     }

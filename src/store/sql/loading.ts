@@ -7,7 +7,8 @@ import type { Answered, Ask, Connection, Row } from './connection.ts'
 import { NotLoaded } from './known.ts'
 import type { Loaded } from './loaded.ts'
 import type { Needs } from './needs.ts'
-import { loadedColumns } from './rows.ts'
+import type { LoadedColumns } from './rows.ts'
+import { JOB_ROW, loadedColumns } from './rows.ts'
 import type { SavingParts } from './saving.ts'
 import { LoadedTallies } from './tallies.ts'
 
@@ -24,6 +25,7 @@ export class Loading {
   readonly #connection: Connection
   readonly #loaded: Loaded
   readonly #parts: SavingParts
+  readonly #outdated: LoadedColumns[] = []
 
   constructor(connection: Connection, parts: SavingParts, loaded: Loaded) {
     this.#connection = connection
@@ -54,7 +56,7 @@ export class Loading {
   async loadTroubled(jobs: ReadonlySet<string>): Promise<void> {
     const rows = [...jobs].map((id) => [id])
     const [answered] = await this.#connection.run([{ sql: this.#parts.sql.troubled, rows }])
-    for (const row of answered?.rows ?? []) this.#loaded.takeRow(loadedColumns(row))
+    for (const row of answered?.rows ?? []) this.#loaded.takeRow(loadedColumns(row), null)
   }
 
   async #round(
@@ -66,6 +68,7 @@ export class Loading {
     const asks = [...first, ...parts.map(({ ask }) => ask), ...last]
     const answers = await this.#connection.run(asks)
     parts.forEach(({ take }, i) => take((answers[first.length + i] as Answered).rows))
+    await this.#takeOutdated()
     return answers.slice(first.length + parts.length)
   }
 
@@ -90,7 +93,8 @@ export class Loading {
     const seen = [...needs.seen].flatMap(([key, row]) => (needs.locked.has(key) ? [] : [row]))
     add(sql.seeRows, seen, (rows) => this.#takeRows(seen, rows))
     const locked = [...needs.locked.values()]
-    add(sql.lockRows, locked, (rows) => this.#takeRows(locked, rows))
+    const wanted = locked.map((row) => [...row, !this.#parts.submitted.has(row[0])])
+    add(sql.lockRows, wanted, (rows) => this.#takeRows(locked, rows))
     add(sql.lockKeys, named(needs.keys), (rows) => this.#takeKeys(needs.keys, rows))
     add(sql.tallies, named(needs.tallies), (rows) => this.#takeTallies(needs.tallies, rows))
     const schedules = named(needs.schedules)
@@ -104,13 +108,41 @@ export class Loading {
   #takeRows(asked: readonly Row[], rows: readonly Row[]): void {
     const found = rows.map((row) => loadedColumns(row))
     // A job comes before its segments.
-    for (const columns of found.toSorted((a, b) => a.stage - b.stage)) this.#loaded.takeRow(columns)
+    for (const columns of found.toSorted((a, b) => a.stage - b.stage)) this.take(columns)
     for (const [job] of asked) this.#loaded.jobs.isAbsent(job as string)
+  }
+
+  /** A row, with what was submitted: as it was sent, or as it is known here. */
+  take(columns: LoadedColumns): void {
+    const { records, submitted } = this.#parts
+    const { job, stage, position, spec } = columns
+    if (stage !== JOB_ROW) return this.#loaded.takeRow(columns, null)
+    const known = spec === null ? submitted.find(job, position) : records.submitted(spec, position)
+    if (known === null) {
+      this.#outdated.push(columns)
+      return
+    }
+    if (spec !== null) submitted.keep(known, position)
+    this.#loaded.takeRow(columns, known)
+  }
+
+  /** The id was used again since: what was kept under it is of its earlier life. */
+  async #takeOutdated(): Promise<void> {
+    const rows = this.#outdated.splice(0)
+    if (rows.length === 0) return
+    const ask = { sql: this.#parts.sql.events, rows: rows.map(({ position }) => [position]) }
+    const [answered] = await this.#connection.run([ask])
+    const records = new Map((answered?.rows ?? []).map(([at, record]) => [at, record]))
+    for (const columns of rows) {
+      const spec = (records.get(columns.position) ?? null) as Uint8Array | null
+      if (spec === null) throw new NotLoaded(`What was submitted as job ${columns.job}`)
+      this.take({ ...columns, spec })
+    }
   }
 
   #takeKeys(asked: ReadonlySet<string>, rows: readonly Row[]): void {
     for (const row of rows) {
-      this.#loaded.takeRow(loadedColumns(row, 1))
+      this.take(loadedColumns(row, 1))
       this.#loaded.keys.set(row[0] as string, row[1] as string)
     }
     for (const key of asked) this.#loaded.keys.isAbsent(key)

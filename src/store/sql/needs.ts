@@ -42,10 +42,13 @@ export class Needs {
   readonly ranks = new Set<string>()
   readonly #loaded: Loaded
   readonly #queues: QueueCache
+  readonly #trusts: boolean
 
-  constructor(loaded: Loaded, queues: QueueCache) {
+  /** `trusts`: an id that is submitted is taken to be new, and the database says so if it is not. */
+  constructor(loaded: Loaded, queues: QueueCache, trusts = false) {
     this.#loaded = loaded
     this.#queues = queues
+    this.#trusts = trusts
   }
 
   get isEmpty(): boolean {
@@ -101,8 +104,10 @@ export class Needs {
   }
 
   #submit(id: string, spec: JobSpec): void {
-    this.#job(id, 'lock')
-    if (invalidFields(spec) !== null || invalidShape(spec) !== null) return
+    const isValid = invalidFields(spec) === null && invalidShape(spec) === null
+    if (isValid && this.#trusts && hasOnlyItsId(spec)) this.#loaded.jobs.isAbsent(id)
+    else this.#job(id, 'lock')
+    if (!isValid) return
     if (spec.policy !== null) this.#rank(spec.policy.queue)
     if (spec.key !== null) this.#key(spec.type, spec.key)
     this.#origin(spec)
@@ -216,4 +221,9 @@ export class Needs {
     const job = holder === undefined ? undefined : jobs.get(holder)
     if (job !== undefined) this.#tallies(job)
   }
+}
+
+/** Nothing but its id could be a reason to refuse it. */
+function hasOnlyItsId({ key, parent, schedule }: JobSpec): boolean {
+  return key === null && parent === null && schedule === null
 }

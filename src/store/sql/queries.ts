@@ -1,7 +1,7 @@
 /**
  * What is asked about jobs: read in one statement each, so that an answer is of one moment.
  */
-import type { Job, JobSubmitted, StageTasks, Tallies, Task } from '../../kernel/index.ts'
+import type { Job, Lease, StageTasks, Tallies, Task } from '../../kernel/index.ts'
 import { jobState, NO_TALLIES, stagesOf } from '../../kernel/index.ts'
 import type { JobRecord } from '../../log/index.ts'
 import { outputsPage } from '../stage-views.ts'
@@ -57,9 +57,8 @@ export class Queries {
     return found
   }
 
-  #jobOf({ job: id, position, lastPosition, record, spec }: LoadedColumns): JobRecord {
-    const submitted = this.#records.entry(spec as Uint8Array, position) as JobSubmitted
-    const job = this.#records.job(record, id, submitted.spec)
+  #jobOf({ position, lastPosition, record, spec }: LoadedColumns): JobRecord {
+    const job = this.#records.job(record, this.#records.submitted(spec as Uint8Array, position))
     job.firstPosition = position
     job.lastPosition = lastPosition
     return { job, stages: job.opened?.map((n) => (n < 0 ? null : [])) ?? null }
@@ -68,7 +67,8 @@ export class Queries {
   #addTask({ job, stages }: JobRecord, columns: LoadedColumns): void {
     const { stage, segment, lastPosition, record } = columns
     const tasks = (stages as StageTasks)[stage]
-    if (tasks != null) tasks[segment] = this.#records.task(record, job, stage, segment)
+    if (tasks != null)
+      tasks[segment] = this.#records.task(record as Uint8Array, job, stage, segment)
     job.lastPosition = Math.max(job.lastPosition, lastPosition)
   }
 
@@ -151,8 +151,23 @@ export class Queries {
     const [answered] = await connection.run([{ sql: this.#sql.troubled, rows: [[job.id]] }])
     return (answered?.rows ?? []).map((row) => {
       const { stage, segment, record } = loadedColumns(row)
-      return this.#records.task(record, job, stage, segment)
+      return this.#records.task(record as Uint8Array, job, stage, segment)
     })
+  }
+
+  /** The tasks that hold a lease, the oldest grant first. */
+  async leased(connection: Connection): Promise<Leased[]> {
+    const [answered] = await connection.run([{ sql: this.#sql.leased, values: [] }])
+    return this.leasedOf(answered?.rows ?? [])
+  }
+
+  leasedOf(rows: readonly Row[]): Leased[] {
+    const found: Leased[] = []
+    for (const { job, stages } of this.recordsOf(rows)) {
+      const tasks = job.task === null ? (stages ?? []).flat() : [job.task]
+      for (const task of tasks) if (task != null && isLeased(task)) found.push(task)
+    }
+    return found.toSorted(byGrant)
   }
 
   async history(
@@ -171,6 +186,20 @@ export class Queries {
       entry: this.#records.entry(record as Uint8Array, position as number),
     }))
   }
+}
+
+export type Leased = Task & { readonly lease: Lease }
+
+function isLeased(task: Task): task is Leased {
+  return task.lease !== null
+}
+
+/** Within a millisecond by name, so that all stores agree. */
+function byGrant(a: Leased, b: Leased): number {
+  const apart = a.lease.grantedAt - b.lease.grantedAt
+  if (apart !== 0) return apart
+  if (a.job !== b.job) return a.job < b.job ? -1 : 1
+  return a.stage - b.stage || a.segment - b.segment
 }
 
 /** As they were named, or by position. */

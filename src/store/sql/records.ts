@@ -5,8 +5,16 @@
  * What was submitted is in the record of the `JobSubmitted` only: the row of a job says where that
  * stands, and is small however large its payload is.
  */
-import type { Entry, Job, JobSpec, Queue, Schedule, Task } from '../../kernel/index.ts'
-import { NOT_OPENED, PawlError } from '../../kernel/index.ts'
+import type {
+  Entry,
+  Job,
+  JobSpec,
+  JobSubmitted,
+  Queue,
+  Schedule,
+  Task,
+} from '../../kernel/index.ts'
+import { createJob, NOT_OPENED, PawlError } from '../../kernel/index.ts'
 import {
   ByteReader,
   ByteWriter,
@@ -94,7 +102,12 @@ export class Records {
     return this.#end()
   }
 
-  job(record: Uint8Array, id: string, spec: JobSpec): Job {
+  /** `record`: null if nothing happened to it since it was submitted. */
+  job(record: Uint8Array | null, submitted: JobSubmitted): Job {
+    return record === null ? createJob(submitted) : this.#job(record, submitted.job, submitted.spec)
+  }
+
+  #job(record: Uint8Array, id: string, spec: JobSpec): Job {
     return this.#read(record, `The row of job ${id}`, (reader) => {
       expectFormat(reader)
       const mask = reader.u8()
@@ -140,6 +153,13 @@ export class Records {
     return this.#end()
   }
 
+  /** What was submitted at a position. */
+  submitted(record: Uint8Array, position: number): JobSubmitted {
+    const entry = this.entry(record, position)
+    if (entry.type === 'JobSubmitted') return entry
+    throw new CorruptRecord(`The event at position ${position}`, 'it is not what was submitted')
+  }
+
   task(record: Uint8Array, job: Job, stage: number, segment: number): Task {
     return this.#read(record, `The row of task ${job.id}/${stage}/${segment}`, (reader) => {
       expectFormat(reader)
@@ -181,7 +201,8 @@ export class Records {
   #end(): Uint8Array {
     const writer = this.#writer
     writer.u32(checksumOf(writer.buffer, 0, writer.at))
-    return Uint8Array.prototype.slice.call(writer.buffer, 0, writer.at)
+    // Small ones share memory: that is cheaper than memory of their own.
+    return Buffer.from(writer.buffer.subarray(0, writer.at))
   }
 
   #read<T>(record: Uint8Array, where: string, read: (reader: ByteReader) => T): T {

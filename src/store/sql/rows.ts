@@ -9,7 +9,7 @@
  * - in line: it has one;
  * - parked: it has one, and the key of a limit that has no room for it.
  */
-import type { Job, Task, TaskPolicy } from '../../kernel/index.ts'
+import type { Job, Task } from '../../kernel/index.ts'
 import { isFinal, jobEndedAt, jobState, NO_TALLIES } from '../../kernel/index.ts'
 import { isListed } from '../task-before.ts'
 import type { Row, Value } from './connection.ts'
@@ -70,13 +70,38 @@ export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey:
     task?.policy.queue ?? null,
     isJob && hasKey && spec.key !== null ? keyName(spec.type, spec.key) : null,
     spec.group,
-    task === null || task.policy.limits.length === 0 ? null : limitKeys(task.policy),
+    spec.priority,
     isJob ? spec.retainMs : null,
   ]
 }
 
-function limitKeys({ limits }: TaskPolicy): string {
-  return JSON.stringify(limits.map(({ key }) => key))
+/** Nothing happened to it since it was submitted: its record follows from that. */
+export function isFresh(job: Job): boolean {
+  return job.task !== null && job.task.version === 1
+}
+
+/** The columns of a fresh job, in the order of `FRESH`. */
+export function freshColumns(row: RowState, job: Job, hasKey: boolean, ageing: Ageing): Value[] {
+  const task = job.task as Task
+  const { spec } = job
+  const listed = isListed(job, task)
+  const ageingMs = listed ? ageing(task.policy.queue) : null
+  return [
+    row.job,
+    row.position,
+    spec.type,
+    task.policy.queue,
+    hasKey && spec.key !== null ? keyName(spec.type, spec.key) : null,
+    spec.group,
+    spec.priority,
+    spec.retainMs,
+    listed ? channelOf(job, task) : null,
+    listed ? levelOf(spec.priority, task, ageingMs) : null,
+    row.turn,
+    task.dueAt,
+    task.dueAt - spec.priority * (ageingMs ?? 0),
+    task.startBy,
+  ]
 }
 
 /** How a queue ranks what waits in it. */
@@ -102,7 +127,6 @@ export function changingColumns(
     task.state,
     isJob ? records.ofJob(job) : records.ofTask(task, job),
     listed ? channelOf(job, task) : null,
-    priority,
     listed ? levelOf(priority, task, ageingMs) : null,
     row.turn,
     dueAt,
@@ -112,9 +136,6 @@ export function changingColumns(
     listed ? row.parked : null,
     task.state === 'WAITING' && attempt === 0 ? task.startBy : null,
     lease?.expiresAt ?? null,
-    lease?.worker ?? null,
-    lease?.request ?? null,
-    lease?.grantedAt ?? null,
     task.commit !== null,
     attempt,
     task.endedAt,
@@ -130,15 +151,11 @@ function pipelineColumns(row: RowState, job: Job, records: Records): Value[] {
     PIPELINE,
     records.ofJob(job),
     nothing,
-    job.spec.priority,
     nothing,
     nothing,
     job.dueAt,
     job.dueAt,
     row.position,
-    nothing,
-    nothing,
-    nothing,
     nothing,
     nothing,
     nothing,
@@ -164,9 +181,11 @@ function overAt(job: Job): number | null {
   return isFinal(jobState(job, NO_TALLIES, 0)) ? jobEndedAt(job, NO_TALLIES) : null
 }
 
-/** The columns of `LOADED`, and the spec of the job's JobSubmitted. */
+/** The columns of `LOADED`, and the record of the job's JobSubmitted. */
 export interface LoadedColumns extends RowState {
-  readonly record: Uint8Array
+  /** Null: nothing happened to it since it was submitted. */
+  readonly record: Uint8Array | null
+  /** Of a job's own row; null: it was not asked for. */
   readonly spec: Uint8Array | null
 }
 
@@ -180,7 +199,7 @@ export function loadedColumns(row: Row, from = 0): LoadedColumns {
     version: row[from + 5] as number,
     turn: row[from + 6] as number | null,
     parked: row[from + 7] as string | null,
-    record: row[from + 8] as Uint8Array,
+    record: row[from + 8] as Uint8Array | null,
     spec: row[from + 9] as Uint8Array | null,
   }
 }

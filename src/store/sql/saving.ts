@@ -10,14 +10,24 @@ import type { Newcomer, Places } from './places.ts'
 import type { QueueCache } from './queue-cache.ts'
 import type { Records } from './records.ts'
 import type { RowState } from './rows.ts'
-import { changingColumns, channelOf, fixedColumns, JOB_ROW, levelOf } from './rows.ts'
+import {
+  changingColumns,
+  channelOf,
+  fixedColumns,
+  freshColumns,
+  isFresh,
+  JOB_ROW,
+  levelOf,
+} from './rows.ts'
 import type { Statements } from './statements.ts'
+import type { Submitted } from './submitted.ts'
 
 export interface SavingParts {
   readonly sql: Statements
   readonly records: Records
   readonly places: Places
   readonly queues: QueueCache
+  readonly submitted: Submitted
 }
 
 /** What is to be run; when it is through, the rows are as they are in the database. */
@@ -44,7 +54,8 @@ export async function saving(
     sql.dropKeys,
     [...loaded.droppedKeys].map((id) => [id]),
   )
-  const { inserted, updated } = rowsOf(loaded, parts)
+  const { fresh, inserted, updated } = rowsOf(loaded, parts)
+  add(sql.insertFresh, fresh)
   add(sql.insertRows, inserted)
   add(sql.updateRows, updated, updated.length)
   add(sql.saveQueues, queueRows(loaded, parts.records))
@@ -115,23 +126,28 @@ function eventRows(loaded: Loaded, records: Records): Row[] {
 function rowsOf(
   loaded: Loaded,
   { records, queues }: SavingParts,
-): { readonly inserted: Row[]; readonly updated: Row[] } {
+): { readonly fresh: Row[]; readonly inserted: Row[]; readonly updated: Row[] } {
   const ageing = (queue: string): number | null => queues.ageingMs(queue)
+  const fresh: Row[] = []
   const inserted: Row[] = []
   const updated: Row[] = []
   for (const row of loaded.changed) {
     const job = loaded.jobs.get(row.job) as Job
     const task = taskOf(loaded, row, job)
-    const changing = changingColumns(row, job, task, records, ageing)
-    if (row.version > 0) {
-      updated.push([row.job, row.stage, row.segment, row.version, ...changing])
+    const hasKey = !loaded.droppedKeys.has(row.job)
+    if (row.version === 0 && isFresh(job)) {
+      fresh.push(freshColumns(row, job, hasKey, ageing))
     } else {
-      const hasKey = !loaded.droppedKeys.has(row.job)
-      inserted.push([...fixedColumns(row, job, task, hasKey), ...changing])
+      const changing = changingColumns(row, job, task, records, ageing)
+      if (row.version > 0) {
+        updated.push([row.job, row.stage, row.segment, row.version, ...changing])
+      } else {
+        inserted.push([...fixedColumns(row, job, task, hasKey), ...changing])
+      }
     }
     row.version = (task ?? job).version
   }
-  return { inserted, updated }
+  return { fresh, inserted, updated }
 }
 
 function queueRows(loaded: Loaded, records: Records): Row[] {

@@ -45,10 +45,12 @@ import { SqlForgetting } from './forgetting.ts'
 import { Lanes } from './lanes.ts'
 import type { Done } from './loaded.ts'
 import { Places } from './places.ts'
+import type { Leased } from './queries.ts'
 import { Queries } from './queries.ts'
 import { QueueCache } from './queue-cache.ts'
 import { Records } from './records.ts'
 import type { Statements } from './statements.ts'
+import { Submitted } from './submitted.ts'
 import type { TransactionParts } from './transaction.ts'
 import { SqlUpkeep } from './upkeep.ts'
 
@@ -98,9 +100,17 @@ export class SqlStore implements Store {
     })
     const records = new Records()
     const now = (): number | null => (clock === null ? null : Math.floor(clock.now()))
-    this.#parts = { sql, records, places: new Places(sql), queues: new QueueCache(), now }
-    this.#batches = new Batches(this.#lanes, this.#parts, (done) => this.#noteDone(done))
     this.#queries = new Queries(sql, records)
+    this.#parts = {
+      sql,
+      records,
+      now,
+      queries: this.#queries,
+      places: new Places(sql),
+      queues: new QueueCache(),
+      submitted: new Submitted(),
+    }
+    this.#batches = new Batches(this.#lanes, this.#parts, (done) => this.#noteDone(done))
     this.#upkeep = new SqlUpkeep(sql, this.#queries)
     this.#forgetting = new SqlForgetting(sql, retention)
     this.#examination = new SqlExamination(sql, this.#queries)
@@ -217,13 +227,13 @@ export class SqlStore implements Store {
     limit: async ({ key }, connection) => {
       const [answered] = await connection.run([{ sql: this.#sql.limitView, values: [key] }])
       const [held, fullAt] = answered?.rows[0] ?? [0, 0]
-      const use = await this.#inUse(connection, held as number, fullAt as number, (row) => {
-        return row[6] !== null && (JSON.parse(row[6] as string) as string[]).includes(key)
+      const use = await this.#inUse(connection, held as number, fullAt as number, ({ policy }) => {
+        return policy.limits.some((limit) => limit.key === key)
       })
       return { key, ...use }
     },
     'worker-leases': async ({ worker }, connection) => {
-      const holders = await this.#holders(connection, (row) => row[3] === worker)
+      const holders = await this.#holders(connection, ({ lease }) => lease.worker === worker)
       return { worker, held: holders.length, holders: holders.slice(0, MOST_HOLDERS) }
     },
     schedule: async ({ schedule }, connection) => {
@@ -269,9 +279,7 @@ export class SqlStore implements Store {
       connection,
       held as number,
       (fullAt as number | null) ?? 0,
-      (row) => {
-        return row[5] === name
-      },
+      ({ policy }) => policy.queue === name,
     )
     return { queue, ready: ready as number, ...use }
   }
@@ -280,22 +288,18 @@ export class SqlStore implements Store {
     connection: Connection,
     held: number,
     fullAt: number,
-    isMeant: (row: Row) => boolean,
+    isMeant: (task: Leased) => boolean,
   ): Promise<InUse> {
     const now = await this.#now(connection)
     const holders = await this.#holders(connection, isMeant)
     return { held, fullAt: fullAt > now ? fullAt : 0, holders: holders.slice(0, MOST_HOLDERS) }
   }
 
-  async #holders(connection: Connection, isMeant: (row: Row) => boolean): Promise<Holder[]> {
-    const [answered] = await connection.run([{ sql: this.#sql.leased, values: [] }])
-    return (answered?.rows ?? []).filter(isMeant).map((row) => ({
-      job: row[0] as string,
-      stage: Math.max(0, row[1] as number),
-      segment: row[2] as number,
-      worker: row[3] as string,
-      since: row[4] as number,
-    }))
+  async #holders(connection: Connection, isMeant: (task: Leased) => boolean): Promise<Holder[]> {
+    const leased = await this.#queries.leased(connection)
+    return leased.filter(isMeant).map(({ job, stage, segment, lease }) => {
+      return { job, stage, segment, worker: lease.worker, since: lease.grantedAt }
+    })
   }
 
   async #now(connection: Connection): Promise<number> {

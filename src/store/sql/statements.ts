@@ -30,8 +30,26 @@ export const FIXED = [
   'queue',
   'key_held',
   'grp',
-  'limit_keys',
+  'priority',
   'retain_ms',
+] as const
+
+/** Written for a plain job that nothing happened to since it was submitted: the rest follows. */
+export const FRESH = [
+  'job',
+  'position',
+  'type',
+  'queue',
+  'key_held',
+  'grp',
+  'priority',
+  'retain_ms',
+  'channel',
+  'level',
+  'turn',
+  'due_at',
+  'rank',
+  'start_by',
 ] as const
 
 /** Written with every change. */
@@ -41,7 +59,6 @@ export const CHANGING = [
   'state',
   'record',
   'channel',
-  'priority',
   'level',
   'turn',
   'due_at',
@@ -50,9 +67,6 @@ export const CHANGING = [
   'parked',
   'start_by',
   'expires_at',
-  'worker',
-  'request',
-  'granted_at',
   'committed',
   'attempt',
   'ended_at',
@@ -68,10 +82,12 @@ export interface Statements {
   /** count → so many new positions, ascending. */
   readonly positions: string
 
-  /** rows (job, stage, segment) → loaded, spec; locked in order. */
+  /** rows (job, stage, segment, whether the spec is wanted) → loaded, spec; locked in order. */
   readonly lockRows: string
-  /** The same, without locks: for what cannot change, or may be stale. */
+  /** rows (job, stage, segment) → the same, without locks: for what cannot change, or may be stale. */
   readonly seeRows: string
+  /** rows (position) → position, record. */
+  readonly events: string
   /** rows (key) → key, loaded, spec of the job that holds it; locked. */
   readonly lockKeys: string
   /** rows (job) → loaded, spec of its tasks that are FAILED or DEAD. */
@@ -95,8 +111,6 @@ export interface Statements {
   /** rows (key) → key, held, full_at; locked in order. */
   readonly lockLimits: string
 
-  /** worker → loaded, spec, request of what it holds. */
-  readonly heldByWorker: string
   /** now, most → job, stage, segment, channel, level, grp of tasks that have become due; locked. */
   readonly becameDue: string
   /** rows (job, stage, segment, turn): they stand in line, and wait for no limit. */
@@ -118,6 +132,8 @@ export interface Statements {
 
   /** rows (position, job, before, type, at, record). */
   readonly insertEvents: string
+  /** rows (fresh): jobs that nothing happened to since they were submitted. Fails if one is there. */
+  readonly insertFresh: string
   /** rows (fixed, changing): fails if one is there. */
   readonly insertRows: string
   /** rows (job, stage, segment, version before, changing): counts those that were as expected. */
@@ -155,7 +171,7 @@ export interface Statements {
   readonly queueView: string
   /** key → held, full_at. */
   readonly limitView: string
-  /** → job, stage, segment, worker, granted_at, queue, limit_keys of what is leased, oldest first. */
+  /** → loaded, spec of what is leased; of a segment, the spec of its job too. */
   readonly leased: string
   /** schedule → record. */
   readonly schedule: string

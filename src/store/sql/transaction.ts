@@ -13,10 +13,12 @@ import type { Done } from './loaded.ts'
 import { Loaded } from './loaded.ts'
 import { Loading } from './loading.ts'
 import { Needs } from './needs.ts'
+import type { Queries } from './queries.ts'
 import type { SavingParts } from './saving.ts'
 import { saving } from './saving.ts'
 
 export interface TransactionParts extends SavingParts {
+  readonly queries: Queries
   /** Null: the database's own clock. */
   readonly now: () => number | null
 }
@@ -27,16 +29,18 @@ export interface Executed {
   readonly done: readonly Done[]
 }
 
+/** `trusts`: ids that are submitted are new. If one is not, it fails with a conflict. */
 export async function execute(
   connection: Connection,
   commands: readonly Command[],
   parts: TransactionParts,
+  trusts = false,
 ): Promise<Executed> {
   const { sql, records } = parts
   const loaded = new Loaded(records)
   const formed = commands.filter((command) => malformed(command) === null)
   const needed = (): Needs => {
-    const needs = new Needs(loaded, parts.queues)
+    const needs = new Needs(loaded, parts.queues, trusts)
     for (const command of formed) needs.add(command)
     return needs
   }

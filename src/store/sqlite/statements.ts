@@ -6,18 +6,16 @@
  * a table of parameters is run for each of its rows.
  */
 import type { Statements } from '../sql/statements.ts'
-import { CHANGING, FIXED, LOADED } from '../sql/statements.ts'
+import { CHANGING, FIXED, FRESH, LOADED } from '../sql/statements.ts'
 
 function marks(columns: readonly string[]): string {
   return columns.map(() => '?').join(', ')
 }
 
 const loaded = LOADED.map((column) => `w.${column}`).join(', ')
+const submitted = '(select e.record from events e where e.position = w.position)'
 /** With what was submitted: of a job's own row only. */
-const spec =
-  'case when w.stage = -1 then (select e.record from events e where e.position = w.position) end as spec'
-const addressed = 'job = ? and stage = ? and segment = ?'
-const rows = `select ${loaded}, ${spec} from work w where ${addressed}`
+const spec = `case when w.stage = -1 then ${submitted} end as spec`
 /** Nothing to be done: the whole file is locked. */
 const nothing = 'select ?'
 const queues = 'select queue, record, full_at from queues where queue = ?'
@@ -32,8 +30,11 @@ export const SQLITE: Statements = {
     with recursive steps (n) as (select 1 where ?1 > 0 union all select n + 1 from steps where n < ?1)
     select n + (select coalesce(max(position), 0) from events) from steps`,
 
-  lockRows: rows,
-  seeRows: rows,
+  lockRows: `
+    select ${loaded}, case when w.stage = -1 and ?4 then ${submitted} end as spec
+    from work w where w.job = ?1 and w.stage = ?2 and w.segment = ?3`,
+  seeRows: `select ${loaded}, ${spec} from work w where w.job = ? and w.stage = ? and w.segment = ?`,
+  events: 'select position, record from events where position = ?',
   lockKeys: `select w.key_held, ${loaded}, ${spec} from work w where w.key_held = ?`,
   troubled: `
     select ${loaded}, null as spec from work w
@@ -65,9 +66,6 @@ export const SQLITE: Statements = {
     'insert into limits (key, held, full_at) values (?, 0, 0) on conflict (key) do nothing',
   lockLimits: 'select key, held, full_at from limits where key = ?',
 
-  heldByWorker: `
-    select ${loaded}, ${spec}, w.request from work w
-    where w.expires_at is not null and w.worker = ? order by w.granted_at, w.position`,
   becameDue: `
     select job, stage, segment, channel, level, grp from work
     where channel is not null and turn is null and due_at <= ? order by due_at limit ?`,
@@ -99,6 +97,10 @@ export const SQLITE: Statements = {
 
   insertEvents:
     'insert into events (position, job, before, type, at, record) values (?, ?, ?, ?, ?, ?)',
+  insertFresh: `
+    insert into work (${FRESH.join(', ')}, stage, segment, last_position, version, state, place,
+      committed, attempt)
+    values (${FRESH.map((_, i) => `?${i + 1}`).join(', ')}, -1, 0, ?2, 1, 'WAITING', ?2, 0, 0)`,
   insertRows: `
     insert into work (${[...FIXED, ...CHANGING].join(', ')}) values (${marks([...FIXED, ...CHANGING])})`,
   updateRows: `
@@ -155,8 +157,11 @@ export const SQLITE: Statements = {
       (select count(*) from work where channel is not null and queue = ?2 and due_at <= ?1)`,
   limitView: 'select held, full_at from limits where key = ?',
   leased: `
-    select job, stage, segment, worker, granted_at, queue, limit_keys from work
-    where expires_at is not null order by granted_at, job, stage, segment`,
+    select ${loaded}, ${spec} from work w where w.expires_at is not null
+    union all
+    select ${loaded}, ${spec} from work w where w.stage = -1 and w.segment = 0 and w.job in (
+      select x.job from work x where x.expires_at is not null and x.stage >= 0
+    ) order by 1, 2, 3`,
   schedule: 'select record from schedules where schedule = ?',
   schedules: `
     select schedule, record from schedules where is_set and schedule > ? order by schedule limit ?`,
