@@ -13,7 +13,9 @@ import type {
 } from '../../src/store/index.ts'
 import { MemoryStore, openDirectory } from '../../src/store/index.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts'
 import { freshSchema } from '../support/postgres.ts'
+import { freshFile } from '../support/sqlite.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 
 export class TestClock {
@@ -35,6 +37,7 @@ export interface Bench {
 export const STORES: Readonly<Record<string, (clock: Clock) => Promise<Store>>> = {
   memory: async (clock) => new MemoryStore(clock),
   directory: (clock) => openDirectory('/store', simulated(clock)),
+  sqlite: async (clock) => openSqliteStore({ path: await freshFile(), clock }),
   postgres: async (clock) => openPostgres({ ...(await freshSchema()), clock }),
   // A checkpoint after every few entries, so that jobs leave memory as soon as they are over.
   'directory with checkpoints': (clock) =>

@@ -5,9 +5,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/store/index.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts'
 import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { Dice } from '../properties/dice.ts'
 import { freshSchema } from '../support/postgres.ts'
+import { freshFile } from '../support/sqlite.ts'
 import { InStep } from './in-step.ts'
 
 const STEPS = 1_500
@@ -18,6 +20,10 @@ class Pair extends InStep {
 
 /** Each gives a way to open the same store again and again. */
 const PLACES: Readonly<Record<string, () => Promise<(clock: Clock) => Promise<SqlStore>>>> = {
+  SQLite: async () => {
+    const path = await freshFile()
+    return (clock) => openSqliteStore({ path, clock })
+  },
   PostgreSQL: async () => {
     const place = await freshSchema()
     return (clock) => openPostgres({ ...place, clock })

@@ -5,6 +5,7 @@
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from '../../log/sqlite.ts'
 import { openSqlite } from '../../log/sqlite.ts'
 import type { Answered, Ask, Row, Value } from '../sql/connection.ts'
+import { NOT_AS_EXPECTED } from './failures.ts'
 import type { Opening } from './messages.ts'
 
 interface Prepared {
@@ -48,7 +49,11 @@ export class SqliteFile {
   run(asks: readonly Ask[]): Answered[] {
     return asks.map((ask) => {
       try {
-        return 'rows' in ask ? this.#runRows(ask.sql, ask.rows) : this.#runOnce(ask.sql, ask.values)
+        if ('values' in ask) return this.#runOnce(ask.sql, ask.values)
+        const answered = this.#runRows(ask.sql, ask.rows)
+        const { expect = answered.changed } = ask
+        if (answered.changed === expect) return answered
+        throw new Error(`${NOT_AS_EXPECTED}: ${answered.changed} of ${expect}`)
       } catch (error) {
         throw Object.assign(error as Error, { sql: ask.sql } satisfies OfStatement)
       }

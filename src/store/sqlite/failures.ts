@@ -25,9 +25,13 @@ const SHADES: Readonly<Record<number, SqlTrouble>> = {
   4874: 'full',
 }
 
+/** Said by us: fewer rows were changed than should have been. */
+export const NOT_AS_EXPECTED = 'rows are not as they were'
+
 /** Where the driver does not say the number: what SQLite says with it. */
 const WORDS: readonly (readonly [RegExp, SqlTrouble])[] = [
   [/^no such (?:table|column)/, 'missing'],
+  [new RegExp(`^${NOT_AS_EXPECTED}`), 'conflict'],
   [/^UNIQUE constraint failed/, 'conflict'],
   [/^database (?:table |schema )?is locked/, 'conflict'],
   [/^database or disk is full/, 'full'],

@@ -82,7 +82,7 @@ export function packAsks(asks: readonly Ask[]): Packed<readonly Ask[]> {
   return packing.packed(
     asks.map((ask) =>
       'rows' in ask
-        ? { sql: ask.sql, rows: packing.rows(ask.rows) }
+        ? { ...ask, rows: packing.rows(ask.rows) }
         : { sql: ask.sql, values: packing.row(ask.values) },
     ),
   )

@@ -1,0 +1,35 @@
+/**
+ * Opens a store in a SQLite file.
+ */
+import { systemClock } from '../clock.ts'
+import type { SqlOptions } from '../sql/open-sql.ts'
+import { openSql } from '../sql/open-sql.ts'
+import type { SqlStore } from '../sql/sql-store.ts'
+import { openConnection } from './connection.ts'
+import { STEPS } from './schema.ts'
+import { SQLITE } from './statements.ts'
+
+export interface SqliteOptions extends SqlOptions {
+  /** The file. Created if it is not there; its folder must be. */
+  readonly path: string
+}
+
+const POLL_MS = 25
+
+export function openSqliteStore(options: SqliteOptions): Promise<SqlStore> {
+  const { path, clock = systemClock } = options
+  const dialect = {
+    statements: SQLITE,
+    connect: () => openConnection({ path }),
+    // One writes at a time, whatever the number of connections.
+    lanes: 1,
+    pollMs: POLL_MS,
+    steps: STEPS,
+    prepare: [],
+    hasTables: `select count(*) from sqlite_master where type = 'table' and name = 'meta'`,
+    setVersion: `
+      insert into meta (name, value) values ('version', ?)
+      on conflict (name) do update set value = excluded.value`,
+  }
+  return openSql(dialect, { ...options, clock })
+}
