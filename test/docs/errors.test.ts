@@ -162,6 +162,8 @@ const BARE: Readonly<Record<string, string>> = {
     'a transaction that had failed is committed: the cause of SqlFailed',
   'src/store/postgres/parameters.ts': 'a value that cannot be sent: the cause of SqlFailed',
   'src/store/sqlite/connection.ts': 'what the thread says, or its end: the cause of SqlFailed',
+  'src/store/sqlite/database.ts':
+    'rows that are not as they were: the connection makes a conflict of it',
   'src/store/verify-directory.ts': 'something is written while a folder is verified: nothing is',
   'src/worker/refusal.ts': 'a rejection of a report, on its way to become the failure on record',
   'src/worker/isolation/child-host.ts': 'a child without its modules: it is told them first',
