@@ -14,7 +14,6 @@
 import type { LimitSpec } from '../kernel/index.ts'
 import { missedStart } from '../kernel/index.ts'
 import type { Gate } from './gate.ts'
-import { LaneMap } from './lane-map.ts'
 import { Lane } from './lane.ts'
 import type { Places } from './places.ts'
 import type { QueueUse } from './queue-use.ts'
@@ -30,7 +29,6 @@ export class Channel {
   readonly finishing: Lane
   readonly #effort: Effort
   readonly #turns: Turns
-  readonly #lanes = new LaneMap()
   /** By priority, then by group. */
   #shares = new Map<number, Map<string | null, Share>>()
   readonly #open: Ranks<Yard>
@@ -51,12 +49,13 @@ export class Channel {
 
   /** Null: nobody added it yet. */
   lane(priority: number, group: string | null, limits: readonly LimitSpec[]): Lane | null {
-    return this.#lanes.get(priority, group, limits)
+    return this.#shares.get(this.#levelOf(priority))?.get(group)?.lane(priority, limits) ?? null
   }
 
   addLane(priority: number, group: string | null, gates: readonly Gate[]): Lane {
-    const lane = new Lane(this, this.#share(priority, group), priority, group, gates)
-    this.#lanes.add(lane)
+    const share = this.#share(priority, group)
+    const lane = new Lane(this, share, priority, group, gates)
+    share.addLane(lane)
     for (const gate of gates) gate.added(lane)
     return lane
   }
@@ -123,7 +122,7 @@ export class Channel {
 
   /** Ageing began, ended or has another pace: other tasks share a turn, and rank otherwise. */
   rankAgain(): void {
-    const lanes = [...this.#lanes]
+    const lanes = [...this.#lanes()]
     this.#shares = new Map()
     for (const lane of lanes) {
       const { bay, share: before } = lane
@@ -132,6 +131,7 @@ export class Channel {
         this.settle(bay.yard)
       }
       lane.share = this.#share(lane.level, lane.group)
+      lane.share.addLane(lane)
       if (lane.ready > 0) lane.share.takeIn(lane.ready, before.turn)
     }
     for (const lane of lanes) this.place(lane)
@@ -140,17 +140,19 @@ export class Channel {
 
   /** Forgets what is empty; what is not says so to its gates. The number of lanes that are left. */
   sweep(): number {
-    const left = [...this.#lanes].filter((lane) => !lane.isUnused)
-    this.#lanes.clear()
-    for (const lane of left) {
-      this.#lanes.add(lane)
+    let left = 0
+    for (const shares of this.#shares.values()) {
+      for (const [group, share] of shares) {
+        if (share.ready === 0) shares.delete(group)
+        else share.sweep()
+      }
+    }
+    for (const lane of this.#lanes()) {
+      left += 1
       for (const gate of lane.gates) gate.added(lane)
     }
-    for (const shares of this.#shares.values()) {
-      for (const [group, share] of shares) if (share.ready === 0) shares.delete(group)
-    }
     this.#sweepYards()
-    return left.length
+    return left
   }
 
   #sweepYards(): void {
@@ -162,8 +164,19 @@ export class Channel {
     }
   }
 
+  *#lanes(): Generator<Lane> {
+    for (const shares of this.#shares.values()) {
+      for (const share of shares.values()) yield* share.lanes()
+    }
+  }
+
+  /** In a queue with ageing, groups take turns over all priorities together. */
+  #levelOf(priority: number): number {
+    return this.queue.ageingMs === null ? priority : 0
+  }
+
   #share(priority: number, group: string | null): Share {
-    const level = this.queue.ageingMs === null ? priority : 0
+    const level = this.#levelOf(priority)
     let shares = this.#shares.get(level)
     if (shares === undefined) this.#shares.set(level, (shares = new Map<string | null, Share>()))
     let share = shares.get(group)

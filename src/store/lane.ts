@@ -51,6 +51,8 @@ export class Lane implements Ranked {
   /** Of its tasks. */
   readonly level: number
   readonly group: string | null
+  /** Another one of its share, found by the same text. Only the share writes it. */
+  alike: Lane | null = null
 
   constructor(
     channel: Channel,
@@ -179,11 +181,13 @@ export class Lane implements Ranked {
     this.share.left()
   }
 
-  isFor(limits: readonly LimitSpec[]): boolean {
+  isFor(level: number, limits: readonly LimitSpec[]): boolean {
     const { gates } = this
-    return (
-      gates.length === limits.length && gates.every((gate, i) => gate.isFor(limits[i] as LimitSpec))
-    )
+    if (this.level !== level || gates.length !== limits.length) return false
+    for (let i = 0; i < gates.length; i++) {
+      if (!(gates[i] as Gate).isFor(limits[i] as LimitSpec)) return false
+    }
+    return true
   }
 
   #isAsideFirst(): boolean {

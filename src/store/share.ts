@@ -7,9 +7,12 @@
  * groups that come and go pass nobody. Jobs without a group are one group.
  *
  * In a queue with ageing a share is of all priorities.
+ *
+ * Its lanes are found by their limits, and by their priority where they differ in it.
  */
-
+import type { LimitSpec } from '../kernel/index.ts'
 import type { Bay } from './bay.ts'
+import type { Lane } from './lane.ts'
 
 /** How many turns were given so far; shared by all shares of an index. */
 export interface Turns {
@@ -25,6 +28,10 @@ export class Share {
   /** Its lanes that stand behind no gate. */
   free: Bay | null = null
   readonly #turns: Turns
+  /** The only lane, until there are two: nearly always it is, and there are many shares. */
+  #lane: Lane | null = null
+  /** The first of those whose limits have the same text; the others follow it (`lane.alike`). */
+  #byText: Map<string, Lane> | null = null
 
   constructor(priority: number, turns: Turns) {
     this.priority = priority
@@ -48,6 +55,58 @@ export class Share {
   takeIn(ready: number, turn: number): void {
     this.turn = this.ready === 0 ? turn : Math.min(this.turn, turn)
     this.ready += ready
+  }
+
+  /** Null: nobody added it yet. */
+  lane(level: number, limits: readonly LimitSpec[]): Lane | null {
+    const known = this.#byText === null ? this.#lane : this.#byText.get(this.#textOf(level, limits))
+    let lane = known ?? null
+    while (lane !== null && !lane.isFor(level, limits)) lane = lane.alike
+    return lane
+  }
+
+  addLane(lane: Lane): void {
+    lane.alike = null
+    if (this.#byText !== null) return this.#addTo(this.#byText, lane)
+    if (this.#lane === null) {
+      this.#lane = lane
+      return
+    }
+    this.#byText = new Map()
+    this.#addTo(this.#byText, this.#lane)
+    this.#addTo(this.#byText, lane)
+    this.#lane = null
+  }
+
+  #addTo(byText: Map<string, Lane>, lane: Lane): void {
+    const text = this.#textOf(lane.level, lane.gates)
+    lane.alike = byText.get(text) ?? null
+    byText.set(text, lane)
+  }
+
+  *lanes(): Generator<Lane> {
+    if (this.#lane !== null) yield this.#lane
+    for (const first of this.#byText?.values() ?? []) {
+      for (let lane: Lane | null = first; lane !== null; lane = lane.alike) yield lane
+    }
+  }
+
+  /** Forgets lanes that nobody counts on. */
+  sweep(): void {
+    const left = [...this.lanes()].filter((lane) => !lane.isUnused)
+    this.#lane = null
+    this.#byText = null
+    for (const lane of left) this.addLane(lane)
+  }
+
+  /** One key is text already; building one for each task would cost more than all the rest. */
+  #textOf(level: number, limits: readonly LimitSpec[]): string {
+    const [first] = limits
+    const text =
+      limits.length < 2
+        ? (first?.key ?? '')
+        : limits.map(({ key }) => `${key.length}:${key}`).join()
+    return level === this.priority ? text : `${level} ${text}`
   }
 
   #toTheEnd(): void {
