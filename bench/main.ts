@@ -10,6 +10,7 @@ import { benchLimits } from './limits.ts'
 import { benchLog } from './log.ts'
 import { BadOption } from './log/options.ts'
 import { benchPipelines } from './pipelines.ts'
+import { benchSql } from './sql.ts'
 
 /** The lines of the result, as soon as they are known. */
 type Bench = (
@@ -37,6 +38,10 @@ const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Be
   pipelines: {
     what: 'segments of pipelines: one of 10,000, a thousand of 10, and how the cost grows',
     run: benchPipelines,
+  },
+  sql: {
+    what: 'the stores on SQLite and PostgreSQL, beside the least SQL of any queue (--help for more)',
+    run: benchSql,
   },
 }
 

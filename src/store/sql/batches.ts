@@ -12,6 +12,12 @@ import { execute } from './transaction.ts'
 /** Commands of one transaction: more take long, and keep others from their rows. */
 const MOST_COMMANDS = 500
 const WARY_BATCHES = 100
+/**
+ * While a batch is under way the next one forms: with few commands, a transaction costs more than what
+ * is in it. Only when so many wait another one begins at once, to be decided while the disk works.
+ */
+const MANY_COMMANDS = 250
+const MOST_RUNNING = 3
 
 interface Call {
   readonly commands: readonly Command[]
@@ -26,6 +32,9 @@ export class Batches {
   readonly #onDone: (done: readonly Done[]) => void
   readonly #waiting: Call[] = []
   #isCalled = false
+  #running = 0
+  /** Commands that wait. */
+  #count = 0
   /** So many batches more are decided on what was looked up, and not on trust. */
   #wary = 0
 
@@ -39,6 +48,7 @@ export class Batches {
     if (commands.length === 0) return Promise.resolve([])
     return new Promise((settle, fail) => {
       this.#waiting.push({ commands, answers: [], settle, fail })
+      this.#count += commands.length
       this.#call()
     })
   }
@@ -46,7 +56,10 @@ export class Batches {
   /** One lane is asked for at a time: whoever gets it takes all that waits. */
   #call(): void {
     if (this.#isCalled || this.#waiting.length === 0) return
+    const isMany = this.#count >= MANY_COMMANDS && this.#running < MOST_RUNNING
+    if (this.#running > 0 && !isMany) return
     this.#isCalled = true
+    this.#running += 1
     let calls: Call[] | null = null
     let tries = 0
     const running = this.#lanes.run(async (connection) => {
@@ -69,13 +82,19 @@ export class Batches {
         hand(calls, answers)
       }
     })
-    running.catch((error: unknown) => {
-      if (calls === null) {
-        calls = this.#waiting.splice(0)
-        this.#isCalled = false
-      }
-      for (const call of calls) call.fail(error)
-    })
+    void running
+      .catch((error: unknown) => {
+        if (calls === null) {
+          calls = this.#waiting.splice(0)
+          this.#count = 0
+          this.#isCalled = false
+        }
+        for (const call of calls) call.fail(error)
+      })
+      .then(() => {
+        this.#running -= 1
+        this.#call()
+      })
   }
 
   #take(): Call[] {
@@ -88,6 +107,7 @@ export class Batches {
       this.#waiting.shift()
       count += next.commands.length
     }
+    this.#count -= count
     return calls
   }
 }

@@ -70,14 +70,17 @@ export const SQLITE: Statements = {
     select job, stage, segment, channel, level, grp from work
     where channel is not null and turn is null and due_at <= ? order by due_at limit ?`,
   standInLine: `update work set turn = ?4 where job = ?1 and stage = ?2 and segment = ?3`,
+  // Numbered AFTER the limit: a window over all that waits would read all of it.
   candidates: `
     select ${loaded}, ${spec},
       row_number() over () + ?5 + (select coalesce(max(position), 0) from events),
       w.level, w.rank, w.place
-    from work w
-    where w.channel = ?1 and w.turn is not null and w.parked is null
-      and w.level >= ?2 and (w.start_by is null or w.start_by > ?4)
-    order by w.level desc, w.turn, w.rank, w.place, w.segment limit ?3`,
+    from (
+      select * from work x
+      where x.channel = ?1 and x.turn is not null and x.parked is null
+        and x.level >= ?2 and (x.start_by is null or x.start_by > ?4)
+      order by x.level desc, x.turn, x.rank, x.place, x.segment limit ?3
+    ) w`,
   wokenLimits: 'select key from limits where wake_at <= ? order by wake_at limit ?',
   unpark: `
     update work set parked = null

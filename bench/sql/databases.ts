@@ -1,0 +1,100 @@
+/**
+ * The databases that are measured: real servers and files, that wait for the disk at each commit.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Store } from '../../src/store/index.ts'
+import { openConnection as toPostgres } from '../../src/store/postgres/connection.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import type { Connection } from '../../src/store/sql/connection.ts'
+import { openConnection as toSqlite } from '../../src/store/sqlite/connection.ts'
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts'
+import { PostgresServer } from '../../test/support/postgres-server.ts'
+import type { Scratch } from '../log/scratch.ts'
+import type { Floor } from './floor.ts'
+import { POSTGRES_FLOOR, SQLITE_FLOOR } from './floor.ts'
+
+export interface Database {
+  readonly name: string
+  readonly floor: Floor
+  /** Connections that the floor is measured with. */
+  readonly connections: number
+  connect(): Promise<Connection>
+  /** An empty store. */
+  store(): Promise<Store>
+  /** What `open` of the engine is given for an empty store. */
+  location(): { readonly location: string; readonly schema?: string }
+  /** Microseconds on a core that the database itself has used, outside of this process. */
+  cpuUs(): number
+  close(): Promise<void>
+}
+
+export async function postgres(): Promise<Database> {
+  const settings = { shared_buffers: '512MB', max_wal_size: '8GB', checkpoint_timeout: '30min' }
+  const server = await PostgresServer.start({ fsync: true, settings })
+  let schemas = 0
+  const fresh = (): string => {
+    schemas += 1
+    return `bench_${schemas}`
+  }
+  const [pid = ''] = readFileSync(join(server.folder, 'data', 'postmaster.pid'), 'utf8').split('\n')
+  return {
+    name: 'PostgreSQL',
+    floor: POSTGRES_FLOOR,
+    connections: 4,
+    connect: async () => {
+      const connection = await toPostgres({ url: server.url })
+      // The same plans as the store's: the floor is to be as quick as it can be.
+      const off = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']
+      const settings = off.map((name) => `set_config('${name}', 'off', false)`).join(', ')
+      await connection.run([{ sql: `select ${settings}`, values: [] }])
+      return connection
+    },
+    store: () => openPostgres({ url: server.url, schema: fresh() }),
+    location: () => ({ location: server.url, schema: fresh() }),
+    cpuUs: () => familyUs(Number(pid)),
+    close: async () => {
+      await server.stop()
+      await server.remove()
+    },
+  }
+}
+
+export async function sqlite(scratch: Scratch): Promise<Database> {
+  const path = scratch.fresh('floor')
+  return {
+    name: 'SQLite',
+    floor: SQLITE_FLOOR,
+    connections: 1,
+    connect: () => toSqlite({ path }),
+    store: () => openSqliteStore({ path: scratch.fresh('store') }),
+    location: () => ({ location: `sqlite:${scratch.fresh('engine')}` }),
+    cpuUs: () => 0,
+    close: async () => undefined,
+  }
+}
+
+const TICK_US = 10_000
+
+/** Of a process and those that it started. */
+function familyUs(parent: number): number {
+  let ticks = 0
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const [user = 0, system = 0, isOfIt] = timesOf(name, parent)
+    if (isOfIt === true) ticks += user + system
+  }
+  return ticks * TICK_US
+}
+
+function timesOf(pid: string, parent: number): [number, number, boolean] | [] {
+  try {
+    // Behind the name, which may have anything in it.
+    const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+    const fields = rest.split(' ')
+    const isOfIt = Number(fields[1]) === parent || Number(pid) === parent
+    return [Number(fields[11]), Number(fields[12]), isOfIt]
+  } catch {
+    return []
+  }
+}
