@@ -30,8 +30,8 @@ export interface Database {
 }
 
 export async function postgres(): Promise<Database> {
-  const settings = { shared_buffers: '512MB', max_wal_size: '8GB', checkpoint_timeout: '30min' }
-  const server = await PostgresServer.start({ fsync: true, settings })
+  const roomy = { shared_buffers: '512MB', max_wal_size: '8GB', checkpoint_timeout: '30min' }
+  const server = await PostgresServer.start({ fsync: true, settings: roomy })
   let schemas = 0
   const fresh = (): string => {
     schemas += 1

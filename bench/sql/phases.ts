@@ -75,12 +75,12 @@ async function measure(
   jobs: number,
   work: () => Promise<unknown>,
 ): Promise<Measured> {
-  const cpu = process.cpuUsage()
+  const before = process.cpuUsage()
   const databaseUs = database.cpuUs()
   const started = performance.now()
   await work()
   const seconds = (performance.now() - started) / 1e3
-  const { user, system } = process.cpuUsage(cpu)
+  const { user, system } = process.cpuUsage(before)
   return {
     perSecond: jobs / seconds,
     ownUs: (user + system) / jobs,

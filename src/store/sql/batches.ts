@@ -91,7 +91,7 @@ export class Batches {
         }
         for (const call of calls) call.fail(error)
       })
-      .then(() => {
+      .finally(() => {
         this.#running -= 1
         this.#call()
       })
