@@ -176,8 +176,8 @@ export class ShelfRows {
   #hashes = new Uint32Array(2 * FIRST_ROWS)
   #kindOf = new Uint32Array(FIRST_ROWS)
   readonly kinds = new Kinds()
-  readonly #ids = new HashIndex((row) => this.#idHash(row))
-  readonly #keys = new HashIndex((row) => this.#keyHash(row))
+  readonly #ids = new HashIndex((row) => this.idHash(row))
+  readonly #keys = new HashIndex((row) => this.keyHash(row))
 
   get length(): number {
     return this.#length
@@ -199,8 +199,8 @@ export class ShelfRows {
       offset: this.offset(row),
       firstPosition: this.firstPosition(row),
       endedAt: this.endedAt(row),
-      idHash: this.#idHash(row),
-      keyHash: this.#keyHash(row),
+      idHash: this.idHash(row),
+      keyHash: this.keyHash(row),
       kind: this.kinds.list[this.kind(row)] as Kind,
     }
   }
@@ -232,11 +232,11 @@ export class ShelfRows {
     return this.#keys.find(hashKey(type, key), this.#length, isIt)
   }
 
-  #idHash(row: number): number {
+  idHash(row: number): number {
     return this.#hashes[2 * row] as number
   }
 
-  #keyHash(row: number): number {
+  keyHash(row: number): number {
     return this.#hashes[2 * row + 1] as number
   }
 

@@ -167,15 +167,23 @@ export class Shelf {
   }
 
   row(row: number): ShelfRow {
-    const { offsets, idHashes, keyHashes } = this.#tables
     return {
-      offset: offsets[row] as number,
-      idHash: idHashes[row] as number,
-      keyHash: keyHashes[row] as number,
+      offset: this.#tables.offsets[row] as number,
+      idHash: this.idHash(row),
+      keyHash: this.keyHash(row),
       firstPosition: this.firstPosition(row),
       endedAt: this.endedAt(row),
       kind: this.kinds[this.#kindOf[row] as number] as Kind,
     }
+  }
+
+  idHash(row: number): number {
+    return this.#tables.idHashes[row] as number
+  }
+
+  /** 0: it has no key that outlives it. */
+  keyHash(row: number): number {
+    return this.#tables.keyHashes[row] as number
   }
 
   endedAt(row: number): number {

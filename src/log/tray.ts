@@ -54,8 +54,8 @@ export class Tray {
     return this.#left
   }
 
-  /** Nearly all jobs come in the order of their ends. */
-  add(job: Job, stages: StageTasks | null, endedAt: number): void {
+  /** Nearly all jobs come in the order of their ends. Its row. */
+  add(job: Job, stages: StageTasks | null, endedAt: number): number {
     let chunk = this.#chunks.at(-1)
     if (chunk === undefined || chunk.at > CHUNK_BYTES / 2) {
       this.#chunks.push((chunk = new ByteWriter(CHUNK_BYTES)))
@@ -73,6 +73,7 @@ export class Tray {
     this.#line(kind, row, endedAt)
     this.#leftOf[kind] = this.leftOf(kind) + 1
     this.#left += 1
+    return row
   }
 
   isGone(row: number): boolean {
@@ -112,6 +113,15 @@ export class Tray {
 
   read(row: number, interning: Interning): JobRecord {
     return readJob(this.#record(row), interning)
+  }
+
+  idHash(row: number): number {
+    return this.#rows.idHash(row)
+  }
+
+  /** 0: it has no key that outlives it. */
+  keyHash(row: number): number {
+    return this.#rows.keyHash(row)
   }
 
   endedAt(row: number): number {

@@ -50,6 +50,29 @@ describe('a finished job on a shelf', () => {
     }
   })
 
+  it('that comes to its end while very many are taken over is found', async () => {
+    const bench = await new Bench().open({ segmentBytes: 64 * 1_024 * 1_024 })
+    for (let i = 0; i < 10; i++) {
+      await bench.submit(...range(1_000, `before ${i}`))
+      await bench.finish(1_000)
+    }
+    const checkpoint = { isMade: false }
+    const made = bench.store.checkpoint().finally(() => (checkpoint.isMade = true))
+    const ids: string[] = []
+    while (!checkpoint.isMade) {
+      const id = `meanwhile ${ids.length}`
+      ids.push(id)
+      await bench.submit(id)
+      await bench.finish(1)
+    }
+    await made
+    for (const job of ids) {
+      const outcome = await bench.store.query({ kind: 'outcome', job })
+      expect([job, outcome?.state]).toEqual([job, 'SUCCEEDED'])
+    }
+    await bench.store.close()
+  })
+
   it('that comes back and changes while a checkpoint is made does not fall back', async () => {
     const bench = await new Bench().open()
     await bench.submit(...range(4))

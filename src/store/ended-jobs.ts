@@ -10,7 +10,17 @@
 import type { Command, Job } from '../kernel/index.ts'
 import { jobEndedAt } from '../kernel/index.ts'
 import type { Disk, JobRecord, Manifest, Rack } from '../log/index.ts'
-import { Interning, recordTallies, Shelf, Tray, turn } from '../log/index.ts'
+import {
+  HashFilter,
+  hashKey,
+  hashText,
+  Interning,
+  NO_HASH,
+  recordTallies,
+  Shelf,
+  Tray,
+  turn,
+} from '../log/index.ts'
 import type { Elsewhere } from './elsewhere.ts'
 import type { Ledger } from './ledger.ts'
 import type { Retention } from './retention.ts'
@@ -25,6 +35,10 @@ const MOST_GUESTS = 1_000
 const MOST_READ = 4
 /** Jobs that are looked up between two turns of the event loop: a few milliseconds. */
 const STEP = 500
+/** Rows whose hashes are noted between two turns: a fraction of a millisecond. */
+const HASHES_STEP = 8_192
+/** So many jobs are expected at least. */
+const FEW_JOBS = 65_536
 
 /** A tray, and the waypoint behind which its jobs came to their ends. */
 interface Laid {
@@ -39,6 +53,10 @@ export class EndedJobs implements Elsewhere {
   #shelves: Shelf[] = []
   /** In the order of time. */
   #trays: Laid[] = []
+  /** The hashes of all ids and keys that stand here, and perhaps some more. */
+  #known = new HashFilter(FEW_JOBS)
+  /** The same for the shelves that are being adopted. */
+  #soonKnown: HashFilter | null = null
   /** Where the checkpoint ends that the shelves belong to. */
   #position = 0
   /** The newest waypoint: where a checkpoint ends, or will end that is being made. */
@@ -66,6 +84,7 @@ export class EndedJobs implements Elsewhere {
   }
 
   findKey(type: string, key: string): JobRecord | null {
+    if (!this.#known.mayHave(hashKey(type, key))) return null
     for (const rack of this.#racks()) {
       const row = rack.findKey(type, key, this.#interning)
       if (row !== -1) return rack.read(row, this.#interning)
@@ -74,6 +93,7 @@ export class EndedJobs implements Elsewhere {
   }
 
   find(id: string): JobRecord | null {
+    if (!this.#known.mayHave(hashText(id))) return null
     for (const { tray } of this.#trays) {
       const row = tray.find(id)
       if (row !== -1) return tray.read(row, this.#interning)
@@ -117,7 +137,10 @@ export class EndedJobs implements Elsewhere {
     // Once: it may have to be read.
     keepSpec(job)
     const endedAt = jobEndedAt(job, this.ledger.tallies(job))
-    this.#tray().add(job, stages, endedAt)
+    const tray = this.#tray()
+    const row = tray.add(job, stages, endedAt)
+    note(this.#known, tray, row)
+    if (this.#soonKnown !== null) note(this.#soonKnown, tray, row)
     this.#forgetting.added(job.spec, endedAt)
     this.ledger.evict(job)
   }
@@ -147,35 +170,43 @@ export class EndedJobs implements Elsewhere {
 
   /** Takes on the shelves of a checkpoint. What stands on them leaves memory. */
   async adopt(manifest: Manifest): Promise<void> {
-    const known = new Map(this.#shelves.map((shelf) => [shelf.about.name, shelf]))
-    const fresh = manifest.shelves.filter(({ name }) => !known.has(name))
+    const before = new Map(this.#shelves.map((shelf) => [shelf.about.name, shelf]))
+    const fresh = manifest.shelves.filter(({ name }) => !before.has(name))
     const opened = await this.#open(fresh)
     const shelves = manifest.shelves.map(({ name }) => {
-      return (known.get(name) ?? opened.get(name)) as Shelf
+      return (before.get(name) ?? opened.get(name)) as Shelf
     })
     // Everything that can fail comes BEFORE the change, which is made at once.
     const rows: { shelf: Shelf; row: number }[] = []
+    const racks = [...shelves, ...this.#trays.map(({ tray }) => tray)]
+    const jobs = racks.reduce((sum, { records }) => sum + records, FEW_JOBS)
+    // Twice as many: before the next ones are adopted, more come.
+    const known = (this.#soonKnown = new HashFilter(2 * jobs))
     try {
+      await learn(known, racks)
       // What has changed while the checkpoint was made stands on its shelves all the same.
       for (let i = 0; i < this.#outdated.length; i++) {
         if (i % STEP === STEP - 1) await turn()
         rows.push(...rowsOf(shelves, this.#outdated[i] as string))
       }
     } catch (error) {
+      this.#soonKnown = null
       for (const shelf of opened.values()) await shelf.close()
       throw error
     }
+    this.#known = known
+    this.#soonKnown = null
     for (const [i, { name, gone }] of manifest.shelves.entries()) {
       // What has changed since the shelf was made stands on another one now.
       for (const row of gone) shelves[i]?.leave(row)
-      known.delete(name)
+      before.delete(name)
     }
     this.#shelves = shelves
     this.#position = manifest.position
     this.#waypoint = Math.max(this.#waypoint, manifest.position)
     for (const { shelf, row } of rows) shelf.leave(row)
     this.#trays = this.#trays.filter(({ since }) => since >= manifest.position)
-    for (const shelf of known.values()) await shelf.close()
+    for (const shelf of before.values()) await shelf.close()
   }
 
   async #open(files: readonly Shelf['about'][]): Promise<Map<string, Shelf>> {
@@ -251,6 +282,24 @@ export class EndedJobs implements Elsewhere {
     const rows = rowsOf(this.#shelves, id)
     for (const { shelf, row } of rows) shelf.leave(row)
     if (rows.length > 0 && this.#position < this.#waypoint) this.#outdated.push(id)
+  }
+}
+
+function note(known: HashFilter, rack: Rack, row: number): void {
+  known.add(rack.idHash(row))
+  const keyHash = rack.keyHash(row)
+  if (keyHash !== NO_HASH) known.add(keyHash)
+}
+
+/** Notes all that stand there. Those that come meanwhile are noted by whoever brings them. */
+async function learn(known: HashFilter, racks: readonly Rack[]): Promise<void> {
+  let noted = 0
+  for (const rack of racks) {
+    for (let row = 0; row < rack.records; row++) {
+      note(known, rack, row)
+      noted += 1
+      if (noted % HASHES_STEP === 0) await turn()
+    }
   }
 }
 

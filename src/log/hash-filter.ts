@@ -1,0 +1,41 @@
+/**
+ * A filter of hashes: says of a hash that it was surely never added, or that it may have been.
+ *
+ * Nearly every id that comes is new. Without the filter each of the racks would be asked for it,
+ * and each look into a table of millions waits for memory; with it there is one such look. Three
+ * bits of one word stand for a hash, so about one in a hundred new ones passes all the same.
+ */
+
+/** At least so many bits for each hash that is expected. */
+const BITS = 16
+const WORD_BITS = 32
+const FEWEST_WORDS = 1_024
+/** Spreads hashes that are near each other. */
+const SPREAD = 0x9e_37_79_b1
+
+export class HashFilter {
+  readonly #words: Int32Array
+  readonly #shift: number
+
+  /** More than were expected may be added: then more pass that were not. */
+  constructor(expected: number) {
+    let words = FEWEST_WORDS
+    while (words * WORD_BITS < expected * BITS) words *= 2
+    this.#words = new Int32Array(words)
+    this.#shift = WORD_BITS - Math.log2(words)
+  }
+
+  add(hash: number): void {
+    const word = Math.imul(hash, SPREAD) >>> this.#shift
+    this.#words[word] = (this.#words[word] as number) | bitsOf(hash)
+  }
+
+  mayHave(hash: number): boolean {
+    const bits = bitsOf(hash)
+    return ((this.#words[Math.imul(hash, SPREAD) >>> this.#shift] as number) & bits) === bits
+  }
+}
+
+function bitsOf(hash: number): number {
+  return (1 << hash) | (1 << (hash >>> 5)) | (1 << (hash >>> 10))
+}
