@@ -99,8 +99,8 @@ export class Handle<Result = unknown> {
     return this.#parts.cancel(this.id, on)
   }
 
-  async #result(outcome: Outcome | null): Promise<Result> {
-    return (await resultOf(this.#parts.store, this.id, outcome, this.#definition)) as Result
+  #result(outcome: Outcome | null): Promise<Result> {
+    return resultOf(this.#parts.store, this.id, outcome, this.#definition) as Promise<Result>
   }
 
   /** Whether this was the last that happens to it. */

@@ -170,7 +170,8 @@ export class Pawl {
     definition: J,
     ...[input, options = {}]: SubmitArguments<J, SubmitOptions>
   ): Promise<Handle<OutcomeOf<J>>> {
-    const command = await this.#submission(definition, input, options)
+    const made = this.#submission(definition, input, options)
+    const command = made instanceof Promise ? await made : made
     const [answer] = await this.#send([command], [])
     return this.#submitted(definition, command, answer as Answer)
   }
@@ -404,15 +405,19 @@ export class Pawl {
     }
   }
 
-  async #submission(
+  /** A promise only if the schema asks for one. */
+  #submission(
     definition: AnyJob,
     input: unknown,
-    { id = newJobId(), ...options }: SubmitOptions,
-  ): Promise<Submission> {
+    options: SubmitOptions,
+  ): Submission | Promise<Submission> {
     this.#definitions.set(definition.name, definition)
+    const { id: job = newJobId() } = options
     const text = inputOf(definition, input)
-    const spec = specOf(definition, typeof text === 'string' ? text : await text, options)
-    return { type: 'SubmitJob', job: id, spec }
+    const submission = (checked: string): Submission => {
+      return { type: 'SubmitJob', job, spec: specOf(definition, checked, options) }
+    }
+    return typeof text === 'string' ? submission(text) : text.then(submission)
   }
 
   #submitted<J extends AnyJob>(

@@ -40,7 +40,7 @@ export class Results {
 
   /** Settled when the job is over, or waits for a person. `null`: there is no such job. */
   ended(job: string): { readonly outcome: Promise<Outcome | null>; readonly stop: () => void } {
-    const { promise: outcome, ...waiter } = awaited()
+    const waiter = awaited()
     if (this.#isClosed) waiter.fail(new StoreClosed())
     let waiting = this.#waiting.get(job)
     if (waiting === undefined) {
@@ -49,7 +49,7 @@ export class Results {
     }
     waiting.all.add(waiter)
     void this.#look(job)
-    return { outcome, stop: () => this.#stop(job, waiter) }
+    return { outcome: waiter.promise, stop: () => this.#stop(job, waiter) }
   }
 
   /** To be told of every command that was answered. */

@@ -176,20 +176,17 @@ export class Attempt {
   }
 
   /** What came of it, or why it is not waited for any longer. It may take as long as the job's timeout. */
-  async #untilStopped<T>(running: Promise<T>): Promise<T | AbortReason> {
+  #untilStopped<T>(running: Promise<T>): Promise<T | AbortReason> {
     const { timing } = this.#parts
     const { timeoutMs } = this.claimed
-    const timer =
-      timeoutMs === null ? null : timing.after(timeoutMs, () => this.stop('timed-out'), true)
-    try {
-      return await new Promise<T | AbortReason>((resolve, reject) => {
-        if (this.#stopper.reason !== null) resolve(this.#stopper.reason)
-        this.#stopper.onStop = resolve
-        running.then(resolve, reject)
-      })
-    } finally {
-      timer?.cancel()
-    }
+    const through = new Promise<T | AbortReason>((resolve, reject) => {
+      if (this.#stopper.reason !== null) resolve(this.#stopper.reason)
+      this.#stopper.onStop = resolve
+      running.then(resolve, reject)
+    })
+    if (timeoutMs === null) return through
+    const timer = timing.after(timeoutMs, () => this.stop('timed-out'), true)
+    return through.finally(() => timer.cancel())
   }
 
   #port(): HandlerPort {

@@ -37,20 +37,25 @@ export class Courier {
     this.#events = events
   }
 
-  async send(command: Command): Promise<Answer> {
-    const [answer] = await this.sendAll([command])
-    return answer as Answer
+  send(command: Command): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#add([command], ([answer]) => resolve(answer as Answer), reject)
+    })
   }
 
   /** In this order, with nothing between them. */
   sendAll(commands: readonly Command[]): Promise<readonly Answer[]> {
     return new Promise((resolve, reject) => {
-      const lane = commands[0]?.type === 'SubmitJob' ? this.#lanes.newWork : this.#lanes.reports
-      lane.push({ commands, resolve, reject })
-      if (this.#isLeaving) return
-      this.#isLeaving = true
-      void TURN.then(() => this.#leave())
+      this.#add(commands, resolve, reject)
     })
+  }
+
+  #add(commands: readonly Command[], resolve: Parcel['resolve'], reject: Parcel['reject']): void {
+    const lane = commands[0]?.type === 'SubmitJob' ? this.#lanes.newWork : this.#lanes.reports
+    lane.push({ commands, resolve, reject })
+    if (this.#isLeaving) return
+    this.#isLeaving = true
+    void TURN.then(() => this.#leave())
   }
 
   #leave(): void {

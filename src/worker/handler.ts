@@ -88,7 +88,9 @@ export async function runHandler(
   stopper: Stopper,
 ): Promise<HandlerOutcome> {
   try {
-    const context = await contextFor(definition, request, port, stopper)
+    // Most of it is there at once, and a promise that nobody needs costs as much as any.
+    const made = contextFor(definition, request, port, stopper)
+    const context = made instanceof Promise ? await made : made
     const returned = await definition.run(context as unknown as RunContext<never, []>)
     return await conclude(definition, context, returned)
   } catch (error) {
@@ -97,19 +99,20 @@ export async function runHandler(
 }
 
 /** What the handler gets, once its input is what it should be. */
-export async function contextFor(
+export function contextFor(
   definition: Runnable,
   request: HandlerRequest,
   port: HandlerPort,
   stopper: Stopper,
-): Promise<Context> {
+): Context | Promise<Context> {
   const { stage } = request
   if (stage !== null) {
     return stageContextFor(definition as StageDefinition, request, stage, port, stopper)
   }
   const checked = inputFor(definition, request.version, fromJson(request.input ?? 'null'))
-  const input = checked instanceof Promise ? await checked : checked
-  return new Context(definition, request, port, stopper, input)
+  const withInput = (input: unknown): Context =>
+    new Context(definition, request, port, stopper, input)
+  return checked instanceof Promise ? checked.then(withInput) : withInput(checked)
 }
 
 /** What the handler returned, as it is to be committed. */
@@ -119,10 +122,15 @@ export async function conclude(
   returned: unknown,
 ): Promise<HandlerOutcome> {
   const commit = context.committed(returned)
+  const { effects, children } = commit
+  const output = outputOf(definition, commit.output)
   return {
     kind: 'commit',
-    output: await outputOf(definition, commit.output),
-    effects: await promisesOf(definition, commit),
+    output: typeof output === 'string' ? output : await output,
+    effects:
+      effects.length === 0 && children.length === 0
+        ? NOTHING
+        : await promisesOf(definition, commit),
   }
 }
 
@@ -279,10 +287,11 @@ function taskOnFile(definition: Runnable, request: HandlerRequest): TaskOnFile {
   return { store, job: id, submittedAt, stage: name, version, segment, attempt }
 }
 
-async function outputOf(definition: Runnable, output: unknown): Promise<Payload> {
+function outputOf(definition: Runnable, output: unknown): Payload | Promise<Payload> {
   const what = `The output of ${nameOf(definition)}`
-  await validated(definition.output, output, what)
-  return toJson(output, what, 'output')
+  const checked = validated(definition.output, output, what)
+  const text = (): Payload => toJson(output, what, 'output')
+  return checked instanceof Promise ? checked.then(text) : text()
 }
 
 const NOTHING: readonly EffectPromise[] = []
@@ -291,7 +300,6 @@ async function promisesOf(
   definition: Runnable,
   { effects, children }: Commit<unknown>,
 ): Promise<readonly EffectPromise[]> {
-  if (effects.length === 0 && children.length === 0) return NOTHING
   const promises: EffectPromise[] = []
   for (const { effect, input } of effects) {
     promises.push(await promiseOf(definition.effects.get(effect) as AnyEffect, input))

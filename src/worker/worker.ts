@@ -200,10 +200,13 @@ export class Worker {
       this.#wakeSoon()
     })
     this.#attempts.add(attempt)
-    void attempt.run(askedAt).finally(() => {
-      this.#attempts.delete(attempt)
-      this.#lookIfIdle()
-    })
+    void this.#run(attempt, askedAt)
+  }
+
+  async #run(attempt: Attempt, askedAt: number): Promise<void> {
+    await attempt.run(askedAt)
+    this.#attempts.delete(attempt)
+    this.#lookIfIdle()
   }
 
   /** Handlers that end together make room for one claim, not for one each. */
