@@ -28,6 +28,8 @@ export interface Load {
   readonly callers: number
   /** Whether jobs that the store keeps no longer are forgotten meanwhile. */
   readonly forgets?: boolean
+  /** Lives per second of all callers together, as far as the store bears them. Default: all it bears. */
+  readonly perSecond?: number
 }
 
 /** How far everything was at one moment; two of them make a rate. */
@@ -86,9 +88,7 @@ export class Callers {
   async run(load: Load, stretchesMs: readonly number[]): Promise<Reading[]> {
     this.#stops = false
     collections()
-    const loops = Array.from({ length: load.callers }, (_, i) =>
-      this.#loop(load.batch, `${this.#name}-${i}`),
-    )
+    const loops = Array.from({ length: load.callers }, (_, i) => this.#loop(load, i))
     if (load.forgets === true) loops.push(this.#tidy())
     const all = Promise.all(loops)
     const readings: Reading[] = []
@@ -120,8 +120,16 @@ export class Callers {
     await Promise.all(Array.from({ length: FILLERS }, one))
   }
 
-  async #loop(batch: number, worker: string): Promise<void> {
+  async #loop(load: Load, caller: number): Promise<void> {
+    const { batch, callers, perSecond = Infinity } = load
+    const worker = `${this.#name}-${caller}`
+    const everyMs = (batch * callers * 1e3) / perSecond
+    // Not all in step: each has its own place in the time that is between two.
+    let nextMs = performance.now() + (everyMs * caller) / callers
     while (!this.#stops) {
+      const waitMs = nextMs - performance.now()
+      if (waitMs > 0) await delay(waitMs)
+      nextMs += everyMs
       await this.#submit(batch, (_, i) => PAYLOADS[i % PAYLOADS.length] as string)
       this.#request += 1
       const request = this.#request

@@ -15,6 +15,7 @@ import { openStore } from './store.ts'
 const LOAD: Load = { batch: 64, callers: 16 }
 const WARM_UP_MS = 2_000
 const FIFTH_MS = 7_000
+const FIFTHS_MS = [FIFTH_MS, FIFTH_MS, FIFTH_MS, FIFTH_MS, FIFTH_MS]
 const HOLD_UP_AIM_MS = 20
 
 export async function benchGrowth(
@@ -22,10 +23,13 @@ export async function benchGrowth(
   say: (line: string) => void,
 ): Promise<string[]> {
   say(`lives for ${(5 * FIFTH_MS) / 1e3} s …`)
-  const grown = await measure(scratch, {}, [FIFTH_MS, FIFTH_MS, FIFTH_MS, FIFTH_MS, FIFTH_MS])
+  const grown = await measure(scratch, LOAD, {}, FIFTHS_MS)
+  const { perSecond } = rateBetween(grown.readings[0] as Reading, grown.readings.at(-1) as Reading)
+  say(`for as long at half of that, ${whole(perSecond / 2)} lives/s …`)
+  const half = await measure(scratch, { ...LOAD, perSecond: perSecond / 2 }, {}, FIFTHS_MS)
   say(`and for ${FIFTH_MS / 1e3} s without checkpoints …`)
-  const plain = await measure(scratch, { checkpointBytes: Infinity }, [FIFTH_MS])
-  return [...growthLines(grown.readings), ...holdUpLines(grown, plain)]
+  const plain = await measure(scratch, LOAD, { checkpointBytes: Infinity }, [FIFTH_MS])
+  return [...growthLines(grown.readings), ...holdUpLines(grown, half, plain)]
 }
 
 interface Grown {
@@ -36,6 +40,7 @@ interface Grown {
 
 async function measure(
   scratch: Scratch,
+  load: Load,
   options: { checkpointBytes?: number },
   stretchesMs: readonly number[],
 ): Promise<Grown> {
@@ -49,10 +54,10 @@ async function measure(
     },
   })
   const callers = new Callers(store)
-  await callers.run(LOAD, [WARM_UP_MS])
+  await callers.run(load, [WARM_UP_MS])
   checkpoints = 0
   const holdUps = new HoldUps()
-  const readings = await callers.run(LOAD, [0, ...stretchesMs])
+  const readings = await callers.run(load, [0, ...stretchesMs])
   const held = holdUps.stop()
   await store.close()
   scratch.drop(folder)
@@ -84,7 +89,7 @@ function growthLines(readings: readonly Reading[]): string[] {
   ]
 }
 
-function holdUpLines(grown: Grown, plain: Grown): string[] {
+function holdUpLines(grown: Grown, half: Grown, plain: Grown): string[] {
   const row = (name: string, { held }: Grown): string[] => [
     name,
     whole(held.length),
@@ -98,26 +103,26 @@ function holdUpLines(grown: Grown, plain: Grown): string[] {
   ]
   return [
     '',
-    `Hold-ups of the event loop of 2 ms and more, at full speed`,
+    `Hold-ups of the event loop of 2 ms and more`,
     ...table(
       ['', 'hold-ups', 'longest ms', 'longest gc', 'own', 'waiting', 'blocked'],
       [
-        row(`with ${grown.checkpoints} checkpoints, in ${(5 * FIFTH_MS) / 1e3} s`, grown),
-        row(`without any, in ${FIFTH_MS / 1e3} s`, plain),
+        row(`full speed, ${grown.checkpoints} checkpoints in ${(5 * FIFTH_MS) / 1e3} s`, grown),
+        row(`half of it, ${half.checkpoints} checkpoints in ${(5 * FIFTH_MS) / 1e3} s`, half),
+        row(`full speed without any, in ${FIFTH_MS / 1e3} s`, plain),
       ],
     ),
     'each column its own longest. own: work on a core, and collections that V8 does not report;',
     'waiting: others had the cores; blocked: the rest',
-    ...(grown.checkpoints === 0
-      ? ['no checkpoint was made']
-      : [
-          atMost(
-            'longest hold-up, ms',
-            longest(grown.held, ({ ms }) => ms),
-            HOLD_UP_AIM_MS,
-          ),
-        ]),
+    ...aims(grown, 'at full speed'),
+    ...aims(half, 'at half of it'),
   ]
+}
+
+function aims({ checkpoints, held }: Grown, when: string): string[] {
+  if (checkpoints === 0) return [`no checkpoint was made ${when}`]
+  const ms = longest(held, (one) => one.ms)
+  return [atMost(`longest hold-up ${when}, ms`, ms, HOLD_UP_AIM_MS)]
 }
 
 function longest(some: readonly HoldUp[], of: (one: HoldUp) => number): number {
