@@ -15,8 +15,9 @@ import { validated, validatedStored } from './standard-schema.ts'
 export function inputOf(definition: InputTerms, given: unknown): Payload | Promise<Payload> {
   const what = `The input of job '${definition.name}'`
   const checked = validated(definition.input, given, what)
-  const text = (): Payload => toJson(given, what, 'input')
-  return checked instanceof Promise ? checked.then(text) : text()
+  return checked instanceof Promise
+    ? checked.then(() => toJson(given, what, 'input'))
+    : toJson(given, what, 'input')
 }
 
 /** What the input means to the handler now: upgraded, and through its schema. */

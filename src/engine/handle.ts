@@ -48,17 +48,17 @@ export class Handle<Result = unknown> {
     const { results, timing } = this.#parts
     const { timeout } = options
     const ms = timeout === undefined ? null : toMs(timeout, 'The timeout of result()')
-    const { outcome, stop } = results.ended(this.id)
-    if (ms === null) return this.#result(await outcome)
+    const waiter = results.ended(this.id)
+    if (ms === null) return this.#result(await waiter.outcome)
     let timer: Timer | null = null
     const waited = new Promise<never>((_, reject) => {
       timer = timing.after(ms, () => reject(new ResultTimeout(this.id, ms)), true)
     })
     try {
-      return await this.#result(await Promise.race([outcome, waited]))
+      return await this.#result(await Promise.race([waiter.outcome, waited]))
     } finally {
       ;(timer as Timer | null)?.cancel()
-      stop()
+      results.stop(this.id, waiter)
     }
   }
 
@@ -99,8 +99,8 @@ export class Handle<Result = unknown> {
     return this.#parts.cancel(this.id, on)
   }
 
-  #result(outcome: Outcome | null): Promise<Result> {
-    return resultOf(this.#parts.store, this.id, outcome, this.#definition) as Promise<Result>
+  #result(outcome: Outcome | null): Result | Promise<Result> {
+    return resultOf(this.#parts.store, this.id, outcome, this.#definition) as Result
   }
 
   /** Whether this was the last that happens to it. */

@@ -172,8 +172,8 @@ export class Pawl {
   ): Promise<Handle<OutcomeOf<J>>> {
     const made = this.#submission(definition, input, options)
     const command = made instanceof Promise ? await made : made
-    const [answer] = await this.#send([command], [])
-    return this.#submitted(definition, command, answer as Answer)
+    const answers = await this.#send([command], [])
+    return this.#submitted(definition, command, answers[0] as Answer)
   }
 
   /**
@@ -414,10 +414,9 @@ export class Pawl {
     this.#definitions.set(definition.name, definition)
     const { id: job = newJobId() } = options
     const text = inputOf(definition, input)
-    const submission = (checked: string): Submission => {
-      return { type: 'SubmitJob', job, spec: specOf(definition, checked, options) }
-    }
-    return typeof text === 'string' ? submission(text) : text.then(submission)
+    return typeof text === 'string'
+      ? { type: 'SubmitJob', job, spec: specOf(definition, text, options) }
+      : text.then((it) => ({ type: 'SubmitJob', job, spec: specOf(definition, it, options) }))
   }
 
   #submitted<J extends AnyJob>(

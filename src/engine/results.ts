@@ -14,7 +14,8 @@ import { StoreClosed } from '../store/index.ts'
 import { JobCancelled, JobFailed, JobQuarantined, UnknownJob } from './errors.ts'
 import { pipelineResult } from './pipeline-result.ts'
 
-interface Waiter {
+export interface Waiter {
+  readonly outcome: Promise<Outcome | null>
   readonly settle: (outcome: Outcome | null) => void
   readonly fail: (error: Error) => void
 }
@@ -39,7 +40,7 @@ export class Results {
   }
 
   /** Settled when the job is over, or waits for a person. `null`: there is no such job. */
-  ended(job: string): { readonly outcome: Promise<Outcome | null>; readonly stop: () => void } {
+  ended(job: string): Waiter {
     const waiter = awaited()
     if (this.#isClosed) waiter.fail(new StoreClosed())
     let waiting = this.#waiting.get(job)
@@ -49,7 +50,7 @@ export class Results {
     }
     waiting.all.add(waiter)
     void this.#look(job)
-    return { outcome: waiter.promise, stop: () => this.#stop(job, waiter) }
+    return waiter
   }
 
   /** To be told of every command that was answered. */
@@ -91,7 +92,8 @@ export class Results {
     this.#waiting.clear()
   }
 
-  #stop(job: string, waiter: Waiter): void {
+  /** It is not waited for any longer. */
+  stop(job: string, waiter: Waiter): void {
     const waiting = this.#waiting.get(job)
     waiting?.all.delete(waiter)
     if (waiting?.all.size === 0) this.#waiting.delete(job)
@@ -129,27 +131,27 @@ export class Results {
   }
 }
 
-function awaited(): Waiter & { readonly promise: Promise<Outcome | null> } {
+function awaited(): Waiter {
   let settle!: Waiter['settle']
   let fail!: Waiter['fail']
-  const promise = new Promise<Outcome | null>((resolve, reject) => {
+  const outcome = new Promise<Outcome | null>((resolve, reject) => {
     settle = resolve
     fail = reject
   })
-  return { promise, settle, fail }
+  return { outcome, settle, fail }
 }
 
 function isThrough({ state }: Outcome): boolean {
   return isFinal(state) || state === 'QUARANTINED'
 }
 
-/** What the job resulted in, or the error that says why it did not. */
-export async function resultOf(
+/** What the job resulted in, which may be a promise; or it throws what says why it did not. */
+export function resultOf(
   store: Store,
   id: string,
   outcome: Outcome | null,
   definition: AnyJob | null,
-): Promise<unknown> {
+): unknown {
   if (outcome === null) throw new UnknownJob(id)
   const { state, type, error, cancelled } = outcome
   if (state === 'QUARANTINED') throw new JobQuarantined(id, type, outcome)

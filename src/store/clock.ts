@@ -73,6 +73,11 @@ const MOST_BEHIND_MS = 600_000
  */
 export const FAR_BEHIND_MS = 600_000
 
+/** How long of the time since the last beat this process stood still. */
+function stalledIn(gapMs: number): number {
+  return gapMs > STALL_MS ? gapMs - BEAT_MS : 0
+}
+
 /**
  * The wall clock without the time for which this process stood still: a handler kept the event
  * loop to itself, or the process was stopped. Nobody could extend a lease meanwhile, and nobody
@@ -113,22 +118,19 @@ export function awakeClock(sources: TimeSources = REAL_SOURCES): AwakeClock {
     aheadMs = -Infinity
     return wallMs
   }
-  const sinceTurn = (): { awakeMs: number; stalledMs: number } => {
-    const gapMs = isClosed ? 0 : sources.monotonicMs() - turnedAt
-    const awakeMs = gapMs > STALL_MS ? BEAT_MS : gapMs
-    return { awakeMs, stalledMs: gapMs - awakeMs }
-  }
+  const sinceTurnMs = (): number => (isClosed ? 0 : sources.monotonicMs() - turnedAt)
   const stop = sources.every(BEAT_MS, () => {
-    const { awakeMs, stalledMs } = sinceTurn()
-    turnedAt += awakeMs + stalledMs
-    const left = Math.max(0, behindMs - awakeMs * CATCH_UP)
+    const gapMs = sinceTurnMs()
+    const stalledMs = stalledIn(gapMs)
+    turnedAt += gapMs
+    const left = Math.max(0, behindMs - (gapMs - stalledMs) * CATCH_UP)
     behindMs = Math.min(MOST_BEHIND_MS, left + stalledMs)
   })
 
   return {
     now() {
       const wallMs = machineMs()
-      const now = wallMs - Math.min(MOST_BEHIND_MS, behindMs + sinceTurn().stalledMs)
+      const now = wallMs - Math.min(MOST_BEHIND_MS, behindMs + stalledIn(sinceTurnMs()))
       // What was shown BEFORE it was plain that this is a stall is not taken back.
       shown = wallMs < lastWallMs ? Math.floor(now) : Math.max(shown, Math.floor(now))
       lastWallMs = wallMs

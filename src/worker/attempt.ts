@@ -5,13 +5,15 @@
  * - commit: one report. If it is answered `committed`, the rest is finished and never redone.
  * - effects: each is started, run and reported, in the order in which it was promised.
  *
+ * It is what its handler reaches the worker by, and what its lease belongs to.
+ *
  * Every report may be answered `cancelled`: the lease is lost. Then the work is dropped, and
  * that is no failure.
  */
 import type { ArtifactPlace, Runnable } from '../definition/index.ts'
-import type { Command, Failure, LeaseAddress } from '../kernel/index.ts'
+import type { Command, Failure, LeaseAddress, Payload } from '../kernel/index.ts'
 import { childId, LIMITS, PawlError } from '../kernel/index.ts'
-import type { Answer, Claimed, Store, UnfinishedEffect } from '../store/index.ts'
+import type { Answer, Claimed, OutputsPage, Store, UnfinishedEffect } from '../store/index.ts'
 import type { AbortReason } from './aborted.ts'
 import { Aborted } from './aborted.ts'
 import type { Timing } from './clock.ts'
@@ -20,7 +22,7 @@ import type { EffectOutcome, EffectRequest } from './effect-handler.ts'
 import type { Died, Executor } from './executor.ts'
 import { failureOf } from './failure.ts'
 import type { HandlerOutcome, HandlerPort } from './handler.ts'
-import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
+import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
 import type { LeaseReport } from './lease-report.ts'
 import { requestOf } from './handler-request.ts'
 import type { Onlookers } from './onlookers.ts'
@@ -48,7 +50,7 @@ export interface AttemptParts {
   readonly onError: (error: Error) => void
 }
 
-export class Attempt {
+export class Attempt implements HandlerPort, LeaseHolder {
   readonly claimed: Claimed
   readonly #parts: AttemptParts
   readonly #definition: Runnable
@@ -89,14 +91,8 @@ export class Attempt {
   async run(askedAt: number): Promise<void> {
     const { keeper, onError } = this.#parts
     const { leaseMs, commit } = this.claimed
-    this.#held = keeper.hold(
-      this.#address,
-      leaseMs,
-      askedAt,
-      (why) => void this.#lost(why),
-      this.#definition.stalled.afterMs,
-      () => this.#stalled(),
-    )
+    const { afterMs } = this.#definition.stalled
+    this.#held = keeper.hold(this.#address, leaseMs, askedAt, afterMs, this)
     try {
       if (commit === null) await this.#prepare()
       else await this.#finish(commit.unfinished)
@@ -118,14 +114,14 @@ export class Attempt {
   }
 
   /** Something happened that shows that the work goes on. */
-  #heard(): void {
+  heard(): void {
     const { keeper, onlookers } = this.#parts
     if (this.#held === null || this.#stopper.reason !== null) return
     if (keeper.heard(this.#held)) onlookers.stirred(this.#address)
   }
 
   /** Nothing was heard for too long. What is done about it is for the definition to say. */
-  #stalled(): void {
+  fellSilent(): void {
     const { job, stage, segment, worker } = this.#address
     const { type, attempt } = this.claimed
     const { recover: isRecovered } = this.#definition.stalled
@@ -165,14 +161,16 @@ export class Attempt {
       output,
       effects,
     })
-    if (verdict === 'committed') await this.#finish(promisedEffects(this.#address, effects))
-    else if (rejection !== null) await this.#fail(failureOf(refusal(rejection)))
+    if (rejection !== null) return this.#fail(failureOf(refusal(rejection)))
+    if (verdict === 'committed' && hasEffects) {
+      await this.#finish(promisedEffects(this.#address, effects))
+    }
   }
 
   #handled(): Promise<HandlerOutcome | Died> {
     const { executor } = this.#parts
     const request = requestOf(this.claimed, this.#parts.store.id ?? null)
-    return executor.runJob(this.#definition, request, this.#port(), this.#stopper)
+    return executor.runJob(this.#definition, request, this, this.#stopper)
   }
 
   /** What came of it, or why it is not waited for any longer. It may take as long as the job's timeout. */
@@ -189,34 +187,41 @@ export class Attempt {
     return through.finally(() => timer.cancel())
   }
 
-  #port(): HandlerPort {
-    const { onlookers } = this.#parts
-    const { job } = this.#address
-    return {
-      record: async (name, value) => {
-        const answer = await this.#report({ type: 'RecordStep', name, value })
-        this.#heard()
-        if (answer.verdict === 'committed') return String(answer.value)
-        if (answer.rejection !== null) throw refusal(answer.rejection)
-        await this.#lost('cancelled')
-        throw new Aborted(job, this.#stopper.reason ?? 'lease-lost')
-      },
-      progress: (value) => {
-        if (this.#stopper.reason !== null) return
-        this.#heard()
-        onlookers.progress(job, value)
-      },
-      log: (line) => {
-        if (this.#stopper.reason !== null) return
-        this.#heard()
-        onlookers.log(job, line)
-      },
-      heard: () => this.#heard(),
-      input: async () => this.claimed.input ?? readInput(this.#parts.store, job),
-      outputs: (stage, after) => readOutputs(this.#parts.store, job, stage, after),
-      shared: this.#parts.shared,
-      artifacts: this.#parts.artifacts,
-    }
+  async record(name: string, value: Payload): Promise<Payload> {
+    const answer = await this.#report({ type: 'RecordStep', name, value })
+    this.heard()
+    if (answer.verdict === 'committed') return String(answer.value)
+    if (answer.rejection !== null) throw refusal(answer.rejection)
+    await this.#lost('cancelled')
+    throw new Aborted(this.#address.job, this.#stopper.reason ?? 'lease-lost')
+  }
+
+  progress(value: Payload): void {
+    if (this.#stopper.reason !== null) return
+    this.heard()
+    this.#parts.onlookers.progress(this.#address.job, value)
+  }
+
+  log(line: string): void {
+    if (this.#stopper.reason !== null) return
+    this.heard()
+    this.#parts.onlookers.log(this.#address.job, line)
+  }
+
+  async input(): Promise<Payload> {
+    return this.claimed.input ?? readInput(this.#parts.store, this.#address.job)
+  }
+
+  outputs(stage: number, after: number): Promise<OutputsPage> {
+    return readOutputs(this.#parts.store, this.#address.job, stage, after)
+  }
+
+  get shared(): SharedValues {
+    return this.#parts.shared
+  }
+
+  get artifacts(): ArtifactPlace {
+    return this.#parts.artifacts
   }
 
   /** The handler was told to stop, and is not waited for. */
@@ -274,7 +279,7 @@ export class Attempt {
     }
     const start = await this.#report({ type: 'StartEffect', effect: effect.effect })
     if (start.verdict !== 'committed') return 'over'
-    this.#heard()
+    this.heard()
     // The answer may have taken longer than the lease: then it is no permission any more.
     if (this.#stopper.reason !== null) return 'later'
     const running = this.#runEffect(effect, 'run')
@@ -288,7 +293,7 @@ export class Attempt {
     switch (outcome.kind) {
       case 'finished':
         await this.#concludeWith({ type: 'FinishEffect', effect })
-        this.#heard()
+        this.heard()
         return 'next'
       case 'failure':
         await this.#concludeWith({ type: 'FailEffect', effect, error: outcome.failure })
@@ -397,6 +402,10 @@ export class Attempt {
       await this.#concludeWith({ type: 'FailEffect', effect, error })
     }
     return 'over'
+  }
+
+  lost(why: 'cancelled' | 'lease-lost'): void {
+    void this.#lost(why)
   }
 
   async #lost(why: 'cancelled' | 'lease-lost'): Promise<void> {

@@ -86,7 +86,11 @@ function inOneCall(items: readonly Item[]): readonly Item[] {
 
 function heardBy(port: HandlerPort, heard: () => void): HandlerPort {
   return {
-    ...port,
+    heard: () => port.heard(),
+    input: () => port.input(),
+    outputs: (stage, after) => port.outputs(stage, after),
+    shared: port.shared,
+    artifacts: port.artifacts,
     record: async (name, value) => {
       const stands = await port.record(name, value)
       heard()

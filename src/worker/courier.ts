@@ -39,7 +39,7 @@ export class Courier {
 
   send(command: Command): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#add([command], ([answer]) => resolve(answer as Answer), reject)
+      this.#add([command], (answers) => resolve(answers[0] as Answer), reject)
     })
   }
 

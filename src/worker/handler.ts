@@ -92,7 +92,8 @@ export async function runHandler(
     const made = contextFor(definition, request, port, stopper)
     const context = made instanceof Promise ? await made : made
     const returned = await definition.run(context as unknown as RunContext<never, []>)
-    return await conclude(definition, context, returned)
+    const outcome = conclude(definition, context, returned)
+    return outcome instanceof Promise ? await outcome : outcome
   } catch (error) {
     return failed(definition, error)
   }
@@ -110,27 +111,34 @@ export function contextFor(
     return stageContextFor(definition as StageDefinition, request, stage, port, stopper)
   }
   const checked = inputFor(definition, request.version, fromJson(request.input ?? 'null'))
-  const withInput = (input: unknown): Context =>
-    new Context(definition, request, port, stopper, input)
-  return checked instanceof Promise ? checked.then(withInput) : withInput(checked)
+  return checked instanceof Promise
+    ? checked.then((input) => new Context(definition, request, port, stopper, input))
+    : new Context(definition, request, port, stopper, checked)
 }
 
 /** What the handler returned, as it is to be committed. */
-export async function conclude(
+export function conclude(
   definition: Runnable,
   context: Context,
   returned: unknown,
-): Promise<HandlerOutcome> {
+): HandlerOutcome | Promise<HandlerOutcome> {
   const commit = context.committed(returned)
   const { effects, children } = commit
   const output = outputOf(definition, commit.output)
+  const isPlain = effects.length === 0 && children.length === 0
+  if (isPlain && typeof output === 'string') return { kind: 'commit', output, effects: NOTHING }
+  return promised(definition, commit, output)
+}
+
+async function promised(
+  definition: Runnable,
+  commit: Commit<unknown>,
+  output: Payload | Promise<Payload>,
+): Promise<HandlerOutcome> {
   return {
     kind: 'commit',
-    output: typeof output === 'string' ? output : await output,
-    effects:
-      effects.length === 0 && children.length === 0
-        ? NOTHING
-        : await promisesOf(definition, commit),
+    output: await output,
+    effects: await promisesOf(definition, commit),
   }
 }
 
@@ -290,8 +298,9 @@ function taskOnFile(definition: Runnable, request: HandlerRequest): TaskOnFile {
 function outputOf(definition: Runnable, output: unknown): Payload | Promise<Payload> {
   const what = `The output of ${nameOf(definition)}`
   const checked = validated(definition.output, output, what)
-  const text = (): Payload => toJson(output, what, 'output')
-  return checked instanceof Promise ? checked.then(text) : text()
+  return checked instanceof Promise
+    ? checked.then(() => toJson(output, what, 'output'))
+    : toJson(output, what, 'output')
 }
 
 const NOTHING: readonly EffectPromise[] = []

@@ -18,14 +18,19 @@ const LAST_SHARE = 0.1
 const SHORTEST_BEAT_MS = 10
 const LONGEST_BEAT_MS = 1_000
 
+/** Who works under a lease, and is told what becomes of it. */
+export interface LeaseHolder {
+  /** Called once, when the lease is not, or not surely, held any more. */
+  lost(why: 'cancelled' | 'lease-lost'): void
+  /** Called when nothing was heard for too long, and again after each time that something was. */
+  fellSilent(): void
+}
+
 export interface HeldLease extends LeaseAddress {
   readonly leaseMs: number
-  /** Called once, when the lease is not, or not surely, held any more. */
-  readonly onLost: (why: 'cancelled' | 'lease-lost') => void
   /** How long nothing may be heard of the work. */
   readonly silentMs: number
-  /** Called when that time is over, and again after each time that something was heard. */
-  readonly onSilent: () => void
+  readonly holder: LeaseHolder
   heardAt: number
   isSilent: boolean
   askedAt: number
@@ -56,9 +61,8 @@ export class LeaseKeeper {
     address: LeaseAddress,
     leaseMs: number,
     askedAt: number,
-    onLost: HeldLease['onLost'],
     silentMs: number,
-    onSilent: HeldLease['onSilent'],
+    holder: LeaseHolder,
   ): HeldLease {
     const { job, stage, segment, lease, worker } = address
     const held: HeldLease = {
@@ -68,9 +72,8 @@ export class LeaseKeeper {
       lease,
       worker,
       leaseMs,
-      onLost,
       silentMs,
-      onSilent,
+      holder,
       heardAt: askedAt,
       isSilent: false,
       askedAt,
@@ -136,7 +139,7 @@ export class LeaseKeeper {
       else if (passed >= held.leaseMs * RENEW_AFTER) void this.#extend(held)
       if (held.isSilent || now - held.heardAt < held.silentMs || !this.#held.has(held)) continue
       held.isSilent = true
-      held.onSilent()
+      held.holder.fellSilent()
     }
   }
 
@@ -173,6 +176,6 @@ export class LeaseKeeper {
   #lose(held: HeldLease, why: 'cancelled' | 'lease-lost'): void {
     if (!this.#held.has(held)) return
     this.drop(held)
-    held.onLost(why)
+    held.holder.lost(why)
   }
 }

@@ -5,12 +5,14 @@
 import type { AbortReason } from './aborted.ts'
 import { Aborted } from './aborted.ts'
 
+const NOBODY = (): void => undefined
+
 export class Stopper {
   readonly #job: string
   #reason: AbortReason | null = null
   #controller: AbortController | null = null
   /** Called once, AFTER the signal was given. */
-  onStop: (reason: AbortReason) => void = () => undefined
+  onStop: (reason: AbortReason) => void = NOBODY
 
   constructor(job: string) {
     this.#job = job
