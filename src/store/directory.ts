@@ -133,26 +133,15 @@ export class DirectoryStore implements Store {
     this.#assertOpen()
     // FIRST copies: what a caller gave may not say the same twice.
     const own = commands.map((command) => this.#own.copy(command))
-    let bytes = 0
-    let newWork = false
-    for (const command of own) {
-      if (command === null) continue
-      bytes += bytesFor(command)
-      newWork ||= isNewWork(command)
-    }
+    const bytes = bytesOf(own)
+    const newWork = own.some(isNew)
     for (let wait = this.#room(bytes, newWork); wait !== null;) {
       await wait
       this.#assertOpen()
       wait = this.#room(bytes, newWork)
     }
-    const now = this.#clock.now()
     const decidedUs = nowUs()
-    const answers: Answer[] = []
-    try {
-      for (const command of own) answers.push(this.#perform(command, now))
-    } catch (error) {
-      throw this.#parted(error)
-    }
+    const answers = this.#performAll(own)
     await this.#writer.durable()
     this.#ledger.meters.durableUs.add(nowUs() - decidedUs)
     return answers
@@ -346,6 +335,17 @@ export class DirectoryStore implements Store {
     return wait ?? this.#writer.room(bytes, newWork)
   }
 
+  #performAll(own: readonly (Command | null)[]): Answer[] {
+    const now = this.#clock.now()
+    const answers: Answer[] = []
+    try {
+      for (const command of own) answers.push(this.#perform(command, now))
+    } catch (error) {
+      throw this.#parted(error)
+    }
+    return answers
+  }
+
   #perform(own: Command | null, now: number): Answer {
     if (own === null) {
       const rejection = reject('MalformedCommand', 'A command must be plain data.')
@@ -419,4 +419,16 @@ export class DirectoryStore implements Store {
     const { failure } = this.#writer
     if (failure !== null) throw new StoreEnded(this.#parts.folder, failure)
   }
+}
+
+// Loops over commands stand in functions of their own: in one that waits they would be slow.
+
+function bytesOf(own: readonly (Command | null)[]): number {
+  let bytes = 0
+  for (const command of own) if (command !== null) bytes += bytesFor(command)
+  return bytes
+}
+
+function isNew(command: Command | null): boolean {
+  return command !== null && isNewWork(command)
 }
