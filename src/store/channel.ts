@@ -47,6 +47,11 @@ export class Channel {
     this.#free = new Yard(this, [], effort)
   }
 
+  /** Nothing is ready in it. AFTER a sweep: nobody counts on it. */
+  get isUnused(): boolean {
+    return this.finishing.isUnused && this.#shares.size === 0
+  }
+
   /** Null: nobody added it yet. */
   lane(priority: number, group: string | null, limits: readonly LimitSpec[]): Lane | null {
     return this.#shares.get(this.#levelOf(priority))?.get(group)?.lane(priority, limits) ?? null
@@ -141,11 +146,12 @@ export class Channel {
   /** Forgets what is empty; what is not says so to its gates. The number of lanes that are left. */
   sweep(): number {
     let left = 0
-    for (const shares of this.#shares.values()) {
+    for (const [level, shares] of this.#shares) {
       for (const [group, share] of shares) {
         if (share.ready === 0) shares.delete(group)
         else share.sweep()
       }
+      if (shares.size === 0) this.#shares.delete(level)
     }
     for (const lane of this.#lanes()) {
       left += 1

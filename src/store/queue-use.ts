@@ -10,7 +10,7 @@ import type { Channel } from './channel.ts'
 
 export class QueueUse {
   readonly usage: Usage = noUsage()
-  readonly channels: Channel[] = []
+  channels: Channel[] = []
   /** Tasks that are due and wait, whatever stops them. */
   ready = 0
   /** By job type, then by stage name; null: a plain job. */
@@ -20,6 +20,7 @@ export class QueueUse {
   #limit: LimitSpec
   #limited = false
   #paused = false
+  #configured = false
 
   constructor(name: string) {
     this.#limit = { key: name, concurrency: null, rate: null }
@@ -31,6 +32,7 @@ export class QueueUse {
     this.#limit = { key: name, concurrency, rate }
     this.#limited = concurrency !== null || rate !== null
     this.#paused = paused
+    this.#configured = true
     const before = this.ageingMs
     this.ageingMs = ageingMs
     return before !== ageingMs
@@ -39,6 +41,23 @@ export class QueueUse {
   isOpen(now: number): boolean {
     if (this.#paused) return false
     return !this.#limited || mayStartAt(this.#limit, this.usage, now) <= now
+  }
+
+  /** Nothing would be lost with it. Only one that was configured has a rate, and so a bucket. */
+  get isUnused(): boolean {
+    return !this.#configured && this.channels.length === 0 && this.usage.held === 0
+  }
+
+  /** Forgets channels where nothing is ready, and lanes of the others. The number of lanes left. */
+  sweep(): number {
+    let left = 0
+    for (const channel of this.channels) left += channel.sweep()
+    this.channels = this.channels.filter((channel) => !channel.isUnused)
+    for (const [type, stages] of this.byType) {
+      for (const [stage, channel] of stages) if (channel.isUnused) stages.delete(stage)
+      if (stages.size === 0) this.byType.delete(type)
+    }
+    return left
   }
 
   charge(at: number, resumed: boolean): void {

@@ -93,6 +93,13 @@ export class ReadyIndex {
     return this.#queues.get(queue)?.ready ?? 0
   }
 
+  /** Counted for tests: what is remembered of queues. */
+  get size(): { queues: number; channels: number } {
+    let channels = 0
+    for (const queue of this.#queues.values()) channels += queue.channels.length
+    return { queues: this.#queues.size, channels }
+  }
+
   queueChanged(queue: Queue): void {
     const use = this.#queue(queue.name)
     if (use.configure(queue, this.#now)) for (const channel of use.channels) channel.rankAgain()
@@ -257,24 +264,29 @@ export class ReadyIndex {
 
   /** The spec, and not the job: it may have to be read, and once is enough. */
   #laneOf(task: Task, spec: JobSpec): Lane {
-    const channel = this.#channelOf(task, spec)
+    let channel = this.#channelOf(task, spec)
     if (task.commit !== null) return channel.finishing
     const { priority, group } = spec
     const { limits } = task.policy
     const known = channel.lane(priority, group, limits)
     if (known !== null) return known
     this.#lanes += 1
-    if (this.#lanes > this.#sweepAt) this.#sweep()
+    if (this.#lanes > this.#sweepAt) {
+      this.#sweep()
+      // It was empty until now, so it may be gone.
+      channel = this.#channelOf(task, spec)
+    }
     const gates = limits.map((limit) => this.#limits.gateFor(limit, this.#now))
     return channel.addLane(priority, group, gates)
   }
 
-  /** Lanes of keys that are used once would pile up: a look at all, paid for by as many new ones. */
+  /** Lanes of keys and queues that are used once would pile up: a look at all, paid for by as many new ones. */
   #sweep(): void {
     let left = 0
     this.#limits.forgetLanes()
-    for (const queue of this.#queues.values()) {
-      for (const channel of queue.channels) left += channel.sweep()
+    for (const [name, queue] of this.#queues) {
+      left += queue.sweep()
+      if (queue.isUnused) this.#queues.delete(name)
     }
     this.#limits.sweep(this.#now)
     this.#lanes = left + 1
