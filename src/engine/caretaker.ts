@@ -11,6 +11,10 @@ import type { HandingOver } from './handing-over.ts'
 
 /** Between two looks, when there is nothing to do. Looking costs next to nothing. */
 const PAUSE_MS = 50
+/** The same where it costs others something, and news say when it is worth to look. */
+const SHARED_PAUSE_MS = 1_000
+/** After news: others look too, and what comes close together is one look. */
+const AFTER_NEWS_MS = 20
 /** Commands of one look: small enough that others get their turn. */
 const BATCH = 512
 const AFTER_FAILURE_MS = 1_000
@@ -28,15 +32,19 @@ export interface CaretakerParts {
 
 export class Caretaker {
   readonly #parts: CaretakerParts
+  readonly #pauseMs: number
   #timer: Timer | null = null
   #looking: Promise<void> | null = null
   #isLooking = false
   #examinedAt = -Infinity
   #isHurrying = false
+  #isNews = false
+  #plannedAt = 0
   #isClosed = false
 
   constructor(parts: CaretakerParts) {
     this.#parts = parts
+    this.#pauseMs = parts.store.onNews === undefined ? PAUSE_MS : SHARED_PAUSE_MS
     this.#plan(0)
   }
 
@@ -71,6 +79,12 @@ export class Caretaker {
     })
   }
 
+  /** The same by news, which may come often: it looks in a moment. */
+  hurrySoon(): void {
+    if (this.#isLooking) this.#isNews = true
+    else if (this.#plannedAt > this.#parts.timing.now() + AFTER_NEWS_MS) this.#plan(AFTER_NEWS_MS)
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()
@@ -80,7 +94,10 @@ export class Caretaker {
 
   #plan(ms: number): void {
     if (this.#isClosed) return
-    this.#timer = this.#parts.timing.after(ms, () => this.#begin())
+    const { timing } = this.#parts
+    this.#timer?.cancel()
+    this.#plannedAt = timing.now() + ms
+    this.#timer = timing.after(ms, () => this.#begin())
   }
 
   #begin(): void {
@@ -92,7 +109,7 @@ export class Caretaker {
   /** However often it is hurried. */
   async #examineIfItIsTime(): Promise<void> {
     const now = this.#parts.timing.now()
-    if (this.#isClosed || now < this.#examinedAt + PAUSE_MS) return
+    if (this.#isClosed || now < this.#examinedAt + this.#pauseMs) return
     this.#examinedAt = now
     await this.#parts.examine()
   }
@@ -100,13 +117,14 @@ export class Caretaker {
   async #lookAndPlan(): Promise<void> {
     this.#isLooking = true
     try {
+      this.#isNews = false
       do {
         this.#isHurrying = false
         await this.look()
         await this.#examineIfItIsTime()
       } while (this.#isHurrying)
       this.#isLooking = false
-      this.#plan(PAUSE_MS)
+      this.#plan(this.#isNews ? AFTER_NEWS_MS : this.#pauseMs)
     } catch (error) {
       this.#isLooking = false
       if (this.#isClosed) return

@@ -84,9 +84,11 @@ export async function waitingReasons(
   task: Task,
   stage: string | null,
 ): Promise<Reason[]> {
+  // A clock that is only estimated may be behind what the task itself has seen.
+  const now = Math.max(around.now, task.time)
   const reasons = [
-    ...ownReasons(job, task, around.now),
-    ...(await limitReasons(around, task)),
+    ...ownReasons(job, task, now),
+    ...(await limitReasons({ ...around, now }, task)),
     ...workerReasons(around, job.spec.type, task, stage),
   ]
   return reasons.map((one) => inStage(stage, one))
@@ -207,23 +209,26 @@ function limitReason(
 }
 
 function workerReasons(
-  { workers }: Surroundings,
+  { workers, store }: Surroundings,
   type: string,
   task: Task,
   stage: string | null,
 ): Reason[] {
   const { queue } = task.policy
+  const isShared = store.onNews !== undefined
   const serving = [...workers].filter((worker) => worker.serves(type, queue, stage))
   if (serving.length === 0) {
     const what = stage === null ? `jobs '${type}'` : `stage '${stage}' of pipeline '${type}'`
+    const others = isShared ? ', and whether one of another process does is not known here' : ''
     return [
       reason(
         'no-worker',
-        `No worker of this process takes ${what} from queue '${queue}': start one with work([…]).`,
+        `No worker of this process takes ${what} from queue '${queue}'${others}: start one with work([…]).`,
       ),
     ]
   }
   if (serving.some((worker) => worker.hasRoom)) return []
   const places = serving.reduce((sum, { concurrency }) => sum + concurrency, 0)
-  return [reason('workers-busy', `All ${places} places of its workers are taken.`)]
+  const here = isShared ? ' in this process' : ''
+  return [reason('workers-busy', `All ${places} places of its workers${here} are taken.`)]
 }

@@ -1,14 +1,15 @@
 /**
- * Opens an engine: on a directory, or in memory.
+ * Opens an engine: on a directory, on a database, or in memory.
  */
 import { join } from 'node:path'
 import type { ArtifactPlace, Duration } from '../definition/index.ts'
 import { InvalidDefinition, toMs } from '../definition/index.ts'
-import type { DirectoryOptions } from '../store/index.ts'
+import type { DirectoryOptions, Retention } from '../store/index.ts'
 import { awakeClock, MemoryStore, openDirectory } from '../store/index.ts'
 import { folderPlace, memoryPlace, realTiming } from '../worker/index.ts'
 import type { JobInfo } from './job-info.ts'
 import type { Notice } from './notice.ts'
+import { isDatabase, openDatabase } from './open-database.ts'
 import { Pawl } from './pawl.ts'
 
 export interface RetentionOptions {
@@ -27,18 +28,25 @@ export interface OpenOptions {
   /**
    * Given jobs that are about to be forgotten, a few at a time, to be kept elsewhere. They are
    * forgotten when it has returned; if it fails they stay, and it is given them again. It may
-   * see a job twice, if the process ends in between.
+   * see a job twice: if the process ends in between, or if several processes have the database
+   * open with one, since each of them gives away what is due.
    */
   readonly onForget?: (jobs: readonly JobInfo[]) => Promise<void> | void
-  /** How long the entries themselves are kept. Default 7 days; `'forever'` keeps them all. */
+  /**
+   * How long the entries themselves are kept. Default 7 days; `'forever'` keeps them all. Not for
+   * databases.
+   */
   readonly history?: Duration | 'forever'
-  /** A folder that old parts of the log are moved to, instead of being removed. */
+  /** A folder that old parts of the log are moved to, instead of being removed. Not for databases. */
   readonly archive?: string
   /**
    * Where files go that handlers write: a folder, or a place of your own. Default: `artifacts` in
-   * the directory; in memory, for an engine in memory.
+   * the directory; beside a SQLite file, `-artifacts` behind its name; on PostgreSQL nowhere: a
+   * handler that writes one fails; in memory, for an engine in memory.
    */
   readonly artifacts?: string | ArtifactPlace
+  /** Of PostgreSQL: where the tables are. Made if it is not there. Default `'pawl'`. */
+  readonly schema?: string
   /** How long jobs may wait that no worker of this process takes, before it is told. Default 10 m. */
   readonly unservedAfter?: Duration
   /** Told what happens without being asked for: checkpoints, a torn tail, a stalled job. */
@@ -47,45 +55,56 @@ export interface OpenOptions {
   readonly onError?: (error: Error) => void
 }
 
-/** `'memory:'` for one that is lost with its process; anything else is a directory. */
+/**
+ * `'memory:'` for one that is lost with its process, `'sqlite:jobs.db'`, `'postgres://…'`; anything
+ * else is a directory.
+ */
 export async function open(location: string, options: OpenOptions = {}): Promise<Pawl> {
   assertLocation(location)
+  const { onForget, onNotice, unservedAfter } = options
+  const own = { onForget, onNotice, unservedAfter, onError: options.onError ?? writeOut }
+  if (isDatabase(location)) {
+    const parts = await openDatabase(location, options, retentionOf(options))
+    const artifacts = given(options.artifacts) ?? parts.artifacts
+    return new Pawl({ ...own, ...parts, artifacts, onClose: () => undefined })
+  }
+  if (options.schema !== undefined) {
+    throw new InvalidDefinition('`schema` is an option of PostgreSQL only.')
+  }
   const clock = awakeClock()
   const timing = realTiming(() => clock.now())
-  const onError = options.onError ?? writeOut
-  const { onForget, onNotice, unservedAfter } = options
-  const own = { onForget, onNotice, unservedAfter }
-  const artifacts = placeOf(location, options.artifacts)
-  const parts = { ...own, timing, onError, artifacts, onClose: () => clock.close() }
+  const parts = { ...own, timing, onClose: () => clock.close() }
   if (location === 'memory:') {
-    return new Pawl({ ...parts, store: new MemoryStore(clock), backup: null })
+    const artifacts = given(options.artifacts) ?? memoryPlace()
+    return new Pawl({ ...parts, artifacts, store: new MemoryStore(clock), backup: null })
   }
   try {
+    const artifacts = given(options.artifacts) ?? folderPlace(join(location, 'artifacts'))
     const store = await openDirectory(location, { ...directoryOptions(options), clock })
-    return new Pawl({ ...parts, store, backup: (to) => store.backup(to) })
+    return new Pawl({ ...parts, artifacts, store, backup: (to) => store.backup(to) })
   } catch (error) {
     clock.close()
     throw error
   }
 }
 
-function directoryOptions({
-  retention,
-  history,
-  archive,
-  onNotice,
-}: OpenOptions): Omit<DirectoryOptions, 'clock'> {
-  const types = Object.entries(retention?.types ?? {}).map(([type, rule]) => {
-    return [type, ruleOf(rule, `retention.types.${type}`)] as const
-  })
+function directoryOptions(options: OpenOptions): Omit<DirectoryOptions, 'clock'> {
+  const { history, archive, onNotice } = options
   return {
-    retention: { ...ruleOf(retention ?? {}, 'retention'), types: Object.fromEntries(types) },
+    retention: retentionOf(options),
     ...(history === undefined
       ? {}
       : { historyMs: history === 'forever' ? Infinity : toMs(history, 'history') }),
     ...(archive === undefined ? {} : { archive }),
     ...(onNotice === undefined ? {} : { onNotice }),
   }
+}
+
+function retentionOf({ retention }: OpenOptions): Partial<Retention> {
+  const types = Object.entries(retention?.types ?? {}).map(([type, rule]) => {
+    return [type, ruleOf(rule, `retention.types.${type}`)] as const
+  })
+  return { ...ruleOf(retention ?? {}, 'retention'), types: Object.fromEntries(types) }
 }
 
 function ruleOf(
@@ -101,20 +120,21 @@ function ruleOf(
   }
 }
 
-function placeOf(location: string, given: OpenOptions['artifacts']): ArtifactPlace {
-  if (given !== undefined) return typeof given === 'string' ? folderPlace(given) : given
-  return location === 'memory:' ? memoryPlace() : folderPlace(join(location, 'artifacts'))
+function given(artifacts: OpenOptions['artifacts']): ArtifactPlace | undefined {
+  return typeof artifacts === 'string' ? folderPlace(artifacts) : artifacts
 }
 
-const ELSEWHERE = /^(?:sqlite|postgres|postgresql|https?):/
+const ELSEWHERE = /^https?:/
 
 function assertLocation(location: unknown): void {
   if (typeof location !== 'string' || location === '') {
-    throw new InvalidDefinition(`open() needs a place: a directory such as './data', or 'memory:'.`)
+    throw new InvalidDefinition(
+      `open() needs a place: a directory such as './data', 'sqlite:jobs.db', 'postgres://…', or 'memory:'.`,
+    )
   }
   if (!ELSEWHERE.test(location)) return
   throw new InvalidDefinition(
-    `open('${location}'): this version keeps jobs in a directory ('./data') or in memory ('memory:').`,
+    `open('${location}'): this version knows no servers. It keeps jobs in a directory ('./data'), in a database ('sqlite:jobs.db', 'postgres://…') or in memory ('memory:').`,
   )
 }
 

@@ -23,7 +23,6 @@ import { Courier, executorFor, memoryPlace, Worker } from '../worker/index.ts'
 import { ArtifactSweep } from './artifact-sweep.ts'
 import { Artifacts } from './artifacts.ts'
 import { Caretaker } from './caretaker.ts'
-import { INTERRUPTING, mayMoveStages, QUIET } from './command-kinds.ts'
 import { Refused, SubmitInterrupted } from './errors.ts'
 import type { Explanation } from './explain.ts'
 import { explain } from './explain.ts'
@@ -51,6 +50,7 @@ import { Quarantine } from './quarantine.ts'
 import type { QueueInfo } from './queue-info.ts'
 import { queueInfo } from './queue-info.ts'
 import { newJobId } from './random.ts'
+import { Reactions } from './reactions.ts'
 import { Results } from './results.ts'
 import type { ScheduleInfo, ScheduleTerms } from './schedule/index.ts'
 import { ScheduleHandle, Schedules } from './schedule/index.ts'
@@ -65,6 +65,8 @@ export interface SubmitOptions extends ChildOptions {
 export interface PawlParts {
   readonly store: Store
   readonly timing: Timing
+  /** The authority's time, as well as it is known here. Default: that of `timing`. */
+  readonly now?: () => number
   /** When to look for what time asks for, if not by `timing`: tests look themselves, by `upkeep`. */
   readonly upkeepTiming?: Timing
   /** Told of errors that nobody waits for. */
@@ -73,6 +75,7 @@ export interface PawlParts {
   readonly onNotice?: ((notice: Notice) => void) | undefined
   /** How long jobs may wait that no worker takes, before somebody is told. */
   readonly unservedAfter?: Duration | undefined
+  /** Null: an engine in memory has nothing to back up. */
   readonly backup: ((to: string) => Promise<{ files: number; position: number }>) | null
   /** Given jobs before they are forgotten. */
   readonly onForget?: ((jobs: readonly JobInfo[]) => Promise<void> | void) | undefined
@@ -95,6 +98,7 @@ export class Pawl {
   /** Files that handlers wrote. */
   readonly artifacts: Artifacts
   readonly #parts: PawlParts
+  readonly #now: () => number
   readonly #courier: Courier
   readonly #caretaker: Caretaker
   readonly #schedules: Schedules
@@ -102,6 +106,7 @@ export class Pawl {
   readonly #sweep: ArtifactSweep
   readonly #operator: Operator
   readonly #results: Results
+  readonly #reactions: Reactions
   readonly #soft: SoftState
   readonly #watch: HealthWatch
   readonly #workers = new Set<Worker>()
@@ -113,11 +118,12 @@ export class Pawl {
 
   constructor(parts: PawlParts) {
     const { store, timing, upkeepTiming = timing } = parts
+    this.#now = parts.now ?? (() => timing.now())
     const onError = unfailing(parts.onError)
     this.#parts = { ...parts, onError }
     this.#courier = new Courier(store, {
-      sent: (commands) => this.#sent(commands),
-      answered: (commands, answers) => this.#answered(commands, answers),
+      sent: (commands) => this.#reactions.sent(commands),
+      answered: (commands, answers) => this.#reactions.answered(commands, answers),
     })
     const notify = (notice: Notice): void => guarded(() => parts.onNotice?.(notice), onError)
     this.#soft = new SoftState((task) => notify({ kind: 'stalled', ...task }))
@@ -142,7 +148,7 @@ export class Pawl {
       definitionOf,
       closing,
     })
-    const looking = { store, onError, now: () => timing.now(), timing: upkeepTiming }
+    const looking = { store, onError, now: this.#now, timing: upkeepTiming }
     this.#schedules = new Schedules({ ...looking, courier: this.#courier })
     this.#place = parts.artifacts ?? memoryPlace()
     this.artifacts = new Artifacts(store, this.#place)
@@ -155,7 +161,14 @@ export class Pawl {
       handingOver: this.#handingOver(),
       examine: () => this.#watch.tick(),
     })
-    this.#results = new Results(store)
+    this.#results = new Results(store, timing)
+    this.#reactions = new Reactions({
+      store,
+      workers: this.#workers,
+      results: this.#results,
+      caretaker: this.#caretaker,
+      schedules: this.#schedules,
+    })
     this.#handleParts = {
       store,
       timing,
@@ -236,9 +249,9 @@ export class Pawl {
 
   /** Why is this job not running? Every reason that holds now. */
   explain(id: string): Promise<Explanation> {
-    const { store, timing } = this.#parts
+    const { store } = this.#parts
     const stalled = this.#soft.silent(id)
-    return explain({ store, workers: this.#workers, now: timing.now(), stalled }, id)
+    return explain({ store, workers: this.#workers, now: this.#now(), stalled }, id)
   }
 
   cancel(id: string, on: OnRecord = {}): Promise<void> {
@@ -286,8 +299,8 @@ export class Pawl {
 
   /** A queue that nobody configured has no bounds. */
   async queue(name: string): Promise<QueueInfo> {
-    const { store, timing } = this.#parts
-    return queueInfo(await store.query({ kind: 'queue', queue: name }), timing.now())
+    const view = await this.#parts.store.query({ kind: 'queue', queue: name })
+    return queueInfo(view, this.#now())
   }
 
   /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */
@@ -375,6 +388,7 @@ export class Pawl {
   async #close(): Promise<void> {
     try {
       this.#closed.abort()
+      this.#reactions.close()
       await Promise.all([...this.#workers].map((worker) => worker.stop()))
       await Promise.all([this.#caretaker, this.#schedules, this.#sweep].map((one) => one.close()))
       await this.#parts.store.close()
@@ -426,21 +440,6 @@ export class Pawl {
   ): Handle<OutcomeOf<J>> {
     if (rejection !== null) throw new Refused(`Job ${id} ('${definition.name}')`, rejection)
     return new Handle(this.#handleParts, String(value), definition)
-  }
-
-  /** Decided, and not yet durable: a claim that follows at once becomes durable with it. */
-  #sent(commands: readonly Command[]): void {
-    if (this.#workers.size === 0 || commands.every(({ type }) => QUIET.has(type))) return
-    for (const worker of this.#workers) worker.wake()
-  }
-
-  #answered(commands: readonly Command[], answers: readonly Answer[]): void {
-    this.#results.answered(commands, answers)
-    if (commands.some(mayMoveStages)) this.#caretaker.hurry()
-    commands.forEach((command, i) => {
-      if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
-      for (const worker of this.#workers) worker.lookAgain((command as { job: string }).job)
-    })
   }
 }
 

@@ -1,16 +1,18 @@
 /**
  * Those who wait for a job to end.
  *
- * Nobody else changes a job, so every end comes by a command that was answered here. Most
- * ends are commits without effects: those say themselves how the job ended. After any other
- * command about a job that is waited for, the store is asked.
+ * Most ends come by a commit without effects that was answered here: those say themselves how the
+ * job ended. After any other command about a job that is waited for, the store is asked. Where
+ * others change jobs, too, it is asked about all that are waited for when there are news, and now
+ * and then: several jobs with one question.
  */
 import type { AnyJob } from '../definition/index.ts'
 import { isPipeline, outputFrom } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
-import { isFinal, stateByCommit } from '../kernel/index.ts'
+import { stateByCommit } from '../kernel/index.ts'
 import type { Answer, Outcome, Store } from '../store/index.ts'
-import { StoreClosed } from '../store/index.ts'
+import { isThrough, StoreClosed } from '../store/index.ts'
+import type { Timer, Timing } from '../worker/index.ts'
 import { JobCancelled, JobFailed, JobQuarantined, UnknownJob } from './errors.ts'
 import { pipelineResult } from './pipeline-result.ts'
 
@@ -30,13 +32,27 @@ interface Waiting {
   isOutdated: boolean
 }
 
+/** Jobs of one question. */
+const PORTION = 500
+/** If nothing is heard: news may be lost. */
+const ASK_EVERY_MS = 1_000
+
 export class Results {
   readonly #store: Store
+  readonly #timing: Timing
+  readonly #isShared: boolean
   readonly #waiting = new Map<string, Waiting>()
+  #timer: Timer | null = null
+  #isAsking = false
+  /** News came while it was asked. */
+  #isLate = false
+  #notBefore = -Infinity
   #isClosed = false
 
-  constructor(store: Store) {
+  constructor(store: Store, timing: Timing) {
     this.#store = store
+    this.#timing = timing
+    this.#isShared = store.onNews !== undefined
   }
 
   /** Settled when the job is over, or waits for a person. `null`: there is no such job. */
@@ -50,6 +66,7 @@ export class Results {
     }
     waiting.all.add(waiter)
     void this.#look(job)
+    if (this.#isShared && this.#timer === null) this.#askIn(ASK_EVERY_MS)
     return waiter
   }
 
@@ -78,9 +95,15 @@ export class Results {
           lastPosition: 0,
         })
       } else {
-        void this.#look(command.job)
+        if (this.#isShared) this.news()
+        else void this.#look(command.job)
       }
     }
+  }
+
+  /** Any of the jobs may be over. */
+  news(): void {
+    if (this.#waiting.size > 0) this.#askIn(this.#notBefore - this.#timing.now())
   }
 
   /** Whoever still waits is told: the jobs go on when the store is opened again. */
@@ -90,6 +113,7 @@ export class Results {
       for (const { fail } of all) fail(new StoreClosed())
     }
     this.#waiting.clear()
+    this.#rest()
   }
 
   /** It is not waited for any longer. */
@@ -97,6 +121,58 @@ export class Results {
     const waiting = this.#waiting.get(job)
     waiting?.all.delete(waiter)
     if (waiting?.all.size === 0) this.#waiting.delete(job)
+    this.#rest()
+  }
+
+  /** Instead of what was planned. Whoever waits for a result keeps the process alive by it. */
+  #askIn(ms: number): void {
+    if (this.#isAsking) {
+      this.#isLate = true
+      return
+    }
+    this.#timer?.cancel()
+    this.#timer = null
+    if (ms <= 0) void this.#ask()
+    else this.#timer = this.#timing.after(ms, () => void this.#ask(), true)
+  }
+
+  /** About all that are waited for. It takes at most half of the time, however many they are. */
+  async #ask(): Promise<void> {
+    this.#isAsking = true
+    this.#isLate = false
+    const since = this.#timing.now()
+    const jobs = [...this.#waiting.keys()]
+    for (let at = 0; at < jobs.length; at += PORTION) {
+      await this.#askAbout(jobs.slice(at, at + PORTION))
+    }
+    const now = this.#timing.now()
+    const tookMs = now - since
+    this.#notBefore = now + tookMs
+    this.#isAsking = false
+    if (this.#waiting.size > 0) this.#askIn(this.#isLate ? tookMs : ASK_EVERY_MS)
+  }
+
+  async #askAbout(jobs: readonly string[]): Promise<void> {
+    try {
+      const ended = await this.#store.query({ kind: 'ended', jobs })
+      for (const { job, outcome } of ended) this.#settle(job, outcome)
+    } catch (error) {
+      for (const job of jobs) this.#fail(job, error as Error)
+    }
+  }
+
+  #rest(): void {
+    if (this.#waiting.size > 0) return
+    this.#timer?.cancel()
+    this.#timer = null
+  }
+
+  /** Nobody knows, so nobody should go on waiting. */
+  #fail(job: string, error: Error): void {
+    const waiting = this.#waiting.get(job)
+    this.#waiting.delete(job)
+    this.#rest()
+    for (const { fail } of waiting?.all ?? []) fail(error)
   }
 
   /** A pipeline may have many thousand commits: those that come while it looks are one look more. */
@@ -116,9 +192,8 @@ export class Results {
         waiting.plainType = outcome.last === null ? outcome.type : null
       }
     } catch (error) {
-      // Nobody knows, so nobody should go on waiting.
-      if (this.#waiting.get(job) === waiting) this.#waiting.delete(job)
-      for (const { fail } of waiting.all) fail(error as Error)
+      if (this.#waiting.get(job) === waiting) this.#fail(job, error as Error)
+      else for (const { fail } of waiting.all) fail(error as Error)
     } finally {
       waiting.isLooking = false
     }
@@ -127,6 +202,7 @@ export class Results {
   #settle(job: string, outcome: Outcome | null): void {
     const waiting = this.#waiting.get(job)
     this.#waiting.delete(job)
+    this.#rest()
     for (const { settle } of waiting?.all ?? []) settle(outcome)
   }
 }
@@ -139,10 +215,6 @@ function awaited(): Waiter {
     fail = reject
   })
   return { outcome, settle, fail }
-}
-
-function isThrough({ state }: Outcome): boolean {
-  return isFinal(state) || state === 'QUARANTINED'
 }
 
 /** What the job resulted in, which may be a promise; or it throws what says why it did not. */

@@ -30,6 +30,22 @@ export function afterMs(ms: number, call: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
+/** Something that is done again and again. */
+export interface Beat {
+  /** Whether it keeps the process alive. At first it does not. */
+  keep(isKept: boolean): void
+  stop(): void
+}
+
+export function beat(ms: number, call: () => void): Beat {
+  const timer = setInterval(call, ms)
+  timer.unref()
+  return {
+    keep: (isKept) => void (isKept ? timer.ref() : timer.unref()),
+    stop: () => clearInterval(timer),
+  }
+}
+
 /** A clock that something must end. */
 export interface AwakeClock extends Clock {
   goOnFrom(ms: number): void

@@ -53,6 +53,7 @@ import type { Listed } from './views.ts'
 import {
   jobView,
   listed,
+  endedOf,
   outcome,
   outputsOf,
   overview,
@@ -207,6 +208,7 @@ export class DirectoryStore implements Store {
     job: ({ job }) => this.#shown(this.#job(job)),
     overview: ({ job }) => this.#shown(this.#overview(job)),
     outcome: ({ job }) => this.#shown(this.#outcome(job)),
+    ended: ({ jobs }) => this.#shown(endedOf(jobs, (job) => this.#outcome(job))),
     input: ({ job }) => this.#shown(this.#input(job)),
     task: (query) => this.#shown(this.#task(query)),
     outputs: (query) => this.#shown(this.#outputs(query)),

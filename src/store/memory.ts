@@ -33,6 +33,7 @@ import { BadRequest, StoreClosed } from './store.ts'
 import {
   jobView,
   listed,
+  endedOf,
   outcome,
   outputsOf,
   overview,
@@ -103,6 +104,7 @@ export class MemoryStore implements Store {
     job: ({ job }) => jobView(this.#ledger, job),
     overview: ({ job }) => overview(this.#ledger, job),
     outcome: ({ job }) => outcome(this.#ledger, job),
+    ended: ({ jobs }) => endedOf(jobs, (job) => outcome(this.#ledger, job)),
     input: ({ job }) => this.#ledger.world.jobs.get(job)?.spec.input ?? null,
     task: ({ job, stage, segment }) => taskView(this.#ledger, job, stage, segment),
     outputs: (query) => outputsOf(this.#ledger, query),

@@ -7,3 +7,8 @@ import { randomBytes } from 'node:crypto'
 export function newStoreId(): string {
   return randomBytes(16).toString('hex')
 }
+
+/** Of a process, for as long as it has a store open. */
+export function newTellerName(): string {
+  return randomBytes(8).toString('hex')
+}

@@ -36,9 +36,9 @@ import type {
   Verdict,
   Violation,
 } from '../kernel/index.ts'
-import { PawlError } from '../kernel/index.ts'
 import type { ClaimRequest } from './ledger.ts'
 import type { Metrics } from './meters.ts'
+import type { News } from './news.ts'
 
 /** What the authority says to one command. */
 export interface Answer {
@@ -191,6 +191,12 @@ export interface Outcome extends Trouble {
   readonly lastPosition: number
 }
 
+/** What became of a job that is over, or waits for a person; null: there is no such job. */
+export interface Ended {
+  readonly job: string
+  readonly outcome: Outcome | null
+}
+
 /** Outputs of a stage's segments, in order. A segment that has none is missing. */
 export interface OutputsPage {
   readonly outputs: readonly { readonly segment: number; readonly output: Payload }[]
@@ -328,6 +334,8 @@ export interface Answers {
   overview: { ask: { readonly job: string }; answer: JobOverview | null }
   /** The same, but only how it stands. */
   outcome: { ask: { readonly job: string }; answer: Outcome | null }
+  /** Those of them that are over, wait for a person, or are not there at all; in no order. */
+  ended: { ask: { readonly jobs: readonly string[] }; answer: readonly Ended[] }
   /** What the job was submitted with; null if there is none. */
   input: { ask: { readonly job: string }; answer: Payload | null }
   /** One task; null if there is none. */
@@ -422,22 +430,15 @@ export interface Store {
    * they become durable. Going on later from the last position seen misses nothing.
    */
   watch(from: number): AsyncIterable<Positioned>
+  /**
+   * Of a store that several processes share: calls when something may have happened that was not
+   * asked for here. What comes together is one call, and a call may be about nothing. Gives its
+   * end. Left out: nobody else changes anything, and time shows when it is looked for.
+   */
+  onNews?(listener: (news: News) => void): () => void
   /** Ends watches once they have seen everything. Closing twice is fine. */
   close(): Promise<void>
 }
 
-/** The store was closed: open it again. */
-export class StoreClosed extends PawlError {
-  constructor() {
-    super('StoreClosed', 'rejected', 'The store is closed: open it again before using it.')
-  }
-}
-
-/** A claim or a query of the wrong form. */
-export class BadRequest extends PawlError {
-  constructor(message: string) {
-    super('BadRequest', 'rejected', message)
-  }
-}
-
+export { BadRequest, StoreClosed } from './store-errors.ts'
 export type { ClaimRequest, Metrics }

@@ -37,6 +37,7 @@ import {
   troubleIn,
 } from './stage-views.ts'
 import type {
+  Ended,
   JobOverview,
   JobsPage,
   JobSummary,
@@ -90,6 +91,21 @@ export function outcome(ledger: Ledger, id: string): Outcome | null {
 /** Of a job that is not in memory. */
 export function recordOutcome(record: JobRecord, now: number): Outcome {
   return outcomeOf(record.job, record.stages, recordTallies(record), now)
+}
+
+/** Those of the jobs that nobody has to wait for any more. */
+export function endedOf(
+  jobs: readonly string[],
+  outcomeOfJob: (job: string) => Outcome | null,
+): Ended[] {
+  return jobs
+    .map((job) => ({ job, outcome: outcomeOfJob(job) }))
+    .filter(({ outcome: found }) => found === null || isThrough(found))
+}
+
+/** It is over, or waits for a person. */
+export function isThrough({ state }: Pick<Outcome, 'state'>): boolean {
+  return isFinal(state) || state === 'QUARANTINED'
 }
 
 function outcomeOf(job: Job, stages: StageTasks | null, tallies: Tallies, now: number): Outcome {

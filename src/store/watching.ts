@@ -11,12 +11,15 @@ export type ReadOn = (position: number) => Promise<readonly Positioned[]>
 
 export class Watching {
   readonly #read: ReadOn
+  readonly #onWaiting: (isWaiting: boolean) => void
   readonly #sleepers = new Set<() => void>()
   #wakes = 0
   #closed: { readonly error: Error | null } | null = null
 
-  constructor(read: ReadOn) {
+  /** `onWaiting`: whether somebody waits for what comes next. */
+  constructor(read: ReadOn, onWaiting: (isWaiting: boolean) => void = () => undefined) {
     this.#read = read
+    this.#onWaiting = onWaiting
   }
 
   /** More is durable now. */
@@ -25,6 +28,7 @@ export class Watching {
     if (this.#sleepers.size === 0) return
     const sleepers = [...this.#sleepers]
     this.#sleepers.clear()
+    this.#onWaiting(false)
     for (const rise of sleepers) rise()
   }
 
@@ -52,6 +56,7 @@ export class Watching {
       if (wakes === this.#wakes) {
         await new Promise<void>((resolve) => {
           this.#sleepers.add(resolve)
+          this.#onWaiting(true)
         })
       }
     }

@@ -11,6 +11,7 @@ export {
   folderPlace,
   MARKER,
   memoryPlace,
+  noPlace,
   openStored,
 } from './artifact/index.ts'
 export type { Timer, Timing } from './clock.ts'

@@ -105,9 +105,11 @@ export class LeaseKeeper {
     return this.#timing.now() - held.askedAt >= held.leaseMs * (1 - LAST_SHARE)
   }
 
-  /** Of all leases of a job: asks about them at once, because something happened to it. */
-  lookAgain(job: string): void {
-    for (const held of this.#held) if (held.job === job) void this.#extend(held)
+  /** Of all leases of a job, or of all: asks about them at once, because something happened. */
+  lookAgain(job?: string): void {
+    for (const held of this.#held) {
+      if (job === undefined || held.job === job) void this.#extend(held)
+    }
   }
 
   /** The next look comes in time for a lease of this length. */

@@ -29,7 +29,10 @@ export interface WorkerOptions {
   readonly name?: string
   /** Which queues it serves. Default: those of its definitions. */
   readonly queues?: readonly string[]
-  /** How often to look for jobs that became due, if nothing else happens. Default 50 ms. */
+  /**
+   * How often to look for jobs, if nothing else happens. Default 50 ms; on a database, which tells
+   * when there is something, half a second.
+   */
   readonly poll?: Duration
   /** How long running handlers may go on after `stop`. Default 10 s. */
   readonly shutdown?: Duration
@@ -60,6 +63,7 @@ export type WorkerParts = Omit<AttemptParts, 'keeper' | 'shared'> & {
 
 export const DEFAULT_CONCURRENCY = 10
 const DEFAULT_POLL_MS = 50
+const DEFAULT_SHARED_POLL_MS = 500
 const DEFAULT_SHUTDOWN_MS = 10_000
 const DEFAULT_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM']
 /** After a claim that failed. */
@@ -96,7 +100,8 @@ export class Worker {
     this.#parts = { ...parts, keeper, shared: new SharedValues() }
     this.#definitions = byName(definitions)
     this.#channels = channelsOf(definitions, options.queues)
-    this.#pollMs = poll === undefined ? DEFAULT_POLL_MS : toMs(poll, 'The poll of a worker')
+    const usual = parts.store.onNews === undefined ? DEFAULT_POLL_MS : DEFAULT_SHARED_POLL_MS
+    this.#pollMs = poll === undefined ? usual : toMs(poll, 'The poll of a worker')
     this.#shutdownMs =
       shutdown === undefined ? DEFAULT_SHUTDOWN_MS : toMs(shutdown, 'The shutdown of a worker')
     const unlisten = onSignal.add(this, options.signals ?? DEFAULT_SIGNALS)
@@ -135,8 +140,8 @@ export class Worker {
     void this.#claim()
   }
 
-  /** Something happened to a job that it may have in hand. */
-  lookAgain(job: string): void {
+  /** Something happened to a job that it may have in hand; left out: to any of them. */
+  lookAgain(job?: string): void {
     this.#parts.keeper.lookAgain(job)
   }
 

@@ -124,6 +124,11 @@ export class Schedules {
     return this.#inTurn(() => this.#look())
   }
 
+  /** Somebody set, changed or removed one. */
+  changed(): void {
+    this.#plan(AFTER_CHANGE_MS)
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()

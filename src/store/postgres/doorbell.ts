@@ -6,7 +6,7 @@
  * - closed.
  *
  * What is said while nobody listens is lost: once it listens again it tells of the gap, and whoever
- * it tells looks for what there is. It keeps no process alive.
+ * it tells looks for what there is. It keeps no process alive, but while it rings itself.
  */
 import type { Client } from 'pg'
 import { afterMs } from '../clock.ts'
@@ -22,16 +22,27 @@ export interface DoorbellOptions extends PostgresAddress {
 }
 
 export interface Doorbell {
+  /** Says something on the channel; while it does not listen, once it does, if not too much else. */
+  ring(payload: string): void
+  /** What was rung is said. */
   close(): Promise<void>
 }
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 5_000
+const MOST_UNSAID = 100
 
 /** Listens when it is there. Throws `SqlFailed` if the server cannot be reached at all. */
 export async function openDoorbell(options: DoorbellOptions): Promise<Doorbell> {
   const doorbell = new PostgresDoorbell(options)
   await doorbell.listen()
+  return doorbell
+}
+
+/** The same, but it does not wait: also the beginning is the end of a gap. */
+export function beginDoorbell(options: DoorbellOptions): Doorbell {
+  const doorbell = new PostgresDoorbell(options)
+  doorbell.begin()
   return doorbell
 }
 
@@ -42,6 +53,9 @@ class PostgresDoorbell implements Doorbell {
   #client: Client | null = null
   #stopWaiting = nothing
   #isClosed = false
+  #beginning: Promise<void> = Promise.resolve()
+  #ringing: Promise<void> = Promise.resolve()
+  readonly #unsaid = new Set<string>()
 
   constructor(options: DoorbellOptions) {
     this.#options = options
@@ -59,6 +73,10 @@ class PostgresDoorbell implements Doorbell {
     client.on('notification', ({ payload }) => this.#options.onRing(payload ?? ''))
     try {
       await client.query(`listen ${client.escapeIdentifier(this.#options.channel)}`)
+      for (const payload of this.#unsaid) {
+        this.#unsaid.delete(payload)
+        await this.#say(client, payload)
+      }
     } catch (error) {
       isOver = true
       throw error
@@ -69,15 +87,36 @@ class PostgresDoorbell implements Doorbell {
     this.#client = client
     // It may have been lost just now, BEFORE this one knew that it is its own.
     if (isOver) this.#lost(client)
-    else unref(client)
+    else untyped(client).unref()
+  }
+
+  begin(): void {
+    this.#beginning = this.#again(FIRST_PAUSE_MS)
+  }
+
+  ring(payload: string): void {
+    if (this.#client !== null) this.#ringing = this.#say(this.#client, payload)
+    else if (this.#unsaid.size < MOST_UNSAID) this.#unsaid.add(payload)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     this.#stopWaiting()
+    await this.#ringing
+    if (this.#unsaid.size > 0) await this.#beginning
     const client = this.#client
     this.#client = null
     await client?.end()
+  }
+
+  async #say(client: Client, payload: string): Promise<void> {
+    untyped(client).ref()
+    try {
+      await client.query('select pg_notify($1, $2)', [this.#options.channel, payload])
+    } catch {
+      // Nobody hears it: they look by themselves.
+    }
+    untyped(client).unref()
   }
 
   #lost(client: Client): void {
@@ -101,7 +140,12 @@ class PostgresDoorbell implements Doorbell {
   }
 }
 
-/** pg has it, its types do not. */
-function unref(client: Client): void {
-  ;(client as Client & { unref(): void }).unref()
+/** pg has them, its types do not. */
+interface Untyped {
+  ref(): void
+  unref(): void
+}
+
+function untyped(client: Client): Untyped {
+  return client as Client & Untyped
 }

@@ -1,11 +1,13 @@
 /**
  * Opens a store on PostgreSQL, in a schema of its own.
  */
+import type { News } from '../news.ts'
 import type { SqlOptions } from '../sql/open-sql.ts'
 import { openSql } from '../sql/open-sql.ts'
 import type { SqlStore } from '../sql/sql-store.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { PostgresAddress } from './client.ts'
+import { openBell } from './bell.ts'
 import { openConnection } from './connection.ts'
 import { STEPS } from './schema.ts'
 import { POSTGRES } from './statements.ts'
@@ -28,6 +30,7 @@ export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
     connect: () => connectTo({ url, schema }),
     lanes: LANES,
     pollMs: POLL_MS,
+    openBell: (id: string, onHeard: (news: News) => void) => openBell({ url }, id, onHeard),
     steps: STEPS,
     // The lock first: two that create a schema at once may both fail.
     prepare: [

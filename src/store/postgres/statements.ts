@@ -214,6 +214,10 @@ export const POSTGRES: Statements = {
     where l.key = given.name`,
   noteLooks: `insert into looks (job) select name from ${names}`,
 
+  notEnded: `
+    select w.job from ${names} join work w on w.job = given.name and w.stage = -1 and w.segment = 0
+    where w.over_at is null
+      and not exists (select 1 from work d where d.state = 'DEAD' and d.position = w.position)`,
   wholeJobs: `
     select ${loaded}, ${spec} from ${names} join work w on w.job = given.name
     order by w.job, w.stage, w.segment`,
@@ -285,6 +289,14 @@ export const POSTGRES: Statements = {
     where over_at is not null and type = $1::text and retain_ms is not distinct from $2::int8
     order by over_at limit $3::int4`,
 
+  timesAhead: `
+    select ${now},
+      (select min(due_at) from work where channel is not null and turn is null and due_at > $2::int8),
+      (select min(wake_at) from limits where wake_at > $2::int8),
+      (select min(expires_at) from work where expires_at > $2::int8),
+      (select min(start_by) from work where start_by > $2::int8)`,
+  newest: `
+    select position, type from events where position > $1::int8 order by position limit $2::int4`,
   horizon: `
     select pg_snapshot_xmin(pg_current_snapshot())::text::int8,
       pg_snapshot_xmax(pg_current_snapshot())::text::int8,

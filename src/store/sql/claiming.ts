@@ -26,6 +26,8 @@ const MOST_DUE = 500
 export interface ClaimDone {
   readonly leases: readonly Claimed[]
   readonly done: readonly Done[]
+  /** After so long a limit that stopped something lets it through; null: time does not help. */
+  readonly againInMs: number | null
 }
 
 interface Candidate {
@@ -56,6 +58,7 @@ class Claiming {
   readonly #wakes = new Map<string, number>()
   /** Queues that let nothing more through. */
   readonly #closed = new Set<string>()
+  #againAt = Infinity
   #now = 0
 
   constructor(connection: Connection, request: ClaimRequest, parts: TransactionParts) {
@@ -112,7 +115,7 @@ class Claiming {
     for (const { job, stage, segment } of again) this.#granted.push(this.#task(job, stage, segment))
     const leases = await this.#claimed()
     await this.#connection.run([{ sql: sql.rollback, values: [] }])
-    return { leases, done: [] }
+    return { leases, done: [], againInMs: null }
   }
 
   /** What has become due, and what waits for a limit whose time has come. */
@@ -170,7 +173,10 @@ class Claiming {
     if (queue.paused) return 0
     const own: LimitSpec = { key: name, concurrency: queue.concurrency, rate: queue.rate }
     const usage = this.#loaded.queueUsage(name) ?? undefined
-    return mayStartAt(own, usage, this.#now) <= this.#now ? Infinity : 0
+    const at = mayStartAt(own, usage, this.#now)
+    if (at <= this.#now) return Infinity
+    this.#againAt = Math.min(this.#againAt, at)
+    return 0
   }
 
   async #candidates(
@@ -269,10 +275,7 @@ class Claiming {
     ) as RowState
     row.parked = limit.key
     this.#loaded.changed.add(row)
-    const at = mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now)
-    if (at !== Infinity) {
-      this.#wakes.set(limit.key, Math.min(at, this.#wakes.get(limit.key) ?? Infinity))
-    }
+    this.#wake(limit, mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now))
     this.#callNext(task, limit.key)
   }
 
@@ -283,15 +286,20 @@ class Claiming {
   #callNext({ policy }: Task, parkedFor: string | null): void {
     for (const limit of policy.limits) {
       if (limit.key === parkedFor) continue
-      if (mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now) > this.#now) {
-        const at = mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now)
-        if (at !== Infinity) {
-          this.#wakes.set(limit.key, Math.min(at, this.#wakes.get(limit.key) ?? Infinity))
-        }
+      const at = mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now)
+      if (at > this.#now) {
+        this.#wake(limit, at)
         continue
       }
       this.#loaded.freed.set(limit.key, (this.#loaded.freed.get(limit.key) ?? 0) + 1)
     }
+  }
+
+  /** Infinity: only the end of a lease helps. */
+  #wake({ key }: LimitSpec, at: number): void {
+    if (at === Infinity) return
+    this.#againAt = Math.min(this.#againAt, at)
+    this.#wakes.set(key, Math.min(at, this.#wakes.get(key) ?? Infinity))
   }
 
   /** What is to be run so that the next look sees what was decided so far. */
@@ -310,7 +318,8 @@ class Claiming {
     const leases = await this.#claimed()
     const asks = await this.#save()
     await this.#connection.run([...asks, { sql: sql.commit, values: [] }])
-    return { leases, done: this.#done }
+    const againInMs = this.#againAt === Infinity ? null : this.#againAt - this.#now
+    return { leases, done: this.#done, againInMs }
   }
 
   async #claimed(): Promise<Claimed[]> {

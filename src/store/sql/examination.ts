@@ -1,6 +1,6 @@
 /**
  * Examines jobs that are not over a few at a time, round after round: whether what must always hold
- * does hold, and which of them wait for long. It only looks.
+ * does hold, and which of them wait for long without a sign of a worker. It only looks.
  */
 import type { Task, Violation } from '../../kernel/index.ts'
 import { createWorld, isFinal, isHeldBack, jobState, jobViolations } from '../../kernel/index.ts'
@@ -10,6 +10,7 @@ import type { Examined, QueryOf, WaitsLong } from '../store.ts'
 import { waitingSince } from '../task-before.ts'
 import type { Connection } from './connection.ts'
 import type { Queries } from './queries.ts'
+import { channelName, channelOf } from './rows.ts'
 import type { Statements } from './statements.ts'
 
 /** Of a job with more tasks than this nothing is looked at: reading it takes too long. */
@@ -45,7 +46,30 @@ export class SqlExamination {
       violations.push(...violationsOf(record, now))
       noteWaiting(record, now - waitedMs, waiting)
     }
-    return { looked: jobs.length, isRoundOver: this.#after === 0, violations, waiting }
+    const isRoundOver = this.#after === 0
+    const unserved = waiting.length === 0 ? [] : await this.#unserved(connection, waiting)
+    return { looked: jobs.length, isRoundOver, violations, waiting: unserved }
+  }
+
+  /**
+   * Where somebody has a job in hand, there are workers, in whichever process. A queue that is
+   * paused is no sign that there are none.
+   */
+  async #unserved(
+    connection: Connection,
+    waiting: readonly WaitsLong[],
+  ): Promise<readonly WaitsLong[]> {
+    const [answered] = await connection.run([{ sql: this.#sql.leased, values: [] }])
+    const served = new Set<string>()
+    for (const { job, stages } of this.#queries.recordsOf(answered?.rows ?? [])) {
+      const tasks = job.task === null ? (stages ?? []).flat() : [job.task]
+      for (const task of tasks) if (task != null) served.add(channelOf(job, task))
+    }
+    const queues = new Set(waiting.map(({ queue }) => queue))
+    const paused = await this.#queries.pausedAmong(connection, queues)
+    return waiting.filter(({ queue, type, stage }) => {
+      return !paused.has(queue) && !served.has(channelName(queue, type, stage))
+    })
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import { PawlError } from '../../kernel/index.ts'
 import type { Clock } from '../clock.ts'
+import { nowUs } from '../clock.ts'
 import { newStoreId } from '../random.ts'
 import type { Retention } from '../retention.ts'
 import type { Connection } from './connection.ts'
@@ -37,11 +38,15 @@ export async function openSql(dialect: Dialect, options: SqlOptions = {}): Promi
   const first = await dialect.connect()
   try {
     const id = await migrate(first, dialect)
+    const askedUs = nowUs()
+    const [clock] = await first.run([{ sql: dialect.statements.clock, values: [null] }])
+    const now = clock?.rows[0]?.[0] as number | null
     return new SqlStore({
       id,
       dialect,
       first,
       clock: options.clock ?? null,
+      aheadMs: (now ?? 0) - (askedUs + nowUs()) / 2_000,
       retention: { ageMs: 7 * DAY_MS, count: 1_000_000, ...options.retention },
     })
   } catch (error) {

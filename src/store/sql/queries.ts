@@ -6,6 +6,7 @@ import { jobState, NO_TALLIES, stagesOf } from '../../kernel/index.ts'
 import type { JobRecord } from '../../log/index.ts'
 import { outputsPage } from '../stage-views.ts'
 import type {
+  Ended,
   JobsPage,
   OutputsPage,
   Positioned,
@@ -14,7 +15,7 @@ import type {
   QueryOf,
 } from '../store.ts'
 import { quarantinedJob } from '../quarantine-page.ts'
-import { listing, matches, PageOfJobs } from '../views.ts'
+import { endedOf, listing, matches, PageOfJobs, recordOutcome } from '../views.ts'
 import type { Connection, Row } from './connection.ts'
 import type { Records } from './records.ts'
 import type { LoadedColumns } from './rows.ts'
@@ -43,6 +44,23 @@ export class Queries {
   async record(connection: Connection, id: string): Promise<JobRecord | null> {
     const [answered] = await connection.run([{ sql: this.#sql.wholeJobs, rows: [[id]] }])
     return this.recordsOf(answered?.rows ?? [])[0] ?? null
+  }
+
+  /** Those of the jobs that nobody has to wait for any more. */
+  async ended(connection: Connection, jobs: readonly string[], now: number): Promise<Ended[]> {
+    const rows = [...new Set(jobs)].map((id) => [id])
+    const [answered] = await connection.run([{ sql: this.#sql.notEnded, rows }])
+    const open = new Set(answered?.rows.map(([id]) => id as string))
+    const rest = rows.filter(([id]) => !open.has(id as string))
+    const [whole] = await connection.run([{ sql: this.#sql.wholeJobs, rows: rest }])
+    const found = new Map(this.recordsOf(whole?.rows ?? []).map((one) => [one.job.id, one]))
+    return endedOf(
+      rest.map(([id]) => id as string),
+      (id) => {
+        const record = found.get(id)
+        return record === undefined ? null : recordOutcome(record, now)
+      },
+    )
   }
 
   /** Jobs whose rows come one after the other, each job's own row first. */
@@ -168,6 +186,17 @@ export class Queries {
       for (const task of tasks) if (task != null && isLeased(task)) found.push(task)
     }
     return found.toSorted(byGrant)
+  }
+
+  async pausedAmong(connection: Connection, names: Iterable<string>): Promise<Set<string>> {
+    const rows = [...names].map((name) => [name])
+    const [answered] = await connection.run([{ sql: this.#sql.seeQueues, rows }])
+    const paused = new Set<string>()
+    for (const [name, record] of answered?.rows ?? []) {
+      const queue = this.#records.queue(record as Uint8Array, name as string)
+      if (queue.paused) paused.add(queue.name)
+    }
+    return paused
   }
 
   async history(

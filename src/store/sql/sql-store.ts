@@ -12,8 +12,9 @@ import type { Command } from '../../kernel/index.ts'
 import { createQueue, reject } from '../../kernel/index.ts'
 import { assertClaim } from '../claim-form.ts'
 import type { Clock } from '../clock.ts'
-import { nowUs, pause } from '../clock.ts'
+import { nowUs } from '../clock.ts'
 import { Meters } from '../meters.ts'
+import type { News } from '../news.ts'
 import { OwnCommands } from '../own-command.ts'
 import type { Retention } from '../retention.ts'
 import type {
@@ -44,6 +45,7 @@ import { Feed } from './feed.ts'
 import { SqlForgetting } from './forgetting.ts'
 import { Lanes } from './lanes.ts'
 import type { Done } from './loaded.ts'
+import { NewsDesk } from './news-desk.ts'
 import { Places } from './places.ts'
 import type { Leased } from './queries.ts'
 import { Queries } from './queries.ts'
@@ -61,6 +63,8 @@ export interface SqlStoreParts {
   readonly first: Connection
   /** Null: the database's own. */
   readonly clock: Clock | null
+  /** How far the database's clock is ahead of this process's. */
+  readonly aheadMs: number
   readonly retention: Retention
 }
 
@@ -80,19 +84,20 @@ export class SqlStore implements Store {
   readonly #feed: Feed
   readonly #meters = new Meters()
   readonly #own = new OwnCommands()
-  readonly #watching = new Watching((position) => this.#readOn(position))
+  readonly #watching = new Watching(
+    (position) => this.#readOn(position),
+    (isWaiting) => this.#news.keep(isWaiting),
+  )
+  readonly #news: NewsDesk
   /** The newest request of each worker that was answered here. */
   readonly #answered = new Map<string, number>()
-  readonly #pollMs: number
-  #isPolling = false
   #isClosed = false
   #closing: Promise<void> | null = null
 
-  constructor({ id, dialect, first, clock, retention }: SqlStoreParts) {
+  constructor({ id, dialect, first, clock, aheadMs, retention }: SqlStoreParts) {
     const { statements: sql, lanes: count } = dialect
     this.id = id
     this.#sql = sql
-    this.#pollMs = dialect.pollMs
     this.#lanes = new Lanes(first, {
       connect: () => dialect.connect(),
       count,
@@ -111,10 +116,29 @@ export class SqlStore implements Store {
       submitted: new Submitted(),
     }
     this.#batches = new Batches(this.#lanes, this.#parts, (done) => this.#noteDone(done))
-    this.#upkeep = new SqlUpkeep(sql, this.#queries)
+    this.#upkeep = new SqlUpkeep(sql, this.#queries, () => this.#news.found('ends'))
     this.#forgetting = new SqlForgetting(sql, retention)
     this.#examination = new SqlExamination(sql, this.#queries)
     this.#feed = new Feed(sql, this.#queries)
+    this.#news = new NewsDesk({
+      id,
+      dialect,
+      clock,
+      aheadMs,
+      run: (work) => this.#lanes.run(work),
+      mayStop: (queue) => this.#parts.queues.mayStop(queue),
+      onBeat: () => this.#othersWrote(),
+    })
+  }
+
+  /** The authority's time, as well as it is known here. */
+  now(): number {
+    return this.#news.now()
+  }
+
+  onNews(listener: (news: News) => void): () => void {
+    this.#assertOpen()
+    return this.#news.onNews(listener)
   }
 
   async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
@@ -149,7 +173,7 @@ export class SqlStore implements Store {
     const known = this.#answered.get(worker)
     this.#answered.delete(worker)
     let mayRepeat = known === undefined || number <= known
-    const { leases, done } = await this.#lanes.run((connection) => {
+    const { leases, done, againInMs } = await this.#lanes.run((connection) => {
       const running = claim(connection, { ...request, channels }, mayRepeat, this.#parts)
       // Done again after a lost connection, it may have been granted the first time.
       mayRepeat = true
@@ -157,6 +181,7 @@ export class SqlStore implements Store {
     })
     this.#answered.set(worker, Math.max(number, known ?? 0))
     this.#noteDone(done)
+    if (againInMs !== null) this.#news.soon(againInMs)
     return leases
   }
 
@@ -174,7 +199,7 @@ export class SqlStore implements Store {
 
   watch(from: number): AsyncIterable<Positioned> {
     this.#assertOpen()
-    void this.#poll()
+    this.#news.begin()
     return this.#watching.watch(from)
   }
 
@@ -187,6 +212,7 @@ export class SqlStore implements Store {
   async #close(): Promise<void> {
     this.#watching.close(null)
     await this.#lanes.close()
+    await this.#news.close()
   }
 
   readonly #answers: {
@@ -206,6 +232,9 @@ export class SqlStore implements Store {
     outcome: async ({ job }, connection) => {
       const record = await this.#queries.record(connection, job)
       return record === null ? null : recordOutcome(record, await this.#now(connection))
+    },
+    ended: async ({ jobs }, connection) => {
+      return this.#queries.ended(connection, jobs, await this.#now(connection))
     },
     input: async ({ job }, connection) => {
       const record = await this.#queries.record(connection, job)
@@ -327,17 +356,13 @@ export class SqlStore implements Store {
       } else this.#meters.changed(entry)
     }
     this.#watching.wake()
+    this.#news.wrote(done)
   }
 
-  /** What others wrote shows by itself, sooner or later. */
-  async #poll(): Promise<void> {
-    if (this.#isPolling) return
-    this.#isPolling = true
-    while (!this.#isClosed) {
-      await pause(this.#pollMs, true)
-      this.#parts.queues.clear()
-      this.#watching.wake()
-    }
+  /** Maybe. */
+  #othersWrote(): void {
+    this.#parts.queues.clear()
+    this.#watching.wake()
   }
 
   #assertOpen(): void {

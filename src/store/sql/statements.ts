@@ -155,6 +155,8 @@ export interface Statements {
   /** rows (job): a pipeline that the orchestrator is to look at. */
   readonly noteLooks: string
 
+  /** rows (job) → job of those of them that are neither over nor given up by anybody. */
+  readonly notEnded: string
   /** rows (job) → loaded, spec of all of its rows, its own first. */
   readonly wholeJobs: string
   /** position, most → loaded, spec of the own rows of jobs that were submitted behind it, in order. */
@@ -199,6 +201,10 @@ export interface Statements {
   /** type, retain_ms, most → job, over_at of those that ended first. */
   readonly oldest: string
 
+  /** now, told → the time; then the first times behind what was told at which tasks are due, limits have room, leases end and tasks come too late, each null if there is none. */
+  readonly timesAhead: string
+  /** position, most → position, type of entries behind it, in order. */
+  readonly newest: string
   /** → the oldest transaction that may still commit, the next one to come, the newest position. */
   readonly horizon: string
   /** name → value. */

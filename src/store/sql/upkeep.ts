@@ -26,10 +26,13 @@ const MOST_LOOKS = 2_000
 export class SqlUpkeep {
   readonly #sql: Statements
   readonly #queries: Queries
+  readonly #onOver: () => void
 
-  constructor(sql: Statements, queries: Queries) {
+  /** `onOver`: pipelines were found to be over. */
+  constructor(sql: Statements, queries: Queries, onOver: () => void) {
     this.#sql = sql
     this.#queries = queries
+    this.#onOver = onOver
   }
 
   /** At most `limit` commands. `now`: null is the database's own clock. */
@@ -79,6 +82,7 @@ export class SqlUpkeep {
       { sql: this.#sql.markOver, rows: over },
       { sql: this.#sql.forgetLooks, rows: through },
     ])
+    if (over.length > 0) this.#onOver()
   }
 
   async #lookAt(

@@ -129,6 +129,9 @@ export const SQLITE: Statements = {
   saveLimits: 'update limits set held = ?2, full_at = ?3 where key = ?1',
   noteLooks: 'insert into looks (job) values (?)',
 
+  notEnded: `
+    select w.job from work w where w.job = ? and w.stage = -1 and w.segment = 0 and w.over_at is null
+      and not exists (select 1 from work d where d.state = 'DEAD' and d.position = w.position)`,
   wholeJobs: `
     select ${loaded}, ${spec} from work w where w.job = ? order by w.stage, w.segment`,
   jobsAfter: `
@@ -189,6 +192,13 @@ export const SQLITE: Statements = {
     select job, over_at from work where over_at is not null and type = ? and retain_ms is ?
     order by over_at limit ?`,
 
+  timesAhead: `
+    select ?1,
+      (select min(due_at) from work where channel is not null and turn is null and due_at > ?2),
+      (select min(wake_at) from limits where wake_at > ?2),
+      (select min(expires_at) from work where expires_at > ?2),
+      (select min(start_by) from work where start_by > ?2)`,
+  newest: 'select position, type from events where position > ? order by position limit ?',
   // There is one transaction at a time: what is there, is there.
   horizon: 'select 1, 0, coalesce(max(position), 0) from events',
   meta: 'select value from meta where name = ?',

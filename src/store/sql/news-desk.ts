@@ -1,0 +1,212 @@
+/**
+ * What happens on a database without being asked for here: what others do, and what time does.
+ *
+ * - quiet: nobody wants to know.
+ * - listening: what others write is heard by a bell, or, where there is none, looked for at each
+ *   beat. Each beat also looks when time will have made something due before the next one, and the
+ *   news of that come on time. A beat keeps no process alive, unless somebody watches.
+ * - closed.
+ *
+ * What is written here is told to others, and is no news here.
+ */
+import type { Beat, Clock } from '../clock.ts'
+import { afterMs, beat, nowUs } from '../clock.ts'
+import type { News, NewsKind } from '../news.ts'
+import { ALL_NEWS } from '../news.ts'
+import type { Answered, Ask, Connection, Row } from './connection.ts'
+import type { Bell, Dialect } from './dialect.ts'
+import { Gathering } from './gathering.ts'
+import type { Done } from './loaded.ts'
+import { dueInMs, newsOf, newsOfType } from './news-of.ts'
+
+export interface NewsDeskParts {
+  /** Of the store: what other processes know it by, too. */
+  readonly id: string
+  readonly dialect: Dialect
+  /** Null: the database's own. */
+  readonly clock: Clock | null
+  /** How far the database's clock was ahead of this process's when the store was opened. */
+  readonly aheadMs: number
+  readonly run: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
+  readonly mayStop: (queue: string) => boolean
+  /** Now and then, and whenever others wrote something. */
+  readonly onBeat: () => void
+}
+
+/** Entries of one look; the next one goes on. */
+const MOST_ENTRIES = 500
+/** What comes later than this is found by a beat, or by whoever looks by himself. */
+const LONGEST_WAIT_MS = 1_000
+
+export class NewsDesk {
+  readonly #parts: NewsDeskParts
+  readonly #listeners = new Set<(news: News) => void>()
+  readonly #telling = new Gathering((news) => this.#tellAll(news))
+  readonly #ringing = new Gathering((news) => this.#bell?.ring(news))
+  /** Positions of entries that were written here, and not seen again yet. */
+  readonly #own = new Set<number>()
+  #bell: Bell | null = null
+  #beat: Beat | null = null
+  #aheadMs: number
+  /** The newest entry that was looked at; null: none yet. */
+  #seen: number | null = null
+  /** What was due at this time was told. */
+  #toldMs = 0
+  #isLooking = false
+  #isLookWanted = false
+  #lookUs = Infinity
+  #stopWaiting: (() => void) | null = null
+  #isClosed = false
+
+  constructor(parts: NewsDeskParts) {
+    this.#parts = parts
+    this.#aheadMs = parts.aheadMs
+  }
+
+  /** The authority's time, as well as it is known here. */
+  now(): number {
+    const { clock } = this.#parts
+    return clock === null ? nowUs() / 1_000 + this.#aheadMs : clock.now()
+  }
+
+  onNews(listener: (news: News) => void): () => void {
+    this.begin()
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  begin(): void {
+    if (this.#beat !== null || this.#isClosed) return
+    const { dialect, id } = this.#parts
+    this.#beat = beat(dialect.pollMs, () => void this.#look())
+    this.#bell = dialect.openBell?.(id, (news) => this.#heard(news)) ?? null
+    void this.#look()
+  }
+
+  /** Whether somebody waits for what comes next, and for nothing else. */
+  keep(isKept: boolean): void {
+    this.#beat?.keep(isKept)
+  }
+
+  /** AFTER they are durable: entries that were written here. */
+  wrote(done: readonly Done[]): void {
+    if (this.#beat === null) return
+    const { mayStop } = this.#parts
+    const news = new Set<NewsKind>()
+    for (const one of done) {
+      for (const kind of newsOf(one, mayStop)) news.add(kind)
+      const ms = dueInMs(one)
+      if (ms !== null) this.#lookIn(ms)
+      if (this.#bell === null) this.#own.add(one.position)
+    }
+    if (this.#bell !== null && news.size > 0) this.#ringing.add(news)
+  }
+
+  /** Found by this process, and news for all of them. */
+  found(kind: NewsKind): void {
+    this.#telling.add([kind])
+    if (this.#bell !== null) this.#ringing.add([kind])
+  }
+
+  /** In so many milliseconds a limit has room: then there may be something to take. */
+  soon(ms: number): void {
+    if (this.#beat === null || ms > LONGEST_WAIT_MS) return
+    afterMs(Math.ceil(ms), () => this.#telling.add(['work']))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#beat?.stop()
+    this.#stopWaiting?.()
+    this.#listeners.clear()
+    this.#telling.stop()
+    this.#ringing.flush()
+    this.#ringing.stop()
+    await this.#bell?.close()
+  }
+
+  #heard(news: News): void {
+    if (this.#isClosed) return
+    this.#parts.onBeat()
+    this.#telling.add(news)
+  }
+
+  #tellAll(news: News): void {
+    for (const listener of this.#listeners) listener(news)
+  }
+
+  /** A look that is planned for earlier stays so: it will find what comes after it. */
+  #lookIn(ms: number): void {
+    const us = nowUs() + ms * 1_000
+    if (ms > LONGEST_WAIT_MS || us >= this.#lookUs) return
+    this.#lookUs = us
+    this.#stopWaiting?.()
+    this.#stopWaiting = afterMs(Math.ceil(ms), () => {
+      this.#lookUs = Infinity
+      void this.#look()
+    })
+  }
+
+  async #look(): Promise<void> {
+    this.#isLookWanted = true
+    if (this.#isLooking) return
+    this.#isLooking = true
+    while (this.#isLookWanted && !this.#isClosed) {
+      this.#isLookWanted = false
+      try {
+        await this.#parts.run((connection) => this.#lookWith(connection))
+      } catch {
+        // A database that is away is asked again at the next beat; whoever needs it is told.
+      }
+    }
+    this.#isLooking = false
+  }
+
+  async #lookWith(connection: Connection): Promise<void> {
+    const { dialect, clock, onBeat } = this.#parts
+    const { timesAhead, horizon, newest } = dialect.statements
+    const given = clock === null ? null : Math.floor(clock.now())
+    const asks: Ask[] = [{ sql: timesAhead, values: [given, this.#toldMs] }]
+    const seen = this.#seen
+    const hasBell = dialect.openBell !== undefined
+    if (!hasBell && seen === null) asks.push({ sql: horizon, values: [] })
+    if (!hasBell && seen !== null) asks.push({ sql: newest, values: [seen, MOST_ENTRIES] })
+    const askedUs = nowUs()
+    const [times, entries] = await connection.run(asks)
+    this.#takeTimes((times as Answered).rows[0] as Row, askedUs / 1_000)
+    if (entries === undefined) return onBeat()
+    if (seen !== null) return this.#takeEntries(entries.rows)
+    this.#seen = entries.rows[0]?.[2] as number
+    this.#heard(ALL_NEWS)
+  }
+
+  /** The database's time, and the next ones at which something is due. */
+  #takeTimes([clock, ...next]: Row, askedMs: number): void {
+    const now = clock as number
+    // It was read between question and answer. What was known before is better if it fits.
+    const [least, most] = [now - nowUs() / 1_000, now - askedMs]
+    this.#aheadMs = Math.max(least, Math.min(most, this.#aheadMs))
+    this.#toldMs = Math.max(this.#toldMs, now)
+    for (const time of next as readonly (number | null)[]) {
+      if (time === null) continue
+      if (time > now) this.#lookIn(time - now)
+      else this.#telling.add(['work', 'upkeep'])
+    }
+  }
+
+  /** Positions and types of entries: of others, or of this process. */
+  #takeEntries(entries: readonly Row[]): void {
+    const last = entries.at(-1)?.[0] as number | undefined
+    if (last === undefined) return
+    this.#seen = last
+    const others = entries.filter(([position]) => !this.#own.has(position as number))
+    for (const position of this.#own) if (position <= last) this.#own.delete(position)
+    if (entries.length === MOST_ENTRIES) this.#isLookWanted = true
+    if (others.length === 0) return
+    const news = new Set<NewsKind>()
+    for (const [, type] of others) {
+      for (const kind of newsOfType(type as string) ?? ALL_NEWS) news.add(kind)
+    }
+    this.#heard(news)
+  }
+}
