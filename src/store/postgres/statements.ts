@@ -167,8 +167,8 @@ export const POSTGRES: Statements = {
   updateRows: `
     with changed as (
       update work w set ${CHANGING.map((column) => `${column} = given.${column}`).join(', ')}
-      from ${given([...ADDRESS, 'was', ...CHANGING])}
-      where ${addressed} and w.version = given.was
+      from ${given([...ADDRESS, 'was', 'position', ...CHANGING])}
+      where ${addressed} and w.version = given.was and w.position = given.position
       returning 1
     ) select as_expected(count(*), cardinality($1::text[])) from changed`,
   deleteJobs: `delete from work w using ${names} where w.job = given.name`,

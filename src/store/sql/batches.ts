@@ -11,7 +11,7 @@ import { execute } from './transaction.ts'
 
 /** Commands of one transaction: more take long, and keep others from their rows. */
 const MOST_COMMANDS = 500
-const WARY_BATCHES = 100
+const WARY_BATCHES = 20
 /**
  * While a batch is under way the next one forms: with few commands, a transaction costs more than what
  * is in it. Only when so many wait another one begins at once, to be decided while the disk works.

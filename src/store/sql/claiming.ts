@@ -19,6 +19,7 @@ import type { LoadedColumns, RowState } from './rows.ts'
 import { channelName, JOB_ROW, loadedColumns, LOWEST_LEVEL, RESUMED, rowKey } from './rows.ts'
 import { saving } from './saving.ts'
 import type { TransactionParts } from './transaction.ts'
+import { keepHeld } from './transaction.ts'
 
 /** Looks at what has become due, and at limits whose time has come, in one claim. */
 const MOST_DUE = 500
@@ -318,6 +319,7 @@ class Claiming {
     const leases = await this.#claimed()
     const asks = await this.#save()
     await this.#connection.run([...asks, { sql: sql.commit, values: [] }])
+    keepHeld(this.#loaded, this.#parts.held)
     const againInMs = this.#againAt === Infinity ? null : this.#againAt - this.#now
     return { leases, done: this.#done, againInMs }
   }

@@ -32,6 +32,7 @@ import {
   stagesOf,
 } from '../../kernel/index.ts'
 import { TaskBefore } from '../task-before.ts'
+import type { HeldJob } from './held.ts'
 import { Known, NotLoaded } from './known.ts'
 import type { Records } from './records.ts'
 import type { LoadedColumns, RowState } from './rows.ts'
@@ -66,6 +67,8 @@ export class Loaded implements Indexes {
   readonly freed = new Map<string, number>()
   /** Pipelines that something happened to. */
   readonly looks = new Set<string>()
+  /** Jobs that nobody looked up: only an entry, which is saved with a check, may follow from them. */
+  readonly trusted = new Set<string>()
   /** Tallies were asked for that can no longer be told: the rest is for another transaction. */
   mustEnd = false
   /** No record that was loaded is of a later time. */
@@ -139,6 +142,14 @@ export class Loaded implements Indexes {
       this.#stageOf(job, columns.stage)[columns.segment] = task
     }
     this.rows.set(key, state)
+  }
+
+  /** A plain job that nobody looked up. */
+  takeHeld({ job, row }: HeldJob): void {
+    this.latest = Math.max(this.latest, job.task?.time ?? 0)
+    this.jobs.set(job.id, job)
+    this.rows.set(rowKey(row.job, row.stage, row.segment), row)
+    this.trusted.add(job.id)
   }
 
   #takeJob(job: Job, { position, lastPosition }: LoadedColumns): void {

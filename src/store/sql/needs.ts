@@ -21,6 +21,7 @@ import {
   stagesOf,
   tickId,
 } from '../../kernel/index.ts'
+import type { Held } from './held.ts'
 import type { Loaded } from './loaded.ts'
 import type { QueueCache } from './queue-cache.ts'
 import { JOB_ROW, keyName, rowKey } from './rows.ts'
@@ -42,13 +43,16 @@ export class Needs {
   readonly ranks = new Set<string>()
   readonly #loaded: Loaded
   readonly #queues: QueueCache
-  readonly #trusts: boolean
+  readonly #trusted: Held | null
 
-  /** `trusts`: an id that is submitted is taken to be new, and the database says so if it is not. */
-  constructor(loaded: Loaded, queues: QueueCache, trusts = false) {
+  /**
+   * `trusted`: jobs that are taken to be as they were last. And ids that are submitted are taken to
+   * be new. The database says so if one is not. Null: everything is looked up.
+   */
+  constructor(loaded: Loaded, queues: QueueCache, trusted: Held | null = null) {
     this.#loaded = loaded
     this.#queues = queues
-    this.#trusts = trusts
+    this.#trusted = trusted
   }
 
   get isEmpty(): boolean {
@@ -105,7 +109,7 @@ export class Needs {
 
   #submit(id: string, spec: JobSpec): void {
     const isValid = invalidFields(spec) === null && invalidShape(spec) === null
-    if (isValid && this.#trusts && hasOnlyItsId(spec)) this.#loaded.jobs.isAbsent(id)
+    if (isValid && this.#trusted !== null && hasOnlyItsId(spec)) this.#loaded.jobs.isAbsent(id)
     else this.#job(id, 'lock')
     if (!isValid) return
     if (spec.policy !== null) this.#rank(spec.policy.queue)
@@ -126,6 +130,7 @@ export class Needs {
     const locksJob = RULES.table[command.type].locksJob || command.type === 'StopTask'
     // Stage 0, segment 0 may be a plain job: its task is in the job's own row.
     const isMaybePlain = command.stage === 0 && command.segment === 0
+    if (isMaybePlain && this.#trusted !== null && 'worker' in command) this.#trust(command.job)
     const job = this.#job(command.job, locksJob || isMaybePlain ? 'lock' : 'see')
     // With the job at once: only a pipeline has such a row.
     if (!isMaybePlain && !this.#loaded.jobs.isKnown(command.job)) this.#row(command)
@@ -136,6 +141,12 @@ export class Needs {
     this.#limits(task)
     if (command.type === 'GrantLease') this.#queue(task.policy.queue)
     if (command.type === 'FinishEffect') this.#child(command, task)
+  }
+
+  /** A job whose lease was given to this process: it is as it was then, or saving it will fail. */
+  #trust(id: string): void {
+    const held = this.#loaded.jobs.isKnown(id) ? null : this.#trusted?.take(id)
+    if (held != null) this.#loaded.takeHeld(held)
   }
 
   /** The child that an effect stands for, and whoever has its key. */

@@ -140,7 +140,8 @@ function rowsOf(
     } else {
       const changing = changingColumns(row, job, task, records, ageing)
       if (row.version > 0) {
-        updated.push([row.job, row.stage, row.segment, row.version, ...changing])
+        const { stage, segment, version, position } = row
+        updated.push([row.job, stage, segment, version, position, ...changing])
       } else {
         inserted.push([...fixedColumns(row, job, task, hasKey), ...changing])
       }

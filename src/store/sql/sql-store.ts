@@ -43,6 +43,7 @@ import type { Dialect } from './dialect.ts'
 import { SqlExamination } from './examination.ts'
 import { Feed } from './feed.ts'
 import { SqlForgetting } from './forgetting.ts'
+import { Held } from './held.ts'
 import { Lanes } from './lanes.ts'
 import type { Done } from './loaded.ts'
 import { NewsDesk } from './news-desk.ts'
@@ -114,6 +115,7 @@ export class SqlStore implements Store {
       places: new Places(sql),
       queues: new QueueCache(),
       submitted: new Submitted(),
+      held: new Held(),
     }
     this.#batches = new Batches(this.#lanes, this.#parts, (done) => this.#noteDone(done))
     this.#upkeep = new SqlUpkeep(sql, this.#queries, () => this.#news.found('ends'))

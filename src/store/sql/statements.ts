@@ -136,7 +136,7 @@ export interface Statements {
   readonly insertFresh: string
   /** rows (fixed, changing): fails if one is there. */
   readonly insertRows: string
-  /** rows (job, stage, segment, version before, changing): counts those that were as expected. */
+  /** rows (job, stage, segment, version before, position, changing): fails if one is another by now. */
   readonly updateRows: string
   /** rows (job): all of its rows. */
   readonly deleteJobs: string

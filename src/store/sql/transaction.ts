@@ -9,16 +9,20 @@ import type { Command, Decision } from '../../kernel/index.ts'
 import { decideIn, malformed, noReads } from '../../kernel/index.ts'
 import type { Answer } from '../store.ts'
 import type { Ask, Connection } from './connection.ts'
+import { SqlFailed } from './failures.ts'
+import type { Held } from './held.ts'
 import type { Done } from './loaded.ts'
 import { Loaded } from './loaded.ts'
 import { Loading } from './loading.ts'
 import { Needs } from './needs.ts'
 import type { Queries } from './queries.ts'
+import { JOB_ROW } from './rows.ts'
 import type { SavingParts } from './saving.ts'
 import { saving } from './saving.ts'
 
 export interface TransactionParts extends SavingParts {
   readonly queries: Queries
+  readonly held: Held
   /** Null: the database's own clock. */
   readonly now: () => number | null
 }
@@ -29,7 +33,7 @@ export interface Executed {
   readonly done: readonly Done[]
 }
 
-/** `trusts`: ids that are submitted are new. If one is not, it fails with a conflict. */
+/** `trusts`: some things are not looked up (see `Needs`). If that was wrong, it fails with a conflict. */
 export async function execute(
   connection: Connection,
   commands: readonly Command[],
@@ -40,7 +44,7 @@ export async function execute(
   const loaded = new Loaded(records)
   const formed = commands.filter((command) => malformed(command) === null)
   const needed = (): Needs => {
-    const needs = new Needs(loaded, parts.queues, trusts)
+    const needs = new Needs(loaded, parts.queues, trusts ? parts.held : null)
     for (const command of formed) needs.add(command)
     return needs
   }
@@ -58,8 +62,18 @@ export async function execute(
   } else {
     const asks = await saving(loaded, connection, now, parts)
     await connection.run([...asks, { sql: sql.commit, values: [] }])
+    keepHeld(loaded, parts.held)
   }
   return { answers, done: loaded.done }
+}
+
+/** AFTER the commit: plain jobs whose leases go on. */
+export function keepHeld(loaded: Loaded, held: Held): void {
+  for (const row of loaded.rows.values()) {
+    if (row.stage !== JOB_ROW) continue
+    const job = loaded.jobs.get(row.job)
+    if (job?.task?.lease != null) held.keep({ job, row })
+  }
 }
 
 function decideAll(
@@ -74,10 +88,18 @@ function decideAll(
     const decision = decideIn(loaded.world, loaded, command, reads, now)
     if (loaded.mustEnd) break
     const { entry } = decision
+    if (entry === null && loaded.trusted.size > 0) assertLookedUp(loaded, command)
     if (entry !== null) loaded.apply(entry, positions[loaded.done.length] as number)
     answers.push(answerOf(decision))
   }
   return answers
+}
+
+/** A no, or a repeat, writes nothing that could be checked: it is said of what was looked up only. */
+function assertLookedUp(loaded: Loaded, command: Command): void {
+  if (typeof command !== 'object' || command === null || !('job' in command)) return
+  if (!loaded.trusted.has(command.job)) return
+  throw new SqlFailed('conflict', `Job ${command.job} has to be looked up.`, null)
 }
 
 export function answerOf({ verdict, value, rejection }: Decision): Answer {

@@ -107,8 +107,8 @@ export const SQLITE: Statements = {
   insertRows: `
     insert into work (${[...FIXED, ...CHANGING].join(', ')}) values (${marks([...FIXED, ...CHANGING])})`,
   updateRows: `
-    update work set ${CHANGING.map((column, i) => `${column} = ?${i + 5}`).join(', ')}
-    where job = ?1 and stage = ?2 and segment = ?3 and version = ?4`,
+    update work set ${CHANGING.map((column, i) => `${column} = ?${i + 6}`).join(', ')}
+    where job = ?1 and stage = ?2 and segment = ?3 and version = ?4 and position = ?5`,
   deleteJobs: 'delete from work where job = ?',
   dropKeys: 'update work set key_held = null where job = ? and stage = -1 and segment = 0',
   saveQueues: `
