@@ -2,6 +2,7 @@
  * Opens a store on PostgreSQL, in a schema of its own.
  */
 import type { News } from '../news.ts'
+import type { Dialect } from '../sql/dialect.ts'
 import type { SqlOptions } from '../sql/open-sql.ts'
 import { openSql } from '../sql/open-sql.ts'
 import type { SqlStore } from '../sql/sql-store.ts'
@@ -24,13 +25,17 @@ const LANES = 4
 const POLL_MS = 500
 
 export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
-  const { url, schema = 'pawl' } = options
-  const dialect = {
+  return openSql(postgresDialect(options), options)
+}
+
+export function postgresDialect({ url, schema = 'pawl' }: PostgresOptions): Dialect {
+  return {
     statements: POSTGRES,
     connect: () => connectTo({ url, schema }),
     lanes: LANES,
     pollMs: POLL_MS,
     openBell: (id: string, onHeard: (news: News) => void) => openBell({ url }, id, onHeard),
+    hasCursor: true,
     steps: STEPS,
     // The lock first: two that create a schema at once may both fail.
     prepare: [
@@ -42,7 +47,6 @@ export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
       insert into meta (name, value) values ('version', $1::text)
       on conflict (name) do update set value = excluded.value`,
   }
-  return openSql(dialect, options)
 }
 
 /**

@@ -18,11 +18,26 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index submits on events (position) where type = 'JobSubmitted'`,
     `create function refuse_change() returns trigger language plpgsql as $$
     begin
-      raise exception 'events are only ever appended: % is refused', tg_op using errcode = '42501';
+      raise exception '% are only ever appended: % is refused', tg_table_name, tg_op using errcode = '42501';
     end $$`,
     `create trigger append_only before update or delete on events
       for each row execute function refuse_change()`,
     `create trigger append_only_whole before truncate on events
+      for each statement execute function refuse_change()`,
+    `create table baselines (
+      kind text collate "C" not null,
+      name text collate "C" not null,
+      stage integer not null,
+      segment integer not null,
+      through bigint not null,
+      last_position bigint not null,
+      record bytea not null,
+      primary key (kind, name, stage, segment, through)
+    )`,
+    `create index baselines_of on baselines (name)`,
+    `create trigger append_only before update or delete on baselines
+      for each row execute function refuse_change()`,
+    `create trigger append_only_whole before truncate on baselines
       for each statement execute function refuse_change()`,
     `create function as_expected(changed bigint, expected bigint) returns void language plpgsql as $$
     begin

@@ -6,7 +6,7 @@
  * of parameters comes as arrays, one for each column.
  */
 import type { Statements } from '../sql/statements.ts'
-import { CHANGING, FIXED, FRESH, LOADED } from '../sql/statements.ts'
+import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED } from '../sql/statements.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   job: 'text',
@@ -25,6 +25,8 @@ const TYPES: Readonly<Record<string, string>> = {
   worker: 'text',
   committed: 'bool',
   attempt: 'int4',
+  kind: 'text',
+  name: 'text',
 }
 
 /** `unnest($1::text[], $2::int8[]) as given (job, position)`. */
@@ -45,6 +47,7 @@ const addressed = `w.job = given.job and w.stage = given.stage and w.segment = g
 const ADDRESS = ['job', 'stage', 'segment'] as const
 const now = 'coalesce($1::int8, (extract(epoch from clock_timestamp()) * 1000)::int8)'
 const names = given(['name'], ['text'])
+const event = EVENT.join(', ')
 
 export const POSTGRES: Statements = {
   begin: 'begin',
@@ -303,4 +306,63 @@ export const POSTGRES: Statements = {
       coalesce((select max(position) from events), 0)`,
   meta: `select value from meta where name = $1::text`,
   setMeta: `insert into meta (name, value) values ($1::text, $2::text) on conflict (name) do nothing`,
+  dropMeta: `delete from meta where name = $1::text`,
+
+  beginReading: 'begin isolation level repeatable read read only',
+  lockAll: `
+    lock table events, baselines, work, queues, schedules, limits, shares, looks in exclusive mode`,
+  // A cursor keeps its place by itself. What does not fit into memory is sorted on the disk.
+  sortEvents: `
+    declare sorted no scroll cursor for
+    select ${event} from events order by job collate "C" nulls first, position`,
+  nextEvents: 'fetch forward 500 from sorted',
+  unsortEvents: 'close sorted',
+  wholeEvents: `
+    select ${event} from events where position > $1::int8 order by position limit $2::int4`,
+  newestEvents: `select ${event} from events order by position desc limit $1::int4`,
+  missingGuards: `
+    select 4 - count(*) from pg_catalog.pg_trigger
+    where tgrelid in ('events'::regclass, 'baselines'::regclass)
+      and tgname in ('append_only', 'append_only_whole') and tgenabled in ('O', 'A')`,
+  countEvents: 'select count(*) from events',
+  positionsGiven: `
+    select coalesce((select max(position) from events), 0),
+      (select case when is_called then last_value else last_value - 1 end from positions)`,
+  passPosition: `
+    select setval('positions', greatest($1::int8, (select last_value from positions)))`,
+  duplicates: `
+    select 'work', key_held, count(*) from work where key_held is not null
+    group by key_held having count(*) > 1
+    union all
+    select 'events', position::text, count(*) from events group by position having count(*) > 1
+    union all
+    select 'queues', queue, count(*) from queues group by queue having count(*) > 1
+    union all
+    select 'schedules', schedule, count(*) from schedules group by schedule having count(*) > 1`,
+  strayRows: `
+    select w.job, w.stage, w.segment, w.position from work w where not exists (
+      select from events e
+      where e.position = w.position and e.job = w.job and e.type = 'JobSubmitted'
+    ) order by w.job, w.stage, w.segment limit $1::int4`,
+  wholeRows: `
+    select ${[...FIXED, ...CHANGING].map((column) => `w.${column}`).join(', ')}
+    from ${names} join work w on w.job = given.name order by w.job, w.stage, w.segment`,
+  lookedAt: `select distinct l.job from ${names} join looks l on l.job = given.name`,
+  allQueues: `select queue, version, record, is_limited, is_paused, full_at from queues`,
+  allSchedules: `select schedule, version, record, is_set from schedules`,
+  allLimits: `select key, held, full_at, wake_at from limits`,
+  baselines: `
+    select ${BASELINE.join(', ')} from baselines where kind = $1::text
+    order by name, stage, segment, through`,
+  baselinesOf: `
+    select ${BASELINE.map((column) => `b.${column}`).join(', ')}
+    from ${names} join baselines b on b.name = given.name
+    where b.kind in ('job', 'kept', 'gone') order by b.name, b.stage, b.segment, b.through`,
+  insertBaselines: `
+    insert into baselines (${BASELINE.join(', ')}) select * from ${given(BASELINE)}`,
+  deleteRows: `delete from work w using ${given(ADDRESS)} where ${addressed}`,
+  freeKeys: `update work w set key_held = null from ${names} where w.key_held = given.name`,
+  deleteQueues: `delete from queues q using ${names} where q.queue = given.name`,
+  deleteSchedules: `delete from schedules s using ${names} where s.schedule = given.name`,
+  unparkAll: `update work w set parked = null from ${names} where w.parked = given.name`,
 }

@@ -19,6 +19,8 @@ export interface Dialect {
   connect(): Promise<Connection>
   /** How many transactions may be under way at once. */
   readonly lanes: number
+  /** It remembers by itself how many of the sorted events were read. */
+  readonly hasCursor: boolean
   /** How often somebody looks whether others wrote something, or time made something due. */
   readonly pollMs: number
   /**

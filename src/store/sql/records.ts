@@ -35,6 +35,9 @@ import {
 
 /** A record in the database does not check, or makes no sense: a person must look. */
 export class CorruptRecord extends PawlError {
+  /** Without the place. */
+  readonly why: string
+
   constructor(where: string, why: string, cause?: unknown) {
     super(
       'CorruptRecord',
@@ -43,6 +46,7 @@ export class CorruptRecord extends PawlError {
       { where },
       cause,
     )
+    this.why = why
   }
 }
 

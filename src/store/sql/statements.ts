@@ -211,4 +211,72 @@ export interface Statements {
   readonly meta: string
   /** name, value: only if there is none. */
   readonly setMeta: string
+  /** name. */
+  readonly dropMeta: string
+
+  /** What follows is for verify, repair and copy. Everything that is read is of one moment. */
+  readonly beginReading: string
+  /** Nobody else writes until the transaction is over. Others can still read. */
+  readonly lockAll: string
+  /** Puts all events in order: those of no job first, then job by job, each by position. */
+  readonly sortEvents: string
+  /** The next 500 of them: EVENT. On SQLite: how many were taken before. */
+  readonly nextEvents: string
+  /** They are not needed any more. */
+  readonly unsortEvents: string
+  /** position, most → EVENT of those behind it, by position. */
+  readonly wholeEvents: string
+  /** most → EVENT, the newest first. */
+  readonly newestEvents: string
+  /** → how many of the triggers are missing that keep events as they are. */
+  readonly missingGuards: string
+  readonly countEvents: string
+  /** → the newest position, the last one that was given out. */
+  readonly positionsGiven: string
+  /** position: later ones are given out from now on. */
+  readonly passPosition: string
+  /** → table, name, how often, of what must be there once and is not. */
+  readonly duplicates: string
+  /** most → job, stage, segment, position of rows whose JobSubmitted is not there. */
+  readonly strayRows: string
+  /** rows (job) → fixed, changing of all of its rows, in order. */
+  readonly wholeRows: string
+  /** rows (job) → job of those that the orchestrator is to look at. */
+  readonly lookedAt: string
+  /** → queue, version, record, is_limited, is_paused, full_at. */
+  readonly allQueues: string
+  /** → schedule, version, record, is_set. */
+  readonly allSchedules: string
+  /** → key, held, full_at, wake_at. */
+  readonly allLimits: string
+  /** kind → BASELINE of all of this kind. */
+  readonly baselines: string
+  /** rows (name) → BASELINE of jobs, also of those that were given up. */
+  readonly baselinesOf: string
+  /** rows (kind, name, stage, segment, through, last_position, record). */
+  readonly insertBaselines: string
+  /** rows (job, stage, segment). */
+  readonly deleteRows: string
+  /** rows (key): nobody holds it. */
+  readonly freeKeys: string
+  /** rows (queue). */
+  readonly deleteQueues: string
+  /** rows (schedule). */
+  readonly deleteSchedules: string
+  /** rows (key): all that wait for this limit stand in line again. */
+  readonly unparkAll: string
 }
+
+/** The columns of an event. */
+export const EVENT = ['position', 'job', 'before', 'type', 'at', 'record'] as const
+
+/** The columns of a baseline: see `baseline.ts`. */
+export const BASELINE = [
+  'kind',
+  'name',
+  'stage',
+  'segment',
+  'through',
+  'last_position',
+  'record',
+] as const

@@ -2,6 +2,7 @@
  * Opens a store in a SQLite file.
  */
 import { systemClock } from '../clock.ts'
+import type { Dialect } from '../sql/dialect.ts'
 import type { SqlOptions } from '../sql/open-sql.ts'
 import { openSql } from '../sql/open-sql.ts'
 import type { SqlStore } from '../sql/sql-store.ts'
@@ -17,13 +18,18 @@ export interface SqliteOptions extends SqlOptions {
 const POLL_MS = 25
 
 export function openSqliteStore(options: SqliteOptions): Promise<SqlStore> {
-  const { path, clock = systemClock } = options
-  const dialect = {
+  const { clock = systemClock } = options
+  return openSql(sqliteDialect(options), { ...options, clock })
+}
+
+export function sqliteDialect({ path }: SqliteOptions): Dialect {
+  return {
     statements: SQLITE,
     connect: () => openConnection({ path }),
     // One writes at a time, whatever the number of connections.
     lanes: 1,
     pollMs: POLL_MS,
+    hasCursor: false,
     steps: STEPS,
     prepare: [],
     hasTables: `select count(*) from sqlite_master where type = 'table' and name = 'meta'`,
@@ -31,5 +37,4 @@ export function openSqliteStore(options: SqliteOptions): Promise<SqlStore> {
       insert into meta (name, value) values ('version', ?)
       on conflict (name) do update set value = excluded.value`,
   }
-  return openSql(dialect, { ...options, clock })
 }

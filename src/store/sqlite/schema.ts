@@ -23,6 +23,25 @@ export const STEPS: readonly (readonly string[])[] = [
     begin
       select raise(abort, 'events are only ever appended: DELETE is refused');
     end`,
+    `create table baselines (
+      kind text not null,
+      name text not null,
+      stage integer not null,
+      segment integer not null,
+      through integer not null,
+      last_position integer not null,
+      record blob not null,
+      primary key (kind, name, stage, segment, through)
+    )`,
+    `create index baselines_of on baselines (name)`,
+    `create trigger no_baseline_update before update on baselines
+    begin
+      select raise(abort, 'baselines are only ever appended: UPDATE is refused');
+    end`,
+    `create trigger no_baseline_delete before delete on baselines
+    begin
+      select raise(abort, 'baselines are only ever appended: DELETE is refused');
+    end`,
     `create table work (
       job text not null,
       stage integer not null,

@@ -6,7 +6,7 @@
  * a table of parameters is run for each of its rows.
  */
 import type { Statements } from '../sql/statements.ts'
-import { CHANGING, FIXED, FRESH, LOADED } from '../sql/statements.ts'
+import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED } from '../sql/statements.ts'
 
 function marks(columns: readonly string[]): string {
   return columns.map(() => '?').join(', ')
@@ -19,6 +19,7 @@ const spec = `case when w.stage = -1 then ${submitted} end as spec`
 /** Nothing to be done: the whole file is locked. */
 const nothing = 'select ?'
 const queues = 'select queue, record, full_at from queues where queue = ?'
+const event = EVENT.join(', ')
 const best = 'level desc, turn, rank, place, segment'
 
 export const SQLITE: Statements = {
@@ -203,4 +204,51 @@ export const SQLITE: Statements = {
   horizon: 'select 1, 0, coalesce(max(position), 0) from events',
   meta: 'select value from meta where name = ?',
   setMeta: 'insert into meta (name, value) values (?, ?) on conflict (name) do nothing',
+  dropMeta: 'delete from meta where name = ?',
+
+  beginReading: 'begin',
+  lockAll: 'select 1',
+  // In the connection's own temporary tables: a long list is sorted on the disk.
+  sortEvents: `
+    create temporary table sorted as select position from events order by job, position`,
+  nextEvents: `
+    select ${EVENT.map((column) => `e.${column}`).join(', ')}
+    from temp.sorted s join events e on e.position = s.position
+    where s.rowid > ?1 and s.rowid <= ?1 + 500 order by s.rowid`,
+  unsortEvents: 'drop table temp.sorted',
+  wholeEvents: `select ${event} from events where position > ? order by position limit ?`,
+  newestEvents: `select ${event} from events order by position desc limit ?`,
+  missingGuards: `
+    select 4 - count(*) from sqlite_master where type = 'trigger'
+      and name in ('no_update', 'no_delete', 'no_baseline_update', 'no_baseline_delete')`,
+  countEvents: 'select count(*) from events',
+  positionsGiven: `
+    select coalesce(max(position), 0), coalesce(max(position), 0) from events`,
+  passPosition: 'select ?',
+  duplicates: `
+    select 'work', key_held, count(*) from work where key_held is not null
+    group by key_held having count(*) > 1`,
+  strayRows: `
+    select w.job, w.stage, w.segment, w.position from work w where not exists (
+      select 1 from events e
+      where e.position = w.position and e.job = w.job and e.type = 'JobSubmitted'
+    ) order by w.job, w.stage, w.segment limit ?`,
+  wholeRows: `
+    select ${[...FIXED, ...CHANGING].join(', ')} from work where job = ? order by stage, segment`,
+  lookedAt: 'select distinct job from looks where job = ?',
+  allQueues: 'select queue, version, record, is_limited, is_paused, full_at from queues',
+  allSchedules: 'select schedule, version, record, is_set from schedules',
+  allLimits: 'select key, held, full_at, wake_at from limits',
+  baselines: `
+    select ${BASELINE.join(', ')} from baselines where kind = ?
+    order by name, stage, segment, through`,
+  baselinesOf: `
+    select ${BASELINE.join(', ')} from baselines where name = ? and kind in ('job', 'kept', 'gone')
+    order by stage, segment, through`,
+  insertBaselines: `insert into baselines (${BASELINE.join(', ')}) values (${marks(BASELINE)})`,
+  deleteRows: 'delete from work where job = ? and stage = ? and segment = ?',
+  freeKeys: 'update work set key_held = null where key_held = ?',
+  deleteQueues: 'delete from queues where queue = ?',
+  deleteSchedules: 'delete from schedules where schedule = ?',
+  unparkAll: 'update work set parked = null where parked = ?',
 }
