@@ -7,12 +7,22 @@ import { BadOption } from './log/options.ts'
 import { Scratch } from './log/scratch.ts'
 import type { Database } from './sql/databases.ts'
 import { postgres, sqlite } from './sql/databases.ts'
+import { benchDatabaseEngine } from './sql/engine.ts'
 import { benchPhases } from './sql/phases.ts'
+import { benchProcesses } from './sql/processes.ts'
+import { benchWaiting } from './sql/waiting.ts'
 
 type Say = (line: string) => void
 type Part = (database: Database, say: Say, jobs: number) => Promise<string[]>
 
-const PARTS: Readonly<Record<string, Part>> = { phases: benchPhases }
+const PARTS: Readonly<Record<string, Part>> = {
+  phases: benchPhases,
+  engine: benchDatabaseEngine,
+  processes: benchProcesses,
+  waiting: (database, say, jobs) => benchWaiting(database, say, jobs * MANY),
+}
+/** Times as many jobs as in the other parts. */
+const MANY = 20
 const DATABASES: Readonly<Record<string, (scratch: Scratch) => Promise<Database>>> = {
   postgres,
   sqlite,
@@ -24,9 +34,12 @@ const HELP = [
   'usage: npm run bench -- sql [options]',
   '',
   '  --only <part>    only one part; can be given more than once:',
-  '                     phases  bulk submit, drain and single submits, beside the floor',
+  '                     phases     bulk submit, drain and single submits, beside the floor',
+  '                     engine     full cycles a second, and from submit to start',
+  '                     processes  sixteen that claim at once',
+  '                     waiting    what a claim costs with twenty times --jobs waiting',
   '  --on <database>  only postgres, or only sqlite',
-  '  --jobs <count>   of `phases` (default 50,000)',
+  '  --jobs <count>   of `phases` and `waiting` (default 50,000)',
   '  --folder <path>  where to write (default: the folder of the system for temporary files)',
 ]
 

@@ -13,6 +13,7 @@ import { PostgresServer } from '../../test/support/postgres-server.ts'
 import type { Scratch } from '../log/scratch.ts'
 import type { Floor } from './floor.ts'
 import { POSTGRES_FLOOR, SQLITE_FLOOR } from './floor.ts'
+import { openAt } from './open-at.ts'
 
 export interface Database {
   readonly name: string
@@ -24,6 +25,7 @@ export interface Database {
   store(): Promise<Store>
   /** What `open` of the engine is given for an empty store. */
   location(): { readonly location: string; readonly schema?: string }
+  readonly openAt: typeof openAt
   /** Microseconds on a core that the database itself has used, outside of this process. */
   cpuUs(): number
   close(): Promise<void>
@@ -52,6 +54,7 @@ export async function postgres(): Promise<Database> {
     },
     store: () => openPostgres({ url: server.url, schema: fresh() }),
     location: () => ({ location: server.url, schema: fresh() }),
+    openAt,
     cpuUs: () => familyUs(Number(pid)),
     close: async () => {
       await server.stop()
@@ -69,6 +72,7 @@ export async function sqlite(scratch: Scratch): Promise<Database> {
     connect: () => toSqlite({ path }),
     store: () => openSqliteStore({ path: scratch.fresh('store') }),
     location: () => ({ location: `sqlite:${scratch.fresh('engine')}` }),
+    openAt,
     cpuUs: () => 0,
     close: async () => undefined,
   }

@@ -12,6 +12,8 @@ export class StoreLoad {
   readonly #payload = payload('store', 200)
   #submitted = 0
   #workers = 0
+  #requests = 0
+  readonly #name = `p${process.pid}`
 
   constructor(store: Store) {
     this.#store = store
@@ -42,6 +44,14 @@ export class StoreLoad {
       }
     })
     return done
+  }
+
+  /** One claim with its commits. How many it got. */
+  async run(max: number): Promise<number> {
+    this.#requests += 1
+    const leases = await this.claim(this.#name, this.#requests, max)
+    if (leases.length > 0) await this.#execute(leases.map((lease) => commitOf(lease, this.#name)))
+    return leases.length
   }
 
   claim(worker: string, request: number, max: number): Promise<readonly Claimed[]> {

@@ -106,7 +106,10 @@ class PostgresDoorbell implements Doorbell {
     if (this.#unsaid.size > 0) await this.#beginning
     const client = this.#client
     this.#client = null
-    await client?.end()
+    if (client === null) return
+    // Somebody waits for this.
+    untyped(client).ref()
+    await client.end()
   }
 
   async #say(client: Client, payload: string): Promise<void> {
