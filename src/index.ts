@@ -12,6 +12,8 @@ export type {
   ChildCall,
   ChildOptions,
   Commit,
+  CommitWrites,
+  DatabaseClient,
   Duration,
   EffectCall,
   EffectContext,
@@ -40,6 +42,7 @@ export type {
   StalledOptions,
   StandardSchema,
   StoredArtifact,
+  WriteOptions,
 } from './definition/index.ts'
 export {
   batchJob,
@@ -66,7 +69,10 @@ export type {
   JobsPage,
   Metrics,
   Positioned,
+  SqlParameter,
+  SqlValue,
   Traffic,
+  UserTransaction,
 } from './store/index.ts'
 export {
   BadRequest,
@@ -75,6 +81,10 @@ export {
   DirectoryNotUsable,
   DiskFull,
   FolderNotEmpty,
+  fromDrizzle,
+  fromKysely,
+  fromPg,
+  fromSqlite,
   NewerEntry,
   NewerFormat,
   NewerTables,
@@ -82,6 +92,7 @@ export {
   SqlFailed,
   StoreClosed,
   StoreEnded,
+  TransactionFailed,
   UnknownOutcome,
 } from './store/index.ts'
 export type { AbortReason, Isolation, StalledTask, Worker, WorkerOptions } from './worker/index.ts'

@@ -11,7 +11,7 @@ export type {
 export { artifactsIn, isArtifactRef } from './artifact.ts'
 export type { BatchOptions, Failed } from './batch-definition.ts'
 export { batchJob, failed, isFailed } from './batch-definition.ts'
-export type { ChildCall, Commit } from './commit.ts'
+export type { ChildCall, Commit, CommitWrites, DatabaseClient, WriteOptions } from './commit.ts'
 export { child, isCommit, makeCommit } from './commit.ts'
 export type { Duration } from './duration.ts'
 export { toMs } from './duration.ts'

@@ -21,7 +21,7 @@ export type {
   RetryJobOptions,
 } from './operator.ts'
 export type { ListFilter } from './list-filter.ts'
-export type { SubmitOptions } from './pawl.ts'
+export type { ItemOptions, SubmitOptions } from './submitting.ts'
 export type { QueueInfo } from './queue-info.ts'
 export { Pawl } from './pawl.ts'
 export type {

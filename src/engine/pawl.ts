@@ -7,23 +7,20 @@
 import type {
   AnyJob,
   ArtifactPlace,
-  ChildOptions,
   Duration,
   OutcomeOf,
   SubmitArguments,
   SubmitItem,
 } from '../definition/index.ts'
-import { inputOf, InvalidDefinition, specOf } from '../definition/index.ts'
+import { InvalidDefinition } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
-import { PawlError } from '../kernel/index.ts'
-import type { Answer, JobSummary, Metrics, Positioned, Store } from '../store/index.ts'
+import type { JobSummary, Metrics, Positioned, Store } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
 import type { Timing, WorkerOptions } from '../worker/index.ts'
 import { Courier, executorFor, memoryPlace, Worker } from '../worker/index.ts'
 import { ArtifactSweep } from './artifact-sweep.ts'
 import { Artifacts } from './artifacts.ts'
 import { Caretaker } from './caretaker.ts'
-import { Refused, SubmitInterrupted } from './errors.ts'
 import type { Explanation } from './explain.ts'
 import { explain } from './explain.ts'
 import { HandingOver } from './handing-over.ts'
@@ -49,18 +46,14 @@ import { assertWhole } from './pace.ts'
 import { Quarantine } from './quarantine.ts'
 import type { QueueInfo } from './queue-info.ts'
 import { queueInfo } from './queue-info.ts'
-import { newJobId } from './random.ts'
 import { Reactions } from './reactions.ts'
 import { Results } from './results.ts'
 import type { ScheduleInfo, ScheduleTerms } from './schedule/index.ts'
 import { ScheduleHandle, Schedules } from './schedule/index.ts'
 import { SoftState } from './soft-state.ts'
+import type { ItemOptions, SubmitOptions } from './submitting.ts'
+import { Submitting } from './submitting.ts'
 import { guarded, unfailing } from './telling.ts'
-
-export interface SubmitOptions extends ChildOptions {
-  /** Default: a random one. Submitting the same job under the same id again is harmless. */
-  readonly id?: string
-}
 
 export interface PawlParts {
   readonly store: Store
@@ -86,11 +79,7 @@ export interface PawlParts {
   readonly nameWorker?: (called?: string) => string
 }
 
-type Submission = Extract<Command, { type: 'SubmitJob' }>
-
 const DEFAULT_PAGE = 100
-/** Jobs of one call of the store. */
-const PORTION = 1_000
 
 export class Pawl {
   /** Jobs that were given up, many at a time. */
@@ -100,6 +89,7 @@ export class Pawl {
   readonly #parts: PawlParts
   readonly #now: () => number
   readonly #courier: Courier
+  readonly #submitting: Submitting
   readonly #caretaker: Caretaker
   readonly #schedules: Schedules
   readonly #place: ArtifactPlace
@@ -176,38 +166,31 @@ export class Pawl {
       get: (id) => this.get(id),
       cancel: (id, on) => this.cancel(id, on),
     }
-  }
-
-  /** Durable when it returns. A key or id that is known stands for the job that has it. */
-  async submit<J extends AnyJob>(
-    definition: J,
-    ...[input, options = {}]: SubmitArguments<J, SubmitOptions>
-  ): Promise<Handle<OutcomeOf<J>>> {
-    const made = this.#submission(definition, input, options)
-    const command = made instanceof Promise ? await made : made
-    const answers = await this.#send([command], [])
-    return this.#submitted(definition, command, answers[0] as Answer)
+    this.#submitting = new Submitting(store, this.#courier, this.#handleParts, this.#definitions)
   }
 
   /**
-   * All are durable when it returns. Inputs are checked before any is submitted; if the store
-   * refuses one (its id or key stands for something else), the others are in all the same,
-   * and the error says which one it was.
+   * Durable when it returns; in a transaction of yours (`tx`), when you commit it. A key or id that is
+   * known stands for the job that has it.
    */
-  async submitMany<J extends AnyJob>(
+  submit<J extends AnyJob>(
     definition: J,
-    jobs: readonly SubmitItem<J, SubmitOptions>[],
+    ...[input, options = {}]: SubmitArguments<J, SubmitOptions>
+  ): Promise<Handle<OutcomeOf<J>>> {
+    return this.#submitting.one(definition, input, options)
+  }
+
+  /**
+   * All are durable when it returns, or when you commit `tx`. Inputs are checked before any is
+   * submitted; if the store refuses one (its id or key stands for something else), the others are in
+   * all the same, and the error says which one it was.
+   */
+  submitMany<J extends AnyJob>(
+    definition: J,
+    jobs: readonly SubmitItem<J, ItemOptions>[],
+    { tx }: Pick<SubmitOptions, 'tx'> = {},
   ): Promise<Handle<OutcomeOf<J>>[]> {
-    const commands: Submission[] = []
-    for (const { input, options = {} } of jobs) {
-      commands.push(await this.#submission(definition, input, options))
-    }
-    const answers: Answer[] = []
-    // In portions, so that a million at once let others have their turn.
-    for (let at = 0; at < commands.length; at += PORTION) {
-      answers.push(...(await this.#send(commands.slice(at, at + PORTION), commands)))
-    }
-    return commands.map((command, i) => this.#submitted(definition, command, answers[i] as Answer))
+    return this.#submitting.many(definition, jobs, tx)
   }
 
   /** Of a job that was submitted before. With its definition, `result()` is typed. */
@@ -404,42 +387,6 @@ export class Pawl {
     const send = (commands: readonly Command[]): Promise<unknown> => this.#courier.sendAll(commands)
     const again = (): void => this.#caretaker.hurry()
     return new HandingOver({ timing, onForget, onError, send, again, get: (id) => this.get(id) })
-  }
-
-  /** Among `all` of one call; nothing of it may be lost without a word. */
-  async #send(some: readonly Submission[], all: readonly Submission[]): Promise<readonly Answer[]> {
-    try {
-      return await this.#courier.sendAll(some)
-    } catch (error) {
-      const first = all.indexOf(some[0] as Submission)
-      const isKnown = error instanceof PawlError && error.kind !== 'unknown_outcome'
-      if (isKnown && first <= 0) throw error
-      const ids = (all.length === 0 ? some : all).map(({ job }) => job)
-      throw new SubmitInterrupted(ids, Math.max(0, first), error)
-    }
-  }
-
-  /** A promise only if the schema asks for one. */
-  #submission(
-    definition: AnyJob,
-    input: unknown,
-    options: SubmitOptions,
-  ): Submission | Promise<Submission> {
-    this.#definitions.set(definition.name, definition)
-    const { id: job = newJobId() } = options
-    const text = inputOf(definition, input)
-    return typeof text === 'string'
-      ? { type: 'SubmitJob', job, spec: specOf(definition, text, options) }
-      : text.then((it) => ({ type: 'SubmitJob', job, spec: specOf(definition, it, options) }))
-  }
-
-  #submitted<J extends AnyJob>(
-    definition: J,
-    { job: id }: Submission,
-    { value, rejection }: Answer,
-  ): Handle<OutcomeOf<J>> {
-    if (rejection !== null) throw new Refused(`Job ${id} ('${definition.name}')`, rejection)
-    return new Handle(this.#handleParts, String(value), definition)
   }
 }
 

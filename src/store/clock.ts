@@ -23,10 +23,10 @@ export function nowUs(): number {
   return performance.now() * 1_000
 }
 
-/** Calls back once; gives its end. One that only waits keeps no process alive. */
-export function afterMs(ms: number, call: () => void): () => void {
+/** Calls back once; gives its end. Only one that is kept keeps its process alive. */
+export function afterMs(ms: number, call: () => void, isKept = false): () => void {
   const timer = setTimeout(call, ms)
-  timer.unref()
+  if (!isKept) timer.unref()
   return () => clearTimeout(timer)
 }
 

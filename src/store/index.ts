@@ -37,6 +37,15 @@ export type { RepairOptions } from './repair-directory.ts'
 export { repairDirectory } from './repair-directory.ts'
 export type { Moment, StateAt } from './state-at.ts'
 export { BeforeHistory, stateAt } from './state-at.ts'
+export * from './adapters/index.ts'
+export type {
+  SqlParameter,
+  SqlValue,
+  TakesPart,
+  UserTransaction,
+  Writes,
+} from './user-transaction.ts'
+export { TransactionFailed, WritesFailed, WritesTooSlow } from './user-transaction.ts'
 export type { VerifyOptions, VerifyReport } from './verify-directory.ts'
 export { verifyDirectory } from './verify-directory.ts'
 export type { DatabaseOptions } from './database.ts'

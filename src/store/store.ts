@@ -39,6 +39,7 @@ import type {
 import type { ClaimRequest } from './ledger.ts'
 import type { Metrics } from './meters.ts'
 import type { News } from './news.ts'
+import type { TakesPart } from './user-transaction.ts'
 
 /** What the authority says to one command. */
 export interface Answer {
@@ -413,7 +414,7 @@ export type QueryOf<K extends QueryKind> = { readonly kind: K } & Answers[K]['as
 export type Query = { [K in QueryKind]: QueryOf<K> }[QueryKind]
 export type AnswerTo<Q extends Query> = Answers[Q['kind']]['answer']
 
-export interface Store {
+export interface Store extends TakesPart {
   /** The same for as long as what it keeps. Left out: that is lost with its process. */
   readonly id?: string
   /** One answer per command, in order. A bad command is answered `rejected`, never thrown. */

@@ -28,11 +28,12 @@ import { requestOf } from './handler-request.ts'
 import type { Onlookers } from './onlookers.ts'
 import { promisedEffects } from './promised-effects.ts'
 import { readInput, readOutputs } from './job-reads.ts'
-import { ReconcileFailed } from './reconcile-failed.ts'
+import { reconcileFailed } from './reconcile-failed.ts'
 import { refusal } from './refusal.ts'
 import type { SharedValues } from './shared-values.ts'
 import { Stopper } from './stopper.ts'
 import { whyCancelled } from './why-cancelled.ts'
+import { commitWriting, whyNoWrites } from './writing-commit.ts'
 
 export interface AttemptParts {
   readonly store: Store
@@ -148,10 +149,10 @@ export class Attempt implements HandlerPort, LeaseHolder {
     if (typeof outcome === 'string') return this.#stopped(outcome)
     if (outcome.kind === 'died') return this.#revoke(outcome.why)
     if (outcome.kind === 'failure') return this.#fail(outcome.failure)
-    const { output, effects } = outcome
+    const { output, effects, writes } = outcome
     const { job, stage, segment, lease, worker } = this.#address
     // Spelled out: this is what every job does, and putting objects together is slow.
-    const { verdict, rejection } = await this.#conclude({
+    const report: Command = {
       type: 'CommitExecution',
       job,
       stage,
@@ -160,9 +161,15 @@ export class Attempt implements HandlerPort, LeaseHolder {
       worker,
       output,
       effects,
-    })
-    if (rejection !== null) return this.#fail(failureOf(refusal(rejection)))
-    if (verdict === 'committed' && hasEffects) {
+    }
+    const answer = await (writes === null
+      ? this.#conclude(report)
+      : commitWriting(this.#parts, this.#held as HeldLease, report, writes))
+    if ('failed' in answer) {
+      return this.#fail(failureOf(answer.failed, this.#definition.classify ?? undefined))
+    }
+    if (answer.rejection !== null) return this.#fail(failureOf(refusal(answer.rejection)))
+    if (answer.verdict === 'committed' && hasEffects) {
       await this.#finish(promisedEffects(this.#address, effects))
     }
   }
@@ -224,18 +231,19 @@ export class Attempt implements HandlerPort, LeaseHolder {
     return this.#parts.artifacts
   }
 
+  get noWrites(): string | null {
+    return whyNoWrites(this.#parts.store)
+  }
+
   /** The handler was told to stop, and is not waited for. */
   async #stopped(reason: AbortReason): Promise<void> {
     if (reason === 'shutdown') await this.#concludeWith({ type: 'ReleaseLease' })
-    if (reason === 'stalled') await this.#revoke(this.#silence())
+    const silence = `Stalled: nothing was heard of it for ${this.#definition.stalled.afterMs} ms.`
+    if (reason === 'stalled') await this.#revoke(silence)
     if (reason !== 'timed-out') return
     const ms = this.claimed.timeoutMs
     const message = `This attempt took longer than the timeout of ${ms} ms.`
     await this.#fail({ type: 'RETRYABLE', code: 'TimedOut', message, stack: null })
-  }
-
-  #silence(): string {
-    return `Stalled: nothing was heard of it for ${this.#definition.stalled.afterMs} ms.`
   }
 
   /** As if the lease had run out, but at once: it costs a retry, or poison would go on for ever. */
@@ -346,7 +354,10 @@ export class Attempt implements HandlerPort, LeaseHolder {
     const asked = await this.#untilStopped(this.#runEffect(effect, 'reconcile'))
     if (typeof asked === 'string') return 'stopped'
     if (asked.kind !== 'reconciled') {
-      this.#tellOf(effect, asked)
+      const error = reconcileFailed(this.#address.job, effect, asked)
+      // Nothing on record says that asking failed: whoever looks should know.
+      this.#parts.onlookers.log(this.#address.job, error.message)
+      this.#parts.onError(error)
       return 'later'
     }
     const { job, stage, segment, worker: by } = this.#address
@@ -363,15 +374,6 @@ export class Attempt implements HandlerPort, LeaseHolder {
     })
     if (verdict !== 'committed') return 'over'
     return asked.outcome === 'happened' ? 'next' : 'again'
-  }
-
-  /** Nothing on record says that asking failed: whoever looks should know. */
-  #tellOf({ key, promise }: UnfinishedEffect, asked: EffectOutcome | Died): void {
-    const why = asked.kind === 'failure' ? asked.failure.message : JSON.stringify(asked)
-    const { job } = this.#address
-    const error = new ReconcileFailed(job, promise.name, key, why)
-    this.#parts.onlookers.log(job, error.message)
-    this.#parts.onError(error)
   }
 
   #runEffect(

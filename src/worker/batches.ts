@@ -91,6 +91,7 @@ function heardBy(port: HandlerPort, heard: () => void): HandlerPort {
     outputs: (stage, after) => port.outputs(stage, after),
     shared: port.shared,
     artifacts: port.artifacts,
+    noWrites: port.noWrites,
     record: async (name, value) => {
       const stands = await port.record(name, value)
       heard()

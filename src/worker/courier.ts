@@ -6,7 +6,8 @@
  * the disk is too full for new work.
  */
 import type { Command } from '../kernel/index.ts'
-import type { Answer, Store } from '../store/index.ts'
+import type { Answer, Store, Writes } from '../store/index.ts'
+import { BadRequest } from '../store/index.ts'
 
 /** Told of everything that was answered; `sent`: of what was decided and is not yet durable. */
 export interface CourierEvents {
@@ -48,6 +49,14 @@ export class Courier {
     return new Promise((resolve, reject) => {
       this.#add(commands, resolve, reject)
     })
+  }
+
+  /** On its own, together with writes of the user's. */
+  async sendWith(command: Command, writes: Writes): Promise<Answer> {
+    if (this.#store.executeWith === undefined) throw new BadRequest('This store is on no database.')
+    const answer = await this.#store.executeWith(command, writes)
+    this.#events.answered?.([command], [answer])
+    return answer
   }
 
   #add(commands: readonly Command[], resolve: Parcel['resolve'], reject: Parcel['reject']): void {

@@ -10,6 +10,7 @@ import type {
   ArtifactRef,
   ChildCall,
   Commit,
+  CommitWrites,
   EffectCall,
   JobDetails,
   RunContext,
@@ -71,6 +72,8 @@ export interface HandlerPort {
   readonly shared: SharedValues
   /** Null: they are out of reach from where the handler runs. */
   readonly artifacts: ArtifactPlace | null
+  /** Why nothing of the user's can be written with the commit; null: it can. */
+  readonly noWrites: string | null
 }
 
 export type HandlerOutcome =
@@ -78,6 +81,8 @@ export type HandlerOutcome =
       readonly kind: 'commit'
       readonly output: Payload
       readonly effects: readonly EffectPromise[]
+      /** Never from another thread or process: there, it is refused. */
+      readonly writes: CommitWrites | null
     }
   | { readonly kind: 'failure'; readonly failure: Failure }
 
@@ -126,7 +131,9 @@ export function conclude(
   const { effects, children } = commit
   const output = outputOf(definition, commit.output)
   const isPlain = effects.length === 0 && children.length === 0
-  if (isPlain && typeof output === 'string') return { kind: 'commit', output, effects: NOTHING }
+  if (isPlain && typeof output === 'string') {
+    return { kind: 'commit', output, effects: NOTHING, writes: commit.writes }
+  }
   return promised(definition, commit, output)
 }
 
@@ -139,6 +146,7 @@ async function promised(
     kind: 'commit',
     output: await output,
     effects: await promisesOf(definition, commit),
+    writes: commit.writes,
   }
 }
 
@@ -268,7 +276,7 @@ export class Context {
         { job: this.job.id, effect },
       )
     }
-    this.#commit = makeCommit(output, effects, children)
+    this.#commit = makeCommit(output, effects, children, this.#port.noWrites)
     return this.#commit
   }
 

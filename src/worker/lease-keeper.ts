@@ -91,6 +91,16 @@ export class LeaseKeeper {
     if (this.#held.size === 0) this.#rest()
   }
 
+  /** It is not asked for until `goOn`: something is under way that whoever asks would wait for. */
+  rest(held: HeldLease): void {
+    this.drop(held)
+  }
+
+  goOn(held: HeldLease): void {
+    this.#held.add(held)
+    this.#beatWithin(held.leaseMs)
+  }
+
   /** Something was heard of the work. Whether it had been silent for too long. */
   heard(held: HeldLease): boolean {
     const wasSilent = held.isSilent

@@ -3,6 +3,9 @@
  * it is asked again when the lease has run out, and held for a person when its retries are used up.
  */
 import { PawlError } from '../kernel/index.ts'
+import type { UnfinishedEffect } from '../store/index.ts'
+import type { EffectOutcome } from './effect-handler.ts'
+import type { Died } from './executor.ts'
 
 export class ReconcileFailed extends PawlError {
   constructor(job: string, effect: string, key: string, why: string) {
@@ -13,4 +16,14 @@ export class ReconcileFailed extends PawlError {
       { job, effect, key },
     )
   }
+}
+
+/** By what came of asking instead of an answer. */
+export function reconcileFailed(
+  job: string,
+  { key, promise }: UnfinishedEffect,
+  asked: EffectOutcome | Died,
+): ReconcileFailed {
+  const why = asked.kind === 'failure' ? asked.failure.message : JSON.stringify(asked)
+  return new ReconcileFailed(job, promise.name, key, why)
 }

@@ -119,6 +119,7 @@ const OPTIONS = [
   'RedriveOptions',
   'ScheduleOptions',
   'WorkerOptions',
+  'WriteOptions',
 ]
 
 const PARTS = [
@@ -144,6 +145,7 @@ const PARTS = [
   'ArtifactDraft',
   'StoredArtifact',
   'ArtifactPlace',
+  'UserTransaction',
 ]
 
 describe('docs/api.md', () => {

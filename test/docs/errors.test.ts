@@ -160,6 +160,9 @@ const BARE: Readonly<Record<string, string>> = {
   'src/store/postgres/connection.ts': 'the connection ended: the cause of SqlFailed',
   'src/store/postgres/batch.ts':
     'a transaction that had failed is committed: the cause of SqlFailed',
+  'src/store/sql/failures.ts':
+    'something that is no error, thrown by a library: the cause of TransactionFailed',
+  'src/store/sqlite/here-connection.ts': 'it was closed here: the cause of SqlFailed',
   'src/store/postgres/parameters.ts': 'a value that cannot be sent: the cause of SqlFailed',
   'src/store/sqlite/connection.ts': 'what the thread says, or its end: the cause of SqlFailed',
   'src/store/sqlite/database.ts':

@@ -57,6 +57,9 @@ export class Statements {
   }
 }
 
+/** For a connection of somebody else: nothing stays prepared on it. */
+export const UNNAMED: Pick<Statements, 'of'> = { of: () => ({ name: '', readers: null }) }
+
 /** One statement with what it is to be run with. */
 interface Bound {
   readonly sql: string
@@ -67,7 +70,7 @@ interface Bound {
 }
 
 /** Throws a RangeError for what cannot be sent, BEFORE anything is. */
-export function bind(asks: readonly Ask[], statements: Statements): readonly Bound[] {
+export function bind(asks: readonly Ask[], statements: Pick<Statements, 'of'>): readonly Bound[] {
   const bound: Bound[] = []
   for (const [place, ask] of asks.entries()) {
     if ('rows' in ask && ask.rows.length === 0) continue

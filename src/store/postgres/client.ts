@@ -12,6 +12,8 @@ export interface PostgresAddress {
   readonly url: string
   /** Where unqualified names are looked for. Default: what the server says, usually `public`. */
   readonly schema?: string
+  /** Queries of pg's own are sent without waiting for those before them, too. Default: true. */
+  readonly isPipelined?: boolean
   /** How long it may take to connect. Default: 10 s. */
   readonly connectMs?: number
 }
@@ -41,7 +43,7 @@ export async function connect(address: PostgresAddress): Promise<Connected> {
     client = new pg.Client({
       connectionString: address.url,
       application_name: 'pawl',
-      pipeline: true,
+      pipeline: address.isPipelined ?? true,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       connectionTimeoutMillis: address.connectMs ?? CONNECT_MS,

@@ -8,7 +8,7 @@
  *   back: whoever needs one opens another.
  */
 import type { Client, Query as PgQuery } from 'pg'
-import type { Answered, Ask, Connection } from '../sql/connection.ts'
+import type { Answered, Ask, ClientConnection } from '../sql/connection.ts'
 import type { SqlFailed } from '../sql/failures.ts'
 import { sqlFailed } from '../sql/failures.ts'
 import type { Wire } from './batch.ts'
@@ -18,7 +18,7 @@ import { connect, nameOf } from './client.ts'
 import { troubleOf } from './failures.ts'
 
 /** Throws `SqlFailed`. */
-export async function openConnection(address: PostgresAddress): Promise<Connection> {
+export async function openConnection(address: PostgresAddress): Promise<ClientConnection> {
   return new PostgresConnection(await connect(address), nameOf(address))
 }
 
@@ -33,7 +33,7 @@ interface Called {
   callback?: () => void
 }
 
-class PostgresConnection implements Connection {
+class PostgresConnection implements ClientConnection {
   readonly #client: Client & Untyped
   readonly #Query: Connected['Query']
   readonly #where: string
@@ -49,6 +49,10 @@ class PostgresConnection implements Connection {
     client.on('error', (error) => this.#lose(error))
     client.on('end', () => this.#lose(new Error('The connection has ended')))
     this.#client.unref()
+  }
+
+  get client(): object {
+    return this.#client
   }
 
   run(asks: readonly Ask[]): Promise<readonly Answered[]> {

@@ -47,6 +47,24 @@ export function troubleOf(error: Error): SqlTrouble {
   return byState(code) ?? 'broken'
 }
 
+/** How libraries tell that there is no connection any more. */
+const GONE = /\b(?:terminated|closed|ended|not queryable)\b|\bE(?:CONN\w+|PIPE)\b/
+
+/** What went wrong on a connection of the user's: anything may be thrown by what they use. */
+export function troubleInTransaction(error: Error): SqlTrouble {
+  if (typeof (error as Said).severity === 'string') return troubleOf(error)
+  return GONE.test(error.message) ? 'lost' : 'broken'
+}
+
+/** PostgreSQL's own code of what went wrong, wherever it stands; null: it has said nothing. */
+export function stateOf(error: unknown): string | null {
+  for (let one: unknown = error; one instanceof Error; one = one.cause) {
+    const { code, severity } = one as Said
+    if (typeof severity === 'string' && typeof code === 'string') return code
+  }
+  return null
+}
+
 /** What went wrong with opening one. */
 export function troubleOfOpening(error: Error): SqlTrouble {
   const { code, severity, syscall } = error as Said

@@ -10,6 +10,8 @@ import type { Connection } from '../sql/connection.ts'
 import type { PostgresAddress } from './client.ts'
 import { openBell } from './bell.ts'
 import { openConnection } from './connection.ts'
+import { postgresGuest } from './guest.ts'
+import { quoted } from './qualified.ts'
 import { STEPS } from './schema.ts'
 import { POSTGRES } from './statements.ts'
 
@@ -32,6 +34,7 @@ export function postgresDialect({ url, schema = 'pawl' }: PostgresOptions): Dial
   return {
     statements: POSTGRES,
     connect: () => connectTo({ url, schema }),
+    guest: postgresGuest(url, schema),
     lanes: LANES,
     pollMs: POLL_MS,
     openBell: (id: string, onHeard: (news: News) => void) => openBell({ url }, id, onHeard),
@@ -62,9 +65,4 @@ async function connectTo(address: PostgresAddress): Promise<Connection> {
   settings.push(`set_config('plan_cache_mode', 'force_generic_plan', false)`)
   await connection.run([{ sql: `select ${settings.join(', ')}`, values: [] }])
   return connection
-}
-
-/** Inside of quotes. */
-function quoted(text: string): string {
-  return text.replaceAll(`'`, `''`)
 }

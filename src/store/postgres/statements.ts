@@ -53,6 +53,9 @@ export const POSTGRES: Statements = {
   begin: 'begin',
   commit: 'commit',
   rollback: 'rollback',
+  savepoint: 'savepoint pawl',
+  undo: 'rollback to savepoint pawl',
+  release: 'release savepoint pawl',
   clock: `select ${now}`,
   // With a number of its own first: whoever watches must know which transactions may still commit.
   positions: `
@@ -73,17 +76,17 @@ export const POSTGRES: Statements = {
     where w.stage >= 0 and w.state in ('FAILED', 'DEAD') order by w.job, w.stage, w.segment`,
   tallies: `
     select w.job, w.stage,
-      count(*) filter (where w.state = 'WAITING'),
-      count(*) filter (where w.state = 'LEASED'),
-      count(*) filter (where w.state = 'COMPLETED'),
-      count(*) filter (where w.state = 'FAILED'),
-      count(*) filter (where w.state = 'DEAD'),
-      count(*) filter (where w.state = 'DEAD' and w.committed),
-      count(*) filter (where w.state <> 'COMPLETED' and w.committed),
-      count(*) filter (where w.attempt > 0),
-      max(w.ended_at),
-      count(*) filter (where w.state = 'WAITING' and w.attempt = 0),
-      min(w.due_at) filter (where w.state = 'WAITING' and w.attempt > 0)
+      count(*) filter (where w.state = 'WAITING') as waiting,
+      count(*) filter (where w.state = 'LEASED') as leased,
+      count(*) filter (where w.state = 'COMPLETED') as completed,
+      count(*) filter (where w.state = 'FAILED') as failed,
+      count(*) filter (where w.state = 'DEAD') as dead,
+      count(*) filter (where w.state = 'DEAD' and w.committed) as dead_committed,
+      count(*) filter (where w.state <> 'COMPLETED' and w.committed) as committed_open,
+      count(*) filter (where w.attempt > 0) as granted,
+      max(w.ended_at) as ended_at,
+      count(*) filter (where w.state = 'WAITING' and w.attempt = 0) as fresh,
+      min(w.due_at) filter (where w.state = 'WAITING' and w.attempt > 0) as retry_at
     from ${names} join work w on w.job = given.name
     where w.stage >= 0 group by w.job, w.stage`,
   lockQueues: `
@@ -366,3 +369,11 @@ export const POSTGRES: Statements = {
   deleteSchedules: `delete from schedules s using ${names} where s.schedule = given.name`,
   unparkAll: `update work w set parked = null from ${names} where w.parked = given.name`,
 }
+
+/** milliseconds: no statement of this transaction takes longer from here on, nor a pause between two. */
+export const LIMIT_TIME = `
+  select set_config('statement_timeout', $1::text, true),
+    set_config('idle_in_transaction_session_timeout', $1::text, true)`
+
+/** channel, text. */
+export const TELL = `select pg_notify($1::text, $2::text)`

@@ -43,3 +43,8 @@ export interface Connection {
   /** Ends it once what was sent is through. Closing twice is fine. */
   close(): Promise<void>
 }
+
+/** One that a user can write on, by what the driver gives. */
+export interface ClientConnection extends Connection {
+  readonly client: object
+}

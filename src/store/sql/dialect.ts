@@ -2,7 +2,8 @@
  * What a store on a database is told of the database: its statements, and how to reach it.
  */
 import type { News } from '../news.ts'
-import type { Connection } from './connection.ts'
+import type { UserTransaction } from '../user-transaction.ts'
+import type { Ask, ClientConnection, Connection } from './connection.ts'
 import type { Statements } from './statements.ts'
 
 /** Tells other processes, and hears what they tell. */
@@ -13,10 +14,35 @@ export interface Bell {
   close(): Promise<void>
 }
 
+/** How a store takes part in a transaction of the user's, and a user in one of the store. */
+export interface GuestDialect {
+  /** For connections on which nothing is set as ours expect it. */
+  readonly statements: Statements
+  connection(transaction: UserTransaction): Connection
+  /**
+   * Sets a savepoint. Throws `TransactionFailed` unless a transaction is under way; takes the lock
+   * that everybody who writes must have, if there is one.
+   */
+  enter(connection: Connection): Promise<void>
+  /** Tells the processes on the store with this id, once the transaction is committed. */
+  tell(id: string, news: News): readonly Ask[]
+  /** A new connection on which nothing is set, to be lent to a user. */
+  connect(): Promise<ClientConnection>
+  /** How many users may write at once. */
+  readonly lanes: number
+  /** See `Lanes`. */
+  readonly mostConflicts?: number
+  /** From here on a statement, or doing nothing, may take so long in this transaction. */
+  limit(ms: number): readonly Ask[]
+  /** What a user's write threw says that somebody else was quicker. */
+  isConflict(error: unknown): boolean
+}
+
 export interface Dialect {
   readonly statements: Statements
   /** A new connection, with everything set as the statements expect. */
   connect(): Promise<Connection>
+  readonly guest: GuestDialect
   /** How many transactions may be under way at once. */
   readonly lanes: number
   /** It remembers by itself how many of the sorted events were read. */

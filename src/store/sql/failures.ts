@@ -46,6 +46,12 @@ const WHAT_TO_DO: Readonly<Record<SqlTrouble, string>> = {
   broken: 'This is a bug, or the database is damaged.',
 }
 
+/** Libraries put what a driver threw into errors of their own. */
+export function innermost(error: unknown): Error {
+  if (!(error instanceof Error)) return new RangeError(String(error))
+  return error.cause instanceof Error ? innermost(error.cause) : error
+}
+
 /** `where` is the database, for people; `sql` the statement of which it was said, if it was of one. */
 export function sqlFailed(
   trouble: SqlTrouble,

@@ -10,43 +10,44 @@ import { StoreClosed } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { SqlFailed } from './failures.ts'
 
-/** So often in a row somebody else may be quicker. */
 const MOST_CONFLICTS = 50
 /** How long a database may be away before those who wait are told. */
 const MOST_AWAY_MS = 30_000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 1_000
 
-export interface LanesParts {
-  readonly connect: () => Promise<Connection>
+export interface LanesParts<C extends Connection> {
+  readonly connect: () => Promise<C>
   readonly count: number
   readonly rollback: string
+  /** So often in a row somebody else may be quicker. Default: 50. */
+  readonly mostConflicts?: number
 }
 
-interface Piece {
-  readonly work: (connection: Connection) => Promise<void>
+interface Piece<C> {
+  readonly work: (connection: C) => Promise<void>
   readonly fail: (error: unknown) => void
 }
 
-export class Lanes {
-  readonly #parts: LanesParts
-  readonly #idle: (Connection | null)[]
-  readonly #waiting: Piece[] = []
+export class Lanes<C extends Connection = Connection> {
+  readonly #parts: LanesParts<C>
+  readonly #idle: (C | null)[]
+  readonly #waiting: Piece<C>[] = []
   readonly #running = new Set<Promise<void>>()
   #isClosed = false
   #isOver = false
 
-  /** `first`: a connection that is there already. */
-  constructor(first: Connection, parts: LanesParts) {
+  /** `first`: a connection that is there already, if there is one. */
+  constructor(first: C | null, parts: LanesParts<C>) {
     this.#parts = parts
     this.#idle = [...Array.from({ length: parts.count - 1 }, () => null), first]
   }
 
-  run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  run<T>(work: (connection: C) => Promise<T>): Promise<T> {
     return this.#isClosed ? Promise.reject(new StoreClosed()) : this.#add(work)
   }
 
-  #add<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  #add<T>(work: (connection: C) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({
         work: (connection) => work(connection).then(resolve),
@@ -57,7 +58,7 @@ export class Lanes {
   }
 
   /** Also while it is being closed; afterwards there is nothing. */
-  runLast<T>(work: (connection: Connection) => Promise<T>, nothing: T): Promise<T> {
+  runLast<T>(work: (connection: C) => Promise<T>, nothing: T): Promise<T> {
     return this.#isOver ? Promise.resolve(nothing) : this.#add(work)
   }
 
@@ -82,8 +83,9 @@ export class Lanes {
     void running.then(() => this.#running.delete(running))
   }
 
-  async #do(piece: Piece, lane: Connection | null): Promise<void> {
+  async #do(piece: Piece<C>, lane: C | null): Promise<void> {
     let connection = lane
+    const { mostConflicts = MOST_CONFLICTS } = this.#parts
     let conflicts = 0
     let awayMs = 0
     let pauseMs = FIRST_PAUSE_MS
@@ -101,7 +103,7 @@ export class Lanes {
           connection = null
         }
         const isAgain =
-          (trouble === 'conflict' && ++conflicts < MOST_CONFLICTS) ||
+          (trouble === 'conflict' && ++conflicts < mostConflicts) ||
           (trouble === 'lost' && awayMs < MOST_AWAY_MS)
         if (!isAgain) {
           piece.fail(error)

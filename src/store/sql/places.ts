@@ -24,13 +24,31 @@ export interface Newcomer {
 /** The name of the group of those that have none. */
 const UNGROUPED = ''
 
-export class Places {
+/** Gives newcomers their places. */
+export interface PlacesGiven {
+  assign(newcomers: readonly Newcomer[], connection: Connection): Promise<void>
+}
+
+export class Places implements PlacesGiven {
   readonly #sql: Statements
   /** Channels that were seen to have groups. */
   readonly #grouped = new Set<string>()
 
   constructor(sql: Statements) {
     this.#sql = sql
+  }
+
+  /**
+   * Without a look at what others have: no turn but where nobody keeps count. The others get theirs
+   * when they are seen to be due, by the first claim. For transactions of which nobody knows how
+   * long they take: a turn that is kept in the database would keep others waiting.
+   */
+  readonly later: PlacesGiven = {
+    assign: async (newcomers) => {
+      for (const { row, channel, group } of newcomers) {
+        if (group === null && !this.#grouped.has(channel)) row.turn = 0
+      }
+    },
   }
 
   /** Gives each of them its turn. */

@@ -6,7 +6,7 @@ import { taskIn } from '../../kernel/index.ts'
 import { isListed } from '../task-before.ts'
 import type { Ask, Connection, Row } from './connection.ts'
 import type { Loaded } from './loaded.ts'
-import type { Newcomer, Places } from './places.ts'
+import type { Newcomer, PlacesGiven } from './places.ts'
 import type { QueueCache } from './queue-cache.ts'
 import type { Records } from './records.ts'
 import type { RowState } from './rows.ts'
@@ -25,7 +25,7 @@ import type { Submitted } from './submitted.ts'
 export interface SavingParts {
   readonly sql: Statements
   readonly records: Records
-  readonly places: Places
+  readonly places: PlacesGiven
   readonly queues: QueueCache
   readonly submitted: Submitted
 }

@@ -34,6 +34,7 @@ import type {
   Store,
 } from '../store.ts'
 import { BadRequest, StoreClosed } from '../store.ts'
+import type { UserTransaction, Writes } from '../user-transaction.ts'
 import { recordOutcome, recordOverview, recordTask, recordView } from '../views.ts'
 import { Watching } from '../watching.ts'
 import { Batches } from './batches.ts'
@@ -43,6 +44,7 @@ import type { Dialect } from './dialect.ts'
 import { SqlExamination } from './examination.ts'
 import { Feed } from './feed.ts'
 import { SqlForgetting } from './forgetting.ts'
+import { Guests } from './guests.ts'
 import { Held } from './held.ts'
 import { Lanes } from './lanes.ts'
 import type { Done } from './loaded.ts'
@@ -56,6 +58,7 @@ import type { Statements } from './statements.ts'
 import { Submitted } from './submitted.ts'
 import type { TransactionParts } from './transaction.ts'
 import { SqlUpkeep } from './upkeep.ts'
+import { Writing } from './writing.ts'
 
 export interface SqlStoreParts {
   readonly id: string
@@ -78,6 +81,8 @@ export class SqlStore implements Store {
   readonly #lanes: Lanes
   readonly #parts: TransactionParts
   readonly #batches: Batches
+  readonly #guests: Guests
+  readonly #writing: Writing
   readonly #queries: Queries
   readonly #upkeep: SqlUpkeep
   readonly #forgetting: SqlForgetting
@@ -107,7 +112,7 @@ export class SqlStore implements Store {
     const records = new Records()
     const now = (): number | null => (clock === null ? null : Math.floor(clock.now()))
     this.#queries = new Queries(sql, records)
-    this.#parts = {
+    const parts = {
       sql,
       records,
       now,
@@ -117,7 +122,11 @@ export class SqlStore implements Store {
       submitted: new Submitted(),
       held: new Held(),
     }
-    this.#batches = new Batches(this.#lanes, this.#parts, (done) => this.#noteDone(done))
+    this.#parts = parts
+    const onDone = (done: readonly Done[]): void => this.#noteDone(done)
+    this.#batches = new Batches(this.#lanes, parts, onDone)
+    this.#guests = new Guests(id, dialect.guest, parts)
+    this.#writing = new Writing(dialect.guest, parts, onDone)
     this.#upkeep = new SqlUpkeep(sql, this.#queries, () => this.#news.found('ends'))
     this.#forgetting = new SqlForgetting(sql, retention)
     this.#examination = new SqlExamination(sql, this.#queries)
@@ -145,6 +154,33 @@ export class SqlStore implements Store {
 
   async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
     this.#assertOpen()
+    const startedUs = nowUs()
+    const answers = await this.#onOwn(commands, (own) => this.#batches.execute(own))
+    this.#meters.durableUs.add(nowUs() - startedUs)
+    return answers
+  }
+
+  async executeIn(
+    transaction: UserTransaction,
+    commands: readonly Command[],
+  ): Promise<readonly Answer[]> {
+    this.#assertOpen()
+    return this.#onOwn(commands, (own) => this.#guests.execute(transaction, own))
+  }
+
+  async executeWith(command: Command, writes: Writes): Promise<Answer> {
+    this.#assertOpen()
+    const [answer] = await this.#onOwn([command], async ([own]) => {
+      return own === undefined ? [] : [await this.#writing.execute(own, writes)]
+    })
+    return answer as Answer
+  }
+
+  /** Commands that nobody can change any more; one that cannot be copied is refused. */
+  async #onOwn(
+    commands: readonly Command[],
+    decide: (own: readonly Command[]) => Promise<readonly Answer[]>,
+  ): Promise<readonly Answer[]> {
     const own: Command[] = []
     const answers: (Answer | null)[] = commands.map((command) => {
       const copy = this.#own.copy(command)
@@ -152,9 +188,7 @@ export class SqlStore implements Store {
       own.push(copy)
       return null
     })
-    const startedUs = nowUs()
-    const decided = await this.#batches.execute(own)
-    this.#meters.durableUs.add(nowUs() - startedUs)
+    const decided = await decide(own)
     let next = 0
     return answers.map((answer) => {
       if (answer !== null) return answer
@@ -213,6 +247,7 @@ export class SqlStore implements Store {
 
   async #close(): Promise<void> {
     this.#watching.close(null)
+    await this.#writing.close()
     await this.#lanes.close()
     await this.#news.close()
   }

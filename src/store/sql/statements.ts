@@ -77,6 +77,10 @@ export interface Statements {
   readonly begin: string
   readonly commit: string
   readonly rollback: string
+  /** A part of a transaction that can be taken back without the rest. */
+  readonly savepoint: string
+  readonly undo: string
+  readonly release: string
   /** now → the time in milliseconds. AFTER all locks. */
   readonly clock: string
   /** count → so many new positions, ascending. */

@@ -1,5 +1,6 @@
 /**
- * Commands that arrived together, decided together: begin, load and lock, decide, save, commit.
+ * Commands that arrived together, decided together: begin, load and lock, decide, save, commit. How it
+ * begins and ends is for its frame to say: it may be a part of a transaction of somebody else.
  *
  * Two round trips when nothing follows from what was loaded. The time is asked for behind the last
  * lock, and so are the positions of the entries: whoever waited for a row writes behind the one that
@@ -19,12 +20,31 @@ import type { Queries } from './queries.ts'
 import { JOB_ROW } from './rows.ts'
 import type { SavingParts } from './saving.ts'
 import { saving } from './saving.ts'
+import type { Statements } from './statements.ts'
 
 export interface TransactionParts extends SavingParts {
   readonly queries: Queries
   readonly held: Held
   /** Null: the database's own clock. */
   readonly now: () => number | null
+}
+
+export interface Frame {
+  /** Sent ahead of everything else. */
+  readonly begin: readonly Ask[]
+  /** Ends it when nothing is to be saved. */
+  readonly drop: readonly Ask[]
+  /** Saves what follows from the answers, and ends it. */
+  save(connection: Connection, asks: readonly Ask[], answers: readonly Answer[]): Promise<unknown>
+}
+
+/** A transaction of its own. */
+export function wholeTransaction({ begin, commit, rollback }: Statements): Frame {
+  return {
+    begin: [{ sql: begin, values: [] }],
+    drop: [{ sql: rollback, values: [] }],
+    save: (connection, asks) => connection.run([...asks, { sql: commit, values: [] }]),
+  }
 }
 
 export interface Executed {
@@ -39,6 +59,7 @@ export async function execute(
   commands: readonly Command[],
   parts: TransactionParts,
   trusts = false,
+  frame: Frame = wholeTransaction(parts.sql),
 ): Promise<Executed> {
   const { sql, records } = parts
   const loaded = new Loaded(records)
@@ -53,15 +74,14 @@ export async function execute(
     { sql: sql.clock, values: [parts.now()] },
     { sql: sql.positions, values: [formed.length] },
   ]
-  const [clock, positions] = await loading.load(needed, [{ sql: sql.begin, values: [] }], last)
+  const [clock, positions] = await loading.load(needed, frame.begin, last)
   const now = Math.max(clock?.rows[0]?.[0] as number, loaded.latest)
   const free = (positions?.rows ?? []).map(([position]) => position as number)
   const answers = decideAll(loaded, commands, now, free)
   if (loaded.done.length === 0) {
-    await connection.run([{ sql: sql.rollback, values: [] }])
+    await connection.run(frame.drop)
   } else {
-    const asks = await saving(loaded, connection, now, parts)
-    await connection.run([...asks, { sql: sql.commit, values: [] }])
+    await frame.save(connection, await saving(loaded, connection, now, parts), answers)
     keepHeld(loaded, parts.held)
   }
   return { answers, done: loaded.done }

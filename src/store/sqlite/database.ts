@@ -1,6 +1,6 @@
 /**
  * A SQLite file that is open, and statements run on it, one after the other. It blocks whoever
- * calls it: only the thread does.
+ * calls it: the thread, and a connection that writes for a user.
  */
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from '../../log/sqlite.ts'
 import { openSqlite } from '../../log/sqlite.ts'
@@ -60,7 +60,21 @@ export class SqliteFile {
     })
   }
 
+  get database(): SqliteDatabase {
+    return this.#database
+  }
+
   close(): void {
+    this.#database.close()
+  }
+
+  /** Closes it in the middle of a transaction, if there is one. */
+  abandon(): void {
+    try {
+      this.#database.exec('rollback')
+    } catch {
+      // None was under way.
+    }
     this.#database.close()
   }
 
@@ -90,18 +104,24 @@ export class SqliteFile {
   #prepare(sql: string): Prepared {
     const known = this.#prepared.get(sql)
     if (known !== undefined) return known
-    const places = [...sql.matchAll(NUMBERED)].map(([, number]) => Number(number) - 1)
-    const statement = this.#database.prepare(sql.replaceAll(NUMBERED, '?'))
+    const { text, places } = numbered(sql)
+    const statement = this.#database.prepare(text)
     statement.setReturnArrays(true)
     const prepared = {
       statement,
-      places: places.length > 0 ? places : null,
+      places,
       hasRows: statement.columns().length > 0,
       isChange: CHANGES.test(sql),
     }
     this.#prepared.set(sql, prepared)
     return prepared
   }
+}
+
+/** A text whose parameters have no numbers, and which value each of them stands for. */
+export function numbered(sql: string): Pick<Prepared, 'places'> & { readonly text: string } {
+  const places = [...sql.matchAll(NUMBERED)].map(([, number]) => Number(number) - 1)
+  return { text: sql.replaceAll(NUMBERED, '?'), places: places.length > 0 ? places : null }
 }
 
 /** SQLite has no booleans. What is missing is refused by the driver. */

@@ -7,6 +7,7 @@ import type { SqlOptions } from '../sql/open-sql.ts'
 import { openSql } from '../sql/open-sql.ts'
 import type { SqlStore } from '../sql/sql-store.ts'
 import { openConnection } from './connection.ts'
+import { sqliteGuest } from './guest.ts'
 import { STEPS } from './schema.ts'
 import { SQLITE } from './statements.ts'
 
@@ -26,6 +27,7 @@ export function sqliteDialect({ path }: SqliteOptions): Dialect {
   return {
     statements: SQLITE,
     connect: () => openConnection({ path }),
+    guest: sqliteGuest(path),
     // One writes at a time, whatever the number of connections.
     lanes: 1,
     pollMs: POLL_MS,

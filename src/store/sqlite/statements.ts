@@ -26,6 +26,9 @@ export const SQLITE: Statements = {
   begin: 'begin immediate',
   commit: 'commit',
   rollback: 'rollback',
+  savepoint: 'savepoint pawl',
+  undo: 'rollback to savepoint pawl',
+  release: 'release savepoint pawl',
   clock: 'select ?',
   positions: `
     with recursive steps (n) as (select 1 where ?1 > 0 union all select n + 1 from steps where n < ?1)
@@ -252,3 +255,11 @@ export const SQLITE: Statements = {
   deleteSchedules: 'delete from schedules where schedule = ?',
   unparkAll: 'update work set parked = null where parked = ?',
 }
+
+/** For a transaction of the user's. */
+export const GUEST = {
+  /** Fails where a transaction is under way. */
+  begin: 'begin',
+  /** From here on nobody else writes to the file. */
+  takeFile: `update meta set value = value where name = 'id'`,
+} as const

@@ -17,6 +17,7 @@ import { failureOf } from '../failure.ts'
 import type { HandlerPort } from '../handler.ts'
 import { SharedValues } from '../shared-values.ts'
 import { Stopper } from '../stopper.ts'
+import { NO_WRITES_IN_CHILD } from '../writing-commit.ts'
 import { ExportedDefinitions } from './exported-definitions.ts'
 import type { Ask, Outcome, ToChild, ToParent } from './protocol.ts'
 import { uncarried } from './protocol.ts'
@@ -120,6 +121,7 @@ class Run {
         const what = { kind: 'outputs', stage, after } as const
         return this.#ask((call) => send({ type: 'read', run: number, call, what }))
       },
+      noWrites: NO_WRITES_IN_CHILD,
       ...around,
     }
   }

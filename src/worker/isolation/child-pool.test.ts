@@ -9,7 +9,7 @@ import { ChildPool, NO_PORT } from './child-pool.ts'
 import type { Outcome, ToChild } from './protocol.ts'
 
 const work: Runnable = job('work', { run: () => 1 })
-const DONE: Outcome = { kind: 'commit', output: '1', effects: [] }
+const DONE: Outcome = { kind: 'commit', output: '1', effects: [], writes: null }
 const QUEUED = { queue: 'default', priority: 0, schedule: null }
 const REQUEST = {
   job: { id: 'j', type: 'work', attempt: 1, lease: 1, ...QUEUED },

@@ -19,6 +19,7 @@ import { failureOf } from '../failure.ts'
 import type { HandlerOutcome, HandlerPort, HandlerRequest } from '../handler.ts'
 import { SharedValues } from '../shared-values.ts'
 import type { Stopper } from '../stopper.ts'
+import { NO_WRITES_IN_CHILD } from '../writing-commit.ts'
 import type { StartChild } from './child.ts'
 import { Place } from './place.ts'
 import type { Ask, Outcome } from './protocol.ts'
@@ -62,6 +63,7 @@ export const NO_PORT: HandlerPort = {
   outputs: () => Promise.reject(new Error('An effect reads no outputs.')),
   shared: new SharedValues(),
   artifacts: null,
+  noWrites: NO_WRITES_IN_CHILD,
 }
 
 export class ChildPool implements Executor {

@@ -1,0 +1,145 @@
+/**
+ * Submits jobs: makes commands of definitions and inputs, sends them, and gives handles for what was
+ * answered. In a transaction of the user's, if there is one: then what was submitted is there once
+ * the user commits, and never if they do not.
+ */
+import type { AnyJob, ChildOptions, OutcomeOf } from '../definition/index.ts'
+import { inputOf, InvalidDefinition, specOf } from '../definition/index.ts'
+import type { Command } from '../kernel/index.ts'
+import { PawlError } from '../kernel/index.ts'
+import type { Answer, Store, UserTransaction } from '../store/index.ts'
+import type { Courier } from '../worker/index.ts'
+import { Refused, SubmitInterrupted } from './errors.ts'
+import type { HandleParts } from './handle.ts'
+import { Handle } from './handle.ts'
+import { newJobId } from './random.ts'
+
+export interface SubmitOptions extends ChildOptions {
+  /** Default: a random one. Submitting the same job under the same id again is harmless. */
+  readonly id?: string
+  /** A transaction of your own, by `fromPg` and its like: the job is there once you commit it. */
+  readonly tx?: UserTransaction
+}
+
+/** Of one among many. */
+export type ItemOptions = Omit<SubmitOptions, 'tx'>
+
+/** Of a job, and with what. */
+export interface Submitted {
+  readonly input?: unknown
+  readonly options?: ItemOptions
+}
+
+type Submission = Extract<Command, { type: 'SubmitJob' }>
+
+/** Jobs of one call of the store. */
+const PORTION = 1_000
+
+export class Submitting {
+  readonly #store: Store
+  readonly #courier: Courier
+  readonly #handleParts: HandleParts
+  readonly #definitions: Map<string, AnyJob>
+
+  /** `definitions`: where what is submitted is noted, by its name. */
+  constructor(
+    store: Store,
+    courier: Courier,
+    handleParts: HandleParts,
+    definitions: Map<string, AnyJob>,
+  ) {
+    this.#store = store
+    this.#courier = courier
+    this.#handleParts = handleParts
+    this.#definitions = definitions
+  }
+
+  async one<J extends AnyJob>(
+    definition: J,
+    input: unknown,
+    options: SubmitOptions,
+  ): Promise<Handle<OutcomeOf<J>>> {
+    const { tx } = options
+    if (tx !== undefined) this.#assertPossible(tx)
+    const made = this.#submission(definition, input, options)
+    const command = made instanceof Promise ? await made : made
+    const answers = await (tx === undefined
+      ? this.#send([command], [])
+      : this.#sendIn(tx, [command]))
+    return this.#handle(definition, command, answers[0] as Answer)
+  }
+
+  async many<J extends AnyJob>(
+    definition: J,
+    jobs: readonly Submitted[],
+    tx: UserTransaction | undefined,
+  ): Promise<Handle<OutcomeOf<J>>[]> {
+    if (tx !== undefined) this.#assertPossible(tx)
+    const commands: Submission[] = []
+    for (const { input, options = {} } of jobs) {
+      commands.push(await this.#submission(definition, input, options))
+    }
+    const answers: Answer[] = []
+    // In portions, so that a million at once let others have their turn.
+    for (let at = 0; at < commands.length; at += PORTION) {
+      const some = commands.slice(at, at + PORTION)
+      answers.push(
+        ...(await (tx === undefined ? this.#send(some, commands) : this.#sendIn(tx, some))),
+      )
+    }
+    return commands.map((command, i) => this.#handle(definition, command, answers[i] as Answer))
+  }
+
+  #assertPossible(tx: UserTransaction): void {
+    if (this.#store.executeIn === undefined) {
+      throw new InvalidDefinition(
+        'Jobs that are kept here cannot be submitted in a transaction: open the database that the transaction is in, SQLite or PostgreSQL.',
+      )
+    }
+    if (typeof tx?.query !== 'function') {
+      throw new InvalidDefinition(
+        '`tx` must be a transaction as fromPg(), fromSqlite(), fromKysely() or fromDrizzle() makes it, or an object with a function `query`.',
+      )
+    }
+  }
+
+  async #sendIn(tx: UserTransaction, commands: readonly Submission[]): Promise<readonly Answer[]> {
+    return (await this.#store.executeIn?.(tx, commands)) ?? []
+  }
+
+  /** Among `all` of one call; nothing of it may be lost without a word. */
+  async #send(some: readonly Submission[], all: readonly Submission[]): Promise<readonly Answer[]> {
+    try {
+      return await this.#courier.sendAll(some)
+    } catch (error) {
+      const first = all.indexOf(some[0] as Submission)
+      const isKnown = error instanceof PawlError && error.kind !== 'unknown_outcome'
+      if (isKnown && first <= 0) throw error
+      const ids = (all.length === 0 ? some : all).map(({ job }) => job)
+      throw new SubmitInterrupted(ids, Math.max(0, first), error)
+    }
+  }
+
+  #handle<J extends AnyJob>(
+    definition: J,
+    { job: id }: Submission,
+    { value, rejection }: Answer,
+  ): Handle<OutcomeOf<J>> {
+    if (rejection !== null) throw new Refused(`Job ${id} ('${definition.name}')`, rejection)
+    return new Handle(this.#handleParts, String(value), definition)
+  }
+
+  /** A promise only if the schema asks for one. */
+  #submission(
+    definition: AnyJob,
+    input: unknown,
+    options: ItemOptions,
+  ): Submission | Promise<Submission> {
+    this.#definitions.set(definition.name, definition)
+    const { id: job = newJobId() } = options
+    const text = inputOf(definition, input)
+    return typeof text === 'string'
+      ? { type: 'SubmitJob', job, spec: specOf(definition, text, options) }
+      : text.then((it) => ({ type: 'SubmitJob', job, spec: specOf(definition, it, options) }))
+  }
+}

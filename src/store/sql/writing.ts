@@ -1,0 +1,149 @@
+/**
+ * Commands that are decided together with writes of the user's, each in a transaction of its own, on
+ * connections that nobody else uses: a user who takes long keeps only other users waiting.
+ *
+ * What was decided is saved first, and then the user writes: whatever ends the transaction ends both.
+ * The user's function is run only if the command is taken, and taken now: not if authority was lost
+ * (which is noted), and not if it was committed before.
+ */
+import type { Command } from '../../kernel/index.ts'
+import { afterMs } from '../clock.ts'
+import type { Answer } from '../store.ts'
+import type { Writes } from '../user-transaction.ts'
+import { TransactionFailed, WritesFailed, WritesTooSlow } from '../user-transaction.ts'
+import type { Ask, ClientConnection } from './connection.ts'
+import type { GuestDialect } from './dialect.ts'
+import { SqlFailed, sqlFailed } from './failures.ts'
+import { Held } from './held.ts'
+import { Lanes } from './lanes.ts'
+import { lend } from './lent-client.ts'
+import type { Done } from './loaded.ts'
+import type { Frame, TransactionParts } from './transaction.ts'
+import { execute, wholeTransaction } from './transaction.ts'
+
+export class Writing {
+  readonly #dialect: GuestDialect
+  readonly #parts: TransactionParts
+  readonly #lanes: Lanes<ClientConnection>
+  readonly #onDone: (done: readonly Done[]) => void
+
+  constructor(
+    dialect: GuestDialect,
+    parts: TransactionParts,
+    onDone: (done: readonly Done[]) => void,
+  ) {
+    const { statements: sql, lanes: count, mostConflicts = 50 } = dialect
+    this.#dialect = dialect
+    this.#parts = { ...parts, sql }
+    this.#onDone = onDone
+    const connect = (): Promise<ClientConnection> => dialect.connect()
+    this.#lanes = new Lanes(null, { connect, count, rollback: sql.rollback, mostConflicts })
+  }
+
+  execute(command: Command, writes: Writes): Promise<Answer> {
+    let trusts = true
+    return this.#lanes.run(async (connection) => {
+      try {
+        const frame = this.#frame(connection, command, writes)
+        // What is wrong about what was not looked up shows when it is saved, BEFORE the user writes.
+        const trusting = trusts
+        trusts = false
+        const { answers, done } = await execute(connection, [command], this.#parts, trusting, frame)
+        this.#onDone(done)
+        return answers[0] as Answer
+      } catch (error) {
+        const mayBeIn = error instanceof WritesFailed && error.cause instanceof TransactionFailed
+        const answer = mayBeIn ? await this.#known(connection, command) : null
+        if (answer === null) throw error
+        return answer
+      }
+    })
+  }
+
+  /** A function may have committed what is not its own: what is answered if that is so, else null. */
+  async #known(connection: ClientConnection, command: Command): Promise<Answer | null> {
+    const { sql } = this.#parts
+    const drop = [ask(sql.rollback)]
+    // There may be no transaction any more.
+    await connection.run(drop).catch((error: unknown) => {
+      if (error instanceof SqlFailed && error.trouble === 'lost') throw error
+    })
+    let isNew = false
+    const parts = { ...this.#parts, held: new Held() }
+    const { answers } = await execute(connection, [command], parts, false, {
+      ...wholeTransaction(sql),
+      save: () => {
+        isNew = true
+        return connection.run(drop)
+      },
+    })
+    return isNew ? null : (answers[0] as Answer)
+  }
+
+  close(): Promise<void> {
+    return this.#lanes.close()
+  }
+
+  #frame(connection: ClientConnection, command: Command, writes: Writes): Frame {
+    const { sql } = this.#parts
+    const job = 'job' in command ? command.job : ''
+    const whole = wholeTransaction(sql)
+    return {
+      ...whole,
+      save: async (_, asks, answers) => {
+        if (answers[0]?.verdict !== 'committed') return whole.save(connection, asks, answers)
+        await connection.run([...asks, ...this.#dialect.limit(writes.withinMs), ask(sql.savepoint)])
+        await this.#write(connection, job, writes)
+        await connection.run([ask(sql.release), ask(sql.commit)]).catch((error: unknown) => {
+          throw notEnded(job, error)
+        })
+      },
+    }
+  }
+
+  async #write(connection: ClientConnection, job: string, writes: Writes): Promise<void> {
+    const { client, takeBack } = lend(connection.client)
+    try {
+      await within(writes.withinMs, async () => writes.run(client as never))
+    } catch (error) {
+      // Whoever goes on all the same must not meet the next transaction.
+      if (error instanceof WritesTooSlow) void connection.close().catch(() => undefined)
+      else await this.#assertLiving(connection, error)
+      throw new WritesFailed(job, error)
+    } finally {
+      takeBack()
+    }
+  }
+
+  /** If it was the connection that failed, or somebody was quicker, all of it is done again. */
+  async #assertLiving(connection: ClientConnection, error: unknown): Promise<void> {
+    if (this.#dialect.isConflict(error)) {
+      throw sqlFailed('conflict', 'The writes of a commit', error as Error)
+    }
+    try {
+      await connection.run([ask(this.#parts.sql.undo)])
+    } catch (failure) {
+      if (failure instanceof SqlFailed && failure.trouble === 'lost') throw failure
+    }
+  }
+}
+
+function ask(sql: string): Ask {
+  return { sql, values: [] }
+}
+
+function within(ms: number, work: () => Promise<unknown>): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const stop = afterMs(ms, () => reject(new WritesTooSlow(ms)), true)
+    void work().then(resolve, reject).finally(stop)
+  })
+}
+
+/** What is said at the very end is about what the user did. */
+function notEnded(job: string, error: unknown): unknown {
+  if (!(error instanceof SqlFailed) || error.trouble !== 'broken') return error
+  const { cause } = error
+  const said = cause instanceof Error ? cause.message.replace(/\.?$/, '.') : ''
+  const message = `The transaction could not be committed: ${said} A statement of the function's failed and was passed over, or broke a rule that is looked at last, or the function ended the transaction, which is not its own.`
+  return new WritesFailed(job, new TransactionFailed(message, false, cause))
+}

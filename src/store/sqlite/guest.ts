@@ -1,0 +1,51 @@
+/**
+ * How a store on SQLite takes part in a transaction of the user's: on their own connection to the same
+ * file.
+ */
+import type { GuestDialect } from '../sql/dialect.ts'
+import { SqlFailed } from '../sql/failures.ts'
+import { TransactionFailed } from '../user-transaction.ts'
+import { GuestConnection } from './guest-connection.ts'
+import { HereConnection } from './here-connection.ts'
+import { GUEST, SQLITE } from './statements.ts'
+
+/** SQLite's word for a `begin` in a transaction. */
+const WITHIN = /within a transaction/
+
+/** Nobody but the user's process waits while it writes. */
+const MOST_CONFLICTS = 1_000
+
+export function sqliteGuest(path: string): GuestDialect {
+  return {
+    statements: SQLITE,
+    connection: (transaction) => new GuestConnection(transaction),
+    async enter(connection) {
+      const isUnderWay = await connection.run([{ sql: GUEST.begin, values: [] }]).then(
+        () => false,
+        (error: unknown) => {
+          if (error instanceof SqlFailed && WITHIN.test(error.message)) return true
+          throw error
+        },
+      )
+      if (!isUnderWay) {
+        await connection.run([{ sql: SQLITE.rollback, values: [] }])
+        const message =
+          'No transaction is under way on what was given as `tx`: begin one, submit in it, and commit it.'
+        throw new TransactionFailed(message, false, undefined)
+      }
+      // Whoever writes has the file: the time and the positions come behind that.
+      await connection.run([
+        { sql: GUEST.takeFile, values: [] },
+        { sql: SQLITE.savepoint, values: [] },
+      ])
+    },
+    // Everybody looks whether something was written.
+    tell: () => [],
+    connect: async () => new HereConnection(path),
+    // One writes at a time.
+    lanes: 1,
+    mostConflicts: MOST_CONFLICTS,
+    limit: () => [],
+    isConflict: () => false,
+  }
+}

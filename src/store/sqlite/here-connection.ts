@@ -1,0 +1,52 @@
+/**
+ * A connection to a SQLite file in this very thread: for writes of the user's, who is given the
+ * database itself. A file that somebody else writes to is not waited for here, because nothing else
+ * could go on meanwhile: it is a conflict, and whoever has it tries again later.
+ */
+import { resolve as absolute } from 'node:path'
+import type { Answered, Ask, ClientConnection } from '../sql/connection.ts'
+import { sqlFailed } from '../sql/failures.ts'
+import type { OfStatement } from './database.ts'
+import { SqliteFile } from './database.ts'
+import { troubleOf } from './failures.ts'
+
+export class HereConnection implements ClientConnection {
+  readonly #file: SqliteFile
+  readonly #where: string
+  #isClosed = false
+
+  /** Throws `SqlFailed`. */
+  constructor(path: string) {
+    this.#where = `The SQLite file ${path}`
+    try {
+      this.#file = new SqliteFile({ path: absolute(path), busyMs: 0 })
+    } catch (error) {
+      throw this.#sorted(error)
+    }
+  }
+
+  get client(): object {
+    return this.#file.database
+  }
+
+  async run(asks: readonly Ask[]): Promise<readonly Answered[]> {
+    if (this.#isClosed) throw sqlFailed('lost', this.#where, new RangeError('It was closed here'))
+    try {
+      return this.#file.run(asks)
+    } catch (error) {
+      throw this.#sorted(error)
+    }
+  }
+
+  close(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve()
+    this.#isClosed = true
+    this.#file.abandon()
+    return Promise.resolve()
+  }
+
+  #sorted(error: unknown): Error {
+    const cause = error as Error & OfStatement
+    return sqlFailed(troubleOf(cause), this.#where, cause, cause.sql ?? null)
+  }
+}
