@@ -108,7 +108,13 @@ export function isThrough({ state }: Pick<Outcome, 'state'>): boolean {
   return isFinal(state) || state === 'QUARANTINED'
 }
 
-function outcomeOf(job: Job, stages: StageTasks | null, tallies: Tallies, now: number): Outcome {
+/** `stages`: those tasks at least that went wrong. */
+export function outcomeOf(
+  job: Job,
+  stages: StageTasks | null,
+  tallies: Tallies,
+  now: number,
+): Outcome {
   const { spec, task, cancelled, lastPosition } = job
   const state = jobState(job, tallies, now)
   const isWrong = state === 'FAILED' || state === 'QUARANTINED'

@@ -242,6 +242,7 @@ export const POSTGRES: Statements = {
       where d.state = 'DEAD' and d.position > $1::int8 order by d.position limit $2::int4
     ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
     order by w.position`,
+  lastPosition: `select max(last_position) from work where job = $1::text`,
   history: `
     with recursive chain (position, before, record) as (
       select e.position, e.before, e.record from work w join events e on e.position = w.last_position

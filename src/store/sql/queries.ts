@@ -8,6 +8,7 @@ import { outputsPage } from '../stage-views.ts'
 import type {
   Ended,
   JobsPage,
+  Outcome,
   OutputsPage,
   Positioned,
   QuarantinedJob,
@@ -15,7 +16,7 @@ import type {
   QueryOf,
 } from '../store.ts'
 import { quarantinedJob } from '../quarantine-page.ts'
-import { endedOf, listing, matches, PageOfJobs, recordOutcome } from '../views.ts'
+import { endedOf, listing, matches, PageOfJobs, outcomeOf } from '../views.ts'
 import type { Connection, Row } from './connection.ts'
 import type { Records } from './records.ts'
 import type { LoadedColumns } from './rows.ts'
@@ -52,15 +53,39 @@ export class Queries {
     const [answered] = await connection.run([{ sql: this.#sql.notEnded, rows }])
     const open = new Set(answered?.rows.map(([id]) => id as string))
     const rest = rows.filter(([id]) => !open.has(id as string))
-    const [whole] = await connection.run([{ sql: this.#sql.wholeJobs, rows: rest }])
-    const found = new Map(this.recordsOf(whole?.rows ?? []).map((one) => [one.job.id, one]))
-    return endedOf(
-      rest.map(([id]) => id as string),
-      (id) => {
-        const record = found.get(id)
-        return record === undefined ? null : recordOutcome(record, now)
-      },
-    )
+    const ids = rest.map(([id]) => id as string)
+    const outcomes = await this.outcomes(connection, ids, now)
+    const found = new Map(ids.map((id, i) => [id, outcomes[i] ?? null]))
+    return endedOf(ids, (id) => found.get(id) ?? null)
+  }
+
+  /** How each of them stands; null: there is none. Of a pipeline only what went wrong is read. */
+  async outcomes(
+    connection: Connection,
+    ids: readonly string[],
+    now: number,
+  ): Promise<(Outcome | null)[]> {
+    const rows = [...new Set(ids)].map((id) => [id])
+    const [answered] = await connection.run([{ sql: this.#sql.jobRows, rows }])
+    const found = new Map<string, Outcome>()
+    for (const { job, tallies } of await this.#tallied(connection, answered?.rows ?? [])) {
+      if (job.task === null) job.lastPosition = await this.#lastPosition(connection, job)
+      const isWrong = tallies.some(({ failed, dead }) => failed + dead > 0)
+      const stages = isWrong ? await this.#troubledStages(connection, job) : null
+      found.set(job.id, outcomeOf(job, stages, tallies, now))
+    }
+    return ids.map((id) => found.get(id) ?? null)
+  }
+
+  async #lastPosition(connection: Connection, { id, lastPosition }: Job): Promise<number> {
+    const [answered] = await connection.run([{ sql: this.#sql.lastPosition, values: [id] }])
+    return (answered?.rows[0]?.[0] as number | null) ?? lastPosition
+  }
+
+  async #troubledStages(connection: Connection, job: Job): Promise<StageTasks> {
+    const stages: StageTasks = stagesOf(job).map(() => [])
+    for (const task of await this.#troubled(connection, job)) stages[task.stage]?.push(task)
+    return stages
   }
 
   /** Jobs whose rows come one after the other, each job's own row first. */

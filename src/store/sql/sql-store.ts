@@ -26,6 +26,7 @@ import type {
   Holder,
   InUse,
   Metrics,
+  Outcome,
   Positioned,
   Query,
   QueryKind,
@@ -35,7 +36,7 @@ import type {
 } from '../store.ts'
 import { BadRequest, StoreClosed } from '../store.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
-import { recordOutcome, recordOverview, recordTask, recordView } from '../views.ts'
+import { recordOverview, recordTask, recordView } from '../views.ts'
 import { Watching } from '../watching.ts'
 import { Batches } from './batches.ts'
 import { claim } from './claiming.ts'
@@ -56,6 +57,7 @@ import { QueueCache } from './queue-cache.ts'
 import { Records } from './records.ts'
 import type { Statements } from './statements.ts'
 import { Submitted } from './submitted.ts'
+import { Together } from './together.ts'
 import type { TransactionParts } from './transaction.ts'
 import { SqlUpkeep } from './upkeep.ts'
 import { Writing } from './writing.ts'
@@ -95,6 +97,11 @@ export class SqlStore implements Store {
     (isWaiting) => this.#news.keep(isWaiting),
   )
   readonly #news: NewsDesk
+  readonly #outcomes = new Together<string, Outcome | null>((jobs) =>
+    this.#lanes.run(async (connection) => {
+      return this.#queries.outcomes(connection, jobs, await this.#now(connection))
+    }),
+  )
   /** The newest request of each worker that was answered here. */
   readonly #answered = new Map<string, number>()
   #isClosed = false
@@ -226,6 +233,8 @@ export class SqlStore implements Store {
     if (!Object.hasOwn(this.#answers, query.kind)) {
       throw new BadRequest(`There is no query '${query.kind}'.`)
     }
+    // Everybody who waits for a job asks for it, and many do at once.
+    if (query.kind === 'outcome') return this.#outcomes.ask(query.job) as Promise<AnswerTo<Q>>
     const answer = this.#answers[query.kind] as (
       asked: Q,
       connection: Connection,
@@ -267,8 +276,8 @@ export class SqlStore implements Store {
       return record === null ? null : recordOverview(record, await this.#now(connection))
     },
     outcome: async ({ job }, connection) => {
-      const record = await this.#queries.record(connection, job)
-      return record === null ? null : recordOutcome(record, await this.#now(connection))
+      const [outcome] = await this.#queries.outcomes(connection, [job], await this.#now(connection))
+      return outcome ?? null
     },
     ended: async ({ jobs }, connection) => {
       return this.#queries.ended(connection, jobs, await this.#now(connection))

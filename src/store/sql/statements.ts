@@ -169,6 +169,8 @@ export interface Statements {
   readonly openJobsAfter: string
   /** position, most → the same of those of them that have a task that is DEAD. */
   readonly deadJobsAfter: string
+  /** job → where the newest entry of any of its rows stands. */
+  readonly lastPosition: string
   /** job, position, most → position, record of its entries behind it, in order. */
   readonly history: string
   /** position, most → position, record of all entries behind it, in order. */

@@ -153,6 +153,7 @@ export const SQLITE: Statements = {
       order by position limit ?
     ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
     order by w.position`,
+  lastPosition: 'select max(last_position) from work where job = ?',
   history: `
     with recursive chain (position, before, record) as (
       select e.position, e.before, e.record from work w join events e on e.position = w.last_position
