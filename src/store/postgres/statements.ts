@@ -47,6 +47,8 @@ const addressed = `w.job = given.job and w.stage = given.stage and w.segment = g
 const ADDRESS = ['job', 'stage', 'segment'] as const
 const now = 'coalesce($1::int8, (extract(epoch from clock_timestamp()) * 1000)::int8)'
 const names = given(['name'], ['text'])
+/** The channel of a task that waits for a limit, as short as an index needs it. */
+const lane = 'hashtextextended(y.channel, 0)'
 const event = EVENT.join(', ')
 
 export const POSTGRES: Statements = {
@@ -74,6 +76,12 @@ export const POSTGRES: Statements = {
   troubled: `
     select ${loaded}, null as spec from ${names} join work w on w.job = given.name
     where w.stage >= 0 and w.state in ('FAILED', 'DEAD') order by w.job, w.stage, w.segment`,
+  lockTasks: `
+    with locked as (
+      select w.job from ${names} join work w on w.job = given.name
+      where w.stage >= 0 and w.state in ('WAITING', 'LEASED', 'DEAD')
+      order by w.job, w.stage, w.segment for update of w
+    ) select count(*) from locked`,
   tallies: `
     select w.job, w.stage,
       count(*) filter (where w.state = 'WAITING') as waiting,
@@ -95,12 +103,11 @@ export const POSTGRES: Statements = {
   shareQueues: `
     select pg_advisory_xact_lock_shared(hashtextextended(current_schema() || '/queue/' || name, 0))
     from (select name from ${names} order by name) as ordered`,
-  queues: `
-    with limited as (
-      select q.queue from ${names} join queues q on q.queue = given.name
-      where q.is_limited order by q.queue for update of q
-    ), locked as (select count(*) as n from limited)
-    select q.queue, q.record, q.full_at from locked, ${names} join queues q on q.queue = given.name`,
+  // On its own: a statement that waits for a lock reads everything else as it was before.
+  lockLimited: `
+    select q.queue from ${names} join queues q on q.queue = given.name
+    where q.is_limited order by q.queue for update of q`,
+  queues: `select q.queue, q.record, q.full_at from ${names} join queues q on q.queue = given.name`,
   seeQueues: `select q.queue, q.record from ${names} join queues q on q.queue = given.name`,
   heldInQueues: `
     select q.queue,
@@ -115,6 +122,9 @@ export const POSTGRES: Statements = {
   lockLimits: `
     select l.key, l.held, l.full_at from ${names} join limits l on l.key = given.name
     order by l.key for update of l`,
+  tryLimits: `
+    select l.key, l.held, l.full_at from ${names} join limits l on l.key = given.name
+    order by l.key for update of l skip locked`,
 
   becameDue: `
     select w.job, w.stage, w.segment, w.channel, w.level, w.grp from work w
@@ -135,14 +145,38 @@ export const POSTGRES: Statements = {
   wokenLimits: `
     select key from limits where wake_at <= ${now} order by wake_at limit $2::int4
     for update skip locked`,
+  // From channel to channel by the index, however many tasks wait in each.
   unpark: `
-    update work w set parked = null from (
-      select x.job, x.stage, x.segment from ${given(['name', 'most'], ['text', 'int4'])}
+    with recursive parked (key, most, now, lane) as (
+      select given.name, given.most, given.now, first.lane
+      from ${given(['name', 'most', 'now'], ['text', 'int4', 'int8'])}
       cross join lateral (
-        select y.job, y.stage, y.segment from work y where y.parked = given.name
-        order by y.level desc, y.turn, y.rank, y.place limit given.most for update skip locked
+        select ${lane} as lane from work y where y.parked = given.name order by 1 limit 1
+      ) first
+      union all
+      select p.key, p.most, p.now, next.lane from parked p
+      cross join lateral (
+        select ${lane} as lane from work y where y.parked = p.key and ${lane} > p.lane
+        order by 1 limit 1
+      ) next
+    ), best as materialized (
+      select p.key, p.lane, x.job, x.stage, x.segment from parked p
+      cross join lateral (
+        select y.job, y.stage, y.segment from work y where y.parked = p.key and ${lane} = p.lane
+        order by y.level desc, y.turn, y.rank, y.place limit p.most for update skip locked
       ) x
-    ) as given where ${addressed}`,
+    ), called as (
+      update work w set parked = null from best as given where ${addressed}
+    )
+    update limits l set wake_at = least(l.wake_at, p.now) from parked p
+    where l.key = p.key
+      and (select count(*) from best b where b.key = p.key and b.lane = p.lane) < p.most
+      and exists (
+        select 1 from work y where y.parked = p.key and ${lane} = p.lane
+          and not exists (
+            select 1 from best b where b.job = y.job and b.stage = y.stage and b.segment = y.segment
+          )
+      )`,
   setWakes: `
     update limits l set wake_at = least(l.wake_at, given.wake_at)
     from ${given(['name', 'wake_at'], ['text', 'int8'])} where l.key = given.name`,
@@ -306,8 +340,10 @@ export const POSTGRES: Statements = {
     select position, type from events where position > $1::int8 order by position limit $2::int4`,
   horizon: `
     select pg_snapshot_xmin(pg_current_snapshot())::text::int8,
-      pg_snapshot_xmax(pg_current_snapshot())::text::int8,
       coalesce((select max(position) from events), 0)`,
+  // A number of its own, because a snapshot does not know of those that were given out last.
+  fence: `
+    select pg_current_xact_id()::text::int8 + 1, coalesce((select max(position) from events), 0)`,
   meta: `select value from meta where name = $1::text`,
   setMeta: `insert into meta (name, value) values ($1::text, $2::text) on conflict (name) do nothing`,
   dropMeta: `delete from meta where name = $1::text`,

@@ -43,7 +43,11 @@ export async function claim(
   mayRepeat: boolean,
   parts: TransactionParts,
 ): Promise<ClaimDone> {
-  return new Claiming(connection, request, parts).run(mayRepeat)
+  const begun = await new Claiming(connection, request, parts).run(mayRepeat, true)
+  // What others wait for was let go: it begins anew, and everything is in line by now.
+  return (
+    begun ?? ((await new Claiming(connection, request, parts).run(mayRepeat, false)) as ClaimDone)
+  )
 }
 
 class Claiming {
@@ -70,13 +74,15 @@ class Claiming {
     this.#loading = new Loading(connection, parts, this.#loaded)
   }
 
-  async run(mayRepeat: boolean): Promise<ClaimDone> {
+  /** `puts`: what has become due is put in line first. Null: that is all that was done. */
+  async run(mayRepeat: boolean, puts: boolean): Promise<ClaimDone | null> {
     const { sql, now } = this.#parts
     const { request } = this.#request
     const first: Ask[] = [{ sql: sql.begin, values: [] }]
+    const most = puts ? MOST_DUE : 0
     const last: Ask[] = [
-      { sql: sql.becameDue, values: [now(), MOST_DUE] },
-      { sql: sql.wokenLimits, values: [now(), MOST_DUE] },
+      { sql: sql.becameDue, values: [now(), most] },
+      { sql: sql.wokenLimits, values: [now(), most] },
       { sql: sql.clock, values: [now()] },
     ]
     if (mayRepeat) last.push({ sql: sql.leased, values: [] })
@@ -90,7 +96,10 @@ class Claiming {
     this.#now = Math.max(clock?.rows[0]?.[0] as number, this.#loaded.latest)
     const before = mayRepeat ? await this.#heldBefore(held?.rows ?? [], request) : null
     if (before !== null) return before
-    await this.#standInLine(due?.rows ?? [], woken?.rows ?? [])
+    if (await this.#standInLine(due?.rows ?? [], woken?.rows ?? [])) {
+      await this.#connection.run([{ sql: sql.commit, values: [] }])
+      return null
+    }
     await this.#grantAll()
     return this.#finish()
   }
@@ -119,9 +128,13 @@ class Claiming {
     return { leases, done: [], againInMs: null }
   }
 
-  /** What has become due, and what waits for a limit whose time has come. */
-  async #standInLine(due: readonly Row[], woken: readonly Row[]): Promise<void> {
+  /**
+   * What has become due, and what waits for a limit whose time has come. True: something is locked by
+   * it that a claim must not have while it waits for other locks.
+   */
+  async #standInLine(due: readonly Row[], woken: readonly Row[]): Promise<boolean> {
     const { sql, places } = this.#parts
+    let isLocked = woken.length > 0
     if (due.length > 0) {
       const newcomers = due.map((row) => ({
         row: { turn: null as number | null },
@@ -130,27 +143,33 @@ class Claiming {
         level: row[4] as number,
         group: row[5] as string | null,
       }))
-      await places.assign(newcomers, this.#connection)
+      if (await places.assign(newcomers, this.#connection)) isLocked = true
       const rows = newcomers.map(({ address, row }) => address.concat(row.turn))
       await this.#connection.run([{ sql: sql.standInLine, rows }])
     }
-    if (woken.length === 0) return
+    if (woken.length === 0) return isLocked
     const keys = woken.map(([key]) => key as string)
     await this.#connection.run([
       { sql: sql.clearWakes, rows: keys.map((key) => [key]) },
-      { sql: sql.unpark, rows: keys.map((key) => [key, 1]) },
+      { sql: sql.unpark, rows: keys.map((key) => [key, 1, this.#now]) },
     ])
+    return isLocked
   }
 
   async #grantAll(): Promise<void> {
-    for (;;) {
+    for (let round = 0; ; round++) {
       const channels = this.#openChannels()
       if (channels.length === 0) return
       const candidates = await this.#candidates(channels)
       if (candidates.length === 0) return
-      await this.#take(candidates.map(({ columns }) => columns))
-      for (const candidate of candidates) this.#offer(candidate)
-      if (this.#granted.length >= this.#request.max) return
+      const isAll = await this.#take(
+        candidates.map(({ columns }) => columns),
+        round === 0,
+      )
+      for (const candidate of candidates)
+        if (isAll || this.#isKnown(candidate)) this.#offer(candidate)
+      // Others decide on the same limits just now: what they leave is for the next claim.
+      if (!isAll || this.#granted.length >= this.#request.max) return
       // All that was asked for was there, and there may be more.
       const isMore = candidates.length >= channels[0]!.most || this.#loaded.freed.size > 0
       if (!isMore) return
@@ -214,8 +233,12 @@ class Claiming {
     return found.slice(0, most)
   }
 
-  /** Takes rows in, with all that the kernel and the worker want to know of them. */
-  async #take(rows: readonly LoadedColumns[]): Promise<void> {
+  /**
+   * Takes rows in, with all that the kernel and the worker want to know of them. False: some limits are
+   * not known, because others have them. Only the first time they are waited for: who has some limits
+   * and waits for more may wait for one that waits for him.
+   */
+  async #take(rows: readonly LoadedColumns[], waits = true): Promise<boolean> {
     for (const columns of rows) if (columns.stage === JOB_ROW) this.#loading.take(columns)
     const segments = rows.filter(({ stage }) => stage !== JOB_ROW)
     if (segments.length > 0) {
@@ -227,7 +250,20 @@ class Claiming {
       for (const { job, stage, segment } of rows) needs.addTask(this.#task(job, stage, segment))
       return needs
     }
-    if (!needed().isEmpty) await this.#loading.load(needed, [], [])
+    if (!needed().isEmpty) {
+      if (waits) await this.#loading.load(needed, [], [])
+      else await this.#loading.tryLimits(needed())
+    }
+    // Somebody may have written these rows after the clock was read.
+    this.#now = Math.max(this.#now, this.#loaded.latest)
+    return waits || needed().isEmpty
+  }
+
+  /** All of its limits are. */
+  #isKnown({ columns: { job, stage, segment } }: Candidate): boolean {
+    const needs = new Needs(this.#loaded, this.#parts.queues)
+    needs.addTask(this.#task(job, stage, segment))
+    return needs.isEmpty
   }
 
   #jobsOf(segments: readonly LoadedColumns[]): Needs {

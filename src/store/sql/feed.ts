@@ -4,7 +4,7 @@
  * Positions are given out before a transaction commits, so a later one may be there before an earlier
  * one. Where they follow each other without a gap nothing can be missing. A gap is either of a
  * transaction that may still commit, or will never be filled: it is passed when every transaction is
- * over that could have begun when it was first seen.
+ * over that had taken a position when it was first seen.
  */
 import type { Positioned } from '../store.ts'
 import type { Answered, Connection } from './connection.ts'
@@ -39,7 +39,7 @@ export class Feed {
         { sql: this.#sql.horizon, values: [] },
         { sql: this.#sql.eventsAfter, values: [position, PAGE] },
       ])
-      const [oldest = 0, next = 0, newest = 0] = (horizon as Answered).rows[0] as readonly number[]
+      const [oldest = 0] = (horizon as Answered).rows[0] as readonly number[]
       if (this.#settling !== null && oldest >= this.#settling.before) {
         this.#settled = Math.max(this.#settled, this.#settling.position)
         this.#settling = null
@@ -54,8 +54,17 @@ export class Feed {
         shown += 1
       }
       if (shown > 0 || rows.length === 0) return this.#queries.positioned(rows.slice(0, shown))
-      this.#settling ??= { position: newest, before: next }
+      // Somebody waits for an earlier one already.
+      if (this.#settling !== null) break
+      await this.#wait(connection)
     }
     return []
+  }
+
+  /** From here on what is missing now is waited for, until it cannot come any more. */
+  async #wait(connection: Connection): Promise<void> {
+    const [fence] = await connection.run([{ sql: this.#sql.fence, values: [] }])
+    const [before = 0, position = 0] = (fence as Answered).rows[0] as readonly number[]
+    this.#settling = { position, before }
   }
 }

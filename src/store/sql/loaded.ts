@@ -31,7 +31,7 @@ import {
   segmentsOf,
   stagesOf,
 } from '../../kernel/index.ts'
-import { TaskBefore } from '../task-before.ts'
+import { isListed, TaskBefore } from '../task-before.ts'
 import type { HeldJob } from './held.ts'
 import { Known, NotLoaded } from './known.ts'
 import type { Records } from './records.ts'
@@ -293,6 +293,7 @@ export class Loaded implements Indexes {
         : rowKey(job.id, task.stage, task.segment)
     const before = this.#touch(name, position)
     const was = task === null ? null : new TaskBefore().note(job, task)
+    const isInLine = was?.listed === true && this.#isInLine(name)
     const tallies = job.task === null && task !== null ? this.#tallies.get(job.id) : undefined
     if (task !== null) tallies?.takeOut(task)
     fold(this.world, entry)
@@ -300,7 +301,20 @@ export class Loaded implements Indexes {
     if (job.task !== null || task === null) job.lastPosition = position
     if (job.task === null && (was === null || was.state !== task?.state)) this.looks.add(job.id)
     if (task !== null && was !== null) this.#follow(task, was)
+    if (task !== null && isInLine) this.#leaveLine(task, isListed(job, task), entry.at)
     this.done.push({ entry, position, before, job, task, was })
+  }
+
+  /** It waits for nothing but a claim. */
+  #isInLine(name: string): boolean {
+    const row = this.rows.get(name)
+    return row !== undefined && row.turn !== null && row.parked === null
+  }
+
+  /** One that was called because its limits have room, and goes: others are called in its place. */
+  #leaveLine({ lease, dueAt, policy }: Task, listed: boolean, now: number): void {
+    if (lease !== null || (listed && dueAt <= now)) return
+    for (const { key } of policy.limits) this.freed.set(key, (this.freed.get(key) ?? 0) + 1)
   }
 
   /** What a lease that began or ended means for limits. */

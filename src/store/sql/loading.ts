@@ -59,6 +59,13 @@ export class Loading {
     for (const row of answered?.rows ?? []) this.#loaded.takeRow(loadedColumns(row), null)
   }
 
+  /** Limits that are there, as far as nobody else has them: it waits for none. */
+  async tryLimits(needs: Needs): Promise<void> {
+    const ask = { sql: this.#parts.sql.tryLimits, rows: named(needs.limits) }
+    const [answered] = await this.#connection.run([ask])
+    this.#takeLimits(answered?.rows ?? [])
+  }
+
   async #round(
     needs: Needs,
     first: readonly Ask[],
@@ -83,10 +90,11 @@ export class Loading {
       if (rows.length > 0) parts.push({ ask: { sql: text, rows }, take })
     }
     const own = named(needs.ownQueues)
-    // In one order everywhere: queues, rows, keys, schedules, limits.
+    // In one order everywhere: queues, rows, keys, tasks of jobs, schedules, limits.
     add(sql.lockQueues, own, () => undefined)
     add(sql.shareQueues, named(needs.queues), () => undefined)
     const queues = [...own, ...named(needs.queues)]
+    add(sql.lockLimited, queues, () => undefined)
     add(sql.queues, queues, (rows) => this.#takeQueues(queues, rows))
     add(sql.heldInQueues, queues, (rows) => this.#takeHeld(queues, rows))
     add(sql.seeQueues, named(needs.ranks), (rows) => this.#lookAtQueues(needs.ranks, rows))
@@ -96,6 +104,7 @@ export class Loading {
     const wanted = locked.map((row) => [...row, !this.#parts.submitted.has(row[0])])
     add(sql.lockRows, wanted, (rows) => this.#takeRows(locked, rows))
     add(sql.lockKeys, named(needs.keys), (rows) => this.#takeKeys(needs.keys, rows))
+    add(sql.lockTasks, named(needs.tasks), () => undefined)
     add(sql.tallies, named(needs.tallies), (rows) => this.#takeTallies(needs.tallies, rows))
     const schedules = named(needs.schedules)
     add(sql.lockSchedules, schedules, (rows) => this.#takeSchedules(needs.schedules, rows))

@@ -5,7 +5,8 @@
  * Some of it follows from rows that are not loaded yet (the stage that a pipeline's `each` names, the
  * limits of a task). So it is asked again after each load, until nothing is missing.
  *
- * Everything that could still change is locked. Not locked are:
+ * Everything that could still change is locked: for what is decided about a pipeline as a whole, also
+ * those of its tasks that are not over. Not locked are:
  * - the job of a segment, for reports about the segment: completing one never touches its job;
  * - a child, and the job of a tick: once submitted, they stay until their origin is recorded.
  */
@@ -33,6 +34,8 @@ export class Needs {
   readonly seen = new Map<string, RowAddress>()
   readonly keys = new Set<string>()
   readonly tallies = new Set<string>()
+  /** Jobs whose tasks must not end, or fail, before this is decided. */
+  readonly tasks = new Set<string>()
   /** Nobody else grants in them, or changes them. */
   readonly ownQueues = new Set<string>()
   /** They stay as they are, and how much of them is used is known. */
@@ -120,7 +123,7 @@ export class Needs {
   #aboutJob(command: Command & { job: string }): void {
     const job = this.#job(command.job, 'lock')
     if (job === null) return
-    this.#tallies(job)
+    this.#locked(job)
     if (command.type === 'ForgetJob') this.#origin(job.spec)
     if (command.type === 'OpenStage') this.#openStage(job, command.stage)
     if (command.type === 'CancelJob' && job.task !== null) this.#limits(job.task)
@@ -136,7 +139,7 @@ export class Needs {
     if (!isMaybePlain && !this.#loaded.jobs.isKnown(command.job)) this.#row(command)
     if (job === null) return
     const task = this.#task(job, command.stage, command.segment)
-    if (locksJob) this.#tallies(job)
+    if (locksJob) this.#locked(job)
     if (task === null) return
     this.#limits(task)
     if (command.type === 'GrantLease') this.#queue(task.policy.queue)
@@ -196,6 +199,12 @@ export class Needs {
 
   #row({ job, stage, segment }: TaskAddress): void {
     this.locked.set(rowKey(job, stage, segment), [job, stage, segment])
+  }
+
+  /** What is decided about the whole job stays right only as long as none of its tasks moves on. */
+  #locked(job: Job): void {
+    this.#tallies(job)
+    if (this.tallies.has(job.id)) this.tasks.add(job.id)
   }
 
   #tallies(job: Job): void {

@@ -176,7 +176,7 @@ export class NewsDesk {
     this.#takeTimes((times as Answered).rows[0] as Row, askedUs / 1_000)
     if (entries === undefined) return onBeat()
     if (seen !== null) return this.#takeEntries(entries.rows)
-    this.#seen = entries.rows[0]?.[2] as number
+    this.#seen = entries.rows[0]?.[1] as number
     this.#heard(ALL_NEWS)
   }
 

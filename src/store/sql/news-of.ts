@@ -10,7 +10,7 @@ import type { Done } from './loaded.ts'
 const BY_TYPE: Readonly<Record<Entry['type'], readonly NewsKind[]>> = {
   JobSubmitted: ['work', 'upkeep'],
   JobReleased: ['work', 'upkeep'],
-  JobCancelled: ['ends', 'interrupts', 'upkeep'],
+  JobCancelled: ['ends', 'work', 'interrupts', 'upkeep'],
   JobForgotten: [],
   StageOpened: ['work'],
   LeaseGranted: [],
@@ -27,7 +27,7 @@ const BY_TYPE: Readonly<Record<Entry['type'], readonly NewsKind[]>> = {
   LeaseExpired: ['ends', 'work', 'interrupts'],
   LeaseRevoked: ['ends', 'work', 'interrupts'],
   ReportRefused: [],
-  TaskStopped: ['ends', 'interrupts'],
+  TaskStopped: ['ends', 'work', 'interrupts'],
   TaskRetried: ['work'],
   TaskForced: ['ends', 'work', 'interrupts'],
   QueueConfigured: ['work'],

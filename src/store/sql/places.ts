@@ -26,7 +26,8 @@ const UNGROUPED = ''
 
 /** Gives newcomers their places. */
 export interface PlacesGiven {
-  assign(newcomers: readonly Newcomer[], connection: Connection): Promise<void>
+  /** True: turns were kept, and nobody else can take one until this is over. */
+  assign(newcomers: readonly Newcomer[], connection: Connection): Promise<boolean>
 }
 
 export class Places implements PlacesGiven {
@@ -48,11 +49,12 @@ export class Places implements PlacesGiven {
       for (const { row, channel, group } of newcomers) {
         if (group === null && !this.#grouped.has(channel)) row.turn = 0
       }
+      return false
     },
   }
 
   /** Gives each of them its turn. */
-  async assign(newcomers: readonly Newcomer[], connection: Connection): Promise<void> {
+  async assign(newcomers: readonly Newcomer[], connection: Connection): Promise<boolean> {
     const byGroup = new Map<string, Newcomer[]>()
     for (const one of newcomers) {
       if (one.group !== null) this.#grouped.add(one.channel)
@@ -66,6 +68,7 @@ export class Places implements PlacesGiven {
       else known.push(one)
     }
     if (byGroup.size > 0) await this.#assign(byGroup, connection)
+    return byGroup.size > 0
   }
 
   async #assign(

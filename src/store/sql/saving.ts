@@ -78,8 +78,11 @@ export async function saving(
       return [key, held, fullAt]
     }),
   )
-  // Leases of limits ended: as many of those that wait for them stand in line again.
-  add(sql.unpark, [...loaded.freed])
+  // Limits have room: as many of those that wait for them stand in line again.
+  add(
+    sql.unpark,
+    [...loaded.freed].map(([key, count]) => [key, count, now]),
+  )
   add(
     sql.noteLooks,
     [...loaded.looks].map((id) => [id]),

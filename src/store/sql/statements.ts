@@ -96,13 +96,17 @@ export interface Statements {
   readonly lockKeys: string
   /** rows (job) → loaded, spec of its tasks that are FAILED or DEAD. */
   readonly troubled: string
+  /** rows (job): its tasks that are open or DEAD are locked in order. */
+  readonly lockTasks: string
   /** rows (job) → job, stage, and the sums of a tally. */
   readonly tallies: string
   /** rows (queue): nobody grants in these queues until this is over. */
   readonly lockQueues: string
   /** rows (queue): others may grant too, and the queue stays as it is. */
   readonly shareQueues: string
-  /** rows (queue) → queue, record, full_at. Those with limits of their own are locked. */
+  /** rows (queue): those with limits of their own are locked. What they hold is asked for AFTER that. */
+  readonly lockLimited: string
+  /** rows (queue) → queue, record, full_at. */
   readonly queues: string
   /** rows (queue) → queue, record. */
   readonly seeQueues: string
@@ -114,6 +118,8 @@ export interface Statements {
   readonly makeLimits: string
   /** rows (key) → key, held, full_at; locked in order. */
   readonly lockLimits: string
+  /** rows (key) → the same, of those that are there and that nobody else has locked. */
+  readonly tryLimits: string
 
   /** now, most → job, stage, segment, channel, level, grp of tasks that have become due; locked. */
   readonly becameDue: string
@@ -123,7 +129,11 @@ export interface Statements {
   readonly candidates: string
   /** now, most → key of limits whose rate lets something start by now. */
   readonly wokenLimits: string
-  /** rows (key, most): so many of those that wait for a limit stand in line again, the best first. */
+  /**
+   * rows (key, most, now): of each channel, so many of those that wait for a limit stand in line again,
+   * the best first. If one of them is locked by somebody else, the limit is looked at again now. The
+   * limits are locked.
+   */
   readonly unpark: string
   /** rows (key, wake_at): looked at again at this time, or earlier. */
   readonly setWakes: string
@@ -211,8 +221,10 @@ export interface Statements {
   readonly timesAhead: string
   /** position, most → position, type of entries behind it, in order. */
   readonly newest: string
-  /** → the oldest transaction that may still commit, the next one to come, the newest position. */
+  /** → the number of a transaction before which all are over, the newest position. */
   readonly horizon: string
+  /** → a number above those of all transactions that took a position so far, the newest position. */
+  readonly fence: string
   /** name → value. */
   readonly meta: string
   /** name, value: only if there is none. */

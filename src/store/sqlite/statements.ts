@@ -20,7 +20,7 @@ const spec = `case when w.stage = -1 then ${submitted} end as spec`
 const nothing = 'select ?'
 const queues = 'select queue, record, full_at from queues where queue = ?'
 const event = EVENT.join(', ')
-const best = 'level desc, turn, rank, place, segment'
+const limits = 'select key, held, full_at from limits where key = ?'
 
 export const SQLITE: Statements = {
   begin: 'begin immediate',
@@ -43,6 +43,7 @@ export const SQLITE: Statements = {
   troubled: `
     select ${loaded}, null as spec from work w
     where w.job = ? and w.stage >= 0 and w.state in ('FAILED', 'DEAD') order by w.stage, w.segment`,
+  lockTasks: nothing,
   tallies: `
     select job, stage,
       count(*) filter (where state = 'WAITING'),
@@ -59,6 +60,7 @@ export const SQLITE: Statements = {
     from work where job = ? and stage >= 0 group by job, stage`,
   lockQueues: nothing,
   shareQueues: nothing,
+  lockLimited: nothing,
   queues,
   seeQueues: queues,
   heldInQueues: `
@@ -68,7 +70,8 @@ export const SQLITE: Statements = {
   lockSchedules: 'select schedule, record from schedules where schedule = ?',
   makeLimits:
     'insert into limits (key, held, full_at) values (?, 0, 0) on conflict (key) do nothing',
-  lockLimits: 'select key, held, full_at from limits where key = ?',
+  lockLimits: limits,
+  tryLimits: limits,
 
   becameDue: `
     select job, stage, segment, channel, level, grp from work
@@ -86,9 +89,21 @@ export const SQLITE: Statements = {
       order by x.level desc, x.turn, x.rank, x.place, x.segment limit ?3
     ) w`,
   wokenLimits: 'select key from limits where wake_at <= ? order by wake_at limit ?',
+  // From channel to channel by the index, however many tasks wait in each.
   unpark: `
-    update work set parked = null
-    where rowid in (select rowid from work where parked = ? order by ${best} limit ?)`,
+    update work set parked = null where rowid in (
+      with recursive lanes (lane) as (
+        select min(channel) from work where parked = ?1
+        union all
+        select (select min(channel) from work where parked = ?1 and channel > lane)
+        from lanes where lane is not null
+      )
+      select x.rowid from lanes cross join work x
+      where lane is not null and x.rowid in (
+        select y.rowid from work y where y.parked = ?1 and y.channel = lane
+        order by y.level desc, y.turn, y.rank, y.place limit ?2
+      )
+    )`,
   setWakes: `
     update limits set wake_at = min(coalesce(wake_at, ?2), ?2) where key = ?1`,
   clearWakes: 'update limits set wake_at = null where key = ?',
@@ -205,7 +220,8 @@ export const SQLITE: Statements = {
       (select min(start_by) from work where start_by > ?2)`,
   newest: 'select position, type from events where position > ? order by position limit ?',
   // There is one transaction at a time: what is there, is there.
-  horizon: 'select 1, 0, coalesce(max(position), 0) from events',
+  horizon: 'select 1, coalesce(max(position), 0) from events',
+  fence: 'select 0, coalesce(max(position), 0) from events',
   meta: 'select value from meta where name = ?',
   setMeta: 'insert into meta (name, value) values (?, ?) on conflict (name) do nothing',
   dropMeta: 'delete from meta where name = ?',
