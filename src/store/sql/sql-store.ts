@@ -234,7 +234,7 @@ export class SqlStore implements Store {
       throw new BadRequest(`There is no query '${query.kind}'.`)
     }
     // Everybody who waits for a job asks for it, and many do at once.
-    if (query.kind === 'outcome') return this.#outcomes.ask(query.job) as Promise<AnswerTo<Q>>
+    if (query.kind === 'outcome') return this.#outcomes.ask(query.job)
     const answer = this.#answers[query.kind] as (
       asked: Q,
       connection: Connection,
