@@ -51,6 +51,22 @@ const names = given(['name'], ['text'])
 const lane = 'hashtextextended(y.channel, 0)'
 const event = EVENT.join(', ')
 
+const OWN = ' and x.stage = -1 and x.segment = 0'
+const TASKS = ' and x.stage >= 0'
+
+/**
+ * Rows of jobs that stand before it, job by job. A plain join the planner may do the other way round,
+ * and read all of the table; `offset 0` keeps it from making one of this.
+ */
+function rowsOf(job: string, condition = ''): string {
+  return `cross join lateral (select * from work x where x.job = ${job}${condition} offset 0) w`
+}
+
+/** A job's own row, to be joined with the table that is changed. */
+function ownRow(name: string): string {
+  return `cross join lateral (select * from work x where x.job = given.name${OWN} offset 0) ${name}`
+}
+
 export const POSTGRES: Statements = {
   begin: 'begin',
   commit: 'commit',
@@ -74,13 +90,16 @@ export const POSTGRES: Statements = {
     select w.key_held, ${loaded}, ${spec} from ${names} join work w on w.key_held = given.name
     order by w.job for update of w`,
   troubled: `
-    select ${loaded}, null as spec from ${names} join work w on w.job = given.name
-    where w.stage >= 0 and w.state in ('FAILED', 'DEAD') order by w.job, w.stage, w.segment`,
+    select ${loaded}, null as spec from ${names} ${rowsOf('given.name', TASKS)}
+    where w.state in ('FAILED', 'DEAD') order by w.job, w.stage, w.segment`,
   lockTasks: `
     with locked as (
-      select w.job from ${names} join work w on w.job = given.name
-      where w.stage >= 0 and w.state in ('WAITING', 'LEASED', 'DEAD')
-      order by w.job, w.stage, w.segment for update of w
+      select w.job from (select name from ${names} order by name) as given
+      cross join lateral (
+        select x.job from work x
+        where x.job = given.name and x.stage >= 0 and x.state in ('WAITING', 'LEASED', 'DEAD')
+        order by x.stage, x.segment for update
+      ) w
     ) select count(*) from locked`,
   tallies: `
     select w.job, w.stage,
@@ -95,8 +114,7 @@ export const POSTGRES: Statements = {
       max(w.ended_at) as ended_at,
       count(*) filter (where w.state = 'WAITING' and w.attempt = 0) as fresh,
       min(w.due_at) filter (where w.state = 'WAITING' and w.attempt > 0) as retry_at
-    from ${names} join work w on w.job = given.name
-    where w.stage >= 0 group by w.job, w.stage`,
+    from ${names} ${rowsOf('given.name', TASKS)} group by w.job, w.stage`,
   lockQueues: `
     select pg_advisory_xact_lock(hashtextextended(current_schema() || '/queue/' || name, 0))
     from (select name from ${names} order by name) as ordered`,
@@ -213,8 +231,9 @@ export const POSTGRES: Statements = {
     ) select as_expected(count(*), cardinality($1::text[])) from changed`,
   deleteJobs: `delete from work w using ${names} where w.job = given.name`,
   dropKeys: `
-    update work w set key_held = null from ${names}
-    where w.job = given.name and w.stage = -1 and w.segment = 0`,
+    update work w set key_held = null
+    from (select r.job, r.stage, r.segment from ${names} ${ownRow('r')}) as given
+    where ${addressed}`,
   saveQueues: `
     with saved as (
       insert into queues (queue, version, record, is_limited, is_paused, full_at)
@@ -255,26 +274,27 @@ export const POSTGRES: Statements = {
   noteLooks: `insert into looks (job) select name from ${names}`,
 
   notEnded: `
-    select w.job from ${names} join work w on w.job = given.name and w.stage = -1 and w.segment = 0
-    where w.over_at is null
+    select w.job from ${names} ${rowsOf('given.name', OWN)} where w.over_at is null
       and not exists (select 1 from work d where d.state = 'DEAD' and d.position = w.position)`,
   wholeJobs: `
-    select ${loaded}, ${spec} from ${names} join work w on w.job = given.name
+    select ${loaded}, ${spec} from ${names} ${rowsOf('given.name')}
     order by w.job, w.stage, w.segment`,
   jobsAfter: `
     select ${loaded}, s.record as spec from events s
-    join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
-    where s.type = 'JobSubmitted' and s.position > $1::int8 order by s.position limit $2::int4`,
+    ${rowsOf('s.job', OWN)}
+    where s.type = 'JobSubmitted' and s.position > $1::int8 and w.position = s.position
+    order by s.position limit $2::int4`,
   openJobsAfter: `
     select ${loaded}, s.record as spec from events s
-    join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
-    where s.type = 'JobSubmitted' and s.position > $1::int8 and w.over_at is null
+    ${rowsOf('s.job', OWN)}
+    where s.type = 'JobSubmitted' and s.position > $1::int8 and w.position = s.position
+      and w.over_at is null
     order by s.position limit $2::int4`,
   deadJobsAfter: `
     select ${loaded}, ${spec} from (
       select distinct d.position, d.job from work d
       where d.state = 'DEAD' and d.position > $1::int8 order by d.position limit $2::int4
-    ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
+    ) as dead ${rowsOf('dead.job', OWN)}
     order by w.position`,
   lastPosition: `select max(last_position) from work where job = $1::text`,
   history: `
@@ -295,9 +315,9 @@ export const POSTGRES: Statements = {
   leased: `
     select ${loaded}, ${spec} from work w where w.expires_at is not null
     union all
-    select ${loaded}, ${spec} from work w where w.stage = -1 and w.segment = 0 and w.job in (
-      select x.job from work x where x.expires_at is not null and x.stage >= 0
-    ) order by 1, 2, 3`,
+    select ${loaded}, ${spec} from (
+      select distinct l.job from work l where l.expires_at is not null and l.stage >= 0
+    ) as of ${rowsOf('of.job', OWN)} order by 1, 2, 3`,
   schedule: `select record from schedules where schedule = $1::text`,
   schedules: `
     select schedule, record from schedules where is_set and schedule collate "C" > $1::text
@@ -314,15 +334,16 @@ export const POSTGRES: Statements = {
   looks: `select id, job from looks order by id limit $1::int4`,
   forgetLooks: `delete from looks l using ${given(['id'])} where l.id = given.id`,
   jobRows: `
-    select ${loaded}, ${spec} from ${names}
-    join work w on w.job = given.name and w.stage = -1 and w.segment = 0`,
+    select ${loaded}, ${spec} from ${names} ${rowsOf('given.name', OWN)}`,
   stoppable: `
     select stage, segment from work
     where job = $1::text and stage >= 0 and state in ('WAITING', 'LEASED') and not committed
     order by stage, segment limit $2::int4`,
   markOver: `
-    update work w set over_at = given.over_at from ${given(['name', 'over_at'], ['text', 'int8'])}
-    where w.job = given.name and w.stage = -1 and w.segment = 0`,
+    update work w set over_at = given.over_at from (
+      select r.job, r.stage, r.segment, given.over_at
+      from ${given(['name', 'over_at'], ['text', 'int8'])} ${ownRow('r')}
+    ) as given where ${addressed}`,
   kinds: `
     select type, retain_ms, count(*) from work where over_at is not null group by type, retain_ms`,
   oldest: `
@@ -386,7 +407,7 @@ export const POSTGRES: Statements = {
     ) order by w.job, w.stage, w.segment limit $1::int4`,
   wholeRows: `
     select ${[...FIXED, ...CHANGING].map((column) => `w.${column}`).join(', ')}
-    from ${names} join work w on w.job = given.name order by w.job, w.stage, w.segment`,
+    from ${names} ${rowsOf('given.name')} order by w.job, w.stage, w.segment`,
   lookedAt: `select distinct l.job from ${names} join looks l on l.job = given.name`,
   allQueues: `select queue, version, record, is_limited, is_paused, full_at from queues`,
   allSchedules: `select schedule, version, record, is_set from schedules`,
