@@ -2,10 +2,11 @@
  * Every example runs, and says what it is meant to say.
  */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { freshSchema } from '../support/postgres.ts'
 
 interface Ran {
   readonly code: number
@@ -20,7 +21,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const TSX = resolve('node_modules/tsx/dist/esm/index.mjs')
 
 function run(name: string, ...args: readonly string[]): Promise<Ran> {
-  const file = resolve(`examples/${name}/main.ts`)
+  return runFile(resolve(`examples/${name}/main.ts`), ...args)
+}
+
+function runFile(file: string, ...args: readonly string[]): Promise<Ran> {
   return new Promise((done) => {
     execFile(process.execPath, ['--import', TSX, file, ...args], { cwd: folder }, (error, ...out) =>
       done({ code: Number(error?.code ?? 0), stdout: out[0], stderr: out[1] }),
@@ -34,6 +38,19 @@ const SHORT = ['--seconds', '3', '--orders', '25', '--kills', '2'] as const
 describe.concurrent('the examples', () => {
   it('hello: a first job', async () => {
     expect(await run('hello')).toEqual({ code: 0, stdout: 'Hello, Ada!\n', stderr: '' })
+  })
+
+  it('hello: the same on every store, by another string', async () => {
+    const { url, schema } = await freshSchema()
+    const places = { sqlite: `'sqlite:jobs.db'`, postgres: `'${url}', { schema: '${schema}' }` }
+    for (const [name, place] of Object.entries(places)) {
+      const text = readFileSync('examples/hello/main.ts', 'utf8')
+        .replace('../../src/index.ts', resolve('src/index.ts'))
+        .replace(`open('./data')`, `open(${place})`)
+      const file = join(folder, `hello-${name}.mts`)
+      writeFileSync(file, text)
+      expect(await runFile(file)).toEqual({ code: 0, stdout: 'Hello, Ada!\n', stderr: '' })
+    }
   })
 
   it('pull-the-plug: nothing that was acknowledged is lost', async () => {

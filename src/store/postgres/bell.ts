@@ -32,14 +32,16 @@ export function heard(payload: string, teller: string): News | null {
 
 const KINDS: ReadonlySet<string> = new Set(NEWS_KINDS)
 
+/** `address`: its schema only says what the connection is called. */
 export function openBell(
-  address: PostgresAddress,
+  { schema, ...address }: PostgresAddress,
   storeId: string,
   onHeard: (news: News) => void,
 ): Bell {
   const teller = newTellerName()
   const doorbell = beginDoorbell({
     ...address,
+    name: `pawl bell ${schema}`,
     channel: channelOf(storeId),
     onRing(payload) {
       const news = heard(payload, teller)

@@ -14,6 +14,8 @@ export interface PostgresAddress {
   readonly schema?: string
   /** Queries of pg's own are sent without waiting for those before them, too. Default: true. */
   readonly isPipelined?: boolean
+  /** What the server shows it as. Default: `pawl`. */
+  readonly name?: string
   /** How long it may take to connect. Default: 10 s. */
   readonly connectMs?: number
 }
@@ -42,7 +44,7 @@ export async function connect(address: PostgresAddress): Promise<Connected> {
   try {
     client = new pg.Client({
       connectionString: address.url,
-      application_name: 'pawl',
+      application_name: address.name ?? 'pawl',
       pipeline: address.isPipelined ?? true,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,

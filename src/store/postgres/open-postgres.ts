@@ -37,7 +37,7 @@ export function postgresDialect({ url, schema = 'pawl' }: PostgresOptions): Dial
     guest: postgresGuest(url, schema),
     lanes: LANES,
     pollMs: POLL_MS,
-    openBell: (id: string, onHeard: (news: News) => void) => openBell({ url }, id, onHeard),
+    openBell: (id: string, onHeard: (news: News) => void) => openBell({ url, schema }, id, onHeard),
     hasCursor: true,
     steps: STEPS,
     // The lock first: two that create a schema at once may both fail.

@@ -1,0 +1,104 @@
+/**
+ * Those who wait for jobs that others end: they hear of it by news, or find it out by themselves.
+ */
+import { describe, expect, it } from 'vitest'
+import type { Query } from '../store/index.ts'
+import { MemoryStore } from '../store/index.ts'
+import type { Timing } from '../worker/index.ts'
+import { plain } from '../../test/support/specs.ts'
+import { Results } from './results.ts'
+
+/** A store that others change, too, and time that only a test moves. */
+class Elsewhere extends MemoryStore {
+  readonly asked: Query[] = []
+
+  constructor() {
+    super({ now: () => 0 })
+  }
+
+  onNews(): () => void {
+    return () => undefined
+  }
+
+  override query(query: never): never {
+    this.asked.push(query)
+    return super.query(query) as never
+  }
+}
+
+interface Planned {
+  readonly ms: number
+  readonly call: () => void
+  readonly kept: boolean
+}
+
+function setUp(): { store: Elsewhere; results: Results; planned: Set<Planned> } {
+  const planned = new Set<Planned>()
+  const timing: Timing = {
+    now: () => 0,
+    soon: (call) => call(),
+    after(ms, call, kept = false) {
+      const one = { ms, call, kept }
+      planned.add(one)
+      return { cancel: () => void planned.delete(one) }
+    },
+  }
+  const store = new Elsewhere()
+  return { store, results: new Results(store, timing), planned }
+}
+
+async function submit(store: Elsewhere, ...jobs: readonly string[]): Promise<void> {
+  await store.execute(jobs.map((job) => ({ type: 'SubmitJob', job, spec: plain() }) as const))
+}
+
+async function cancel(store: Elsewhere, job: string): Promise<void> {
+  await store.execute([{ type: 'CancelJob', job, by: 'ann', reason: 'enough' }])
+}
+
+describe('those who wait for jobs of a store that is shared', () => {
+  it('are told by news, all with one question', async () => {
+    const { store, results, planned } = setUp()
+    await submit(store, 'a', 'b', 'c')
+    const waiters = ['a', 'b', 'c'].map((job) => results.ended(job))
+    await expect.poll(() => store.asked.length).toBe(3)
+    await cancel(store, 'a')
+    await cancel(store, 'c')
+    results.news()
+    expect(await waiters[0]?.outcome).toMatchObject({ state: 'FAILED' })
+    expect(await waiters[2]?.outcome).toMatchObject({ state: 'FAILED' })
+    expect(store.asked.slice(3)).toEqual([{ kind: 'ended', jobs: ['a', 'b', 'c'] }])
+    expect([...planned].map(({ kept }) => kept)).toEqual([true])
+  })
+
+  it('find out by themselves if there are no news, and keep the process alive so long', async () => {
+    const { store, results, planned } = setUp()
+    await submit(store, 'a')
+    const waiter = results.ended('a')
+    await expect.poll(() => store.asked.length).toBe(1)
+    await cancel(store, 'a')
+    const [plan] = planned
+    expect(plan).toMatchObject({ ms: 1_000, kept: true })
+    plan?.call()
+    expect(await waiter.outcome).toMatchObject({ state: 'FAILED' })
+    expect(planned.size).toBe(0)
+  })
+
+  it('who does not wait any longer keeps nothing alive', async () => {
+    const { store, results, planned } = setUp()
+    await submit(store, 'a')
+    results.stop('a', results.ended('a'))
+    expect(planned.size).toBe(0)
+    results.news()
+    expect(store.asked.filter(({ kind }) => kind === 'ended')).toEqual([])
+  })
+
+  it('are told if nobody can say', async () => {
+    const { store, results } = setUp()
+    await submit(store, 'a')
+    const waiter = results.ended('a')
+    await expect.poll(() => store.asked.length).toBe(1)
+    await store.close()
+    results.news()
+    await expect(waiter.outcome).rejects.toMatchObject({ code: 'StoreClosed' })
+  })
+})
