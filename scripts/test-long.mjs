@@ -1,6 +1,6 @@
 // npm run test:long [rounds]: what npm test does in minutes, for longer: the explorer further
-// into the large world, the random tests from other seeds, and the campaigns against the log
-// whole instead of sampled. Stops at the first failure.
+// into the large world, the random tests from other seeds, the campaigns against the log whole
+// instead of sampled, and the tests of the engine on databases, too. Stops at the first failure.
 import { spawnSync } from 'node:child_process'
 
 const rounds = Number(process.argv[2] ?? 10)
@@ -43,4 +43,10 @@ run(
   'npx',
   ['vitest', 'run', 'test/damage', 'test/crash'],
   { PAWL_CAMPAIGN: 'long' },
+)
+run(
+  'The engine on every store',
+  'npx',
+  ['vitest', 'run', 'src/engine', 'src/worker', 'test/pipelines', 'test/shared'],
+  { PAWL_ENGINES: 'all' },
 )

@@ -104,15 +104,15 @@ describe.each(ENGINES)('a client %s', (_, open) => {
     const pawl = await open()
     const handle = pawl.handle('nobody')
     expect(await pawl.get('nobody')).toBeNull()
-    for (const asked of [
-      handle.result(),
-      handle.state(),
-      handle.cancel(),
-      pawl.retry('nobody'),
-      pawl.rerun('nobody'),
-      pawl.explain('nobody'),
+    for (const ask of [
+      () => handle.result(),
+      () => handle.state(),
+      () => handle.cancel(),
+      () => pawl.retry('nobody'),
+      () => pawl.rerun('nobody'),
+      () => pawl.explain('nobody'),
     ]) {
-      await expect(asked).rejects.toMatchObject({ code: 'UnknownJob' })
+      await expect(ask()).rejects.toMatchObject({ code: 'UnknownJob' })
     }
   })
 })

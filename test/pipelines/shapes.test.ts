@@ -137,7 +137,7 @@ describe.each(ENGINES)('a pipeline %s', (_, open) => {
     }
     pawl.work([long])
     const handle = await pawl.submit(long)
-    expect(await handle.result(TIMEOUT)).toBe(199)
+    expect(await handle.result({ timeout: '2m' })).toBe(199)
     expect(await openedAt(pawl, handle.id)).toEqual(Array.from({ length: 200 }, (__, i) => i))
   })
 

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { OpenOptions, Pawl } from '../../src/index.ts'
 import { open } from '../../src/index.ts'
+import { freshSchema } from './postgres.ts'
+import { freshFile } from './sqlite.ts'
 
 export type OpenEngine = (options?: OpenOptions) => Promise<Pawl>
 
@@ -23,10 +25,28 @@ export async function temporaryFolder(): Promise<string> {
   return folder
 }
 
-export const ENGINES: readonly [name: string, open: OpenEngine][] = [
+type Engines = readonly [name: string, open: OpenEngine][]
+
+/** Those whose authority is in their own process. */
+export const OWN_ENGINES: Engines = [
   ['in memory', (options = {}) => opened('memory:', options)],
   ['on a directory', async (options = {}) => opened(await temporaryFolder(), options)],
 ]
+
+const DATABASES: Engines = [
+  ['on SQLite', async (options = {}) => opened(`sqlite:${await freshFile()}`, options)],
+  [
+    'on PostgreSQL',
+    async (options = {}) => {
+      const { url, schema } = await freshSchema()
+      return opened(url, { artifacts: await temporaryFolder(), ...options, schema })
+    },
+  ],
+]
+
+/** On databases they take minutes: `npm run test:long` has them all. */
+export const ENGINES: Engines =
+  process.env['PAWL_ENGINES'] === 'all' ? [...OWN_ENGINES, ...DATABASES] : OWN_ENGINES
 
 /** A promise that is settled from outside. */
 export function deferred<T = void>(): {
