@@ -38,7 +38,7 @@ export function dialectAt(location: string, { schema }: DatabaseOptions): Dialec
 }
 
 /** A file that is not there is not made. */
-function mustBeAt(location: string, options: DatabaseOptions): Dialect {
+export function mustBeAt(location: string, options: DatabaseOptions): Dialect {
   const dialect = dialectAt(location, options)
   const isMissing = location.startsWith(SQLITE) && !existsSync(location.slice(SQLITE.length))
   if (dialect === null || isMissing) throw new NoSuchDatabase(location)

@@ -54,7 +54,11 @@ export type { DatabaseProblem } from './sql/problems.ts'
 export type { DatabaseReport, VerifyDatabaseOptions } from './sql/verify.ts'
 export type { DatabaseRepairReport, GivenUpJob, RepairDatabaseOptions } from './sql/repair.ts'
 export { EventsDamaged } from './sql/repair.ts'
-export { CopyUnfinished, DatabaseDamaged } from './sql/glance.ts'
+export { DatabaseDamaged } from './sql/glance.ts'
+export type { CopyOptions } from './copying/copy-store.ts'
+export { copyStore } from './copying/copy-store.ts'
+export type { Copied } from './copying/sql-target.ts'
+export { CopyByBackup, CopyUnfinished, NotEmpty, SourceDamaged } from './copying/errors.ts'
 export {
   CorruptLog,
   DirectoryInUse,

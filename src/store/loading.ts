@@ -17,6 +17,7 @@ import {
   readRecords,
   WAYPOINT_CODE,
 } from '../log/index.ts'
+import { COPYING_FILE, CopyUnfinished } from './copying/errors.ts'
 import { EndedJobs } from './ended-jobs.ts'
 import { JobList } from './job-list.ts'
 import { LiveJobs } from './live-jobs.ts'
@@ -46,6 +47,7 @@ export async function load(
   append: (entry: Entry, before: number) => number,
   onNotice: (notice: Notice) => void,
 ): Promise<Loaded> {
+  if ((await disk.list(folder)).includes(COPYING_FILE)) throw new CopyUnfinished(folder)
   const { manifests, bad } = await listCheckpoints(disk, folder)
   for (const position of bad) {
     onNotice({ kind: 'checkpoint-damaged', position, why: 'its manifest does not check.' })

@@ -167,6 +167,8 @@ const BARE: Readonly<Record<string, string>> = {
   'src/store/sqlite/connection.ts': 'what the thread says, or its end: the cause of SqlFailed',
   'src/store/sqlite/database.ts':
     'rows that are not as they were: the connection makes a conflict of it',
+  'src/store/copying/directory-source.ts':
+    'something is written while a folder is copied: nothing is',
   'src/store/verify-directory.ts': 'something is written while a folder is verified: nothing is',
   'src/worker/refusal.ts': 'a rejection of a report, on its way to become the failure on record',
   'src/worker/isolation/child-host.ts': 'a child without its modules: it is told them first',

@@ -10,6 +10,7 @@
  * verify, or when it is read.
  */
 import { PawlError } from '../../kernel/index.ts'
+import { CopyUnfinished } from '../copying/errors.ts'
 import type { Connection, Row } from './connection.ts'
 import { eventRow, readEvent } from './event-rows.ts'
 import type { DatabaseProblem } from './problems.ts'
@@ -30,18 +31,6 @@ export class DatabaseDamaged extends PawlError {
       'corrupt',
       `The database is damaged: ${first?.table}${where}: ${first?.what}. Nothing was changed. Look at all of it with verifyDatabase, then restore a backup or use repairDatabase.`,
       { problems },
-    )
-  }
-}
-
-/** A copy into this database was cut short. */
-export class CopyUnfinished extends PawlError {
-  constructor(where: string) {
-    super(
-      'CopyUnfinished',
-      'rejected',
-      `A copy into ${where} was begun, and never finished: what is there is not whole. Remove it, and copy again into an empty place.`,
-      { where },
     )
   }
 }

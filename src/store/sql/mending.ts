@@ -9,27 +9,28 @@ import { rowName } from './problems.ts'
 import type { Statements } from './statements.ts'
 
 export class Mending {
-  readonly steps: string[] = []
   readonly #sql: Statements
+  readonly #onStep: (step: string) => void
   readonly #known = new Set<string>()
   #fixes: Fix[] = []
   #baselines: Row[] = []
   #gone: Row[] = []
 
-  constructor(sql: Statements) {
+  constructor(sql: Statements, onStep: (step: string) => void) {
     this.#sql = sql
+    this.#onStep = onStep
   }
 
   add(fix: Fix): void {
     const step = stepOf(fix)
     if (this.#known.has(step)) return
     this.#known.add(step)
-    this.steps.push(step)
+    this.#onStep(step)
     this.#fixes.push(fix)
   }
 
   giveUp(job: string, isKept: boolean, baselines: readonly Row[]): void {
-    this.steps.push(
+    this.#onStep(
       isKept ? `events of job ${job}: given up, the job is kept` : `job ${job}: given up`,
     )
     this.#baselines.push(...baselines)
@@ -86,6 +87,7 @@ export class Mending {
     for (const fix of fixes) {
       if (fix.table === 'meta') asks.push({ sql: sql.passPosition, values: [fix.position] })
     }
+    this.#known.clear()
     this.#fixes = []
     this.#baselines = []
     this.#gone = []

@@ -108,6 +108,7 @@ class Repair {
   readonly #mending: Mending
   readonly #giveUp: ReadonlySet<string>
   readonly #problems: DatabaseProblem[] = []
+  readonly #steps: string[] = []
   readonly #left: DatabaseProblem[] = []
   readonly #givenUp: GivenUpJob[] = []
   #newest = 0
@@ -118,7 +119,7 @@ class Repair {
     this.#sql = dialect.statements
     this.#options = options
     this.#giveUp = new Set(options.giveUp)
-    this.#mending = new Mending(this.#sql)
+    this.#mending = new Mending(this.#sql, (step) => this.#steps.push(step))
   }
 
   async run(): Promise<DatabaseRepairReport> {
@@ -127,7 +128,7 @@ class Repair {
     const [given] = await this.#connection.run([{ sql: sql.positionsGiven, values: [] }])
     this.#newest = Number(given?.rows[0]?.[0])
     await this.#check(total)
-    const { steps } = this.#mending
+    const steps = this.#steps
     const blocked = this.#problems.filter((problem) => this.#isBlocking(problem))
     return {
       problems: this.#problems,
