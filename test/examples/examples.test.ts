@@ -53,6 +53,17 @@ describe.concurrent('the examples', () => {
     }
   })
 
+  it('orders: an order and its job in one transaction, at both ends', async () => {
+    const stdout = [
+      'order a-2: -5 cents are no price.',
+      'a-1: not paid',
+      'a-1: receipt for 1200 cents, in attempt 2',
+      'a-2: no such order, no job',
+      '',
+    ].join('\n')
+    expect(await run('orders')).toEqual({ code: 0, stdout, stderr: '' })
+  })
+
   it('pull-the-plug: nothing that was acknowledged is lost', async () => {
     const { code, stdout } = await run('pull-the-plug', '2')
     expect(stdout).toMatch(/lost: 0\nverified: \d+ entries, \d+ checkpoints, 0 problems\n$/)
@@ -94,7 +105,7 @@ describe.concurrent('the examples', () => {
 
 describe('the examples', () => {
   it('are all run here, or in a folder of their own', () => {
-    const here = ['hello', 'payments', 'pull-the-plug']
+    const here = ['hello', 'orders', 'payments', 'pull-the-plug']
     const own = readdirSync('test/examples').filter((name) => !name.includes('.'))
     expect(readdirSync('examples').toSorted()).toEqual([...here, ...own].toSorted())
   })

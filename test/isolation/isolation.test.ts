@@ -122,6 +122,16 @@ describe.each(['none', 'thread', 'process'] as const)(
       expect(await pawl.handle(doubled).result()).toBe(8)
     })
 
+    it('that wants to write in the transaction of its commit is told why it cannot', async () => {
+      const { pawl } = shared
+      const message =
+        isolation === 'none' ? /needs a database/ : /does not work in a thread or a process/
+      const handle = await pawl.submit(jobs.writing)
+      await expect(handle.result()).rejects.toMatchObject({
+        failure: { code: 'InvalidDefinition', message: expect.stringMatching(message) as string },
+      })
+    })
+
     it('that throws fails with its code, message and stack', async () => {
       const { pawl } = shared
       const handle = await pawl.submit(jobs.broken)

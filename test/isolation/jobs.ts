@@ -166,3 +166,10 @@ export const losing = job('losing', {
 
 /** Where it runs. */
 export const where = job('where', { run: () => ({ pid: process.pid, isMainThread }) })
+
+/** Wants to write in the transaction of its commit. */
+export const writing = job('writing', {
+  retry: { max: 0 },
+  quarantine: 'never',
+  run: ({ commit }) => commit(1).with(() => undefined),
+})

@@ -1,6 +1,7 @@
 /**
  * What `handle.result()` gives: from what a handler returns, or from an output schema.
  */
+import type { Client } from 'pg'
 import type { Commit, Pawl } from '../../src/index.ts'
 import { job, typed } from '../../src/index.ts'
 import type { Equal, Expect, ResultIn } from './equal.ts'
@@ -11,6 +12,16 @@ const later = job('later', { run: async () => ({ total: 1 }) })
 const none = job('none', { run: () => undefined })
 const noneLater = job('none-later', { async run() {} })
 const committed = job('committed', { run: ({ commit }) => commit({ total: 1 }) })
+const writing = job('writing', {
+  run: ({ commit }) => commit({ total: 1 }).with((client: Client) => client.query('select 1')),
+})
+const writingEither = job('writing-either', {
+  run: ({ commit }) =>
+    commit({ total: 1 }).with(
+      (client) => ('query' in client ? client.query('select 1') : client.exec('select 1')),
+      { within: '1s' },
+    ),
+})
 const committedLater = job('committed-later', {
   async run({ commit, step }) {
     const total = await step('total', async () => 1)
@@ -70,6 +81,8 @@ const submitOf = (pawl: Pawl) => ({
   noneLater: pawl.submit(noneLater),
   committed: pawl.submit(committed),
   committedLater: pawl.submit(committedLater),
+  writing: pawl.submit(writing),
+  writingEither: pawl.submit(writingEither),
   eitherWay: pawl.submit(eitherWay, { isEmpty: true }),
   union: pawl.submit(union, 1),
   checked: pawl.submit(checked),
@@ -95,6 +108,8 @@ export type Cases = [
   Expect<Equal<Of<'noneLater'>, null>>,
   Expect<Equal<Of<'committed'>, { total: number }>>,
   Expect<Equal<Of<'committedLater'>, { total: number }>>,
+  Expect<Equal<Of<'writing'>, { total: number }>>,
+  Expect<Equal<Of<'writingEither'>, { total: number }>>,
   Expect<Equal<Of<'eitherWay'>, 'empty' | { total: number }>>,
   Expect<Equal<Of<'union'>, Size>>,
   Expect<Equal<Of<'checked'>, { total: number }>>,
@@ -120,6 +135,12 @@ export const wrongCommit = job('wrong-commit', {
   output: typed<{ total: number }>(),
   // @ts-expect-error -- through `commit` too
   run: ({ commit }) => commit({ total: '1' }),
+})
+
+export const wrongWriting = job('wrong-writing', {
+  output: typed<{ total: number }>(),
+  // @ts-expect-error -- and with what it writes
+  run: ({ commit }) => commit({ total: '1' }).with(() => undefined),
 })
 
 export function notCommits(commit: Commit<string>): string {

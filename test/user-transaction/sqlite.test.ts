@@ -10,7 +10,7 @@ import { drizzle } from 'drizzle-orm/sqlite-proxy'
 import { Kysely, SqliteDialect } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { JobInfo, Pawl, UserTransaction } from '../../src/index.ts'
-import { fromDrizzle, fromKysely, fromSqlite, job, typed } from '../../src/index.ts'
+import { fromDrizzle, fromKysely, fromSqlite, job, open, typed } from '../../src/index.ts'
 import { inSqlite, openSqliteShop } from './sqlite-shop.ts'
 
 const IN = typed<{ order: string }>()
@@ -123,6 +123,17 @@ describe('in a transaction on SQLite', () => {
       expect(new Set(handles.map(({ id }) => id)).size).toBe(1_000)
     })
     expect((await pawl.queue('default')).ready).toBe(1_000)
+  })
+
+  it('workers elsewhere hear of it when it is committed', async () => {
+    const { pawl, database, path } = await openSqliteShop()
+    const elsewhere = await open(`sqlite:${path}`)
+    onTestFinished(() => elsewhere.close())
+    elsewhere.work([invoice], { poll: '1h' })
+    const handle = await inSqlite(database, () =>
+      pawl.submit(invoice, { order: 'heard' }, { tx: fromSqlite(database) }),
+    )
+    expect(await handle.result()).toBe('heard')
   })
 
   it('that nobody began, nothing is submitted', async () => {

@@ -298,6 +298,18 @@ describe('in a transaction of pg', () => {
     await expect(submitting).rejects.toThrow(/must be a transaction/)
   })
 
+  it('workers elsewhere hear of it when it is committed', async () => {
+    const { pawl, pool, url, schema } = shop
+    const elsewhere = await open(url, { schema })
+    onTestFinished(() => elsewhere.close())
+    const heard = job('heard', { run: () => 'taken' })
+    elsewhere.work([heard], { poll: '1h' })
+    const handle = await inTransaction(pool, (client) =>
+      pawl.submit(heard, undefined, { tx: fromPg(client) }),
+    )
+    expect(await handle.result()).toBe('taken')
+  })
+
   it('a job keeps its place in line: groups take turns', async () => {
     const { pawl, pool } = shop
     const seen: string[] = []

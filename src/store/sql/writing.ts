@@ -18,6 +18,7 @@ import { Held } from './held.ts'
 import { Lanes } from './lanes.ts'
 import { lend } from './lent-client.ts'
 import type { Done } from './loaded.ts'
+import { Places } from './places.ts'
 import type { Frame, TransactionParts } from './transaction.ts'
 import { execute, wholeTransaction } from './transaction.ts'
 
@@ -34,7 +35,7 @@ export class Writing {
   ) {
     const { statements: sql, lanes: count, mostConflicts = 50 } = dialect
     this.#dialect = dialect
-    this.#parts = { ...parts, sql }
+    this.#parts = { ...parts, sql, places: new Places(sql) }
     this.#onDone = onDone
     const connect = (): Promise<ClientConnection> => dialect.connect()
     this.#lanes = new Lanes(null, { connect, count, rollback: sql.rollback, mostConflicts })
