@@ -11,8 +11,9 @@ import { Records } from '../../src/store/sql/records.ts'
 import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { POSTGRES } from '../../src/store/postgres/statements.ts'
 import { pipeline, plain, policy, stage } from '../support/specs.ts'
-import type { Address } from './stores.ts'
-import { DATABASE_NAMES, dialectOf, freshAddress, openAt } from './stores.ts'
+import type { Address } from './addresses.ts'
+import { dialectOf, openAt } from './addresses.ts'
+import { DATABASE_NAMES, freshAddress } from './stores.ts'
 
 const ONE: LimitSpec = { key: 'one', concurrency: 1, rate: null }
 

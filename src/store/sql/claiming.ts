@@ -33,7 +33,8 @@ export interface ClaimDone {
 
 interface Candidate {
   readonly columns: LoadedColumns
-  readonly position: number
+  /** Where its entry will stand. */
+  position: number
 }
 
 /** `mayRepeat`: the worker may have been answered before, and not have heard it. */
@@ -162,10 +163,7 @@ class Claiming {
       if (channels.length === 0) return
       const candidates = await this.#candidates(channels)
       if (candidates.length === 0) return
-      const isAll = await this.#take(
-        candidates.map(({ columns }) => columns),
-        round === 0,
-      )
+      const isAll = await this.#takeAll(candidates, round === 0)
       for (const candidate of candidates)
         if (isAll || this.#isKnown(candidate)) this.#offer(candidate)
       // Others decide on the same limits just now: what they leave is for the next claim.
@@ -234,29 +232,49 @@ class Claiming {
   }
 
   /**
-   * Takes rows in, with all that the kernel and the worker want to know of them. False: some limits are
-   * not known, because others have them. Only the first time they are waited for: who has some limits
-   * and waits for more may wait for one that waits for him.
+   * Candidates, with the limits that are to let them through. False: some limits are not known, because
+   * others have them. Only the first time they are waited for: who has some limits and waits for more
+   * may wait for one that waits for him.
+   *
+   * Behind the locks of the limits, time and positions are asked for anew: a grant comes AFTER the
+   * end of the lease that made room for it.
    */
-  async #take(rows: readonly LoadedColumns[], waits = true): Promise<boolean> {
+  async #takeAll(candidates: readonly Candidate[], waits: boolean): Promise<boolean> {
+    const { sql, now } = this.#parts
+    await this.#take(candidates.map(({ columns }) => columns))
+    const needed = (): Needs => {
+      const needs = new Needs(this.#loaded, this.#parts.queues)
+      for (const { columns } of candidates) {
+        needs.addTask(this.#task(columns.job, columns.stage, columns.segment))
+      }
+      return needs
+    }
+    if (!needed().isEmpty) {
+      const last = [
+        { sql: sql.clock, values: [now()] },
+        { sql: sql.positions, values: [candidates.length] },
+      ]
+      const [clock, positions] = await (waits
+        ? this.#loading.load(needed, [], last)
+        : this.#loading.tryLimits(needed(), last))
+      this.#now = Math.max(this.#now, clock?.rows[0]?.[0] as number)
+      for (const [i, candidate] of candidates.entries()) {
+        candidate.position = positions?.rows[i]?.[0] as number
+      }
+    }
+    // Somebody may have written these rows after the clock was read.
+    this.#now = Math.max(this.#now, this.#loaded.latest)
+    return needed().isEmpty
+  }
+
+  /** Takes rows in, with their jobs. */
+  async #take(rows: readonly LoadedColumns[]): Promise<void> {
     for (const columns of rows) if (columns.stage === JOB_ROW) this.#loading.take(columns)
     const segments = rows.filter(({ stage }) => stage !== JOB_ROW)
     if (segments.length > 0) {
       await this.#loading.load(() => this.#jobsOf(segments), [], [])
       for (const columns of segments) this.#loading.take(columns)
     }
-    const needed = (): Needs => {
-      const needs = new Needs(this.#loaded, this.#parts.queues)
-      for (const { job, stage, segment } of rows) needs.addTask(this.#task(job, stage, segment))
-      return needs
-    }
-    if (!needed().isEmpty) {
-      if (waits) await this.#loading.load(needed, [], [])
-      else await this.#loading.tryLimits(needed())
-    }
-    // Somebody may have written these rows after the clock was read.
-    this.#now = Math.max(this.#now, this.#loaded.latest)
-    return waits || needed().isEmpty
   }
 
   /** All of its limits are. */

@@ -59,11 +59,12 @@ export class Loading {
     for (const row of answered?.rows ?? []) this.#loaded.takeRow(loadedColumns(row), null)
   }
 
-  /** Limits that are there, as far as nobody else has them: it waits for none. */
-  async tryLimits(needs: Needs): Promise<void> {
+  /** Limits that are there, as far as nobody else has them: it waits for none. The answers to `last`. */
+  async tryLimits(needs: Needs, last: readonly Ask[]): Promise<readonly Answered[]> {
     const ask = { sql: this.#parts.sql.tryLimits, rows: named(needs.limits) }
-    const [answered] = await this.#connection.run([ask])
+    const [answered, ...rest] = await this.#connection.run([ask, ...last])
     this.#takeLimits(answered?.rows ?? [])
+    return rest
   }
 
   async #round(
