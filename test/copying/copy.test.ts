@@ -68,14 +68,21 @@ async function database(name: string): Promise<Spot & { place: Place }> {
   }
 }
 
-async function copy(from: Spot, to: Spot): Promise<number[]> {
+async function copy(
+  from: Spot,
+  to: Spot,
+  look: (done: number, total: number) => void = () => undefined,
+): Promise<number[]> {
   const seen: number[] = []
   await copyStore(from.location, to.location, {
     ...(from.schema === undefined ? {} : { fromSchema: from.schema }),
     ...(to.schema === undefined ? {} : { toSchema: to.schema }),
     from: from.ports,
     to: to.ports,
-    onProgress: (done, total) => seen.push(done / total),
+    onProgress: (done, total) => {
+      seen.push(done / total)
+      look(done, total)
+    },
   })
   return seen
 }
@@ -120,7 +127,7 @@ const LATER: Command = { type: 'CancelJob', job: 'elder-pipe', by: 'ops', reason
 
 /** So much happens that the beginning of the history goes. */
 async function age(grown: Grown): Promise<void> {
-  for (let life = 1; life <= 90; life++) {
+  for (let life = 1; life <= 60; life++) {
     const job = `short-${life}`
     const input = JSON.stringify('x'.repeat(500))
     await grown.both(elder(job, plain({ type: 'short', input })))
@@ -129,9 +136,14 @@ async function age(grown: Grown): Promise<void> {
     await grown.both({ type: 'CommitExecution', ...own, output: input, effects: [] })
     grown.now += 1
     if (life % 3 > 0) await grown.both({ type: 'ForgetJob', job, endedBefore: grown.now })
-    if (life % 30 === 0) await (grown.store as DirectoryStore).checkpoint()
+    if (life % 20 === 0) await (grown.store as DirectoryStore).checkpoint()
   }
   await grown.both(LATER)
+}
+
+/** All events are there, and their rows are not. */
+function stop(done: number, total: number): void {
+  if (done * 2 >= total) throw new RangeError('enough')
 }
 
 const WAYS: readonly (readonly string[])[] = [
@@ -147,7 +159,7 @@ describe.each(WAYS)('a directory that goes to %s, to %s and to %s', (...way) => 
     let from: Spot = directory(options)
     const dice = new Dice(5)
     const isOld = 'historyMs' in options
-    const grown = await Grown.in((clock) => from.open(clock), 3, isOld ? 0 : 250, ELDERS)
+    const grown = await Grown.in((clock) => from.open(clock), 3, isOld ? 0 : 150, ELDERS)
     if (isOld) await age(grown)
     await grown.compare()
     for (const [leg, name] of way.entries()) {
@@ -163,7 +175,7 @@ describe.each(WAYS)('a directory that goes to %s, to %s and to %s', (...way) => 
       if (known !== null) expect(await histories(grown)).toEqual(known)
       if (leg === 0) expect(await oldJobs(to)).toEqual(isOld ? OLD : [])
       // Work goes on, and it is still whole.
-      for (let count = 1; count <= 60; count++) await grown.step(dice, 10_000 * (leg + 1) + count)
+      for (let count = 1; count <= 30; count++) await grown.step(dice, 10_000 * (leg + 1) + count)
       await grown.compare()
       if (name !== 'directory') expect(await to.verify()).toEqual([])
       await from.close()
@@ -187,6 +199,16 @@ describe.each(Object.keys(PLACES))('a copy into %s', (name) => {
     await expect(target.open({ now: () => 0 })).rejects.toThrow(CopyUnfinished)
     await expect(copy(source, target)).rejects.toThrow(CopyUnfinished)
     await expect(copy(target, await database(name))).rejects.toThrow(CopyUnfinished)
+    await source.close()
+    await target.close()
+  })
+
+  it('that its caller breaks off is no store', async () => {
+    const source = await database('SQLite')
+    await (await new Story().tell((clock) => source.open(clock))).close()
+    const target = await database(name)
+    await expect(copy(source, target, stop)).rejects.toThrow('enough')
+    await expect(target.open({ now: () => 0 })).rejects.toThrow(CopyUnfinished)
     await source.close()
     await target.close()
   })

@@ -226,7 +226,7 @@ describe.each(Object.keys(PLACES))('a random store on %s', (name) => {
       await place.open({ now: () => 0 }).then((store) => store.close())
       while (!work.isOver) expect((await verifySql(place.dialect)).problems).toEqual([])
     })()
-    const grown = await Grown.in((clock) => place.open(clock), seed, 150)
+    const grown = await Grown.in((clock) => place.open(clock), seed, 100)
     work.isOver = true
     await looking
     const { problems, events } = await verifySql(place.dialect)

@@ -50,6 +50,8 @@ const names = given(['name'], ['text'])
 /** The channel of a task that waits for a limit, as short as an index needs it. */
 const lane = 'hashtextextended(y.channel, 0)'
 const event = EVENT.join(', ')
+/** Whoever may draw positions may ask for it. */
+const lastGiven = `coalesce(pg_sequence_last_value('positions'::regclass), 0)`
 
 const OWN = ' and x.stage = -1 and x.segment = 0'
 const TASKS = ' and x.stage >= 0'
@@ -387,10 +389,8 @@ export const POSTGRES: Statements = {
       and tgname in ('append_only', 'append_only_whole') and tgenabled in ('O', 'A')`,
   countEvents: 'select count(*) from events',
   positionsGiven: `
-    select coalesce((select max(position) from events), 0),
-      (select case when is_called then last_value else last_value - 1 end from positions)`,
-  passPosition: `
-    select setval('positions', greatest($1::int8, (select last_value from positions)))`,
+    select coalesce((select max(position) from events), 0), ${lastGiven}`,
+  passPosition: `select setval('positions', greatest($1::int8, ${lastGiven}, 1))`,
   duplicates: `
     select 'work', key_held, count(*) from work where key_held is not null
     group by key_held having count(*) > 1
