@@ -31,7 +31,7 @@ export async function commitWriting(
   report: Command,
   writes: CommitWrites,
 ): Promise<Answer | WritesFailedBy> {
-  // The task is locked meanwhile: whoever asks for its lease waits, and all others that ask with it.
+  // The task is locked meanwhile. Who asks for its lease waits, and is refused on record in the end.
   keeper.rest(held)
   try {
     return await courier.sendWith(report, writes)

@@ -23,6 +23,10 @@ beforeEach(async () => {
 })
 afterAll(() => shop.close())
 
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
 async function ended(pawl: Pawl, id: string): Promise<JobInfo> {
   await pawl
     .handle(id)
@@ -236,6 +240,41 @@ describe('a commit that writes, on PostgreSQL', () => {
     expect(await pawl.handle('1-next', next).result()).toBe('1')
     expect(await orders()).toEqual(['1 Drizzle', '2 Kysely'])
     await worker.stop()
+  })
+
+  it('other jobs keep their leases while it writes, here and elsewhere', async () => {
+    const { pawl, url, schema } = shop
+    const elsewhere = await open(url, { schema })
+    onTestFinished(() => elsewhere.close())
+    const lease = '1s'
+    let isWriting = false
+    const writes = job('writes', {
+      lease,
+      run: ({ commit }) =>
+        commit(null).with(() => {
+          isWriting = true
+          return wait(1_800)
+        }),
+    })
+    const here = job('works-here', { lease, run: () => wait(2_000) })
+    const there = job('works-there', { lease, run: () => wait(2_000) })
+    const workers = [pawl.work([writes, here]), elsewhere.work([there])]
+    const handles = [
+      await pawl.submit(writes),
+      await pawl.submit(here),
+      await pawl.submit(here),
+      await pawl.submit(there),
+    ]
+    await expect.poll(() => isWriting).toBe(true)
+    // Who cancels it waits for it, and comes too late; the others do not wait with it.
+    await expect(handles[0]?.cancel()).rejects.toMatchObject({ code: 'Refused' })
+    await Promise.all(handles.map((one) => one.result()))
+    const infos = await Promise.all(handles.map((one) => one.info()))
+    expect(infos.map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1])
+    const history = await pawl.history(handles[0]?.id ?? '')
+    const entries = history.map(({ entry }) => entry.type)
+    expect(entries).toEqual(['JobSubmitted', 'LeaseGranted', 'ExecutionCommitted'])
+    await Promise.all(workers.map((worker) => worker.stop()))
   })
 
   it('effects follow it, under a lease that is kept', async () => {

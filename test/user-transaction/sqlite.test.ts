@@ -79,7 +79,7 @@ const LIBRARIES: Readonly<Record<string, Run>> = {
 
 describe.each(Object.entries(LIBRARIES))('in a transaction of %s, on SQLite', (_name, run) => {
   it('a job is there when it commits, and never when it rolls back', async () => {
-    const { pawl, database, orders } = await openSqliteShop()
+    const { pawl, database, orders, path } = await openSqliteShop()
     const before = await pawl.submit(invoice, { order: '0' }, { key: 'known' })
     await run(database, async (tx, write) => {
       await write(`insert into orders values ('1', 'a')`)
@@ -102,6 +102,9 @@ describe.each(Object.entries(LIBRARIES))('in a transaction of %s, on SQLite', (_
     expect(orders()).toEqual(['1 a'])
     expect(await pawl.get('two')).toBeNull()
     // The same id at the same position, with another input: nothing is remembered of the other.
+    const elsewhere = await open(`sqlite:${path}`)
+    onTestFinished(() => elsewhere.close())
+    await elsewhere.submit(invoice, { order: 'this' }, { id: 'two' })
     const two = await pawl.submit(invoice, { order: 'this' }, { id: 'two' })
     const worker = pawl.work([invoice])
     expect(await two.result()).toBe('this')

@@ -231,6 +231,18 @@ describe('in a transaction of pg', () => {
     })
   })
 
+  it('others of its group are not kept waiting', async () => {
+    const { pawl, pool } = shop
+    await inTransaction(pool, async (client) => {
+      const tx = fromPg(client)
+      await pawl.submit(invoice, { order: '1' }, { tx, group: 'crowd' })
+      await pawl.submit(invoice, { order: '2' }, { group: 'crowd' })
+      await inTransaction(pool, (other) =>
+        pawl.submit(invoice, { order: '3' }, { tx: fromPg(other), group: 'crowd' }),
+      )
+    })
+  })
+
   it('that reads what was long ago is told to run again', async () => {
     const { pawl, pool } = shop
     const running = inTransaction(pool, async (client) => {
@@ -301,12 +313,27 @@ describe('in a transaction of pg', () => {
   it('workers elsewhere hear of it when it is committed', async () => {
     const { pawl, pool, url, schema } = shop
     const elsewhere = await open(url, { schema })
-    onTestFinished(() => elsewhere.close())
+    const ear = new Client({ connectionString: url })
+    await ear.connect()
+    onTestFinished(async () => {
+      await ear.end()
+      await elsewhere.close()
+    })
+    const told: unknown[] = []
+    ear.on('notification', ({ payload }) => told.push(payload))
+    const { rows } = await ear.query<{ id: string }>(
+      `select value as id from ${schema}.meta where name = 'id'`,
+    )
+    await ear.query(`listen "pawl_${rows[0]?.id}"`)
     const heard = job('heard', { run: () => 'taken' })
     elsewhere.work([heard], { poll: '1h' })
-    const handle = await inTransaction(pool, (client) =>
-      pawl.submit(heard, undefined, { tx: fromPg(client) }),
-    )
+    const handle = await inTransaction(pool, async (client) => {
+      const submitted = await pawl.submit(heard, undefined, { tx: fromPg(client) })
+      await ear.query('select 1')
+      expect(told).not.toContain(' work upkeep')
+      return submitted
+    })
+    await expect.poll(() => told).toContain(' work upkeep')
     expect(await handle.result()).toBe('taken')
   })
 

@@ -25,10 +25,13 @@ export function fromSqlite(database: SyncDatabase): UserTransaction {
   if (typeof database?.prepare !== 'function') {
     throw new BadRequest('fromSqlite() needs a database of SQLite that is in a transaction.')
   }
+  // Many rows are written by the same statement.
+  const prepared = new Map<string, ReturnType<SyncDatabase['prepare']>>()
   return {
     connection: database,
     query(text, parameters) {
-      const statement = database.prepare(text)
+      const statement = prepared.get(text) ?? database.prepare(text)
+      prepared.set(text, statement)
       const values = parameters as readonly never[]
       if (givesRows(text)) return statement.all(...values) as readonly object[]
       statement.run(...values)

@@ -328,9 +328,10 @@ export const POSTGRES: Statements = {
     select (select count(*) from work where expires_at is not null),
       (select count(distinct job) from work where state = 'DEAD')`,
 
+  // A row that is locked is one that somebody decides on: it is looked at again later.
   expired: `
     select job, stage, segment, attempt from work where expires_at <= ${now}
-    order by expires_at limit $2::int4`,
+    order by expires_at limit $2::int4 for update skip locked`,
   tooLate: `
     select job, stage, segment from work where start_by <= ${now} order by start_by limit $2::int4`,
   looks: `select id, job from looks order by id limit $1::int4`,

@@ -162,9 +162,14 @@ export class SqlStore implements Store {
   async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
     this.#assertOpen()
     const startedUs = nowUs()
-    const answers = await this.#onOwn(commands, (own) => this.#batches.execute(own))
+    const answers = await this.#onOwn(commands, (own) => this.#decide(own))
     this.#meters.durableUs.add(nowUs() - startedUs)
     return answers
+  }
+
+  #decide(own: readonly Command[]): Promise<readonly Answer[]> {
+    if (!this.#writing.isUnderWay) return this.#batches.execute(own)
+    return this.#writing.around(own, (some) => this.#batches.execute(some))
   }
 
   async executeIn(

@@ -27,6 +27,8 @@ export class Writing {
   readonly #parts: TransactionParts
   readonly #lanes: Lanes<ClientConnection>
   readonly #onDone: (done: readonly Done[]) => void
+  /** By job. */
+  readonly #underWay = new Map<string, Promise<unknown>>()
 
   constructor(
     dialect: GuestDialect,
@@ -41,7 +43,46 @@ export class Writing {
     this.#lanes = new Lanes(null, { connect, count, rollback: sql.rollback, mostConflicts })
   }
 
-  execute(command: Command, writes: Writes): Promise<Answer> {
+  async execute(command: Command, writes: Writes): Promise<Answer> {
+    const job = 'job' in command ? command.job : ''
+    const running = this.#execute(command, writes)
+    this.#underWay.set(job, running)
+    try {
+      return await running
+    } finally {
+      if (this.#underWay.get(job) === running) this.#underWay.delete(job)
+    }
+  }
+
+  /**
+   * Decides these commands; those that are about a job that a user writes with right now come when
+   * that is over. Its row is locked, and whoever is decided together with them would wait, too.
+   */
+  async around(
+    commands: readonly Command[],
+    decide: (commands: readonly Command[]) => Promise<readonly Answer[]>,
+  ): Promise<readonly Answer[]> {
+    const waits = commands.map((one) => ('job' in one ? this.#underWay.get(one.job) : undefined))
+    const isFree = (_: Command, i: number): boolean => waits[i] === undefined
+    const free = commands.filter(isFree)
+    if (free.length === commands.length) return decide(commands)
+    const others = commands.filter((one, i) => !isFree(one, i))
+    const [first, second] = await Promise.all([
+      decide(free),
+      Promise.allSettled(waits.filter((one) => one !== undefined)).then(() => decide(others)),
+    ])
+    const answers = { free: first.values(), others: second.values() }
+    return commands.map((one, i) => {
+      return (isFree(one, i) ? answers.free : answers.others).next().value as Answer
+    })
+  }
+
+  /** Whether a user writes with a job. */
+  get isUnderWay(): boolean {
+    return this.#underWay.size > 0
+  }
+
+  #execute(command: Command, writes: Writes): Promise<Answer> {
     let trusts = true
     return this.#lanes.run(async (connection) => {
       try {
