@@ -115,8 +115,8 @@ const KINDS: readonly { of: string; kind: Kind; good: unknown[]; bad: unknown[] 
   {
     of: 'a name',
     kind: name,
-    good: ['a', 'x'.repeat(LIMITS.nameChars)],
-    bad: ['', 'x'.repeat(LIMITS.nameChars + 1), 7, null],
+    good: ['a', '日本 😀', 'x'.repeat(LIMITS.nameChars)],
+    bad: ['', 'x'.repeat(LIMITS.nameChars + 1), 'a\0', 'a\uD800', '\uDC00a', 7, null],
   },
   {
     of: 'a count',

@@ -20,10 +20,22 @@ import type { Failure, Rate } from './model.ts'
 /** A check of one field: null when fine, else what it must be. */
 export type Kind = (value: unknown) => string | null
 
-export const name: Kind = (value) =>
-  typeof value === 'string' && value.length > 0 && value.length <= LIMITS.nameChars
-    ? null
-    : `a text of 1 to ${LIMITS.nameChars} characters`
+export const name: Kind = (value) => {
+  if (typeof value !== 'string' || value.length === 0 || value.length > LIMITS.nameChars) {
+    return `a text of 1 to ${LIMITS.nameChars} characters`
+  }
+  return isWritable(value) ? null : 'a text without U+0000 and without halves of characters'
+}
+
+/** Node has it, the library that we compile against does not. */
+interface Checked {
+  isWellFormed(): boolean
+}
+
+/** Every store, and every file and database below it, can keep it as it is. */
+function isWritable(value: string): boolean {
+  return !value.includes('\0') && (value as string & Checked).isWellFormed()
+}
 
 export const count: Kind = (value) =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0

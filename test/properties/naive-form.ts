@@ -7,7 +7,10 @@ import type { CommandType, JobSpec, StageSpec } from '../../src/kernel/index.ts'
 type Test = (value: unknown) => boolean
 
 const isName: Test = (value) =>
-  typeof value === 'string' && value.length >= 1 && value.length <= 256
+  typeof value === 'string' &&
+  value.length >= 1 &&
+  value.length <= 256 &&
+  Array.from(value).every((char) => char !== '\0' && !/^[\uD800-\uDFFF]$/.test(char))
 const isText: Test = (value) => typeof value === 'string' && value.length <= 4_096
 const isShortText: Test = (value) => typeof value === 'string' && value.length <= 256
 const isPayload: Test = (value) =>

@@ -43,7 +43,12 @@ export function postgresDialect({ url, schema = 'pawl' }: PostgresOptions): Dial
     // The lock first: two that create a schema at once may both fail.
     prepare: [
       `select pg_advisory_xact_lock(hashtextextended('pawl/' || '${quoted(schema)}', 0))`,
-      `create schema if not exists "${schema.replaceAll('"', '""')}"`,
+      // Only if it is not there: to ask for it takes rights that not everybody has.
+      `do $pawl$ begin
+        if not exists (select from pg_catalog.pg_namespace where nspname = '${quoted(schema)}') then
+          create schema "${schema.replaceAll('"', '""')}";
+        end if;
+      end $pawl$`,
     ],
     hasTables: `select count(*) from pg_catalog.pg_tables where schemaname = '${quoted(schema)}' and tablename = 'meta'`,
     setVersion: `

@@ -79,7 +79,7 @@ export const STEPS: readonly (readonly string[])[] = [
             autovacuum_vacuum_cost_delay = 0)`,
     `create index ready on work (channel, level desc, turn, rank, place, segment)
       where channel is not null and turn is not null and parked is null`,
-    `create index not_due on work (due_at) where channel is not null and turn is null`,
+    `create index not_due on work (due_at, place, segment) where channel is not null and turn is null`,
     `create index parked on work (parked, hashtextextended(channel, 0), level desc, turn, rank, place)
       where parked is not null`,
     `create index leased on work (expires_at) where expires_at is not null`,

@@ -149,7 +149,7 @@ export const POSTGRES: Statements = {
   becameDue: `
     select w.job, w.stage, w.segment, w.channel, w.level, w.grp from work w
     where w.channel is not null and w.turn is null and w.due_at <= ${now}
-    order by w.due_at limit $2::int4 for update skip locked`,
+    order by w.due_at, w.place, w.segment limit $2::int4 for update skip locked`,
   standInLine: `
     update work w set turn = given.turn from ${given([...ADDRESS, 'turn'])} where ${addressed}`,
   candidates: `

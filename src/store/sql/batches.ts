@@ -4,6 +4,9 @@
  */
 import type { Command } from '../../kernel/index.ts'
 import type { Answer } from '../store.ts'
+import { StoreClosed } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { SqlFailed } from './failures.ts'
 import type { Lanes } from './lanes.ts'
 import type { Done } from './loaded.ts'
 import type { TransactionParts } from './transaction.ts'
@@ -70,17 +73,7 @@ export class Batches {
       }
       // Somebody was quicker, or an id was not new: for some time, nothing is taken for granted.
       if (++tries > 1) this.#wary = WARY_BATCHES
-      // What was answered before the connection was lost is not asked again.
-      for (;;) {
-        const left = commandsLeft(calls)
-        if (left.length === 0) return
-        const trusts = this.#wary === 0
-        if (!trusts) this.#wary -= 1
-        const batch = left.slice(0, MOST_COMMANDS)
-        const { answers, done } = await execute(connection, batch, this.#parts, trusts)
-        this.#onDone(done)
-        hand(calls, answers)
-      }
+      await this.#decide(connection, calls, true)
     })
     void running
       .catch((error: unknown) => {
@@ -89,12 +82,40 @@ export class Batches {
           this.#count = 0
           this.#isCalled = false
         }
-        for (const call of calls) call.fail(error)
+        return this.#failed(calls, error)
       })
       .finally(() => {
         this.#running -= 1
         this.#call()
       })
+  }
+
+  /** What is wrong with one call is no matter of the others: each is done by itself. */
+  async #failed(calls: readonly Call[], error: unknown): Promise<void> {
+    const left = calls.filter((call) => call.answers.length < call.commands.length)
+    if (left.length < 2 || !isOfOne(error)) {
+      for (const call of left) call.fail(error)
+      return
+    }
+    for (const call of left) {
+      await this.#lanes
+        .run((connection) => this.#decide(connection, [call], false))
+        .catch((reason: unknown) => call.fail(reason))
+    }
+  }
+
+  /** What was answered before the connection was lost is not asked again. */
+  async #decide(connection: Connection, calls: readonly Call[], mayTrust: boolean): Promise<void> {
+    for (;;) {
+      const left = commandsLeft(calls)
+      if (left.length === 0) return
+      const trusts = mayTrust && this.#wary === 0
+      if (mayTrust && !trusts) this.#wary -= 1
+      const batch = left.slice(0, MOST_COMMANDS)
+      const { answers, done } = await execute(connection, batch, this.#parts, trusts)
+      this.#onDone(done)
+      hand(calls, answers)
+    }
   }
 
   #take(): Call[] {
@@ -110,6 +131,12 @@ export class Batches {
     this.#count -= count
     return calls
   }
+}
+
+/** It may be of one call, and not of the database as a whole. */
+function isOfOne(error: unknown): boolean {
+  if (error instanceof StoreClosed) return false
+  return !(error instanceof SqlFailed) || error.trouble === 'broken' || error.trouble === 'conflict'
 }
 
 function commandsLeft(calls: readonly Call[]): Command[] {

@@ -57,6 +57,8 @@ export async function migrate(connection: Connection, dialect: Dialect): Promise
   return answered?.rows[0]?.[0] as string
 }
 
+const HIDDEN = 'The tables are there, but this user may not use them: look at what was granted.'
+
 /** How many steps were taken. */
 async function versionOf(
   connection: Connection,
@@ -64,7 +66,12 @@ async function versionOf(
 ): Promise<number> {
   const [there] = await connection.run([{ sql: hasTables, values: [] }])
   if (Number(there?.rows[0]?.[0]) === 0) return 0
-  const [answered] = await connection.run([{ sql: statements.meta, values: ['version'] }])
+  const [answered] = await connection
+    .run([{ sql: statements.meta, values: ['version'] }])
+    .catch((error: unknown) => {
+      const isHidden = error instanceof SqlFailed && error.trouble === 'missing'
+      throw isHidden ? new SqlFailed('denied', HIDDEN, error) : error
+    })
   const version = Number(answered?.rows[0]?.[0] ?? 0)
   if (Number.isInteger(version)) return version
   throw new SqlFailed('broken', 'The table `meta` does not say the version of the tables.', null)

@@ -75,7 +75,8 @@ export const SQLITE: Statements = {
 
   becameDue: `
     select job, stage, segment, channel, level, grp from work
-    where channel is not null and turn is null and due_at <= ? order by due_at limit ?`,
+    where channel is not null and turn is null and due_at <= ?
+    order by due_at, place, segment limit ?`,
   standInLine: `update work set turn = ?4 where job = ?1 and stage = ?2 and segment = ?3`,
   // Numbered AFTER the limit: a window over all that waits would read all of it.
   candidates: `
