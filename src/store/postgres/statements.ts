@@ -162,6 +162,15 @@ export const POSTGRES: Statements = {
       order by x.level desc, x.turn, x.rank, x.place, x.segment
       limit given.most for update skip locked
     ) w`,
+  leftInLine: `
+    select 1 from ${given(['name', 'lowest', 'now'], ['text', 'int4', 'int8'])}
+    where exists (
+      select 1 from work x
+      where x.channel = given.name and x.turn is not null and x.parked is null
+        and x.level >= given.lowest and (x.start_by is null or x.start_by > given.now)
+    ) or exists (
+      select 1 from work x where x.channel is not null and x.turn is null and x.due_at <= given.now
+    )`,
   wokenLimits: `
     select key from limits where wake_at <= ${now} order by wake_at limit $2::int4
     for update skip locked`,

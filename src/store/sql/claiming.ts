@@ -24,10 +24,13 @@ import { keepHeld } from './transaction.ts'
 /** Looks at what has become due, and at limits whose time has come, in one claim. */
 const MOST_DUE = 500
 
+/** After so long somebody looks again at what others had locked. */
+const SKIPPED_MS = 20
+
 export interface ClaimDone {
   readonly leases: readonly Claimed[]
   readonly done: readonly Done[]
-  /** After so long a limit that stopped something lets it through; null: time does not help. */
+  /** After so long there may be something that was stopped or skipped now; null: time does not help. */
   readonly againInMs: number | null
 }
 
@@ -371,8 +374,17 @@ class Claiming {
   async #finish(): Promise<ClaimDone> {
     const { sql } = this.#parts
     const leases = await this.#claimed()
+    const left = this.#openChannels().map(({ channel, level }) => [channel, level, this.#now])
     const asks = await this.#save()
-    await this.#connection.run([...asks, { sql: sql.commit, values: [] }])
+    const answers = await this.#connection.run([
+      ...asks,
+      { sql: sql.leftInLine, rows: left },
+      { sql: sql.commit, values: [] },
+    ])
+    // It was skipped, because others had it locked. They may let go of it without taking it.
+    if (answers.at(-2)?.rows.length !== 0) {
+      this.#againAt = Math.min(this.#againAt, this.#now + SKIPPED_MS)
+    }
     keepHeld(this.#loaded, this.#parts.held)
     const againInMs = this.#againAt === Infinity ? null : this.#againAt - this.#now
     return { leases, done: this.#done, againInMs }

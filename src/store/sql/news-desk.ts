@@ -108,7 +108,7 @@ export class NewsDesk {
     if (this.#bell !== null) this.#ringing.add([kind])
   }
 
-  /** In so many milliseconds a limit has room: then there may be something to take. */
+  /** In so many milliseconds there may be something to take. */
   soon(ms: number): void {
     if (this.#beat === null || ms > LONGEST_WAIT_MS) return
     afterMs(Math.ceil(ms), () => this.#telling.add(['work']))

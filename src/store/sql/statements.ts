@@ -127,6 +127,8 @@ export interface Statements {
   readonly standInLine: string
   /** rows (channel, lowest level, most, now, positions taken) → loaded, spec, a new position, level, rank, place; locked. */
   readonly candidates: string
+  /** rows (channel, lowest level, now) → 1 for each in which something can be taken, whoever looks at it. */
+  readonly leftInLine: string
   /** now, most → key of limits whose rate lets something start by now. */
   readonly wokenLimits: string
   /**

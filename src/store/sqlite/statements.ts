@@ -89,6 +89,14 @@ export const SQLITE: Statements = {
         and x.level >= ?2 and (x.start_by is null or x.start_by > ?4)
       order by x.level desc, x.turn, x.rank, x.place, x.segment limit ?3
     ) w`,
+  leftInLine: `
+    select 1 where exists (
+      select 1 from work x
+      where x.channel = ?1 and x.turn is not null and x.parked is null
+        and x.level >= ?2 and (x.start_by is null or x.start_by > ?3)
+    ) or exists (
+      select 1 from work x where x.channel is not null and x.turn is null and x.due_at <= ?3
+    )`,
   wokenLimits: 'select key from limits where wake_at <= ? order by wake_at limit ?',
   // From channel to channel by the index, however many tasks wait in each.
   unpark: `
