@@ -62,7 +62,12 @@ export function postgresDialect({ url, schema = 'pawl' }: PostgresOptions): Dial
  * are there for it, row by row. A planner that goes by statistics would read whole tables while they
  * are small, remember that, and be wrong when they have grown.
  */
-const PLANS = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin'] as const
+const PLANS = [
+  'enable_seqscan',
+  'enable_bitmapscan',
+  'enable_hashjoin',
+  'enable_mergejoin',
+] as const
 
 async function connectTo(address: PostgresAddress): Promise<Connection> {
   const connection = await openConnection(address)

@@ -7,6 +7,7 @@
  */
 import type { Statements } from '../sql/statements.ts'
 import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED } from '../sql/statements.ts'
+import { UNPARK } from './parking.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   job: 'text',
@@ -46,9 +47,9 @@ const spec = `case when w.stage = -1 then ${submitted} end as spec`
 const addressed = `w.job = given.job and w.stage = given.stage and w.segment = given.segment`
 const ADDRESS = ['job', 'stage', 'segment'] as const
 const now = 'coalesce($1::int8, (extract(epoch from clock_timestamp()) * 1000)::int8)'
+/** Asked once: a clock that is asked for each row is no condition of an index. */
+const once = `(select ${now})`
 const names = given(['name'], ['text'])
-/** The channel of a task that waits for a limit, as short as an index needs it. */
-const lane = 'hashtextextended(y.channel, 0)'
 const event = EVENT.join(', ')
 /** Whoever may draw positions may ask for it. */
 const lastGiven = `coalesce(pg_sequence_last_value('positions'::regclass), 0)`
@@ -148,7 +149,7 @@ export const POSTGRES: Statements = {
 
   becameDue: `
     select w.job, w.stage, w.segment, w.channel, w.level, w.grp from work w
-    where w.channel is not null and w.turn is null and w.due_at <= ${now}
+    where w.channel is not null and w.turn is null and w.due_at <= ${once}
     order by w.due_at, w.place, w.segment limit $2::int4 for update skip locked`,
   standInLine: `
     update work w set turn = given.turn from ${given([...ADDRESS, 'turn'])} where ${addressed}`,
@@ -172,40 +173,9 @@ export const POSTGRES: Statements = {
       select 1 from work x where x.channel is not null and x.turn is null and x.due_at <= given.now
     )`,
   wokenLimits: `
-    select key from limits where wake_at <= ${now} order by wake_at limit $2::int4
+    select key from limits where wake_at <= ${once} order by wake_at limit $2::int4
     for update skip locked`,
-  // From channel to channel by the index, however many tasks wait in each.
-  unpark: `
-    with recursive parked (key, most, now, lane) as (
-      select given.name, given.most, given.now, first.lane
-      from ${given(['name', 'most', 'now'], ['text', 'int4', 'int8'])}
-      cross join lateral (
-        select ${lane} as lane from work y where y.parked = given.name order by 1 limit 1
-      ) first
-      union all
-      select p.key, p.most, p.now, next.lane from parked p
-      cross join lateral (
-        select ${lane} as lane from work y where y.parked = p.key and ${lane} > p.lane
-        order by 1 limit 1
-      ) next
-    ), best as materialized (
-      select p.key, p.lane, x.job, x.stage, x.segment from parked p
-      cross join lateral (
-        select y.job, y.stage, y.segment from work y where y.parked = p.key and ${lane} = p.lane
-        order by y.level desc, y.turn, y.rank, y.place limit p.most for update skip locked
-      ) x
-    ), called as (
-      update work w set parked = null from best as given where ${addressed}
-    )
-    update limits l set wake_at = least(l.wake_at, p.now) from parked p
-    where l.key = p.key
-      and (select count(*) from best b where b.key = p.key and b.lane = p.lane) < p.most
-      and exists (
-        select 1 from work y where y.parked = p.key and ${lane} = p.lane
-          and not exists (
-            select 1 from best b where b.job = y.job and b.stage = y.stage and b.segment = y.segment
-          )
-      )`,
+  unpark: UNPARK,
   setWakes: `
     update limits l set wake_at = least(l.wake_at, given.wake_at)
     from ${given(['name', 'wake_at'], ['text', 'int8'])} where l.key = given.name`,
@@ -321,7 +291,7 @@ export const POSTGRES: Statements = {
     select (select record from queues where queue = $2::text),
       (select full_at from queues where queue = $2::text),
       (select count(*) from work where expires_at is not null and queue = $2::text),
-      (select count(*) from work where channel is not null and queue = $2::text and due_at <= ${now})`,
+      (select count(*) from work where channel is not null and queue = $2::text and due_at <= ${once})`,
   limitView: `select held, full_at from limits where key = $1::text`,
   leased: `
     select ${loaded}, ${spec} from work w where w.expires_at is not null
@@ -339,10 +309,10 @@ export const POSTGRES: Statements = {
 
   // A row that is locked is one that somebody decides on: it is looked at again later.
   expired: `
-    select job, stage, segment, attempt from work where expires_at <= ${now}
+    select job, stage, segment, attempt from work where expires_at <= ${once}
     order by expires_at limit $2::int4 for update skip locked`,
   tooLate: `
-    select job, stage, segment from work where start_by <= ${now} order by start_by limit $2::int4`,
+    select job, stage, segment from work where start_by <= ${once} order by start_by limit $2::int4`,
   looks: `select id, job from looks order by id limit $1::int4`,
   forgetLooks: `delete from looks l using ${given(['id'])} where l.id = given.id`,
   jobRows: `
@@ -356,8 +326,23 @@ export const POSTGRES: Statements = {
       select r.job, r.stage, r.segment, given.over_at
       from ${given(['name', 'over_at'], ['text', 'int8'])} ${ownRow('r')}
     ) as given where ${addressed}`,
+  // From kind to kind by the index, however many jobs are of each. The last of a type has no time.
   kinds: `
-    select type, retain_ms, count(*) from work where over_at is not null group by type, retain_ms`,
+    with recursive types (type) as (
+      select (select min(type) from work where over_at is not null)
+      union all
+      select (select min(w.type) from work w where w.over_at is not null and w.type > t.type)
+      from types t where t.type is not null
+    ), kinds (type, retain_ms) as (
+      select t.type, (select min(w.retain_ms) from work w where w.over_at is not null and w.type = t.type)
+      from types t where t.type is not null
+      union all
+      select k.type, (
+        select min(w.retain_ms) from work w
+        where w.over_at is not null and w.type = k.type and w.retain_ms > k.retain_ms
+      ) from kinds k where k.retain_ms is not null
+    ) select type, retain_ms from kinds`,
+  overByType: 'select type, count(*) from work where over_at is not null group by type',
   oldest: `
     select job, over_at from work
     where over_at is not null and type = $1::text and retain_ms is not distinct from $2::int8

@@ -5,7 +5,7 @@
  * a new one. That is safe, whether its commit came through or not: commands say by themselves what
  * they are, and are answered the same again.
  */
-import { pause } from '../clock.ts'
+import { nowUs, pause } from '../clock.ts'
 import { StoreClosed } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { SqlFailed } from './failures.ts'
@@ -87,7 +87,7 @@ export class Lanes<C extends Connection = Connection> {
     let connection = lane
     const { mostConflicts = MOST_CONFLICTS } = this.#parts
     let conflicts = 0
-    let awayMs = 0
+    let lostUs: number | null = null
     let pauseMs = FIRST_PAUSE_MS
     for (;;) {
       try {
@@ -104,14 +104,13 @@ export class Lanes<C extends Connection = Connection> {
         }
         const isAgain =
           (trouble === 'conflict' && ++conflicts < mostConflicts) ||
-          (trouble === 'lost' && awayMs < MOST_AWAY_MS)
+          (trouble === 'lost' && nowUs() - (lostUs ??= nowUs()) < MOST_AWAY_MS * 1_000)
         if (!isAgain) {
           piece.fail(error)
           break
         }
         if (trouble === 'lost' || conflicts > 2) {
           await pause(pauseMs)
-          if (trouble === 'lost') awayMs += pauseMs
           pauseMs = Math.min(pauseMs * 2, trouble === 'lost' ? LONGEST_PAUSE_MS : FIRST_PAUSE_MS)
         }
       }

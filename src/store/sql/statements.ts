@@ -214,8 +214,10 @@ export interface Statements {
   readonly stoppable: string
   /** rows (job, over_at): a pipeline came to its end. */
   readonly markOver: string
-  /** → type, retain_ms, how many jobs of this kind are over. */
+  /** → type, retain_ms of all kinds of jobs that are over; there may be none of one without a time. */
   readonly kinds: string
+  /** → type, how many jobs of it are over: reads all of them. */
+  readonly overByType: string
   /** type, retain_ms, most → job, over_at of those that ended first. */
   readonly oldest: string
 

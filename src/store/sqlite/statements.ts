@@ -7,6 +7,7 @@
  */
 import type { Statements } from '../sql/statements.ts'
 import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED } from '../sql/statements.ts'
+import { UNPARK } from './parking.ts'
 
 function marks(columns: readonly string[]): string {
   return columns.map(() => '?').join(', ')
@@ -98,21 +99,7 @@ export const SQLITE: Statements = {
       select 1 from work x where x.channel is not null and x.turn is null and x.due_at <= ?3
     )`,
   wokenLimits: 'select key from limits where wake_at <= ? order by wake_at limit ?',
-  // From channel to channel by the index, however many tasks wait in each.
-  unpark: `
-    update work set parked = null where rowid in (
-      with recursive lanes (lane) as (
-        select min(channel) from work where parked = ?1
-        union all
-        select (select min(channel) from work where parked = ?1 and channel > lane)
-        from lanes where lane is not null
-      )
-      select x.rowid from lanes cross join work x
-      where lane is not null and x.rowid in (
-        select y.rowid from work y where y.parked = ?1 and y.channel = lane
-        order by y.level desc, y.turn, y.rank, y.place limit ?2
-      )
-    )`,
+  unpark: UNPARK,
   setWakes: `
     update limits set wake_at = min(coalesce(wake_at, ?2), ?2) where key = ?1`,
   clearWakes: 'update limits set wake_at = null where key = ?',
@@ -215,8 +202,23 @@ export const SQLITE: Statements = {
     where job = ? and stage >= 0 and state in ('WAITING', 'LEASED') and not committed
     order by stage, segment limit ?`,
   markOver: 'update work set over_at = ?2 where job = ?1 and stage = -1 and segment = 0',
-  kinds:
-    'select type, retain_ms, count(*) from work where over_at is not null group by type, retain_ms',
+  // From kind to kind by the index, however many jobs are of each. The last of a type has no time.
+  kinds: `
+    with recursive types (type) as (
+      select (select min(type) from work where over_at is not null)
+      union all
+      select (select min(w.type) from work w where w.over_at is not null and w.type > t.type)
+      from types t where t.type is not null
+    ), kinds (type, retain_ms) as (
+      select t.type, (select min(w.retain_ms) from work w where w.over_at is not null and w.type = t.type)
+      from types t where t.type is not null
+      union all
+      select k.type, (
+        select min(w.retain_ms) from work w
+        where w.over_at is not null and w.type = k.type and w.retain_ms > k.retain_ms
+      ) from kinds k where k.retain_ms is not null
+    ) select type, retain_ms from kinds`,
+  overByType: 'select type, count(*) from work where over_at is not null group by type',
   oldest: `
     select job, over_at from work where over_at is not null and type = ? and retain_ms is ?
     order by over_at limit ?`,
