@@ -33,6 +33,7 @@ import {
 } from '../../kernel/index.ts'
 import { isListed, TaskBefore } from '../task-before.ts'
 import type { HeldJob } from './held.ts'
+import { SqlFailed } from './failures.ts'
 import { Known, NotLoaded } from './known.ts'
 import type { Records } from './records.ts'
 import type { LoadedColumns, RowState } from './rows.ts'
@@ -49,6 +50,9 @@ export interface Done {
   readonly task: Task | null
   readonly was: TaskBefore | null
 }
+
+/** Jobs are read without a lock for reports about their segments. */
+const OTHER_LIFE = 'A job was forgotten, and its id used again, while it was loaded.'
 
 export class Loaded implements Indexes {
   readonly world: World
@@ -137,6 +141,7 @@ export class Loaded implements Indexes {
     } else {
       const job = this.jobs.get(columns.job) as Job
       const { stage, segment } = columns
+      if (job.firstPosition !== columns.position) throw new SqlFailed('conflict', OTHER_LIFE, null)
       const task = this.#records.task(record as Uint8Array, job, stage, segment)
       this.latest = Math.max(this.latest, task.time)
       this.#stageOf(job, columns.stage)[columns.segment] = task

@@ -126,7 +126,12 @@ export class Loading {
   take(columns: LoadedColumns): void {
     const { records, submitted } = this.#parts
     const { job, stage, position, spec } = columns
-    if (stage !== JOB_ROW) return this.#loaded.takeRow(columns, null)
+    if (stage !== JOB_ROW) {
+      // Its job is not there yet: what is known of that is of an earlier life.
+      if (this.#outdated.some((one) => one.job === job)) this.#outdated.push(columns)
+      else this.#loaded.takeRow(columns, null)
+      return
+    }
     const known = spec === null ? submitted.find(job, position) : records.submitted(spec, position)
     if (known === null) {
       this.#outdated.push(columns)
@@ -140,14 +145,16 @@ export class Loading {
   async #takeOutdated(): Promise<void> {
     const rows = this.#outdated.splice(0)
     if (rows.length === 0) return
-    const ask = { sql: this.#parts.sql.events, rows: rows.map(({ position }) => [position]) }
+    const jobs = rows.filter(({ stage }) => stage === JOB_ROW)
+    const ask = { sql: this.#parts.sql.events, rows: jobs.map(({ position }) => [position]) }
     const [answered] = await this.#connection.run([ask])
     const records = new Map((answered?.rows ?? []).map(([at, record]) => [at, record]))
-    for (const columns of rows) {
+    for (const columns of jobs) {
       const spec = (records.get(columns.position) ?? null) as Uint8Array | null
       if (spec === null) throw new NotLoaded(`What was submitted as job ${columns.job}`)
       this.take({ ...columns, spec })
     }
+    for (const columns of rows) if (columns.stage !== JOB_ROW) this.take(columns)
   }
 
   #takeKeys(asked: ReadonlySet<string>, rows: readonly Row[]): void {
