@@ -26,6 +26,7 @@ import {
   changeRate,
   chargeGrant,
   creditEnd,
+  emptyTally,
   fold,
   NO_TALLIES,
   segmentsOf,
@@ -114,7 +115,8 @@ export class Loaded implements Indexes {
     if (loaded === undefined) throw new NotLoaded(`The tallies of job ${job.id}`)
     const tallies = loaded.of(job)
     if (tallies === null) this.mustEnd = true
-    return tallies ?? stagesOf(job).map(() => NO_TALLY)
+    // Never looked at: the transaction ends before this command.
+    return tallies ?? stagesOf(job).map(emptyTally)
   }
 
   hasTallies(job: string): boolean {
@@ -394,18 +396,4 @@ export class Loaded implements Indexes {
     const stages = this.world.tasks.get(job.id) as StageTasks
     return (stages[stage] ??= Array.from<Task>({ length: Math.max(0, segmentsOf(job, stage)) }))
   }
-}
-
-/** Never looked at: see `mustEnd`. */
-const NO_TALLY = {
-  waiting: 0,
-  leased: 0,
-  completed: 0,
-  failed: 0,
-  dead: 0,
-  deadCommitted: 0,
-  committedOpen: 0,
-  granted: 0,
-  endedAt: 0,
-  retryAt: Infinity,
 }

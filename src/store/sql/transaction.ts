@@ -122,6 +122,6 @@ function assertLookedUp(loaded: Loaded, command: Command): void {
   throw new SqlFailed('conflict', `Job ${command.job} has to be looked up.`, null)
 }
 
-export function answerOf({ verdict, value, rejection }: Decision): Answer {
+function answerOf({ verdict, value, rejection }: Decision): Answer {
   return { verdict, value, rejection }
 }
