@@ -70,14 +70,15 @@ describe('the reactions of an engine', () => {
     expect(told).toEqual([])
   })
 
-  it('to a submit: workers look when it is decided, or, on a store that is shared, durable', () => {
+  it('to a submit: workers look when it is decided, or, on a store that is shared, when it says so', () => {
     for (const isShared of [false, true]) {
-      const { reactions, told } = setUp(isShared)
+      const { reactions, told, tell } = setUp(isShared)
       reactions.sent([SUBMIT])
       expect(told.splice(0)).toEqual(isShared ? [] : ['worker: wake'])
       reactions.answered([SUBMIT], [COMMITTED])
-      const wakes = told.filter((one) => one === 'worker: wake')
-      expect(wakes).toEqual(isShared ? ['worker: wake'] : [])
+      expect(told.splice(0)).not.toContain('worker: wake')
+      tell('work')
+      expect(told).toEqual(isShared ? ['worker: wake'] : [])
     }
   })
 

@@ -32,15 +32,18 @@ export class Reactions {
 
   /**
    * Decided, and not yet durable: a claim that follows at once becomes durable with it. Not so
-   * where several transactions are under way at once: there it would come too early.
+   * where several transactions are under way at once: there it would come too early, and the store
+   * tells when there is something to take.
    */
   sent(commands: readonly Command[]): void {
-    if (!this.#isShared) this.#wake(commands)
+    const { workers } = this.#parts
+    if (this.#isShared || workers.size === 0) return
+    if (commands.every(({ type }) => QUIET.has(type))) return
+    for (const worker of workers) worker.wake()
   }
 
   answered(commands: readonly Command[], answers: readonly Answer[]): void {
     const { results, caretaker, workers } = this.#parts
-    if (this.#isShared) this.#wake(commands)
     results.answered(commands, answers)
     if (commands.some(mayMoveStages)) caretaker.hurry()
     commands.forEach((command, i) => {
@@ -60,11 +63,5 @@ export class Reactions {
     if (news.has('ends')) results.news()
     if (news.has('upkeep')) caretaker.hurrySoon()
     if (news.has('schedules')) schedules.changed()
-  }
-
-  #wake(commands: readonly Command[]): void {
-    const { workers } = this.#parts
-    if (workers.size === 0 || commands.every(({ type }) => QUIET.has(type))) return
-    for (const worker of workers) worker.wake()
   }
 }

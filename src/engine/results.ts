@@ -5,6 +5,10 @@
  * job ended. After any other command about a job that is waited for, the store is asked. Where
  * others change jobs, too, it is asked about all that are waited for when there are news, and now
  * and then: several jobs with one question.
+ *
+ * There, a job that was submitted here under an id that nobody had before, and that nothing happened
+ * to since, is not asked about when somebody begins to wait for it: it is as new as what an answer
+ * would say.
  */
 import type { AnyJob } from '../definition/index.ts'
 import { isPipeline, outputFrom } from '../definition/index.ts'
@@ -34,6 +38,8 @@ interface Waiting {
 
 /** Jobs of one question. */
 const PORTION = 500
+/** Jobs that were submitted last. Those before them are asked about. */
+const MOST_NEW = 10_000
 /** If nothing is heard: news may be lost. */
 const ASK_EVERY_MS = 1_000
 
@@ -42,6 +48,10 @@ export class Results {
   readonly #timing: Timing
   readonly #isShared: boolean
   readonly #waiting = new Map<string, Waiting>()
+  /** Ids that were made here, of jobs that are on their way to the store. */
+  readonly #made = new Set<string>()
+  /** Jobs that nothing happened to since they were submitted, and their types. */
+  readonly #new = new Map<string, string>()
   #timer: Timer | null = null
   #isAsking = false
   /** News came while it was asked. */
@@ -61,17 +71,29 @@ export class Results {
     if (this.#isClosed) waiter.fail(new StoreClosed())
     let waiting = this.#waiting.get(job)
     if (waiting === undefined) {
-      waiting = { all: new Set(), plainType: null, isLooking: false, isOutdated: false }
+      const plainType = this.#new.get(job) ?? null
+      waiting = { all: new Set(), plainType, isLooking: false, isOutdated: false }
       this.#waiting.set(job, waiting)
     }
     waiting.all.add(waiter)
-    void this.#look(job)
+    if (!this.#new.has(job)) void this.#look(job)
     if (this.#isShared && this.#timer === null) this.#askIn(ASK_EVERY_MS)
     return waiter
   }
 
+  /** Submits a job under an id that was made for it. */
+  async whileMade<T>(jobs: readonly string[], submit: () => Promise<T>): Promise<T> {
+    for (const job of jobs) this.#made.add(job)
+    try {
+      return await submit()
+    } finally {
+      for (const job of jobs) this.#made.delete(job)
+    }
+  }
+
   /** To be told of every command that was answered. */
   answered(commands: readonly Command[], answers: readonly Answer[]): void {
+    if (this.#isShared) this.#noteNew(commands, answers)
     if (this.#waiting.size === 0) return
     for (let i = 0; i < commands.length; i++) {
       const command = commands[i] as Command
@@ -101,8 +123,21 @@ export class Results {
     }
   }
 
+  #noteNew(commands: readonly Command[], answers: readonly Answer[]): void {
+    for (const [i, command] of commands.entries()) {
+      if (!('job' in command)) continue
+      this.#new.delete(command.job)
+      if (command.type !== 'SubmitJob' || answers[i]?.verdict !== 'committed') continue
+      const { type, stages, key } = command.spec
+      if (stages !== null || key !== null || !this.#made.has(command.job)) continue
+      this.#new.set(command.job, type)
+      if (this.#new.size > MOST_NEW) this.#new.delete(this.#new.keys().next().value as string)
+    }
+  }
+
   /** Any of the jobs may be over. */
   news(): void {
+    this.#new.clear()
     if (this.#waiting.size > 0) this.#askIn(this.#notBefore - this.#timing.now())
   }
 

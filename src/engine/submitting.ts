@@ -64,7 +64,7 @@ export class Submitting {
     const made = this.#submission(definition, input, options)
     const command = made instanceof Promise ? await made : made
     const answers = await (tx === undefined
-      ? this.#send([command], [])
+      ? this.#send([command], [], options.id === undefined ? [command.job] : [])
       : this.#sendIn(tx, [command]))
     return this.#handle(definition, command, answers[0] as Answer)
   }
@@ -83,8 +83,11 @@ export class Submitting {
     // In portions, so that a million at once let others have their turn.
     for (let at = 0; at < commands.length; at += PORTION) {
       const some = commands.slice(at, at + PORTION)
+      const made = some.flatMap(({ job }, i) =>
+        jobs[at + i]?.options?.id === undefined ? [job] : [],
+      )
       answers.push(
-        ...(await (tx === undefined ? this.#send(some, commands) : this.#sendIn(tx, some))),
+        ...(await (tx === undefined ? this.#send(some, commands, made) : this.#sendIn(tx, some))),
       )
     }
     return commands.map((command, i) => this.#handle(definition, command, answers[i] as Answer))
@@ -107,10 +110,15 @@ export class Submitting {
     return (await this.#store.executeIn?.(tx, commands)) ?? []
   }
 
-  /** Among `all` of one call; nothing of it may be lost without a word. */
-  async #send(some: readonly Submission[], all: readonly Submission[]): Promise<readonly Answer[]> {
+  /** Among `all` of one call; nothing of it may be lost without a word. `made`: ids of our own. */
+  async #send(
+    some: readonly Submission[],
+    all: readonly Submission[],
+    made: readonly string[],
+  ): Promise<readonly Answer[]> {
+    const { results } = this.#handleParts
     try {
-      return await this.#courier.sendAll(some)
+      return await results.whileMade(made, () => this.#courier.sendAll(some))
     } catch (error) {
       const first = all.indexOf(some[0] as Submission)
       const isKnown = error instanceof PawlError && error.kind !== 'unknown_outcome'

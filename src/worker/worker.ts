@@ -201,8 +201,9 @@ export class Worker {
     const attempt = new Attempt(this.#parts, definition, claimed, this.name, () => {
       if (!isBusy) return
       isBusy = false
+      // One that had room has heard of everything that came.
+      if (this.#busy === this.concurrency) this.#wakeSoon()
       this.#busy -= 1
-      this.#wakeSoon()
     })
     this.#attempts.add(attempt)
     void this.#run(attempt, askedAt)

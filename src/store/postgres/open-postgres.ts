@@ -36,6 +36,8 @@ export function postgresDialect({ url, schema = 'pawl' }: PostgresOptions): Dial
     connect: () => connectTo({ url, schema }),
     guest: postgresGuest(url, schema),
     lanes: LANES,
+    // Those that are committed at the same time share the disk.
+    manyCommands: 16,
     pollMs: POLL_MS,
     openBell: (id: string, onHeard: (news: News) => void) => openBell({ url, schema }, id, onHeard),
     hasCursor: true,

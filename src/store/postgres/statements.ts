@@ -46,7 +46,8 @@ const submitted = '(select e.record from events e where e.position = w.position)
 const spec = `case when w.stage = -1 then ${submitted} end as spec`
 const addressed = `w.job = given.job and w.stage = given.stage and w.segment = given.segment`
 const ADDRESS = ['job', 'stage', 'segment'] as const
-const now = 'coalesce($1::int8, (extract(epoch from clock_timestamp()) * 1000)::int8)'
+const clock = '(extract(epoch from clock_timestamp()) * 1000)::int8'
+const now = `coalesce($1::int8, ${clock})`
 /** Asked once: a clock that is asked for each row is no condition of an index. */
 const once = `(select ${now})`
 const names = given(['name'], ['text'])
@@ -159,7 +160,8 @@ export const POSTGRES: Statements = {
     cross join lateral (
       select * from work x
       where x.channel = given.name and x.turn is not null and x.parked is null
-        and x.level >= given.lowest and (x.start_by is null or x.start_by > given.now)
+        and x.level >= given.lowest
+        and (x.start_by is null or x.start_by > coalesce(given.now, ${clock}))
       order by x.level desc, x.turn, x.rank, x.place, x.segment
       limit given.most for update skip locked
     ) w`,

@@ -15,12 +15,7 @@ import { execute } from './transaction.ts'
 /** Commands of one transaction: more take long, and keep others from their rows. */
 const MOST_COMMANDS = 500
 const WARY_BATCHES = 20
-/**
- * While a batch is under way the next one forms: with few commands, a transaction costs more than what
- * is in it. Only when so many wait another one begins at once, to be decided while the disk works.
- */
-const MANY_COMMANDS = 250
-const MOST_RUNNING = 3
+const MOST_RUNNING = 2
 
 interface Call {
   readonly commands: readonly Command[]
@@ -31,6 +26,7 @@ interface Call {
 
 export class Batches {
   readonly #lanes: Lanes
+  readonly #many: number
   readonly #parts: TransactionParts
   readonly #onDone: (done: readonly Done[]) => void
   readonly #waiting: Call[] = []
@@ -41,8 +37,18 @@ export class Batches {
   /** So many batches more are decided on what was looked up, and not on trust. */
   #wary = 0
 
-  constructor(lanes: Lanes, parts: TransactionParts, onDone: (done: readonly Done[]) => void) {
+  /**
+   * `many`: while a batch is under way the next one forms, because with few commands a transaction
+   * costs more than what is in it. When so many wait, another one begins at once.
+   */
+  constructor(
+    lanes: Lanes,
+    many: number,
+    parts: TransactionParts,
+    onDone: (done: readonly Done[]) => void,
+  ) {
     this.#lanes = lanes
+    this.#many = many
     this.#parts = parts
     this.#onDone = onDone
   }
@@ -59,7 +65,7 @@ export class Batches {
   /** One lane is asked for at a time: whoever gets it takes all that waits. */
   #call(): void {
     if (this.#isCalled || this.#waiting.length === 0) return
-    const isMany = this.#count >= MANY_COMMANDS && this.#running < MOST_RUNNING
+    const isMany = this.#count >= this.#many && this.#running < MOST_RUNNING
     if (this.#running > 0 && !isMany) return
     this.#isCalled = true
     this.#running += 1

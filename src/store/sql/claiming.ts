@@ -3,13 +3,18 @@
  * on each; and those that a limit stops are parked, so that nobody looks at them again until the
  * limit has room.
  *
- * Rounds go on until enough is granted or nothing is in line. A task is parked at most once for each
+ * The first candidates are looked for together with everything else, unless their queues may let
+ * nothing through: two round trips are a claim. If something else turns out to come first, they are
+ * looked for again. Rounds go on until enough is granted or nothing is in line. A task is parked at most once for each
  * time that its limit is used up, so what is blocked costs nothing.
  */
 import type { Job, Lease, LimitSpec, StageTasks, Task, TaskAddress } from '../../kernel/index.ts'
 import { decideIn, eachPath, mayStartAt, noReads, stageIndex } from '../../kernel/index.ts'
 import { claimed, endingOf } from '../claimed.ts'
 import type { Claimed, ClaimRequest } from '../store.ts'
+import { Beginning } from './beginning.ts'
+import type { Candidate, Channel } from './candidates.ts'
+import { inOrder, look } from './candidates.ts'
 import type { Answered, Ask, Connection, Row } from './connection.ts'
 import type { Done } from './loaded.ts'
 import { Loaded } from './loaded.ts'
@@ -32,12 +37,6 @@ export interface ClaimDone {
   readonly done: readonly Done[]
   /** After so long there may be something that was stopped or skipped now; null: time does not help. */
   readonly againInMs: number | null
-}
-
-interface Candidate {
-  readonly columns: LoadedColumns
-  /** Where its entry will stand. */
-  position: number
 }
 
 /** `mayRepeat`: the worker may have been answered before, and not have heard it. */
@@ -71,32 +70,34 @@ class Claiming {
   #now = 0
 
   constructor(connection: Connection, request: ClaimRequest, parts: TransactionParts) {
-    this.#connection = connection
+    this.#connection = new Beginning(connection, [{ sql: parts.sql.begin, values: [] }])
     this.#request = request
     this.#parts = parts
     this.#loaded = new Loaded(parts.records)
-    this.#loading = new Loading(connection, parts, this.#loaded)
+    this.#loading = new Loading(this.#connection, parts, this.#loaded)
   }
 
   /** `puts`: what has become due is put in line first. Null: that is all that was done. */
   async run(mayRepeat: boolean, puts: boolean): Promise<ClaimDone | null> {
     const { sql, now } = this.#parts
     const { request } = this.#request
-    const first: Ask[] = [{ sql: sql.begin, values: [] }]
     const most = puts ? MOST_DUE : 0
+    const queues = new Set(this.#request.channels.map(({ queue }) => queue))
+    const stops = [...queues].some((queue) => this.#parts.queues.stops(queue))
+    const channels = stops ? [] : this.#channelsFrom(() => LOWEST_LEVEL)
     const last: Ask[] = [
       { sql: sql.becameDue, values: [now(), most] },
       { sql: sql.wokenLimits, values: [now(), most] },
+      look(sql, channels, now()),
       { sql: sql.clock, values: [now()] },
     ]
     if (mayRepeat) last.push({ sql: sql.leased, values: [] })
-    const queues = new Set(this.#request.channels.map(({ queue }) => queue))
     const needed = (): Needs => {
       const needs = new Needs(this.#loaded, this.#parts.queues)
       for (const queue of queues) if (!this.#loaded.queues.isKnown(queue)) needs.queues.add(queue)
       return needs
     }
-    const [due, woken, clock, held] = await this.#loading.load(needed, first, last)
+    const [due, woken, found, clock, held] = await this.#loading.load(needed, last)
     this.#now = Math.max(clock?.rows[0]?.[0] as number, this.#loaded.latest)
     const before = mayRepeat ? await this.#heldBefore(held?.rows ?? [], request) : null
     if (before !== null) return before
@@ -104,7 +105,8 @@ class Claiming {
       await this.#connection.run([{ sql: sql.commit, values: [] }])
       return null
     }
-    await this.#grantAll()
+    const isFirst = due?.rows.length === 0 && woken?.rows.length === 0
+    await this.#grantAll(isFirst && !stops ? (found?.rows ?? []) : null)
     return this.#finish()
   }
 
@@ -160,11 +162,14 @@ class Claiming {
     return isLocked
   }
 
-  async #grantAll(): Promise<void> {
+  /** `found`: candidates of all channels; null: they are to be looked for. */
+  async #grantAll(found: readonly Row[] | null): Promise<void> {
     for (let round = 0; ; round++) {
       const channels = this.#openChannels()
       if (channels.length === 0) return
-      const candidates = await this.#candidates(channels)
+      const isFound = round === 0 && channels.every(({ level }) => level === LOWEST_LEVEL)
+      const rows = (isFound ? found : null) ?? (await this.#lookAgain(channels))
+      const candidates = inOrder(rows).slice(0, channels[0]?.most)
       if (candidates.length === 0) return
       const isAll = await this.#takeAll(candidates, round === 0)
       for (const candidate of candidates)
@@ -177,13 +182,19 @@ class Claiming {
     }
   }
 
-  #openChannels(): { channel: string; level: number; most: number }[] {
+  #openChannels(): Channel[] {
+    return this.#channelsFrom((queue) => {
+      const isClosed = this.#closed.has(queue) || this.#lets(queue) === 0
+      return isClosed ? RESUMED : LOWEST_LEVEL
+    })
+  }
+
+  /** Each from a level on; none when enough is granted. */
+  #channelsFrom(levelOf: (queue: string) => number): Channel[] {
     const most = this.#request.max - this.#granted.length
     if (most <= 0) return []
     return this.#request.channels.map(({ queue, type, stage }) => {
-      const isClosed = this.#closed.has(queue) || this.#lets(queue) === 0
-      const level = isClosed ? RESUMED : LOWEST_LEVEL
-      return { channel: channelName(queue, type, stage), level, most }
+      return { channel: channelName(queue, type, stage), level: levelOf(queue), most }
     })
   }
 
@@ -200,38 +211,13 @@ class Claiming {
     return 0
   }
 
-  async #candidates(
-    channels: readonly { channel: string; level: number; most: number }[],
-  ): Promise<Candidate[]> {
-    // The last is how many positions the channels before it may take.
-    const rows = channels.map(({ channel, level, most }, i) => [
-      channel,
-      level,
-      most,
-      this.#now,
-      i * most,
-    ])
-    const most = channels[0]?.most ?? 0
+  async #lookAgain(channels: readonly Channel[]): Promise<readonly Row[]> {
     const asks = await this.#save()
-    const ask: Ask = { sql: this.#parts.sql.candidates, rows }
-    const answers = await this.#connection.run([...asks, ask])
-    const found = (answers.at(-1) as Answered).rows.map((row) => ({
-      columns: loadedColumns(row),
-      position: row[10] as number,
-      level: row[11] as number,
-      rank: row[12] as number,
-      place: row[13] as number,
-    }))
-    // SQLite answers channel by channel.
-    found.sort(
-      (a, b) =>
-        b.level - a.level ||
-        (a.columns.turn as number) - (b.columns.turn as number) ||
-        a.rank - b.rank ||
-        a.place - b.place ||
-        a.columns.segment - b.columns.segment,
-    )
-    return found.slice(0, most)
+    const answers = await this.#connection.run([
+      ...asks,
+      look(this.#parts.sql, channels, this.#now),
+    ])
+    return (answers.at(-1) as Answered).rows
   }
 
   /**
@@ -258,7 +244,7 @@ class Claiming {
         { sql: sql.positions, values: [candidates.length] },
       ]
       const [clock, positions] = await (waits
-        ? this.#loading.load(needed, [], last)
+        ? this.#loading.load(needed, last)
         : this.#loading.tryLimits(needed(), last))
       this.#now = Math.max(this.#now, clock?.rows[0]?.[0] as number)
       for (const [i, candidate] of candidates.entries()) {
@@ -275,7 +261,7 @@ class Claiming {
     for (const columns of rows) if (columns.stage === JOB_ROW) this.#loading.take(columns)
     const segments = rows.filter(({ stage }) => stage !== JOB_ROW)
     if (segments.length > 0) {
-      await this.#loading.load(() => this.#jobsOf(segments), [], [])
+      await this.#loading.load(() => this.#jobsOf(segments), [])
       for (const columns of segments) this.#loading.take(columns)
     }
   }
@@ -376,6 +362,8 @@ class Claiming {
     const leases = await this.#claimed()
     const left = this.#openChannels().map(({ channel, level }) => [channel, level, this.#now])
     const asks = await this.#save()
+    const last = this.#done.reduce((most, { position }) => Math.max(most, position), 0)
+    if (last > 0) this.#parts.position?.sent(last)
     const answers = await this.#connection.run([
       ...asks,
       { sql: sql.leftInLine, rows: left },
@@ -415,16 +403,12 @@ class Claiming {
       addresses.push({ job: job.id, stage: from, segment: task.segment })
     }
     if (addresses.length === 0 && failing.size === 0) return
-    await this.#loading.load(
-      () => {
-        const needs = new Needs(this.#loaded, this.#parts.queues)
-        for (const address of addresses) needs.addSeen(address)
-        for (const id of failing) needs.addTallies(this.#loaded.jobs.get(id) as Job)
-        return needs
-      },
-      [],
-      [],
-    )
+    await this.#loading.load(() => {
+      const needs = new Needs(this.#loaded, this.#parts.queues)
+      for (const address of addresses) needs.addSeen(address)
+      for (const id of failing) needs.addTallies(this.#loaded.jobs.get(id) as Job)
+      return needs
+    }, [])
     if (failing.size > 0) await this.#loading.loadTroubled(failing)
   }
 }

@@ -45,6 +45,14 @@ export interface Dialect {
   readonly guest: GuestDialect
   /** How many transactions may be under way at once. */
   readonly lanes: number
+  /** So many commands are worth a transaction of their own while another one is under way. */
+  readonly manyCommands: number
+  /**
+   * One transaction comes after the other, and a connection runs what it is sent in order, leaving no
+   * transaction open that failed: position → a row if it is that of the last entry. Left out: they
+   * overlap.
+   */
+  readonly isLast?: string
   /** It remembers by itself how many of the sorted events were read. */
   readonly hasCursor: boolean
   /** How often somebody looks whether others wrote something, or time made something due. */

@@ -96,7 +96,12 @@ export class Guests {
   ): Promise<readonly Answer[]> {
     const { sql } = this.#parts
     // Of what a transaction did that may be rolled back, nothing is remembered.
-    const parts = { ...this.#parts, submitted: new Submitted(), held: new Held() }
+    const parts = {
+      ...this.#parts,
+      submitted: new Submitted(),
+      held: new Held(),
+      position: null,
+    }
     const frame = within(sql, this.#dialect.tell(this.#id, SUBMITTED))
     await this.#dialect.enter(connection)
     if (!this.#known.has(key)) await this.#assertHere(connection, key)

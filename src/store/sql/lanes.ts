@@ -4,10 +4,13 @@
  * A piece that somebody else was quicker than is done again; so is one whose connection was lost, on
  * a new one. That is safe, whether its commit came through or not: commands say by themselves what
  * they are, and are answered the same again.
+ *
+ * Where a connection runs what it is sent in order, a piece leaves its lane when it has sent its last:
+ * the next one is decided while the database works. If that fails, it comes back.
  */
 import { nowUs, pause } from '../clock.ts'
 import { StoreClosed } from '../store.ts'
-import type { Connection } from './connection.ts'
+import type { Answered, Ask, Connection } from './connection.ts'
 import { SqlFailed } from './failures.ts'
 
 const MOST_CONFLICTS = 50
@@ -15,11 +18,14 @@ const MOST_CONFLICTS = 50
 const MOST_AWAY_MS = 30_000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 1_000
+const AWAY = 'The connection was lost while others used it.'
 
 export interface LanesParts<C extends Connection> {
   readonly connect: () => Promise<C>
   readonly count: number
   readonly rollback: string
+  /** What a piece leaves its lane with when it has sent it; null: it stays until it is through. */
+  readonly leavesWith?: string | null
   /** So often in a row somebody else may be quicker. Default: 50. */
   readonly mostConflicts?: number
 }
@@ -32,7 +38,7 @@ interface Piece<C> {
 export class Lanes<C extends Connection = Connection> {
   readonly #parts: LanesParts<C>
   readonly #idle: (C | null)[]
-  readonly #waiting: Piece<C>[] = []
+  readonly #waiting: ((lane: C | null) => void)[] = []
   readonly #running = new Set<Promise<void>>()
   #isClosed = false
   #isOver = false
@@ -49,9 +55,14 @@ export class Lanes<C extends Connection = Connection> {
 
   #add<T>(work: (connection: C) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({
+      const piece: Piece<C> = {
         work: (connection) => work(connection).then(resolve),
         fail: reject,
+      }
+      this.#waiting.push((lane) => {
+        const running = this.#do(piece, lane)
+        this.#running.add(running)
+        void running.then(() => this.#running.delete(running))
       })
       this.#next()
     })
@@ -73,18 +84,37 @@ export class Lanes<C extends Connection = Connection> {
   }
 
   #next(): void {
-    const piece = this.#waiting[0]
-    if (piece === undefined) return
+    const first = this.#waiting[0]
+    if (first === undefined) return
     const lane = this.#idle.pop()
     if (lane === undefined) return
     this.#waiting.shift()
-    const running = this.#do(piece, lane)
-    this.#running.add(running)
-    void running.then(() => this.#running.delete(running))
+    first(lane)
+  }
+
+  /** A lane for one that was at work before. */
+  #lane(): Promise<C | null> {
+    return new Promise((resolve) => {
+      this.#waiting.unshift(resolve)
+      this.#next()
+    })
   }
 
   async #do(piece: Piece<C>, lane: C | null): Promise<void> {
     let connection = lane
+    let hasLeft = false
+    const leave = (): void => {
+      if (hasLeft) return
+      hasLeft = true
+      this.#idle.push(connection)
+      this.#next()
+    }
+    const comeBack = async (): Promise<C | null> => {
+      if (!hasLeft) return connection
+      connection = await this.#lane()
+      hasLeft = false
+      return connection
+    }
     const { mostConflicts = MOST_CONFLICTS } = this.#parts
     let conflicts = 0
     let lostUs: number | null = null
@@ -92,11 +122,13 @@ export class Lanes<C extends Connection = Connection> {
     for (;;) {
       try {
         connection ??= await this.#parts.connect()
-        await piece.work(connection)
+        await piece.work(this.#leaving(connection, leave, comeBack))
         break
       } catch (error) {
         const trouble = error instanceof SqlFailed ? error.trouble : null
-        if (trouble === 'lost' || connection === null) {
+        const failed = connection
+        connection = await comeBack()
+        if ((trouble === 'lost' && connection === failed) || connection === null) {
           await connection?.close().catch(() => undefined)
           connection = null
         } else if (!(await this.#rollBack(connection))) {
@@ -115,8 +147,22 @@ export class Lanes<C extends Connection = Connection> {
         }
       }
     }
-    this.#idle.push(connection)
-    this.#next()
+    leave()
+  }
+
+  /** A connection that the lane is left with, and come back to when there is more to send. */
+  #leaving(connection: C, leave: () => void, comeBack: () => Promise<C | null>): C {
+    const { leavesWith = null } = this.#parts
+    if (leavesWith === null) return connection
+    let hasSentLast = false
+    const run = async (asks: readonly Ask[]): Promise<readonly Answered[]> => {
+      if (hasSentLast && (await comeBack()) !== connection) throw new SqlFailed('lost', AWAY, null)
+      hasSentLast = asks.at(-1)?.sql === leavesWith
+      const running = connection.run(asks)
+      if (hasSentLast) leave()
+      return running
+    }
+    return { run, close: () => connection.close() } as unknown as C
   }
 
   /** False: the connection is of no more use. */

@@ -34,21 +34,16 @@ export class Loading {
   }
 
   /**
-   * Loads until nothing is missing. `first` is sent ahead of the first load, and `last` behind each, so
-   * that it is answered AFTER the last lock: the answers to `last`.
+   * Loads until nothing is missing. `last` is sent behind each load, so that it is answered AFTER the
+   * last lock: the answers to it.
    */
-  async load(
-    missing: () => Needs,
-    first: readonly Ask[],
-    last: readonly Ask[],
-  ): Promise<readonly Answered[]> {
+  async load(missing: () => Needs, last: readonly Ask[]): Promise<readonly Answered[]> {
     let needs = missing()
-    let answers = await this.#round(needs, first, last)
     for (let round = 1; ; round++) {
+      const answers = await this.#round(needs, last)
       needs = missing()
       if (needs.isEmpty) return answers
       if (round === MOST_ROUNDS) throw new NotLoaded('Something that is not to be found')
-      answers = await this.#round(needs, [], last)
     }
   }
 
@@ -67,17 +62,12 @@ export class Loading {
     return rest
   }
 
-  async #round(
-    needs: Needs,
-    first: readonly Ask[],
-    last: readonly Ask[],
-  ): Promise<readonly Answered[]> {
+  async #round(needs: Needs, last: readonly Ask[]): Promise<readonly Answered[]> {
     const parts = this.#partsOf(needs)
-    const asks = [...first, ...parts.map(({ ask }) => ask), ...last]
-    const answers = await this.#connection.run(asks)
-    parts.forEach(({ take }, i) => take((answers[first.length + i] as Answered).rows))
+    const answers = await this.#connection.run([...parts.map(({ ask }) => ask), ...last])
+    parts.forEach(({ take }, i) => take((answers[i] as Answered).rows))
     await this.#takeOutdated()
-    return answers.slice(first.length + parts.length)
+    return answers.slice(parts.length)
   }
 
   #partsOf(needs: Needs): Part[] {
@@ -175,12 +165,15 @@ export class Loading {
   }
 
   #takeQueues(asked: readonly Row[], rows: readonly Row[]): void {
+    for (const [name] of asked) {
+      this.#loaded.queues.isAbsent(name as string)
+      this.#parts.queues.knowAbsent(name as string)
+    }
     for (const [name, record, fullAt] of rows) {
       const queue = this.#parts.records.queue(record as Uint8Array, name as string)
       this.#loaded.takeQueue(queue, fullAt as number)
       this.#parts.queues.know(queue)
     }
-    for (const [name] of asked) this.#loaded.queues.isAbsent(name as string)
   }
 
   /** Only to know how they rank what waits in them. */

@@ -7,7 +7,8 @@
  *   news of that come on time. A beat keeps no process alive, unless somebody watches.
  * - closed.
  *
- * What is written here is told to others, and is no news here.
+ * What is written here is told to others. Here it is news only as far as there may be something to
+ * take, because nobody but the store knows which limits it left room in.
  */
 import type { Beat, Clock } from '../clock.ts'
 import { afterMs, beat, nowUs } from '../clock.ts'
@@ -33,6 +34,7 @@ export interface NewsDeskParts {
   readonly onBeat: () => void
 }
 
+const WORK: News = new Set<NewsKind>(['work'])
 /** Entries of one look; the next one goes on. */
 const MOST_ENTRIES = 500
 /** What comes later than this is found by a beat, or by whoever looks by himself. */
@@ -100,6 +102,7 @@ export class NewsDesk {
       if (this.#bell === null) this.#own.add(one.position)
     }
     if (this.#bell !== null && news.size > 0) this.#ringing.add(news)
+    if (news.has('work')) this.#tellAll(WORK)
   }
 
   /** Found by this process, and news for all of them. */

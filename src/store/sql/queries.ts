@@ -48,25 +48,37 @@ export class Queries {
   }
 
   /** Those of the jobs that nobody has to wait for any more. */
-  async ended(connection: Connection, jobs: readonly string[], now: number): Promise<Ended[]> {
+  async ended(
+    connection: Connection,
+    jobs: readonly string[],
+    now: number | null,
+  ): Promise<Ended[]> {
     const rows = [...new Set(jobs)].map((id) => [id])
     const [answered] = await connection.run([{ sql: this.#sql.notEnded, rows }])
     const open = new Set(answered?.rows.map(([id]) => id as string))
     const rest = rows.filter(([id]) => !open.has(id as string))
     const ids = rest.map(([id]) => id as string)
+    if (ids.length === 0) return []
     const outcomes = await this.outcomes(connection, ids, now)
     const found = new Map(ids.map((id, i) => [id, outcomes[i] ?? null]))
     return endedOf(ids, (id) => found.get(id) ?? null)
   }
 
-  /** How each of them stands; null: there is none. Of a pipeline only what went wrong is read. */
+  /**
+   * How each of them stands; null: there is none. Of a pipeline only what went wrong is read. `given`:
+   * the time; null: the database's.
+   */
   async outcomes(
     connection: Connection,
     ids: readonly string[],
-    now: number,
+    given: number | null,
   ): Promise<(Outcome | null)[]> {
     const rows = [...new Set(ids)].map((id) => [id])
-    const [answered] = await connection.run([{ sql: this.#sql.jobRows, rows }])
+    const [clock, answered] = await connection.run([
+      { sql: this.#sql.clock, values: [given] },
+      { sql: this.#sql.jobRows, rows },
+    ])
+    const now = clock?.rows[0]?.[0] as number
     const found = new Map<string, Outcome>()
     for (const { job, tallies } of await this.#tallied(connection, answered?.rows ?? [])) {
       if (job.task === null) job.lastPosition = await this.#lastPosition(connection, job)

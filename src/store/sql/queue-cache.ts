@@ -25,11 +25,16 @@ export class QueueCache {
     return this.#known.get(name)?.ageingMs ?? null
   }
 
-  /** It is paused, or has limits of its own: what it lets through is to be found out first. */
-  mayStop(name: string): boolean {
+  /** It is paused, or has limits of its own, as far as is known: it may let nothing through. */
+  stops(name: string): boolean {
     const queue = this.#known.get(name)
     if (queue == null) return false
     return queue.paused || queue.concurrency !== null || queue.rate !== null
+  }
+
+  /** The same of a queue of which nothing is known. */
+  mayStop(name: string): boolean {
+    return !this.#known.has(name) || this.stops(name)
   }
 
   /** What others changed is read again. */

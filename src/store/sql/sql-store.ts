@@ -50,6 +50,7 @@ import { Held } from './held.ts'
 import { Lanes } from './lanes.ts'
 import type { Done } from './loaded.ts'
 import { NewsDesk } from './news-desk.ts'
+import { NextPosition } from './next-position.ts'
 import { Places } from './places.ts'
 import type { Leased } from './queries.ts'
 import { Queries } from './queries.ts'
@@ -98,8 +99,8 @@ export class SqlStore implements Store {
   )
   readonly #news: NewsDesk
   readonly #outcomes = new Together<string, Outcome | null>((jobs) =>
-    this.#lanes.run(async (connection) => {
-      return this.#queries.outcomes(connection, jobs, await this.#now(connection))
+    this.#lanes.run((connection) => {
+      return this.#queries.outcomes(connection, jobs, this.#parts.now())
     }),
   )
   /** The newest request of each worker that was answered here. */
@@ -108,13 +109,14 @@ export class SqlStore implements Store {
   #closing: Promise<void> | null = null
 
   constructor({ id, dialect, first, clock, aheadMs, retention }: SqlStoreParts) {
-    const { statements: sql, lanes: count } = dialect
+    const { statements: sql, lanes: count, isLast = null } = dialect
     this.id = id
     this.#sql = sql
     this.#lanes = new Lanes(first, {
       connect: () => dialect.connect(),
       count,
       rollback: sql.rollback,
+      leavesWith: isLast === null ? null : sql.commit,
     })
     const records = new Records()
     const now = (): number | null => (clock === null ? null : Math.floor(clock.now()))
@@ -128,10 +130,11 @@ export class SqlStore implements Store {
       queues: new QueueCache(),
       submitted: new Submitted(),
       held: new Held(),
+      position: isLast === null ? null : new NextPosition(isLast),
     }
     this.#parts = parts
     const onDone = (done: readonly Done[]): void => this.#noteDone(done)
-    this.#batches = new Batches(this.#lanes, parts, onDone)
+    this.#batches = new Batches(this.#lanes, dialect.manyCommands, parts, onDone)
     this.#guests = new Guests(id, dialect.guest, parts)
     this.#writing = new Writing(dialect.guest, parts, onDone)
     this.#upkeep = new SqlUpkeep(sql, this.#queries, () => this.#news.found('ends'))
@@ -281,12 +284,10 @@ export class SqlStore implements Store {
       return record === null ? null : recordOverview(record, await this.#now(connection))
     },
     outcome: async ({ job }, connection) => {
-      const [outcome] = await this.#queries.outcomes(connection, [job], await this.#now(connection))
+      const [outcome] = await this.#queries.outcomes(connection, [job], this.#parts.now())
       return outcome ?? null
     },
-    ended: async ({ jobs }, connection) => {
-      return this.#queries.ended(connection, jobs, await this.#now(connection))
-    },
+    ended: ({ jobs }, connection) => this.#queries.ended(connection, jobs, this.#parts.now()),
     input: async ({ job }, connection) => {
       const record = await this.#queries.record(connection, job)
       return record?.job.spec.input ?? null

@@ -5,10 +5,14 @@
  * Two round trips when nothing follows from what was loaded. The time is asked for behind the last
  * lock, and so are the positions of the entries: whoever waited for a row writes behind the one that
  * had it.
+ *
+ * One round trip when nothing has to be loaded and the next position is known (see `NextPosition`): it
+ * is checked with the rest.
  */
 import type { Command, Decision } from '../../kernel/index.ts'
 import { decideIn, malformed, noReads } from '../../kernel/index.ts'
 import type { Answer } from '../store.ts'
+import { Beginning } from './beginning.ts'
 import type { Ask, Connection } from './connection.ts'
 import { SqlFailed } from './failures.ts'
 import type { Held } from './held.ts'
@@ -16,6 +20,7 @@ import type { Done } from './loaded.ts'
 import { Loaded } from './loaded.ts'
 import { Loading } from './loading.ts'
 import { Needs } from './needs.ts'
+import type { NextPosition } from './next-position.ts'
 import type { Queries } from './queries.ts'
 import { JOB_ROW } from './rows.ts'
 import type { SavingParts } from './saving.ts'
@@ -27,6 +32,8 @@ export interface TransactionParts extends SavingParts {
   readonly held: Held
   /** Null: the database's own clock. */
   readonly now: () => number | null
+  /** Null: only the database knows. */
+  readonly position: NextPosition | null
 }
 
 export interface Frame {
@@ -61,30 +68,71 @@ export async function execute(
   trusts = false,
   frame: Frame = wholeTransaction(parts.sql),
 ): Promise<Executed> {
-  const { sql, records } = parts
-  const loaded = new Loaded(records)
+  const loaded = new Loaded(parts.records)
   const formed = commands.filter((command) => malformed(command) === null)
   const needed = (): Needs => {
     const needs = new Needs(loaded, parts.queues, trusts ? parts.held : null)
     for (const command of formed) needs.add(command)
     return needs
   }
-  const loading = new Loading(connection, parts, loaded)
-  const last: Ask[] = [
-    { sql: sql.clock, values: [parts.now()] },
-    { sql: sql.positions, values: [formed.length] },
-  ]
-  const [clock, positions] = await loading.load(needed, frame.begin, last)
-  const now = Math.max(clock?.rows[0]?.[0] as number, loaded.latest)
-  const free = (positions?.rows ?? []).map(([position]) => position as number)
-  const answers = decideAll(loaded, commands, now, free)
-  if (loaded.done.length === 0) {
-    await connection.run(frame.drop)
-  } else {
-    await frame.save(connection, await saving(loaded, connection, now, parts), answers)
-    keepHeld(loaded, parts.held)
+  const own = new Beginning(connection, frame.begin)
+  const known = trusts ? placeKnown(parts, needed, formed.length) : null
+  const { now, positions } = known ?? (await place(own, needed, formed.length, parts, loaded))
+  const time = Math.max(now, loaded.latest)
+  const answers = decideAll(loaded, commands, time, positions)
+  const last = loaded.done.at(-1)
+  if (last === undefined) {
+    if (own.hasBegun) await own.run(frame.drop)
+    return { answers, done: [] }
   }
+  const asks = await saving(loaded, own, time, parts)
+  if (known !== null) asks.unshift(known.check)
+  parts.position?.sent(last.position)
+  await frame.save(own, asks, answers)
+  keepHeld(loaded, parts.held)
   return { answers, done: loaded.done }
+}
+
+/** When it is, and where the entries will stand. */
+interface Place {
+  readonly now: number
+  readonly positions: readonly number[]
+}
+
+/** Loads what is needed. */
+async function place(
+  connection: Connection,
+  needed: () => Needs,
+  count: number,
+  parts: TransactionParts,
+  loaded: Loaded,
+): Promise<Place> {
+  const last: Ask[] = [
+    { sql: parts.sql.clock, values: [parts.now()] },
+    { sql: parts.sql.positions, values: [count] },
+  ]
+  const loading = new Loading(connection, parts, loaded)
+  const [clock, positions] = await loading.load(needed, last)
+  return {
+    now: clock?.rows[0]?.[0] as number,
+    positions: (positions?.rows ?? []).map(([position]) => position as number),
+  }
+}
+
+/** Null: something has to be loaded, or asked for. */
+function placeKnown(
+  { position, now }: TransactionParts,
+  needed: () => Needs,
+  count: number,
+): (Place & { readonly check: Ask }) | null {
+  const first = position?.next ?? null
+  const time = now()
+  if (position === null || first === null || time === null || !needed().isEmpty) return null
+  return {
+    now: time,
+    positions: Array.from({ length: count }, (_, i) => first + i),
+    check: position.check(first),
+  }
 }
 
 /** AFTER the commit: plain jobs whose leases go on. */

@@ -37,7 +37,7 @@ export class Writing {
   ) {
     const { statements: sql, lanes: count, mostConflicts = 50 } = dialect
     this.#dialect = dialect
-    this.#parts = { ...parts, sql, places: new Places(sql) }
+    this.#parts = { ...parts, sql, places: new Places(sql), position: null }
     this.#onDone = onDone
     const connect = (): Promise<ClientConnection> => dialect.connect()
     this.#lanes = new Lanes(null, { connect, count, rollback: sql.rollback, mostConflicts })

@@ -12,7 +12,7 @@ import type { Answered, Ask, Connection } from '../sql/connection.ts'
 import type { SqlFailed } from '../sql/failures.ts'
 import { sqlFailed } from '../sql/failures.ts'
 import type { Opening, Reply, Task } from './messages.ts'
-import { packAsks } from './messages.ts'
+import { answersOf, buffersOf, flatAsks } from './messages.ts'
 import { giveBack, takeThread } from './threads.ts'
 
 export interface SqliteAddress {
@@ -62,8 +62,8 @@ class SqliteConnection implements Connection {
 
   async run(asks: readonly Ask[]): Promise<readonly Answered[]> {
     if (this.#end !== null) throw this.#end
-    const { message, transfer } = packAsks(asks)
-    return this.#perform({ do: 'run', asks: message }, transfer)
+    const flat = flatAsks(asks)
+    return this.#perform({ do: 'run', asks: flat }, buffersOf(flat))
   }
 
   close(): Promise<void> {
@@ -101,7 +101,7 @@ class SqliteConnection implements Connection {
     const first = this.#waiting.shift()
     if (this.#waiting.length === 0) this.#worker.unref()
     if ('answers' in reply) {
-      first?.resolve(reply.answers)
+      first?.resolve(answersOf(reply.answers))
       return
     }
     const cause = Object.assign(new Error(reply.message), { errcode: reply.errcode })

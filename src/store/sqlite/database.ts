@@ -4,17 +4,27 @@
  */
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from '../../log/sqlite.ts'
 import { openSqlite } from '../../log/sqlite.ts'
-import type { Answered, Ask, Row, Value } from '../sql/connection.ts'
+import type { Answered, Row } from '../sql/connection.ts'
 import { NOT_AS_EXPECTED } from './failures.ts'
-import type { Opening } from './messages.ts'
+import type { FlatAsk, Opening } from './messages.ts'
+import { valuesOf } from './messages.ts'
 
 interface Prepared {
   readonly statement: SqliteStatement
+  /** For so many rows at once as `MANY` says; null: it is run for each. */
+  readonly ofMany: SqliteStatement | null
   /** Which parameter each `?` stands for; null: one after the other. */
   readonly places: readonly number[] | null
   readonly hasRows: boolean
   readonly isChange: boolean
 }
+
+/** As in other databases, no failure when there is nothing to be taken back. */
+const ROLLBACK = 'rollback'
+/** Half of what it takes to insert a short row is to run a statement. */
+const MANY = 20
+/** An insert that is about its own row and nothing else. Our texts have no brackets in quotes. */
+const PLAIN_INSERT = /^\s*insert into [^()]+\([^()]+\)\s*values\s*(\([^()]+\))\s*$/i
 
 const CHANGES = /^\s*(?:insert|update|delete|replace|with)\b/i
 /** Parameters by number, which not every Node knows. Our texts have no `?` in quotes. */
@@ -46,14 +56,10 @@ export class SqliteFile {
   }
 
   /** What it throws has `sql`. Nothing behind that is run. */
-  run(asks: readonly Ask[]): Answered[] {
+  run(asks: readonly FlatAsk[]): Answered[] {
     return asks.map((ask) => {
       try {
-        if ('values' in ask) return this.#runOnce(ask.sql, ask.values)
-        const answered = this.#runRows(ask.sql, ask.rows)
-        const { expect = answered.changed } = ask
-        if (answered.changed === expect) return answered
-        throw new Error(`${NOT_AS_EXPECTED}: ${answered.changed} of ${expect}`)
+        return this.#run(ask)
       } catch (error) {
         throw Object.assign(error as Error, { sql: ask.sql } satisfies OfStatement)
       }
@@ -68,37 +74,47 @@ export class SqliteFile {
     this.#database.close()
   }
 
-  /** Closes it in the middle of a transaction, if there is one. */
-  abandon(): void {
+  /** Takes a transaction back, if there is one. */
+  rollBack(): void {
     try {
       this.#database.exec('rollback')
     } catch {
       // None was under way.
     }
+  }
+
+  /** Closes it in the middle of a transaction, if there is one. */
+  abandon(): void {
+    this.rollBack()
     this.#database.close()
   }
 
-  #runRows(sql: string, rows: readonly Row[]): Answered {
-    const all: Row[] = []
+  #run(ask: FlatAsk): Answered {
+    const { sql, width, expect } = ask
+    if (sql === ROLLBACK) this.rollBack()
+    if (sql === ROLLBACK || ask.count === 0) return { rows: [], changed: 0 }
+    const prepared = this.#prepare(sql)
+    const { statement, ofMany, hasRows, isChange } = prepared
+    const values = valuesOf(ask)
+    const rows: Row[] = []
     let changed = 0
-    for (const row of rows) {
-      const one = this.#runOnce(sql, row)
-      changed += one.changed
-      for (const returned of one.rows) all.push(returned)
+    for (let at = 0; at < ask.count;) {
+      const many = ofMany !== null && at + MANY <= ask.count ? MANY : 1
+      const own = inPlaces(prepared, values, at * width, many, width)
+      if (hasRows) {
+        for (const row of statement.all(...own) as Row[]) rows.push(row)
+      } else {
+        const { changes } = (many === 1 ? statement : (ofMany as SqliteStatement)).run(...own)
+        // For a statement that changes nothing, SQLite says what the one before it changed.
+        if (isChange) changed += Number(changes)
+      }
+      at += many
     }
-    return { rows: all, changed }
-  }
-
-  #runOnce(sql: string, row: Row): Answered {
-    const { statement, places, hasRows, isChange } = this.#prepare(sql)
-    const values = places?.map((place) => asStored(row[place])) ?? row.map(asStored)
-    if (!hasRows) {
-      const { changes } = statement.run(...values)
-      // For a statement that changes nothing, SQLite says what the one before it changed.
-      return { rows: [], changed: isChange ? Number(changes) : 0 }
+    const count = hasRows ? rows.length : changed
+    if (expect !== undefined && count !== expect) {
+      throw new Error(`${NOT_AS_EXPECTED}: ${count} of ${expect}`)
     }
-    const rows = statement.all(...values) as Row[]
-    return { rows, changed: RETURNS.test(sql) ? rows.length : 0 }
+    return { rows, changed: hasRows && RETURNS.test(sql) ? rows.length : changed }
   }
 
   #prepare(sql: string): Prepared {
@@ -107,8 +123,11 @@ export class SqliteFile {
     const { text, places } = numbered(sql)
     const statement = this.#database.prepare(text)
     statement.setReturnArrays(true)
+    const [, tuple] = PLAIN_INSERT.exec(text) ?? []
+    const more = tuple === undefined ? '' : `, ${tuple}`.repeat(MANY - 1)
     const prepared = {
       statement,
+      ofMany: more === '' ? null : this.#database.prepare(text + more),
       places,
       hasRows: statement.columns().length > 0,
       isChange: CHANGES.test(sql),
@@ -124,7 +143,18 @@ export function numbered(sql: string): Pick<Prepared, 'places'> & { readonly tex
   return { text: sql.replaceAll(NUMBERED, '?'), places: places.length > 0 ? places : null }
 }
 
-/** SQLite has no booleans. What is missing is refused by the driver. */
-function asStored(value: Value | undefined): SqliteValue {
-  return typeof value === 'boolean' ? Number(value) : (value as SqliteValue)
+/** The values of so many rows, as the statement takes them. */
+function inPlaces(
+  { places }: Prepared,
+  values: readonly SqliteValue[],
+  from: number,
+  count: number,
+  width: number,
+): SqliteValue[] {
+  if (places === null) return values.slice(from, from + count * width)
+  const own: SqliteValue[] = []
+  for (let row = from; row < from + count * width; row += width) {
+    for (const place of places) own.push(values[row + place] as SqliteValue)
+  }
+  return own
 }

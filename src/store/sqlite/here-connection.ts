@@ -9,6 +9,7 @@ import { sqlFailed } from '../sql/failures.ts'
 import type { OfStatement } from './database.ts'
 import { SqliteFile } from './database.ts'
 import { troubleOf } from './failures.ts'
+import { flatAsks } from './messages.ts'
 
 export class HereConnection implements ClientConnection {
   readonly #file: SqliteFile
@@ -32,7 +33,7 @@ export class HereConnection implements ClientConnection {
   async run(asks: readonly Ask[]): Promise<readonly Answered[]> {
     if (this.#isClosed) throw sqlFailed('lost', this.#where, new RangeError('It was closed here'))
     try {
-      return this.#file.run(asks)
+      return this.#file.run(flatAsks(asks))
     } catch (error) {
       throw this.#sorted(error)
     }

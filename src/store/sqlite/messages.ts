@@ -1,7 +1,8 @@
 /**
  * What a connection to SQLite and its thread say to each other. Each task is answered once, in order.
  */
-import type { Answered, Ask, Row, Value } from '../sql/connection.ts'
+import type { SqliteValue } from '../../log/sqlite.ts'
+import type { Answered, Ask, Row } from '../sql/connection.ts'
 import type { SqlTrouble } from '../sql/failures.ts'
 
 /** Which file is to be opened, and how. */
@@ -14,11 +15,11 @@ export interface Opening {
 /** A thread has no file open, or one. */
 export type Task =
   | { readonly do: 'open'; readonly opening: Opening }
-  | { readonly do: 'run'; readonly asks: readonly Ask[] }
+  | { readonly do: 'run'; readonly asks: readonly FlatAsk[] }
   | { readonly do: 'close' }
 
 export type Reply =
-  | { readonly answers: readonly Answered[] }
+  | { readonly answers: readonly FlatAnswer[] }
   | {
       readonly trouble: SqlTrouble
       readonly message: string
@@ -27,68 +28,100 @@ export type Reply =
       readonly sql: string | null
     }
 
-/** A message, and the buffers that are handed over with it instead of being copied. */
-export interface Packed<Message> {
-  readonly message: Message
-  readonly transfer: readonly ArrayBuffer[]
-}
-
 /**
- * All bytes of a message in one buffer. Left as they are, bytes that are a small part of a large
- * buffer would take all of it with them, and each buffer costs on its own.
+ * Rows as one list of values. Lists of lists, and each of many short pieces of bytes, cost far more
+ * to hand over than what is in them.
  */
-class Packing {
-  readonly #bytes: Uint8Array<ArrayBuffer>
-  #end = 0
+export interface Flat {
+  readonly count: number
+  readonly width: number
+  /** For bytes: where they end. They begin where those before them end. */
+  readonly values: readonly (string | number | null)[]
+  /** Which of the values stand for bytes. */
+  readonly bytesAt: readonly number[]
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
 
-  constructor(rows: Iterable<Row>) {
-    let size = 0
-    for (const row of rows) {
-      for (const value of row) if (value instanceof Uint8Array) size += value.length
+export interface FlatAsk extends Flat {
+  readonly sql: string
+  readonly expect?: number | undefined
+}
+
+export interface FlatAnswer extends Flat {
+  readonly changed: number
+}
+
+const NO_BYTES = new Uint8Array(0)
+
+/** No array in it is made with its length: those are handed over value by value, with their places. */
+function flat(rows: readonly Row[]): Flat {
+  const values: (string | number | null)[] = []
+  const bytesAt: number[] = []
+  const pieces: Uint8Array[] = []
+  let end = 0
+  for (const row of rows) {
+    for (const value of row) {
+      if (value instanceof Uint8Array) {
+        end += value.length
+        bytesAt.push(values.length)
+        pieces.push(value)
+        values.push(end)
+      } else {
+        // SQLite has no booleans. What is missing is refused by the driver.
+        values.push(typeof value === 'boolean' ? Number(value) : value)
+      }
     }
-    this.#bytes = new Uint8Array(size)
   }
-
-  rows(rows: readonly Row[]): readonly Row[] {
-    return this.#bytes.length === 0 ? rows : rows.map((row) => this.row(row))
+  const bytes = end === 0 ? NO_BYTES : new Uint8Array(end)
+  let start = 0
+  for (const piece of pieces) {
+    bytes.set(piece, start)
+    start += piece.length
   }
-
-  row(row: Row): Row {
-    return this.#bytes.length === 0 ? row : row.map((value) => this.#value(value))
-  }
-
-  packed<Message>(message: Message): Packed<Message> {
-    return { message, transfer: this.#bytes.length === 0 ? [] : [this.#bytes.buffer] }
-  }
-
-  #value(value: Value): Value {
-    if (!(value instanceof Uint8Array)) return value
-    const start = this.#end
-    this.#end += value.length
-    this.#bytes.set(value, start)
-    return this.#bytes.subarray(start, this.#end)
-  }
+  return { count: rows.length, width: rows[0]?.length ?? 0, values, bytesAt, bytes }
 }
 
-function* rowsOf(asks: readonly Ask[]): Iterable<Row> {
+/** The values as they were. */
+export function valuesOf({ values, bytesAt, bytes }: Flat): SqliteValue[] {
+  const own = values as SqliteValue[]
+  let start = 0
+  for (const at of bytesAt) {
+    const end = own[at] as number
+    own[at] = bytes.subarray(start, end)
+    start = end
+  }
+  return own
+}
+
+function rowsOf(answer: FlatAnswer): Row[] {
+  const { count, width } = answer
+  const values = valuesOf(answer)
+  const rows: Row[] = []
+  for (let i = 0; i < count; i++) rows.push(values.slice(i * width, (i + 1) * width))
+  return rows
+}
+
+export function flatAsks(asks: readonly Ask[]): FlatAsk[] {
+  const all: FlatAsk[] = []
   for (const ask of asks) {
-    if ('rows' in ask) yield* ask.rows
-    else yield ask.values
+    const { sql } = ask
+    if ('rows' in ask) all.push({ sql, expect: ask.expect, ...flat(ask.rows) })
+    else all.push({ sql, ...flat([ask.values]) })
   }
+  return all
 }
 
-export function packAsks(asks: readonly Ask[]): Packed<readonly Ask[]> {
-  const packing = new Packing(rowsOf(asks))
-  return packing.packed(
-    asks.map((ask) =>
-      'rows' in ask
-        ? { ...ask, rows: packing.rows(ask.rows) }
-        : { sql: ask.sql, values: packing.row(ask.values) },
-    ),
-  )
+export function flatAnswers(answers: readonly Answered[]): FlatAnswer[] {
+  const all: FlatAnswer[] = []
+  for (const { rows, changed } of answers) all.push({ changed, ...flat(rows) })
+  return all
 }
 
-export function packAnswers(answers: readonly Answered[]): Packed<readonly Answered[]> {
-  const packing = new Packing(answers.flatMap(({ rows }) => rows))
-  return packing.packed(answers.map(({ rows, changed }) => ({ rows: packing.rows(rows), changed })))
+export function answersOf(answers: readonly FlatAnswer[]): Answered[] {
+  return answers.map((answer) => ({ rows: rowsOf(answer), changed: answer.changed }))
+}
+
+/** Buffers that are handed over instead of being copied. */
+export function buffersOf(all: readonly Flat[]): ArrayBuffer[] {
+  return all.flatMap(({ bytes }) => (bytes.length === 0 ? [] : [bytes.buffer]))
 }

@@ -9,7 +9,7 @@ import type { SqlStore } from '../sql/sql-store.ts'
 import { openConnection } from './connection.ts'
 import { sqliteGuest } from './guest.ts'
 import { STEPS } from './schema.ts'
-import { SQLITE } from './statements.ts'
+import { IS_LAST, SQLITE } from './statements.ts'
 
 export interface SqliteOptions extends SqlOptions {
   /** The file. Created if it is not there; its folder must be. */
@@ -30,6 +30,8 @@ export function sqliteDialect({ path }: SqliteOptions): Dialect {
     guest: sqliteGuest(path),
     // One writes at a time, whatever the number of connections.
     lanes: 1,
+    manyCommands: 250,
+    isLast: IS_LAST,
     pollMs: POLL_MS,
     hasCursor: false,
     steps: STEPS,

@@ -284,6 +284,9 @@ export const SQLITE: Statements = {
   unparkAll: 'update work set parked = null where parked = ?',
 }
 
+/** See `Dialect`. */
+export const IS_LAST = 'select 1 where ? = (select coalesce(max(position), 0) from events)'
+
 /** For a transaction of the user's. */
 export const GUEST = {
   /** Fails where a transaction is under way. */

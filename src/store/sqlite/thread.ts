@@ -10,7 +10,7 @@ import type { OfStatement } from './database.ts'
 import { SqliteFile } from './database.ts'
 import { troubleOf } from './failures.ts'
 import type { Reply, Task } from './messages.ts'
-import { packAnswers } from './messages.ts'
+import { buffersOf, flatAnswers } from './messages.ts'
 
 let file: SqliteFile | null = null
 
@@ -40,10 +40,12 @@ parentPort?.on('message', (task: Task) => {
       parentPort?.close()
       return
     }
-    const packed = packAnswers(answers)
-    reply = { answers: packed.message }
-    transfer = packed.transfer
+    const flat = flatAnswers(answers)
+    reply = { answers: flat }
+    transfer = buffersOf(flat)
   } catch (error) {
+    // What comes next may be on its way already.
+    file?.rollBack()
     reply = failure(error as Error)
   }
   parentPort?.postMessage(reply, transfer)
