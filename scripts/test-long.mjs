@@ -41,7 +41,7 @@ for (let round = 1; round <= rounds; round++) {
 run(
   'Damage, faults, power loss and kills, as many as there are',
   'npx',
-  ['vitest', 'run', 'test/damage', 'test/crash', 'test/sql-proof'],
+  ['vitest', 'run', 'test/damage', 'test/crash', 'test/sql-proof', 'test/conformance'],
   { PAWL_CAMPAIGN: 'long' },
 )
 run(

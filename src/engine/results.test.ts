@@ -101,4 +101,36 @@ describe('those who wait for jobs of a store that is shared', () => {
     results.news()
     await expect(waiter.outcome).rejects.toMatchObject({ code: 'StoreClosed' })
   })
+
+  it('ask nothing about a job that was just submitted here, until something happens to it', async () => {
+    const { store, results } = setUp()
+    const commands = ['a', 'b', 'c'].map(
+      (job) => ({ type: 'SubmitJob', job, spec: plain() }) as const,
+    )
+    await results.whileMade(['a', 'b'], async () => {
+      results.answered(commands, await store.execute(commands))
+    })
+    const waiter = results.ended('a')
+    expect(store.asked).toEqual([])
+    // Its id was not made here: it may have been there before.
+    results.ended('c')
+    await expect.poll(() => store.asked).toEqual([{ kind: 'outcome', job: 'c' }])
+    await cancel(store, 'a')
+    results.news()
+    expect(await waiter.outcome).toMatchObject({ state: 'FAILED' })
+    // Others did something: nobody knows what.
+    results.ended('b')
+    await expect.poll(() => store.asked).toContainEqual({ kind: 'outcome', job: 'b' })
+  })
+
+  it('ask about one that something was done to before they began to wait', async () => {
+    const { store, results } = setUp()
+    const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const
+    const cancelling = [{ type: 'CancelJob', job: 'a', by: 'ann', reason: 'enough' }] as const
+    await results.whileMade(['a'], async () => {
+      results.answered(submitting, await store.execute(submitting))
+    })
+    results.answered(cancelling, await store.execute(cancelling))
+    expect(await results.ended('a').outcome).toMatchObject({ state: 'FAILED' })
+  })
 })

@@ -1,14 +1,20 @@
 /**
- * Limits on the directory store, under load and over restarts: never one more than they allow,
- * and never one less.
+ * Limits under load and over restarts: never one more than they allow, and never one less.
  */
 import { describe, expect, it } from 'vitest'
 import type { Command, LimitSpec, Rate } from '../../src/kernel/index.ts'
-import type { Claimed, DirectoryStore } from '../../src/store/index.ts'
-import { openDirectory } from '../../src/store/index.ts'
+import type { Claimed, Clock, Store } from '../../src/store/index.ts'
+import {
+  DirectoryStore,
+  openDirectory,
+  openPostgres,
+  openSqliteStore,
+} from '../../src/store/index.ts'
 import { Dice } from '../properties/dice.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
+import { freshSchema } from '../support/postgres.ts'
 import { plain } from '../support/specs.ts'
+import { freshFile } from '../support/sqlite.ts'
 
 const CHANNELS = ['red', 'blue'].map((type) => ({ queue: 'q', type, stage: null }))
 const LIMITS: readonly LimitSpec[] = [
@@ -19,6 +25,7 @@ const LIMITS: readonly LimitSpec[] = [
 ]
 /** A bucket fills by this many drops each millisecond. */
 const DROPS = 1_024
+const IS_LONG = process.env['PAWL_CAMPAIGN'] === 'long'
 
 /** What a limit, or the queue's own, has been charged: by the book of those who were granted. */
 class Book {
@@ -51,29 +58,62 @@ class Book {
   }
 }
 
+/** Where a store is that is opened again and again. */
+interface LimitsPlace {
+  open(clock: Clock): Promise<Store>
+  /** It knows nothing of what happens from now on. */
+  kill(store: Store): Promise<void>
+}
+
+const PLACES: Readonly<Record<string, (seed: number) => Promise<LimitsPlace>>> = {
+  'a directory': async (seed) => {
+    let disk = new SimDisk({ seed })
+    return {
+      open: (clock) =>
+        openDirectory('/store', {
+          clock,
+          disk,
+          segmentBytes: 32 * 1_024,
+          checkpointBytes: 16 * 1_024,
+          own: async () => ({ release: async () => undefined }),
+        }),
+      kill: async () => void (disk = disk.crash('everything')),
+    }
+  },
+  SQLite: async () => {
+    const path = await freshFile()
+    return { open: (clock) => openSqliteStore({ path, clock }), kill: (store) => store.close() }
+  },
+  PostgreSQL: async () => {
+    const place = await freshSchema()
+    return { open: (clock) => openPostgres({ ...place, clock }), kill: (store) => store.close() }
+  },
+}
+
 class Load {
   readonly queue = new Book({ concurrency: 6, rate: { count: 40, perMs: 100 } })
   readonly books = new Map(LIMITS.map((limit) => [limit.key, new Book(limit)]))
   readonly waiting = new Map<string, readonly LimitSpec[]>()
   readonly held: { readonly claimed: Claimed; readonly limits: readonly LimitSpec[] }[] = []
-  disk: SimDisk
-  store!: DirectoryStore
+  store!: Store
   now = 1_000
   granted = 0
+  readonly #place: LimitsPlace
   #request = 0
 
-  constructor(seed: number) {
-    this.disk = new SimDisk({ seed })
+  constructor(place: LimitsPlace) {
+    this.#place = place
   }
 
   async open(): Promise<void> {
-    this.store = await openDirectory('/store', {
-      clock: { now: () => this.now },
-      disk: this.disk,
-      segmentBytes: 32 * 1_024,
-      checkpointBytes: 16 * 1_024,
-      own: async () => ({ release: async () => undefined }),
-    })
+    this.store = await this.#place.open({ now: () => this.now })
+  }
+
+  /** It is closed, or killed, and opened again. */
+  async restart(isKilled: boolean): Promise<void> {
+    if (!isKilled) await this.store.close()
+    else await this.#place.kill(this.store)
+    await this.open()
   }
 
   async must(command: Command): Promise<void> {
@@ -130,12 +170,15 @@ class Load {
   }
 }
 
-describe('limits on a directory', () => {
-  const seeds = Array.from({ length: 4 }, (_, i) => i + 1)
+describe.each(Object.keys(PLACES))('limits on %s', (name) => {
+  const seeds = Array.from(
+    { length: IS_LONG ? 20 : name === 'a directory' ? 4 : 1 },
+    (_, i) => i + 1,
+  )
 
   it.each(seeds)('are exact under load, and over restarts (seed %i)', async (seed) => {
     const dice = new Dice(seed)
-    const load = new Load(seed)
+    const load = new Load(await (PLACES[name] as (typeof PLACES)[string])(seed))
     await load.open()
     const bounds = { concurrency: 6, rate: { count: 40, perMs: 100 }, ageingMs: null }
     await load.must({ type: 'ConfigureQueue', queue: 'q', ...bounds })
@@ -145,12 +188,9 @@ describe('limits on a directory', () => {
       if (dice.chance(40)) await load.submit(dice, `job ${step}`)
       else if (dice.chance(50)) await load.end(dice)
       else await load.claim()
-      if (dice.chance(2)) await load.store.checkpoint()
+      if (load.store instanceof DirectoryStore && dice.chance(2)) await load.store.checkpoint()
       if (dice.chance(3)) {
-        if (dice.chance(50)) await load.store.close()
-        // Else it is killed: it knows nothing of what happens to the disk from now on.
-        load.disk = load.disk.crash('everything')
-        await load.open()
+        await load.restart(dice.chance(50))
         restarts += 1
         await load.claim()
       }

@@ -13,6 +13,7 @@ import { freshFile } from '../support/sqlite.ts'
 import { InStep } from './in-step.ts'
 
 const STEPS = 1_500
+const SEEDS = process.env['PAWL_CAMPAIGN'] === 'long' ? 40 : 2
 
 class Pair extends InStep {
   override store!: SqlStore
@@ -31,7 +32,7 @@ const PLACES: Readonly<Record<string, () => Promise<(clock: Clock) => Promise<Sq
 }
 
 describe.each(Object.keys(PLACES))('the store on %s', (name) => {
-  const seeds = Array.from({ length: 4 }, (_, i) => i + 1)
+  const seeds = Array.from({ length: SEEDS }, (_, i) => i + 1)
 
   it.each(seeds)('goes in step with a ledger that never stops (seed %i)', async (seed) => {
     const dice = new Dice(seed)

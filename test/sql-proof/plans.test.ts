@@ -19,6 +19,7 @@ const HOT: readonly (keyof Statements)[] = [
   'candidates',
   'lockRows',
   'updateRows',
+  'updateTaken',
   'becameDue',
   'wokenLimits',
   'lockLimits',

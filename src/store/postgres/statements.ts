@@ -6,7 +6,7 @@
  * of parameters comes as arrays, one for each column.
  */
 import type { Statements } from '../sql/statements.ts'
-import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED } from '../sql/statements.ts'
+import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../sql/statements.ts'
 import { UNPARK } from './parking.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -209,6 +209,17 @@ export const POSTGRES: Statements = {
     with changed as (
       update work w set ${CHANGING.map((column) => `${column} = given.${column}`).join(', ')}
       from ${given([...ADDRESS, 'was', 'position', ...CHANGING])}
+      where ${addressed} and w.version = given.was and w.position = given.position
+      returning 1
+    ) select as_expected(count(*), cardinality($1::text[])) from changed`,
+  updateTaken: `
+    with changed as (
+      update work w set ${TAKEN.map((column) => `${column} = given.${column}`).join(', ')},
+        rank = given.due_at, place = 0, channel = null, level = null, parked = null, start_by = null
+      from (
+        select given.*, -1 as stage, 0 as segment from ${given(['job', 'was', 'position', ...TAKEN])}
+        offset 0
+      ) as given
       where ${addressed} and w.version = given.was and w.position = given.position
       returning 1
     ) select as_expected(count(*), cardinality($1::text[])) from changed`,

@@ -5,8 +5,9 @@
  * a new one. That is safe, whether its commit came through or not: commands say by themselves what
  * they are, and are answered the same again.
  *
- * Where a connection runs what it is sent in order, a piece leaves its lane when it has sent its last:
- * the next one is decided while the database works. If that fails, it comes back.
+ * Where a connection runs what it is sent in order, a piece has its lane only while a transaction of its
+ * own is open: when it has sent the end of it, or a question outside of one, the next piece is
+ * decided while the database works. For more, or if something failed, it comes back.
  */
 import { nowUs, pause } from '../clock.ts'
 import { StoreClosed } from '../store.ts'
@@ -23,9 +24,10 @@ const AWAY = 'The connection was lost while others used it.'
 export interface LanesParts<C extends Connection> {
   readonly connect: () => Promise<C>
   readonly count: number
+  readonly commit: string
   readonly rollback: string
-  /** What a piece leaves its lane with when it has sent it; null: it stays until it is through. */
-  readonly leavesWith?: string | null
+  /** What a transaction begins with, where what is sent is run in order; null: it may not be. */
+  readonly begin: string | null
   /** So often in a row somebody else may be quicker. Default: 50. */
   readonly mostConflicts?: number
 }
@@ -152,14 +154,17 @@ export class Lanes<C extends Connection = Connection> {
 
   /** A connection that the lane is left with, and come back to when there is more to send. */
   #leaving(connection: C, leave: () => void, comeBack: () => Promise<C | null>): C {
-    const { leavesWith = null } = this.#parts
-    if (leavesWith === null) return connection
-    let hasSentLast = false
+    const { begin, commit, rollback } = this.#parts
+    if (begin === null) return connection
+    let isHere = true
+    let isOpen = false
     const run = async (asks: readonly Ask[]): Promise<readonly Answered[]> => {
-      if (hasSentLast && (await comeBack()) !== connection) throw new SqlFailed('lost', AWAY, null)
-      hasSentLast = asks.at(-1)?.sql === leavesWith
+      if (!isHere && (await comeBack()) !== connection) throw new SqlFailed('lost', AWAY, null)
+      const last = asks.at(-1)?.sql
+      isOpen = (isOpen || asks[0]?.sql === begin) && last !== commit && last !== rollback
+      isHere = isOpen
       const running = connection.run(asks)
-      if (hasSentLast) leave()
+      if (!isHere) leave()
       return running
     }
     return { run, close: () => connection.close() } as unknown as C

@@ -39,6 +39,8 @@ const WORK: News = new Set<NewsKind>(['work'])
 const MOST_ENTRIES = 500
 /** What comes later than this is found by a beat, or by whoever looks by himself. */
 const LONGEST_WAIT_MS = 1_000
+/** So often it is looked at least, whatever the sign of writes says. */
+const LONGEST_REST_US = 500_000
 
 export class NewsDesk {
   readonly #parts: NewsDeskParts
@@ -54,6 +56,9 @@ export class NewsDesk {
   #seen: number | null = null
   /** What was due at this time was told. */
   #toldMs = 0
+  /** The sign of writes before the last look, and when that was. */
+  #sign: string | null = null
+  #lookedUs = -Infinity
   #isLooking = false
   #isLookWanted = false
   #lookUs = Infinity
@@ -80,7 +85,7 @@ export class NewsDesk {
   begin(): void {
     if (this.#beat !== null || this.#isClosed) return
     const { dialect, id } = this.#parts
-    this.#beat = beat(dialect.pollMs, () => void this.#look())
+    this.#beat = beat(dialect.pollMs, () => this.#lookIfWritten())
     this.#bell = dialect.openBell?.(id, (news) => this.#heard(news)) ?? null
     void this.#look()
   }
@@ -150,6 +155,12 @@ export class NewsDesk {
     })
   }
 
+  #lookIfWritten(): void {
+    const sign = this.#parts.dialect.signOfWrites?.() ?? null
+    const isRested = nowUs() - this.#lookedUs > LONGEST_REST_US
+    if (sign === null || sign !== this.#sign || isRested) void this.#look()
+  }
+
   async #look(): Promise<void> {
     this.#isLookWanted = true
     if (this.#isLooking) return
@@ -169,6 +180,9 @@ export class NewsDesk {
     const { dialect, clock, onBeat } = this.#parts
     const { timesAhead, horizon, newest } = dialect.statements
     const given = clock === null ? null : Math.floor(clock.now())
+    // BEFORE asking: what is written meanwhile is looked for again.
+    const sign = dialect.signOfWrites?.() ?? null
+    this.#passOwn()
     const asks: Ask[] = [{ sql: timesAhead, values: [given, this.#toldMs] }]
     const seen = this.#seen
     const hasBell = dialect.openBell !== undefined
@@ -176,6 +190,8 @@ export class NewsDesk {
     if (!hasBell && seen !== null) asks.push({ sql: newest, values: [seen, MOST_ENTRIES] })
     const askedUs = nowUs()
     const [times, entries] = await connection.run(asks)
+    this.#sign = sign
+    this.#lookedUs = askedUs
     this.#takeTimes((times as Answered).rows[0] as Row, askedUs / 1_000)
     if (entries === undefined) return onBeat()
     if (seen !== null) return this.#takeEntries(entries.rows)
@@ -195,6 +211,14 @@ export class NewsDesk {
       if (time > now) this.#lookIn(time - now)
       else this.#telling.add(['work', 'upkeep'])
     }
+  }
+
+  /** Where it is looked for entries, each stands right behind the one before. */
+  #passOwn(): void {
+    if (this.#seen === null) return
+    let seen = this.#seen
+    while (this.#own.delete(seen + 1)) seen += 1
+    this.#seen = seen
   }
 
   /** Positions and types of entries: of others, or of this process. */

@@ -143,6 +143,29 @@ export function changingColumns(
   ]
 }
 
+/** A plain job that was taken once, and waits for nothing but its lease, or for nothing at all. */
+export function isTaken(row: RowState, job: Job, task: Task | null): boolean {
+  return row.stage === JOB_ROW && task !== null && task.attempt > 0 && !isListed(job, task)
+}
+
+/** The columns of such a job, in the order of `TAKEN`. */
+export function takenColumns(row: RowState, job: Job, records: Records): Value[] {
+  const task = job.task as Task
+  return [
+    row.lastPosition,
+    task.version,
+    task.state,
+    records.ofJob(job),
+    row.turn,
+    task.dueAt,
+    task.lease?.expiresAt ?? null,
+    task.commit !== null,
+    task.attempt,
+    task.endedAt,
+    overAt(job),
+  ]
+}
+
 function pipelineColumns(row: RowState, job: Job, records: Records): Value[] {
   const nothing = null
   return [

@@ -16,8 +16,10 @@ import {
   fixedColumns,
   freshColumns,
   isFresh,
+  isTaken,
   JOB_ROW,
   levelOf,
+  takenColumns,
 } from './rows.ts'
 import type { Statements } from './statements.ts'
 import type { Submitted } from './submitted.ts'
@@ -54,10 +56,11 @@ export async function saving(
     sql.dropKeys,
     [...loaded.droppedKeys].map((id) => [id]),
   )
-  const { fresh, inserted, updated } = rowsOf(loaded, parts)
+  const { fresh, inserted, updated, taken } = rowsOf(loaded, parts)
   add(sql.insertFresh, fresh)
   add(sql.insertRows, inserted)
   add(sql.updateRows, updated, updated.length)
+  add(sql.updateTaken, taken, taken.length)
   add(sql.saveQueues, queueRows(loaded, parts.records))
   for (const { entry } of loaded.done) {
     if (entry.type !== 'QueueConfigured') continue
@@ -129,17 +132,20 @@ function eventRows(loaded: Loaded, records: Records): Row[] {
 function rowsOf(
   loaded: Loaded,
   { records, queues }: SavingParts,
-): { readonly fresh: Row[]; readonly inserted: Row[]; readonly updated: Row[] } {
+): Readonly<Record<'fresh' | 'inserted' | 'updated' | 'taken', Row[]>> {
   const ageing = (queue: string): number | null => queues.ageingMs(queue)
   const fresh: Row[] = []
   const inserted: Row[] = []
   const updated: Row[] = []
+  const taken: Row[] = []
   for (const row of loaded.changed) {
     const job = loaded.jobs.get(row.job) as Job
     const task = taskOf(loaded, row, job)
     const hasKey = !loaded.droppedKeys.has(row.job)
     if (row.version === 0 && isFresh(job)) {
       fresh.push(freshColumns(row, job, hasKey, ageing))
+    } else if (row.version > 0 && isTaken(row, job, task)) {
+      taken.push([row.job, row.version, row.position, ...takenColumns(row, job, records)])
     } else {
       const changing = changingColumns(row, job, task, records, ageing)
       if (row.version > 0) {
@@ -151,7 +157,7 @@ function rowsOf(
     }
     row.version = (task ?? job).version
   }
-  return { fresh, inserted, updated }
+  return { fresh, inserted, updated, taken }
 }
 
 function queueRows(loaded: Loaded, records: Records): Row[] {

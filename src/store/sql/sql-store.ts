@@ -39,6 +39,7 @@ import type { UserTransaction, Writes } from '../user-transaction.ts'
 import { recordOverview, recordTask, recordView } from '../views.ts'
 import { Watching } from '../watching.ts'
 import { Batches } from './batches.ts'
+import type { ClaimDone } from './claiming.ts'
 import { claim } from './claiming.ts'
 import type { Answered, Connection, Row } from './connection.ts'
 import type { Dialect } from './dialect.ts'
@@ -55,6 +56,7 @@ import { Places } from './places.ts'
 import type { Leased } from './queries.ts'
 import { Queries } from './queries.ts'
 import { QueueCache } from './queue-cache.ts'
+import { QuickClaims } from './quick-claims.ts'
 import { Records } from './records.ts'
 import type { Statements } from './statements.ts'
 import { Submitted } from './submitted.ts'
@@ -84,6 +86,7 @@ export class SqlStore implements Store {
   readonly #lanes: Lanes
   readonly #parts: TransactionParts
   readonly #batches: Batches
+  readonly #quick: QuickClaims
   readonly #guests: Guests
   readonly #writing: Writing
   readonly #queries: Queries
@@ -115,8 +118,9 @@ export class SqlStore implements Store {
     this.#lanes = new Lanes(first, {
       connect: () => dialect.connect(),
       count,
+      commit: sql.commit,
       rollback: sql.rollback,
-      leavesWith: isLast === null ? null : sql.commit,
+      begin: isLast === null ? null : sql.begin,
     })
     const records = new Records()
     const now = (): number | null => (clock === null ? null : Math.floor(clock.now()))
@@ -135,6 +139,7 @@ export class SqlStore implements Store {
     this.#parts = parts
     const onDone = (done: readonly Done[]): void => this.#noteDone(done)
     this.#batches = new Batches(this.#lanes, dialect.manyCommands, parts, onDone)
+    this.#quick = new QuickClaims(this.#lanes, parts)
     this.#guests = new Guests(id, dialect.guest, parts)
     this.#writing = new Writing(dialect.guest, parts, onDone)
     this.#upkeep = new SqlUpkeep(sql, this.#queries, () => this.#news.found('ends'))
@@ -223,17 +228,24 @@ export class SqlStore implements Store {
     const channels = request.channels.map((channel) => ({ ...channel }))
     const known = this.#answered.get(worker)
     this.#answered.delete(worker)
-    let mayRepeat = known === undefined || number <= known
-    const { leases, done, againInMs } = await this.#lanes.run((connection) => {
-      const running = claim(connection, { ...request, channels }, mayRepeat, this.#parts)
-      // Done again after a lost connection, it may have been granted the first time.
-      mayRepeat = true
-      return running
-    })
+    const mayRepeat = known === undefined || number <= known
+    const { leases, done, againInMs } = await this.#claim({ ...request, channels }, mayRepeat)
     this.#answered.set(worker, Math.max(number, known ?? 0))
     this.#noteDone(done)
     if (againInMs !== null) this.#news.soon(againInMs)
     return leases
+  }
+
+  async #claim(request: ClaimRequest, asked: boolean): Promise<ClaimDone> {
+    const quick = asked ? { mayRepeat: true } : await this.#quick.claim(request)
+    if (!('mayRepeat' in quick)) return quick
+    let { mayRepeat } = quick
+    return this.#lanes.run((connection) => {
+      const running = claim(connection, request, mayRepeat, this.#parts)
+      // Done again after a lost connection, it may have been granted the first time.
+      mayRepeat = true
+      return running
+    })
   }
 
   async query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {

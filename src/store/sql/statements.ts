@@ -73,6 +73,21 @@ export const CHANGING = [
   'over_at',
 ] as const
 
+/** Written with every change of a plain job that was taken once and is not listed: the rest follows. */
+export const TAKEN = [
+  'last_position',
+  'version',
+  'state',
+  'record',
+  'turn',
+  'due_at',
+  'expires_at',
+  'committed',
+  'attempt',
+  'ended_at',
+  'over_at',
+] as const
+
 export interface Statements {
   readonly begin: string
   readonly commit: string
@@ -154,6 +169,8 @@ export interface Statements {
   readonly insertRows: string
   /** rows (job, stage, segment, version before, position, changing): fails if one is another by now. */
   readonly updateRows: string
+  /** rows (job, version before, position, taken): the same of plain jobs that were taken. */
+  readonly updateTaken: string
   /** rows (job): all of its rows. */
   readonly deleteJobs: string
   /** rows (job): it no longer holds its key. */

@@ -40,7 +40,7 @@ export class Writing {
     this.#parts = { ...parts, sql, places: new Places(sql), position: null }
     this.#onDone = onDone
     const connect = (): Promise<ClientConnection> => dialect.connect()
-    this.#lanes = new Lanes(null, { connect, count, rollback: sql.rollback, mostConflicts })
+    this.#lanes = new Lanes(null, { ...sql, begin: null, connect, count, mostConflicts })
   }
 
   async execute(command: Command, writes: Writes): Promise<Answer> {

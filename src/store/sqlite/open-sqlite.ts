@@ -1,6 +1,8 @@
 /**
  * Opens a store in a SQLite file.
  */
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { SqlOptions } from '../sql/open-sql.ts'
@@ -23,7 +25,14 @@ export function openSqliteStore(options: SqliteOptions): Promise<SqlStore> {
   return openSql(sqliteDialect(options), { ...options, clock })
 }
 
+/** Everything that is written is appended to this file; now and then it is written from its beginning. */
+function signOf(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found === undefined ? '' : `${found.size}/${found.mtimeMs}`
+}
+
 export function sqliteDialect({ path }: SqliteOptions): Dialect {
+  const wal = `${resolve(path)}-wal`
   return {
     statements: SQLITE,
     connect: () => openConnection({ path }),
@@ -33,6 +42,7 @@ export function sqliteDialect({ path }: SqliteOptions): Dialect {
     manyCommands: 250,
     isLast: IS_LAST,
     pollMs: POLL_MS,
+    signOfWrites: () => signOf(wal),
     hasCursor: false,
     steps: STEPS,
     prepare: [],

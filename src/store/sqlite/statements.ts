@@ -6,7 +6,7 @@
  * a table of parameters is run for each of its rows.
  */
 import type { Statements } from '../sql/statements.ts'
-import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED } from '../sql/statements.ts'
+import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../sql/statements.ts'
 import { UNPARK } from './parking.ts'
 
 function marks(columns: readonly string[]): string {
@@ -124,6 +124,11 @@ export const SQLITE: Statements = {
   updateRows: `
     update work set ${CHANGING.map((column, i) => `${column} = ?${i + 6}`).join(', ')}
     where job = ?1 and stage = ?2 and segment = ?3 and version = ?4 and position = ?5`,
+  updateTaken: `
+    update work set ${TAKEN.map((column, i) => `${column} = ?${i + 4}`).join(', ')},
+      rank = ?${TAKEN.indexOf('due_at') + 4}, place = 0, channel = null, level = null, parked = null,
+      start_by = null
+    where job = ?1 and stage = -1 and segment = 0 and version = ?2 and position = ?3`,
   deleteJobs: 'delete from work where job = ?',
   dropKeys: 'update work set key_held = null where job = ? and stage = -1 and segment = 0',
   saveQueues: `

@@ -1,0 +1,155 @@
+/**
+ * Claims of plain jobs without limits, where the next position is known (see `NextPosition`): what is in
+ * line is looked at without a transaction, and granted in one message, so that the database works
+ * for others while it is decided on.
+ *
+ * What was seen may be out of date by then. If another process wrote anything, the position is wrong; if
+ * this one did something to a job, its version is; if it stopped a queue, it knows. Then, and when
+ * anything else comes first, or is not plain, the claim is done in a transaction. Claims of one process
+ * take turns, so that no two of them see the same.
+ */
+import type { Job, Lease, Task } from '../../kernel/index.ts'
+import { decideIn, noReads } from '../../kernel/index.ts'
+import { claimed } from '../claimed.ts'
+import type { ClaimRequest } from '../store.ts'
+import { Beginning } from './beginning.ts'
+import type { Candidate } from './candidates.ts'
+import { inOrder, look } from './candidates.ts'
+import type { ClaimDone } from './claiming.ts'
+import type { Ask, Connection } from './connection.ts'
+import type { Lanes } from './lanes.ts'
+import { Loaded } from './loaded.ts'
+import { Loading } from './loading.ts'
+import { Needs } from './needs.ts'
+import { channelName, JOB_ROW, LOWEST_LEVEL } from './rows.ts'
+import { saving } from './saving.ts'
+import type { TransactionParts } from './transaction.ts'
+import { keepHeld } from './transaction.ts'
+
+/** So many claims are done in a transaction after one that had to be. */
+const WARY_CLAIMS = 20
+
+/** It has to be done in a transaction. */
+export interface NotDone {
+  /** It may have been granted before. */
+  readonly mayRepeat: boolean
+}
+
+const NOT_DONE: NotDone = { mayRepeat: false }
+
+interface Seen {
+  readonly loaded: Loaded
+  readonly candidates: readonly Candidate[]
+}
+
+export class QuickClaims {
+  readonly #lanes: Lanes
+  readonly #parts: TransactionParts
+  #turn: Promise<void> = Promise.resolve()
+  #wary = 0
+
+  constructor(lanes: Lanes, parts: TransactionParts) {
+    this.#lanes = lanes
+    this.#parts = parts
+  }
+
+  /** One that was never asked before. */
+  claim(request: ClaimRequest): Promise<ClaimDone | NotDone> {
+    const isWary = this.#wary > 0
+    if (isWary) this.#wary -= 1
+    if (isWary || this.#parts.position?.next == null) return Promise.resolve(NOT_DONE)
+    const before = this.#turn
+    return new Promise((resolve, reject) => {
+      this.#turn = new Promise((pass) => {
+        const claiming = before.then(() => this.#claim(request, pass))
+        claiming.then(resolve, reject).finally(pass)
+      })
+    })
+  }
+
+  async #claim(request: ClaimRequest, onSent: () => void): Promise<ClaimDone | NotDone> {
+    const done = await this.#tryTo(request, onSent)
+    if ('mayRepeat' in done) this.#wary = WARY_CLAIMS
+    return done
+  }
+
+  async #tryTo(request: ClaimRequest, onSent: () => void): Promise<ClaimDone | NotDone> {
+    const seen = await this.#lanes.run((connection) => this.#look(connection, request))
+    if (seen === null) return NOT_DONE
+    let isFirst = true
+    return this.#lanes.run(async (connection) => {
+      // Something was wrong, or the connection was lost with the answer.
+      if (!isFirst) return { mayRepeat: true }
+      isFirst = false
+      return this.#grant(connection, request, seen, onSent)
+    })
+  }
+
+  async #look(connection: Connection, request: ClaimRequest): Promise<Seen | null> {
+    const { sql, now, queues, records } = this.#parts
+    const { channels, max: most } = request
+    const loaded = new Loaded(records)
+    const loading = new Loading(connection, this.#parts, loaded)
+    const named = channels.map(({ queue, type, stage }) => {
+      return { channel: channelName(queue, type, stage), level: LOWEST_LEVEL, most }
+    })
+    const last: Ask[] = [
+      { sql: sql.becameDue, values: [now(), 1] },
+      { sql: sql.wokenLimits, values: [now(), 1] },
+      look(sql, named, now()),
+    ]
+    const needed = (): Needs => {
+      const needs = new Needs(loaded, queues)
+      for (const { queue } of channels) if (!loaded.queues.isKnown(queue)) needs.queues.add(queue)
+      return needs
+    }
+    const [due, woken, found] = await loading.load(needed, last)
+    if (due?.rows.length !== 0 || woken?.rows.length !== 0) return null
+    const candidates = inOrder(found?.rows ?? []).slice(0, most)
+    if (candidates.some(({ columns }) => columns.stage !== JOB_ROW)) return null
+    for (const { columns } of candidates) loading.take(columns)
+    return { loaded, candidates }
+  }
+
+  /** Everything up to the message is done at once: nobody else sends anything meanwhile. */
+  async #grant(
+    connection: Connection,
+    { channels, worker, request, started }: ClaimRequest,
+    { loaded, candidates }: Seen,
+    onSent: () => void,
+  ): Promise<ClaimDone | NotDone> {
+    const { position, queues, sql } = this.#parts
+    const first = position?.next ?? null
+    const time = this.#parts.now()
+    if (position === null || first === null || time === null) return NOT_DONE
+    if (channels.some(({ queue }) => queues.stops(queue))) return NOT_DONE
+    const now = Math.max(time, loaded.latest)
+    const reads = noReads()
+    const granted: Job[] = []
+    for (const { columns } of candidates) {
+      const job = loaded.jobs.get(columns.job) as Job
+      const { stage, segment, policy } = job.task as Task
+      if (policy.limits.length > 0) return NOT_DONE
+      const address = { job: job.id, stage, segment }
+      const command = { type: 'GrantLease', ...address, worker, request, started } as const
+      const { entry } = decideIn(loaded.world, loaded, command, reads, now)
+      if (entry === null) return NOT_DONE
+      loaded.apply(entry, first + granted.length)
+      granted.push(job)
+    }
+    if (granted.length > 0) {
+      const own = new Beginning(connection, [{ sql: sql.begin, values: [] }, position.check(first)])
+      const asks = await saving(loaded, own, now, this.#parts)
+      position.sent(first + granted.length - 1)
+      const saved = own.run([...asks, { sql: sql.commit, values: [] }])
+      onSent()
+      await saved
+      keepHeld(loaded, this.#parts.held)
+    }
+    const leases = granted.map((job) => {
+      const task = job.task as Task
+      return claimed(job, null, task, task.lease as Lease, now, null)
+    })
+    return { leases, done: loaded.done, againInMs: null }
+  }
+}
