@@ -11,6 +11,7 @@ import { StoreLoad } from './load.ts'
 const FEW = 1_000
 const AT_ONCE = 10
 const CLAIMS = 60
+const WARM_UPS = 10
 const BATCH = 500
 const CALLERS = 4
 const AIM = 1.5
@@ -28,8 +29,12 @@ export async function benchWaiting(
 ): Promise<string[]> {
   const store = await database.store()
   const load = new StoreLoad(store)
+  for (let i = 0; i < WARM_UPS; i++) {
+    await load.submit(FEW, BATCH, CALLERS)
+    await cost(database, load)
+    await load.drain(BATCH, CALLERS)
+  }
   await load.submit(FEW, BATCH, CALLERS)
-  await cost(database, load)
   const few = await cost(database, load)
   say(`${database.name}: ${whole(jobs)} jobs that wait …`)
   await load.submit(jobs, BATCH, CALLERS)
@@ -38,7 +43,6 @@ export async function benchWaiting(
   say(`${database.name}: all of them run …`)
   await load.drain(BATCH, CALLERS)
   await load.submit(FEW, BATCH, CALLERS)
-  await cost(database, load)
   const after = await cost(database, load)
   await store.close()
   return [

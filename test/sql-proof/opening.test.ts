@@ -4,6 +4,8 @@
  */
 import { describe, expect, it } from 'vitest'
 import { SmallDisk } from '../crash/small-disk.ts'
+import { SWEEP } from '../../src/store/postgres/sweep.ts'
+import type { Answered } from '../../src/store/sql/connection.ts'
 import { plain } from '../support/specs.ts'
 import type { Address } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
@@ -12,10 +14,12 @@ import { DATABASE_NAMES, freshAddress } from './stores.ts'
 
 const OPENERS = 8
 
-async function run(address: Address, ...texts: readonly string[]): Promise<void> {
+/** All in one transaction. */
+async function run(address: Address, ...texts: readonly string[]): Promise<readonly Answered[]> {
   const connection = await dialectOf(address).connect()
-  await connection.run(texts.map((sql) => ({ sql, values: [] })))
+  const answers = await connection.run(texts.map((sql) => ({ sql, values: [] })))
   await connection.close()
+  return answers
 }
 
 function submit(job: string) {
@@ -116,6 +120,24 @@ async function userOf(): Promise<{
 }
 
 describe('on PostgreSQL, a user', () => {
+  it('who owns the tables sweeps up, and who may not is no worse off', async () => {
+    const { owner, user, schema, role } = await userOf()
+    const store = await openAt(owner)
+    await run(owner, ...GRANTS(schema, role))
+    await store.execute([submit('a')])
+    await run(owner, `update work set turn = turn`)
+    const { count, run: sweep } = SWEEP
+    const swept = `select vacuum_count > 0 as done from pg_stat_user_tables
+      where schemaname = '${schema}' and relname = 'work'`
+    const [dead] = await run(user, count)
+    await run(user, sweep)
+    expect(dead?.rows[0]?.[0]).toBeTypeOf('number')
+    expect((await run(owner, swept))[0]?.rows).toEqual([[false]])
+    await run(owner, sweep)
+    await expect.poll(async () => (await run(owner, swept))[0]?.rows).toEqual([[true]])
+    await store.close()
+  })
+
   it('who may use the tables, and do nothing else, does everything that a store does', async () => {
     const { owner, user, schema, role } = await userOf()
     await (await openAt(owner)).close()

@@ -14,6 +14,7 @@ import { postgresGuest } from './guest.ts'
 import { quoted } from './qualified.ts'
 import { STEPS } from './schema.ts'
 import { POSTGRES } from './statements.ts'
+import { SWEEP } from './sweep.ts'
 
 export interface PostgresOptions extends SqlOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -40,6 +41,7 @@ export function postgresDialect({ url, schema = 'pawl' }: PostgresOptions): Dial
     manyCommands: 16,
     pollMs: POLL_MS,
     openBell: (id: string, onHeard: (news: News) => void) => openBell({ url, schema }, id, onHeard),
+    sweep: SWEEP,
     hasCursor: true,
     steps: STEPS,
     // The lock first: two that create a schema at once may both fail.

@@ -38,6 +38,14 @@ export interface GuestDialect {
   isConflict(error: unknown): boolean
 }
 
+/** How what was changed is cleared away, where it stays in the way. */
+export interface Sweep {
+  /** → about how many rows there are to be cleared away. */
+  readonly count: string
+  /** On its own, outside of a transaction. */
+  readonly run: string
+}
+
 export interface Dialect {
   readonly statements: Statements
   /** A new connection, with everything set as the statements expect. */
@@ -53,6 +61,8 @@ export interface Dialect {
    * overlap.
    */
   readonly isLast?: string
+  /** Left out: nothing stays. */
+  readonly sweep?: Sweep
   /** It remembers by itself how many of the sorted events were read. */
   readonly hasCursor: boolean
   /** How often somebody looks whether others wrote something, or time made something due. */

@@ -44,13 +44,32 @@ export interface RowState extends Standing {
   version: number
 }
 
+/** A job's own row goes by its id, which has no U+0000 in it: nearly all rows are such. */
 export function rowKey(job: string, stage: number, segment: number): string {
-  return `${stage}/${segment}/${job}`
+  return stage === JOB_ROW ? job : `${job}\u0000${stage}/${segment}`
 }
+
+/** The names of some channels of plain jobs, by type and queue: there are few, and they are used often. */
+const channels = new Map<string, Map<string, string>>()
+const MOST_CHANNELS = 1_000
+let channelCount = 0
 
 /** A queue, a job type and a stage by name. */
 export function channelName(queue: string, type: string, stage: string | null): string {
-  return JSON.stringify([queue, type, stage])
+  const known = stage === null ? channels.get(type)?.get(queue) : undefined
+  if (known !== undefined) return known
+  const name = JSON.stringify([queue, type, stage])
+  if (stage === null) keepChannel(queue, type, name)
+  return name
+}
+
+function keepChannel(queue: string, type: string, name: string): void {
+  if (++channelCount > MOST_CHANNELS) {
+    channels.clear()
+    channelCount = 1
+  }
+  const ofType = channels.get(type) ?? new Map<string, string>()
+  channels.set(type, ofType.set(queue, name))
 }
 
 export function keyName(type: string, key: string): string {

@@ -60,6 +60,7 @@ import { QuickClaims } from './quick-claims.ts'
 import { Records } from './records.ts'
 import type { Statements } from './statements.ts'
 import { Submitted } from './submitted.ts'
+import { Sweeping } from './sweeping.ts'
 import { Together } from './together.ts'
 import type { TransactionParts } from './transaction.ts'
 import { SqlUpkeep } from './upkeep.ts'
@@ -87,6 +88,7 @@ export class SqlStore implements Store {
   readonly #parts: TransactionParts
   readonly #batches: Batches
   readonly #quick: QuickClaims
+  readonly #sweeping: Sweeping
   readonly #guests: Guests
   readonly #writing: Writing
   readonly #queries: Queries
@@ -140,6 +142,7 @@ export class SqlStore implements Store {
     const onDone = (done: readonly Done[]): void => this.#noteDone(done)
     this.#batches = new Batches(this.#lanes, dialect.manyCommands, parts, onDone)
     this.#quick = new QuickClaims(this.#lanes, parts)
+    this.#sweeping = new Sweeping(this.#lanes, dialect.sweep ?? null)
     this.#guests = new Guests(id, dialect.guest, parts)
     this.#writing = new Writing(dialect.guest, parts, onDone)
     this.#upkeep = new SqlUpkeep(sql, this.#queries, () => this.#news.found('ends'))
@@ -232,6 +235,7 @@ export class SqlStore implements Store {
     const { leases, done, againInMs } = await this.#claim({ ...request, channels }, mayRepeat)
     this.#answered.set(worker, Math.max(number, known ?? 0))
     this.#noteDone(done)
+    this.#sweeping.taken(leases.length)
     if (againInMs !== null) this.#news.soon(againInMs)
     return leases
   }
