@@ -279,11 +279,16 @@ export const POSTGRES: Statements = {
     where s.type = 'JobSubmitted' and s.position > $1::int8 and w.position = s.position
     order by s.position limit $2::int4`,
   openJobsAfter: `
-    select ${loaded}, s.record as spec from events s
-    ${rowsOf('s.job', OWN)}
-    where s.type = 'JobSubmitted' and s.position > $1::int8 and w.position = s.position
-      and w.over_at is null
-    order by s.position limit $2::int4`,
+    select ${loaded}, s.record as spec from (
+      select position, job, record from events
+      where type = 'JobSubmitted' and position > $1::int8 order by position limit $2::int4
+    ) s ${rowsOf('s.job', OWN)}
+    where w.position = s.position and w.over_at is null order by s.position limit $3::int4`,
+  submitsAfter: `
+    select count(*), max(position) from (
+      select position from events
+      where type = 'JobSubmitted' and position > $1::int8 order by position limit $2::int4
+    ) as passed`,
   deadJobsAfter: `
     select ${loaded}, ${spec} from (
       select distinct d.position, d.job from work d

@@ -16,6 +16,8 @@ import type { Statements } from './statements.ts'
 /** Of a job with more tasks than this nothing is looked at: reading it takes too long. */
 const MOST_TASKS = 200
 const MOST_JOBS = 50
+/** So many that were submitted are passed in one look, most of them over for long. */
+const MOST_PASSED = 5_000
 
 export class SqlExamination {
   readonly #sql: Statements
@@ -33,10 +35,14 @@ export class SqlExamination {
     now: number,
   ): Promise<Examined> {
     const most = Math.min(limit, MOST_JOBS)
-    const ask = { sql: this.#sql.openJobsAfter, values: [this.#after, most] }
-    const [answered] = await connection.run([ask])
+    const [answered, passed] = await connection.run([
+      { sql: this.#sql.openJobsAfter, values: [this.#after, MOST_PASSED, most] },
+      { sql: this.#sql.submitsAfter, values: [this.#after, MOST_PASSED] },
+    ])
     const jobs = this.#queries.recordsOf(answered?.rows ?? []).map(({ job }) => job)
-    this.#after = jobs.length < most ? 0 : (jobs.at(-1)?.firstPosition ?? 0)
+    const [count, last] = passed?.rows[0] ?? [0, null]
+    if (jobs.length === most) this.#after = jobs.at(-1)?.firstPosition ?? 0
+    else this.#after = count === MOST_PASSED ? (last as number) : 0
     const small = jobs.filter(({ opened }) => countTasks(opened) <= MOST_TASKS)
     const rows = small.map(({ id }) => [id])
     const [whole] = await connection.run([{ sql: this.#sql.wholeJobs, rows }])

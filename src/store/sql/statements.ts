@@ -194,8 +194,10 @@ export interface Statements {
   readonly wholeJobs: string
   /** position, most → loaded, spec of the own rows of jobs that were submitted behind it, in order. */
   readonly jobsAfter: string
-  /** The same, of those that are not over. */
+  /** position, passed, most → the same of those among the next ones submitted that are not over. */
   readonly openJobsAfter: string
+  /** position, passed → how many the next ones submitted are, at most so many, and the last position. */
+  readonly submitsAfter: string
   /** position, most → the same of those of them that have a task that is DEAD. */
   readonly deadJobsAfter: string
   /** job → where the newest entry of any of its rows stands. */

@@ -159,10 +159,17 @@ export const SQLITE: Statements = {
     join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
     where s.type = 'JobSubmitted' and s.position > ? order by s.position limit ?`,
   openJobsAfter: `
-    select ${loaded}, s.record as spec from events s
+    select ${loaded}, s.record as spec from (
+      select position, job, record from events
+      where type = 'JobSubmitted' and position > ? order by position limit ?
+    ) s
     join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
-    where s.type = 'JobSubmitted' and s.position > ? and w.over_at is null
-    order by s.position limit ?`,
+    where w.over_at is null order by s.position limit ?`,
+  submitsAfter: `
+    select count(*), max(position) from (
+      select position from events
+      where type = 'JobSubmitted' and position > ? order by position limit ?
+    )`,
   deadJobsAfter: `
     select ${loaded}, ${spec} from (
       select distinct position, job from work where state = 'DEAD' and position > ?
