@@ -2,13 +2,11 @@
  * The engine bench: how soon a job runs, how many go through in a second, and whether memory
  * stays as it is; on the directory store, every step synced before its answer.
  */
-import { tmpdir } from 'node:os'
-import { parseArgs } from 'node:util'
 import { benchCycles } from './engine/cycles.ts'
 import { benchMemory } from './engine/memory.ts'
 import { benchStart } from './engine/start.ts'
-import { BadOption } from './log/options.ts'
 import { Scratch } from './log/scratch.ts'
+import { readOptions } from './options.ts'
 
 type Say = (line: string) => void
 type Part = (scratch: Scratch, say: Say, jobs: number) => Promise<string[]>
@@ -33,53 +31,15 @@ const HELP = [
 ]
 
 export async function* benchEngine(say: Say, args: readonly string[]): AsyncGenerator<string> {
-  const { only, jobs, folder, help } = readOptions(args)
+  const { parts, jobs, folder, help } = readOptions(args, Object.keys(PARTS), JOBS)
   if (help) {
     yield* HELP
     return
   }
   const scratch = new Scratch(folder)
   try {
-    for (const [name, part] of Object.entries(PARTS)) {
-      if (only.length === 0 || only.includes(name)) yield* await part(scratch, say, jobs)
-    }
+    for (const part of parts) yield* await (PARTS[part] as Part)(scratch, say, jobs)
   } finally {
     scratch.close()
-  }
-}
-
-function readOptions(args: readonly string[]): {
-  only: readonly string[]
-  jobs: number
-  folder: string
-  help: boolean
-} {
-  const { values } = parse(args)
-  const { only = [], jobs = JOBS, folder = tmpdir(), help = false } = values
-  const unknown = only.find((name) => !Object.hasOwn(PARTS, name))
-  if (unknown !== undefined) {
-    const names = Object.keys(PARTS).join(', ')
-    throw new BadOption(`There is no part '${unknown}'; there are: ${names}.`)
-  }
-  const count = Number(jobs)
-  if (!Number.isSafeInteger(count) || count < 1) {
-    throw new BadOption(`--jobs must be a count, not '${jobs}'.`)
-  }
-  return { only, jobs: count, folder, help }
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        only: { type: 'string', multiple: true },
-        jobs: { type: 'string' },
-        folder: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    })
-  } catch (error) {
-    throw new BadOption(`${(error as Error).message} (--help tells the options)`)
   }
 }

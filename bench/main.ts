@@ -8,7 +8,7 @@ import { benchEngine } from './engine.ts'
 import { benchKernel } from './kernel.ts'
 import { benchLimits } from './limits.ts'
 import { benchLog } from './log.ts'
-import { BadOption } from './log/options.ts'
+import { BadOption } from './options.ts'
 import { benchPipelines } from './pipelines.ts'
 import { benchSql } from './sql.ts'
 

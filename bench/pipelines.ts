@@ -7,13 +7,11 @@
  * - growth: the cost of a segment among 1,000 and among 100,000: cpu time of the thread, because
  *   a busy machine blurs wall time.
  */
-import { parseArgs } from 'node:util'
-import { tmpdir } from 'node:os'
 import type { Pawl } from '../src/index.ts'
 import { open, pipeline, typed } from '../src/index.ts'
 import { atMost } from './log/aim.ts'
-import { BadOption } from './log/options.ts'
 import { Scratch } from './log/scratch.ts'
+import { readOptions } from './options.ts'
 import { table, whole } from './table.ts'
 import { threadNs } from './thread-time.ts'
 
@@ -57,40 +55,16 @@ const PARTS: Readonly<Record<string, Part>> = {
 }
 
 export async function* benchPipelines(say: Say, args: readonly string[]): AsyncGenerator<string> {
-  const { only = [], folder = tmpdir(), help = false } = parse(args)
+  const { parts, folder, help } = readOptions(args, Object.keys(PARTS))
   if (help) {
     yield* HELP
     return
   }
-  const unknown = only.find((name) => !Object.hasOwn(PARTS, name))
-  if (unknown !== undefined) {
-    throw new BadOption(
-      `There is no part '${unknown}'; there are: ${Object.keys(PARTS).join(', ')}.`,
-    )
-  }
   const scratch = new Scratch(folder)
   try {
-    for (const [name, part] of Object.entries(PARTS)) {
-      if (only.length === 0 || only.includes(name)) yield* await part(scratch, say)
-    }
+    for (const part of parts) yield* await (PARTS[part] as Part)(scratch, say)
   } finally {
     scratch.close()
-  }
-}
-
-function parse(args: readonly string[]) {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        only: { type: 'string', multiple: true },
-        folder: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    })
-    return values
-  } catch (error) {
-    throw new BadOption(`${(error as Error).message} (--help tells the options)`)
   }
 }
 

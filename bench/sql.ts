@@ -1,10 +1,8 @@
 /**
  * The SQL bench: the stores on SQLite and PostgreSQL, beside the least SQL that any queue needs.
  */
-import { tmpdir } from 'node:os'
-import { parseArgs } from 'node:util'
-import { BadOption } from './log/options.ts'
 import { Scratch } from './log/scratch.ts'
+import { readOptions } from './options.ts'
 import type { Database } from './sql/databases.ts'
 import { postgres, sqlite } from './sql/databases.ts'
 import { benchDatabaseEngine } from './sql/engine.ts'
@@ -13,6 +11,7 @@ import { benchProcesses } from './sql/processes.ts'
 import { benchWaiting } from './sql/waiting.ts'
 
 type Say = (line: string) => void
+type Start = (scratch: Scratch) => Promise<Database>
 type Part = (database: Database, say: Say, jobs: number) => Promise<string[]>
 
 const PARTS: Readonly<Record<string, Part>> = {
@@ -23,7 +22,7 @@ const PARTS: Readonly<Record<string, Part>> = {
 }
 /** Times as many jobs as in the other parts. */
 const MANY = 20
-const DATABASES: Readonly<Record<string, (scratch: Scratch) => Promise<Database>>> = {
+const DATABASES: Readonly<Record<string, Start>> = {
   postgres,
   sqlite,
 }
@@ -44,19 +43,19 @@ const HELP = [
 ]
 
 export async function* benchSql(say: Say, args: readonly string[]): AsyncGenerator<string> {
-  const { only, on, jobs, folder, help } = readOptions(args)
-  if (help) {
+  const on = { on: { type: 'string', multiple: true } } as const
+  const options = readOptions(args, Object.keys(PARTS), JOBS, on)
+  if (options.help) {
     yield* HELP
     return
   }
-  const scratch = new Scratch(folder)
+  const scratch = new Scratch(options.folder)
   try {
-    for (const [name, start] of Object.entries(DATABASES)) {
-      if (on.length > 0 && !on.includes(name)) continue
-      const database = await start(scratch)
+    for (const name of options.among('on', Object.keys(DATABASES))) {
+      const database = await (DATABASES[name] as Start)(scratch)
       try {
-        for (const [part, run] of Object.entries(PARTS)) {
-          if (only.length === 0 || only.includes(part)) yield* await run(database, say, jobs)
+        for (const part of options.parts) {
+          yield* await (PARTS[part] as Part)(database, say, options.jobs)
         }
       } finally {
         await database.close()
@@ -64,48 +63,5 @@ export async function* benchSql(say: Say, args: readonly string[]): AsyncGenerat
     }
   } finally {
     scratch.close()
-  }
-}
-
-function readOptions(args: readonly string[]): {
-  only: readonly string[]
-  on: readonly string[]
-  jobs: number
-  folder: string
-  help: boolean
-} {
-  const { values } = parse(args)
-  const { only = [], on = [], jobs = JOBS, folder = tmpdir(), help = false } = values
-  assertKnown('part', only, PARTS)
-  assertKnown('database', on, DATABASES)
-  const count = Number(jobs)
-  if (!Number.isSafeInteger(count) || count < 1) {
-    throw new BadOption(`--jobs must be a count, not '${jobs}'.`)
-  }
-  return { only, on, jobs: count, folder, help }
-}
-
-function assertKnown(what: string, given: readonly string[], known: object): void {
-  const unknown = given.find((name) => !Object.hasOwn(known, name))
-  if (unknown === undefined) return
-  throw new BadOption(
-    `There is no ${what} '${unknown}'; there are: ${Object.keys(known).join(', ')}.`,
-  )
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        only: { type: 'string', multiple: true },
-        on: { type: 'string', multiple: true },
-        jobs: { type: 'string' },
-        folder: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    })
-  } catch (error) {
-    throw new BadOption(`${(error as Error).message} (--help tells the options)`)
   }
 }

@@ -14,8 +14,9 @@ describe('the examination of a store on a database', () => {
     const over = Array.from({ length: OVER }, (_, i) => `over-${i}`)
     const spec = plain()
     await store.execute(over.map((job) => ({ type: 'SubmitJob', job, spec }) as const))
-    const why = { by: 'ops', reason: 'because' }
-    await store.execute(over.map((job) => ({ type: 'CancelJob', job, ...why }) as const))
+    await store.execute(
+      over.map((job) => ({ type: 'CancelJob', job, by: 'ops', reason: 'because' }) as const),
+    )
     const open = Array.from({ length: 60 }, (_, i) => `open-${i}`)
     await store.execute(open.map((job) => ({ type: 'SubmitJob', job, spec }) as const))
     const looks: [looked: number, isRoundOver: boolean][] = []
