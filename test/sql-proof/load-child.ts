@@ -3,6 +3,8 @@
  * says is something that was acknowledged.
  */
 import { writeSync } from 'node:fs'
+import { SqlFailed } from '../../src/store/sql/failures.ts'
+import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { Dice } from '../properties/dice.ts'
 import type { Told } from './load.ts'
 import { Load } from './load.ts'
@@ -27,8 +29,23 @@ function say(told: Told): void {
   }
 }
 
+/** Whoever starts a process while the database is away starts it again. */
+async function openWhenThere(address: Address): Promise<SqlStore> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await openAt(address)
+    } catch (error) {
+      const isAway = error instanceof SqlFailed && error.trouble === 'lost'
+      if (!isAway || tries === 100) throw error
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100)
+      })
+    }
+  }
+}
+
 const task = JSON.parse(process.argv[2] as string) as LoadTask
-const store = await openAt(task.address)
+const store = await openWhenThere(task.address)
 const load = new Load(store, new Dice(task.seed), task.name, say)
 // Two at once, as in any process that does more than one thing.
 const forever = async (): Promise<never> => {
