@@ -38,6 +38,14 @@ export interface GuestDialect {
   isConflict(error: unknown): boolean
 }
 
+/** Of what was known before a transaction began: each is → a row if it is still so. */
+export interface Checks {
+  /** position: that of the last entry. */
+  readonly isLast: string
+  /** queue, version: of this queue; 0: nobody configured it. */
+  readonly isQueue: string
+}
+
 /** How what was changed is cleared away, where it stays in the way. */
 export interface Sweep {
   /** → about how many rows there are to be cleared away. */
@@ -57,10 +65,9 @@ export interface Dialect {
   readonly manyCommands: number
   /**
    * One transaction comes after the other, and a connection runs what it is sent in order, leaving no
-   * transaction open that failed: position → a row if it is that of the last entry. Left out: they
-   * overlap.
+   * transaction open that failed: what is known is checked with what is written. Left out: they overlap.
    */
-  readonly isLast?: string
+  readonly checks?: Checks
   /** Left out: nothing stays. */
   readonly sweep?: Sweep
   /** It remembers by itself how many of the sorted events were read. */

@@ -10,7 +10,7 @@ export class NextPosition {
   readonly #isLast: string
   #next: number | null = null
 
-  /** `isLast`: see `Dialect`. */
+  /** `isLast`: see `Checks`. */
   constructor(isLast: string) {
     this.#isLast = isLast
   }

@@ -3,10 +3,11 @@
  * line is looked at without a transaction, and granted in one message, so that the database works
  * for others while it is decided on.
  *
- * What was seen may be out of date by then. If another process wrote anything, the position is wrong; if
- * this one did something to a job, its version is; if it stopped a queue, it knows. Then, and when
- * anything else comes first, or is not plain, the claim is done in a transaction. Claims of one process
- * take turns, so that no two of them see the same.
+ * What was seen may be out of date by then, so the message checks everything that the grants were
+ * decided on: the versions of the jobs and of their queues. (That nobody else wrote does not follow
+ * from the position: others may have, before something that was sent from here.) If one is another, and
+ * when anything else comes first, or is not plain, the claim is done in a transaction. Claims of one
+ * process take turns, so that no two of them see the same.
  */
 import type { Job, Lease, Task } from '../../kernel/index.ts'
 import { decideIn, noReads } from '../../kernel/index.ts'
@@ -17,6 +18,7 @@ import type { Candidate } from './candidates.ts'
 import { inOrder, look } from './candidates.ts'
 import type { ClaimDone } from './claiming.ts'
 import type { Ask, Connection } from './connection.ts'
+import type { Checks } from './dialect.ts'
 import type { Lanes } from './lanes.ts'
 import { Loaded } from './loaded.ts'
 import { Loading } from './loading.ts'
@@ -44,12 +46,15 @@ interface Seen {
 
 export class QuickClaims {
   readonly #lanes: Lanes
+  /** Null: transactions overlap, and nothing is known before they begin. */
+  readonly #checks: Checks | null
   readonly #parts: TransactionParts
   #turn: Promise<void> = Promise.resolve()
   #wary = 0
 
-  constructor(lanes: Lanes, parts: TransactionParts) {
+  constructor(lanes: Lanes, checks: Checks | null, parts: TransactionParts) {
     this.#lanes = lanes
+    this.#checks = checks
     this.#parts = parts
   }
 
@@ -105,6 +110,7 @@ export class QuickClaims {
     }
     const [due, woken, found] = await loading.load(needed, last)
     if (due?.rows.length !== 0 || woken?.rows.length !== 0) return null
+    if (channels.some(({ queue }) => queues.stops(queue))) return null
     const candidates = inOrder(found?.rows ?? []).slice(0, most)
     if (candidates.some(({ columns }) => columns.stage !== JOB_ROW)) return null
     for (const { columns } of candidates) loading.take(columns)
@@ -114,18 +120,19 @@ export class QuickClaims {
   /** Everything up to the message is done at once: nobody else sends anything meanwhile. */
   async #grant(
     connection: Connection,
-    { channels, worker, request, started }: ClaimRequest,
+    { worker, request, started }: ClaimRequest,
     { loaded, candidates }: Seen,
     onSent: () => void,
   ): Promise<ClaimDone | NotDone> {
-    const { position, queues, sql } = this.#parts
+    const { position, sql } = this.#parts
     const first = position?.next ?? null
     const time = this.#parts.now()
-    if (position === null || first === null || time === null) return NOT_DONE
-    if (channels.some(({ queue }) => queues.stops(queue))) return NOT_DONE
+    const checks = this.#checks
+    if (checks === null || position === null || first === null || time === null) return NOT_DONE
     const now = Math.max(time, loaded.latest)
     const reads = noReads()
     const granted: Job[] = []
+    const versions = new Map<string, number>()
     for (const { columns } of candidates) {
       const job = loaded.jobs.get(columns.job) as Job
       const { stage, segment, policy } = job.task as Task
@@ -136,9 +143,14 @@ export class QuickClaims {
       if (entry === null) return NOT_DONE
       loaded.apply(entry, first + granted.length)
       granted.push(job)
+      versions.set(policy.queue, loaded.queues.get(policy.queue)?.version ?? 0)
     }
     if (granted.length > 0) {
-      const own = new Beginning(connection, [{ sql: sql.begin, values: [] }, position.check(first)])
+      const own = new Beginning(connection, [
+        { sql: sql.begin, values: [] },
+        position.check(first),
+        { sql: checks.isQueue, rows: [...versions], expect: versions.size },
+      ])
       const asks = await saving(loaded, own, now, this.#parts)
       position.sent(first + granted.length - 1)
       const saved = own.run([...asks, { sql: sql.commit, values: [] }])

@@ -114,7 +114,7 @@ export class SqlStore implements Store {
   #closing: Promise<void> | null = null
 
   constructor({ id, dialect, first, clock, aheadMs, retention }: SqlStoreParts) {
-    const { statements: sql, lanes: count, isLast = null } = dialect
+    const { statements: sql, lanes: count, checks = null } = dialect
     this.id = id
     this.#sql = sql
     this.#lanes = new Lanes(first, {
@@ -122,7 +122,7 @@ export class SqlStore implements Store {
       count,
       commit: sql.commit,
       rollback: sql.rollback,
-      begin: isLast === null ? null : sql.begin,
+      begin: checks === null ? null : sql.begin,
     })
     const records = new Records()
     const now = (): number | null => (clock === null ? null : Math.floor(clock.now()))
@@ -136,12 +136,12 @@ export class SqlStore implements Store {
       queues: new QueueCache(),
       submitted: new Submitted(),
       held: new Held(),
-      position: isLast === null ? null : new NextPosition(isLast),
+      position: checks === null ? null : new NextPosition(checks.isLast),
     }
     this.#parts = parts
     const onDone = (done: readonly Done[]): void => this.#noteDone(done)
     this.#batches = new Batches(this.#lanes, dialect.manyCommands, parts, onDone)
-    this.#quick = new QuickClaims(this.#lanes, parts)
+    this.#quick = new QuickClaims(this.#lanes, checks, parts)
     this.#sweeping = new Sweeping(this.#lanes, dialect.sweep ?? null)
     this.#guests = new Guests(id, dialect.guest, parts)
     this.#writing = new Writing(dialect.guest, parts, onDone)

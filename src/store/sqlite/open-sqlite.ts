@@ -11,7 +11,7 @@ import type { SqlStore } from '../sql/sql-store.ts'
 import { openConnection } from './connection.ts'
 import { sqliteGuest } from './guest.ts'
 import { STEPS } from './schema.ts'
-import { IS_LAST, SQLITE } from './statements.ts'
+import { CHECKS, SQLITE } from './statements.ts'
 
 export interface SqliteOptions extends SqlOptions {
   /** The file. Created if it is not there; its folder must be. */
@@ -40,7 +40,7 @@ export function sqliteDialect({ path }: SqliteOptions): Dialect {
     // One writes at a time, whatever the number of connections.
     lanes: 1,
     manyCommands: 250,
-    isLast: IS_LAST,
+    checks: CHECKS,
     pollMs: POLL_MS,
     signOfWrites: () => signOf(wal),
     hasCursor: false,

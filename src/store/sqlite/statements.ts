@@ -5,6 +5,7 @@
  * A transaction takes the file's one lock when it begins, so nothing else is locked. A statement with
  * a table of parameters is run for each of its rows.
  */
+import type { Checks } from '../sql/dialect.ts'
 import type { Statements } from '../sql/statements.ts'
 import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../sql/statements.ts'
 import { UNPARK } from './parking.ts'
@@ -296,8 +297,10 @@ export const SQLITE: Statements = {
   unparkAll: 'update work set parked = null where parked = ?',
 }
 
-/** See `Dialect`. */
-export const IS_LAST = 'select 1 where ? = (select coalesce(max(position), 0) from events)'
+export const CHECKS: Checks = {
+  isLast: 'select 1 where ? = (select coalesce(max(position), 0) from events)',
+  isQueue: 'select 1 where ?2 = coalesce((select version from queues where queue = ?1), 0)',
+}
 
 /** For a transaction of the user's. */
 export const GUEST = {
