@@ -148,4 +148,26 @@ describe('a piece that has sent its last', () => {
     expect(slow.isClosed).toBe(true)
     expect(all).toHaveLength(2)
   })
+
+  it('closes no connection that the others have found instead of its own', async () => {
+    const { lanes, slow, all } = setUp()
+    const first = lanes.run(async (connection) => {
+      await connection.run(asked('read'))
+      return connection.run(asked('more'))
+    })
+    const second = lanes.run((connection) => connection.run(asked('begin b commit')))
+    slow.sent[1]?.fail(new SqlFailed('lost', 'It is gone.', null))
+    await expect.poll(() => all[1]?.texts).toEqual(['begin b commit'])
+    // It was answered before the connection was lost, and has more to ask.
+    slow.sent[0]?.answer()
+    await expect
+      .poll(() => {
+        for (const { answer } of all.slice(1).flatMap(({ sent }) => sent)) answer()
+        return all.at(-1)?.texts.at(-1)
+      })
+      .toBe('more')
+    for (const { answer } of all.slice(1).flatMap(({ sent }) => sent)) answer()
+    await Promise.all([first, second])
+    expect(all.map(({ isClosed }) => isClosed)).toEqual([true, false])
+  })
 })

@@ -122,15 +122,16 @@ export class Lanes<C extends Connection = Connection> {
     let lostUs: number | null = null
     let pauseMs = FIRST_PAUSE_MS
     for (;;) {
+      // The one that it was done on: whoever comes back may be given another one, which is well.
+      let used: C | null = null
       try {
-        connection ??= await this.#parts.connect()
-        await piece.work(this.#leaving(connection, leave, comeBack))
+        used = connection ??= await this.#parts.connect()
+        await piece.work(this.#leaving(used, leave, comeBack))
         break
       } catch (error) {
         const trouble = error instanceof SqlFailed ? error.trouble : null
-        const failed = connection
         connection = await comeBack()
-        if ((trouble === 'lost' && connection === failed) || connection === null) {
+        if ((trouble === 'lost' && connection === used) || connection === null) {
           await connection?.close().catch(() => undefined)
           connection = null
         } else if (!(await this.#rollBack(connection))) {
