@@ -74,8 +74,8 @@ export interface Dialect {
   readonly hasCursor: boolean
   /** How often somebody looks whether others wrote something, or time made something due. */
   readonly pollMs: number
-  /** Nearly always another one when somebody wrote meanwhile; cheaper than to look. Left out: none. */
-  readonly signOfWrites?: () => string
+  /** Another one when somebody wrote meanwhile; cheaper than to look. Left out, or null: none. */
+  readonly signOfWrites?: () => string | null
   /**
    * Of the store with this id. It hears its own ringing not, and it says that it may have missed
    * something when it begins to hear. Left out: there is none, and entries are looked for.

@@ -25,10 +25,24 @@ export function openSqliteStore(options: SqliteOptions): Promise<SqlStore> {
   return openSql(sqliteDialect(options), { ...options, clock })
 }
 
-/** Everything that is written is appended to this file; now and then it is written from its beginning. */
-function signOf(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found === undefined ? '' : `${found.size}/${found.mtimeMs}`
+/**
+ * What was written is seen by others only when the disk has it, which may take so long; and systems
+ * note times so coarsely that two writes may look the same.
+ */
+const SETTLED_MS = 100
+
+/**
+ * Everything that is written is appended to this file; now and then it is written from its beginning.
+ * Null: it says nothing. It was written not long ago, or is not to be seen: where the path is a link, it
+ * stands beside what that leads to.
+ */
+function signOf(path: string): string | null {
+  try {
+    const { size, mtimeMs } = statSync(path)
+    return systemClock.now() - mtimeMs < SETTLED_MS ? null : `${size}/${mtimeMs}`
+  } catch {
+    return null
+  }
 }
 
 export function sqliteDialect({ path }: SqliteOptions): Dialect {
