@@ -133,4 +133,18 @@ describe('those who wait for jobs of a store that is shared', () => {
     results.answered(cancelling, await store.execute(cancelling))
     expect(await results.ended('a').outcome).toMatchObject({ state: 'FAILED' })
   })
+
+  it('ask about one that others may have ended before the answer to its submit came', async () => {
+    const { store, results } = setUp()
+    const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const
+    await results.whileMade(['a'], async () => {
+      const answers = await store.execute(submitting)
+      await cancel(store, 'a')
+      results.news()
+      results.answered(submitting, answers)
+    })
+    const waiter = results.ended('a')
+    expect(store.asked).toEqual([{ kind: 'outcome', job: 'a' }])
+    expect(await waiter.outcome).toMatchObject({ state: 'FAILED' })
+  })
 })

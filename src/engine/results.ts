@@ -117,7 +117,7 @@ export class Results {
           lastPosition: 0,
         })
       } else {
-        if (this.#isShared) this.news()
+        if (this.#isShared) this.#askSoon()
         else void this.#look(command.job)
       }
     }
@@ -138,7 +138,9 @@ export class Results {
   /** Any of the jobs may be over. */
   news(): void {
     this.#new.clear()
-    if (this.#waiting.size > 0) this.#askIn(this.#notBefore - this.#timing.now())
+    // Also of those that are on their way: they are in the store before this process hears of it.
+    this.#made.clear()
+    this.#askSoon()
   }
 
   /** Whoever still waits is told: the jobs go on when the store is opened again. */
@@ -157,6 +159,10 @@ export class Results {
     waiting?.all.delete(waiter)
     if (waiting?.all.size === 0) this.#waiting.delete(job)
     this.#rest()
+  }
+
+  #askSoon(): void {
+    if (this.#waiting.size > 0) this.#askIn(this.#notBefore - this.#timing.now())
   }
 
   /** Instead of what was planned. Whoever waits for a result keeps the process alive by it. */
