@@ -18,7 +18,7 @@ import type { Answered, Ask, Connection, Row } from './connection.ts'
 import type { Bell, Dialect } from './dialect.ts'
 import { Gathering } from './gathering.ts'
 import type { Done } from './loaded.ts'
-import { dueInMs, newsOf, newsOfType } from './news-of.ts'
+import { dueAtOf, newsOf, newsOfType } from './news-of.ts'
 
 export interface NewsDeskParts {
   /** Of the store: what other processes know it by, too. */
@@ -100,10 +100,13 @@ export class NewsDesk {
     if (this.#beat === null) return
     const { mayStop } = this.#parts
     const news = new Set<NewsKind>()
+    const now = Math.max(this.now(), this.#toldMs)
     for (const one of done) {
       for (const kind of newsOf(one, mayStop)) news.add(kind)
-      const ms = dueInMs(one)
-      if (ms !== null) this.#lookIn(ms)
+      const dueAt = dueAtOf(one)
+      // Time may have passed it before it was durable, and a look with it, which does not come back.
+      if (dueAt !== null && dueAt <= now) news.add('work')
+      else if (dueAt !== null) this.#lookIn(dueAt - now)
       if (this.#bell === null) this.#own.add(one.position)
     }
     if (this.#bell !== null && news.size > 0) this.#ringing.add(news)

@@ -62,8 +62,8 @@ function isWork({ entry, job, task }: Done, mayStop: (queue: string) => boolean)
   return isWaiting || limits.length > 0 || mayStop(queue)
 }
 
-/** How long after its entry a task can be taken; null: it is not time that it waits for. */
-export function dueInMs({ entry, job, task }: Done): number | null {
+/** When a task can be taken; null: it was not time that it waited for when its entry was decided. */
+export function dueAtOf({ entry, job, task }: Done): number | null {
   if (task === null || job === null || !isListed(job, task)) return null
-  return task.dueAt > entry.at ? task.dueAt - entry.at : null
+  return task.dueAt > entry.at ? task.dueAt : null
 }
