@@ -1,6 +1,6 @@
 /**
- * Jobs that become due while the transaction that they came with is still under way: whoever waits
- * for work hears of them when it is over.
+ * Jobs whose time comes while nobody looks: the transaction that they came with is still under way, or
+ * somebody else was quicker to put them in line. Whoever waits for work hears of them all the same.
  */
 import { expect, it } from 'vitest'
 import type { Command } from '../../src/kernel/index.ts'
@@ -8,7 +8,7 @@ import type { Ask } from '../../src/store/sql/connection.ts'
 import { plain } from '../support/specs.ts'
 import type { Wrap } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
-import { freshAddress } from './stores.ts'
+import { DATABASE_NAMES, freshAddress } from './stores.ts'
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
@@ -52,3 +52,25 @@ it('is told when it is there, although a look before has passed its time', async
   expect(toldAt - answeredAt).toBeLessThan(200)
   await store.close()
 })
+
+it.each(DATABASE_NAMES)(
+  'is told when a claim of other jobs put it in line, on %s',
+  async (name) => {
+    let now = 1_000_000
+    const store = await openAt(await freshAddress(name), { clock: { now: () => now } })
+    let told = 0
+    store.onNews((news) => {
+      if (news.has('work')) told += 1
+    })
+    await store.execute([submit('a', 10_000)])
+    await pause(100)
+    told = 0
+    now += 10_000
+    const channels = [{ queue: 'default', type: 'another', stage: null }]
+    const claimed = store.claim({ worker: 'w', request: 1, channels, max: 1, started: true })
+    expect(await claimed).toEqual([])
+    // It is in line by now, and no look at what becomes due finds it any more.
+    await expect.poll(() => told).toBeGreaterThan(0)
+    await store.close()
+  },
+)

@@ -37,6 +37,8 @@ export interface ClaimDone {
   readonly done: readonly Done[]
   /** After so long there may be something that was stopped or skipped now; null: time does not help. */
   readonly againInMs: number | null
+  /** It put something in line that others take: nobody else sees that its time has come. */
+  readonly isForOthers: boolean
 }
 
 /** `mayRepeat`: the worker may have been answered before, and not have heard it. */
@@ -47,10 +49,10 @@ export async function claim(
   parts: TransactionParts,
 ): Promise<ClaimDone> {
   const begun = await new Claiming(connection, request, parts).run(mayRepeat, true)
+  if (begun !== null) return begun
   // What others wait for was let go: it begins anew, and everything is in line by now.
-  return (
-    begun ?? ((await new Claiming(connection, request, parts).run(mayRepeat, false)) as ClaimDone)
-  )
+  const done = await new Claiming(connection, request, parts).run(mayRepeat, false)
+  return { ...(done as ClaimDone), isForOthers: true }
 }
 
 class Claiming {
@@ -67,6 +69,7 @@ class Claiming {
   /** Queues that let nothing more through. */
   readonly #closed = new Set<string>()
   #againAt = Infinity
+  #isForOthers = false
   #now = 0
 
   constructor(connection: Connection, request: ClaimRequest, parts: TransactionParts) {
@@ -131,7 +134,7 @@ class Claiming {
     for (const { job, stage, segment } of again) this.#granted.push(this.#task(job, stage, segment))
     const leases = await this.#claimed()
     await this.#connection.run([{ sql: sql.rollback, values: [] }])
-    return { leases, done: [], againInMs: null }
+    return { leases, done: [], againInMs: null, isForOthers: false }
   }
 
   /**
@@ -149,6 +152,8 @@ class Claiming {
         level: row[4] as number,
         group: row[5] as string | null,
       }))
+      const own = new Set(this.#channelsFrom(() => LOWEST_LEVEL).map(({ channel }) => channel))
+      this.#isForOthers = newcomers.some(({ channel }) => !own.has(channel))
       if (await places.assign(newcomers, this.#connection)) isLocked = true
       const rows = newcomers.map(({ address, row }) => address.concat(row.turn))
       await this.#connection.run([{ sql: sql.standInLine, rows }])
@@ -375,7 +380,7 @@ class Claiming {
     }
     keepHeld(this.#loaded, this.#parts.held)
     const againInMs = this.#againAt === Infinity ? null : this.#againAt - this.#now
-    return { leases, done: this.#done, againInMs }
+    return { leases, done: this.#done, againInMs, isForOthers: this.#isForOthers }
   }
 
   async #claimed(): Promise<Claimed[]> {

@@ -162,6 +162,6 @@ export class QuickClaims {
       const task = job.task as Task
       return claimed(job, null, task, task.lease as Lease, now, null)
     })
-    return { leases, done: loaded.done, againInMs: null }
+    return { leases, done: loaded.done, againInMs: null, isForOthers: false }
   }
 }

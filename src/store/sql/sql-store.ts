@@ -232,11 +232,13 @@ export class SqlStore implements Store {
     const known = this.#answered.get(worker)
     this.#answered.delete(worker)
     const mayRepeat = known === undefined || number <= known
-    const { leases, done, againInMs } = await this.#claim({ ...request, channels }, mayRepeat)
+    const claimed = await this.#claim({ ...request, channels }, mayRepeat)
+    const { leases, done, againInMs, isForOthers } = claimed
     this.#answered.set(worker, Math.max(number, known ?? 0))
     this.#noteDone(done)
     this.#sweeping.taken(leases.length)
     if (againInMs !== null) this.#news.soon(againInMs)
+    if (isForOthers) this.#news.found('work')
     return leases
   }
 
