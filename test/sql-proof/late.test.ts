@@ -74,3 +74,21 @@ it.each(DATABASE_NAMES)(
     await store.close()
   },
 )
+
+it.each(DATABASE_NAMES)('is told on time right behind another one, on %s', async (name) => {
+  const store = await openAt(await freshAddress(name))
+  let toldAt = 0
+  store.onNews((news) => {
+    if (news.has('work')) toldAt = store.now()
+  })
+  const late: number[] = []
+  for (let i = 0; i < 5; i++) {
+    await pause(120)
+    const submittedAt = store.now()
+    await store.execute([submit(`a${i}`, 150), submit(`b${i}`, 153), submit(`c${i}`, 180)])
+    await expect.poll(() => toldAt - submittedAt, { interval: 5 }).toBeGreaterThan(180)
+    late.push(toldAt - submittedAt - 180)
+  }
+  expect(late.toSorted((a, b) => a - b)[2]).toBeLessThan(100)
+  await store.close()
+})

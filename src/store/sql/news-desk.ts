@@ -62,6 +62,8 @@ export class NewsDesk {
   #isLooking = false
   #isLookWanted = false
   #lookUs = Infinity
+  /** What was waited for until then has not been told yet. */
+  #isTimeUp = false
   #stopWaiting: (() => void) | null = null
   #isClosed = false
 
@@ -154,6 +156,7 @@ export class NewsDesk {
     this.#stopWaiting?.()
     this.#stopWaiting = afterMs(Math.ceil(ms), () => {
       this.#lookUs = Infinity
+      this.#isTimeUp = true
       void this.#look()
     })
   }
@@ -209,11 +212,20 @@ export class NewsDesk {
     const [least, most] = [now - nowUs() / 1_000, now - askedMs]
     this.#aheadMs = Math.max(least, Math.min(most, this.#aheadMs))
     this.#toldMs = Math.max(this.#toldMs, now)
+    // A time that was waited for has come, also if somebody put what it was about in line before.
+    let hasCome = this.#isTimeUp
+    this.#isTimeUp = false
     for (const time of next as readonly (number | null)[]) {
       if (time === null) continue
-      if (time > now) this.#lookIn(time - now)
-      else this.#telling.add(['work', 'upkeep'])
+      if (time > now) {
+        this.#lookIn(time - now)
+        continue
+      }
+      hasCome = true
+      // Of each kind it was the first: what comes behind it is to be waited for, too.
+      this.#isLookWanted = true
     }
+    if (hasCome) this.#telling.add(['work', 'upkeep'])
   }
 
   /** Where it is looked for entries, each stands right behind the one before. */
