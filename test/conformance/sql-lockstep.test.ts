@@ -13,7 +13,7 @@ import { freshFile } from '../support/sqlite.ts'
 import { InStep } from './in-step.ts'
 
 const STEPS = 1_500
-const SEEDS = process.env['PAWL_CAMPAIGN'] === 'long' ? 40 : 2
+const SEEDS = process.env['PAWL_CAMPAIGN'] === 'long' ? 40 : 1
 
 class Pair extends InStep {
   override store!: SqlStore

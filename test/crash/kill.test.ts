@@ -25,8 +25,8 @@ import { Witness } from './witness.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const SEED = Number(process.env['PAWL_SEED'] ?? 1)
-const KILLS = process.env['PAWL_CAMPAIGN'] === 'long' ? 3_000 : 300
-const KILLS_PER_DIRECTORY = 300
+const KILLS = process.env['PAWL_CAMPAIGN'] === 'long' ? 3_000 : 200
+const KILLS_PER_DIRECTORY = 200
 /** Several times what it takes: other tests may run beside it. */
 const MOST_MS = KILLS * 2_000
 /** About as many lines are said before a store is open, and while one checkpoint is made. */
