@@ -166,6 +166,12 @@ describe.each(ENGINES)('a pipeline %s', (_, openEngine) => {
       const place = 'stage' in entry ? ` ${entry.stage}` : ''
       seen.push(`${entry.type}${place}${'segment' in entry ? `/${entry.segment}` : ''}`)
     }
+    // A worker has room when a handler has ended. On a database the next grant may be durable first.
+    const at = (one: string): number => seen.indexOf(one)
+    if (at('LeaseGranted 0/1') < at('ExecutionCommitted 0/0')) {
+      seen.splice(at('LeaseGranted 0/1'), 1)
+      seen.splice(at('ExecutionCommitted 0/0') + 1, 0, 'LeaseGranted 0/1')
+    }
     expect(seen).toEqual([
       'JobSubmitted',
       'StageOpened 0',
