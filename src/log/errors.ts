@@ -14,17 +14,26 @@ export interface Place {
 /** Stored bytes do not check, and it is not a torn tail. */
 export class CorruptLog extends PawlError {
   readonly place: Place
+  readonly #why: string
 
-  constructor(place: Place, why: string) {
+  /** `job`: whose record it is, if that is known. */
+  constructor(place: Place, why: string, job: string | null = null) {
     const { file, offset, position } = place
     const entry = position === null ? '' : ` (entry at position ${position})`
+    const whose = job === null ? '' : ` (${job})`
     super(
       'CorruptLog',
       'corrupt',
-      `${file} is damaged at byte ${offset}${entry}: ${why} Nothing was changed. Look at it with verifyDirectory, restore a backup, or give up what cannot be read with repairDirectory.`,
-      { ...place, why },
+      `${file} is damaged at byte ${offset}${entry}${whose}: ${why} Nothing was changed. Look at it with verifyDirectory, restore a backup, or give up what cannot be read with repairDirectory.`,
+      { ...place, why, ...(job === null ? {} : { job }) },
     )
     this.place = place
+    this.#why = why
+  }
+
+  /** The same, and which job it kept from being looked at. */
+  about(job: string): CorruptLog {
+    return new CorruptLog(this.place, this.#why, job)
   }
 }
 
@@ -61,11 +70,12 @@ export class DiskFull extends PawlError {
 
 /** The disk failed while this was being written: whether it is there shows when the store is opened again. */
 export class UnknownOutcome extends PawlError {
-  constructor(folder: string, cause: unknown) {
+  constructor(folder: string, cause: unknown, message: string | null = null) {
     super(
       'UnknownOutcome',
       'unknown_outcome',
-      `The disk failed while this was being written to ${folder}, so it may or may not have happened. Open the store again and repeat the command: it is safe to repeat.`,
+      message ??
+        `The disk failed while this was being written to ${folder}, so it may or may not have happened. Open the store again and repeat the command: it is safe to repeat.`,
       { folder },
       cause,
     )

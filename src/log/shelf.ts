@@ -143,6 +143,13 @@ export class Shelf {
     })
   }
 
+  /** The same without a look at the file: no two jobs begin at the same place of the log. */
+  rowOf(id: string, firstPosition: number): number {
+    return this.#probe(this.#tables.ids, this.#tables.idHashes, hashText(id), (row) => {
+      return this.firstPosition(row) === firstPosition
+    })
+  }
+
   /** The row of the job that holds a key; -1: none does. */
   findKey(type: string, key: string, interning: Interning): number {
     const hash = hashKey(type, key)

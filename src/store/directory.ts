@@ -20,6 +20,7 @@ import { assertClaim } from './claim-form.ts'
 import { claimedBy } from './claimed.ts'
 import type { Clock } from './clock.ts'
 import { nowUs } from './clock.ts'
+import { Undecided } from './deciding.ts'
 import type { EndedJobs } from './ended-jobs.ts'
 import { Examination } from './examination.ts'
 import { limitView, workerView } from './holders.ts'
@@ -340,10 +341,14 @@ export class DirectoryStore implements Store {
   #performAll(own: readonly (Command | null)[]): Answer[] {
     const now = this.#clock.now()
     const answers: Answer[] = []
+    // The first is decided on what is read then; BEFORE it, what the others need is looked at.
+    for (let i = 1; i < own.length; i++) this.#ledger.foresee(own[i] ?? null, now)
     try {
       for (const command of own) answers.push(this.#perform(command, now))
     } catch (error) {
-      throw this.#parted(error)
+      if (!(error instanceof Undecided)) throw this.#parted(error)
+      if (answers.length === 0) throw error.cause
+      throw new UnknownOutcome(this.#parts.folder, error.cause, partly(answers.length))
     }
     return answers
   }
@@ -372,8 +377,9 @@ export class DirectoryStore implements Store {
 
   /** Something went wrong between deciding and appending: memory and log have parted, so no more. */
   #parted(error: unknown): Error {
-    this.#writer.end(error)
-    return new UnknownOutcome(this.#parts.folder, error)
+    const cause = error instanceof Undecided ? error.cause : error
+    this.#writer.end(cause)
+    return new UnknownOutcome(this.#parts.folder, cause)
   }
 
   async #history({ job: id, after = 0, limit }: QueryOf<'history'>): Promise<Positioned[]> {
@@ -429,6 +435,11 @@ function bytesOf(own: readonly (Command | null)[]): number {
   let bytes = 0
   for (const command of own) if (command !== null) bytes += bytesFor(command)
   return bytes
+}
+
+/** That it would need what cannot be read showed only AFTER others of the same call were done. */
+function partly(done: number): string {
+  return `The first ${done} commands of this call were done, and no other, because what the next one needs cannot be read: see the cause. Each is safe to repeat.`
 }
 
 function isNew(command: Command | null): boolean {

@@ -11,6 +11,7 @@ import type { Command, Job } from '../kernel/index.ts'
 import { jobEndedAt } from '../kernel/index.ts'
 import type { Disk, JobRecord, Manifest, Rack } from '../log/index.ts'
 import {
+  CorruptLog,
   HashFilter,
   hashKey,
   hashText,
@@ -85,9 +86,13 @@ export class EndedJobs implements Elsewhere {
 
   findKey(type: string, key: string): JobRecord | null {
     if (!this.#known.mayHave(hashKey(type, key))) return null
-    for (const rack of this.#racks()) {
-      const row = rack.findKey(type, key, this.#interning)
-      if (row !== -1) return rack.read(row, this.#interning)
+    try {
+      for (const rack of this.#racks()) {
+        const row = rack.findKey(type, key, this.#interning)
+        if (row !== -1) return rack.read(row, this.#interning)
+      }
+    } catch (error) {
+      throw naming(error, `the ${type} with the key '${key}'`)
     }
     return null
   }
@@ -98,9 +103,13 @@ export class EndedJobs implements Elsewhere {
       const row = tray.find(id)
       if (row !== -1) return tray.read(row, this.#interning)
     }
-    for (const shelf of this.#shelves) {
-      const row = shelf.find(id)
-      if (row !== -1) return shelf.read(row, this.#interning)
+    try {
+      for (const shelf of this.#shelves) {
+        const row = shelf.find(id)
+        if (row !== -1) return shelf.read(row, this.#interning)
+      }
+    } catch (error) {
+      throw naming(error, `job '${id}'`)
     }
     return null
   }
@@ -148,13 +157,13 @@ export class EndedJobs implements Elsewhere {
   /** Something was noted about a job that is over: from now on it stands here as it is now. */
   changed(job: Job): void {
     this.#guests.delete(job)
-    this.#takeOff(job.id)
+    this.#takeOff(job)
     this.ended(job)
   }
 
   forgot(job: Job): void {
     this.#guests.delete(job)
-    this.#takeOff(job.id)
+    this.#takeOff(job)
   }
 
   /** Forgetting a job was refused: it is not named again for a while. */
@@ -269,8 +278,11 @@ export class EndedJobs implements Elsewhere {
     return tray
   }
 
-  /** What stands here of a job counts no more. */
-  #takeOff(id: string): void {
+  /**
+   * What stands here of a job counts no more. That was decided, and must not fail, so no file is
+   * looked at.
+   */
+  #takeOff({ id, firstPosition }: Job): void {
     this.#beingRead.delete(id)
     for (const { tray, since } of this.#trays) {
       const row = tray.find(id)
@@ -279,9 +291,14 @@ export class EndedJobs implements Elsewhere {
       if (since < this.#waypoint) this.#outdated.push(id)
       return
     }
-    const rows = rowsOf(this.#shelves, id)
-    for (const { shelf, row } of rows) shelf.leave(row)
-    if (rows.length > 0 && this.#position < this.#waypoint) this.#outdated.push(id)
+    let wasHere = false
+    for (const shelf of this.#shelves) {
+      const row = shelf.rowOf(id, firstPosition)
+      if (row === -1) continue
+      shelf.leave(row)
+      wasHere = true
+    }
+    if (wasHere && this.#position < this.#waypoint) this.#outdated.push(id)
   }
 }
 
@@ -301,6 +318,10 @@ async function learn(known: HashFilter, racks: readonly Rack[]): Promise<void> {
       if (noted % HASHES_STEP === 0) await turn()
     }
   }
+}
+
+function naming(error: unknown, job: string): unknown {
+  return error instanceof CorruptLog ? error.about(job) : error
 }
 
 function rowsOf(shelves: readonly Shelf[], id: string): { shelf: Shelf; row: number }[] {

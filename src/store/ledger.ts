@@ -2,11 +2,10 @@
  * The ledger: one state in memory, with every index that makes it quick, changed one entry at
  * a time. What the memory store and the directory store share.
  *
- * - `perform` decides a command and applies what follows.
+ * - `perform` decides a command and applies what follows. `Undecided`: nothing has changed.
  * - `apply` applies an entry that was decided before: replay. A ledger that was replayed from
  *   a log equals the one that wrote it, indexes included, because indexes follow entries only.
  * - `claim` lets the ready-index propose and the kernel decide, until enough is granted.
- *
  * - `restore` takes in a job as a checkpoint had it; `evict` lets go of one that is over and
  *   can be found again. A job that is not here is asked for where the others are (`Elsewhere`).
  *
@@ -38,7 +37,6 @@ import {
   BrokenEntry,
   createJob,
   createWorld,
-  decideIn,
   findTask,
   fold,
   isEnding,
@@ -50,6 +48,7 @@ import {
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
 import type { ClaimRequest } from './claim-form.ts'
+import { decideOn, foresee } from './deciding.ts'
 import type { Elsewhere } from './elsewhere.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobsInMemory } from './jobs-in-memory.ts'
@@ -134,10 +133,15 @@ export class Ledger implements Indexes {
     return this.#now
   }
 
+  /** Throws what `perform` will not be able to read, as far as that can be known now. */
+  foresee(command: Command | null, now: number): void {
+    if (command !== null) foresee(this.world, this, command, this.#reads, now)
+  }
+
   perform(command: Command, now: number): Decision {
     this.#elsewhere?.seeOut()
     const reads = this.#reads
-    const decision = decideIn(this.world, this, command, reads, this.tick(now))
+    const decision = decideOn(this.world, this, command, reads, this.tick(now))
     const { entry } = decision
     if (entry === null) return decision
     // What `decide` looked at is what the entry changes: no need to look it up again.

@@ -6,6 +6,7 @@
  * the disk is too full for new work.
  */
 import type { Command } from '../kernel/index.ts'
+import { PawlError } from '../kernel/index.ts'
 import type { Answer, Store, Writes } from '../store/index.ts'
 import { BadRequest } from '../store/index.ts'
 
@@ -88,7 +89,17 @@ export class Courier {
       }
       this.#events.answered?.(commands, answers)
     } catch (error) {
+      if (parcels.length > 1 && isOfOne(error)) return this.#deliverEach(parcels)
       for (const { reject } of parcels) reject(error)
     }
   }
+
+  /** What one is about cannot be read, and nothing happened: that is no matter of the others. */
+  async #deliverEach(parcels: readonly Parcel[]): Promise<void> {
+    for (const parcel of parcels) await this.#deliver([parcel])
+  }
+}
+
+function isOfOne(error: unknown): boolean {
+  return error instanceof PawlError && error.kind === 'corrupt'
 }

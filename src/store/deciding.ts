@@ -1,0 +1,46 @@
+/**
+ * Deciding on jobs that may have to be read from a disk first.
+ *
+ * The kernel never throws, but what it looks at may: a job that is over, and whose bytes do not
+ * check. BEFORE anything was decided that harms nobody, and the command is not answered. It is
+ * not taken for one about an unknown job.
+ */
+import type { Command, Decision, Indexes, Reads, World } from '../kernel/index.ts'
+import { decideIn, loadReads, malformed } from '../kernel/index.ts'
+import { CorruptLog } from '../log/index.ts'
+
+/** What a command is about cannot be read. Nothing was decided, and nothing has changed. */
+export class Undecided extends Error {
+  override readonly cause: CorruptLog
+
+  constructor(cause: CorruptLog) {
+    super(cause.message)
+    this.name = 'Undecided'
+    this.cause = cause
+  }
+}
+
+export function decideOn(
+  world: World,
+  indexes: Indexes,
+  command: Command,
+  reads: Reads,
+  now: number,
+): Decision {
+  try {
+    return decideIn(world, indexes, command, reads, now)
+  } catch (error) {
+    throw error instanceof CorruptLog ? new Undecided(error) : error
+  }
+}
+
+/** Looks at what the command will be decided on, and decides nothing. */
+export function foresee(
+  world: World,
+  indexes: Indexes,
+  command: Command,
+  reads: Reads,
+  now: number,
+): void {
+  if (malformed(command) === null) loadReads(reads, world, indexes, command, now)
+}
