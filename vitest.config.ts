@@ -1,11 +1,55 @@
+import { BaseSequencer } from 'vitest/node'
+import type { TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
+
+const ALL = ['src/**/*.test.ts', 'test/**/*.test.ts']
+
+/**
+ * Tests that need a process of their own: they put other modules in the place of real ones, go to
+ * another folder, or kill. All others share two processes, in which each module is loaded once.
+ */
+const OF_THEIR_OWN = [
+  'test/damage/**/*.test.ts',
+  'test/golden-directories/**/*.test.ts',
+  'test/crash/**/*.test.ts',
+  'test/isolation/**/*.test.ts',
+  'src/log/owner.test.ts',
+]
+
+/** Begun last, one of them would go on for minutes when all others are over. */
+const LONGEST = ['test/explorer/worlds.test.ts', 'test/properties/agreement.test.ts']
+
+/**
+ * Those of their own FIRST: a process that is shared ends when one of them comes between. Then the
+ * longest.
+ */
+class OwnFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- it is no array that is sorted
+    const sorted = await super.sort(files)
+    return sorted.toSorted((a, b) => placeOf(a) - placeOf(b))
+  }
+}
+
+function placeOf({ project, moduleId }: TestSpecification): number {
+  if (project.config.isolate) return 0
+  return LONGEST.some((path) => moduleId.endsWith(path)) ? 1 : 2
+}
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/support/postgres-run.ts'],
+    setupFiles: ['test/support/after-each-file.ts'],
     testTimeout: 300_000,
     maxWorkers: 2,
+    sequence: { sequencer: OwnFirst },
+    projects: [
+      { extends: true, test: { name: 'own', include: OF_THEIR_OWN, isolate: true } },
+      {
+        extends: true,
+        test: { name: 'shared', include: ALL, exclude: OF_THEIR_OWN, isolate: false },
+      },
+    ],
     coverage: {
       provider: 'v8',
       include: ['src/kernel/**'],

@@ -18,6 +18,12 @@ describe('the delay before a retry', () => {
     expect(retryDelayMs(DEFAULT_RETRY, 1, 'a')).toBe(1_000)
   })
 
+  it('of all who say nothing cannot be changed by one of them', () => {
+    const policy = DEFAULT_RETRY as unknown as { max: number; delaysMs: number[] }
+    expect(() => (policy.max = 9)).toThrow(TypeError)
+    expect(() => policy.delaysMs.push(9)).toThrow(TypeError)
+  })
+
   it('doubles when it is exponential, up to the cap', () => {
     const policy = retry({ backoff: 'exponential', delayMs: 100, capMs: 1_000 })
     expect([1, 2, 3, 4, 5, 6].map((n) => retryDelayMs(policy, n, 'a'))).toEqual([

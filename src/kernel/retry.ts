@@ -6,14 +6,15 @@
  */
 import type { RetryPolicy } from './model.ts'
 
-export const DEFAULT_RETRY: RetryPolicy = {
+/** Frozen: it is in every policy that says nothing else, and a change would be in all of them. */
+export const DEFAULT_RETRY: RetryPolicy = Object.freeze({
   max: 3,
   backoff: 'fixed',
   delayMs: 1_000,
   capMs: 3_600_000,
-  delaysMs: [],
+  delaysMs: Object.freeze([]),
   jitter: 0,
-}
+})
 
 /** The delay before the given retry (1 is the first); `seed` names the task or effect. */
 export function retryDelayMs(policy: RetryPolicy, retry: number, seed: string): number {

@@ -1,11 +1,11 @@
 /**
- * SQLite files for tests, in a folder that is removed when the tests of a file are over.
+ * SQLite files for tests, in a folder that is removed when the tests of a file are over: see
+ * `after-each-file.ts`.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 
 let folder: Promise<string> | null = null
 
@@ -15,6 +15,9 @@ export async function freshFile(): Promise<string> {
   return join(await folder, `${randomUUID()}.db`)
 }
 
-afterAll(async () => {
-  if (folder !== null) await rm(await folder, { recursive: true, force: true })
-})
+/** The next file of tests in this process begins with another one. */
+export async function removeFiles(): Promise<void> {
+  const made = await folder
+  folder = null
+  if (made !== null) await rm(made, { recursive: true, force: true })
+}
