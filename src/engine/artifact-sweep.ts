@@ -8,8 +8,8 @@
 import type { ArtifactPlace } from '../definition/index.ts'
 import type { Store } from '../store/index.ts'
 import { StoreClosed, StoreEnded } from '../store/index.ts'
-import type { JobOnFile, Timer, Timing } from '../worker/index.ts'
-import { folderOf, MARKER } from '../worker/index.ts'
+import type { Timer, Timing } from '../worker/index.ts'
+import { ownerOf, SHARD } from './artifact-owner.ts'
 
 export interface SweepParts {
   readonly store: Store
@@ -20,8 +20,6 @@ export interface SweepParts {
   readonly onError: (error: Error) => void
 }
 
-/** Folders of jobs stand in these. Others are not ours. */
-const SHARD = /^[0-9a-f]{2}$/
 /** Jobs of one look. */
 export const SWEPT_AT_ONCE = 100
 /** Between two looks of one round. */
@@ -39,6 +37,10 @@ export class ArtifactSweep {
   #timer: Timer | null = null
   #looking: Promise<void> | null = null
   #isClosed = false
+  /** The look that is under way, by whomever. */
+  #underWay: Promise<boolean> = Promise.resolve(true)
+  /** So many want that nothing is removed. */
+  #holds = 0
 
   constructor(parts: SweepParts) {
     this.#parts = parts
@@ -46,14 +48,33 @@ export class ArtifactSweep {
   }
 
   /** Looks at some jobs. Whether that was the end of a round. */
-  async look(): Promise<boolean> {
+  look(): Promise<boolean> {
+    this.#underWay = this.#look()
+    return this.#underWay
+  }
+
+  /** Does something while nothing is removed. */
+  async held<T>(work: () => Promise<T>): Promise<T> {
+    this.#holds += 1
+    try {
+      await this.#underWay.catch(() => undefined)
+      return await work()
+    } finally {
+      this.#holds -= 1
+    }
+  }
+
+  async #look(): Promise<boolean> {
     const { place, now } = this.#parts
     let left = SWEPT_AT_ONCE
     while (left > 0) {
       if (this.#isClosed) return true
+      if (this.#holds > 0) return false
       const names = await this.#names(left)
       for (const name of names) {
         if (this.#isClosed) return true
+        // Where it stopped is where it goes on: what was looked at is looked at again.
+        if (this.#holds > 0) return false
         await this.#told(() => this.#lookAt(`${this.#shard}/${name}`))
       }
       left -= names.length
@@ -93,36 +114,12 @@ export class ArtifactSweep {
 
   async #lookAt(folder: string): Promise<void> {
     const { store, place } = this.#parts
-    const marker = await this.#marker(folder)
-    if (marker === null || marker.store !== (store.id ?? null)) return
-    // The text was damaged, or the folder is a copy of another one.
-    if (folderOf(marker) !== folder) return
-    const known = await store.query({ kind: 'overview', job: marker.job })
+    const owner = await ownerOf(place, folder)
+    if (owner === null || owner.store !== (store.id ?? null)) return
+    const known = await store.query({ kind: 'overview', job: owner.job })
     // Another job may have the id now.
-    if (known?.job.submittedAt === marker.submittedAt) return
+    if (known?.job.submittedAt === owner.submittedAt) return
     await place.remove(folder)
-  }
-
-  /** Null: whose it is cannot be said, so it is left alone. */
-  async #marker(folder: string): Promise<JobOnFile | null> {
-    const { place } = this.#parts
-    const path = `${folder}/${MARKER}`
-    if ((await place.size(path)) === null) return null
-    const parts: Uint8Array[] = []
-    for await (const part of place.read(path)) parts.push(part)
-    try {
-      const {
-        store = null,
-        job,
-        submittedAt,
-      } = JSON.parse(Buffer.concat(parts).toString()) as Partial<JobOnFile>
-      if (typeof job === 'string' && typeof submittedAt === 'number') {
-        return { store, job, submittedAt }
-      }
-    } catch {
-      // Not ours: see below.
-    }
-    return null
   }
 
   #plan(ms: number): void {

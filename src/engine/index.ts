@@ -2,6 +2,7 @@
  * The engine: what a developer opens, submits to and asks.
  */
 export type { ArtifactCheck, Artifacts } from './artifacts.ts'
+export type { Backup, BackupOptions } from './backup.ts'
 export * from './errors.ts'
 export type { Explanation, Obstacle, Reason } from './explain.ts'
 export type { OnRecord } from './handle.ts'

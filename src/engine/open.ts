@@ -81,7 +81,7 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   try {
     const artifacts = given(options.artifacts) ?? folderPlace(join(location, 'artifacts'))
     const store = await openDirectory(location, { ...directoryOptions(options), clock })
-    return new Pawl({ ...parts, artifacts, store, backup: (to) => store.backup(to) })
+    return new Pawl({ ...parts, artifacts, store, backup: (to, also) => store.backup(to, also) })
   } catch (error) {
     clock.close()
     throw error

@@ -20,6 +20,8 @@ import type { Timing, WorkerOptions } from '../worker/index.ts'
 import { Courier, executorFor, memoryPlace, Worker } from '../worker/index.ts'
 import { ArtifactSweep } from './artifact-sweep.ts'
 import { Artifacts } from './artifacts.ts'
+import type { Backup, BackupOptions, BackUpStore } from './backup.ts'
+import { backUp } from './backup.ts'
 import { Caretaker } from './caretaker.ts'
 import type { Explanation } from './explain.ts'
 import { explain } from './explain.ts'
@@ -69,7 +71,7 @@ export interface PawlParts {
   /** How long jobs may wait that no worker takes, before somebody is told. */
   readonly unservedAfter?: Duration | undefined
   /** Null: an engine in memory has nothing to back up. */
-  readonly backup: ((to: string) => Promise<{ files: number; position: number }>) | null
+  readonly backup: BackUpStore | null
   /** Given jobs before they are forgotten. */
   readonly onForget?: ((jobs: readonly JobInfo[]) => Promise<void> | void) | undefined
   readonly onClose: () => void
@@ -307,13 +309,15 @@ export class Pawl {
     return this.#schedules.list()
   }
 
-  /** A copy of the store as it is now, in an empty folder, while work goes on. */
-  async backup(to: string): Promise<{ files: number; position: number }> {
+  /** A copy of the store as it is now, with its artifacts, in an empty folder, while work goes on. */
+  async backup(to: string, options: BackupOptions = {}): Promise<Backup> {
     const { backup } = this.#parts
     if (backup === null) {
       throw new InvalidDefinition('An engine in memory has nothing to back up: open a directory.')
     }
-    return backup(to)
+    const { store } = this.#parts
+    const parts = { backup, place: this.#place, store: store.id ?? null, sweep: this.#sweep }
+    return backUp(parts, to, options)
   }
 
   /** Whether all is well: what is broken, who is stalled, and who waits for a worker in vain. */

@@ -58,6 +58,8 @@ export interface BackupTask {
   readonly manifests: readonly Manifest[]
   /** Everything before this position is durable, and copied. */
   readonly position: number
+  /** Copies what else belongs to it: AFTER the position is fixed, and BEFORE the copy opens. */
+  readonly also: () => Promise<void>
 }
 
 /**
@@ -65,7 +67,7 @@ export interface BackupTask {
  * end: a backup that was cut short does not open.
  */
 export async function backUp(task: BackupTask): Promise<{ files: number; position: number }> {
-  const { disk, from, to, segments, manifests, position } = task
+  const { disk, from, to, segments, manifests, position, also } = task
   const last = segments.at(-1)
   if (last === undefined) throw new Error('There is no log to back up.')
   await disk.makeFolder(to)
@@ -82,6 +84,7 @@ export async function backUp(task: BackupTask): Promise<{ files: number; positio
     const cut = segment === last ? { bytes, size: segment.head.size } : null
     await copyFile(disk, segment.path, `${to}/${name}`, cut)
   }
+  await also()
   await disk.syncFolder(to)
   await replaceMark(disk, to, last.head.storeId, position)
   return { files: names.size + segments.length + 1, position }

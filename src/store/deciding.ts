@@ -44,3 +44,8 @@ export function foresee(
 ): void {
   if (malformed(command) === null) loadReads(reads, world, indexes, command, now)
 }
+
+/** That it would need what cannot be read showed only AFTER others of the same call were done. */
+export function partly(done: number): string {
+  return `The first ${done} commands of this call were done, and no other, because what the next one needs cannot be read: see the cause. Each is safe to repeat.`
+}

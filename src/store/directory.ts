@@ -20,7 +20,7 @@ import { assertClaim } from './claim-form.ts'
 import { claimedBy } from './claimed.ts'
 import type { Clock } from './clock.ts'
 import { nowUs } from './clock.ts'
-import { Undecided } from './deciding.ts'
+import { partly, Undecided } from './deciding.ts'
 import type { EndedJobs } from './ended-jobs.ts'
 import { Examination } from './examination.ts'
 import { limitView, workerView } from './holders.ts'
@@ -100,6 +100,7 @@ export interface DirectoryParts {
 /** No claim gets more at once, so that room for it can be reserved; the next one gets the others. */
 const MOST_LEASES = 4_096
 const NOTHING: readonly Listed[] = []
+const nothing = async (): Promise<void> => undefined
 /** Between two looks at the event loop while a page is put together. */
 const PAGE_STEP = 200
 
@@ -186,15 +187,18 @@ export class DirectoryStore implements Store {
     await this.#parts.checkpointing.make()
   }
 
-  /** A copy of the store as it is now, in an empty folder, while work goes on; it opens as a store. */
-  async backup(to: string): Promise<{ files: number; position: number }> {
+  /**
+   * A copy of the store as it is now, in an empty folder, while work goes on; it opens as a store.
+   * `also` copies what else belongs to it: it opens only AFTER that.
+   */
+  async backup(to: string, also = nothing): Promise<{ files: number; position: number }> {
     this.#assertOpen()
     const { disk, folder: from, checkpointing } = this.#parts
     return checkpointing.pinned(async () => {
       const position = this.#writer.durablePosition
       const segments = this.#writer.segments.filter(({ head }) => head.base <= position)
       const { manifests } = checkpointing
-      return backUp({ disk, from, to, segments, manifests, position })
+      return backUp({ disk, from, to, segments, manifests, position, also })
     })
   }
 
@@ -435,11 +439,6 @@ function bytesOf(own: readonly (Command | null)[]): number {
   let bytes = 0
   for (const command of own) if (command !== null) bytes += bytesFor(command)
   return bytes
-}
-
-/** That it would need what cannot be read showed only AFTER others of the same call were done. */
-function partly(done: number): string {
-  return `The first ${done} commands of this call were done, and no other, because what the next one needs cannot be read: see the cause. Each is safe to repeat.`
 }
 
 function isNew(command: Command | null): boolean {

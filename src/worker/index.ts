@@ -13,6 +13,7 @@ export {
   memoryPlace,
   noPlace,
   openStored,
+  rootOf,
 } from './artifact/index.ts'
 export type { Timer, Timing } from './clock.ts'
 export { realTiming } from './clock.ts'
