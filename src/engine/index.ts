@@ -40,5 +40,6 @@ export type {
   ScheduleInfo,
   ScheduleOptions,
   ScheduleTerms,
+  UnreadableScheduleInfo,
 } from './schedule/index.ts'
 export { ScheduleHandle } from './schedule/index.ts'

@@ -50,7 +50,7 @@ import type { QueueInfo } from './queue-info.ts'
 import { queueInfo } from './queue-info.ts'
 import { Reactions } from './reactions.ts'
 import { Results } from './results.ts'
-import type { ScheduleInfo, ScheduleTerms } from './schedule/index.ts'
+import type { ScheduleInfo, ScheduleTerms, UnreadableScheduleInfo } from './schedule/index.ts'
 import { ScheduleHandle, Schedules } from './schedule/index.ts'
 import { SoftState } from './soft-state.ts'
 import type { ItemOptions, SubmitOptions } from './submitting.ts'
@@ -304,8 +304,8 @@ export class Pawl {
     return new ScheduleHandle(this.#schedules, id)
   }
 
-  /** All that are set, in order of their ids. */
-  schedules(): Promise<ScheduleInfo[]> {
+  /** All that are set, in order of their ids, with those that cannot be read. */
+  schedules(): Promise<(ScheduleInfo | UnreadableScheduleInfo)[]> {
     return this.#schedules.list()
   }
 

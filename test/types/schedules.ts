@@ -1,7 +1,7 @@
 /**
  * The terms of a schedule: what its job takes, and one of cron and every.
  */
-import type { Pawl, ScheduleHandle, ScheduleInfo } from '../../src/index.ts'
+import type { Pawl, ScheduleHandle, ScheduleInfo, UnreadableScheduleInfo } from '../../src/index.ts'
 import { job, typed } from '../../src/index.ts'
 import type { Equal, Expect } from './equal.ts'
 
@@ -33,11 +33,13 @@ export async function schedules(pawl: Pawl): Promise<unknown> {
   // @ts-expect-error -- no such option
   await pawl.schedule('a', { job: plain, every: '1h', catchUp: true })
   const list = await pawl.schedules()
+  const { type } = list.find((one) => one.unreadable === null)!
   const times = await handle.nextTimes(3)
   const cases: [
     Expect<Equal<typeof handle, ScheduleHandle>>,
-    Expect<Equal<typeof list, ScheduleInfo[]>>,
+    Expect<Equal<typeof list, (ScheduleInfo | UnreadableScheduleInfo)[]>>,
+    Expect<Equal<typeof type, string>>,
     Expect<Equal<typeof times, Date[]>>,
-  ] = [true, true, true]
+  ] = [true, true, true, true]
   return cases
 }

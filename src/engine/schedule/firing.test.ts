@@ -243,6 +243,7 @@ describe('an engine', () => {
       ['alien', 'hourly'],
       ['newer', '{"format":2}'],
       ['nothing', 'null'],
+      ['spec', '{"format":1,"timing":{"cron":"0 * * * *","timezone":"UTC"}}'],
       ['zone', '{"format":1,"timing":{"cron":"0 * * * *","timezone":"Mars/Olympus"}}'],
     ] as const) {
       await store.execute([{ type: 'SetSchedule', schedule, definition, seen: null }])
@@ -258,12 +259,28 @@ describe('an engine', () => {
       expect.stringContaining("'Mars/Olympus', which this system does not know"),
     ])
     expect((await pawl.list()).jobs).toHaveLength(1)
-    await expect(pawl.schedules()).rejects.toThrow(UnreadableSchedule)
+    const listed = await pawl.schedules()
+    expect(listed.map(({ id, type }) => [id, type])).toEqual([
+      ['alien', null],
+      ['newer', null],
+      ['nothing', null],
+      ['s', 'note'],
+      ['spec', null],
+      ['zone', null],
+    ])
+    const wrong = listed.filter(({ unreadable }) => unreadable !== null)
+    expect(wrong.map(({ unreadable }) => unreadable?.message)).toEqual([
+      expect.stringContaining('schedule alien cannot be read, and it is not fired'),
+      expect.stringContaining('it is of format 2, and this version knows 1'),
+      expect.stringContaining('it is no object'),
+      expect.stringContaining('schedule spec cannot be read'),
+      expect.stringContaining("'Mars/Olympus', which this system does not know"),
+    ])
     await expect(pawl.scheduleHandle('zone').info()).rejects.toThrow(UnreadableSchedule)
-    for (const id of ['alien', 'nothing', 'zone']) await pawl.schedule(id, HOURLY)
+    for (const id of ['alien', 'nothing', 'spec', 'zone']) await pawl.schedule(id, HOURLY)
     await pawl.scheduleHandle('newer').remove()
     const ids = (await pawl.schedules()).map(({ id }) => id)
-    expect(ids).toEqual(['alien', 'nothing', 's', 'zone'])
+    expect(ids).toEqual(['alien', 'nothing', 's', 'spec', 'zone'])
   })
 
   it('has one timer for all schedules, for the next time that is due', async () => {

@@ -3,6 +3,7 @@
  */
 import { fromJson } from '../../definition/index.ts'
 import type { Schedule } from '../../kernel/index.ts'
+import type { UnreadableSchedule } from '../errors.ts'
 import type { Intervention, Missed, StoredSchedule } from './stored-schedule.ts'
 import type { Timetable } from './timetable.ts'
 
@@ -25,6 +26,18 @@ export interface ScheduleInfo {
   readonly lastTime: Date | null
   /** Null: it is paused, or it has come to its end. */
   readonly nextTime: Date | null
+  /** Null: it is as it should be. */
+  readonly unreadable: null
+}
+
+type KnownOfAny = 'id' | 'lastTime'
+
+/** One that was not written by this version, or is damaged: of it no more is known than this. */
+export type UnreadableScheduleInfo = Pick<ScheduleInfo, KnownOfAny> & {
+  readonly [K in Exclude<keyof ScheduleInfo, KnownOfAny | 'unreadable'>]: null
+} & {
+  /** What is wrong with it. It is not fired. */
+  readonly unreadable: UnreadableSchedule
 }
 
 export interface OnRecordAt {
@@ -55,6 +68,29 @@ export function scheduleInfo(
     resumed: onRecord(resumed),
     lastTime: dateOf(firedTick),
     nextTime: nextTimes(stored, timetable, now, 1)[0] ?? null,
+    unreadable: null,
+  }
+}
+
+export function unreadableInfo(
+  { id, firedTick }: Pick<Schedule, 'id' | 'firedTick'>,
+  unreadable: UnreadableSchedule,
+): UnreadableScheduleInfo {
+  return {
+    id,
+    type: null,
+    input: null,
+    cron: null,
+    timezone: null,
+    everyMs: null,
+    start: null,
+    end: null,
+    missed: null,
+    paused: null,
+    resumed: null,
+    lastTime: dateOf(firedTick),
+    nextTime: null,
+    unreadable,
   }
 }
 

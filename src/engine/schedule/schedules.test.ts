@@ -342,6 +342,7 @@ describe('asking', () => {
         resumed: null,
         lastTime: hour(1),
         nextTime: hour(2),
+        unreadable: null,
       },
       {
         id: 'b',
@@ -357,6 +358,7 @@ describe('asking', () => {
         resumed: null,
         lastTime: null,
         nextTime: hour(2),
+        unreadable: null,
       },
     ])
   })

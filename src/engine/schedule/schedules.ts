@@ -18,8 +18,8 @@ import type { Due, FiringParts } from './firing.ts'
 import { fire } from './firing.ts'
 import type { ReadSchedule } from './known-schedules.ts'
 import { KnownSchedules } from './known-schedules.ts'
-import { nextTimes, scheduleInfo } from './schedule-info.ts'
-import type { ScheduleInfo } from './schedule-info.ts'
+import { nextTimes, scheduleInfo, unreadableInfo } from './schedule-info.ts'
+import type { ScheduleInfo, UnreadableScheduleInfo } from './schedule-info.ts'
 import type { Intervention, StoredSchedule } from './stored-schedule.ts'
 import { toText } from './stored-schedule.ts'
 import type { ScheduleTerms } from './terms.ts'
@@ -98,10 +98,10 @@ export class Schedules {
     })
   }
 
-  async list(): Promise<ScheduleInfo[]> {
-    const infos: ScheduleInfo[] = []
-    for await (const page of this.#pages())
-      infos.push(...page.map((one) => this.#infoOf(one.id, one)))
+  /** One that cannot be read is no reason to keep the others back. */
+  async list(): Promise<(ScheduleInfo | UnreadableScheduleInfo)[]> {
+    const infos: (ScheduleInfo | UnreadableScheduleInfo)[] = []
+    for await (const page of this.#pages()) infos.push(...page.map((one) => this.#listed(one)))
     return infos
   }
 
@@ -267,6 +267,17 @@ export class Schedules {
       timetable,
       this.#parts.now(),
     )
+  }
+
+  #listed(schedule: Schedule): ScheduleInfo | UnreadableScheduleInfo {
+    try {
+      return this.#infoOf(schedule.id, schedule)
+    } catch (error) {
+      const { id } = schedule
+      const isSaid = error instanceof UnreadableSchedule
+      const said = isSaid ? error : new UnreadableSchedule(id, (error as Error).message, error)
+      return unreadableInfo(schedule, said)
+    }
   }
 
   #onRecord({ by = 'client', reason }: OnRecord, otherwise: string): Intervention {
