@@ -96,6 +96,41 @@ describe('health', () => {
     await pawl.close()
   })
 
+  it('says no longer that something is broken when it is right again', async () => {
+    const bad = { invariant: 2, what: 'a/0/0: LEASED with no lease' }
+    const worse = { invariant: 3, what: 'b/0/0: DONE without an output' }
+    const rounds = [
+      // A round may take several looks. What was found stands until the NEXT one is over.
+      { isRoundOver: false, violations: [bad], broken: [bad] },
+      { isRoundOver: true, violations: [worse], broken: [bad, worse] },
+      { isRoundOver: false, violations: [], broken: [bad, worse] },
+      { isRoundOver: true, violations: [worse], broken: [worse] },
+      { isRoundOver: true, violations: [], broken: [] },
+      { isRoundOver: true, violations: [bad], broken: [bad] },
+    ]
+    let now = 0
+    let look = 0
+    const told: string[] = []
+    const query = () => Promise.resolve({ looked: 1, waiting: [], ...rounds[look] })
+    const watch = new HealthWatch({
+      store: { query } as unknown as Store,
+      now: () => now,
+      isServed: () => true,
+      stalled: () => [],
+      onUnserved: () => undefined,
+      onError: ({ message }) => told.push(message),
+    })
+    for (const { broken } of rounds) {
+      now += 10_000
+      await watch.tick()
+      // No round is begun at this time by asking.
+      expect(watch.broken).toEqual(broken)
+      look += 1
+    }
+    // What comes back is told of again.
+    expect(told.map((message) => /invariant (\d)/.exec(message)?.[1])).toEqual(['2', '3', '2'])
+  })
+
   it('gives an engine that was closed for long the time to get its workers', async () => {
     const waiting = [{ queue: 'night', type: 'echo', stage: null, since: 0 }]
     const found = { looked: 1, isRoundOver: true, violations: [], waiting }

@@ -33,7 +33,7 @@ export interface Broken {
 export interface Health {
   /** Nothing is broken, nobody is stalled, and nobody waits in vain. */
   readonly isWell: boolean
-  /** Bugs of Pawl, or damage: please report them. Those of the newest 100 that were found. */
+  /** Bugs of Pawl, or damage: please report them. Of what is so now, the newest 100 that were found. */
   readonly broken: readonly Broken[]
   /** Leases that are kept alive while nothing is heard of the work. */
   readonly stalled: readonly StalledTask[]
@@ -66,6 +66,8 @@ export class HealthWatch {
   readonly #parts: HealthParts
   readonly #waitedMs: number
   readonly #broken = new Map<string, Broken>()
+  /** Of those, the ones that were found in the round that is under way. */
+  readonly #stillBroken = new Set<string>()
   /** Of the round that is under way, and of the last one. */
   #waiting = new Map<string, Unserved>()
   #waited = new Map<string, Unserved>()
@@ -93,6 +95,11 @@ export class HealthWatch {
     return found.isRoundOver
   }
 
+  /** What was found so far. */
+  get broken(): readonly Broken[] {
+    return [...this.#broken.values()]
+  }
+
   /** What is known now, after a few more looks: with few jobs that is all there is to know. */
   async health(): Promise<Health> {
     for (let i = 0; i < LOOKS; i++) if (await this.tick()) break
@@ -100,7 +107,7 @@ export class HealthWatch {
     const unserved = [...this.#waited.values()].filter(
       ({ type, queue, stage }) => !isServed(type, queue, stage),
     )
-    const broken = [...this.#broken.values()]
+    const { broken } = this
     const silent = stalled()
     return {
       isWell: broken.length + silent.length + unserved.length === 0,
@@ -114,6 +121,7 @@ export class HealthWatch {
   #take({ looked, violations, waiting }: Examined): void {
     this.#jobs += looked
     for (const { invariant, what } of violations) {
+      this.#stillBroken.add(what)
       if (this.#broken.has(what)) continue
       this.#broken.set(what, { invariant, what })
       const [oldest] = this.#broken.keys()
@@ -139,6 +147,11 @@ export class HealthWatch {
   #endRound(nextRound: number): void {
     this.#rounds += 1
     this.#nextRound = nextRound
+    // All jobs were looked at: what was not found again is right again, or gone.
+    for (const what of this.#broken.keys()) {
+      if (!this.#stillBroken.has(what)) this.#broken.delete(what)
+    }
+    this.#stillBroken.clear()
     this.#waited = this.#waiting
     this.#waiting = new Map()
     for (const name of this.#told) if (!this.#waited.has(name)) this.#told.delete(name)
