@@ -5,6 +5,7 @@
  * Locks are taken in one order: queues, then rows, keys, schedules and limits, each by name. A table
  * of parameters comes as arrays, one for each column.
  */
+import { SAME } from '../sql/same-statements.ts'
 import type { Statements } from '../sql/statements.ts'
 import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../sql/statements.ts'
 import { UNPARK } from './parking.ts'
@@ -72,12 +73,8 @@ function ownRow(name: string): string {
 }
 
 export const POSTGRES: Statements = {
+  ...SAME,
   begin: 'begin',
-  commit: 'commit',
-  rollback: 'rollback',
-  savepoint: 'savepoint pawl',
-  undo: 'rollback to savepoint pawl',
-  release: 'release savepoint pawl',
   clock: `select ${now}`,
   // With a number of its own first: whoever watches must know which transactions may still commit.
   positions: `
@@ -321,9 +318,6 @@ export const POSTGRES: Statements = {
   schedules: `
     select schedule, record from schedules where is_set and schedule collate "C" > $1::text
     order by schedule collate "C" limit $2::int4`,
-  counts: `
-    select (select count(*) from work where expires_at is not null),
-      (select count(distinct job) from work where state = 'DEAD')`,
 
   // A row that is locked is one that somebody decides on: it is looked at again later.
   expired: `
@@ -344,23 +338,6 @@ export const POSTGRES: Statements = {
       select r.job, r.stage, r.segment, given.over_at
       from ${given(['name', 'over_at'], ['text', 'int8'])} ${ownRow('r')}
     ) as given where ${addressed}`,
-  // From kind to kind by the index, however many jobs are of each. The last of a type has no time.
-  kinds: `
-    with recursive types (type) as (
-      select (select min(type) from work where over_at is not null)
-      union all
-      select (select min(w.type) from work w where w.over_at is not null and w.type > t.type)
-      from types t where t.type is not null
-    ), kinds (type, retain_ms) as (
-      select t.type, (select min(w.retain_ms) from work w where w.over_at is not null and w.type = t.type)
-      from types t where t.type is not null
-      union all
-      select k.type, (
-        select min(w.retain_ms) from work w
-        where w.over_at is not null and w.type = k.type and w.retain_ms > k.retain_ms
-      ) from kinds k where k.retain_ms is not null
-    ) select type, retain_ms from kinds`,
-  overByType: 'select type, count(*) from work where over_at is not null group by type',
   oldest: `
     select job, over_at from work
     where over_at is not null and type = $1::text and retain_ms is not distinct from $2::int8
@@ -400,7 +377,6 @@ export const POSTGRES: Statements = {
     select 4 - count(*) from pg_catalog.pg_trigger
     where tgrelid in ('events'::regclass, 'baselines'::regclass)
       and tgname in ('append_only', 'append_only_whole') and tgenabled in ('O', 'A')`,
-  countEvents: 'select count(*) from events',
   positionsGiven: `
     select coalesce((select max(position) from events), 0), ${lastGiven}`,
   passPosition: `select setval('positions', greatest($1::int8, ${lastGiven}, 1))`,
@@ -422,9 +398,6 @@ export const POSTGRES: Statements = {
     select ${[...FIXED, ...CHANGING].map((column) => `w.${column}`).join(', ')}
     from ${names} ${rowsOf('given.name')} order by w.job, w.stage, w.segment`,
   lookedAt: `select distinct l.job from ${names} join looks l on l.job = given.name`,
-  allQueues: `select queue, version, record, is_limited, is_paused, full_at from queues`,
-  allSchedules: `select schedule, version, record, is_set from schedules`,
-  allLimits: `select key, held, full_at, wake_at from limits`,
   baselines: `
     select ${BASELINE.join(', ')} from baselines where kind = $1::text
     order by name, stage, segment, through`,

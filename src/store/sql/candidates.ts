@@ -1,10 +1,14 @@
 /**
  * What a claim looks at: tasks that stand in line in its channels.
  */
+import type { ClaimRequest } from '../store.ts'
 import type { Ask, Row } from './connection.ts'
+import type { Loaded } from './loaded.ts'
+import { Needs } from './needs.ts'
 import type { LoadedColumns } from './rows.ts'
-import { loadedColumns } from './rows.ts'
+import { channelName, loadedColumns, LOWEST_LEVEL } from './rows.ts'
 import type { Statements } from './statements.ts'
+import type { TransactionParts } from './transaction.ts'
 
 export interface Channel {
   readonly channel: string
@@ -17,6 +21,46 @@ export interface Candidate {
   readonly columns: LoadedColumns
   /** Where its entry will stand. */
   position: number
+}
+
+/** The channels of a request, each from a level on; without `levelOf`, all that is in them. */
+export function channelsOf(
+  { channels }: ClaimRequest,
+  most: number,
+  levelOf: (queue: string) => number = () => LOWEST_LEVEL,
+): Channel[] {
+  return channels.map(({ queue, type, stage }) => {
+    return { channel: channelName(queue, type, stage), level: levelOf(queue), most }
+  })
+}
+
+interface FirstLook {
+  /** The queues of the request, until they are loaded. */
+  readonly needed: () => Needs
+  /** What has become due, limits whose time has come, candidates. */
+  readonly asks: readonly Ask[]
+}
+
+/** How a claim begins. `mostDue`: of what comes before the candidates. */
+export function firstLook(
+  loaded: Loaded,
+  { channels }: ClaimRequest,
+  among: readonly Channel[],
+  mostDue: number,
+  { sql, now, queues }: TransactionParts,
+): FirstLook {
+  return {
+    needed: () => {
+      const needs = new Needs(loaded, queues)
+      for (const { queue } of channels) if (!loaded.queues.isKnown(queue)) needs.queues.add(queue)
+      return needs
+    },
+    asks: [
+      { sql: sql.becameDue, values: [now(), mostDue] },
+      { sql: sql.wokenLimits, values: [now(), mostDue] },
+      look(sql, among, now()),
+    ],
+  }
 }
 
 /** `now`: null: the database's own. */

@@ -14,14 +14,14 @@ import { claimed, endingOf } from '../claimed.ts'
 import type { Claimed, ClaimRequest } from '../store.ts'
 import { Beginning } from './beginning.ts'
 import type { Candidate, Channel } from './candidates.ts'
-import { inOrder, look } from './candidates.ts'
+import { channelsOf, firstLook, inOrder, look } from './candidates.ts'
 import type { Answered, Ask, Connection, Row } from './connection.ts'
 import type { Done } from './loaded.ts'
 import { Loaded } from './loaded.ts'
 import { Loading } from './loading.ts'
 import { Needs } from './needs.ts'
 import type { LoadedColumns, RowState } from './rows.ts'
-import { channelName, JOB_ROW, loadedColumns, LOWEST_LEVEL, RESUMED, rowKey } from './rows.ts'
+import { JOB_ROW, loadedColumns, LOWEST_LEVEL, RESUMED, rowKey } from './rows.ts'
 import { saving } from './saving.ts'
 import type { TransactionParts } from './transaction.ts'
 import { keepHeld } from './transaction.ts'
@@ -84,23 +84,13 @@ class Claiming {
   async run(mayRepeat: boolean, puts: boolean): Promise<ClaimDone | null> {
     const { sql, now } = this.#parts
     const { request } = this.#request
+    const stops = this.#request.channels.some(({ queue }) => this.#parts.queues.stops(queue))
+    const channels = stops ? [] : channelsOf(this.#request, this.#request.max)
     const most = puts ? MOST_DUE : 0
-    const queues = new Set(this.#request.channels.map(({ queue }) => queue))
-    const stops = [...queues].some((queue) => this.#parts.queues.stops(queue))
-    const channels = stops ? [] : this.#channelsFrom(() => LOWEST_LEVEL)
-    const last: Ask[] = [
-      { sql: sql.becameDue, values: [now(), most] },
-      { sql: sql.wokenLimits, values: [now(), most] },
-      look(sql, channels, now()),
-      { sql: sql.clock, values: [now()] },
-    ]
+    const first = firstLook(this.#loaded, this.#request, channels, most, this.#parts)
+    const last = [...first.asks, { sql: sql.clock, values: [now()] }]
     if (mayRepeat) last.push({ sql: sql.leased, values: [] })
-    const needed = (): Needs => {
-      const needs = new Needs(this.#loaded, this.#parts.queues)
-      for (const queue of queues) if (!this.#loaded.queues.isKnown(queue)) needs.queues.add(queue)
-      return needs
-    }
-    const [due, woken, found, clock, held] = await this.#loading.load(needed, last)
+    const [due, woken, found, clock, held] = await this.#loading.load(first.needed, last)
     this.#now = Math.max(clock?.rows[0]?.[0] as number, this.#loaded.latest)
     const before = mayRepeat ? await this.#heldBefore(held?.rows ?? [], request) : null
     if (before !== null) return before
@@ -152,7 +142,7 @@ class Claiming {
         level: row[4] as number,
         group: row[5] as string | null,
       }))
-      const own = new Set(this.#channelsFrom(() => LOWEST_LEVEL).map(({ channel }) => channel))
+      const own = new Set(channelsOf(this.#request, 1).map(({ channel }) => channel))
       this.#isForOthers = newcomers.some(({ channel }) => !own.has(channel))
       if (await places.assign(newcomers, this.#connection)) isLocked = true
       const rows = newcomers.map(({ address, row }) => address.concat(row.turn))
@@ -187,19 +177,13 @@ class Claiming {
     }
   }
 
+  /** None when enough is granted. */
   #openChannels(): Channel[] {
-    return this.#channelsFrom((queue) => {
-      const isClosed = this.#closed.has(queue) || this.#lets(queue) === 0
-      return isClosed ? RESUMED : LOWEST_LEVEL
-    })
-  }
-
-  /** Each from a level on; none when enough is granted. */
-  #channelsFrom(levelOf: (queue: string) => number): Channel[] {
     const most = this.#request.max - this.#granted.length
     if (most <= 0) return []
-    return this.#request.channels.map(({ queue, type, stage }) => {
-      return { channel: channelName(queue, type, stage), level: levelOf(queue), most }
+    return channelsOf(this.#request, most, (queue) => {
+      const isClosed = this.#closed.has(queue) || this.#lets(queue) === 0
+      return isClosed ? RESUMED : LOWEST_LEVEL
     })
   }
 

@@ -15,15 +15,14 @@ import { claimed } from '../claimed.ts'
 import type { ClaimRequest } from '../store.ts'
 import { Beginning } from './beginning.ts'
 import type { Candidate } from './candidates.ts'
-import { inOrder, look } from './candidates.ts'
+import { channelsOf, firstLook, inOrder } from './candidates.ts'
 import type { ClaimDone } from './claiming.ts'
-import type { Ask, Connection } from './connection.ts'
+import type { Connection } from './connection.ts'
 import type { Checks } from './dialect.ts'
 import type { Lanes } from './lanes.ts'
 import { Loaded } from './loaded.ts'
 import { Loading } from './loading.ts'
-import { Needs } from './needs.ts'
-import { channelName, JOB_ROW, LOWEST_LEVEL } from './rows.ts'
+import { JOB_ROW } from './rows.ts'
 import { saving } from './saving.ts'
 import type { TransactionParts } from './transaction.ts'
 import { keepHeld } from './transaction.ts'
@@ -91,24 +90,12 @@ export class QuickClaims {
   }
 
   async #look(connection: Connection, request: ClaimRequest): Promise<Seen | null> {
-    const { sql, now, queues, records } = this.#parts
+    const { queues, records } = this.#parts
     const { channels, max: most } = request
     const loaded = new Loaded(records)
     const loading = new Loading(connection, this.#parts, loaded)
-    const named = channels.map(({ queue, type, stage }) => {
-      return { channel: channelName(queue, type, stage), level: LOWEST_LEVEL, most }
-    })
-    const last: Ask[] = [
-      { sql: sql.becameDue, values: [now(), 1] },
-      { sql: sql.wokenLimits, values: [now(), 1] },
-      look(sql, named, now()),
-    ]
-    const needed = (): Needs => {
-      const needs = new Needs(loaded, queues)
-      for (const { queue } of channels) if (!loaded.queues.isKnown(queue)) needs.queues.add(queue)
-      return needs
-    }
-    const [due, woken, found] = await loading.load(needed, last)
+    const { needed, asks } = firstLook(loaded, request, channelsOf(request, most), 1, this.#parts)
+    const [due, woken, found] = await loading.load(needed, asks)
     if (due?.rows.length !== 0 || woken?.rows.length !== 0) return null
     if (channels.some(({ queue }) => queues.stops(queue))) return null
     const candidates = inOrder(found?.rows ?? []).slice(0, most)

@@ -6,6 +6,7 @@
  * a table of parameters is run for each of its rows.
  */
 import type { Checks } from '../sql/dialect.ts'
+import { SAME } from '../sql/same-statements.ts'
 import type { Statements } from '../sql/statements.ts'
 import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../sql/statements.ts'
 import { UNPARK } from './parking.ts'
@@ -25,12 +26,8 @@ const event = EVENT.join(', ')
 const limits = 'select key, held, full_at from limits where key = ?'
 
 export const SQLITE: Statements = {
+  ...SAME,
   begin: 'begin immediate',
-  commit: 'commit',
-  rollback: 'rollback',
-  savepoint: 'savepoint pawl',
-  undo: 'rollback to savepoint pawl',
-  release: 'release savepoint pawl',
   clock: 'select ?',
   positions: `
     with recursive steps (n) as (select 1 where ?1 > 0 union all select n + 1 from steps where n < ?1)
@@ -200,9 +197,6 @@ export const SQLITE: Statements = {
   schedule: 'select record from schedules where schedule = ?',
   schedules: `
     select schedule, record from schedules where is_set and schedule > ? order by schedule limit ?`,
-  counts: `
-    select (select count(*) from work where expires_at is not null),
-      (select count(distinct job) from work where state = 'DEAD')`,
 
   expired:
     'select job, stage, segment, attempt from work where expires_at <= ? order by expires_at limit ?',
@@ -215,23 +209,6 @@ export const SQLITE: Statements = {
     where job = ? and stage >= 0 and state in ('WAITING', 'LEASED') and not committed
     order by stage, segment limit ?`,
   markOver: 'update work set over_at = ?2 where job = ?1 and stage = -1 and segment = 0',
-  // From kind to kind by the index, however many jobs are of each. The last of a type has no time.
-  kinds: `
-    with recursive types (type) as (
-      select (select min(type) from work where over_at is not null)
-      union all
-      select (select min(w.type) from work w where w.over_at is not null and w.type > t.type)
-      from types t where t.type is not null
-    ), kinds (type, retain_ms) as (
-      select t.type, (select min(w.retain_ms) from work w where w.over_at is not null and w.type = t.type)
-      from types t where t.type is not null
-      union all
-      select k.type, (
-        select min(w.retain_ms) from work w
-        where w.over_at is not null and w.type = k.type and w.retain_ms > k.retain_ms
-      ) from kinds k where k.retain_ms is not null
-    ) select type, retain_ms from kinds`,
-  overByType: 'select type, count(*) from work where over_at is not null group by type',
   oldest: `
     select job, over_at from work where over_at is not null and type = ? and retain_ms is ?
     order by over_at limit ?`,
@@ -265,7 +242,6 @@ export const SQLITE: Statements = {
   missingGuards: `
     select 4 - count(*) from sqlite_master where type = 'trigger'
       and name in ('no_update', 'no_delete', 'no_baseline_update', 'no_baseline_delete')`,
-  countEvents: 'select count(*) from events',
   positionsGiven: `
     select coalesce(max(position), 0), coalesce(max(position), 0) from events`,
   passPosition: 'select ?',
@@ -280,9 +256,6 @@ export const SQLITE: Statements = {
   wholeRows: `
     select ${[...FIXED, ...CHANGING].join(', ')} from work where job = ? order by stage, segment`,
   lookedAt: 'select distinct job from looks where job = ?',
-  allQueues: 'select queue, version, record, is_limited, is_paused, full_at from queues',
-  allSchedules: 'select schedule, version, record, is_set from schedules',
-  allLimits: 'select key, held, full_at, wake_at from limits',
   baselines: `
     select ${BASELINE.join(', ')} from baselines where kind = ?
     order by name, stage, segment, through`,
