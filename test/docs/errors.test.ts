@@ -167,6 +167,8 @@ const BARE: Readonly<Record<string, string>> = {
   'src/store/sqlite/connection.ts': 'what the thread says, or its end: the cause of SqlFailed',
   'src/store/sqlite/database.ts':
     'rows that are not as they were: the connection makes a conflict of it',
+  'src/store/sqlite/file-hold.ts':
+    'a transaction that was let go of: the connection makes a conflict of it',
   'src/store/copying/directory-source.ts':
     'something is written while a folder is copied: nothing is',
   'src/store/verify-directory.ts': 'something is written while a folder is verified: nothing is',

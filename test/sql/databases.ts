@@ -94,7 +94,7 @@ const SQLITE: Database = {
     insertAll: 'insert into things values (?1, ?2, ?3, ?4) returning n',
     rename: 'update things set id = ?2 where id = ?1',
     select: 'select id, n, flag, bytes from things order by id',
-    begin: 'begin immediate',
+    begin: 'begin exclusive',
     missing: 'select 1 from nowhere',
     nonsense: 'select from from',
     forbidWrites: 'pragma query_only = on',

@@ -15,7 +15,7 @@ async function count(): Promise<number> {
   await connection.run([ask(CREATE), ask(`insert or ignore into counter values ('it', 0, '')`)])
   let added = 0
   for (; added < Number(times); added++) {
-    const [, read] = await connection.run([ask('begin immediate'), ask('select n from counter')])
+    const [, read] = await connection.run([ask('begin exclusive'), ask('select n from counter')])
     const next = Number(read?.rows[0]?.[0]) + 1
     const write = { sql: 'update counter set n = ?1, by = ?2', values: [next, name] }
     await connection.run([write, ask('commit')])

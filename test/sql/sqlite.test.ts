@@ -7,6 +7,7 @@ import { mkdtemp, open as openFile, readdir, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Connection } from '../../src/store/sql/connection.ts'
 import type { SqliteAddress } from '../../src/store/sqlite/connection.ts'
@@ -105,7 +106,7 @@ describe('a file that is closed', () => {
 describe('a file that somebody else writes to', () => {
   it('makes a writer wait, but not the event loop', async () => {
     const [holder, waiter] = [await opened(), await opened({ busyMs: 60_000 })]
-    await holder.run([CREATE, ask('begin immediate'), ask(ADD, 'a', 1)])
+    await holder.run([CREATE, ask('begin exclusive'), ask(ADD, 'a', 1)])
     let isThrough = false
     const waiting = waiter.run([ask('begin immediate'), ask(ADD, 'b', 2), ask('commit')])
     void waiting.then(() => (isThrough = true))
@@ -118,12 +119,38 @@ describe('a file that somebody else writes to', () => {
 
   it('is a conflict once it was waited for', async () => {
     const [holder, waiter] = [await opened(), await opened({ busyMs: 10 })]
-    await holder.run([CREATE, ask('begin immediate')])
+    await holder.run([CREATE, ask('begin exclusive')])
     expect(await troubleOf(waiter.run([ask('begin immediate')]))).toBe('conflict')
     expect(await troubleOf(waiter.run([ask(ADD, 'a', 1)]))).toBe('conflict')
     expect(await troubleOf(waiter.run([ask(`${ADD} returning n`, 'a', 1)]))).toBe('conflict')
     expect(await valueOf(waiter, 'select count(*) from t')).toBe(0)
     await holder.run([ask('commit')])
+  })
+
+  it('is let go of by a transaction that does not go on, for who waits in its own thread', async () => {
+    const holder = await opened()
+    await holder.run([CREATE, ask('begin immediate'), ask(ADD, 'a', 1)])
+    const own = new DatabaseSync(path)
+    own.exec('pragma busy_timeout = 60000')
+    const begun = performance.now()
+    // Nothing can be sent from here meanwhile.
+    own.exec('begin immediate')
+    expect(performance.now() - begun).toBeLessThan(5_000)
+    own.exec(`insert into t values ('own', 1)`)
+    own.exec('commit')
+    own.close()
+    expect(await troubleOf(holder.run([ask(ADD, 'b', 2), ask('commit')]))).toBe('conflict')
+    await holder.run([ask('rollback')])
+    // The one is done here, and the other one, behind it, by the thread.
+    await Promise.all([
+      holder.run([ask('begin immediate'), ask(ADD, 'c', 3), ask('commit')]),
+      holder.run([ask('begin immediate'), ask(ADD, 'd', 4)]),
+    ])
+    await holder.run([ask('commit')])
+    const other = await opened({ busyMs: 0 })
+    await other.run([ask(ADD, 'e', 5)])
+    const [rows] = await other.run([ask('select id from t order by id')])
+    expect(rows?.rows).toEqual([['c'], ['d'], ['e'], ['own']])
   })
 
   it('is a conflict for who has read an older state and wants to write', async () => {

@@ -25,7 +25,7 @@ export async function openSqliteShop(): Promise<SqliteShop> {
   const path = join(folder, 'shop.db')
   const pawl = await open(`sqlite:${path}`)
   const database = new DatabaseSync(path)
-  database.exec('pragma busy_timeout = 20')
+  database.exec('pragma busy_timeout = 5000')
   database.exec('create table orders (id text, note text)')
   onTestFinished(async () => {
     await pawl.close()
@@ -38,30 +38,12 @@ export async function openSqliteShop(): Promise<SqliteShop> {
   return { path, pawl, database, orders }
 }
 
-/**
- * The engine may be in the middle of a transaction of its own, which cannot end while this very thread
- * waits for it: so the thread waits for a moment only, and lets others go on before it tries again.
- */
-async function begin(database: DatabaseSyncInstance): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    try {
-      database.exec('begin immediate')
-      return
-    } catch (error) {
-      if (!/database is locked/.test((error as Error).message) || tries === 500) throw error
-      await new Promise((resolve) => {
-        setTimeout(resolve, 5)
-      })
-    }
-  }
-}
-
 /** In a transaction that is committed, or rolled back if the work throws. */
 export async function inSqlite<T>(
   database: DatabaseSyncInstance,
   work: () => Promise<T>,
 ): Promise<T> {
-  await begin(database)
+  database.exec('begin immediate')
   try {
     const done = await work()
     database.exec('commit')

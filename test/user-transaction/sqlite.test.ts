@@ -2,6 +2,7 @@
  * The user's transaction at both ends of a job, in a SQLite file: by the driver itself, Kysely and
  * Drizzle.
  */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { sql } from 'drizzle-orm'
@@ -137,6 +138,34 @@ describe('in a transaction on SQLite', () => {
       pawl.submit(invoice, { order: 'heard' }, { tx: fromSqlite(database) }),
     )
     expect(await handle.result()).toBe('heard')
+  })
+
+  it('nobody waits for long for an engine in the same thread, whatever that is at', async () => {
+    const { pawl, database } = await openSqliteShop()
+    // Limits take transactions of several messages each.
+    const limits = [{ key: 'slot', concurrency: 2 }]
+    const worker = pawl.work([invoice], { concurrency: 8 })
+    const jobs = Array.from({ length: 200 }, (_, i) => ({
+      input: { order: `${i}` },
+      options: { limits },
+    }))
+    const handles = await pawl.submitMany(invoice, jobs)
+    let longest = 0
+    const state = { isOver: false }
+    const results = Promise.all(handles.map((handle) => handle.result()))
+    const running = results.finally(() => (state.isOver = true))
+    while (!state.isOver) {
+      const begun = performance.now()
+      database.exec('begin immediate')
+      longest = Math.max(longest, performance.now() - begun)
+      database.exec(`insert into orders (id) values ('meanwhile')`)
+      database.exec('commit')
+      await turn()
+    }
+    expect(await running).toHaveLength(200)
+    // The driver itself would wait for 5 s, and give up.
+    expect(longest).toBeLessThan(2_000)
+    await worker.stop()
   })
 
   it('that nobody began, nothing is submitted', async () => {

@@ -75,6 +75,7 @@ function ownRow(name: string): string {
 export const POSTGRES: Statements = {
   ...SAME,
   begin: 'begin',
+  beginAlone: 'begin',
   clock: `select ${now}`,
   // With a number of its own first: whoever watches must know which transactions may still commit.
   positions: `

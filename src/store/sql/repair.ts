@@ -79,7 +79,7 @@ export async function repairSql(
     connection.run(texts.map((text): Ask => ({ sql: text, values: [] })))
   try {
     await assertTables(connection, dialect)
-    if (options.apply) await run(sql.begin, sql.lockAll)
+    if (options.apply) await run(sql.beginAlone, sql.lockAll)
     else await run(sql.beginReading)
     const report = await repairIn(connection, dialect, options)
     await run(report.applied ? sql.commit : sql.rollback)

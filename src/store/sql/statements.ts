@@ -89,7 +89,10 @@ export const TAKEN = [
 ] as const
 
 export interface Statements {
+  /** One that can be done again: if it does not go on for long, it may be taken back. */
   readonly begin: string
+  /** One that nobody takes back, however long it takes. */
+  readonly beginAlone: string
   readonly commit: string
   readonly rollback: string
   /** A part of a transaction that can be taken back without the rest. */

@@ -36,7 +36,7 @@ export async function migrate(connection: Connection, dialect: Dialect): Promise
   const { statements: sql, steps, prepare } = dialect
   const known = await versionOf(connection, dialect)
   if (known !== steps.length) {
-    await connection.run([sql.begin, ...prepare].map((text) => ({ sql: text, values: [] })))
+    await connection.run([sql.beginAlone, ...prepare].map((text) => ({ sql: text, values: [] })))
     try {
       // Again, AFTER everybody else was kept out.
       const version = await versionOf(connection, dialect)

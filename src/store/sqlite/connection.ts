@@ -5,6 +5,9 @@
  *   process alive.
  * - closing: what was sent is still answered; nothing more is taken.
  * - lost: the thread ended although nobody told it to. Everything is refused at once.
+ *
+ * A transaction that the thread let go of (see `FileHold`) is done again in the thread of whoever sends
+ * it, where nothing comes in between: so it comes to an end, whatever that one is busy with.
  */
 import { resolve as absolute } from 'node:path'
 import type { Worker } from 'node:worker_threads'
@@ -12,6 +15,9 @@ import type { Answered, Ask, Connection } from '../sql/connection.ts'
 import type { SqlFailed } from '../sql/failures.ts'
 import { sqlFailed } from '../sql/failures.ts'
 import type { Opening, Reply, Task } from './messages.ts'
+import { LET_GO } from './failures.ts'
+import { BEGIN } from './file-hold.ts'
+import { HereConnection } from './here-connection.ts'
 import { answersOf, buffersOf, flatAsks } from './messages.ts'
 import { giveBack, takeThread } from './threads.ts'
 
@@ -23,6 +29,8 @@ export interface SqliteAddress {
 }
 
 const BUSY_MS = 5_000
+const COMMIT = 'commit'
+const ROLLBACK = 'rollback'
 
 /** Throws `SqlFailed`. */
 export async function openConnection(address: SqliteAddress): Promise<Connection> {
@@ -46,13 +54,19 @@ class SqliteConnection implements Connection {
   readonly opened: Promise<unknown>
   readonly #worker: Worker
   readonly #where: string
+  readonly #path: string
   /** Who waits for an answer, in the order in which the thread gives them. */
   readonly #waiting: Waiting[] = []
   #end: SqlFailed | null = null
+  #here: HereConnection | null = null
+  /** The next transaction is done here; or one is. */
+  #isForHere = false
+  #isHere = false
   #closing: Promise<void> | null = null
 
   constructor(opening: Opening) {
     this.#where = `The SQLite file ${opening.path}`
+    this.#path = opening.path
     this.#worker = takeThread()
     this.#worker.on('message', this.#answered)
     this.#worker.on('error', this.#lost)
@@ -62,8 +76,28 @@ class SqliteConnection implements Connection {
 
   async run(asks: readonly Ask[]): Promise<readonly Answered[]> {
     if (this.#end !== null) throw this.#end
+    if (this.#isForHere && asks[0]?.sql === BEGIN && this.#waiting.length === 0) {
+      this.#isForHere = false
+      this.#isHere = true
+    }
+    if (this.#isHere) return this.#runHere(asks)
     const flat = flatAsks(asks)
     return this.#perform({ do: 'run', asks: flat }, buffersOf(flat))
+  }
+
+  /** A file that somebody else has is not waited for: the next try is the thread's again. */
+  async #runHere(asks: readonly Ask[]): Promise<readonly Answered[]> {
+    this.#here ??= new HereConnection(this.#path)
+    const last = asks.at(-1)?.sql
+    // BEFORE anybody else sends something: what comes behind the end of it is not of it.
+    this.#isHere = last !== COMMIT && last !== ROLLBACK
+    try {
+      return await this.#here.run(asks)
+    } catch (error) {
+      this.#isHere = false
+      await this.#here.run([{ sql: ROLLBACK, values: [] }])
+      throw error
+    }
   }
 
   close(): Promise<void> {
@@ -72,9 +106,11 @@ class SqliteConnection implements Connection {
   }
 
   async #close(): Promise<void> {
+    const isLost = this.#end !== null
+    this.#end ??= sqlFailed('lost', this.#where, new Error('It was closed here'))
+    await this.#here?.close()
     // A thread that is lost has nothing open.
-    if (this.#end !== null) return
-    this.#end = sqlFailed('lost', this.#where, new Error('It was closed here'))
+    if (isLost) return
     try {
       await this.#perform({ do: 'close' })
     } catch {
@@ -105,6 +141,7 @@ class SqliteConnection implements Connection {
       return
     }
     const cause = Object.assign(new Error(reply.message), { errcode: reply.errcode })
+    if (reply.message === LET_GO) this.#isForHere = true
     first?.reject(sqlFailed(reply.trouble, this.#where, cause, reply.sql))
   }
 

@@ -6,6 +6,7 @@ import type { SqliteDatabase, SqliteStatement, SqliteValue } from '../../log/sql
 import { openSqlite } from '../../log/sqlite.ts'
 import type { Answered, Row } from '../sql/connection.ts'
 import { NOT_AS_EXPECTED } from './failures.ts'
+import { BEGIN } from './file-hold.ts'
 import type { FlatAsk, Opening } from './messages.ts'
 import { valuesOf } from './messages.ts'
 
@@ -21,6 +22,7 @@ interface Prepared {
 
 /** As in other databases, no failure when there is nothing to be taken back. */
 const ROLLBACK = 'rollback'
+const COMMIT = 'commit'
 /** Half of what it takes to insert a short row is to run a statement. */
 const MANY = 20
 /** An insert that is about its own row and nothing else. Our texts have no brackets in quotes. */
@@ -39,6 +41,7 @@ export interface OfStatement {
 export class SqliteFile {
   readonly #database: SqliteDatabase
   readonly #prepared = new Map<string, Prepared>()
+  #isHeld = false
 
   /** Creates the file if there is none. */
   constructor({ path, busyMs }: Opening) {
@@ -66,6 +69,11 @@ export class SqliteFile {
     })
   }
 
+  /** A transaction has it that is to go on soon (see `FileHold`). */
+  get isHeld(): boolean {
+    return this.#isHeld
+  }
+
   get database(): SqliteDatabase {
     return this.#database
   }
@@ -76,6 +84,7 @@ export class SqliteFile {
 
   /** Takes a transaction back, if there is one. */
   rollBack(): void {
+    this.#isHeld = false
     try {
       this.#database.exec('rollback')
     } catch {
@@ -110,6 +119,7 @@ export class SqliteFile {
       }
       at += many
     }
+    if (sql === BEGIN || sql === COMMIT) this.#isHeld = sql === BEGIN
     const count = hasRows ? rows.length : changed
     if (expect !== undefined && count !== expect) {
       throw new Error(`${NOT_AS_EXPECTED}: ${count} of ${expect}`)

@@ -28,10 +28,14 @@ const SHADES: Readonly<Record<number, SqlTrouble>> = {
 /** Said by us: fewer rows were changed than should have been. */
 export const NOT_AS_EXPECTED = 'rows are not as they were'
 
+/** Said by us: it had the file for too long without a word. */
+export const LET_GO = 'the transaction was let go of'
+
 /** Where the driver does not say the number: what SQLite says with it. */
 const WORDS: readonly (readonly [RegExp, SqlTrouble])[] = [
   [/^no such (?:table|column)/, 'missing'],
   [new RegExp(`^${NOT_AS_EXPECTED}`), 'conflict'],
+  [new RegExp(`^${LET_GO}`), 'conflict'],
   [/^UNIQUE constraint failed/, 'conflict'],
   [/^database (?:table |schema )?is locked/, 'conflict'],
   [/^database or disk is full/, 'full'],

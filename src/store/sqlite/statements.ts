@@ -9,6 +9,7 @@ import type { Checks } from '../sql/dialect.ts'
 import { SAME } from '../sql/same-statements.ts'
 import type { Statements } from '../sql/statements.ts'
 import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../sql/statements.ts'
+import { BEGIN } from './file-hold.ts'
 import { UNPARK } from './parking.ts'
 
 function marks(columns: readonly string[]): string {
@@ -27,7 +28,8 @@ const limits = 'select key, held, full_at from limits where key = ?'
 
 export const SQLITE: Statements = {
   ...SAME,
-  begin: 'begin immediate',
+  begin: BEGIN,
+  beginAlone: 'begin exclusive',
   clock: 'select ?',
   positions: `
     with recursive steps (n) as (select 1 where ?1 > 0 union all select n + 1 from steps where n < ?1)

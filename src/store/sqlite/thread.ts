@@ -9,14 +9,21 @@ import type { Answered } from '../sql/connection.ts'
 import type { OfStatement } from './database.ts'
 import { SqliteFile } from './database.ts'
 import { troubleOf } from './failures.ts'
+import { FileHold } from './file-hold.ts'
 import type { Reply, Task } from './messages.ts'
 import { buffersOf, flatAnswers } from './messages.ts'
 
 let file: SqliteFile | null = null
+let hold = new FileHold(() => file?.rollBack())
 
 /** Null: there is nothing to say, because it ends. */
 function perform(task: Task): readonly Answered[] | null {
-  if (task.do === 'run') return file?.run(task.asks) ?? []
+  if (task.do === 'run') {
+    hold.goOn(task.asks[0]?.sql)
+    return file?.run(task.asks) ?? []
+  }
+  hold.end()
+  hold = new FileHold(() => file?.rollBack())
   if (task.do === 'open') {
     file = new SqliteFile(task.opening)
     return []
@@ -48,5 +55,6 @@ parentPort?.on('message', (task: Task) => {
     file?.rollBack()
     reply = failure(error as Error)
   }
+  hold.rest(file?.isHeld ?? false)
   parentPort?.postMessage(reply, transfer)
 })
