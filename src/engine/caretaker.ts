@@ -28,6 +28,8 @@ export interface CaretakerParts {
   readonly handingOver: HandingOver | null
   /** A look whether all is well. */
   readonly examine: () => Promise<unknown>
+  /** Told once that the store has ended: nobody will hear of anything any more. */
+  readonly onEnded: (error: StoreEnded) => void
 }
 
 export class Caretaker {
@@ -130,7 +132,8 @@ export class Caretaker {
       if (this.#isClosed) return
       this.#parts.onError(error as Error)
       // A store that has ended stays so.
-      if (!(error instanceof StoreEnded)) this.#plan(AFTER_FAILURE_MS)
+      if (error instanceof StoreEnded) this.#parts.onEnded(error)
+      else this.#plan(AFTER_FAILURE_MS)
     }
   }
 }

@@ -152,6 +152,7 @@ export class Pawl {
       onError,
       handingOver: this.#handingOver(),
       examine: () => this.#watch.tick(),
+      onEnded: (error) => this.#results.end(error),
     })
     this.#results = new Results(store, timing)
     this.#reactions = new Reactions({
@@ -380,7 +381,7 @@ export class Pawl {
       await Promise.all([this.#caretaker, this.#schedules, this.#sweep].map((one) => one.close()))
       await this.#parts.store.close()
     } finally {
-      this.#results.close()
+      this.#results.end(new StoreClosed())
       this.#parts.onClose()
     }
   }

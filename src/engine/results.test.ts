@@ -8,21 +8,24 @@ import type { Timing } from '../worker/index.ts'
 import { plain } from '../../test/support/specs.ts'
 import { Results } from './results.ts'
 
-/** A store that others change, too, and time that only a test moves. */
-class Elsewhere extends MemoryStore {
+/** Time that only a test moves. */
+class Alone extends MemoryStore {
   readonly asked: Query[] = []
 
   constructor() {
     super({ now: () => 0 })
   }
 
-  onNews(): () => void {
-    return () => undefined
-  }
-
   override query(query: never): never {
     this.asked.push(query)
     return super.query(query) as never
+  }
+}
+
+/** One that others change, too. */
+class Elsewhere extends Alone {
+  onNews(): () => void {
+    return () => undefined
   }
 }
 
@@ -32,7 +35,11 @@ interface Planned {
   readonly kept: boolean
 }
 
-function setUp(): { store: Elsewhere; results: Results; planned: Set<Planned> } {
+function setUp(store: Alone = new Elsewhere()): {
+  store: Alone
+  results: Results
+  planned: Set<Planned>
+} {
   const planned = new Set<Planned>()
   const timing: Timing = {
     now: () => 0,
@@ -43,15 +50,14 @@ function setUp(): { store: Elsewhere; results: Results; planned: Set<Planned> } 
       return { cancel: () => void planned.delete(one) }
     },
   }
-  const store = new Elsewhere()
   return { store, results: new Results(store, timing), planned }
 }
 
-async function submit(store: Elsewhere, ...jobs: readonly string[]): Promise<void> {
+async function submit(store: Alone, ...jobs: readonly string[]): Promise<void> {
   await store.execute(jobs.map((job) => ({ type: 'SubmitJob', job, spec: plain() }) as const))
 }
 
-async function cancel(store: Elsewhere, job: string): Promise<void> {
+async function cancel(store: Alone, job: string): Promise<void> {
   await store.execute([{ type: 'CancelJob', job, by: 'ann', reason: 'enough' }])
 }
 
@@ -107,9 +113,9 @@ describe('those who wait for jobs of a store that is shared', () => {
     const commands = ['a', 'b', 'c'].map(
       (job) => ({ type: 'SubmitJob', job, spec: plain() }) as const,
     )
-    await results.whileMade(['a', 'b'], async () => {
-      results.answered(commands, await store.execute(commands))
-    })
+    results.making(['a', 'b'])
+    results.answered(commands, await store.execute(commands))
+    results.made(['a', 'b'])
     const waiter = results.ended('a')
     expect(store.asked).toEqual([])
     // Its id was not made here: it may have been there before.
@@ -127,9 +133,9 @@ describe('those who wait for jobs of a store that is shared', () => {
     const { store, results } = setUp()
     const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const
     const cancelling = [{ type: 'CancelJob', job: 'a', by: 'ann', reason: 'enough' }] as const
-    await results.whileMade(['a'], async () => {
-      results.answered(submitting, await store.execute(submitting))
-    })
+    results.making(['a'])
+    results.answered(submitting, await store.execute(submitting))
+    results.made(['a'])
     results.answered(cancelling, await store.execute(cancelling))
     expect(await results.ended('a').outcome).toMatchObject({ state: 'FAILED' })
   })
@@ -137,14 +143,37 @@ describe('those who wait for jobs of a store that is shared', () => {
   it('ask about one that others may have ended before the answer to its submit came', async () => {
     const { store, results } = setUp()
     const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const
-    await results.whileMade(['a'], async () => {
-      const answers = await store.execute(submitting)
-      await cancel(store, 'a')
-      results.news()
-      results.answered(submitting, answers)
-    })
+    results.making(['a'])
+    const answers = await store.execute(submitting)
+    await cancel(store, 'a')
+    results.news()
+    results.answered(submitting, answers)
+    results.made(['a'])
     const waiter = results.ended('a')
     expect(store.asked).toEqual([{ kind: 'outcome', job: 'a' }])
     expect(await waiter.outcome).toMatchObject({ state: 'FAILED' })
+  })
+})
+
+describe("those who wait for jobs of a store that is nobody else's", () => {
+  it('ask nothing about one that was just submitted, and are told by its commit', async () => {
+    const { store, results } = setUp(new Alone())
+    const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const
+    results.making(['a'])
+    results.answered(submitting, await store.execute(submitting))
+    results.made(['a'])
+    const waiter = results.ended('a')
+    const [claimed] = await store.claim({
+      worker: 'w',
+      request: 1,
+      channels: [{ queue: plain().policy?.queue ?? '', type: plain().type, stage: null }],
+      max: 1,
+      started: true,
+    })
+    const address = { job: 'a', stage: 0, segment: 0, lease: claimed?.lease ?? 0, worker: 'w' }
+    const commit = [{ type: 'CommitExecution', ...address, output: '"done"', effects: [] }] as const
+    results.answered(commit, await store.execute(commit))
+    expect(await waiter.outcome).toMatchObject({ state: 'SUCCEEDED', output: '"done"' })
+    expect(store.asked).toEqual([])
   })
 })

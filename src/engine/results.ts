@@ -6,8 +6,8 @@
  * others change jobs, too, it is asked about all that are waited for when there are news, and now
  * and then: several jobs with one question.
  *
- * There, a job that was submitted here under an id that nobody had before, and that nothing happened
- * to since, is not asked about when somebody begins to wait for it: it is as new as what an answer
+ * A job that was submitted here under an id that nobody had before, and that nothing happened to
+ * since, is not asked about when somebody begins to wait for it: it is as new as what an answer
  * would say.
  */
 import type { AnyJob } from '../definition/index.ts'
@@ -15,7 +15,7 @@ import { isPipeline, outputFrom } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
 import { stateByCommit } from '../kernel/index.ts'
 import type { Answer, Outcome, Store } from '../store/index.ts'
-import { isThrough, StoreClosed } from '../store/index.ts'
+import { isThrough } from '../store/index.ts'
 import type { Timer, Timing } from '../worker/index.ts'
 import { JobCancelled, JobFailed, JobQuarantined, UnknownJob } from './errors.ts'
 import { pipelineResult } from './pipeline-result.ts'
@@ -27,7 +27,7 @@ export interface Waiter {
 }
 
 interface Waiting {
-  readonly all: Set<Waiter>
+  readonly all: Waiter[]
   /** The type of a job that is known to have one task only; null: not known. */
   plainType: string | null
   /** The store is being asked. */
@@ -40,6 +40,7 @@ interface Waiting {
 const PORTION = 500
 /** Jobs that were submitted last. Those before them are asked about. */
 const MOST_NEW = 10_000
+const NOBODY: readonly Waiter[] = []
 /** If nothing is heard: news may be lost. */
 const ASK_EVERY_MS = 1_000
 
@@ -48,16 +49,18 @@ export class Results {
   readonly #timing: Timing
   readonly #isShared: boolean
   readonly #waiting = new Map<string, Waiting>()
-  /** Ids that were made here, of jobs that are on their way to the store. */
-  readonly #made = new Set<string>()
-  /** Jobs that nothing happened to since they were submitted, and their types. */
-  readonly #new = new Map<string, string>()
+  /**
+   * Jobs under ids that were made here, and that nothing happened to since they were submitted, with
+   * their types; null: on the way to the store.
+   */
+  readonly #new = new Map<string, string | null>()
   #timer: Timer | null = null
   #isAsking = false
   /** News came while it was asked. */
   #isLate = false
   #notBefore = -Infinity
-  #isClosed = false
+  /** Why nobody is told how a job ended any more; null: they are. */
+  #ending: Error | null = null
 
   constructor(store: Store, timing: Timing) {
     this.#store = store
@@ -68,32 +71,35 @@ export class Results {
   /** Settled when the job is over, or waits for a person. `null`: there is no such job. */
   ended(job: string): Waiter {
     const waiter = awaited()
-    if (this.#isClosed) waiter.fail(new StoreClosed())
-    let waiting = this.#waiting.get(job)
-    if (waiting === undefined) {
-      const plainType = this.#new.get(job) ?? null
-      waiting = { all: new Set(), plainType, isLooking: false, isOutdated: false }
-      this.#waiting.set(job, waiting)
+    if (this.#ending !== null) {
+      waiter.fail(this.#ending)
+      return waiter
     }
-    waiting.all.add(waiter)
-    if (!this.#new.has(job)) void this.#look(job)
+    const plainType = this.#new.get(job) ?? null
+    const waiting = this.#waiting.get(job)
+    if (waiting === undefined) {
+      this.#waiting.set(job, { all: [waiter], plainType, isLooking: false, isOutdated: false })
+    } else {
+      waiting.all.push(waiter)
+    }
+    if (plainType === null) void this.#look(job)
     if (this.#isShared && this.#timer === null) this.#askIn(ASK_EVERY_MS)
     return waiter
   }
 
-  /** Submits a job under an id that was made for it. */
-  async whileMade<T>(jobs: readonly string[], submit: () => Promise<T>): Promise<T> {
-    for (const job of jobs) this.#made.add(job)
-    try {
-      return await submit()
-    } finally {
-      for (const job of jobs) this.#made.delete(job)
-    }
+  /** Jobs are about to be submitted, under ids that were made for them. */
+  making(jobs: readonly string[]): void {
+    for (const job of jobs) this.#new.set(job, null)
+  }
+
+  /** AFTER their submit was answered, or failed. */
+  made(jobs: readonly string[]): void {
+    for (const job of jobs) if (this.#new.get(job) === null) this.#new.delete(job)
   }
 
   /** To be told of every command that was answered. */
   answered(commands: readonly Command[], answers: readonly Answer[]): void {
-    if (this.#isShared) this.#noteNew(commands, answers)
+    this.#noteNew(commands, answers)
     if (this.#waiting.size === 0) return
     for (let i = 0; i < commands.length; i++) {
       const command = commands[i] as Command
@@ -124,40 +130,51 @@ export class Results {
   }
 
   #noteNew(commands: readonly Command[], answers: readonly Answer[]): void {
-    for (const [i, command] of commands.entries()) {
+    if (this.#new.size === 0) return
+    for (let i = 0; i < commands.length; i++) {
+      const command = commands[i] as Command
       if (!('job' in command)) continue
-      this.#new.delete(command.job)
-      if (command.type !== 'SubmitJob' || answers[i]?.verdict !== 'committed') continue
-      const { type, stages, key } = command.spec
-      if (stages !== null || key !== null || !this.#made.has(command.job)) continue
-      this.#new.set(command.job, type)
-      if (this.#new.size > MOST_NEW) this.#new.delete(this.#new.keys().next().value as string)
+      const type = answers[i]?.verdict === 'committed' ? this.#typeIfNew(command) : null
+      if (type === null) this.#new.delete(command.job)
+      else this.#new.set(command.job, type)
+    }
+    if (this.#new.size > MOST_NEW) this.#forgetOldest()
+  }
+
+  /** Of a job that this command has submitted, if its commit will say all; else null. */
+  #typeIfNew(command: Command): string | null {
+    if (command.type !== 'SubmitJob' || !this.#new.has(command.job)) return null
+    const { type, stages, key } = command.spec
+    return stages === null && key === null ? type : null
+  }
+
+  #forgetOldest(): void {
+    for (const job of this.#new.keys()) {
+      if (this.#new.size <= MOST_NEW) return
+      this.#new.delete(job)
     }
   }
 
   /** Any of the jobs may be over. */
   news(): void {
+    // Also those that are on their way: they are in the store before this process hears of it.
     this.#new.clear()
-    // Also of those that are on their way: they are in the store before this process hears of it.
-    this.#made.clear()
     this.#askSoon()
   }
 
-  /** Whoever still waits is told: the jobs go on when the store is opened again. */
-  close(): void {
-    this.#isClosed = true
-    for (const { all } of this.#waiting.values()) {
-      for (const { fail } of all) fail(new StoreClosed())
-    }
-    this.#waiting.clear()
-    this.#rest()
+  /** The store is closed, or has failed. Whoever waits is told: jobs go on when it is opened again. */
+  end(why: Error): void {
+    if (this.#ending !== null) return
+    this.#ending = why
+    for (const job of this.#waiting.keys()) this.#fail(job, why)
   }
 
   /** It is not waited for any longer. */
   stop(job: string, waiter: Waiter): void {
     const waiting = this.#waiting.get(job)
-    waiting?.all.delete(waiter)
-    if (waiting?.all.size === 0) this.#waiting.delete(job)
+    const place = waiting?.all.indexOf(waiter) ?? -1
+    if (place >= 0) waiting?.all.splice(place, 1)
+    if (waiting?.all.length === 0) this.#waiting.delete(job)
     this.#rest()
   }
 
@@ -210,10 +227,7 @@ export class Results {
 
   /** Nobody knows, so nobody should go on waiting. */
   #fail(job: string, error: Error): void {
-    const waiting = this.#waiting.get(job)
-    this.#waiting.delete(job)
-    this.#rest()
-    for (const { fail } of waiting?.all ?? []) fail(error)
+    for (const { fail } of this.#takeWaiters(job)) fail(error)
   }
 
   /** A pipeline may have many thousand commits: those that come while it looks are one look more. */
@@ -241,10 +255,16 @@ export class Results {
   }
 
   #settle(job: string, outcome: Outcome | null): void {
+    for (const { settle } of this.#takeWaiters(job)) settle(outcome)
+  }
+
+  #takeWaiters(job: string): readonly Waiter[] {
     const waiting = this.#waiting.get(job)
+    if (waiting === undefined) return NOBODY
     this.#waiting.delete(job)
     this.#rest()
-    for (const { settle } of waiting?.all ?? []) settle(outcome)
+    // Taken out of it: the map may keep what it has removed for a while, and they all that they wait for.
+    return waiting.all.splice(0)
   }
 }
 

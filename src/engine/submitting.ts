@@ -34,6 +34,7 @@ type Submission = Extract<Command, { type: 'SubmitJob' }>
 
 /** Jobs of one call of the store. */
 const PORTION = 1_000
+const NONE: readonly never[] = []
 
 export class Submitting {
   readonly #store: Store
@@ -61,10 +62,11 @@ export class Submitting {
   ): Promise<Handle<OutcomeOf<J>>> {
     const { tx } = options
     if (tx !== undefined) this.#assertPossible(tx)
-    const made = this.#submission(definition, input, options)
-    const command = made instanceof Promise ? await made : made
+    const given = this.#submission(definition, input, options)
+    const command = given instanceof Promise ? await given : given
+    const made = options.id === undefined ? [command.job] : NONE
     const answers = await (tx === undefined
-      ? this.#send([command], [], options.id === undefined ? [command.job] : [])
+      ? this.#send([command], NONE, made)
       : this.#sendIn(tx, [command]))
     return this.#handle(definition, command, answers[0] as Answer)
   }
@@ -117,14 +119,17 @@ export class Submitting {
     made: readonly string[],
   ): Promise<readonly Answer[]> {
     const { results } = this.#handleParts
+    results.making(made)
     try {
-      return await results.whileMade(made, () => this.#courier.sendAll(some))
+      return await this.#courier.sendAll(some)
     } catch (error) {
       const first = all.indexOf(some[0] as Submission)
       const isKnown = error instanceof PawlError && error.kind !== 'unknown_outcome'
       if (isKnown && first <= 0) throw error
       const ids = (all.length === 0 ? some : all).map(({ job }) => job)
       throw new SubmitInterrupted(ids, Math.max(0, first), error)
+    } finally {
+      results.made(made)
     }
   }
 

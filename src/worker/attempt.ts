@@ -13,19 +13,19 @@
 import type { ArtifactPlace, Runnable } from '../definition/index.ts'
 import type { Command, Failure, LeaseAddress, Payload } from '../kernel/index.ts'
 import { childId, LIMITS, PawlError } from '../kernel/index.ts'
-import type { Answer, Claimed, OutputsPage, Store, UnfinishedEffect } from '../store/index.ts'
+import type { Answer, Claimed, OutputsPage, UnfinishedEffect } from '../store/index.ts'
 import type { AbortReason } from './aborted.ts'
 import { Aborted } from './aborted.ts'
-import type { Timing } from './clock.ts'
-import type { Courier } from './courier.ts'
+import type { AttemptParts } from './attempt-parts.ts'
+import type { Member } from './crowd.ts'
+import { NOWHERE } from './crowd.ts'
 import type { EffectOutcome, EffectRequest } from './effect-handler.ts'
 import type { Died, Executor } from './executor.ts'
 import { failureOf } from './failure.ts'
 import type { HandlerOutcome, HandlerPort } from './handler.ts'
-import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
+import type { HeldLease, LeaseHolder } from './lease-keeper.ts'
 import type { LeaseReport } from './lease-report.ts'
 import { requestOf } from './handler-request.ts'
-import type { Onlookers } from './onlookers.ts'
 import { promisedEffects } from './promised-effects.ts'
 import { readInput, readOutputs } from './job-reads.ts'
 import { reconcileFailed } from './reconcile-failed.ts'
@@ -35,47 +35,24 @@ import { Stopper } from './stopper.ts'
 import { whyCancelled } from './why-cancelled.ts'
 import { commitWriting, whyNoWrites } from './writing-commit.ts'
 
-export interface AttemptParts {
-  readonly store: Store
-  readonly courier: Courier
-  readonly keeper: LeaseKeeper
-  readonly timing: Timing
-  readonly executor: Executor
-  /** What segments that run in this thread have in common. */
-  readonly shared: SharedValues
-  readonly artifacts: ArtifactPlace
-  readonly onlookers: Onlookers
-  /** Called when a task of a pipeline was reported on: another stage may be due. */
-  readonly onStageReport: () => void
-  /** Told of errors that nobody waits for. */
-  readonly onError: (error: Error) => void
-}
-
-export class Attempt implements HandlerPort, LeaseHolder {
+export class Attempt implements HandlerPort, LeaseHolder, Member {
   readonly claimed: Claimed
+  place = NOWHERE
   readonly #parts: AttemptParts
   readonly #definition: Runnable
   readonly #address: LeaseAddress
   readonly #stopper: Stopper
   #held: HeldLease | null = null
   #isDead = false
-  /** Called once, when the handler is through: the next one may run while this one reports. */
-  readonly #onHandled: () => void
+  #isHandled = false
 
-  constructor(
-    parts: AttemptParts,
-    definition: Runnable,
-    claimed: Claimed,
-    worker: string,
-    onHandled: () => void,
-  ) {
+  constructor(parts: AttemptParts, definition: Runnable, claimed: Claimed, worker: string) {
     const { job, stage, segment, lease } = claimed
     this.#parts = parts
     this.#definition = definition
     this.claimed = claimed
     this.#address = { job, stage, segment, lease, worker }
     this.#stopper = new Stopper(job)
-    this.#onHandled = onHandled
   }
 
   stop(reason: AbortReason): void {
@@ -102,9 +79,16 @@ export class Attempt implements HandlerPort, LeaseHolder {
       onError(error as Error)
     } finally {
       this.#letGo()
-      this.#onHandled()
+      this.#handlerIsThrough()
       if (this.claimed.stageName !== null) this.#parts.onStageReport()
+      this.#parts.onOver(this)
     }
+  }
+
+  #handlerIsThrough(): void {
+    if (this.#isHandled) return
+    this.#isHandled = true
+    this.#parts.onHandled()
   }
 
   /** Nothing keeps the lease alive any more. */
@@ -145,7 +129,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
     const hasEffects =
       typeof outcome === 'object' && outcome.kind === 'commit' && outcome.effects.length > 0
     // Effects take up the place as the handler did.
-    if (!hasEffects) this.#onHandled()
+    if (!hasEffects) this.#handlerIsThrough()
     if (typeof outcome === 'string') return this.#stopped(outcome)
     if (outcome.kind === 'died') return this.#revoke(outcome.why)
     if (outcome.kind === 'failure') return this.#fail(outcome.failure)

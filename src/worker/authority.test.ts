@@ -4,7 +4,7 @@ import type { HookedStore } from '../../test/support/hooked-store.ts'
 import { hookedEngine } from '../../test/support/hooked-store.ts'
 import { specOf } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
-import { MemoryStore, systemClock } from '../store/index.ts'
+import { MemoryStore, StoreEnded, systemClock } from '../store/index.ts'
 import { DiskFull, effect, job, typed } from '../index.ts'
 import type { Pawl, StandardSchema } from '../index.ts'
 import { memoryPlace } from './artifact/index.ts'
@@ -274,11 +274,24 @@ describe('when the store fails', () => {
   it('whoever waits for a result is told', async () => {
     const { pawl, store } = hooked()
     const echo = job('echo', { input: typed<string>(), run: ({ input }) => input })
-    const handle = await pawl.submit(echo, 'a')
+    // Under an id of the user's: it may have been there before, so the store is asked.
+    const handle = await pawl.submit(echo, 'a', { id: 'mine' })
     store.beforeQuery = ({ kind }) => {
       if (kind === 'outcome') throw new Error('cannot be read')
     }
     await expect(handle.result()).rejects.toThrow('cannot be read')
+  })
+
+  it('for good, whoever waits is told, and whoever begins to wait later', async () => {
+    const { pawl, store } = hooked()
+    const echo = job('echo', { input: typed<string>(), run: ({ input }) => input })
+    const handle = await pawl.submit(echo, 'a')
+    const waiting = handle.result()
+    store.beforeQuery = ({ kind }) => {
+      if (kind === 'upkeep') throw new StoreEnded('data', new Error('the disk is gone'))
+    }
+    await expect(waiting).rejects.toMatchObject({ code: 'StoreEnded' })
+    await expect(handle.result()).rejects.toMatchObject({ code: 'StoreEnded' })
   })
 
   it('an `onError` that fails stops nobody', async () => {

@@ -21,7 +21,8 @@ const TURN = Promise.resolve()
 
 interface Parcel {
   readonly commands: readonly Command[]
-  readonly resolve: (answers: readonly Answer[]) => void
+  /** Its own answers begin at `from`. */
+  readonly resolve: (answers: readonly Answer[], from: number) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -41,14 +42,15 @@ export class Courier {
 
   send(command: Command): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#add([command], (answers) => resolve(answers[0] as Answer), reject)
+      this.#add([command], (answers, from) => resolve(answers[from] as Answer), reject)
     })
   }
 
   /** In this order, with nothing between them. */
   sendAll(commands: readonly Command[]): Promise<readonly Answer[]> {
     return new Promise((resolve, reject) => {
-      this.#add(commands, resolve, reject)
+      const count = commands.length
+      this.#add(commands, (answers, from) => resolve(answers.slice(from, from + count)), reject)
     })
   }
 
@@ -84,7 +86,7 @@ export class Courier {
       const answers = await answering
       let at = 0
       for (const { commands: own, resolve } of parcels) {
-        resolve(answers.slice(at, at + own.length))
+        resolve(answers, at)
         at += own.length
       }
       this.#events.answered?.(commands, answers)

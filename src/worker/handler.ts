@@ -96,7 +96,8 @@ export async function runHandler(
     // Most of it is there at once, and a promise that nobody needs costs as much as any.
     const made = contextFor(definition, request, port, stopper)
     const context = made instanceof Promise ? await made : made
-    const returned = await definition.run(context as unknown as RunContext<never, []>)
+    const running = definition.run(context as unknown as RunContext<never, []>)
+    const returned = isThenable(running) ? await running : running
     const outcome = conclude(definition, context, returned)
     return outcome instanceof Promise ? await outcome : outcome
   } catch (error) {
@@ -148,6 +149,10 @@ async function promised(
     effects: await promisesOf(definition, commit),
     writes: commit.writes,
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function'
 }
 
 export function failed({ classify }: Runnable, error: unknown): HandlerOutcome {

@@ -10,6 +10,8 @@
 import type { LeaseAddress } from '../kernel/index.ts'
 import type { Timer, Timing } from './clock.ts'
 import type { Courier } from './courier.ts'
+import type { Member } from './crowd.ts'
+import { Crowd, NOWHERE } from './crowd.ts'
 
 /** A lease is renewed after this share of it. */
 const RENEW_AFTER = 1 / 3
@@ -26,7 +28,7 @@ export interface LeaseHolder {
   fellSilent(): void
 }
 
-export interface HeldLease extends LeaseAddress {
+export interface HeldLease extends LeaseAddress, Member {
   readonly leaseMs: number
   /** How long nothing may be heard of the work. */
   readonly silentMs: number
@@ -43,7 +45,7 @@ export interface HeldLease extends LeaseAddress {
 export class LeaseKeeper {
   readonly #courier: Courier
   readonly #timing: Timing
-  readonly #held = new Set<HeldLease>()
+  readonly #held = new Crowd<HeldLease>()
   #timer: Timer | null = null
   #beatAt = 0
 
@@ -80,6 +82,7 @@ export class LeaseKeeper {
       extension: 0,
       isAsking: false,
       isAskedAgain: false,
+      place: NOWHERE,
     }
     this.#held.add(held)
     this.#beatWithin(leaseMs)
@@ -117,7 +120,7 @@ export class LeaseKeeper {
 
   /** Of all leases of a job, or of all: asks about them at once, because something happened. */
   lookAgain(job?: string): void {
-    for (const held of this.#held) {
+    for (const held of this.#held.members) {
       if (job === undefined || held.job === job) void this.#extend(held)
     }
   }
@@ -133,7 +136,7 @@ export class LeaseKeeper {
       this.#timer = null
       this.#lookAround()
       let shortest = Infinity
-      for (const held of this.#held) shortest = Math.min(shortest, held.leaseMs)
+      for (const held of this.#held.members) shortest = Math.min(shortest, held.leaseMs)
       if (this.#held.size > 0) this.#beatWithin(shortest)
     })
   }
@@ -145,7 +148,9 @@ export class LeaseKeeper {
 
   #lookAround(): void {
     const now = this.#timing.now()
-    for (const held of this.#held) {
+    for (const held of this.#held.members) {
+      // Another one's end may have been this one's, too.
+      if (!this.#held.has(held)) continue
       const passed = now - held.askedAt
       if (passed >= held.leaseMs * (1 - LAST_SHARE)) this.#lose(held, 'lease-lost')
       else if (passed >= held.leaseMs * RENEW_AFTER) void this.#extend(held)

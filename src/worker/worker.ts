@@ -12,9 +12,10 @@ import type { AnyJob, Duration, Runnable } from '../definition/index.ts'
 import { assertName, InvalidDefinition, isPipeline, toMs } from '../definition/index.ts'
 import type { ChannelName, Claimed } from '../store/index.ts'
 import { StoreClosed, StoreEnded } from '../store/index.ts'
-import type { AttemptParts } from './attempt.ts'
+import type { AttemptParts } from './attempt-parts.ts'
 import { Attempt } from './attempt.ts'
 import type { Timer } from './clock.ts'
+import { Crowd } from './crowd.ts'
 import type { Isolation } from './isolation/isolation.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { newWorkerName } from './random.ts'
@@ -55,7 +56,7 @@ export interface WorkerOptions {
   readonly modules?: readonly (string | URL)[]
 }
 
-export type WorkerParts = Omit<AttemptParts, 'keeper' | 'shared'> & {
+export type WorkerParts = Omit<AttemptParts, 'keeper' | 'shared' | 'onHandled' | 'onOver'> & {
   readonly onStopped: () => void
   /** Makes a name that was never used before. For tests, which want the same one every time. */
   readonly nameWorker?: ((called?: string) => string) | undefined
@@ -78,7 +79,7 @@ export class Worker {
   readonly #channels: readonly ChannelName[]
   readonly #pollMs: number
   readonly #shutdownMs: number
-  readonly #attempts = new Set<Attempt>()
+  readonly #attempts = new Crowd<Attempt>()
   #busy = 0
   #request = 0
   #isClaiming = false
@@ -97,7 +98,13 @@ export class Worker {
     this.name = (parts.nameWorker ?? newWorkerName)(options.name)
     this.concurrency = concurrency
     const keeper = new LeaseKeeper(parts.courier, parts.timing)
-    this.#parts = { ...parts, keeper, shared: new SharedValues() }
+    this.#parts = {
+      ...parts,
+      keeper,
+      shared: new SharedValues(),
+      onHandled: () => this.#handled(),
+      onOver: (attempt) => this.#over(attempt),
+    }
     this.#definitions = byName(definitions)
     this.#channels = channelsOf(definitions, options.queues)
     const usual = parts.store.onNews === undefined ? DEFAULT_POLL_MS : DEFAULT_SHARED_POLL_MS
@@ -155,7 +162,7 @@ export class Worker {
   async kill(): Promise<void> {
     this.#stopping ??= Promise.resolve()
     this.#timer?.cancel()
-    for (const attempt of this.#attempts) attempt.die()
+    for (const attempt of this.#attempts.members) attempt.die()
     await this.#parts.executor.close()
     this.#onStopped()
   }
@@ -197,20 +204,18 @@ export class Worker {
     const { type, stageName } = claimed
     const definition = runnableIn(this.#definitions.get(type) as AnyJob, stageName) as Runnable
     this.#busy += 1
-    let isBusy = true
-    const attempt = new Attempt(this.#parts, definition, claimed, this.name, () => {
-      if (!isBusy) return
-      isBusy = false
-      // One that had room has heard of everything that came.
-      if (this.#busy === this.concurrency) this.#wakeSoon()
-      this.#busy -= 1
-    })
+    const attempt = new Attempt(this.#parts, definition, claimed, this.name)
     this.#attempts.add(attempt)
-    void this.#run(attempt, askedAt)
+    void attempt.run(askedAt)
   }
 
-  async #run(attempt: Attempt, askedAt: number): Promise<void> {
-    await attempt.run(askedAt)
+  #handled(): void {
+    // One that had room has heard of everything that came.
+    if (this.#busy === this.concurrency) this.#wakeSoon()
+    this.#busy -= 1
+  }
+
+  #over(attempt: Attempt): void {
     this.#attempts.delete(attempt)
     this.#lookIfIdle()
   }
@@ -241,7 +246,7 @@ export class Worker {
     const deadline = timing.after(
       this.#shutdownMs,
       () => {
-        for (const attempt of this.#attempts) attempt.stop('shutdown')
+        for (const attempt of this.#attempts.members) attempt.stop('shutdown')
       },
       true,
     )
