@@ -91,7 +91,9 @@ export class JobList {
 
   /** The first block that has, or had, a job behind a position. */
   #behind(position: number): number {
-    const blocks = this.#blocks
-    return countUpTo(position, blocks.length, (n) => (blocks[n] as Block).last)
+    return countUpTo(position, this.#blocks.length, this.#lastOf)
   }
+
+  /** Made once: jobs leave all the time. */
+  readonly #lastOf = (n: number): number => (this.#blocks[n] as Block).last
 }

@@ -125,7 +125,7 @@ function samePolicy(own: TaskPolicy, given: TaskPolicy): boolean {
     own.timeoutMs === given.timeoutMs &&
     own.quarantine === given.quarantine &&
     limits.length === given.limits.length &&
-    limits.every((limit, i) => sameLimit(limit, given.limits[i])) &&
+    sameLimits(limits, given.limits) &&
     retry.max === other.max &&
     retry.backoff === other.backoff &&
     retry.delayMs === other.delayMs &&
@@ -135,6 +135,14 @@ function samePolicy(own: TaskPolicy, given: TaskPolicy): boolean {
     countFields(given) === POLICY_FIELDS &&
     countFields(other) === RETRY_FIELDS
   )
+}
+
+/** Of as many. */
+function sameLimits(own: readonly LimitSpec[], given: readonly LimitSpec[]): boolean {
+  for (let i = 0; i < own.length; i++) {
+    if (!sameLimit(own[i] as LimitSpec, given[i])) return false
+  }
+  return true
 }
 
 function sameLimit(own: LimitSpec, given: LimitSpec | undefined): boolean {
