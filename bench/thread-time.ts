@@ -1,5 +1,6 @@
 /**
- * What the system says about this thread: how long it was on a core, how long it waited for one.
+ * What the system says about this thread, and about all of the process: how long they were on a
+ * core, and how long this one waited for one.
  */
 import { readFileSync } from 'node:fs'
 
@@ -21,4 +22,10 @@ export function threadTimes(): ThreadTimes {
   } catch {
     return { onCoreNs: performance.now() * 1e6, waitedNs: 0 }
   }
+}
+
+/** How long all threads together were on a core. */
+export function processNs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) * 1e3
 }

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { EffectPromise } from '../../src/kernel/index.ts'
 import type { Claimed, Store } from '../../src/store/index.ts'
 import { idsFrom, payload, specOf } from '../lives.ts'
-import { threadNs } from '../thread-time.ts'
+import { processNs, threadNs } from '../thread-time.ts'
 import { collections } from './collections.ts'
 import { logTraffic } from './log-traffic.ts'
 
@@ -36,6 +36,8 @@ export interface Load {
 export interface Reading {
   readonly atMs: number
   readonly cpuNs: number
+  /** Of all threads of the process. */
+  readonly processNs: number
   readonly gcMs: number
   readonly lives: number
   readonly groups: number
@@ -46,6 +48,8 @@ export interface LifeRate {
   readonly perSecond: number
   /** Of the thread that runs the store and its callers. */
   readonly cpuNsPerLife: number
+  /** Of all threads: with garbage collection, checkpoints and writing. */
+  readonly processNsPerLife: number
   readonly wallNsPerLife: number
   /** Pauses for garbage collection, in wall time. */
   readonly gcNsPerLife: number
@@ -61,6 +65,7 @@ export function rateBetween(from: Reading, to: Reading): LifeRate {
   return {
     perSecond: (lives / ms) * 1e3,
     cpuNsPerLife: (to.cpuNs - from.cpuNs) / lives,
+    processNsPerLife: (to.processNs - from.processNs) / lives,
     wallNsPerLife: (ms * 1e6) / lives,
     gcNsPerLife: ((to.gcMs - from.gcMs) * 1e6) / lives,
     bytesPerLife: bytes / lives,
@@ -180,7 +185,14 @@ export class Callers {
 
   #read(): Reading {
     const { groups, bytes } = logTraffic()
-    const gcMs = collections().ms
-    return { atMs: performance.now(), cpuNs: threadNs(), gcMs, lives: this.#lives, groups, bytes }
+    return {
+      atMs: performance.now(),
+      cpuNs: threadNs(),
+      processNs: processNs(),
+      gcMs: collections().ms,
+      lives: this.#lives,
+      groups,
+      bytes,
+    }
   }
 }

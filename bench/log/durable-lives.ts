@@ -2,6 +2,7 @@
  * Part `lives`: full durable lives per second, for several sizes of batch and numbers of
  * callers; beside each what the disk would bear, and beside all a queue on SQLite.
  */
+import { availableParallelism } from 'node:os'
 import { table, whole } from '../table.ts'
 import { atLeast, figure } from './aim.ts'
 import type { LifeRate, Load } from './callers.ts'
@@ -83,6 +84,7 @@ function report(all: readonly Measured[], simple: number, batched: number): stri
     'lives/s',
     'ns/life',
     'cpu ns/life',
+    'all threads',
     'gc ns/life',
     'bytes/life',
     'bytes/group',
@@ -95,6 +97,7 @@ function report(all: readonly Measured[], simple: number, batched: number): stri
     whole(rate.perSecond),
     whole(rate.wallNsPerLife),
     whole(rate.cpuNsPerLife),
+    whole(rate.processNsPerLife),
     whole(rate.gcNsPerLife),
     whole(rate.bytesPerLife),
     whole(rate.bytesPerGroup),
@@ -103,12 +106,14 @@ function report(all: readonly Measured[], simple: number, batched: number): stri
     figure(rate.perSecond / simple),
   ])
   const [headline] = all as [Measured]
-  const { perSecond } = headline.rate
+  const { perSecond, processNsPerLife } = headline.rate
+  const cores = availableParallelism()
   return [
     '',
     'Full durable lives: submit, claim with start, commit; each synced before its answer',
     ...table(head, rows),
-    'cpu: time on a core of the one thread that runs the store and its callers',
+    'cpu: time on a core of the one thread that runs the store and its callers; all threads: with',
+    '  garbage collection, checkpoints and writing',
     'forgetting: 20,000 jobs that are over are kept, others forgotten: a fourth entry in a life',
     'raw: the same bytes in groups of the same size, by a loop that does nothing but write them',
     `SQLite queue (WAL, synchronous=FULL): ${whole(simple)} lives/s with a transaction for each step,`,
@@ -118,6 +123,7 @@ function report(all: readonly Measured[], simple: number, batched: number): stri
     atLeast('lives per second', perSecond, LIVES_AIM),
     atLeast('share of the raw limit', perSecond / headline.raw, RAW_AIM),
     atLeast('times the SQLite queue', perSecond / simple, SQLITE_AIM),
+    `at ${whole(processNsPerLife)} ns of all threads, ${cores} cores would bear ${whole((cores * 1e9) / processNsPerLife)} lives/s if none ever waited`,
   ]
 }
 
