@@ -1,6 +1,7 @@
 /**
  * Part `cycles`: full cycles a second: submit, run a handler that does nothing, and know the
- * result; clients and worker in one process, beside what the store alone does.
+ * result; clients and worker in one process, beside what the store alone does, and beside what the
+ * disk would bear if nothing else took any time.
  */
 import { job, open, typed } from '../../src/index.ts'
 import type { Pawl } from '../../src/index.ts'
@@ -8,6 +9,8 @@ import { table, whole } from '../table.ts'
 import { threadNs } from '../thread-time.ts'
 import { atLeast, figure } from '../log/aim.ts'
 import { Callers } from '../log/callers.ts'
+import { logTraffic } from '../log/log-traffic.ts'
+import { ZeroFile } from '../log/raw-disk.ts'
 import type { Scratch } from '../log/scratch.ts'
 import { openStore } from '../log/store.ts'
 
@@ -17,6 +20,9 @@ const WARM_UP_MS = 2_000
 const FOR_MS = 6_000
 const AIM = 60_000
 const BULK = 1_000
+/** Durable moments of a job, one behind the other: it is there and taken; it is done. */
+const MOMENTS = 2
+const RAW_MS = 1_500
 
 export const nothing = job('nothing', {
   input: typed<{ text: string }>(),
@@ -27,12 +33,15 @@ export const INPUT = { text: 'x'.repeat(188) }
 interface Rate {
   readonly perSecond: number
   readonly cpuNs: number
+  /** Of log, a job. */
+  readonly bytes: number
 }
 
 export async function benchCycles(
   scratch: Scratch,
   say: (line: string) => void,
 ): Promise<string[]> {
+  logTraffic()
   say(`full cycles, ${IN_FLIGHT} in flight …`)
   const single = await cycles(scratch, (pawl) => async () => {
     const handle = await pawl.submit(nothing, INPUT)
@@ -52,6 +61,8 @@ export async function benchCycles(
   )
   say('the store alone, the same load …')
   const alone = await storeAlone(scratch)
+  say('the disk alone …')
+  const disk = await diskAlone(scratch, single.bytes)
   return [
     '',
     `Full cycles: submit, run, result; a worker with ${CONCURRENCY} places in the same process`,
@@ -61,8 +72,10 @@ export async function benchCycles(
         row(`${IN_FLIGHT} submits in flight`, single, alone),
         row(`4 callers, ${BULK} jobs in a submit`, bulk, alone),
         row(`the store alone, ${IN_FLIGHT} callers, a job in a call`, alone, alone),
+        [`the disk alone, ${IN_FLIGHT} jobs in ${MOMENTS} groups`, whole(disk), '', ''],
       ],
     ),
+    'the disk alone: a bare loop that writes the bytes of all in flight, group by group',
     atLeast(`jobs per second, ${IN_FLIGHT} in flight`, single.perSecond, AIM),
   ]
 }
@@ -87,16 +100,17 @@ async function cycles(
   }
   const all = Promise.all(Array.from({ length: callers }, caller))
   await wait(WARM_UP_MS)
-  const from = { done, at: performance.now(), cpu: threadNs() }
+  const from = { done, at: performance.now(), cpu: threadNs(), bytes: logTraffic().bytes }
   await wait(FOR_MS)
   const jobs = done - from.done
   const seconds = (performance.now() - from.at) / 1e3
   const cpuNs = (threadNs() - from.cpu) / jobs
+  const bytes = (logTraffic().bytes - from.bytes) / jobs
   clients.areOver = true
   await all
   await pawl.close()
   scratch.drop(folder)
-  return { perSecond: jobs / seconds, cpuNs }
+  return { perSecond: jobs / seconds, cpuNs, bytes }
 }
 
 async function storeAlone(scratch: Scratch): Promise<Rate> {
@@ -106,7 +120,15 @@ async function storeAlone(scratch: Scratch): Promise<Rate> {
   const rate = await new Callers(store).measure(load, WARM_UP_MS, FOR_MS)
   await store.close()
   scratch.drop(folder)
-  return { perSecond: rate.perSecond, cpuNs: rate.cpuNsPerLife }
+  return { perSecond: rate.perSecond, cpuNs: rate.cpuNsPerLife, bytes: rate.bytesPerLife }
+}
+
+/** Jobs per second, if all that are in flight were always in one group. */
+async function diskAlone(scratch: Scratch, bytes: number): Promise<number> {
+  const zeros = new ZeroFile(scratch.fresh('zeros'))
+  const perSecond = await zeros.append((IN_FLIGHT * bytes) / MOMENTS, RAW_MS)
+  zeros.remove()
+  return perSecond / bytes
 }
 
 function wait(ms: number): Promise<void> {
