@@ -16,6 +16,7 @@ import type { SqlTrouble } from './failures.ts'
 import { innermost, SqlFailed } from './failures.ts'
 import { Held } from './held.ts'
 import type { Places } from './places.ts'
+import { QueueCache } from './queue-cache.ts'
 import type { Statements } from './statements.ts'
 import { Submitted } from './submitted.ts'
 import type { Frame, TransactionParts } from './transaction.ts'
@@ -95,9 +96,10 @@ export class Guests {
     commands: readonly Command[],
   ): Promise<readonly Answer[]> {
     const { sql } = this.#parts
-    // Of what a transaction did that may be rolled back, nothing is remembered.
+    // Of what a transaction did that may be rolled back, and saw as it was once, nothing is remembered.
     const parts = {
       ...this.#parts,
+      queues: new QueueCache(),
       submitted: new Submitted(),
       held: new Held(),
       position: null,

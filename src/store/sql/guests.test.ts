@@ -1,0 +1,50 @@
+/**
+ * What a transaction of the user's sees is of its own moment, and no knowledge for anybody else.
+ */
+import { Client } from 'pg'
+import { expect, it } from 'vitest'
+import { plain } from '../../../test/support/specs.ts'
+import { freshSchema } from '../../../test/support/postgres.ts'
+import { fromPg } from '../adapters/index.ts'
+import { openPostgres, postgresDialect } from '../postgres/open-postgres.ts'
+import { Guests } from './guests.ts'
+import { Held } from './held.ts'
+import { Places } from './places.ts'
+import { Queries } from './queries.ts'
+import { QueueCache } from './queue-cache.ts'
+import { Records } from './records.ts'
+import { Submitted } from './submitted.ts'
+
+it('a transaction that sees a queue as it was once does not tell others', async () => {
+  const at = await freshSchema()
+  const store = await openPostgres(at)
+  const client = new Client(at.url)
+  await client.connect()
+  await client.query('begin isolation level repeatable read')
+  await client.query('select 1')
+  const configured = { concurrency: null, rate: null, ageingMs: 1_000 }
+  const [answer] = await store.execute([{ type: 'ConfigureQueue', queue: 'q', ...configured }])
+  expect(answer?.verdict).toBe('committed')
+  const { statements: sql, guest } = postgresDialect(at)
+  const queues = new QueueCache()
+  const records = new Records()
+  const guests = new Guests(store.id, guest, {
+    sql,
+    records,
+    queues,
+    queries: new Queries(sql, records),
+    places: new Places(sql),
+    submitted: new Submitted(),
+    held: new Held(),
+    now: () => null,
+    position: null,
+  })
+  const submit = { type: 'SubmitJob', job: 'a', spec: plain({}, { queue: 'q' }) } as const
+  const answers = await guests.execute(fromPg(client), [submit])
+  expect(answers.map(({ verdict }) => verdict)).toEqual(['committed'])
+  await client.query('commit')
+  await client.end()
+  // It was not configured, when the transaction began.
+  expect(queues.has('q')).toBe(false)
+  await store.close()
+})
