@@ -33,7 +33,7 @@ interface Checked {
 }
 
 /** Every store, and every file and database below it, can keep it as it is. */
-function isWritable(value: string): boolean {
+export function isWritable(value: string): boolean {
   return !value.includes('\0') && (value as string & Checked).isWellFormed()
 }
 

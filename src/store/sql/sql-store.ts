@@ -58,6 +58,7 @@ import { Queries } from './queries.ts'
 import { QueueCache } from './queue-cache.ts'
 import { QuickClaims } from './quick-claims.ts'
 import { Records } from './records.ts'
+import { channelsOfAny, seeking } from './seeking.ts'
 import type { Statements } from './statements.ts'
 import { Submitted } from './submitted.ts'
 import { Sweeping } from './sweeping.ts'
@@ -105,7 +106,7 @@ export class SqlStore implements Store {
   readonly #news: NewsDesk
   readonly #outcomes = new Together<string, Outcome | null>((jobs) =>
     this.#lanes.run((connection) => {
-      return this.#queries.outcomes(connection, jobs, this.#parts.now())
+      return this.#queries.outcomes(seeking(connection), jobs, this.#parts.now())
     }),
   )
   /** The newest request of each worker that was answered here. */
@@ -228,7 +229,7 @@ export class SqlStore implements Store {
     this.#assertOpen()
     assertClaim(request)
     const { worker, request: number } = request
-    const channels = request.channels.map((channel) => ({ ...channel }))
+    const channels = channelsOfAny(request.channels)
     const known = this.#answered.get(worker)
     this.#answered.delete(worker)
     const mayRepeat = known === undefined || number <= known
@@ -265,7 +266,7 @@ export class SqlStore implements Store {
       asked: Q,
       connection: Connection,
     ) => Promise<AnswerTo<Q>>
-    return this.#lanes.run((connection) => answer(query, connection))
+    return this.#lanes.run((connection) => answer(query, seeking(connection)))
   }
 
   watch(from: number): AsyncIterable<Positioned> {
@@ -341,7 +342,9 @@ export class SqlStore implements Store {
       return record === undefined ? null : this.#parts.records.schedule(record, schedule)
     },
     schedules: async ({ after, limit }, connection) => {
-      const ask = { sql: this.#sql.schedules, values: [after ?? '', limit] }
+      // No id has U+0000 in it, which comes before all others.
+      const [from = ''] = (after ?? '').split('\0')
+      const ask = { sql: this.#sql.schedules, values: [from, limit] }
       const [answered] = await connection.run([ask])
       return (answered?.rows ?? []).map(([id, record]) => {
         return this.#parts.records.schedule(record as Uint8Array, id as string)
