@@ -62,9 +62,9 @@ const GRANTS = (schema: string, role: string): readonly string[] => [
   `grant usage on schema ${schema} to ${role}`,
   `grant select on all tables in schema ${schema} to ${role}`,
   `grant insert on ${schema}.events to ${role}`,
-  `grant insert, update, delete on ${schema}.work, ${schema}.looks to ${role}`,
-  `grant insert, update on ${schema}.queues, ${schema}.schedules, ${schema}.limits, ${schema}.shares
+  `grant insert, update, delete on ${schema}.work, ${schema}.looks, ${schema}.limits, ${schema}.shares
     to ${role}`,
+  `grant insert, update on ${schema}.queues, ${schema}.schedules to ${role}`,
   `grant usage, select on sequence ${schema}.positions to ${role}`,
 ]
 
@@ -161,11 +161,26 @@ describe('on PostgreSQL, a user', () => {
     const endedBefore = (view?.job.task?.endedAt ?? 0) + 1
     const [forgotten] = await store.execute([{ type: 'ForgetJob', job: 'a', endedBefore }])
     expect(forgotten?.verdict).toBe('committed')
+    await store.query({ kind: 'upkeep', limit: 10 })
     await store.close()
+    expect((await run(owner, 'select * from limits'))[0]?.rows).toEqual([])
     expect((await checkLog(dialectOf(user))).problems).toEqual([])
     await expect(run(user, `set local x.y = ''`, 'truncate events')).rejects.toMatchObject({
       trouble: 'denied',
     })
+  })
+
+  it('who may not take away what says nothing any more leaves it, and goes on', async () => {
+    const { owner, user, schema, role } = await userOf()
+    await (await openAt(owner)).close()
+    await run(owner, ...GRANTS(schema, role), `revoke delete on ${schema}.limits from ${role}`)
+    await run(owner, `insert into limits (key, held, full_at) values ('k', 0, 0)`)
+    const store = await openAt(user)
+    await store.execute([submit('a')])
+    expect(await store.query({ kind: 'upkeep', limit: 10 })).toEqual([])
+    expect(await store.query({ kind: 'upkeep', limit: 10 })).toEqual([])
+    await store.close()
+    expect((await run(owner, 'select key from limits'))[0]?.rows).toEqual([['k']])
   })
 
   it('who may create in a schema makes the tables in it', async () => {

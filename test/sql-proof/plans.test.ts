@@ -29,6 +29,10 @@ const HOT: readonly (keyof Statements)[] = [
   'standInLine',
   'kinds',
   'oldest',
+  'limitsAfter',
+  'dropLimits',
+  'sharesAfter',
+  'dropShares',
 ]
 
 async function fill(address: Address, from: number, to: number): Promise<void> {

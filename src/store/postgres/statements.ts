@@ -9,6 +9,7 @@ import { SAME } from '../sql/same-statements.ts'
 import type { Statements } from '../sql/statements.ts'
 import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../sql/statements.ts'
 import { UNPARK } from './parking.ts'
+import { UNUSED } from './unused.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   job: 'text',
@@ -74,6 +75,7 @@ function ownRow(name: string): string {
 
 export const POSTGRES: Statements = {
   ...SAME,
+  ...UNUSED,
   begin: 'begin',
   beginAlone: 'begin',
   clock: `select ${now}`,

@@ -128,8 +128,9 @@ export function checkLimits(
   for (const key of new Set([...found.keys(), ...uses.keys])) {
     const use = uses.of(key)
     const row = found.get(key)
-    // Nobody holds it, and nobody waits for it: then it need not be there.
-    if (row === undefined && use.held === 0 && use.parked === 0) continue
+    // Nobody holds it, and who waits for it is called by somebody in line: then it need not be there.
+    const isCalled = use.parked === 0 || use.inLine > 0
+    if (row === undefined && use.held === 0 && isCalled) continue
     const fullAt = (row?.[2] as number | undefined) ?? use.latestFull
     const isTooFull = !(fullAt >= 0) || (!isCopied && fullAt > use.latestFull)
     const bound = isTooFull ? use.latestFull : fullAt

@@ -9,7 +9,7 @@
  * - closed.
  */
 import type { Command } from '../../kernel/index.ts'
-import { createQueue, reject } from '../../kernel/index.ts'
+import { reject } from '../../kernel/index.ts'
 import { assertClaim } from '../claim-form.ts'
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
@@ -23,15 +23,12 @@ import type {
   Answers,
   Claimed,
   ClaimRequest,
-  Holder,
-  InUse,
   Metrics,
   Outcome,
   Positioned,
   Query,
   QueryKind,
   QueryOf,
-  QueueView,
   Store,
 } from '../store.ts'
 import { BadRequest, StoreClosed } from '../store.ts'
@@ -41,7 +38,7 @@ import { Watching } from '../watching.ts'
 import { Batches } from './batches.ts'
 import type { ClaimDone } from './claiming.ts'
 import { claim } from './claiming.ts'
-import type { Answered, Connection, Row } from './connection.ts'
+import type { Connection } from './connection.ts'
 import type { Dialect } from './dialect.ts'
 import { SqlExamination } from './examination.ts'
 import { Feed } from './feed.ts'
@@ -53,7 +50,6 @@ import type { Done } from './loaded.ts'
 import { NewsDesk } from './news-desk.ts'
 import { NextPosition } from './next-position.ts'
 import { Places } from './places.ts'
-import type { Leased } from './queries.ts'
 import { Queries } from './queries.ts'
 import { QueueCache } from './queue-cache.ts'
 import { QuickClaims } from './quick-claims.ts'
@@ -65,6 +61,8 @@ import { Sweeping } from './sweeping.ts'
 import { Together } from './together.ts'
 import type { TransactionParts } from './transaction.ts'
 import { SqlUpkeep } from './upkeep.ts'
+import { UnusedRows } from './unused-rows.ts'
+import { UseViews } from './use-views.ts'
 import { Writing } from './writing.ts'
 
 export interface SqlStoreParts {
@@ -79,9 +77,6 @@ export interface SqlStoreParts {
   readonly retention: Retention
 }
 
-/** More than a person looks at. */
-const MOST_HOLDERS = 20
-
 export class SqlStore implements Store {
   readonly id: string
   readonly #sql: Statements
@@ -93,7 +88,9 @@ export class SqlStore implements Store {
   readonly #guests: Guests
   readonly #writing: Writing
   readonly #queries: Queries
+  readonly #uses: UseViews
   readonly #upkeep: SqlUpkeep
+  readonly #unused: UnusedRows
   readonly #forgetting: SqlForgetting
   readonly #examination: SqlExamination
   readonly #feed: Feed
@@ -146,6 +143,8 @@ export class SqlStore implements Store {
     this.#sweeping = new Sweeping(this.#lanes, dialect.sweep ?? null)
     this.#guests = new Guests(id, dialect.guest, parts)
     this.#writing = new Writing(dialect.guest, parts, onDone)
+    this.#uses = new UseViews(sql, this.#queries, records)
+    this.#unused = new UnusedRows(sql)
     this.#upkeep = new SqlUpkeep(sql, this.#queries, () => this.#news.found('ends'))
     this.#forgetting = new SqlForgetting(sql, retention)
     this.#examination = new SqlExamination(sql, this.#queries)
@@ -323,19 +322,9 @@ export class SqlStore implements Store {
       return this.#queries.quarantine(connection, query, await this.#now(connection))
     },
     history: (query, connection) => this.#queries.history(connection, query),
-    queue: ({ queue }, connection) => this.#queueView(connection, queue),
-    limit: async ({ key }, connection) => {
-      const [answered] = await connection.run([{ sql: this.#sql.limitView, values: [key] }])
-      const [held, fullAt] = answered?.rows[0] ?? [0, 0]
-      const use = await this.#inUse(connection, held as number, fullAt as number, ({ policy }) => {
-        return policy.limits.some((limit) => limit.key === key)
-      })
-      return { key, ...use }
-    },
-    'worker-leases': async ({ worker }, connection) => {
-      const holders = await this.#holders(connection, ({ lease }) => lease.worker === worker)
-      return { worker, held: holders.length, holders: holders.slice(0, MOST_HOLDERS) }
-    },
+    queue: ({ queue }, connection) => this.#uses.queue(connection, queue, this.#parts.now()),
+    limit: ({ key }, connection) => this.#uses.limit(connection, key, this.#parts.now()),
+    'worker-leases': ({ worker }, connection) => this.#uses.worker(connection, worker),
     schedule: async ({ schedule }, connection) => {
       const [answered] = await connection.run([{ sql: this.#sql.schedule, values: [schedule] }])
       const record = answered?.rows[0]?.[0] as Uint8Array | undefined
@@ -360,6 +349,7 @@ export class SqlStore implements Store {
   async #dueUpkeep(connection: Connection, limit: number): Promise<Command[]> {
     const commands = await this.#upkeep.due(connection, this.#parts.now(), limit)
     const now = await this.#now(connection)
+    await this.#unused.sweepIfItIsTime(connection, now)
     const left = limit - commands.length
     return [...commands, ...(await this.#forgetting.due(connection, now, left))]
   }
@@ -369,39 +359,6 @@ export class SqlStore implements Store {
     const [leases, quarantined] = answered?.rows[0] ?? [0, 0]
     const now = await this.#now(connection)
     return this.#meters.metrics(now, leases as number, quarantined as number)
-  }
-
-  async #queueView(connection: Connection, name: string): Promise<QueueView> {
-    const ask = { sql: this.#sql.queueView, values: [this.#parts.now(), name] }
-    const [answered] = await connection.run([ask])
-    const [record, fullAt, held, ready] = (answered as Answered).rows[0] as Row
-    const queue =
-      record === null ? createQueue(name) : this.#parts.records.queue(record as Uint8Array, name)
-    const use = await this.#inUse(
-      connection,
-      held as number,
-      (fullAt as number | null) ?? 0,
-      ({ policy }) => policy.queue === name,
-    )
-    return { queue, ready: ready as number, ...use }
-  }
-
-  async #inUse(
-    connection: Connection,
-    held: number,
-    fullAt: number,
-    isMeant: (task: Leased) => boolean,
-  ): Promise<InUse> {
-    const now = await this.#now(connection)
-    const holders = await this.#holders(connection, isMeant)
-    return { held, fullAt: fullAt > now ? fullAt : 0, holders: holders.slice(0, MOST_HOLDERS) }
-  }
-
-  async #holders(connection: Connection, isMeant: (task: Leased) => boolean): Promise<Holder[]> {
-    const leased = await this.#queries.leased(connection)
-    return leased.filter(isMeant).map(({ job, stage, segment, lease }) => {
-      return { job, stage, segment, worker: lease.worker, since: lease.grantedAt }
-    })
   }
 
   async #now(connection: Connection): Promise<number> {

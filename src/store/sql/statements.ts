@@ -164,6 +164,15 @@ export interface Statements {
   /** rows (channel, level, grp, turn). */
   readonly saveShares: string
 
+  /** key, most → key, held, full_at, wake_at of limits behind it, in order. */
+  readonly limitsAfter: string
+  /** rows (key, time): those that nobody holds or waits to be called for, and that were full by then. */
+  readonly dropLimits: string
+  /** channel, level, grp, most → channel, level, grp, turn of those behind it, in order; with the first turn that waits, and the newest. */
+  readonly sharesAfter: string
+  /** rows (channel, level, grp, turn): those that are still at this turn. */
+  readonly dropShares: string
+
   /** rows (position, job, before, type, at, record). */
   readonly insertEvents: string
   /** rows (fresh): jobs that nothing happened to since they were submitted. Fails if one is there. */

@@ -11,6 +11,7 @@ import type { Statements } from '../sql/statements.ts'
 import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../sql/statements.ts'
 import { BEGIN } from './file-hold.ts'
 import { UNPARK } from './parking.ts'
+import { UNUSED } from './unused.ts'
 
 function marks(columns: readonly string[]): string {
   return columns.map(() => '?').join(', ')
@@ -28,6 +29,7 @@ const limits = 'select key, held, full_at from limits where key = ?'
 
 export const SQLITE: Statements = {
   ...SAME,
+  ...UNUSED,
   begin: BEGIN,
   beginAlone: 'begin exclusive',
   clock: 'select ?',
