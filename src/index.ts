@@ -95,5 +95,12 @@ export {
   TransactionFailed,
   UnknownOutcome,
 } from './store/index.ts'
-export type { AbortReason, Isolation, StalledTask, Worker, WorkerOptions } from './worker/index.ts'
+export type {
+  AbortReason,
+  Isolation,
+  NewerJob,
+  StalledTask,
+  Worker,
+  WorkerOptions,
+} from './worker/index.ts'
 export { Aborted, ArtifactCorrupt, ArtifactMissing, ReconcileFailed } from './worker/index.ts'

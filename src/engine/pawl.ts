@@ -118,7 +118,10 @@ export class Pawl {
       answered: (commands, answers) => this.#reactions.answered(commands, answers),
     })
     const notify = (notice: Notice): void => guarded(() => parts.onNotice?.(notice), onError)
-    this.#soft = new SoftState((task) => notify({ kind: 'stalled', ...task }))
+    this.#soft = new SoftState(
+      (task) => notify({ kind: 'stalled', ...task }),
+      (job) => notify({ kind: 'newer-version', ...job }),
+    )
     this.#watch = new HealthWatch(
       {
         store,

@@ -4,7 +4,7 @@
  */
 import type { TaskAddress } from '../kernel/index.ts'
 import { taskName } from '../kernel/index.ts'
-import type { Onlookers, StalledTask } from '../worker/index.ts'
+import type { NewerJob, Onlookers, StalledTask } from '../worker/index.ts'
 
 const MOST_LINES = 100
 const LINE_CHARS = 500
@@ -21,9 +21,11 @@ export class SoftState implements Onlookers {
   readonly #jobs = new Map<string, Said>()
   readonly #stalled = new Map<string, StalledTask>()
   readonly #onStalled: (task: StalledTask) => void
+  readonly #onNewer: (job: NewerJob) => void
 
-  constructor(onStalled: (task: StalledTask) => void) {
+  constructor(onStalled: (task: StalledTask) => void, onNewer: (job: NewerJob) => void) {
     this.#onStalled = onStalled
+    this.#onNewer = onNewer
   }
 
   progress(job: string, value: string): void {
@@ -40,6 +42,10 @@ export class SoftState implements Onlookers {
   stalled(task: StalledTask): void {
     this.#stalled.set(nameOf(task), task)
     this.#onStalled(task)
+  }
+
+  newer(job: NewerJob): void {
+    this.#onNewer(job)
   }
 
   stirred(task: TaskAddress): void {

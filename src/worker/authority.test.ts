@@ -410,6 +410,7 @@ function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } 
       log: () => undefined,
       stalled: () => undefined,
       stirred: () => undefined,
+      newer: () => undefined,
     },
     onError: (error) => errors.push(error),
     onStopped: () => undefined,

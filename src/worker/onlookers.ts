@@ -2,6 +2,7 @@
  * What workers tell of the work while it goes on. Only for whoever looks: nothing depends on it.
  */
 import type { TaskAddress } from '../kernel/index.ts'
+import type { NewerJob } from './newer-version.ts'
 
 export interface Onlookers {
   progress(job: string, value: string): void
@@ -10,6 +11,8 @@ export interface Onlookers {
   stalled(task: StalledTask): void
   /** Something was heard of it after all, or it is over. */
   stirred(task: TaskAddress): void
+  /** It was given back. Of many of one kind that are given back together, the first is told of. */
+  newer(job: NewerJob): void
 }
 
 /** A task whose lease is kept alive while nothing is heard of the work. */

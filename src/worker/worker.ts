@@ -18,6 +18,7 @@ import type { Timer } from './clock.ts'
 import { Crowd } from './crowd.ts'
 import type { Isolation } from './isolation/isolation.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
+import { newerJob, REST_MS, Resting } from './newer-version.ts'
 import { newWorkerName } from './random.ts'
 import { runnableIn } from './runnable-in.ts'
 import { SharedValues } from './shared-values.ts'
@@ -80,6 +81,9 @@ export class Worker {
   readonly #pollMs: number
   readonly #shutdownMs: number
   readonly #attempts = new Crowd<Attempt>()
+  readonly #resting = new Resting()
+  /** What is being given back: a process that ended before would let the leases run out. */
+  readonly #givingBack = new Set<Promise<void>>()
   #busy = 0
   #request = 0
   #isClaiming = false
@@ -172,6 +176,8 @@ export class Worker {
     try {
       do {
         this.#isWanted = false
+        const channels = this.#resting.awake(this.#channels, this.#parts.timing.now())
+        if (channels.length === 0) break
         const max = this.concurrency - this.#busy
         // BEFORE asking: the lease may begin any time from now on.
         const askedAt = this.#parts.timing.now()
@@ -179,11 +185,11 @@ export class Worker {
         const claimed = await this.#parts.store.claim({
           worker: this.name,
           request: this.#request,
-          channels: this.#channels,
+          channels,
           max,
           started: true,
         })
-        if (this.#stopping === null) for (const one of claimed) this.#begin(one, askedAt)
+        if (this.#stopping === null) for (const one of claimed) this.#take(one, askedAt)
         else await Promise.allSettled(claimed.map((one) => this.#giveBack(one)))
         if (claimed.length === max) this.#isWanted = true
       } while (this.#isWanted && this.#stopping === null && this.#busy < this.concurrency)
@@ -197,12 +203,28 @@ export class Worker {
     this.#timer?.cancel()
     if (this.#stopping !== null) return this.#lookIfIdle()
     if (pauseMs === null) return
+    pauseMs = Math.min(pauseMs, this.#resting.leftMs(this.#parts.timing.now()))
     this.#timer = this.#parts.timing.after(pauseMs, () => this.wake(), true)
   }
 
-  #begin(claimed: Claimed, askedAt: number): void {
-    const { type, stageName } = claimed
-    const definition = runnableIn(this.#definitions.get(type) as AnyJob, stageName) as Runnable
+  #take(claimed: Claimed, askedAt: number): void {
+    const { type, queue, stageName: stage } = claimed
+    const definition = runnableIn(this.#definitions.get(type) as AnyJob, stage) as Runnable
+    const newer = newerJob(definition, claimed, this.name)
+    if (newer === null) return this.#begin(definition, claimed, askedAt)
+    // BEFORE it is given back: that wakes whoever might take it.
+    const until = this.#parts.timing.now() + REST_MS
+    if (this.#resting.rest({ queue, type, stage }, until)) this.#parts.onlookers.newer(newer)
+    const giving = this.#giveBack(claimed)
+      .catch((error: unknown) => this.#parts.onError(error as Error))
+      .finally(() => {
+        this.#givingBack.delete(giving)
+        this.#lookIfIdle()
+      })
+    this.#givingBack.add(giving)
+  }
+
+  #begin(definition: Runnable, claimed: Claimed, askedAt: number): void {
     this.#busy += 1
     const attempt = new Attempt(this.#parts, definition, claimed, this.name)
     this.#attempts.add(attempt)
@@ -230,14 +252,15 @@ export class Worker {
     })
   }
 
-  /** It came when the worker was already stopping. */
+  /** It came when the worker was already stopping, or it is of a version that it does not know. */
   async #giveBack({ job, stage, segment, lease }: Claimed): Promise<void> {
     const worker = this.name
     await this.#parts.courier.send({ type: 'ReleaseLease', job, stage, segment, lease, worker })
   }
 
   #lookIfIdle(): void {
-    if (this.#attempts.size === 0 && !this.#isClaiming) this.#onIdle()
+    const inHand = this.#attempts.size + this.#givingBack.size
+    if (inHand === 0 && !this.#isClaiming) this.#onIdle()
   }
 
   async #stop(): Promise<void> {
