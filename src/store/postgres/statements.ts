@@ -73,11 +73,14 @@ function ownRow(name: string): string {
   return `cross join lateral (select * from work x where x.job = given.name${OWN} offset 0) ${name}`
 }
 
+/** Whatever the server's default is: what is read behind a lock must be what is there by then. */
+const BEGIN = 'begin isolation level read committed'
+
 export const POSTGRES: Statements = {
   ...SAME,
   ...UNUSED,
-  begin: 'begin',
-  beginAlone: 'begin',
+  begin: BEGIN,
+  beginAlone: BEGIN,
   clock: `select ${now}`,
   // With a number of its own first: whoever watches must know which transactions may still commit.
   positions: `
