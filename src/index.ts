@@ -89,6 +89,7 @@ export {
   NewerFormat,
   NewerTables,
   NoSuchPosition,
+  openSqlite,
   SqlFailed,
   StoreClosed,
   StoreEnded,

@@ -4,8 +4,7 @@
  * examples/orders/main.ts`; it leaves `shop.db` where it is run.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { DatabaseSync } from '@photostructure/sqlite'
-import { fromSqlite, job, open, typed } from '../../src/index.ts'
+import { fromSqlite, job, open, openSqlite, typed } from '../../src/index.ts'
 
 const pay = job('pay', {
   input: typed<{ order: string; cents: number }>(),
@@ -22,7 +21,7 @@ const pay = job('pay', {
 })
 
 const pawl = await open('sqlite:shop.db')
-const shop = new DatabaseSync('shop.db')
+const shop = openSqlite('shop.db')
 shop.exec('create table if not exists orders (id text primary key, receipt text)')
 
 /** The order and its job, or neither. */

@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { DatabaseSync } from '@photostructure/sqlite'
 import type { Pawl } from '../../src/index.ts'
-import { open } from '../../src/index.ts'
+import { open, openSqlite } from '../../src/index.ts'
 
 export interface SqliteShop {
   readonly path: string
@@ -24,8 +23,7 @@ export async function openSqliteShop(): Promise<SqliteShop> {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'shop.db')
   const pawl = await open(`sqlite:${path}`)
-  const database = new DatabaseSync(path)
-  database.exec('pragma busy_timeout = 5000')
+  const database = openSqlite(path)
   database.exec('create table orders (id text, note text)')
   onTestFinished(async () => {
     await pawl.close()

@@ -4,14 +4,21 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { DatabaseSync } from '@photostructure/sqlite'
 import { sql } from 'drizzle-orm'
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { drizzle } from 'drizzle-orm/sqlite-proxy'
 import { Kysely, SqliteDialect } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { JobInfo, Pawl, UserTransaction } from '../../src/index.ts'
-import { fromDrizzle, fromKysely, fromSqlite, job, open, typed } from '../../src/index.ts'
+import {
+  fromDrizzle,
+  fromKysely,
+  fromSqlite,
+  job,
+  open,
+  openSqlite,
+  typed,
+} from '../../src/index.ts'
 import { inSqlite, openSqliteShop } from './sqlite-shop.ts'
 
 const IN = typed<{ order: string }>()
@@ -194,7 +201,7 @@ describe('in a transaction on SQLite', () => {
     const tx = fromSqlite(other.database)
     const running = inSqlite(other.database, () => pawl.submit(invoice, { order: '1' }, { tx }))
     await expect(running).rejects.toThrow(/in another database than this store/)
-    const empty = new DatabaseSync(':memory:')
+    const empty = openSqlite(':memory:')
     onTestFinished(() => empty.close())
     const missing = inSqlite(empty, () =>
       pawl.submit(invoice, { order: '1' }, { tx: fromSqlite(empty) }),

@@ -1,7 +1,12 @@
 /**
- * A transaction of a SQLite driver that answers at once: Node's own, `@photostructure/sqlite`, and
- * others with the same interface.
+ * A connection of the user's to a SQLite file, and a transaction on it.
+ *
+ * In one process there must be one copy of SQLite: two do not see each other's locks. Which one it is
+ * depends on the version of Node, so the user gets it here.
  */
+import { resolve } from 'node:path'
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import { openSqlite as openFile } from '../../log/sqlite.ts'
 import { BadRequest } from '../store.ts'
 import type { UserTransaction } from '../user-transaction.ts'
 
@@ -11,6 +16,19 @@ export interface SyncDatabase {
     all(...values: never[]): readonly unknown[]
     run(...values: never[]): unknown
   }
+}
+
+const BUSY_MS = 5_000
+
+/**
+ * A connection of your own to a file, by the very SQLite that the store uses; it waits for others up to
+ * five seconds. The file is created if it is not there. Close it when you are done.
+ */
+export function openSqlite(path: string): DatabaseSyncInstance {
+  // Node's own has the same interface.
+  const database = openFile(resolve(path)) as unknown as DatabaseSyncInstance
+  database.exec(`pragma busy_timeout = ${BUSY_MS}`)
+  return database
 }
 
 const HAS_ROWS = /^\s*(?:select|with)\b|\breturning\b/i

@@ -43,6 +43,8 @@ export function postgresGuest(url: string, schema: string): GuestDialect {
         throw new TransactionFailed(message, false, error)
       }
     },
+    // Locks are the server's.
+    assertSafe: () => undefined,
     // `NOTIFY` is delivered when the transaction is committed, and never if it is not.
     tell: (id, news) => [{ sql: TELL, values: [channelOf(id), said(news)] }],
     connect: () => openConnection({ url, isPipelined: false }),

@@ -24,6 +24,8 @@ export interface GuestDialect {
    * that everybody who writes must have, if there is one.
    */
   enter(connection: Connection): Promise<void>
+  /** AFTER `enter`: throws `TransactionFailed` if its locks are not seen here, and ours not there. */
+  assertSafe(): void
   /** Tells the processes on the store with this id, once the transaction is committed. */
   tell(id: string, news: News): readonly Ask[]
   /** A new connection on which nothing is set, to be lent to a user. */

@@ -87,6 +87,7 @@ export class Guests {
         'The transaction is in another database than this store: give it one of the database that the store was opened on.'
       throw new TransactionFailed(message, false, undefined)
     }
+    this.#dialect.assertSafe()
     this.#known.add(key)
   }
 

@@ -2,11 +2,13 @@
  * How a store on SQLite takes part in a transaction of the user's: on their own connection to the same
  * file.
  */
+import { resolve } from 'node:path'
 import type { GuestDialect } from '../sql/dialect.ts'
 import { SqlFailed } from '../sql/failures.ts'
 import { TransactionFailed } from '../user-transaction.ts'
 import { GuestConnection } from './guest-connection.ts'
 import { HereConnection } from './here-connection.ts'
+import { isOfOtherCopy } from './other-copy.ts'
 import { GUEST, SQLITE } from './statements.ts'
 
 /** SQLite's word for a `begin` in a transaction. */
@@ -38,6 +40,12 @@ export function sqliteGuest(path: string): GuestDialect {
         { sql: GUEST.takeFile, values: [] },
         { sql: SQLITE.savepoint, values: [] },
       ])
+    },
+    assertSafe() {
+      if (!isOfOtherCopy(resolve(path))) return
+      const message =
+        "The transaction is of another copy of SQLite than the one of this store, and two copies in one process do not see each other's locks: roll it back, and open your connection with openSqlite() of pawl."
+      throw new TransactionFailed(message, false, undefined)
     },
     // Everybody looks whether something was written.
     tell: () => [],
