@@ -344,10 +344,15 @@ export const POSTGRES: Statements = {
       select r.job, r.stage, r.segment, given.over_at
       from ${given(['name', 'over_at'], ['text', 'int8'])} ${ownRow('r')}
     ) as given where ${addressed}`,
+  // One of the two is empty. The index is in order only for what stands in `order by`, null or not.
   oldest: `
-    select job, over_at from work
-    where over_at is not null and type = $1::text and retain_ms is not distinct from $2::int8
-    order by over_at limit $3::int4`,
+    (select job, over_at from work
+    where over_at is not null and type = $1::text and retain_ms is null and $2::int8 is null
+    order by retain_ms, over_at limit $3::int4)
+    union all
+    (select job, over_at from work
+    where over_at is not null and type = $1::text and retain_ms = $2::int8
+    order by over_at limit $3::int4)`,
 
   timesAhead: `
     select ${now},
