@@ -153,6 +153,43 @@ describe('a file that somebody else writes to', () => {
     expect(rows?.rows).toEqual([['c'], ['d'], ['e'], ['own']])
   })
 
+  it('is given to who waits for it, though somebody else writes all the time', async () => {
+    const [busy, waiter] = [await opened(), await opened({ busyMs: 60_000 })]
+    await busy.run([CREATE])
+    const all = Array.from({ length: 2_000 }, (_, i) => [`${i}`, i])
+    const write = [
+      ask('begin immediate'),
+      { sql: ADD, rows: all },
+      ask('delete from t'),
+      ask('commit'),
+    ]
+    const state = { isOver: false }
+    let others = 0
+    const writing = (async () => {
+      // Two are on their way, so that the next one begins when one ends.
+      let before = busy.run(write)
+      while (!state.isOver) {
+        const next = busy.run(write)
+        await before
+        before = next
+        others += 1
+      }
+      await before
+    })()
+    const passed: number[] = []
+    for (let i = 0; i < 40; i++) {
+      const before = others
+      await expect.poll(() => others, { interval: 1 }).toBeGreaterThan(before)
+      const begun = others
+      await waiter.run([ask('begin immediate'), ask('commit')])
+      passed.push(others - begun)
+    }
+    state.isOver = true
+    await writing
+    // SQLite's own way to wait lets some hundreds pass now and then.
+    expect(Math.max(...passed)).toBeLessThan(100)
+  })
+
   it('is a conflict for who has read an older state and wants to write', async () => {
     const [one, two] = [await opened(), await opened()]
     await one.run([CREATE, ask('begin'), ask('select * from t')])

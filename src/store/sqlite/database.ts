@@ -3,7 +3,8 @@
  * calls it: the thread, and a connection that writes for a user.
  */
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from '../../log/sqlite.ts'
-import { openSqlite } from '../../log/sqlite.ts'
+import { openSqlite, sqliteShadeOf } from '../../log/sqlite.ts'
+import { nowUs } from '../clock.ts'
 import type { Answered, Row } from '../sql/connection.ts'
 import { NOT_AS_EXPECTED } from './failures.ts'
 import { BEGIN } from './file-hold.ts'
@@ -23,6 +24,13 @@ interface Prepared {
 /** As in other databases, no failure when there is nothing to be taken back. */
 const ROLLBACK = 'rollback'
 const COMMIT = 'commit'
+/** SQLite's number for a file that somebody else has. */
+const BUSY = 5
+/**
+ * SQLite itself looks again after 1, 2 and 5 ms, and then ever more seldom, up to 100 ms: whoever
+ * writes all the time has the file again by then. So it is asked for anew after these three.
+ */
+const POLLED_MS = 8
 /** Half of what it takes to insert a short row is to run a statement. */
 const MANY = 20
 /** An insert that is about its own row and nothing else. Our texts have no brackets in quotes. */
@@ -41,11 +49,13 @@ export interface OfStatement {
 export class SqliteFile {
   readonly #database: SqliteDatabase
   readonly #prepared = new Map<string, Prepared>()
+  readonly #busyMs: number
   #isHeld = false
 
   /** Creates the file if there is none. */
   constructor({ path, busyMs }: Opening) {
     this.#database = openSqlite(path)
+    this.#busyMs = busyMs
     try {
       // BEFORE anything that may have to wait for another process.
       this.#database.exec(`pragma busy_timeout = ${busyMs}`)
@@ -62,7 +72,7 @@ export class SqliteFile {
   run(asks: readonly FlatAsk[]): Answered[] {
     return asks.map((ask) => {
       try {
-        return this.#run(ask)
+        return ask.sql === BEGIN ? this.#takeFile(ask) : this.#run(ask)
       } catch (error) {
         throw Object.assign(error as Error, { sql: ask.sql } satisfies OfStatement)
       }
@@ -96,6 +106,23 @@ export class SqliteFile {
   abandon(): void {
     this.rollBack()
     this.#database.close()
+  }
+
+  #takeFile(ask: FlatAsk): Answered {
+    if (this.#busyMs <= POLLED_MS) return this.#run(ask)
+    const untilUs = nowUs() + this.#busyMs * 1_000
+    this.#database.exec(`pragma busy_timeout = ${POLLED_MS}`)
+    try {
+      for (;;) {
+        try {
+          return this.#run(ask)
+        } catch (error) {
+          if (sqliteShadeOf(error) !== BUSY || nowUs() >= untilUs) throw error
+        }
+      }
+    } finally {
+      this.#database.exec(`pragma busy_timeout = ${this.#busyMs}`)
+    }
   }
 
   #run(ask: FlatAsk): Answered {
