@@ -4,8 +4,8 @@
  * - open: what is sent goes out at once, also while answers are outstanding, and is answered in
  *   order. While none is outstanding it keeps no process alive.
  * - closing: what was sent is still answered; nothing more is taken.
- * - lost: the server or the network ended it. Everything is refused at once. It does not come
- *   back: whoever needs one opens another.
+ * - lost: the server or the network ended it, or the server was silent for too long (see `Silence`).
+ *   Everything is refused at once. It does not come back: whoever needs one opens another.
  */
 import type { Client, Query as PgQuery } from 'pg'
 import type { Answered, Ask, ClientConnection } from '../sql/connection.ts'
@@ -14,12 +14,13 @@ import { sqlFailed } from '../sql/failures.ts'
 import type { Wire } from './batch.ts'
 import { Batch, bind, Statements } from './batch.ts'
 import type { Connected, PostgresAddress } from './client.ts'
-import { connect, nameOf } from './client.ts'
+import { connect, isAtWork, nameOf, streamOf, within } from './client.ts'
 import { troubleOf } from './failures.ts'
+import { ANSWER_MS, Silence, SILENT_MS } from './silence.ts'
 
 /** Throws `SqlFailed`. */
 export async function openConnection(address: PostgresAddress): Promise<ClientConnection> {
-  return new PostgresConnection(await connect(address), nameOf(address))
+  return new PostgresConnection(await connect(address), address)
 }
 
 /** pg has them, its types do not. */
@@ -38,14 +39,26 @@ class PostgresConnection implements ClientConnection {
   readonly #Query: Connected['Query']
   readonly #where: string
   readonly #statements = new Statements()
+  readonly #silence: Silence
+  readonly #answerMs: number
   #outstanding = 0
   #end: SqlFailed | null = null
   #closing: Promise<void> | null = null
+  #drained = (): void => undefined
 
-  constructor({ client, Query }: Connected, where: string) {
+  constructor({ client, Query, pid }: Connected, address: PostgresAddress) {
+    const { silentMs = SILENT_MS, answerMs = ANSWER_MS } = address
     this.#client = client as Client & Untyped
     this.#Query = Query
-    this.#where = where
+    this.#where = nameOf(address)
+    this.#answerMs = answerMs
+    const stream = streamOf(client)
+    this.#silence = new Silence({
+      silentMs,
+      sign: () => `${stream.bytesRead}/${stream.writableLength}`,
+      isAtWork: () => isAtWork(address, pid, answerMs),
+      onOver: () => stream.destroy(new Error('The server does not answer any more')),
+    })
     client.on('error', (error) => this.#lose(error))
     client.on('end', () => this.#lose(new Error('The connection has ended')))
     this.#client.unref()
@@ -70,7 +83,10 @@ class PostgresConnection implements ClientConnection {
         },
       })
       const query = this.#asQuery(batch)
-      if (this.#outstanding++ === 0) this.#client.ref()
+      if (this.#outstanding++ === 0) {
+        this.#client.ref()
+        this.#silence.begin()
+      }
       if (bound.length === 0) batch.handleReadyForQuery()
       else this.#client.query(query)
     })
@@ -85,7 +101,12 @@ class PostgresConnection implements ClientConnection {
     this.#end ??= sqlFailed('lost', this.#where, new Error('It was closed here'))
     // Somebody waits for this.
     this.#client.ref()
-    await this.#client.end()
+    const drained = new Promise<void>((resolve) => (this.#drained = resolve))
+    if (this.#outstanding === 0) this.#drained()
+    const ended = this.#client.end()
+    await drained
+    // A server that does not take leave is left.
+    await within(this.#client, this.#answerMs, () => ended)
   }
 
   #bind(asks: readonly Ask[]): ReturnType<typeof bind> {
@@ -111,7 +132,10 @@ class PostgresConnection implements ClientConnection {
 
   #settle(query: Called): void {
     query.callback?.()
-    if (--this.#outstanding === 0 && this.#closing === null) this.#client.unref()
+    if (--this.#outstanding > 0) return
+    this.#silence.end()
+    this.#drained()
+    if (this.#closing === null) this.#client.unref()
   }
 
   #sorted(error: Error, sql: string | null): SqlFailed {

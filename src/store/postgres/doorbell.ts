@@ -11,7 +11,8 @@
 import type { Client } from 'pg'
 import { afterMs } from '../clock.ts'
 import type { PostgresAddress } from './client.ts'
-import { connect } from './client.ts'
+import { connect, within } from './client.ts'
+import { ANSWER_MS } from './silence.ts'
 
 export interface DoorbellOptions extends PostgresAddress {
   readonly channel: string
@@ -72,7 +73,8 @@ class PostgresDoorbell implements Doorbell {
     client.on('end', ended)
     client.on('notification', ({ payload }) => this.#options.onRing(payload ?? ''))
     try {
-      await client.query(`listen ${client.escapeIdentifier(this.#options.channel)}`)
+      const listen = `listen ${client.escapeIdentifier(this.#options.channel)}`
+      await this.#within(client, () => client.query(listen))
       for (const payload of this.#unsaid) {
         this.#unsaid.delete(payload)
         await this.#say(client, payload)
@@ -109,13 +111,19 @@ class PostgresDoorbell implements Doorbell {
     if (client === null) return
     // Somebody waits for this.
     untyped(client).ref()
-    await client.end()
+    await this.#within(client, () => client.end())
+  }
+
+  /** All that it asks for is done at once, by a server that is there. */
+  async #within(client: Client, work: () => Promise<unknown>): Promise<void> {
+    await within(client, this.#options.answerMs ?? ANSWER_MS, work)
   }
 
   async #say(client: Client, payload: string): Promise<void> {
     untyped(client).ref()
     try {
-      await client.query('select pg_notify($1, $2)', [this.#options.channel, payload])
+      const values = [this.#options.channel, payload]
+      await this.#within(client, () => client.query('select pg_notify($1, $2)', values))
     } catch {
       // Nobody hears it: they look by themselves.
     }

@@ -5,6 +5,7 @@
 import type { GuestDialect } from '../sql/dialect.ts'
 import { TransactionFailed } from '../user-transaction.ts'
 import { channelOf, said } from './bell.ts'
+import type { PostgresAddress } from './client.ts'
 import { openConnection } from './connection.ts'
 import { stateOf } from './failures.ts'
 import { guestConnection } from './guest-connection.ts'
@@ -21,7 +22,8 @@ const CONFLICTS: ReadonlySet<string | null> = new Set(['40001', '40P01'])
 /** Connections for users, opened when they are needed. */
 const LANES = 4
 
-export function postgresGuest(url: string, schema: string): GuestDialect {
+/** `address`: without a schema. */
+export function postgresGuest(address: PostgresAddress, schema: string): GuestDialect {
   const statements = qualified(POSTGRES, schema)
   const { savepoint } = statements
   return {
@@ -47,7 +49,7 @@ export function postgresGuest(url: string, schema: string): GuestDialect {
     assertSafe: () => undefined,
     // `NOTIFY` is delivered when the transaction is committed, and never if it is not.
     tell: (id, news) => [{ sql: TELL, values: [channelOf(id), said(news)] }],
-    connect: () => openConnection({ url, isPipelined: false }),
+    connect: () => openConnection({ ...address, isPipelined: false }),
     lanes: LANES,
     limit: (ms) => [{ sql: LIMIT_TIME, values: [String(ms)] }],
     isConflict: (error) => CONFLICTS.has(stateOf(error)),

@@ -13,6 +13,7 @@ import { openConnection } from './connection.ts'
 import { postgresGuest } from './guest.ts'
 import { quoted } from './qualified.ts'
 import { STEPS } from './schema.ts'
+import type { SilenceLimits } from './silence.ts'
 import { POSTGRES } from './statements.ts'
 import { SWEEP } from './sweep.ts'
 
@@ -31,16 +32,24 @@ export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
   return openSql(postgresDialect(options), options)
 }
 
-export function postgresDialect({ url, schema = 'pawl' }: PostgresOptions): Dialect {
+/** How long a server may take. */
+type Limits = SilenceLimits & Pick<PostgresAddress, 'connectMs'>
+
+/** `limits`: a port for tests. */
+export function postgresDialect(
+  { url, schema = 'pawl' }: PostgresOptions,
+  limits: Limits = {},
+): Dialect {
   return {
     statements: POSTGRES,
-    connect: () => connectTo({ url, schema }),
-    guest: postgresGuest(url, schema),
+    connect: () => connectTo({ url, schema, ...limits }),
+    guest: postgresGuest({ url, ...limits }, schema),
     lanes: LANES,
     // Those that are committed at the same time share the disk.
     manyCommands: 16,
     pollMs: POLL_MS,
-    openBell: (id: string, onHeard: (news: News) => void) => openBell({ url, schema }, id, onHeard),
+    openBell: (id: string, onHeard: (news: News) => void) =>
+      openBell({ url, schema, ...limits }, id, onHeard),
     sweep: SWEEP,
     hasCursor: true,
     steps: STEPS,

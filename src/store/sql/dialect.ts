@@ -63,6 +63,8 @@ export interface Dialect {
   readonly guest: GuestDialect
   /** How many transactions may be under way at once. */
   readonly lanes: number
+  /** See `Lanes`. */
+  readonly mostAwayMs?: number
   /** So many commands are worth a transaction of their own while another one is under way. */
   readonly manyCommands: number
   /**

@@ -15,8 +15,8 @@ import type { Answered, Ask, Connection } from './connection.ts'
 import { SqlFailed } from './failures.ts'
 
 const MOST_CONFLICTS = 50
-/** How long a database may be away before those who wait are told. */
-const MOST_AWAY_MS = 30_000
+/** So long a database is waited for, that is away or that others have. */
+export const MOST_AWAY_MS = 30_000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 1_000
 const AWAY = 'The connection was lost while others used it.'
@@ -30,6 +30,8 @@ export interface LanesParts<C extends Connection> {
   readonly begin: string | null
   /** So often in a row somebody else may be quicker. Default: 50. */
   readonly mostConflicts?: number
+  /** So long a database may be away before those who wait are told. Default: 30 s. */
+  readonly mostAwayMs?: number
 }
 
 interface Piece<C> {
@@ -82,7 +84,7 @@ export class Lanes<C extends Connection = Connection> {
     do await Promise.all(this.#running)
     while (this.#running.size > 0)
     this.#isOver = true
-    for (const connection of this.#idle) await connection?.close()
+    await Promise.all(this.#idle.map(async (connection) => connection?.close()))
   }
 
   #next(): void {
@@ -117,7 +119,7 @@ export class Lanes<C extends Connection = Connection> {
       hasLeft = false
       return connection
     }
-    const { mostConflicts = MOST_CONFLICTS } = this.#parts
+    const { mostConflicts = MOST_CONFLICTS, mostAwayMs = MOST_AWAY_MS } = this.#parts
     let conflicts = 0
     let lostUs: number | null = null
     let pauseMs = FIRST_PAUSE_MS
@@ -139,7 +141,7 @@ export class Lanes<C extends Connection = Connection> {
         }
         const isAgain =
           (trouble === 'conflict' && ++conflicts < mostConflicts) ||
-          (trouble === 'lost' && nowUs() - (lostUs ??= nowUs()) < MOST_AWAY_MS * 1_000)
+          (trouble === 'lost' && nowUs() - (lostUs ??= nowUs()) < mostAwayMs * 1_000)
         if (!isAgain) {
           piece.fail(error)
           break

@@ -45,7 +45,7 @@ import { Feed } from './feed.ts'
 import { SqlForgetting } from './forgetting.ts'
 import { Guests } from './guests.ts'
 import { Held } from './held.ts'
-import { Lanes } from './lanes.ts'
+import { Lanes, MOST_AWAY_MS } from './lanes.ts'
 import type { Done } from './loaded.ts'
 import { NewsDesk } from './news-desk.ts'
 import { NextPosition } from './next-position.ts'
@@ -112,7 +112,7 @@ export class SqlStore implements Store {
   #closing: Promise<void> | null = null
 
   constructor({ id, dialect, first, clock, aheadMs, retention }: SqlStoreParts) {
-    const { statements: sql, lanes: count, checks = null } = dialect
+    const { statements: sql, lanes: count, checks = null, mostAwayMs = MOST_AWAY_MS } = dialect
     this.id = id
     this.#sql = sql
     this.#lanes = new Lanes(first, {
@@ -121,6 +121,7 @@ export class SqlStore implements Store {
       commit: sql.commit,
       rollback: sql.rollback,
       begin: checks === null ? null : sql.begin,
+      mostAwayMs,
     })
     const records = new Records()
     const now = (): number | null => (clock === null ? null : Math.floor(clock.now()))
