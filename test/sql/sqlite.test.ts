@@ -3,7 +3,7 @@
  * damaged, or not one of its own, and the end of its thread.
  */
 import { execFile } from 'node:child_process'
-import { mkdtemp, open as openFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, open as openFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -188,6 +188,24 @@ describe('a file that somebody else writes to', () => {
     await writing
     // SQLite's own way to wait lets some hundreds pass now and then.
     expect(Math.max(...passed)).toBeLessThan(100)
+  })
+
+  it('that is let go of and cannot be opened once more is the thread’s, which has it open', async () => {
+    const inside = join(folder, 'inside')
+    await mkdir(inside)
+    const holder = await opened({ path: join(inside, 'jobs.db') })
+    await holder.run([CREATE, ask('begin immediate')])
+    const own = new DatabaseSync(join(inside, 'jobs.db'))
+    own.exec('pragma busy_timeout = 60000')
+    own.exec('begin immediate')
+    own.exec('rollback')
+    own.close()
+    expect(await troubleOf(holder.run([ask(ADD, 'a', 1)]))).toBe('conflict')
+    await rename(inside, join(folder, 'away'))
+    await holder.run([ask('begin immediate'), ask(ADD, 'b', 2), ask('commit')])
+    expect(await valueOf(holder, 'select id from t')).toBe('b')
+    await rename(join(folder, 'away'), inside)
+    expect(await valueOf(holder, 'select count(*) from t')).toBe(1)
   })
 
   it('is a conflict for who has read an older state and wants to write', async () => {

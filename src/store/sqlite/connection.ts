@@ -78,24 +78,33 @@ class SqliteConnection implements Connection {
     if (this.#end !== null) throw this.#end
     if (this.#isForHere && asks[0]?.sql === BEGIN && this.#waiting.length === 0) {
       this.#isForHere = false
-      this.#isHere = true
+      this.#here ??= this.#openHere()
+      this.#isHere = this.#here !== null
     }
-    if (this.#isHere) return this.#runHere(asks)
+    if (this.#isHere && this.#here !== null) return this.#runHere(this.#here, asks)
     const flat = flatAsks(asks)
     return this.#perform({ do: 'run', asks: flat }, buffersOf(flat))
   }
 
+  /** Null: it cannot be opened here now. The thread has it open, and goes on. */
+  #openHere(): HereConnection | null {
+    try {
+      return new HereConnection(this.#path)
+    } catch {
+      return null
+    }
+  }
+
   /** A file that somebody else has is not waited for: the next try is the thread's again. */
-  async #runHere(asks: readonly Ask[]): Promise<readonly Answered[]> {
-    this.#here ??= new HereConnection(this.#path)
+  async #runHere(here: HereConnection, asks: readonly Ask[]): Promise<readonly Answered[]> {
     const last = asks.at(-1)?.sql
     // BEFORE anybody else sends something: what comes behind the end of it is not of it.
     this.#isHere = last !== COMMIT && last !== ROLLBACK
     try {
-      return await this.#here.run(asks)
+      return await here.run(asks)
     } catch (error) {
       this.#isHere = false
-      await this.#here.run([{ sql: ROLLBACK, values: [] }])
+      await here.run([{ sql: ROLLBACK, values: [] }])
       throw error
     }
   }
