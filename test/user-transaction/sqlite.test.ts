@@ -2,13 +2,16 @@
  * The user's transaction at both ends of a job, in a SQLite file: by the driver itself, Kysely and
  * Drizzle.
  */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { sql } from 'drizzle-orm'
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { drizzle } from 'drizzle-orm/sqlite-proxy'
 import { Kysely, SqliteDialect } from 'kysely'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { JobInfo, Pawl, UserTransaction } from '../../src/index.ts'
 import {
   fromDrizzle,
@@ -238,6 +241,32 @@ describe('a commit that writes, on SQLite', () => {
     expect(await Promise.all(handles.map((one) => one.result()))).toEqual([2, 2, 2, 2, 2])
     expect(orders()).toEqual(['1 2', '2 2', '3 2', '4 2', '5 2'])
     await worker.stop()
+  })
+
+  it('is in the file that was opened, also after the process went to another folder', async () => {
+    const [folder, other] = ['pawl-here-', 'pawl-there-'].map((name) => {
+      const made = mkdtempSync(join(tmpdir(), name))
+      onTestFinished(() => rmSync(made, { recursive: true, force: true }))
+      return made
+    }) as [string, string]
+    const cwd = vi.spyOn(process, 'cwd').mockReturnValue(folder)
+    onTestFinished(() => cwd.mockRestore())
+    const pawl = await open('sqlite:jobs.db')
+    cwd.mockReturnValue(other)
+    const pay = job('pay', {
+      input: IN,
+      retry: { max: 0 },
+      run: ({ input, commit }) =>
+        commit(input.order).with((database: DatabaseSyncInstance) => {
+          database.exec('create table paid (n)')
+        }),
+    })
+    const worker = pawl.work([pay])
+    const handle = await pawl.submit(pay, { order: '1' })
+    expect(await handle.result()).toBe('1')
+    await worker.stop()
+    await pawl.close()
+    expect(readdirSync(other)).toEqual([])
   })
 
   it('waits for a file that somebody writes to, and lets everything else go on', async () => {

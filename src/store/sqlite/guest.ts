@@ -17,6 +17,7 @@ const WITHIN = /within a transaction/
 /** Nobody but the user's process waits while it writes. */
 const MOST_CONFLICTS = 1_000
 
+/** `path`: absolute. */
 export function sqliteGuest(path: string): GuestDialect {
   return {
     statements: SQLITE,

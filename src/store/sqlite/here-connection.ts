@@ -3,7 +3,6 @@
  * database itself. A file that somebody else writes to is not waited for here, because nothing else
  * could go on meanwhile: it is a conflict, and whoever has it tries again later.
  */
-import { resolve as absolute } from 'node:path'
 import type { Answered, Ask, ClientConnection } from '../sql/connection.ts'
 import { sqlFailed } from '../sql/failures.ts'
 import type { OfStatement } from './database.ts'
@@ -16,11 +15,11 @@ export class HereConnection implements ClientConnection {
   readonly #where: string
   #isClosed = false
 
-  /** Throws `SqlFailed`. */
+  /** `path`: absolute. Throws `SqlFailed`. */
   constructor(path: string) {
     this.#where = `The SQLite file ${path}`
     try {
-      this.#file = new SqliteFile({ path: absolute(path), busyMs: 0 })
+      this.#file = new SqliteFile({ path, busyMs: 0 })
     } catch (error) {
       throw this.#sorted(error)
     }

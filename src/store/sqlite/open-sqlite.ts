@@ -45,8 +45,10 @@ function signOf(path: string): string | null {
   }
 }
 
-export function sqliteDialect({ path }: SqliteOptions): Dialect {
-  const wal = `${resolve(path)}-wal`
+export function sqliteDialect(options: SqliteOptions): Dialect {
+  // Once: whoever goes to another folder later still means this file.
+  const path = resolve(options.path)
+  const wal = `${path}-wal`
   return {
     statements: SQLITE,
     connect: () => openConnection({ path }),
