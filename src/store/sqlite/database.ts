@@ -89,7 +89,24 @@ export class SqliteFile {
   }
 
   close(): void {
+    // A driver may have the file open for as long as one of them is in memory.
+    this.#prepared.clear()
     this.#database.close()
+  }
+
+  /**
+   * Writes what stands in the log of the file into the file itself, which then is whole without it.
+   * SQLite does so by itself, but only when the last who has the file open closes it. Whoever is at it
+   * just now is not waited for: it is theirs, then.
+   */
+  settle(): void {
+    this.rollBack()
+    try {
+      this.#database.exec('pragma busy_timeout = 0')
+      this.#database.exec('pragma wal_checkpoint(truncate)')
+    } catch {
+      // There is no room, or it may not be written to. Nothing is lost: whoever opens it reads the log.
+    }
   }
 
   /** Takes a transaction back, if there is one. */
@@ -105,7 +122,7 @@ export class SqliteFile {
   /** Closes it in the middle of a transaction, if there is one. */
   abandon(): void {
     this.rollBack()
-    this.#database.close()
+    this.close()
   }
 
   #takeFile(ask: FlatAsk): Answered {

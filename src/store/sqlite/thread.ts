@@ -28,9 +28,12 @@ function perform(task: Task): readonly Answered[] | null {
     file = new SqliteFile(task.opening)
     return []
   }
+  const isLetGo = letsGoAtClose()
+  // Another thread of this process may have closed it, and still have it open.
+  if (!isLetGo) file?.settle()
   file?.close()
   file = null
-  return letsGoAtClose() ? [] : null
+  return isLetGo ? [] : null
 }
 
 function failure(error: Error & OfStatement): Reply {
