@@ -65,7 +65,7 @@ const GRANTS = (schema: string, role: string): readonly string[] => [
   `grant insert, update, delete on ${schema}.work, ${schema}.looks, ${schema}.limits, ${schema}.shares
     to ${role}`,
   `grant insert, update on ${schema}.queues, ${schema}.schedules to ${role}`,
-  `grant usage, select on sequence ${schema}.positions to ${role}`,
+  `grant usage, select on sequence ${schema}.positions, ${schema}.forgets to ${role}`,
 ]
 
 describe.each(DATABASE_NAMES)('calls that are decided together on %s', (name) => {

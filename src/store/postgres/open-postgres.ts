@@ -15,6 +15,7 @@ import { quoted } from './qualified.ts'
 import { STEPS } from './schema.ts'
 import type { SilenceLimits } from './silence.ts'
 import { POSTGRES } from './statements.ts'
+import { FORGETS } from './forgets.ts'
 import { SWEEP } from './sweep.ts'
 
 export interface PostgresOptions extends SqlOptions {
@@ -50,6 +51,7 @@ export function postgresDialect(
     pollMs: POLL_MS,
     openBell: (id: string, onHeard: (news: News) => void) =>
       openBell({ url, schema, ...limits }, id, onHeard),
+    forgets: FORGETS,
     sweep: SWEEP,
     hasCursor: true,
     steps: STEPS,

@@ -7,6 +7,7 @@ export const STEPS: readonly (readonly string[])[] = [
   [
     `create table meta (name text collate "C" primary key, value text not null)`,
     `create sequence positions`,
+    `create sequence forgets`,
     `create table events (
       position bigint primary key,
       job text collate "C",

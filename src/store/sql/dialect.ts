@@ -48,6 +48,19 @@ export interface Checks {
   readonly isQueue: string
 }
 
+/**
+ * How often jobs were forgotten: an id that is taken to be new may have been another job's, which was
+ * forgotten meanwhile under a later position.
+ */
+export interface Forgets {
+  /** → how often. */
+  readonly count: string
+  /** count: → a conflict unless it is still so. */
+  readonly isStill: string
+  /** Once more; it counts at once, whatever becomes of the transaction. */
+  readonly note: string
+}
+
 /** How what was changed is cleared away, where it stays in the way. */
 export interface Sweep {
   /** → about how many rows there are to be cleared away. */
@@ -72,6 +85,8 @@ export interface Dialect {
    * transaction open that failed: what is known is checked with what is written. Left out: they overlap.
    */
   readonly checks?: Checks
+  /** Left out: transactions do not overlap. */
+  readonly forgets?: Forgets
   /** Left out: nothing stays. */
   readonly sweep?: Sweep
   /** It remembers by itself how many of the sorted events were read. */

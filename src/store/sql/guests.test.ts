@@ -38,6 +38,7 @@ it('a transaction that sees a queue as it was once does not tell others', async 
     held: new Held(),
     now: () => null,
     position: null,
+    forgets: null,
   })
   const submit = { type: 'SubmitJob', job: 'a', spec: plain({}, { queue: 'q' }) } as const
   const answers = await guests.execute(fromPg(client), [submit])

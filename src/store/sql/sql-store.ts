@@ -136,6 +136,7 @@ export class SqlStore implements Store {
       submitted: new Submitted(),
       held: new Held(),
       position: checks === null ? null : new NextPosition(checks.isLast),
+      forgets: dialect.forgets ?? null,
     }
     this.#parts = parts
     const onDone = (done: readonly Done[]): void => this.#noteDone(done)

@@ -14,6 +14,7 @@ import { decideIn, malformed, noReads } from '../../kernel/index.ts'
 import type { Answer } from '../store.ts'
 import { Beginning } from './beginning.ts'
 import type { Ask, Connection } from './connection.ts'
+import type { Forgets } from './dialect.ts'
 import { SqlFailed } from './failures.ts'
 import type { Held } from './held.ts'
 import type { Done } from './loaded.ts'
@@ -34,6 +35,8 @@ export interface TransactionParts extends SavingParts {
   readonly now: () => number | null
   /** Null: only the database knows. */
   readonly position: NextPosition | null
+  /** Null: nobody else writes meanwhile. */
+  readonly forgets: Forgets | null
 }
 
 export interface Frame {
@@ -77,7 +80,9 @@ export async function execute(
   }
   const own = new Beginning(connection, frame.begin)
   const known = trusts ? placeKnown(parts, needed, formed.length) : null
-  const { now, positions } = known ?? (await place(own, needed, formed.length, parts, loaded))
+  const forgets = trusts && formed.some(({ type }) => type === 'SubmitJob') ? parts.forgets : null
+  const found = known ?? (await place(own, needed, formed.length, parts, loaded, forgets))
+  const { now, positions } = found
   const time = Math.max(now, loaded.latest)
   const answers = decideAll(loaded, commands, time, positions)
   const last = loaded.done.at(-1)
@@ -87,6 +92,11 @@ export async function execute(
   }
   const asks = await saving(loaded, own, time, parts)
   if (known !== null) asks.unshift(known.check)
+  // AFTER the rows are in, and AFTER the positions of this one were drawn.
+  if (forgets !== null) asks.push({ sql: forgets.isStill, values: [found.forgets] })
+  if (parts.forgets !== null && loaded.forgotten.size > 0) {
+    asks.push({ sql: parts.forgets.note, values: [] })
+  }
   parts.position?.sent(last.position)
   await frame.save(own, asks, answers)
   keepHeld(loaded, parts.held)
@@ -97,6 +107,8 @@ export async function execute(
 interface Place {
   readonly now: number
   readonly positions: readonly number[]
+  /** How often jobs were forgotten BEFORE the positions were drawn; null: nobody asked. */
+  readonly forgets: number | null
 }
 
 /** Loads what is needed. */
@@ -106,16 +118,19 @@ async function place(
   count: number,
   parts: TransactionParts,
   loaded: Loaded,
+  forgets: Forgets | null,
 ): Promise<Place> {
   const last: Ask[] = [
     { sql: parts.sql.clock, values: [parts.now()] },
+    ...(forgets === null ? [] : [{ sql: forgets.count, values: [] }]),
     { sql: parts.sql.positions, values: [count] },
   ]
   const loading = new Loading(connection, parts, loaded)
-  const [clock, positions] = await loading.load(needed, last)
+  const answers = await loading.load(needed, last)
   return {
-    now: clock?.rows[0]?.[0] as number,
-    positions: (positions?.rows ?? []).map(([position]) => position as number),
+    now: answers[0]?.rows[0]?.[0] as number,
+    forgets: forgets === null ? null : (answers[1]?.rows[0]?.[0] as number),
+    positions: (answers.at(-1)?.rows ?? []).map(([position]) => position as number),
   }
 }
 
@@ -130,6 +145,7 @@ function placeKnown(
   if (position === null || first === null || time === null || !needed().isEmpty) return null
   return {
     now: time,
+    forgets: null,
     positions: Array.from({ length: count }, (_, i) => first + i),
     check: position.check(first),
   }
