@@ -344,7 +344,7 @@ export class Pawl {
         store,
         courier: this.#courier,
         timing,
-        executor: executorFor(options, timing, this.#place),
+        executor: executorFor(options, timing, this.#place, onError),
         artifacts: this.#place,
         onlookers: this.#soft,
         onStageReport: () => this.#caretaker.hurry(),

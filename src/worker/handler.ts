@@ -3,6 +3,7 @@
  * its own. What it needs from the outside comes through a small port, and what comes of it is
  * plain data.
  */
+import { inspect } from 'node:util'
 import type {
   AnyEffect,
   ArtifactDraft,
@@ -200,7 +201,7 @@ export class Context {
   }
 
   get log(): (line: string) => void {
-    return (line) => this.#port.log(line)
+    return (line) => this.#port.log(textOf(line))
   }
 
   get artifact(): (name: string) => ArtifactDraft {
@@ -295,6 +296,16 @@ export class Context {
       )
     }
     return makeCommit(returned, [], [])
+  }
+}
+
+/** It is only for onlookers: what is no text is shown as well as it can be. */
+function textOf(line: unknown): string {
+  if (typeof line === 'string') return line
+  try {
+    return inspect(line)
+  } catch (error) {
+    return `A line that cannot be shown: ${String(error)}`
   }
 }
 

@@ -112,6 +112,21 @@ describe.each(['none', 'thread', 'process'] as const)(
       await handle.cancel()
     })
 
+    it('is heard even if its lines are no text', async () => {
+      const { pawl } = shared
+      const handle = await pawl.submit(jobs.mumbling)
+      await firstStep(handle)
+      const { lines } = await handle.info()
+      expect(lines.slice(0, -1)).toEqual([
+        'undefined',
+        'null',
+        '{ half: 0.5 }',
+        '[Function (anonymous)]',
+      ])
+      expect(lines.at(-1)).toMatch(/cannot be shown.*not today/)
+      await handle.cancel()
+    })
+
     it('commits, and its effects and children are carried out', async () => {
       const { pawl, file } = shared
       const handle = await pawl.submit(jobs.order, { file })
@@ -214,6 +229,13 @@ describe.each(['thread', 'process'] as const)('a child that is a %s', (isolation
     expect(pids.size).toBe(1)
     await worker.stop()
     expect([...pids].some((pid) => pid !== process.pid && isAlive(pid))).toBe(false)
+  })
+
+  it('whose handler says something on the channel of its worker is not listened to', async () => {
+    const { pawl } = await workshop(isolation)
+    const handle = await pawl.submit(jobs.meddling)
+    expect(await handle.result()).toBe('done')
+    expect((await handle.info()).lines).toEqual(['and now in order'])
   })
 
   it('that dies on every run brings its job into quarantine after its retries', async () => {

@@ -4,7 +4,8 @@
  * child.
  */
 import { appendFileSync } from 'node:fs'
-import { isMainThread } from 'node:worker_threads'
+import { inspect } from 'node:util'
+import { isMainThread, parentPort } from 'node:worker_threads'
 import type { Aborted } from '../../src/index.ts'
 // Not from the front door: a child that reads less starts sooner.
 import { child, effect, job, TerminalError, typed } from '../../src/definition/index.ts'
@@ -40,6 +41,42 @@ export const talking = job('talking', {
     context.log('half way')
     await context.step('said', () => true)
     await stopped(context.signal)
+  },
+})
+
+/** Lines that are no text. */
+export const mumbling = job('mumbling', {
+  run: async ({ log, step, signal }) => {
+    const unshowable = {
+      [inspect.custom]: () => {
+        throw new Error('not today')
+      },
+    }
+    for (const line of [undefined, null, { half: 0.5 }, () => 1, unshowable]) log(line as never)
+    await step('said', () => true)
+    await stopped(signal)
+  },
+})
+
+/** Says things on its worker's own channel. */
+export const meddling = job('meddling', {
+  run: ({ log }) => {
+    for (const thing of [
+      null,
+      undefined,
+      'text',
+      7,
+      [],
+      {},
+      { type: 'log' },
+      { type: 'no', run: 1 },
+    ]) {
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+      if (parentPort !== null) parentPort.postMessage(thing)
+      else process.send?.(thing ?? null)
+    }
+    log('and now in order')
+    return 'done'
   },
 })
 

@@ -9,6 +9,7 @@ import { ChildPool, NO_PORT } from './child-pool.ts'
 import type { Outcome, ToChild } from './protocol.ts'
 
 const work: Runnable = job('work', { run: () => 1 })
+const TIMES = { idleMs: 1_000, graceMs: 100, startMs: 10_000 }
 const DONE: Outcome = { kind: 'commit', output: '1', effects: [], writes: null }
 const QUEUED = { queue: 'default', priority: 0, schedule: null }
 const REQUEST = {
@@ -99,6 +100,7 @@ class Hourglass implements Timing {
   }
 }
 
+const onError = (): void => undefined
 function noRoom(): never {
   throw new Error('no room')
 }
@@ -120,9 +122,8 @@ class Stage {
       modules: ['file:///jobs.js'],
       most,
       timing: this.time,
-      idleMs: 1_000,
-      graceMs: 100,
-      startMs: 10_000,
+      onError,
+      ...TIMES,
     })
   }
 
@@ -261,12 +262,8 @@ describe('children of a pool', () => {
   })
 
   it('that cannot be started are dead', async () => {
-    const pool = new ChildPool({
-      start: noRoom,
-      modules: [],
-      most: 1,
-      timing: new Hourglass(),
-    })
+    const timing = new Hourglass()
+    const pool = new ChildPool({ start: noRoom, modules: [], most: 1, timing, onError })
     const outcome = await pool.runEffect(work, EFFECT, null, new Stopper('j'))
     expect(outcome).toMatchObject({ kind: 'died', why: expect.stringContaining('no room') })
     expect(pool.size).toBe(0)

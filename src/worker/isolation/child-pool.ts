@@ -31,6 +31,8 @@ export interface ChildPoolOptions {
   /** Children at once. */
   readonly most: number
   readonly timing: Timing
+  /** Told what could not be done with what a child said. */
+  readonly onError: (error: Error) => void
   /** The folder of the artifacts. Default null: out of reach. */
   readonly artifacts?: string | null
   /** How long a child may be free before it is ended. Default 10 s. */

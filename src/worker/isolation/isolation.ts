@@ -34,6 +34,7 @@ export function executorFor(
   options: WorkerOptions,
   timing: Timing,
   place: ArtifactPlace,
+  onError: (error: Error) => void,
 ): Executor {
   const { isolation = 'none', concurrency: most = DEFAULT_CONCURRENCY } = options
   if (isolation === 'none') return inProcess
@@ -54,7 +55,7 @@ export function executorFor(
     )
   }
   const artifacts = rootOf(place)
-  return new ChildPool({ start: STARTS[isolation], modules, most, timing, artifacts })
+  return new ChildPool({ start: STARTS[isolation], modules, most, timing, artifacts, onError })
 }
 
 function hrefOf(module: string | URL): string {

@@ -8,7 +8,8 @@
  * - ending: nothing more is given to it. It is told to end, and killed if it does not.
  * - gone.
  *
- * What a busy child says about another run than its own is dropped.
+ * What a busy child says about another run than its own is dropped, and so is what is no message
+ * of ours: a handler can reach the channel. Nothing that a child says may end this process.
  */
 import type { Timer, Timing } from '../clock.ts'
 import type { Child, StartChild } from './child.ts'
@@ -24,6 +25,7 @@ export interface PlaceOptions {
   readonly idleMs: number
   readonly graceMs: number
   readonly startMs: number
+  readonly onError: (error: Error) => void
 }
 
 export interface PlaceEvents {
@@ -87,7 +89,7 @@ export class Place {
     const { start, modules, artifacts } = this.#options
     try {
       const child = start(modules, {
-        message: (message) => this.#receive(message),
+        message: (message) => this.#hear(message),
         gone: (why) => this.#leave(why),
       })
       child.send({ type: 'setup', modules, artifacts })
@@ -96,6 +98,15 @@ export class Place {
       // AFTER whoever made this place knows it.
       queueMicrotask(() => this.#leave(`It could not be started: ${(error as Error).message}.`))
       return null
+    }
+  }
+
+  #hear(message: unknown): void {
+    if (typeof message !== 'object' || message === null) return
+    try {
+      this.#receive(message as ToParent)
+    } catch (error) {
+      this.#options.onError(error as Error)
     }
   }
 
