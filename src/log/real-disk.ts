@@ -9,11 +9,14 @@ import type { Access, Disk, DiskFile } from './port.ts'
 
 const { O_CREAT, O_DSYNC, O_EXCL, O_RDONLY, O_RDWR } = constants
 
+/** Not everywhere is there such a flag, and on macOS it leaves bytes in the cache of the drive. */
+const HAS_WRITE_THROUGH = O_DSYNC !== undefined && process.platform !== 'darwin'
+
 const FLAGS: Readonly<Record<Access, number>> = {
   read: O_RDONLY,
   write: O_RDWR,
-  // Where the system has no such flag, every write is followed by a sync.
-  'write-through': O_RDWR | (O_DSYNC ?? 0),
+  // Else every write is followed by a sync.
+  'write-through': O_RDWR | (HAS_WRITE_THROUGH ? O_DSYNC : 0),
   create: O_RDWR | O_CREAT | O_EXCL,
 }
 
@@ -89,7 +92,7 @@ export const realDisk: Disk = {
 
   async open(path, access) {
     const handle = await open(path, FLAGS[access])
-    return new RealFile(handle, access === 'write-through' && O_DSYNC === undefined)
+    return new RealFile(handle, access === 'write-through' && !HAS_WRITE_THROUGH)
   },
 
   rename,
