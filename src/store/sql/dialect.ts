@@ -69,6 +69,14 @@ export interface Sweep {
   readonly run: string
 }
 
+/** How a database is looked through that is a file, and whose indexes nobody else looks after. */
+export interface FileCheck {
+  /** → what is wrong, and the index that is to be made anew, or null if none would put it right. */
+  readonly run: string
+  /** Make all indexes anew, in a transaction. They fail where rows are there twice that may not be. */
+  readonly makeIndexes: readonly string[]
+}
+
 export interface Dialect {
   readonly statements: Statements
   /** A new connection, with everything set as the statements expect. */
@@ -89,6 +97,8 @@ export interface Dialect {
   readonly forgets?: Forgets
   /** Left out: nothing stays. */
   readonly sweep?: Sweep
+  /** Left out: the database has tools of its own. */
+  readonly fileCheck?: FileCheck
   /** It remembers by itself how many of the sorted events were read. */
   readonly hasCursor: boolean
   /** How often somebody looks whether others wrote something, or time made something due. */

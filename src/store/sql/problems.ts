@@ -6,9 +6,12 @@ import type { Row } from './connection.ts'
 /** Something that is wrong, and where. */
 export interface DatabaseProblem {
   readonly what: string
-  /** `events`, `baselines`, `work`, `queues`, `schedules`, `limits`, `looks` or `meta`. */
+  /**
+   * `events`, `baselines`, `work`, `queues`, `schedules`, `limits`, `looks` or `meta`; on SQLite also
+   * `indexes`, or `file` for what is about none of our tables and indexes alone.
+   */
   readonly table: string
-  /** A job, `job/stage/segment`, a queue, a schedule, the key of a limit; null: all of the table. */
+  /** A job, `job/stage/segment`, a queue, a schedule, the key of a limit, an index; null: all of it. */
   readonly row: string | null
   /** Where the event stands that is meant; null: it is about none. */
   readonly position: number | null

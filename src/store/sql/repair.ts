@@ -13,6 +13,7 @@ import type { Ask, Connection, Row } from './connection.ts'
 import type { Dialect } from './dialect.ts'
 import type { BaselineKind } from './event-rows.ts'
 import { baselineColumns } from './event-rows.ts'
+import { fileProblems, isOfIndex } from './file-check.ts'
 import type { JobFold } from './job-fold.ts'
 import type { DatabaseProblem } from './problems.ts'
 import { Mending } from './mending.ts'
@@ -127,6 +128,7 @@ class Repair {
     const total = await countEvents(this.#connection, sql.countEvents)
     const [given] = await this.#connection.run([{ sql: sql.positionsGiven, values: [] }])
     this.#newest = Number(given?.rows[0]?.[0])
+    await this.#checkFile()
     await this.#check(total)
     const steps = this.#steps
     const blocked = this.#problems.filter((problem) => this.#isBlocking(problem))
@@ -138,6 +140,22 @@ class Repair {
       blocked,
       left: this.#left.filter((problem) => problem.table !== 'events'),
     }
+  }
+
+  /** BEFORE anything else: all else is looked up by indexes. */
+  async #checkFile(): Promise<void> {
+    const found = await fileProblems(this.#connection, this.#dialect)
+    this.#problems.push(...found)
+    let left = found.filter((problem) => !isOfIndex(problem))
+    if (left.length < found.length) {
+      this.#steps.push('indexes: made anew')
+      if (this.#options.apply) {
+        const texts = this.#dialect.fileCheck?.makeIndexes ?? []
+        await this.#connection.run(texts.map((sql): Ask => ({ sql, values: [] })))
+        left = await fileProblems(this.#connection, this.#dialect)
+      }
+    }
+    this.#left.push(...left)
   }
 
   async #check(total: number): Promise<void> {

@@ -8,6 +8,7 @@ import type { Checked } from './checking.ts'
 import { Checking } from './checking.ts'
 import type { Connection } from './connection.ts'
 import type { Dialect } from './dialect.ts'
+import { fileProblems } from './file-check.ts'
 import type { DatabaseProblem } from './problems.ts'
 import { Records } from './records.ts'
 import { assertTables } from './tables.ts'
@@ -42,11 +43,12 @@ export async function verifySql(
 /** In a transaction that was begun. */
 export async function verifyIn(
   connection: Connection,
-  { statements: sql, hasCursor }: Dialect,
+  dialect: Dialect,
   { onProgress }: VerifyDatabaseOptions = {},
 ): Promise<DatabaseReport> {
+  const { statements: sql, hasCursor } = dialect
   const total = await countEvents(connection, sql.countEvents)
-  const problems: DatabaseProblem[] = []
+  const problems = await fileProblems(connection, dialect)
   const checked = await new Checking({
     connection,
     sql,

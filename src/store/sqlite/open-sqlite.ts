@@ -9,6 +9,7 @@ import type { SqlOptions } from '../sql/open-sql.ts'
 import { openSql } from '../sql/open-sql.ts'
 import type { SqlStore } from '../sql/sql-store.ts'
 import { openConnection } from './connection.ts'
+import { FILE_CHECK } from './file-check.ts'
 import { sqliteGuest } from './guest.ts'
 import { STEPS } from './schema.ts'
 import { CHECKS, SQLITE } from './statements.ts'
@@ -59,6 +60,7 @@ export function sqliteDialect(options: SqliteOptions): Dialect {
     checks: CHECKS,
     pollMs: POLL_MS,
     signOfWrites: () => signOf(wal),
+    fileCheck: FILE_CHECK,
     hasCursor: false,
     steps: STEPS,
     prepare: [],
