@@ -67,8 +67,8 @@ class Puppet {
     this.#events.message({ type: 'record', run, call: 1, name, value: '1' })
   }
 
-  leave(why = 'It left.'): void {
-    this.#events.gone(why)
+  leave(why = 'It left.', wasTold = false): void {
+    this.#events.gone(why, wasTold)
   }
 }
 
@@ -317,6 +317,15 @@ describe('a child that starts', () => {
     stage.child(1).ready()
     stage.child(1).settle()
     expect(await outcomes[1]).toEqual(DONE)
+  })
+
+  it('and ends by a signal to all of its group takes nobody with it: another one is started', async () => {
+    const stage = slow(1)
+    const outcome = stage.run()
+    stage.child(0).leave('Its process ended by signal SIGTERM.', true)
+    stage.child(1).ready()
+    stage.child(1).settle()
+    expect(await outcome).toEqual(DONE)
   })
 
   it('is killed if it is never ready', async () => {

@@ -15,8 +15,11 @@ export interface Child {
 
 export interface ChildEvents {
   message(message: ToParent): void
-  /** `why`: one sentence, which names the signal or the exit code. */
-  gone(why: string): void
+  /**
+   * `why`: one sentence, which names the signal or the exit code. `wasTold`: by a signal that somebody
+   * sends to all processes of a group, such as a terminal.
+   */
+  gone(why: string, wasTold?: boolean): void
 }
 
 /** `modules`: URLs of what it will import. */

@@ -33,7 +33,7 @@ export interface PlaceEvents {
   free(): void
   /** It cannot be given anything any more. */
   ending(): void
-  /** `stillborn`: why it ended before it was ready, unless it was told to. */
+  /** `stillborn`: why it ended before it was ready, unless it was told to, by us or by a signal. */
   gone(stillborn: string | null): void
 }
 
@@ -90,7 +90,7 @@ export class Place {
     try {
       const child = start(modules, {
         message: (message) => this.#hear(message),
-        gone: (why) => this.#leave(why),
+        gone: (why, wasTold) => this.#leave(why, wasTold),
       })
       child.send({ type: 'setup', modules, artifacts })
       return child
@@ -207,8 +207,9 @@ export class Place {
     this.#child?.kill()
   }
 
-  #leave(why: string): void {
-    const stillborn = this.#isReady || this.#isEnding ? null : this.#verdict + why
+  #leave(why: string, wasTold = false): void {
+    const isNoFault = this.#isReady || this.#isEnding || wasTold
+    const stillborn = isNoFault ? null : this.#verdict + why
     this.#timer?.cancel()
     this.#isEnding = true
     this.#events.ending()

@@ -11,6 +11,9 @@ import type { StartChild } from './child.ts'
 import { processEntry } from './child-entry.ts'
 import type { ToParent } from './protocol.ts'
 
+/** It lives through them (see `child-main.ts`), but not before its code is loaded. */
+const TOLD: ReadonlySet<string | null> = new Set(['SIGINT', 'SIGTERM', 'SIGHUP'])
+
 export const startProcess: StartChild = (modules, events) => {
   const { file, ...options } = processEntry(modules)
   const child = fork(file, [], {
@@ -20,12 +23,13 @@ export const startProcess: StartChild = (modules, events) => {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
   })
   let why: string | null = null
+  let wasTold = false
   let isConnected = true
   let isGone = false
   const look = (): void => {
     if (why === null || isConnected || isGone) return
     isGone = true
-    events.gone(why)
+    events.gone(why, wasTold)
   }
   const lifeline = child.stdio[4] as Socket | undefined
   lifeline?.on('error', () => undefined)
@@ -37,6 +41,7 @@ export const startProcess: StartChild = (modules, events) => {
     look()
   })
   child.once('exit', (code, signal) => {
+    wasTold = TOLD.has(signal)
     why = `Its process ended ${signal === null ? `with exit code ${code}` : `by signal ${signal}`}.`
     look()
   })
