@@ -45,6 +45,8 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
   #held: HeldLease | null = null
   #isDead = false
   #isHandled = false
+  /** The worker has no time left, whatever else stopped the handler before. */
+  #isShutDown = false
 
   constructor(parts: AttemptParts, definition: Runnable, claimed: Claimed, worker: string) {
     const { job, stage, segment, lease } = claimed
@@ -56,6 +58,7 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
   }
 
   stop(reason: AbortReason): void {
+    if (reason === 'shutdown') this.#isShutDown = true
     this.#stopper.stop(reason)
   }
 
@@ -407,7 +410,10 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
     return this.#conclude({ ...this.#address, ...report })
   }
 
-  /** A report that ends something: as long as the lease is held, it is sent until it is taken. */
+  /**
+   * A report that ends something: as long as the lease is held, it is sent until it is taken, or
+   * until the worker must end. Then the lease runs out, and the log says what holds.
+   */
   async #conclude(report: Command): Promise<Answer> {
     for (;;) {
       try {
@@ -415,6 +421,7 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
       } catch (error) {
         const mayTryAgain = error instanceof PawlError && error.kind === 'retryable'
         if (!mayTryAgain || this.#parts.keeper.isLost(this.#held)) throw error
+        if (this.#isShutDown) throw error
       }
       await new Promise<void>((resolve) => {
         this.#parts.timing.after(RESEND_MS, resolve, true)

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { job, open } from '../index.ts'
+import { hookedEngine } from '../../test/support/hooked-store.ts'
+import { DiskFull, job, open } from '../index.ts'
 import { Shutdown } from './shutdown.ts'
 
 /** A process that only notes how it was ended. */
@@ -136,5 +137,37 @@ describe('workers', () => {
     onTestFinished(() => pawl.close())
     pawl.work([job('nothing', { run: () => undefined })], { signals: [] })
     expect(process.listenerCount('SIGTERM')).toBe(before)
+  })
+})
+
+describe('a worker whose report does not fit on the disk', () => {
+  const committing = job('committing', { lease: '300ms', run: () => 'done' })
+  const tooSlow = job('too-slow', {
+    lease: '300ms',
+    timeout: '1ms',
+    run: () => new Promise<never>(() => undefined),
+  })
+
+  it.each([
+    ['CommitExecution', committing],
+    ['FailTask', tooSlow],
+  ] as const)('stops when its time is over: %s', async (report, definition) => {
+    const { pawl, store, errors } = hookedEngine()
+    let tries = 0
+    store.beforeExecute = (commands) => {
+      if (!commands.some(({ type }) => type === report)) return
+      tries += 1
+      throw new DiskFull('/store', 1, new Error('ENOSPC'))
+    }
+    onTestFinished(async () => {
+      store.beforeExecute = () => undefined
+      await pawl.close()
+    })
+    const worker = pawl.work([definition], { shutdown: '50ms', signals: [] })
+    const handle = await pawl.submit(definition)
+    await expect.poll(() => tries, { timeout: 10_000 }).toBeGreaterThan(0)
+    await worker.stop()
+    expect(errors.map(({ name }) => name)).toEqual(['DiskFull'])
+    expect(await handle.state()).toBe('RUNNING')
   })
 })
