@@ -84,8 +84,13 @@ export class Handle<Result = unknown> {
       last = page.at(-1)?.position ?? last
       if (page.length < PAGE) break
     }
-    if (last === 0) throw new UnknownJob(this.id)
-    if (await this.#isOver(last)) return
+    if (last > 0) {
+      if (await this.#isOver(last)) return
+    } else if (isFinal(await this.state())) {
+      // All of it is older than the history that is kept, unless it ended in this very moment.
+      yield* await store.query({ kind: 'history', job: this.id, after: 0, limit: PAGE })
+      return
+    }
     for await (const positioned of store.watch(last)) {
       const { entry } = positioned
       if (!('job' in entry) || entry.job !== this.id) continue
