@@ -226,6 +226,17 @@ describe.each(ENGINES)('an explanation %s', (_, open) => {
     expect(reasons[0]?.until?.getTime()).toBeGreaterThan(Date.now())
   })
 
+  it('says of a queue that lets nothing run what to do about it', async () => {
+    const pawl = await open()
+    await pawl.configure('default', { concurrency: 0 })
+    pawl.work([echo])
+    const { id } = await pawl.submit(echo, 'a')
+    const { reasons } = await pawl.explain(id)
+    expect(reasons.map(({ what, message }) => [what, message])).toEqual([
+      ['queue-limit', "The queue 'default' lets nothing run (concurrency 0): configure() it."],
+    ])
+  })
+
   it('of a job that runs, is over, waits for a retry or a person says so', async () => {
     const pawl = await open()
     const gate = deferred()
@@ -308,6 +319,18 @@ describe.each(ENGINES)('an engine that is closed %s', (_, open) => {
     await expect(waiting).rejects.toMatchObject({ code: 'StoreClosed' })
     await expect(handle.result()).rejects.toMatchObject({ code: 'StoreClosed' })
     expect(() => pawl.work([echo])).toThrow('closed')
+  })
+})
+
+describe.each(ENGINES)('an option that is there and undefined %s', (_, open) => {
+  it('is as one that is left out', async () => {
+    const pawl = await open()
+    const items = Array.from({ length: 101 }, () => ({ input: 'a' }))
+    const [handle] = await pawl.submitMany(echo, items)
+    const undef = { limit: undefined, after: undefined } as object
+    expect((await pawl.list(undef)).jobs).toHaveLength(100)
+    expect(await pawl.history(handle?.id ?? '', undef)).toHaveLength(1)
+    expect(await pawl.quarantine.list(undef)).toEqual({ jobs: [], next: null })
   })
 })
 

@@ -197,6 +197,9 @@ function limitReason(
 ): Reason | null {
   const at = mayStartAt(limit, { held, fullAt }, now)
   if (at <= now) return null
+  if (limit.concurrency === 0) {
+    return reason(what, `The ${name} lets nothing run (concurrency 0): configure() it.`)
+  }
   if (at === Infinity) {
     const who = holders.slice(0, 3).map(({ job }) => job)
     const message = `${held} of ${limit.concurrency} places of ${name} are taken, by ${who.join(', ')}${held > who.length ? ' and others' : ''}.`

@@ -218,7 +218,8 @@ export class Pawl {
     filter: ListFilter = {},
   ): Promise<{ jobs: readonly JobSummary[]; next: number | null }> {
     assertLimit(filter.limit)
-    return this.#parts.store.query({ kind: 'jobs', limit: DEFAULT_PAGE, ...filter })
+    const { limit = DEFAULT_PAGE } = filter
+    return this.#parts.store.query({ kind: 'jobs', ...filter, limit })
   }
 
   /** Every entry about a job, oldest first: what, when, who and why. */
@@ -227,8 +228,8 @@ export class Pawl {
     page: { readonly after?: number; readonly limit?: number } = {},
   ): Promise<readonly Positioned[]> {
     assertLimit(page.limit)
-    const { store } = this.#parts
-    return store.query({ kind: 'history', job: id, limit: DEFAULT_PAGE, ...page })
+    const { after = 0, limit = DEFAULT_PAGE } = page
+    return this.#parts.store.query({ kind: 'history', job: id, after, limit })
   }
 
   /** Every entry from a position on (default: from the beginning), and then as they come. */
