@@ -2,7 +2,7 @@
  * What can go wrong with a database, sorted by what is to be done about it.
  *
  * - `conflict`: somebody else was quicker (a serialization failure, a deadlock, a busy file, a row
- *   that is there already): the transaction is rolled back and done again.
+ *   that is there already): the transaction is rolled back and done again, so often or so long.
  * - `lost`: the connection is gone. What was not committed is not there; a commit that was under
  *   way may be. Commands are sent again: they say by themselves what they are.
  * - `full`, `read-only`: nothing can be written until a person did something about it.
@@ -27,7 +27,7 @@ export class SqlFailed extends PawlError {
   constructor(trouble: SqlTrouble, message: string, cause: unknown) {
     super(
       'SqlFailed',
-      trouble === 'lost' ? 'unknown_outcome' : 'rejected',
+      trouble === 'lost' ? 'unknown_outcome' : trouble === 'conflict' ? 'retryable' : 'rejected',
       message,
       { trouble },
       cause,
@@ -37,7 +37,8 @@ export class SqlFailed extends PawlError {
 }
 
 const WHAT_TO_DO: Readonly<Record<SqlTrouble, string>> = {
-  conflict: 'Somebody else was quicker, and it is done again.',
+  // Read by a person only when it was done again for as long as it may be.
+  conflict: 'Somebody else was quicker each time, or has it for too long: try again later.',
   lost: 'The connection is gone: whether the last commit arrived is not known.',
   full: 'Nothing can be written before somebody makes room.',
   'read-only': 'Nothing can be written here: give it a database that takes writes.',

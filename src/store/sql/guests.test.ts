@@ -13,6 +13,7 @@ import { Places } from './places.ts'
 import { Queries } from './queries.ts'
 import { QueueCache } from './queue-cache.ts'
 import { Records } from './records.ts'
+import { SameTables } from './same-tables.ts'
 import { Submitted } from './submitted.ts'
 
 it('a transaction that sees a queue as it was once does not tell others', async () => {
@@ -25,10 +26,10 @@ it('a transaction that sees a queue as it was once does not tell others', async 
   const configured = { concurrency: null, rate: null, ageingMs: 1_000 }
   const [answer] = await store.execute([{ type: 'ConfigureQueue', queue: 'q', ...configured }])
   expect(answer?.verdict).toBe('committed')
-  const { statements: sql, guest } = postgresDialect(at)
+  const { statements: sql, guest, steps } = postgresDialect(at)
   const queues = new QueueCache()
   const records = new Records()
-  const guests = new Guests(store.id, guest, {
+  const parts = {
     sql,
     records,
     queues,
@@ -39,7 +40,9 @@ it('a transaction that sees a queue as it was once does not tell others', async 
     now: () => null,
     position: null,
     forgets: null,
-  })
+  }
+  const tables = new SameTables(guest.statements.meta, steps.length)
+  const guests = new Guests(store.id, guest, parts, tables)
   const submit = { type: 'SubmitJob', job: 'a', spec: plain({}, { queue: 'q' }) } as const
   const answers = await guests.execute(fromPg(client), [submit])
   expect(answers.map(({ verdict }) => verdict)).toEqual(['committed'])

@@ -17,6 +17,7 @@ import { innermost, SqlFailed } from './failures.ts'
 import { Held } from './held.ts'
 import type { Places } from './places.ts'
 import { QueueCache } from './queue-cache.ts'
+import type { SameTables } from './same-tables.ts'
 import type { Statements } from './statements.ts'
 import { Submitted } from './submitted.ts'
 import type { Frame, TransactionParts } from './transaction.ts'
@@ -34,6 +35,7 @@ export class Guests {
   readonly #id: string
   readonly #dialect: GuestDialect
   readonly #parts: TransactionParts
+  readonly #tables: SameTables
   /** Connections that are known to lead to this store. */
   readonly #known = new WeakSet<object>()
   /** What was asked last on a connection: one thing at a time, because savepoints nest. */
@@ -44,7 +46,9 @@ export class Guests {
     id: string,
     dialect: GuestDialect,
     parts: TransactionParts & { readonly places: Places },
+    tables: SameTables,
   ) {
+    this.#tables = tables
     this.#id = id
     this.#dialect = dialect
     this.#parts = { ...parts, sql: dialect.statements, places: parts.places.later }
@@ -107,7 +111,9 @@ export class Guests {
     }
     const frame = within(sql, this.#dialect.tell(this.#id, SUBMITTED))
     await this.#dialect.enter(connection)
-    if (!this.#known.has(key)) await this.#assertHere(connection, key)
+    const isNew = !this.#known.has(key)
+    if (isNew) await this.#assertHere(connection, key)
+    if (this.#tables.isDue(isNew)) await this.#tables.assert(connection)
     for (let tries = 1; ; tries++) {
       try {
         const { answers } = await execute(connection, commands, parts, false, frame)

@@ -13,6 +13,7 @@ import { nowUs, pause } from '../clock.ts'
 import { StoreClosed } from '../store.ts'
 import type { Answered, Ask, Connection } from './connection.ts'
 import { SqlFailed } from './failures.ts'
+import type { SameTables } from './same-tables.ts'
 
 const MOST_CONFLICTS = 50
 /** So long a database is waited for, that is away or that others have. */
@@ -28,6 +29,8 @@ export interface LanesParts<C extends Connection> {
   readonly rollback: string
   /** What a transaction begins with, where what is sent is run in order; null: it may not be. */
   readonly begin: string | null
+  /** Asserted BEFORE a piece, if it is due: what it throws is what the piece fails with. */
+  readonly tables?: Pick<SameTables, 'isDue' | 'assert'>
   /** So often in a row somebody else may be quicker. Default: 50. */
   readonly mostConflicts?: number
   /** So long a database may be away before those who wait are told. Default: 30 s. */
@@ -119,7 +122,7 @@ export class Lanes<C extends Connection = Connection> {
       hasLeft = false
       return connection
     }
-    const { mostConflicts = MOST_CONFLICTS, mostAwayMs = MOST_AWAY_MS } = this.#parts
+    const { mostConflicts = MOST_CONFLICTS, mostAwayMs = MOST_AWAY_MS, tables } = this.#parts
     let conflicts = 0
     let lostUs: number | null = null
     let pauseMs = FIRST_PAUSE_MS
@@ -127,7 +130,9 @@ export class Lanes<C extends Connection = Connection> {
       // The one that it was done on: whoever comes back may be given another one, which is well.
       let used: C | null = null
       try {
+        const isNew = connection === null
         used = connection ??= await this.#parts.connect()
+        if (tables?.isDue(isNew) === true) await tables.assert(used)
         await piece.work(this.#leaving(used, leave, comeBack))
         break
       } catch (error) {

@@ -7,7 +7,7 @@ import type { Retention } from '../retention.ts'
 import type { Dialect } from './dialect.ts'
 import { glance } from './glance.ts'
 import { SqlStore } from './sql-store.ts'
-import { migrate } from './tables.ts'
+import { migrate, whileOthers } from './tables.ts'
 
 export interface SqlOptions {
   /** Null, or left out: the database's own on PostgreSQL. */
@@ -18,7 +18,7 @@ export interface SqlOptions {
 const DAY_MS = 86_400_000
 
 export async function openSql(dialect: Dialect, options: SqlOptions = {}): Promise<SqlStore> {
-  const first = await dialect.connect()
+  const first = await whileOthers(dialect, () => dialect.connect())
   try {
     const id = await migrate(first, dialect)
     await glance(first, dialect.statements)

@@ -54,6 +54,7 @@ import { Queries } from './queries.ts'
 import { QueueCache } from './queue-cache.ts'
 import { QuickClaims } from './quick-claims.ts'
 import { Records } from './records.ts'
+import { SameTables } from './same-tables.ts'
 import { channelsOfAny, seeking } from './seeking.ts'
 import type { Statements } from './statements.ts'
 import { Submitted } from './submitted.ts'
@@ -122,6 +123,7 @@ export class SqlStore implements Store {
       rollback: sql.rollback,
       begin: checks === null ? null : sql.begin,
       mostAwayMs,
+      tables: new SameTables(sql.meta, dialect.steps.length),
     })
     const records = new Records()
     const now = (): number | null => (clock === null ? null : Math.floor(clock.now()))
@@ -143,8 +145,10 @@ export class SqlStore implements Store {
     this.#batches = new Batches(this.#lanes, dialect.manyCommands, parts, onDone)
     this.#quick = new QuickClaims(this.#lanes, checks, parts)
     this.#sweeping = new Sweeping(this.#lanes, dialect.sweep ?? null)
-    this.#guests = new Guests(id, dialect.guest, parts)
-    this.#writing = new Writing(dialect.guest, parts, onDone)
+    const { steps, guest } = dialect
+    const tables = new SameTables(guest.statements.meta, steps.length)
+    this.#guests = new Guests(id, guest, parts, tables)
+    this.#writing = new Writing(guest, parts, onDone, tables)
     this.#uses = new UseViews(sql, this.#queries, records)
     this.#unused = new UnusedRows(sql)
     this.#upkeep = new SqlUpkeep(sql, this.#queries, () => this.#news.found('ends'))

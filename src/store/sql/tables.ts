@@ -5,10 +5,14 @@
  * wait for it. Tables of a newer version are refused.
  */
 import { PawlError } from '../../kernel/index.ts'
+import { nowUs, pause } from '../clock.ts'
 import { newStoreId } from '../random.ts'
 import type { Connection } from './connection.ts'
 import type { Dialect } from './dialect.ts'
 import { SqlFailed } from './failures.ts'
+import { MOST_AWAY_MS } from './lanes.ts'
+
+const PAUSE_MS = 20
 
 /** The tables were made by a newer version of Pawl. */
 export class NewerTables extends PawlError {
@@ -33,28 +37,48 @@ export async function assertTables(connection: Connection, dialect: Dialect): Pr
 
 /** The store's id. */
 export async function migrate(connection: Connection, dialect: Dialect): Promise<string> {
-  const { statements: sql, steps, prepare } = dialect
+  const { statements: sql, steps } = dialect
   const known = await versionOf(connection, dialect)
-  if (known !== steps.length) {
-    await connection.run([sql.beginAlone, ...prepare].map((text) => ({ sql: text, values: [] })))
-    try {
-      // Again, AFTER everybody else was kept out.
-      const version = await versionOf(connection, dialect)
-      if (version > steps.length) throw new NewerTables(version, steps.length)
-      const missing = steps.slice(version).flat()
-      await connection.run([
-        ...missing.map((text) => ({ sql: text, values: [] })),
-        { sql: sql.setMeta, values: ['id', newStoreId()] },
-        { sql: dialect.setVersion, values: [String(steps.length)] },
-        { sql: sql.commit, values: [] },
-      ])
-    } catch (error) {
-      await connection.run([{ sql: sql.rollback, values: [] }]).catch(() => undefined)
-      throw error
-    }
-  }
+  if (known !== steps.length) await whileOthers(dialect, () => takeSteps(connection, dialect))
   const [answered] = await connection.run([{ sql: sql.meta, values: ['id'] }])
   return answered?.rows[0]?.[0] as string
+}
+
+async function takeSteps(connection: Connection, dialect: Dialect): Promise<void> {
+  const { statements: sql, steps, prepare } = dialect
+  await connection.run([sql.beginAlone, ...prepare].map((text) => ({ sql: text, values: [] })))
+  try {
+    // Again, AFTER everybody else was kept out.
+    const version = await versionOf(connection, dialect)
+    if (version > steps.length) throw new NewerTables(version, steps.length)
+    const missing = steps.slice(version).flat()
+    await connection.run([
+      ...missing.map((text) => ({ sql: text, values: [] })),
+      { sql: sql.setMeta, values: ['id', newStoreId()] },
+      { sql: dialect.setVersion, values: [String(steps.length)] },
+      { sql: sql.commit, values: [] },
+    ])
+  } catch (error) {
+    await connection.run([{ sql: sql.rollback, values: [] }]).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Done again while others have what it needs: they may make the tables, or repair them. */
+export async function whileOthers<T>(
+  { mostAwayMs = MOST_AWAY_MS }: Pick<Dialect, 'mostAwayMs'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const beganUs = nowUs()
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      const isConflict = error instanceof SqlFailed && error.trouble === 'conflict'
+      if (!isConflict || nowUs() - beganUs > mostAwayMs * 1_000) throw error
+    }
+    await pause(PAUSE_MS)
+  }
 }
 
 const HIDDEN = 'The tables are there, but this user may not use them: look at what was granted.'

@@ -19,6 +19,7 @@ import { Lanes } from './lanes.ts'
 import { lend } from './lent-client.ts'
 import type { Done } from './loaded.ts'
 import { Places } from './places.ts'
+import type { SameTables } from './same-tables.ts'
 import type { Frame, TransactionParts } from './transaction.ts'
 import { execute, wholeTransaction } from './transaction.ts'
 
@@ -34,13 +35,14 @@ export class Writing {
     dialect: GuestDialect,
     parts: TransactionParts,
     onDone: (done: readonly Done[]) => void,
+    tables: SameTables,
   ) {
     const { statements: sql, lanes: count, mostConflicts = 50 } = dialect
     this.#dialect = dialect
     this.#parts = { ...parts, sql, places: new Places(sql), position: null }
     this.#onDone = onDone
     const connect = (): Promise<ClientConnection> => dialect.connect()
-    this.#lanes = new Lanes(null, { ...sql, begin: null, connect, count, mostConflicts })
+    this.#lanes = new Lanes(null, { ...sql, begin: null, connect, count, mostConflicts, tables })
   }
 
   async execute(command: Command, writes: Writes): Promise<Answer> {
