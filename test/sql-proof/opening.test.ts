@@ -127,15 +127,26 @@ describe('on PostgreSQL, a user', () => {
     await store.execute([submit('a')])
     await run(owner, `update work set turn = turn`)
     const { count, run: sweep } = SWEEP
-    const swept = `select vacuum_count > 0 as done from pg_stat_user_tables
-      where schemaname = '${schema}' and relname = 'work'`
+    const swept = `select count(*) from pg_stat_user_tables
+      where schemaname = '${schema}' and relname in ('work', 'looks', 'limits', 'shares')
+        and vacuum_count > 0`
     const [dead] = await run(user, count)
     await run(user, sweep)
     expect(dead?.rows[0]?.[0]).toBeTypeOf('number')
-    expect((await run(owner, swept))[0]?.rows).toEqual([[false]])
+    expect((await run(owner, swept))[0]?.rows).toEqual([[0]])
     await run(owner, sweep)
-    await expect.poll(async () => (await run(owner, swept))[0]?.rows).toEqual([[true]])
+    await expect.poll(async () => (await run(owner, swept))[0]?.rows).toEqual([[4]])
     await store.close()
+  })
+
+  it('who has tables whose rows come and go has them vacuumed sooner than others', async () => {
+    const { owner, schema } = await userOf()
+    await (await openAt(owner)).close()
+    const sooner = `select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = '${schema}' and 'autovacuum_vacuum_scale_factor=0.01' = any(c.reloptions)
+      order by c.relname`
+    const [answered] = await run(owner, sooner)
+    expect(answered?.rows.flat()).toEqual(['limits', 'looks', 'shares', 'work'])
   })
 
   it('who may use the tables, and do nothing else, does everything that a store does', async () => {

@@ -3,6 +3,13 @@
  * A step that was released is never changed: what is new is a step more. What each table is for:
  * `docs/sql-stores.md`.
  */
+/**
+ * For tables whose rows come and go: what is dead is passed by whoever reads, until it is cleared away.
+ * The room that is left in each page is for changed rows, which then need no new entry in an index.
+ */
+const CHURN = `with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01,
+      autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0)`
+
 export const STEPS: readonly (readonly string[])[] = [
   [
     `create table meta (name text collate "C" primary key, value text not null)`,
@@ -76,8 +83,7 @@ export const STEPS: readonly (readonly string[])[] = [
       ended_at bigint,
       over_at bigint,
       primary key (job, stage, segment)
-    ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
-            autovacuum_vacuum_cost_delay = 0)`,
+    ) ${CHURN}`,
     `create index ready on work (channel, level desc, turn, rank, place, segment)
       where channel is not null and turn is not null and parked is null`,
     `create index not_due on work (due_at, place, segment) where channel is not null and turn is null`,
@@ -107,7 +113,7 @@ export const STEPS: readonly (readonly string[])[] = [
       held bigint not null,
       full_at double precision not null,
       wake_at bigint
-    )`,
+    ) ${CHURN}`,
     `create index waking on limits (wake_at) where wake_at is not null`,
     `create table shares (
       channel text collate "C" not null,
@@ -115,8 +121,11 @@ export const STEPS: readonly (readonly string[])[] = [
       grp text collate "C" not null,
       turn bigint not null,
       primary key (channel, level, grp)
-    )`,
+    ) ${CHURN}`,
     `create index newest_turn on shares (channel, level, turn desc)`,
-    `create table looks (id bigint generated always as identity primary key, job text collate "C" not null)`,
+    `create table looks (
+      id bigint generated always as identity primary key,
+      job text collate "C" not null
+    ) ${CHURN}`,
   ],
 ]

@@ -1,10 +1,13 @@
 /**
- * How rows of `work` that were changed are cleared away, with what points to them in its indexes.
+ * How rows that were changed or deleted are cleared away, with what points to them in the indexes.
  */
 import type { Sweep } from '../sql/dialect.ts'
 
+const TABLES = ['work', 'looks', 'limits', 'shares']
+const dead = TABLES.map((table) => `pg_stat_get_dead_tuples('${table}'::regclass)`)
+
 /** Whoever may not do this, or comes while somebody else does, is only warned. */
 export const SWEEP: Sweep = {
-  count: `select pg_stat_get_dead_tuples('work'::regclass)`,
-  run: 'vacuum (index_cleanup on, truncate off, skip_locked on) work',
+  count: `select ${dead.join(' + ')}`,
+  run: `vacuum (index_cleanup on, truncate off, skip_locked on) ${TABLES.join(', ')}`,
 }
