@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import { Hourglass } from '../../../test/support/hourglass.ts'
 import type { Runnable } from '../../definition/index.ts'
 import { job } from '../../definition/index.ts'
-import type { Timing } from '../clock.ts'
 import { Stopper } from '../stopper.ts'
 import type { ChildEvents } from './child.ts'
 import { ChildPool, NO_PORT } from './child-pool.ts'
@@ -69,34 +69,6 @@ class Puppet {
 
   leave(why = 'It left.', wasTold = false): void {
     this.#events.gone(why, wasTold)
-  }
-}
-
-/** Time that passes when the test says so. */
-class Hourglass implements Timing {
-  readonly #timers = new Set<{ at: number; call: () => void }>()
-  #now = 0
-
-  now(): number {
-    return this.#now
-  }
-
-  after(ms: number, call: () => void): { cancel(): void } {
-    const timer = { at: this.#now + ms, call }
-    this.#timers.add(timer)
-    return { cancel: () => this.#timers.delete(timer) }
-  }
-
-  soon(call: () => void): void {
-    this.after(0, call)
-  }
-
-  pass(ms: number): void {
-    this.#now += ms
-    for (const timer of this.#timers) {
-      if (timer.at > this.#now || !this.#timers.delete(timer)) continue
-      timer.call()
-    }
   }
 }
 
