@@ -1,7 +1,7 @@
 /**
  * Copies files of a log: to archive a segment, or to back up a whole store.
  */
-import { FolderNotEmpty } from './errors.ts'
+import { ArchiveInUse, FolderNotEmpty } from './errors.ts'
 import { offsetOf } from './format.ts'
 import { MARK_FILE, replaceMark } from './mark.ts'
 import type { Manifest } from './manifest.ts'
@@ -9,17 +9,26 @@ import { filesOf } from './checkpoint-files.ts'
 import type { Disk } from './port.ts'
 import { readUpTo, replaceFile, writeAll } from './port.ts'
 import type { Segment } from './segments.ts'
-import { writeZeros } from './segments.ts'
+import { readHead, writeZeros } from './segments.ts'
 
 const CHUNK_BYTES = 1_024 * 1_024
 /** Of a mark with nothing in it. */
 const MARK_BYTES = 64
 
-/** Copies a segment to a folder, durably, under its own name. */
+/**
+ * Copies a segment to a folder, durably, under its own name. What an earlier try left there is
+ * replaced; the segment of another store is not.
+ */
 export async function archiveSegment(disk: Disk, segment: Segment, folder: string): Promise<void> {
   await disk.makeFolder(folder)
   const name = segment.path.slice(segment.path.lastIndexOf('/') + 1)
-  await copyFile(disk, segment.path, `${folder}/${name}`, null)
+  const to = `${folder}/${name}`
+  const there = (await disk.list(folder)).includes(name) ? await readHead(disk, to) : null
+  const { storeId } = segment.head
+  if (there !== null && there.storeId !== storeId) {
+    throw new ArchiveInUse(to, folder, storeId, there.storeId)
+  }
+  await copyFile(disk, segment.path, to, null)
   await disk.syncFolder(folder)
 }
 

@@ -108,6 +108,18 @@ export class FolderNotEmpty extends PawlError {
   }
 }
 
+/** An archive belongs to one store: its files are named by positions, and each store begins at 0. */
+export class ArchiveInUse extends PawlError {
+  constructor(file: string, folder: string, storeId: string, other: string) {
+    super(
+      'ArchiveInUse',
+      'rejected',
+      `${file} is of another store (${other}) than the one that is to be archived in ${folder} (${storeId}). Nothing was replaced: give each directory an \`archive\` of its own.`,
+      { file, folder, storeId, other },
+    )
+  }
+}
+
 /** A watch was to go on behind an entry that does not stand there. */
 export class NoSuchPosition extends PawlError {
   constructor(position: number) {

@@ -43,7 +43,8 @@ export async function listSegments(disk: Disk, folder: string): Promise<Segment[
   return segments
 }
 
-async function readHead(disk: Disk, path: string): Promise<SegmentHead | null> {
+/** Null: the file has no whole head. */
+export async function readHead(disk: Disk, path: string): Promise<SegmentHead | null> {
   const file = await disk.open(path, 'read')
   try {
     return decodeSegmentHead(await readUpTo(file, 0, SEGMENT_HEAD))

@@ -97,6 +97,29 @@ describe('old segments', () => {
   })
 })
 
+describe('an archive that has the segments of another store', () => {
+  it('keeps them: nothing is replaced, the segments stay, and a notice says why', async () => {
+    const first = await grown({ archive: '/archive' })
+    for (let i = 0; i < 2; i++) await first.store.checkpoint()
+    const archived = first.disk.paths().filter((path) => path.startsWith('/archive/'))
+    expect(archived.length).toBeGreaterThan(0)
+    const second = await grown({ archive: '/archive' })
+    for (const path of archived) second.disk.put(path, first.disk.bytesOf(path))
+    const before = second.segments()
+    for (let i = 0; i < 2; i++) await second.store.checkpoint()
+    for (const path of archived) {
+      expect(second.disk.bytesOf(path).equals(first.disk.bytesOf(path))).toBe(true)
+    }
+    expect(second.segments()).toEqual(before)
+    expect(second.notices).toContainEqual(
+      expect.objectContaining({
+        kind: 'tidying-failed',
+        error: expect.objectContaining({ code: 'ArchiveInUse' }) as Error,
+      }),
+    )
+  })
+})
+
 describe('a checkpoint', () => {
   it('is safe to lose while the log is whole: opening gives the same', async () => {
     const bench = await new Bench().open()
