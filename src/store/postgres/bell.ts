@@ -8,7 +8,7 @@ import type { News, NewsKind } from '../news.ts'
 import { ALL_NEWS, NEWS_KINDS } from '../news.ts'
 import { newTellerName } from '../random.ts'
 import type { Bell } from '../sql/dialect.ts'
-import type { PostgresAddress } from './client.ts'
+import type { PostgresAddress } from './address.ts'
 import { beginDoorbell } from './doorbell.ts'
 
 /** What the processes on one store say to each other goes over this channel. */

@@ -7,21 +7,8 @@ import type { Client, Query } from 'pg'
 import { afterMs } from '../clock.ts'
 import type { SqlFailed } from '../sql/failures.ts'
 import { sqlFailed } from '../sql/failures.ts'
+import type { PostgresAddress } from './address.ts'
 import { stateOf, troubleOfOpening } from './failures.ts'
-import type { SilenceLimits } from './silence.ts'
-
-export interface PostgresAddress extends SilenceLimits {
-  /** `postgres://user:password@host:port/database`, and whatever else pg understands. */
-  readonly url: string
-  /** Where unqualified names are looked for. Default: what the server says, usually `public`. */
-  readonly schema?: string
-  /** Queries of pg's own are sent without waiting for those before them, too. Default: true. */
-  readonly isPipelined?: boolean
-  /** What the server shows it as. Default: `pawl`. */
-  readonly name?: string
-  /** How long it may take to connect. Default: 10 s. */
-  readonly connectMs?: number
-}
 
 const CONNECT_MS = 10_000
 /** A peer that is gone without a word is noticed some ten seconds after this. */

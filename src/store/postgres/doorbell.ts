@@ -10,7 +10,7 @@
  */
 import type { Client } from 'pg'
 import { afterMs } from '../clock.ts'
-import type { PostgresAddress } from './client.ts'
+import type { PostgresAddress } from './address.ts'
 import { connect, within } from './client.ts'
 import { ANSWER_MS } from './silence.ts'
 

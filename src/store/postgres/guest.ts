@@ -5,7 +5,7 @@
 import type { GuestDialect } from '../sql/dialect.ts'
 import { TransactionFailed } from '../user-transaction.ts'
 import { channelOf, said } from './bell.ts'
-import type { PostgresAddress } from './client.ts'
+import type { PostgresAddress } from './address.ts'
 import { openConnection } from './connection.ts'
 import { stateOf } from './failures.ts'
 import { guestConnection } from './guest-connection.ts'

@@ -281,23 +281,15 @@ describe('a child that starts', () => {
     expect(stage.children).toHaveLength(1)
   })
 
-  it('and dies takes the first that waits with it, and only that', async () => {
+  it('and dies takes the first that waits with it, and only that; nobody if a signal told it to', async () => {
     const stage = slow(1)
     const outcomes = [stage.run(), stage.run()]
     stage.child(0).leave('It choked.')
     expect(await outcomes[0]).toEqual({ kind: 'died', why: 'It choked.' })
-    stage.child(1).ready()
-    stage.child(1).settle()
+    stage.child(1).leave('It was told to.', true)
+    stage.child(2).ready()
+    stage.child(2).settle()
     expect(await outcomes[1]).toEqual(DONE)
-  })
-
-  it('and ends by a signal to all of its group takes nobody with it: another one is started', async () => {
-    const stage = slow(1)
-    const outcome = stage.run()
-    stage.child(0).leave('Its process ended by signal SIGTERM.', true)
-    stage.child(1).ready()
-    stage.child(1).settle()
-    expect(await outcome).toEqual(DONE)
   })
 
   it('is killed if it is never ready', async () => {
