@@ -22,11 +22,15 @@ it('is told when it is there, although a look before has passed its time', async
   const address = await freshAddress('PostgreSQL')
   const { insertEvents } = dialectOf(address).statements
   let isSlow = false
+  let savedAt = Infinity
   const slowly: Wrap = (connection) => ({
     run: async (asks: readonly Ask[]) => {
       if (isSlow && asks.some(({ sql }) => sql === insertEvents)) {
         isSlow = false
         await pause(200)
+        const answers = await connection.run(asks)
+        savedAt = performance.now()
+        return answers
       }
       return connection.run(asks)
     },
@@ -47,9 +51,8 @@ it('is told when it is there, although a look before has passed its time', async
   const channels = [{ queue: 'default', type: 'test', stage: null }]
   await store.claim({ worker: 'w', request: 1, channels, max: 1, started: true })
   await submitting
-  const answeredAt = performance.now()
-  await expect.poll(() => toldAt, { interval: 5, timeout: 5_000 }).toBeGreaterThan(answeredAt - 5)
-  expect(toldAt - answeredAt).toBeLessThan(200)
+  await expect.poll(() => toldAt, { interval: 5, timeout: 5_000 }).toBeGreaterThanOrEqual(savedAt)
+  expect(toldAt - savedAt).toBeLessThan(200)
   await store.close()
 })
 

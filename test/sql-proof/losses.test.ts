@@ -173,15 +173,20 @@ describe.each(DATABASE_NAMES)('a connection to %s that is lost', (name) => {
     const answers = await whole.tell()
     const runs = cutter.runs
     const state = await whole.state()
+    let cuts = 0
     for (let cut = MOMENTS.indexOf(moment) % STRIDE; cut < runs; cut += STRIDE) {
       const story = new Story(store, `cut ${cut}`)
+      cutter.runs = 0
       cutter.left = cut
       expect(await story.tell(), `cut at ${cut} of ${runs}`).toEqual(answers)
-      expect(cutter.left, `cut at ${cut}`).toBeLessThan(0)
+      if (cutter.left < 0) cuts += 1
+      // A story may be told in fewer runs than the first: there, something was done again.
+      else expect(cutter.runs, `cut at ${cut}`).toBeLessThanOrEqual(cut)
       cutter.left = Infinity
       expect(withoutPlaces(await story.state())).toEqual(withoutPlaces(state))
     }
     expect(runs).toBeGreaterThan(30)
+    expect(cuts).toBeGreaterThan(30 / STRIDE)
     await store.close()
     await owner.close()
     expect((await checkLog(dialectOf(address))).problems).toEqual([])

@@ -4,7 +4,7 @@
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
 import { Kysely, PostgresDialect } from 'kysely'
-import type { Client, ClientBase } from 'pg'
+import type { Client, ClientBase, PoolClient } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { JobInfo, Pawl } from '../../src/index.ts'
 import { effect, fromPg, job, open, typed } from '../../src/index.ts'
@@ -178,6 +178,11 @@ describe('a commit that writes, on PostgreSQL', () => {
     const { pawl, pool, orders, app } = shop
     await pool.query(`insert into orders values ('a', ''), ('b', '')`)
     const other = await pool.connect()
+    const isWaiting = async (client: PoolClient): Promise<boolean> => {
+      const ask = `select wait_event_type = 'Lock' as waits from pg_stat_activity where pid = $1`
+      const { processID } = client as PoolClient & { readonly processID: number }
+      return (await pool.query<{ waits: boolean }>(ask, [processID])).rows[0]?.waits === true
+    }
     let runs = 0
     const pay = job('pay', {
       input: IN,
@@ -194,6 +199,8 @@ describe('a commit that writes, on PostgreSQL', () => {
               .query(`update orders set note = 'other' where id = 'b'`)
               .then(() => other.query('commit'))
               .then(() => other.release())
+            // The server looks for a deadlock once a wait: BEFORE this one waits, the other must.
+            await expect.poll(() => isWaiting(other)).toBe(true)
           }
           await client.query(`update ${app}.orders set note = 'job' where id = 'a'`)
         }),
@@ -284,13 +291,13 @@ describe('a commit that writes, on PostgreSQL', () => {
       idempotent: true,
       input: typed<string>(),
       run: async (to) => {
-        await new Promise((resolve) => setTimeout(resolve, 700))
+        await new Promise((resolve) => setTimeout(resolve, 1_800))
         sent.push(to)
       },
     })
     const pay = job('pay', {
       input: IN,
-      lease: '400ms',
+      lease: '1s',
       effects: [mail],
       run: ({ input, commit }) =>
         commit(null, [mail(input.order)]).with((client: ClientBase) =>
