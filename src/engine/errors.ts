@@ -4,6 +4,7 @@
 import type { Failure, Rejection } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { Outcome } from '../store/index.ts'
+import { withoutError } from './without-error.ts'
 
 /** For messages: where in a pipeline. */
 function placeOf(at: Outcome['at']): string {
@@ -61,8 +62,12 @@ export class JobFailed extends PawlError {
   readonly failure: Failure | null
 
   /** `at`: which task of a pipeline. */
-  constructor(job: string, type: string, failure: Failure | null, at: Outcome['at'] = null) {
-    const why = failure === null ? 'It was stopped.' : `${failure.code}: ${failure.message}`
+  constructor(
+    job: string,
+    type: string,
+    { error: failure, at, endedBy }: Pick<Outcome, 'error' | 'at' | 'endedBy'>,
+  ) {
+    const why = failure === null ? withoutError(endedBy) : `${failure.code}: ${failure.message}`
     const message = `Job ${job} (${type}) failed${placeOf(at)}. ${why}`
     super('JobFailed', 'rejected', message, { job, type, failure, at })
     this.failure = failure

@@ -10,6 +10,7 @@ import type { Holder, InUse, Store } from '../store/index.ts'
 import type { StalledTask, Worker } from '../worker/index.ts'
 import { UnknownJob } from './errors.ts'
 import { explainPipeline } from './explain-pipeline.ts'
+import { withoutError } from './without-error.ts'
 
 export type Obstacle =
   | 'over'
@@ -137,9 +138,13 @@ function stalledReason(job: Job, { since, worker, stage }: StalledTask): Reason 
 
 export function whyDead(task: Task): string {
   const held = (task.commit?.effects ?? []).filter((effect) => effect.state === 'HELD')
-  return held.length > 0
-    ? `What became of ${held.map(({ promise }) => `'${promise.name}'`).join(', ')} is for a person to say: resolve the effect.`
-    : `It used up its retries (${task.error?.code ?? 'unknown'}: ${task.error?.message ?? ''}): retry, force or discard it.`
+  if (held.length > 0) {
+    return `What became of ${held.map(({ promise }) => `'${promise.name}'`).join(', ')} is for a person to say: resolve the effect.`
+  }
+  const { error, leases } = task
+  return error === null
+    ? `It used up its retries: retry, force or discard it. ${withoutError(leases.at(-1)?.endedBy ?? null)}`
+    : `It used up its retries (${error.code}: ${error.message}): retry, force or discard it.`
 }
 
 function ownReasons(job: Job, task: Task, now: number): Reason[] {

@@ -286,10 +286,10 @@ export function resultOf(
   definition: AnyJob | null,
 ): unknown {
   if (outcome === null) throw new UnknownJob(id)
-  const { state, type, error, cancelled } = outcome
+  const { state, type, cancelled } = outcome
   if (state === 'QUARANTINED') throw new JobQuarantined(id, type, outcome)
   if (cancelled !== null) throw new JobCancelled(id, type, cancelled.by, cancelled.reason)
-  if (state === 'FAILED') throw new JobFailed(id, type, error, outcome.at)
+  if (state === 'FAILED') throw new JobFailed(id, type, outcome)
   if (outcome.last !== null) return pipelineResult(store, id, outcome.last, definition)
   const schema = definition === null || isPipeline(definition) ? undefined : definition.output
   return outputFrom(schema, outcome.output ?? 'null', `The output of job ${id} ('${type}')`)

@@ -243,6 +243,10 @@ describe.each(['thread', 'process'] as const)('a child that is a %s', (isolation
     const handle = await pawl.submit(jobs.poison)
     await expect(handle.result()).rejects.toMatchObject({ code: 'JobQuarantined' })
     expect((await handle.info()).attempt).toBe(3)
+    const { reasons } = await pawl.explain(handle.id)
+    expect(reasons[0]?.message).toMatch(
+      /used up its retries: .* was lost \(LeaseRevoked\): history/,
+    )
     const revoked = (await entries(pawl, handle)).filter(({ type }) => type === 'LeaseRevoked')
     expect(revoked.map((entry) => 'reason' in entry && entry.reason)).toEqual(
       Array.from({ length: 3 }, () => expect.stringContaining(DEATH)),
