@@ -3,7 +3,7 @@
  * its entry keeps who did it and why.
  */
 import type { AnyJob, Duration } from '../definition/index.ts'
-import { toJson, toMs } from '../definition/index.ts'
+import { InvalidDefinition, toJson, toMs } from '../definition/index.ts'
 import type { Command, JobSpec, Payload, Task, TaskAddress } from '../kernel/index.ts'
 import type { JobView, Store } from '../store/index.ts'
 import type { Courier } from '../worker/index.ts'
@@ -115,7 +115,13 @@ export class Operator {
   }
 
   async force(id: string, options: ForceOptions): Promise<void> {
-    const { to, output, stage, segment, ...on } = options
+    const { to, output, stage, segment, ...on } = options ?? {}
+    if (!Object.hasOwn(TO_TASK, to)) {
+      throw new InvalidDefinition(
+        `A job is forced \`to\` 'SUCCEEDED', 'FAILED' or 'QUEUED', not to ${to}.`,
+        { job: id },
+      )
+    }
     const task = oneTask(await this.#view(id), { stage, segment })
     await this.#send(`Forcing job ${id} to ${to}`, {
       type: 'ForceTask',

@@ -30,6 +30,7 @@ import type { HandleParts, OnRecord } from './handle.ts'
 import { Handle } from './handle.ts'
 import type { Health } from './health.ts'
 import { HealthWatch } from './health.ts'
+import { assertJobId } from './job-id.ts'
 import type { JobInfo } from './job-info.ts'
 import { jobInfo } from './job-info.ts'
 import type {
@@ -203,10 +204,12 @@ export class Pawl {
   handle(id: string): Handle
   handle<J extends AnyJob>(id: string, definition: J): Handle<OutcomeOf<J>>
   handle(id: string, definition: AnyJob | null = null): Handle {
+    assertJobId(id)
     return new Handle(this.#handleParts, id, definition)
   }
 
   async get(id: string): Promise<JobInfo | null> {
+    assertJobId(id)
     const view = await this.#parts.store.query({ kind: 'overview', job: id })
     if (view === null) return null
     const { progress, lines } = this.#soft.said(id)

@@ -30,6 +30,12 @@ export interface Submitted {
   readonly options?: ItemOptions
 }
 
+/** Null is no default: it would be taken apart. */
+function assertOptions(options: unknown): void {
+  if (typeof options === 'object' && options !== null) return
+  throw new InvalidDefinition(`The options of a submit are an object, not ${String(options)}.`)
+}
+
 type Submission = Extract<Command, { type: 'SubmitJob' }>
 
 /** Jobs of one call of the store. */
@@ -60,6 +66,7 @@ export class Submitting {
     input: unknown,
     options: SubmitOptions,
   ): Promise<Handle<OutcomeOf<J>>> {
+    assertOptions(options)
     const { tx } = options
     if (tx !== undefined) this.#assertPossible(tx)
     const given = this.#submission(definition, input, options)
@@ -79,6 +86,7 @@ export class Submitting {
     if (tx !== undefined) this.#assertPossible(tx)
     const commands: Submission[] = []
     for (const { input, options = {} } of jobs) {
+      assertOptions(options)
       commands.push(await this.#submission(definition, input, options))
     }
     const answers: Answer[] = []

@@ -247,6 +247,12 @@ export class Context {
   }
 
   async #step(name: string, work: () => unknown): Promise<unknown> {
+    if (typeof name !== 'string' || typeof work !== 'function') {
+      throw new InvalidDefinition(
+        `A step of job ${this.job.id} has no name or nothing to do: write step('name', () => …).`,
+        { job: this.job.id },
+      )
+    }
     const what = `step '${name}' of job ${this.job.id}`
     this.#names ??= new Set()
     if (isArtifactStep(name)) {
