@@ -1,0 +1,93 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ENGINES } from '../../test/support/engines.ts'
+import { hookedEngine } from '../../test/support/hooked-store.ts'
+import type { AnyJob, Handle, Pawl } from '../index.ts'
+import { job, typed } from '../index.ts'
+
+const JOBS = 50
+
+/** Jobs that end after one another, and together, in turns. */
+async function run({ input }: { readonly input: number }): Promise<number> {
+  for (let i = 0; i < input % 4; i++) await turn()
+  return input
+}
+
+const input = typed<number>()
+const plain = job('plain', { input, run })
+const limited = job('limited', { input, limits: [{ key: 'one', concurrency: 1 }], run })
+const bounded = job('bounded', { input, queue: 'bounded', run })
+
+/** Until it is told to stop. */
+const waiting = job('waiting', {
+  run: ({ signal }) =>
+    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve())),
+})
+
+/** Some at once, and some while the worker is about to ask for more. */
+async function submitted(pawl: Pawl, definition: AnyJob): Promise<Handle[]> {
+  const items = Array.from({ length: JOBS / 2 }, (_, i) => ({ input: i }))
+  const handles: Handle[] = await pawl.submitMany(definition as typeof plain, items)
+  const late: Promise<Handle>[] = []
+  for (let i = JOBS / 2; i < JOBS; i++) {
+    late.push(pawl.submit(definition as typeof plain, i))
+    for (let k = 0; k < i % 3; k++) await turn()
+  }
+  return [...handles, ...(await Promise.all(late))]
+}
+
+describe.each(ENGINES)('a worker that does not look by itself %s', (_, open) => {
+  for (const concurrency of [1, 2]) {
+    it.each([plain, limited, bounded])(
+      `is woken for every job, ${concurrency} at once: $name`,
+      async (definition) => {
+        const pawl = await open()
+        await pawl.configure('bounded', { concurrency: 1 })
+        pawl.work([definition], { poll: '1h', concurrency })
+        const handles = await submitted(pawl, definition)
+        const results = await Promise.all(handles.map((one) => one.result()))
+        expect(results).toEqual(Array.from({ length: JOBS }, (_one, i) => i))
+      },
+    )
+  }
+
+  it('takes the next job when one was cancelled, and nothing is reported of it', async () => {
+    const pawl = await open()
+    pawl.work([waiting, plain], { poll: '1h', concurrency: 1 })
+    const first = await pawl.submit(waiting)
+    await expect.poll(() => first.state()).toBe('RUNNING')
+    const second = await pawl.submit(plain, 1)
+    await first.cancel()
+    expect(await second.result()).toBe(1)
+  })
+})
+
+/** Claims are answered when the test says so, AFTER they were decided. */
+function slowClaims(): ReturnType<typeof hookedEngine> & { held: (() => void)[]; hold: boolean } {
+  const engine = hookedEngine()
+  const slow = { ...engine, held: [] as (() => void)[], hold: true }
+  const claim = engine.store.claim.bind(engine.store)
+  engine.store.claim = async (request) => {
+    const claimed = await claim(request)
+    if (slow.hold) await new Promise<void>((resolve) => slow.held.push(resolve))
+    return claimed
+  }
+  onTestFinished(async () => {
+    slow.hold = false
+    for (const release of slow.held) release()
+    await engine.pawl.close()
+  })
+  return slow
+}
+
+describe('a claim that is under way', () => {
+  it('is followed by another if a job came meanwhile', async () => {
+    const slow = slowClaims()
+    slow.pawl.work([plain], { poll: '1h', concurrency: 2 })
+    await expect.poll(() => slow.held).toHaveLength(1)
+    const handle = await slow.pawl.submit(plain, 1)
+    slow.hold = false
+    slow.held[0]?.()
+    expect(await handle.result()).toBe(1)
+  })
+})
