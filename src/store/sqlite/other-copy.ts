@@ -6,9 +6,8 @@
  * copies apart. But a transaction that has the file keeps everybody of its own copy out, and nobody
  * of another one.
  */
-import { openSqlite, sqliteErrorOf } from '../../log/sqlite.ts'
-
-const BUSY = 5
+import { openSqlite } from '../../log/sqlite.ts'
+import { troubleOf } from './failures.ts'
 
 /** `path` is absolute; a transaction in this process has the file. */
 export function isOfOtherCopy(path: string): boolean {
@@ -19,7 +18,7 @@ export function isOfOtherCopy(path: string): boolean {
     database.exec('rollback')
     return true
   } catch (error) {
-    if (sqliteErrorOf(error) === BUSY || /database is locked/.test(String(error))) return false
+    if (troubleOf(error as Error) === 'conflict') return false
     throw error
   } finally {
     database.close()
