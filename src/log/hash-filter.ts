@@ -14,20 +14,50 @@ const FEWEST_WORDS = 1_024
 const SPREAD = 0x9e_37_79_b1
 
 export class HashFilter {
+  /** The newest first. */
+  readonly #sheets: Sheet[]
+
+  /** More than were expected may be added: they stand on another sheet, four times as large. */
+  constructor(expected: number) {
+    this.#sheets = [new Sheet(expected)]
+  }
+
+  add(hash: number): void {
+    const newest = this.#sheets[0] as Sheet
+    newest.add(hash)
+    if (newest.isFull) this.#sheets.unshift(new Sheet(4 * newest.expected))
+  }
+
+  mayHave(hash: number): boolean {
+    const sheets = this.#sheets
+    for (let i = 0; i < sheets.length; i++) if ((sheets[i] as Sheet).mayHave(hash)) return true
+    return false
+  }
+}
+
+class Sheet {
+  /** At least as many as were said. */
+  readonly expected: number
   readonly #words: Int32Array
   readonly #shift: number
+  #added = 0
 
-  /** More than were expected may be added: then more pass that were not. */
   constructor(expected: number) {
     let words = FEWEST_WORDS
     while (words * WORD_BITS < expected * BITS) words *= 2
+    this.expected = (words * WORD_BITS) / BITS
     this.#words = new Int32Array(words)
     this.#shift = WORD_BITS - Math.log2(words)
+  }
+
+  get isFull(): boolean {
+    return this.#added >= this.expected
   }
 
   add(hash: number): void {
     const word = Math.imul(hash, SPREAD) >>> this.#shift
     this.#words[word] = (this.#words[word] as number) | bitsOf(hash)
+    this.#added += 1
   }
 
   mayHave(hash: number): boolean {

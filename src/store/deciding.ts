@@ -5,9 +5,19 @@
  * check. BEFORE anything was decided that harms nobody, and the command is not answered. It is
  * not taken for one about an unknown job.
  */
-import type { Command, Decision, Indexes, Reads, World } from '../kernel/index.ts'
+import type {
+  Command,
+  CommitExecution,
+  Decision,
+  Indexes,
+  Job,
+  Reads,
+  SubmitJob,
+  World,
+} from '../kernel/index.ts'
 import { decideIn, loadReads, malformed } from '../kernel/index.ts'
 import { CorruptLog } from '../log/index.ts'
+import type { Elsewhere } from './elsewhere.ts'
 
 /** What a command is about cannot be read. Nothing was decided, and nothing has changed. */
 export class Undecided extends Error {
@@ -34,15 +44,36 @@ export function decideOn(
   }
 }
 
-/** Looks at what the command will be decided on, and decides nothing. */
+/** What is in memory. */
+interface Here extends Indexes {
+  readonly world: World
+  inMemory(id: string): Job | undefined
+}
+
+/**
+ * Looks at what the command will be decided on, and decides nothing. What is in memory, or nowhere,
+ * need not be looked at twice: nearly always that is all.
+ */
 export function foresee(
-  world: World,
-  indexes: Indexes,
+  here: Here,
+  elsewhere: Elsewhere | null,
   command: Command,
   reads: Reads,
   now: number,
 ): void {
-  if (malformed(command) === null) loadReads(reads, world, indexes, command, now)
+  if (looksAtOne(command)) {
+    if (elsewhere === null || here.inMemory(command.job) !== undefined) return
+    if (!elsewhere.mayHave(command.job)) return
+  }
+  if (malformed(command) === null) loadReads(reads, here.world, here, command, now)
+}
+
+/** It is decided on the one job that it names. */
+function looksAtOne(command: Command): command is SubmitJob | CommitExecution {
+  if (command.type === 'CommitExecution') return typeof command.job === 'string'
+  if (command.type !== 'SubmitJob' || typeof command.job !== 'string') return false
+  const { spec } = command
+  return spec?.key == null && spec?.parent == null && spec?.schedule == null
 }
 
 /** That it would need what cannot be read showed only AFTER others of the same call were done. */

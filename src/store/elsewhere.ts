@@ -5,6 +5,8 @@ import type { Job } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
 
 export interface Elsewhere {
+  /** False: there is surely no such job here. Reads nothing. */
+  mayHave(id: string): boolean
   find(id: string): JobRecord | null
   findKey(type: string, key: string): JobRecord | null
   /** A copy of a job that was found is in memory now, until it is evicted. */

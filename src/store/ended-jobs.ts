@@ -97,8 +97,12 @@ export class EndedJobs implements Elsewhere {
     return null
   }
 
+  mayHave(id: string): boolean {
+    return this.#known.mayHave(hashText(id))
+  }
+
   find(id: string): JobRecord | null {
-    if (!this.#known.mayHave(hashText(id))) return null
+    if (!this.mayHave(id)) return null
     for (const { tray } of this.#trays) {
       const row = tray.find(id)
       if (row !== -1) return tray.read(row, this.#interning)

@@ -135,7 +135,7 @@ export class Ledger implements Indexes {
 
   /** Throws what `perform` will not be able to read, as far as that can be known now. */
   foresee(command: Command | null, now: number): void {
-    if (command !== null) foresee(this.world, this, command, this.#reads, now)
+    if (command !== null) foresee(this, this.#elsewhere, command, this.#reads, now)
   }
 
   perform(command: Command, now: number): Decision {
@@ -257,7 +257,7 @@ export class Ledger implements Indexes {
     // Its id may be another one's by now.
     if (this.inMemory(job.id) !== job) return
     this.world.jobs.delete(job.id)
-    this.world.tasks.delete(job.id)
+    if (job.task === null) this.world.tasks.delete(job.id)
     this.#drop(job)
   }
 
