@@ -39,6 +39,7 @@ import type {
 import type { ClaimRequest } from './ledger.ts'
 import type { Metrics } from './meters.ts'
 import type { News } from './news.ts'
+import type { Taker } from './taker.ts'
 import type { TakesPart } from './user-transaction.ts'
 
 /** What the authority says to one command. */
@@ -437,6 +438,8 @@ export interface Store extends TakesPart {
    * end. Left out: nobody else changes anything, and time shows when it is looked for.
    */
   onNews?(listener: (news: News) => void): () => void
+  /** Jobs may be granted with their submit, to one that is asked for room. Left out: claims are as quick. */
+  standBy?(taker: Taker): () => void
   /** Ends watches once they have seen everything. Closing twice is fine. */
   close(): Promise<void>
 }

@@ -4,6 +4,7 @@ import { ENGINES } from '../../test/support/engines.ts'
 import { hookedEngine } from '../../test/support/hooked-store.ts'
 import type { AnyJob, Handle, Pawl } from '../index.ts'
 import { job, typed } from '../index.ts'
+import type { Reservation, Store, Taker } from '../store/index.ts'
 
 const JOBS = 50
 
@@ -89,5 +90,73 @@ describe('a claim that is under way', () => {
     slow.hold = false
     slow.held[0]?.()
     expect(await handle.result()).toBe(1)
+  })
+})
+
+const CHANNEL = { queue: 'default', type: 'plain', stage: null }
+
+/** A store that asks whoever stands by for room, when the test says so. */
+function standingBy() {
+  const slow = slowClaims()
+  const store: Store = slow.store
+  const takers: Taker[] = []
+  const kept: Reservation[] = []
+  store.standBy = (taker) => {
+    takers.push(taker)
+    return () => void takers.pop()
+  }
+  const settle = (): void => kept.splice(0).forEach((one) => one.settle([]))
+  onTestFinished(settle)
+  return Object.assign(slow, {
+    takers,
+    settle,
+    /** How many places are kept. */
+    reserve(most: number, channel = CHANNEL): number {
+      const reservation = takers[0]?.reserve(channel, most) ?? null
+      if (reservation !== null) kept.push(reservation)
+      return reservation?.places ?? 0
+    },
+  })
+}
+
+describe('a worker that is asked for room', () => {
+  it('keeps none that a claim asks for already', async () => {
+    const slow = standingBy()
+    slow.pawl.work([plain], { poll: '1h', concurrency: 2 })
+    await expect.poll(() => slow.held).toHaveLength(1)
+    expect(slow.reserve(1)).toBe(0)
+    slow.hold = false
+    slow.held[0]?.()
+    await expect.poll(() => slow.reserve(5)).toBe(2)
+  })
+
+  it('keeps it for what it runs, and for nothing else', async () => {
+    const slow = standingBy()
+    slow.hold = false
+    slow.pawl.work([plain], { poll: '1h', concurrency: 2 })
+    await expect.poll(() => slow.reserve(1)).toBe(1)
+    expect(slow.reserve(1, { ...CHANNEL, type: 'other' })).toBe(0)
+    expect(slow.reserve(5)).toBe(1)
+    expect(slow.reserve(5)).toBe(0)
+  })
+
+  it('looks for what came while all of its room was kept', async () => {
+    const slow = standingBy()
+    slow.hold = false
+    slow.pawl.work([plain], { poll: '1h', concurrency: 1 })
+    await expect.poll(() => slow.reserve(1)).toBe(1)
+    const handle = await slow.pawl.submit(plain, 4)
+    expect(await handle.state()).toBe('QUEUED')
+    slow.settle()
+    expect(await handle.result()).toBe(4)
+  })
+
+  it('is not asked any more when it has stopped', async () => {
+    const slow = standingBy()
+    slow.hold = false
+    const worker = slow.pawl.work([plain], { poll: '1h' })
+    expect(slow.takers).toHaveLength(1)
+    await worker.stop()
+    expect(slow.takers).toEqual([])
   })
 })

@@ -1,7 +1,8 @@
 /**
  * A worker: takes jobs as long as it has room for them, and runs them.
  *
- * - working: claims whenever there is room and something may have come.
+ * - working: claims whenever there is room and something may have come; keeps room for jobs that
+ *   are granted with their submit, where the store does that.
  * - stopping: claims nothing more. What runs may finish until the deadline, then it is told
  *   to stop, and its leases are given back.
  * - stopped.
@@ -10,8 +11,8 @@
  */
 import type { AnyJob, Duration, Runnable } from '../definition/index.ts'
 import { assertName, InvalidDefinition, isPipeline, toMs } from '../definition/index.ts'
-import type { ChannelName, Claimed } from '../store/index.ts'
-import { StoreClosed, StoreEnded } from '../store/index.ts'
+import type { ChannelName, Claimed, Reservation } from '../store/index.ts'
+import { FIRST_WITH_SUBMIT, StoreClosed, StoreEnded } from '../store/index.ts'
 import type { AttemptParts } from './attempt-parts.ts'
 import { Attempt } from './attempt.ts'
 import type { Timer } from './clock.ts'
@@ -84,9 +85,15 @@ export class Worker {
   readonly #resting = new Resting()
   /** What is being given back: a process that ended before would let the leases run out. */
   readonly #givingBack = new Set<Promise<void>>()
+  /** Places that handlers have, or that are kept for them. */
   #busy = 0
+  /** Places that a claim asks for just now. */
+  #asked = 0
+  #reservations = 0
   #request = 0
+  #withSubmit = FIRST_WITH_SUBMIT
   #isClaiming = false
+  /** Something may have come since it looked, or there was more than it had room for. */
   #isWanted = false
   #isWakingSoon = false
   #timer: Timer | null = null
@@ -116,7 +123,11 @@ export class Worker {
     this.#shutdownMs =
       shutdown === undefined ? DEFAULT_SHUTDOWN_MS : toMs(shutdown, 'The shutdown of a worker')
     const unlisten = onSignal.add(this, options.signals ?? DEFAULT_SIGNALS)
+    const leave = parts.store.standBy?.({
+      reserve: (channel, most) => this.#reserve(channel, most),
+    })
     this.#onStopped = () => {
+      leave?.()
       parts.onStopped()
       unlisten()
     }
@@ -142,8 +153,8 @@ export class Worker {
 
   /** Something may have come. */
   wake(): void {
-    if (this.#stopping !== null || this.#busy >= this.concurrency) return
-    if (this.#isClaiming) {
+    if (this.#stopping !== null) return
+    if (this.#isClaiming || this.#busy >= this.concurrency) {
       this.#isWanted = true
       return
     }
@@ -181,14 +192,7 @@ export class Worker {
         const max = this.concurrency - this.#busy
         // BEFORE asking: the lease may begin any time from now on.
         const askedAt = this.#parts.timing.now()
-        this.#request += 1
-        const claimed = await this.#parts.store.claim({
-          worker: this.name,
-          request: this.#request,
-          channels,
-          max,
-          started: true,
-        })
+        const claimed = await this.#ask(channels, max)
         if (this.#stopping === null) for (const one of claimed) this.#take(one, askedAt)
         else await Promise.allSettled(claimed.map((one) => this.#giveBack(one)))
         if (claimed.length === max) this.#isWanted = true
@@ -207,6 +211,45 @@ export class Worker {
     this.#timer = this.#parts.timing.after(pauseMs, () => this.wake(), true)
   }
 
+  async #ask(channels: readonly ChannelName[], max: number): Promise<readonly Claimed[]> {
+    this.#request += 1
+    const { name: worker } = this
+    const request = this.#request
+    this.#asked = max
+    try {
+      return await this.#parts.store.claim({ worker, request, channels, max, started: true })
+    } finally {
+      this.#asked = 0
+    }
+  }
+
+  /** Keeps room for jobs that are about to be submitted. */
+  #reserve({ queue, type, stage }: ChannelName, most: number): Reservation | null {
+    const places = Math.min(most, this.concurrency - this.#busy - this.#asked)
+    if (this.#stopping !== null || places < 1 || !this.serves(type, queue, stage)) return null
+    // BEFORE it is asked for: the lease may begin any time from now on.
+    const askedAt = this.#parts.timing.now()
+    if (this.#resting.awake([{ queue, type, stage }], askedAt).length === 0) return null
+    this.#busy += places
+    this.#reservations += 1
+    return {
+      worker: this.name,
+      request: this.#withSubmit++,
+      places,
+      settle: (claimed) => this.#settle(places, claimed, askedAt),
+    }
+  }
+
+  #settle(places: number, claimed: readonly Claimed[], askedAt: number): void {
+    this.#makeRoom(places)
+    this.#reservations -= 1
+    for (const one of claimed) {
+      if (this.#stopping === null) this.#take(one, askedAt)
+      else this.#return(one)
+    }
+    this.#lookIfIdle()
+  }
+
   #take(claimed: Claimed, askedAt: number): void {
     const { type, queue, stageName: stage } = claimed
     const definition = runnableIn(this.#definitions.get(type) as AnyJob, stage) as Runnable
@@ -215,6 +258,11 @@ export class Worker {
     // BEFORE it is given back: that wakes whoever might take it.
     const until = this.#parts.timing.now() + REST_MS
     if (this.#resting.rest({ queue, type, stage }, until)) this.#parts.onlookers.newer(newer)
+    this.#return(claimed)
+  }
+
+  /** Gives it back, and is not idle before. */
+  #return(claimed: Claimed): void {
     const giving = this.#giveBack(claimed)
       .catch((error: unknown) => this.#parts.onError(error as Error))
       .finally(() => {
@@ -232,9 +280,13 @@ export class Worker {
   }
 
   #handled(): void {
-    // One that had room has heard of everything that came.
-    if (this.#busy === this.concurrency) this.#wakeSoon()
-    this.#busy -= 1
+    this.#makeRoom(1)
+  }
+
+  /** One that had room has looked for everything that came. */
+  #makeRoom(places: number): void {
+    if (this.#busy >= this.concurrency && this.#isWanted) this.#wakeSoon()
+    this.#busy -= places
   }
 
   #over(attempt: Attempt): void {
@@ -259,7 +311,7 @@ export class Worker {
   }
 
   #lookIfIdle(): void {
-    const inHand = this.#attempts.size + this.#givingBack.size
+    const inHand = this.#attempts.size + this.#givingBack.size + this.#reservations
     if (inHand === 0 && !this.#isClaiming) this.#onIdle()
   }
 

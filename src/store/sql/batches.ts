@@ -9,8 +9,10 @@ import type { Connection } from './connection.ts'
 import { SqlFailed } from './failures.ts'
 import type { Lanes } from './lanes.ts'
 import type { Done } from './loaded.ts'
+import type { Takers } from './riding.ts'
+import { Riding } from './riding.ts'
 import type { TransactionParts } from './transaction.ts'
-import { execute } from './transaction.ts'
+import { execute, wholeTransaction } from './transaction.ts'
 
 /** Commands of one transaction: more take long, and keep others from their rows. */
 const MOST_COMMANDS = 500
@@ -29,6 +31,7 @@ export class Batches {
   readonly #many: number
   readonly #parts: TransactionParts
   readonly #onDone: (done: readonly Done[]) => void
+  readonly #takers: Takers | null
   readonly #waiting: Call[] = []
   #isCalled = false
   #running = 0
@@ -40,17 +43,20 @@ export class Batches {
   /**
    * `many`: while a batch is under way the next one forms, because with few commands a transaction
    * costs more than what is in it. When so many wait, another one begins at once.
+   * `takers`: who may take jobs with their submit; null: nobody.
    */
   constructor(
     lanes: Lanes,
     many: number,
     parts: TransactionParts,
     onDone: (done: readonly Done[]) => void,
+    takers: Takers | null,
   ) {
     this.#lanes = lanes
     this.#many = many
     this.#parts = parts
     this.#onDone = onDone
+    this.#takers = takers
   }
 
   execute(commands: readonly Command[]): Promise<readonly Answer[]> {
@@ -71,6 +77,8 @@ export class Batches {
     this.#running += 1
     let calls: Call[] | null = null
     let tries = 0
+    // The same for all tries: it knows what the first one may have granted.
+    const riding = this.#takers === null ? null : new Riding(this.#takers, this.#parts.queues)
     const running = this.#lanes.run(async (connection) => {
       if (calls === null) {
         calls = this.#take()
@@ -79,7 +87,7 @@ export class Batches {
       }
       // Somebody was quicker, or an id was not new: for some time, nothing is taken for granted.
       if (++tries > 1) this.#wary = WARY_BATCHES
-      await this.#decide(connection, calls, true)
+      await this.#decide(connection, calls, true, riding)
     })
     void running
       .catch((error: unknown) => {
@@ -88,6 +96,7 @@ export class Batches {
           this.#count = 0
           this.#isCalled = false
         }
+        riding?.drop()
         return this.#failed(calls, error)
       })
       .finally(() => {
@@ -105,22 +114,30 @@ export class Batches {
     }
     for (const call of left) {
       await this.#lanes
-        .run((connection) => this.#decide(connection, [call], false))
+        .run((connection) => this.#decide(connection, [call], false, null))
         .catch((reason: unknown) => call.fail(reason))
     }
   }
 
   /** What was answered before the connection was lost is not asked again. */
-  async #decide(connection: Connection, calls: readonly Call[], mayTrust: boolean): Promise<void> {
+  async #decide(
+    connection: Connection,
+    calls: readonly Call[],
+    mayTrust: boolean,
+    riding: Riding | null,
+  ): Promise<void> {
     for (;;) {
       const left = commandsLeft(calls)
       if (left.length === 0) return
       const trusts = mayTrust && this.#wary === 0
       if (mayTrust && !trusts) this.#wary -= 1
       const batch = left.slice(0, MOST_COMMANDS)
-      const { answers, done } = await execute(connection, batch, this.#parts, trusts)
+      if (trusts) riding?.begin(batch)
+      const frame = wholeTransaction(this.#parts.sql)
+      const { answers, done } = await execute(connection, batch, this.#parts, trusts, frame, riding)
       this.#onDone(done)
       hand(calls, answers)
+      riding?.settle()
     }
   }
 

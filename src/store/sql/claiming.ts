@@ -12,6 +12,7 @@ import type { Job, Lease, LimitSpec, StageTasks, Task, TaskAddress } from '../..
 import { decideIn, eachPath, mayStartAt, noReads, stageIndex } from '../../kernel/index.ts'
 import { claimed, endingOf } from '../claimed.ts'
 import type { Claimed, ClaimRequest } from '../store.ts'
+import { FIRST_WITH_SUBMIT } from '../taker.ts'
 import { Beginning } from './beginning.ts'
 import type { Candidate, Channel } from './candidates.ts'
 import { channelsOf, firstLook, inOrder, look } from './candidates.ts'
@@ -107,7 +108,9 @@ class Claiming {
   async #heldBefore(rows: readonly Row[], request: number): Promise<ClaimDone | null> {
     const { queries, sql } = this.#parts
     const { worker } = this.#request
-    const held = queries.leasedOf(rows).filter(({ lease }) => lease.worker === worker)
+    const held = queries.leasedOf(rows).filter(({ lease }) => {
+      return lease.worker === worker && lease.request < FIRST_WITH_SUBMIT
+    })
     const newest = held.reduce((most, { lease }) => Math.max(most, lease.request), 0)
     if (newest < request) return null
     // A worker never asks for the one before: it is told that it has nothing of it.

@@ -34,6 +34,7 @@ import type {
 import { BadRequest, StoreClosed } from '../store.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
 import { recordOverview, recordTask, recordView } from '../views.ts'
+import type { Taker } from '../taker.ts'
 import { Watching } from '../watching.ts'
 import { Batches } from './batches.ts'
 import type { ClaimDone } from './claiming.ts'
@@ -54,6 +55,7 @@ import { Queries } from './queries.ts'
 import { QueueCache } from './queue-cache.ts'
 import { QuickClaims } from './quick-claims.ts'
 import { Records } from './records.ts'
+import { Takers } from './riding.ts'
 import { SameTables } from './same-tables.ts'
 import { channelsOfAny, seeking } from './seeking.ts'
 import type { Statements } from './statements.ts'
@@ -97,6 +99,7 @@ export class SqlStore implements Store {
   readonly #feed: Feed
   readonly #meters = new Meters()
   readonly #own = new OwnCommands()
+  readonly #takers = new Takers(() => this.now())
   readonly #watching = new Watching(
     (position) => this.#readOn(position),
     (isWaiting) => this.#news.keep(isWaiting),
@@ -142,7 +145,9 @@ export class SqlStore implements Store {
     }
     this.#parts = parts
     const onDone = (done: readonly Done[]): void => this.#noteDone(done)
-    this.#batches = new Batches(this.#lanes, dialect.manyCommands, parts, onDone)
+    // Where transactions come one after the other, a claim is as quick as another message.
+    const takers = checks === null ? this.#takers : null
+    this.#batches = new Batches(this.#lanes, dialect.manyCommands, parts, onDone, takers)
     this.#quick = new QuickClaims(this.#lanes, checks, parts)
     this.#sweeping = new Sweeping(this.#lanes, dialect.sweep ?? null)
     const { steps, guest } = dialect
@@ -174,6 +179,10 @@ export class SqlStore implements Store {
   onNews(listener: (news: News) => void): () => void {
     this.#assertOpen()
     return this.#news.onNews(listener)
+  }
+
+  standBy(taker: Taker): () => void {
+    return this.#takers.add(taker)
   }
 
   async execute(commands: readonly Command[]): Promise<readonly Answer[]> {

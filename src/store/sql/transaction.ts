@@ -23,6 +23,7 @@ import { Loading } from './loading.ts'
 import { Needs } from './needs.ts'
 import type { NextPosition } from './next-position.ts'
 import type { Queries } from './queries.ts'
+import type { Riding } from './riding.ts'
 import { JOB_ROW } from './rows.ts'
 import type { SavingParts } from './saving.ts'
 import { saving } from './saving.ts'
@@ -63,28 +64,38 @@ export interface Executed {
   readonly done: readonly Done[]
 }
 
-/** `trusts`: some things are not looked up (see `Needs`). If that was wrong, it fails with a conflict. */
+/**
+ * `trusts`: some things are not looked up (see `Needs`). If that was wrong, it fails with a conflict.
+ * `riding`: jobs that there is room for.
+ */
 export async function execute(
   connection: Connection,
   commands: readonly Command[],
   parts: TransactionParts,
   trusts = false,
   frame: Frame = wholeTransaction(parts.sql),
+  riding: Riding | null = null,
 ): Promise<Executed> {
   const loaded = new Loaded(parts.records)
   const formed = commands.filter((command) => malformed(command) === null)
+  // What is done again may be done already: then nothing is granted but what was.
+  const rides = trusts && riding?.isIdle === false ? riding : null
   const needed = (): Needs => {
     const needs = new Needs(loaded, parts.queues, trusts ? parts.held : null)
     for (const command of formed) needs.add(command)
+    rides?.need(needs, loaded)
     return needs
   }
   const own = new Beginning(connection, frame.begin)
   const known = trusts ? placeKnown(parts, needed, formed.length) : null
   const forgets = trusts && formed.some(({ type }) => type === 'SubmitJob') ? parts.forgets : null
-  const found = known ?? (await place(own, needed, formed.length, parts, loaded, forgets))
+  const count = formed.length + (rides?.places ?? 0)
+  const found = known ?? (await place(own, needed, count, parts, loaded, forgets, rides))
   const { now, positions } = found
   const time = Math.max(now, loaded.latest)
   const answers = decideAll(loaded, commands, time, positions)
+  if (found.isFree) rides?.grant(loaded, positions, time)
+  riding?.note(loaded, time)
   const last = loaded.done.at(-1)
   if (last === undefined) {
     if (own.hasBegun) await own.run(frame.drop)
@@ -109,6 +120,8 @@ interface Place {
   readonly positions: readonly number[]
   /** How often jobs were forgotten BEFORE the positions were drawn; null: nobody asked. */
   readonly forgets: number | null
+  /** Nothing stands in line before those that there is room for. */
+  readonly isFree: boolean
 }
 
 /** Loads what is needed. */
@@ -119,10 +132,12 @@ async function place(
   parts: TransactionParts,
   loaded: Loaded,
   forgets: Forgets | null,
+  rides: Riding | null,
 ): Promise<Place> {
   const last: Ask[] = [
     { sql: parts.sql.clock, values: [parts.now()] },
     ...(forgets === null ? [] : [{ sql: forgets.count, values: [] }]),
+    ...(rides === null ? [] : [rides.look(parts.sql)]),
     { sql: parts.sql.positions, values: [count] },
   ]
   const loading = new Loading(connection, parts, loaded)
@@ -130,6 +145,7 @@ async function place(
   return {
     now: answers[0]?.rows[0]?.[0] as number,
     forgets: forgets === null ? null : (answers[1]?.rows[0]?.[0] as number),
+    isFree: rides !== null && answers.at(-2)?.rows.length === 0,
     positions: (answers.at(-1)?.rows ?? []).map(([position]) => position as number),
   }
 }
@@ -146,6 +162,7 @@ function placeKnown(
   return {
     now: time,
     forgets: null,
+    isFree: false,
     positions: Array.from({ length: count }, (_, i) => first + i),
     check: position.check(first),
   }
