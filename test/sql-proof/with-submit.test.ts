@@ -227,15 +227,17 @@ it('what was not granted before the connection was lost waits for a claim', asyn
   expect(await claim(store)).toEqual(['a'])
 })
 
+/** Has no room for entries. */
+const failing: Wrap = (connection) => ({
+  close: () => connection.close(),
+  run: async (asks) => {
+    const isSaved = asks.some(({ sql }) => sql === POSTGRES.insertEvents)
+    if (isSaved) throw sqlFailed('full', 'It', new Error('no room'))
+    return connection.run(asks)
+  },
+})
+
 it('room is given back when a submit fails', async () => {
-  const failing: Wrap = (connection) => ({
-    close: () => connection.close(),
-    run: async (asks) => {
-      const isSaved = asks.some(({ sql }) => sql === POSTGRES.insertEvents)
-      if (isSaved) throw sqlFailed('full', 'It', new Error('no room'))
-      return connection.run(asks)
-    },
-  })
   const { store, room } = await scene(1, {}, failing)
   await expect(store.execute([submit('a')])).rejects.toThrow()
   expect(room.settled).toEqual([[]])

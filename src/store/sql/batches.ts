@@ -18,6 +18,8 @@ import { execute, wholeTransaction } from './transaction.ts'
 const MOST_COMMANDS = 500
 const WARY_BATCHES = 20
 const MOST_RUNNING = 2
+/** When whole transactions wait. One lane is left for others. */
+const MOST_RUNNING_FULL = 3
 
 interface Call {
   readonly commands: readonly Command[]
@@ -71,7 +73,8 @@ export class Batches {
   /** One lane is asked for at a time: whoever gets it takes all that waits. */
   #call(): void {
     if (this.#isCalled || this.#waiting.length === 0) return
-    const isMany = this.#count >= this.#many && this.#running < MOST_RUNNING
+    const most = this.#count >= MOST_COMMANDS ? MOST_RUNNING_FULL : MOST_RUNNING
+    const isMany = this.#count >= this.#many && this.#running < most
     if (this.#running > 0 && !isMany) return
     this.#isCalled = true
     this.#running += 1

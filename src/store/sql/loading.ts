@@ -40,7 +40,10 @@ export class Loading {
   async load(missing: () => Needs, last: readonly Ask[]): Promise<readonly Answered[]> {
     let needs = missing()
     for (let round = 1; ; round++) {
+      // Where nothing is loaded, nothing follows from it.
+      const isLast = needs.isEmpty
       const answers = await this.#round(needs, last)
+      if (isLast) return answers
       needs = missing()
       if (needs.isEmpty) return answers
       if (round === MOST_ROUNDS) throw new NotLoaded('Something that is not to be found')
