@@ -9,14 +9,9 @@ import type { Outcome, Positioned, Store } from '../store/index.ts'
 import type { Timer, Timing } from '../worker/index.ts'
 import { ResultTimeout, UnknownJob } from './errors.ts'
 import type { JobInfo } from './job-info.ts'
+import type { OnRecord } from './on-record.ts'
 import type { Results } from './results.ts'
 import { resultOf } from './results.ts'
-
-/** Who did it, and why: kept in the log. */
-export interface OnRecord {
-  readonly by?: string
-  readonly reason?: string
-}
 
 export interface HandleParts {
   readonly store: Store

@@ -8,11 +8,12 @@ import type { Command, JobSpec, Payload, Task, TaskAddress } from '../kernel/ind
 import type { JobView, Store } from '../store/index.ts'
 import type { Courier } from '../worker/index.ts'
 import { Refused, UnknownJob } from './errors.ts'
-import type { OnRecord } from './handle.ts'
 import type { TaskChoice } from './job-task.ts'
 import { chosen, oneTask } from './job-task.ts'
 import type { DefinitionOf } from './new-input.ts'
 import { newInput } from './new-input.ts'
+import type { OnRecord } from './on-record.ts'
+import { recorded } from './on-record.ts'
 import { newJobId } from './random.ts'
 
 export interface RetryJobOptions extends OnRecord, TaskChoice {
@@ -90,8 +91,12 @@ export class Operator {
     })
   }
 
-  release(id: string): Promise<void> {
-    return this.#send(`Releasing job ${id}`, { type: 'ReleaseJob', job: id })
+  release(id: string, on: OnRecord): Promise<void> {
+    return this.#send(`Releasing job ${id}`, {
+      type: 'ReleaseJob',
+      job: id,
+      ...recorded(on, 'Released'),
+    })
   }
 
   /** Every task that waits for a person and may run again, or the one that is named. */
@@ -194,7 +199,7 @@ export class Operator {
     })
   }
 
-  configure(queue: string, options: QueueOptions): Promise<void> {
+  configure(queue: string, options: QueueOptions, on: OnRecord): Promise<void> {
     const { concurrency = null, rate = null, ageing = null } = options
     return this.#send(`Configuring queue ${queue}`, {
       type: 'ConfigureQueue',
@@ -203,6 +208,7 @@ export class Operator {
       rate:
         rate === null ? null : { count: rate.count, perMs: toMs(rate.per, `The rate of ${queue}`) },
       ageingMs: ageing === null ? null : toMs(ageing, `The ageing of ${queue}`),
+      ...recorded(on, 'Configured'),
     })
   }
 
@@ -249,11 +255,4 @@ function retryOf(task: Task, input: Payload | null, on: Required<OnRecord>): Com
 
 function addressOf({ job, stage, segment }: Task): TaskAddress {
   return { job, stage, segment }
-}
-
-function recorded(
-  { by = 'client', reason }: OnRecord,
-  otherwise: string,
-): { by: string; reason: string } {
-  return { by, reason: reason ?? otherwise }
 }

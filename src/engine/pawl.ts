@@ -26,7 +26,7 @@ import { Caretaker } from './caretaker.ts'
 import type { Explanation } from './explain.ts'
 import { explain } from './explain.ts'
 import { HandingOver } from './handing-over.ts'
-import type { HandleParts, OnRecord } from './handle.ts'
+import type { HandleParts } from './handle.ts'
 import { Handle } from './handle.ts'
 import type { Health } from './health.ts'
 import { HealthWatch } from './health.ts'
@@ -45,6 +45,7 @@ import { Operator } from './operator.ts'
 import type { ListFilter } from './list-filter.ts'
 import type { DefinitionOf } from './new-input.ts'
 import type { Notice } from './notice.ts'
+import type { OnRecord } from './on-record.ts'
 import { assertWhole } from './pace.ts'
 import { Quarantine } from './quarantine.ts'
 import type { QueueInfo } from './queue-info.ts'
@@ -252,8 +253,8 @@ export class Pawl {
   }
 
   /** Lets a job go that was submitted with `hold`. */
-  release(id: string): Promise<void> {
-    return this.#operator.release(id)
+  release(id: string, on: OnRecord = {}): Promise<void> {
+    return this.#operator.release(id, on)
   }
 
   /** A job in quarantine gets a fresh budget, and a new input if there is one. */
@@ -297,13 +298,17 @@ export class Pawl {
   }
 
   /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */
-  async configure(queue: string, options: QueueOptions): Promise<void> {
-    await this.#operator.configure(queue, options)
+  async configure(queue: string, options: QueueOptions, on: OnRecord = {}): Promise<void> {
+    await this.#operator.configure(queue, options, on)
   }
 
   /** Sets a schedule, or changes it: durable when it returns. The same terms again change nothing. */
-  async schedule<J extends AnyJob>(id: string, terms: ScheduleTerms<J>): Promise<ScheduleHandle> {
-    await this.#schedules.set(id, terms)
+  async schedule<J extends AnyJob>(
+    id: string,
+    terms: ScheduleTerms<J>,
+    on: OnRecord = {},
+  ): Promise<ScheduleHandle> {
+    await this.#schedules.set(id, terms, on)
     return this.scheduleHandle(id)
   }
 

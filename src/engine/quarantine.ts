@@ -11,9 +11,10 @@ import { fromJson, InvalidDefinition } from '../definition/index.ts'
 import type { Command, Payload } from '../kernel/index.ts'
 import type { Answer, DeadTask, QuarantinedJob, Store } from '../store/index.ts'
 import type { Courier, Timing } from '../worker/index.ts'
-import type { OnRecord } from './handle.ts'
 import type { DefinitionOf } from './new-input.ts'
 import { newInput } from './new-input.ts'
+import type { OnRecord } from './on-record.ts'
+import { recorded } from './on-record.ts'
 import type { RateOptions } from './pace.ts'
 import { assertWhole, Pace } from './pace.ts'
 import type { Cause } from './quarantine-cause.ts'
@@ -177,10 +178,10 @@ export class Quarantine {
 
   /** Each is given up for good: it FAILED. */
   discard(selection: QuarantineSelection = {}): Promise<QuarantineReport> {
-    const { by = 'client', reason = 'Discarded' } = selection
+    const record = recorded(selection, 'Discarded')
     return this.#each(selection, async ({ id, tasks }) => {
       if (tasks.some(isHeld)) return HELD
-      return [{ type: 'CancelJob', job: id, by, reason }]
+      return [{ type: 'CancelJob', job: id, ...record }]
     })
   }
 
@@ -243,7 +244,7 @@ export class Quarantine {
   }
 
   async #retries(job: Found, options: RedriveOptions): Promise<Plan> {
-    const { by = 'client', reason = 'Redriven' } = options
+    const { by, reason } = recorded(options, 'Redriven')
     const tasks = job.tasks.filter((task) => !isHeld(task))
     if (tasks.length === 0) return HELD
     try {

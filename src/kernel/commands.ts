@@ -32,7 +32,7 @@ export interface SubmitJob {
   readonly spec: JobSpec
 }
 
-export interface ReleaseJob {
+export interface ReleaseJob extends OnRecord {
   readonly type: 'ReleaseJob'
   readonly job: string
 }
@@ -148,7 +148,7 @@ export interface ForgetJob {
   readonly endedBefore: number
 }
 
-export interface ConfigureQueue {
+export interface ConfigureQueue extends OnRecord {
   readonly type: 'ConfigureQueue'
   readonly queue: string
   readonly concurrency: number | null
@@ -167,7 +167,7 @@ export interface ResumeQueue extends OnRecord {
   readonly queue: string
 }
 
-export interface SetSchedule {
+export interface SetSchedule extends OnRecord {
   readonly type: 'SetSchedule'
   readonly schedule: string
   readonly definition: string
@@ -183,7 +183,7 @@ export interface FireSchedule {
   readonly skipped: boolean
 }
 
-export interface RemoveSchedule {
+export interface RemoveSchedule extends OnRecord {
   readonly type: 'RemoveSchedule'
   readonly schedule: string
 }

@@ -51,6 +51,8 @@ export interface JobSubmitted extends JobEntryBase {
 
 export interface JobReleased extends JobEntryBase {
   readonly type: 'JobReleased'
+  readonly by: string
+  readonly reason: string
 }
 
 export interface StageOpened extends JobEntryBase {
@@ -192,6 +194,8 @@ export interface QueueConfigured extends QueueEntryBase {
   readonly concurrency: number | null
   readonly rate: Rate | null
   readonly ageingMs: number | null
+  readonly by: string
+  readonly reason: string
 }
 
 export interface QueuePaused extends QueueEntryBase {
@@ -213,6 +217,8 @@ interface ScheduleEntryBase extends Stamp {
 export interface ScheduleSet extends ScheduleEntryBase {
   readonly type: 'ScheduleSet'
   readonly definition: string
+  readonly by: string
+  readonly reason: string
 }
 
 export interface ScheduleFired extends ScheduleEntryBase {
@@ -223,6 +229,8 @@ export interface ScheduleFired extends ScheduleEntryBase {
 
 export interface ScheduleRemoved extends ScheduleEntryBase {
   readonly type: 'ScheduleRemoved'
+  readonly by: string
+  readonly reason: string
 }
 
 export type JobEntry = JobSubmitted | JobReleased | StageOpened | JobCancelled | JobForgotten

@@ -26,7 +26,7 @@ const onRecord = { by: 'ops', reason: '' }
 /** One of each command, complete and well formed. */
 const COMPLETE: { readonly [T in CommandType]: Omit<CommandOf<T>, 'type'> } = {
   SubmitJob: { job: 'a', spec: plain() },
-  ReleaseJob: { job: 'a' },
+  ReleaseJob: { job: 'a', ...onRecord },
   OpenStage: { job: 'a', stage: 0 },
   GrantLease: { ...task, worker: 'w1', request: 1, started: true },
   StartExecution: lease,
@@ -46,12 +46,18 @@ const COMPLETE: { readonly [T in CommandType]: Omit<CommandOf<T>, 'type'> } = {
   RetryTask: { ...task, ...onRecord, attempt: 1, input: null },
   ForceTask: { ...task, ...onRecord, attempt: 1, to: 'COMPLETED', output: '1' },
   ForgetJob: { job: 'a', endedBefore: 1 },
-  ConfigureQueue: { queue: 'q', concurrency: 1, rate: { count: 1, perMs: 1 }, ageingMs: null },
+  ConfigureQueue: {
+    queue: 'q',
+    concurrency: 1,
+    rate: { count: 1, perMs: 1 },
+    ageingMs: null,
+    ...onRecord,
+  },
   PauseQueue: { queue: 'q', ...onRecord },
   ResumeQueue: { queue: 'q', ...onRecord },
-  SetSchedule: { schedule: 's', definition: '', seen: null },
+  SetSchedule: { schedule: 's', definition: '', seen: null, ...onRecord },
   FireSchedule: { schedule: 's', tick: 1, skipped: false },
-  RemoveSchedule: { schedule: 's' },
+  RemoveSchedule: { schedule: 's', ...onRecord },
 }
 
 const commands = Object.entries(COMPLETE).map(

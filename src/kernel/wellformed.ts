@@ -6,14 +6,7 @@
  */
 import type { Rejection } from './answers.ts'
 import { reject } from './answers.ts'
-import type {
-  CommandOf,
-  CommandType,
-  LeaseAddress,
-  OnRecord,
-  ReleaseJob,
-  TaskAddress,
-} from './commands.ts'
+import type { CommandOf, CommandType, LeaseAddress, OnRecord, TaskAddress } from './commands.ts'
 import { LATEST_TIME_MS, LIMITS } from './limits.ts'
 import type { Failure, Rate } from './model.ts'
 
@@ -164,7 +157,7 @@ export const rate: Kind = record<Rate>({
 type CommandFields<C> = Fields<Omit<C, 'type'>>
 
 const unchecked = (): null => null
-const onJob: CommandFields<ReleaseJob> = { job: (command) => name(command.job) }
+const onJob: CommandFields<{ readonly job: string }> = { job: (command) => name(command.job) }
 const onTask: CommandFields<TaskAddress> = {
   job: (command) => name(command.job),
   stage: (command) => count(command.stage),
@@ -193,7 +186,7 @@ const countOrNull = orNull(count)
 /** The fields of each command. Job specs and promises are checked by guards of their own. */
 const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
   SubmitJob: { ...onJob, spec: unchecked },
-  ReleaseJob: onJob,
+  ReleaseJob: { ...onJob, ...onRecord },
   OpenStage: { ...onJob, stage: (command) => count(command.stage) },
   GrantLease: {
     ...onTask,
@@ -248,6 +241,7 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
   },
   ForgetJob: { ...onJob, endedBefore: (command) => time(command.endedBefore) },
   ConfigureQueue: {
+    ...onRecord,
     queue: (command) => name(command.queue),
     concurrency: (command) => concurrencyOrNull(command.concurrency),
     rate: (command) => rateOrNull(command.rate),
@@ -256,6 +250,7 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
   PauseQueue: { ...onRecord, queue: (command) => name(command.queue) },
   ResumeQueue: { ...onRecord, queue: (command) => name(command.queue) },
   SetSchedule: {
+    ...onRecord,
     schedule: (command) => name(command.schedule),
     definition: (command) => definition(command.definition),
     seen: (command) => countOrNull(command.seen),
@@ -265,7 +260,7 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
     tick: (command) => time(command.tick),
     skipped: (command) => flag(command.skipped),
   },
-  RemoveSchedule: { schedule: (command) => name(command.schedule) },
+  RemoveSchedule: { ...onRecord, schedule: (command) => name(command.schedule) },
 }
 
 type CommandCheck = (command: unknown) => string | null

@@ -127,7 +127,7 @@ export function readEntry(reader: ByteReader, code: number, interning: Interning
     case 1:
       return jobs.readJobSubmitted(reader, interning)
     case 2:
-      return jobs.readJobReleased(reader)
+      return jobs.readJobReleased(reader, interning)
     case 3:
       return jobs.readStageOpened(reader, interning)
     case 4:

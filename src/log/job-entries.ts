@@ -4,7 +4,7 @@
  * Every entry begins with its time, its version and what it is about. Written out field by
  * field, because a loop over fields would cost more than the writing.
  */
-import type { EntryOf } from '../kernel/index.ts'
+import type { EntryOf, OnRecord, Rate } from '../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
 import type { MasksBelow } from './spec-codec.ts'
@@ -16,6 +16,11 @@ import {
   writeRate,
   writeSpec,
 } from './spec-codec.ts'
+
+function writeOnRecord(writer: ByteWriter, { by, reason }: OnRecord): void {
+  writer.text(by)
+  writer.text(reason)
+}
 
 function writeHead(writer: ByteWriter, at: number, version: number, subject: string): void {
   writer.time(at)
@@ -44,12 +49,15 @@ export function readJobSubmitted(
 
 export function writeJobReleased(writer: ByteWriter, entry: EntryOf<'JobReleased'>): void {
   writeHead(writer, entry.at, entry.version, entry.job)
+  writeOnRecord(writer, entry)
 }
 
-export function readJobReleased(reader: ByteReader): EntryOf<'JobReleased'> {
+export function readJobReleased(reader: ByteReader, interning: Interning): EntryOf<'JobReleased'> {
   const at = reader.time()
   const version = reader.count()
-  return { type: 'JobReleased', at, version, job: reader.text() }
+  const job = reader.text()
+  const by = interning.read(reader)
+  return { type: 'JobReleased', at, version, job, by, reason: interning.read(reader) }
 }
 
 export function writeStageOpened(writer: ByteWriter, entry: EntryOf<'StageOpened'>): void {
@@ -72,8 +80,7 @@ export function readStageOpened(reader: ByteReader, interning: Interning): Entry
 
 export function writeJobCancelled(writer: ByteWriter, entry: EntryOf<'JobCancelled'>): void {
   writeHead(writer, entry.at, entry.version, entry.job)
-  writer.text(entry.by)
-  writer.text(entry.reason)
+  writeOnRecord(writer, entry)
 }
 
 export function readJobCancelled(
@@ -116,28 +123,36 @@ export function writeQueueConfigured(writer: ByteWriter, entry: EntryOf<'QueueCo
   if (concurrency !== null) writer.count(concurrency)
   if (rate !== null) writeRate(writer, rate)
   if (ageingMs !== null) writer.count(ageingMs)
+  writeOnRecord(writer, entry)
 }
 
 export function readQueueConfigured(
   reader: ByteReader,
   interning: Interning,
-  known = ALL_BOUNDS,
 ): EntryOf<'QueueConfigured'> {
   const at = reader.time()
   const version = reader.count()
   const queue = interning.read(reader)
+  const { concurrency, rate, ageingMs } = readBounds(reader)
+  const by = interning.read(reader)
+  const reason = interning.read(reader)
+  return { type: 'QueueConfigured', at, version, queue, concurrency, rate, ageingMs, by, reason }
+}
+
+export function readBounds(
+  reader: ByteReader,
+  known = ALL_BOUNDS,
+): { concurrency: number | null; rate: Rate | null; ageingMs: number | null } {
   const mask = reader.u8()
   if ((mask & ~known) !== 0) throw reader.malformed('a queue has a bound that is not known')
   const concurrency = mask & QUEUE_CONCURRENCY ? reader.count() : null
   const rate = mask & QUEUE_RATE ? readRate(reader) : null
-  const ageingMs = mask & QUEUE_AGEING ? reader.count() : null
-  return { type: 'QueueConfigured', at, version, queue, concurrency, rate, ageingMs }
+  return { concurrency, rate, ageingMs: mask & QUEUE_AGEING ? reader.count() : null }
 }
 
 export function writeQueuePaused(writer: ByteWriter, entry: EntryOf<'QueuePaused'>): void {
   writeHead(writer, entry.at, entry.version, entry.queue)
-  writer.text(entry.by)
-  writer.text(entry.reason)
+  writeOnRecord(writer, entry)
 }
 
 export function readQueuePaused(reader: ByteReader, interning: Interning): EntryOf<'QueuePaused'> {
@@ -150,8 +165,7 @@ export function readQueuePaused(reader: ByteReader, interning: Interning): Entry
 
 export function writeQueueResumed(writer: ByteWriter, entry: EntryOf<'QueueResumed'>): void {
   writeHead(writer, entry.at, entry.version, entry.queue)
-  writer.text(entry.by)
-  writer.text(entry.reason)
+  writeOnRecord(writer, entry)
 }
 
 export function readQueueResumed(
@@ -168,13 +182,17 @@ export function readQueueResumed(
 export function writeScheduleSet(writer: ByteWriter, entry: EntryOf<'ScheduleSet'>): void {
   writeHead(writer, entry.at, entry.version, entry.schedule)
   writer.text(entry.definition)
+  writeOnRecord(writer, entry)
 }
 
 export function readScheduleSet(reader: ByteReader, interning: Interning): EntryOf<'ScheduleSet'> {
   const at = reader.time()
   const version = reader.count()
   const schedule = interning.read(reader)
-  return { type: 'ScheduleSet', at, version, schedule, definition: reader.text() }
+  const definition = reader.text()
+  const by = interning.read(reader)
+  const reason = interning.read(reader)
+  return { type: 'ScheduleSet', at, version, schedule, definition, by, reason }
 }
 
 export function writeScheduleFired(writer: ByteWriter, entry: EntryOf<'ScheduleFired'>): void {
@@ -196,6 +214,7 @@ export function readScheduleFired(
 
 export function writeScheduleRemoved(writer: ByteWriter, entry: EntryOf<'ScheduleRemoved'>): void {
   writeHead(writer, entry.at, entry.version, entry.schedule)
+  writeOnRecord(writer, entry)
 }
 
 export function readScheduleRemoved(
@@ -204,5 +223,7 @@ export function readScheduleRemoved(
 ): EntryOf<'ScheduleRemoved'> {
   const at = reader.time()
   const version = reader.count()
-  return { type: 'ScheduleRemoved', at, version, schedule: interning.read(reader) }
+  const schedule = interning.read(reader)
+  const by = interning.read(reader)
+  return { type: 'ScheduleRemoved', at, version, schedule, by, reason: interning.read(reader) }
 }

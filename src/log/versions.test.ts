@@ -96,12 +96,19 @@ function entriesOf(version: number): Entry[] {
   ]
 }
 
-function readBack(entry: Entry, version: number): Entry {
+/** `without`: so many of its last bytes were not there in that version. */
+function readBack(entry: Entry, version: number, without = 0): Entry {
   const writer = new ByteWriter()
   writeEntry(writer, entry)
-  const reader = new ByteReader(writer.buffer, 0, writer.at)
-  return upcast(reader, ENTRY_CODES[entry.type], version, new Interning())
+  const reader = new ByteReader(writer.buffer, 0, writer.at - without)
+  const read = upcast(reader, ENTRY_CODES[entry.type], version, new Interning())
+  expect(reader.at).toBe(reader.end)
+  return read
 }
+
+/** Who and why come last, and an empty text is one byte. */
+const WHO_AND_WHY = 2
+const nobody = { by: '', reason: '' }
 
 describe('what was submitted before definitions had versions', () => {
   it('is of the first version', () => {
@@ -141,17 +148,18 @@ function omitVersion(value: unknown): unknown {
 
 describe('a queue that was configured before queues could age', () => {
   const at = { at: 1_763_000_000_000, version: 1, queue: 'q' }
-  const configured: Entry = {
+  const configured: EntryOf<'QueueConfigured'> = {
     type: 'QueueConfigured',
     ...at,
     concurrency: 3,
     rate: { count: 2, perMs: 50 },
     ageingMs: null,
+    ...nobody,
   }
 
   it('does not', () => {
     // The bytes are those that the first version had: nothing says an age.
-    expect(readBack(configured, 1)).toEqual(configured)
+    expect(readBack(configured, 1, WHO_AND_WHY)).toEqual(configured)
     const { ageingMs: _ageingMs, ...older } = configured
     const [first] = HISTORY.QueueConfigured ?? []
     expect(first?.name).toBe('queue-configured-says-how-its-tasks-age')
@@ -160,8 +168,34 @@ describe('a queue that was configured before queues could age', () => {
 
   it('cannot say that it does: one that does is damaged', () => {
     const ageing: Entry = { ...configured, ageingMs: 600_000 }
-    expect(readBack(ageing, 2)).toEqual(ageing)
-    expect(() => readBack(ageing, 1)).toThrow(MalformedBytes)
+    expect(readBack(ageing, 2, WHO_AND_WHY)).toEqual(ageing)
+    expect(() => readBack(ageing, 1, WHO_AND_WHY)).toThrow(MalformedBytes)
+  })
+})
+
+describe('what was asked for before the log kept who and why', () => {
+  const at = { at: 1_763_000_000_000, version: 7 }
+  const bounds = { concurrency: 3, rate: { count: 2, perMs: 50 }, ageingMs: 600_000 }
+  type Asked = 'JobReleased' | 'QueueConfigured' | 'ScheduleSet' | 'ScheduleRemoved'
+  const asked: Extract<Entry, { type: Asked }>[] = [
+    { type: 'JobReleased', ...at, job: 'a', ...nobody },
+    { type: 'QueueConfigured', ...at, queue: 'q', ...bounds, ...nobody },
+    { type: 'ScheduleSet', ...at, schedule: 's', definition: 'hourly', ...nobody },
+    { type: 'ScheduleRemoved', ...at, schedule: 's', ...nobody },
+  ]
+
+  it.each(asked)('was by nobody, and has no reason: $type', (entry) => {
+    const before = CURRENT_VERSION[entry.type] - 1
+    expect(readBack(entry, before, WHO_AND_WHY)).toEqual(entry)
+    const { by: _by, reason: _reason, ...older } = entry
+    const last = HISTORY[entry.type]?.at(-1)
+    expect(last?.name).toMatch(/^(?:job|queue|schedule)-[a-z]+-says-who-and-why$/)
+    expect(last?.upcast(older)).toEqual(entry)
+  })
+
+  it.each(asked)('is told from what says both: $type', (entry) => {
+    const said = { ...entry, by: 'Zoë', reason: 'the season is over' }
+    expect(readBack(said, CURRENT_VERSION[entry.type])).toEqual(said)
   })
 })
 
@@ -179,7 +213,14 @@ describe('the versions of today', () => {
     for (const type of ENTRY_TYPES) {
       expect(CURRENT_VERSION[type]).toBe(1 + (HISTORY[type]?.length ?? 0))
     }
-    expect(Object.keys(HISTORY)).toEqual(['JobSubmitted', 'QueueConfigured', 'ExecutionCommitted'])
+    expect(Object.keys(HISTORY)).toEqual([
+      'JobSubmitted',
+      'JobReleased',
+      'QueueConfigured',
+      'ScheduleSet',
+      'ScheduleRemoved',
+      'ExecutionCommitted',
+    ])
     const writer = new ByteWriter()
     writeEntry(writer, cancelled)
     const reader = new ByteReader(writer.buffer, 0, writer.at)

@@ -10,7 +10,7 @@ import { PawlError } from '../kernel/index.ts'
 import type { ByteReader } from './bytes.ts'
 import { ENTRY_CODES, entryType, readEntry } from './entry-codec.ts'
 import type { Interning } from './interning.ts'
-import { BOUNDS_WITHOUT_AGEING, readJobSubmitted, readQueueConfigured } from './job-entries.ts'
+import { BOUNDS_WITHOUT_AGEING, readBounds, readJobSubmitted } from './job-entries.ts'
 import { MASKS_WITHOUT_RETENTION, MASKS_WITHOUT_VERSION } from './spec-codec.ts'
 import { readExecutionCommitted } from './task-entries.ts'
 
@@ -48,13 +48,46 @@ export const HISTORY: History = {
       upcast: (entry) => ({ ...entry, spec: keptAsOthers(entry['spec'] as JobSpec) }),
     },
   ],
+  JobReleased: [
+    {
+      name: 'job-released-says-who-and-why',
+      read: (reader) => ({ type: 'JobReleased', ...readStamp(reader), job: reader.text() }),
+      upcast: nobodySaid,
+    },
+  ],
   QueueConfigured: [
     {
       name: 'queue-configured-says-how-its-tasks-age',
-      read: (reader, interning) => ({
-        ...readQueueConfigured(reader, interning, BOUNDS_WITHOUT_AGEING),
-      }),
+      read: (reader, interning) => readConfigured(reader, interning, BOUNDS_WITHOUT_AGEING),
       upcast: (entry) => ({ ...entry, ageingMs: null }),
+    },
+    {
+      name: 'queue-configured-says-who-and-why',
+      read: (reader, interning) => readConfigured(reader, interning),
+      upcast: nobodySaid,
+    },
+  ],
+  ScheduleSet: [
+    {
+      name: 'schedule-set-says-who-and-why',
+      read: (reader, interning) => ({
+        type: 'ScheduleSet',
+        ...readStamp(reader),
+        schedule: interning.read(reader),
+        definition: reader.text(),
+      }),
+      upcast: nobodySaid,
+    },
+  ],
+  ScheduleRemoved: [
+    {
+      name: 'schedule-removed-says-who-and-why',
+      read: (reader, interning) => ({
+        type: 'ScheduleRemoved',
+        ...readStamp(reader),
+        schedule: interning.read(reader),
+      }),
+      upcast: nobodySaid,
     },
   ],
   ExecutionCommitted: [
@@ -89,6 +122,20 @@ function firstVersion(spec: Omit<JobSpec, 'version'>): JobSpec {
 /** What was submitted before it could say how long it is kept is kept as long as others are. */
 function keptAsOthers(spec: Omit<JobSpec, 'retainMs'>): JobSpec {
   return { ...spec, retainMs: null }
+}
+
+/** Nobody can be called '' since there is a place for it: it stands for one who was not asked. */
+function nobodySaid(entry: OlderEntry): OlderEntry {
+  return { ...entry, by: '', reason: '' }
+}
+
+function readStamp(reader: ByteReader): { at: number; version: number } {
+  return { at: reader.time(), version: reader.count() }
+}
+
+function readConfigured(reader: ByteReader, interning: Interning, known?: number): OlderEntry {
+  const queue = { ...readStamp(reader), queue: interning.read(reader) }
+  return { type: 'QueueConfigured', ...queue, ...readBounds(reader, known) }
 }
 
 function withChildren(

@@ -1,10 +1,17 @@
 /** Priorities that age. */
 import { describe, expect, it } from 'vitest'
 import { CHANNEL, limit, ReadyBench } from '../../test/support/ready-bench.ts'
-import { plain } from '../../test/support/specs.ts'
+import { onRecord, plain } from '../../test/support/specs.ts'
 
 function ageBy(bench: ReadyBench, ageingMs: number | null, queue = 'default'): void {
-  bench.must({ type: 'ConfigureQueue', queue, concurrency: null, rate: null, ageingMs })
+  bench.must({
+    type: 'ConfigureQueue',
+    queue,
+    concurrency: null,
+    rate: null,
+    ageingMs,
+    ...onRecord,
+  })
 }
 
 function groups(jobs: readonly string[]): string {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Bench, range } from '../../test/support/directory-bench.ts'
-import { child, plain } from '../../test/support/specs.ts'
+import { child, onRecord, plain } from '../../test/support/specs.ts'
 import type { Command } from '../kernel/index.ts'
 import { realDisk } from '../log/index.ts'
 import { openDirectory } from './open-directory.ts'
@@ -134,7 +134,7 @@ describe('a command about a job whose record on its shelf is damaged', () => {
   it('is done if the job was read before: then nothing needs to be read again', async () => {
     const bench = await damaged()
     // By this it comes in, and nothing changes.
-    await bench.store.execute([{ type: 'ReleaseJob', job: 'job 5' }])
+    await bench.store.execute([{ type: 'ReleaseJob', job: 'job 5', ...onRecord }])
     damage(bench, 'job 5')
     // Its window moves, so that what is on the disk would be seen.
     await bench.store.query({ kind: 'job', job: 'job 0' })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { DiskAround } from '../../test/damage/around.ts'
 import { Bench, grown, range } from '../../test/support/directory-bench.ts'
-import { plain } from '../../test/support/specs.ts'
+import { onRecord, plain } from '../../test/support/specs.ts'
 import type { Command } from '../kernel/index.ts'
 import type { Access, Disk, DiskFile } from '../log/port.ts'
 import { verifyDirectory } from './verify-directory.ts'
@@ -11,7 +11,14 @@ const own = async (): Promise<{ release: () => Promise<void> }> => ({
 })
 
 function configure(concurrency: number): Command {
-  return { type: 'ConfigureQueue', queue: 'q', concurrency, rate: null, ageingMs: null }
+  return {
+    type: 'ConfigureQueue',
+    queue: 'q',
+    concurrency,
+    rate: null,
+    ageingMs: null,
+    ...onRecord,
+  }
 }
 
 /** Tells when a segment is copied to the archive. */

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { child, failure, pipeline, plain, policy, retry, stage } from '../../test/support/specs.ts'
+import {
+  child,
+  failure,
+  onRecord,
+  pipeline,
+  plain,
+  policy,
+  retry,
+  stage,
+} from '../../test/support/specs.ts'
 import type { Command, Job, JobSpec, Task } from '../kernel/index.ts'
 import { Examination } from './examination.ts'
 import { Ledger } from './ledger.ts'
@@ -79,7 +88,7 @@ describe('an examination', () => {
     desk.must({ type: 'GrantLease', ...address, request: 1, started: true })
     desk.now += 20
     desk.must({ type: 'ReleaseLease', ...address, lease: 1 })
-    desk.must({ type: 'ReleaseJob', job: 'b' })
+    desk.must({ type: 'ReleaseJob', job: 'b', ...onRecord })
     desk.now += 10
     expect(desk.look(99, 11).waiting).toEqual([])
     expect(desk.look(99, 10).waiting).toMatchObject([{ since: 1_020 }, { since: 1_020 }])

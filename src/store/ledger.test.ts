@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Dice } from '../../test/properties/dice.ts'
 import { plausibleCommand } from '../../test/properties/plausible.ts'
-import { pipeline, plain, stage } from '../../test/support/specs.ts'
+import { onRecord, pipeline, plain, stage } from '../../test/support/specs.ts'
 import type { Command, Entry, Usage } from '../kernel/index.ts'
 import { countTallies, scan, tasksOf, worldViolations } from '../kernel/index.ts'
 import type { ClaimRequest } from './ledger.ts'
@@ -144,7 +144,7 @@ describe('a ledger', () => {
     const ledger = new Ledger()
     const job = { at: 0, version: 1, job: 'a' }
     const task = { ...job, stage: 0, segment: 0, lease: 1 }
-    const released: Entry = { type: 'JobReleased', ...job }
+    const released: Entry = { type: 'JobReleased', ...job, ...onRecord }
     expect(() => ledger.apply(released)).toThrow('there is no job a')
     expect(() => ledger.apply({ type: 'ExecutionStarted', ...task })).toThrow('no task a/0/0')
     const submitted: Entry = { type: 'JobSubmitted', ...job, spec: plain(), dueAt: 0 }

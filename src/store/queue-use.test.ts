@@ -1,7 +1,7 @@
 /** What is remembered of queues, and for how long. */
 import { describe, expect, it } from 'vitest'
 import { CHANNEL, ReadyBench } from '../../test/support/ready-bench.ts'
-import { plain } from '../../test/support/specs.ts'
+import { onRecord, plain } from '../../test/support/specs.ts'
 
 describe('queues, job types and stages', () => {
   it('are forgotten once nothing waits in them and nobody holds a lease of theirs', () => {
@@ -13,7 +13,7 @@ describe('queues, job types and stages', () => {
     bench.claim(1, [{ ...CHANNEL, queue: 'finishing' }])
     bench.commitAndRelease('unfinished')
     const slow = { concurrency: 1, rate: null, ageingMs: null }
-    bench.must({ type: 'ConfigureQueue', queue: 'configured', ...slow })
+    bench.must({ type: 'ConfigureQueue', queue: 'configured', ...slow, ...onRecord })
     for (let i = 0; i < queues; i++) {
       const queue = `queue ${i}`
       const type = `type ${i}`

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { Dice } from '../../test/properties/dice.ts'
 import { NaiveOrder } from '../../test/support/naive-order.ts'
-import { failure, plain, promise, retry } from '../../test/support/specs.ts'
+import { failure, onRecord, plain, promise, retry } from '../../test/support/specs.ts'
 import type { Command, JobSpec, LimitSpec, Task } from '../kernel/index.ts'
 import { worldViolations } from '../kernel/index.ts'
 import { Ledger } from './ledger.ts'
@@ -21,7 +21,6 @@ const LIMITS: readonly LimitSpec[] = [
   { key: 'rate', concurrency: null, rate: { count: 2, perMs: 20 } },
   { key: 'both', concurrency: 2, rate: { count: 1, perMs: 7 } },
 ]
-const onRecord = { by: 'ops', reason: 'because' }
 
 function randomSpec(dice: Dice, count: number): JobSpec {
   const own = { key: `own ${dice.below(4)}`, concurrency: 1, rate: null }
@@ -53,7 +52,7 @@ function randomCommand(dice: Dice, ledger: Ledger, count: number): Command {
     const rate = dice.pick([null, null, { count: 2, perMs: 10 }])
     const concurrency = dice.pick([null, null, null, 0, 5])
     const ageingMs = dice.pick([null, 3, 20])
-    return { type: 'ConfigureQueue', queue, concurrency, rate, ageingMs }
+    return { type: 'ConfigureQueue', queue, concurrency, rate, ageingMs, ...onRecord }
   }
   const jobs = [...ledger.world.jobs.values()]
   const job = dice.pick(jobs)
@@ -63,7 +62,7 @@ function randomCommand(dice: Dice, ledger: Ledger, count: number): Command {
   const { id, task } = job
   const at = { job: id, stage: 0, segment: 0 }
   if (way < 48) return { type: 'CancelJob', job: id, ...onRecord }
-  if (way < 51) return { type: 'ReleaseJob', job: id }
+  if (way < 51) return { type: 'ReleaseJob', job: id, ...onRecord }
   if (way < 54) {
     const to = dice.pick(['WAITING', 'COMPLETED', 'FAILED'] as const)
     return { type: 'ForceTask', ...at, attempt: task.attempt, to, output: null, ...onRecord }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { CHANNEL, limit, onRecord, ReadyBench } from '../../test/support/ready-bench.ts'
-import { failure, plain, retry } from '../../test/support/specs.ts'
+import { CHANNEL, limit, ReadyBench } from '../../test/support/ready-bench.ts'
+import { failure, onRecord, plain, retry } from '../../test/support/specs.ts'
 import { Ledger } from './ledger.ts'
 
 describe('the order of offers', () => {
@@ -128,7 +128,7 @@ describe('what is not to run', () => {
     const bench = new ReadyBench()
     bench.submit('a', plain({ held: true }))
     expect(bench.claim()).toEqual([])
-    bench.must({ type: 'ReleaseJob', job: 'a' })
+    bench.must({ type: 'ReleaseJob', job: 'a', ...onRecord })
     expect(bench.claim()).toEqual(['a'])
   })
 
@@ -197,6 +197,7 @@ describe('a paused queue', () => {
       concurrency: 0,
       rate: null,
       ageingMs: null,
+      ...onRecord,
     })
     bench.must({ type: 'PauseQueue', queue: 'default', ...onRecord })
     expect(bench.claim(5)).toEqual(['a'])
@@ -332,6 +333,7 @@ describe('a limit that is used up', () => {
       concurrency: 1,
       rate: null,
       ageingMs: null,
+      ...onRecord,
     })
     for (let i = 0; i < 3; i++) bench.submit(`job ${i}`)
     expect(bench.claim(9)).toEqual(['job 0'])
@@ -343,6 +345,7 @@ describe('a limit that is used up', () => {
       concurrency: null,
       rate,
       ageingMs: null,
+      ...onRecord,
     })
     expect(bench.claim(9)).toEqual(['job 1'])
     bench.now = 9
@@ -356,7 +359,7 @@ describe('a limit that is used up', () => {
     const configure = (perMs: number): void => {
       const rate = { count: 1, perMs }
       const bounds = { concurrency: null, rate, ageingMs: null }
-      bench.must({ type: 'ConfigureQueue', queue: 'default', ...bounds })
+      bench.must({ type: 'ConfigureQueue', queue: 'default', ...bounds, ...onRecord })
     }
     for (let i = 0; i < 3; i++) bench.submit(`job ${i}`)
     configure(3_600_000)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Bench, range } from '../../test/support/directory-bench.ts'
-import { plain } from '../../test/support/specs.ts'
+import { onRecord, plain } from '../../test/support/specs.ts'
 import type { Command, JobSpec } from '../kernel/index.ts'
 import { createJob, tickId } from '../kernel/index.ts'
 import { listCheckpoints, Tray } from '../log/index.ts'
@@ -152,7 +152,7 @@ describe('retention', () => {
     const bench = await new Bench().open({ retention: { count: 0 } })
     const schedule = { id: 's', tick: 5 }
     await bench.store.execute([
-      { type: 'SetSchedule', schedule: 's', definition: '{}', seen: null },
+      { type: 'SetSchedule', schedule: 's', definition: '{}', seen: null, ...onRecord },
       { type: 'SubmitJob', job: tickId('s', 5), spec: plain({ schedule }) },
     ])
     await bench.submit('other')

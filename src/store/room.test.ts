@@ -102,6 +102,33 @@ describe('the room that is reserved for a command', () => {
     for (const [needed, reserved] of all) expect(needed).toBeLessThanOrEqual(reserved)
   })
 
+  it('is enough for the longest reason of the widest name', () => {
+    const name = widest(LIMITS.nameChars)
+    const onRecord = { by: name, reason: widest(LIMITS.reasonChars) }
+    const bounds = {
+      concurrency: LIMITS.concurrency,
+      rate: { count: LIMITS.rateCount, perMs: LIMITS.ratePeriodMs },
+      ageingMs: LIMITS.ageingMs,
+    }
+    const definition = widest(LIMITS.scheduleChars)
+    const measured = new Measured()
+    measured.send({ type: 'SubmitJob', job: name, spec: plain({ held: true }) }, 1)
+    const commands: Command[] = [
+      { type: 'ReleaseJob', job: name, ...onRecord },
+      { type: 'CancelJob', job: name, ...onRecord },
+      { type: 'ConfigureQueue', queue: name, ...bounds, ...onRecord },
+      { type: 'PauseQueue', queue: name, ...onRecord },
+      { type: 'ResumeQueue', queue: name, ...onRecord },
+      { type: 'SetSchedule', schedule: name, definition, seen: null, ...onRecord },
+      { type: 'RemoveSchedule', schedule: name, ...onRecord },
+    ]
+    for (const command of commands) {
+      const [needed, reserved] = measured.send(command, 1)
+      expect(needed, command.type).toBeGreaterThan(3 * LIMITS.reasonChars)
+      expect(needed, command.type).toBeLessThanOrEqual(reserved)
+    }
+  })
+
   it('is asked for without trusting the command', () => {
     const strange = [null, 7, {}, { type: 'SubmitJob' }, { type: 'SubmitJob', spec: 7 }]
     const nested = [

@@ -37,18 +37,16 @@ export function bytesFor(command: Command): number {
     case 'ForceTask':
       return RECORD + NAME + REASON + text(command.output)
     case 'SetSchedule':
-      return RECORD + NAME + text(command.definition)
+      return RECORD + NAME + REASON + text(command.definition)
     case 'GrantLease':
     case 'StartExecution':
     case 'ExtendLease':
     case 'StartEffect':
     case 'FinishEffect':
       return RECORD + 2 * NAME
-    case 'ReleaseJob':
     case 'ForgetJob':
     case 'StopTask':
     case 'FireSchedule':
-    case 'RemoveSchedule':
       return RECORD + 2 * NAME
     case 'ReleaseLease':
     case 'ExpireLease':

@@ -1,7 +1,7 @@
 /** Groups take turns. */
 import { describe, expect, it } from 'vitest'
-import { CHANNEL, limit, onRecord, ReadyBench } from '../../test/support/ready-bench.ts'
-import { plain } from '../../test/support/specs.ts'
+import { CHANNEL, limit, ReadyBench } from '../../test/support/ready-bench.ts'
+import { onRecord, plain } from '../../test/support/specs.ts'
 
 /** Who the jobs belong to, which are named after their group. */
 function owners(jobs: readonly string[]): string {

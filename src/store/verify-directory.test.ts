@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { onRecord } from '../../test/support/specs.ts'
 import { openDirectory, repairDirectory, stateAt, verifyDirectory } from './index.ts'
 
 let folder: string
@@ -20,11 +21,11 @@ afterEach(async () => {
 it('works on a folder that no store has open, and refuses one that is open', async () => {
   const store = await openDirectory(folder)
   await store.execute([
-    { type: 'ConfigureQueue', queue: 'q', concurrency: 1, rate: null, ageingMs: null },
+    { type: 'ConfigureQueue', queue: 'q', concurrency: 1, rate: null, ageingMs: null, ...onRecord },
   ])
   await store.checkpoint()
   await store.execute([
-    { type: 'ConfigureQueue', queue: 'q', concurrency: 2, rate: null, ageingMs: null },
+    { type: 'ConfigureQueue', queue: 'q', concurrency: 2, rate: null, ageingMs: null, ...onRecord },
   ])
   const inUse = { code: 'DirectoryInUse' }
   await expect(verifyDirectory(folder)).rejects.toMatchObject(inUse)

@@ -26,7 +26,6 @@ export class TestClock {
 }
 
 export const CHANNEL = { queue: 'default', type: 'test', stage: null }
-export const onRecord = { by: 'ops', reason: 'because' }
 
 export interface Bench {
   clock: TestClock

@@ -1,9 +1,9 @@
 /** What every store says of many jobs at once: which of them nobody has to wait for any more. */
 import { describe, expect, it } from 'vitest'
 import type { Claimed } from '../../src/store/index.ts'
-import { failure, pipeline, plain, retry, stage } from '../support/specs.ts'
+import { failure, onRecord, pipeline, plain, retry, stage } from '../support/specs.ts'
 import type { Bench } from './bench.ts'
-import { CHANNEL, claim, commit, onRecord, reportOf, setUp, STORES } from './bench.ts'
+import { CHANNEL, claim, commit, reportOf, setUp, STORES } from './bench.ts'
 
 const channels = [CHANNEL, { ...CHANNEL, stage: 'one' }, { ...CHANNEL, stage: 'two' }]
 

@@ -13,7 +13,7 @@ import {
 import { Dice } from '../properties/dice.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 import { freshSchema } from '../support/postgres.ts'
-import { plain } from '../support/specs.ts'
+import { onRecord, plain } from '../support/specs.ts'
 import { freshFile } from '../support/sqlite.ts'
 
 const CHANNELS = ['red', 'blue'].map((type) => ({ queue: 'q', type, stage: null }))
@@ -181,7 +181,7 @@ describe.each(Object.keys(PLACES))('limits on %s', (name) => {
     const load = new Load(await (PLACES[name] as (typeof PLACES)[string])(seed))
     await load.open()
     const bounds = { concurrency: 6, rate: { count: 40, perMs: 100 }, ageingMs: null }
-    await load.must({ type: 'ConfigureQueue', queue: 'q', ...bounds })
+    await load.must({ type: 'ConfigureQueue', queue: 'q', ...bounds, ...onRecord })
     let restarts = 0
     for (let step = 1; step <= 900; step++) {
       if (dice.chance(40)) load.now += dice.below(8)

@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { Query } from '../../src/store/index.ts'
-import { plain } from '../support/specs.ts'
-import { claim, onRecord, setUp, STORES } from './bench.ts'
+import { onRecord, plain } from '../support/specs.ts'
+import { claim, setUp, STORES } from './bench.ts'
 
 /** U+0000, and a half of a character: what becomes of it in UTF-8 is U+FFFD. */
 const IMPOSSIBLE = ['a\0', 'a\uD800', '\0']
@@ -86,7 +86,7 @@ describe.each(Object.keys(STORES))(
     it('lists schedules behind it', async () => {
       const { store, send } = await setUp(kind)
       for (const schedule of ['a', 'ab', 'b']) {
-        await send({ type: 'SetSchedule', schedule, definition: 'hourly', seen: null })
+        await send({ type: 'SetSchedule', schedule, definition: 'hourly', seen: null, ...onRecord })
       }
       const page = await store.query({ kind: 'schedules', after: 'a\0', limit: 9 })
       expect(page.map(({ id }) => id)).toEqual(['ab', 'b'])

@@ -2,9 +2,18 @@
 import { describe, expect, it } from 'vitest'
 import type { JobSpec } from '../../src/kernel/index.ts'
 import type { Claimed, Holder, JobSummary, QueryOf, Store } from '../../src/store/index.ts'
-import { failure, pipeline, plain, policy, promise, retry, stage } from '../support/specs.ts'
+import {
+  failure,
+  onRecord,
+  pipeline,
+  plain,
+  policy,
+  promise,
+  retry,
+  stage,
+} from '../support/specs.ts'
 import type { Bench } from './bench.ts'
-import { CHANNEL, claim, commit, onRecord, reportOf, setUp, STORES } from './bench.ts'
+import { CHANNEL, claim, commit, reportOf, setUp, STORES } from './bench.ts'
 
 const limit = (key: string, perMs: number | null = null) => ({
   key,
@@ -322,7 +331,14 @@ describe.each(Object.keys(STORES))('the %s store says who holds', (kind) => {
   it('a queue: its tasks, and what is used of its own limit', async () => {
     const { clock, store, send } = await setUp(kind)
     const rate = { count: 4, perMs: 2_000 }
-    await send({ type: 'ConfigureQueue', queue: 'mail', concurrency: 3, rate, ageingMs: null })
+    await send({
+      type: 'ConfigureQueue',
+      queue: 'mail',
+      concurrency: 3,
+      rate,
+      ageingMs: null,
+      ...onRecord,
+    })
     const channels = [{ ...CHANNEL, queue: 'mail' }, CHANNEL]
     for (const job of ['a', 'b', 'c']) {
       await send({ type: 'SubmitJob', job, spec: plain({}, { queue: 'mail' }) })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { Dice } from '../properties/dice.ts'
-import { failure, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
+import { failure, onRecord, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
 import type { Command, JobSpec, JobState } from '../../src/kernel/index.ts'
 import { replay } from '../../src/kernel/index.ts'
 import type { Claimed, ClaimRequest, Positioned } from '../../src/store/index.ts'
 import { BadRequest, StoreClosed, systemClock } from '../../src/store/index.ts'
-import { onRecord, STORES, setUp, claim, reportOf, isAscending, commit } from './bench.ts'
+import { STORES, setUp, claim, reportOf, isAscending, commit } from './bench.ts'
 
 describe.each(Object.keys(STORES))('the %s store', (kind) => {
   describe('execute', () => {
@@ -312,7 +312,13 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
       await send({ type: 'PauseQueue', queue: 'default', ...onRecord })
       expect((await store.query({ kind: 'queue', queue: 'default' })).queue.paused).toBe(true)
       expect(await store.query({ kind: 'schedule', schedule: 's' })).toBeNull()
-      await send({ type: 'SetSchedule', schedule: 's', definition: 'hourly', seen: null })
+      await send({
+        type: 'SetSchedule',
+        schedule: 's',
+        definition: 'hourly',
+        seen: null,
+        ...onRecord,
+      })
       expect(await store.query({ kind: 'schedule', schedule: 's' })).toMatchObject({
         definition: 'hourly',
       })
@@ -321,9 +327,15 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     it('schedules: those that are set, in order of their ids, page by page', async () => {
       const { store, send } = await setUp(kind)
       for (const schedule of ['c', 'a', 'gone', 'b']) {
-        await send({ type: 'SetSchedule', schedule, definition: `of ${schedule}`, seen: null })
+        await send({
+          type: 'SetSchedule',
+          schedule,
+          definition: `of ${schedule}`,
+          seen: null,
+          ...onRecord,
+        })
       }
-      await send({ type: 'RemoveSchedule', schedule: 'gone' })
+      await send({ type: 'RemoveSchedule', schedule: 'gone', ...onRecord })
       await send({ type: 'FireSchedule', schedule: 'b', tick: 5, skipped: true })
       const first = await store.query({ kind: 'schedules', limit: 2 })
       expect(first).toMatchObject([

@@ -9,7 +9,16 @@ import type { Command, EffectPromise, JobSpec } from '../../src/kernel/index.ts'
 import { childId } from '../../src/kernel/index.ts'
 import type { Answer, Claimed, ClaimRequest, Store } from '../../src/store/store.ts'
 import type { Dice } from '../properties/dice.ts'
-import { child, failure, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
+import {
+  child,
+  failure,
+  onRecord,
+  pipeline,
+  plain,
+  promise,
+  retry,
+  stage,
+} from '../support/specs.ts'
 import type { LeaseName, Line } from './lines.ts'
 
 /** How many rounds go on at once: with few, groups are small and many. */
@@ -252,7 +261,7 @@ export class Load {
   async #settings(): Promise<void> {
     const schedule = `s-${this.#dice.below(5)}`
     const definition = `${this.#name} ${this.#rounds}`
-    await this.#send({ type: 'SetSchedule', schedule, definition, seen: null })
+    await this.#send({ type: 'SetSchedule', schedule, definition, seen: null, ...onRecord })
   }
 }
 

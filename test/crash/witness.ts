@@ -25,6 +25,7 @@ import {
 } from '../../src/kernel/index.ts'
 import type { Positioned, Store } from '../../src/store/store.ts'
 import type { Dice } from '../properties/dice.ts'
+import { onRecord } from '../support/specs.ts'
 import {
   commandIdentity,
   entryIdentity,
@@ -152,6 +153,7 @@ export class Witness {
       schedule: 'witness',
       definition: String(this.#marks),
       seen: null,
+      ...onRecord,
     }
     this.#send(mark)
     await store.execute([mark])

@@ -9,6 +9,7 @@ import { repairDirectory, stateAt, verifyDirectory } from '../../src/store/index
 import { Dice } from '../properties/dice.ts'
 import { everyCrash } from '../sim/every-crash.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
+import { onRecord } from '../support/specs.ts'
 import { WornDisk } from './worn-disk.ts'
 import {
   entriesOn,
@@ -143,11 +144,11 @@ async function mustBeSound(disk: SimDisk, { left }: RepairReport): Promise<void>
 async function mustGoOn(disk: SimDisk): Promise<void> {
   const store = await openOn(disk, Infinity, () => 1e9)
   await store.execute([
-    { type: 'ConfigureQueue', queue: 'q', concurrency: 3, rate: null, ageingMs: null },
+    { type: 'ConfigureQueue', queue: 'q', concurrency: 3, rate: null, ageingMs: null, ...onRecord },
   ])
   await store.checkpoint()
   await store.execute([
-    { type: 'ConfigureQueue', queue: 'q', concurrency: 4, rate: null, ageingMs: null },
+    { type: 'ConfigureQueue', queue: 'q', concurrency: 4, rate: null, ageingMs: null, ...onRecord },
   ])
   await store.close()
   expect((await verifyDirectory(FOLDER, offline(disk))).problems).toEqual([])
@@ -164,7 +165,14 @@ describe('repair', () => {
     const later = whole.clone()
     const store = await openOn(later, Infinity, () => 1e9)
     await store.execute([
-      { type: 'ConfigureQueue', queue: 'q', concurrency: 3, rate: null, ageingMs: null },
+      {
+        type: 'ConfigureQueue',
+        queue: 'q',
+        concurrency: 3,
+        rate: null,
+        ageingMs: null,
+        ...onRecord,
+      },
     ])
     await store.close()
     const damages: ((disk: SimDisk) => Promise<void> | void)[] = [

@@ -7,7 +7,7 @@ import { tickId } from '../../src/kernel/index.ts'
 import { GROUP_HEAD, readGroupHead, readRecordHead, recordEnd } from '../../src/log/format.ts'
 import { SEGMENT_HEAD } from '../../src/log/format.ts'
 import { ENTRY_CODES } from '../../src/log/entry-codec.ts'
-import { failure, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
+import { failure, onRecord, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 import { entriesOn, FOLDER, openStore, TestClock } from './setting.ts'
 import { stateFrom } from './state.ts'
@@ -56,7 +56,7 @@ function oneJob(): Command[] {
   const again = promise({ retry: retry({ delayMs: 0 }) })
   return [
     { type: 'SubmitJob', job: 'a', spec: plain({ held: true }) },
-    { type: 'ReleaseJob', job: 'a' },
+    { type: 'ReleaseJob', job: 'a', ...onRecord },
     grant(1, false),
     { type: 'StartExecution', ...lease(1) },
     { type: 'ExtendLease', ...lease(1), extension: 1 },
@@ -99,13 +99,14 @@ function others(): Command[] {
       concurrency: 5,
       rate: { count: 3, perMs: 100 },
       ageingMs: null,
+      ...onRecord,
     },
     { type: 'PauseQueue', queue: 'q', ...by },
     { type: 'ResumeQueue', queue: 'q', ...by },
-    { type: 'SetSchedule', schedule: 's', definition: 'hourly', seen: null },
+    { type: 'SetSchedule', schedule: 's', definition: 'hourly', seen: null, ...onRecord },
     { type: 'SubmitJob', job: tickId('s', 5), spec: plain({ schedule }) },
     { type: 'FireSchedule', schedule: 's', tick: 5, skipped: false },
-    { type: 'RemoveSchedule', schedule: 's' },
+    { type: 'RemoveSchedule', schedule: 's', ...onRecord },
     { type: 'SubmitJob', job: 'p', spec: pipeline([stage('one')]) },
     { type: 'OpenStage', job: 'p', stage: 0 },
     { type: 'CancelJob', job: 'p', ...by },

@@ -10,7 +10,7 @@
  */
 import type { Command } from '../../src/kernel/index.ts'
 import type { ClaimRequest, Query } from '../../src/store/store.ts'
-import { failure, plain } from '../support/specs.ts'
+import { failure, onRecord, plain } from '../support/specs.ts'
 
 export type Call =
   | { readonly kind: 'execute'; readonly commands: readonly Command[] }
@@ -59,7 +59,6 @@ const commit = (job: string, worker: string): Command => ({
   output: '"out"',
   effects: [],
 })
-const onRecord = { by: 'ops', reason: 'because' }
 
 const UPKEEP: Act = [{ kind: 'upkeep' }]
 
@@ -67,8 +66,15 @@ export const STORY: readonly Act[] = [
   [execute(submit('a')), execute(submit('b')), ask('a')],
   [
     execute(
-      { type: 'ConfigureQueue', queue: 'q', concurrency: 5, rate: null, ageingMs: null },
-      { type: 'SetSchedule', schedule: 's', definition: 'hourly', seen: null },
+      {
+        type: 'ConfigureQueue',
+        queue: 'q',
+        concurrency: 5,
+        rate: null,
+        ageingMs: null,
+        ...onRecord,
+      },
+      { type: 'SetSchedule', schedule: 's', definition: 'hourly', seen: null, ...onRecord },
     ),
     execute(submit('c', 7_000)),
   ],

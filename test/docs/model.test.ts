@@ -82,6 +82,16 @@ describe('the table of commands', () => {
     }
   })
 
+  it('names who may ask: of each client and operator, who and why is kept, but of a submit', () => {
+    const byPeople = Object.entries(COMMANDS).flatMap(([command, { sender }]) =>
+      /client|operator/.test(sender) ? [command] : [],
+    )
+    const kept = walked.flatMap(({ type, first: { entry } }) =>
+      entry !== null && 'by' in entry && 'reason' in entry ? [type] : [],
+    )
+    expect([...new Set(kept), 'SubmitJob'].toSorted()).toEqual(byPeople.toSorted())
+  })
+
   it('has every entry that a transition names, and only entries that some command leads to', () => {
     const led = new Set<string>(Object.values(COMMANDS).map(({ entry }) => entry))
     const moved = [TASK_TRANSITIONS, EXECUTION_TRANSITIONS, EFFECT_TRANSITIONS]

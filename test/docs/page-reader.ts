@@ -59,6 +59,8 @@ export class PageReader {
   readonly #sizes: ReadonlyMap<string, number>
   readonly #numbers: ReadonlyMap<number, string>
   readonly #versions: ReadonlyMap<string, number>
+  /** The first field that an older version of an entry does not have; nor has it those behind. */
+  readonly #endsBefore: ReadonlyMap<string, string | undefined>
 
   constructor(page: string) {
     this.layout = new PageLayout(page, { 'plain task': plainTask, 'stage tasks': stageTasks })
@@ -70,6 +72,13 @@ export class PageReader {
     this.#numbers = new Map(entries.map(([number, name = '']) => [Number(number), name]))
     const versions = tableOf(page, 'Versions', 'What', 'Version', 'Where it stands').rows
     this.#versions = new Map(versions.map(([what = '', version]) => [what, Number(version)]))
+    const older = tableOf(page, 'Versions', 'What', 'Version', 'Then').rows
+    this.#endsBefore = new Map(
+      older.map(([what, version, then = '']) => [
+        `${what} ${version}`,
+        /^It ends before (\w+)/.exec(then)?.[1],
+      ]),
+    )
   }
 
   /** The newest version of something that the page describes; older ones are read as it says. */
@@ -179,7 +188,8 @@ export class PageReader {
     hold(version >= 1 && version <= this.#entryVersion(type), `${type} is in a version of the page`)
     const cursor: Cursor = { bytes: body, at: 0 }
     const back = count(cursor)
-    const entry = { type, ...this.layout.structure(type, cursor) }
+    const endsBefore = this.#endsBefore.get(`entry ${type} ${version}`)
+    const entry = { type, ...this.layout.structure(type, cursor, {}, endsBefore) }
     hold(cursor.at === body.length, `${type} is read to its end`)
     return { position, before: back === 0 ? 0 : position - back, entry }
   }

@@ -24,9 +24,9 @@ export function moves(scope: Scope, part: Part): Command[] {
       ]
     case 'schedule':
       return [
-        { type: 'SetSchedule', schedule: 's', definition: 'daily', seen: null },
+        { type: 'SetSchedule', schedule: 's', definition: 'daily', seen: null, ...RECORD },
         { type: 'FireSchedule', schedule: 's', tick: 5, skipped: false },
-        { type: 'RemoveSchedule', schedule: 's' },
+        { type: 'RemoveSchedule', schedule: 's', ...RECORD },
       ]
     case 'job':
       return jobMoves(scope, part)
@@ -46,7 +46,7 @@ function jobMoves(scope: Scope, part: JobPart): Command[] {
   const { id, spec, task } = part.job
   return [
     ...submits,
-    { type: 'ReleaseJob', job: id },
+    { type: 'ReleaseJob', job: id, ...RECORD },
     { type: 'CancelJob', job: id, ...RECORD },
     ...(scope.lives > 1 ? [{ type: 'ForgetJob', job: id, endedBefore: NOW } as const] : []),
     ...(spec.stages ?? []).map((_, stage) => ({ type: 'OpenStage', job: id, stage }) as const),

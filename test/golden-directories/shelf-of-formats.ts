@@ -36,12 +36,21 @@ export function expectedOf(name: string): Told {
   return JSON.parse(readFileSync(join(HERE, name, EXPECTED), 'utf8'), inWordsOfToday) as Told
 }
 
+/** Entries that did not say once who asked for them, and why. */
+const SAY_WHO_AND_WHY: ReadonlySet<unknown> = new Set([
+  'JobReleased',
+  'QueueConfigured',
+  'ScheduleSet',
+  'ScheduleRemoved',
+])
+
 /** Specs had no version once, and did not say how long to keep a job. Queues did not age. */
 function inWordsOfToday(_field: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if ('rerunOf' in value) return { version: 1, retainMs: null, ...value }
-  const isQueue = 'pausedAt' in value || ('type' in value && value.type === 'QueueConfigured')
-  return isQueue ? { ageingMs: null, ...value } : value
+  const type = 'type' in value ? value.type : null
+  const said = SAY_WHO_AND_WHY.has(type) ? { by: '', reason: '', ...value } : value
+  return 'pausedAt' in value || type === 'QueueConfigured' ? { ageingMs: null, ...said } : said
 }
 
 /** A copy of the store, to be opened or spoilt. */

@@ -10,6 +10,7 @@ import type { Step } from './story.ts'
 
 const execute = (...commands: Command[]): Step => ({ kind: 'execute', commands })
 
+const onRecord = { by: 'Zoë', reason: '' }
 const TASK = { job: 'came back', stage: 0, segment: 0 }
 
 export const STORY_OF_AGEING: readonly Step[] = [
@@ -19,6 +20,7 @@ export const STORY_OF_AGEING: readonly Step[] = [
     concurrency: 3,
     rate: { count: 2, perMs: 1_000 },
     ageingMs: 600_000,
+    ...onRecord,
   }),
   execute({
     type: 'ConfigureQueue',
@@ -26,6 +28,7 @@ export const STORY_OF_AGEING: readonly Step[] = [
     concurrency: null,
     rate: null,
     ageingMs: 1,
+    ...onRecord,
   }),
   execute({
     type: 'ConfigureQueue',
@@ -33,6 +36,7 @@ export const STORY_OF_AGEING: readonly Step[] = [
     concurrency: null,
     rate: null,
     ageingMs: null,
+    ...onRecord,
   }),
   execute({ type: 'SubmitJob', job: TASK.job, spec: plain({ group: 'a' }, { queue: 'ages' }) }),
   execute({ type: 'GrantLease', ...TASK, worker: 'w1', request: 2, started: true }),

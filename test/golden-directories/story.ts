@@ -83,18 +83,32 @@ const QUEUES_AND_SCHEDULES: readonly Step[] = [
     concurrency: 5,
     rate: { count: 10, perMs: 60_000 },
     ageingMs: null,
+    ...onRecord,
   }),
   execute({ type: 'PauseQueue', queue: 'mail', ...onRecord }),
   execute({ type: 'ResumeQueue', queue: 'mail', by: 'Zoë', reason: '' }),
-  execute({ type: 'ConfigureQueue', queue: 'slow', concurrency: 1, rate: null, ageingMs: null }),
+  execute({
+    type: 'ConfigureQueue',
+    queue: 'slow',
+    concurrency: 1,
+    rate: null,
+    ageingMs: null,
+    ...onRecord,
+  }),
   execute({ type: 'PauseQueue', queue: 'slow', ...onRecord }),
-  execute({ type: 'SetSchedule', schedule: 'nightly', definition: '{"every":"día"}', seen: null }),
-  execute({ type: 'SetSchedule', schedule: 'brief', definition: 'once', seen: null }),
+  execute({
+    type: 'SetSchedule',
+    schedule: 'nightly',
+    definition: '{"every":"día"}',
+    seen: null,
+    ...onRecord,
+  }),
+  execute({ type: 'SetSchedule', schedule: 'brief', definition: 'once', seen: null, ...onRecord }),
   wait(60_000),
   execute(submit(tickId('nightly', TICK), plain({ schedule: { id: 'nightly', tick: TICK } }))),
   execute({ type: 'FireSchedule', schedule: 'nightly', tick: TICK, skipped: false }),
   execute({ type: 'FireSchedule', schedule: 'nightly', tick: TICK + 1, skipped: true }),
-  execute({ type: 'RemoveSchedule', schedule: 'brief' }),
+  execute({ type: 'RemoveSchedule', schedule: 'brief', ...onRecord }),
 ]
 
 const CHILD = plain({ type: 'child' })
@@ -104,7 +118,7 @@ const PARENT = { job: 'a', stage: 0, segment: 0, effect: 2 }
 /** A job that has nearly everything happen to it. */
 const ONE_JOB: readonly Step[] = [
   execute(submit('a', EVERYTHING)),
-  execute({ type: 'ReleaseJob', job: 'a' }),
+  execute({ type: 'ReleaseJob', job: 'a', ...onRecord }),
   wait(2_000),
   execute(grant('a', 1, false)),
   execute({ type: 'StartExecution', ...under('a', 1) }),

@@ -56,23 +56,24 @@ function fieldsOf(entry: Entry, names: Names): string[] {
         effects.length === 0 ? '' : `effects=${effects.join(',')}`,
       ]
     }
+    case 'JobReleased':
     case 'JobCancelled':
     case 'QueuePaused':
     case 'QueueResumed':
+    case 'ScheduleRemoved':
       return onRecord(entry)
     case 'QueueConfigured':
       return [
         `concurrency=${entry.concurrency ?? 'none'}`,
         `rate=${entry.rate === null ? 'none' : `${entry.rate.count}/${readable(entry.rate.perMs)}`}`,
         entry.ageingMs === null ? '' : time('ageing', entry.ageingMs),
+        ...onRecord(entry),
       ]
     case 'ScheduleSet':
-      return [`definition='${entry.definition}'`]
+      return [`definition='${entry.definition}'`, ...onRecord(entry)]
     case 'ScheduleFired':
       return [time('tick', entry.tick), flag('skipped', entry.skipped)]
-    case 'JobReleased':
     case 'JobForgotten':
-    case 'ScheduleRemoved':
       return []
     default:
       return taskFields(entry, names)

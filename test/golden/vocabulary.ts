@@ -251,6 +251,7 @@ function configure(line: Line): Brief<'ConfigureQueue'> {
     concurrency: line.number('concurrency', null),
     rate: rate === null ? null : rateFrom(line, rate),
     ageingMs: line.duration('ageing', null),
+    ...onRecord(line),
   }
 }
 
@@ -262,7 +263,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   }),
   'submit-child': submitChild,
   'submit-tick': submitTick,
-  'release-job': (line) => ({ type: 'ReleaseJob', job: line.word('job') }),
+  'release-job': (line) => ({ type: 'ReleaseJob', job: line.word('job'), ...onRecord(line) }),
   open: (line, scene) => {
     const { job, stage: index } = taskOf(line, scene)
     return { type: 'OpenStage', job, stage: index }
@@ -326,6 +327,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     schedule: line.word('schedule'),
     definition: line.word('definition'),
     seen: null,
+    ...onRecord(line),
   }),
   fire: (line) => ({
     type: 'FireSchedule',
@@ -333,5 +335,9 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     tick: line.milliseconds(line.word('tick')),
     skipped: line.flag('skipped'),
   }),
-  'remove-schedule': (line) => ({ type: 'RemoveSchedule', schedule: line.word('schedule') }),
+  'remove-schedule': (line) => ({
+    type: 'RemoveSchedule',
+    schedule: line.word('schedule'),
+    ...onRecord(line),
+  }),
 }

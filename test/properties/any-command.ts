@@ -40,6 +40,7 @@ export function queueCommand(dice: Dice): Command {
         concurrency: dice.pick([null, null, null, 4, 3, 2]),
         rate: dice.pick([null, null, { count: 4, perMs: 8 }]),
         ageingMs: dice.pick([null, null, 5]),
+        ...onRecord(dice),
       }
   }
 }
@@ -52,9 +53,9 @@ export function scheduleCommand(dice: Dice, world: World, now: number): Command 
     const definition = dice.pick(['cron', 'every hour'])
     const version = record?.version ?? 0
     const seen = dice.pick([null, null, version, version + 1, Math.max(0, version - 1)])
-    return { type: 'SetSchedule', schedule, definition, seen }
+    return { type: 'SetSchedule', schedule, definition, seen, ...onRecord(dice) }
   }
-  if (dice.chance(8)) return { type: 'RemoveSchedule', schedule }
+  if (dice.chance(8)) return { type: 'RemoveSchedule', schedule, ...onRecord(dice) }
   if (world.jobs.has(tickId(schedule, tick)) || dice.chance(25)) {
     return { type: 'FireSchedule', schedule, tick, skipped: dice.chance(40) }
   }
@@ -89,7 +90,7 @@ export function anyCommand(dice: Dice, world: World, now: number, request: numbe
       job: dice.pick([...JOBS, 'a/0/0/0']),
       spec: randomSpec(dice, now),
     }),
-    () => ({ type: 'ReleaseJob', job: at.job }),
+    () => ({ type: 'ReleaseJob', job: at.job, ...onRecord(dice) }),
     () => ({ type: 'OpenStage', job: at.job, stage: dice.below(6) }),
     () => ({ type: 'CancelJob', job: at.job, ...onRecord(dice) }),
     () => ({ type: 'ForgetJob', job: at.job, endedBefore: Math.max(0, now - dice.below(20)) }),

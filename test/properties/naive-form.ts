@@ -90,7 +90,7 @@ const LEASE = `${TASK} lease worker`
 
 const COMMANDS: Readonly<Record<CommandType, string>> = {
   SubmitJob: 'job',
-  ReleaseJob: 'job',
+  ReleaseJob: 'job by reason',
   OpenStage: 'job stage',
   GrantLease: `${TASK} worker request started`,
   StartExecution: LEASE,
@@ -110,12 +110,12 @@ const COMMANDS: Readonly<Record<CommandType, string>> = {
   RetryTask: `${TASK} attempt input by reason`,
   ForceTask: `${TASK} attempt to output by reason`,
   ForgetJob: 'job endedBefore',
-  ConfigureQueue: 'queue concurrency rate ageingMs',
+  ConfigureQueue: 'queue concurrency rate ageingMs by reason',
   PauseQueue: 'queue by reason',
   ResumeQueue: 'queue by reason',
-  SetSchedule: 'schedule definition seen',
+  SetSchedule: 'schedule definition seen by reason',
   FireSchedule: 'schedule tick skipped',
-  RemoveSchedule: 'schedule',
+  RemoveSchedule: 'schedule by reason',
 }
 
 const FIELDS_OF = new Map(

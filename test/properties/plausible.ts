@@ -37,7 +37,7 @@ export function plausibleCommand(dice: Dice, world: World, now: number, count: n
 function jobStep(dice: Dice, world: World, job: Job, now: number, count: number): Command {
   if (dice.chance(6)) return strayStep(dice, world, job)
   const tallies = countTallies(world, job)
-  if (job.held && dice.chance(50)) return { type: 'ReleaseJob', job: job.id }
+  if (job.held && dice.chance(50)) return { type: 'ReleaseJob', job: job.id, ...onRecord(dice) }
   const state = jobState(job, tallies, now)
   if (state === 'SUCCEEDED' || state === 'FAILED') return finalStep(dice, job, now)
   if (dice.chance(1)) return { type: 'CancelJob', job: job.id, ...onRecord(dice) }

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { openConnection } from '../../src/store/postgres/connection.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { freshSchema } from '../support/postgres.ts'
-import { plain } from '../support/specs.ts'
+import { onRecord, plain } from '../support/specs.ts'
 
 it.each(['repeatable read', 'serializable'])(
   '%s: a queue that is paused while a claim waits for it grants nothing',
@@ -18,7 +18,14 @@ it.each(['repeatable read', 'serializable'])(
     const looking = await openConnection({ url: own, schema })
     await claimer.execute([
       { type: 'SubmitJob', job: 'x', spec: plain({ type: 'red' }, { queue: 'q' }) },
-      { type: 'ConfigureQueue', queue: 'q', concurrency: null, rate: null, ageingMs: null },
+      {
+        type: 'ConfigureQueue',
+        queue: 'q',
+        concurrency: null,
+        rate: null,
+        ageingMs: null,
+        ...onRecord,
+      },
     ])
     // Somebody grants just now: both have to wait, one behind the other.
     const granting = await openConnection({ url: own, schema })

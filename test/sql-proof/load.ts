@@ -5,7 +5,16 @@
 import type { Command, LimitSpec, TaskAddress } from '../../src/kernel/index.ts'
 import type { ChannelName, Claimed, Store } from '../../src/store/index.ts'
 import type { Dice } from '../properties/dice.ts'
-import { failure, pipeline, plain, policy, promise, retry, stage } from '../support/specs.ts'
+import {
+  failure,
+  onRecord,
+  pipeline,
+  plain,
+  policy,
+  promise,
+  retry,
+  stage,
+} from '../support/specs.ts'
 
 const QUEUES = ['main', 'side'] as const
 const TYPES = ['red', 'blue'] as const
@@ -32,8 +41,8 @@ export type Told =
 export function queueBounds(queue: string): Command {
   const rate = { count: 60, perMs: 300 }
   return queue === 'main'
-    ? { type: 'ConfigureQueue', queue, concurrency: 6, rate, ageingMs: null }
-    : { type: 'ConfigureQueue', queue, concurrency: null, rate: null, ageingMs: 50 }
+    ? { type: 'ConfigureQueue', queue, concurrency: 6, rate, ageingMs: null, ...onRecord }
+    : { type: 'ConfigureQueue', queue, concurrency: null, rate: null, ageingMs: 50, ...onRecord }
 }
 
 export const ALL_QUEUES: readonly string[] = QUEUES

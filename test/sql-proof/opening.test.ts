@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { SmallDisk } from '../crash/small-disk.ts'
 import { SWEEP } from '../../src/store/postgres/sweep.ts'
 import type { Answered } from '../../src/store/sql/connection.ts'
-import { plain } from '../support/specs.ts'
+import { onRecord, plain } from '../support/specs.ts'
 import type { Address } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
 import { checkLog } from './log-check.ts'
@@ -158,9 +158,9 @@ describe('on PostgreSQL, a user', () => {
     const spec = plain({ type: 'red', group: 'g', key: 'k' }, { queue: 'q', limits })
     const bounds = { concurrency: 5, rate: null, ageingMs: null }
     await store.execute([
-      { type: 'ConfigureQueue', queue: 'q', ...bounds },
+      { type: 'ConfigureQueue', queue: 'q', ...bounds, ...onRecord },
       { type: 'SubmitJob', job: 'a', spec },
-      { type: 'SetSchedule', schedule: 's', definition: '{}', seen: null },
+      { type: 'SetSchedule', schedule: 's', definition: '{}', seen: null, ...onRecord },
     ])
     const channels = [{ queue: 'q', type: 'red', stage: null }]
     const request = { worker: 'w', request: 1, channels, max: 1, started: true }

@@ -7,7 +7,7 @@ import type { Claimed } from '../../src/store/index.ts'
 import type { Ask, Connection } from '../../src/store/sql/connection.ts'
 import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { SQLITE } from '../../src/store/sqlite/statements.ts'
-import { plain } from '../support/specs.ts'
+import { onRecord, plain } from '../support/specs.ts'
 import type { Wrap } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
 import { checkLog } from './log-check.ts'
@@ -88,7 +88,7 @@ it('grants nothing of a queue that was paused here', async () => {
 it('grants no more than a queue lets through that was limited meanwhile', async () => {
   const { leases, problems, looks } = await whileLooking(async (own, other) => {
     const rules = { concurrency: 1, rate: null, ageingMs: null }
-    await other.execute([{ type: 'ConfigureQueue', queue: 'q', ...rules }])
+    await other.execute([{ type: 'ConfigureQueue', queue: 'q', ...rules, ...onRecord }])
     await own.execute([submit('c', 'k')])
   })
   expect(looks).toBe(1)

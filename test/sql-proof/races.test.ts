@@ -10,7 +10,7 @@ import { Queries } from '../../src/store/sql/queries.ts'
 import { Records } from '../../src/store/sql/records.ts'
 import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { POSTGRES } from '../../src/store/postgres/statements.ts'
-import { pipeline, plain, policy, stage } from '../support/specs.ts'
+import { onRecord, pipeline, plain, policy, stage } from '../support/specs.ts'
 import type { Address } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
 import { DATABASE_NAMES, freshAddress } from './stores.ts'
@@ -140,7 +140,7 @@ describe('two on PostgreSQL', () => {
     const { address, open } = await two()
     const hand = new Hand(await openAt(address))
     const bounds = { concurrency: null, rate: { count: 1, perMs: 1_000_000 }, ageingMs: null }
-    await hand.must({ type: 'ConfigureQueue', queue: 'q', ...bounds })
+    await hand.must({ type: 'ConfigureQueue', queue: 'q', ...bounds, ...onRecord })
     for (const job of ['a', 'b']) {
       await hand.must({ type: 'SubmitJob', job, spec: plain({ type: 'red' }, { queue: 'q' }) })
     }

@@ -45,7 +45,7 @@ const afterEffect = fc.constantFrom(
 
 const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
   JobSubmitted: { ...ofJob, spec: anySpec, dueAt: anyTime },
-  JobReleased: ofJob,
+  JobReleased: { ...ofJob, ...onRecord },
   StageOpened: { ...ofJob, stage: anyCount, segments: anyCount, error: orNull(anyFailure) },
   JobCancelled: { ...ofJob, ...onRecord },
   JobForgotten: ofJob,
@@ -109,12 +109,13 @@ const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
     concurrency: orNull(anyCount),
     rate: orNull(anyRate),
     ageingMs: orNull(anyCount),
+    ...onRecord,
   },
   QueuePaused: { ...ofQueue, ...onRecord },
   QueueResumed: { ...ofQueue, ...onRecord },
-  ScheduleSet: { ...ofSchedule, definition: anyText },
+  ScheduleSet: { ...ofSchedule, definition: anyText, ...onRecord },
   ScheduleFired: { ...ofSchedule, tick: anyTime, skipped: anyFlag },
-  ScheduleRemoved: ofSchedule,
+  ScheduleRemoved: { ...ofSchedule, ...onRecord },
 }
 
 export const ENTRY_TYPES = Object.keys(FIELDS) as EntryType[]

@@ -4,7 +4,6 @@ import { Ledger } from '../../src/store/index.ts'
 import { plain, promise } from './specs.ts'
 
 export const CHANNEL = { queue: 'default', type: 'test', stage: null }
-export const onRecord = { by: 'ops', reason: 'because' }
 
 export function limit(key: string, bounds: Partial<LimitSpec>): LimitSpec {
   return { key, concurrency: null, rate: null, ...bounds }

@@ -90,6 +90,9 @@ export function child(spec: JobSpec): EffectPromise {
   return promise({ name: 'child', idempotent: true, child: spec })
 }
 
+/** Who did it, and why, where a test does not care. */
+export const onRecord = { by: 'ops', reason: 'because' }
+
 export function failure(changes: Partial<Failure> = {}): Failure {
   return { type: 'RETRYABLE', code: 'E', message: 'it did not work', stack: null, ...changes }
 }

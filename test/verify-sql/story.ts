@@ -7,7 +7,7 @@ import { expect } from 'vitest'
 import type { Command } from '../../src/kernel/index.ts'
 import { childId, tickId } from '../../src/kernel/index.ts'
 import type { ClaimRequest, Clock, Store } from '../../src/store/index.ts'
-import { child, failure, pipeline, plain, promise, stage } from '../support/specs.ts'
+import { child, failure, onRecord, pipeline, plain, promise, stage } from '../support/specs.ts'
 
 export const ONE_AT_A_TIME = { key: 'one', concurrency: 1, rate: null }
 const TWO = { key: 'two', concurrency: 2, rate: null }
@@ -46,7 +46,6 @@ export class Story {
   }
 
   async #queuesAndSchedules(): Promise<void> {
-    const onRecord = { by: 'ops', reason: 'because' }
     await this.#must(
       {
         type: 'ConfigureQueue',
@@ -54,9 +53,16 @@ export class Story {
         concurrency: 3,
         rate: { count: 2, perMs: 1_000 },
         ageingMs: 50,
+        ...onRecord,
       },
       { type: 'PauseQueue', queue: 'other', ...onRecord },
-      { type: 'SetSchedule', schedule: 'hourly', definition: 'every hour', seen: null },
+      {
+        type: 'SetSchedule',
+        schedule: 'hourly',
+        definition: 'every hour',
+        seen: null,
+        ...onRecord,
+      },
       {
         type: 'SubmitJob',
         job: TICK,

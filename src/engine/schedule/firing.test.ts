@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ENGINES, deferred, temporaryFolder } from '../../../test/support/engines.ts'
 import { HookedStore } from '../../../test/support/hooked-store.ts'
+import { onRecord } from '../../../test/support/specs.ts'
 import { job, typed, UnknownSchedule, UnreadableSchedule } from '../../index.ts'
 import type { Command, Entry } from '../../kernel/index.ts'
 import { tickId } from '../../kernel/index.ts'
@@ -53,7 +54,14 @@ async function twoEngines(open: (clock: Clock) => Promise<Store>) {
 async function entriesOf(store: Store): Promise<Entry[]> {
   // Its own entry is the end: a watch goes on for ever.
   await store.execute([
-    { type: 'ConfigureQueue', queue: 'end', concurrency: 1, rate: null, ageingMs: null },
+    {
+      type: 'ConfigureQueue',
+      queue: 'end',
+      concurrency: 1,
+      rate: null,
+      ageingMs: null,
+      ...onRecord,
+    },
   ])
   const entries: Entry[] = []
   for await (const { entry } of store.watch(0)) {
@@ -246,7 +254,7 @@ describe('an engine', () => {
       ['spec', '{"format":1,"timing":{"cron":"0 * * * *","timezone":"UTC"}}'],
       ['zone', '{"format":1,"timing":{"cron":"0 * * * *","timezone":"Mars/Olympus"}}'],
     ] as const) {
-      await store.execute([{ type: 'SetSchedule', schedule, definition, seen: null }])
+      await store.execute([{ type: 'SetSchedule', schedule, definition, seen: null, ...onRecord }])
     }
     await pawl.schedule('s', HOURLY)
     clock.moveTo(FIRST)

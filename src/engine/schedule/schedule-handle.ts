@@ -1,7 +1,7 @@
 /**
  * A schedule in the hands of a client: when it is due, and how to stop it.
  */
-import type { OnRecord } from '../handle.ts'
+import type { OnRecord } from '../on-record.ts'
 import type { ScheduleInfo } from './schedule-info.ts'
 import type { Schedules } from './schedules.ts'
 
@@ -34,7 +34,7 @@ export class ScheduleHandle {
   }
 
   /** Its jobs that are there already go on. Removing it twice is fine. */
-  remove(): Promise<void> {
-    return this.#schedules.remove(this.id)
+  remove(on: OnRecord = {}): Promise<void> {
+    return this.#schedules.remove(this.id, on)
   }
 }

@@ -13,14 +13,15 @@ import { LIMITS, sameContent } from '../../kernel/index.ts'
 import { StoreEnded } from '../../store/index.ts'
 import type { Timer, Timing } from '../../worker/index.ts'
 import { Refused, UnknownSchedule, UnreadableSchedule } from '../errors.ts'
-import type { OnRecord } from '../handle.ts'
+import type { OnRecord } from '../on-record.ts'
+import { recorded } from '../on-record.ts'
 import type { Due, FiringParts } from './firing.ts'
 import { fire } from './firing.ts'
 import type { ReadSchedule } from './known-schedules.ts'
 import { KnownSchedules } from './known-schedules.ts'
 import { nextTimes, scheduleInfo, unreadableInfo } from './schedule-info.ts'
 import type { ScheduleInfo, UnreadableScheduleInfo } from './schedule-info.ts'
-import type { Intervention, StoredSchedule } from './stored-schedule.ts'
+import type { StoredSchedule } from './stored-schedule.ts'
 import { toText } from './stored-schedule.ts'
 import type { ScheduleTerms } from './terms.ts'
 import { checked } from './terms.ts'
@@ -56,10 +57,10 @@ export class Schedules {
     this.#plan(0)
   }
 
-  async set<J extends AnyJob>(id: string, terms: ScheduleTerms<J>): Promise<void> {
+  async set<J extends AnyJob>(id: string, terms: ScheduleTerms<J>, on: OnRecord): Promise<void> {
     assertName(id, 'A schedule')
     const termed = await checked(id, terms, this.#parts.now())
-    await this.#change(id, (schedule) => {
+    await this.#change(id, recorded(on, 'Set'), (schedule) => {
       const before = schedule?.definition == null ? null : this.#before(schedule)
       const isSameTiming = before !== null && sameContent(before.timing, termed.timing)
       return {
@@ -73,28 +74,32 @@ export class Schedules {
   }
 
   pause(id: string, on: OnRecord): Promise<void> {
-    return this.#change(id, (schedule) => {
+    const record = recorded(on, 'Paused')
+    return this.#change(id, record, (schedule) => {
       const { stored } = this.#read(id, schedule)
-      return stored.paused === null ? { ...stored, paused: this.#onRecord(on, 'Paused') } : null
+      if (stored.paused !== null) return null
+      return { ...stored, paused: { at: this.#parts.now(), ...record } }
     })
   }
 
   /** Times that passed meanwhile are not made up for. */
   resume(id: string, on: OnRecord): Promise<void> {
-    return this.#change(id, (schedule) => {
+    const record = recorded(on, 'Resumed')
+    return this.#change(id, record, (schedule) => {
       const { stored } = this.#read(id, schedule)
       if (stored.paused === null) return null
-      const resumed = this.#onRecord(on, 'Resumed')
-      return { ...stored, since: resumed.at, paused: null, resumed }
+      const at = this.#parts.now()
+      return { ...stored, since: at, paused: null, resumed: { at, ...record } }
     })
   }
 
-  remove(id: string): Promise<void> {
+  remove(id: string, on: OnRecord): Promise<void> {
+    const record = recorded(on, 'Removed')
     return this.#inTurn(async () => {
       const schedule = await this.#find(id)
       if (schedule?.definition == null) return
       await this.#settle(schedule)
-      this.#accept(id, await this.#send({ type: 'RemoveSchedule', schedule: id }))
+      this.#accept(id, await this.#send({ type: 'RemoveSchedule', schedule: id, ...record }))
     })
   }
 
@@ -182,7 +187,11 @@ export class Schedules {
   }
 
   /** Of what is there; null: none is needed. If somebody else was faster: of what he made of it. */
-  #change(id: string, change: (schedule: Schedule | null) => StoredSchedule | null): Promise<void> {
+  #change(
+    id: string,
+    record: Required<OnRecord>,
+    change: (schedule: Schedule | null) => StoredSchedule | null,
+  ): Promise<void> {
     return this.#inTurn(async () => {
       for (;;) {
         const schedule = await this.#find(id)
@@ -190,7 +199,7 @@ export class Schedules {
         if (changed === null) return
         const isOver = schedule !== null && this.#endsTimes(schedule, changed)
         if (isOver && (await this.#settle(schedule))) continue
-        if (await this.#write(id, changed, schedule?.version ?? 0)) return
+        if (await this.#write(id, changed, schedule?.version ?? 0, record)) return
       }
     })
   }
@@ -215,14 +224,20 @@ export class Schedules {
   }
 
   /** False: it is not any more what was seen. */
-  async #write(id: string, stored: StoredSchedule, seen: number): Promise<boolean> {
+  async #write(
+    id: string,
+    stored: StoredSchedule,
+    seen: number,
+    record: Required<OnRecord>,
+  ): Promise<boolean> {
     const definition = toText(stored)
     if (definition.length > LIMITS.scheduleChars) {
       throw new InvalidDefinition(
         `Schedule '${id}' takes ${definition.length} characters, more than ${LIMITS.scheduleChars}: give its job a smaller input, such as the name of something that the handler reads.`,
       )
     }
-    const rejection = await this.#send({ type: 'SetSchedule', schedule: id, definition, seen })
+    const set = { type: 'SetSchedule', schedule: id, definition, seen, ...record } as const
+    const rejection = await this.#send(set)
     if (rejection?.code === 'ScheduleChanged') return false
     this.#accept(id, rejection)
     return true
@@ -278,10 +293,6 @@ export class Schedules {
       const said = isSaid ? error : new UnreadableSchedule(id, (error as Error).message, error)
       return unreadableInfo(schedule, said)
     }
-  }
-
-  #onRecord({ by = 'client', reason }: OnRecord, otherwise: string): Intervention {
-    return { at: this.#parts.now(), by, reason: reason ?? otherwise }
   }
 
   /** One after the other. */

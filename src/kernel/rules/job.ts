@@ -168,11 +168,13 @@ const notEnding: Guard<{ readonly job: string }> = safety(
 export const releaseJob: Rule<ReleaseJob> = {
   repeat: (_command, reads) => (reads.job?.held === false ? committed(null, null) : null),
   guards: [jobKnown, notEnding],
-  entry: ({ job }, reads, now) => ({
+  entry: ({ job, by, reason }, reads, now) => ({
     type: 'JobReleased',
     at: now,
     version: headOf(theJob(reads)).version + 1,
     job,
+    by,
+    reason,
   }),
   head: jobHead,
   locksJob: true,

@@ -24,7 +24,7 @@ export const configureQueue: Rule<ConfigureQueue> = {
       ? committed(null, null)
       : null,
   guards: [],
-  entry: ({ queue, concurrency, rate, ageingMs }, reads, now) => ({
+  entry: ({ queue, concurrency, rate, ageingMs, by, reason }, reads, now) => ({
     type: 'QueueConfigured',
     at: now,
     version: nextVersion(reads),
@@ -32,6 +32,8 @@ export const configureQueue: Rule<ConfigureQueue> = {
     concurrency,
     rate,
     ageingMs,
+    by,
+    reason,
   }),
   head: queueHead,
   locksJob: false,

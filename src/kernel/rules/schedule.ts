@@ -38,12 +38,14 @@ export const setSchedule: Rule<SetSchedule> = {
   repeat: ({ definition }, reads) =>
     reads.schedule?.definition === definition ? committed(null, null) : null,
   guards: [versionSeen],
-  entry: ({ schedule, definition }, reads, now) => ({
+  entry: ({ schedule, definition, by, reason }, reads, now) => ({
     type: 'ScheduleSet',
     at: now,
     version: nextVersion(reads),
     schedule,
     definition,
+    by,
+    reason,
   }),
   head: scheduleHead,
   locksJob: false,
@@ -91,11 +93,13 @@ export const fireSchedule: Rule<FireSchedule> = {
 export const removeSchedule: Rule<RemoveSchedule> = {
   repeat: (_command, reads) => (reads.schedule?.definition == null ? committed(null, null) : null),
   guards: [],
-  entry: ({ schedule }, reads, now) => ({
+  entry: ({ schedule, by, reason }, reads, now) => ({
     type: 'ScheduleRemoved',
     at: now,
     version: nextVersion(reads),
     schedule,
+    by,
+    reason,
   }),
   head: scheduleHead,
   locksJob: false,

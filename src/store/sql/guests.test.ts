@@ -3,7 +3,7 @@
  */
 import { Client } from 'pg'
 import { expect, it } from 'vitest'
-import { plain } from '../../../test/support/specs.ts'
+import { onRecord, plain } from '../../../test/support/specs.ts'
 import { freshSchema } from '../../../test/support/postgres.ts'
 import { fromPg } from '../adapters/index.ts'
 import { openPostgres, postgresDialect } from '../postgres/open-postgres.ts'
@@ -24,7 +24,9 @@ it('a transaction that sees a queue as it was once does not tell others', async 
   await client.query('begin isolation level repeatable read')
   await client.query('select 1')
   const configured = { concurrency: null, rate: null, ageingMs: 1_000 }
-  const [answer] = await store.execute([{ type: 'ConfigureQueue', queue: 'q', ...configured }])
+  const [answer] = await store.execute([
+    { type: 'ConfigureQueue', queue: 'q', ...configured, ...onRecord },
+  ])
   expect(answer?.verdict).toBe('committed')
   const { statements: sql, guest, steps } = postgresDialect(at)
   const queues = new QueueCache()
