@@ -18,6 +18,7 @@ import { InvalidDefinition, toMs } from '../definition/index.ts'
 import type {
   Handle,
   JobInfo,
+  OnRecord,
   RerunOptions,
   ScheduleHandle,
   ScheduleTerms,
@@ -228,8 +229,9 @@ export class TestEngine extends Pawl {
   override async schedule<J extends AnyJob>(
     id: string,
     terms: ScheduleTerms<J>,
+    on: OnRecord = {},
   ): Promise<ScheduleHandle> {
-    const handle = await super.schedule(id, terms)
+    const handle = await super.schedule(id, terms, on)
     this.#crew.know(terms.job, terms.queue)
     return handle
   }

@@ -413,6 +413,16 @@ describe('the package', () => {
     })
   })
 
+  it('has an engine for tests that keeps who set a schedule, and why', async () => {
+    const pawl = engine()
+    const on = { by: 'ann', reason: 'for the night' }
+    await pawl.schedule('nightly', { job: flaky(0), every: '24h' }, on)
+    for await (const { entry } of pawl.watch()) {
+      expect(entry).toMatchObject({ type: 'ScheduleSet', ...on })
+      break
+    }
+  })
+
   it('has an engine for tests that is an engine', async () => {
     const real = await open('memory:')
     onTestFinished(() => real.close())

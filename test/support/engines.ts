@@ -44,9 +44,11 @@ const DATABASES: Engines = [
   ],
 ]
 
-/** On databases they take minutes: `npm run test:long` has them all. */
-export const ENGINES: Engines =
-  process.env['PAWL_ENGINES'] === 'all' ? [...OWN_ENGINES, ...DATABASES] : OWN_ENGINES
+/** For the few tests that are worth it on each: on databases all of them take minutes. */
+export const EVERY_ENGINE: Engines = [...OWN_ENGINES, ...DATABASES]
+
+/** `npm run test:long` has every one. */
+export const ENGINES: Engines = process.env['PAWL_ENGINES'] === 'all' ? EVERY_ENGINE : OWN_ENGINES
 
 /** A promise that is settled from outside. */
 export function deferred<T = void>(): {
