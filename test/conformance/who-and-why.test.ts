@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { Entry, OnRecord, Pawl } from '../../src/index.ts'
-import { effect, job, typed } from '../../src/index.ts'
+import { effect, job, Refused, typed } from '../../src/index.ts'
 import { EVERY_ENGINE } from '../support/engines.ts'
 
 const broken = job('broken', {
@@ -206,6 +206,19 @@ describe.each(EVERY_ENGINE)('what a person does %s', (_name, open) => {
       return { type, by: 'client', reason }
     })
     expect(await watched(pawl)).toEqual(expected)
+  })
+
+  it('is refused if it is done by an empty name, which stands for nobody', async () => {
+    const pawl = await open()
+    await pawl.submit(later, undefined, { id: 'held', hold: true })
+    await pawl.schedule('often', HOURLY)
+    const nobody = { by: '', reason: 'who knows' }
+    await expect(pawl.release('held', nobody)).rejects.toThrow(Refused)
+    await expect(pawl.configure('mail', { concurrency: 3 }, nobody)).rejects.toThrow(Refused)
+    await expect(pawl.schedule('often', DAILY, nobody)).rejects.toThrow(Refused)
+    await expect(pawl.scheduleHandle('often').pause(nobody)).rejects.toThrow(Refused)
+    await expect(pawl.scheduleHandle('often').remove(nobody)).rejects.toThrow(Refused)
+    expect(await watched(pawl)).toEqual([{ type: 'ScheduleSet', by: 'client', reason: 'Set' }])
   })
 
   it('stays that of who was first, when somebody else asks for the same', async () => {
