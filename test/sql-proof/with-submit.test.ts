@@ -150,7 +150,7 @@ it('a queue that another process has limited lets no more through', async () => 
   await store.execute(submits('a'))
   const other = await openAt(address)
   const rules = { concurrency: 2, rate: null, ageingMs: null }
-  await other.execute([{ type: 'ConfigureQueue', queue: 'q', ...rules }])
+  await other.execute([{ type: 'ConfigureQueue', queue: 'q', ...rules, ...by }])
   await other.close()
   await store.execute(submits('b', 'c'))
   expect(room.settled).toEqual([['a'], ['b']])
