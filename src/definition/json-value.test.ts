@@ -72,6 +72,20 @@ describe('toJson', () => {
     expect(json({ a: undefined })).toBe('{}')
   })
 
+  it('leaves out properties that are not enumerable, of objects and of lists', () => {
+    const hidden = { x: { value: 1 }, [tag]: { value: 1 } }
+    const value = { a: Object.defineProperties({ b: 1 }, hidden) }
+    expect(json(value)).toBe('{"a":{"b":1}}')
+    expect(json(Object.defineProperties([1], hidden))).toBe('[1]')
+  })
+
+  it('writes keys as they are, however many different ones there were before', () => {
+    for (let i = 0; i < 3_000; i++) {
+      const value = { [`key "${i}"`]: i, same: { same: i } }
+      expect(json(value)).toBe(JSON.stringify(value))
+    }
+  })
+
   it('writes -0 as 0', () => {
     expect(json([-0])).toBe('[0]')
   })
@@ -157,6 +171,11 @@ const inner: { self?: unknown } = {}
 inner.self = inner
 // oxlint-disable-next-line no-sparse-arrays -- that is the case
 const sparse = [1, , 3]
+const tag = Symbol('tag')
+const counted = Object.assign([1, 2], { total: 2 })
+const tagged = Object.assign([1, 2], { [tag]: 1 })
+// As many keys as elements, but not of all of them.
+const both = Object.assign(sparse.slice(), { total: 2 })
 
 describe('a value that JSON cannot carry is refused, with its path and what to do:', () => {
   it.each<[what: string, value: unknown, path: string, problem: string, remedy: string]>([
@@ -167,6 +186,12 @@ describe('a value that JSON cannot carry is refused, with its path and what to d
     ['Infinity', [-Infinity], 'input[0]', 'is -Infinity', 'Store null'],
     ['undefined in a list', [1, undefined], 'input[1]', 'is undefined', 'Put null there'],
     ['a hole', sparse, 'input[1]', 'is a hole', 'Fill it'],
+    ['a hole, with a property', both, 'input[1]', 'is a hole', 'Fill it'],
+    ['a symbol as a key', { a: [{ [tag]: 1 }] }, 'input.a[0][Symbol(tag)]', 'is a key', 'a text'],
+    ['one without a name', { [Symbol()]: 1 }, 'input[Symbol()]', 'is a key', 'a text'],
+    ['one of a list', { a: tagged }, 'input.a[Symbol(tag)]', 'is a key', 'a text'],
+    ['a property of a list', { a: [counted] }, 'input.a[0].total', 'is a property', 'an object'],
+    ['a match', 'abc'.match('b'), 'input.groups', 'is a property of a list', 'an object'],
     ['a cycle', round, 'input.a.list[1]', 'is input again: a cycle', 'Store ids'],
     ['an inner cycle', [{ inner }], 'input[0].inner.self', 'is input[0].inner again', 'Store ids'],
     ['a Date', { at: new Date(0) }, 'input.at', 'is a Date', 'z.coerce.date()'],

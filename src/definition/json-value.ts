@@ -9,7 +9,9 @@
  * once, so a getter or a Proxy cannot show one thing to the check and another to the writer, and
  * a patched `toJSON` of somebody else's has no say.
  *
- * Left out, as JSON does: properties that are undefined, not enumerable, or named by a symbol.
+ * Left out, as JSON does: properties that are undefined, and those that are not enumerable, which
+ * somebody made so on purpose. A key that is a symbol, and a property of a list beside its elements,
+ * would be left out by JSON, too. They look like data, so they are refused.
  */
 import { types } from 'node:util'
 import { LIMITS, PawlError } from '../kernel/index.ts'
@@ -107,15 +109,26 @@ function hasProtoKey(value: unknown): boolean {
   return false
 }
 
+/** Keys as they are written, with their colons: jobs of a type have the same ones every time. */
+const KNOWN_KEYS = new Map<string, string>()
+const MOST_KNOWN_KEYS = 1_000
+
+/** An object or a list on the way to the value that is being written. */
+interface Level {
+  readonly holder: object
+  readonly above: Level | null
+  readonly depth: number
+  /** Which of its values; null: none yet. */
+  key: string | number | symbol | null
+}
+
 class Writer {
   text = ''
   /** Why the writer itself stopped; it says so here, because user code can throw anything. */
   wrong: Wrong | null = null
   readonly #root: string
-  /** The way to the value that is being written: its keys, and the objects that have them. */
-  readonly #keys: (string | number)[] = []
-  readonly #holders: object[] = []
-  #depth = 0
+  /** Where it is; null: at the root. */
+  #level: Level | null = null
 
   constructor(root: string) {
     this.#root = root
@@ -123,93 +136,118 @@ class Writer {
 
   /** Where the writer is, or was when something was thrown. */
   get path(): string {
-    return this.#pathAt(this.#depth)
+    return this.#pathAt(this.#level)
   }
 
-  write(value: unknown): void {
+  /** `lead` comes before the value: to add one text costs less than to add both. */
+  write(value: unknown, lead = ''): void {
     switch (typeof value) {
       case 'string':
-        return this.#quote(value)
+        this.#assertRoom(value.length)
+        this.text += lead + quoted(value)
+        return
       case 'number':
         if (!Number.isFinite(value)) this.#refuse(wrongNumber(value))
-        this.text += value
+        this.text += lead + value
         return
       case 'boolean':
-        this.text += value ? 'true' : 'false'
+        this.text += lead + (value ? 'true' : 'false')
         return
       case 'object':
-        if (value === null) this.text += 'null'
-        else if (Array.isArray(value)) this.#list(value)
-        else this.#record(value as Readonly<Record<string, unknown>>)
+        if (value === null) this.text += lead + 'null'
+        else if (Array.isArray(value)) this.#list(value, lead)
+        else this.#record(value as Readonly<Record<string, unknown>>, lead)
         return
       default:
         this.#refuse(wrongPrimitive(value))
     }
   }
 
-  #list(list: readonly unknown[]): void {
+  #list(list: readonly unknown[], lead: string): void {
     // In every realm the prototype of arrays is an array itself, and that of a class is not.
     if (!Array.isArray(Object.getPrototypeOf(list))) this.#refuse(wrongInstance(list))
-    const depth = this.#enter(list)
-    this.text += '['
+    const level = this.#enter(list)
+    const keys = Object.keys(list)
+    // Those of elements come first. If some are missing instead, the holes are found below.
+    if (keys.length > list.length) this.#refuseKey(level, keys.at(-1) as string, WRONG_EXTRA)
+    this.text += lead + '['
     for (let i = 0; i < list.length; i++) {
-      this.#at(depth, i)
-      if (i > 0) this.text += ','
+      level.key = i
+      this.#assertRoom(1)
       const element = list[i]
       if (element === undefined) this.#refuse(i in list ? WRONG_ELEMENT : WRONG_HOLE)
-      this.write(element)
+      this.write(element, i === 0 ? '' : ',')
     }
     this.text += ']'
+    this.#level = level.above
   }
 
-  #record(record: Readonly<Record<string, unknown>>): void {
+  #record(record: Readonly<Record<string, unknown>>, lead: string): void {
     if (!isPlain(record)) this.#refuse(wrongInstance(record))
-    const depth = this.#enter(record)
-    let separator = '{'
+    const level = this.#enter(record)
+    this.text += lead + '{'
+    let separator = ''
     for (const key of Object.keys(record)) {
-      this.#at(depth, key)
-      if (key === '__proto__') this.#refuse(WRONG_KEY)
+      level.key = key
+      this.#assertRoom(1)
+      const name = this.#name(key)
       const value = record[key]
       if (value === undefined) continue
-      this.text += separator
+      this.write(value, separator + name)
       separator = ','
-      this.#quote(key)
-      this.text += ':'
-      this.write(value)
     }
-    this.text += separator === '{' ? '{}' : '}'
+    this.text += '}'
+    this.#level = level.above
   }
 
-  /** The level of the holder, to come back to. */
-  #enter(holder: object): number {
-    const depth = this.#depth
-    for (let i = 0; i < depth; i++) {
-      if (this.#holders[i] === holder) this.#refuse(wrongCycle(this.#pathAt(i)))
+  #name(key: string): string {
+    const known = KNOWN_KEYS.get(key)
+    if (known !== undefined) return known
+    if (key === '__proto__') this.#refuse(WRONG_KEY)
+    this.#assertRoom(key.length)
+    const name = `${quoted(key)}:`
+    if (key.length <= SHORT_TEXT) {
+      if (KNOWN_KEYS.size === MOST_KNOWN_KEYS) KNOWN_KEYS.clear()
+      KNOWN_KEYS.set(key, name)
     }
+    return name
+  }
+
+  /** Goes down into the holder, whose level is left when it is written. */
+  #enter(holder: object): Level {
+    const above = this.#level
+    for (let one = above; one !== null; one = one.above) {
+      if (one.holder === holder) this.#refuse(wrongCycle(this.#pathAt(one.above)))
+    }
+    const depth = above === null ? 0 : above.depth + 1
     if (depth === DEEPEST) this.#refuse(WRONG_DEPTH)
     const { toJSON } = holder as { readonly toJSON?: unknown }
     if (typeof toJSON === 'function' && Object.hasOwn(holder, 'toJSON')) {
       this.#refuse(WRONG_TO_JSON)
     }
-    this.#holders[depth] = holder
-    return depth
+    const symbols = Object.getOwnPropertySymbols(holder)
+    const level: Level = { holder, above, depth, key: null }
+    this.#level = level
+    if (symbols.length > 0) this.#refuseSymbols(level, symbols)
+    return level
   }
 
-  #at(depth: number, key: string | number): void {
-    this.#keys[depth] = key
-    this.#depth = depth + 1
-    this.#assertRoom(1)
+  #refuseSymbols(level: Level, symbols: readonly symbol[]): void {
+    for (const key of symbols) {
+      const isData = Object.prototype.propertyIsEnumerable.call(level.holder, key)
+      if (isData) this.#refuseKey(level, key, WRONG_SYMBOL)
+    }
   }
 
-  #quote(text: string): void {
-    this.#assertRoom(text.length)
-    this.text += quoted(text)
+  #refuseKey(level: Level, key: string | symbol, wrong: Wrong): never {
+    level.key = key
+    this.#refuse(wrong)
   }
 
   /** Bounds the work, too: what is shared is written each time that it is met. */
   #assertRoom(chars: number): void {
     if (this.text.length + chars <= COUNTED_CHARS) return
-    this.#depth = 0
+    this.#level = null
     this.#refuse(wrongSize(`more than ${COUNTED_CHARS}`))
   }
 
@@ -218,9 +256,12 @@ class Writer {
     throw wrong
   }
 
-  #pathAt(depth: number): string {
-    const parts = this.#keys.slice(0, depth).map(partOf)
-    if (parts.length > 2 * PATH_PARTS) parts.splice(PATH_PARTS, depth - 2 * PATH_PARTS, '…')
+  #pathAt(level: Level | null): string {
+    const parts: string[] = []
+    for (let one = level; one !== null; one = one.above) {
+      if (one.key !== null) parts.unshift(partOf(one.key))
+    }
+    if (parts.length > 2 * PATH_PARTS) parts.splice(PATH_PARTS, parts.length - 2 * PATH_PARTS, '…')
     return this.#root + parts.join('')
   }
 }
@@ -229,8 +270,9 @@ function sentence(what: string): string {
   return what.charAt(0).toUpperCase() + what.slice(1)
 }
 
-function partOf(key: string | number): string {
+function partOf(key: string | number | symbol): string {
   if (typeof key === 'number') return `[${key}]`
+  if (typeof key === 'symbol') return `[Symbol(${(key.description ?? '').slice(0, KEY_CHARS)})]`
   if (/^[\p{ID_Start}_$][\p{ID_Continue}$]{0,63}$/u.test(key)) return `.${key}`
   return `[${JSON.stringify(key.slice(0, KEY_CHARS))}${key.length > KEY_CHARS ? '…' : ''}]`
 }
@@ -268,6 +310,14 @@ const WRONG_HOLE: Wrong = {
 const WRONG_KEY: Wrong = {
   problem: `is a key named '__proto__'`,
   remedy: 'Give it another name: that one can change what an object inherits.',
+}
+const WRONG_SYMBOL: Wrong = {
+  problem: 'is a key that is a symbol, and would be left out',
+  remedy: 'Name it by a text. What is not meant to be stored can be made not enumerable.',
+}
+const WRONG_EXTRA: Wrong = {
+  problem: 'is a property of a list beside its elements, and would be left out',
+  remedy: 'Store an object that has the list and the property, e.g. { rows, total }.',
 }
 const WRONG_TO_JSON: Wrong = {
   problem: 'has its own toJSON',
