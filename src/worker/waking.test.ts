@@ -1,10 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ENGINES } from '../../test/support/engines.ts'
+import { deferred, ENGINES } from '../../test/support/engines.ts'
 import { hookedEngine } from '../../test/support/hooked-store.ts'
 import type { AnyJob, Handle, Pawl } from '../index.ts'
 import { job, typed } from '../index.ts'
 import type { Reservation, Store, Taker } from '../store/index.ts'
+import { MemoryStore } from '../store/index.ts'
 
 const JOBS = 50
 
@@ -64,11 +65,14 @@ describe.each(ENGINES)('a worker that does not look by itself %s', (_, open) => 
 })
 
 /** Claims are answered when the test says so, AFTER they were decided. */
-function slowClaims(): ReturnType<typeof hookedEngine> & { held: (() => void)[]; hold: boolean } {
-  const engine = hookedEngine()
+function slowClaims(
+  given?: Store,
+): ReturnType<typeof hookedEngine> & { held: (() => void)[]; hold: boolean } {
+  const engine = hookedEngine(given === undefined ? {} : { store: given })
+  const store = given ?? engine.store
   const slow = { ...engine, held: [] as (() => void)[], hold: true }
-  const claim = engine.store.claim.bind(engine.store)
-  engine.store.claim = async (request) => {
+  const claim = store.claim.bind(store)
+  store.claim = async (request) => {
     const claimed = await claim(request)
     if (slow.hold) await new Promise<void>((resolve) => slow.held.push(resolve))
     return claimed
@@ -81,6 +85,12 @@ function slowClaims(): ReturnType<typeof hookedEngine> & { held: (() => void)[];
   return slow
 }
 
+/** Others use it, too, so a worker is not woken by what its own process does; and news are lost. */
+function sharedStore(): Store {
+  const store: Store = new MemoryStore({ now: () => Date.now() })
+  return Object.assign(store, { onNews: () => () => undefined })
+}
+
 describe('a claim that is under way', () => {
   it('is followed by another if a job came meanwhile', async () => {
     const slow = slowClaims()
@@ -90,6 +100,34 @@ describe('a claim that is under way', () => {
     slow.hold = false
     slow.held[0]?.()
     expect(await handle.result()).toBe(1)
+  })
+
+  it('and got all it asked for is followed by another, if a handler ended meanwhile', async () => {
+    const slow = slowClaims(sharedStore())
+    const ends = [deferred(), deferred(), deferred()]
+    const begun: number[] = []
+    const numbered = job('numbered', {
+      input: typed<number>(),
+      run: async ({ input: number }) => {
+        begun.push(number)
+        await ends[number]?.promise
+      },
+    })
+    await slow.pawl.submit(numbered, 0)
+    const worker = slow.pawl.work([numbered], { poll: '1h', concurrency: 2 })
+    await expect.poll(() => slow.held).toHaveLength(1)
+    slow.held[0]?.()
+    await expect.poll(() => begun).toEqual([0])
+    await slow.pawl.submitMany(numbered, [{ input: 1 }, { input: 2 }])
+    worker.wake()
+    await expect.poll(() => slow.held).toHaveLength(2)
+    // It asked for one, and there is room for two now.
+    ends[0]?.resolve()
+    await expect.poll(() => worker.running).toBe(0)
+    slow.hold = false
+    slow.held[1]?.()
+    await expect.poll(() => begun).toEqual([0, 1, 2])
+    for (const { resolve } of ends) resolve()
   })
 })
 
