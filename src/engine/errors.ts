@@ -4,12 +4,22 @@
 import type { Failure, Rejection } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { Outcome } from '../store/index.ts'
-import { withoutError } from './without-error.ts'
+import { isLost, withoutError } from './lost-lease.ts'
 
 /** For messages: where in a pipeline. */
 function placeOf(at: Outcome['at']): string {
   if (at === null) return ''
   return ` in stage '${at.stage}'${at.segment === null ? '' : `, segment ${at.segment}`}`
+}
+
+/** `loss`: what the log says of a lease that was lost. An error, if there is one, is then older. */
+function whyOf(
+  { error, endedBy }: Pick<Outcome, 'error' | 'endedBy'>,
+  loss: string | null,
+): string {
+  if (error === null) return withoutError(endedBy, loss)
+  const failed = `${error.code}: ${error.message}`
+  return isLost(endedBy) ? `${withoutError(endedBy, loss)} Before that: ${failed}` : failed
 }
 
 /** The authority said no. `rejection` has its code, and what to do. */
@@ -65,10 +75,11 @@ export class JobFailed extends PawlError {
   constructor(
     job: string,
     type: string,
-    { error: failure, at, endedBy }: Pick<Outcome, 'error' | 'at' | 'endedBy'>,
+    outcome: Pick<Outcome, 'error' | 'at' | 'endedBy'>,
+    loss: string | null,
   ) {
-    const why = failure === null ? withoutError(endedBy) : `${failure.code}: ${failure.message}`
-    const message = `Job ${job} (${type}) failed${placeOf(at)}. ${why}`
+    const { error: failure, at } = outcome
+    const message = `Job ${job} (${type}) failed${placeOf(at)}. ${whyOf(outcome, loss)}`
     super('JobFailed', 'rejected', message, { job, type, failure, at })
     this.failure = failure
   }
@@ -90,15 +101,12 @@ export class JobCancelled extends PawlError {
 export class JobQuarantined extends PawlError {
   readonly failure: Failure | null
 
-  constructor(job: string, type: string, { error, held, endedBy, at }: Outcome) {
-    const last =
-      error === null
-        ? `Its last attempt ended by ${endedBy}: its history says more.`
-        : `${error.code}: ${error.message}`
+  constructor(job: string, type: string, outcome: Outcome, loss: string | null) {
+    const { error, held, endedBy, at } = outcome
     const why =
       held.length > 0
         ? `Its commit stands, and what became of ${held.map((name) => `'${name}'`).join(', ')} is for a person to say: resolveEffect().`
-        : `Retry, force or discard it. ${last}`
+        : `Retry, force or discard it. ${whyOf(outcome, loss)}`
     const message = `Job ${job} (${type}) is in quarantine${placeOf(at)} and waits for an operator. ${why}`
     super('JobQuarantined', 'rejected', message, { job, type, failure: error, held, endedBy, at })
     this.failure = error

@@ -54,7 +54,7 @@ function progressOf({ name, state, segments, tally }: StageOverview): string {
 /** A stage that is open: who has its tasks, what keeps the others, and who needs a person. */
 async function openReasons(
   around: Surroundings,
-  { job }: JobOverview,
+  view: JobOverview,
   { name, state, tally, holders, next, troubled }: StageOverview,
 ): Promise<Found> {
   const reasons: Reason[] = []
@@ -65,14 +65,16 @@ async function openReasons(
     reasons.push(inStage(name, reason('running', message, null, holders)))
   }
   if (next !== null) {
-    const waiting = await waitingReasons(around, job, next, name)
+    const waiting = await waitingReasons(around, view.job, next, name)
     isRunnable = waiting.length === 0
     reasons.push(...(isRunnable ? [inStage(name, NEXT)] : waiting))
   }
   const dead = troubled.find((task) => task.state === 'DEAD')
   if (dead !== undefined && state === 'ERROR') {
     const which = `${tally.dead} of its tasks wait for an operator, the first is segment ${dead.segment}.`
-    reasons.push(inStage(name, reason('quarantined', `${which} ${whyDead(dead)}`)))
+    reasons.push(
+      inStage(name, reason('quarantined', `${which} ${await whyDead(around.store, view, dead)}`)),
+    )
   }
   return { isRunnable, reasons }
 }

@@ -6,11 +6,11 @@
  */
 import type { Job, JobState, LimitSpec, Task } from '../kernel/index.ts'
 import { isFinal, isHeldBack, mayStartAt } from '../kernel/index.ts'
-import type { Holder, InUse, Store } from '../store/index.ts'
+import type { Holder, InUse, JobOverview, Store } from '../store/index.ts'
 import type { StalledTask, Worker } from '../worker/index.ts'
 import { UnknownJob } from './errors.ts'
 import { explainPipeline } from './explain-pipeline.ts'
-import { withoutError } from './without-error.ts'
+import { isLost, lossOf, withoutError } from './lost-lease.ts'
 
 export type Obstacle =
   | 'over'
@@ -69,7 +69,7 @@ export async function explain(around: Surroundings, id: string): Promise<Explana
     const { isRunnable, reasons } = await explainPipeline(around, view)
     return { job: id, state, isRunnable, reasons: [...reasons, ...stalled] }
   }
-  const settled = settledReason(job.task)
+  const settled = await settledReason(around, view, job.task)
   if (settled !== null) {
     return { job: id, state, isRunnable: false, reasons: [settled, ...stalled] }
   }
@@ -112,7 +112,11 @@ export function inStage(stage: string | null, about: Reason): Reason {
 export const NEXT = reason('next', 'Nothing is in its way: it is next, or others come before it.')
 
 /** It is not waiting at all. */
-function settledReason(task: Task): Reason | null {
+async function settledReason(
+  { store }: Surroundings,
+  view: JobOverview,
+  task: Task,
+): Promise<Reason | null> {
   if (task.lease !== null) {
     const { worker, grantedAt, number, expiresAt } = task.lease
     const since = new Date(grantedAt).toISOString()
@@ -123,7 +127,10 @@ function settledReason(task: Task): Reason | null {
     )
   }
   return task.state === 'DEAD'
-    ? reason('quarantined', `Job ${task.job} waits for an operator. ${whyDead(task)}`)
+    ? reason(
+        'quarantined',
+        `Job ${task.job} waits for an operator. ${await whyDead(store, view, task)}`,
+      )
     : null
 }
 
@@ -136,15 +143,17 @@ function stalledReason(job: Job, { since, worker, stage }: StalledTask): Reason 
   return inStage(job.spec.stages?.[stage]?.name ?? null, about)
 }
 
-export function whyDead(task: Task): string {
+export async function whyDead(store: Store, view: JobOverview, task: Task): Promise<string> {
   const held = (task.commit?.effects ?? []).filter((effect) => effect.state === 'HELD')
   if (held.length > 0) {
     return `What became of ${held.map(({ promise }) => `'${promise.name}'`).join(', ')} is for a person to say: resolve the effect.`
   }
   const { error, leases } = task
-  return error === null
-    ? `It used up its retries: retry, force or discard it. ${withoutError(leases.at(-1)?.endedBy ?? null)}`
-    : `It used up its retries (${error.code}: ${error.message}): retry, force or discard it.`
+  const endedBy = leases.at(-1)?.endedBy ?? null
+  const failed = error === null ? '' : ` (${error.code}: ${error.message})`
+  const why = `It used up its retries${failed}: retry, force or discard it.`
+  if (error !== null && !isLost(endedBy)) return why
+  return `${why} ${withoutError(endedBy, isLost(endedBy) ? await lossOf(store, view, task) : null)}`
 }
 
 function ownReasons(job: Job, task: Task, now: number): Reason[] {

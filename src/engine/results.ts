@@ -18,6 +18,7 @@ import type { Answer, Outcome, Store } from '../store/index.ts'
 import { isThrough } from '../store/index.ts'
 import type { Timer, Timing } from '../worker/index.ts'
 import { JobCancelled, JobFailed, JobQuarantined, UnknownJob } from './errors.ts'
+import { lossIn } from './lost-lease.ts'
 import { pipelineResult } from './pipeline-result.ts'
 
 export interface Waiter {
@@ -287,10 +288,18 @@ export function resultOf(
 ): unknown {
   if (outcome === null) throw new UnknownJob(id)
   const { state, type, cancelled } = outcome
-  if (state === 'QUARANTINED') throw new JobQuarantined(id, type, outcome)
+  if (state === 'QUARANTINED' || (state === 'FAILED' && cancelled === null)) {
+    return noResult(store, id, outcome)
+  }
   if (cancelled !== null) throw new JobCancelled(id, type, cancelled.by, cancelled.reason)
-  if (state === 'FAILED') throw new JobFailed(id, type, outcome)
   if (outcome.last !== null) return pipelineResult(store, id, outcome.last, definition)
   const schema = definition === null || isPipeline(definition) ? undefined : definition.output
   return outputFrom(schema, outcome.output ?? 'null', `The output of job ${id} ('${type}')`)
+}
+
+async function noResult(store: Store, id: string, outcome: Outcome): Promise<never> {
+  // A store that fails now has nothing to do with how the job ended.
+  const loss = await lossIn(store, id, outcome).catch(() => null)
+  if (outcome.state === 'FAILED') throw new JobFailed(id, outcome.type, outcome, loss)
+  throw new JobQuarantined(id, outcome.type, outcome, loss)
 }

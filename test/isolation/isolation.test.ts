@@ -245,7 +245,7 @@ describe.each(['thread', 'process'] as const)('a child that is a %s', (isolation
     expect((await handle.info()).attempt).toBe(3)
     const { reasons } = await pawl.explain(handle.id)
     expect(reasons[0]?.message).toMatch(
-      /used up its retries: .* was lost \(LeaseRevoked\): history/,
+      /used up its retries: .* was taken away \(LeaseRevoked\) by .*: /,
     )
     const revoked = (await entries(pawl, handle)).filter(({ type }) => type === 'LeaseRevoked')
     expect(revoked.map((entry) => 'reason' in entry && entry.reason)).toEqual(
