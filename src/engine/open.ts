@@ -20,7 +20,10 @@ export interface RetentionOptions {
 }
 
 export interface OpenOptions {
-  /** How long, and how many, jobs that are over stay readable. Default: 7 days, 1,000,000. */
+  /**
+   * How long, and how many, jobs that are over stay readable. Default: 7 days, 1,000,000. Not in
+   * memory, where nothing is forgotten.
+   */
   readonly retention?: RetentionOptions & {
     /** Of single types of jobs. What a job said itself when it was submitted comes first. */
     readonly types?: { readonly [type: string]: RetentionOptions }
@@ -29,15 +32,15 @@ export interface OpenOptions {
    * Given jobs that are about to be forgotten, a few at a time, to be kept elsewhere. They are
    * forgotten when it has returned; if it fails they stay, and it is given them again. It may
    * see a job twice: if the process ends in between, or if several processes have the database
-   * open with one, since each of them gives away what is due.
+   * open with one, since each of them gives away what is due. Not in memory.
    */
   readonly onForget?: (jobs: readonly JobInfo[]) => Promise<void> | void
   /**
    * How long the entries themselves are kept. Default 7 days; `'forever'` keeps them all. Not for
-   * databases.
+   * databases, and not in memory.
    */
   readonly history?: Duration | 'forever'
-  /** A folder that old parts of the log are moved to, instead of being removed. Not for databases. */
+  /** A folder that old parts of the log are moved to, instead of being removed. For directories. */
   readonly archive?: string
   /**
    * Where files go that handlers write: a folder, or a place of your own. Default: `artifacts` in
@@ -71,6 +74,7 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   if (options.schema !== undefined) {
     throw new InvalidDefinition('`schema` is an option of PostgreSQL only.')
   }
+  if (location === 'memory:') assertOfMemory(options)
   const clock = awakeClock()
   const timing = realTiming(() => clock.now())
   const parts = { ...own, timing, onClose: () => clock.close() }
@@ -85,6 +89,16 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   } catch (error) {
     clock.close()
     throw error
+  }
+}
+
+/** What would do nothing there is refused: who sets a bound relies on it. */
+function assertOfMemory({ retention, onForget, history, archive }: OpenOptions): void {
+  for (const [name, value] of Object.entries({ retention, onForget, history, archive })) {
+    if (value === undefined) continue
+    throw new InvalidDefinition(
+      `open('memory:') takes no \`${name}\`: an engine in memory forgets nothing until its process ends. For one that lives long, open a directory.`,
+    )
   }
 }
 

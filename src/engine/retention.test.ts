@@ -54,6 +54,25 @@ describe('retention', () => {
   })
 })
 
+describe('an engine in memory', () => {
+  it.each<[name: string, options: OpenOptions]>([
+    ['retention', { retention: { count: 10 } }],
+    ['onForget', { onForget: () => undefined }],
+    ['history', { history: '1d' }],
+    ['archive', { archive: './old' }],
+  ])('forgets nothing, and refuses `%s`, which would do nothing', async (name, options) => {
+    await expect(open('memory:', options)).rejects.toMatchObject({
+      code: 'InvalidDefinition',
+      message: `open('memory:') takes no \`${name}\`: an engine in memory forgets nothing until its process ends. For one that lives long, open a directory.`,
+    })
+  })
+
+  it('opens with such options if they are undefined', async () => {
+    const left = { retention: undefined, onForget: undefined } as object
+    await (await open('memory:', left)).close()
+  })
+})
+
 describe('onForget', () => {
   it('is given every job before it is forgotten, with its output', async () => {
     const kept = new Map<string, unknown>()
