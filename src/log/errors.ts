@@ -108,13 +108,19 @@ export class FolderNotEmpty extends PawlError {
   }
 }
 
-/** An archive belongs to one store: its files are named by positions, and each store begins at 0. */
+/**
+ * An archive belongs to one directory: its files are named by positions, each store begins at 0, and
+ * a copy of a store goes on from the same position. `other`: whose file it is; null: of no store.
+ */
 export class ArchiveInUse extends PawlError {
-  constructor(file: string, folder: string, storeId: string, other: string) {
+  constructor(file: string, folder: string, storeId: string, other: string | null) {
+    let whose = `of another store (${other}) than the one`
+    if (other === null) whose = 'no segment, and has the name of one'
+    if (other === storeId) whose = 'of another copy of this store, and differs from the one'
     super(
       'ArchiveInUse',
       'rejected',
-      `${file} is of another store (${other}) than the one that is to be archived in ${folder} (${storeId}). Nothing was replaced: give each directory an \`archive\` of its own.`,
+      `${file} is ${whose} that is to be archived in ${folder} (${storeId}). Nothing was replaced: give each directory an \`archive\` of its own.`,
       { file, folder, storeId, other },
     )
   }

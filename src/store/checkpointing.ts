@@ -19,6 +19,7 @@ import type { JobList } from './job-list.ts'
 import type { Ledger } from './ledger.ts'
 import type { LiveJobs } from './live-jobs.ts'
 import type { Notice } from './notice.ts'
+import { newCopierName } from './random.ts'
 
 export interface CheckpointRules {
   /** Bytes of log between two checkpoints, at least. */
@@ -51,6 +52,7 @@ const WAYPOINT_BYTES = 2_048
 
 export class Checkpointing {
   readonly #parts: CheckpointParts
+  readonly #copier = newCopierName()
   #manifests: Manifest[]
   /** Where the last one was made, or tried. */
   #last: number
@@ -178,7 +180,9 @@ export class Checkpointing {
     for (;;) {
       const [oldest, next] = writer.segments
       if (oldest === undefined || next === undefined || !this.#mayGo(next)) return
-      if (rules.archive !== null) await archiveSegment(disk, oldest, rules.archive)
+      if (rules.archive !== null) {
+        await archiveSegment(disk, oldest, rules.archive, this.#copier)
+      }
       // AFTER the archive, which takes a while: somebody may need every file by now.
       if (this.#pins > 0) return
       // BEFORE it goes, so that nobody begins to read it. Who reads it already can finish.

@@ -83,41 +83,6 @@ describe('old segments', () => {
     for (let i = 0; i < 3; i++) await bench.store.checkpoint()
     expect(bench.segments()).toEqual(before)
   })
-
-  it('are in the archive before they go', async () => {
-    const bench = await grown({ archive: '/archive' })
-    const bytes = new Map(bench.segments().map((path) => [path, bench.disk.bytesOf(path)]))
-    for (let i = 0; i < 2; i++) await bench.store.checkpoint()
-    const gone = [...bytes.keys()].filter((path) => !bench.segments().includes(path))
-    expect(gone.length).toBeGreaterThan(0)
-    for (const path of gone) {
-      const archived = bench.disk.bytesOf(path.replace('/store/', '/archive/'))
-      expect(archived.equals(bytes.get(path) as Buffer)).toBe(true)
-    }
-  })
-})
-
-describe('an archive that has the segments of another store', () => {
-  it('keeps them: nothing is replaced, the segments stay, and a notice says why', async () => {
-    const first = await grown({ archive: '/archive' })
-    for (let i = 0; i < 2; i++) await first.store.checkpoint()
-    const archived = first.disk.paths().filter((path) => path.startsWith('/archive/'))
-    expect(archived.length).toBeGreaterThan(0)
-    const second = await grown({ archive: '/archive' })
-    for (const path of archived) second.disk.put(path, first.disk.bytesOf(path))
-    const before = second.segments()
-    for (let i = 0; i < 2; i++) await second.store.checkpoint()
-    for (const path of archived) {
-      expect(second.disk.bytesOf(path).equals(first.disk.bytesOf(path))).toBe(true)
-    }
-    expect(second.segments()).toEqual(before)
-    expect(second.notices).toContainEqual(
-      expect.objectContaining({
-        kind: 'tidying-failed',
-        error: expect.objectContaining({ code: 'ArchiveInUse' }) as Error,
-      }),
-    )
-  })
 })
 
 describe('a checkpoint', () => {

@@ -12,3 +12,8 @@ export function newStoreId(): string {
 export function newTellerName(): string {
   return randomBytes(8).toString('hex')
 }
+
+/** Of a store that copies to a folder, where copies of the same store may do so, too. */
+export function newCopierName(): string {
+  return randomBytes(8).toString('hex')
+}
