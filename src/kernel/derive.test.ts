@@ -226,6 +226,25 @@ const PIPELINE: readonly Row[] = [
     },
   ],
   [
+    'QUARANTINED',
+    'a stage is ERROR by a DEAD task, and another stage is still to be opened',
+    twoWithoutRetries,
+    (a) => {
+      openAndGrant(a)
+      fail(a)
+    },
+  ],
+  [
+    'RUNNING',
+    'that other stage was opened',
+    twoWithoutRetries,
+    (a) => {
+      openAndGrant(a)
+      fail(a)
+      open(a, 1)
+    },
+  ],
+  [
     'RUNNING',
     'a task is DEAD, but another is leased',
     twoWithoutRetries,
