@@ -75,6 +75,22 @@ describe('a worker that gave a job back because it is too new', () => {
     await pawl.close()
   })
 
+  it('has taken a token of its rate: that its handler did not begin is on no record', async () => {
+    const limits = [{ key: 'mail', rate: { count: 1, per: '1m' } }] as const
+    const pawl = testEngine()
+    const old = pawl.work([greet(1)])
+    const handle = await pawl.submit(greet(2), 'ann', { limits })
+    await pawl.runUntilIdle()
+    expect(await counts(pawl, handle.id)).toMatchObject({ LeaseGranted: 1, LeaseReleased: 1 })
+    await old.stop()
+    pawl.work([greet(2)])
+    await pawl.advance('59s')
+    expect((await handle.info()).state).toBe('QUEUED')
+    await pawl.advance('1s')
+    expect(await handle.result()).toBe('by 2')
+    await pawl.close()
+  })
+
   it('goes on with jobs of other kinds, and with older ones that came with it', async () => {
     const pawl = testEngine()
     const before = await pawl.submit(greet(2), 'ann')
