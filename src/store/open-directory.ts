@@ -21,6 +21,7 @@ import { awakeClock, FAR_BEHIND_MS, systemClock } from './clock.ts'
 import { DirectoryStore } from './directory.ts'
 import type { Loaded } from './loading.ts'
 import { load } from './loading.ts'
+import { MendingLive } from './mending-live.ts'
 import type { Notice } from './notice.ts'
 import { newStoreId } from './random.ts'
 import type { Retention } from './retention.ts'
@@ -137,11 +138,15 @@ async function openOwned(
     const rules = settings
     const reader = new LogReader(disk, () => opened.segments)
     const parts = { ...loaded, disk, folder, writer: opened, reader, rules, onNotice }
+    const checkpointing = new Checkpointing(parts)
+    const mending = new MendingLive(checkpointing, opened, onNotice)
+    loaded.live.onUnreadable = (error) => mending.begin(error)
     return new DirectoryStore({
       ...parts,
       id: start.storeId,
       clock,
-      checkpointing: new Checkpointing(parts),
+      checkpointing,
+      mending,
       retention,
       opening: { checkpoint: manifests[0]?.position ?? null, entries, torn },
       release,
