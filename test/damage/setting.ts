@@ -11,7 +11,10 @@ import { openDirectory } from '../../src/store/open-directory.ts'
 import type { Positioned, Store } from '../../src/store/store.ts'
 import type { SimDisk } from '../sim/sim-disk.ts'
 
-vi.mock('../../src/store/random.ts', () => ({ newStoreId: () => '0123456789abcdef'.repeat(2) }))
+vi.mock('../../src/store/random.ts', () => ({
+  newStoreId: () => '0123456789abcdef'.repeat(2),
+  newCopierName: () => 'copier',
+}))
 
 export const FOLDER = '/store'
 const ARCHIVE = '/archive'

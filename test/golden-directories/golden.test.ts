@@ -29,7 +29,10 @@ import {
 } from './shelf-of-formats.ts'
 
 // The id is all that a store draws at random.
-vi.mock('../../src/store/random.ts', () => ({ newStoreId: () => '0123456789abcdef'.repeat(2) }))
+vi.mock('../../src/store/random.ts', () => ({
+  newStoreId: () => '0123456789abcdef'.repeat(2),
+  newCopierName: () => 'copier',
+}))
 
 const CURRENT = currentName()
 const UPDATE = process.env['UPDATE_GOLDEN'] === '1'
