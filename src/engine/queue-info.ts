@@ -29,7 +29,8 @@ export function queueInfo(
   now: number,
 ): QueueInfo {
   const { name, paused, pausedAt, concurrency, rate, ageingMs } = queue
-  const nextAt = mayStartAt({ key: name, concurrency, rate }, { held, fullAt }, now)
+  const usage = { held, fullAt, chargedAt: fullAt }
+  const nextAt = mayStartAt({ key: name, concurrency, rate }, usage, now)
   return {
     name,
     pausedAt: paused ? new Date(pausedAt) : null,

@@ -29,7 +29,9 @@ export function inUse(
 
 export function limitView(ledger: Ledger, key: string): LimitView {
   const isCharged = ({ policy }: Task): boolean => policy.limits.some((limit) => limit.key === key)
-  return { key, ...inUse(ledger, ledger.usage.get(key), isCharged) }
+  const usage = ledger.usage.get(key)
+  const use = inUse(ledger, usage, isCharged)
+  return { key, chargedAt: use.fullAt === 0 ? 0 : (usage?.chargedAt ?? 0), ...use }
 }
 
 export function workerView(ledger: Ledger, worker: string): WorkerView {

@@ -31,8 +31,11 @@ export class LimitKeys {
     return gate
   }
 
-  restore(key: string, fullAt: number): void {
-    this.#key(key).fullAt = fullAt
+  /** `at`: no token was taken after it. */
+  restore(name: string, fullAt: number, at: number): void {
+    const key = this.#key(name)
+    key.fullAt = fullAt
+    key.chargedAt = at
   }
 
   charge(limits: readonly LimitSpec[], at: number, resumed: boolean): void {

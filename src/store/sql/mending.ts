@@ -76,7 +76,8 @@ export class Mending {
     add(sql.makeLimits, keys)
     add(
       sql.saveLimits,
-      limits.map(({ key, held, fullAt }) => [key, held, fullAt]),
+      // When a token was last taken is taken to be as late as it can be.
+      limits.map(({ key, held, fullAt }) => [key, held, fullAt, Math.ceil(fullAt)]),
     )
     add(sql.unparkAll, keys)
     const looks = fixes.filter((fix) => fix.table === 'looks')
