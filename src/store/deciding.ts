@@ -89,8 +89,8 @@ export function foresee(
 ): void {
   if (looksAtOne(command)) {
     const job = here.inMemory(command.job)
-    if (job !== undefined) return mustBeReadable(job)
-    if (elsewhere?.mayHave(command.job) !== true) return
+    if (job !== undefined) mustBeReadable(job)
+    if (job !== undefined || elsewhere?.mayHave(command.job) !== true) return
   }
   if (malformed(command) !== null) return
   loadReads(reads, here.world, here, command, now)
