@@ -12,7 +12,17 @@ import type { Reads } from './guards.ts'
 import { NO_LIMITS } from './guards.ts'
 import { childId, tickId } from './ids.ts'
 import { asksForSame, keepsKey } from './keys.ts'
-import type { Job, JobSpec, Lease, LimitSpec, LimitUse, ParentRef, Task, Usage } from './model.ts'
+import type {
+  Job,
+  JobSpec,
+  Lease,
+  LimitSpec,
+  LimitUse,
+  ParentRef,
+  Queue,
+  Task,
+  Usage,
+} from './model.ts'
 import { stageIndex, stagesOf } from './model.ts'
 import { eachPath } from './each.ts'
 import { invalidFields, invalidShape } from './spec.ts'
@@ -79,7 +89,7 @@ export function loadReads(
     case 'GrantLease':
       if (reads.task === null) return
       reads.queue = world.queues.get(reads.task.policy.queue) ?? null
-      reads.queueUsage = indexes.queueUsage(reads.task.policy.queue)
+      if (isBounded(reads.queue)) reads.queueUsage = indexes.queueUsage(reads.task.policy.queue)
       reads.limits = indexes.limitsOf?.(reads.task) ?? limitsOf(reads.task, indexes)
       return
     case 'ResolveEffect':
@@ -108,6 +118,11 @@ function clear(reads: Reads): void {
   reads.parent = null
   reads.originSubmitted = false
   reads.eachSource = null
+}
+
+/** How much is used of a queue without bounds matters to nobody. */
+function isBounded(queue: Queue | null): boolean {
+  return queue !== null && (queue.concurrency !== null || queue.rate !== null)
 }
 
 function limitsOf({ policy }: Task, { usage }: Indexes): readonly LimitUse[] {
@@ -178,10 +193,12 @@ function eachSource(world: World, job: Job, stage: number): string | null {
   return findTask(world, job.id, stageIndex(job, source), 0)?.output ?? null
 }
 
-/** Indexes of a small world, computed anew at every call. */
+/** Indexes of a small world: each is computed anew whenever it is asked for. */
 export function scan(world: World): Indexes {
   return {
-    usage: scanUsage(world),
+    get usage() {
+      return scanUsage(world)
+    },
     tallies: (job) => countTallies(world, job),
     queueUsage: (queue) => {
       const rate = world.queues.get(queue)?.rate ?? null

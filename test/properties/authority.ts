@@ -2,29 +2,9 @@
  * A light authority for long random runs: a world, its log and a clock. It decides and folds,
  * and leaves checking to the property that drives it.
  */
-import type { Command, Decision, Entry, Indexes, Rules, World } from '../../src/kernel/index.ts'
-import {
-  createWorld,
-  decideIn,
-  findTask,
-  fold,
-  noReads,
-  RULES,
-  scan,
-} from '../../src/kernel/index.ts'
+import type { Command, Decision, Entry, Rules } from '../../src/kernel/index.ts'
+import { createWorld, decideIn, fold, noReads, RULES, scan } from '../../src/kernel/index.ts'
 import { Generator } from './generator.ts'
-
-/** Nobody asks how much is used of a queue that has no bounds. */
-function limitedOnly(world: World, indexes: Indexes): Indexes {
-  return {
-    ...indexes,
-    queueUsage: (name) => {
-      const queue = world.queues.get(name)
-      const bounded = queue !== undefined && (queue.concurrency !== null || queue.rate !== null)
-      return bounded ? indexes.queueUsage(name) : null
-    },
-  }
-}
 
 export class Authority {
   readonly world = createWorld()
@@ -33,8 +13,7 @@ export class Authority {
   readonly #rules: Rules
   readonly #reads = noReads()
   readonly #generator = new Generator()
-  /** Looks into the world when asked; only its usage of limits is that of the empty world. */
-  readonly #withoutUsage = limitedOnly(this.world, scan(this.world))
+  readonly #indexes = scan(this.world)
 
   constructor(rules: Rules = RULES) {
     this.#rules = rules
@@ -48,15 +27,7 @@ export class Authority {
   }
 
   decide(command: Command): Decision {
-    const indexes = this.#asksForUsage(command) ? scan(this.world) : this.#withoutUsage
-    return decideIn(this.world, indexes, command, this.#reads, this.now, this.#rules)
-  }
-
-  /** Only the grant of a task with limits asks for their usage, and computing it takes longest. */
-  #asksForUsage(command: Command | null): boolean {
-    if (command?.type !== 'GrantLease') return false
-    const task = findTask(this.world, command.job, command.stage, command.segment)
-    return task !== undefined && task.policy.limits.length > 0
+    return decideIn(this.world, this.#indexes, command, this.#reads, this.now, this.#rules)
   }
 
   append(entry: Entry): void {
