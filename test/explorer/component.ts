@@ -259,6 +259,11 @@ function encodeEffect(effect: Effect): string {
   return `${effect.state}/${effect.starts.join(';')}/${left}/${effect.resolutions.length}`
 }
 
+/** Jobs that share nothing do not see each other. Whoever belongs to no job sees all, and is seen. */
+export function sees(scope: Scope, part: Part, other: Part): boolean {
+  return scope.linked || !('slot' in part) || !('slot' in other) || part.slot === other.slot
+}
+
 /** What a part shows to the others: everything that a decision about them could depend on. */
 export function visible(scope: Scope, part: Part): string {
   switch (part.kind) {

@@ -39,11 +39,13 @@ import {
   encode,
   initialParts,
   NOW,
+  sees,
   takeBack,
   visible,
 } from './component.ts'
 import { moves } from './moves.ts'
 import type { Scope } from './scope.ts'
+import { TupleTable } from './table.ts'
 
 /** A command that would be carried out, and the parts after it. */
 export interface Step {
@@ -68,18 +70,31 @@ export class Space {
   readonly #reads = noReads()
   readonly #ids = new Map<string, number>()
   readonly #parts: Part[] = []
-  readonly #visible: string[] = []
+  /** What each part shows to the others, as a number: alike looks have the same. */
+  readonly #looks: number[] = []
+  readonly #lookIds = new Map<string, number>()
   readonly #older: (number | undefined)[] = []
   readonly #younger: (number | undefined)[] = []
   readonly #swapped: (number | undefined)[] = []
-  readonly #successors = new Map<string, Successors>()
   readonly #places: readonly Part[]
-  readonly #ticked = new Set<string>()
+  /** By place, the other places that a part there sees. */
+  readonly #seen: readonly (readonly number[])[]
+  /** A part in its surrounding: its place, its number there, and how those that it sees look. */
+  readonly #view: Int32Array
+  readonly #surroundings: TupleTable
+  readonly #successors: Successors[] = []
+  readonly #ticked: TupleTable
 
   constructor(scope: Scope, rules: Rules) {
     this.scope = scope
     this.#rules = rules
     this.#places = initialParts(scope)
+    this.#seen = this.#places.map((part) =>
+      this.#places.flatMap((other, i) => (other !== part && sees(scope, part, other) ? [i] : [])),
+    )
+    this.#view = new Int32Array(this.#places.length + 1)
+    this.#surroundings = new TupleTable(this.#view.length)
+    this.#ticked = new TupleTable(this.#view.length)
   }
 
   get distinctParts(): number {
@@ -88,7 +103,7 @@ export class Space {
 
   /** How often the kernel was asked about a part in a surrounding. */
   get distinctSurroundings(): number {
-    return this.#successors.size
+    return this.#surroundings.size
   }
 
   part(id: number): Part {
@@ -103,9 +118,16 @@ export class Space {
       id = this.#parts.length
       this.#ids.set(key, id)
       this.#parts.push(part)
-      this.#visible.push(visible(this.scope, part))
+      this.#looks.push(this.#lookOf(part))
     }
     return id
+  }
+
+  #lookOf(part: Part): number {
+    const text = visible(this.scope, part)
+    let look = this.#lookIds.get(text)
+    if (look === undefined) this.#lookIds.set(text, (look = this.#lookIds.size))
+    return look
   }
 
   /** The part one tick later. */
@@ -124,17 +146,20 @@ export class Space {
 
   /** Where the part at `index` can go, seeing the others. */
   successors(ids: ArrayLike<number>, index: number): Successors {
-    let key = `${index}:${ids[index]}`
-    for (let i = 0; i < ids.length; i++) {
-      if (i !== index) key += `|${this.#visible[ids[i] as number]}`
+    const view = this.#view.fill(0)
+    view[ids.length] = index
+    view[index] = ids[index] as number
+    for (const i of this.#seen[index] as readonly number[]) {
+      view[i] = this.#looks[ids[i] as number] as number
     }
-    let known = this.#successors.get(key)
-    if (known === undefined) {
-      const parts = this.partsOf(ids)
-      known = this.#summarise(parts, this.expand(parts, index))
-      this.#successors.set(key, known)
-    }
-    return known
+    const surrounding = this.#surroundings.add(view)
+    // Asking adds more parts, but no surroundings: the next new one has the next number.
+    return (this.#successors[surrounding] ??= this.#ask(ids, index))
+  }
+
+  #ask(ids: ArrayLike<number>, index: number): Successors {
+    const parts = this.partsOf(ids)
+    return this.#summarise(parts, this.expand(parts, index))
   }
 
   /** The world that stands for all that are like it. */
@@ -168,13 +193,7 @@ export class Space {
     const found: Violation[] = []
     for (let i = 0; i < ids.length; i++) {
       const part = this.part(ids[i] as number)
-      if (part.kind !== 'job' || part.job === null) continue
-      let key = `${ids[i]}`
-      for (let j = i + 1; this.#places[j]?.kind === 'task'; j++) {
-        key += `|${this.#visible[ids[j] as number]}`
-      }
-      if (this.#ticked.has(key)) continue
-      this.#ticked.add(key)
+      if (part.kind !== 'job' || part.job === null || !this.#ticksAnew(ids, i)) continue
       const parts = this.partsOf(ids)
       const before = stateIn(assemble(this.scope, parts), part.job.id)
       const later = parts.map((one) => age(one, 1))
@@ -185,6 +204,19 @@ export class Space {
       }
     }
     return found
+  }
+
+  /** Whether the clock never ticked for this job with its tasks looking as they do. */
+  #ticksAnew(ids: ArrayLike<number>, index: number): boolean {
+    const view = this.#view.fill(0)
+    view[index] = ids[index] as number
+    view[ids.length] = index
+    for (let i = index + 1; this.#places[i]?.kind === 'task'; i++) {
+      view[i] = this.#looks[ids[i] as number] as number
+    }
+    const before = this.#ticked.size
+    this.#ticked.add(view)
+    return this.#ticked.size > before
   }
 
   /** Tries every command on one part of a world. */

@@ -4,8 +4,8 @@
  */
 export class TupleTable {
   readonly width: number
-  #tuples = new Int32Array(1 << 16)
-  #slots = new Int32Array(1 << 16).fill(-1)
+  #tuples = new Int32Array(1 << 12)
+  #slots = new Int32Array(1 << 12).fill(-1)
   #size = 0
 
   constructor(width: number) {
