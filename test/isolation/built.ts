@@ -1,0 +1,59 @@
+/**
+ * What a child starts with and the jobs of these tests, compiled once to plain JavaScript, as in
+ * the built package. A child that must read TypeScript takes ten times as long to start.
+ */
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+import type * as childEntry from '../../src/worker/isolation/child-entry.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+let folder: string | null = null
+
+/** Where the jobs are. One file has what both need, or a child would have two of each class. */
+export async function buildJobs(): Promise<URL> {
+  folder = await mkdtemp(join(tmpdir(), 'pawl-built-'))
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  await build({
+    entryPoints: {
+      'child-main': join(ROOT, 'src/worker/isolation/child-main.ts'),
+      jobs: join(ROOT, 'test/isolation/jobs.ts'),
+    },
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+  })
+  return pathToFileURL(join(folder, 'jobs.js'))
+}
+
+export async function removeBuilt(): Promise<void> {
+  if (folder !== null) await rm(folder, { recursive: true })
+  folder = null
+}
+
+/** Children of modules that were built start with what was built, all others as ever. */
+export function entriesFor(real: typeof childEntry): typeof childEntry {
+  return {
+    threadEntry: (modules) => {
+      const file = builtFor(modules)
+      return file === null ? real.threadEntry(modules) : { url: pathToFileURL(file), execArgv: [] }
+    },
+    processEntry: (modules) => {
+      const file = builtFor(modules)
+      return file === null ? real.processEntry(modules) : { file, execArgv: [] }
+    },
+  }
+}
+
+function builtFor(modules: readonly string[]): string | null {
+  if (folder === null) return null
+  const place = pathToFileURL(folder).href
+  return modules.every((href) => href.startsWith(place)) ? join(folder, 'child-main.js') : null
+}
