@@ -195,24 +195,37 @@ function eachSource(world: World, job: Job, stage: number): string | null {
 
 /** Indexes of a small world: each is computed anew whenever it is asked for. */
 export function scan(world: World): Indexes {
-  return {
-    get usage() {
-      return scanUsage(world)
-    },
-    tallies: (job) => countTallies(world, job),
-    queueUsage: (queue) => {
-      const rate = world.queues.get(queue)?.rate ?? null
-      const limit = { key: queue, concurrency: null, rate }
-      const tasks = allTasks(world).filter((task) => task.policy.queue === queue)
-      return usageOf(tasks.flatMap((task) => grantsOf(task, limit)))
-    },
-    keyHolder: (type, key) => {
-      let holder: Job | null = null
-      for (const job of world.jobs.values()) {
-        if (job.spec.type === type && job.spec.key === key) holder = job
-      }
-      return holder
-    },
+  return new Scan(world)
+}
+
+class Scan implements Indexes {
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  get usage(): Map<string, Usage> {
+    return scanUsage(this.#world)
+  }
+
+  tallies(job: Job): Tallies {
+    return countTallies(this.#world, job)
+  }
+
+  queueUsage(queue: string): Usage {
+    const rate = this.#world.queues.get(queue)?.rate ?? null
+    const limit = { key: queue, concurrency: null, rate }
+    const tasks = allTasks(this.#world).filter((task) => task.policy.queue === queue)
+    return usageOf(tasks.flatMap((task) => grantsOf(task, limit)))
+  }
+
+  keyHolder(type: string, key: string): Job | null {
+    let holder: Job | null = null
+    for (const job of this.#world.jobs.values()) {
+      if (job.spec.type === type && job.spec.key === key) holder = job
+    }
+    return holder
   }
 }
 
