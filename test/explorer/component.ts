@@ -1,9 +1,9 @@
 /**
  * The parts of a small world: jobs, the tasks of pipelines, a queue, a schedule, the clock.
  *
- * A command changes one part (opening a stage and forgetting a job change a few), and sees of
- * the others only what `visible` says. So the explorer asks the kernel once for each distinct
- * part in each distinct surrounding, and not once for each combination.
+ * A command changes one part (opening a stage and forgetting a job change a few). It `sees` only
+ * some of the others, and of them only what is `visible`. So the explorer asks the kernel once for
+ * each distinct part in each distinct surrounding, and not once for each combination.
  *
  * The time is always NOW: when the clock ticks, every record grows older instead. Two states
  * that differ only in how long ago something happened are the same state, unless it matters.
