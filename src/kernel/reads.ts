@@ -125,8 +125,9 @@ function isBounded(queue: Queue | null): boolean {
   return queue !== null && (queue.concurrency !== null || queue.rate !== null)
 }
 
-function limitsOf({ policy }: Task, { usage }: Indexes): readonly LimitUse[] {
+function limitsOf({ policy }: Task, indexes: Indexes): readonly LimitUse[] {
   if (policy.limits.length === 0) return NO_LIMITS
+  const { usage } = indexes
   return policy.limits.map((limit) => ({ ...limit, usage: usage.get(limit.key) ?? noUsage() }))
 }
 
