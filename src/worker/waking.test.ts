@@ -189,6 +189,32 @@ describe('a worker that is asked for room', () => {
     expect(await handle.result()).toBe(4)
   })
 
+  it('keeps none while it knows of something that waits', async () => {
+    const slow = standingBy()
+    slow.hold = false
+    slow.pawl.work([plain], { poll: '1h', concurrency: 1 })
+    await expect.poll(() => slow.reserve(1)).toBe(1)
+    const handle = await slow.pawl.submit(plain, 4)
+    slow.settle()
+    expect(slow.reserve(1)).toBe(0)
+    expect(await handle.result()).toBe(4)
+  })
+
+  it('keeps none between the answer to a claim and the jobs that it takes', async () => {
+    const slow = standingBy()
+    const handle = await slow.pawl.submit(waiting)
+    const worker = slow.pawl.work([waiting], { poll: '1h', concurrency: 1, shutdown: 0 })
+    await expect.poll(() => slow.held).toHaveLength(1)
+    slow.hold = false
+    slow.held[0]?.()
+    for (let ticks = 0; ticks < 20; ticks++) {
+      expect(slow.reserve(1, { ...CHANNEL, type: 'waiting' })).toBe(0)
+      await Promise.resolve()
+    }
+    expect(await handle.state()).toBe('RUNNING')
+    await worker.stop()
+  })
+
   it('is not asked any more when it has stopped', async () => {
     const slow = standingBy()
     slow.hold = false

@@ -192,9 +192,19 @@ export class Worker {
         const max = this.concurrency - this.#busy
         // BEFORE asking: the lease may begin any time from now on.
         const askedAt = this.#parts.timing.now()
-        const claimed = await this.#ask(channels, max)
+        this.#request += 1
+        this.#asked = max
+        const claimed = await this.#parts.store.claim({
+          worker: this.name,
+          request: this.#request,
+          channels,
+          max,
+          started: true,
+        })
         if (this.#stopping === null) for (const one of claimed) this.#take(one, askedAt)
         else await Promise.allSettled(claimed.map((one) => this.#giveBack(one)))
+        // AFTER they were taken: in between, nobody is to find room that there is not.
+        this.#asked = 0
         if (claimed.length === max) this.#isWanted = true
       } while (this.#isWanted && this.#stopping === null && this.#busy < this.concurrency)
     } catch (error) {
@@ -202,6 +212,7 @@ export class Worker {
       pauseMs = hasEnded(error) ? null : PAUSE_MS
       if (this.#stopping === null) this.#parts.onError(error as Error)
     } finally {
+      this.#asked = 0
       this.#isClaiming = false
     }
     this.#timer?.cancel()
@@ -211,22 +222,11 @@ export class Worker {
     this.#timer = this.#parts.timing.after(pauseMs, () => this.wake(), true)
   }
 
-  async #ask(channels: readonly ChannelName[], max: number): Promise<readonly Claimed[]> {
-    this.#request += 1
-    const { name: worker } = this
-    const request = this.#request
-    this.#asked = max
-    try {
-      return await this.#parts.store.claim({ worker, request, channels, max, started: true })
-    } finally {
-      this.#asked = 0
-    }
-  }
-
-  /** Keeps room for jobs that are about to be submitted. */
+  /** Keeps room for jobs that are about to be submitted, unless others wait for it. */
   #reserve({ queue, type, stage }: ChannelName, most: number): Reservation | null {
+    if (this.#stopping !== null || this.#isWanted || this.#isWakingSoon) return null
     const places = Math.min(most, this.concurrency - this.#busy - this.#asked)
-    if (this.#stopping !== null || places < 1 || !this.serves(type, queue, stage)) return null
+    if (places < 1 || !this.serves(type, queue, stage)) return null
     // BEFORE it is asked for: the lease may begin any time from now on.
     const askedAt = this.#parts.timing.now()
     if (this.#resting.awake([{ queue, type, stage }], askedAt).length === 0) return null

@@ -3,7 +3,7 @@
  */
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { job, typed } from '../../src/index.ts'
+import { effect, job, typed } from '../../src/index.ts'
 import { freshSchema } from '../support/postgres.ts'
 import type { SharedPlace } from './places.ts'
 import { engineAt } from './places.ts'
@@ -57,4 +57,52 @@ it('what is granted to a worker that stops meanwhile is given back at once', asy
   const types = history.map(({ entry }) => entry.type)
   expect(types).toEqual(['JobSubmitted', 'LeaseGranted', 'LeaseReleased'])
   expect(pawl.errors).toEqual([])
+})
+
+it('a job that is submitted several times at once runs once, and so do its effects', async () => {
+  const pawl = await engineAt(await place())
+  let runs = 0
+  let mails = 0
+  const mail = effect('mail', {
+    run: () => {
+      mails += 1
+    },
+  })
+  const once = job('once', {
+    input: typed<number>(),
+    effects: [mail],
+    run: async ({ input, commit }) => {
+      runs += 1
+      await delay(5)
+      return commit(input, [mail()])
+    },
+  })
+  const worker = pawl.work([once], { concurrency: 4, poll: '1h' })
+  await (await pawl.submit(once, 0)).result()
+  const handles = await Promise.all([1, 2, 3].map(() => pawl.submit(once, 7, { id: 'x' })))
+  for (const handle of handles) expect(await handle.result()).toBe(7)
+  await worker.stop()
+  expect({ runs, mails }).toEqual({ runs: 2, mails: 2 })
+})
+
+it('what stands in line is taken while others are submitted without end', async () => {
+  const place_ = await place()
+  const pawl = await engineAt(place_)
+  const other = await engineAt(place_)
+  const echo = job('echo', { input: typed<number>(), run: ({ input }) => input })
+  const waiting = await other.submitMany(
+    echo,
+    Array.from({ length: 100 }, (_, input) => ({ input })),
+  )
+  pawl.work([echo], { concurrency: 1, poll: '1h' })
+  const submitting = { isOver: false }
+  const loop = (async () => {
+    for (let i = 0; i < 5_000 && !submitting.isOver; i++) await pawl.submit(echo, i)
+  })()
+  await Promise.all(waiting.map((handle) => handle.result()))
+  submitting.isOver = true
+  await loop
+  const submitted = await pawl.list({ type: 'echo', limit: 1_000 })
+  // It did not wait for all of them.
+  expect(submitted.jobs.length).toBeLessThan(1_000)
 })

@@ -114,6 +114,28 @@ it('no more are granted than there is room for, and the others wait in their ord
   expect(await claim(store)).toEqual(['c', 'd'])
 })
 
+it('an id that is submitted twice at once is one job, and granted once', async () => {
+  const { store, room } = await scene(5)
+  await store.execute(submits('a', 'b', 'a'))
+  await Promise.all([store.execute(submits('c')), store.execute(submits('c'))])
+  expect(room.settled[0]).toEqual(['a', 'b'])
+  expect(room.settled.flat().toSorted()).toEqual(['a', 'b', 'c'])
+  expect(room.places).toBe(2)
+})
+
+it('of those that come together, the most urgent are granted first, whatever their type', async () => {
+  const { store, room } = await scene(3)
+  const blue = { type: 'blue', priority: 9 }
+  await store.execute([
+    submit('a'),
+    submit('b', { priority: 5 }),
+    submit('c', blue),
+    submit('d', { priority: 5 }),
+  ])
+  expect(room.settled).toEqual([['c'], ['b', 'd']])
+  expect(await claim(store)).toEqual(['a'])
+})
+
 it('nothing is granted before what stands in line', async () => {
   const { store, room } = await scene(0)
   await store.execute(submits('a'))
@@ -171,6 +193,13 @@ describe('nobody is asked for room for a job', () => {
     const { store, room } = await scene(5)
     await store.execute([{ type: 'SubmitJob', job: 'a', spec }])
     expect(room.asked).toEqual([])
+  })
+
+  it('that comes together with a change of a queue', async () => {
+    const { store, room } = await scene(5)
+    await store.execute([{ type: 'PauseQueue', queue: 'other', ...by }, submit('a')])
+    expect(room.asked).toEqual([])
+    expect(await claim(store)).toEqual(['a'])
   })
 
   it('that is no job', async () => {

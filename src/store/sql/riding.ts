@@ -51,11 +51,11 @@ export class Takers {
   }
 }
 
-/** The jobs of one channel that there is room for. */
+/** Jobs of one channel that there is room for. */
 interface Ride {
   readonly queue: string
   readonly type: string
-  readonly jobs: readonly string[]
+  readonly jobs: ReadonlySet<string>
   readonly reservation: Reservation
   taken: readonly Claimed[]
 }
@@ -84,9 +84,11 @@ export class Riding {
   /** BEFORE the transaction that submits them. */
   begin(commands: readonly Command[]): void {
     if (!this.isIdle || this.#takers.isEmpty) return
-    for (const { queue, type, jobs } of channelsIn(commands)) {
+    // A queue that is changed is locked first, and others with it, in one order.
+    if (commands.some(({ type }) => QUEUE_COMMANDS.has(type))) return
+    for (const { queue, type, jobs } of inOrder(commands)) {
       if (this.#queues.stops(queue)) continue
-      const reservation = this.#takers.reserve(queue, type, jobs.length)
+      const reservation = this.#takers.reserve(queue, type, jobs.size)
       if (reservation !== null) this.#rides.push({ queue, type, jobs, reservation, taken: [] })
     }
   }
@@ -99,41 +101,40 @@ export class Riding {
   /** → whether something stands in line before them, or should. */
   look({ leftInLine }: Statements): Ask {
     const now = Math.floor(this.#takers.now())
-    const rows = this.#rides.map(({ queue, type }) => {
-      return [channelName(queue, type, null), LOWEST_LEVEL, now]
-    })
-    return { sql: leftInLine, rows }
+    const channels = new Set(this.#rides.map(({ queue, type }) => channelName(queue, type, null)))
+    return { sql: leftInLine, rows: [...channels].map((name) => [name, LOWEST_LEVEL, now]) }
   }
 
   /** Grants what was submitted in this transaction. `positions`: of all its entries. */
   grant(loaded: Loaded, positions: readonly number[], now: number): void {
-    for (const { jobs, reservation } of this.#rides) {
-      const { worker, request, places } = reservation
-      let granted = 0
-      for (const job of jobs) {
-        if (granted === places) break
+    for (const ride of this.#rides) {
+      const { worker, request, places } = ride.reservation
+      const taken: Claimed[] = []
+      for (const job of ride.jobs) {
+        if (taken.length === places) break
         if (loaded.rows.get(rowKey(job, JOB_ROW, 0))?.version !== 0) continue
         const address = { job, stage: 0, segment: 0 }
         const grant = { type: 'GrantLease', ...address, worker, request, started: true } as const
         const { entry } = decideIn(loaded.world, loaded, grant, this.#reads, now)
         if (entry === null) continue
         loaded.apply(entry, positions[loaded.done.length] as number)
-        granted += 1
+        taken.push(claimedOf(loaded.jobs.get(job) as Job, now))
       }
+      ride.taken = taken
     }
   }
 
-  /** Notes what is granted, now or the first time that this was done. */
-  note(loaded: Loaded, now: number): void {
+  /** What was granted the first time that this was done. */
+  find(loaded: Loaded, now: number): void {
     for (const ride of this.#rides) {
-      ride.taken = ride.jobs.flatMap((id) => {
+      ride.taken = [...ride.jobs].flatMap((id) => {
         const job = loaded.jobs.isKnown(id) ? loaded.jobs.get(id) : undefined
         return job !== undefined && isOf(ride.reservation, job) ? [claimedOf(job, now)] : []
       })
     }
   }
 
-  /** AFTER it is durable, or is given up: everybody is told. */
+  /** AFTER it is durable: whoever kept room is told. */
   settle(): void {
     const rides = this.#rides
     this.#rides = []
@@ -147,6 +148,12 @@ export class Riding {
   }
 }
 
+const QUEUE_COMMANDS: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'ConfigureQueue',
+  'PauseQueue',
+  'ResumeQueue',
+])
+
 function isOf({ worker, request }: Reservation, { task }: Job): boolean {
   return task?.lease?.worker === worker && task.lease.request === request
 }
@@ -159,20 +166,24 @@ function claimedOf(job: Job, now: number): Claimed {
 interface ChannelJobs {
   readonly queue: string
   readonly type: string
-  readonly jobs: string[]
+  /** An id that is submitted twice is one job. */
+  readonly jobs: Set<string>
 }
 
-function channelsIn(commands: readonly Command[]): Iterable<ChannelJobs> {
-  const channels = new Map<string, ChannelJobs>()
-  for (const command of commands) {
-    if (command.type !== 'SubmitJob' || !mayRide(command.spec)) continue
-    const { type, policy } = command.spec
-    const name = channelName(policy.queue, type, null)
-    const known = channels.get(name)
-    if (known === undefined) channels.set(name, { queue: policy.queue, type, jobs: [command.job] })
-    else known.jobs.push(command.job)
+/** Those that may ride, as they would stand in line: by priority, then as they come. */
+function inOrder(commands: readonly Command[]): ChannelJobs[] {
+  const submits = commands.flatMap((command) => {
+    if (command.type !== 'SubmitJob' || !mayRide(command.spec)) return []
+    const { type, priority, policy } = command.spec
+    return [{ job: command.job, type, queue: policy.queue, priority }]
+  })
+  const runs: ChannelJobs[] = []
+  for (const { job, type, queue } of submits.toSorted((a, b) => b.priority - a.priority)) {
+    const last = runs.at(-1)
+    if (last?.queue === queue && last.type === type) last.jobs.add(job)
+    else runs.push({ queue, type, jobs: new Set([job]) })
   }
-  return channels.values()
+  return runs
 }
 
 type Plain = JobSpec & { readonly policy: NonNullable<JobSpec['policy']> }

@@ -95,7 +95,7 @@ export async function execute(
   const time = Math.max(now, loaded.latest)
   const answers = decideAll(loaded, commands, time, positions)
   if (found.isFree) rides?.grant(loaded, positions, time)
-  riding?.note(loaded, time)
+  else if (!trusts) riding?.find(loaded, time)
   const last = loaded.done.at(-1)
   if (last === undefined) {
     if (own.hasBegun) await own.run(frame.drop)
