@@ -86,9 +86,9 @@ it('a job that is submitted several times at once runs once, and so do its effec
 })
 
 it('what stands in line is taken while others are submitted without end', async () => {
-  const place_ = await place()
-  const pawl = await engineAt(place_)
-  const other = await engineAt(place_)
+  const shared = await place()
+  const pawl = await engineAt(shared)
+  const other = await engineAt(shared)
   const echo = job('echo', { input: typed<number>(), run: ({ input }) => input })
   const waiting = await other.submitMany(
     echo,
