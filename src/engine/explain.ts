@@ -206,10 +206,10 @@ function limitReason(
   what: 'queue-limit' | 'limit',
   name: string,
   limit: LimitSpec,
-  { held, fullAt, chargedAt = fullAt, holders }: InUse & { readonly chargedAt?: number },
+  { held, fullAt, holders }: InUse,
   now: number,
 ): Reason | null {
-  const at = mayStartAt(limit, { held, fullAt, chargedAt }, now)
+  const at = mayStartAt(limit, { held, fullAt }, now)
   if (at <= now) return null
   if (limit.concurrency === 0) {
     return reason(what, `The ${name} lets nothing run (concurrency 0): configure() it.`)

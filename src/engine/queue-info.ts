@@ -29,8 +29,7 @@ export function queueInfo(
   now: number,
 ): QueueInfo {
   const { name, paused, pausedAt, concurrency, rate, ageingMs } = queue
-  const usage = { held, fullAt, chargedAt: fullAt }
-  const nextAt = mayStartAt({ key: name, concurrency, rate }, usage, now)
+  const nextAt = mayStartAt({ key: name, concurrency, rate }, { held, fullAt }, now)
   return {
     name,
     pausedAt: paused ? new Date(pausedAt) : null,

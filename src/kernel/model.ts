@@ -293,8 +293,6 @@ export interface Usage {
   held: number
   /** The token bucket is full again at this time. */
   fullAt: number
-  /** When a token was last taken, or later: what is not known is taken to be as late as `fullAt`. */
-  chargedAt: number
 }
 
 /** A limit of a task, and how much of its key is used. */

@@ -9,11 +9,11 @@ const tenPerMinute = { key: 'k', concurrency: null, rate: { count: 10, perMs: 60
 describe('concurrency', () => {
   it('has room while fewer than the limit are held', () => {
     expect(mayStartAt(two, undefined, 7)).toBe(7)
-    expect(mayStartAt(two, { held: 1, fullAt: 0, chargedAt: 0 }, 7)).toBe(7)
+    expect(mayStartAt(two, { held: 1, fullAt: 0 }, 7)).toBe(7)
   })
 
   it('has none at the limit, and no time alone makes any', () => {
-    expect(mayStartAt(two, { held: 2, fullAt: 0, chargedAt: 0 }, 7)).toBe(Infinity)
+    expect(mayStartAt(two, { held: 2, fullAt: 0 }, 7)).toBe(Infinity)
   })
 
   it('has room again when a lease ends', () => {
@@ -75,41 +75,6 @@ describe('a rate', () => {
     expect(usage.fullAt).toBe(61_000)
   })
 
-  it('that others share at a slower one lets the next start after a token of its own, and not after theirs', () => {
-    const usage = noUsage()
-    const onePerHour = { ...tenPerMinute, rate: { count: 1, perMs: 3_600_000 } }
-    chargeGrant(usage, onePerHour, 0, false)
-    const starts: number[] = []
-    for (let now = 0; starts.length < 4; now = mayStartAt(tenPerMinute, usage, now)) {
-      if (now === 0) continue
-      starts.push(now)
-      chargeGrant(usage, tenPerMinute, now, false)
-    }
-    // It begins empty.
-    expect(starts).toEqual([6_000, 12_000, 18_000, 24_000])
-    // It has no burst while the slower one is not through: one at a time, also after a rest.
-    expect(mayStartAt(tenPerMinute, usage, 200_000)).toBe(200_000)
-    chargeGrant(usage, tenPerMinute, 200_000, false)
-    expect(mayStartAt(tenPerMinute, usage, 200_000)).toBe(206_000)
-  })
-
-  it('is kept, however quick those are that it is shared with', () => {
-    const usage = noUsage()
-    const onePerHour = { ...tenPerMinute, rate: { count: 1, perMs: 3_600_000 } }
-    chargeGrant(usage, onePerHour, 0, false)
-    for (let now = 6_000; now < 3_600_000; now += 6_000)
-      chargeGrant(usage, tenPerMinute, now, false)
-    expect(mayStartAt(onePerHour, usage, 3_599_999)).toBeGreaterThanOrEqual(3_600_000)
-  })
-
-  it('never has a bucket that lacks more than all tokens of the slowest that share it', () => {
-    const usage = noUsage()
-    const onePerHour = { ...tenPerMinute, rate: { count: 1, perMs: 3_600_000 } }
-    chargeGrant(usage, onePerHour, 0, false)
-    chargeGrant(usage, tenPerMinute, 6_000, false)
-    expect(usage.fullAt).toBe(3_600_000)
-  })
-
   it('is full again after a period of rest, and no fuller', () => {
     const usage = noUsage()
     chargeGrant(usage, tenPerMinute, 0, false)
@@ -120,7 +85,7 @@ describe('a rate', () => {
   it('costs nobody a token who only finishes what is committed', () => {
     const usage = noUsage()
     chargeGrant(usage, tenPerMinute, 0, true)
-    expect(usage).toEqual({ held: 1, fullAt: 0, chargedAt: 0 })
+    expect(usage).toEqual({ held: 1, fullAt: 0 })
   })
 
   it('is rounded up to whole milliseconds, never down', () => {

@@ -1,14 +1,13 @@
 /**
  * Limits: how much of a key is used, and when it has room again.
  *
- * A rate is a token bucket, kept as the time at which it will be full. Tasks with another rate may share
- * it, and see it with tokens of their own size: how many it lacked at most when one was last taken.
+ * A rate is a token bucket kept as one number: the time at which the bucket will be full.
  * Whoever holds the tasks keeps the usage (`chargeGrant`, `creditEnd`); `decide` only asks.
  */
 import type { LimitSpec, Rate, Usage } from './model.ts'
 
 export function noUsage(): Usage {
-  return { held: 0, fullAt: 0, chargedAt: 0 }
+  return { held: 0, fullAt: 0 }
 }
 
 /**
@@ -23,23 +22,16 @@ function tokenMs({ count, perMs }: Rate): number {
 export function mayStartAt(limit: LimitSpec, usage: Usage | undefined, now: number): number {
   if (limit.concurrency !== null && (usage?.held ?? 0) >= limit.concurrency) return Infinity
   if (limit.rate === null || usage === undefined) return now
-  const { count } = limit.rate
-  const token = tokenMs(limit.rate)
-  // A slower rate may have left more than this one can lack: it begins empty, and not with that debt.
-  const fullAt = Math.min(usage.fullAt, usage.chargedAt + count * token)
   // There is room for one token once the bucket lacks no more than all the others.
-  return Math.max(now, Math.ceil(fullAt - (count - 1) * token))
+  const others = (limit.rate.count - 1) * tokenMs(limit.rate)
+  return Math.max(now, Math.ceil(usage.fullAt - others))
 }
 
 /** A lease was granted. Finishing what is committed takes a place, but no token. */
 export function chargeGrant(usage: Usage, limit: LimitSpec, at: number, resumed: boolean): void {
   usage.held += 1
   if (limit.rate === null || resumed) return
-  const token = tokenMs(limit.rate)
-  // No rate takes more than all of its own tokens: what a slower one left counts for both.
-  const most = at + limit.rate.count * token
-  usage.fullAt = Math.max(usage.fullAt, Math.min(Math.max(usage.fullAt, at) + token, most))
-  usage.chargedAt = Math.max(usage.chargedAt, at)
+  usage.fullAt = Math.max(usage.fullAt, at) + tokenMs(limit.rate)
 }
 
 /**
@@ -47,9 +39,7 @@ export function chargeGrant(usage: Usage, limit: LimitSpec, at: number, resumed:
  * of those of a slower rate would stop everything until that one's period is over.
  */
 export function changeRate(usage: Usage, rate: Rate | null, at: number): void {
-  if (rate === null) return
-  usage.fullAt = Math.min(usage.fullAt, at + rate.count * tokenMs(rate))
-  usage.chargedAt = Math.max(usage.chargedAt, at)
+  if (rate !== null) usage.fullAt = Math.min(usage.fullAt, at + rate.count * tokenMs(rate))
 }
 
 /** A lease ended. */

@@ -213,6 +213,6 @@ describe('the usage of a limit', () => {
     a.must({ type: 'GrantLease', job: 'early' })
     a.must({ type: 'ReleaseLease', job: 'early' })
     a.advance(5_000).must({ type: 'GrantLease', job: 'late' })
-    expect(scan(a.world).usage.get('k')).toEqual({ held: 1, fullAt: 6_000, chargedAt: 5_000 })
+    expect(scan(a.world).usage.get('k')).toEqual({ held: 1, fullAt: 6_000 })
   })
 })

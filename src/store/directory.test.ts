@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Bench, grown, range } from '../../test/support/directory-bench.ts'
 import { plain } from '../../test/support/specs.ts'
-import type { JobSpec } from '../kernel/index.ts'
 
 describe('memory', () => {
   it('holds what was submitted until a checkpoint does, and then reads it when it is claimed', async () => {
@@ -59,28 +58,6 @@ describe('memory', () => {
     expect(page.jobs.map(({ id }) => id)).toEqual(['a'])
     const history = await bench.store.query({ kind: 'history', job: 'a', limit: 10 })
     expect(history.at(-1)?.entry.type).toBe('ReportRefused')
-  })
-})
-
-function limited(count: number, perMs: number): JobSpec {
-  return plain({}, { limits: [{ key: 'api', concurrency: null, rate: { count, perMs } }] })
-}
-
-describe('a key whose rate was made quicker', () => {
-  it('counts from the checkpoint when the store was opened again, and so never too early', async () => {
-    const bench = await new Bench().open()
-    await bench.store.execute([{ type: 'SubmitJob', job: 'old', spec: limited(1, 3_600_000) }])
-    expect(await bench.finish(1)).toEqual(['old'])
-    bench.now = 3_000
-    await bench.store.query({ kind: 'metrics' })
-    await bench.store.checkpoint()
-    await bench.store.close()
-    await bench.open()
-    await bench.store.execute([{ type: 'SubmitJob', job: 'new', spec: limited(10, 60_000) }])
-    bench.now = 8_999
-    expect(await bench.finish(1)).toEqual([])
-    bench.now = 9_000
-    expect(await bench.finish(1)).toEqual(['new'])
   })
 })
 

@@ -36,7 +36,6 @@ export class LimitKey implements Usage {
   gate: Gate | null = null
   others: Gate[] = NO_GATES as never[]
   fullAt = 0
-  chargedAt = 0
 
   gateFor(limit: LimitSpec): Gate | null {
     if (this.gate?.isFor(limit) === true) return this.gate

@@ -29,9 +29,7 @@ export function inUse(
 
 export function limitView(ledger: Ledger, key: string): LimitView {
   const isCharged = ({ policy }: Task): boolean => policy.limits.some((limit) => limit.key === key)
-  const usage = ledger.usage.get(key)
-  const use = inUse(ledger, usage, isCharged)
-  return { key, chargedAt: use.fullAt === 0 ? 0 : (usage?.chargedAt ?? 0), ...use }
+  return { key, ...inUse(ledger, ledger.usage.get(key), isCharged) }
 }
 
 export function workerView(ledger: Ledger, worker: string): WorkerView {

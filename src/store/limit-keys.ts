@@ -31,11 +31,8 @@ export class LimitKeys {
     return gate
   }
 
-  /** `at`: no token was taken after it. */
-  restore(name: string, fullAt: number, at: number): void {
-    const key = this.#key(name)
-    key.fullAt = fullAt
-    key.chargedAt = at
+  restore(key: string, fullAt: number): void {
+    this.#key(key).fullAt = fullAt
   }
 
   charge(limits: readonly LimitSpec[], at: number, resumed: boolean): void {

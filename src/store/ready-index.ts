@@ -186,12 +186,8 @@ export class ReadyIndex {
 
   /** BEFORE the tasks are taken in, so that their gates are closed from the start. */
   restoreBuckets(queues: readonly Bucket[], limits: readonly Bucket[]): void {
-    for (const { name, fullAt } of queues) {
-      const { usage } = this.#queue(name)
-      usage.fullAt = fullAt
-      usage.chargedAt = this.#now
-    }
-    for (const { name, fullAt } of limits) this.#limits.restore(name, fullAt, this.#now)
+    for (const { name, fullAt } of queues) this.#queue(name).usage.fullAt = fullAt
+    for (const { name, fullAt } of limits) this.#limits.restore(name, fullAt)
   }
 
   /** Time went on: what is due stands in its channel, and gates that waited for it are open. */

@@ -318,8 +318,6 @@ export interface QueueView extends InUse {
 
 export interface LimitView extends InUse {
   readonly key: string
-  /** When a token was last taken, or later; 0 once the bucket is full. Other rates may share it. */
-  readonly chargedAt: number
 }
 
 export interface WorkerView {

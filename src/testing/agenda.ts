@@ -5,7 +5,7 @@
  * guessed: a time on the agenda is the due time of a task, the end of a lease, the last moment
  * to start, or the moment at which a rate lets the next one through.
  */
-import type { Entry, JobSpec, Rate, Task, Usage } from '../kernel/index.ts'
+import type { Entry, JobSpec, Rate, Task } from '../kernel/index.ts'
 import { isFinal, mayStartAt } from '../kernel/index.ts'
 import type { JobView, Store } from '../store/index.ts'
 import type { OpenJob } from './errors.ts'
@@ -76,17 +76,19 @@ export class Agenda {
     }
     if (this.#open.size === 0) return next
     for (const { kind, key, rate } of this.#rates.values()) {
-      const { fullAt, chargedAt } = await this.#use(kind, key)
-      const at = mayStartAt({ key, concurrency: null, rate }, { held: 0, fullAt, chargedAt }, now)
+      const fullAt = await this.#fullAt(kind, key)
+      const at = mayStartAt({ key, concurrency: null, rate }, { held: 0, fullAt }, now)
       if (at > now && at < next) next = at
     }
     return next
   }
 
-  async #use(kind: 'queue' | 'limit', key: string): Promise<Pick<Usage, 'fullAt' | 'chargedAt'>> {
-    if (kind === 'limit') return this.#store.query({ kind, key })
-    const { fullAt } = await this.#store.query({ kind, queue: key })
-    return { fullAt, chargedAt: fullAt }
+  async #fullAt(kind: 'queue' | 'limit', key: string): Promise<number> {
+    const { fullAt } =
+      kind === 'queue'
+        ? await this.#store.query({ kind, queue: key })
+        : await this.#store.query({ kind, key })
+    return fullAt
   }
 
   #noteLimits({ policy, stages }: JobSpec): void {

@@ -259,16 +259,16 @@ describe.each(Object.keys(STORES))('the %s store says who holds', (kind) => {
     const a = { job: 'a', stage: 0, segment: 0, worker: 'w', since: 1_000 }
     const b = { job: 'b', stage: 0, segment: 0, worker: 'v', since: 1_010 }
     const gpu = await store.query({ kind: 'limit', key: 'gpu' })
-    expect(gpu).toEqual({ key: 'gpu', held: 2, fullAt: 0, chargedAt: 0, holders: [a, b] })
+    expect(gpu).toEqual({ key: 'gpu', held: 2, fullAt: 0, holders: [a, b] })
     const api = await store.query({ kind: 'limit', key: 'api' })
-    expect(api).toEqual({ key: 'api', held: 1, fullAt: 0, chargedAt: 0, holders: [a] })
+    expect(api).toEqual({ key: 'api', held: 1, fullAt: 0, holders: [a] })
     await send(commit(first))
     expect(await store.query({ kind: 'limit', key: 'gpu' })).toMatchObject({
       held: 1,
       holders: [b],
     })
     const none = await store.query({ kind: 'limit', key: 'nobody knows it' })
-    expect(none).toEqual({ key: 'nobody knows it', held: 0, fullAt: 0, chargedAt: 0, holders: [] })
+    expect(none).toEqual({ key: 'nobody knows it', held: 0, fullAt: 0, holders: [] })
   })
 
   it('a limit: one that only finishes its commit too', async () => {
@@ -326,45 +326,6 @@ describe.each(Object.keys(STORES))('the %s store says who holds', (kind) => {
     expect((await store.query({ kind: 'limit', key: 'api' })).fullAt).toBe(1_500)
     clock.time = 1_500
     expect((await store.query({ kind: 'limit', key: 'api' })).fullAt).toBe(0)
-  })
-
-  it('a limit whose rate was made quicker: the next starts after a token of the new rate', async () => {
-    const { clock, store, send } = await setUp(kind)
-    const slow = [{ key: 'api', concurrency: null, rate: { count: 1, perMs: 3_600_000 } }]
-    const quick = [{ key: 'api', concurrency: null, rate: { count: 10, perMs: 60_000 } }]
-    await send({ type: 'SubmitJob', job: 'a', spec: plain({}, { limits: slow }) })
-    expect(await store.claim(claim())).toHaveLength(1)
-    await send({ type: 'SubmitJob', job: 'b', spec: plain({}, { limits: quick }) })
-    clock.time += 5_999
-    expect(await store.claim(claim({ request: 2 }))).toEqual([])
-    clock.time += 1
-    expect(await store.claim(claim({ request: 3 }))).toMatchObject([{ job: 'b' }])
-    const { fullAt, chargedAt } = await store.query({ kind: 'limit', key: 'api' })
-    expect([fullAt, chargedAt]).toEqual([3_601_000, 7_000])
-  })
-
-  it('a limit whose rate was made quicker: who has the old one and waits is in the way of others on a database', async () => {
-    const { clock, store, send } = await setUp(kind)
-    const slow = [{ key: 'api', concurrency: null, rate: { count: 1, perMs: 3_600_000 } }]
-    const quick = [{ key: 'api', concurrency: null, rate: { count: 10, perMs: 60_000 } }]
-    for (const job of ['a', 'waits']) {
-      await send({ type: 'SubmitJob', job, spec: plain({}, { limits: slow }) })
-    }
-    expect(await store.claim(claim({ max: 2 }))).toHaveLength(1)
-    await send({ type: 'SubmitJob', job: 'b', spec: plain({}, { limits: quick }) })
-    expect(await store.claim(claim({ request: 2 }))).toEqual([])
-    clock.time += 6_000
-    const next = await store.claim(claim({ request: 3, max: 2 }))
-    const isDatabase = kind === 'sqlite' || kind === 'postgres'
-    expect(next.map(({ job }) => job)).toEqual(isDatabase ? [] : ['b'])
-    // The old rate is kept, whoever started meanwhile.
-    clock.time = 3_600_999
-    expect((await store.claim(claim({ request: 4, max: 2 }))).map(({ job }) => job)).not.toContain(
-      'waits',
-    )
-    clock.time = 3_601_000
-    const last = await store.claim(claim({ request: 5, max: 2 }))
-    expect(last.map(({ job }) => job)).toContain('waits')
   })
 
   it('a queue: its tasks, and what is used of its own limit', async () => {

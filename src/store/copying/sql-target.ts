@@ -137,10 +137,7 @@ class SqlTarget {
       { sql: this.#sql.makeLimits, rows: keys.map((key) => [key]) },
       {
         sql: this.#sql.saveLimits,
-        rows: keys.map((key) => {
-          const fullAt = limits.get(key) ?? 0
-          return [key, this.#held.get(key) ?? 0, fullAt, Math.ceil(fullAt)]
-        }),
+        rows: keys.map((key) => [key, this.#held.get(key) ?? 0, limits.get(key) ?? 0]),
       },
       { sql: this.#sql.chargeQueues, rows: names.map((name) => [name, queues.get(name) ?? 0]) },
     ])

@@ -112,7 +112,6 @@ export const STEPS: readonly (readonly string[])[] = [
       key text collate "C" primary key,
       held bigint not null,
       full_at double precision not null,
-      charged_at bigint not null default 0,
       wake_at bigint
     ) ${CHURN}`,
     `create index waking on limits (wake_at) where wake_at is not null`,

@@ -145,10 +145,10 @@ export const POSTGRES: Statements = {
     insert into limits (key, held, full_at) select name, 0, 0 from ${names} order by name
     on conflict (key) do nothing`,
   lockLimits: `
-    select l.key, l.held, l.full_at, l.charged_at from ${names} join limits l on l.key = given.name
+    select l.key, l.held, l.full_at from ${names} join limits l on l.key = given.name
     order by l.key for update of l`,
   tryLimits: `
-    select l.key, l.held, l.full_at, l.charged_at from ${names} join limits l on l.key = given.name
+    select l.key, l.held, l.full_at from ${names} join limits l on l.key = given.name
     order by l.key for update of l skip locked`,
 
   becameDue: `
@@ -265,8 +265,8 @@ export const POSTGRES: Statements = {
       returning 1
     ) select as_expected(count(*), cardinality($1::text[])) from saved`,
   saveLimits: `
-    update limits l set held = given.held, full_at = given.full_at, charged_at = given.charged_at
-    from ${given(['name', 'held', 'full_at', 'charged_at'], ['text', 'int8', 'float8', 'int8'])}
+    update limits l set held = given.held, full_at = given.full_at
+    from ${given(['name', 'held', 'full_at'], ['text', 'int8', 'float8'])}
     where l.key = given.name`,
   noteLooks: `insert into looks (job) select name from ${names}`,
 
@@ -313,7 +313,7 @@ export const POSTGRES: Statements = {
       (select full_at from queues where queue = $2::text),
       (select count(*) from work where expires_at is not null and queue = $2::text),
       (select count(*) from work where channel is not null and queue = $2::text and due_at <= ${once})`,
-  limitView: `select held, full_at, charged_at from limits where key = $1::text`,
+  limitView: `select held, full_at from limits where key = $1::text`,
   leased: `
     select ${loaded}, ${spec} from work w where w.expires_at is not null
     union all

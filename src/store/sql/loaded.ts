@@ -188,8 +188,7 @@ export class Loaded implements Indexes {
   }
 
   takeQueueUsage(queue: string, held: number, fullAt: number): void {
-    // When a token was last taken is not kept: a rate that is made quicker is told by its entry.
-    this.#queueUsage.set(queue, { held, fullAt, chargedAt: fullAt })
+    this.#queueUsage.set(queue, { held, fullAt })
   }
 
   /** What was noted is saved, in this transaction: from here on it is noted anew. */

@@ -206,8 +206,8 @@ export class Loading {
   }
 
   #takeLimits(rows: readonly Row[]): void {
-    for (const [key, held, fullAt, chargedAt] of rows as [string, number, number, number][]) {
-      this.#loaded.usage.set(key, { held, fullAt, chargedAt })
+    for (const [key, held, fullAt] of rows) {
+      this.#loaded.usage.set(key as string, { held: held as number, fullAt: fullAt as number })
     }
   }
 }

@@ -76,8 +76,7 @@ export class Mending {
     add(sql.makeLimits, keys)
     add(
       sql.saveLimits,
-      // When a token was last taken is taken to be as late as it can be.
-      limits.map(({ key, held, fullAt }) => [key, held, fullAt, Math.ceil(fullAt)]),
+      limits.map(({ key, held, fullAt }) => [key, held, fullAt]),
     )
     add(sql.unparkAll, keys)
     const looks = fixes.filter((fix) => fix.table === 'looks')

@@ -77,8 +77,8 @@ export async function saving(
   add(
     sql.saveLimits,
     [...loaded.changedLimits].map((key) => {
-      const { held, fullAt, chargedAt } = loaded.usage.get(key) as Usage
-      return [key, held, fullAt, chargedAt]
+      const { held, fullAt } = loaded.usage.get(key) as Usage
+      return [key, held, fullAt]
     }),
   )
   // Limits have room: as many of those that wait for them stand in line again.

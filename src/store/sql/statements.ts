@@ -134,7 +134,7 @@ export interface Statements {
   readonly lockSchedules: string
   /** rows (key): makes sure that there is something to lock. */
   readonly makeLimits: string
-  /** rows (key) → key, held, full_at, charged_at; locked in order. */
+  /** rows (key) → key, held, full_at; locked in order. */
   readonly lockLimits: string
   /** rows (key) → the same, of those that are there and that nobody else has locked. */
   readonly tryLimits: string
@@ -195,7 +195,7 @@ export interface Statements {
   readonly chargeQueues: string
   /** rows (schedule, version before, version, record, is_set). */
   readonly saveSchedules: string
-  /** rows (key, held, full_at, charged_at). */
+  /** rows (key, held, full_at). */
   readonly saveLimits: string
   /** rows (job): a pipeline that the orchestrator is to look at. */
   readonly noteLooks: string
@@ -220,7 +220,7 @@ export interface Statements {
   readonly eventsAfter: string
   /** now, queue → record, full_at, how many leases are held, how many tasks are due and wait. */
   readonly queueView: string
-  /** key → held, full_at, charged_at. */
+  /** key → held, full_at. */
   readonly limitView: string
   /** → loaded, spec of what is leased; of a segment, the spec of its job too. */
   readonly leased: string

@@ -28,13 +28,13 @@ export class UseViews {
       { sql: this.#sql.clock, values: [now] },
       { sql: this.#sql.queueView, values: [now, name] },
     ])
-    const [record, full, held, ready] = (answered as Answered).rows[0] as Row
-    const fullAt = fullLater((full as number | null) ?? 0, clock)
+    const [record, fullAt, held, ready] = (answered as Answered).rows[0] as Row
     const queue =
       record === null ? createQueue(name) : this.#records.queue(record as Uint8Array, name)
     const use = await this.#inUse(
       connection,
-      { held: held as number, fullAt },
+      held as number,
+      fullLater((fullAt as number | null) ?? 0, clock),
       ({ policy }) => policy.queue === name,
     )
     return { queue, ready: ready as number, ...use }
@@ -45,13 +45,12 @@ export class UseViews {
       { sql: this.#sql.clock, values: [now] },
       { sql: this.#sql.limitView, values: [key] },
     ])
-    const [held, full, charged] = (answered?.rows[0] ?? [0, 0, 0]) as [number, number, number]
-    const fullAt = fullLater(full, clock)
-    const chargedAt = fullAt === 0 ? 0 : charged
-    const use = await this.#inUse(connection, { held, fullAt }, ({ policy }) => {
+    const [held, fullAt] = answered?.rows[0] ?? [0, 0]
+    const later = fullLater(fullAt as number, clock)
+    const use = await this.#inUse(connection, held as number, later, ({ policy }) => {
       return policy.limits.some((limit) => limit.key === key)
     })
-    return { key, chargedAt, ...use }
+    return { key, ...use }
   }
 
   async worker(connection: Connection, worker: string): Promise<WorkerView> {
@@ -61,11 +60,12 @@ export class UseViews {
 
   async #inUse(
     connection: Connection,
-    usage: Pick<InUse, 'held' | 'fullAt'>,
+    held: number,
+    fullAt: number,
     isMeant: (task: Leased) => boolean,
   ): Promise<InUse> {
     const holders = await this.#holders(connection, isMeant)
-    return { ...usage, holders: holders.slice(0, MOST_HOLDERS) }
+    return { held, fullAt, holders: holders.slice(0, MOST_HOLDERS) }
   }
 
   async #holders(connection: Connection, isMeant: (task: Leased) => boolean): Promise<Holder[]> {

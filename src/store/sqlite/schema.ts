@@ -100,7 +100,6 @@ export const STEPS: readonly (readonly string[])[] = [
       key text primary key,
       held integer not null,
       full_at real not null,
-      charged_at integer not null default 0,
       wake_at integer
     ) without rowid`,
     `create index waking on limits (wake_at) where wake_at is not null`,

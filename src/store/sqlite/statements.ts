@@ -25,7 +25,7 @@ const spec = `case when w.stage = -1 then ${submitted} end as spec`
 const nothing = 'select ?'
 const queues = 'select queue, record, full_at from queues where queue = ?'
 const event = EVENT.join(', ')
-const limits = 'select key, held, full_at, charged_at from limits where key = ?'
+const limits = 'select key, held, full_at from limits where key = ?'
 
 export const SQLITE: Statements = {
   ...SAME,
@@ -148,7 +148,7 @@ export const SQLITE: Statements = {
     on conflict (schedule) do update set version = excluded.version, record = excluded.record,
       is_set = excluded.is_set
     where schedules.version = ?2`,
-  saveLimits: 'update limits set held = ?2, full_at = ?3, charged_at = ?4 where key = ?1',
+  saveLimits: 'update limits set held = ?2, full_at = ?3 where key = ?1',
   noteLooks: 'insert into looks (job) values (?)',
 
   notEnded: `
@@ -191,7 +191,7 @@ export const SQLITE: Statements = {
     select (select record from queues where queue = ?2), (select full_at from queues where queue = ?2),
       (select count(*) from work where expires_at is not null and queue = ?2),
       (select count(*) from work where channel is not null and queue = ?2 and due_at <= ?1)`,
-  limitView: 'select held, full_at, charged_at from limits where key = ?',
+  limitView: 'select held, full_at from limits where key = ?',
   leased: `
     select ${loaded}, ${spec} from work w where w.expires_at is not null
     union all
