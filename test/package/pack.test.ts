@@ -11,7 +11,10 @@ import { FIRST_JOB, mistakenLines, MISTAKES, withoutMarks } from './new-user.ts'
 
 const ROOT = resolve('.')
 const TSC = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
-const DEPENDENCY = '@photostructure/sqlite'
+
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>
+}
 
 interface Ran {
   readonly code: number
@@ -56,7 +59,8 @@ async function install(tarball: string, app: string): Promise<void> {
   await mkdir(join(app, 'node_modules', 'pawl'), { recursive: true })
   const unpack = ['-xzf', tarball, '--strip-components=1', '-C', join(app, 'node_modules', 'pawl')]
   await must(run('tar', unpack, app))
-  await link(app, DEPENDENCY)
+  const { dependencies } = JSON.parse(await readFile('package.json', 'utf8')) as Manifest
+  for (const name of Object.keys(dependencies)) await link(app, name)
 }
 
 async function link(app: string, name: string): Promise<void> {

@@ -3,7 +3,8 @@
  * and what was acknowledged is told at once.
  */
 import type { Command, LimitSpec, TaskAddress } from '../../src/kernel/index.ts'
-import type { ChannelName, Claimed, Store } from '../../src/store/index.ts'
+import type { ChannelName, Claimed, Reservation, Store } from '../../src/store/index.ts'
+import { FIRST_WITH_SUBMIT } from '../../src/store/index.ts'
 import type { Dice } from '../properties/dice.ts'
 import {
   failure,
@@ -53,6 +54,9 @@ export class Load {
   readonly #name: string
   readonly #tell: (told: Told) => void
   readonly #mine: string[] = []
+  /** Taken with their submit, and not worked on yet. */
+  readonly #taken: Claimed[] = []
+  #withSubmit = FIRST_WITH_SUBMIT
   #request = 0
 
   /** `name`: nobody else has it. */
@@ -61,6 +65,15 @@ export class Load {
     this.#dice = dice
     this.#name = name
     this.#tell = tell
+    store.standBy?.({ reserve: (_channel, most) => this.#reserve(most) })
+  }
+
+  /** Now and then there is room for some that are about to be submitted. */
+  #reserve(most: number): Reservation | null {
+    const places = Math.min(most, this.#dice.below(4))
+    if (places === 0) return null
+    const settle = (claimed: readonly Claimed[]): void => void this.#taken.push(...claimed)
+    return { worker: this.#name, request: this.#withSubmit++, places, settle }
   }
 
   /** Something or other. */
@@ -116,7 +129,8 @@ export class Load {
     const max = 1 + this.#dice.below(6)
     this.#request += 1
     const request = { worker: this.#name, request: this.#request, channels: CHANNELS }
-    const leases = await this.#store.claim({ ...request, max, started: true })
+    const claimed = await this.#store.claim({ ...request, max, started: true })
+    const leases = [...this.#taken.splice(0), ...claimed]
     await Promise.all(leases.map((lease) => this.#end(lease)))
     return leases.length
   }
