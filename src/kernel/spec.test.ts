@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { child, pipeline, plain, policy, promise, retry, stage } from '../../test/support/specs.ts'
 import type { EffectPromise, JobSpec, LimitSpec, StageSpec } from './index.ts'
 import { LIMITS } from './index.ts'
-import { invalidFields, invalidPromise, invalidShape } from './spec.ts'
+import { invalidFields, invalidPolicy, invalidPromise, invalidRetry, invalidShape } from './spec.ts'
 
 const oversize = <T>(item: T, most: number): T[] => Array.from({ length: most + 1 }, () => item)
 const name = 'x'.repeat(LIMITS.nameChars + 1)
@@ -328,4 +328,11 @@ describe('a promise', () => {
   ])('of a child that %s is refused', (_what, bad) => {
     expect(invalidPromise(bad, 1)?.message).toMatch(/Child 1 must be idempotent and name no parent/)
   })
+})
+
+it('a policy, and how it retries, can be asked about alone', () => {
+  expect(invalidPolicy(policy())).toBeNull()
+  expect(invalidPolicy(policy({ leaseMs: 0 }))).toContain('leaseMs')
+  expect(invalidRetry(retry())).toBeNull()
+  expect(invalidRetry(retry({ max: -1 }))).toContain('max')
 })

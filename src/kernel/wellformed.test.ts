@@ -165,3 +165,9 @@ describe.each(KINDS)('$of', ({ kind, good, bad }) => {
     for (const value of bad) expect(kind(value)).toMatch(/^(?:an? |one of |true or |JSON text)/)
   })
 })
+
+it('a field that is not enumerable is there all the same', () => {
+  const pair = record<{ a: number; b: number }>({ a: ({ a }) => count(a), b: ({ b }) => count(b) })
+  expect(pair(Object.defineProperty({ a: 1 }, 'b', { value: 2 }))).toBeNull()
+  expect(pair(Object.defineProperty({ a: 1 }, 'b', { value: -2 }))).toContain('whose b is')
+})

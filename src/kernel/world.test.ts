@@ -10,6 +10,7 @@ import {
   findTask,
   loadReads,
   noReads,
+  noUsage,
   replay,
   scan,
   tasksOf,
@@ -214,5 +215,21 @@ describe('the usage of a limit', () => {
     a.must({ type: 'ReleaseLease', job: 'early' })
     a.advance(5_000).must({ type: 'GrantLease', job: 'late' })
     expect(scan(a.world).usage.get('k')).toEqual({ held: 1, fullAt: 6_000 })
+  })
+
+  it('is none of a limit that nobody counts yet', () => {
+    const a = new Authority()
+    const limits = [{ key: 'k', concurrency: 2, rate: null }]
+    a.must({ type: 'SubmitJob', spec: plain({}, { limits }) })
+    const reads = noReads()
+    const indexes = {
+      usage: new Map(),
+      tallies: () => [],
+      queueUsage: () => null,
+      keyHolder: () => null,
+    }
+    const grant = { type: 'GrantLease', job: 'a', stage: 0, segment: 0 } as Command
+    loadReads(reads, a.world, indexes, grant, a.now)
+    expect(reads.limits).toEqual([{ ...limits[0], usage: noUsage() }])
   })
 })

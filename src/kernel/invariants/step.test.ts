@@ -155,6 +155,15 @@ describe('the check of a step', () => {
     expect(audit(a, written)).toContain(`${invariant} ${written.type}: ${what}`)
   })
 
+  it('5: the first entry of a queue has a later version, or is before all time', () => {
+    const a = new Authority()
+    const paused = { type: 'QueuePaused', queue: 'q', by: 'me', reason: '' } as const
+    expect(audit(a, { ...paused, at: -1, version: 2 })).toEqual([
+      '5 QueuePaused: version 2 after 0',
+      '5 QueuePaused: time -1 after 0',
+    ])
+  })
+
   it('5: the budget shrank', () => {
     const a = leased()
     const extended = next(a, 'LeaseExtended', { extension: 1, expiresAt: 99_999 })

@@ -155,10 +155,11 @@ function checkAuthority(task: Task, entry: TaskEntry, found: Findings): void {
     1,
     () => `accepted under lease ${number}, but ${task.lease?.number ?? 'none'} is held`,
   )
+  const endsAt = task.lease?.expiresAt ?? Infinity
   found.expect(
-    task.lease === null || entry.at < task.lease.expiresAt,
+    entry.at < endsAt,
     9,
-    () => `accepted ${entry.at - (task.lease?.expiresAt ?? 0)} ms after the lease ran out`,
+    () => `accepted ${entry.at - endsAt} ms after the lease ran out`,
   )
 }
 
