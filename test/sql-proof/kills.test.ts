@@ -11,8 +11,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Entry } from '../../src/kernel/index.ts'
-import { FIRST_WITH_SUBMIT } from '../../src/store/index.ts'
 import { Dice } from '../properties/dice.ts'
 import { PostgresServer } from '../support/postgres-server.ts'
 import type { Address } from './addresses.ts'
@@ -93,7 +91,6 @@ class Witness {
   async check(address: Address): Promise<void> {
     const { problems, entries, audit } = await checkLog(dialectOf(address))
     expect(problems).toEqual([])
-    if (address.kind === 'PostgreSQL') expect(entries.some(isWithSubmit)).toBe(true)
     const commits = entries.filter((entry) => entry.type === 'ExecutionCommitted')
     const tasks = commits.map(({ job, stage, segment }) => `${job}/${stage}/${segment}`)
     expect(tasks).toHaveLength(new Set(tasks).size)
@@ -106,10 +103,6 @@ class Witness {
     const open = [...world.jobs.values()].filter((job) => !audit.ledger.isOver(job))
     expect(open.map(({ id }) => id)).toEqual([])
   }
-}
-
-function isWithSubmit(entry: Entry): boolean {
-  return entry.type === 'LeaseGranted' && entry.request >= FIRST_WITH_SUBMIT
 }
 
 async function prepare(address: Address): Promise<void> {

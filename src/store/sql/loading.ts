@@ -130,7 +130,8 @@ export class Loading {
       this.#outdated.push(columns)
       return
     }
-    if (spec !== null) submitted.keep(known, position)
+    // Each segment asks for it again; of a plain job, whoever has its lease has it already (`Held`).
+    if (spec !== null && known.spec.stages !== null) submitted.keep(known, position)
     this.#loaded.takeRow(columns, known)
   }
 

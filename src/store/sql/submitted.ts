@@ -1,6 +1,6 @@
 /**
- * What was submitted, of jobs that this process had to do with lately: it never changes, so whoever
- * has it need not be sent it again.
+ * What was submitted, of pipelines that this process had to do with lately: it never changes, so
+ * whoever has it need not be sent it again.
  *
  * Kept in two halves. When the newer one is full, the older one goes, and it takes its place: no
  * single job has to be looked for to make room.
