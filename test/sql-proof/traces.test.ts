@@ -17,6 +17,8 @@ const SEED = Number(process.env['PAWL_SEED'] ?? 1)
 const STORES = 3
 const STEPS = IS_LONG ? 5_000 : 80
 const PAGE = 1_000
+/** What is picked from grows with the steps, and so does each of them. */
+const timeout = IS_LONG ? 1_800_000 : 300_000
 
 /** The world as somebody knows it who reads the events, a little late. */
 class Reader {
@@ -38,7 +40,7 @@ class Reader {
 }
 
 describe.each(DATABASE_NAMES)('stores on one %s', (name) => {
-  it('take any commands at once, and nothing illegitimate comes of it', async () => {
+  it('take any commands at once, and nothing illegitimate comes of it', { timeout }, async () => {
     const address = await freshAddress(name)
     let now = 1_000
     const clock = { now: () => now }
