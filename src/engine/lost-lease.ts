@@ -8,11 +8,12 @@ import type { JobOverview, Outcome, Store } from '../store/index.ts'
 
 type Loss = EntryOf<'LeaseExpired'> | EntryOf<'LeaseRevoked'>
 
-/** Entries of one page of a history, and how many pages are looked through. */
-const PAGE = 1_000
-const MOST_PAGES = 10
-/** A pipeline with more has too long a history to be looked through for a message. */
-const MOST_SEGMENTS = 100
+/** The loss is the newest entry of its task, or a late report was refused since. */
+const NEWEST = 3
+/** Back to where the history is looked at, until so many of its entries were seen. */
+const STRETCHES: readonly number[] = [1, 1_000, 100_000, 10_000_000, Infinity]
+/** A stretch that has more is too long to be looked through for a message. */
+const MOST_ENTRIES = 100
 
 export function isLost(endedBy: Outcome['endedBy']): boolean {
   return endedBy === 'LeaseExpired' || endedBy === 'LeaseRevoked'
@@ -37,27 +38,24 @@ export async function lossIn(
   return lossOf(store, view, { job, stage, segment: at?.segment ?? 0 })
 }
 
+/** Null: nothing is found, or the log cannot be read. */
 export async function lossOf(
   store: Store,
-  { job, stages }: JobOverview,
+  { job }: JobOverview,
   task: TaskAddress,
 ): Promise<string | null> {
-  // Most often it is the newest entry of all.
-  const newest = await newestLoss(store, task, job.lastPosition - 1)
-  if (newest !== null) return wordsOf(newest)
-  const segments = stages.reduce((sum, one) => sum + (one.segments ?? 0), 0)
-  const older = segments > MOST_SEGMENTS ? null : await newestLoss(store, task, 0)
-  return older === null ? null : wordsOf(older)
+  const loss = await newestLoss(store, task, job.lastPosition).catch(() => null)
+  return loss === null ? null : wordsOf(loss)
 }
 
-async function newestLoss(store: Store, task: TaskAddress, from: number): Promise<Loss | null> {
-  let found: Loss | null = null
-  let after = Math.max(from, 0)
-  for (let pages = 0; pages < MOST_PAGES; pages++) {
-    const page = await store.query({ kind: 'history', job: task.job, after, limit: PAGE })
-    for (const { entry } of page) if (isLossOf(entry, task)) found = entry
-    if (page.length < PAGE) return found
-    after = page.at(-1)?.position ?? after
+async function newestLoss(store: Store, task: TaskAddress, last: number): Promise<Loss | null> {
+  for (const stretch of STRETCHES) {
+    const after = Math.max(0, last - stretch)
+    const page = await store.query({ kind: 'history', job: task.job, after, limit: MOST_ENTRIES })
+    if (page.length === MOST_ENTRIES) return null
+    const losses = page.map(({ entry }) => entry).filter((entry) => isLossOf(entry, task))
+    const found = losses.at(-1)
+    if (found !== undefined || page.length >= NEWEST || after === 0) return found ?? null
   }
   return null
 }

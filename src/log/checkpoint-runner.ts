@@ -49,13 +49,19 @@ class InThread implements CheckpointRunner {
     // Only one that has something to do keeps the process alive.
     worker.ref()
     return new Promise<CheckpointMade>((resolve, reject) => {
-      const done = (made: CheckpointMade): void => {
+      const leave = (): void => {
+        worker.off('message', done)
         worker.off('error', failed)
         worker.off('exit', ended)
+      }
+      const done = (made: CheckpointMade): void => {
+        leave()
         worker.unref()
         resolve(made)
       }
       const failed = (error: Error): void => {
+        // The end of this thread comes later: the next one may be at work by then.
+        leave()
         this.#worker = null
         reject(error)
       }

@@ -118,11 +118,13 @@ export async function readStretch(
   between: () => Promise<void>,
 ): Promise<Stretch> {
   const stretch = new Stretch(onOver)
-  const start = Math.max(
-    0,
-    segments.findLastIndex(({ head }) => head.base <= from),
-  )
-  for (let i = start; i < segments.length; i++) {
+  const start = segments.findLastIndex(({ head }) => head.base <= from)
+  const [first] = segments
+  if (start === -1 && first !== undefined) {
+    const place = { file: first.path, offset: 0, position: from }
+    throw new CorruptLog(place, 'the log before it is gone.')
+  }
+  for (let i = Math.max(0, start); i < segments.length; i++) {
     const segment = segments[i] as Segment
     const { base, link } = segment.head
     if (base >= to) break

@@ -126,14 +126,13 @@ export class Checkpointing {
   async #make(): Promise<void> {
     const { onNotice, ended, live, ledger, list } = this.#parts
     try {
-      const { manifest, rebuilt, base } = await this.#fold()
+      const { manifest, rebuilt } = await this.#fold()
       if (this.#isClosed) return
       for (const file of rebuilt) ended.onRebuilt(file)
       await ended.adopt(manifest)
       await live.use(manifest)
       await live.unload(ledger, list, this.#manifests[0]?.position ?? 0, turn)
-      // The one that it was made from checks, and so does the log since: no other need be kept.
-      this.#manifests = base === null ? [manifest] : [manifest, base]
+      this.#manifests = [manifest, ...this.#manifests.slice(0, 1)]
       onNotice({ kind: 'checkpoint-made', position: manifest.position })
       if (this.#pins === 0) await this.#tidyUp()
     } catch (error) {
@@ -152,7 +151,7 @@ export class Checkpointing {
     }
   }
 
-  async #fold(): Promise<CheckpointMade & { base: Manifest | null }> {
+  async #fold(): Promise<CheckpointMade> {
     const { folder, writer, ledger, ended } = this.#parts
     // One that cannot even begin is not tried again with every group, either.
     this.#last = writer.durablePosition
@@ -169,20 +168,9 @@ export class Checkpointing {
     // Behind the waypoint, or it alone would be reason enough for the next one.
     this.#last = writer.appendedPosition
     await writer.durable()
-    const [newest = null, older = null] = this.#manifests
-    const task = { folder, segments: [...writer.segments], position }
-    try {
-      return { ...(await this.#runner.run({ ...task, previous: newest })), base: newest }
-    } catch (error) {
-      // Of a thread, an error has its code, and not its class.
-      const { code, message } = error as { code?: unknown; message: string }
-      if (this.#isClosed || newest === null || code !== 'CorruptLog') throw error
-      // The log since the one before it is kept, for this.
-      const made = await this.#runner.run({ ...task, previous: older })
-      const { position: at } = newest
-      this.#parts.onNotice({ kind: 'checkpoint-damaged', position: at, why: message })
-      return { ...made, base: older }
-    }
+    const previous = this.#manifests[0] ?? null
+    const task = { folder, segments: [...writer.segments], previous, position }
+    return this.#runner.run(task)
   }
 
   /** What nobody needs any more goes: older checkpoints, and the log behind two of them. */

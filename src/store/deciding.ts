@@ -1,15 +1,14 @@
 /**
  * Deciding on jobs that may have to be read from a disk first.
  *
- * The kernel never throws, but what it looks at may: a job whose bytes do not check. BEFORE
- * anything was decided that harms nobody, and the command is not answered. It is not taken for one
- * about an unknown job.
+ * The kernel never throws, but what it looks at may: a job that is over, and whose bytes do not
+ * check. BEFORE anything was decided that harms nobody, and the command is not answered. It is
+ * not taken for one about an unknown job.
  */
 import type {
   Command,
   CommitExecution,
   Decision,
-  Entry,
   Indexes,
   Job,
   Reads,
@@ -19,7 +18,6 @@ import type {
 import { decideIn, loadReads, malformed } from '../kernel/index.ts'
 import { CorruptLog } from '../log/index.ts'
 import type { Elsewhere } from './elsewhere.ts'
-import { keepSpec, mustBeReadable } from './stored-job.ts'
 
 /** What a command is about cannot be read. Nothing was decided, and nothing has changed. */
 export class Undecided extends Error {
@@ -40,34 +38,10 @@ export function decideOn(
   now: number,
 ): Decision {
   try {
-    const decision = decideIn(world, indexes, command, reads, now)
-    const { entry } = decision
-    // BEFORE it is applied: the indexes will ask what was submitted, and so will a worker.
-    if (entry !== null && reads.job !== null) look(reads.job, entry)
-    return decision
+    return decideIn(world, indexes, command, reads, now)
   } catch (error) {
     throw error instanceof CorruptLog ? new Undecided(error) : error
   }
-}
-
-/** What is worked on will be needed again soon, by all segments of a pipeline. */
-function look(job: Job, entry: Entry): void {
-  if (entry.type === 'LeaseGranted' || job.task === null) keepSpec(job)
-  else mustBeReadable(job)
-}
-
-/** Null: what the command is about cannot be read now, and nothing has changed. */
-export function tryToPerform(ledger: Performs, command: Command, now: number): Decision | null {
-  try {
-    return ledger.perform(command, now)
-  } catch (error) {
-    if (error instanceof Undecided) return null
-    throw error
-  }
-}
-
-interface Performs {
-  perform(command: Command, now: number): Decision
 }
 
 /** What is in memory. */
@@ -78,7 +52,7 @@ interface Here extends Indexes {
 
 /**
  * Looks at what the command will be decided on, and decides nothing. What is in memory, or nowhere,
- * need not be looked up twice: nearly always that is all.
+ * need not be looked at twice: nearly always that is all.
  */
 export function foresee(
   here: Here,
@@ -88,13 +62,10 @@ export function foresee(
   now: number,
 ): void {
   if (looksAtOne(command)) {
-    const job = here.inMemory(command.job)
-    if (job !== undefined) mustBeReadable(job)
-    if (job !== undefined || elsewhere?.mayHave(command.job) !== true) return
+    if (elsewhere === null || here.inMemory(command.job) !== undefined) return
+    if (!elsewhere.mayHave(command.job)) return
   }
-  if (malformed(command) !== null) return
-  loadReads(reads, here.world, here, command, now)
-  if (reads.job !== null) mustBeReadable(reads.job)
+  if (malformed(command) === null) loadReads(reads, here.world, here, command, now)
 }
 
 /** It is decided on the one job that it names. */

@@ -27,7 +27,6 @@ import { limitView, workerView } from './holders.ts'
 import type { JobList } from './job-list.ts'
 import type { LiveJobs } from './live-jobs.ts'
 import type { ClaimRequest, Ledger } from './ledger.ts'
-import type { MendingLive } from './mending-live.ts'
 import { OldestOf } from './oldest-of.ts'
 import { OwnCommands } from './own-command.ts'
 import { quarantinePage } from './quarantine-page.ts'
@@ -93,7 +92,6 @@ export interface DirectoryParts {
   readonly ended: EndedJobs
   readonly live: LiveJobs
   readonly checkpointing: Checkpointing
-  readonly mending: MendingLive
   readonly retention: Retention
   readonly opening: Opening
   readonly release: () => Promise<void>
@@ -157,16 +155,15 @@ export class DirectoryStore implements Store {
     assertClaim(request)
     const max = Math.min(request.max, MOST_LEASES)
     const bytes = max * GRANT_BYTES
-    for (;;) {
-      const wait = this.#writer.room(bytes, false)
-      const { refusals } = this.#parts.mending
-      const leases = wait === null ? this.#grant({ ...request, max }) : []
-      // What could not be read can be when that is over, and nobody would say so to the worker.
-      const again = wait ?? (leases.length === 0 ? this.#parts.mending.since(refusals) : null)
-      if (again === null) return this.#shown(leases)
-      await again
+    for (let wait = this.#writer.room(bytes, false); wait !== null;) {
+      await wait
       this.#assertOpen()
+      wait = this.#writer.room(bytes, false)
     }
+    const bounded = { ...request, max }
+    const leases = this.#grant(bounded)
+    await this.#writer.durable()
+    return leases
   }
 
   async query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {

@@ -48,7 +48,7 @@ import {
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
 import type { ClaimRequest } from './claim-form.ts'
-import { decideOn, foresee, tryToPerform } from './deciding.ts'
+import { decideOn, foresee } from './deciding.ts'
 import type { Elsewhere } from './elsewhere.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobsInMemory } from './jobs-in-memory.ts'
@@ -58,7 +58,7 @@ import { Meters } from './meters.ts'
 import { QuarantinedJobs } from './quarantined-jobs.ts'
 import { ReadyIndex } from './ready-index.ts'
 import { StageTallies } from './stage-tallies.ts'
-import { keepSpec, letGoOfSpec } from './stored-job.ts'
+import { keepSpec } from './stored-job.ts'
 import { isListed, isNeverTaken, TaskBefore } from './task-before.ts'
 import { Upkeep } from './upkeep.ts'
 
@@ -267,30 +267,33 @@ export class Ledger implements Indexes {
     const { worker, request: number, max, started } = request
     const before = this.leases.ofRequest(worker, number)
     if (before !== null) return before
-    this.ready.standAgain()
     const channels = this.ready.find(request.channels)
     const tasks: Task[] = []
+    let refused: Task[] | null = null
     while (tasks.length < max) {
       const task = this.ready.offer(channels)
       if (task === null) break
       const { job, stage, segment } = task
       this.#offered = task
-      const decision = tryToPerform(
-        this,
+      const decision = this.perform(
         { type: 'GrantLease', job, stage, segment, worker, request: number, started },
         at,
       )
       this.#offered = null
-      if (decision?.entry != null) {
+      if (decision.entry === null) {
+        // The index is never wrong about a task; if it were, the others are still offered.
+        refused ??= []
+        refused.push(task)
+        if (decision.rejection?.check === 'well-formed') break
+      } else {
         tasks.push(task)
-        continue
       }
-      // The index is never wrong about a task; if it were, the others are still offered.
-      this.ready.setAside(task)
-      if (decision?.rejection?.check === 'well-formed') break
     }
     // AFTER the last offer, so that none is offered twice in one claim.
-    this.ready.putBack()
+    for (const task of refused ?? []) {
+      const job = this.world.jobs.get(task.job)
+      if (job !== undefined && isListed(job, task)) this.ready.putBack(task, job)
+    }
     return tasks
   }
 
@@ -435,9 +438,6 @@ export class Ledger implements Indexes {
     if (job.task !== null && (state === 'DEAD') !== (task.state === 'DEAD')) {
       this.quarantined.follow(job, NO_TALLIES)
     }
-    // AFTER the indexes asked for it. What is over is written down at once, with all of it.
-    const isLeft = lease !== null && (task.state === 'WAITING' || task.state === 'DEAD')
-    if (isLeft && job.task !== null) letGoOfSpec(job)
     const neverTaken = state === 'WAITING' && attempt === 0
     if (task.startBy !== null && neverTaken && !isNeverTaken(task)) this.#upkeep.settled()
   }

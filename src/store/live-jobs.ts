@@ -1,12 +1,9 @@
 /**
  * Jobs that are not over: their specs leave memory once a checkpoint holds them.
- *
- * A record that does not check fails whoever needs it, and `onUnreadable` is told: another
- * checkpoint, made from the one before and the log, has it whole.
  */
-import type { Job, JobSpec } from '../kernel/index.ts'
+import type { Job } from '../kernel/index.ts'
 import type { Disk, Manifest } from '../log/index.ts'
-import { CorruptLog, Interning, LiveFile } from '../log/index.ts'
+import { Interning, LiveFile } from '../log/index.ts'
 import type { JobList } from './job-list.ts'
 import type { Ledger } from './ledger.ts'
 import type { StoredJob } from './stored-job.ts'
@@ -19,9 +16,7 @@ export class LiveJobs {
   #file: LiveFile | null = null
   /** Everything that was submitted before it and is live is in the file. */
   #position = 0
-  readonly #Stored = storedJobs((job) => this.#read(job))
-  /** Called for each time that a job's record does not check. */
-  onUnreadable: (error: CorruptLog) => void = () => undefined
+  readonly #Stored = storedJobs((position) => (this.#file as LiveFile).spec(position))
 
   constructor(disk: Disk, folder: string) {
     this.#disk = disk
@@ -63,17 +58,6 @@ export class LiveJobs {
 
   async close(): Promise<void> {
     await this.#file?.close()
-  }
-
-  #read({ id, firstPosition }: Job): JobSpec {
-    try {
-      return (this.#file as LiveFile).spec(firstPosition)
-    } catch (error) {
-      if (!(error instanceof CorruptLog)) throw error
-      const named = error.about(`job '${id}'`)
-      this.onUnreadable(named)
-      throw named
-    }
   }
 }
 

@@ -20,10 +20,7 @@ export type Notice =
    * next checkpoint writes what is on it to another file.
    */
   | { readonly kind: 'shelf-tables-rebuilt'; readonly file: string }
-  /**
-   * A job cannot be read. One that was to be forgotten stays: a repair, or a backup, may help. One
-   * that is not over waits until another checkpoint is made, which has it whole.
-   */
+  /** A job that was to be forgotten cannot be read: it stays. A repair, or a backup, may help. */
   | { readonly kind: 'job-unreadable'; readonly error: Error }
   | { readonly kind: 'checkpoint-made'; readonly position: number }
   /** Old files could not be removed or archived; it is tried again after the next checkpoint. */

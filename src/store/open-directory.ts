@@ -21,7 +21,6 @@ import { awakeClock, FAR_BEHIND_MS, systemClock } from './clock.ts'
 import { DirectoryStore } from './directory.ts'
 import type { Loaded } from './loading.ts'
 import { load } from './loading.ts'
-import { MendingLive } from './mending-live.ts'
 import type { Notice } from './notice.ts'
 import { newStoreId } from './random.ts'
 import type { Retention } from './retention.ts'
@@ -138,15 +137,11 @@ async function openOwned(
     const rules = settings
     const reader = new LogReader(disk, () => opened.segments)
     const parts = { ...loaded, disk, folder, writer: opened, reader, rules, onNotice }
-    const checkpointing = new Checkpointing(parts)
-    const mending = new MendingLive(checkpointing, opened, onNotice)
-    loaded.live.onUnreadable = (error) => mending.begin(error)
     return new DirectoryStore({
       ...parts,
       id: start.storeId,
       clock,
-      checkpointing,
-      mending,
+      checkpointing: new Checkpointing(parts),
       retention,
       opening: { checkpoint: manifests[0]?.position ?? null, entries, torn },
       release,

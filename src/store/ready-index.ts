@@ -26,7 +26,6 @@
  * Everything here follows from the entries that were applied, so it is never saved.
  */
 import type { Job, JobSpec, LimitUse, Queue, Task, Usage } from '../kernel/index.ts'
-import { CorruptLog } from '../log/index.ts'
 import { Channel } from './channel.ts'
 import { firstOf } from './first-of.ts'
 import type { Lane } from './lane.ts'
@@ -36,7 +35,6 @@ import { Places } from './places.ts'
 import { QueueUse } from './queue-use.ts'
 import type { Effort } from './ranks.ts'
 import type { Turns } from './share.ts'
-import { isListed } from './task-before.ts'
 
 /** What a worker can run: a queue, a job type, and a stage by name, or null for plain jobs. */
 export interface ChannelName {
@@ -66,9 +64,6 @@ export class ReadyIndex {
   #now = 0
   /** The lane of the task that is on offer: it has lost its head, and stands where it stood. */
   #offered: Lane | null = null
-  readonly #aside: { readonly task: Task; readonly lane: Lane }[] = []
-  /** They are due, and what was submitted could not be read, so that nobody knows their lanes. */
-  #unread: { readonly task: Task; readonly dueAt: number; readonly place: number }[] = []
   readonly #turns: Turns = { given: 0 }
   #submissions = 0
   /** Smaller than any submission, and in order of coming back. */
@@ -123,7 +118,6 @@ export class ReadyIndex {
    */
   left(task: Task, job: Job, dueAt: number, isOffered: boolean): void {
     if (dueAt > this.#now) return this.#due.discard()
-    if (this.#unread.length > 0 && this.#leaveUnread(task)) return
     const lane = isOffered ? (this.#offered as Lane) : this.#laneOf(task, job.spec)
     lane.left()
     if (task.lease !== null && task.commit === null) lane.share.served()
@@ -136,20 +130,11 @@ export class ReadyIndex {
     return dueAt <= this.#now
   }
 
-  /** It was offered and not granted: nobody is offered it until it is put back. */
-  setAside(task: Task): void {
-    this.#aside.push({ task, lane: this.#offered as Lane })
+  /** It was offered and not granted: it stands where it stood. */
+  putBack(task: Task, job: Job): void {
     this.#settleOffered()
-  }
-
-  /** All that was set aside stands where it stood. What was submitted need not be looked at again. */
-  putBack(): void {
-    for (const { task, lane } of this.#aside) {
-      const job = this.#jobs.get(task.job)
-      if (job === undefined || !isListed(job, task)) continue
-      if (lane.push(task, task.dueAt, this.#numberFor(task))) lane.channel.changed(lane)
-    }
-    this.#aside.length = 0
+    const lane = this.#laneOf(task, job.spec)
+    if (lane.push(task, task.dueAt, this.#numberFor(task))) lane.channel.changed(lane)
   }
 
   granted(task: Task, at: number, resumed: boolean, isOffered: boolean): void {
@@ -199,18 +184,7 @@ export class ReadyIndex {
       const { headTime, headPlace } = this.#due
       const task = this.#due.pop()
       const job = this.#jobs.get(task.job)
-      if (job !== undefined) this.#tryToStand(task, job, headTime, headPlace)
-    }
-  }
-
-  /** Those of which it could not be read where they stand: perhaps it can by now. */
-  standAgain(): void {
-    if (this.#unread.length === 0) return
-    const again = this.#unread
-    this.#unread = []
-    for (const { task, dueAt, place } of again) {
-      const job = this.#jobs.get(task.job)
-      if (job !== undefined) this.#tryToStand(task, job, dueAt, place)
+      if (job !== undefined) this.#stand(task, job, headTime, headPlace)
     }
   }
 
@@ -260,21 +234,6 @@ export class ReadyIndex {
   #numberFor(task: Task): number {
     if (task.attempt > 0) return this.#returns++
     return ++this.#submissions
-  }
-
-  #tryToStand(task: Task, job: Job, dueAt: number, place: number): void {
-    try {
-      this.#stand(task, job, dueAt, place)
-    } catch (error) {
-      if (!(error instanceof CorruptLog)) throw error
-      this.#unread.push({ task, dueAt, place })
-    }
-  }
-
-  #leaveUnread(task: Task): boolean {
-    const at = this.#unread.findIndex((one) => one.task === task)
-    if (at !== -1) this.#unread.splice(at, 1)
-    return at !== -1
   }
 
   #stand(task: Task, job: Job, dueAt: number, submission: number): void {

@@ -6,8 +6,8 @@
  */
 import type { Job, JobSpec, Task } from '../kernel/index.ts'
 
-/** Reads what was submitted as a job. */
-export type ReadSpec = (job: Job) => JobSpec
+/** Reads what was submitted at a position of the log. */
+export type ReadSpec = (firstPosition: number) => JobSpec
 
 export interface StoredJob extends Job {
   readonly type: string
@@ -53,7 +53,7 @@ export function storedJobs(read: ReadSpec): StoredJobs {
 
     /** Not kept: whoever lists a million jobs must not bring a million payloads into memory. */
     get spec(): JobSpec {
-      return this.loaded ?? read(this)
+      return this.loaded ?? read(this.firstPosition)
     }
   }
 }
@@ -61,16 +61,6 @@ export function storedJobs(read: ReadSpec): StoredJobs {
 /** From now on the job has its spec in memory, if it had not. */
 export function keepSpec(job: Job): void {
   if ('loaded' in job) (job as StoredJob).loaded ??= job.spec
-}
-
-/** Nobody works on the job: what was submitted can be read again when somebody does. */
-export function letGoOfSpec(job: Job): void {
-  if ('loaded' in job) (job as StoredJob).loaded = null
-}
-
-/** Throws if what was submitted would have to be read, and cannot be. */
-export function mustBeReadable(job: Job): JobSpec {
-  return job.spec
 }
 
 /** What is asked of every job all the time: it need not be read for that. */
