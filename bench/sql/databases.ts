@@ -32,8 +32,14 @@ export interface Database {
 }
 
 export async function postgres(): Promise<Database> {
-  const roomy = { shared_buffers: '512MB', max_wal_size: '8GB', checkpoint_timeout: '30min' }
+  const roomy = {
+    shared_buffers: '512MB',
+    max_wal_size: '8GB',
+    min_wal_size: '4GB',
+    checkpoint_timeout: '30min',
+  }
   const server = await PostgresServer.start({ fsync: true, settings: roomy })
+  await makeLogFiles(server.url)
   let schemas = 0
   const fresh = (): string => {
     schemas += 1
@@ -101,4 +107,20 @@ function timesOf(pid: string, parent: number): [number, number, boolean] | [] {
   } catch {
     return []
   }
+}
+
+const LOG_FILES = 96
+
+/**
+ * A server that has run for a while uses the files of its log again. A new one makes each when it is
+ * needed, and whoever commits just then waits until 16 MB of zeros are on the disk.
+ */
+async function makeLogFiles(url: string): Promise<void> {
+  const connection = await toPostgres({ url })
+  for (let i = 0; i < LOG_FILES; i++) {
+    const sql = `select pg_switch_wal() from pg_logical_emit_message(false, 'bench', 'next')`
+    await connection.run([{ sql, values: [] }])
+  }
+  await connection.run([{ sql: 'checkpoint', values: [] }])
+  await connection.close()
 }

@@ -163,6 +163,7 @@ const BARE: Readonly<Record<string, string>> = {
   'src/store/sql/failures.ts':
     'something that is no error, thrown by a library: the cause of TransactionFailed',
   'src/store/sqlite/here-connection.ts': 'it was closed here: the cause of SqlFailed',
+  'src/store/postgres/copy-data.ts': 'a value that cannot be sent: the cause of SqlFailed',
   'src/store/postgres/parameters.ts': 'a value that cannot be sent: the cause of SqlFailed',
   'src/store/sqlite/connection.ts': 'what the thread says, or its end: the cause of SqlFailed',
   'src/store/sqlite/database.ts':

@@ -6,12 +6,13 @@
  * answers come in one piece. It takes the place of a query of pg, and writes with pg's means.
  */
 import type { Answered, Ask, Row, Value } from '../sql/connection.ts'
+import { copyMessages, isCopy } from './copy-data.ts'
 import type { Parameter } from './parameters.ts'
 import { columns, scalar } from './parameters.ts'
 
 /** What is used of pg's connection. */
 export interface Wire {
-  readonly stream: { cork(): void; uncork(): void }
+  readonly stream: { cork(): void; uncork(): void; write(bytes: Buffer): unknown }
   parse(message: { name: string; text: string }): void
   bind(message: { statement: string; values: readonly Parameter[] }): void
   describe(message: { type: 'P' }): void
@@ -65,6 +66,8 @@ interface Bound {
   readonly sql: string
   readonly statement: Statement
   readonly values: readonly Parameter[]
+  /** What follows it, if it is a COPY. */
+  readonly copied: Buffer | null
   /** Which ask it is: those without rows are not sent. */
   readonly place: number
 }
@@ -74,10 +77,18 @@ export function bind(asks: readonly Ask[], statements: Pick<Statements, 'of'>): 
   const bound: Bound[] = []
   for (const [place, ask] of asks.entries()) {
     if ('rows' in ask && ask.rows.length === 0) continue
-    const values = 'rows' in ask ? columns(ask.sql, ask.rows) : ask.values.map(scalar)
-    bound.push({ sql: ask.sql, statement: statements.of(ask.sql), values, place })
+    const { sql } = ask
+    const isCopied = 'rows' in ask && isCopy(sql)
+    const values = parametersOf(ask, isCopied)
+    const copied = isCopied ? copyMessages(sql, ask.rows) : null
+    bound.push({ sql, statement: statements.of(sql), values, copied, place })
   }
   return bound
+}
+
+function parametersOf(ask: Ask, isCopied: boolean): readonly Parameter[] {
+  if (isCopied) return []
+  return 'rows' in ask ? columns(ask.sql, ask.rows) : ask.values.map(scalar)
 }
 
 export interface Outcome {
@@ -88,7 +99,7 @@ export interface Outcome {
 
 const NOTHING: Answered = { rows: [], changed: 0 }
 /** How a statement ended: `INSERT 0 5`, `UPDATE 5`, `COMMIT`. */
-const CHANGES = /^(?:INSERT \d+|UPDATE|DELETE|MERGE) (\d+)$/
+const CHANGES = /^(?:INSERT \d+|UPDATE|DELETE|MERGE|COPY) (\d+)$/
 
 export class Batch {
   readonly #bound: readonly Bound[]
@@ -112,7 +123,7 @@ export class Batch {
     const parsed = new Set<Statement>()
     this.#known = this.#bound.map(({ statement }) => statement.readers)
     wire.stream.cork()
-    for (const { sql, statement, values } of this.#bound) {
+    for (const { sql, statement, values, copied } of this.#bound) {
       const { name } = statement
       const isReady = statement.readers !== null
       if (!isReady && !parsed.has(statement)) {
@@ -125,6 +136,8 @@ export class Batch {
       // Columns never change: the server refuses a statement of which they would.
       if (!isReady) wire.describe({ type: 'P' })
       wire.execute(null)
+      // It is not waited for whether the server wants it: one that has failed passes over it.
+      if (copied !== null) wire.stream.write(copied)
     }
     wire.sync()
     wire.stream.uncork()
@@ -136,10 +149,12 @@ export class Batch {
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    const readers = this.#readers
     const row: Value[] = fields
-    for (const [at, read] of this.#readers.entries()) {
+    // There are many: an iterator would cost more than what is read.
+    for (let at = 0; at < readers.length; at++) {
       const field = fields[at] as string | null
-      if (field !== null) row[at] = read(field)
+      if (field !== null) row[at] = (readers[at] as Reader)(field)
     }
     this.#rows.push(row)
   }
@@ -156,6 +171,9 @@ export class Batch {
     this.#next++
     this.#begin()
   }
+
+  /** Its rows are sent already. */
+  handleCopyInResponse(): void {}
 
   handleEmptyQuery(): void {
     this.handleCommandComplete({ text: '' })

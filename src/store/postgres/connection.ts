@@ -14,6 +14,7 @@ import { sqlFailed } from '../sql/failures.ts'
 import type { Wire } from './batch.ts'
 import { Batch, bind, Statements } from './batch.ts'
 import type { PostgresAddress } from './address.ts'
+import { COPIES, MANY } from './copies.ts'
 import type { Connected } from './client.ts'
 import { connect, isAtWork, nameOf, streamOf, within } from './client.ts'
 import { troubleOf } from './failures.ts'
@@ -112,7 +113,7 @@ class PostgresConnection implements ClientConnection {
 
   #bind(asks: readonly Ask[]): ReturnType<typeof bind> {
     try {
-      return bind(asks, this.#statements)
+      return bind(asks.map(copied), this.#statements)
     } catch (error) {
       throw this.#sorted(error as Error, null)
     }
@@ -125,6 +126,7 @@ class PostgresConnection implements ClientConnection {
       handleRowDescription: batch.handleRowDescription.bind(batch),
       handleDataRow: batch.handleDataRow.bind(batch),
       handleCommandComplete: batch.handleCommandComplete.bind(batch),
+      handleCopyInResponse: batch.handleCopyInResponse.bind(batch),
       handleEmptyQuery: batch.handleEmptyQuery.bind(batch),
       handleReadyForQuery: batch.handleReadyForQuery.bind(batch),
       handleError: batch.handleError.bind(batch),
@@ -153,4 +155,11 @@ class PostgresConnection implements ClientConnection {
     }
     return this.#closing === null ? this.#end : sqlFailed('lost', this.#where, error)
   }
+}
+
+/** Inserts of many rows are done by COPY. */
+function copied(ask: Ask): Ask {
+  if (!('rows' in ask) || ask.rows.length < MANY) return ask
+  const sql = COPIES.get(ask.sql)
+  return sql === undefined ? ask : { sql, rows: ask.rows }
 }

@@ -216,7 +216,7 @@ function word(into: Buffer, value: number, at: number): number {
   return at + 4
 }
 
-function unsendable(value: Value, type: ElementType): RangeError {
+export function unsendable(value: Value, type: ElementType): RangeError {
   const text = String(value).slice(0, 40)
   return new RangeError(`A ${typeof value} cannot be sent as ${type}: ${text}`)
 }

@@ -38,7 +38,7 @@ function given(columns: readonly string[], types: readonly string[] = []): strin
   return `unnest(${arrays.join(', ')}) as given (${columns.join(', ')})`
 }
 
-function typeOf(column: string): string {
+export function typeOf(column: string): string {
   return TYPES[column] ?? 'int8'
 }
 
@@ -85,7 +85,7 @@ export const POSTGRES: Statements = {
   // With a number of its own first: whoever watches must know which transactions may still commit.
   positions: `
     with own as materialized (select pg_current_xact_id())
-    select nextval('positions') from own, generate_series(1, $1::int4)`,
+    select string_agg(nextval('positions')::text, ',') from own, generate_series(1, $1::int4)`,
 
   lockRows: `
     select ${loaded}, case when w.stage = -1 and given.wanted then ${submitted} end

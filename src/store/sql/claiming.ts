@@ -25,7 +25,7 @@ import type { LoadedColumns, RowState } from './rows.ts'
 import { JOB_ROW, loadedColumns, LOWEST_LEVEL, RESUMED, rowKey } from './rows.ts'
 import { saving } from './saving.ts'
 import type { TransactionParts } from './transaction.ts'
-import { keepHeld } from './transaction.ts'
+import { keepHeld, positionsIn } from './transaction.ts'
 
 /** Looks at what has become due, and at limits whose time has come, in one claim. */
 const MOST_DUE = 500
@@ -230,22 +230,24 @@ class Claiming {
       }
       return needs
     }
-    if (!needed().isEmpty) {
+    const isAll = needed().isEmpty
+    if (!isAll) {
       const last = [
         { sql: sql.clock, values: [now()] },
         { sql: sql.positions, values: [candidates.length] },
       ]
-      const [clock, positions] = await (waits
+      const [clock, given] = await (waits
         ? this.#loading.load(needed, last)
         : this.#loading.tryLimits(needed(), last))
       this.#now = Math.max(this.#now, clock?.rows[0]?.[0] as number)
+      const positions = positionsIn(given)
       for (const [i, candidate] of candidates.entries()) {
-        candidate.position = positions?.rows[i]?.[0] as number
+        candidate.position = positions[i] as number
       }
     }
     // Somebody may have written these rows after the clock was read.
     this.#now = Math.max(this.#now, this.#loaded.latest)
-    return needed().isEmpty
+    return isAll || needed().isEmpty
   }
 
   /** Takes rows in, with their jobs. */

@@ -134,21 +134,30 @@ export class Loaded implements Indexes {
 
   /** A row as it was loaded, with what was submitted as its job. The job of a segment comes first. */
   takeRow(columns: LoadedColumns, submitted: JobSubmitted | null): void {
-    const key = rowKey(columns.job, columns.stage, columns.segment)
+    const { job: id, stage, segment, position, lastPosition, version, turn, parked } = columns
+    const key = rowKey(id, stage, segment)
     if (this.rows.has(key)) return
-    const { record, spec: _, ...state } = columns
-    if (columns.stage === JOB_ROW) {
-      if (submitted === null) throw new NotLoaded(`What was submitted as job ${columns.job}`)
+    const { record } = columns
+    if (stage === JOB_ROW) {
+      if (submitted === null) throw new NotLoaded(`What was submitted as job ${id}`)
       this.#takeJob(this.#records.job(record, submitted), columns)
     } else {
-      const job = this.jobs.get(columns.job) as Job
-      const { stage, segment } = columns
-      if (job.firstPosition !== columns.position) throw new SqlFailed('conflict', OTHER_LIFE, null)
+      const job = this.jobs.get(id) as Job
+      if (job.firstPosition !== position) throw new SqlFailed('conflict', OTHER_LIFE, null)
       const task = this.#records.task(record as Uint8Array, job, stage, segment)
       this.latest = Math.max(this.latest, task.time)
-      this.#stageOf(job, columns.stage)[columns.segment] = task
+      this.#stageOf(job, stage)[segment] = task
     }
-    this.rows.set(key, state)
+    this.rows.set(key, {
+      job: id,
+      stage,
+      segment,
+      position,
+      lastPosition,
+      version,
+      turn,
+      parked,
+    })
   }
 
   /** A plain job that nobody looked up. */

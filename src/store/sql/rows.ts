@@ -167,15 +167,17 @@ export function isTaken(row: RowState, job: Job, task: Task | null): boolean {
   return row.stage === JOB_ROW && task !== null && task.attempt > 0 && !isListed(job, task)
 }
 
-/** The columns of such a job, in the order of `TAKEN`. */
+/** Which row it is, by its version and position as well, and the columns of `TAKEN`. */
 export function takenColumns(row: RowState, job: Job, records: Records): Value[] {
   const task = job.task as Task
   return [
+    row.job,
+    row.version,
+    row.position,
     row.lastPosition,
     task.version,
     task.state,
     records.ofJob(job),
-    row.turn,
     task.dueAt,
     task.lease?.expiresAt ?? null,
     task.commit !== null,

@@ -145,7 +145,7 @@ function rowsOf(
     if (row.version === 0 && isFresh(job)) {
       fresh.push(freshColumns(row, job, hasKey, ageing))
     } else if (row.version > 0 && isTaken(row, job, task)) {
-      taken.push([row.job, row.version, row.position, ...takenColumns(row, job, records)])
+      taken.push(takenColumns(row, job, records))
     } else {
       const changing = changingColumns(row, job, task, records, ageing)
       if (row.version > 0) {

@@ -79,7 +79,6 @@ export const TAKEN = [
   'version',
   'state',
   'record',
-  'turn',
   'due_at',
   'expires_at',
   'committed',
@@ -101,7 +100,7 @@ export interface Statements {
   readonly release: string
   /** now → the time in milliseconds. AFTER all locks. */
   readonly clock: string
-  /** count → so many new positions, ascending. */
+  /** count → so many new positions, ascending, as one text: `7,8,9`. */
   readonly positions: string
 
   /** rows (job, stage, segment, whether the spec is wanted) → loaded, spec; locked in order. */

@@ -13,7 +13,7 @@ import type { Command, Decision } from '../../kernel/index.ts'
 import { decideIn, malformed, noReads } from '../../kernel/index.ts'
 import type { Answer } from '../store.ts'
 import { Beginning } from './beginning.ts'
-import type { Ask, Connection } from './connection.ts'
+import type { Answered, Ask, Connection } from './connection.ts'
 import type { Forgets } from './dialect.ts'
 import { SqlFailed } from './failures.ts'
 import type { Held } from './held.ts'
@@ -146,8 +146,15 @@ async function place(
     now: answers[0]?.rows[0]?.[0] as number,
     forgets: forgets === null ? null : (answers[1]?.rows[0]?.[0] as number),
     isFree: rides !== null && answers.at(-2)?.rows.length === 0,
-    positions: (answers.at(-1)?.rows ?? []).map(([position]) => position as number),
+    positions: positionsIn(answers.at(-1)),
   }
+}
+
+/** What `positions` was answered with. */
+export function positionsIn(answered: Answered | undefined): readonly number[] {
+  // One text, because five hundred rows are read ten times slower than this.
+  const text = answered?.rows[0]?.[0] as string | null | undefined
+  return JSON.parse(`[${text ?? ''}]`) as number[]
 }
 
 /** Null: something has to be loaded, or asked for. */

@@ -35,7 +35,7 @@ export const SQLITE: Statements = {
   clock: 'select ?',
   positions: `
     with recursive steps (n) as (select 1 where ?1 > 0 union all select n + 1 from steps where n < ?1)
-    select n + (select coalesce(max(position), 0) from events) from steps`,
+    select group_concat(n + (select coalesce(max(position), 0) from events)) from steps`,
 
   lockRows: `
     select ${loaded}, case when w.stage = -1 and ?4 then ${submitted} end as spec
