@@ -2,7 +2,7 @@
  * The user's transaction at both ends of a job, in a SQLite file: by the driver itself, Kysely and
  * Drizzle.
  */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -22,6 +22,7 @@ import {
   openSqlite,
   typed,
 } from '../../src/index.ts'
+import { freshFile } from '../support/sqlite.ts'
 import { inSqlite, openSqliteShop } from './sqlite-shop.ts'
 
 const IN = typed<{ order: string }>()
@@ -204,7 +205,7 @@ describe('in a transaction on SQLite', () => {
     const tx = fromSqlite(other.database)
     const running = inSqlite(other.database, () => pawl.submit(invoice, { order: '1' }, { tx }))
     await expect(running).rejects.toThrow(/in another database than this store/)
-    const empty = openSqlite(':memory:')
+    const empty = openSqlite(await freshFile())
     onTestFinished(() => empty.close())
     const missing = inSqlite(empty, () =>
       pawl.submit(invoice, { order: '1' }, { tx: fromSqlite(empty) }),
@@ -220,6 +221,13 @@ async function ended(pawl: Pawl, id: string): Promise<JobInfo> {
     .catch(() => undefined)
   return (await pawl.get(id)) as JobInfo
 }
+
+it('a connection is to a file: what SQLite calls memory would be a file of that name', () => {
+  for (const path of ['', ':memory:', undefined as unknown as string]) {
+    expect(() => openSqlite(path)).toThrow(/needs the name of a file/)
+  }
+  expect(existsSync(':memory:')).toBe(false)
+})
 
 describe('a commit that writes, on SQLite', () => {
   it('commits both, or neither', async () => {

@@ -25,6 +25,10 @@ const BUSY_MS = 5_000
  * five seconds. The file is created if it is not there. Close it when you are done.
  */
 export function openSqlite(path: string): DatabaseSyncInstance {
+  // SQLite's names for what is no file: as paths they would be files of that name.
+  if (typeof path !== 'string' || path === '' || path.startsWith(':')) {
+    throw new BadRequest(`openSqlite() needs the name of a file, such as 'jobs.db', not '${path}'.`)
+  }
   // Node's own has the same interface.
   const database = openFile(resolve(path)) as unknown as DatabaseSyncInstance
   database.exec(`pragma busy_timeout = ${BUSY_MS}`)
