@@ -23,6 +23,9 @@ export interface Wire {
 
 type Reader = (text: string) => Value
 
+const ZERO = '0'.charCodeAt(0)
+/** Any number of so many digits is exact. */
+const EXACT_DIGITS = 15
 const asNumber: Reader = Number
 const asText: Reader = (text) => text
 /** By PostgreSQL's own number of the type. All of our integers are exact as numbers. */
@@ -30,12 +33,26 @@ const READERS: Readonly<Record<number, Reader>> = {
   16: (text) => text === 't',
   // `\x`, then two digits for each byte.
   17: (text) => Buffer.from(text.slice(2), 'hex'),
-  20: asNumber,
-  21: asNumber,
-  23: asNumber,
+  20: asInteger,
+  21: asInteger,
+  23: asInteger,
   700: asNumber,
   701: asNumber,
   1700: asNumber,
+}
+
+/** Nearly all values are short integers, and `Number` is for texts of any kind. */
+function asInteger(text: string): number {
+  const { length } = text
+  if (length > EXACT_DIGITS) return Number(text)
+  let value = 0
+  for (let i = 0; i < length; i++) {
+    const digit = text.charCodeAt(i) - ZERO
+    // The sign of what is below zero.
+    if (digit < 0) return Number(text)
+    value = value * 10 + digit
+  }
+  return value
 }
 
 interface Statement {

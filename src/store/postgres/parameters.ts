@@ -7,6 +7,7 @@
  * casts it to: `unnest($1::text[], $2::int8[])`.
  */
 import type { Row, Value } from '../sql/connection.ts'
+import { asBuffer } from '../sql/connection.ts'
 
 /** What pg sends as it is: texts, and the bytes of a binary form. */
 export type Parameter = string | Buffer | null
@@ -66,12 +67,6 @@ export function columns(sql: string, rows: readonly Row[]): Parameter[] {
     if (type === undefined) throw new RangeError(`$${column + 1} is cast to no array, in: ${sql}`)
     return arrayOf(type, rows, column)
   })
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes)
-    ? bytes
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 function arrayOf(type: ElementType, rows: readonly Row[], column: number): Buffer {

@@ -367,7 +367,7 @@ class Claiming {
     if (answers.at(-2)?.rows.length !== 0) {
       this.#againAt = Math.min(this.#againAt, this.#now + SKIPPED_MS)
     }
-    keepHeld(this.#loaded, this.#parts.held)
+    keepHeld(this.#loaded, this.#done, this.#parts.held)
     const againInMs = this.#againAt === Infinity ? null : this.#againAt - this.#now
     return { leases, done: this.#done, againInMs, isForOthers: this.#isForOthers }
   }

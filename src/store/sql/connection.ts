@@ -6,6 +6,13 @@
  */
 export type Value = string | number | boolean | null | Uint8Array
 
+/** The same bytes, as Node has them. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
 /** Values in the order of a statement's parameters, or of its columns. */
 export type Row = readonly Value[]
 

@@ -143,7 +143,7 @@ export class QuickClaims {
       const saved = own.run([...asks, { sql: sql.commit, values: [] }])
       onSent()
       await saved
-      keepHeld(loaded, this.#parts.held)
+      keepHeld(loaded, loaded.done, this.#parts.held)
     }
     const leases = granted.map((job) => {
       const task = job.task as Task

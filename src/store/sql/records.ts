@@ -32,6 +32,7 @@ import {
   writeSchedule,
   writeTask,
 } from '../../log/index.ts'
+import { asBuffer } from './connection.ts'
 
 /** A record in the database does not check, or makes no sense: a person must look. */
 export class CorruptRecord extends PawlError {
@@ -206,11 +207,13 @@ export class Records {
     const writer = this.#writer
     writer.u32(checksumOf(writer.buffer, 0, writer.at))
     // Small ones share memory: that is cheaper than memory of their own.
-    return Buffer.from(writer.buffer.subarray(0, writer.at))
+    const own = Buffer.allocUnsafe(writer.at)
+    writer.buffer.copy(own, 0, 0, writer.at)
+    return own
   }
 
   #read<T>(record: Uint8Array, where: string, read: (reader: ByteReader) => T): T {
-    const bytes = Buffer.from(record.buffer, record.byteOffset, record.length)
+    const bytes = asBuffer(record)
     const end = bytes.length - CHECKSUM
     if (end < 0 || checksumOf(bytes, 0, end) !== bytes.readUInt32LE(end)) {
       throw new CorruptRecord(where, 'its checksum is wrong')

@@ -24,7 +24,7 @@ import { Needs } from './needs.ts'
 import type { NextPosition } from './next-position.ts'
 import type { Queries } from './queries.ts'
 import type { Riding } from './riding.ts'
-import { JOB_ROW } from './rows.ts'
+import { JOB_ROW, rowKey } from './rows.ts'
 import type { SavingParts } from './saving.ts'
 import { saving } from './saving.ts'
 import type { Statements } from './statements.ts'
@@ -110,7 +110,7 @@ export async function execute(
   }
   parts.position?.sent(last.position)
   await frame.save(own, asks, answers)
-  keepHeld(loaded, parts.held)
+  keepHeld(loaded, loaded.done, parts.held)
   return { answers, done: loaded.done }
 }
 
@@ -175,12 +175,12 @@ function placeKnown(
   }
 }
 
-/** AFTER the commit: plain jobs whose leases go on. */
-export function keepHeld(loaded: Loaded, held: Held): void {
-  for (const row of loaded.rows.values()) {
-    if (row.stage !== JOB_ROW) continue
-    const job = loaded.jobs.get(row.job)
-    if (job?.task?.lease != null) held.keep({ job, row })
+/** AFTER the commit of what was done: plain jobs whose leases go on. */
+export function keepHeld(loaded: Loaded, done: readonly Done[], held: Held): void {
+  for (const { job } of done) {
+    if (job === null || job.task === null || job.task.lease === null) continue
+    const row = loaded.rows.get(rowKey(job.id, JOB_ROW, 0))
+    if (row !== undefined) held.keep({ job, row })
   }
 }
 
