@@ -74,6 +74,7 @@ export function specOf(input: string): JobSpec {
     parent: null,
     schedule: null,
     rerunOf: null,
+    asked: null,
     retainMs: null,
     policy: POLICY,
     stages: null,

@@ -27,6 +27,7 @@ function greeting(name: string): JobSpec {
     parent: null,
     schedule: null,
     rerunOf: null,
+    asked: null,
     retainMs: null,
     policy: {
       queue: 'default',

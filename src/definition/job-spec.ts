@@ -60,6 +60,7 @@ export function specOf(definition: AnyJob, input: Payload, options: ChildOptions
     parent: null,
     schedule: null,
     rerunOf: null,
+    asked: null,
     retainMs: retention === undefined ? null : toMs(retention, `The retention of ${what}`),
     policy: isPipeline(definition) ? null : policyFor(definition.policy, options, what),
     stages: isPipeline(definition) ? stagesOf(definition, options, what) : null,

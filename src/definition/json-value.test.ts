@@ -72,6 +72,14 @@ describe('toJson', () => {
     expect(json({ a: undefined })).toBe('{}')
   })
 
+  it('leaves them out whatever their key is: a symbol, or a name beside the elements of a list', () => {
+    expect(json({ [tag]: undefined, b: 1 })).toBe('{"b":1}')
+    const extra = { total: undefined, [tag]: undefined }
+    expect(json({ a: Object.assign([1, 2], extra), b: Object.assign([], extra) })).toBe(
+      '{"a":[1,2],"b":[]}',
+    )
+  })
+
   it('leaves out properties that are not enumerable, of objects and of lists', () => {
     const hidden = { x: { value: 1 }, [tag]: { value: 1 } }
     const value = { a: Object.defineProperties({ b: 1 }, hidden) }
@@ -191,7 +199,8 @@ describe('a value that JSON cannot carry is refused, with its path and what to d
     ['one without a name', { [Symbol()]: 1 }, 'input[Symbol()]', 'is a key', 'a text'],
     ['one of a list', { a: tagged }, 'input.a[Symbol(tag)]', 'is a key', 'a text'],
     ['a property of a list', { a: [counted] }, 'input.a[0].total', 'is a property', 'an object'],
-    ['a match', 'abc'.match('b'), 'input.groups', 'is a property of a list', 'an object'],
+    ['a match', 'abc'.match('b'), 'input.index', 'is a property of a list', 'an object'],
+    ['one of many', { [Symbol('a')]: undefined, [tag]: 0 }, 'input[Symbol(tag)]', 'is a', 'a text'],
     ['a cycle', round, 'input.a.list[1]', 'is input again: a cycle', 'Store ids'],
     ['an inner cycle', [{ inner }], 'input[0].inner.self', 'is input[0].inner again', 'Store ids'],
     ['a Date', { at: new Date(0) }, 'input.at', 'is a Date', 'z.coerce.date()'],
@@ -233,6 +242,17 @@ describe('a value that JSON cannot carry is refused, with its path and what to d
         },
       },
       'input.a',
+      'cannot be read: no',
+      'plain data',
+    ],
+    [
+      'a getter of a symbol that throws',
+      {
+        get [tag](): never {
+          return refuse()
+        },
+      },
+      'input[Symbol(tag)]',
       'cannot be read: no',
       'plain data',
     ],

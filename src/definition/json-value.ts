@@ -9,9 +9,9 @@
  * once, so a getter or a Proxy cannot show one thing to the check and another to the writer, and
  * a patched `toJSON` of somebody else's has no say.
  *
- * Left out, as JSON does: properties that are undefined, and those that are not enumerable, which
- * somebody made so on purpose. A key that is a symbol, and a property of a list beside its elements,
- * would be left out by JSON, too. They look like data, so they are refused.
+ * Left out, as JSON does: properties that are undefined, whatever their key, and those that are not
+ * enumerable, which somebody made so on purpose. What has a symbol for a key, and a property of a list
+ * beside its elements, would be left out by JSON, too. They look like data, so they are refused.
  */
 import { types } from 'node:util'
 import { LIMITS, PawlError } from '../kernel/index.ts'
@@ -169,7 +169,9 @@ class Writer {
     const level = this.#enter(list)
     const keys = Object.keys(list)
     // Those of elements come first. If some are missing instead, the holes are found below.
-    if (keys.length > list.length) this.#refuseKey(level, keys.at(-1) as string, WRONG_EXTRA)
+    for (let i = list.length; i < keys.length; i++) {
+      this.#assertEmpty(level, keys[i] as string, WRONG_EXTRA)
+    }
     this.text += lead + '['
     for (let i = 0; i < list.length; i++) {
       level.key = i
@@ -228,20 +230,20 @@ class Writer {
     const symbols = Object.getOwnPropertySymbols(holder)
     const level: Level = { holder, above, depth, key: null }
     this.#level = level
-    if (symbols.length > 0) this.#refuseSymbols(level, symbols)
+    for (const key of symbols) {
+      const isShown = Object.prototype.propertyIsEnumerable.call(holder, key)
+      if (isShown) this.#assertEmpty(level, key, WRONG_SYMBOL)
+    }
     return level
   }
 
-  #refuseSymbols(level: Level, symbols: readonly symbol[]): void {
-    for (const key of symbols) {
-      const isData = Object.prototype.propertyIsEnumerable.call(level.holder, key)
-      if (isData) this.#refuseKey(level, key, WRONG_SYMBOL)
-    }
-  }
-
-  #refuseKey(level: Level, key: string | symbol, wrong: Wrong): never {
+  /** What would be left out must be undefined, as it may be under any other key. */
+  #assertEmpty(level: Level, key: string | symbol, wrong: Wrong): void {
     level.key = key
-    this.#refuse(wrong)
+    if ((level.holder as Readonly<Record<string | symbol, unknown>>)[key] !== undefined) {
+      this.#refuse(wrong)
+    }
+    level.key = null
   }
 
   /** Bounds the work, too: what is shared is written each time that it is met. */

@@ -92,6 +92,8 @@ export interface JobInfo {
   /** The id of the job whose commit promised this one. */
   readonly parent: string | null
   readonly rerunOf: string | null
+  /** Who had that job run again, and why. */
+  readonly asked: { readonly by: string; readonly reason: string } | null
   /** The schedule that made it, and the time that it stands for. */
   readonly schedule: { readonly id: string; readonly time: Date } | null
   /** What its handler said last, if it runs in this process now. Not durable. */
@@ -124,6 +126,7 @@ export function jobInfo(
     cancelled: cancelled === null ? null : { ...cancelled, at: new Date(cancelled.at) },
     parent: spec.parent?.job ?? null,
     rerunOf: spec.rerunOf,
+    asked: spec.asked,
     schedule:
       spec.schedule === null ? null : { id: spec.schedule.id, time: new Date(spec.schedule.tick) },
     progress: progress === null ? undefined : fromJson(progress),

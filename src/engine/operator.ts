@@ -44,7 +44,7 @@ export interface QueueOptions {
   readonly ageing?: Duration | null
 }
 
-export interface RerunOptions {
+export interface RerunOptions extends OnRecord {
   /** Default: a random one. */
   readonly id?: string
   /** Of the same version. Default: the input of the job that failed. */
@@ -141,7 +141,7 @@ export class Operator {
   /** The id of the new job. */
   async rerun(
     id: string,
-    { id: newId = newJobId(), input, definition }: RerunOptions,
+    { id: newId = newJobId(), input, definition, ...on }: RerunOptions,
   ): Promise<string> {
     const view = await this.#view(id)
     const { job, state } = view
@@ -165,6 +165,7 @@ export class Operator {
       parent: null,
       schedule: null,
       rerunOf: id,
+      asked: recorded(on, 'Run again'),
     }
     await this.#send(`Running job ${id} again`, { type: 'SubmitJob', job: newId, spec })
     return newId

@@ -28,6 +28,32 @@ describe('the life of a plain job', () => {
   })
 })
 
+describe('a job that is run again', () => {
+  const again = { rerunOf: 'failed', asked: { by: 'ann', reason: 'first' } }
+
+  it('is the same whoever asks for it, and the first who asked stays on record', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain(again) })
+    const bob = { by: 'bob', reason: 'second' }
+    for (const asked of [again.asked, bob, null]) {
+      expect(a.send({ type: 'SubmitJob', spec: plain({ ...again, asked }) })).toMatchObject({
+        verdict: 'committed',
+        entry: null,
+      })
+    }
+    expect(a.world.jobs.get('a')?.spec.asked).toEqual(again.asked)
+  })
+
+  it('is another one if anything else differs, and none if nobody can be who asked', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain(again) })
+    const other = a.send({ type: 'SubmitJob', spec: plain({ ...again, rerunOf: 'other' }) })
+    expect(other.rejection?.code).toBe('IdReused')
+    const nobody = plain({ ...again, asked: { by: '', reason: '' } })
+    expect(a.send({ type: 'SubmitJob', spec: nobody }).rejection?.code).toBe('InvalidSpec')
+  })
+})
+
 describe('the clock', () => {
   it('never runs backwards within an aggregate', () => {
     const a = new Authority()

@@ -87,6 +87,12 @@ export interface ParentRef {
   readonly effect: number
 }
 
+/** Who asked for something, and why. */
+export interface Asked {
+  readonly by: string
+  readonly reason: string
+}
+
 /** Everything that a client submits, kept whole: exactly one of `policy` and `stages` is set. */
 export interface JobSpec {
   readonly type: string
@@ -108,6 +114,8 @@ export interface JobSpec {
   readonly parent: ParentRef | null
   readonly schedule: { readonly id: string; readonly tick: number } | null
   readonly rerunOf: string | null
+  /** Who had that job run again, and why; null: it is no such job, or nobody kept it then. */
+  readonly asked: Asked | null
   /** How long it stays readable once it is over; null: as long as its store keeps others. */
   readonly retainMs: number | null
   /** A plain job: how its one task runs. */

@@ -32,6 +32,8 @@ const BAD_FIELDS: readonly (readonly [field: string, wrong: string, spec: Partia
   ['parent', 'effect is a whole number', { parent: { ...parent, effect: -1 } }],
   ['schedule', 'tick is a time', { schedule: { id: 's', tick: -1 } }],
   ['rerunOf', 'a text of 1 to 256 characters', { rerunOf: name }],
+  ['asked', 'by is a text of 1 to 256 characters', { asked: { by: '', reason: 'x' } }],
+  ['asked', 'reason is a text of at most 4096', { asked: { by: 'x', reason: 'x'.repeat(5_000) } }],
   ['retainMs', 'a whole number from 0', { retainMs: -1 }],
   ['policy', 'queue is a text', { policy: policy({ queue: '' }) }],
   ['policy', 'leaseMs is a whole number from 1', { policy: policy({ leaseMs: 0 }) }],

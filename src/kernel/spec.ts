@@ -9,6 +9,7 @@ import { reject } from './answers.ts'
 import { countElements, eachPath } from './each.ts'
 import { LIMITS } from './limits.ts'
 import type {
+  Asked,
   EffectPromise,
   JobSpec,
   LimitSpec,
@@ -110,6 +111,7 @@ const retain = orNull(between(0, LIMITS.delayMs))
 const timeOrNull = orNull(time)
 const keyOrNull = orNull(text(LIMITS.keyChars))
 const nameOrNull = orNull(name)
+const reasonText = text(LIMITS.reasonChars)
 const tagList = listOf(name, LIMITS.tags)
 const policyOrNull = orNull(taskPolicy)
 const stagesOrNull = orNull(listOf(stageSpec, LIMITS.stages))
@@ -125,6 +127,13 @@ const scheduleOrNull = orNull(
   record<{ id: string; tick: number }>({
     id: (schedule) => name(schedule.id),
     tick: (schedule) => time(schedule.tick),
+  }),
+)
+
+const askedOrNull = orNull(
+  record<Asked>({
+    by: (asked) => name(asked.by),
+    reason: (asked) => reasonText(asked.reason),
   }),
 )
 
@@ -144,6 +153,7 @@ const wrongField = fieldsOf<JobSpec>({
   parent: (spec) => parentOrNull(spec.parent),
   schedule: (spec) => scheduleOrNull(spec.schedule),
   rerunOf: (spec) => nameOrNull(spec.rerunOf),
+  asked: (spec) => askedOrNull(spec.asked),
   retainMs: (spec) => retain(spec.retainMs),
   policy: (spec) => policyOrNull(spec.policy),
   stages: (spec) => stagesOrNull(spec.stages),

@@ -110,12 +110,11 @@ export class FolderNotEmpty extends PawlError {
 
 /**
  * An archive belongs to one directory: its files are named by positions, each store begins at 0, and
- * a copy of a store goes on from the same position. `other`: whose file it is; null: of no store.
+ * a copy of a store goes on from the same position. `other`: whose file it is.
  */
 export class ArchiveInUse extends PawlError {
-  constructor(file: string, folder: string, storeId: string, other: string | null) {
+  constructor(file: string, folder: string, storeId: string, other: string) {
     let whose = `of another store (${other}) than the one`
-    if (other === null) whose = 'no segment, and has the name of one'
     if (other === storeId) whose = 'of another copy of this store, and differs from the one'
     super(
       'ArchiveInUse',

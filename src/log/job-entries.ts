@@ -7,15 +7,9 @@
 import type { EntryOf, OnRecord, Rate } from '../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
+import { readFailure, writeFailure } from './failure-codec.ts'
 import type { MasksBelow } from './spec-codec.ts'
-import {
-  readFailure,
-  readRate,
-  readSpec,
-  writeFailure,
-  writeRate,
-  writeSpec,
-} from './spec-codec.ts'
+import { readRate, readSpec, writeRate, writeSpec } from './spec-codec.ts'
 
 function writeOnRecord(writer: ByteWriter, { by, reason }: OnRecord): void {
   writer.text(by)

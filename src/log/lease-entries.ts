@@ -9,7 +9,7 @@ import type { Aftermath, EntryOf, Settlement } from '../kernel/index.ts'
 import { NONE } from '../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
-import { readFailure, writeFailure } from './spec-codec.ts'
+import { readFailure, writeFailure } from './failure-codec.ts'
 
 export function writeTaskHead(
   writer: ByteWriter,

@@ -24,8 +24,9 @@ const MAGIC = 'PAWL-CHK'
 /**
  * 2: the specs of jobs may say the version of their definition. The manifest is as it was.
  * 3: shelves have kinds, and specs may say how long a job is kept.
+ * 4: specs may say who had a job run again, and why. The manifest is as it was.
  */
-export const CHECKPOINT_FORMAT = 3
+export const CHECKPOINT_FORMAT = 4
 const FIRST_WITH_KINDS = 3
 const HEAD = 16
 

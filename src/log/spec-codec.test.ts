@@ -16,6 +16,7 @@ import type { JobSpec } from '../kernel/index.ts'
 import { LIMITS, NONE } from '../kernel/index.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { Interning } from './interning.ts'
+import { readFailure, writeFailure } from './failure-codec.ts'
 import * as codec from './spec-codec.ts'
 
 const interning = new Interning()
@@ -58,7 +59,7 @@ describe('whatever is submitted or promised comes back', () => {
   it('a policy', () => comesBack(anyPolicy, codec.writePolicy, codec.readPolicy))
   it('a stage', () => comesBack(anyStage, codec.writeStage, codec.readStage))
   it('a promise', () => comesBack(anyPromise, codec.writePromise, codec.readPromise))
-  it('a failure', () => comesBack(anyFailure, codec.writeFailure, codec.readFailure))
+  it('a failure', () => comesBack(anyFailure, writeFailure, readFailure))
   it('a retry policy', () => comesBack(anyRetry, codec.writeRetry, codec.readRetry))
   it('a rate', () => comesBack(anyRate, codec.writeRate, codec.readRate))
   it('a parent', () => comesBack(anyParent, codec.writeParent, codec.readParent))
@@ -98,6 +99,7 @@ describe('the bytes', () => {
       { key: 'a' },
       { group: 'a' },
       { rerunOf: 'a' },
+      { asked: { by: 'ann', reason: 'because' } },
       { version: 2 },
       { retainMs: 0 },
       { unique: true },

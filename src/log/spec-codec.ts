@@ -1,5 +1,5 @@
 /**
- * What a client submits and a worker promises, as bytes: specs, policies, promises, failures.
+ * What a client submits and a worker promises, as bytes: specs, policies, promises.
  *
  * Most fields of most specs hold what everybody leaves them at, so a mask says which ones do
  * not, and only those are written. What "left at" means is fixed here for ever, whatever
@@ -7,7 +7,6 @@
  */
 import type {
   EffectPromise,
-  Failure,
   JobSpec,
   LimitSpec,
   ParentRef,
@@ -285,14 +284,17 @@ const SPEC_SCHEDULE = 4_096
 const SPEC_RERUN_OF = 8_192
 const SPEC_VERSION = 16_384
 const SPEC_RETAIN = 32_768
+const SPEC_ASKED = 65_536
 
 /** A mask is smaller, or it has a bit that means nothing here. */
 export type MasksBelow = number
-const MASKS_BELOW: MasksBelow = 65_536
+const MASKS_BELOW: MasksBelow = 131_072
 /** Until specs said the version of their definition: nothing else about them was different. */
 export const MASKS_WITHOUT_VERSION: MasksBelow = SPEC_VERSION
 /** Until specs said how long a job is kept. */
 export const MASKS_WITHOUT_RETENTION: MasksBelow = SPEC_RETAIN
+/** Until specs said who had a job run again. */
+export const MASKS_WITHOUT_ASKED: MasksBelow = SPEC_ASKED
 
 function specMask(spec: JobSpec): number {
   let mask = 0
@@ -312,6 +314,7 @@ function specMask(spec: JobSpec): number {
   if (spec.rerunOf !== null) mask |= SPEC_RERUN_OF
   if (spec.version !== USUAL_VERSION) mask |= SPEC_VERSION
   if (spec.retainMs !== null) mask |= SPEC_RETAIN
+  if (spec.asked !== null) mask |= SPEC_ASKED
   return mask
 }
 
@@ -338,6 +341,10 @@ export function writeSpec(writer: ByteWriter, spec: JobSpec): void {
   if (spec.rerunOf !== null) writer.text(spec.rerunOf)
   if (mask & SPEC_VERSION) writer.count(spec.version)
   if (spec.retainMs !== null) writer.count(spec.retainMs)
+  if (spec.asked !== null) {
+    writer.text(spec.asked.by)
+    writer.text(spec.asked.reason)
+  }
   if (spec.stages !== null) {
     writer.count(spec.stages.length)
     for (const stage of spec.stages) writeStage(writer, stage)
@@ -366,6 +373,7 @@ export function readSpec(
   const rerunOf = mask & SPEC_RERUN_OF ? reader.text() : null
   const version = mask & SPEC_VERSION ? reader.count() : USUAL_VERSION
   const retainMs = mask & SPEC_RETAIN ? reader.count() : null
+  const asked = mask & SPEC_ASKED ? { by: interning.read(reader), reason: reader.text() } : null
   let stages: StageSpec[] | null = null
   if (mask & SPEC_STAGES) {
     stages = []
@@ -387,6 +395,7 @@ export function readSpec(
     parent,
     schedule,
     rerunOf,
+    asked,
     retainMs,
     policy,
     stages,
@@ -423,23 +432,4 @@ export function readPromise(
   const retry = readRetry(reader)
   const child = mask & PROMISE_CHILD ? readSpec(reader, interning, masksBelow) : null
   return { name, input, idempotent, reconcile, retry, child }
-}
-
-const FAILURE_TERMINAL = 1
-const FAILURE_STACK = 2
-
-export function writeFailure(writer: ByteWriter, failure: Failure): void {
-  const { type, code, message, stack } = failure
-  writer.u8((type === 'TERMINAL' ? FAILURE_TERMINAL : 0) | (stack === null ? 0 : FAILURE_STACK))
-  writer.text(code)
-  writer.text(message)
-  if (stack !== null) writer.text(stack)
-}
-
-export function readFailure(reader: ByteReader, interning: Interning): Failure {
-  const mask = reader.u8()
-  const code = interning.read(reader)
-  const message = reader.text()
-  const stack = mask & FAILURE_STACK ? reader.text() : null
-  return { type: mask & FAILURE_TERMINAL ? 'TERMINAL' : 'RETRYABLE', code, message, stack }
 }

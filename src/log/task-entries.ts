@@ -8,7 +8,8 @@ import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
 import { AFTERMATHS, readSettled, writeAftermath, writeTaskHead } from './lease-entries.ts'
 import type { MasksBelow } from './spec-codec.ts'
-import { readFailure, readPromise, writeFailure, writePromise } from './spec-codec.ts'
+import { readFailure, writeFailure } from './failure-codec.ts'
+import { readPromise, writePromise } from './spec-codec.ts'
 
 const AFTER_EFFECT = ['WAITING', 'LEASED', 'COMPLETED', 'DEAD'] as const
 const FAILED_EFFECT = ['PROMISED', 'HELD'] as const

@@ -21,7 +21,8 @@ import type {
 import { NONE, policyOf } from '../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
-import { readFailure, readPromise, writeFailure, writePromise } from './spec-codec.ts'
+import { readFailure, writeFailure } from './failure-codec.ts'
+import { readPromise, writePromise } from './spec-codec.ts'
 
 /** The lowest three bits of a task's mask. */
 const STATES: readonly TaskState[] = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD']

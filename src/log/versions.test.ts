@@ -146,6 +146,31 @@ function omitVersion(value: unknown): unknown {
   return spec
 }
 
+describe('what was run again before that was kept with who and why', () => {
+  const asked = { by: 'Zoë', reason: 'the disk is whole again' }
+  const say = (entry: Entry, by: typeof asked | null): Entry =>
+    JSON.parse(
+      JSON.stringify(entry, (field, value: unknown) =>
+        (field === 'spec' || field === 'child') && value !== null
+          ? { ...(value as JobSpec), rerunOf: 'b', asked: by }
+          : value,
+      ),
+    ) as Entry
+
+  it.each(['JobSubmitted', 'ExecutionCommitted'] as const)('was by nobody: %s', (type) => {
+    const older = CURRENT_VERSION[type] - 1
+    const entry = entriesOf(1).find((one) => one.type === type) as Entry
+    expect(readBack(say(entry, null), older)).toEqual(say(entry, null))
+    expect(readBack(say(entry, asked), older + 1)).toEqual(say(entry, asked))
+    // It cannot say by whom: one that does is damaged.
+    expect(() => readBack(say(entry, asked), older)).toThrow(MalformedBytes)
+    const last = HISTORY[type]?.at(-1)
+    expect(last?.name).toMatch(/-says-who-had-(?:it|its-children)-run-again$/)
+    const without = JSON.stringify(say(entry, null)).replaceAll('"asked":null,', '')
+    expect(last?.upcast(JSON.parse(without) as OlderEntry)).toEqual(say(entry, null))
+  })
+})
+
 describe('a queue that was configured before queues could age', () => {
   const at = { at: 1_763_000_000_000, version: 1, queue: 'q' }
   const configured: EntryOf<'QueueConfigured'> = {

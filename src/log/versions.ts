@@ -11,7 +11,11 @@ import type { ByteReader } from './bytes.ts'
 import { ENTRY_CODES, entryType, readEntry } from './entry-codec.ts'
 import type { Interning } from './interning.ts'
 import { BOUNDS_WITHOUT_AGEING, readBounds, readJobSubmitted } from './job-entries.ts'
-import { MASKS_WITHOUT_RETENTION, MASKS_WITHOUT_VERSION } from './spec-codec.ts'
+import {
+  MASKS_WITHOUT_ASKED,
+  MASKS_WITHOUT_RETENTION,
+  MASKS_WITHOUT_VERSION,
+} from './spec-codec.ts'
 import { readExecutionCommitted } from './task-entries.ts'
 
 /** An entry as some older version had it. */
@@ -46,6 +50,13 @@ export const HISTORY: History = {
         ...readJobSubmitted(reader, interning, MASKS_WITHOUT_RETENTION),
       }),
       upcast: (entry) => ({ ...entry, spec: keptAsOthers(entry['spec'] as JobSpec) }),
+    },
+    {
+      name: 'job-submitted-says-who-had-it-run-again',
+      read: (reader, interning) => ({
+        ...readJobSubmitted(reader, interning, MASKS_WITHOUT_ASKED),
+      }),
+      upcast: (entry) => ({ ...entry, spec: nobodyAsked(entry['spec'] as JobSpec) }),
     },
   ],
   JobReleased: [
@@ -111,6 +122,16 @@ export const HISTORY: History = {
         effects: withChildren(entry['effects'] as EffectPromise[], keptAsOthers),
       }),
     },
+    {
+      name: 'execution-committed-says-who-had-its-children-run-again',
+      read: (reader, interning) => ({
+        ...readExecutionCommitted(reader, interning, MASKS_WITHOUT_ASKED),
+      }),
+      upcast: (entry) => ({
+        ...entry,
+        effects: withChildren(entry['effects'] as EffectPromise[], nobodyAsked),
+      }),
+    },
   ],
 }
 
@@ -122,6 +143,11 @@ function firstVersion(spec: Omit<JobSpec, 'version'>): JobSpec {
 /** What was submitted before it could say how long it is kept is kept as long as others are. */
 function keptAsOthers(spec: Omit<JobSpec, 'retainMs'>): JobSpec {
   return { ...spec, retainMs: null }
+}
+
+/** What was run again before it could say so does not say by whom. */
+function nobodyAsked(spec: Omit<JobSpec, 'asked'>): JobSpec {
+  return { ...spec, asked: null }
 }
 
 /** Nobody can be called '' since there is a place for it: it stands for one who was not asked. */

@@ -181,7 +181,8 @@ export class Checkpointing {
       const [oldest, next] = writer.segments
       if (oldest === undefined || next === undefined || !this.#mayGo(next)) return
       if (rules.archive !== null) {
-        await archiveSegment(disk, oldest, rules.archive, this.#copier)
+        const keptIn = await archiveSegment(disk, oldest, rules.archive, this.#copier)
+        if (keptIn !== null) this.#parts.onNotice({ kind: 'archive-damaged', keptIn })
       }
       // AFTER the archive, which takes a while: somebody may need every file by now.
       if (this.#pins > 0) return

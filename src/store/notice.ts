@@ -25,5 +25,10 @@ export type Notice =
   | { readonly kind: 'checkpoint-made'; readonly position: number }
   /** Old files could not be removed or archived; it is tried again after the next checkpoint. */
   | { readonly kind: 'tidying-failed'; readonly error: Error }
+  /**
+   * A file in the archive had the name of an old segment and was none, or not all of one, as a copy
+   * that was broken off leaves it. It is kept there under another name, and the segment has its own.
+   */
+  | { readonly kind: 'archive-damaged'; readonly keptIn: string }
   /** The log has everything; the next one is tried later. */
   | { readonly kind: 'checkpoint-failed'; readonly error: Error }

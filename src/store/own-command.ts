@@ -69,6 +69,7 @@ export class OwnCommands {
       parent: spec.parent === null ? null : structuredClone(spec.parent),
       schedule: spec.schedule === null ? null : structuredClone(spec.schedule),
       rerunOf: spec.rerunOf,
+      asked: spec.asked === null ? null : structuredClone(spec.asked),
       retainMs: spec.retainMs,
       policy: this.#policy(spec.policy),
       stages: null,
@@ -191,6 +192,7 @@ function isWhole(spec: JobSpec): boolean {
     spec.parent !== undefined &&
     spec.schedule !== undefined &&
     spec.rerunOf !== undefined &&
+    spec.asked !== undefined &&
     spec.retainMs !== undefined
   )
 }
@@ -203,7 +205,7 @@ function countFields(value: object): number {
 
 const SUBMIT_FIELDS = 3
 const COMMIT_FIELDS = 8
-const SPEC_FIELDS = 18
+const SPEC_FIELDS = 19
 const POLICY_FIELDS = 6
 const RETRY_FIELDS = 6
 const LIMIT_FIELDS = 3

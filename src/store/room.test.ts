@@ -75,6 +75,7 @@ describe('the room that is reserved for a command', () => {
         group: name,
         tags: Array.from({ length: LIMITS.tags }, () => widest(LIMITS.nameChars)),
         rerunOf: name,
+        asked: { by: name, reason: widest(LIMITS.reasonChars) },
       },
       { queue: name, limits, retry },
     )

@@ -69,6 +69,7 @@ function text(value: unknown): number {
 function spec(given: JobSpec | null | undefined): number {
   if (typeof given !== 'object' || given === null) return 0
   let bytes = text(given.type) + text(given.input) + text(given.key) + text(given.group) + NAME
+  bytes += text(given.asked?.by) + text(given.asked?.reason)
   if (Array.isArray(given.tags)) for (const tag of given.tags) bytes += text(tag)
   bytes += policy(given.policy)
   if (!Array.isArray(given.stages)) return bytes

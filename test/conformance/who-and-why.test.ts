@@ -92,6 +92,12 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     otherwise: 'Resolved',
     act: (pawl, on) => pawl.resolveEffect('paid', 0, { outcome: 'happened', ...on }),
   },
+  'run a job again': {
+    to: 'again',
+    entry: 'JobSubmitted',
+    otherwise: 'Run again',
+    act: (pawl, on) => pawl.rerun('cancelled', { id: 'again', ...on }),
+  },
   'pause a queue': {
     to: null,
     entry: 'QueuePaused',
@@ -160,7 +166,10 @@ interface Kept extends OnRecord {
 }
 
 function keptIn(entry: Entry): Kept[] {
-  return 'by' in entry ? [{ type: entry.type, by: entry.by, reason: entry.reason }] : []
+  const { type } = entry
+  if (type === 'JobSubmitted')
+    return entry.spec.asked === null ? [] : [{ type, ...entry.spec.asked }]
+  return 'by' in entry ? [{ type, by: entry.by, reason: entry.reason }] : []
 }
 
 /** Who and why of all that there is. */
@@ -215,10 +224,15 @@ describe.each(EVERY_ENGINE)('what a person does %s', (_name, open) => {
     const nobody = { by: '', reason: 'who knows' }
     await expect(pawl.release('held', nobody)).rejects.toThrow(Refused)
     await expect(pawl.configure('mail', { concurrency: 3 }, nobody)).rejects.toThrow(Refused)
+    await pawl.cancel('held')
+    await expect(pawl.rerun('held', nobody)).rejects.toThrow(Refused)
     await expect(pawl.schedule('often', DAILY, nobody)).rejects.toThrow(Refused)
     await expect(pawl.scheduleHandle('often').pause(nobody)).rejects.toThrow(Refused)
     await expect(pawl.scheduleHandle('often').remove(nobody)).rejects.toThrow(Refused)
-    expect(await watched(pawl)).toEqual([{ type: 'ScheduleSet', by: 'client', reason: 'Set' }])
+    expect(await watched(pawl)).toEqual([
+      { type: 'ScheduleSet', by: 'client', reason: 'Set' },
+      { type: 'JobCancelled', by: 'client', reason: 'no reason given' },
+    ])
   })
 
   it('stays that of who was first, when somebody else asks for the same', async () => {
@@ -232,11 +246,19 @@ describe.each(EVERY_ENGINE)('what a person does %s', (_name, open) => {
       await pawl.schedule('often', HOURLY, on)
     }
     for (const on of [ann, bob]) await pawl.scheduleHandle('often').remove(on)
+    await pawl.cancel('held', ann)
+    for (const on of [ann, bob]) await pawl.rerun('held', { id: 'again', ...on })
+    expect(await pawl.get('again')).toMatchObject({ rerunOf: 'held', asked: ann })
+    // With another input it is another job, whoever asks.
+    const other = pawl.rerun('held', { id: 'again', input: 'another', ...ann })
+    await expect(other).rejects.toMatchObject({ rejection: { code: 'IdReused' } })
     expect(await watched(pawl)).toEqual([
       { type: 'JobReleased', ...ann },
       { type: 'QueueConfigured', ...ann },
       { type: 'ScheduleSet', ...ann },
       { type: 'ScheduleRemoved', ...ann },
+      { type: 'JobCancelled', ...ann },
+      { type: 'JobSubmitted', ...ann },
     ])
   })
 })

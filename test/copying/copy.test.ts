@@ -113,12 +113,13 @@ async function histories(grown: Grown): Promise<unknown> {
 
 const elder = (job: string, spec: JobSpec): Command => ({ type: 'SubmitJob', job, spec })
 const lease = { job: 'elder-done', stage: 0, segment: 0, lease: 1, worker: 'w' }
+const AGAIN = { rerunOf: 'older still', asked: { by: 'ann', reason: 'why not' } }
 /** Jobs that are older than the history that is kept: nothing else happens to some of them. */
 const ELDERS: readonly Command[] = [
   elder('elder-waiting', plain({ delayMs: 1_000_000, key: 'k', type: 'old' })),
   elder('elder-pipe', pipeline([stage('one', { each: 'input' })], { input: '[1,2]', type: 'old' })),
   { type: 'OpenStage', job: 'elder-pipe', stage: 0 },
-  elder('elder-done', plain({ type: 'old' })),
+  elder('elder-done', plain({ type: 'old', ...AGAIN })),
   { type: 'GrantLease', ...lease, request: 1, started: true },
   { type: 'CommitExecution', ...lease, output: '1', effects: [] },
 ]

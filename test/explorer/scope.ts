@@ -51,8 +51,8 @@ const short: Partial<TaskPolicy> = { leaseMs: 1, retry: retry({ max: 1, delayMs:
 const once: Partial<TaskPolicy> = { ...quick, retry: retry({ max: 0 }) }
 const effectRetry = retry({ max: 1, delayMs: 1 })
 
-function scope(name: string, about: string, changes: Partial<Scope>): Scope {
-  return {
+export function scope(name: string, about: string, changes: Partial<Scope>): Scope {
+  const made: Scope = {
     name,
     about,
     slots: [],
@@ -67,9 +67,41 @@ function scope(name: string, about: string, changes: Partial<Scope>): Scope {
     clockBack: 0,
     ...changes,
   }
+  if (!made.linked) assertNothingShared(made)
+  return made
 }
 
-function slot(id: string, spec: JobSpec, changes: Partial<Slot> = {}): Slot {
+/** Jobs that are not linked are not looked at for each other: what they share would go unseen. */
+function assertNothingShared({ name, slots }: Scope): void {
+  const owners = new Map<string, string>()
+  for (const one of slots) {
+    for (const bond of bondsOf(one)) {
+      const other = owners.get(bond)
+      if (other !== undefined) {
+        throw new Error(`In '${name}' ${other} and ${one.id} share ${bond}, and are not linked.`)
+      }
+      owners.set(bond, one.id)
+    }
+  }
+}
+
+/** By what jobs of other slots could see it. No queue has bounds: nobody here configures one. */
+function bondsOf({ id, specs, effects }: Slot): Set<string> {
+  const bonds = new Set<string>()
+  if (effects.some((effect) => effect.child !== null)) bonds.add(`what ${id} promises`)
+  for (const { type, key, policy: own, stages, parent: promiser, schedule } of specs) {
+    if (key !== null) bonds.add(`the key '${key}' of ${type}`)
+    if (promiser !== null) bonds.add(`what ${promiser.job} promises`)
+    if (schedule !== null) bonds.add(`tick ${schedule.tick} of ${schedule.id}`)
+    const policies = own === null ? (stages ?? []).map((one) => one.policy) : [own]
+    for (const limit of policies.flatMap(({ limits }) => limits)) {
+      bonds.add(`the limit '${limit.key}'`)
+    }
+  }
+  return bonds
+}
+
+export function slot(id: string, spec: JobSpec, changes: Partial<Slot> = {}): Slot {
   return { id, specs: [spec], effects: [], attempts: 2, interventions: 0, ...changes }
 }
 

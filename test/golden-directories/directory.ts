@@ -7,6 +7,7 @@ import type { DirectoryOptions, DirectoryStore, Positioned } from '../../src/sto
 import { openDirectory } from '../../src/store/index.ts'
 import { BEGIN, STORY } from './story.ts'
 import { STORY_OF_AGEING } from './story-of-ageing.ts'
+import { STORY_OF_RERUNS } from './story-of-reruns.ts'
 import { STORY_OF_RETENTION } from './story-of-retention.ts'
 import { STORY_OF_VERSIONS } from './story-of-versions.ts'
 
@@ -42,7 +43,13 @@ export async function openAt(
 }
 
 /** What is told, in this order. A new story comes before the first, which ends as `ask` expects. */
-const TOLD = [...STORY_OF_RETENTION, ...STORY_OF_AGEING, ...STORY_OF_VERSIONS, ...STORY]
+const TOLD = [
+  ...STORY_OF_RERUNS,
+  ...STORY_OF_RETENTION,
+  ...STORY_OF_AGEING,
+  ...STORY_OF_VERSIONS,
+  ...STORY,
+]
 
 /** Tells the stories to a new store in a folder. What the time is at its end. */
 export async function tellStory(folder: string): Promise<number> {

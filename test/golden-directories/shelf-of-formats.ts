@@ -44,10 +44,10 @@ const SAY_WHO_AND_WHY: ReadonlySet<unknown> = new Set([
   'ScheduleRemoved',
 ])
 
-/** Specs had no version once, and did not say how long to keep a job. Queues did not age. */
+/** Specs had no version once, and said neither how long to keep a job nor who ran it again. Queues did not age. */
 function inWordsOfToday(_field: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if ('rerunOf' in value) return { version: 1, retainMs: null, ...value }
+  if ('rerunOf' in value) return { version: 1, retainMs: null, asked: null, ...value }
   const type = 'type' in value ? value.type : null
   const said = SAY_WHO_AND_WHY.has(type) ? { by: '', reason: '', ...value } : value
   return 'pausedAt' in value || type === 'QueueConfigured' ? { ageingMs: null, ...said } : said

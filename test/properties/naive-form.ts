@@ -183,6 +183,7 @@ const isSpecFields = object({
   parent: orNull(object({ job: isName, stage: isWhole, segment: isWhole, effect: isWhole })),
   schedule: orNull(object({ id: isName, tick: upTo(0, 8_640_000_000_000_000) })),
   rerunOf: orNull(isName),
+  asked: orNull(object({ by: isName, reason: isText })),
   retainMs: orNull(upTo(0, 315_360_000_000)),
   policy: orNull(isPolicy),
   stages: orNull(listOf(isStage, 256)),

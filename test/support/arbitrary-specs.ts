@@ -148,6 +148,7 @@ function specOf(parts: {
       parent: orNull(anyParent),
       schedule: orNull(anyOrigin),
       rerunOf: orNull(anyText),
+      asked: orNull(fc.record({ by: anyText, reason: anyText }, PLAIN)),
       retainMs: orNull(upTo(LIMITS.delayMs)),
       policy: parts.policy,
       stages: parts.stages,

@@ -44,6 +44,7 @@ function base(changes: Partial<JobSpec>): JobSpec {
     parent: null,
     schedule: null,
     rerunOf: null,
+    asked: null,
     retainMs: null,
     policy: null,
     stages: null,

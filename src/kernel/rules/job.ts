@@ -17,7 +17,7 @@ import type { Guard, Reads } from '../guards.ts'
 import { jobKnown, safety, theJob, validation } from '../guards.ts'
 import { childId, tickId } from '../ids.ts'
 import { asksForSame, keepsKey } from '../keys.ts'
-import type { Failure, Job, StageSpec } from '../model.ts'
+import type { Failure, Job, JobSpec, StageSpec } from '../model.ts'
 import { headOf, NOT_OPENED, segmentsOf, stageIndex, stagesOf } from '../model.ts'
 import { countElements, eachPath } from '../each.ts'
 import { invalidFields, invalidShape } from '../spec.ts'
@@ -128,10 +128,16 @@ const tickUnfired: Guard<SubmitJob> = safety(
   },
 )
 
+/** Who asks, and why, makes no other job of it: the first stays on record. */
+function isSameJob(spec: JobSpec, known: JobSpec): boolean {
+  if (sameContent(spec, known)) return true
+  return invalidFields(spec) === null && sameContent(spec, { ...known, asked: spec.asked })
+}
+
 export const submitJob: Rule<SubmitJob> = {
   repeat: (command, reads) => {
     if (reads.job !== null) {
-      return sameContent(command.spec, reads.job.spec) ? committed(null, command.job) : null
+      return isSameJob(command.spec, reads.job.spec) ? committed(null, command.job) : null
     }
     const holder = holderOf(reads)
     return holder !== null && asksForSame(command.spec, holder) ? committed(null, holder.id) : null

@@ -127,6 +127,8 @@ export class Loading {
     }
     const known = spec === null ? submitted.find(job, position) : records.submitted(spec, position)
     if (known === null) {
+      // Nothing takes its place if the id is a plain job's now: it would be asked for each time.
+      submitted.drop(job)
       this.#outdated.push(columns)
       return
     }

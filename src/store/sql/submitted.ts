@@ -31,6 +31,12 @@ export class Submitted {
     return kept?.position === position ? kept.entry : null
   }
 
+  /** The id is used again: what was kept under it is of no use any more. */
+  drop(job: string): void {
+    this.#newer.delete(job)
+    this.#older.delete(job)
+  }
+
   keep(entry: JobSubmitted, position: number): void {
     this.#newer.set(entry.job, { position, entry })
     this.#chars += entry.spec.input.length
