@@ -2,7 +2,7 @@
  * Files of this repository compiled to plain JavaScript, as in the built package, for threads and
  * processes that a test starts. One that must read TypeScript takes five times as long to start.
  */
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,6 +22,8 @@ export const THREADS: Readonly<Record<string, string>> = {
  */
 export async function buildFiles(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'pawl-built-'))
+  // For children that give up their rights, too.
+  await chmod(folder, 0o755)
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   await buildInto(folder, files)
