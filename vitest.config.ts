@@ -14,6 +14,7 @@ const OF_THEIR_OWN = [
   'test/golden-directories/**/*.test.ts',
   'test/crash/**/*.test.ts',
   'test/isolation/**/*.test.ts',
+  'test/pipelines/isolation.test.ts',
   'src/log/owner.test.ts',
 ]
 

@@ -6,7 +6,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildFiles, removeBuilt, THREADS } from '../support/built.ts'
+import { buildFiles, CHILDREN, removeBuilt, THREADS } from '../support/built.ts'
 import { readTree, ROOT } from '../tidy/tree.ts'
 import type { Program } from './snippets.ts'
 import { ENTRANCES, folderOf, programsOf, runnerOf, writeProject } from './snippets.ts'
@@ -39,9 +39,8 @@ function project(): string {
 
 /** Pawl as users have it: a program that must read its sources takes four times as long. */
 async function buildPawl(): Promise<string> {
-  const child = { 'child-main': 'src/worker/isolation/child-main.ts' }
   const entrances = Object.entries(ENTRANCES).map(([name, path]) => [fileOf(name), path])
-  return buildFiles({ ...Object.fromEntries(entrances), ...child, ...THREADS })
+  return buildFiles({ ...Object.fromEntries(entrances), ...CHILDREN, ...THREADS })
 }
 
 const fileOf = (entrance: string): string => entrance.replace('/', '-')

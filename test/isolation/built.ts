@@ -5,16 +5,13 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type * as childEntry from '../../src/worker/isolation/child-entry.ts'
-import { buildFiles, removeBuilt as remove } from '../support/built.ts'
+import { buildFiles, CHILDREN, removeBuilt as remove } from '../support/built.ts'
 
 let folder: string | null = null
 
 /** Where the jobs are. One file has what both need, or a child would have two of each class. */
-export async function buildJobs(): Promise<URL> {
-  folder = await buildFiles({
-    'child-main': 'src/worker/isolation/child-main.ts',
-    jobs: 'test/isolation/jobs.ts',
-  })
+export async function buildJobs(jobs = 'test/isolation/jobs.ts'): Promise<URL> {
+  folder = await buildFiles({ jobs, ...CHILDREN })
   return pathToFileURL(join(folder, 'jobs.js'))
 }
 

@@ -10,6 +10,11 @@ import { build } from 'esbuild'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
+/** What a process that runs jobs of its own begins with, and a thread that does. */
+export const CHILDREN: Readonly<Record<string, string>> = {
+  'child-main': 'src/worker/isolation/child-main.ts',
+}
+
 /** What a thread that Pawl starts begins with. They stand beside whatever starts them. */
 export const THREADS: Readonly<Record<string, string>> = {
   thread: 'src/store/sqlite/thread.ts',
