@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { BaseSequencer } from 'vitest/node'
 import type { TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
@@ -13,6 +14,7 @@ const OF_THEIR_OWN = [
   'test/golden-directories/**/*.test.ts',
   'test/crash/**/*.test.ts',
   'test/isolation/**/*.test.ts',
+  'test/pipelines/isolation.test.ts',
   'src/log/owner.test.ts',
 ]
 
@@ -36,9 +38,16 @@ function placeOf({ project, moduleId }: TestSpecification): number {
   return LONGEST.some((path) => moduleId.endsWith(path)) ? 1 : 2
 }
 
+/** Threads begin with what was compiled for the run, instead of TypeScript that each must read. */
+const THREAD_FILE = {
+  find: /^.*\/log\/thread-file\.ts$|^\.\/thread-file\.ts$/,
+  replacement: fileURLToPath(new URL('test/support/thread-file.ts', import.meta.url)),
+}
+
 export default defineConfig({
+  resolve: { alias: [THREAD_FILE] },
   test: {
-    globalSetup: ['test/support/postgres-run.ts'],
+    globalSetup: ['test/support/postgres-run.ts', 'test/support/threads-run.ts'],
     setupFiles: ['test/support/after-each-file.ts'],
     testTimeout: 300_000,
     maxWorkers: 2,

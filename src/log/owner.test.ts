@@ -5,14 +5,13 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Reply, Request } from '../../test/crash/owner-child.ts'
+import { buildFiles, removeBuilt } from '../../test/support/built.ts'
 import type { Owner } from './owner.ts'
 import { DirectoryInUse, DirectoryNotUsable, takeOwnership } from './owner.ts'
 import { openSqlite, withoutSqliteNotice } from './sqlite.ts'
 
-const CHILD = fileURLToPath(new URL('../../test/crash/owner-child.ts', import.meta.url))
 const SINCE = Date.UTC(2026, 0, 2, 3, 4, 5)
 const ME = { pid: process.pid, host: hostname(), since: SINCE }
 
@@ -25,8 +24,8 @@ class Other {
   #errors = ''
 
   constructor() {
-    this.#process = fork(CHILD, {
-      execArgv: ['--import', 'tsx', '--expose-gc'],
+    this.#process = fork(join(built, 'owner-child.js'), {
+      execArgv: ['--expose-gc'],
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     })
     this.#process.stderr?.on('data', (bytes: Buffer) => {
@@ -58,11 +57,19 @@ class Other {
   }
 }
 
+let built: string
 let folder: string
 let owners: Owner[]
 /** Those that take part in the test, and those that wait for one: starting them takes time. */
 let busy: Other[] = []
 const idle: Other[] = []
+
+beforeAll(async () => {
+  built = await buildFiles({
+    'owner-child': 'test/crash/owner-child.ts',
+    owner: 'src/log/owner.ts',
+  })
+})
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pawl-owner-'))
@@ -84,6 +91,7 @@ afterEach(async () => {
 
 afterAll(async () => {
   await Promise.all(busy.concat(idle).map((other) => other.end('SIGTERM')))
+  await removeBuilt(built)
 })
 
 async function another(): Promise<Other> {

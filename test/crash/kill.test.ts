@@ -8,22 +8,19 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { realDisk } from '../../src/log/index.ts'
 import { openDirectory } from '../../src/store/open-directory.ts'
 import { Dice } from '../properties/dice.ts'
+import { buildFiles, removeBuilt, THREADS } from '../support/built.ts'
 import type { DiskKind, LoadTask } from './kill-child.ts'
 import type { Line } from './lines.ts'
 import { parseLine } from './lines.ts'
 import { STORE_OPTIONS } from './store-options.ts'
 import { Witness } from './witness.ts'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const SEED = Number(process.env['PAWL_SEED'] ?? 1)
 const KILLS = process.env['PAWL_CAMPAIGN'] === 'long' ? 3_000 : 200
 const KILLS_PER_DIRECTORY = 200
@@ -37,27 +34,13 @@ const CHECKPOINT_BEGINS = 'open live-'
 let base: string
 const waiting: Doomed[] = []
 
-/** Compiled once: a process of one plain file starts five times as fast. */
 beforeAll(async () => {
-  base = await mkdtemp(join(tmpdir(), 'pawl-kill-'))
-  await symlink(join(ROOT, 'node_modules'), join(base, 'node_modules'))
-  await writeFile(join(base, 'package.json'), '{ "type": "module" }')
-  await build({
-    entryPoints: {
-      'kill-child': join(ROOT, 'test/crash/kill-child.ts'),
-      'checkpoint-thread': join(ROOT, 'src/log/checkpoint-thread.ts'),
-    },
-    outdir: base,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    external: ['@photostructure/sqlite'],
-  })
+  base = await buildFiles({ 'kill-child': 'test/crash/kill-child.ts', ...THREADS })
 })
 
 afterAll(async () => {
   await Promise.all(waiting.map((one) => one.end()))
-  await rm(base, { recursive: true, force: true })
+  await removeBuilt(base)
 })
 
 /** When to kill a process: so many lines after it said that, or after its first one. */

@@ -39,14 +39,11 @@ function take(folder: string): Promise<Owner> {
 }
 
 async function takeInThread(folder: string): Promise<string> {
-  const source = new URL('../../src/log/owner.ts', import.meta.url).href
+  // As the test has it compiled: beside this file.
+  const source = new URL('./owner.js', import.meta.url).href
   const code = `
     const { parentPort } = require('node:worker_threads')
-    import('tsx/esm/api')
-      .then(({ register }) => {
-        register()
-        return import(${JSON.stringify(source)})
-      })
+    import(${JSON.stringify(source)})
       .then(({ takeOwnership }) =>
         takeOwnership(${JSON.stringify(folder)}, { pid: 1, host: 'thread', since: 0 }))
       .then(() => parentPort.postMessage('taken'), (error) => parentPort.postMessage(error.code))`

@@ -5,10 +5,11 @@
  */
 import type { Fault } from '../sim/sim-disk.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
+import { LookedAt } from './looked-at.ts'
 import type { Opener } from './setting.ts'
 import { nameOf, ownersLeft, settled } from './setting.ts'
 import type { Reference, Told } from './telling.ts'
-import { must, mustGoOn, mustHold, tellOn, toldInFull } from './telling.ts'
+import { must, tellOn, toldInFull } from './telling.ts'
 
 export const SHORT: Fault = { short: true }
 
@@ -52,6 +53,7 @@ export async function tryFaults(
   tried: Tried = { stories: 0, openings: 0, problems: [] },
 ): Promise<Tried> {
   const owners = ownersLeft()
+  const lookedAt = new LookedAt(reference, open)
   for (const fault of plan.faults) {
     for (let call = 1; ; call += plan.step ?? 1) {
       const { told, disk, calls } = await failed(reference, open, call, fault)
@@ -61,13 +63,13 @@ export async function tryFaults(
         mustBeSaid(told, fault)
         must(disk.openFiles === 0, `${disk.openFiles} files are still open`)
         must(ownersLeft() === owners, 'the store is still owned')
-        await reopened(reference, told, disk, open, plan.outcomes(call))
+        await reopened(reference, told, disk, lookedAt, plan.outcomes(call))
         tried.stories += 1
       } catch (error) {
         tried.problems.push(`${where}: ${(error as Error).message}`)
       }
       if (tried.problems.length >= (plan.most ?? MOST_PROBLEMS)) return tried
-      await tryAgain(reference, open, plan, { call, fault }, tried)
+      await tryAgain(reference, open, plan, { call, fault, lookedAt }, tried)
     }
   }
   return tried
@@ -108,15 +110,13 @@ async function reopened(
   reference: Reference,
   told: Told,
   disk: SimDisk,
-  open: Opener,
+  lookedAt: LookedAt,
   outcomes: number,
 ): Promise<void> {
-  await mustHold(reference, told, disk, open)
-  await mustGoOn(reference, told, disk, open)
-  const all = toldInFull(reference)
-  await mustHold(reference, all, disk, open)
+  await lookedAt.mustGoOn(told, disk, outcomes > 0)
   if (outcomes === 0) return
-  for (const left of disk.outcomes(outcomes)) await mustHold(reference, all, left, open)
+  const all = toldInFull(reference)
+  for (const left of disk.outcomes(outcomes)) await lookedAt.mustHold(all, left)
 }
 
 /** The same story again, and then an opening that fails at its k-th call, for every k. */
@@ -124,7 +124,7 @@ async function tryAgain(
   reference: Reference,
   open: Opener,
   plan: Plan,
-  { call, fault }: { call: number; fault: Fault },
+  { call, fault, lookedAt }: { call: number; fault: Fault; lookedAt: LookedAt },
   tried: Tried,
 ): Promise<void> {
   for (let second = 1; ; second++) {
@@ -144,7 +144,7 @@ async function tryAgain(
       }
       must(disk.openFiles === 0, `${disk.openFiles} files are still open`)
       disk.heal()
-      await reopened(reference, told, disk, open, plan.outcomes(call))
+      await reopened(reference, told, disk, lookedAt, plan.outcomes(call))
       tried.openings += 1
     } catch (error) {
       tried.problems.push(`${where}: ${(error as Error).message}`)

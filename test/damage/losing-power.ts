@@ -8,10 +8,11 @@ import { everyCrash } from '../sim/every-crash.ts'
 import type { Fault } from '../sim/sim-disk.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 import { KilledDisk } from './killed.ts'
+import { LookedAt } from './looked-at.ts'
 import type { Opener } from './setting.ts'
 import { settled, TestClock } from './setting.ts'
 import type { Reference, Told } from './telling.ts'
-import { mustGoOn, mustHold, tell, tellOn, toldInFull, untold } from './telling.ts'
+import { tell, tellOn, untold } from './telling.ts'
 
 export interface Losses {
   /** Moments at which the power went. */
@@ -36,10 +37,9 @@ export const noLosses = (): Losses => ({ moments: 0, disks: 0, problems: [] })
 
 /** All of these disks, each left by the same telling. */
 async function look(
-  reference: Reference,
+  lookedAt: LookedAt,
   told: Told,
   left: Iterable<SimDisk>,
-  open: Opener,
   where: string,
   losses: Losses,
 ): Promise<void> {
@@ -49,10 +49,8 @@ async function look(
     number += 1
     losses.disks += 1
     try {
-      await mustHold(reference, told, disk, open)
-      if (number > 1) continue
-      await mustGoOn(reference, told, disk, open)
-      await mustHold(reference, toldInFull(reference), disk, open)
+      if (number > 1) await lookedAt.mustHold(told, disk)
+      else await lookedAt.mustGoOn(told, disk)
     } catch (error) {
       losses.problems.push(`${where}, disk ${number}: ${(error as Error).message}`)
       return
@@ -66,6 +64,7 @@ export async function losePower(
   plan: LossPlan,
 ): Promise<Losses> {
   const losses = noLosses()
+  const lookedAt = new LookedAt(reference, open)
   const most = plan.most ?? 10
   let told = untold()
   const story = async (disk: SimDisk): Promise<void> => {
@@ -74,11 +73,11 @@ export async function losePower(
   }
   for await (const { call, disk } of everyCrash(new SimDisk(), story, plan.step)) {
     const where = `power lost at call ${call}`
-    await look(reference, told, disk.outcomes(plan.outcomes), open, where, losses)
+    await look(lookedAt, told, disk.outcomes(plan.outcomes), where, losses)
     if (losses.problems.length >= most) return losses
     if (!plan.again(call)) continue
     for (const left of disk.outcomes(6)) {
-      await loseAgain(reference, told, left, open, { ...plan, where }, losses)
+      await loseAgain(lookedAt, told, left, open, { ...plan, where }, losses)
     }
     if (losses.problems.length >= most) return losses
   }
@@ -87,7 +86,7 @@ export async function losePower(
 
 /** The power goes while what was left is being opened. */
 async function loseAgain(
-  reference: Reference,
+  lookedAt: LookedAt,
   told: Told,
   left: SimDisk,
   open: Opener,
@@ -99,7 +98,7 @@ async function loseAgain(
   }
   for await (const { call, disk } of everyCrash(left, story)) {
     const place = `${where}, and at call ${call} while opening`
-    await look(reference, told, disk.outcomes(Math.min(outcomes, 8)), open, place, losses)
+    await look(lookedAt, told, disk.outcomes(Math.min(outcomes, 8)), place, losses)
   }
 }
 
@@ -120,6 +119,7 @@ export async function losePowerLater(
   plan: LossPlan,
 ): Promise<Losses> {
   const losses = noLosses()
+  const lookedAt = new LookedAt(reference, open)
   for (let call = 1; losses.problems.length < (plan.most ?? 10); call++) {
     const { disk, told, isDone } = await ended(reference, open, ending, call)
     if (isDone) return losses
@@ -131,7 +131,7 @@ export async function losePowerLater(
       continue
     }
     await tell(opened.value, clock, reference.story.slice(0, told.reached + 2), told)
-    await look(reference, told, disk.outcomes(plan.outcomes), open, where, losses)
+    await look(lookedAt, told, disk.outcomes(plan.outcomes), where, losses)
   }
   return losses
 }

@@ -27,6 +27,21 @@ const ENDINGS: readonly { readonly name: string; readonly ending: Ending }[] = [
   { name: 'after a disk that failed for good', ending: { kind: 'failed', fault: EIO } },
 ]
 
+describe('what is looked at once', () => {
+  it('is the same each time: the same calls leave the same disk, byte for byte', async () => {
+    const openers = [openStore, openWithCheckpoints, openWithoutHistory]
+    for (const open of openers) {
+      const disks = [new SimDisk(), new SimDisk(), new SimDisk({ seed: 2 })]
+      for (const disk of disks) await tellOn(disk, open, STORY_WITHOUT_HISTORY)
+      const looks = new Set(disks.map((disk) => disk.fingerprint()))
+      // The next one finds the same, and leaves the same.
+      for (const disk of disks) await (await open(disk)).close()
+      for (const disk of disks) looks.add(`opened: ${disk.fingerprint()}`)
+      expect(looks.size).toBe(2)
+    }
+  })
+})
+
 describe('a power loss', () => {
   it('loses nothing that was answered, whenever it comes', async () => {
     const reference = await referenceOf(openStore, STORY)

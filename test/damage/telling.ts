@@ -5,13 +5,14 @@
  * entries there are after each act. Whatever fails in another telling, what is then on the disk
  * must be a beginning of that, for each job, and hold at least all that was answered.
  */
+// BEFORE anything that loads a store: it takes the chance out of it.
+import { entriesOn, nameOf, openerOf, settled, TestClock } from './setting.ts'
 import type { Entry } from '../../src/kernel/index.ts'
 import type { Disk, Owner } from '../../src/log/index.ts'
 import { openDirectory } from '../../src/store/open-directory.ts'
 import { verifyDirectory } from '../../src/store/verify-directory.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 import type { Opened, Opener } from './setting.ts'
-import { entriesOn, nameOf, openerOf, settled, TestClock } from './setting.ts'
 import { sortedText } from './sorted-text.ts'
 import { stateFrom, stateOf } from './state.ts'
 import type { Act, Call } from './story.ts'
@@ -26,9 +27,13 @@ export interface Told {
   reached: number
   /** Backups that were said to be made, and in which act. */
   readonly backups: { readonly folder: string; readonly act: number }[]
+  /** Backups that were begun: none finds the folder of another one. */
+  begun: number
 }
 
-export const untold = (): Told => ({ answers: new Map(), errors: [], reached: 0, backups: [] })
+export function untold(): Told {
+  return { answers: new Map(), errors: [], reached: 0, backups: [], begun: 0 }
+}
 
 export interface Reference {
   readonly story: readonly Act[]
@@ -59,9 +64,6 @@ function answerText(answer: unknown): string {
     .replaceAll(/,?"_":0,?/g, ',')
 }
 
-/** Of all tellings: none finds the folder of another one. */
-let backups = 0
-
 async function send(store: Opened, call: Call, act: number, told: Told): Promise<unknown> {
   switch (call.kind) {
     case 'execute':
@@ -82,8 +84,8 @@ async function send(store: Opened, call: Call, act: number, told: Told): Promise
       await store.checkpoint()
       return null
     case 'backup': {
-      backups += 1
-      const folder = `/backup-${backups}`
+      told.begun += 1
+      const folder = `/backup-${told.begun}`
       await store.backup(folder)
       told.backups.push({ folder, act })
       return null
@@ -249,21 +251,45 @@ export async function mustHold(
   disk: SimDisk,
   open: Opener,
 ): Promise<void> {
+  mustFit(reference, told, await countsOn(reference, told, disk, open))
+}
+
+/** How many entries of each job, queue and schedule there are: whatever was answered, as sent. */
+export async function countsOn(
+  reference: Reference,
+  { backups }: Pick<Told, 'backups'>,
+  disk: SimDisk,
+  open: Opener,
+): Promise<ReadonlyMap<string, number>> {
   const store = await open(disk)
   const state = await stateOf(store)
   await store.close()
   const entries = (await entriesOn(disk)).map(({ entry }) => entry)
   must(state === stateFrom(entries), 'the store shows another state than its entries make')
   const found = bySubject(entries)
-  const unsent = told.reached + 1
   for (const [subject, list] of found) {
     const all = reference.entries.get(subject) ?? []
     must(
       list.every((text, i) => text === all[i]),
       `${subject} has other entries than were sent`,
     )
+  }
+  for (const { folder, act } of backups) {
+    await mustBeBackup(disk.clone(), folder, reference.states[act] as string)
+  }
+  return new Map([...found].map(([subject, list]) => [subject, list.length]))
+}
+
+/** Whether so many are what was sent, and all of what was answered. */
+export function mustFit(
+  reference: Reference,
+  told: Told,
+  found: ReadonlyMap<string, number>,
+): void {
+  const unsent = told.reached + 1
+  for (const [subject, count] of found) {
     const most = reference.counts[Math.min(unsent, reference.counts.length) - 1]?.get(subject) ?? 0
-    must(list.length <= most, `${subject} has entries that were never sent`)
+    must(count <= most, `${subject} has entries that were never sent`)
   }
   for (const [id, answer] of told.answers) {
     const allowed = reference.answers.get(id) as readonly string[]
@@ -272,12 +298,9 @@ export async function mustHold(
     const at = Number.parseInt(id, 10) - (answer === allowed.at(-1) ? 0 : 1)
     for (const subject of reference.subjects.get(id) ?? []) {
       const least = reference.counts[at]?.get(subject) ?? 0
-      const count = found.get(subject)?.length ?? 0
+      const count = found.get(subject) ?? 0
       must(count >= least, `${id}: answered, but ${subject} lost entries`)
     }
-  }
-  for (const { folder, act } of told.backups) {
-    await mustBeBackup(disk.clone(), folder, reference.states[act] as string)
   }
 }
 
@@ -301,8 +324,8 @@ export async function mustGoOn(
 ): Promise<void> {
   const clock = new TestClock()
   const store = await open(disk, clock)
-  const { answers, reached, backups: made } = told
-  const going = { answers: new Map(answers), errors: [], reached, backups: [...made] }
+  const { answers, backups } = told
+  const going = { ...told, answers: new Map(answers), errors: [], backups: [...backups] }
   await mustGoOnIn(reference, going, store, clock)
   await store.close()
   must(disk.openFiles === 0, `${disk.openFiles} files are still open`)

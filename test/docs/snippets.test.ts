@@ -6,9 +6,10 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildFiles, CHILDREN, removeBuilt, THREADS } from '../support/built.ts'
 import { readTree, ROOT } from '../tidy/tree.ts'
 import type { Program } from './snippets.ts'
-import { folderOf, programsOf, runnerOf, writeProject } from './snippets.ts'
+import { ENTRANCES, folderOf, programsOf, runnerOf, writeProject } from './snippets.ts'
 
 const PAGES = /^docs\/(?:guide\/.*|api)\.md$/
 
@@ -36,10 +37,26 @@ function project(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), 'pawl-pages-')))
 }
 
+/** Pawl as users have it: a program that must read its sources takes four times as long. */
+async function buildPawl(): Promise<string> {
+  const entrances = Object.entries(ENTRANCES).map(([name, path]) => [fileOf(name), path])
+  return buildFiles({ ...Object.fromEntries(entrances), ...CHILDREN, ...THREADS })
+}
+
+const fileOf = (entrance: string): string => entrance.replace('/', '-')
+
 describe('the code on the pages', () => {
-  const folder = project()
-  beforeAll(() => writeProject(folder, programs))
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const [folder, running] = [project(), project()]
+  let pawl: string
+  beforeAll(async () => {
+    pawl = await buildPawl()
+    writeProject(folder, programs)
+    writeProject(running, programs, (entrance) => join(pawl, `${fileOf(entrance)}.js`))
+  })
+  afterAll(async () => {
+    for (const one of [folder, running]) rmSync(one, { recursive: true, force: true })
+    await removeBuilt(pawl)
+  })
 
   it('is there', () => {
     expect(programs.length).toBeGreaterThan(20)
@@ -55,9 +72,9 @@ describe('the code on the pages', () => {
   const runnable = new Set(programs.filter(({ isRun }) => isRun).map(({ page }) => page))
   it.each([...runnable])('of %s prints what the page says', async (page) => {
     const own = programs.filter((one) => one.isRun && one.page === page)
-    const runner = join(folder, folderOf(page), 'run.mjs')
-    writeFileSync(runner, runnerOf(folder, own))
-    const { code, stdout, stderr } = await run(folder, '--import', TSX, runner)
+    const runner = join(running, folderOf(page), 'run.mjs')
+    writeFileSync(runner, runnerOf(running, own))
+    const { code, stdout, stderr } = await run(running, '--import', TSX, runner)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const told = JSON.parse(stdout) as string[]
     const said = own.map(({ line, prints }, i) => ({ line, prints: prints ?? told[i] }))

@@ -38,12 +38,17 @@ const BLOCK = /(?:^<!-- (runs|goes on) -->\n+)?^```(\w*)\n([\s\S]*?)^```$/gm
 const FILE_NAME = /^\/\/ ([a-z0-9-]+\.ts)\n/
 
 /** The names that users import, and where they are here. */
-const ENTRANCES: Readonly<Record<string, string>> = {
+export const ENTRANCES: Readonly<Record<string, string>> = {
   pawl: 'src/index.ts',
   'pawl/kernel': 'src/kernel/index.ts',
   'pawl/store': 'src/store/index.ts',
   'pawl/testing': 'src/testing/index.ts',
 }
+
+/** Where each of these names is, by the name. */
+export type Places = (entrance: string) => string
+
+export const inSources: Places = (entrance) => join(ROOT, ENTRANCES[entrance] as string)
 
 function blocksOf(text: string): Block[] {
   return [...text.matchAll(BLOCK)].map(
@@ -80,8 +85,12 @@ export function folderOf(page: string): string {
   return page.replace(/\.md$/, '').replaceAll('/', '-')
 }
 
-/** Writes the programs down as a project of their own that finds the sources. */
-export function writeProject(folder: string, programs: readonly Program[]): void {
+/** Writes the programs down as a project of their own that finds what they import. */
+export function writeProject(
+  folder: string,
+  programs: readonly Program[],
+  places: Places = inSources,
+): void {
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
   writeFileSync(
@@ -96,15 +105,14 @@ export function writeProject(folder: string, programs: readonly Program[]): void
   for (const { page, file, code } of programs) {
     mkdirSync(join(folder, folderOf(page)), { recursive: true })
     // With an export it is a module, even if it imports nothing.
-    writeFileSync(join(folder, folderOf(page), file), `${withEntrances(code)}\nexport {}\n`)
+    writeFileSync(join(folder, folderOf(page), file), `${withEntrances(code, places)}\nexport {}\n`)
   }
 }
 
-function withEntrances(code: string): string {
-  return code.replaceAll(/from '(pawl(?:\/\w+)?)'/g, (whole, name: string) => {
-    const entrance = ENTRANCES[name]
-    return entrance === undefined ? whole : `from '${join(ROOT, entrance)}'`
-  })
+function withEntrances(code: string, places: Places): string {
+  return code.replaceAll(/from '(pawl(?:\/\w+)?)'/g, (whole, name: string) =>
+    name in ENTRANCES ? `from '${places(name)}'` : whole,
+  )
 }
 
 /** Imports the programs one after the other, each in a folder of its own, and tells what they print. */

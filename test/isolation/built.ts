@@ -2,39 +2,21 @@
  * What a child starts with and the jobs of these tests, compiled once to plain JavaScript, as in
  * the built package. A child that must read TypeScript takes ten times as long to start.
  */
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
+import { pathToFileURL } from 'node:url'
 import type * as childEntry from '../../src/worker/isolation/child-entry.ts'
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+import { buildFiles, CHILDREN, removeBuilt as remove } from '../support/built.ts'
 
 let folder: string | null = null
 
 /** Where the jobs are. One file has what both need, or a child would have two of each class. */
-export async function buildJobs(): Promise<URL> {
-  folder = await mkdtemp(join(tmpdir(), 'pawl-built-'))
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
-  await build({
-    entryPoints: {
-      'child-main': join(ROOT, 'src/worker/isolation/child-main.ts'),
-      jobs: join(ROOT, 'test/isolation/jobs.ts'),
-    },
-    outdir: folder,
-    bundle: true,
-    splitting: true,
-    platform: 'node',
-    format: 'esm',
-    packages: 'external',
-  })
+export async function buildJobs(jobs = 'test/isolation/jobs.ts'): Promise<URL> {
+  folder = await buildFiles({ jobs, ...CHILDREN })
   return pathToFileURL(join(folder, 'jobs.js'))
 }
 
 export async function removeBuilt(): Promise<void> {
-  if (folder !== null) await rm(folder, { recursive: true })
+  if (folder !== null) await remove(folder)
   folder = null
 }
 

@@ -1,20 +1,33 @@
 /** Pipelines whose handlers and effects run in children: they read what they need by the worker. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { pipeline } from '../../src/index.ts'
+import { buildJobs, removeBuilt } from '../isolation/built.ts'
 import { ENGINES, temporaryFolder } from '../support/engines.ts'
 import { broken, film, follow } from './isolated.ts'
 
 const TIMEOUT = { timeout: '60s' } as const
-const MODULES = [new URL('isolated.ts', import.meta.url)]
+/** As children of the built package: what TypeScript does to them is asked elsewhere. */
+const built: URL[] = []
+
+vi.mock(import('../../src/worker/isolation/child-entry.ts'), async (original) => {
+  const { entriesFor } = await import('../isolation/built.ts')
+  return entriesFor(await original())
+})
+
+beforeAll(async () => {
+  built.push(await buildJobs('test/pipelines/isolated.ts'))
+})
+
+afterAll(removeBuilt)
 
 describe.each([
   ['process', ENGINES[1]!],
   ['process', ENGINES[0]!],
   ['thread', ENGINES[0]!],
 ] as const)('a pipeline in a %s of its own', (isolation, [where, open]) => {
-  const options = { isolation, modules: MODULES, concurrency: 2 } as const
+  const options = { isolation, modules: built, concurrency: 2 } as const
 
   it(`runs with effects, children and the outputs of many segments (${where})`, async () => {
     const pawl = await open()
@@ -48,7 +61,7 @@ describe('a child', () => {
     const [, open] = ENGINES[0]!
     const pawl = await open()
     const other = pipeline('film', { retry: { max: 0 } }).stage('score', { run: () => 1 })
-    pawl.work([other], { isolation: 'thread', modules: MODULES })
+    pawl.work([other], { isolation: 'thread', modules: built })
     await expect((await pawl.submit(other)).result(TIMEOUT)).rejects.toThrow(
       `Stage 'score' of pipeline 'film' is to run in a child, and what the worker's`,
     )

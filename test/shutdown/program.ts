@@ -28,9 +28,10 @@ const told = new Promise<void>((resolve) => {
   if (listens) process.once('SIGTERM', () => resolve())
 })
 const pawl = await open(directory)
+// Both are compiled: see the test.
 const worker = pawl.work(Object.values(jobs), {
   ...options,
-  modules: [new URL('./jobs.ts', import.meta.url)],
+  modules: [new URL('./jobs.js', import.meta.url)],
 })
 const stop = worker.stop.bind(worker)
 worker.stop = () => {

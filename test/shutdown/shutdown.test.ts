@@ -9,14 +9,21 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../src/index.ts'
 import { open } from '../../src/index.ts'
+import { buildFiles, CHILDREN, removeBuilt, THREADS } from '../support/built.ts'
 import * as jobs from './jobs.ts'
 import type { ProgramTask } from './program.ts'
 
-const FILE = fileURLToPath(new URL('./program.ts', import.meta.url))
+let built: string
+
+beforeAll(async () => {
+  const program = { program: 'test/shutdown/program.ts', jobs: 'test/shutdown/jobs.ts' }
+  built = await buildFiles({ ...program, ...CHILDREN, ...THREADS })
+})
+
+afterAll(() => removeBuilt(built))
 
 interface Program {
   readonly process: ChildProcess
@@ -30,7 +37,8 @@ interface Program {
 async function start(task: Partial<ProgramTask>): Promise<Program> {
   const directory = await mkdtemp(join(tmpdir(), 'pawl-shutdown-'))
   const all = { job: 'endless', worker: {}, listens: false, ...task, directory }
-  const program = spawn(process.execPath, ['--import', 'tsx', FILE, JSON.stringify(all)], {
+  const file = join(built, 'program.js')
+  const program = spawn(process.execPath, [file, JSON.stringify(all)], {
     stdio: ['pipe', 'pipe', 'inherit'],
     // A group of its own.
     detached: true,

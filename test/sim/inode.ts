@@ -5,6 +5,7 @@
  * A sector is never changed in place: a write puts a new one. So copies of a file share their
  * sectors, and until one of them is written to even the list of them.
  */
+import type { Hash } from 'node:crypto'
 import type { Doubts } from './outcomes.ts'
 
 export const SECTOR = 512
@@ -53,6 +54,16 @@ export class Inode {
       else target.set(sector.subarray(from - index * SECTOR, to - index * SECTOR))
     }
     return count
+  }
+
+  /** All that the running system sees of it, holes too, for they take no room. */
+  addTo(hash: Hash): void {
+    hash.update(`${this.#size} ${this.#sectors.length}`)
+    for (let index = 0; index < this.#sectors.length; index++) {
+      const sector = this.#sectors[index]
+      if (sector === HOLE) hash.update('hole')
+      else hash.update(sector)
+    }
   }
 
   isAllocated(index: number): boolean {

@@ -36,6 +36,41 @@ async function withFile(
   return { disk, file: await disk.open('/d/a', access) }
 }
 
+describe('a fingerprint', () => {
+  it('is another one as soon as the running system sees anything else', async () => {
+    const { disk, file } = await withFile('ab')
+    const looks = [disk.fingerprint()]
+    const look = (): number => looks.push(disk.fingerprint())
+    await file.write(Buffer.from('x'), SECTOR)
+    look()
+    await file.write(Buffer.from('y'), 2 * SECTOR)
+    look()
+    await file.write(Buffer.from('\0'), 2 * SECTOR + 1)
+    look()
+    await file.write(Buffer.from('z'), 9 * SECTOR)
+    look()
+    await disk.makeFolder('/e')
+    look()
+    await disk.rename('/d/a', '/e/a')
+    look()
+    disk.put('/d/a', Buffer.alloc(0))
+    look()
+    await disk.remove('/d/a')
+    disk.capacity = 100_000
+    look()
+    expect(new Set(looks).size).toBe(looks.length)
+  })
+
+  it('is the same whatever of it is durable, and for a copy', async () => {
+    const { disk, file } = await withFile('ab')
+    await file.write(sectors('c'), 0)
+    const look = disk.fingerprint()
+    await file.sync()
+    expect([disk.fingerprint(), disk.clone().fingerprint()]).toEqual([look, look])
+    expect(disk.crash('everything').fingerprint()).toBe(look)
+  })
+})
+
 describe('content after a power loss', () => {
   it('is old or new, sector by sector, until it is synced', async () => {
     const { disk, file } = await withFile('aaa')

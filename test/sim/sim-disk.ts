@@ -6,6 +6,7 @@
  * synced holds any of the versions it went through, and any changes of names may be undone. The
  * same seed and the same calls give the same behaviour; nothing here waits or reads a clock.
  */
+import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import type { Access, Disk, DiskFile } from '../../src/log/port.ts'
 import { Dice } from '../properties/dice.ts'
@@ -130,6 +131,16 @@ export class SimDisk implements Disk {
   /** A new disk with everything as it is seen now, and durable. Cheap: content is shared. */
   clone(): SimDisk {
     return this.#with(this.#tree.clone())
+  }
+
+  /**
+   * The same for disks that look the same to the running system. What a power loss would leave
+   * of them may differ. Not a call.
+   */
+  fingerprint(): string {
+    const hash = createHash('sha1').update(`${this.capacity}\n`)
+    this.#tree.addTo(hash)
+    return hash.digest('base64')
   }
 
   /** A copy of what the running system sees. Not a call. */

@@ -8,6 +8,7 @@
  *
  * Folders are durable at once. Only one that was being made when the power went may be missing.
  */
+import type { Hash } from 'node:crypto'
 import type { Inode } from './inode.ts'
 import type { Doubts } from './outcomes.ts'
 
@@ -38,6 +39,15 @@ export class Tree {
 
   paths(): string[] {
     return [...this.#names.keys()].toSorted()
+  }
+
+  /** Every name and what it stands for, as the running system sees it. */
+  addTo(hash: Hash): void {
+    hash.update([...this.#folders].toSorted().join('\n'))
+    for (const path of this.paths()) {
+      hash.update(`\n${path} `)
+      this.#names.get(path)?.addTo(hash)
+    }
   }
 
   /** The files that have a name. */

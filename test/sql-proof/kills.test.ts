@@ -5,13 +5,10 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Dice } from '../properties/dice.ts'
+import { buildFiles, removeBuilt, THREADS } from '../support/built.ts'
 import { PostgresServer } from '../support/postgres-server.ts'
 import type { Address } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
@@ -21,7 +18,6 @@ import type { LoadTask } from './load-child.ts'
 import { checkLog } from './log-check.ts'
 import { DATABASE_NAMES, freshAddress } from './stores.ts'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const IS_LONG = process.env['PAWL_CAMPAIGN'] === 'long'
 const SEED = Number(process.env['PAWL_SEED'] ?? 1)
 const PROCESSES = 3
@@ -32,25 +28,11 @@ const MOST_LINES = 40
 
 let base: string
 
-/** Compiled once: a process of plain files starts five times as fast. */
 beforeAll(async () => {
-  base = await mkdtemp(join(tmpdir(), 'pawl-sql-proof-'))
-  await symlink(join(ROOT, 'node_modules'), join(base, 'node_modules'))
-  await writeFile(join(base, 'package.json'), '{ "type": "module" }')
-  await build({
-    entryPoints: {
-      'load-child': join(ROOT, 'test/sql-proof/load-child.ts'),
-      thread: join(ROOT, 'src/store/sqlite/thread.ts'),
-    },
-    outdir: base,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    external: ['@photostructure/sqlite', 'pg'],
-  })
+  base = await buildFiles({ 'load-child': 'test/sql-proof/load-child.ts', ...THREADS })
 })
 
-afterAll(() => rm(base, { recursive: true, force: true }))
+afterAll(() => removeBuilt(base))
 
 /** A process that works until it has acknowledged so much, and is killed then. */
 async function life(task: LoadTask, lines: number, heard: (told: Told) => void): Promise<void> {
