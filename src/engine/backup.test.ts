@@ -187,13 +187,14 @@ describe('while a backup is made', () => {
     const folder = await temporaryFolder()
     const place = new OwnPlace(`${folder}/own`)
     const pawl = await opened(`${folder}/a`, { artifacts: place, retention: { count: 0 } })
-    await written(pawl, 'one')
     const removing = deferred()
     const goOn = deferred()
+    // BEFORE there is anything to sweep: the engine sweeps by itself, too.
     place.onRemove = async () => {
       removing.resolve()
       await goOn.promise
     }
+    await written(pawl, 'one')
     const sweeping = forgotten(pawl, 'one')
     await removing.promise
     let isMade = false
