@@ -89,23 +89,31 @@ interface Bound {
   readonly place: number
 }
 
+/**
+ * Rows of one COPY. The server keeps a slot for each until it ends, and what it spends on a slot grows with
+ * how many there are: from some hundred on, that is more than another COPY takes to begin.
+ */
+const MOST_COPIED = 125
+
 /** Throws a RangeError for what cannot be sent, BEFORE anything is. */
 export function bind(asks: readonly Ask[], statements: Pick<Statements, 'of'>): readonly Bound[] {
   const bound: Bound[] = []
   for (const [place, ask] of asks.entries()) {
     if ('rows' in ask && ask.rows.length === 0) continue
     const { sql } = ask
-    const isCopied = 'rows' in ask && isCopy(sql)
-    const values = parametersOf(ask, isCopied)
-    const copied = isCopied ? copyMessages(sql, ask.rows) : null
-    bound.push({ sql, statement: statements.of(sql), values, copied, place })
+    const statement = statements.of(sql)
+    if (!('rows' in ask)) {
+      bound.push({ sql, statement, values: ask.values.map(scalar), copied: null, place })
+    } else if (isCopy(sql)) {
+      for (let from = 0; from < ask.rows.length; from += MOST_COPIED) {
+        const copied = copyMessages(sql, ask.rows.slice(from, from + MOST_COPIED))
+        bound.push({ sql, statement, values: [], copied, place })
+      }
+    } else {
+      bound.push({ sql, statement, values: columns(sql, ask.rows), copied: null, place })
+    }
   }
   return bound
-}
-
-function parametersOf(ask: Ask, isCopied: boolean): readonly Parameter[] {
-  if (isCopied) return []
-  return 'rows' in ask ? columns(ask.sql, ask.rows) : ask.values.map(scalar)
 }
 
 export interface Outcome {
@@ -181,7 +189,8 @@ export class Batch {
     if (bound === undefined) return
     const [, count = '0'] = CHANGES.exec(text) ?? []
     bound.statement.readers = this.#readers
-    this.#answers[bound.place] = { rows: this.#rows, changed: Number(count) }
+    const before = this.#answers[bound.place]?.changed ?? 0
+    this.#answers[bound.place] = { rows: this.#rows, changed: before + Number(count) }
     if (text === 'ROLLBACK' && !/^\s*rollback\b/i.test(bound.sql)) {
       this.#refusal = new RangeError('A transaction that had failed before was to be committed.')
     }

@@ -2,8 +2,9 @@
  * How those that wait for a limit are called on PostgreSQL: `unpark` of `../sql/statements.ts`.
  */
 
-/** The channel of a task that waits for a limit, as short as an index needs it. */
-const lane = 'hashtextextended(y.channel, 0)'
+import { laneOf } from './lane.ts'
+
+const lane = laneOf('y.channel')
 
 /** From channel to channel by the index, however many tasks wait in each. */
 export const UNPARK = `

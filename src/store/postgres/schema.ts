@@ -3,12 +3,17 @@
  * A step that was released is never changed: what is new is a step more. What each table is for:
  * `docs/sql-stores.md`.
  */
+import { laneOf } from './lane.ts'
+
 /**
  * For tables whose rows come and go: what is dead is passed by whoever reads, until it is cleared away.
  * The room that is left in each page is for changed rows, which then need no new entry in an index.
  */
 const CHURN = `with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01,
       autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0)`
+
+/** Of an index in which no two rows are the same: to look for such that are would be for nothing. */
+const DISTINCT = `with (deduplicate_items = off)`
 
 export const STEPS: readonly (readonly string[])[] = [
   [
@@ -54,40 +59,42 @@ export const STEPS: readonly (readonly string[])[] = [
           using errcode = '40001';
       end if;
     end $$`,
+    // What never is null and has one length stands first: behind the first column that may be missing, or
+    // that is a text, the server looks for a column by walking over all that stand before it.
     `create table work (
-      job text collate "C" not null,
-      stage integer not null,
-      segment integer not null,
       position bigint not null,
-      type text collate "C" not null,
-      queue text collate "C",
-      key_held text collate "C",
-      grp text collate "C",
-      priority integer not null,
-      retain_ms bigint,
       last_position bigint not null,
       version bigint not null,
-      state text collate "C" not null,
-      record bytea,
-      channel text collate "C",
-      level integer,
-      turn bigint,
       due_at bigint not null,
       rank bigint not null,
       place bigint not null,
-      parked text collate "C",
-      start_by bigint,
-      expires_at bigint,
-      committed boolean not null,
+      stage integer not null,
+      segment integer not null,
+      priority integer not null,
       attempt integer not null,
-      ended_at bigint,
+      committed boolean not null,
+      job text collate "C" not null,
+      state text collate "C" not null,
+      type text collate "C" not null,
+      expires_at bigint,
       over_at bigint,
-      primary key (job, stage, segment)
+      ended_at bigint,
+      turn bigint,
+      level integer,
+      channel text collate "C",
+      queue text collate "C",
+      start_by bigint,
+      retain_ms bigint,
+      key_held text collate "C",
+      parked text collate "C",
+      grp text collate "C",
+      record bytea,
+      primary key (job, stage, segment) ${DISTINCT}
     ) ${CHURN}`,
-    `create index ready on work (channel, level desc, turn, rank, place, segment)
-      where channel is not null and turn is not null and parked is null`,
+    `create index ready on work (${laneOf('channel')}, level desc, turn, rank, place, segment)
+      ${DISTINCT} where channel is not null and turn is not null and parked is null`,
     `create index not_due on work (due_at, place, segment) where channel is not null and turn is null`,
-    `create index parked on work (parked, hashtextextended(channel, 0), level desc, turn, rank, place)
+    `create index parked on work (parked, ${laneOf('channel')}, level desc, turn, rank, place)
       where parked is not null`,
     `create index leased on work (expires_at) where expires_at is not null`,
     `create index never_taken on work (start_by) where start_by is not null`,

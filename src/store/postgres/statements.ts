@@ -8,6 +8,7 @@
 import { SAME } from '../sql/same-statements.ts'
 import type { Statements } from '../sql/statements.ts'
 import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../sql/statements.ts'
+import { inChannel } from './lane.ts'
 import { UNPARK } from './parking.ts'
 import { UNUSED } from './unused.ts'
 
@@ -162,7 +163,7 @@ export const POSTGRES: Statements = {
     from ${given(['name', 'lowest', 'most', 'now', 'taken'], ['text', 'int4', 'int4', 'int8', 'int8'])}
     cross join lateral (
       select * from work x
-      where x.channel = given.name and x.turn is not null and x.parked is null
+      where ${inChannel('given.name')} and x.turn is not null and x.parked is null
         and x.level >= given.lowest
         and (x.start_by is null or x.start_by > coalesce(given.now, ${clock}))
       order by x.level desc, x.turn, x.rank, x.place, x.segment
@@ -172,7 +173,7 @@ export const POSTGRES: Statements = {
     select 1 from ${given(['name', 'lowest', 'now'], ['text', 'int4', 'int8'])}
     where exists (
       select 1 from work x
-      where x.channel = given.name and x.turn is not null and x.parked is null
+      where ${inChannel('given.name')} and x.turn is not null and x.parked is null
         and x.level >= given.lowest and (x.start_by is null or x.start_by > given.now)
     ) or exists (
       select 1 from work x where x.channel is not null and x.turn is null and x.due_at <= given.now
@@ -187,7 +188,7 @@ export const POSTGRES: Statements = {
   clearWakes: `update limits l set wake_at = null from ${names} where l.key = given.name`,
   shares: `
     select given.channel, given.level, given.grp, s.turn,
-      (select x.turn from work x where x.channel = given.channel and x.level = given.level
+      (select x.turn from work x where ${inChannel('given.channel')} and x.level = given.level
         and x.turn is not null and x.parked is null order by x.turn limit 1),
       (select max(n.turn) from shares n where n.channel = given.channel and n.level = given.level)
     from ${given(['channel', 'level', 'grp'])}

@@ -2,6 +2,8 @@
  * How rows that say nothing any more are found and taken away on PostgreSQL: see
  * `../sql/unused-rows.ts`. What somebody has locked is passed, and nobody is waited for.
  */
+import { inChannel } from './lane.ts'
+
 export const UNUSED = {
   limitsAfter: `
     select key, held, full_at, wake_at from limits where key > $1::text order by key limit $2::int4`,
@@ -14,7 +16,7 @@ export const UNUSED = {
     ) as free where l.key = free.key`,
   sharesAfter: `
     select s.channel, s.level, s.grp, s.turn,
-      (select x.turn from work x where x.channel = s.channel and x.level = s.level
+      (select x.turn from work x where ${inChannel('s.channel')} and x.level = s.level
         and x.turn is not null and x.parked is null order by x.turn limit 1),
       (select max(n.turn) from shares n where n.channel = s.channel and n.level = s.level)
     from shares s where (s.channel, s.level, s.grp) > ($1::text, $2::int4, $3::text)
