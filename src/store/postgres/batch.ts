@@ -6,7 +6,7 @@
  * answers come in one piece. It takes the place of a query of pg, and writes with pg's means.
  */
 import type { Answered, Ask, Row, Value } from '../sql/connection.ts'
-import { copyMessages, isCopy } from './copy-data.ts'
+import { spotsIn } from './spots.ts'
 import type { Parameter } from './parameters.ts'
 import { columns, scalar } from './parameters.ts'
 
@@ -34,6 +34,7 @@ const READERS: Readonly<Record<number, Reader>> = {
   // `\x`, then two digits for each byte.
   17: (text) => Buffer.from(text.slice(2), 'hex'),
   20: asInteger,
+  27: (text) => spotsIn(text)[0] as number,
   21: asInteger,
   23: asInteger,
   700: asNumber,
@@ -79,39 +80,36 @@ export class Statements {
 export const UNNAMED: Pick<Statements, 'of'> = { of: () => ({ name: '', readers: null }) }
 
 /** One statement with what it is to be run with. */
-interface Bound {
+export interface Sent {
   readonly sql: string
-  readonly statement: Statement
   readonly values: readonly Parameter[]
   /** What follows it, if it is a COPY. */
   readonly copied: Buffer | null
-  /** Which ask it is: those without rows are not sent. */
+}
+
+interface Bound extends Sent {
+  readonly statement: Statement
+  /** Which ask it is of: those without rows are not sent, and some are sent in parts. */
   readonly place: number
 }
 
-/**
- * Rows of one COPY. The server keeps a slot for each until it ends, and what it spends on a slot grows with
- * how many there are: from some hundred on, that is more than another COPY takes to begin.
- */
-const MOST_COPIED = 125
+/** An ask as one statement. Throws a RangeError for what cannot be sent. */
+export function whole(ask: Ask): Sent {
+  const values = 'rows' in ask ? columns(ask.sql, ask.rows) : ask.values.map(scalar)
+  return { sql: ask.sql, values, copied: null }
+}
 
-/** Throws a RangeError for what cannot be sent, BEFORE anything is. */
-export function bind(asks: readonly Ask[], statements: Pick<Statements, 'of'>): readonly Bound[] {
+/** `parts`: how an ask is sent. Throws a RangeError for what cannot be, BEFORE anything is. */
+export function bind(
+  asks: readonly Ask[],
+  statements: Pick<Statements, 'of'>,
+  parts: (ask: Ask) => readonly Sent[] = (ask) => [whole(ask)],
+): readonly Bound[] {
   const bound: Bound[] = []
   for (const [place, ask] of asks.entries()) {
     if ('rows' in ask && ask.rows.length === 0) continue
-    const { sql } = ask
-    const statement = statements.of(sql)
-    if (!('rows' in ask)) {
-      bound.push({ sql, statement, values: ask.values.map(scalar), copied: null, place })
-    } else if (isCopy(sql)) {
-      for (let from = 0; from < ask.rows.length; from += MOST_COPIED) {
-        const copied = copyMessages(sql, ask.rows.slice(from, from + MOST_COPIED))
-        bound.push({ sql, statement, values: [], copied, place })
-      }
-    } else {
-      bound.push({ sql, statement, values: columns(sql, ask.rows), copied: null, place })
-    }
+    for (const sent of parts(ask))
+      bound.push({ ...sent, statement: statements.of(sent.sql), place })
   }
   return bound
 }
@@ -189,8 +187,11 @@ export class Batch {
     if (bound === undefined) return
     const [, count = '0'] = CHANGES.exec(text) ?? []
     bound.statement.readers = this.#readers
-    const before = this.#answers[bound.place]?.changed ?? 0
-    this.#answers[bound.place] = { rows: this.#rows, changed: before + Number(count) }
+    const { rows, changed } = this.#answers[bound.place] ?? NOTHING
+    this.#answers[bound.place] = {
+      rows: rows.length === 0 ? this.#rows : [...rows, ...this.#rows],
+      changed: changed + Number(count),
+    }
     if (text === 'ROLLBACK' && !/^\s*rollback\b/i.test(bound.sql)) {
       this.#refusal = new RangeError('A transaction that had failed before was to be committed.')
     }

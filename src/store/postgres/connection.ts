@@ -14,10 +14,10 @@ import { sqlFailed } from '../sql/failures.ts'
 import type { Wire } from './batch.ts'
 import { Batch, bind, Statements } from './batch.ts'
 import type { PostgresAddress } from './address.ts'
-import { COPIES, MANY } from './copies.ts'
 import type { Connected } from './client.ts'
 import { connect, isAtWork, nameOf, streamOf, within } from './client.ts'
 import { troubleOf } from './failures.ts'
+import { noteSpots, partsOf } from './many-rows.ts'
 import { ANSWER_MS, Silence, SILENT_MS } from './silence.ts'
 
 /** Throws `SqlFailed`. */
@@ -77,6 +77,9 @@ class PostgresConnection implements ClientConnection {
       const batch = new Batch(asks.length, bound, {
         answered: (answers) => {
           this.#settle(query)
+          for (const [i, ask] of asks.entries()) {
+            if ('moving' in ask) noteSpots(ask.moving, answers[i]?.rows ?? [])
+          }
           resolve(answers)
         },
         failed: (error, sql) => {
@@ -113,7 +116,7 @@ class PostgresConnection implements ClientConnection {
 
   #bind(asks: readonly Ask[]): ReturnType<typeof bind> {
     try {
-      return bind(asks.map(copied), this.#statements)
+      return bind(asks, this.#statements, partsOf)
     } catch (error) {
       throw this.#sorted(error as Error, null)
     }
@@ -155,11 +158,4 @@ class PostgresConnection implements ClientConnection {
     }
     return this.#closing === null ? this.#end : sqlFailed('lost', this.#where, error)
   }
-}
-
-/** Inserts of many rows are done by COPY. */
-function copied(ask: Ask): Ask {
-  if (!('rows' in ask) || ask.rows.length < MANY) return ask
-  const sql = COPIES.get(ask.sql)
-  return sql === undefined ? ask : { sql, rows: ask.rows }
 }

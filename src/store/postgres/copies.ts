@@ -1,12 +1,9 @@
 /**
- * Inserts that are done by COPY when they have many rows. Only on the store's own connections: a
- * library of the user's may not know how.
+ * Inserts that can be done by COPY.
  */
 import { CHANGING, EVENT, FIXED, FRESH } from '../sql/statements.ts'
-import { POSTGRES, typeOf } from './statements.ts'
-
-/** With fewer rows, COPY takes longer to begin than it saves. */
-export const MANY = 32
+import { typeOf } from './given.ts'
+import { POSTGRES } from './statements.ts'
 
 /** By the text of the insert: the text of the COPY, which takes the same rows. */
 export const COPIES: ReadonlyMap<string, string> = new Map([
@@ -16,14 +13,8 @@ export const COPIES: ReadonlyMap<string, string> = new Map([
     POSTGRES.insertFresh,
     copy('work', {
       ...contents(FRESH),
-      stage: '-1',
-      segment: '0',
       last_position: `$${FRESH.indexOf('position') + 1}`,
-      version: '1',
-      state: '"WAITING"',
       place: `$${FRESH.indexOf('position') + 1}`,
-      committed: 'false',
-      attempt: '0',
     }),
   ],
 ])

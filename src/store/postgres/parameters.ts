@@ -8,11 +8,12 @@
  */
 import type { Row, Value } from '../sql/connection.ts'
 import { asBuffer } from '../sql/connection.ts'
+import { LINES } from './spots.ts'
 
 /** What pg sends as it is: texts, and the bytes of a binary form. */
 export type Parameter = string | Buffer | null
 
-type ElementType = 'text' | 'int8' | 'int4' | 'float8' | 'bool' | 'bytea'
+type ElementType = 'text' | 'int8' | 'int4' | 'float8' | 'bool' | 'bytea' | 'tid'
 
 /** The numbers that PostgreSQL has for its own types. */
 const OIDS: Readonly<Record<ElementType, number>> = {
@@ -21,6 +22,7 @@ const OIDS: Readonly<Record<ElementType, number>> = {
   int8: 20,
   int4: 23,
   text: 25,
+  tid: 27,
   float8: 701,
 }
 
@@ -58,18 +60,23 @@ export function scalar(value: Value): Parameter {
   return typeof value === 'object' ? asBuffer(value) : String(value)
 }
 
-/** One parameter for each column. All rows are as long as the first. */
-export function columns(sql: string, rows: readonly Row[]): Parameter[] {
+/**
+ * One parameter for each column, or for those `at` these places, which are the last that are cast to arrays.
+ * All rows are as long as the first.
+ */
+export function columns(sql: string, rows: readonly Row[], at?: readonly number[]): Parameter[] {
   const types = elementTypes(sql)
-  const width = rows[0]?.length ?? 0
-  return Array.from({ length: width }, (_, column) => {
-    const type = types[column]
-    if (type === undefined) throw new RangeError(`$${column + 1} is cast to no array, in: ${sql}`)
+  const places = at ?? (rows[0] ?? []).map((_, column) => column)
+  const first = at === undefined ? 0 : types.length - at.length
+  return places.map((column, i) => {
+    const type = types[first + i]
+    if (type === undefined)
+      throw new RangeError(`$${first + i + 1} is cast to no array, in: ${sql}`)
     return arrayOf(type, rows, column)
   })
 }
 
-function arrayOf(type: ElementType, rows: readonly Row[], column: number): Buffer {
+export function arrayOf(type: ElementType, rows: readonly Row[], column: number): Buffer {
   const array = Buffer.allocUnsafe(sizeOf(type, rows, column))
   const hasNull = rows.some((row) => row[column] === null)
   array.writeInt32BE(1, 0)
@@ -85,6 +92,7 @@ const FIXED: Readonly<Partial<Record<ElementType, number>>> = {
   int4: 4,
   int8: 8,
   float8: 8,
+  tid: 6,
 }
 
 /** At least what it takes: a text takes three bytes for each of its units at the most. */
@@ -142,6 +150,16 @@ const WRITERS: Readonly<Record<ElementType, Writer>> = {
         if (typeof value !== 'number') throw unsendable(value, 'float8')
         at = into.writeDoubleBE(value, word(into, 8, at))
       }
+    }
+    return at
+  },
+  tid: (into, rows, column) => {
+    let at = HEADER
+    for (const row of rows) {
+      const value = row[column] as Value
+      if (!Number.isSafeInteger(value)) throw unsendable(value, 'tid')
+      at = word(into, Math.floor((value as number) / LINES), word(into, 6, at))
+      at = into.writeUInt16BE((value as number) % LINES, at)
     }
     return at
   },

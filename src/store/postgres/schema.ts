@@ -60,21 +60,22 @@ export const STEPS: readonly (readonly string[])[] = [
       end if;
     end $$`,
     // What never is null and has one length stands first: behind the first column that may be missing, or
-    // that is a text, the server looks for a column by walking over all that stand before it.
+    // that is a text, the server looks for a column by walking over all that stand before it. Where nothing
+    // is said, a row is that of a plain job that was just submitted.
     `create table work (
       position bigint not null,
       last_position bigint not null,
-      version bigint not null,
+      version bigint not null default 1,
       due_at bigint not null,
       rank bigint not null,
       place bigint not null,
-      stage integer not null,
-      segment integer not null,
+      stage integer not null default -1,
+      segment integer not null default 0,
       priority integer not null,
-      attempt integer not null,
-      committed boolean not null,
+      attempt integer not null default 0,
+      committed boolean not null default false,
       job text collate "C" not null,
-      state text collate "C" not null,
+      state text collate "C" not null default 'WAITING',
       type text collate "C" not null,
       expires_at bigint,
       over_at bigint,

@@ -7,47 +7,17 @@
  */
 import { SAME } from '../sql/same-statements.ts'
 import type { Statements } from '../sql/statements.ts'
-import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../sql/statements.ts'
+import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED } from '../sql/statements.ts'
+import { addressed, given } from './given.ts'
 import { inChannel } from './lane.ts'
 import { UNPARK } from './parking.ts'
+import { updateTaken } from './taken.ts'
 import { UNUSED } from './unused.ts'
-
-const TYPES: Readonly<Record<string, string>> = {
-  job: 'text',
-  stage: 'int4',
-  segment: 'int4',
-  type: 'text',
-  queue: 'text',
-  key_held: 'text',
-  grp: 'text',
-  state: 'text',
-  record: 'bytea',
-  channel: 'text',
-  priority: 'int4',
-  level: 'int4',
-  parked: 'text',
-  worker: 'text',
-  committed: 'bool',
-  attempt: 'int4',
-  kind: 'text',
-  name: 'text',
-}
-
-/** `unnest($1::text[], $2::int8[]) as given (job, position)`. */
-function given(columns: readonly string[], types: readonly string[] = []): string {
-  const arrays = columns.map((column, i) => `$${i + 1}::${types[i] ?? typeOf(column)}[]`)
-  return `unnest(${arrays.join(', ')}) as given (${columns.join(', ')})`
-}
-
-export function typeOf(column: string): string {
-  return TYPES[column] ?? 'int8'
-}
 
 const loaded = LOADED.map((column) => `w.${column}`).join(', ')
 const submitted = '(select e.record from events e where e.position = w.position)'
 /** With what was submitted: of a job's own row only. */
 const spec = `case when w.stage = -1 then ${submitted} end as spec`
-const addressed = `w.job = given.job and w.stage = given.stage and w.segment = given.segment`
 const ADDRESS = ['job', 'stage', 'segment'] as const
 const clock = '(extract(epoch from clock_timestamp()) * 1000)::int8'
 const now = `coalesce($1::int8, ${clock})`
@@ -159,10 +129,11 @@ export const POSTGRES: Statements = {
   standInLine: `
     update work w set turn = given.turn from ${given([...ADDRESS, 'turn'])} where ${addressed}`,
   candidates: `
-    select ${loaded}, ${spec}, nextval('positions'), w.level, w.rank, w.place
+    select ${loaded}, ${spec}, nextval('positions'), w.level, w.rank, w.place, w.spot
     from ${given(['name', 'lowest', 'most', 'now', 'taken'], ['text', 'int4', 'int4', 'int8', 'int8'])}
     cross join lateral (
-      select * from work x
+      select ${[...LOADED, 'level', 'rank', 'place'].map((column) => `x.${column}`).join(', ')}, x.ctid as spot
+      from work x
       where ${inChannel('given.name')} and x.turn is not null and x.parked is null
         and x.level >= given.lowest
         and (x.start_by is null or x.start_by > coalesce(given.now, ${clock}))
@@ -203,9 +174,8 @@ export const POSTGRES: Statements = {
     insert into events (position, job, before, type, at, record)
     select * from ${given(['position', 'job', 'before', 'type', 'at', 'record'])}`,
   insertFresh: `
-    insert into work (${FRESH.join(', ')}, stage, segment, last_position, version, state, place,
-      committed, attempt)
-    select given.*, -1, 0, position, 1, 'WAITING', position, false, 0 from ${given(FRESH)}`,
+    insert into work (${FRESH.join(', ')}, last_position, place)
+    select given.*, position, position from ${given(FRESH)}`,
   insertRows: `
     insert into work (${[...FIXED, ...CHANGING].join(', ')})
     select * from ${given([...FIXED, ...CHANGING])}`,
@@ -216,17 +186,7 @@ export const POSTGRES: Statements = {
       where ${addressed} and w.version = given.was and w.position = given.position
       returning 1
     ) select as_expected(count(*), cardinality($1::text[])) from changed`,
-  updateTaken: `
-    with changed as (
-      update work w set ${TAKEN.map((column) => `${column} = given.${column}`).join(', ')},
-        rank = given.due_at, place = 0, channel = null, level = null, parked = null, start_by = null
-      from (
-        select given.*, -1 as stage, 0 as segment from ${given(['job', 'was', 'position', ...TAKEN])}
-        offset 0
-      ) as given
-      where ${addressed} and w.version = given.was and w.position = given.position
-      returning 1
-    ) select as_expected(count(*), cardinality($1::text[])) from changed`,
+  updateTaken: updateTaken([]),
   deleteJobs: `delete from work w using ${names} where w.job = given.name`,
   dropKeys: `
     update work w set key_held = null

@@ -77,7 +77,7 @@ export function look(
 /** The best first. SQLite answers channel by channel. */
 export function inOrder(rows: readonly Row[]): Candidate[] {
   const found = rows.map((row) => ({
-    columns: loadedColumns(row),
+    columns: loadedColumns(row, 0, (row[14] ?? null) as number | null),
     position: row[10] as number,
     level: row[11] as number,
     rank: row[12] as number,

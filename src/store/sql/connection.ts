@@ -31,7 +31,17 @@ export type Ask =
        * PostgreSQL the commit may be sent by then, so there the statement itself sees to it.
        */
       readonly expect?: number
+      readonly moving?: Moving
     }
+
+/**
+ * Where the rows are that an ask changes, as far as that is known, and who is told where they are then: see
+ * `RowState`. A connection that cannot go by it leaves it.
+ */
+export interface Moving {
+  readonly from: readonly (number | null)[]
+  readonly rows: readonly { spot: number | null }[]
+}
 
 export interface Answered {
   /** What the statement selected or returned: for all of its rows of parameters, one after the other. */

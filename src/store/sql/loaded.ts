@@ -134,7 +134,7 @@ export class Loaded implements Indexes {
 
   /** A row as it was loaded, with what was submitted as its job. The job of a segment comes first. */
   takeRow(columns: LoadedColumns, submitted: JobSubmitted | null): void {
-    const { job: id, stage, segment, position, lastPosition, version, turn, parked } = columns
+    const { job: id, stage, segment, position, lastPosition, version, turn, parked, spot } = columns
     const key = rowKey(id, stage, segment)
     if (this.rows.has(key)) return
     const { record } = columns
@@ -157,6 +157,7 @@ export class Loaded implements Indexes {
       version,
       turn,
       parked,
+      spot,
     })
   }
 
@@ -386,6 +387,7 @@ export class Loaded implements Indexes {
       version: 0,
       turn: null,
       parked: null,
+      spot: null,
     }
     this.rows.set(rowKey(job.id, stage, segment), row)
     this.changed.add(row)

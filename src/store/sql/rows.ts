@@ -42,6 +42,11 @@ export interface RowState extends Standing {
   lastPosition: number
   /** As it is in the database; 0: it is not there yet. */
   version: number
+  /**
+   * Where it is in its table, as the database itself counts; null: not known. A hint: whoever goes by it
+   * looks whether it is the right row.
+   */
+  spot: number | null
 }
 
 /** A job's own row goes by its id, which has no U+0000 in it: nearly all rows are such. */
@@ -233,7 +238,7 @@ export interface LoadedColumns extends RowState {
   readonly spec: Uint8Array | null
 }
 
-export function loadedColumns(row: Row, from = 0): LoadedColumns {
+export function loadedColumns(row: Row, from = 0, spot: number | null = null): LoadedColumns {
   return {
     job: row[from] as string,
     stage: row[from + 1] as number,
@@ -245,5 +250,6 @@ export function loadedColumns(row: Row, from = 0): LoadedColumns {
     parked: row[from + 7] as string | null,
     record: row[from + 8] as Uint8Array | null,
     spec: row[from + 9] as Uint8Array | null,
+    spot,
   }
 }

@@ -4,7 +4,7 @@
 import type { Job, Queue, Schedule, Usage } from '../../kernel/index.ts'
 import { taskIn } from '../../kernel/index.ts'
 import { isListed } from '../task-before.ts'
-import type { Ask, Connection, Row } from './connection.ts'
+import type { Ask, Connection, Moving, Row } from './connection.ts'
 import type { Loaded } from './loaded.ts'
 import type { Newcomer, PlacesGiven } from './places.ts'
 import type { QueueCache } from './queue-cache.ts'
@@ -56,11 +56,13 @@ export async function saving(
     sql.dropKeys,
     [...loaded.droppedKeys].map((id) => [id]),
   )
-  const { fresh, inserted, updated, taken } = rowsOf(loaded, parts)
+  const { fresh, inserted, updated, taken, moving } = rowsOf(loaded, parts)
   add(sql.insertFresh, fresh)
   add(sql.insertRows, inserted)
   add(sql.updateRows, updated, updated.length)
-  add(sql.updateTaken, taken, taken.length)
+  if (taken.length > 0) {
+    asks.push({ sql: sql.updateTaken, rows: taken, expect: taken.length, moving })
+  }
   add(sql.saveQueues, queueRows(loaded, parts.records))
   for (const { entry } of loaded.done) {
     if (entry.type !== 'QueueConfigured') continue
@@ -129,15 +131,22 @@ function eventRows(loaded: Loaded, records: Records): Row[] {
   })
 }
 
-function rowsOf(
-  loaded: Loaded,
-  { records, queues }: SavingParts,
-): Readonly<Record<'fresh' | 'inserted' | 'updated' | 'taken', Row[]>> {
+interface RowsToSave {
+  readonly fresh: readonly Row[]
+  readonly inserted: readonly Row[]
+  readonly updated: readonly Row[]
+  readonly taken: readonly Row[]
+  /** Of those that are taken. */
+  readonly moving: Moving
+}
+
+function rowsOf(loaded: Loaded, { records, queues }: SavingParts): RowsToSave {
   const ageing = (queue: string): number | null => queues.ageingMs(queue)
   const fresh: Row[] = []
   const inserted: Row[] = []
   const updated: Row[] = []
   const taken: Row[] = []
+  const moving = { from: [] as (number | null)[], rows: [] as RowState[] }
   for (const row of loaded.changed) {
     const job = loaded.jobs.get(row.job) as Job
     const task = taskOf(loaded, row, job)
@@ -146,6 +155,8 @@ function rowsOf(
       fresh.push(freshColumns(row, job, hasKey, ageing))
     } else if (row.version > 0 && isTaken(row, job, task)) {
       taken.push(takenColumns(row, job, records))
+      moving.from.push(row.spot)
+      moving.rows.push(row)
     } else {
       const changing = changingColumns(row, job, task, records, ageing)
       if (row.version > 0) {
@@ -156,8 +167,9 @@ function rowsOf(
       }
     }
     row.version = (task ?? job).version
+    row.spot = null
   }
-  return { fresh, inserted, updated, taken }
+  return { fresh, inserted, updated, taken, moving }
 }
 
 function queueRows(loaded: Loaded, records: Records): Row[] {

@@ -142,7 +142,7 @@ export interface Statements {
   readonly becameDue: string
   /** rows (job, stage, segment, turn): they stand in line, and wait for no limit. */
   readonly standInLine: string
-  /** rows (channel, lowest level, most, now, positions taken) → loaded, spec, a new position, level, rank, place; locked. */
+  /** rows (channel, lowest level, most, now, positions taken) → loaded, spec, a new position, level, rank, place and, if the database can tell, where it is; locked. */
   readonly candidates: string
   /** rows (channel, lowest level, now) → 1 for each in which something can be taken, whoever looks at it. */
   readonly leftInLine: string
@@ -180,7 +180,10 @@ export interface Statements {
   readonly insertRows: string
   /** rows (job, stage, segment, version before, position, changing): fails if one is another by now. */
   readonly updateRows: string
-  /** rows (job, version before, position, taken): the same of plain jobs that were taken. */
+  /**
+   * rows (job, version before, position, taken): the same of plain jobs that were taken. On
+   * PostgreSQL → where they are now, in order, as one text.
+   */
   readonly updateTaken: string
   /** rows (job): all of its rows. */
   readonly deleteJobs: string

@@ -1,0 +1,33 @@
+/**
+ * How rows of plain jobs that were taken are changed on PostgreSQL: `updateTaken` of `../sql/statements.ts`.
+ */
+import { TAKEN } from '../sql/statements.ts'
+import { addressed, given, typeOf } from './given.ts'
+
+/** The columns of a row that `updateTaken` is given. */
+export const TAKEN_ROW = ['job', 'was', 'position', ...TAKEN] as const
+
+/**
+ * `same`: columns that have one value in all rows. They come behind the others, as scalars.
+ * `bySpot`: rows are found where they are said to be, and not by their jobs, whose place that takes. The
+ * position says whether it is the right one: no two plain jobs have the same.
+ */
+export function updateTaken(same: readonly string[], bySpot = false): string {
+  const own = TAKEN_ROW.filter((column) => !same.includes(column))
+  const differ = bySpot ? ['spot', ...own.slice(1)] : own
+  const value = (column: string): string => {
+    const at = same.indexOf(column)
+    return at < 0 ? `given.${column}` : `$${differ.length + at + 1}::${typeOf(column)}`
+  }
+  return `
+    with changed as (
+      update work w set ${TAKEN.map((column) => `${column} = ${value(column)}`).join(', ')},
+        rank = ${value('due_at')}, place = 0, channel = null, level = null, parked = null, start_by = null
+      from (select given.*, -1 as stage, 0 as segment from ${given(differ)} offset 0) as given
+      where ${bySpot ? 'w.ctid = given.spot' : addressed}
+        and w.version = ${value('was')} and w.position = given.position
+      returning w.ctid
+    )
+    select string_agg(ctid::text, ''), as_expected(count(*), cardinality($1::${typeOf(differ[0] as string)}[]))
+    from changed`
+}
