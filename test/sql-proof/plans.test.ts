@@ -3,6 +3,7 @@
  * in the tables.
  */
 import { describe, expect, it } from 'vitest'
+import { UPDATE_ALIKE, UPDATE_AT } from '../../src/store/postgres/many-rows.ts'
 import { POSTGRES } from '../../src/store/postgres/statements.ts'
 import { SQLITE } from '../../src/store/sqlite/statements.ts'
 import type { Statements } from '../../src/store/sql/statements.ts'
@@ -115,6 +116,13 @@ describe.each(DATABASE_NAMES)('the statements of a claim on %s', (name) => {
         if (IN_ORDER.has(statement)) expect(plan, statement).not.toMatch(SORTED[name])
         if (BY_TIME.has(statement)) expect(plan, statement).toMatch(TIME_IN_INDEX[name])
         found.push(`${statement}\n${plan.replaceAll(/\(cost=.*\)/g, '')}`)
+      }
+      if (name === 'PostgreSQL') {
+        const alike = await postgresPlan(connection, UPDATE_ALIKE)
+        expect(alike).not.toMatch(WHOLE_TABLE[name])
+        const where = await postgresPlan(connection, UPDATE_AT)
+        expect(where).toMatch(/Tid Scan on work w.*\n\s*TID Cond: \(given.spot = ctid\)/)
+        found.push(...[alike, where].map((plan) => plan.replaceAll(/\(cost=.*\)/g, '')))
       }
       await connection.close()
       plans.push(found)

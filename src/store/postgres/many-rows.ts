@@ -39,8 +39,8 @@ const SAME: ReadonlySet<string> = new Set([
 const SAME_AT = placesOf((column) => SAME.has(column))
 const DIFFER_AT = placesOf((column) => !SAME.has(column))
 const SHARED = SAME_AT.map((at) => TAKEN_ROW[at] as string)
-const UPDATE_ALIKE = updateTaken(SHARED)
-const UPDATE_AT = updateTaken(SHARED, true)
+export const UPDATE_ALIKE = updateTaken(SHARED)
+export const UPDATE_AT = updateTaken(SHARED, true)
 
 function placesOf(isOne: (column: string) => boolean): readonly number[] {
   return TAKEN_ROW.flatMap((column, at) => (isOne(column) ? [at] : []))

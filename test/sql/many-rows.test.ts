@@ -1,0 +1,164 @@
+/**
+ * Changes of many rows on PostgreSQL: what they have in common is sent once, and rows are looked for where
+ * they were last.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Command, TaskPolicy } from '../../src/kernel/index.ts'
+import { openConnection } from '../../src/store/postgres/connection.ts'
+import { MANY } from '../../src/store/postgres/many-rows.ts'
+import { openPostgres, postgresDialect } from '../../src/store/postgres/open-postgres.ts'
+import { spotsIn } from '../../src/store/postgres/spots.ts'
+import type { Claimed, Store } from '../../src/store/index.ts'
+import type { Connection } from '../../src/store/sql/connection.ts'
+import { verifySql } from '../../src/store/sql/verify.ts'
+import type { Place } from '../support/postgres.ts'
+import { freshSchema } from '../support/postgres.ts'
+import { plain } from '../support/specs.ts'
+import { ask } from './databases.ts'
+
+const JOBS = 3 * MANY
+const CHANNELS = [{ queue: 'default', type: 'test', stage: null }]
+
+let place: Place
+let connection: Connection
+let store: Store
+
+/** Notes with each update of `work` how its rows were found. */
+const SEE = [
+  'create table seen (how text)',
+  `create function see() returns trigger language plpgsql as $$ begin
+    insert into seen values (case
+      when current_query() not like '%update work w set last_position%' then 'otherwise'
+      when current_query() like '%w.ctid = given.spot%' then 'where it is'
+      when current_query() like '%given.version%' then 'by its job, alone'
+      else 'by its job' end);
+    return new;
+  end $$`,
+  'create trigger see after update on work for each row execute function see()',
+]
+
+beforeEach(async () => {
+  place = await freshSchema()
+  store = await openPostgres(place)
+  connection = await openConnection({ url: place.url, schema: place.schema })
+  for (const sql of SEE) await connection.run([ask(sql)])
+})
+
+afterEach(async () => {
+  await store.close()
+  await connection.run([ask(`drop schema if exists ${place.schema} cascade`)])
+  await connection.close()
+})
+
+/** How many rows were found in which way since it was asked last. */
+async function seen(): Promise<Record<string, number>> {
+  const sql = 'select how, count(*) from seen group by how'
+  const [answer] = await connection.run([ask(sql), ask('truncate seen')])
+  return Object.fromEntries((answer?.rows ?? []) as [string, number][])
+}
+
+async function submit(policyOf: (i: number) => Partial<TaskPolicy> = () => ({})): Promise<void> {
+  const commands = Array.from({ length: JOBS }, (_, i): Command => {
+    return { type: 'SubmitJob', job: `job-${i}`, spec: plain({}, policyOf(i)) }
+  })
+  await store.execute(commands)
+}
+
+function claim(worker: string, request: number): Promise<readonly Claimed[]> {
+  return store.claim({ worker, request, channels: CHANNELS, max: JOBS, started: true })
+}
+
+function commit({ job, stage, segment, lease }: Claimed, worker: string): Command {
+  const output = JSON.stringify(`of ${job}`)
+  return {
+    type: 'CommitExecution',
+    job,
+    stage,
+    segment,
+    lease,
+    worker,
+    output,
+    effects: [],
+  }
+}
+
+/** That each job has its own output, and that everything is as the events say. */
+async function expectAllDone(): Promise<void> {
+  for (let i = 0; i < JOBS; i++) {
+    const record = await store.query({ kind: 'job', job: `job-${i}` })
+    expect(record?.job.task?.output).toBe(`"of job-${i}"`)
+  }
+  expect((await verifySql(postgresDialect(place))).problems).toEqual([])
+}
+
+describe('many rows that are alike', () => {
+  it('are granted and committed where they are, without being looked for', async () => {
+    await submit()
+    await seen()
+    const leases = await claim('w', 1)
+    expect(await seen()).toEqual({ 'where it is': JOBS })
+    await store.execute(leases.map((lease) => commit(lease, 'w')))
+    expect(await seen()).toEqual({ 'where it is': JOBS })
+    await expectAllDone()
+  })
+
+  it('that have been moved are looked for, also if others are where they were', async () => {
+    await submit()
+    const leases = await claim('w', 1)
+    // All rows are in the opposite order: where one was there is another one now, of the same version.
+    await connection.run([ask('create index backwards on work (job desc)')])
+    await connection.run([ask('cluster work using backwards')])
+    await seen()
+    const answers = await store.execute(leases.map((lease) => commit(lease, 'w')))
+    expect(new Set(answers.map(({ verdict }) => verdict))).toEqual(new Set(['committed']))
+    expect(await seen()).toEqual({ 'by its job': JOBS })
+    await expectAllDone()
+  })
+
+  it('that others have changed since are not changed', async () => {
+    await submit()
+    const leases = await claim('w', 1)
+    const other = await openPostgres(place)
+    await other.execute([
+      { type: 'CancelJob', job: leases[5]?.job as string, by: 'me', reason: 'no' },
+    ])
+    await other.close()
+    const answers = await store.execute(leases.map((lease) => commit(lease, 'w')))
+    expect(answers.flatMap(({ verdict }, i) => (verdict === 'committed' ? [] : [i]))).toEqual([5])
+    expect((await verifySql(postgresDialect(place))).problems).toEqual([])
+  })
+})
+
+describe('many rows that differ', () => {
+  it('are changed together as far as they are alike and stand side by side', async () => {
+    // The first two thirds have long leases, the others each another one.
+    const alike = 2 * MANY
+    await submit((i) => ({ leaseMs: i < alike ? 60_000 : 60_000 + i }))
+    await seen()
+    const leases = await claim('w', 1)
+    expect(await seen()).toEqual({ 'where it is': alike, 'by its job, alone': MANY })
+    // The commits of all are alike; of those that were changed alone it is known where they are, too.
+    await store.execute(leases.map((lease) => commit(lease, 'w')))
+    expect(await seen()).toEqual({ 'where it is': JOBS })
+    await expectAllDone()
+  })
+
+  it('and are few are changed by one statement', async () => {
+    await submit((i) => ({ leaseMs: 60_000 + (i % 2) }))
+    await seen()
+    await claim('w', 1)
+    expect(await seen()).toEqual({ 'by its job, alone': JOBS })
+  })
+})
+
+describe('a spot', () => {
+  it('is a page and a line, as one number', () => {
+    expect(spotsIn('')).toEqual([])
+    expect(spotsIn('(0,1)')).toEqual([1])
+    expect(spotsIn('(12,3)(0,226)(4294967294,65535)')).toEqual([
+      12 * 65_536 + 3,
+      226,
+      4_294_967_294 * 65_536 + 65_535,
+    ])
+  })
+})
