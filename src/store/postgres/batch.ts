@@ -6,7 +6,7 @@
  * answers come in one piece. It takes the place of a query of pg, and writes with pg's means.
  */
 import type { Answered, Ask, Row, Value } from '../sql/connection.ts'
-import { spotsIn } from './spots.ts'
+import { spotIn } from './spots.ts'
 import type { Parameter } from './parameters.ts'
 import { columns, scalar } from './parameters.ts'
 
@@ -34,7 +34,7 @@ const READERS: Readonly<Record<number, Reader>> = {
   // `\x`, then two digits for each byte.
   17: (text) => Buffer.from(text.slice(2), 'hex'),
   20: asInteger,
-  27: (text) => spotsIn(text)[0] as number,
+  27: spotIn,
   21: asInteger,
   23: asInteger,
   700: asNumber,

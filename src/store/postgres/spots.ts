@@ -7,6 +7,12 @@ export const LINES = 65_536
 const ZERO = '0'.charCodeAt(0)
 const COMMA = ','.charCodeAt(0)
 const END = ')'.charCodeAt(0)
+/** `(12,3)`. */
+export function spotIn(text: string): number {
+  const comma = text.indexOf(',')
+  return Number(text.slice(1, comma)) * LINES + Number(text.slice(comma + 1, -1))
+}
+
 /** All that stand in a text, one behind the other: `(12,3)(12,4)`. */
 export function spotsIn(text: string): number[] {
   const spots: number[] = []

@@ -55,6 +55,11 @@ export class CorruptRecord extends PawlError {
 const FORMAT = 1
 const CHECKSUM = 4
 
+/** Memory that records are cut from. */
+const PIECE = 64 * 1_024
+/** Most records fit into so much; one that does not makes the piece larger. */
+const ROOM = 1_024
+
 const JOB_TASK = 1
 const JOB_OPENED = 2
 const JOB_HELD = 4
@@ -62,7 +67,9 @@ const JOB_CANCELLED = 8
 
 export class Records {
   readonly #interning = new Interning()
-  readonly #writer = new ByteWriter(64 * 1_024)
+  #writer = new ByteWriter(PIECE)
+  /** Where the record begins that is being written. */
+  #start = 0
 
   ofEntry(entry: Entry): Uint8Array {
     const writer = this.#begin()
@@ -198,18 +205,19 @@ export class Records {
     })
   }
 
+  /** Records share memory, one behind the other: each in memory of its own costs more than what is in it. */
   #begin(): ByteWriter {
-    this.#writer.at = 0
+    if (this.#writer.at > PIECE - ROOM) this.#writer = new ByteWriter(PIECE)
+    // A checksum is quick from such a place on.
+    this.#start = (this.#writer.at + 3) & ~3
+    this.#writer.at = this.#start
     return this.#writer
   }
 
   #end(): Uint8Array {
     const writer = this.#writer
-    writer.u32(checksumOf(writer.buffer, 0, writer.at))
-    // Small ones share memory: that is cheaper than memory of their own.
-    const own = Buffer.allocUnsafe(writer.at)
-    writer.buffer.copy(own, 0, 0, writer.at)
-    return own
+    writer.u32(checksumOf(writer.buffer, this.#start, writer.at))
+    return writer.buffer.subarray(this.#start, writer.at)
   }
 
   #read<T>(record: Uint8Array, where: string, read: (reader: ByteReader) => T): T {
