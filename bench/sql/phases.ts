@@ -3,7 +3,7 @@
  * needs for the same, measured by turns.
  */
 import { atLeast, figure } from '../log/aim.ts'
-import { table, whole } from '../table.ts'
+import { table, whole as count } from '../table.ts'
 import type { Database } from './databases.ts'
 import { FloorQueue } from './floor.ts'
 import { StoreLoad } from './load.ts'
@@ -11,8 +11,13 @@ import { StoreLoad } from './load.ts'
 const BATCH = 500
 const CALLERS = 4
 const IN_FLIGHT = 64
-/** Machines are not as quick in one second as in the next: what is compared is measured by turns. */
-const ROUNDS = 5
+/**
+ * Machines are not as quick in one second as in the next: what is compared is measured by turns, and the turns
+ * are short.
+ */
+const ROUNDS = 20
+/** Jobs of all rounds together, as a multiple of those that are asked for. */
+const TIMES = 5
 /** Of the floor on PostgreSQL, in each phase. */
 const AIM = 0.5
 const SQLITE_LIVES_AIM = 20_000
@@ -38,8 +43,11 @@ interface Phase {
 export async function benchPhases(
   database: Database,
   say: (line: string) => void,
-  jobs: number,
+  asked: number,
 ): Promise<string[]> {
+  // Whole batches for each caller: else some of them are idle at the end of each turn.
+  const whole = BATCH * CALLERS
+  const jobs = Math.max(1, Math.floor((asked * TIMES) / ROUNDS / whole)) * whole
   const singles = Math.ceil(jobs / 4)
   const connections = await Promise.all(
     Array.from({ length: database.connections }, () => database.connect()),
@@ -55,10 +63,10 @@ export async function benchPhases(
   const rounds: Round[] = []
   for (let round = 1; round <= ROUNDS; round++) {
     say(
-      `${database.name}: the floor and the store by turns, ${whole(jobs)} jobs, ${round}/${ROUNDS} …`,
+      `${database.name}: the floor and the store by turns, ${count(jobs)} jobs, ${round}/${ROUNDS} …`,
     )
-    const of = (count: number, work: () => Promise<unknown>): Promise<Measured> =>
-      measure(database, count, work)
+    const of = (many: number, work: () => Promise<unknown>): Promise<Measured> =>
+      measure(database, many, work)
     rounds.push({
       floorSubmit: await of(jobs, () => floor.submit(jobs, BATCH)),
       submit: await of(jobs, () => load.submit(jobs, BATCH, CALLERS)),
@@ -141,7 +149,7 @@ async function measure(
 }
 
 function row(name: string, { own, floor, share }: Phase): string[] {
-  return [name, whole(own.perSecond), whole(floor.perSecond), figure(share), cpu(own), cpu(floor)]
+  return [name, count(own.perSecond), count(floor.perSecond), figure(share), cpu(own), cpu(floor)]
 }
 
 function cpu({ ownUs, databaseUs }: Measured): string {
