@@ -123,6 +123,17 @@ describe('rows that are copied', () => {
     expect(copied?.changed).toBe(1)
   })
 
+  it('and are many come in pieces, of which one that fails takes all along', async () => {
+    const rows = rowsOf(Array.from({ length: 500 }, (_, i) => `id-${i}`))
+    const [copied] = await connection.run([{ sql: COPY, rows }, ask('select 1')])
+    expect(copied).toEqual({ rows: [], changed: 500 })
+    const more = rowsOf(Array.from({ length: 500 }, (_, i) => (i === 499 ? 'id-1' : `more-${i}`)))
+    const failing = connection.run([ask('begin'), { sql: COPY, rows: more }, ask('commit')])
+    const next = connection.run([ask('rollback'), count])
+    expect(await troubleOf(failing)).toBe('conflict')
+    expect((await next)[1]?.rows).toEqual([[500]])
+  })
+
   it('are passed over behind a failure', async () => {
     const failing = connection.run([
       ask('begin'),
@@ -135,6 +146,11 @@ describe('rows that are copied', () => {
     expect((await next)[1]?.rows).toEqual([[0]])
   })
 })
+
+/** For a table of things. */
+function rowsOf(ids: readonly string[]): Row[] {
+  return ids.map((id, i) => [id, i, 1, true, null])
+}
 
 function plainly(value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value

@@ -10,7 +10,7 @@ import { openPostgres, postgresDialect } from '../../src/store/postgres/open-pos
 import { spotsIn } from '../../src/store/postgres/spots.ts'
 import { POSTGRES } from '../../src/store/postgres/statements.ts'
 import type { Claimed, Store } from '../../src/store/index.ts'
-import type { Connection } from '../../src/store/sql/connection.ts'
+import type { Connection, Value } from '../../src/store/sql/connection.ts'
 import { verifySql } from '../../src/store/sql/verify.ts'
 import type { Place } from '../support/postgres.ts'
 import { freshSchema } from '../support/postgres.ts'
@@ -18,6 +18,8 @@ import { plain } from '../support/specs.ts'
 import { ask, troubleOf } from './databases.ts'
 
 const JOBS = 3 * MANY
+/** What a row says that is leased, behind its version. */
+const THEN: Value[] = ['LEASED', new Uint8Array(8), 0, 1, false, 1, null, null]
 const CHANNELS = [{ queue: 'default', type: 'test', stage: null }]
 
 let place: Place
@@ -58,9 +60,12 @@ async function seen(): Promise<Record<string, number>> {
   return Object.fromEntries((answer?.rows ?? []) as [string, number][])
 }
 
-async function submit(policyOf: (i: number) => Partial<TaskPolicy> = () => ({})): Promise<void> {
+async function submit(
+  policyOf: (i: number) => Partial<TaskPolicy> = () => ({}),
+  name = 'job',
+): Promise<void> {
   const commands = Array.from({ length: JOBS }, (_, i): Command => {
-    return { type: 'SubmitJob', job: `job-${i}`, spec: plain({}, policyOf(i)) }
+    return { type: 'SubmitJob', job: `${name}-${i}`, spec: plain({}, policyOf(i)) }
   })
   await store.execute(commands)
 }
@@ -118,16 +123,35 @@ describe('many rows that are alike', () => {
     await submit()
     const [found] = await connection.run([ask('select job, position, ctid from work')])
     const jobs = found?.rows as [string, number, number][]
-    const rows = jobs.map(([job, position]) => {
-      const then = [position + 1_000, 2, 'LEASED', new Uint8Array(8), 0, 1, false, 1, null, null]
-      return [job, 1, position, ...then] as const
-    })
     const spots = jobs.map(([, , spot]) => spot)
-    const update = (from: number[]): Promise<unknown> =>
-      connection.run([{ sql: POSTGRES.updateTaken, rows, moving: { from, rows: [] } }])
-    expect(await troubleOf(update([...spots.slice(1), spots[0] as number]))).toBe('conflict')
-    expect(await troubleOf(update(spots))).toBe('none')
+    const update = (was: number, from: number[]): Promise<unknown> => {
+      const rows = jobs.map(([job, position]): Value[] =>
+        ([job, was, position, position + 1_000, 2] as Value[]).concat(THEN),
+      )
+      return connection.run([{ sql: POSTGRES.updateTaken, rows, moving: { from, rows: [] } }])
+    }
+    expect(await troubleOf(update(1, [...spots.slice(1), spots[0] as number]))).toBe('conflict')
+    // At the right place there may be a later version of the same job.
+    expect(await troubleOf(update(0, spots))).toBe('conflict')
+    expect(await troubleOf(update(1, spots))).toBe('none')
     expect(await seen()).toEqual({ 'where it is': JOBS })
+  })
+
+  it('one of which loses its key are looked for, and nothing is done again', async () => {
+    const spec = plain({ key: 'k', unique: true })
+    await store.execute([{ type: 'SubmitJob', job: 'first', spec }])
+    await submit()
+    const first = [...(await claim('w', 1)), ...(await claim('w', 2))]
+    const another: Command = { type: 'SubmitJob', job: 'second', spec }
+    const answers = await store.execute([...first.map((lease) => commit(lease, 'w')), another])
+    expect(new Set(answers.map(({ verdict }) => verdict))).toEqual(new Set(['committed']))
+    // Behind something that had to be done again, rows would be looked for for some time.
+    await submit(() => ({}), 'later')
+    const later = await claim('w', 3)
+    await seen()
+    await store.execute(later.map((lease) => commit(lease, 'w')))
+    expect(await seen()).toEqual({ 'where it is': JOBS })
+    expect((await verifySql(postgresDialect(place))).problems).toEqual([])
   })
 
   it('that others have changed since are not changed', async () => {
@@ -146,12 +170,11 @@ describe('many rows that are alike', () => {
 
 describe('many rows that differ', () => {
   it('are changed together as far as they are alike and stand side by side', async () => {
-    // The first two thirds have long leases, the others each another one.
-    const alike = 2 * MANY
-    await submit((i) => ({ leaseMs: i < alike ? 60_000 : 60_000 + i }))
+    // Those in the middle have the same leases, the others each another one.
+    await submit((i) => ({ leaseMs: i >= 10 && i < 10 + 2 * MANY ? 60_000 : 60_001 + i }))
     await seen()
     const leases = await claim('w', 1)
-    expect(await seen()).toEqual({ 'where it is': alike, 'by its job, alone': MANY })
+    expect(await seen()).toEqual({ 'where it is': 2 * MANY, 'by its job, alone': MANY })
     // The commits of all are alike; of those that were changed alone it is known where they are, too.
     await store.execute(leases.map((lease) => commit(lease, 'w')))
     expect(await seen()).toEqual({ 'where it is': JOBS })

@@ -34,9 +34,9 @@ const READERS: Readonly<Record<number, Reader>> = {
   // `\x`, then two digits for each byte.
   17: (text) => Buffer.from(text.slice(2), 'hex'),
   20: asInteger,
-  27: spotIn,
   21: asInteger,
   23: asInteger,
+  27: spotIn,
   700: asNumber,
   701: asNumber,
   1700: asNumber,

@@ -26,7 +26,7 @@ export const MANY = 32
 const MOST_COPIED = 170
 
 /** What jobs that are granted or committed together have in common. */
-const SAME: ReadonlySet<string> = new Set([
+const ALIKE: ReadonlySet<string> = new Set([
   'was',
   'version',
   'state',
@@ -36,9 +36,9 @@ const SAME: ReadonlySet<string> = new Set([
   'ended_at',
   'over_at',
 ])
-const SAME_AT = placesOf((column) => SAME.has(column))
-const DIFFER_AT = placesOf((column) => !SAME.has(column))
-const SHARED = SAME_AT.map((at) => TAKEN_ROW[at] as string)
+const ALIKE_AT = placesOf((column) => ALIKE.has(column))
+const DIFFER_AT = placesOf((column) => !ALIKE.has(column))
+const SHARED = ALIKE_AT.map((at) => TAKEN_ROW[at] as string)
 export const UPDATE_ALIKE = updateTaken(SHARED)
 export const UPDATE_AT = updateTaken(SHARED, true)
 
@@ -48,6 +48,7 @@ function placesOf(isOne: (column: string) => boolean): readonly number[] {
 
 export function partsOf(ask: Ask): readonly Sent[] {
   if (!('rows' in ask)) return [whole(ask)]
+  // Of the store's own asks none is a COPY already.
   if (isCopy(ask.sql)) return copies(ask.sql, ask.rows)
   if (ask.rows.length < MANY) return [whole(ask)]
   const copy = COPIES.get(ask.sql)
@@ -88,13 +89,13 @@ function updates(rows: readonly Row[], spots: Moving['from']): Sent[] {
 }
 
 function isAlike(one: Row, other: Row): boolean {
-  for (const at of SAME_AT) if (one[at] !== other[at]) return false
+  for (const at of ALIKE_AT) if (one[at] !== other[at]) return false
   return true
 }
 
 function updateAlike(rows: readonly Row[], spots: Moving['from']): Sent {
   const [first = []] = rows
-  const shared = SAME_AT.map((at) => scalar(first[at] ?? null))
+  const shared = ALIKE_AT.map((at) => scalar(first[at] ?? null))
   if (spots.length < rows.length || spots.includes(null)) {
     const values = [...columns(UPDATE_ALIKE, rows, DIFFER_AT), ...shared]
     return { sql: UPDATE_ALIKE, values, copied: null }
@@ -104,7 +105,7 @@ function updateAlike(rows: readonly Row[], spots: Moving['from']): Sent {
     spots.map((spot) => [spot]),
     0,
   )
-  const values = [places, ...columns(UPDATE_AT, rows, DIFFER_AT.slice(1)), ...shared]
+  const values = [...columns(UPDATE_AT, rows, DIFFER_AT.slice(1)), places, ...shared]
   return { sql: UPDATE_AT, values, copied: null }
 }
 

@@ -60,18 +60,13 @@ export function scalar(value: Value): Parameter {
   return typeof value === 'object' ? asBuffer(value) : String(value)
 }
 
-/**
- * One parameter for each column, or for those `at` these places, which are the last that are cast to arrays.
- * All rows are as long as the first.
- */
+/** One parameter for each column, or for those `at` these places. All rows are as long as the first. */
 export function columns(sql: string, rows: readonly Row[], at?: readonly number[]): Parameter[] {
   const types = elementTypes(sql)
   const places = at ?? (rows[0] ?? []).map((_, column) => column)
-  const first = at === undefined ? 0 : types.length - at.length
   return places.map((column, i) => {
-    const type = types[first + i]
-    if (type === undefined)
-      throw new RangeError(`$${first + i + 1} is cast to no array, in: ${sql}`)
+    const type = types[i]
+    if (type === undefined) throw new RangeError(`$${i + 1} is cast to no array, in: ${sql}`)
     return arrayOf(type, rows, column)
   })
 }

@@ -12,7 +12,10 @@ import { laneOf } from './lane.ts'
 const CHURN = `with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01,
       autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0)`
 
-/** Of an index in which no two rows are the same: to look for such that are would be for nothing. */
+/**
+ * Of an index in which no two rows are the same. Versions of one row are, until they are cleared away: to put
+ * those together costs more with each change than the room that it saves.
+ */
 const DISTINCT = `with (deduplicate_items = off)`
 
 export const STEPS: readonly (readonly string[])[] = [

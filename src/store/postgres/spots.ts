@@ -2,6 +2,7 @@
  * Where a row is in its table: the page, and the line on it. PostgreSQL writes `(12,3)`; here it is one
  * number, as `RowState` has it.
  */
+
 /** No page has so many. */
 export const LINES = 65_536
 const ZERO = '0'.charCodeAt(0)

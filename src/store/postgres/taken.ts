@@ -9,12 +9,12 @@ export const TAKEN_ROW = ['job', 'was', 'position', ...TAKEN] as const
 
 /**
  * `same`: columns that have one value in all rows. They come behind the others, as scalars.
- * `bySpot`: rows are found where they are said to be, and not by their jobs, whose place that takes. The
- * position says whether it is the right one: no two plain jobs have the same.
+ * `bySpot`: rows are found where they are said to be, last of what differs, and not by their jobs, which are
+ * left out. The position says whether it is the right one: no two plain jobs have the same.
  */
 export function updateTaken(same: readonly string[], bySpot = false): string {
   const own = TAKEN_ROW.filter((column) => !same.includes(column))
-  const differ = bySpot ? ['spot', ...own.slice(1)] : own
+  const differ = bySpot ? [...own.slice(1), 'spot'] : own
   const value = (column: string): string => {
     const at = same.indexOf(column)
     return at < 0 ? `given.${column}` : `$${differ.length + at + 1}::${typeOf(column)}`

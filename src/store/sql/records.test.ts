@@ -36,6 +36,18 @@ describe('an entry in a database', () => {
     expect(records.entry(records.ofEntry(entry), 1)).toEqual(entry)
   })
 
+  it('stays as it is, whatever is written behind it, small or large', () => {
+    const records = new Records()
+    const entries = Array.from({ length: 600 }, (_, i) => {
+      const reason = 'x'.repeat(i % 50 === 0 ? 90_000 + i : i)
+      return { ...released, by: `ann ${i}`, reason } as Entry
+    })
+    const written = entries.map((entry) => records.ofEntry(entry))
+    expect(written.map((one, i) => records.entry(one, i))).toEqual(entries)
+    // A large one keeps no memory but its own.
+    expect(written[50]?.buffer.byteLength).toBe(written[50]?.byteLength)
+  })
+
   it('of a version that is not known yet is refused, and is no damage', () => {
     const newer = record('JobReleased', 3, 'a', 'ann', 'paid')
     expect(() => new Records().entry(newer, 1)).toThrow(NewerEntry)

@@ -57,7 +57,7 @@ const CHECKSUM = 4
 
 /** Memory that records are cut from. */
 const PIECE = 64 * 1_024
-/** Most records fit into so much; one that does not makes the piece larger. */
+/** Most records fit into so much. */
 const ROOM = 1_024
 
 const JOB_TASK = 1
@@ -205,7 +205,7 @@ export class Records {
     })
   }
 
-  /** Records share memory, one behind the other: each in memory of its own costs more than what is in it. */
+  /** Small ones share memory, one behind the other: each in memory of its own costs more than what is in it. */
   #begin(): ByteWriter {
     if (this.#writer.at > PIECE - ROOM) this.#writer = new ByteWriter(PIECE)
     // A checksum is quick from such a place on.
@@ -217,7 +217,11 @@ export class Records {
   #end(): Uint8Array {
     const writer = this.#writer
     writer.u32(checksumOf(writer.buffer, this.#start, writer.at))
-    return writer.buffer.subarray(this.#start, writer.at)
+    const record = writer.buffer.subarray(this.#start, writer.at)
+    if (record.length <= ROOM) return record
+    // A large one keeps no more than itself, and the next one stands in its place.
+    writer.at = this.#start
+    return Buffer.from(record)
   }
 
   #read<T>(record: Uint8Array, where: string, read: (reader: ByteReader) => T): T {

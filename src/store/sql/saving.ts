@@ -155,7 +155,8 @@ function rowsOf(loaded: Loaded, { records, queues }: SavingParts): RowsToSave {
       fresh.push(freshColumns(row, job, hasKey, ageing))
     } else if (row.version > 0 && isTaken(row, job, task)) {
       taken.push(takenColumns(row, job, records))
-      moving.from.push(row.spot)
+      // Whoever loses its key is moved by that, BEFORE this.
+      moving.from.push(hasKey ? row.spot : null)
       moving.rows.push(row)
     } else {
       const changing = changingColumns(row, job, task, records, ageing)
