@@ -8,6 +8,7 @@ export const LINES = 65_536
 const ZERO = '0'.charCodeAt(0)
 const COMMA = ','.charCodeAt(0)
 const END = ')'.charCodeAt(0)
+
 /** `(12,3)`. */
 export function spotIn(text: string): number {
   const comma = text.indexOf(',')

@@ -19,11 +19,12 @@ export function updateTaken(same: readonly string[], bySpot = false): string {
     const at = same.indexOf(column)
     return at < 0 ? `given.${column}` : `$${differ.length + at + 1}::${typeOf(column)}`
   }
+  const rows = given(differ)
   return `
     with changed as (
       update work w set ${TAKEN.map((column) => `${column} = ${value(column)}`).join(', ')},
         rank = ${value('due_at')}, place = 0, channel = null, level = null, parked = null, start_by = null
-      from (select given.*, -1 as stage, 0 as segment from ${given(differ)} offset 0) as given
+      from ${bySpot ? rows : `(select given.*, -1 as stage, 0 as segment from ${rows} offset 0) as given`}
       where ${bySpot ? 'w.ctid = given.spot' : addressed}
         and w.version = ${value('was')} and w.position = given.position
       returning w.ctid
