@@ -386,7 +386,7 @@ describe('a job that runs', () => {
     await handle.cancel({ by: 'ann', reason: 'changed her mind' })
     await pawl.runUntilIdle()
     expect(reasons).toEqual(['cancelled'])
-    await expect(handle.result()).rejects.toMatchObject({ code: 'JobCancelled' })
+    await expect(handle.result()).rejects.toMatchObject({ code: 'JobWasCancelled' })
   })
 
   it('keeps its lease as long as it lives, and is stopped by its timeout', async () => {
