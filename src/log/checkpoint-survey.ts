@@ -178,7 +178,7 @@ async function checkShelf(disk: Disk, folder: string, about: ShelfFile): Promise
       if (holder !== row) throw wrong(offset, id, 'it is not found by its key')
     })
     checkOrders(shelf, `${folder}/${about.name}`)
-    return shelf.isDamaged
+    return shelf.isRebuilt
   } finally {
     await shelf.close()
   }

@@ -111,7 +111,7 @@ class Making {
     for (const about of previous?.shelves ?? []) {
       this.#shelves.push(await Shelf.open(this.#disk, folder, about))
     }
-    const rebuilt = this.#shelves.filter(({ isDamaged }) => isDamaged)
+    const rebuilt = this.#shelves.filter(({ isRebuilt }) => isRebuilt)
     const stretch = await this.#readStretch()
     const { waypoint } = stretch
     if (waypoint === null) throw new Error(`There is no waypoint at position ${position}.`)

@@ -22,8 +22,8 @@ export interface ShelfFile extends RecordFile {
   readonly tables: number
   /** Rows that no longer count, ascending. */
   readonly gone: readonly number[]
-  /** In the order in which they come in `byEnd`; null: an older format, which had none. */
-  readonly kinds: readonly ShelfKind[] | null
+  /** In the order in which they come in `byEnd`. */
+  readonly kinds: readonly ShelfKind[]
 }
 
 /** Jobs that are kept by one rule: of one type, and with the same word of their own on it. */
@@ -262,7 +262,7 @@ export function addTables(writer: RecordFileWriter, rows: ShelfRows): number {
 }
 
 /** The rows of a shelf made again from its records; throws if not all of these check. */
-export async function readRows(disk: Disk, folder: string, about: RecordFile): Promise<ShelfRows> {
+async function readRows(disk: Disk, folder: string, about: RecordFile): Promise<ShelfRows> {
   const rows = new ShelfRows()
   const interning = new Interning()
   await readRecords(disk, folder, about, (lent, body, length, offset) => {
@@ -275,7 +275,7 @@ export async function readRows(disk: Disk, folder: string, about: RecordFile): P
 /** The tables of a shelf made again from its records, as they were. */
 export async function rebuildTables(disk: Disk, folder: string, about: ShelfFile): Promise<Buffer> {
   const rows = await readRows(disk, folder, about)
-  const bytes = tablesOf(rows, about.kinds !== null)
+  const bytes = tablesOf(rows)
   if (checksumOf(bytes, 0, bytes.length) !== about.tables) {
     throw damaged(
       `${folder}/${about.name}`,
@@ -286,8 +286,7 @@ export async function rebuildTables(disk: Disk, folder: string, about: ShelfFile
   return bytes
 }
 
-/** Without kinds: as the older format had them. */
-export function tablesOf(rows: ShelfRows, hasKinds = true): Buffer {
+function tablesOf(rows: ShelfRows): Buffer {
   const bytes = Buffer.alloc(sizeOfTables(rows.length))
   const tables = tablesOver(bytes, rows.length)
   for (let i = 0; i < rows.length; i++) {
@@ -301,8 +300,7 @@ export function tablesOf(rows: ShelfRows, hasKinds = true): Buffer {
     if (row.keyHash !== NONE) insert(tables.keys, row.keyHash, i)
   }
   order(tables.byFirst, tables.firsts)
-  if (hasKinds) orderByKind(tables.byEnd, tables.ends, rows)
-  else order(tables.byEnd, tables.ends)
+  orderByKind(tables.byEnd, tables.ends, rows)
   return bytes
 }
 

@@ -15,27 +15,12 @@ import type { JobRecord } from './record-codec.ts'
 import { peekJobId, readJob } from './record-codec.ts'
 import { RecordWindow } from './record-window.ts'
 import type { Kind, ShelfFile, ShelfKind, ShelfRow, Tables } from './shelf-tables.ts'
-import {
-  hashKey,
-  hashText,
-  NONE,
-  readRows,
-  rebuildTables,
-  sizeOfTables,
-  tablesOf,
-  tablesOver,
-} from './shelf-tables.ts'
+import { hashKey, hashText, NONE, rebuildTables, sizeOfTables, tablesOver } from './shelf-tables.ts'
 
 export class Shelf {
   readonly about: ShelfFile
-  /**
-   * Its tables in the file do not check, or are of an older format: those in memory were made
-   * from its records.
-   */
+  /** Its tables in the file do not check: those in memory were made from its records. */
   readonly isRebuilt: boolean
-  /** Its tables in the file do not check. */
-  readonly isDamaged: boolean
-  readonly kinds: readonly ShelfKind[]
   readonly #file: DiskFile
   readonly #window: RecordWindow
   readonly #tables: Tables
@@ -54,13 +39,11 @@ export class Shelf {
     path: string,
     file: DiskFile,
     tables: Tables,
-    kinds: readonly ShelfKind[],
-    isDamaged: boolean,
+    isRebuilt: boolean,
   ) {
+    const { kinds } = about
     this.about = about
-    this.isDamaged = isDamaged
-    this.isRebuilt = isDamaged || about.kinds === null
-    this.kinds = kinds
+    this.isRebuilt = isRebuilt
     this.#file = file
     this.#window = new RecordWindow(file, path)
     this.#tables = tables
@@ -86,16 +69,11 @@ export class Shelf {
     const path = `${folder}/${about.name}`
     const file = await disk.open(path, 'read')
     try {
-      const { kinds, records } = about
+      const { records } = about
       const read = await readChecked(file, about.end, sizeOfTables(records))
       const isWhole = read !== null && read.checksum === about.tables
-      if (kinds === null) {
-        const rows = await readRows(disk, folder, about)
-        const tables = tablesOver(tablesOf(rows), records)
-        return new Shelf(about, path, file, tables, rows.kinds.list, !isWhole)
-      }
       const bytes = isWhole ? read.bytes : await rebuildTables(disk, folder, about)
-      return new Shelf(about, path, file, tablesOver(bytes, records), kinds, !isWhole)
+      return new Shelf(about, path, file, tablesOver(bytes, records), !isWhole)
     } catch (error) {
       await file.close()
       throw error
@@ -104,6 +82,10 @@ export class Shelf {
 
   get records(): number {
     return this.about.records
+  }
+
+  get kinds(): readonly ShelfKind[] {
+    return this.about.kinds
   }
 
   /** Rows that still count. */

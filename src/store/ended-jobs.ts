@@ -228,7 +228,7 @@ export class EndedJobs implements Elsewhere {
       for (const about of files) {
         const shelf = await Shelf.open(this.#disk, this.#folder, about)
         opened.set(about.name, shelf)
-        if (shelf.isDamaged) this.onRebuilt(`${this.#folder}/${about.name}`)
+        if (shelf.isRebuilt) this.onRebuilt(`${this.#folder}/${about.name}`)
       }
     } catch (error) {
       for (const shelf of opened.values()) await shelf.close()
