@@ -29,9 +29,9 @@ const known = vi.hoisted(() => ({
 vi.mock('../../src/log/versions.ts', async (original) => {
   const real = await original<typeof Versions>()
   Object.assign(known.versions, real.CURRENT_VERSION)
-  const upcast: typeof real.upcast = (reader, code, version, interning) =>
+  const knownUpcast: typeof real.upcast = (reader, code, version, interning) =>
     real.upcast(reader, code, version, interning, known.history)
-  return { ...real, CURRENT_VERSION: known.versions, upcast }
+  return { ...real, CURRENT_VERSION: known.versions, upcast: knownUpcast }
 })
 
 const WRITTEN_BEFORE = 'about the job: '
@@ -56,6 +56,9 @@ function upcast<T extends Entry>(entry: T): T {
   return { ...entry, reason: `${WRITTEN_BEFORE}${entry.reason}` }
 }
 
+/** Without a lock, which would leave a file behind. */
+const own = async () => ({ release: async () => undefined })
+
 const NEWER = { code: 'NewerEntry', details: { type: 'JobReleased', found: 2, known: 1 } }
 
 const heldAndReleased = (job: string): Command[] => [
@@ -79,7 +82,6 @@ describe('a directory that version 1 has written', () => {
     ...expected,
     entries: expected.entries.map((one) => ({ ...one, entry: upcast(one.entry) })),
   }
-  const own = async () => ({ release: async () => undefined })
 
   beforeEach(() => {
     copyTo(name, folder)
