@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Command, Entry } from '../../src/kernel/index.ts'
-import { readJobReleased } from '../../src/log/job-entries.ts'
-import type * as Versions from '../../src/log/versions.ts'
-import { verifyDirectory } from '../../src/store/verify-directory.ts'
-import { verifySql } from '../../src/store/sql/verify.ts'
-import { dialectOf, openAt as openAtAddress } from '../sql-proof/addresses.ts'
-import { DATABASE_NAMES, freshAddress } from '../sql-proof/stores.ts'
+import { readJobReleased } from '../../src/log/format/job-entries.ts'
+import type * as Versions from '../../src/log/format/versions.ts'
+import { verifyDirectory } from '../../src/store/offline/verify-directory.ts'
+import { verifySql } from '../../src/store/sql/verify/verify-database.ts'
+import { dialectOf, openAt as openAtAddress } from '../sql/proof/addresses.ts'
+import { DATABASE_NAMES, freshAddress } from '../sql/proof/stores.ts'
 import { onRecord, plain } from '../support/specs.ts'
 import type { Told } from './directory.ts'
 import { ask, openAt } from './directory.ts'
@@ -26,7 +26,7 @@ const known = vi.hoisted(() => ({
   versions: {} as Record<Entry['type'], number>,
 }))
 
-vi.mock('../../src/log/versions.ts', async (original) => {
+vi.mock('../../src/log/format/versions.ts', async (original) => {
   const real = await original<typeof Versions>()
   Object.assign(known.versions, real.CURRENT_VERSION)
   const knownUpcast: typeof real.upcast = (reader, code, version, interning) =>
@@ -104,7 +104,7 @@ describe('a directory that version 1 has written', () => {
 
   it('opens under version 2 from its log alone', async () => {
     for (const file of readdirSync(folder)) {
-      if (/^(?:checkpoint|live|shelf)-/.test(file)) rmSync(join(folder, file))
+      if (/^(?:checkpoint|live|finishedFile)-/.test(file)) rmSync(join(folder, file))
     }
     become(2)
     expect(await ask(folder, expected.now)).toEqual(upToDate)
