@@ -6,10 +6,6 @@ import { realDisk } from '../../src/log/index.ts'
 import type { DirectoryOptions, DirectoryStore, Positioned } from '../../src/store/index.ts'
 import { openDirectory } from '../../src/store/index.ts'
 import { BEGIN, STORY } from './story.ts'
-import { STORY_OF_AGEING } from './story-of-ageing.ts'
-import { STORY_OF_RERUNS } from './story-of-reruns.ts'
-import { STORY_OF_RETENTION } from './story-of-retention.ts'
-import { STORY_OF_VERSIONS } from './story-of-versions.ts'
 
 export class TurnedClock {
   time: number
@@ -23,7 +19,7 @@ export class TurnedClock {
 
 /** Nothing happens by itself: no checkpoint, no entry that goes away. */
 const OPTIONS: DirectoryOptions = {
-  // Large enough that no call of the story needs room for more than that, by any estimate.
+  // One call of the story may need more than that, as the store estimates: its segment is larger.
   segmentBytes: 24 * 1_024,
   reserveBytes: 1_024,
   checkpointBytes: Infinity,
@@ -42,16 +38,7 @@ export async function openAt(
   return openDirectory(folder, { ...OPTIONS, ...more, clock: new TurnedClock(time) })
 }
 
-/** What is told, in this order. A new story comes before the first, which ends as `ask` expects. */
-const TOLD = [
-  ...STORY_OF_RERUNS,
-  ...STORY_OF_RETENTION,
-  ...STORY_OF_AGEING,
-  ...STORY_OF_VERSIONS,
-  ...STORY,
-]
-
-/** Tells the stories to a new store in a folder. What the time is at its end. */
+/** Tells the story to a new store in a folder. What the time is at its end. */
 export async function tellStory(folder: string): Promise<number> {
   const clock = new TurnedClock(BEGIN)
   const failures: Error[] = []
@@ -62,7 +49,7 @@ export async function tellStory(folder: string): Promise<number> {
       if (notice.kind === 'checkpoint-failed') failures.push(notice.error)
     },
   })
-  for (const step of TOLD) {
+  for (const step of STORY) {
     if (step.kind === 'wait') clock.time += step.ms
     // oxlint-disable-next-line no-await-in-loop -- a story goes on when the last step is over
     else if (step.kind === 'checkpoint') await store.checkpoint()
@@ -110,7 +97,7 @@ export async function ask(folder: string, now: number, more?: DirectoryOptions):
     const queues: unknown[] = []
     for (const name of names('queue')) {
       const { queue, held } = await store.query({ kind: 'queue', queue: name })
-      // What every format could say of a queue.
+      // The rest of the answer is made from its jobs, and grows with the question.
       queues.push({ queue, held })
     }
     const schedules: unknown[] = []

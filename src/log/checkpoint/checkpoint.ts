@@ -117,7 +117,7 @@ class Making {
     for (const about of previous?.finishedFiles ?? []) {
       this.#finishedFiles.push(await FinishedFile.open(this.#disk, folder, about))
     }
-    const rebuilt = this.#finishedFiles.filter(({ isDamaged }) => isDamaged)
+    const rebuilt = this.#finishedFiles.filter(({ isRebuilt }) => isRebuilt)
     const range = await this.#readStretch()
     const { marker } = range
     if (marker === null) throw new Error(`There is no waypoint at position ${position}.`)

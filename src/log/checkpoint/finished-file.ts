@@ -25,23 +25,15 @@ import {
   hashKey,
   hashText,
   NONE,
-  readRows,
   rebuildIndexes,
   sizeOfIndexes,
-  indexesOf,
   indexesOver,
 } from './finished-index.ts'
 
 export class FinishedFile {
   readonly about: FinishedFileAbout
-  /**
-   * Its tables in the file do not check, or are of an older format: those in memory were made
-   * from its records.
-   */
+  /** Its tables in the file do not check: those in memory were made from its records. */
   readonly isRebuilt: boolean
-  /** Its tables in the file do not check. */
-  readonly isDamaged: boolean
-  readonly kinds: readonly FinishedKind[]
   readonly #file: DiskFile
   readonly #window: RecordWindow
   readonly #tables: FinishedIndexes
@@ -60,13 +52,11 @@ export class FinishedFile {
     path: string,
     file: DiskFile,
     tables: FinishedIndexes,
-    kinds: readonly FinishedKind[],
-    isDamaged: boolean,
+    isRebuilt: boolean,
   ) {
+    const { kinds } = about
     this.about = about
-    this.isDamaged = isDamaged
-    this.isRebuilt = isDamaged || about.kinds === null
-    this.kinds = kinds
+    this.isRebuilt = isRebuilt
     this.#file = file
     this.#window = new RecordWindow(file, path)
     this.#tables = tables
@@ -92,16 +82,11 @@ export class FinishedFile {
     const path = `${folder}/${about.name}`
     const file = await disk.open(path, 'read')
     try {
-      const { kinds, records } = about
+      const { records } = about
       const read = await readChecked(file, about.end, sizeOfIndexes(records))
       const isWhole = read !== null && read.checksum === about.tables
-      if (kinds === null) {
-        const rows = await readRows(disk, folder, about)
-        const tables = indexesOver(indexesOf(rows), records)
-        return new FinishedFile(about, path, file, tables, rows.kinds.list, !isWhole)
-      }
       const bytes = isWhole ? read.bytes : await rebuildIndexes(disk, folder, about)
-      return new FinishedFile(about, path, file, indexesOver(bytes, records), kinds, !isWhole)
+      return new FinishedFile(about, path, file, indexesOver(bytes, records), !isWhole)
     } catch (error) {
       await file.close()
       throw error
@@ -110,6 +95,10 @@ export class FinishedFile {
 
   get records(): number {
     return this.about.records
+  }
+
+  get kinds(): readonly FinishedKind[] {
+    return this.about.kinds
   }
 
   /** Rows that still count. */

@@ -22,8 +22,8 @@ export interface FinishedFileAbout extends RecordFile {
   readonly tables: number
   /** Rows that no longer count, ascending. */
   readonly gone: readonly number[]
-  /** In the order in which they come in `byEnd`; null: an older format, which had none. */
-  readonly kinds: readonly FinishedKind[] | null
+  /** In the order in which they come in `byEnd`. */
+  readonly kinds: readonly FinishedKind[]
 }
 
 /** Jobs that are kept by one rule: of one type, and with the same word of their own on it. */
@@ -262,11 +262,7 @@ export function addIndexes(writer: RecordFileWriter, rows: FinishedRows): number
 }
 
 /** The rows of a shelf made again from its records; throws if not all of these check. */
-export async function readRows(
-  disk: Disk,
-  folder: string,
-  about: RecordFile,
-): Promise<FinishedRows> {
+async function readRows(disk: Disk, folder: string, about: RecordFile): Promise<FinishedRows> {
   const rows = new FinishedRows()
   const interning = new Interning()
   await readRecords(disk, folder, about, (lent, body, length, offset) => {
@@ -283,7 +279,7 @@ export async function rebuildIndexes(
   about: FinishedFileAbout,
 ): Promise<Buffer> {
   const rows = await readRows(disk, folder, about)
-  const bytes = indexesOf(rows, about.kinds !== null)
+  const bytes = indexesOf(rows)
   if (checksumOf(bytes, 0, bytes.length) !== about.tables) {
     throw damaged(
       `${folder}/${about.name}`,
@@ -294,8 +290,7 @@ export async function rebuildIndexes(
   return bytes
 }
 
-/** Without kinds: as the older format had them. */
-export function indexesOf(rows: FinishedRows, hasKinds = true): Buffer {
+function indexesOf(rows: FinishedRows): Buffer {
   const bytes = Buffer.alloc(sizeOfIndexes(rows.length))
   const tables = indexesOver(bytes, rows.length)
   for (let i = 0; i < rows.length; i++) {
@@ -309,8 +304,7 @@ export function indexesOf(rows: FinishedRows, hasKinds = true): Buffer {
     if (row.keyHash !== NONE) insert(tables.keys, row.keyHash, i)
   }
   order(tables.byFirst, tables.firsts)
-  if (hasKinds) orderByKind(tables.byEnd, tables.ends, rows)
-  else order(tables.byEnd, tables.ends)
+  orderByKind(tables.byEnd, tables.ends, rows)
   return bytes
 }
 

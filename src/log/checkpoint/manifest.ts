@@ -21,13 +21,8 @@ import type { CheckpointMarker } from '../format/checkpoint-marker.ts'
 import { readMarker, writeMarker } from '../format/checkpoint-marker.ts'
 
 const MAGIC = 'PAWL-CHK'
-/**
- * 2: the specs of jobs may say the version of their definition. The manifest is as it was.
- * 3: shelves have kinds, and specs may say how long a job is kept.
- * 4: specs may say who had a job run again, and why. The manifest is as it was.
- */
-export const CHECKPOINT_FORMAT = 4
-const FIRST_WITH_KINDS = 3
+/** Of the manifest and of the files that it names. A newer one is refused. */
+export const CHECKPOINT_FORMAT = 1
 const HEAD = 16
 
 export interface Manifest {
@@ -66,7 +61,7 @@ export async function writeManifest(disk: Disk, folder: string, manifest: Manife
     writer.u32(finishedFile.tables)
     writer.count(finishedFile.gone.length)
     for (const row of finishedFile.gone) writer.count(row)
-    writeKinds(writer, finishedFile.kinds ?? [])
+    writeKinds(writer, finishedFile.kinds)
   }
   writer.count(manifest.queues.length)
   for (const queue of manifest.queues) writeQueue(writer, queue)
@@ -93,7 +88,7 @@ export async function readManifest(
     if (bytes.readUInt32LE(12) !== checksum(bytes)) return null
     const format = bytes.readUInt32LE(8)
     if (format > CHECKPOINT_FORMAT) throw new NewerFormat(path, format, CHECKPOINT_FORMAT)
-    const manifest = decode(new ByteReader(bytes, HEAD, bytes.length), format)
+    const manifest = decode(new ByteReader(bytes, HEAD, bytes.length))
     return manifest.position === position ? manifest : null
   } catch (error) {
     if (error instanceof MalformedBytes) return null
@@ -108,7 +103,7 @@ function checksum(bytes: Buffer): number {
   return crc32(bytes.subarray(HEAD), checksumOf(bytes, 0, 12))
 }
 
-function decode(reader: ByteReader, format: number): Manifest {
+function decode(reader: ByteReader): Manifest {
   const interning = new Interning()
   return {
     storeId: reader.text(),
@@ -119,7 +114,7 @@ function decode(reader: ByteReader, format: number): Manifest {
       ...readFile(reader),
       tables: reader.u32(),
       gone: many(reader, () => reader.count()),
-      kinds: format < FIRST_WITH_KINDS ? null : many(reader, () => readKind(reader)),
+      kinds: many(reader, () => readKind(reader)),
     })),
     queues: many(reader, () => readQueue(reader, interning)),
     schedules: many(reader, () => readSchedule(reader, interning)),

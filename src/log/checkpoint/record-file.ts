@@ -25,12 +25,7 @@ export const FILE_HEAD = 64
 const MAGIC = 'PAWL-REC'
 const CHUNK_BYTES = 1_024 * 1_024
 const RECORD_CODE = 0x90
-/**
- * Since version 2 the specs in a record may say the version of their definition, since version
- * 3 how long to keep the job, since version 4 who had it run again. An older record is one of today
- * in which none does, so it is read, and copied, as it is.
- */
-export const RECORD_VERSION = 4
+export const RECORD_VERSION = 1
 
 /** What must be known of a file to read and check it. */
 export interface RecordFile {

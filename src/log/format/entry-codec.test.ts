@@ -140,6 +140,16 @@ describe('damaged entries', () => {
     )
   })
 
+  it('that say a bound of a queue that nobody knows are refused', () => {
+    const bounds = { concurrency: null, rate: null, ageingMs: null }
+    const about = { at: 0, version: 1, queue: '', by: '', reason: '' }
+    const bytes = bytesOf({ type: 'QueueConfigured', ...about, ...bounds })
+    const mask = bytes.length - 3
+    expect(bytes[mask]).toBe(0)
+    bytes[mask] = 8
+    expect(() => read(bytes, ENTRY_CODES.QueueConfigured)).toThrow(MalformedBytes)
+  })
+
   it('are refused, or read as something: they do no other harm', () => {
     const interning = new Interning()
     fc.assert(

@@ -4,11 +4,10 @@
  * Every entry begins with its time, its version and what it is about. Written out field by
  * field, because a loop over fields would cost more than the writing.
  */
-import type { EntryOf, OnRecord, Rate } from '../../kernel/index.ts'
+import type { EntryOf, OnRecord } from '../../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
 import { readFailure, writeFailure } from './failure-codec.ts'
-import type { MasksBelow } from './spec-codec.ts'
 import { readRate, readSpec, writeRate, writeSpec } from './spec-codec.ts'
 
 function writeOnRecord(writer: ByteWriter, { by, reason }: OnRecord): void {
@@ -31,13 +30,12 @@ export function writeJobSubmitted(writer: ByteWriter, entry: EntryOf<'JobSubmitt
 export function readJobSubmitted(
   reader: ByteReader,
   interning: Interning,
-  masksBelow?: MasksBelow,
 ): EntryOf<'JobSubmitted'> {
   const at = reader.time()
   const version = reader.count()
   const job = reader.text()
   const dueAt = reader.timeFrom(at)
-  const spec = readSpec(reader, interning, masksBelow)
+  const spec = readSpec(reader, interning)
   return { type: 'JobSubmitted', at, version, job, spec, dueAt }
 }
 
@@ -101,10 +99,7 @@ export function readJobForgotten(reader: ByteReader): EntryOf<'JobForgotten'> {
 const QUEUE_CONCURRENCY = 1
 const QUEUE_RATE = 2
 const QUEUE_AGEING = 4
-
-/** What an entry of the first version could say. */
-export const BOUNDS_WITHOUT_AGEING = QUEUE_CONCURRENCY | QUEUE_RATE
-const ALL_BOUNDS = BOUNDS_WITHOUT_AGEING | QUEUE_AGEING
+const QUEUE_BOUNDS = QUEUE_CONCURRENCY | QUEUE_RATE | QUEUE_AGEING
 
 export function writeQueueConfigured(writer: ByteWriter, entry: EntryOf<'QueueConfigured'>): void {
   const { concurrency, rate, ageingMs } = entry
@@ -127,21 +122,14 @@ export function readQueueConfigured(
   const at = reader.time()
   const version = reader.count()
   const queue = interning.read(reader)
-  const { concurrency, rate, ageingMs } = readBounds(reader)
+  const mask = reader.u8()
+  if ((mask & ~QUEUE_BOUNDS) !== 0) throw reader.malformed('a queue has a bound that is not known')
+  const concurrency = mask & QUEUE_CONCURRENCY ? reader.count() : null
+  const rate = mask & QUEUE_RATE ? readRate(reader) : null
+  const ageingMs = mask & QUEUE_AGEING ? reader.count() : null
   const by = interning.read(reader)
   const reason = interning.read(reader)
   return { type: 'QueueConfigured', at, version, queue, concurrency, rate, ageingMs, by, reason }
-}
-
-export function readBounds(
-  reader: ByteReader,
-  known = ALL_BOUNDS,
-): { concurrency: number | null; rate: Rate | null; ageingMs: number | null } {
-  const mask = reader.u8()
-  if ((mask & ~known) !== 0) throw reader.malformed('a queue has a bound that is not known')
-  const concurrency = mask & QUEUE_CONCURRENCY ? reader.count() : null
-  const rate = mask & QUEUE_RATE ? readRate(reader) : null
-  return { concurrency, rate, ageingMs: mask & QUEUE_AGEING ? reader.count() : null }
 }
 
 export function writeQueuePaused(writer: ByteWriter, entry: EntryOf<'QueuePaused'>): void {

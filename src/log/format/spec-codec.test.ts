@@ -82,6 +82,7 @@ describe('the bytes', () => {
   it('are few where everything is left as it is', () => {
     expect(bytesOf(codec.writePolicy, policy())).toHaveLength(11)
     expect(bytesOf(codec.writeSpec, plain())).toHaveLength(20)
+    expect(bytesOf(codec.writeSpec, plain({ version: 2 }))).toHaveLength(21)
   })
 
   it('of two specs are the same only if the specs are', () => {
@@ -151,10 +152,10 @@ describe('what is read', () => {
   })
 
   it('has no field that nobody knows', () => {
-    const bytes = bytesOf(codec.writeSpec, plain({ version: 2 }))
-    // The mask: bit 14 and that of the policy, and then the next bit as well.
-    expect([...bytes.subarray(0, 3)]).toEqual([0x81, 0x80, 0x01])
-    bytes[2] = 0x03
+    const bytes = bytesOf(codec.writeSpec, plain({ asked: { by: 'ann', reason: '' } }))
+    // The mask: the last bit and that of the policy, and then the next bit as well.
+    expect([...bytes.subarray(0, 3)]).toEqual([0x81, 0x80, 0x04])
+    bytes[2] = 0x0c
     const reader = new ByteReader(bytes)
     expect(() => codec.readSpec(reader, new Interning())).toThrow(MalformedBytes)
   })

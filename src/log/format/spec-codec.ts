@@ -267,53 +267,47 @@ export function readParent(reader: ByteReader): ParentRef {
   return { job, stage, segment, effect: reader.count() }
 }
 
-// The first seven are the likely ones: with no others the mask takes one byte.
-const SPEC_POLICY = 1
-const SPEC_STAGES = 2
-const SPEC_PRIORITY = 4
-const SPEC_DELAY = 8
-const SPEC_KEY = 16
-const SPEC_GROUP = 32
-const SPEC_TAGS = 64
-const SPEC_DUE_AT = 128
-const SPEC_START_WITHIN = 256
-const SPEC_UNIQUE = 512
-const SPEC_HELD = 1_024
-const SPEC_PARENT = 2_048
-const SPEC_SCHEDULE = 4_096
-const SPEC_RERUN_OF = 8_192
-const SPEC_VERSION = 16_384
-const SPEC_RETAIN = 32_768
-const SPEC_ASKED = 65_536
+// In the order in which the fields are written. A mask takes one byte with the first seven bits
+// alone, and two with the next seven: the likely fields have those.
+const SPEC_POLICY = 1 << 0
+const SPEC_STAGES = 1 << 1
+const SPEC_VERSION = 1 << 2
+const SPEC_PRIORITY = 1 << 3
+const SPEC_KEY = 1 << 4
+const SPEC_GROUP = 1 << 5
+const SPEC_TAGS = 1 << 6
+const SPEC_DELAY = 1 << 7
+const SPEC_DUE_AT = 1 << 8
+const SPEC_START_WITHIN = 1 << 9
+const SPEC_UNIQUE = 1 << 10
+const SPEC_HELD = 1 << 11
+const SPEC_RETAIN = 1 << 12
+const SPEC_PARENT = 1 << 13
+const SPEC_SCHEDULE = 1 << 14
+const SPEC_RERUN_OF = 1 << 15
+const SPEC_ASKED = 1 << 16
 
 /** A mask is smaller, or it has a bit that means nothing here. */
-export type MasksBelow = number
-const MASKS_BELOW: MasksBelow = 131_072
-/** Until specs said the version of their definition: nothing else about them was different. */
-export const MASKS_WITHOUT_VERSION: MasksBelow = SPEC_VERSION
-/** Until specs said how long a job is kept. */
-export const MASKS_WITHOUT_RETENTION: MasksBelow = SPEC_RETAIN
-/** Until specs said who had a job run again. */
-export const MASKS_WITHOUT_ASKED: MasksBelow = SPEC_ASKED
+const MASKS_BELOW = 1 << 17
 
 function specMask(spec: JobSpec): number {
   let mask = 0
   if (spec.policy !== null) mask |= SPEC_POLICY
   if (spec.stages !== null) mask |= SPEC_STAGES
+  if (spec.version !== USUAL_VERSION) mask |= SPEC_VERSION
   if (spec.priority !== 0) mask |= SPEC_PRIORITY
-  if (spec.delayMs !== 0) mask |= SPEC_DELAY
   if (spec.key !== null) mask |= SPEC_KEY
   if (spec.group !== null) mask |= SPEC_GROUP
   if (spec.tags.length > 0) mask |= SPEC_TAGS
+  if (spec.delayMs !== 0) mask |= SPEC_DELAY
   if (spec.dueAt !== null) mask |= SPEC_DUE_AT
   if (spec.startWithinMs !== null) mask |= SPEC_START_WITHIN
   if (spec.unique) mask |= SPEC_UNIQUE
   if (spec.held) mask |= SPEC_HELD
+  if (spec.retainMs !== null) mask |= SPEC_RETAIN
   if (spec.parent !== null) mask |= SPEC_PARENT
   if (spec.schedule !== null) mask |= SPEC_SCHEDULE
   if (spec.rerunOf !== null) mask |= SPEC_RERUN_OF
-  if (spec.version !== USUAL_VERSION) mask |= SPEC_VERSION
-  if (spec.retainMs !== null) mask |= SPEC_RETAIN
   if (spec.asked !== null) mask |= SPEC_ASKED
   return mask
 }
@@ -326,59 +320,55 @@ export function writeSpec(writer: ByteWriter, spec: JobSpec): void {
   if (spec.policy !== null) writePolicy(writer, spec.policy)
   // A plain job most likely stops here.
   if (mask === SPEC_POLICY) return
+  if (spec.stages !== null) {
+    writer.count(spec.stages.length)
+    for (const stage of spec.stages) writeStage(writer, stage)
+  }
+  if (mask & SPEC_VERSION) writer.count(spec.version)
   if (mask & SPEC_PRIORITY) writer.integer(spec.priority)
-  if (mask & SPEC_DELAY) writer.count(spec.delayMs)
-  if (spec.dueAt !== null) writer.time(spec.dueAt)
-  if (spec.startWithinMs !== null) writer.count(spec.startWithinMs)
   if (spec.key !== null) writer.text(spec.key)
   if (spec.group !== null) writer.text(spec.group)
   if (mask & SPEC_TAGS) writeTexts(writer, spec.tags)
+  if (mask & SPEC_DELAY) writer.count(spec.delayMs)
+  if (spec.dueAt !== null) writer.time(spec.dueAt)
+  if (spec.startWithinMs !== null) writer.count(spec.startWithinMs)
+  if (spec.retainMs !== null) writer.count(spec.retainMs)
   if (spec.parent !== null) writeParent(writer, spec.parent)
   if (spec.schedule !== null) {
     writer.text(spec.schedule.id)
     writer.time(spec.schedule.tick)
   }
   if (spec.rerunOf !== null) writer.text(spec.rerunOf)
-  if (mask & SPEC_VERSION) writer.count(spec.version)
-  if (spec.retainMs !== null) writer.count(spec.retainMs)
   if (spec.asked !== null) {
     writer.text(spec.asked.by)
     writer.text(spec.asked.reason)
   }
-  if (spec.stages !== null) {
-    writer.count(spec.stages.length)
-    for (const stage of spec.stages) writeStage(writer, stage)
-  }
 }
 
-export function readSpec(
-  reader: ByteReader,
-  interning: Interning,
-  masksBelow: MasksBelow = MASKS_BELOW,
-): JobSpec {
+export function readSpec(reader: ByteReader, interning: Interning): JobSpec {
   const mask = reader.count()
-  if (mask >= masksBelow) throw reader.malformed('a spec has a field that is not known')
+  if (mask >= MASKS_BELOW) throw reader.malformed('a spec has a field that is not known')
   const type = interning.read(reader)
   const input = reader.text()
   const policy = mask & SPEC_POLICY ? readPolicy(reader, interning) : null
-  const priority = mask & SPEC_PRIORITY ? reader.integer() : 0
-  const delayMs = mask & SPEC_DELAY ? reader.count() : 0
-  const dueAt = mask & SPEC_DUE_AT ? reader.time() : null
-  const startWithinMs = mask & SPEC_START_WITHIN ? reader.count() : null
-  const key = mask & SPEC_KEY ? reader.text() : null
-  const group = mask & SPEC_GROUP ? interning.read(reader) : null
-  const tags = mask & SPEC_TAGS ? readTexts(reader, interning) : NONE
-  const parent = mask & SPEC_PARENT ? readParent(reader) : null
-  const schedule = mask & SPEC_SCHEDULE ? { id: interning.read(reader), tick: reader.time() } : null
-  const rerunOf = mask & SPEC_RERUN_OF ? reader.text() : null
-  const version = mask & SPEC_VERSION ? reader.count() : USUAL_VERSION
-  const retainMs = mask & SPEC_RETAIN ? reader.count() : null
-  const asked = mask & SPEC_ASKED ? { by: interning.read(reader), reason: reader.text() } : null
   let stages: StageSpec[] | null = null
   if (mask & SPEC_STAGES) {
     stages = []
     for (let left = reader.length(); left > 0; left--) stages.push(readStage(reader, interning))
   }
+  const version = mask & SPEC_VERSION ? reader.count() : USUAL_VERSION
+  const priority = mask & SPEC_PRIORITY ? reader.integer() : 0
+  const key = mask & SPEC_KEY ? reader.text() : null
+  const group = mask & SPEC_GROUP ? interning.read(reader) : null
+  const tags = mask & SPEC_TAGS ? readTexts(reader, interning) : NONE
+  const delayMs = mask & SPEC_DELAY ? reader.count() : 0
+  const dueAt = mask & SPEC_DUE_AT ? reader.time() : null
+  const startWithinMs = mask & SPEC_START_WITHIN ? reader.count() : null
+  const retainMs = mask & SPEC_RETAIN ? reader.count() : null
+  const parent = mask & SPEC_PARENT ? readParent(reader) : null
+  const schedule = mask & SPEC_SCHEDULE ? { id: interning.read(reader), tick: reader.time() } : null
+  const rerunOf = mask & SPEC_RERUN_OF ? reader.text() : null
+  const asked = mask & SPEC_ASKED ? { by: interning.read(reader), reason: reader.text() } : null
   return {
     type,
     version,
@@ -419,17 +409,13 @@ export function writePromise(writer: ByteWriter, promise: EffectPromise): void {
   if (child !== null) writeSpec(writer, child)
 }
 
-export function readPromise(
-  reader: ByteReader,
-  interning: Interning,
-  masksBelow: MasksBelow = MASKS_BELOW,
-): EffectPromise {
+export function readPromise(reader: ByteReader, interning: Interning): EffectPromise {
   const mask = reader.u8()
   const name = interning.read(reader)
   const input = reader.text()
   const idempotent = (mask & PROMISE_IDEMPOTENT) !== 0
   const reconcile = (mask & PROMISE_RECONCILE) !== 0
   const retry = readRetry(reader)
-  const child = mask & PROMISE_CHILD ? readSpec(reader, interning, masksBelow) : null
+  const child = mask & PROMISE_CHILD ? readSpec(reader, interning) : null
   return { name, input, idempotent, reconcile, retry, child }
 }

@@ -7,7 +7,6 @@ import { NONE } from '../../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
 import { AFTERMATHS, readSettled, writeAftermath, writeTaskHead } from './lease-entries.ts'
-import type { MasksBelow } from './spec-codec.ts'
 import { readFailure, writeFailure } from './failure-codec.ts'
 import { readPromise, writePromise } from './spec-codec.ts'
 
@@ -26,15 +25,11 @@ function readTextOrNull(reader: ByteReader): string | null {
   return reader.flag() ? reader.text() : null
 }
 
-function readPromises(
-  reader: ByteReader,
-  interning: Interning,
-  masksBelow?: MasksBelow,
-): EffectPromise[] {
+function readPromises(reader: ByteReader, interning: Interning): EffectPromise[] {
   let left = reader.length()
   if (left === 0) return NONE
   const promises: EffectPromise[] = []
-  for (; left > 0; left--) promises.push(readPromise(reader, interning, masksBelow))
+  for (; left > 0; left--) promises.push(readPromise(reader, interning))
   return promises
 }
 
@@ -74,7 +69,6 @@ export function writeExecutionCommitted(
 export function readExecutionCommitted(
   reader: ByteReader,
   interning: Interning,
-  masksBelow?: MasksBelow,
 ): EntryOf<'ExecutionCommitted'> {
   const at = reader.time()
   const version = reader.count()
@@ -83,7 +77,7 @@ export function readExecutionCommitted(
   const segment = reader.count()
   const lease = reader.count()
   const output = reader.text()
-  const effects = readPromises(reader, interning, masksBelow)
+  const effects = readPromises(reader, interning)
   return { type: 'ExecutionCommitted', at, version, job, stage, segment, lease, output, effects }
 }
 

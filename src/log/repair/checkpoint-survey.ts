@@ -182,7 +182,7 @@ async function checkFinishedFile(
       if (holder !== row) throw wrong(offset, id, 'it is not found by its key')
     })
     checkOrders(finishedFile, `${folder}/${about.name}`)
-    return finishedFile.isDamaged
+    return finishedFile.isRebuilt
   } finally {
     await finishedFile.close()
   }

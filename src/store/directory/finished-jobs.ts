@@ -230,7 +230,7 @@ export class FinishedJobs implements FinishedJobSource {
       for (const about of files) {
         const finishedFile = await FinishedFile.open(this.#disk, this.#folder, about)
         opened.set(about.name, finishedFile)
-        if (finishedFile.isDamaged) this.onRebuilt(`${this.#folder}/${about.name}`)
+        if (finishedFile.isRebuilt) this.onRebuilt(`${this.#folder}/${about.name}`)
       }
     } catch (error) {
       for (const finishedFile of opened.values()) await finishedFile.close()

@@ -53,25 +53,19 @@ export class PageLayout {
     }
   }
 
-  /**
-   * A structure, where `scope` has the values that its fields may refer to. One of an older
-   * version may end before some field: from there on its texts are empty.
-   */
-  structure(name: string, cursor: Cursor, scope: Values = {}, endsBefore?: string): Values {
+  /** A structure, where `scope` has the values that its fields may refer to. */
+  structure(name: string, cursor: Cursor, scope: Values = {}): Values {
     const values = Object.create(scope) as Values
-    this.#fields(name, cursor, values, endsBefore)
+    this.#fields(name, cursor, values)
     const { mask: _mask, ...own } = values
     return own
   }
 
-  #fields(name: string, cursor: Cursor, values: Values, endsBefore?: string): void {
+  #fields(name: string, cursor: Cursor, values: Values): void {
     const fields = this.#structures.get(name)
     if (fields === undefined) throw new RangeError(`The page has no structure '${name}'.`)
-    let isOver = false
     for (const { name: field, kind, bit, otherwise } of fields) {
-      isOver ||= field === endsBefore
-      if (isOver) values[field] = ''
-      else if (field === '') this.#fields(kind, cursor, values)
+      if (field === '') this.#fields(kind, cursor, values)
       else if (bit === null || hasBit(values, bit)) values[field] = this.#read(kind, cursor, values)
       else values[field] = valueOf(otherwise, values)
     }

@@ -59,8 +59,6 @@ export class PageReader {
   readonly #sizes: ReadonlyMap<string, number>
   readonly #numbers: ReadonlyMap<number, string>
   readonly #versions: ReadonlyMap<string, number>
-  /** The first field that an older version of an entry does not have; nor has it those behind. */
-  readonly #endsBefore: ReadonlyMap<string, string | undefined>
 
   constructor(page: string) {
     this.layout = new PageLayout(page, { 'plain task': plainTask, 'stage tasks': stageTasks })
@@ -72,24 +70,13 @@ export class PageReader {
     this.#numbers = new Map(entries.map(([number, name = '']) => [Number(number), name]))
     const versions = tableOf(page, 'Versions', 'What', 'Version', 'Where it stands').rows
     this.#versions = new Map(versions.map(([what = '', version]) => [what, Number(version)]))
-    const older = tableOf(page, 'Versions', 'What', 'Version', 'Then').rows
-    this.#endsBefore = new Map(
-      older.map(([what, version, then = '']) => [
-        `${what} ${version}`,
-        /^It ends before (\w+)/.exec(then)?.[1],
-      ]),
-    )
   }
 
-  /** The newest version of something that the page describes; older ones are read as it says. */
+  /** The version of something that the page describes. */
   version(what: string): number {
     const version = this.#versions.get(what)
     if (version === undefined) throw new RangeError(`The page has no version of '${what}'.`)
     return version
-  }
-
-  #entryVersion(type: string): number {
-    return this.#versions.get(`entry ${type}`) ?? this.version('entry')
   }
 
   size(what: string): number {
@@ -185,11 +172,10 @@ export class PageReader {
   entry({ body, code, position, version }: ReadRecord): ReadEntry {
     const type = this.#numbers.get(code)
     if (type === undefined) throw new RangeError(`The page has no entry ${code}.`)
-    hold(version >= 1 && version <= this.#entryVersion(type), `${type} is in a version of the page`)
+    hold(version === this.version('entry'), `${type} is in the version of the page`)
     const cursor: Cursor = { bytes: body, at: 0 }
     const back = count(cursor)
-    const endsBefore = this.#endsBefore.get(`entry ${type} ${version}`)
-    const entry = { type, ...this.layout.structure(type, cursor, {}, endsBefore) }
+    const entry = { type, ...this.layout.structure(type, cursor) }
     hold(cursor.at === body.length, `${type} is read to its end`)
     return { position, before: back === 0 ? 0 : position - back, entry }
   }
@@ -219,10 +205,9 @@ export class PageReader {
   checkpoint(folder: string, name: string): ReadCheckpoint {
     const bytes = readFileSync(join(folder, name))
     const head = this.layout.fixed('manifest head', bytes, 0)
-    hold((head['format'] as number) <= this.version('checkpoint'), 'the page knows its format')
+    hold(head['format'] === this.version('checkpoint'), 'a manifest is in the format of the page')
     const cursor: Cursor = { bytes, at: this.size('manifest head') }
-    const isOlder = (head['format'] as number) < 3
-    const manifest = this.layout.structure(isOlder ? 'older manifest' : 'manifest', cursor)
+    const manifest = this.layout.structure('manifest', cursor)
     hold(cursor.at === bytes.length, 'a manifest is read to its end')
     const live = manifest['live'] as FileNote & { table: number }
     const finishedFiles = manifest['finishedFiles'] as FinishedFileNote[]
@@ -251,7 +236,7 @@ export class PageReader {
     while (at < about.end) {
       const { body, checksum, code, version, end } = this.#record(bytes, at, link)
       hold(code === 0x90, 'a record of a checkpoint has its code')
-      hold(version >= 1 && version <= this.version('job'), 'a job is in a version of the page')
+      hold(version === this.version('job'), 'a job is in the version of the page')
       const cursor: Cursor = { bytes: body, at: 0 }
       const { stages, nextStage: _next, ...job } = this.layout.structure('job', cursor)
       hold(cursor.at === body.length, 'a job is read to its end')

@@ -78,6 +78,23 @@ describe.each(DATABASE_NAMES)('tables on %s that are brought up to date', (name)
     expect((await verifySql(newer(address))).problems).toEqual([])
   })
 
+  it('are so once, however many open them at the same time, and keep what they hold', async () => {
+    const address = await freshAddress(name)
+    const old = await openAt(address)
+    await old.execute([submit('a')])
+    await old.close()
+    // Verify changes nothing, so it does not take the missing step.
+    await expect(verifySql(newer(address))).rejects.toThrow(/of version 1: open the store once/)
+    const stores = await Promise.all(Array.from({ length: 8 }, () => openSql(newer(address))))
+    expect(stores.map(({ id }) => id)).toEqual(stores.map(() => old.id))
+    for (const [i, store] of stores.entries()) {
+      expect(await store.query({ kind: 'job', job: 'a' })).not.toBeNull()
+      await store.execute([submit(`j${i}`)])
+    }
+    await Promise.all(stores.map((store) => store.close()))
+    expect((await verifySql(newer(address))).problems).toEqual([])
+  })
+
   it('are refused at once on a connection that is new', async () => {
     const address = await freshAddress(name)
     const connections: Connection[] = []

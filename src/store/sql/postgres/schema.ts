@@ -1,7 +1,7 @@
 /**
  * The tables on PostgreSQL, as steps that are taken once and in order, each a list of statements.
- * A step that was released is never changed: what is new is a step more. What each table is for:
- * `docs/sql-stores.md`.
+ * A step that was released is never changed: what is new is a step more. Until 0.1.0 is released there
+ * is one step, which changes in place. What each table is for: `docs/sql-stores.md`.
  */
 import { channelHash } from './channel-hash.ts'
 
