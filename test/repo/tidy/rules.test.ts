@@ -136,8 +136,8 @@ const EXAMPLES: readonly Example[] = [
     says: 'a file is too long',
     rule: rules.filesAreShort,
     path: 'test/long.test.ts',
-    bad: 'a\n'.repeat(451),
-    good: 'a\n'.repeat(450),
+    bad: 'a\n'.repeat(701),
+    good: 'a\n'.repeat(700),
   },
   ...(
     [
