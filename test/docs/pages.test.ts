@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import type { SourceFile } from '../tidy/rules.ts'
 import { readTree, ROOT } from '../tidy/tree.ts'
 import { knownNames, quotedNames } from './names.ts'
-import { missingTests, promisesOf } from './promises.ts'
+import { missingTests, promisesOf, summaryOf } from './promises.ts'
 
 const tree = readTree()
 const pages = tree.filter(({ path }) => path.endsWith('.md') && !path.startsWith('test/'))
@@ -73,6 +73,18 @@ describe('docs/guarantees.md', () => {
   it('numbers its promises without a gap', () => {
     expect(promises.map(({ number }) => number)).toEqual(promises.map((_, i) => i + 1))
     expect(promises.length).toBeGreaterThan(5)
+  })
+
+  it('opens with every promise in plain words, once, each with a link to its evidence', () => {
+    const [opening = ''] = page.split('## The evidence')
+    expect(summaryOf(opening).toSorted((a, b) => a - b)).toEqual(
+      promises.map(({ number }) => number),
+    )
+    expect(promisesOf(opening)).toEqual([])
+  })
+
+  it('an opening without a promise, or with a link to another, would be noticed', () => {
+    expect(summaryOf('- [1](#1-a). One.\n- [2](#3-c). Two.\n- [3](#3-c).\n')).toEqual([1])
   })
 
   it.each(promises)('promise $number, "$title", is held by tests that exist', (promise) => {
