@@ -17,7 +17,7 @@ import type {
 } from '../../../src/kernel/index.ts'
 
 export const TASK_STATES: { readonly [S in TaskState]: string } = {
-  WAITING: 'Nobody owns it. It can be granted once it is due.',
+  WAITING: 'No worker has it. It can be granted once it is due.',
   LEASED: 'One worker holds its lease.',
   COMPLETED: 'Final. It has its output, and every promised effect is finished.',
   FAILED:
@@ -51,7 +51,7 @@ export const STAGE_STATES: { readonly [S in StageState]: string } = {
 
 export const JOB_STATES: { readonly [S in JobState]: string } = {
   CREATED: 'Held, or not due yet, and never granted.',
-  QUEUED: 'Due, and nobody has it. A pipeline: nothing was granted yet.',
+  QUEUED: 'Due, and no worker has it. A pipeline: no task was granted yet.',
   RUNNING: 'A task is LEASED. A pipeline: also between tasks, and while it is ending.',
   RETRYING: 'Every open task waits for its retry time.',
   QUARANTINED: 'Nothing is open, and a DEAD task needs a person.',
@@ -212,7 +212,7 @@ export const ENTRIES: { readonly [T in EntryType]: EntryMeaning } = {
   },
   EffectResolved: {
     aggregate: 'task',
-    says: 'Somebody found out: it happened, or it may be run again. If it was held, the budget is fresh.',
+    says: '`reconcile` or a person found out: it happened, or it may be run again. If it was held, the budget is fresh.',
   },
   TaskFailed: {
     aggregate: 'task',

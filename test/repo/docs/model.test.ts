@@ -12,12 +12,14 @@ import {
   RULES,
   TASK_TRANSITIONS,
 } from '../../../src/kernel/index.ts'
+import { plain } from '../../support/specs.ts'
 import { readTree, ROOT } from '../tidy/tree.ts'
 import { blockNames, rewrite } from './blocks.ts'
 import { walkThrough } from './every-command.ts'
 import { modelParts } from './generate.ts'
 import { GLOSSARY } from './glossary.ts'
 import { COMMANDS, ENTRIES } from './meanings.ts'
+import { send } from './model-example.ts'
 import { knownNames, quotedNames } from './names.ts'
 import { SOURCES } from './sources/index.ts'
 
@@ -41,6 +43,25 @@ describe('docs/model.md', () => {
 
   it('names a part that nobody generates', () => {
     expect(() => rewrite('<!-- generated: nonsense -->\n<!-- end -->', {})).toThrow(/nonsense/)
+  })
+})
+
+describe('the example of docs/model.md', () => {
+  it('is the one that is run here', () => {
+    const file = readFileSync(join(ROOT, 'test', 'repo', 'docs', 'model-example.ts'), 'utf8')
+    const [, ...code] = file.replaceAll('../../../src/kernel/index.ts', 'pawl/kernel').split('\n')
+    expect(page).toContain(`\`\`\`ts\n${code.join('\n')}\`\`\``)
+  })
+
+  it('is right that a command may be sent again', () => {
+    const command = { type: 'SubmitJob', job: 'a', spec: plain() } as const
+    expect(send(command, 1).entry?.type).toBe('JobSubmitted')
+    expect(send(command, 2)).toEqual({
+      verdict: 'committed',
+      entry: null,
+      value: 'a',
+      rejection: null,
+    })
   })
 })
 

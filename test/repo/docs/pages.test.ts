@@ -2,13 +2,13 @@
  * The pages are honest: links lead somewhere, names exist, and every promise names tests that
  * are there.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { SourceFile } from '../tidy/rules.ts'
 import { readTree, ROOT } from '../tidy/tree.ts'
 import { knownNames, quotedNames } from './names.ts'
-import { missingTests, promisesOf } from './promises.ts'
+import { missingTests, promisesOf, summaryOf } from './promises.ts'
 
 const tree = readTree()
 const pages = tree.filter(({ path }) => path.endsWith('.md') && !path.startsWith('test/'))
@@ -25,14 +25,20 @@ function deadLinks({ path, text }: SourceFile): string[] {
 
 function leadsSomewhere(path: string, text: string, link: string): boolean {
   const [file = '', anchor] = link.split('#')
-  if (file !== '') return existsSync(join(ROOT, dirname(path), file))
-  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map((match) =>
+  const target = join(ROOT, dirname(path), file)
+  if (file !== '' && !existsSync(target)) return false
+  if (anchor === undefined) return true
+  return anchorsOf(file === '' ? text : readFileSync(target, 'utf8')).includes(anchor)
+}
+
+/** What a heading is linked by: `## What it costs` by `what-it-costs`. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map((match) =>
     (match[1] as string)
       .toLowerCase()
-      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(/[^\p{L}\p{N}_\s-]/gu, '')
       .replaceAll(' ', '-'),
   )
-  return headings.includes(anchor ?? '')
 }
 
 /** Words in backticks that look like an entry, a command, a type or a state. */
@@ -53,8 +59,9 @@ describe('every page', () => {
   })
 
   it('a dead link and a strange name would be noticed', () => {
-    const page = { path: 'docs/a.md', text: '# Here\n[a](nowhere.md) [b](#here) `TaskVanished`' }
-    expect(deadLinks(page)).toEqual(['nowhere.md'])
+    const links = '[a](nowhere.md) [b](#here) [c](#there) [d](api.md#gone) [e](api.md)'
+    const page = { path: 'docs/a.md', text: `# Here\n${links} \`TaskVanished\`` }
+    expect(deadLinks(page)).toEqual(['nowhere.md', '#there', 'api.md#gone'])
     expect(strangeNames(page)).toEqual(['TaskVanished'])
   })
 })
@@ -66,6 +73,18 @@ describe('docs/guarantees.md', () => {
   it('numbers its promises without a gap', () => {
     expect(promises.map(({ number }) => number)).toEqual(promises.map((_, i) => i + 1))
     expect(promises.length).toBeGreaterThan(5)
+  })
+
+  it('opens with every promise in plain words, once, each with a link to its evidence', () => {
+    const [opening = ''] = page.split('## The evidence')
+    expect(summaryOf(opening).toSorted((a, b) => a - b)).toEqual(
+      promises.map(({ number }) => number),
+    )
+    expect(promisesOf(opening)).toEqual([])
+  })
+
+  it('an opening without a promise, or with a link to another, would be noticed', () => {
+    expect(summaryOf('- [1](#1-a). One.\n- [2](#3-c). Two.\n- [3](#3-c).\n')).toEqual([1])
   })
 
   it.each(promises)('promise $number, "$title", is held by tests that exist', (promise) => {

@@ -1,7 +1,8 @@
 /**
  * Reads the promises of `docs/guarantees.md` and the tests that hold them.
  *
- * A promise is a heading `### 1. Title`. A test is a line "- `file`: “name of the test”".
+ * A promise is a heading `### 1. Title`. A test is a line "- `file`: “name of the test”". The page
+ * opens with all of them in plain words: a line `- [1](#1-title). The promise.`
  */
 import type { SourceFile } from '../tidy/rules.ts'
 
@@ -13,6 +14,13 @@ export interface PromiseOnPage {
 
 const HEADING = /^### (\d+)\. (.+)$/
 const TEST = /^- `([^`]+)`: “([^”]+)”$/
+
+/** The numbers of the promises in plain words, in the order in which the page has them. */
+export function summaryOf(page: string): number[] {
+  return [...page.matchAll(/^- \[(\d+)\]\(#\1-[^)]+\)\. \S.*\.$/gm)].map((match) =>
+    Number(match[1]),
+  )
+}
 
 export function promisesOf(page: string): PromiseOnPage[] {
   const promises: { number: number; title: string; tests: { file: string; name: string }[] }[] = []

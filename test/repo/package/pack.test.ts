@@ -12,7 +12,13 @@ import { FIRST_JOB, mistakenLines, MISTAKES, withoutMarks } from './new-user.ts'
 const ROOT = resolve('.')
 const TSC = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
 
+/** What the package has beside the built files. */
+const BESIDE_DIST = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
+
 interface Manifest {
+  readonly homepage: string
+  readonly keywords: readonly string[]
+  readonly repository: { readonly url: string }
   readonly dependencies: Readonly<Record<string, string>>
 }
 
@@ -42,7 +48,7 @@ async function pack(into: string): Promise<string> {
   const stage = join(into, 'stage')
   const build = ['--project', 'tsconfig.build.json', '--outDir', join(stage, 'dist')]
   await must(node(ROOT, TSC, ...build))
-  for (const file of ['package.json', 'README.md', 'LICENSE']) await cp(file, join(stage, file))
+  for (const file of BESIDE_DIST) await cp(file, join(stage, file))
   await must(run('npm', ['pack', '--ignore-scripts', '--pack-destination', into], stage))
   const packed = (await readdir(into)).find((name) => name.endsWith('.tgz'))
   return join(into, packed ?? '')
@@ -93,12 +99,29 @@ describe('the package', () => {
 
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  it('holds the built files and nothing else', async () => {
+  it('holds the built files, what people read first, and nothing else', async () => {
     const home = join(app, 'node_modules', 'pawl')
-    const files = await readdir(home, { recursive: true, withFileTypes: true })
+    expect((await readdir(home)).toSorted()).toEqual([...BESIDE_DIST, 'dist'].toSorted())
+    const files = await readdir(join(home, 'dist'), { recursive: true, withFileTypes: true })
     const names = files.filter((file) => file.isFile()).map(({ name }) => name)
-    const expected = /^(?:package\.json|README\.md|LICENSE|.+\.js|.+\.js\.map|.+\.d\.ts)$/
-    expect(names.filter((name) => !expected.test(name) || name.includes('.test.'))).toEqual([])
+    expect(names).toContain('index.js')
+    expect(names.filter((name) => !/\.(?:js|d\.ts)$/.test(name))).toEqual([])
+    expect(names.filter((name) => name.includes('.test.'))).toEqual([])
+  })
+
+  it('has no file that refers to a source map, because it has none', async () => {
+    const home = join(app, 'node_modules', 'pawl', 'dist')
+    const files = (await readdir(home, { recursive: true })).filter((name) => name.endsWith('.js'))
+    const texts = await Promise.all(files.map((name) => readFile(join(home, name), 'utf8')))
+    expect(files.filter((_, i) => texts[i]?.includes('sourceMappingURL'))).toEqual([])
+  })
+
+  it('says where it comes from, and by which words it is found', async () => {
+    const path = join(app, 'node_modules', 'pawl', 'package.json')
+    const { homepage, keywords, repository } = JSON.parse(await readFile(path, 'utf8')) as Manifest
+    expect(repository.url).toMatch(/^git\+https:.+\/pawl\.git$/)
+    expect(homepage).toBe(`${repository.url.slice('git+'.length, -'.git'.length)}#readme`)
+    expect(keywords).toEqual(expect.arrayContaining(['job-queue', 'postgresql', 'sqlite']))
   })
 
   it('is imported under every name that it exports', async () => {

@@ -1,4 +1,4 @@
-/** The example of the README, as it stands there. */
+/** The example of `docs/model.md`, as it stands there. */
 import type { Command, Decision } from '../../../src/kernel/index.ts'
 import { createWorld, decideIn, fold, noReads, scan } from '../../../src/kernel/index.ts'
 
