@@ -24,7 +24,7 @@ const child = spawn(
     join(out, 'bench', 'main.js'),
     ...process.argv.slice(2),
   ],
-  { stdio: 'inherit' },
+  { cwd: root, stdio: 'inherit' },
 )
 child.on('exit', (code, signal) => {
   if (signal !== null) console.error(`The bench was ended by ${signal}`)
