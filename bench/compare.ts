@@ -10,15 +10,41 @@ import type { Build } from './compare/build.ts'
 import { buildCommit, buildFiles } from './compare/build.ts'
 import type { Compared } from './compare/figures.ts'
 import { comparisonTable } from './compare/figures.ts'
-import type { StoreName, StoreUnderTest } from './compare/stores.ts'
-import { openStore, STORE_NAMES } from './compare/stores.ts'
-import type { WorkloadName } from './compare/workloads.ts'
-import { runWorkload, WORKLOAD_NAMES } from './compare/workloads.ts'
 import { Scratch } from './log/scratch.ts'
 import { BadOption, readArguments } from './options.ts'
+import type { Places } from './workload/places.ts'
+import { inFiles, onPostgres } from './workload/places.ts'
+import { BenchPostgres } from './workload/postgres.ts'
+import { PAWL_ADAPTER, runWorkload } from './workload/run-workload.ts'
 import type { StepReport } from './workload/steps.ts'
 
 type Say = (line: string) => void
+
+const STORES = ['directory', 'sqlite', 'postgres'] as const
+type StoreName = (typeof STORES)[number]
+
+/** On a database. The latency has 100 a second. */
+const JOBS = {
+  bulk: 20_000,
+  drain: 20_000,
+  singles: 10_000,
+  cycle: 6_000,
+  latency: 500,
+  memory: 20_000,
+}
+type Workload = keyof typeof JOBS
+const WORKLOADS = Object.keys(JOBS) as readonly Workload[]
+
+/** A directory is so much quicker that it would be done before the code is compiled. */
+const TIMES_IN_DIRECTORY = 5
+
+/** So that the server's own upkeep does not fall into one step and not into another. */
+const ROOMY = {
+  shared_buffers: '512MB',
+  max_wal_size: '8GB',
+  min_wal_size: '4GB',
+  checkpoint_timeout: '30min',
+}
 
 const ROUNDS = 5
 const QUICK_SHARE = 0.1
@@ -38,8 +64,8 @@ const HELP = [
   '',
   'A is the first commit, B the second, or the files as they are now if there is none.',
   '',
-  `  --stores <names>     of ${STORE_NAMES.join(', ')} (default: all)`,
-  `  --workloads <names>  of ${WORKLOAD_NAMES.join(', ')}`,
+  `  --stores <names>     of ${STORES.join(', ')} (default: all)`,
+  `  --workloads <names>  of ${WORKLOADS.join(', ')}`,
   '                       (default: all)',
   `  --rounds <count>     each with both builds (default ${ROUNDS})`,
   '  --quick              a tenth of the jobs: to see that it runs, not to judge',
@@ -55,8 +81,8 @@ export async function* benchCompare(say: Say, args: readonly string[]): AsyncGen
     yield* HELP
     return
   }
-  const stores = options.among('stores', STORE_NAMES)
-  const workloads = options.among('workloads', WORKLOAD_NAMES)
+  const stores = options.among('stores', STORES)
+  const workloads = options.among('workloads', WORKLOADS)
   const rounds = options.count('rounds', ROUNDS)
   const [first, second] = options.positionals
   if (first === undefined) {
@@ -75,7 +101,7 @@ export async function* benchCompare(say: Say, args: readonly string[]): AsyncGen
     if (a.dependencies !== b.dependencies) {
       yield 'They want different packages, and both run on those that are installed here.'
     }
-    const comparison = new Comparison({ a, b }, options.has('quick') ? QUICK_SHARE : 1, say)
+    const comparison = new Comparison(a, b, options.has('quick') ? QUICK_SHARE : 1, say)
     for (const store of stores) await comparison.run(store, workloads, rounds, scratch)
     yield* comparison.lines()
     const json = options.text('json')
@@ -85,48 +111,42 @@ export async function* benchCompare(say: Say, args: readonly string[]): AsyncGen
   }
 }
 
-interface Builds {
-  readonly a: Build
-  readonly b: Build
-}
-
+/** One store, in every round, in every workload, with both builds. */
 class Comparison {
-  readonly #builds: Builds
+  readonly #a: Build
+  readonly #b: Build
   readonly #share: number
   readonly #say: Say
   readonly #cells: Compared[] = []
   readonly #leftOut: string[] = []
 
-  constructor(builds: Builds, share: number, say: Say) {
-    this.#builds = builds
+  constructor(a: Build, b: Build, share: number, say: Say) {
+    this.#a = a
+    this.#b = b
     this.#share = share
     this.#say = say
   }
 
   async run(
-    name: StoreName,
-    workloads: readonly WorkloadName[],
+    store: StoreName,
+    workloads: readonly Workload[],
     rounds: number,
     scratch: Scratch,
   ): Promise<void> {
-    const store = await this.#tried(name, () => openStore(name, scratch))
-    if (store === null) return
+    const opened = await this.#tried(store, () => openPlaces(store, scratch))
+    if (opened === null) return
     try {
-      const cells = workloads.map((workload) => new CellInProgress(workload))
+      const cells = workloads.map((workload) => new CellInProgress(store, workload))
       for (let round = 0; round < rounds; round++) {
         for (const cell of cells.filter(({ isBroken }) => !isBroken)) {
-          this.#say(`round ${round + 1} of ${rounds}: ${name}, ${cell.workload} …`)
-          const pair = await this.#tried(`${name}, ${cell.workload}`, () =>
-            this.#pair(store, cell.workload, round % 2 === 1),
-          )
-          cell.add(pair)
+          const what = `${store}, ${cell.workload}`
+          this.#say(`round ${round + 1} of ${rounds}: ${what} …`)
+          cell.add(await this.#tried(what, () => this.#pair(opened.places, cell, round)))
         }
       }
-      for (const { workload, a, b } of cells) {
-        if (a.length > 0) this.#cells.push({ store: name, workload, a, b })
-      }
+      this.#cells.push(...cells.filter(({ a }) => a.length > 0))
     } finally {
-      await store.close()
+      await opened.close()
     }
   }
 
@@ -135,21 +155,21 @@ class Comparison {
   }
 
   toJSON(): unknown {
-    const { a, b } = this.#builds
-    return { a: a.name, b: b.name, cells: this.#cells, leftOut: this.#leftOut }
+    const names = { a: this.#a.name, b: this.#b.name }
+    return { ...names, cells: this.#cells, leftOut: this.#leftOut }
   }
 
-  async #pair(
-    store: StoreUnderTest,
-    workload: WorkloadName,
-    isTurned: boolean,
-  ): Promise<{ a: StepReport; b: StepReport }> {
-    const of = (build: Build): Promise<StepReport> =>
-      runWorkload(build, store, workload, this.#share)
-    const { a, b } = this.#builds
-    if (!isTurned) return { a: await of(a), b: await of(b) }
-    const reportOfB = await of(b)
-    return { a: await of(a), b: reportOfB }
+  /** The build that begins is the other one in the next round. */
+  async #pair(places: Places, { store, workload }: CellInProgress, round: number): Promise<Pair> {
+    const isMore = store === 'directory' && workload !== 'latency'
+    const jobs = Math.ceil(JOBS[workload] * this.#share * (isMore ? TIMES_IN_DIRECTORY : 1))
+    const reportOf = ({ name, entry }: Build): Promise<StepReport> => {
+      const subject = { name, entry, adapter: PAWL_ADAPTER, variant: store, places }
+      return runWorkload(subject, workload, { jobs, results: true, counts: true })
+    }
+    if (round % 2 === 0) return { a: await reportOf(this.#a), b: await reportOf(this.#b) }
+    const b = await reportOf(this.#b)
+    return { a: await reportOf(this.#a), b }
   }
 
   /** A part that cannot run says why, and the others go on. */
@@ -165,22 +185,37 @@ class Comparison {
   }
 }
 
-class CellInProgress {
-  readonly workload: WorkloadName
+interface Pair {
+  readonly a: StepReport
+  readonly b: StepReport
+}
+
+class CellInProgress implements Compared {
+  readonly store: StoreName
+  readonly workload: Workload
   readonly a: StepReport[] = []
   readonly b: StepReport[] = []
   isBroken = false
 
-  constructor(workload: WorkloadName) {
+  constructor(store: StoreName, workload: Workload) {
+    this.store = store
     this.workload = workload
   }
 
-  add(pair: { a: StepReport; b: StepReport } | null): void {
-    if (pair === null) {
-      this.isBroken = true
-      return
-    }
+  /** Null: it could not run, and is not tried again. */
+  add(pair: Pair | null): void {
+    this.isBroken = pair === null
+    if (pair === null) return
     this.a.push(pair.a)
     this.b.push(pair.b)
   }
+}
+
+async function openPlaces(
+  store: StoreName,
+  scratch: Scratch,
+): Promise<{ places: Places; close: () => Promise<void> }> {
+  if (store !== 'postgres') return { places: inFiles(scratch), close: async () => undefined }
+  const server = await BenchPostgres.start(ROOMY)
+  return { places: onPostgres(server), close: () => server.stop() }
 }

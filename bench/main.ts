@@ -10,6 +10,7 @@ import { benchKernel } from './kernel.ts'
 import { benchLimits } from './limits.ts'
 import { benchLog } from './log.ts'
 import { BadOption } from './options.ts'
+import { benchPeers } from './peers.ts'
 import { benchPipelines } from './pipelines.ts'
 import { benchSql } from './sql.ts'
 
@@ -47,6 +48,10 @@ const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Be
   compare: {
     what: 'two builds of Pawl by turns: time, cores, round trips, bytes and syncs (--help for more)',
     run: benchCompare,
+  },
+  peers: {
+    what: 'Pawl beside other job queues, by turns (--help for more)',
+    run: benchPeers,
   },
 }
 

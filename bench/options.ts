@@ -19,8 +19,12 @@ export interface Arguments {
   text(name: string): string | undefined
   /** A whole number above 0. */
   count(name: string, otherwise: number): number
-  /** What is chosen of what there is, by commas or one by one; all of it unless something is given. */
-  among<Name extends string>(name: string, known: readonly Name[]): readonly Name[]
+  /** What is chosen of what there is, by commas or one by one; unless something is given, all of it. */
+  among<Name extends string>(
+    name: string,
+    known: readonly Name[],
+    otherwise?: readonly Name[],
+  ): readonly Name[]
 }
 
 export interface BenchOptions extends Arguments {
@@ -65,7 +69,10 @@ export function readArguments(args: readonly string[], known: Known, most = 0): 
     has: (name) => values[name] === true,
     text: (name) => values[name] as string | undefined,
     count: (name, otherwise) => countOf(name, values[name], otherwise),
-    among: (name, all) => chosen(name, (values[name] ?? []) as readonly string[], all),
+    among: (name, all, otherwise = all) => {
+      const given = values[name] as readonly string[] | undefined
+      return given === undefined ? otherwise : chosen(name, given, all)
+    },
   }
 }
 
@@ -105,5 +112,5 @@ function chosen<Name extends string>(
   if (unknown !== undefined) {
     throw new BadOption(`There is no '${unknown}' for --${option}; there are: ${known.join(', ')}.`)
   }
-  return names.length === 0 ? known : known.filter((one) => names.includes(one))
+  return known.filter((one) => names.includes(one))
 }

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client } from 'pg'
+import { Pool } from 'pg'
 import { PostgresServer, sweepServers } from '../../test/support/postgres-server.ts'
 
 /** Since the server was started. */
@@ -23,12 +23,13 @@ const LOOKS = 500
 export class BenchPostgres {
   readonly pid: number
   readonly #server: PostgresServer
-  readonly #admin: Client
+  /** One connection, for one after the other. */
+  readonly #admin: Pool
   #databases = 0
   /** A bench that is broken off by hand has no time to stop it. */
   readonly #end = (): void => void process.kill(this.pid, 'SIGQUIT')
 
-  private constructor(server: PostgresServer, admin: Client) {
+  private constructor(server: PostgresServer, admin: Pool) {
     this.#server = server
     this.#admin = admin
     const [pid] = readFileSync(join(server.folder, 'data', 'postmaster.pid'), 'utf8').split('\n')
@@ -40,8 +41,7 @@ export class BenchPostgres {
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<BenchPostgres> {
     await sweepServers()
     const server = await PostgresServer.start({ fsync: true, settings })
-    const admin = new Client(server.url)
-    await admin.connect()
+    const admin = new Pool({ connectionString: server.url, max: 1, idleTimeoutMillis: 0 })
     const postgres = new BenchPostgres(server, admin)
     await postgres.#makeLogFiles()
     return postgres

@@ -5,8 +5,11 @@
 import { describe, expect, it } from 'vitest'
 import { comparisonTable } from '../../bench/compare/figures.ts'
 import { BadOption, readArguments } from '../../bench/options.ts'
+import { cpuTable, figuresTable, ratiosTable } from '../../bench/peers/figures.ts'
+import { isPawl, QUEUE_NAMES } from '../../bench/peers/subjects.ts'
 import { agreement, median, ratioOf, ratioText } from '../../bench/ratio.ts'
 import { payload } from '../../bench/workload/queue.ts'
+import type { StepReport } from '../../bench/workload/steps.ts'
 
 const KNOWN = {
   stores: { type: 'string', multiple: true },
@@ -14,6 +17,15 @@ const KNOWN = {
   quick: { type: 'boolean' },
 } as const
 const STORES = ['directory', 'sqlite', 'postgres']
+
+/** Without the head. */
+function cellsOf(lines: readonly string[]): string[][] {
+  return lines.slice(1).map((line) => line.split(/\s{2,}/))
+}
+
+function took(wallMs: number): StepReport {
+  return { jobs: 1_000, wallMs, cpuUs: 2_000, serverCpuUs: 1_000 }
+}
 
 describe('the options of a bench', () => {
   it('are chosen by commas or one by one, and come in the order that is known', () => {
@@ -29,6 +41,10 @@ describe('the options of a bench', () => {
     expect(read.count('rounds', 5)).toBe(5)
     expect(read.has('quick')).toBe(false)
     expect(read.positionals).toEqual(['HEAD'])
+  })
+
+  it('can be some of them where none is chosen', () => {
+    expect(readArguments([], KNOWN).among('stores', STORES, ['sqlite'])).toEqual(['sqlite'])
   })
 
   it.each([
@@ -85,12 +101,48 @@ describe('the table of a comparison', () => {
   it('has a line for each figure that both builds have, a job', () => {
     const b = { ...report, wallMs: 100 }
     const cell = { store: 'directory', workload: 'bulk', a: [report], b: [b] }
-    const lines = comparisonTable([cell]).map((line) => line.split(/\s{2,}/))
-    expect(lines.slice(1)).toEqual([
+    expect(cellsOf(comparisonTable([cell]))).toEqual([
       ['directory', 'bulk', 'wall µs/job', '500', '1,000', '2.00'],
       ['directory', 'bulk', 'CPU µs/job', '30.00', '30.00', '1.00'],
       ['directory', 'bulk', 'syncs/job', '0.0100', '0.0100', '1.00'],
     ])
+  })
+})
+
+describe('the tables of queues beside each other', () => {
+  const pawl = {
+    name: 'pawl-directory',
+    isPawl: true,
+    isSynced: true,
+    reports: { bulk: [took(100), took(200)], latency: [{ p50Ms: 2, p99Ms: 9 }] },
+  }
+  const peer = {
+    name: 'pg-boss',
+    isPawl: false,
+    isSynced: true,
+    reports: { bulk: [took(200), undefined], latency: [{ p50Ms: 3, p99Ms: 4 }] },
+  }
+  const workloads = ['bulk', 'latency']
+
+  it('have the median of what was measured, and its spread', () => {
+    expect(cellsOf(figuresTable([pawl, peer], workloads))).toEqual([
+      ['pawl-directory', 'yes', '7,500 (5,000–10,000)', '2.0 / 9.0'],
+      ['pg-boss', 'yes', '5,000', '3.0 / 4.0'],
+    ])
+  })
+
+  it('say how many times as quick Pawl is, in rounds that have both', () => {
+    expect(cellsOf(ratiosTable(pawl, [pawl, peer], workloads))).toEqual([
+      ['pg-boss', '2.00', '1.50'],
+    ])
+  })
+
+  it('add the time of the server to that of the process', () => {
+    expect(cellsOf(cpuTable([peer], ['bulk', 'drain']))).toEqual([['pg-boss', '3', '–']])
+  })
+
+  it('have Pawl on each of its stores', () => {
+    expect(QUEUE_NAMES.filter(isPawl)).toEqual(['pawl-directory', 'pawl-sqlite', 'pawl-postgres'])
   })
 })
 
