@@ -165,7 +165,7 @@ class Comparison {
     const jobs = Math.ceil(JOBS[workload] * this.#share * (isMore ? TIMES_IN_DIRECTORY : 1))
     const reportOf = ({ name, entry }: Build): Promise<StepReport> => {
       const subject = { name, entry, adapter: PAWL_ADAPTER, variant: store, places }
-      return runWorkload(subject, workload, { jobs, results: true, counts: true })
+      return runWorkload(subject, workload, { jobs, results: true, counts: workload !== 'memory' })
     }
     if (round % 2 === 0) return { a: await reportOf(this.#a), b: await reportOf(this.#b) }
     const b = await reportOf(this.#b)

@@ -20,15 +20,16 @@ export function median(values: readonly number[]): number {
 
 /**
  * Of `over` to `under`, round by round; null where no round has both. A round that lacks one of the
- * two counts for nothing, nor does one in which both are 0.
+ * two counts for nothing, nor does one in which `under` is not above 0.
  */
 export function ratioOf(
   over: readonly (number | undefined)[],
   under: readonly (number | undefined)[],
 ): Ratio | null {
   const ratios = over
-    .map((value, round) => (value ?? NaN) / (under[round] ?? NaN))
-    .filter((ratio) => !Number.isNaN(ratio))
+    .map((value, round) => ({ value: value ?? NaN, base: under[round] ?? NaN }))
+    .filter(({ value, base }) => !Number.isNaN(value) && base > 0)
+    .map(({ value, base }) => value / base)
   if (ratios.length === 0) return null
   return {
     median: median(ratios),

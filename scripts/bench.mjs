@@ -26,6 +26,8 @@ const child = spawn(
   ],
   { cwd: root, stdio: 'inherit' },
 )
+// The child removes its folders and stops its servers.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => {
   if (signal !== null) console.error(`The bench was ended by ${signal}`)
   process.exit(code ?? 1)

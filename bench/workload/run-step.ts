@@ -21,6 +21,12 @@ export interface Runtime {
 
 export const THIS_NODE: Runtime = { program: process.execPath, flags: ['--expose-gc'] }
 
+/** A bench that is broken off by hand leaves none behind. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 export interface RunningStep {
   readonly child: ChildProcess
   readonly report: Promise<StepReport>
@@ -35,6 +41,7 @@ export function startStep(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_ENV: 'production' },
   })
+  running.add(child)
   let report: StepReport | null = null
   let said = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -52,6 +59,7 @@ export function startStep(
     child.once('error', reject)
     child.once('close', (code, signal) => {
       clearTimeout(deadline)
+      running.delete(child)
       if (report !== null) resolve(report)
       else reject(new Error(`${order.step} ended by ${code ?? signal}: ${said.trim()}`))
     })

@@ -43,6 +43,7 @@ const SETTLE_MS = 300
 const FOR_MS_MANY = 200
 const FOR_MS_FEW = 10
 const MANY = 2_000
+const LOOKS = 4
 
 export const STEPS = {
   async setup({ adapter, place }) {
@@ -143,7 +144,6 @@ export const STEPS = {
         const payloads = Array.from({ length: Math.min(MANY, left) }, (_, i) => payload(i))
         await enqueueAll(adapter, queue, payloads, size.inFlight)
       }
-      await delay(SETTLE_MS)
       return heldBytes()
     }
     // What is kept once, such as compiled code and buffers, is there AFTER as many.
@@ -238,8 +238,14 @@ function quantiles(times: readonly number[]): { p50Ms: number; p99Ms: number } {
   return { p50Ms: p50, p99Ms: p99 }
 }
 
-function heldBytes(): number {
-  globalThis.gc?.()
-  const { heapUsed, arrayBuffers } = process.memoryUsage()
-  return heapUsed + arrayBuffers
+/** The least of some looks: a large buffer that is in use for a moment must not count. */
+async function heldBytes(): Promise<number> {
+  let least = Infinity
+  for (let look = 0; look < LOOKS; look++) {
+    await delay(SETTLE_MS)
+    globalThis.gc?.()
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    least = Math.min(least, heapUsed + arrayBuffers)
+  }
+  return least
 }

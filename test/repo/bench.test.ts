@@ -71,8 +71,8 @@ describe('the ratio of two that were measured by turns', () => {
     expect(ratioText(ratio)).toBe('1.10 (1.10–1.20)')
   })
 
-  it('leaves out a round in which one of them is missing, or both are nothing', () => {
-    expect(ratioOf([2, undefined, 4, 0], [1, 1, undefined, 0])).toMatchObject({
+  it('leaves out a round in which one of them is missing, or that there is nothing to compare with', () => {
+    expect(ratioOf([2, undefined, 4, 0, 3], [1, 1, undefined, 0, -1])).toMatchObject({
       median: 2,
       rounds: 1,
     })
