@@ -10,16 +10,16 @@ const ALL = ['src/**/*.test.ts', 'test/**/*.test.ts']
  * another folder, or kill. All others share two processes, in which each module is loaded once.
  */
 const OF_THEIR_OWN = [
-  'test/damage/**/*.test.ts',
+  'test/faults/damage/**/*.test.ts',
   'test/golden-directories/**/*.test.ts',
-  'test/crash/**/*.test.ts',
-  'test/isolation/**/*.test.ts',
-  'test/pipelines/isolation.test.ts',
-  'src/log/owner.test.ts',
+  'test/faults/crash/**/*.test.ts',
+  'test/scenarios/isolation/**/*.test.ts',
+  'test/scenarios/pipelines/isolation.test.ts',
+  'src/log/disk/owner.test.ts',
 ]
 
 /** Begun last, one of them would go on for minutes when all others are over. */
-const LONGEST = ['test/explorer/worlds.test.ts', 'test/properties/agreement.test.ts']
+const LONGEST = ['test/model/explorer/worlds.test.ts', 'test/model/properties/agreement.test.ts']
 
 /**
  * Those of their own FIRST: a process that is shared ends when one of them comes between. Then the
@@ -40,7 +40,7 @@ function placeOf({ project, moduleId }: TestSpecification): number {
 
 /** Threads begin with what was compiled for the run, instead of TypeScript that each must read. */
 const THREAD_FILE = {
-  find: /^.*\/log\/thread-file\.ts$|^\.\/thread-file\.ts$/,
+  find: /^.*\/log\/disk\/thread-file\.ts$|^\.\/thread-file\.ts$/,
   replacement: fileURLToPath(new URL('test/support/thread-file.ts', import.meta.url)),
 }
 

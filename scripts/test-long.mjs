@@ -23,7 +23,7 @@ function run(title, command, args, env = {}) {
 
 run('The explorer, 30,000,000 states at the most per world', process.execPath, [
   'scripts/run.mjs',
-  'test/explorer/main.ts',
+  'test/model/explorer/main.ts',
   '--states',
   '30000000',
 ])
@@ -32,7 +32,7 @@ for (let round = 1; round <= rounds; round++) {
   run(
     `Random tests, round ${round} of ${rounds}, PAWL_SEED=${seed}`,
     'npx',
-    ['vitest', 'run', 'test/properties'],
+    ['vitest', 'run', 'test/model/properties'],
     {
       PAWL_SEED: seed,
     },
@@ -41,12 +41,26 @@ for (let round = 1; round <= rounds; round++) {
 run(
   'Damage, faults, power loss and kills, as many as there are',
   'npx',
-  ['vitest', 'run', 'test/damage', 'test/crash', 'test/sql-proof', 'test/conformance'],
+  [
+    'vitest',
+    'run',
+    'test/faults/damage',
+    'test/faults/crash',
+    'test/sql/proof',
+    'test/conformance',
+  ],
   { PAWL_CAMPAIGN: 'long' },
 )
 run(
   'The engine on every store',
   'npx',
-  ['vitest', 'run', 'src/engine', 'src/worker', 'test/pipelines', 'test/shared'],
+  [
+    'vitest',
+    'run',
+    'src/engine',
+    'src/worker',
+    'test/scenarios/pipelines',
+    'test/scenarios/shared',
+  ],
   { PAWL_ENGINES: 'all' },
 )

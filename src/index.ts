@@ -11,7 +11,7 @@ export type {
   BatchOptions,
   ChildCall,
   ChildOptions,
-  Commit,
+  HandlerCommit,
   CommitWrites,
   DatabaseClient,
   Duration,

@@ -2,8 +2,8 @@
  * The queue that one would write by hand on SQLite: one table, WAL, synchronous=FULL, prepared
  * statements, the same three steps of a life.
  */
-import { openSqlite } from '../../src/log/sqlite.ts'
-import type { SqliteDatabase, SqliteStatement } from '../../src/log/sqlite.ts'
+import { openSqlite } from '../../src/log/disk/sqlite-driver.ts'
+import type { SqliteDatabase, SqliteStatement } from '../../src/log/disk/sqlite-driver.ts'
 import { payload } from '../lives.ts'
 
 interface Row {

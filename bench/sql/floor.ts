@@ -2,7 +2,7 @@
  * The least SQL that any queue on a database needs: a submit is one insert, and a job that is run two
  * updates, in batches. No leases, no limits, no history, nothing checked.
  */
-import type { Ask, Connection, Row } from '../../src/store/sql/connection.ts'
+import type { Statement, Connection, Row } from '../../src/store/sql/connection.ts'
 import { idsFrom, payload } from '../lives.ts'
 
 export interface Floor {
@@ -118,9 +118,9 @@ export class FloorQueue {
     return done
   }
 
-  async #write(connection: Connection, ask: Ask): Promise<readonly Row[]> {
+  async #write(connection: Connection, ask: Statement): Promise<readonly Row[]> {
     const { begin, commit } = this.#floor
-    const asks: Ask[] = [ask]
+    const asks: Statement[] = [ask]
     if (begin !== null) asks.unshift({ sql: begin, values: [] })
     if (commit !== null) asks.push({ sql: commit, values: [] })
     const answers = await connection.run(asks)

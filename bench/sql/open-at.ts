@@ -2,8 +2,8 @@
  * A store where `open` of the engine would have one.
  */
 import type { Store } from '../../src/store/index.ts'
-import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts'
+import { openPostgres } from '../../src/store/sql/postgres/open-postgres.ts'
+import { openSqliteStore } from '../../src/store/sql/sqlite/open-sqlite.ts'
 
 const SQLITE = 'sqlite:'
 

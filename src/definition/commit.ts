@@ -27,7 +27,7 @@ export type DatabaseClient =
       }
     }
 
-export interface Commit<Output> {
+export interface HandlerCommit<Output> {
   readonly [COMMIT]: true
   readonly output: Output
   readonly effects: readonly EffectCall[]
@@ -42,7 +42,7 @@ export interface Commit<Output> {
   with<Client = DatabaseClient>(
     write: (client: Client) => unknown,
     options?: WriteOptions,
-  ): Commit<Output>
+  ): HandlerCommit<Output>
 }
 
 export interface WriteOptions {
@@ -59,7 +59,7 @@ export interface ChildCall {
   readonly options: ChildOptions
 }
 
-class Made<Output> implements Commit<Output> {
+class Made<Output> implements HandlerCommit<Output> {
   readonly [COMMIT] = true
   readonly output: Output
   readonly effects: readonly EffectCall[]
@@ -104,11 +104,11 @@ export function makeCommit<Output>(
   effects: readonly EffectCall[],
   children: readonly ChildCall[],
   noWrites: string | null = null,
-): Commit<Output> {
+): HandlerCommit<Output> {
   return new Made(output, effects, children, noWrites)
 }
 
-export function isCommit(value: unknown): value is Commit<unknown> {
+export function isCommit(value: unknown): value is HandlerCommit<unknown> {
   return typeof value === 'object' && value !== null && COMMIT in value
 }
 

@@ -11,7 +11,13 @@ export type {
 export { artifactsIn, isArtifactRef } from './artifact.ts'
 export type { BatchOptions, Failed } from './batch-definition.ts'
 export { batchJob, failed, isFailed } from './batch-definition.ts'
-export type { ChildCall, Commit, CommitWrites, DatabaseClient, WriteOptions } from './commit.ts'
+export type {
+  ChildCall,
+  HandlerCommit,
+  CommitWrites,
+  DatabaseClient,
+  WriteOptions,
+} from './commit.ts'
 export { child, isCommit, makeCommit } from './commit.ts'
 export type { Duration } from './duration.ts'
 export { toMs } from './duration.ts'
@@ -63,7 +69,7 @@ export type {
   StageDetails,
   StageOptions,
 } from './stage-definition.ts'
-export type { OutputsPage, ReadOutputs, SegmentOutput } from './stage-outputs.ts'
+export type { StageOutputsPage, ReadOutputs, SegmentOutput } from './stage-outputs.ts'
 export { outputFrom, StageOutputs } from './stage-outputs.ts'
 export type { StalledOptions } from './stalled.ts'
 export type { StandardSchema } from './standard-schema.ts'

@@ -7,7 +7,7 @@
 import type { LimitSpec, TaskPolicy } from '../kernel/index.ts'
 import { invalidPolicy } from '../kernel/index.ts'
 import type { ArtifactDraft, ArtifactRef, StoredArtifact } from './artifact.ts'
-import type { Commit, ChildCall } from './commit.ts'
+import type { HandlerCommit, ChildCall } from './commit.ts'
 import type { Duration } from './duration.ts'
 import { toMs } from './duration.ts'
 import type { AnyEffect, EffectCall } from './effect-definition.ts'
@@ -69,18 +69,18 @@ export interface RunContext<Value, Effects extends readonly AnyEffect[]> {
     output: Output,
     effects?: readonly EffectCall<Effects[number]['effectName']>[],
     children?: readonly ChildCall[],
-  ): Commit<Output>
+  ): HandlerCommit<Output>
 }
 
 /** What a handler may return. */
 export type Returned<O extends MaybeSchema> = O extends StandardSchema
-  ? GivenTo<O> | Commit<GivenTo<O>>
+  ? GivenTo<O> | HandlerCommit<GivenTo<O>>
   : unknown
 
-type OutputIn<R> = Stored<R extends Commit<infer Output> ? Output : R>
+type OutputIn<R> = StoredInput<R extends HandlerCommit<infer Output> ? Output : R>
 
 /** Nothing is stored as null. */
-type Stored<Output> = Output extends undefined | void ? null : Output
+type StoredInput<Output> = Output extends undefined | void ? null : Output
 
 /** What `handle.result()` gives. */
 export type ResultOf<O extends MaybeSchema, R> = O extends StandardSchema ? ValueOf<O> : OutputIn<R>

@@ -27,7 +27,7 @@ const REASON_CHARS = 200
 
 /** A value that JSON cannot carry there and back. */
 export class UnserializableValue extends PawlError {
-  constructor(what: string, path: string, wrong: Wrong, cause?: unknown) {
+  constructor(what: string, path: string, wrong: NotJson, cause?: unknown) {
     const { problem, remedy } = wrong
     super(
       'UnserializableValue',
@@ -53,7 +53,7 @@ export class UnreadablePayload extends PawlError {
 }
 
 /** What is wrong with a value (it follows its path), and what to do. */
-interface Wrong {
+interface NotJson {
   readonly problem: string
   readonly remedy: string
 }
@@ -66,7 +66,7 @@ interface Wrong {
  */
 export function toJson(value: unknown, what: string, root: string): string {
   if (value === undefined) return 'null'
-  const writer = new Writer(root)
+  const writer = new JsonWriter(root)
   try {
     writer.write(value)
   } catch (error) {
@@ -122,10 +122,10 @@ interface Level {
   key: string | number | symbol | null
 }
 
-class Writer {
+class JsonWriter {
   text = ''
   /** Why the writer itself stopped; it says so here, because user code can throw anything. */
-  wrong: Wrong | null = null
+  wrong: NotJson | null = null
   readonly #root: string
   /** Where it is; null: at the root. */
   #level: Level | null = null
@@ -238,7 +238,7 @@ class Writer {
   }
 
   /** What would be left out must be undefined, as it may be under any other key. */
-  #assertEmpty(level: Level, key: string | symbol, wrong: Wrong): void {
+  #assertEmpty(level: Level, key: string | symbol, wrong: NotJson): void {
     level.key = key
     if ((level.holder as Readonly<Record<string | symbol, unknown>>)[key] !== undefined) {
       this.#refuse(wrong)
@@ -253,7 +253,7 @@ class Writer {
     this.#refuse(wrongSize(`more than ${COUNTED_CHARS}`))
   }
 
-  #refuse(wrong: Wrong): never {
+  #refuse(wrong: NotJson): never {
     this.wrong = wrong
     throw wrong
   }
@@ -301,64 +301,64 @@ function isPlain(record: object): boolean {
   return Object.hasOwn(prototype as object, 'isPrototypeOf')
 }
 
-const WRONG_ELEMENT: Wrong = {
+const WRONG_ELEMENT: NotJson = {
   problem: 'is undefined, and would come back as null',
   remedy: 'Put null there, or leave the element out.',
 }
-const WRONG_HOLE: Wrong = {
+const WRONG_HOLE: NotJson = {
   problem: 'is a hole in a sparse array',
   remedy: 'Fill it with null, or store an object with the indexes as keys.',
 }
-const WRONG_KEY: Wrong = {
+const WRONG_KEY: NotJson = {
   problem: `is a key named '__proto__'`,
   remedy: 'Give it another name: that one can change what an object inherits.',
 }
-const WRONG_SYMBOL: Wrong = {
+const WRONG_SYMBOL: NotJson = {
   problem: 'is a key that is a symbol, and would be left out',
   remedy: 'Name it by a text. What is not meant to be stored can be made not enumerable.',
 }
-const WRONG_EXTRA: Wrong = {
+const WRONG_EXTRA: NotJson = {
   problem: 'is a property of a list beside its elements, and would be left out',
   remedy: 'Store an object that has the list and the property, e.g. { rows, total }.',
 }
-const WRONG_TO_JSON: Wrong = {
+const WRONG_TO_JSON: NotJson = {
   problem: 'has its own toJSON',
   remedy: 'Call it, and store what it returns.',
 }
-const WRONG_DEPTH: Wrong = {
+const WRONG_DEPTH: NotJson = {
   problem: `is nested deeper than ${DEEPEST} levels`,
   remedy: 'Store a flatter form, e.g. a list whose elements name each other by id.',
 }
 
-function wrongCycle(again: string): Wrong {
+function wrongCycle(again: string): NotJson {
   return {
     problem: `is ${again} again: a cycle`,
     remedy: 'Store ids instead of objects that refer to each other.',
   }
 }
 
-function wrongSize(chars: string): Wrong {
+function wrongSize(chars: string): NotJson {
   return {
     problem: `is ${chars} characters long as JSON, and at most ${LIMITS.payloadChars} are allowed`,
     remedy: 'Put large data elsewhere (a file, an object store) and store its address.',
   }
 }
 
-function wrongRead(reason: string): Wrong {
+function wrongRead(reason: string): NotJson {
   return {
     problem: `cannot be read: ${reason}`,
     remedy: 'Store plain data, without getters or proxies that throw.',
   }
 }
 
-function wrongNumber(value: number): Wrong {
+function wrongNumber(value: number): NotJson {
   return {
     problem: `is ${value}, which JSON does not have`,
     remedy: 'Store null, or a text that your schema turns back.',
   }
 }
 
-function wrongPrimitive(value: unknown): Wrong {
+function wrongPrimitive(value: unknown): NotJson {
   switch (typeof value) {
     case 'bigint':
       return {
@@ -404,7 +404,7 @@ const INSTANCES: readonly (readonly [
   [types.isBoxedPrimitive, 'a boxed primitive', 'Store value.valueOf().'],
 ]
 
-function wrongInstance(value: object): Wrong {
+function wrongInstance(value: object): NotJson {
   for (const [is, what, remedy] of INSTANCES) {
     if (is(value)) return { problem: `is ${what}`, remedy }
   }

@@ -17,14 +17,14 @@ export interface SegmentOutput<Value> {
 }
 
 /** Some outputs, as they are stored, in order. */
-export interface OutputsPage {
+export interface StageOutputsPage {
   readonly outputs: readonly { readonly segment: number; readonly output: Payload }[]
   /** Give it as `after` to go on; null: there is no more. */
   readonly next: number | null
 }
 
 /** Reads the outputs of segments behind this one; -1: from the first. */
-export type ReadOutputs = (after: number) => Promise<OutputsPage>
+export type ReadOutputs = (after: number) => Promise<StageOutputsPage>
 
 export class StageOutputs<Value, Slot = Value> implements AsyncIterable<SegmentOutput<Value>> {
   /** Segments of the stage, those without an output included. */
@@ -43,7 +43,7 @@ export class StageOutputs<Value, Slot = Value> implements AsyncIterable<SegmentO
   /** In order of their segments. Each time it is read anew. */
   async *[Symbol.asyncIterator](): AsyncGenerator<SegmentOutput<Value>, void, void> {
     for (let after: number | null = -1; after !== null;) {
-      const page: OutputsPage = await this.#read(after)
+      const page: StageOutputsPage = await this.#read(after)
       for (const { segment: index, output } of page.outputs) {
         yield { index, output: (await outputFrom(this.#schema, output, this.#what)) as Value }
       }

@@ -4,7 +4,7 @@
 import type { Failure, Rejection } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { Outcome } from '../store/index.ts'
-import { isLost, withoutError } from './lost-lease.ts'
+import { isLost, withoutError } from './client/lost-lease.ts'
 
 /** For messages: where in a pipeline. */
 function placeOf(at: Outcome['at']): string {
@@ -86,7 +86,7 @@ export class JobFailed extends PawlError {
 }
 
 /** The job was cancelled. */
-export class JobCancelled extends PawlError {
+export class JobWasCancelled extends PawlError {
   constructor(job: string, type: string, by: string, reason: string) {
     super('JobCancelled', 'rejected', `Job ${job} (${type}) was cancelled by ${by}: ${reason}`, {
       job,

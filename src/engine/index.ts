@@ -1,18 +1,18 @@
 /**
  * The engine: what a developer opens, submits to and asks.
  */
-export type { ArtifactCheck, Artifacts } from './artifacts.ts'
-export type { Backup, BackupOptions } from './backup.ts'
+export type { ArtifactCheck, Artifacts } from './artifacts/artifacts.ts'
+export type { Backup, BackupOptions } from './artifacts/backup.ts'
 export * from './errors.ts'
-export type { Explanation, Obstacle, Reason } from './explain.ts'
-export { Handle } from './handle.ts'
-export type { Broken, Health, Unserved } from './health.ts'
-export type { AttemptInfo, EffectInfo, JobInfo, SegmentInfo, StageInfo } from './job-info.ts'
+export type { Explanation, Obstacle, Reason } from './inspect/explain.ts'
+export { Handle } from './client/handle.ts'
+export type { Broken, Health, Unserved } from './inspect/health.ts'
+export type { AttemptInfo, EffectInfo, JobInfo, SegmentInfo, StageInfo } from './client/job-info.ts'
 export type { Notice } from './notice.ts'
-export type { OnRecord } from './on-record.ts'
+export type { Actor } from './client/actor.ts'
 export type { OpenOptions } from './open.ts'
 export { open } from './open.ts'
-export type { TaskChoice } from './job-task.ts'
+export type { TaskChoice } from './operator/task-choice.ts'
 export type {
   DiscardOptions,
   EffectAnswer,
@@ -20,10 +20,10 @@ export type {
   QueueOptions,
   RerunOptions,
   RetryJobOptions,
-} from './operator.ts'
-export type { ListFilter } from './list-filter.ts'
-export type { ItemOptions, SubmitOptions } from './submitting.ts'
-export type { QueueInfo } from './queue-info.ts'
+} from './operator/operator.ts'
+export type { ListFilter } from './client/list-filter.ts'
+export type { ItemOptions, SubmitOptions } from './client/submitter.ts'
+export type { QueueInfo } from './inspect/queue-info.ts'
 export { Pawl } from './pawl.ts'
 export type {
   Quarantine,
@@ -33,7 +33,7 @@ export type {
   QuarantineReport,
   QuarantineSelection,
   RedriveOptions,
-} from './quarantine.ts'
+} from './operator/quarantine.ts'
 export type {
   Missed,
   OnRecordAt,

@@ -1,9 +1,9 @@
 /**
  * What an engine has to tell its owner and nobody asked for: the store's notices, and its own.
  */
-import type { Notice as StoreNotice } from '../store/index.ts'
+import type { StoreNotice } from '../store/index.ts'
 import type { NewerJob, StalledTask } from '../worker/index.ts'
-import type { Unserved } from './health.ts'
+import type { Unserved } from './inspect/health.ts'
 
 export type Notice =
   | StoreNotice

@@ -17,22 +17,22 @@ import type { Command } from '../kernel/index.ts'
 import type { JobSummary, Metrics, Positioned, Store } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
 import type { Timing, WorkerOptions } from '../worker/index.ts'
-import { Courier, executorFor, memoryPlace, Worker } from '../worker/index.ts'
-import { ArtifactSweep } from './artifact-sweep.ts'
-import { Artifacts } from './artifacts.ts'
-import type { Backup, BackupOptions, BackUpStore } from './backup.ts'
-import { backUp } from './backup.ts'
-import { Caretaker } from './caretaker.ts'
-import type { Explanation } from './explain.ts'
-import { explain } from './explain.ts'
-import { HandingOver } from './handing-over.ts'
-import type { HandleParts } from './handle.ts'
-import { Handle } from './handle.ts'
-import type { Health } from './health.ts'
-import { HealthWatch } from './health.ts'
-import { assertJobId } from './job-id.ts'
-import type { JobInfo } from './job-info.ts'
-import { jobInfo } from './job-info.ts'
+import { CommandBatcher, executorFor, memoryPlace, Worker } from '../worker/index.ts'
+import { ArtifactSweep } from './artifacts/artifact-sweep.ts'
+import { Artifacts } from './artifacts/artifacts.ts'
+import type { Backup, BackupOptions, BackUpStore } from './artifacts/backup.ts'
+import { backUp } from './artifacts/backup.ts'
+import { UpkeepLoop } from './upkeep/upkeep-loop.ts'
+import type { Explanation } from './inspect/explain.ts'
+import { explain } from './inspect/explain.ts'
+import { ForgetHook } from './upkeep/forget-hook.ts'
+import type { HandleParts } from './client/handle.ts'
+import { Handle } from './client/handle.ts'
+import type { Health } from './inspect/health.ts'
+import { HealthWatch } from './inspect/health.ts'
+import { assertJobId } from './client/job-id.ts'
+import type { JobInfo } from './client/job-info.ts'
+import { jobInfo } from './client/job-info.ts'
 import type {
   DiscardOptions,
   EffectAnswer,
@@ -40,24 +40,24 @@ import type {
   QueueOptions,
   RerunOptions,
   RetryJobOptions,
-} from './operator.ts'
-import { Operator } from './operator.ts'
-import type { ListFilter } from './list-filter.ts'
-import type { DefinitionOf } from './new-input.ts'
+} from './operator/operator.ts'
+import { Operator } from './operator/operator.ts'
+import type { ListFilter } from './client/list-filter.ts'
+import type { DefinitionOf } from './operator/new-input.ts'
 import type { Notice } from './notice.ts'
-import type { OnRecord } from './on-record.ts'
-import { assertWhole } from './pace.ts'
-import { Quarantine } from './quarantine.ts'
-import type { QueueInfo } from './queue-info.ts'
-import { queueInfo } from './queue-info.ts'
-import { Reactions } from './reactions.ts'
-import { Results } from './results.ts'
+import type { Actor } from './client/actor.ts'
+import { assertWhole } from './operator/command-rate.ts'
+import { Quarantine } from './operator/quarantine.ts'
+import type { QueueInfo } from './inspect/queue-info.ts'
+import { queueInfo } from './inspect/queue-info.ts'
+import { CommandListeners } from './upkeep/command-listeners.ts'
+import { Results } from './client/results.ts'
 import type { ScheduleInfo, ScheduleTerms, UnreadableScheduleInfo } from './schedule/index.ts'
 import { ScheduleHandle, Schedules } from './schedule/index.ts'
-import { SoftState } from './soft-state.ts'
-import type { ItemOptions, SubmitOptions } from './submitting.ts'
-import { Submitting } from './submitting.ts'
-import { guarded, unfailing } from './telling.ts'
+import { SoftState } from './inspect/soft-state.ts'
+import type { ItemOptions, SubmitOptions } from './client/submitter.ts'
+import { Submitter } from './client/submitter.ts'
+import { guarded, unfailing } from './safe-callback.ts'
 
 export interface PawlParts {
   readonly store: Store
@@ -92,15 +92,15 @@ export class Pawl {
   readonly artifacts: Artifacts
   readonly #parts: PawlParts
   readonly #now: () => number
-  readonly #courier: Courier
-  readonly #submitting: Submitting
-  readonly #caretaker: Caretaker
+  readonly #batcher: CommandBatcher
+  readonly #submitting: Submitter
+  readonly #upkeepLoop: UpkeepLoop
   readonly #schedules: Schedules
   readonly #place: ArtifactPlace
   readonly #sweep: ArtifactSweep
   readonly #operator: Operator
   readonly #results: Results
-  readonly #reactions: Reactions
+  readonly #reactions: CommandListeners
   readonly #soft: SoftState
   readonly #watch: HealthWatch
   readonly #workers = new Set<Worker>()
@@ -115,7 +115,7 @@ export class Pawl {
     this.#now = parts.now ?? (() => timing.now())
     const onError = unfailing(parts.onError)
     this.#parts = { ...parts, onError }
-    this.#courier = new Courier(store, {
+    this.#batcher = new CommandBatcher(store, {
       sent: (commands) => this.#reactions.sent(commands),
       answered: (commands, answers) => this.#reactions.answered(commands, answers),
     })
@@ -136,23 +136,23 @@ export class Pawl {
       parts.unservedAfter,
     )
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
-    this.#operator = new Operator(store, this.#courier, definitionOf)
+    this.#operator = new Operator(store, this.#batcher, definitionOf)
     const { signal: closing } = this.#closed
     this.quarantine = new Quarantine({
       store,
-      courier: this.#courier,
+      batcher: this.#batcher,
       timing,
       definitionOf,
       closing,
     })
     const looking = { store, onError, now: this.#now, timing: upkeepTiming }
-    this.#schedules = new Schedules({ ...looking, courier: this.#courier })
+    this.#schedules = new Schedules({ ...looking, batcher: this.#batcher })
     this.#place = parts.artifacts ?? memoryPlace()
     this.artifacts = new Artifacts(store, this.#place)
     this.#sweep = new ArtifactSweep({ ...looking, place: this.#place })
-    this.#caretaker = new Caretaker({
+    this.#upkeepLoop = new UpkeepLoop({
       store,
-      courier: this.#courier,
+      batcher: this.#batcher,
       timing: upkeepTiming,
       onError,
       handingOver: this.#handingOver(),
@@ -160,11 +160,11 @@ export class Pawl {
       onEnded: (error) => this.#results.end(error),
     })
     this.#results = new Results(store, timing)
-    this.#reactions = new Reactions({
+    this.#reactions = new CommandListeners({
       store,
       workers: this.#workers,
       results: this.#results,
-      caretaker: this.#caretaker,
+      upkeepLoop: this.#upkeepLoop,
       schedules: this.#schedules,
     })
     this.#handleParts = {
@@ -174,7 +174,7 @@ export class Pawl {
       get: (id) => this.get(id),
       cancel: (id, on) => this.cancel(id, on),
     }
-    this.#submitting = new Submitting(store, this.#courier, this.#handleParts, this.#definitions)
+    this.#submitting = new Submitter(store, this.#batcher, this.#handleParts, this.#definitions)
   }
 
   /**
@@ -248,12 +248,12 @@ export class Pawl {
     return explain({ store, workers: this.#workers, now: this.#now(), stalled }, id)
   }
 
-  cancel(id: string, on: OnRecord = {}): Promise<void> {
+  cancel(id: string, on: Actor = {}): Promise<void> {
     return this.#operator.cancel(id, on)
   }
 
   /** Lets a job go that was submitted with `hold`. */
-  release(id: string, on: OnRecord = {}): Promise<void> {
+  release(id: string, on: Actor = {}): Promise<void> {
     return this.#operator.release(id, on)
   }
 
@@ -283,11 +283,11 @@ export class Pawl {
   }
 
   /** Nothing more of the queue is handed out. What runs goes on. */
-  pause(queue: string, on: OnRecord = {}): Promise<void> {
+  pause(queue: string, on: Actor = {}): Promise<void> {
     return this.#operator.pause(queue, on)
   }
 
-  resume(queue: string, on: OnRecord = {}): Promise<void> {
+  resume(queue: string, on: Actor = {}): Promise<void> {
     return this.#operator.resume(queue, on)
   }
 
@@ -298,7 +298,7 @@ export class Pawl {
   }
 
   /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */
-  async configure(queue: string, options: QueueOptions, on: OnRecord = {}): Promise<void> {
+  async configure(queue: string, options: QueueOptions, on: Actor = {}): Promise<void> {
     await this.#operator.configure(queue, options, on)
   }
 
@@ -306,7 +306,7 @@ export class Pawl {
   async schedule<J extends AnyJob>(
     id: string,
     terms: ScheduleTerms<J>,
-    on: OnRecord = {},
+    on: Actor = {},
   ): Promise<ScheduleHandle> {
     await this.#schedules.set(id, terms, on)
     return this.scheduleHandle(id)
@@ -351,12 +351,12 @@ export class Pawl {
     const worker: Worker = new Worker(
       {
         store,
-        courier: this.#courier,
+        batcher: this.#batcher,
         timing,
         executor: executorFor(options, timing, this.#place, onError),
         artifacts: this.#place,
-        onlookers: this.#soft,
-        onStageReport: () => this.#caretaker.hurry(),
+        workerEvents: this.#soft,
+        onStageReport: () => this.#upkeepLoop.hurry(),
         onError,
         onStopped: () => this.#workers.delete(worker),
         nameWorker: this.#parts.nameWorker,
@@ -370,7 +370,7 @@ export class Pawl {
 
   /** Does now what time asks for, and otherwise happens by itself. For tests. */
   async upkeep(): Promise<number> {
-    const sent = (await this.#caretaker.look()) + (await this.#schedules.look())
+    const sent = (await this.#upkeepLoop.look()) + (await this.#schedules.look())
     await this.#sweep.look()
     return sent
   }
@@ -390,7 +390,7 @@ export class Pawl {
       this.#closed.abort()
       this.#reactions.close()
       await Promise.all([...this.#workers].map((worker) => worker.stop()))
-      await Promise.all([this.#caretaker, this.#schedules, this.#sweep].map((one) => one.close()))
+      await Promise.all([this.#upkeepLoop, this.#schedules, this.#sweep].map((one) => one.close()))
       await this.#parts.store.close()
     } finally {
       this.#results.end(new StoreClosed())
@@ -398,12 +398,12 @@ export class Pawl {
     }
   }
 
-  #handingOver(): HandingOver | null {
+  #handingOver(): ForgetHook | null {
     const { onForget, onError, timing } = this.#parts
     if (onForget === undefined) return null
-    const send = (commands: readonly Command[]): Promise<unknown> => this.#courier.sendAll(commands)
-    const again = (): void => this.#caretaker.hurry()
-    return new HandingOver({ timing, onForget, onError, send, again, get: (id) => this.get(id) })
+    const send = (commands: readonly Command[]): Promise<unknown> => this.#batcher.sendAll(commands)
+    const again = (): void => this.#upkeepLoop.hurry()
+    return new ForgetHook({ timing, onForget, onError, send, again, get: (id) => this.get(id) })
   }
 }
 

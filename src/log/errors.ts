@@ -4,7 +4,7 @@
 import { PawlError } from '../kernel/index.ts'
 
 /** Where something in the log does not check. */
-export interface Place {
+export interface LogPlace {
   readonly file: string
   readonly offset: number
   /** Of the entry that should stand there; null where no entry could. */
@@ -13,11 +13,11 @@ export interface Place {
 
 /** Stored bytes do not check, and it is not a torn tail. */
 export class CorruptLog extends PawlError {
-  readonly place: Place
+  readonly place: LogPlace
   readonly #why: string
 
   /** `job`: whose record it is, if that is known. */
-  constructor(place: Place, why: string, job: string | null = null) {
+  constructor(place: LogPlace, why: string, job: string | null = null) {
     const { file, offset, position } = place
     const entry = position === null ? '' : ` (entry at position ${position})`
     const whose = job === null ? '' : ` (${job})`

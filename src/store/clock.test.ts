@@ -1,13 +1,13 @@
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { SimDisk } from '../../test/sim/sim-disk.ts'
+import { SimDisk } from '../../test/faults/sim/sim-disk.ts'
 import { plain } from '../../test/support/specs.ts'
 import type { AwakeClock, Clock } from './clock.ts'
 import { awakeClock, systemClock } from './clock.ts'
-import type { DirectoryOptions } from './open-directory.ts'
-import { openDirectory } from './open-directory.ts'
-import type { DirectoryStore } from './directory.ts'
-import type { Notice } from './notice.ts'
+import type { DirectoryOptions } from './directory/open-directory.ts'
+import { openDirectory } from './directory/open-directory.ts'
+import type { DirectoryStore } from './directory/directory-store.ts'
+import type { StoreNotice } from './notice.ts'
 
 const START_MS = 1_000_000
 const BEAT_MS = 50
@@ -249,8 +249,8 @@ describe('a log whose time is far ahead of the machine', () => {
     await before.claim(request)
     await before.close()
     const time = new FakeTime()
-    const notices: Notice[] = []
-    const onNotice = (notice: Notice) => notices.push(notice)
+    const notices: StoreNotice[] = []
+    const onNotice = (notice: StoreNotice) => notices.push(notice)
     const store = await openOn({ disk, clock: clockOf(time), onNotice })
     const due = async () =>
       (await store.query({ kind: 'upkeep', limit: 9 })).map(({ type }) => type)

@@ -4,7 +4,7 @@
  */
 import type { Torn } from '../log/index.ts'
 
-export type Notice =
+export type StoreNotice =
   /** Entries that were being written when the process or the machine died were cut off. */
   | { readonly kind: 'torn-tail'; readonly torn: Torn }
   /**

@@ -36,8 +36,8 @@ import type {
   Verdict,
   Violation,
 } from '../kernel/index.ts'
-import type { ClaimRequest } from './ledger.ts'
-import type { Metrics } from './meters.ts'
+import type { ClaimRequest } from './state/ledger.ts'
+import type { Metrics } from './state/meters.ts'
 import type { News } from './news.ts'
 import type { Taker } from './taker.ts'
 import type { TakesPart } from './user-transaction.ts'
@@ -444,5 +444,5 @@ export interface Store extends TakesPart {
   close(): Promise<void>
 }
 
-export { BadRequest, StoreClosed } from './store-errors.ts'
+export { BadRequest, StoreClosed } from './errors.ts'
 export type { ClaimRequest, Metrics }

@@ -2,7 +2,7 @@
  * Somebody who takes jobs with their submit: a worker that has room says so, and a store that would
  * need another transaction to grant a job grants it in the one that it is submitted in.
  */
-import type { ChannelName } from './ready-index.ts'
+import type { ChannelName } from './ready/ready-index.ts'
 import type { Claimed } from './store.ts'
 
 /** Requests from here on are of jobs that were taken with their submit: no claim asks with such a number. */

@@ -11,7 +11,7 @@
 import type { Clock } from '../store/index.ts'
 import type { Timer, Timing } from '../worker/index.ts'
 
-interface Waiting {
+interface PendingTimer {
   readonly at: number
   readonly call: () => void
 }
@@ -26,7 +26,7 @@ const NAP_MS = 1
 export class FakeClock implements Clock, Timing {
   #now: number
   /** Not sorted: there are few. Those that were set first come first. */
-  readonly #timers = new Set<Waiting>()
+  readonly #timers = new Set<PendingTimer>()
   #fired = 0
   #soon = 0
 
@@ -101,8 +101,8 @@ export class FakeClock implements Clock, Timing {
     return realNow()
   }
 
-  #next(): Waiting | undefined {
-    let next: Waiting | undefined
+  #next(): PendingTimer | undefined {
+    let next: PendingTimer | undefined
     for (const waiting of this.#timers) {
       if (next === undefined || waiting.at < next.at) next = waiting
     }

@@ -18,7 +18,7 @@ import { InvalidDefinition, toMs } from '../definition/index.ts'
 import type {
   Handle,
   JobInfo,
-  OnRecord,
+  Actor,
   RerunOptions,
   ScheduleHandle,
   ScheduleTerms,
@@ -33,10 +33,10 @@ import { Agenda } from './agenda.ts'
 import { FakeClock, neverFires } from './clock.ts'
 import { CrashPoints } from './crash-points.ts'
 import { CrashingStore } from './crashing-store.ts'
-import { Crew } from './crew.ts'
+import { Crew } from './test-workers.ts'
 import { EffectCalls } from './effect-calls.ts'
 import { NotSettled } from './errors.ts'
-import { Pace } from './pace.ts'
+import { VirtualTimeSteps } from './virtual-time-steps.ts'
 
 export interface TestEngineOptions {
   /** Jobs to run besides those that the test submits: children, above all. */
@@ -90,7 +90,7 @@ export class TestEngine extends Pawl {
   readonly #clock: FakeClock
   readonly #agenda: Agenda
   readonly #crew: Crew
-  readonly #pace: Pace
+  readonly #pace: VirtualTimeSteps
   /** Ids that the test gave itself. */
   readonly #givenIds = new Set<string>()
   readonly #counts = new Map<string, number>()
@@ -126,7 +126,7 @@ export class TestEngine extends Pawl {
     this.#clock = clock
     this.#agenda = new Agenda(store)
     this.#crew = new Crew((jobs, its) => super.work(jobs, its), options.worker ?? {})
-    this.#pace = new Pace({
+    this.#pace = new VirtualTimeSteps({
       clock,
       agenda: this.#agenda,
       crew: this.#crew,
@@ -229,7 +229,7 @@ export class TestEngine extends Pawl {
   override async schedule<J extends AnyJob>(
     id: string,
     terms: ScheduleTerms<J>,
-    on: OnRecord = {},
+    on: Actor = {},
   ): Promise<ScheduleHandle> {
     const handle = await super.schedule(id, terms, on)
     this.#crew.know(terms.job, terms.queue)

@@ -1,8 +1,8 @@
 /**
  * Workers: who takes jobs, runs them and reports.
  */
-export type { AbortReason } from './aborted.ts'
-export { Aborted } from './aborted.ts'
+export type { AbortReason } from './handler/aborted.ts'
+export { Aborted } from './handler/aborted.ts'
 export type { JobOnFile } from './artifact/index.ts'
 export {
   ArtifactCorrupt,
@@ -17,14 +17,14 @@ export {
 } from './artifact/index.ts'
 export type { Timer, Timing } from './clock.ts'
 export { realTiming } from './clock.ts'
-export { Courier } from './courier.ts'
-export { inProcess } from './executor.ts'
-export type { Executor } from './executor.ts'
+export { CommandBatcher } from '../store/command-batcher.ts'
+export { inProcess } from './handler/executor.ts'
+export type { Executor } from './handler/executor.ts'
 export type { Isolation } from './isolation/isolation.ts'
 export { executorFor } from './isolation/isolation.ts'
-export type { NewerJob } from './newer-version.ts'
-export type { Onlookers, StalledTask } from './onlookers.ts'
+export type { NewerJob } from './loop/newer-version.ts'
+export type { WorkerEvents, StalledTask } from './worker-events.ts'
 export { refusal } from './refusal.ts'
-export { ReconcileFailed } from './reconcile-failed.ts'
-export type { WorkerOptions } from './worker.ts'
-export { Worker } from './worker.ts'
+export { ReconcileFailed } from './attempt/reconcile-failed.ts'
+export type { WorkerOptions } from './loop/worker.ts'
+export { Worker } from './loop/worker.ts'

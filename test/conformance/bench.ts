@@ -12,11 +12,11 @@ import type {
   Store,
 } from '../../src/store/index.ts'
 import { MemoryStore, openDirectory } from '../../src/store/index.ts'
-import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts'
+import { openPostgres } from '../../src/store/sql/postgres/open-postgres.ts'
+import { openSqliteStore } from '../../src/store/sql/sqlite/open-sqlite.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { freshFile } from '../support/sqlite.ts'
-import { SimDisk } from '../sim/sim-disk.ts'
+import { SimDisk } from '../faults/sim/sim-disk.ts'
 
 export class TestClock {
   time = 1_000

@@ -5,7 +5,7 @@
 import { expect } from 'vitest'
 import type { Job, Task } from '../../src/kernel/index.ts'
 import { copyJob, copyTask } from '../../src/kernel/index.ts'
-import { limitView } from '../../src/store/holders.ts'
+import { limitView } from '../../src/store/views/lease-holders.ts'
 import type {
   ChannelName,
   JobOverview,
@@ -14,10 +14,16 @@ import type {
   Store,
 } from '../../src/store/index.ts'
 import { Ledger } from '../../src/store/index.ts'
-import { listed, outcome, overview, PageOfJobs, queueView } from '../../src/store/views.ts'
-import type { Dice } from '../properties/dice.ts'
-import { plausibleCommand } from '../properties/plausible.ts'
-import { LIMITS } from '../properties/random-specs.ts'
+import {
+  listed,
+  outcome,
+  overview,
+  PageOfJobs,
+  queueView,
+} from '../../src/store/views/job-views.ts'
+import type { Dice } from '../model/properties/dice.ts'
+import { plausibleCommand } from '../model/properties/plausible.ts'
+import { LIMITS } from '../model/properties/random-specs.ts'
 
 const CHANNELS: readonly ChannelName[] = ['left', 'right'].flatMap((queue) =>
   ['red', 'blue'].map((type) => ({ queue, type, stage: null })),

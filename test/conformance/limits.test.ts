@@ -10,8 +10,8 @@ import {
   openPostgres,
   openSqliteStore,
 } from '../../src/store/index.ts'
-import { Dice } from '../properties/dice.ts'
-import { SimDisk } from '../sim/sim-disk.ts'
+import { Dice } from '../model/properties/dice.ts'
+import { SimDisk } from '../faults/sim/sim-disk.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { onRecord, plain } from '../support/specs.ts'
 import { freshFile } from '../support/sqlite.ts'

@@ -6,8 +6,8 @@
 import { describe, expect, it } from 'vitest'
 import type { DirectoryOptions, DirectoryStore } from '../../src/store/index.ts'
 import { openDirectory, verifyDirectory } from '../../src/store/index.ts'
-import { Dice } from '../properties/dice.ts'
-import { SimDisk } from '../sim/sim-disk.ts'
+import { Dice } from '../model/properties/dice.ts'
+import { SimDisk } from '../faults/sim/sim-disk.ts'
 import { InStep } from './in-step.ts'
 
 const STEPS = 1_500

@@ -4,10 +4,10 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/store/index.ts'
-import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts'
+import { openPostgres } from '../../src/store/sql/postgres/open-postgres.ts'
+import { openSqliteStore } from '../../src/store/sql/sqlite/open-sqlite.ts'
 import type { SqlStore } from '../../src/store/sql/sql-store.ts'
-import { Dice } from '../properties/dice.ts'
+import { Dice } from '../model/properties/dice.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { freshFile } from '../support/sqlite.ts'
 import { InStep } from './in-step.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Dice } from '../properties/dice.ts'
+import { Dice } from '../model/properties/dice.ts'
 import { failure, onRecord, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
 import type { Command, JobSpec, JobState } from '../../src/kernel/index.ts'
 import { replay } from '../../src/kernel/index.ts'

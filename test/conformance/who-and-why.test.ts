@@ -3,7 +3,7 @@
  * be read wherever the jobs are kept.
  */
 import { describe, expect, it } from 'vitest'
-import type { Entry, OnRecord, Pawl } from '../../src/index.ts'
+import type { Entry, Actor, Pawl } from '../../src/index.ts'
 import { effect, job, Refused, typed } from '../../src/index.ts'
 import { EVERY_ENGINE } from '../support/engines.ts'
 
@@ -31,7 +31,7 @@ interface Action {
   readonly entry: Entry['type']
   /** Why, if nobody says so. */
   readonly otherwise: string
-  readonly act: (pawl: Pawl, on?: OnRecord) => Promise<unknown>
+  readonly act: (pawl: Pawl, on?: Actor) => Promise<unknown>
 }
 
 const one = (id: string): { ids: string[] } => ({ ids: [id] })
@@ -161,7 +161,7 @@ async function prepare(pawl: Pawl): Promise<void> {
   await worker.stop()
 }
 
-interface Kept extends OnRecord {
+interface Kept extends Actor {
   readonly type: Entry['type']
 }
 

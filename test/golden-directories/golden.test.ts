@@ -12,10 +12,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { FORMAT } from '../../src/log/format.ts'
+import { FORMAT } from '../../src/log/format/format.ts'
 import { NewerFormat } from '../../src/log/index.ts'
-import { CHECKPOINT_FORMAT } from '../../src/log/manifest.ts'
-import type { Notice } from '../../src/store/index.ts'
+import { CHECKPOINT_FORMAT } from '../../src/log/checkpoint/manifest.ts'
+import type { StoreNotice } from '../../src/store/index.ts'
 import { ask, openAt, tellStory } from './directory.ts'
 import {
   addGolden,
@@ -53,7 +53,7 @@ if (UPDATE && !existsSync(join(HERE, CURRENT))) {
   rmSync(scratch, { recursive: true })
 }
 
-const CHECKPOINT_PART = /^(?:checkpoint|live|shelf)-/
+const CHECKPOINT_PART = /^(?:checkpoint|live|finishedFile)-/
 
 describe.each(goldenNames())('%s', (name) => {
   const expected = expectedOf(name)
@@ -78,20 +78,20 @@ describe.each(goldenNames())('%s', (name) => {
   it('is the same from its older checkpoint, when the newest is damaged', async () => {
     const newest = readdirSync(folder).findLast((file) => file.startsWith('live-')) as string
     spoil(join(folder, newest), 70)
-    const notices: Notice[] = []
-    const onNotice = (notice: Notice): void => void notices.push(notice)
+    const notices: StoreNotice[] = []
+    const onNotice = (notice: StoreNotice): void => void notices.push(notice)
     expect(await ask(folder, expected.now, { onNotice })).toEqual(expected)
     expect(notices.map(({ kind }) => kind)).toEqual(['checkpoint-damaged'])
   })
 
   it('is the same when the tables of its shelves are damaged', async () => {
-    const shelves = readdirSync(folder).filter((file) => file.startsWith('shelf-'))
-    for (const file of shelves)
+    const finishedFiles = readdirSync(folder).filter((file) => file.startsWith('shelf-'))
+    for (const file of finishedFiles)
       spoil(join(folder, file), readFileSync(join(folder, file)).length - 1)
-    const notices: Notice[] = []
-    const onNotice = (notice: Notice): void => void notices.push(notice)
+    const notices: StoreNotice[] = []
+    const onNotice = (notice: StoreNotice): void => void notices.push(notice)
     expect(await ask(folder, expected.now, { onNotice })).toEqual(expected)
-    const rebuilt = shelves.map((file) => ({
+    const rebuilt = finishedFiles.map((file) => ({
       kind: 'shelf-tables-rebuilt',
       file: join(folder, file),
     }))
@@ -101,7 +101,7 @@ describe.each(goldenNames())('%s', (name) => {
     await store.checkpoint()
     await store.checkpoint()
     await store.close()
-    expect(readdirSync(folder).filter((file) => shelves.includes(file))).toEqual([])
+    expect(readdirSync(folder).filter((file) => finishedFiles.includes(file))).toEqual([])
     expect(await ask(folder, expected.now)).toEqual(expected)
   })
 

@@ -5,9 +5,9 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { FORMAT } from '../../src/log/format.ts'
-import { CHECKPOINT_FORMAT } from '../../src/log/manifest.ts'
-import { CURRENT_VERSION } from '../../src/log/versions.ts'
+import { FORMAT } from '../../src/log/format/format.ts'
+import { CHECKPOINT_FORMAT } from '../../src/log/checkpoint/manifest.ts'
+import { CURRENT_VERSION } from '../../src/log/format/versions.ts'
 import type { Told } from './directory.ts'
 import { ask, tellStory } from './directory.ts'
 

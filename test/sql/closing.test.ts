@@ -9,7 +9,7 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { job, open, typed } from '../../src/index.ts'
-import { openConnection } from '../../src/store/sqlite/connection.ts'
+import { openConnection } from '../../src/store/sql/sqlite/connection.ts'
 import { ask, troubleOf } from './databases.ts'
 
 function newPath(): string {

@@ -5,9 +5,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Ask, Connection, Row } from '../../src/store/sql/connection.ts'
-import { openConnection as openPostgres } from '../../src/store/postgres/connection.ts'
-import { openConnection as openSqlite } from '../../src/store/sqlite/connection.ts'
+import type { Statement, Connection, Row } from '../../src/store/sql/connection.ts'
+import { openConnection as openPostgres } from '../../src/store/sql/postgres/connection.ts'
+import { openConnection as openSqlite } from '../../src/store/sql/sqlite/connection.ts'
 import type { SqlTrouble } from '../../src/store/sql/failures.ts'
 import { SqlFailed } from '../../src/store/sql/failures.ts'
 import { freshSchema } from '../support/postgres.ts'
@@ -41,7 +41,7 @@ export interface Database {
   make(): Promise<Place>
 }
 
-export function ask(sql: string, ...values: Row): Ask {
+export function ask(sql: string, ...values: Row): Statement {
   return { sql, values }
 }
 

@@ -2,9 +2,9 @@
  * The doorbell rings, and hears again by itself when its connection or the whole server was gone.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { openConnection } from '../../src/store/postgres/connection.ts'
-import type { Doorbell } from '../../src/store/postgres/doorbell.ts'
-import { openDoorbell } from '../../src/store/postgres/doorbell.ts'
+import { openConnection } from '../../src/store/sql/postgres/connection.ts'
+import type { Listener } from '../../src/store/sql/postgres/listener.ts'
+import { openListener } from '../../src/store/sql/postgres/listener.ts'
 import { PostgresServer } from '../support/postgres-server.ts'
 import { ask, troubleOf } from './databases.ts'
 
@@ -12,7 +12,7 @@ import { ask, troubleOf } from './databases.ts'
 const CHANNEL = 'Pawl "door"'
 
 let server: PostgresServer
-let doorbell: Doorbell | null = null
+let listener: Listener | null = null
 
 beforeAll(async () => {
   server = await PostgresServer.start()
@@ -23,7 +23,7 @@ afterAll(async () => {
   await server.remove()
 })
 
-afterEach(() => doorbell?.close())
+afterEach(() => listener?.close())
 
 const nothing = (): void => undefined
 
@@ -49,7 +49,7 @@ class Heard {
 
 async function listening(): Promise<Heard> {
   const heard = new Heard()
-  doorbell = await openDoorbell({
+  listener = await openListener({
     url: server.url,
     channel: CHANNEL,
     onRing: (payload) => heard.say(`ring ${payload}`),
@@ -104,7 +104,7 @@ describe('a doorbell', () => {
   it('is quiet once it is closed, also while it waits for the server', async () => {
     const heard = await listening()
     await server.stop('immediate')
-    await doorbell?.close()
+    await listener?.close()
     await server.restart()
     const other = await listening()
     await ring('open')
@@ -122,6 +122,6 @@ describe('a doorbell', () => {
       onRing: nothing,
       onGap: nothing,
     }
-    expect(await troubleOf(openDoorbell(nowhere))).toBe('lost')
+    expect(await troubleOf(openListener(nowhere))).toBe('lost')
   })
 })

@@ -6,12 +6,12 @@ import { once } from 'node:events'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openConnection } from '../../src/store/postgres/connection.ts'
-import { openDoorbell } from '../../src/store/postgres/doorbell.ts'
-import { postgresDialect } from '../../src/store/postgres/open-postgres.ts'
+import { openConnection } from '../../src/store/sql/postgres/connection.ts'
+import { openListener } from '../../src/store/sql/postgres/listener.ts'
+import { postgresDialect } from '../../src/store/sql/postgres/open-postgres.ts'
 import type { Dialect } from '../../src/store/sql/dialect.ts'
 import { openSql } from '../../src/store/sql/open-sql.ts'
-import { Silence } from '../../src/store/postgres/silence.ts'
+import { SilenceWatch } from '../../src/store/sql/postgres/silence-watch.ts'
 import type { Place } from '../support/postgres.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { plain } from '../support/specs.ts'
@@ -194,12 +194,12 @@ describe('a doorbell of a server that says nothing any more', () => {
     const gap = new Promise<void>((resolve) => (onGap = resolve))
     const url = proxy.through(place.url)
     const options = { url, channel: place.schema, answerMs: 100 }
-    const doorbell = await openDoorbell({ ...options, onRing: nothing, onGap })
+    const listener = await openListener({ ...options, onRing: nothing, onGap })
     proxy.mute(false)
-    doorbell.ring('a')
+    listener.ring('a')
     await gap
     proxy.mute(true)
-    await doorbell.close()
+    await listener.close()
   })
 })
 
@@ -208,7 +208,7 @@ describe('a silence', () => {
     const answers = [false, true, false]
     let asked = 0
     let isOver = false
-    const silence = new Silence({
+    const silence = new SilenceWatch({
       silentMs: 1,
       sign: () => '',
       isAtWork: () => Promise.resolve(answers[asked++] ?? true),
@@ -223,7 +223,7 @@ describe('a silence', () => {
   it('begins anew with each byte', async () => {
     let bytes = 0
     let asked = 0
-    const silence = new Silence({
+    const silence = new SilenceWatch({
       silentMs: 1,
       sign: () => String((bytes += 1)),
       isAtWork: () => Promise.resolve((asked += 1) < 0),

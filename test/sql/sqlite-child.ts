@@ -4,7 +4,7 @@
  * - `count FILE NAME TIMES`: adds one to a counter, each in a transaction of its own.
  * - `idle FILE`: waits for one answer.
  */
-import { openConnection } from '../../src/store/sqlite/connection.ts'
+import { openConnection } from '../../src/store/sql/sqlite/connection.ts'
 
 const [task, path = '', name = '', times = '0'] = process.argv.slice(2)
 const connection = await openConnection({ path, busyMs: 60_000 })

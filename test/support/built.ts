@@ -17,8 +17,8 @@ export const CHILDREN: Readonly<Record<string, string>> = {
 
 /** What a thread that Pawl starts begins with. They stand beside whatever starts them. */
 export const THREADS: Readonly<Record<string, string>> = {
-  thread: 'src/store/sqlite/thread.ts',
-  'checkpoint-thread': 'src/log/checkpoint-thread.ts',
+  thread: 'src/store/sql/sqlite/thread.ts',
+  'checkpoint-thread': 'src/log/checkpoint/checkpoint-thread.ts',
 }
 
 /**

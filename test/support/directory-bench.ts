@@ -3,9 +3,9 @@
  */
 import { expect } from 'vitest'
 import type { Command } from '../../src/kernel/index.ts'
-import type { DirectoryOptions, DirectoryStore, Notice } from '../../src/store/index.ts'
+import type { DirectoryOptions, DirectoryStore, StoreNotice } from '../../src/store/index.ts'
 import { openDirectory } from '../../src/store/index.ts'
-import { SimDisk } from '../sim/sim-disk.ts'
+import { SimDisk } from '../faults/sim/sim-disk.ts'
 import { plain } from './specs.ts'
 
 const CHANNEL = { queue: 'default', type: 'test', stage: null }
@@ -13,7 +13,7 @@ const CHANNEL = { queue: 'default', type: 'test', stage: null }
 export class Bench {
   disk: SimDisk
   now = 1_000
-  readonly notices: Notice[] = []
+  readonly notices: StoreNotice[] = []
   store!: DirectoryStore
   #request = 0
   #seen = 0

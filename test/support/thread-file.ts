@@ -1,5 +1,5 @@
 /**
- * In tests this stands in the place of `src/log/thread-file.ts`: threads begin with what was
+ * In tests this stands in the place of `src/log/disk/thread-file.ts`: threads begin with what was
  * compiled for the run. Programs that tests start find their threads as those of users do.
  */
 import { join } from 'node:path'

@@ -8,7 +8,7 @@
 import type { Command, Rejection } from '../../kernel/index.ts'
 import { tickId } from '../../kernel/index.ts'
 import type { Answer, Store } from '../../store/index.ts'
-import type { Courier } from '../../worker/index.ts'
+import type { CommandBatcher } from '../../worker/index.ts'
 import { Refused } from '../errors.ts'
 import type { DueTimes } from './due-times.ts'
 import type { StoredSchedule } from './stored-schedule.ts'
@@ -20,7 +20,7 @@ export interface Due extends DueTimes {
 
 export interface FiringParts {
   readonly store: Store
-  readonly courier: Courier
+  readonly batcher: CommandBatcher
   readonly onError: (error: Error) => void
 }
 
@@ -35,7 +35,7 @@ const SETTLED: ReadonlySet<Rejection['code']> = new Set<Rejection['code']>([
 /** How many commands it took. */
 export async function fire(parts: FiringParts, due: readonly Due[]): Promise<number> {
   const submits = due.flatMap(submitsOf)
-  const answers = submits.length === 0 ? [] : await parts.courier.sendAll(submits)
+  const answers = submits.length === 0 ? [] : await parts.batcher.sendAll(submits)
   const records: Command[] = []
   let at = 0
   for (const { id, times, record } of due) {
@@ -46,7 +46,7 @@ export async function fire(parts: FiringParts, due: readonly Due[]): Promise<num
     at += times.length
     records.push({ type: 'FireSchedule', schedule: id, tick: record, skipped: !hasJob })
   }
-  const recorded = await parts.courier.sendAll(records)
+  const recorded = await parts.batcher.sendAll(records)
   recorded.forEach(({ rejection }, i) => {
     if (rejection === null) return
     parts.onError(new Refused(`Recording a time of schedule ${due[i]?.id}`, rejection))

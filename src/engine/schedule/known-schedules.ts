@@ -17,7 +17,7 @@ export interface ReadSchedule {
   readonly timetable: Timetable
 }
 
-interface Known {
+interface KnownSchedule {
   readonly definition: string | null
   /** Null: it cannot be read. */
   readonly read: ReadSchedule | null
@@ -28,7 +28,7 @@ interface Known {
 
 export class KnownSchedules {
   readonly #onError: (error: Error) => void
-  #known = new Map<string, Known>()
+  #known = new Map<string, KnownSchedule>()
 
   constructor(onError: (error: Error) => void) {
     this.#onError = onError
@@ -72,7 +72,7 @@ export class KnownSchedules {
   }
 
   /** What cannot be read is told of once, and not fired. */
-  #knownOf(schedule: Schedule): Known {
+  #knownOf(schedule: Schedule): KnownSchedule {
     const { id, definition } = schedule
     const before = this.#known.get(id)
     if (before !== undefined && before.definition === definition) return before

@@ -4,7 +4,7 @@
 import { fromJson } from '../../definition/index.ts'
 import type { Schedule } from '../../kernel/index.ts'
 import type { UnreadableSchedule } from '../errors.ts'
-import type { Intervention, Missed, StoredSchedule } from './stored-schedule.ts'
+import type { ScheduleIntervention, Missed, StoredSchedule } from './stored-schedule.ts'
 import type { Timetable } from './timetable.ts'
 
 export interface ScheduleInfo {
@@ -117,6 +117,6 @@ function dateOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
 }
 
-function onRecord(intervention: Intervention | null): OnRecordAt | null {
+function onRecord(intervention: ScheduleIntervention | null): OnRecordAt | null {
   return intervention === null ? null : { ...intervention, at: new Date(intervention.at) }
 }

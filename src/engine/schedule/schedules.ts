@@ -13,8 +13,8 @@ import { LIMITS, sameContent } from '../../kernel/index.ts'
 import { StoreEnded } from '../../store/index.ts'
 import type { Timer, Timing } from '../../worker/index.ts'
 import { Refused, UnknownSchedule, UnreadableSchedule } from '../errors.ts'
-import type { OnRecord } from '../on-record.ts'
-import { recorded } from '../on-record.ts'
+import type { Actor } from '../client/actor.ts'
+import { recorded } from '../client/actor.ts'
 import type { Due, FiringParts } from './firing.ts'
 import { fire } from './firing.ts'
 import type { ReadSchedule } from './known-schedules.ts'
@@ -57,7 +57,7 @@ export class Schedules {
     this.#plan(0)
   }
 
-  async set<J extends AnyJob>(id: string, terms: ScheduleTerms<J>, on: OnRecord): Promise<void> {
+  async set<J extends AnyJob>(id: string, terms: ScheduleTerms<J>, on: Actor): Promise<void> {
     assertName(id, 'A schedule')
     const termed = await checked(id, terms, this.#parts.now())
     await this.#change(id, recorded(on, 'Set'), (schedule) => {
@@ -73,7 +73,7 @@ export class Schedules {
     })
   }
 
-  pause(id: string, on: OnRecord): Promise<void> {
+  pause(id: string, on: Actor): Promise<void> {
     const record = recorded(on, 'Paused')
     return this.#change(id, record, (schedule) => {
       const { stored } = this.#read(id, schedule)
@@ -83,7 +83,7 @@ export class Schedules {
   }
 
   /** Times that passed meanwhile are not made up for. */
-  resume(id: string, on: OnRecord): Promise<void> {
+  resume(id: string, on: Actor): Promise<void> {
     const record = recorded(on, 'Resumed')
     return this.#change(id, record, (schedule) => {
       const { stored } = this.#read(id, schedule)
@@ -93,7 +93,7 @@ export class Schedules {
     })
   }
 
-  remove(id: string, on: OnRecord): Promise<void> {
+  remove(id: string, on: Actor): Promise<void> {
     const record = recorded(on, 'Removed')
     return this.#inTurn(async () => {
       const schedule = await this.#find(id)
@@ -189,7 +189,7 @@ export class Schedules {
   /** Of what is there; null: none is needed. If somebody else was faster: of what he made of it. */
   #change(
     id: string,
-    record: Required<OnRecord>,
+    record: Required<Actor>,
     change: (schedule: Schedule | null) => StoredSchedule | null,
   ): Promise<void> {
     return this.#inTurn(async () => {
@@ -228,7 +228,7 @@ export class Schedules {
     id: string,
     stored: StoredSchedule,
     seen: number,
-    record: Required<OnRecord>,
+    record: Required<Actor>,
   ): Promise<boolean> {
     const definition = toText(stored)
     if (definition.length > LIMITS.scheduleChars) {
@@ -244,7 +244,7 @@ export class Schedules {
   }
 
   async #send(command: Command): Promise<Rejection | null> {
-    const { rejection } = await this.#parts.courier.send(command)
+    const { rejection } = await this.#parts.batcher.send(command)
     this.#plan(AFTER_CHANGE_MS)
     return rejection
   }

@@ -13,7 +13,7 @@ import type { ScheduleTiming } from './timetable.ts'
 export type Missed = 'skip' | 'once' | 'all'
 
 /** When, by whom and why. */
-export interface Intervention {
+export interface ScheduleIntervention {
   readonly at: number
   readonly by: string
   readonly reason: string
@@ -24,9 +24,9 @@ export interface StoredSchedule {
   readonly missed: Missed
   /** Only times after this one count: when it was set, its timing changed, or it was resumed. */
   readonly since: number
-  readonly paused: Intervention | null
+  readonly paused: ScheduleIntervention | null
   /** The newest one. */
-  readonly resumed: Intervention | null
+  readonly resumed: ScheduleIntervention | null
   /** The job of each due time, but for `schedule`. */
   readonly spec: JobSpec
 }

@@ -21,7 +21,7 @@ export type Row = readonly Value[]
  * SQLite runs it once for each row, PostgreSQL once for all of them, with each column as an
  * array. No rows: it is not run at all.
  */
-export type Ask =
+export type Statement =
   | { readonly sql: string; readonly values: Row }
   | {
       readonly sql: string
@@ -56,7 +56,7 @@ export interface Connection {
    * fails, those behind it have no effect, and the promise is rejected with a `SqlFailed`: whoever
    * began a transaction rolls it back.
    */
-  run(asks: readonly Ask[]): Promise<readonly Answered[]>
+  run(asks: readonly Statement[]): Promise<readonly Answered[]>
   /** Ends it once what was sent is through. Closing twice is fine. */
   close(): Promise<void>
 }

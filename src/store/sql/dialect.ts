@@ -3,11 +3,11 @@
  */
 import type { News } from '../news.ts'
 import type { UserTransaction } from '../user-transaction.ts'
-import type { Ask, ClientConnection, Connection } from './connection.ts'
+import type { Statement, ClientConnection, Connection } from './connection.ts'
 import type { Statements } from './statements.ts'
 
 /** Tells other processes, and hears what they tell. */
-export interface Bell {
+export interface Notifier {
   /** Those who do not hear it find out by themselves, a little later. */
   ring(news: News): void
   /** What was rung before is told. */
@@ -15,7 +15,7 @@ export interface Bell {
 }
 
 /** How a store takes part in a transaction of the user's, and a user in one of the store. */
-export interface GuestDialect {
+export interface UserTransactionDialect {
   /** For connections on which nothing is set as ours expect it. */
   readonly statements: Statements
   connection(transaction: UserTransaction): Connection
@@ -27,15 +27,15 @@ export interface GuestDialect {
   /** AFTER `enter`: throws `TransactionFailed` if its locks are not seen here, and ours not there. */
   assertSafe(): void
   /** Tells the processes on the store with this id, once the transaction is committed. */
-  tell(id: string, news: News): readonly Ask[]
+  tell(id: string, news: News): readonly Statement[]
   /** A new connection on which nothing is set, to be lent to a user. */
   connect(): Promise<ClientConnection>
   /** How many users may write at once. */
-  readonly lanes: number
+  readonly pool: number
   /** See `Lanes`. */
   readonly mostConflicts?: number
   /** From here on a statement, or doing nothing, may take so long in this transaction. */
-  limit(ms: number): readonly Ask[]
+  limit(ms: number): readonly Statement[]
   /** What a user's write threw says that somebody else was quicker. */
   isConflict(error: unknown): boolean
 }
@@ -52,7 +52,7 @@ export interface Checks {
  * How often jobs were forgotten: an id that is taken to be new may have been another job's, which was
  * forgotten meanwhile under a later position.
  */
-export interface Forgets {
+export interface ForgetCount {
   /** → how often. */
   readonly count: string
   /** count: → a conflict unless it is still so. */
@@ -62,7 +62,7 @@ export interface Forgets {
 }
 
 /** How what was changed is cleared away, where it stays in the way. */
-export interface Sweep {
+export interface VacuumTables {
   /** → about how many rows there are to be cleared away. */
   readonly count: string
   /** On its own, outside of a transaction. */
@@ -81,9 +81,9 @@ export interface Dialect {
   readonly statements: Statements
   /** A new connection, with everything set as the statements expect. */
   connect(): Promise<Connection>
-  readonly guest: GuestDialect
+  readonly guest: UserTransactionDialect
   /** How many transactions may be under way at once. */
-  readonly lanes: number
+  readonly pool: number
   /** See `Lanes`. */
   readonly mostAwayMs?: number
   /** So many commands are worth a transaction of their own while another one is under way. */
@@ -94,9 +94,9 @@ export interface Dialect {
    */
   readonly checks?: Checks
   /** Left out: transactions do not overlap. */
-  readonly forgets?: Forgets
+  readonly forgets?: ForgetCount
   /** Left out: nothing stays. */
-  readonly sweep?: Sweep
+  readonly sweep?: VacuumTables
   /** Left out: the database has tools of its own. */
   readonly fileCheck?: FileCheck
   /** It remembers by itself how many of the sorted events were read. */
@@ -109,7 +109,7 @@ export interface Dialect {
    * Of the store with this id. It hears its own ringing not, and it says that it may have missed
    * something when it begins to hear. Left out: there is none, and entries are looked for.
    */
-  readonly openBell?: (id: string, onHeard: (news: News) => void) => Bell
+  readonly openNotifier?: (id: string, onHeard: (news: News) => void) => Notifier
   /** The tables, as steps that are taken in order. */
   readonly steps: readonly (readonly string[])[]
   /** Makes room for the tables, and keeps everybody else from making them, until the transaction ends. */

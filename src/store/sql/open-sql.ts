@@ -3,9 +3,9 @@
  */
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
-import type { Retention } from '../retention.ts'
+import type { Retention } from '../state/retention.ts'
 import type { Dialect } from './dialect.ts'
-import { glance } from './glance.ts'
+import { checkOnOpen } from './verify/check-on-open.ts'
 import { SqlStore } from './sql-store.ts'
 import { migrate, whileOthers } from './tables.ts'
 
@@ -21,7 +21,7 @@ export async function openSql(dialect: Dialect, options: SqlOptions = {}): Promi
   const first = await whileOthers(dialect, () => dialect.connect())
   try {
     const id = await migrate(first, dialect)
-    await glance(first, dialect.statements)
+    await checkOnOpen(first, dialect.statements)
     const askedUs = nowUs()
     const [clock] = await first.run([{ sql: dialect.statements.clock, values: [null] }])
     const now = clock?.rows[0]?.[0] as number | null

@@ -10,13 +10,13 @@
  */
 import type { Command } from '../../kernel/index.ts'
 import { reject } from '../../kernel/index.ts'
-import { assertClaim } from '../claim-form.ts'
+import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
-import { Meters } from '../meters.ts'
+import { Meters } from '../state/meters.ts'
 import type { News } from '../news.ts'
-import { OwnCommands } from '../own-command.ts'
-import type { Retention } from '../retention.ts'
+import { CommandCopies } from '../state/command-copies.ts'
+import type { Retention } from '../state/retention.ts'
 import type {
   Answer,
   AnswerTo,
@@ -33,40 +33,40 @@ import type {
 } from '../store.ts'
 import { BadRequest, StoreClosed } from '../store.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
-import { recordOverview, recordTask, recordView } from '../views.ts'
+import { recordOverview, recordTask, recordView } from '../views/job-views.ts'
 import type { Taker } from '../taker.ts'
-import { Watching } from '../watching.ts'
-import { Batches } from './batches.ts'
-import type { ClaimDone } from './claiming.ts'
-import { claim } from './claiming.ts'
+import { EntryWatches } from '../views/entry-watch.ts'
+import { CommandBatches } from './transaction/command-batches.ts'
+import type { ClaimDone } from './claim/claim.ts'
+import { claim } from './claim/claim.ts'
 import type { Connection } from './connection.ts'
 import type { Dialect } from './dialect.ts'
-import { SqlExamination } from './examination.ts'
-import { Feed } from './feed.ts'
-import { SqlForgetting } from './forgetting.ts'
-import { Guests } from './guests.ts'
-import { Held } from './held.ts'
-import { Lanes, MOST_AWAY_MS } from './lanes.ts'
-import type { Done } from './loaded.ts'
-import { NewsDesk } from './news-desk.ts'
-import { NextPosition } from './next-position.ts'
-import { Places } from './places.ts'
-import { Queries } from './queries.ts'
-import { QueueCache } from './queue-cache.ts'
-import { QuickClaims } from './quick-claims.ts'
-import { Records } from './records.ts'
-import { Takers } from './riding.ts'
-import { SameTables } from './same-tables.ts'
-import { channelsOfAny, seeking } from './seeking.ts'
+import { SqlExamination } from './upkeep/sql-examination.ts'
+import { EntryFeed } from './queries/entry-feed.ts'
+import { SqlRetention } from './upkeep/sql-retention.ts'
+import { UserTransactions } from './user-transaction/user-transactions.ts'
+import { LeasedRowCache } from './transaction/leased-row-cache.ts'
+import { ConnectionPool, MOST_AWAY_MS } from './connection-pool.ts'
+import type { Done } from './transaction/working-set.ts'
+import { ChangeNotifier } from './notify/change-notifier.ts'
+import { NextPosition } from './transaction/next-position.ts'
+import { TurnAssignment } from './transaction/turn-assignment.ts'
+import { JobQueries } from './queries/job-queries.ts'
+import { QueueCache } from './transaction/queue-cache.ts'
+import { QuickClaims } from './claim/quick-claims.ts'
+import { Records } from './rows/records.ts'
+import { Takers } from './transaction/submit-grants.ts'
+import { TableVersion } from './table-version.ts'
+import { channelsOfAny, withSafeNames } from './queries/name-lookups.ts'
 import type { Statements } from './statements.ts'
-import { Submitted } from './submitted.ts'
-import { Sweeping } from './sweeping.ts'
-import { Together } from './together.ts'
-import type { TransactionParts } from './transaction.ts'
-import { SqlUpkeep } from './upkeep.ts'
-import { UnusedRows } from './unused-rows.ts'
-import { UseViews } from './use-views.ts'
-import { Writing } from './writing.ts'
+import { SubmissionCache } from './transaction/submission-cache.ts'
+import { Vacuum } from './upkeep/vacuum.ts'
+import { QueryBatcher } from './queries/query-batcher.ts'
+import type { TransactionParts } from './transaction/transaction.ts'
+import { SqlDueCommands } from './upkeep/sql-due-commands.ts'
+import { UnusedRows } from './upkeep/unused-rows.ts'
+import { UsageQueries } from './queries/usage-queries.ts'
+import { CommitWithWrites } from './user-transaction/commit-with-writes.ts'
 
 export interface SqlStoreParts {
   readonly id: string
@@ -83,31 +83,31 @@ export interface SqlStoreParts {
 export class SqlStore implements Store {
   readonly id: string
   readonly #sql: Statements
-  readonly #lanes: Lanes
+  readonly #pool: ConnectionPool
   readonly #parts: TransactionParts
-  readonly #batches: Batches
+  readonly #batches: CommandBatches
   readonly #quick: QuickClaims
-  readonly #sweeping: Sweeping
-  readonly #guests: Guests
-  readonly #writing: Writing
-  readonly #queries: Queries
-  readonly #uses: UseViews
-  readonly #upkeep: SqlUpkeep
+  readonly #sweeping: Vacuum
+  readonly #guests: UserTransactions
+  readonly #writing: CommitWithWrites
+  readonly #queries: JobQueries
+  readonly #uses: UsageQueries
+  readonly #upkeep: SqlDueCommands
   readonly #unused: UnusedRows
-  readonly #forgetting: SqlForgetting
+  readonly #forgetting: SqlRetention
   readonly #examination: SqlExamination
-  readonly #feed: Feed
+  readonly #feed: EntryFeed
   readonly #meters = new Meters()
-  readonly #own = new OwnCommands()
+  readonly #own = new CommandCopies()
   readonly #takers = new Takers(() => this.now())
-  readonly #watching = new Watching(
+  readonly #watching = new EntryWatches(
     (position) => this.#readOn(position),
     (isWaiting) => this.#news.keep(isWaiting),
   )
-  readonly #news: NewsDesk
-  readonly #outcomes = new Together<string, Outcome | null>((jobs) =>
-    this.#lanes.run((connection) => {
-      return this.#queries.outcomes(seeking(connection), jobs, this.#parts.now())
+  readonly #news: ChangeNotifier
+  readonly #outcomes = new QueryBatcher<string, Outcome | null>((jobs) =>
+    this.#pool.run((connection) => {
+      return this.#queries.outcomes(withSafeNames(connection), jobs, this.#parts.now())
     }),
   )
   /** The newest request of each worker that was answered here. */
@@ -116,30 +116,30 @@ export class SqlStore implements Store {
   #closing: Promise<void> | null = null
 
   constructor({ id, dialect, first, clock, aheadMs, retention }: SqlStoreParts) {
-    const { statements: sql, lanes: count, checks = null, mostAwayMs = MOST_AWAY_MS } = dialect
+    const { statements: sql, pool: count, checks = null, mostAwayMs = MOST_AWAY_MS } = dialect
     this.id = id
     this.#sql = sql
-    this.#lanes = new Lanes(first, {
+    this.#pool = new ConnectionPool(first, {
       connect: () => dialect.connect(),
       count,
       commit: sql.commit,
       rollback: sql.rollback,
       begin: checks === null ? null : sql.begin,
       mostAwayMs,
-      tables: new SameTables(sql.meta, dialect.steps.length),
+      tables: new TableVersion(sql.meta, dialect.steps.length),
     })
     const records = new Records()
     const now = (): number | null => (clock === null ? null : Math.floor(clock.now()))
-    this.#queries = new Queries(sql, records)
+    this.#queries = new JobQueries(sql, records)
     const parts = {
       sql,
       records,
       now,
       queries: this.#queries,
-      places: new Places(sql),
+      places: new TurnAssignment(sql),
       queues: new QueueCache(),
-      submitted: new Submitted(),
-      held: new Held(),
+      submitted: new SubmissionCache(),
+      held: new LeasedRowCache(),
       position: checks === null ? null : new NextPosition(checks.isLast),
       forgets: dialect.forgets ?? null,
     }
@@ -147,25 +147,25 @@ export class SqlStore implements Store {
     const onDone = (done: readonly Done[]): void => this.#noteDone(done)
     // Where transactions come one after the other, a claim is as quick as another message.
     const takers = checks === null ? this.#takers : null
-    this.#batches = new Batches(this.#lanes, dialect.manyCommands, parts, onDone, takers)
-    this.#quick = new QuickClaims(this.#lanes, checks, parts)
-    this.#sweeping = new Sweeping(this.#lanes, dialect.sweep ?? null)
+    this.#batches = new CommandBatches(this.#pool, dialect.manyCommands, parts, onDone, takers)
+    this.#quick = new QuickClaims(this.#pool, checks, parts)
+    this.#sweeping = new Vacuum(this.#pool, dialect.sweep ?? null)
     const { steps, guest } = dialect
-    const tables = new SameTables(guest.statements.meta, steps.length)
-    this.#guests = new Guests(id, guest, parts, tables)
-    this.#writing = new Writing(guest, parts, onDone, tables)
-    this.#uses = new UseViews(sql, this.#queries, records)
+    const tables = new TableVersion(guest.statements.meta, steps.length)
+    this.#guests = new UserTransactions(id, guest, parts, tables)
+    this.#writing = new CommitWithWrites(guest, parts, onDone, tables)
+    this.#uses = new UsageQueries(sql, this.#queries, records)
     this.#unused = new UnusedRows(sql)
-    this.#upkeep = new SqlUpkeep(sql, this.#queries, () => this.#news.found('ends'))
-    this.#forgetting = new SqlForgetting(sql, retention)
+    this.#upkeep = new SqlDueCommands(sql, this.#queries, () => this.#news.found('ends'))
+    this.#forgetting = new SqlRetention(sql, retention)
     this.#examination = new SqlExamination(sql, this.#queries)
-    this.#feed = new Feed(sql, this.#queries)
-    this.#news = new NewsDesk({
+    this.#feed = new EntryFeed(sql, this.#queries)
+    this.#news = new ChangeNotifier({
       id,
       dialect,
       clock,
       aheadMs,
-      run: (work) => this.#lanes.run(work),
+      run: (work) => this.#pool.run(work),
       mayStop: (queue) => this.#parts.queues.mayStop(queue),
       onBeat: () => this.#othersWrote(),
     })
@@ -261,7 +261,7 @@ export class SqlStore implements Store {
     const quick = asked ? { mayRepeat: true } : await this.#quick.claim(request)
     if (!('mayRepeat' in quick)) return quick
     let { mayRepeat } = quick
-    return this.#lanes.run((connection) => {
+    return this.#pool.run((connection) => {
       const running = claim(connection, request, mayRepeat, this.#parts)
       // Done again after a lost connection, it may have been granted the first time.
       mayRepeat = true
@@ -280,7 +280,7 @@ export class SqlStore implements Store {
       asked: Q,
       connection: Connection,
     ) => Promise<AnswerTo<Q>>
-    return this.#lanes.run((connection) => answer(query, seeking(connection)))
+    return this.#pool.run((connection) => answer(query, withSafeNames(connection)))
   }
 
   watch(from: number): AsyncIterable<Positioned> {
@@ -298,7 +298,7 @@ export class SqlStore implements Store {
   async #close(): Promise<void> {
     this.#watching.close(null)
     await this.#writing.close()
-    await this.#lanes.close()
+    await this.#pool.close()
     await this.#news.close()
   }
 
@@ -384,7 +384,7 @@ export class SqlStore implements Store {
 
   #readOn(position: number): Promise<readonly Positioned[]> {
     // Closed: what a watch has not seen by then it sees when it is resumed.
-    return this.#lanes.runLast<readonly Positioned[]>(
+    return this.#pool.runLast<readonly Positioned[]>(
       (connection) => this.#feed.read(connection, position),
       [],
     )

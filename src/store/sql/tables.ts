@@ -10,7 +10,7 @@ import { newStoreId } from '../random.ts'
 import type { Connection } from './connection.ts'
 import type { Dialect } from './dialect.ts'
 import { SqlFailed } from './failures.ts'
-import { MOST_AWAY_MS } from './lanes.ts'
+import { MOST_AWAY_MS } from './connection-pool.ts'
 
 const PAUSE_MS = 20
 

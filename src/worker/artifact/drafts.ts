@@ -14,7 +14,7 @@ import type {
 } from '../../definition/index.ts'
 import { fromJson, InvalidDefinition, isArtifactRef, toJson } from '../../definition/index.ts'
 import type { Payload } from '../../kernel/index.ts'
-import type { Stopper } from '../stopper.ts'
+import type { AbortHandle } from '../handler/abort-handle.ts'
 import { ArtifactCorrupt, ArtifactMissing } from './errors.ts'
 import type { TaskOnFile } from './paths.ts'
 import { assertArtifactName, folderOf, MARKER, taskFolderOf, versionFolderOf } from './paths.ts'
@@ -27,7 +27,7 @@ export interface DraftsParts {
   readonly steps: readonly { readonly name: string; readonly value: Payload }[]
   readonly record: (name: string, value: Payload) => Promise<Payload>
   readonly log: (line: string) => void
-  readonly stopper: Stopper
+  readonly abortHandle: AbortHandle
 }
 
 const WRITTEN = 'artifact:'
@@ -71,7 +71,7 @@ export class Drafts {
   }
 
   async #write(name: string, content: ArtifactContent): Promise<ArtifactRef> {
-    const { place, task, stopper } = this.#parts
+    const { place, task, abortHandle } = this.#parts
     // Some systems take `A` and `a` for one name.
     const key = name.toLowerCase()
     if (this.#written.has(key)) {
@@ -87,7 +87,7 @@ export class Drafts {
     const path = `${taskFolderOf(task)}/${name}`
     try {
       await this.#mark()
-      await place.write(path, counted(content, hash, count, stopper))
+      await place.write(path, counted(content, hash, count, abortHandle))
     } catch (error) {
       // Nothing was written: the handler may try again, with another source.
       this.#written.delete(key)
@@ -133,10 +133,10 @@ async function* counted(
   content: ArtifactContent,
   hash: ReturnType<typeof createHash>,
   count: { bytes: number },
-  stopper: Stopper,
+  abortHandle: AbortHandle,
 ): AsyncGenerator<Uint8Array, void, void> {
   for await (const part of bytesOf(content)) {
-    stopper.throwIfStopped()
+    abortHandle.throwIfStopped()
     if (!(part instanceof Uint8Array)) {
       throw new InvalidDefinition(
         'An artifact is written as text, as bytes, or as a stream of either.',

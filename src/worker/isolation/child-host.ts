@@ -9,17 +9,17 @@
  * It knows nothing of leases: what it says may be refused, and that is for the worker to know.
  */
 import type { ArtifactPlace } from '../../definition/index.ts'
-import type { AbortReason } from '../aborted.ts'
-import { Aborted } from '../aborted.ts'
+import type { AbortReason } from '../handler/aborted.ts'
+import { Aborted } from '../handler/aborted.ts'
 import { folderPlace } from '../artifact/index.ts'
-import { inProcess } from '../executor.ts'
-import { failureOf } from '../failure.ts'
-import type { HandlerPort } from '../handler.ts'
-import { SharedValues } from '../shared-values.ts'
-import { Stopper } from '../stopper.ts'
-import { NO_WRITES_IN_CHILD } from '../writing-commit.ts'
+import { inProcess } from '../handler/executor.ts'
+import { failureOf } from '../handler/failure.ts'
+import type { HandlerPort } from '../handler/handler.ts'
+import { SharedValues } from '../handler/shared-values.ts'
+import { AbortHandle } from '../handler/abort-handle.ts'
+import { NO_WRITES_IN_CHILD } from '../attempt/commit-with-user-writes.ts'
 import { ExportedDefinitions } from './exported-definitions.ts'
-import type { Ask, Outcome, ToChild, ToParent } from './protocol.ts'
+import type { ChildRequest, ChildOutcome, ToChild, ToParent } from './protocol.ts'
 import { uncarried } from './protocol.ts'
 
 export class ChildHost {
@@ -29,7 +29,7 @@ export class ChildHost {
   /** All that runs here comes from one worker. */
   readonly #shared = new SharedValues()
   #artifacts: ArtifactPlace | null = null
-  #run: Run | null = null
+  #run: ChildRun | null = null
 
   constructor(send: (message: ToParent) => void, end: () => void) {
     this.#send = send
@@ -55,22 +55,27 @@ export class ChildHost {
     }
   }
 
-  async #begin(number: number, ask: Ask): Promise<void> {
+  async #begin(number: number, ask: ChildRequest): Promise<void> {
     const around = { shared: this.#shared, artifacts: this.#artifacts }
-    const run = new Run(number, ask.request.job.id, around, this.#send)
+    const run = new ChildRun(number, ask.request.job.id, around, this.#send)
     this.#run = run
     let isUsable = false
-    let outcome: Outcome
+    let outcome: ChildOutcome
     try {
       const definitions = await this.#definitions
       if (definitions === null) throw new Error('A child was not told its modules: report this.')
       isUsable = true
       const definition = definitions.get(ask.definition, stageIn(ask))
-      const { stopper } = run
+      const { abortHandle } = run
       // An executor answers a failure; only a death, which is the parent's to see, is none.
       outcome = (await (ask.kind === 'job'
-        ? inProcess.runJob(definition, ask.request, run.port, stopper)
-        : inProcess.runEffect(definition, ask.request, this.#artifacts, stopper))) as Outcome
+        ? inProcess.runJob(definition, ask.request, run.port, abortHandle)
+        : inProcess.runEffect(
+            definition,
+            ask.request,
+            this.#artifacts,
+            abortHandle,
+          ))) as ChildOutcome
     } catch (error) {
       outcome = { kind: 'failure', failure: failureOf(error) }
     }
@@ -80,22 +85,22 @@ export class ChildHost {
   }
 }
 
-function stageIn(ask: Ask): string | null {
+function stageIn(ask: ChildRequest): string | null {
   return ask.kind === 'job' ? (ask.request.stage?.name ?? null) : ask.request.stage
 }
 
-interface Waiting {
+interface WaitingReply {
   readonly resolve: (value: never) => void
   readonly reject: (error: Error) => void
 }
 
 /** One run, and the way from its handler to the worker. */
-class Run {
+class ChildRun {
   readonly number: number
-  readonly stopper: Stopper
+  readonly abortHandle: AbortHandle
   readonly port: HandlerPort
   readonly #job: string
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, WaitingReply>()
   #calls = 0
   #isOver = false
 
@@ -107,7 +112,7 @@ class Run {
   ) {
     this.number = number
     this.#job = job
-    this.stopper = new Stopper(job)
+    this.abortHandle = new AbortHandle(job)
     this.port = {
       record: (name, value) =>
         this.#ask((call) => send({ type: 'record', run: number, call, name, value })),
@@ -127,7 +132,7 @@ class Run {
   }
 
   receive(message: Extract<ToChild, { type: 'stop' | 'recorded' | 'found' | 'refused' }>): void {
-    if (message.type === 'stop') return this.stopper.stop(message.reason)
+    if (message.type === 'stop') return this.abortHandle.stop(message.reason)
     const waiting = this.#waiting.get(message.call)
     this.#waiting.delete(message.call)
     if (message.type === 'recorded') waiting?.resolve(message.value as never)
@@ -153,7 +158,7 @@ class Run {
   }
 
   #aborted(): Aborted {
-    const reason: AbortReason = this.stopper.reason ?? 'lease-lost'
+    const reason: AbortReason = this.abortHandle.reason ?? 'lease-lost'
     return new Aborted(this.#job, reason)
   }
 }

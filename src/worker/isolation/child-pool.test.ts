@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { Hourglass } from '../../../test/support/hourglass.ts'
 import type { Runnable } from '../../definition/index.ts'
 import { job } from '../../definition/index.ts'
-import { Stopper } from '../stopper.ts'
+import { AbortHandle } from '../handler/abort-handle.ts'
 import type { ChildEvents } from './child.ts'
 import { ChildPool, NO_PORT } from './child-pool.ts'
-import type { Outcome, ToChild } from './protocol.ts'
+import type { ChildOutcome, ToChild } from './protocol.ts'
 
 const work: Runnable = job('work', { run: () => 1 })
 const TIMES = { idleMs: 1_000, graceMs: 100, startMs: 10_000 }
-const DONE: Outcome = { kind: 'commit', output: '1', effects: [], writes: null }
+const DONE: ChildOutcome = { kind: 'commit', output: '1', effects: [], writes: null }
 const QUEUED = { queue: 'default', priority: 0, schedule: null }
 const REQUEST = {
   job: { id: 'j', type: 'work', attempt: 1, lease: 1, ...QUEUED },
@@ -59,7 +59,7 @@ class Puppet {
     this.#events.message({ type: 'ready' })
   }
 
-  settle(outcome: Outcome = DONE, isUsable = true, run = this.run): void {
+  settle(outcome: ChildOutcome = DONE, isUsable = true, run = this.run): void {
     this.#events.message({ type: 'settled', run, outcome, isUsable })
   }
 
@@ -99,19 +99,19 @@ class Stage {
     })
   }
 
-  run(stopper = new Stopper('j')): ReturnType<ChildPool['runJob']> {
+  run(abortHandle = new AbortHandle('j')): ReturnType<ChildPool['runJob']> {
     const record = (name: string): Promise<string> => {
       this.recorded.push(name)
       return Promise.resolve('1')
     }
     const port = { ...NO_PORT, record }
-    const outcome = this.pool.runJob(work, REQUEST, port, stopper)
+    const outcome = this.pool.runJob(work, REQUEST, port, abortHandle)
     this.ready()
     return outcome
   }
 
-  effect(stopper = new Stopper('j')): ReturnType<ChildPool['runEffect']> {
-    const outcome = this.pool.runEffect(work, EFFECT, null, stopper)
+  effect(abortHandle = new AbortHandle('j')): ReturnType<ChildPool['runEffect']> {
+    const outcome = this.pool.runEffect(work, EFFECT, null, abortHandle)
     this.ready()
     return outcome
   }
@@ -152,13 +152,13 @@ describe('children of a pool', () => {
 
   it('leave nothing behind on the signal of a job with many effects', async () => {
     const stage = new Stage(1)
-    const stopper = new Stopper('j')
+    const abortHandle = new AbortHandle('j')
     for (let i = 0; i < 5; i++) {
-      const running = stage.effect(stopper)
+      const running = stage.effect(abortHandle)
       stage.children[0]?.settle({ kind: 'finished' })
       await running
     }
-    expect(getEventListeners(stopper.signal, 'abort')).toHaveLength(0)
+    expect(getEventListeners(abortHandle.signal, 'abort')).toHaveLength(0)
   })
 
   it('finish what was committed before they begin something new', () => {
@@ -236,7 +236,7 @@ describe('children of a pool', () => {
   it('that cannot be started are dead', async () => {
     const timing = new Hourglass()
     const pool = new ChildPool({ start: noRoom, modules: [], most: 1, timing, onError })
-    const outcome = await pool.runEffect(work, EFFECT, null, new Stopper('j'))
+    const outcome = await pool.runEffect(work, EFFECT, null, new AbortHandle('j'))
     expect(outcome).toMatchObject({ kind: 'died', why: expect.stringContaining('no room') })
     expect(pool.size).toBe(0)
   })
@@ -271,9 +271,9 @@ describe('a child that starts', () => {
 
   it('stays for the next if whoever it was started for has timed out', () => {
     const stage = slow(1)
-    const stopper = new Stopper('j')
-    void stage.run(stopper)
-    stopper.stop('timed-out')
+    const abortHandle = new AbortHandle('j')
+    void stage.run(abortHandle)
+    abortHandle.stop('timed-out')
     expect(stage.child(0).kills).toBe(0)
     void stage.run()
     stage.child(0).ready()
@@ -317,9 +317,9 @@ describe('a child that starts', () => {
 describe('a child that is told to stop', () => {
   it('by a timeout is killed at once', async () => {
     const stage = new Stage(1)
-    const stopper = new Stopper('j')
-    const outcome = stage.run(stopper)
-    stopper.stop('timed-out')
+    const abortHandle = new AbortHandle('j')
+    const outcome = stage.run(abortHandle)
+    abortHandle.stop('timed-out')
     expect(stage.child(0).kills).toBe(1)
     stage.child(0).leave('Killed.')
     expect(await outcome).toEqual({ kind: 'died', why: 'Killed.' })
@@ -329,9 +329,9 @@ describe('a child that is told to stop', () => {
     'because of %s has a grace, and is killed when it is over',
     (reason) => {
       const stage = new Stage(1)
-      const stopper = new Stopper('j')
-      void stage.run(stopper)
-      stopper.stop(reason)
+      const abortHandle = new AbortHandle('j')
+      void stage.run(abortHandle)
+      abortHandle.stop(reason)
       expect(stage.child(0).heard.at(-1)).toEqual({ type: 'stop', run: 1, reason })
       stage.time.pass(99)
       expect(stage.child(0).kills).toBe(0)
@@ -342,9 +342,9 @@ describe('a child that is told to stop', () => {
 
   it('and settles in its grace is used again', () => {
     const stage = new Stage(1)
-    const stopper = new Stopper('j')
-    void stage.run(stopper)
-    stopper.stop('cancelled')
+    const abortHandle = new AbortHandle('j')
+    void stage.run(abortHandle)
+    abortHandle.stop('cancelled')
     stage.child(0).settle()
     void stage.run()
     stage.time.pass(500)
@@ -354,24 +354,24 @@ describe('a child that is told to stop', () => {
 
   it('is left alone when its run is over', () => {
     const stage = new Stage(1)
-    const stopper = new Stopper('j')
-    void stage.run(stopper)
+    const abortHandle = new AbortHandle('j')
+    void stage.run(abortHandle)
     stage.child(0).settle()
     void stage.run()
-    stopper.stop('timed-out')
+    abortHandle.stop('timed-out')
     expect(stage.child(0).kills).toBe(0)
   })
 
   it('before it had a child does not run at all, and that is known', async () => {
     const stage = new Stage(1)
     void stage.run()
-    const stopper = new Stopper('j')
-    const outcome = stage.effect(stopper)
-    stopper.stop('shutdown')
+    const abortHandle = new AbortHandle('j')
+    const outcome = stage.effect(abortHandle)
+    abortHandle.stop('shutdown')
     expect(await outcome).toMatchObject({ kind: 'failure', failure: { code: 'Aborted' } })
     stage.child(0).settle()
     expect(stage.heard(0)).toEqual(['setup', 'run'])
-    expect(await stage.effect(stopper)).toMatchObject({ kind: 'failure' })
+    expect(await stage.effect(abortHandle)).toMatchObject({ kind: 'failure' })
     expect(stage.heard(0)).toEqual(['setup', 'run'])
   })
 })
@@ -398,9 +398,9 @@ describe('closing a pool', () => {
 
   it('lets those that were told to stop have their grace', () => {
     const stage = new Stage(1)
-    const stopper = new Stopper('j')
-    void stage.run(stopper)
-    stopper.stop('shutdown')
+    const abortHandle = new AbortHandle('j')
+    void stage.run(abortHandle)
+    abortHandle.stop('shutdown')
     void stage.pool.close()
     expect(stage.child(0).kills).toBe(0)
     stage.child(0).settle()

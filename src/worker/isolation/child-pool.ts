@@ -11,18 +11,18 @@
  * timeout there is none. `stopper` is only listened to: what counts is what the log says.
  */
 import type { ArtifactPlace, Runnable } from '../../definition/index.ts'
-import { Aborted } from '../aborted.ts'
+import { Aborted } from '../handler/aborted.ts'
 import type { Timing } from '../clock.ts'
-import type { EffectOutcome, EffectRequest } from '../effect-handler.ts'
-import type { Died, Executor } from '../executor.ts'
-import { failureOf } from '../failure.ts'
-import type { HandlerOutcome, HandlerPort, HandlerRequest } from '../handler.ts'
-import { SharedValues } from '../shared-values.ts'
-import type { Stopper } from '../stopper.ts'
-import { NO_WRITES_IN_CHILD } from '../writing-commit.ts'
+import type { EffectOutcome, EffectRequest } from '../handler/effect-handler.ts'
+import type { Died, Executor } from '../handler/executor.ts'
+import { failureOf } from '../handler/failure.ts'
+import type { HandlerOutcome, HandlerPort, HandlerRequest } from '../handler/handler.ts'
+import { SharedValues } from '../handler/shared-values.ts'
+import type { AbortHandle } from '../handler/abort-handle.ts'
+import { NO_WRITES_IN_CHILD } from '../attempt/commit-with-user-writes.ts'
 import type { StartChild } from './child.ts'
-import { Place } from './place.ts'
-import type { Ask, Outcome } from './protocol.ts'
+import { ChildSlot } from './child-slot.ts'
+import type { ChildRequest, ChildOutcome } from './protocol.ts'
 
 export interface ChildPoolOptions {
   readonly start: StartChild
@@ -45,10 +45,10 @@ export interface ChildPoolOptions {
 
 /** Something to be done. */
 export interface Errand {
-  readonly ask: Ask
+  readonly ask: ChildRequest
   readonly port: HandlerPort
-  readonly stopper: Stopper
-  readonly resolve: (outcome: Outcome | Died) => void
+  readonly abortHandle: AbortHandle
+  readonly resolve: (outcome: ChildOutcome | Died) => void
 }
 
 const DEFAULT_IDLE_MS = 10_000
@@ -71,10 +71,10 @@ export const NO_PORT: HandlerPort = {
 export class ChildPool implements Executor {
   readonly endsWhatItStops = true
   readonly #options: Required<ChildPoolOptions>
-  readonly #places = new Set<Place>()
-  readonly #starting = new Set<Place>()
+  readonly #places = new Set<ChildSlot>()
+  readonly #starting = new Set<ChildSlot>()
   /** The latest first: those that are not needed grow old together. */
-  readonly #free: Place[] = []
+  readonly #free: ChildSlot[] = []
   readonly #waiting: { readonly effects: Errand[]; readonly jobs: Errand[] } = {
     effects: [],
     jobs: [],
@@ -100,10 +100,10 @@ export class ChildPool implements Executor {
     { name: definition }: Runnable,
     request: HandlerRequest,
     port: HandlerPort,
-    stopper: Stopper,
+    abortHandle: AbortHandle,
   ): Promise<HandlerOutcome | Died> {
-    const ask: Ask = { kind: 'job', definition, request }
-    return this.#run(ask, port, stopper) as Promise<HandlerOutcome | Died>
+    const ask: ChildRequest = { kind: 'job', definition, request }
+    return this.#run(ask, port, abortHandle) as Promise<HandlerOutcome | Died>
   }
 
   /** A child opens the place itself, if it can. */
@@ -111,10 +111,10 @@ export class ChildPool implements Executor {
     { name: definition }: Runnable,
     request: EffectRequest,
     _artifacts: ArtifactPlace | null,
-    stopper: Stopper,
+    abortHandle: AbortHandle,
   ): Promise<EffectOutcome | Died> {
-    const ask: Ask = { kind: 'effect', definition, request }
-    return this.#run(ask, NO_PORT, stopper) as Promise<EffectOutcome | Died>
+    const ask: ChildRequest = { kind: 'effect', definition, request }
+    return this.#run(ask, NO_PORT, abortHandle) as Promise<EffectOutcome | Died>
   }
 
   async close(): Promise<void> {
@@ -130,29 +130,33 @@ export class ChildPool implements Executor {
     )
   }
 
-  #run(ask: Ask, port: HandlerPort, stopper: Stopper): Promise<Outcome | Died> {
+  #run(
+    ask: ChildRequest,
+    port: HandlerPort,
+    abortHandle: AbortHandle,
+  ): Promise<ChildOutcome | Died> {
     if (this.#isClosed) return Promise.resolve(CLOSED)
-    if (stopper.reason !== null) return Promise.resolve(notBegun(ask, stopper))
+    if (abortHandle.reason !== null) return Promise.resolve(notBegun(ask, abortHandle))
     return new Promise((resolve) => {
       const lane = ask.kind === 'effect' ? this.#waiting.effects : this.#waiting.jobs
       const stopped = (): void => {
         const at = lane.indexOf(errand)
         if (at < 0) return
         lane.splice(at, 1)
-        resolve(notBegun(ask, stopper))
+        resolve(notBegun(ask, abortHandle))
       }
       const errand: Errand = {
         ask,
         port,
-        stopper,
+        abortHandle,
         // A job may have many effects, and all of them one signal.
         resolve: (outcome) => {
-          stopper.signal.removeEventListener('abort', stopped)
+          abortHandle.signal.removeEventListener('abort', stopped)
           resolve(outcome)
         },
       }
       lane.push(errand)
-      stopper.signal.addEventListener('abort', stopped, { once: true })
+      abortHandle.signal.addEventListener('abort', stopped, { once: true })
       this.#serve()
     })
   }
@@ -176,7 +180,7 @@ export class ChildPool implements Executor {
   }
 
   #start(): void {
-    const place: Place = new Place(this.#options, {
+    const place: ChildSlot = new ChildSlot(this.#options, {
       free: () => {
         this.#starting.delete(place)
         if (this.#isClosed) return place.close()
@@ -202,7 +206,7 @@ export class ChildPool implements Executor {
 const CLOSED: Died = { kind: 'died', why: 'Its worker has closed.' }
 
 /** Surely nothing happened: that is known, other than of one whose child is gone. */
-function notBegun({ request }: Ask, { reason }: Stopper): Outcome {
+function notBegun({ request }: ChildRequest, { reason }: AbortHandle): ChildOutcome {
   const aborted = new Aborted(request.job.id, reason ?? 'lease-lost')
   return { kind: 'failure', failure: failureOf(aborted) }
 }

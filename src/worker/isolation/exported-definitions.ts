@@ -6,7 +6,7 @@
  */
 import type { AnyJob, Runnable } from '../../definition/index.ts'
 import { InvalidDefinition } from '../../definition/index.ts'
-import { runnableIn } from '../runnable-in.ts'
+import { runnableIn } from '../handler/runnable-in.ts'
 
 export class ExportedDefinitions {
   readonly #modules: readonly string[]

@@ -7,12 +7,12 @@
  */
 import type { Payload } from '../../kernel/index.ts'
 import type { OutputsPage } from '../../store/index.ts'
-import type { AbortReason } from '../aborted.ts'
-import type { EffectOutcome, EffectRequest } from '../effect-handler.ts'
-import type { HandlerOutcome, HandlerRequest } from '../handler.ts'
+import type { AbortReason } from '../handler/aborted.ts'
+import type { EffectOutcome, EffectRequest } from '../handler/effect-handler.ts'
+import type { HandlerOutcome, HandlerRequest } from '../handler/handler.ts'
 
 /** What there is to do. `definition`: the name of a job that one of the modules exports. */
-export type Ask =
+export type ChildRequest =
   | { readonly kind: 'job'; readonly definition: string; readonly request: HandlerRequest }
   | { readonly kind: 'effect'; readonly definition: string; readonly request: EffectRequest }
 
@@ -20,7 +20,7 @@ export type Wanted =
   | { readonly kind: 'input' }
   | { readonly kind: 'outputs'; readonly stage: number; readonly after: number }
 
-export type Outcome = HandlerOutcome | EffectOutcome
+export type ChildOutcome = HandlerOutcome | EffectOutcome
 
 /** An error that crosses the border: it is made again on the other side. */
 export interface CarriedError {
@@ -36,7 +36,7 @@ export type ToChild =
       readonly modules: readonly string[]
       readonly artifacts: string | null
     }
-  | { readonly type: 'run'; readonly run: number; readonly ask: Ask }
+  | { readonly type: 'run'; readonly run: number; readonly ask: ChildRequest }
   | { readonly type: 'stop'; readonly run: number; readonly reason: AbortReason }
   /** The answer to `record`: the value that stands, or why nothing was recorded. */
   | {
@@ -79,7 +79,7 @@ export type ToParent =
   | {
       readonly type: 'settled'
       readonly run: number
-      readonly outcome: Outcome
+      readonly outcome: ChildOutcome
       readonly isUsable: boolean
     }
 

@@ -1,0 +1,251 @@
+/**
+ * "Why is this job not running?": every reason that holds now, and what to do about it.
+ *
+ * The authority is asked what it would say; nothing is guessed but which workers there are,
+ * and that is known of this process only.
+ */
+import type { Job, JobState, LimitSpec, Task } from '../../kernel/index.ts'
+import { isFinal, isHeldBack, mayStartAt } from '../../kernel/index.ts'
+import type { Holder, InUse, JobOverview, Store } from '../../store/index.ts'
+import type { StalledTask, Worker } from '../../worker/index.ts'
+import { UnknownJob } from '../errors.ts'
+import { explainPipeline } from './explain-pipeline.ts'
+import { isLost, lossOf, withoutError } from '../client/lost-lease.ts'
+
+export type Obstacle =
+  | 'over'
+  | 'running'
+  | 'stalled'
+  | 'quarantined'
+  | 'held'
+  | 'prerequisites'
+  | 'not-due'
+  | 'waits-for-retry'
+  | 'start-by-passed'
+  | 'queue-paused'
+  | 'queue-limit'
+  | 'limit'
+  | 'no-worker'
+  | 'workers-busy'
+  | 'next'
+
+export interface Reason {
+  readonly what: Obstacle
+  /** Of a pipeline: the stage that this is about. */
+  readonly stage: string | null
+  /** For people: what is in the way, and what would help. */
+  readonly message: string
+  /** When it will be gone by itself, if that is known. */
+  readonly until: Date | null
+  /** The tasks that hold what this one waits for. */
+  readonly holders: readonly Holder[]
+}
+
+export interface Explanation {
+  readonly job: string
+  readonly state: JobState
+  /** Whether it could be handed to a worker at this moment. */
+  readonly isRunnable: boolean
+  readonly reasons: readonly Reason[]
+}
+
+/** What an explanation is made from. */
+export interface Surroundings {
+  readonly store: Store
+  readonly workers: Iterable<Worker>
+  readonly now: number
+  /** Tasks of the job of which nothing is heard. */
+  readonly stalled: readonly StalledTask[]
+}
+
+export async function explain(around: Surroundings, id: string): Promise<Explanation> {
+  const view = await around.store.query({ kind: 'overview', job: id })
+  if (view === null) throw new UnknownJob(id)
+  const { state, job } = view
+  const over = reason('over', `It is ${state}, and never runs again.`)
+  if (isFinal(state)) return { job: id, state, isRunnable: false, reasons: [over] }
+  const stalled = around.stalled.map((task) => stalledReason(job, task))
+  if (job.task === null) {
+    const { isRunnable, reasons } = await explainPipeline(around, view)
+    return { job: id, state, isRunnable, reasons: [...reasons, ...stalled] }
+  }
+  const settled = await settledReason(around, view, job.task)
+  if (settled !== null) {
+    return { job: id, state, isRunnable: false, reasons: [settled, ...stalled] }
+  }
+  const reasons = await waitingReasons(around, job, job.task, null)
+  const isRunnable = reasons.length === 0
+  return { job: id, state, isRunnable, reasons: isRunnable ? [NEXT] : reasons }
+}
+
+/** Why a task that waits is not handed to anybody: nothing, if nothing is in its way. */
+export async function waitingReasons(
+  around: Surroundings,
+  job: Job,
+  task: Task,
+  stage: string | null,
+): Promise<Reason[]> {
+  // A clock that is only estimated may be behind what the task itself has seen.
+  const now = Math.max(around.now, task.time)
+  const reasons = [
+    ...ownReasons(job, task, now),
+    ...(await limitReasons({ ...around, now }, task)),
+    ...workerReasons(around, job.spec.type, task, stage),
+  ]
+  return reasons.map((one) => inStage(stage, one))
+}
+
+export function reason(
+  what: Obstacle,
+  message: string,
+  until: number | null = null,
+  holders: readonly Holder[] = [],
+): Reason {
+  const isKnown = until !== null && Number.isFinite(until)
+  return { what, stage: null, message, until: isKnown ? new Date(until) : null, holders }
+}
+
+export function inStage(stage: string | null, about: Reason): Reason {
+  return { ...about, stage }
+}
+
+export const NEXT = reason('next', 'Nothing is in its way: it is next, or others come before it.')
+
+/** It is not waiting at all. */
+async function settledReason(
+  { store }: Surroundings,
+  view: JobOverview,
+  task: Task,
+): Promise<Reason | null> {
+  if (task.lease !== null) {
+    const { worker, grantedAt, number, expiresAt } = task.lease
+    const since = new Date(grantedAt).toISOString()
+    return reason(
+      'running',
+      `Worker ${worker} has it since ${since}, as attempt ${number}.`,
+      expiresAt,
+    )
+  }
+  return task.state === 'DEAD'
+    ? reason(
+        'quarantined',
+        `Job ${task.job} waits for an operator. ${await whyDead(store, view, task)}`,
+      )
+    : null
+}
+
+function stalledReason(job: Job, { since, worker, stage }: StalledTask): Reason {
+  const when = new Date(since).toISOString()
+  const about = reason(
+    'stalled',
+    `Nothing was heard of it since ${when}, and worker ${worker} lives: look at the handler, or force it to QUEUED.`,
+  )
+  return inStage(job.spec.stages?.[stage]?.name ?? null, about)
+}
+
+export async function whyDead(store: Store, view: JobOverview, task: Task): Promise<string> {
+  const held = (task.commit?.effects ?? []).filter((effect) => effect.state === 'HELD')
+  if (held.length > 0) {
+    return `What became of ${held.map(({ promise }) => `'${promise.name}'`).join(', ')} is for a person to say: resolve the effect.`
+  }
+  const { error, leases } = task
+  const endedBy = leases.at(-1)?.endedBy ?? null
+  const failed = error === null ? '' : ` (${error.code}: ${error.message})`
+  const why = `It used up its retries${failed}: retry, force or discard it.`
+  if (error !== null && !isLost(endedBy)) return why
+  return `${why} ${withoutError(endedBy, isLost(endedBy) ? await lossOf(store, view, task) : null)}`
+}
+
+function ownReasons(job: Job, task: Task, now: number): Reason[] {
+  const reasons: Reason[] = []
+  if (isHeldBack(job)) {
+    reasons.push(reason('held', 'It was submitted with `hold`: release it.'))
+  }
+  if (task.dueAt > now) {
+    const at = new Date(task.dueAt).toISOString()
+    reasons.push(
+      task.retries > 0 || task.commit !== null
+        ? reason('waits-for-retry', `It failed, and is tried again at ${at}.`, task.dueAt)
+        : reason('not-due', `It is not due before ${at}.`, task.dueAt),
+    )
+  }
+  if (task.startBy !== null && task.attempt === 0 && task.startBy <= now) {
+    reasons.push(reason('start-by-passed', 'Nobody took it in time: it is about to fail.'))
+  }
+  return reasons
+}
+
+/** A committed task is finished whatever pause and limits say. */
+async function limitReasons({ store, now }: Surroundings, task: Task): Promise<Reason[]> {
+  if (task.commit !== null) return []
+  const { queue: name, limits } = task.policy
+  const view = await store.query({ kind: 'queue', queue: name })
+  const reasons: Reason[] = []
+  if (view.queue.paused) {
+    const since = new Date(view.queue.pausedAt).toISOString()
+    reasons.push(reason('queue-paused', `Queue '${name}' is paused since ${since}: resume it.`))
+  }
+  const { concurrency, rate } = view.queue
+  const own = limitReason(
+    'queue-limit',
+    `queue '${name}'`,
+    { key: name, concurrency, rate },
+    view,
+    now,
+  )
+  if (own !== null) reasons.push(own)
+  for (const limit of limits) {
+    const used = await store.query({ kind: 'limit', key: limit.key })
+    const found = limitReason('limit', `limit '${limit.key}'`, limit, used, now)
+    if (found !== null) reasons.push(found)
+  }
+  return reasons
+}
+
+function limitReason(
+  what: 'queue-limit' | 'limit',
+  name: string,
+  limit: LimitSpec,
+  { held, fullAt, holders }: InUse,
+  now: number,
+): Reason | null {
+  const at = mayStartAt(limit, { held, fullAt }, now)
+  if (at <= now) return null
+  if (limit.concurrency === 0) {
+    return reason(what, `The ${name} lets nothing run (concurrency 0): configure() it.`)
+  }
+  if (at === Infinity) {
+    const who = holders.slice(0, 3).map(({ job }) => job)
+    const message = `${held} of ${limit.concurrency} places of ${name} are taken, by ${who.join(', ')}${held > who.length ? ' and others' : ''}.`
+    return reason(what, message, null, holders)
+  }
+  const { count, perMs } = limit.rate ?? { count: 0, perMs: 0 }
+  const next = new Date(at).toISOString()
+  const message = `The rate of ${name}, ${count} in ${perMs} ms, is used up: the next may start at ${next}.`
+  return reason(what, message, at)
+}
+
+function workerReasons(
+  { workers, store }: Surroundings,
+  type: string,
+  task: Task,
+  stage: string | null,
+): Reason[] {
+  const { queue } = task.policy
+  const isShared = store.onNews !== undefined
+  const serving = [...workers].filter((worker) => worker.serves(type, queue, stage))
+  if (serving.length === 0) {
+    const what = stage === null ? `jobs '${type}'` : `stage '${stage}' of pipeline '${type}'`
+    const others = isShared ? ', and whether one of another process does is not known here' : ''
+    return [
+      reason(
+        'no-worker',
+        `No worker of this process takes ${what} from queue '${queue}'${others}: start one with work([…]).`,
+      ),
+    ]
+  }
+  if (serving.some((worker) => worker.hasRoom)) return []
+  const places = serving.reduce((sum, { concurrency }) => sum + concurrency, 0)
+  const here = isShared ? ' in this process' : ''
+  return [reason('workers-busy', `All ${places} places of its workers${here} are taken.`)]
+}

@@ -1,0 +1,79 @@
+/**
+ * What handlers say while they run: progress and lines of text, and of whom nothing is heard. Only in memory: lost with the
+ * process, and nothing is wrong then.
+ */
+import type { TaskAddress } from '../../kernel/index.ts'
+import { taskName } from '../../kernel/index.ts'
+import type { NewerJob, WorkerEvents, StalledTask } from '../../worker/index.ts'
+
+const MOST_LINES = 100
+const LINE_CHARS = 500
+const PROGRESS_CHARS = 2_000
+/** Jobs that are remembered; the oldest go first. */
+const MOST_JOBS = 1_000
+
+interface TaskReports {
+  progress: string | null
+  readonly lines: string[]
+}
+
+export class SoftState implements WorkerEvents {
+  readonly #jobs = new Map<string, TaskReports>()
+  readonly #stalled = new Map<string, StalledTask>()
+  readonly #onStalled: (task: StalledTask) => void
+  readonly #onNewer: (job: NewerJob) => void
+
+  constructor(onStalled: (task: StalledTask) => void, onNewer: (job: NewerJob) => void) {
+    this.#onStalled = onStalled
+    this.#onNewer = onNewer
+  }
+
+  progress(job: string, value: string): void {
+    if (value.length <= PROGRESS_CHARS) this.#of(job).progress = value
+    else this.log(job, `A progress of ${value.length} characters is too long to be kept.`)
+  }
+
+  log(job: string, line: string): void {
+    const { lines } = this.#of(job)
+    lines.push(line.length > LINE_CHARS ? `${line.slice(0, LINE_CHARS)}…` : line)
+    if (lines.length > MOST_LINES) lines.shift()
+  }
+
+  stalled(task: StalledTask): void {
+    this.#stalled.set(nameOf(task), task)
+    this.#onStalled(task)
+  }
+
+  newer(job: NewerJob): void {
+    this.#onNewer(job)
+  }
+
+  stirred(task: TaskAddress): void {
+    this.#stalled.delete(nameOf(task))
+  }
+
+  /** Those of whom nothing is heard; of one job, or of all. */
+  silent(job?: string): readonly StalledTask[] {
+    const all = [...this.#stalled.values()]
+    return job === undefined ? all : all.filter((task) => task.job === job)
+  }
+
+  said(job: string): { readonly progress: string | null; readonly lines: readonly string[] } {
+    const said = this.#jobs.get(job)
+    return { progress: said?.progress ?? null, lines: [...(said?.lines ?? [])] }
+  }
+
+  #of(job: string): TaskReports {
+    let said = this.#jobs.get(job)
+    if (said !== undefined) return said
+    said = { progress: null, lines: [] }
+    this.#jobs.set(job, said)
+    const [oldest] = this.#jobs.keys()
+    if (this.#jobs.size > MOST_JOBS && oldest !== undefined) this.#jobs.delete(oldest)
+    return said
+  }
+}
+
+function nameOf({ job, stage, segment }: TaskAddress): string {
+  return taskName(job, stage, segment)
+}

@@ -1,0 +1,54 @@
+/**
+ * How quickly many commands are sent, one batch after the other.
+ */
+import type { Duration } from '../../definition/index.ts'
+import { InvalidDefinition, toMs } from '../../definition/index.ts'
+import type { Timing } from '../../worker/index.ts'
+
+export interface RateOptions {
+  readonly count: number
+  readonly per: Duration
+}
+
+/** How long one batch may be ahead of the rate. */
+const BATCH_MS = 100
+
+/** No more than so many in a period, spread evenly over it. */
+export class CommandRate {
+  /** How many at once. */
+  readonly batch: number
+  readonly #timing: Timing
+  readonly #msEach: number
+  #freeAt = 0
+
+  constructor(timing: Timing, most: number, rate?: RateOptions) {
+    this.#timing = timing
+    if (rate !== undefined) assertWhole(rate.count, 'The count of a rate')
+    const perMs = rate === undefined ? 0 : toMs(rate.per, 'The period of a rate')
+    this.#msEach = rate === undefined ? 0 : perMs / rate.count
+    const atOnce = this.#msEach === 0 ? most : Math.floor(BATCH_MS / this.#msEach)
+    this.batch = Math.min(most, Math.max(1, atOnce))
+  }
+
+  /** Settled when so many more may go, or when nobody wants them to any more. */
+  async turn(count: number, signal: AbortSignal): Promise<void> {
+    const now = this.#timing.now()
+    const waitMs = this.#freeAt - now
+    this.#freeAt = Math.max(now, this.#freeAt) + count * this.#msEach
+    if (waitMs <= 0 || signal.aborted) return
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        timer.cancel()
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = this.#timing.after(waitMs, done, true)
+      signal.addEventListener('abort', done)
+    })
+  }
+}
+
+export function assertWhole(value: number, what: string): void {
+  if (Number.isSafeInteger(value) && value >= 1) return
+  throw new InvalidDefinition(`${what} must be a whole number from 1, not ${value}.`)
+}

@@ -1,0 +1,259 @@
+/**
+ * What an operator may do to a job or a queue. Each is a command, decided like any other, and
+ * its entry keeps who did it and why.
+ */
+import type { AnyJob, Duration } from '../../definition/index.ts'
+import { InvalidDefinition, toJson, toMs } from '../../definition/index.ts'
+import type { Command, JobSpec, Payload, Task, TaskAddress } from '../../kernel/index.ts'
+import type { JobView, Store } from '../../store/index.ts'
+import type { CommandBatcher } from '../../worker/index.ts'
+import { Refused, UnknownJob } from '../errors.ts'
+import type { TaskChoice } from './task-choice.ts'
+import { chosen, oneTask } from './task-choice.ts'
+import type { DefinitionOf } from './new-input.ts'
+import { newInput } from './new-input.ts'
+import type { Actor } from '../client/actor.ts'
+import { recorded } from '../client/actor.ts'
+import { newJobId } from '../random.ts'
+
+export interface RetryJobOptions extends Actor, TaskChoice {
+  /**
+   * Replaces the input, and is of the same version: `info.input` and `info.version` show both.
+   * Steps that were recorded are dropped. Of a segment, it replaces the element.
+   */
+  readonly input?: unknown
+  /** Checks the new input. Default: the definition that this engine last worked or submitted by. */
+  readonly definition?: AnyJob
+}
+
+/** Without a stage: the whole job. */
+export type DiscardOptions = Actor & TaskChoice
+
+export interface ForceOptions extends Actor, TaskChoice {
+  readonly to: 'SUCCEEDED' | 'FAILED' | 'QUEUED'
+  /** What it is to have resulted in, if it is forced to SUCCEEDED. */
+  readonly output?: unknown
+}
+
+export interface QueueOptions {
+  /** How many jobs of the queue run at once. Default: no bound. */
+  readonly concurrency?: number | null
+  /** How many may start in a period. Default: no bound. */
+  readonly rate?: { readonly count: number; readonly per: Duration } | null
+  /** A job that waits rises by one priority each time that it waited so long. Default: never. */
+  readonly ageing?: Duration | null
+}
+
+export interface RerunOptions extends Actor {
+  /** Default: a random one. */
+  readonly id?: string
+  /** Of the same version. Default: the input of the job that failed. */
+  readonly input?: unknown
+  /** Checks the new input. Default: the definition that this engine last worked or submitted by. */
+  readonly definition?: AnyJob
+}
+
+export interface EffectAnswer extends Actor, TaskChoice {
+  readonly outcome: 'happened' | 'again'
+}
+
+const TO_TASK = { SUCCEEDED: 'COMPLETED', FAILED: 'FAILED', QUEUED: 'WAITING' } as const
+
+export class Operator {
+  readonly #store: Store
+  readonly #batcher: CommandBatcher
+  readonly #definitionOf: DefinitionOf
+
+  constructor(store: Store, batcher: CommandBatcher, definitionOf: DefinitionOf) {
+    this.#store = store
+    this.#batcher = batcher
+    this.#definitionOf = definitionOf
+  }
+
+  cancel(id: string, on: Actor): Promise<void> {
+    return this.#send(`Cancelling job ${id}`, {
+      type: 'CancelJob',
+      job: id,
+      ...recorded(on, 'no reason given'),
+    })
+  }
+
+  /** A stage or a segment of it is given up by force: whether the job goes on is for `tolerate`. */
+  discard(id: string, { stage, segment, ...on }: DiscardOptions): Promise<void> {
+    if (stage !== undefined || segment !== undefined) {
+      const reason = on.reason ?? 'Discarded'
+      return this.force(id, { ...on, stage, segment, to: 'FAILED', reason })
+    }
+    return this.#send(`Discarding job ${id}`, {
+      type: 'CancelJob',
+      job: id,
+      ...recorded(on, 'Discarded'),
+    })
+  }
+
+  release(id: string, on: Actor): Promise<void> {
+    return this.#send(`Releasing job ${id}`, {
+      type: 'ReleaseJob',
+      job: id,
+      ...recorded(on, 'Released'),
+    })
+  }
+
+  /** Every task that waits for a person and may run again, or the one that is named. */
+  async retry(id: string, options: RetryJobOptions): Promise<void> {
+    const { input, definition, stage, segment, ...on } = options
+    const view = await this.#view(id)
+    const choice = { stage, segment }
+    const dead = chosen(view, choice).filter((task) => isRetriable(view, task))
+    // Of a plain job, and of one that is named, the authority says what is in the way.
+    const isOne = dead.length === 0 || input !== undefined || segment !== undefined
+    const tasks = isOne && dead.length !== 1 ? [oneTask(view, choice)] : dead
+    const text = isSegment(view, tasks[0])
+      ? elementOf(id, input)
+      : await this.#inputFor(view, input, definition)
+    const record = recorded(on, 'Retried')
+    const commands = tasks.map((task) => retryOf(task, text, record))
+    const answers = await this.#batcher.sendAll(commands)
+    for (const { rejection } of answers) {
+      if (rejection !== null) throw new Refused(`Retrying job ${id}`, rejection)
+    }
+  }
+
+  async force(id: string, options: ForceOptions): Promise<void> {
+    const { to, output, stage, segment, ...on } = options ?? {}
+    if (!Object.hasOwn(TO_TASK, to)) {
+      throw new InvalidDefinition(
+        `A job is forced \`to\` 'SUCCEEDED', 'FAILED' or 'QUEUED', not to ${to}.`,
+        { job: id },
+      )
+    }
+    const task = oneTask(await this.#view(id), { stage, segment })
+    await this.#send(`Forcing job ${id} to ${to}`, {
+      type: 'ForceTask',
+      ...addressOf(task),
+      attempt: task.attempt,
+      to: TO_TASK[to],
+      output: to === 'SUCCEEDED' ? toJson(output, `The output of job ${id}`, 'output') : null,
+      ...recorded(on, `Forced to ${to}`),
+    })
+  }
+
+  /** The id of the new job. */
+  async rerun(
+    id: string,
+    { id: newId = newJobId(), input, definition, ...on }: RerunOptions,
+  ): Promise<string> {
+    const view = await this.#view(id)
+    const { job, state } = view
+    if (state !== 'FAILED') {
+      throw new Refused(`Running job ${id} again`, {
+        code: 'JobNotFinal',
+        check: 'rerun',
+        message: `It is ${state}: only a job that FAILED is run again as a new one. One in quarantine is retried.`,
+        details: { job: id, state },
+      })
+    }
+    const text = await this.#inputFor(view, input, definition)
+    const spec: JobSpec = {
+      ...job.spec,
+      input: text ?? job.task?.input ?? job.spec.input,
+      key: null,
+      unique: false,
+      held: false,
+      delayMs: 0,
+      dueAt: null,
+      parent: null,
+      schedule: null,
+      rerunOf: id,
+      asked: recorded(on, 'Run again'),
+    }
+    await this.#send(`Running job ${id} again`, { type: 'SubmitJob', job: newId, spec })
+    return newId
+  }
+
+  async resolveEffect(id: string, effect: number, answer: EffectAnswer): Promise<void> {
+    const { outcome, stage, segment, ...on } = answer
+    const task = oneTask(await this.#view(id), { stage, segment })
+    await this.#send(`Resolving effect ${effect} of job ${id}`, {
+      type: 'ResolveEffect',
+      ...addressOf(task),
+      effect,
+      start: task.commit?.effects[effect]?.starts.at(-1) ?? 0,
+      outcome,
+      ...recorded(on, 'Resolved'),
+    })
+  }
+
+  pause(queue: string, on: Actor): Promise<void> {
+    return this.#send(`Pausing queue ${queue}`, {
+      type: 'PauseQueue',
+      queue,
+      ...recorded(on, 'Paused'),
+    })
+  }
+
+  resume(queue: string, on: Actor): Promise<void> {
+    return this.#send(`Resuming queue ${queue}`, {
+      type: 'ResumeQueue',
+      queue,
+      ...recorded(on, 'Resumed'),
+    })
+  }
+
+  configure(queue: string, options: QueueOptions, on: Actor): Promise<void> {
+    const { concurrency = null, rate = null, ageing = null } = options
+    return this.#send(`Configuring queue ${queue}`, {
+      type: 'ConfigureQueue',
+      queue,
+      concurrency,
+      rate:
+        rate === null ? null : { count: rate.count, perMs: toMs(rate.per, `The rate of ${queue}`) },
+      ageingMs: ageing === null ? null : toMs(ageing, `The ageing of ${queue}`),
+      ...recorded(on, 'Configured'),
+    })
+  }
+
+  /** Null: the old one stays. */
+  async #inputFor(
+    { job }: JobView,
+    given: unknown,
+    definition: AnyJob | null = this.#definitionOf(job.spec.type),
+  ): Promise<Payload | null> {
+    return given === undefined ? null : newInput(definition, job.spec.version, given, job.id)
+  }
+
+  async #view(id: string): Promise<JobView> {
+    const view = await this.#store.query({ kind: 'job', job: id })
+    if (view === null) throw new UnknownJob(id)
+    return view
+  }
+
+  async #send(what: string, command: Command): Promise<void> {
+    const { rejection } = await this.#batcher.send(command)
+    if (rejection === null) return
+    if (rejection.code === 'UnknownJob' && 'job' in command) throw new UnknownJob(command.job)
+    throw new Refused(what, rejection)
+  }
+}
+
+/** A commit is resolved, not run again; and nobody waits for a task of a stage that is done. */
+function isRetriable({ stages }: JobView, { state, stage, commit }: Task): boolean {
+  return state === 'DEAD' && commit === null && stages[stage]?.state !== 'DONE'
+}
+
+/** Its element is not checked: only what the whole array is made of has a schema. */
+function isSegment({ job }: JobView, task: Task | undefined): boolean {
+  return task !== undefined && job.spec.stages?.[task.stage]?.each != null
+}
+
+function elementOf(job: string, given: unknown): Payload | null {
+  return given === undefined ? null : toJson(given, `The new element of job ${job}`, 'input')
+}
+
+function retryOf(task: Task, input: Payload | null, on: Required<Actor>): Command {
+  return { type: 'RetryTask', ...addressOf(task), attempt: task.attempt, input, ...on }
+}
+
+function addressOf({ job, stage, segment }: Task): TaskAddress {
+  return { job, stage, segment }
+}

@@ -1,0 +1,365 @@
+/**
+ * The quarantine: jobs that were given up and wait for a person, many of them at a time.
+ *
+ * Everything that it does to a job is the command of an operator who does it to that one, with
+ * the attempt that was seen. So it may stop anywhere and be asked for again: what was done is no
+ * longer in quarantine, and what has changed meanwhile is left alone. It goes through the jobs
+ * page by page, each once, and leaves those alone that came in after it began.
+ */
+import type { AnyJob } from '../../definition/index.ts'
+import { fromJson, InvalidDefinition } from '../../definition/index.ts'
+import type { Command, Payload } from '../../kernel/index.ts'
+import type { Answer, DeadTask, QuarantinedJob, Store } from '../../store/index.ts'
+import type { CommandBatcher, Timing } from '../../worker/index.ts'
+import type { DefinitionOf } from './new-input.ts'
+import { newInput } from './new-input.ts'
+import type { Actor } from '../client/actor.ts'
+import { recorded } from '../client/actor.ts'
+import type { RateOptions } from './command-rate.ts'
+import { assertWhole, CommandRate } from './command-rate.ts'
+import type { Cause } from './quarantine-cause.ts'
+import { causeOf } from './quarantine-cause.ts'
+
+export interface QuarantineFilter {
+  readonly type?: string
+  readonly queue?: string
+  readonly tag?: string
+  readonly group?: string
+  /** Of the error. */
+  readonly code?: string
+  /** Of the error: see `groups`. */
+  readonly fingerprint?: string
+}
+
+/** Jobs of one type that failed alike. */
+export interface QuarantineGroup {
+  readonly fingerprint: string
+  readonly type: string
+  readonly code: string
+  /** Of one of them. */
+  readonly message: string
+  readonly count: number
+  /** When the first, and the newest, of those that are there now was given up. */
+  readonly oldest: Date
+  readonly newest: Date
+  /** Up to 5 of them. */
+  readonly ids: readonly string[]
+}
+
+/** A job in quarantine. */
+export interface QuarantineItem {
+  readonly id: string
+  readonly type: string
+  /** Of the definition that it was submitted under. */
+  readonly version: number
+  /** Null for a pipeline. */
+  readonly queue: string | null
+  readonly group: string | null
+  readonly tags: readonly string[]
+  readonly submittedAt: Date
+  /** When it was given up. */
+  readonly since: Date
+  /** Of a plain job; of a pipeline that of its first task which was given up. */
+  readonly attempt: number
+  readonly fingerprint: string
+  readonly code: string
+  readonly message: string
+  /** Effects whose outcome a person has to say, by `resolveEffect`. Such a job is not redriven. */
+  readonly held: readonly string[]
+}
+
+export interface QuarantineSelection extends QuarantineFilter, Actor {
+  /** Only these jobs. Default: all that the filter lets through. */
+  readonly ids?: readonly string[]
+  /** Says what would be done, and does nothing. */
+  readonly dryRun?: boolean
+  /** No more than so many jobs in a period. Default: as quickly as the store takes them. */
+  readonly rate?: RateOptions
+  /** Told after each batch. */
+  readonly onProgress?: (report: QuarantineReport) => void
+  /** Stops after the batch that is under way, and does not wait for the next. */
+  readonly signal?: AbortSignal
+}
+
+export interface RedriveOptions extends QuarantineSelection {
+  /**
+   * A new input for each, or a function that makes it from the old one. Both are of the version
+   * that the job was submitted under. Steps that were recorded are dropped.
+   */
+  readonly input?: unknown
+  /** Checks the new input. Default: the definition that this engine last worked or submitted by. */
+  readonly definition?: AnyJob
+}
+
+export interface QuarantineReport {
+  /** Jobs that were looked at, because they were asked for. */
+  readonly matched: number
+  /** Of these: redriven, or discarded; with `dryRun`, those that would be. */
+  readonly done: number
+  /** Of these: left as they were. */
+  readonly left: number
+  /** Why, of the first 20 that were left. */
+  readonly problems: readonly { readonly id: string; readonly why: string }[]
+  /** False: it was stopped by its signal, or the engine was closed. There may be more. */
+  readonly isComplete: boolean
+}
+
+export interface QuarantineParts {
+  readonly store: Store
+  readonly batcher: CommandBatcher
+  readonly timing: Timing
+  readonly definitionOf: DefinitionOf
+  /** Aborted when the engine closes. */
+  readonly closing: AbortSignal
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+interface FoundJob extends QuarantinedJob {
+  readonly cause: Cause
+}
+/** The commands for one job, or why there are none. */
+type Plan = readonly Command[] | string
+
+const PAGE = 100
+const DEFAULT_LIMIT = 100
+const SAMPLE_IDS = 5
+const MOST_PROBLEMS = 20
+
+export class Quarantine {
+  readonly #parts: QuarantineParts
+
+  constructor(parts: QuarantineParts) {
+    this.#parts = parts
+  }
+
+  /** What went wrong, the most frequent first: jobs of one type that failed alike. */
+  async groups(filter: QuarantineFilter = {}): Promise<readonly QuarantineGroup[]> {
+    const groups = new Map<string, Mutable<QuarantineGroup> & { ids: string[] }>()
+    for await (const page of this.#pages(filter)) {
+      for (const { id, type, cause } of page) {
+        const { fingerprint, code, message } = cause
+        const since = new Date(cause.since)
+        const name = `${fingerprint} ${type}`
+        const group = groups.get(name)
+        if (group === undefined) {
+          const one = { fingerprint, type, code, message, count: 1, ids: [id] }
+          groups.set(name, { ...one, oldest: since, newest: since })
+          continue
+        }
+        group.count += 1
+        if (since < group.oldest) group.oldest = since
+        if (since > group.newest) group.newest = since
+        if (group.ids.length < SAMPLE_IDS) group.ids.push(id)
+      }
+    }
+    return [...groups.values()].toSorted((a, b) => b.count - a.count)
+  }
+
+  /** In order of submission, page by page. */
+  async list(
+    filter: QuarantineFilter & { readonly after?: number; readonly limit?: number } = {},
+  ): Promise<{ readonly jobs: readonly QuarantineItem[]; readonly next: number | null }> {
+    const { limit = DEFAULT_LIMIT, after } = filter
+    assertWhole(limit, 'The limit of a page')
+    const jobs: QuarantineItem[] = []
+    let next: number | null = after ?? 0
+    while (next !== null && jobs.length < limit) {
+      const page = await this.#page(filter, next, limit - jobs.length)
+      jobs.push(...page.found.map(itemOf))
+      next = page.next
+    }
+    return { jobs, next }
+  }
+
+  /** Each gets a fresh budget, and a new input if there is one. */
+  redrive(options: RedriveOptions = {}): Promise<QuarantineReport> {
+    return this.#each(options, (job) => this.#retries(job, options))
+  }
+
+  /** Each is given up for good: it FAILED. */
+  discard(selection: QuarantineSelection = {}): Promise<QuarantineReport> {
+    const record = recorded(selection, 'Discarded')
+    return this.#each(selection, async ({ id, tasks }) => {
+      if (tasks.some(isHeld)) return HELD
+      return [{ type: 'CancelJob', job: id, ...record }]
+    })
+  }
+
+  async #each(
+    selection: QuarantineSelection,
+    plan: (job: FoundJob) => Promise<Plan>,
+  ): Promise<QuarantineReport> {
+    const { dryRun = false, onProgress, ids } = selection
+    const signal = this.#signalFor(selection)
+    const pace = new CommandRate(this.#parts.timing, PAGE, selection.rate)
+    const problems: { id: string; why: string }[] = []
+    const report: Mutable<QuarantineReport> = {
+      matched: 0,
+      done: 0,
+      left: 0,
+      problems,
+      isComplete: true,
+    }
+    const leave = (id: string, why: string): void => {
+      report.left += 1
+      if (problems.length < MOST_PROBLEMS) problems.push({ id, why })
+    }
+    for await (const page of ids === undefined
+      ? this.#pages(selection)
+      : this.#named(ids, selection, leave)) {
+      for (let at = 0; at < page.length; at += pace.batch) {
+        const batch = page.slice(at, at + pace.batch)
+        if (!dryRun) await pace.turn(batch.length, signal)
+        if (signal.aborted) return { ...report, isComplete: false }
+        report.matched += batch.length
+        const plans = await Promise.all(batch.map((job) => plan(job)))
+        const refusals = dryRun ? plans.map(reasonOf) : await this.#send(plans)
+        refusals.forEach((why, i) => {
+          if (why === null) report.done += 1
+          else leave((batch[i] as FoundJob).id, why)
+        })
+        onProgress?.({ ...report, problems: [...problems] })
+      }
+    }
+    return report
+  }
+
+  /** Aborted when whoever asked wants it to stop, or the engine closes. */
+  #signalFor({ signal }: QuarantineSelection): AbortSignal {
+    const { closing } = this.#parts
+    return signal === undefined ? closing : AbortSignal.any([signal, closing])
+  }
+
+  /** For each plan: null, or why it was not carried out. */
+  async #send(plans: readonly Plan[]): Promise<(string | null)[]> {
+    const commands = plans.flatMap((plan) => (typeof plan === 'string' ? [] : plan))
+    const answers = commands.length === 0 ? [] : await this.#parts.batcher.sendAll(commands)
+    let at = 0
+    return plans.map((plan) => {
+      if (typeof plan === 'string') return plan
+      const own: readonly Answer[] = answers.slice(at, at + plan.length)
+      at += plan.length
+      return own.find(({ rejection }) => rejection !== null)?.rejection?.message ?? null
+    })
+  }
+
+  async #retries(job: FoundJob, options: RedriveOptions): Promise<Plan> {
+    const { by, reason } = recorded(options, 'Redriven')
+    const tasks = job.tasks.filter((task) => !isHeld(task))
+    if (tasks.length === 0) return HELD
+    try {
+      const input = await this.#inputFor(job, options)
+      return tasks.map(({ stage, segment, attempt }) => ({
+        type: 'RetryTask',
+        job: job.id,
+        stage,
+        segment,
+        attempt,
+        input,
+        by,
+        reason,
+      }))
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
+  }
+
+  async #inputFor(job: FoundJob, options: RedriveOptions): Promise<Payload | null> {
+    const { input } = options
+    if (input === undefined) return null
+    if (job.queue === null) return Promise.reject(new InvalidDefinition(PIPELINE))
+    const { store, definitionOf } = this.#parts
+    const definition = options.definition ?? definitionOf(job.type)
+    if (typeof input !== 'function') return newInput(definition, job.version, input, job.id)
+    const view = await store.query({ kind: 'job', job: job.id })
+    const old = view?.job.task?.input ?? view?.job.spec.input ?? 'null'
+    const given: unknown = await input(fromJson(old), itemOf(job))
+    return newInput(definition, job.version, given, job.id)
+  }
+
+  /** All that the filter lets through, and that are there now. */
+  async *#pages(filter: QuarantineFilter): AsyncIterable<readonly FoundJob[]> {
+    let next: number | null = 0
+    let began: number | null = null
+    while (next !== null) {
+      const page: Page = await this.#page(filter, next, PAGE)
+      const since = (began ??= page.now)
+      yield page.found.filter(({ cause }) => cause.since <= since)
+      next = page.next
+    }
+  }
+
+  async *#named(
+    ids: readonly string[],
+    filter: QuarantineFilter,
+    leave: (id: string, why: string) => void,
+  ): AsyncIterable<readonly FoundJob[]> {
+    const all = [...new Set(ids)]
+    for (let at = 0; at < all.length; at += PAGE) {
+      const jobs = all.slice(at, at + PAGE)
+      const { found } = await this.#page({ ...filter, jobs }, 0, PAGE)
+      const here = new Set(found.map(({ id }) => id))
+      for (const id of jobs) if (!here.has(id)) leave(id, NOT_HERE)
+      yield found
+    }
+  }
+
+  async #page(
+    filter: QuarantineFilter & { readonly jobs?: readonly string[] },
+    after: number,
+    limit: number,
+  ): Promise<Page> {
+    const { code, fingerprint, type, queue, tag, group, jobs } = filter
+    const asked = { type, queue, tag, group, jobs }
+    const given = Object.entries(asked).filter(([, value]) => value !== undefined)
+    const page = await this.#parts.store.query({
+      kind: 'quarantine',
+      after,
+      limit,
+      ...Object.fromEntries(given),
+    })
+    const found = page.jobs.map((job) => ({ ...job, cause: causeOf(job.tasks) }))
+    return {
+      found: found.filter(
+        ({ cause }) =>
+          (code ?? cause.code) === cause.code &&
+          (fingerprint ?? cause.fingerprint) === cause.fingerprint,
+      ),
+      next: page.next,
+      now: page.now,
+    }
+  }
+}
+
+interface Page {
+  readonly found: readonly FoundJob[]
+  readonly next: number | null
+  readonly now: number
+}
+
+const HELD =
+  'Its commit stands, and what became of an effect is for a person to say: resolveEffect().'
+const NOT_HERE = 'It is not in quarantine, or the filter does not let it through.'
+const PIPELINE = 'The input of a pipeline is not edited here: redrive it as it is.'
+
+function isHeld({ held }: DeadTask): boolean {
+  return held.length > 0
+}
+
+function reasonOf(plan: Plan): string | null {
+  return typeof plan === 'string' ? plan : null
+}
+
+function itemOf({ cause, tasks, submittedAt, ...job }: FoundJob): QuarantineItem {
+  const { fingerprint, code, message, since } = cause
+  return {
+    ...job,
+    submittedAt: new Date(submittedAt),
+    since: new Date(since),
+    attempt: tasks[0]?.attempt ?? 0,
+    fingerprint,
+    code,
+    message,
+    held: tasks.flatMap(({ held }) => held.map(({ name }) => name)),
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Gives jobs away before they are forgotten, to whoever wants to keep them elsewhere.
+ *
+ * It runs beside the caretaker's other work, because keeping may take long: one portion at a
+ * time. Jobs are forgotten AFTER they were taken; if that fails they stay, and come again.
+ */
+import type { Command } from '../../kernel/index.ts'
+import type { Timer, Timing } from '../../worker/index.ts'
+import type { JobInfo } from '../client/job-info.ts'
+
+export interface ForgetHookParts {
+  readonly timing: Timing
+  readonly get: (id: string) => Promise<JobInfo | null>
+  readonly send: (commands: readonly Command[]) => Promise<unknown>
+  readonly onForget: (jobs: readonly JobInfo[]) => Promise<void> | void
+  readonly onError: (error: Error) => void
+  /** Called when a portion is done: there may be more. */
+  readonly again: () => void
+}
+
+type ForgetCommand = Extract<Command, { type: 'ForgetJob' }>
+
+/** Jobs that are given away together. */
+const PORTION = 100
+const AFTER_FAILURE_MS = 1_000
+/** Closing waits for a portion that is under way, but not for ever: what is not forgotten stays. */
+const LONGEST_GOODBYE_MS = 5_000
+
+export class ForgetHook {
+  readonly #parts: ForgetHookParts
+  #running: Promise<void> | null = null
+  #notBefore = 0
+
+  constructor(parts: ForgetHookParts) {
+    this.#parts = parts
+  }
+
+  /** What is to be forgotten; nothing happens while the portion before is under way. */
+  offer(commands: readonly ForgetCommand[]): void {
+    if (commands.length === 0 || this.#running !== null) return
+    if (this.#parts.timing.now() < this.#notBefore) return
+    this.#running = this.#forget(commands.slice(0, PORTION)).finally(() => {
+      this.#running = null
+      this.#parts.again()
+    })
+  }
+
+  /** What is under way comes to its end, if it does so soon. */
+  async close(): Promise<void> {
+    if (this.#running === null) return
+    const running = this.#running
+    let timer: Timer | null = null
+    const enough = new Promise<void>((resolve) => {
+      timer = this.#parts.timing.after(LONGEST_GOODBYE_MS, resolve, true)
+    })
+    await Promise.race([running, enough])
+    ;(timer as Timer | null)?.cancel()
+  }
+
+  async #forget(commands: readonly ForgetCommand[]): Promise<void> {
+    const { get, send, onForget, onError, timing } = this.#parts
+    try {
+      const found = await Promise.all(commands.map(({ job }) => get(job)))
+      const jobs = found.filter((job) => job !== null)
+      if (jobs.length > 0) await onForget(jobs)
+      await send(commands)
+    } catch (error) {
+      this.#notBefore = timing.now() + AFTER_FAILURE_MS
+      onError(error as Error)
+    }
+  }
+}

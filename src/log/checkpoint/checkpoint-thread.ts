@@ -1,0 +1,28 @@
+/**
+ * A thread that makes checkpoints, one after the other, and says so: the event loop of the
+ * store stays free. One that fails ends it.
+ */
+import { readlinkSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import { parentPort } from 'node:worker_threads'
+import type { CheckpointTask } from './checkpoint.ts'
+import { makeCheckpoint } from './checkpoint.ts'
+import { realDisk } from '../disk/real-disk.ts'
+
+/** Nobody waits for a checkpoint: where cores are few, whoever is waited for comes first. */
+function stepBack(): void {
+  try {
+    // Linux says which thread this is, and takes its number for that of a process.
+    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
+    setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // Elsewhere it has the priority that everybody has.
+  }
+}
+
+stepBack()
+parentPort?.on('message', async (task: CheckpointTask) => {
+  const made = await makeCheckpoint(realDisk, task)
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(made)
+})

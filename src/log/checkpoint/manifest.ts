@@ -1,0 +1,165 @@
+/**
+ * The manifest of a checkpoint: which files it consists of, what they must hold, and the few
+ * things that are small enough to stand in the manifest itself.
+ *
+ * It is written last, whole, and under its name only when everything it names is durable and
+ * was read back: a checkpoint is there when its manifest is.
+ */
+import { crc32 } from 'node:zlib'
+import type { Queue, Schedule } from '../../kernel/index.ts'
+import { ByteReader, ByteWriter, MalformedBytes } from '../format/bytes.ts'
+import { NewerFormat } from '../errors.ts'
+import { checksumOf } from '../format/checksum.ts'
+import { Interning } from '../format/interning.ts'
+import type { Disk } from '../disk/disk.ts'
+import { readUpTo, replaceFile } from '../disk/disk.ts'
+import { readQueue, readSchedule, writeQueue, writeSchedule } from '../format/record-codec.ts'
+import type { LiveAbout } from './live-file.ts'
+import type { RecordFile } from './record-file.ts'
+import type { FinishedFileAbout, FinishedKind } from './finished-index.ts'
+import type { CheckpointMarker } from '../format/checkpoint-marker.ts'
+import { readMarker, writeMarker } from '../format/checkpoint-marker.ts'
+
+const MAGIC = 'PAWL-CHK'
+/**
+ * 2: the specs of jobs may say the version of their definition. The manifest is as it was.
+ * 3: shelves have kinds, and specs may say how long a job is kept.
+ * 4: specs may say who had a job run again, and why. The manifest is as it was.
+ */
+export const CHECKPOINT_FORMAT = 4
+const FIRST_WITH_KINDS = 3
+const HEAD = 16
+
+export interface Manifest {
+  readonly storeId: string
+  /** Of the waypoint: everything before it is in here, nothing behind it. */
+  readonly position: number
+  readonly marker: CheckpointMarker
+  /** Jobs that are not over, in order of submission. */
+  readonly live: LiveAbout
+  /** Jobs that are over, oldest shelf first. */
+  readonly finishedFiles: readonly FinishedFileAbout[]
+  readonly queues: readonly Queue[]
+  readonly schedules: readonly Schedule[]
+}
+
+export function manifestName(position: number): string {
+  return `checkpoint-${position.toString(16).padStart(16, '0')}`
+}
+
+export function manifestPosition(name: string): number | null {
+  const digits = /^checkpoint-([0-9a-f]{16})$/.exec(name)?.[1]
+  return digits === undefined ? null : Number.parseInt(digits, 16)
+}
+
+export async function writeManifest(disk: Disk, folder: string, manifest: Manifest): Promise<void> {
+  const writer = new ByteWriter(4_096)
+  writer.at = HEAD
+  writer.text(manifest.storeId)
+  writer.count(manifest.position)
+  writeMarker(writer, manifest.marker)
+  writeFile(writer, manifest.live)
+  writer.u32(manifest.live.table)
+  writer.count(manifest.finishedFiles.length)
+  for (const finishedFile of manifest.finishedFiles) {
+    writeFile(writer, finishedFile)
+    writer.u32(finishedFile.tables)
+    writer.count(finishedFile.gone.length)
+    for (const row of finishedFile.gone) writer.count(row)
+    writeKinds(writer, finishedFile.kinds ?? [])
+  }
+  writer.count(manifest.queues.length)
+  for (const queue of manifest.queues) writeQueue(writer, queue)
+  writer.count(manifest.schedules.length)
+  for (const schedule of manifest.schedules) writeSchedule(writer, schedule)
+  const bytes = writer.buffer.subarray(0, writer.at)
+  bytes.write(MAGIC, 0, 'latin1')
+  bytes.writeUInt32LE(CHECKPOINT_FORMAT, 8)
+  bytes.writeUInt32LE(checksum(bytes), 12)
+  await replaceFile(disk, `${folder}/${manifestName(manifest.position)}`, bytes)
+}
+
+/** Null: it does not check. */
+export async function readManifest(
+  disk: Disk,
+  folder: string,
+  position: number,
+): Promise<Manifest | null> {
+  const path = `${folder}/${manifestName(position)}`
+  const file = await disk.open(path, 'read')
+  try {
+    const bytes = await readUpTo(file, 0, await file.size())
+    if (bytes.length < HEAD || bytes.toString('latin1', 0, 8) !== MAGIC) return null
+    if (bytes.readUInt32LE(12) !== checksum(bytes)) return null
+    const format = bytes.readUInt32LE(8)
+    if (format > CHECKPOINT_FORMAT) throw new NewerFormat(path, format, CHECKPOINT_FORMAT)
+    const manifest = decode(new ByteReader(bytes, HEAD, bytes.length), format)
+    return manifest.position === position ? manifest : null
+  } catch (error) {
+    if (error instanceof MalformedBytes) return null
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
+/** Of everything but the place where it stands itself. */
+function checksum(bytes: Buffer): number {
+  return crc32(bytes.subarray(HEAD), checksumOf(bytes, 0, 12))
+}
+
+function decode(reader: ByteReader, format: number): Manifest {
+  const interning = new Interning()
+  return {
+    storeId: reader.text(),
+    position: reader.count(),
+    marker: readMarker(reader),
+    live: { ...readFile(reader), table: reader.u32() },
+    finishedFiles: many(reader, () => ({
+      ...readFile(reader),
+      tables: reader.u32(),
+      gone: many(reader, () => reader.count()),
+      kinds: format < FIRST_WITH_KINDS ? null : many(reader, () => readKind(reader)),
+    })),
+    queues: many(reader, () => readQueue(reader, interning)),
+    schedules: many(reader, () => readSchedule(reader, interning)),
+  }
+}
+
+function writeKinds(writer: ByteWriter, kinds: readonly FinishedKind[]): void {
+  writer.count(kinds.length)
+  for (const { type, retainMs, rows } of kinds) {
+    writer.text(type)
+    writer.flag(retainMs !== null)
+    if (retainMs !== null) writer.count(retainMs)
+    writer.count(rows)
+  }
+}
+
+function readKind(reader: ByteReader): FinishedKind {
+  const type = reader.text()
+  const retainMs = reader.flag() ? reader.count() : null
+  return { type, retainMs, rows: reader.count() }
+}
+
+function many<T>(reader: ByteReader, read: () => T): T[] {
+  const list: T[] = []
+  for (let left = reader.count(); left > 0; left--) list.push(read())
+  return list
+}
+
+function writeFile(writer: ByteWriter, file: RecordFile): void {
+  writer.text(file.name)
+  writer.count(file.records)
+  writer.count(file.end)
+  writer.u32(file.link)
+}
+
+function readFile(reader: ByteReader): RecordFile {
+  return {
+    name: reader.text(),
+    records: reader.count(),
+    end: reader.count(),
+    link: reader.u32(),
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The archive: a folder that old segments are copied to, each under its own name, which stands for the
+ * whole of it or for nothing.
+ *
+ * Nothing that is there is ever lost. A whole segment that is another one stays where it is: the archive
+ * is used by another store, or by another copy of this one, which went on by itself. What is no whole
+ * segment, as a copy that was broken off leaves it, makes room, and is kept under another name.
+ */
+import { copyFile } from '../checkpoint/backup.ts'
+import { ArchiveInUse } from '../errors.ts'
+import { FORMAT } from '../format/format.ts'
+import type { Disk, DiskFile } from '../disk/disk.ts'
+import { readUpTo } from '../disk/disk.ts'
+import { scanSegment } from './segment-scan.ts'
+import type { Segment } from './segments.ts'
+import { readHead, readSegment } from './segments.ts'
+
+const CHUNK_BYTES = 1_024 * 1_024
+
+/**
+ * Copies a segment to a folder, durably. `copier` tells those who copy to one folder at once apart.
+ * Where something that had its name is kept now; null: nothing had.
+ */
+export async function archiveSegment(
+  disk: Disk,
+  segment: Segment,
+  folder: string,
+  copier: string,
+): Promise<string | null> {
+  await disk.makeFolder(folder)
+  const name = segment.path.slice(segment.path.lastIndexOf('/') + 1)
+  let keptIn: string | null = null
+  if (!(await isArchived(disk, segment, folder, name))) {
+    const fresh = `${folder}/${name}.${copier}.new`
+    await copyFile(disk, segment.path, fresh, null)
+    // AFTER the copy, which takes a while: somebody else may have been quicker.
+    if (!(await isArchived(disk, segment, folder, name))) {
+      keptIn = await putAside(disk, folder, name, copier)
+      await disk.rename(fresh, `${folder}/${name}`)
+    }
+  }
+  for (const left of await disk.list(folder)) {
+    // Of a try that came to no end. Whoever is at it just now finds the whole one next time.
+    if (left.startsWith(`${name}.`) && left.endsWith('.new')) await disk.remove(`${folder}/${left}`)
+  }
+  await disk.syncFolder(folder)
+  return keptIn
+}
+
+/** Whether the folder has this very segment. Throws if another whole one has its name there. */
+async function isArchived(
+  disk: Disk,
+  segment: Segment,
+  folder: string,
+  name: string,
+): Promise<boolean> {
+  if (!(await disk.list(folder)).includes(name)) return false
+  const there = `${folder}/${name}`
+  if (await isSameFile(disk, segment.path, there)) {
+    // Whoever wrote it may have come no further than that.
+    await syncFile(disk, there)
+    return true
+  }
+  const other = await readWhole(disk, there)
+  if (other === null) return false
+  throw new ArchiveInUse(there, folder, segment.head.storeId, other.head.storeId)
+}
+
+/** What is put aside has a name that nobody else gives, and that no segment has. */
+async function putAside(
+  disk: Disk,
+  folder: string,
+  name: string,
+  copier: string,
+): Promise<string | null> {
+  const names = new Set(await disk.list(folder))
+  if (!names.has(name)) return null
+  let number = 1
+  while (names.has(`${name}.${copier}-${number}.aside`)) number += 1
+  const aside = `${folder}/${name}.${copier}-${number}.aside`
+  await disk.rename(`${folder}/${name}`, aside)
+  return aside
+}
+
+/** The segment in a file; null: there is none, or not all of it. */
+async function readWhole(disk: Disk, path: string): Promise<Segment | null> {
+  const head = await readHead(disk, path)
+  if (head === null) return null
+  const segment = { path, head }
+  // Whether all of it is there is for those to say who know that format.
+  if (head.format > FORMAT) return segment
+  const bytes = await readSegment(disk, segment)
+  if (bytes.length < head.size) return null
+  const { stop } = scanSegment(bytes, head.base, head.link, Infinity, () => undefined)
+  return stop.restIsBlank ? segment : null
+}
+
+async function isSameFile(disk: Disk, one: string, other: string): Promise<boolean> {
+  const a = await disk.open(one, 'read')
+  try {
+    const b = await disk.open(other, 'read')
+    try {
+      return await hasSameBytes(a, b)
+    } finally {
+      await b.close()
+    }
+  } finally {
+    await a.close()
+  }
+}
+
+async function hasSameBytes(a: DiskFile, b: DiskFile): Promise<boolean> {
+  const size = await a.size()
+  if (size !== (await b.size())) return false
+  for (let at = 0; at < size; at += CHUNK_BYTES) {
+    const piece = await readUpTo(a, at, CHUNK_BYTES)
+    if (!piece.equals(await readUpTo(b, at, CHUNK_BYTES))) return false
+  }
+  return true
+}
+
+async function syncFile(disk: Disk, path: string): Promise<void> {
+  const file = await disk.open(path, 'write')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

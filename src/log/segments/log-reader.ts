@@ -1,0 +1,213 @@
+/**
+ * Reads entries that are durable, from anywhere in the log: one by its position, or one after
+ * the other.
+ *
+ * Every record is checked again when it is read.
+ */
+import type { Entry } from '../../kernel/index.ts'
+import { ByteReader } from '../format/bytes.ts'
+import { CorruptLog, NoSuchPosition } from '../errors.ts'
+import {
+  alignUp,
+  claimedLength,
+  GROUP_ALIGN,
+  GROUP_HEAD,
+  isGroupHead,
+  offsetOf,
+  positionOf,
+  readRecordHead,
+  RECORD_HEAD,
+  recordEnd,
+  TRAILER,
+  MARKER_CODE,
+} from '../format/format.ts'
+import { Interning } from '../format/interning.ts'
+import { OpenFiles } from './open-files.ts'
+import type { Disk, DiskFile } from '../disk/disk.ts'
+import { readUpTo } from '../disk/disk.ts'
+import type { Segment } from './segments.ts'
+import { upcast } from '../format/versions.ts'
+
+export interface LoggedEntry {
+  readonly position: number
+  readonly entry: Entry
+  /** The position of the job's entry before; 0: there is none. */
+  readonly before: number
+}
+
+const WINDOW_BYTES = 64 * 1_024
+
+/** The bytes of an entry's record, as an entry. */
+export function decodeEntry(
+  bytes: Buffer,
+  body: number,
+  length: number,
+  code: number,
+  version: number,
+  position: number,
+  interning: Interning,
+): LoggedEntry {
+  const reader = new ByteReader(bytes, body, body + length)
+  const back = reader.count()
+  const entry = upcast(reader, code, version, interning)
+  if (reader.at !== reader.end) throw reader.malformed('more bytes than its entry has')
+  return { position, entry, before: back === 0 ? 0 : position - back }
+}
+
+export class LogReader {
+  readonly #segments: () => readonly Segment[]
+  readonly #interning = new Interning()
+  readonly #files: OpenFiles
+
+  /** `segments`: those that there are now, in order. */
+  constructor(disk: Disk, segments: () => readonly Segment[]) {
+    this.#files = new OpenFiles(disk)
+    this.#segments = segments
+  }
+
+  /** The oldest position that is still kept. */
+  get begin(): number {
+    return this.#segments()[0]?.head.base ?? 0
+  }
+
+  /** The entry at a position; null if that is before everything that is kept. */
+  async at(position: number): Promise<LoggedEntry | null> {
+    const segment = this.#segmentOf(position)
+    if (segment === null) return null
+    const offset = offsetOf(segment.head.base, position)
+    const bytes = await this.#window(segment, offset, 1_024)
+    return this.#decode(segment, bytes, 0, offset)
+  }
+
+  /**
+   * Some of the entries behind a position, or from the beginning if it is 0, that stand before
+   * `until`, and where to go on; none: there are no more.
+   */
+  async after(position: number, until: number): Promise<{ entries: LoggedEntry[]; next: number }> {
+    return this.from(position === 0 ? this.begin : await this.#behind(position), until)
+  }
+
+  /** Goes on at a place that `after` named. */
+  async from(place: number, until: number): Promise<{ entries: LoggedEntry[]; next: number }> {
+    const entries: LoggedEntry[] = []
+    let next = place
+    while (entries.length === 0 && next < until) next = await this.#read(next, until, entries)
+    return { entries, next }
+  }
+
+  /** To be called when a segment is not there any more for others, and BEFORE its file is removed. */
+  async drop(segment: Segment): Promise<void> {
+    await this.#files.drop(segment)
+  }
+
+  /** What is read later is read all the same, with files that are closed at once. */
+  async close(): Promise<void> {
+    await this.#files.close()
+  }
+
+  /** The place behind the entry at a position. */
+  async #behind(position: number): Promise<number> {
+    const segment = this.#segmentOf(position)
+    if (segment === null) throw new NoSuchPosition(position)
+    const offset = offsetOf(segment.head.base, position)
+    const length = claimedLength(await this.#window(segment, offset, RECORD_HEAD), 0)
+    if (length === null) throw new NoSuchPosition(position)
+    return positionOf(segment.head.base, recordEnd(offset, length))
+  }
+
+  /** Reads one window. The place to go on. */
+  async #read(place: number, until: number, entries: LoggedEntry[]): Promise<number> {
+    const segment = this.#segmentOf(place)
+    // It was removed meanwhile: to go on later would be to miss something.
+    if (segment === null) throw new NoSuchPosition(place)
+    const { base } = segment.head
+    const start = offsetOf(base, place)
+    // BEFORE waiting for the disk: the segment may be gone afterwards.
+    const behind = this.#endOf(segment)
+    const end = offsetOf(base, Math.min(until, behind))
+    // Both windows from the same file: in between it may lose its name.
+    return this.#files.use(segment, async (file) => {
+      const next = await this.#readOn(segment, file, start, end, entries)
+      return Math.min(positionOf(base, next), behind)
+    })
+  }
+
+  /** Reads one window of a file, or one record that is larger. Where to go on. */
+  async #readOn(
+    segment: Segment,
+    file: DiskFile,
+    start: number,
+    end: number,
+    entries: LoggedEntry[],
+  ): Promise<number> {
+    const bytes = await windowOf(segment, file, start, WINDOW_BYTES)
+    let at = 0
+    while (start + at < end) {
+      // What is left of the window is too little to tell what it is; a new one shows, unless the
+      // file ends here.
+      if (at > 0 && at + GROUP_HEAD > bytes.length) break
+      if (isGroupHead(bytes, at)) {
+        at += GROUP_HEAD
+        continue
+      }
+      const length = claimedLength(bytes, at)
+      if (length === null) {
+        // Padding and trailer: the next group begins where groups can begin.
+        at = alignUp(start + at + TRAILER, GROUP_ALIGN) - start
+        continue
+      }
+      if (recordEnd(at, length) > bytes.length) {
+        if (entries.length > 0) break
+        const whole = await windowOf(segment, file, start + at, recordEnd(0, length))
+        this.#take(segment, whole, 0, start + at, entries)
+        return recordEnd(start + at, length)
+      }
+      this.#take(segment, bytes, at, start + at, entries)
+      at = recordEnd(at, length)
+    }
+    return start + at
+  }
+
+  #take(segment: Segment, bytes: Buffer, at: number, offset: number, entries: LoggedEntry[]): void {
+    if (bytes[at + 12] !== MARKER_CODE) entries.push(this.#decode(segment, bytes, at, offset))
+  }
+
+  #decode(segment: Segment, bytes: Buffer, at: number, offset: number): LoggedEntry {
+    const record = readRecordHead(bytes, at, bytes.length)
+    if (record === null) throw this.#wrong(segment, offset)
+    const { length, code, version } = record
+    const position = positionOf(segment.head.base, offset)
+    return decodeEntry(bytes, at + RECORD_HEAD, length, code, version, position, this.#interning)
+  }
+
+  #wrong(segment: Segment, offset: number): CorruptLog {
+    const position = positionOf(segment.head.base, offset)
+    return new CorruptLog({ file: segment.path, offset, position }, 'no whole record stands there.')
+  }
+
+  #segmentOf(position: number): Segment | null {
+    return this.#segments().findLast(({ head }) => head.base <= position) ?? null
+  }
+
+  #endOf(segment: Segment): number {
+    const segments = this.#segments()
+    return segments[segments.indexOf(segment) + 1]?.head.base ?? Infinity
+  }
+
+  async #window(segment: Segment, offset: number, least: number): Promise<Buffer> {
+    return this.#files.use(segment, (file) => windowOf(segment, file, offset, least))
+  }
+}
+
+/** At least `least` bytes if the file has them, and the whole of a record that begins here. */
+async function windowOf(
+  segment: Segment,
+  file: DiskFile,
+  offset: number,
+  least: number,
+): Promise<Buffer> {
+  const bytes = await readUpTo(file, offset, least)
+  const length = claimedLength(bytes, 0)
+  if (length === null || recordEnd(0, length) <= bytes.length) return bytes
+  return readUpTo(file, offset, Math.min(recordEnd(0, length), segment.head.size - offset))
+}

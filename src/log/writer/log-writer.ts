@@ -1,0 +1,369 @@
+/**
+ * The writer: appends entries, and makes them durable in groups.
+ *
+ * One group is being written, the next one forms meanwhile; there is no timer. A group is
+ * written only AFTER the one before it is durable, and whoever waits is told AFTER that.
+ *
+ * - open: `append` at once gives an entry its position; `durable` waits for the disk.
+ * - ended: a write or a sync failed. Nobody is told that anything happened, and nothing more
+ *   is taken: what is on the disk shows when the log is opened again.
+ * - closed.
+ */
+import type { Entry } from '../../kernel/index.ts'
+import { DiskFull, isFull, StoreEnded, UnknownOutcome } from '../errors.ts'
+import { FORMAT, GROUP_HEAD, offsetOf } from '../format/format.ts'
+import { Group, GroupOutcome } from './group.ts'
+import { Mark } from '../segments/durable-mark.ts'
+import type { Disk, DiskFile } from '../disk/disk.ts'
+import { writeAll } from '../disk/disk.ts'
+import type { Segment } from '../segments/segments.ts'
+import { makeSpare, removeSpare, restartSegment, startSegment } from '../segments/segments.ts'
+import { Spare } from '../segments/spare-segment.ts'
+import { GroupTiming } from './group-timing.ts'
+import { eventLoopTurn } from '../disk/event-loop-turn.ts'
+import type { CheckpointMarker } from '../format/checkpoint-marker.ts'
+
+/** Where a log goes on: its end as it was read, or the beginning of a new one. */
+export interface WriterStart {
+  readonly segments: readonly Segment[]
+  readonly storeId: string
+  readonly end: number
+  readonly link: number
+}
+
+export interface WriterOptions {
+  /** Bytes of a segment file. */
+  readonly segmentBytes: number
+  /** Bytes that new work leaves for reports when the disk is full. */
+  readonly reserveBytes: number
+  /** The authority's time. */
+  readonly now: () => number
+  /** To measure how long something takes; one that stands still measures nothing. */
+  readonly nowUs: () => number
+}
+
+/** A group that is larger than this is closed, and the next one begins. */
+const MOST_GROUP_BYTES = 1_024 * 1_024
+
+/** Groups that are kept to be used again: one flies, and one forms. */
+const MOST_IDLE = 2
+
+/** What a group needs beside its records. */
+const GROUP_COST = 2 * GROUP_HEAD
+
+export class LogWriter {
+  readonly #disk: Disk
+  readonly #folder: string
+  readonly #options: WriterOptions
+  readonly #storeId: string
+  readonly #mark: Mark
+  readonly #segments: Segment[]
+  #file: DiskFile
+  /** Where the next group will be written. */
+  #written: number
+  #durable: number
+  /** Groups that are closed and not yet written, oldest first. */
+  #closed: Group[] = []
+  #forming = new Group()
+  #flying: Group | null = null
+  /** Settled when the group that is flying is on the disk. */
+  #flight: Promise<void> | null = null
+  #landedEntries = 0
+  /** Entries so far. */
+  #appended = 0
+  readonly #timing: GroupTiming
+  #idle: Group[] = []
+  /** Bytes of all groups that are not written yet, but for the one that forms. */
+  #waiting = 0
+  #link: number
+  #running: Promise<void> | null = null
+  #failure: Error | null = null
+  #isClosed = false
+  readonly #spare: Spare
+  #isNextMade = false
+  /** Called after each group, and when the writer ends. */
+  onDurable: () => void = () => undefined
+
+  private constructor(
+    disk: Disk,
+    folder: string,
+    options: WriterOptions,
+    start: WriterStart,
+    mark: Mark,
+    file: DiskFile,
+  ) {
+    this.#disk = disk
+    this.#folder = folder
+    this.#options = options
+    this.#storeId = start.storeId
+    this.#segments = [...start.segments]
+    this.#written = start.end
+    this.#durable = start.end
+    this.#link = start.link
+    this.#mark = mark
+    this.#file = file
+    this.#spare = new Spare(disk, folder, options.segmentBytes)
+    this.#timing = new GroupTiming(options.nowUs)
+    this.#forming.begin(start.end, start.link)
+  }
+
+  static async open(
+    disk: Disk,
+    folder: string,
+    options: WriterOptions,
+    start: WriterStart,
+  ): Promise<LogWriter> {
+    const segments = [...start.segments]
+    await removeSpare(disk, folder)
+    const last = segments.at(-1)
+    if (last?.head.base === start.end) await restartSegment(disk, folder, last)
+    if (segments.length === 0) {
+      const { storeId, end: base, link } = start
+      await makeSpare(disk, folder, options.segmentBytes)
+      const size = options.segmentBytes
+      const head = { format: FORMAT, base, link, size, storeId, begunAt: options.now() }
+      segments.push(await startSegment(disk, folder, head))
+    }
+    const mark = await Mark.open(disk, folder, start.storeId)
+    try {
+      mark.set(start.end)
+      mark.set(start.end)
+      await mark.sync()
+      const file = await disk.open((segments.at(-1) as Segment).path, 'write-through')
+      return new LogWriter(disk, folder, options, { ...start, segments }, mark, file)
+    } catch (error) {
+      await mark.close()
+      throw error
+    }
+  }
+
+  /** Everything before this position is durable. */
+  get durablePosition(): number {
+    return this.#durable
+  }
+
+  /** The position behind everything that was appended, durable or not. */
+  get appendedPosition(): number {
+    return this.#forming.isEmpty ? this.#forming.position : this.#forming.end
+  }
+
+  /** In order; the last one is being written to. */
+  get segments(): readonly Segment[] {
+    return this.#segments
+  }
+
+  /** Oldest first, while they are not needed any more. */
+  dropSegment(): void {
+    this.#segments.shift()
+  }
+
+  get failure(): Error | null {
+    return this.#failure
+  }
+
+  /** The entry's position. `before`: the position of the job's entry before this one, or 0. */
+  append(entry: Entry, before: number): number {
+    const position = this.#forming.add(entry, before)
+    this.#appended += 1
+    if (this.#forming.bytes > MOST_GROUP_BYTES) {
+      this.#close()
+      this.#running ??= this.#run()
+    }
+    return position
+  }
+
+  appendMarker(marker: CheckpointMarker): number {
+    // A group of its own begins with it, so that everything before it is in groups before.
+    if (!this.#forming.isEmpty) this.#close()
+    return this.#forming.addMarker(marker)
+  }
+
+  /** Settled when everything that was appended so far is durable; null: it is already. */
+  durable(): Promise<void> | null {
+    if (this.#failure !== null) {
+      return Promise.reject(new UnknownOutcome(this.#folder, this.#failure))
+    }
+    const newest = this.#forming.isEmpty ? (this.#closed.at(-1) ?? this.#flying) : this.#forming
+    if (newest === null) return null
+    newest.outcome ??= new GroupOutcome()
+    this.#running ??= this.#run()
+    if (this.#flight === null && this.#timing.isLate) this.#takeOff()
+    return newest.outcome.promise
+  }
+
+  /**
+   * Makes sure that there is room for so many bytes of records; null: there is already. New
+   * work leaves the reserve alone. Throws DiskFull, and then nothing has changed.
+   */
+  room(bytes: number, isNewWork: boolean): Promise<void> | null {
+    if (this.#failure !== null) throw new StoreEnded(this.#folder, this.#failure)
+    return this.#hasRoom(bytes, isNewWork) ? null : this.#makeRoom(bytes, isNewWork)
+  }
+
+  /** Waits for what was appended, then lets go of the files. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    // One that has ended said so to all who waited.
+    const hasEnded = this.#failure !== null
+    try {
+      if (!hasEnded) await this.durable()
+      await this.#running
+      if (this.#failure === null) await this.#mark.sync()
+    } catch (error) {
+      throw error instanceof UnknownOutcome ? error : this.end(error)
+    } finally {
+      await this.#spare.settled()
+      await this.#file.close().catch(() => undefined)
+      await this.#mark.close().catch(() => undefined)
+    }
+  }
+
+  /** So much room must there be, with all that is not written yet. */
+  #need(bytes: number, isNewWork: boolean): number {
+    const reserve = isNewWork ? this.#options.reserveBytes : 0
+    return this.#waiting + this.#forming.bytes + bytes + GROUP_COST + reserve
+  }
+
+  #hasRoom(bytes: number, isNewWork: boolean): boolean {
+    const need = this.#need(bytes, isNewWork)
+    const { base, size } = this.#segment.head
+    return need <= size - offsetOf(base, this.#written) || need <= this.#spare.room
+  }
+
+  async #makeRoom(bytes: number, isNewWork: boolean): Promise<void> {
+    // What is waiting to be written may be all that is in the way.
+    await this.durable()
+    if (this.#hasRoom(bytes, isNewWork)) return
+    try {
+      await this.#spare.make(this.#need(bytes, isNewWork), !isNewWork)
+    } catch (error) {
+      if (isFull(error)) throw new DiskFull(this.#folder, bytes, error)
+      throw this.end(error)
+    }
+  }
+
+  #close(): void {
+    const group = this.#forming
+    const { end, link } = group
+    this.#closed.push(group)
+    this.#waiting += group.bytes
+    this.#forming = this.#idle.pop() ?? new Group()
+    this.#forming.begin(end, link)
+  }
+
+  async #run(): Promise<void> {
+    this.#timing.rest(this.#appended)
+    try {
+      for (;;) {
+        // A turn of the event loop: those who were just answered join the group that forms.
+        await eventLoopTurn()
+        this.#timing.turned(this.#appended)
+        if (this.#flight === null) {
+          // What forms after the end may be half of something: it is never written.
+          if (this.#failure !== null || this.#isWritten) return
+          this.#takeOff()
+        }
+        await this.#flight
+        this.#landed(this.#flying as Group)
+        if (this.#goesOnAtOnce()) this.#takeOff()
+      }
+    } catch (error) {
+      this.end(error)
+    } finally {
+      this.#running = null
+    }
+  }
+
+  /** Nothing is left to be written. */
+  get #isWritten(): boolean {
+    return this.#closed.length === 0 && this.#forming.isEmpty
+  }
+
+  /** Whether those who were just answered are not waited for. */
+  #goesOnAtOnce(): boolean {
+    if (this.#flight !== null || this.#failure !== null || this.#isWritten) return false
+    const entries = this.#landedEntries + this.#forming.entries
+    return this.#closed.length > 0 || this.#timing.isWorthIt(entries)
+  }
+
+  #takeOff(): void {
+    if (this.#closed.length === 0) this.#close()
+    this.#flying = this.#closed.shift() as Group
+    this.#timing.begin()
+    this.#flight = this.#write(this.#flying)
+    // Whoever runs the writer looks at it later; a failure that comes before is no crash.
+    this.#flight.catch(() => undefined)
+  }
+
+  async #write(group: Group): Promise<void> {
+    const { bytes } = group
+    const { base, size } = this.#segment.head
+    if (offsetOf(base, this.#written) + bytes > size) await this.#rotate(bytes)
+    const offset = offsetOf(this.#segment.head.base, this.#written)
+    await writeAll(this.#file, group.seal(offset), offset)
+  }
+
+  #landed(group: Group): void {
+    this.#timing.land()
+    this.#landedEntries = group.entries
+    this.#written = group.end
+    this.#durable = group.end
+    this.#link = group.link
+    this.#waiting -= group.bytes
+    // AFTER the group is durable: the mark never promises too much. If this fails, the group
+    // still counts as flying, so that those who wait for it are told.
+    this.#mark.set(this.#durable)
+    this.#flying = null
+    this.#flight = null
+    this.#timing.rest(this.#appended)
+    group.outcome?.settle()
+    if (this.#idle.length < MOST_IDLE) this.#idle.push(group)
+    this.#prepare()
+    this.onDurable()
+  }
+
+  get #segment(): Segment {
+    return this.#segments.at(-1) as Segment
+  }
+
+  async #rotate(bytes: number): Promise<void> {
+    const head = {
+      format: FORMAT,
+      base: this.#written,
+      link: this.#link,
+      storeId: this.#storeId,
+      begunAt: this.#options.now(),
+    }
+    const segment = await this.#spare.become(head, bytes)
+    const file = await this.#disk.open(segment.path, 'write-through')
+    const old = this.#file
+    this.#file = file
+    // One without a group has the same name as the new one, which is in its place now.
+    if (this.#segment.head.base === segment.head.base) this.#segments.pop()
+    this.#segments.push(segment)
+    await old.close()
+    this.#isNextMade = false
+  }
+
+  /** The next segment is made while this one is in use, in time, and not for a log that is short. */
+  #prepare(): void {
+    const { base, size } = this.#segment.head
+    if (this.#isNextMade || offsetOf(base, this.#written) < size / 4) return
+    this.#isNextMade = true
+    // Not waited for. If there is no room for it now, whoever needs it later is told.
+    this.#spare.make(0, false).catch(() => undefined)
+  }
+
+  /** Takes no more, and says to all who wait that nothing is known. */
+  end(cause: unknown): Error {
+    if (this.#failure === null) {
+      this.#failure = cause as Error
+      for (const group of [this.#flying, ...this.#closed, this.#forming]) {
+        group?.outcome?.fail(new UnknownOutcome(this.#folder, cause))
+      }
+      this.onDurable()
+    }
+    return new StoreEnded(this.#folder, this.#failure)
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * When a checkpoint is made, and what may go once it is there.
+ *
+ * Idle, or one is being made. The log says when: after so many bytes, or half as many as the
+ * live jobs take up, if that is more; so the cost of all checkpoints together stays a fixed
+ * share of what is written, and a log that is opened is never long. One that fails is
+ * reported, and tried again after as many bytes: the log has everything.
+ */
+import type {
+  CheckpointMade,
+  Disk,
+  LogReader,
+  LogWriter,
+  Manifest,
+  Segment,
+} from '../../log/index.ts'
+import {
+  archiveSegment,
+  checkpointRunner,
+  removeOtherCheckpoints,
+  eventLoopTurn,
+  UNIT,
+} from '../../log/index.ts'
+import type { FinishedJobs } from './finished-jobs.ts'
+import type { JobList } from '../state/job-list.ts'
+import type { Ledger } from '../state/ledger.ts'
+import type { LiveJobSpecs } from './live-job-specs.ts'
+import type { StoreNotice } from '../notice.ts'
+import { newCopierName } from '../random.ts'
+
+export interface CheckpointRules {
+  /** Bytes of log between two checkpoints, at least. */
+  readonly checkpointBytes: number
+  /** How long entries stay readable once two checkpoints hold what they led to. */
+  readonly historyMs: number
+  /** A folder to which old segments are moved instead of being removed. */
+  readonly archive: string | null
+}
+
+export interface CheckpointParts {
+  readonly disk: Disk
+  readonly folder: string
+  readonly writer: LogWriter
+  readonly reader: LogReader
+  readonly ledger: Ledger
+  readonly ended: FinishedJobs
+  readonly live: LiveJobSpecs
+  readonly list: JobList
+  readonly rules: CheckpointRules
+  readonly onNotice: (notice: StoreNotice) => void
+  /** Newest first; at most the newest two are kept. */
+  readonly manifests: readonly Manifest[]
+}
+
+/** New work waits when the log is so many times further than a checkpoint's worth. */
+const MOST_BEHIND = 4
+/** What a bucket takes up in the log, at most: a name and a number. */
+const WAYPOINT_BYTES = 2_048
+
+export class CheckpointSchedule {
+  readonly #parts: CheckpointParts
+  readonly #copier = newCopierName()
+  #manifests: Manifest[]
+  /** Where the last one was made, or tried. */
+  #last: number
+  #making: Promise<void> | null = null
+  readonly #runner: ReturnType<typeof checkpointRunner>
+  #isClosed = false
+  #pins = 0
+
+  constructor(parts: CheckpointParts) {
+    this.#parts = parts
+    this.#runner = checkpointRunner(parts.disk)
+    this.#manifests = parts.manifests.slice(0, 2)
+    this.#last = this.#manifests[0]?.position ?? 0
+  }
+
+  /** Newest first. */
+  get manifests(): readonly Manifest[] {
+    return this.#manifests
+  }
+
+  /** To be called when more of the log is durable: makes a checkpoint if it is time. */
+  consider(): void {
+    if (this.#bytesSince() < this.#due()) return
+    // Its failure was reported, and the log has everything.
+    this.make().catch(() => undefined)
+  }
+
+  /**
+   * Jobs that are over stay in memory until a checkpoint has them, so that new work waits while
+   * one is being made and far behind; null: it need not.
+   */
+  room(): Promise<void> | null {
+    if (this.#making === null || this.#bytesSince() < MOST_BEHIND * this.#due()) return null
+    return this.#making.catch(() => undefined)
+  }
+
+  /** Makes one now, or waits for the one that is being made. */
+  make(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve()
+    this.#making ??= this.#make().finally(() => {
+      this.#making = null
+    })
+    return this.#making
+  }
+
+  /** While this runs, no file goes away. */
+  async pinned<T>(task: () => Promise<T>): Promise<T> {
+    this.#pins += 1
+    try {
+      return await task()
+    } finally {
+      this.#pins -= 1
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#runner.stop()
+    await this.#making?.catch(() => undefined)
+  }
+
+  #bytesSince(): number {
+    return (this.#parts.writer.durablePosition - this.#last) * UNIT
+  }
+
+  #due(): number {
+    const liveBytes = this.#manifests[0]?.live.end ?? 0
+    return Math.max(this.#parts.rules.checkpointBytes, liveBytes / 2)
+  }
+
+  async #make(): Promise<void> {
+    const { onNotice, ended, live, ledger, list } = this.#parts
+    try {
+      const { manifest, rebuilt } = await this.#fold()
+      if (this.#isClosed) return
+      for (const file of rebuilt) ended.onRebuilt(file)
+      await ended.adopt(manifest)
+      await live.use(manifest)
+      await live.unload(ledger, list, this.#manifests[0]?.position ?? 0, eventLoopTurn)
+      this.#manifests = [manifest, ...this.#manifests.slice(0, 1)]
+      onNotice({ kind: 'checkpoint-made', position: manifest.position })
+      if (this.#pins === 0) await this.#tidyUp()
+    } catch (error) {
+      // Stopping the thread is how a store is closed in the middle of one.
+      if (this.#isClosed) return
+      onNotice({ kind: 'checkpoint-failed', error: error as Error })
+      throw error
+    }
+  }
+
+  async #tidyUp(): Promise<void> {
+    try {
+      await this.#tidy()
+    } catch (error) {
+      this.#parts.onNotice({ kind: 'tidying-failed', error: error as Error })
+    }
+  }
+
+  async #fold(): Promise<CheckpointMade> {
+    const { folder, writer, ledger, ended } = this.#parts
+    // One that cannot even begin is not tried again with every group, either.
+    this.#last = writer.durablePosition
+    const count = ledger.ready.buckets(ledger.now)
+    const bytes = WAYPOINT_BYTES * (1 + count.queues.length + count.limits.length)
+    for (let wait = writer.room(bytes, false); wait !== null;) {
+      await wait
+      wait = writer.room(bytes, false)
+    }
+    // Counted again: while there was no room, others went on.
+    const { queues, limits } = ledger.ready.buckets(ledger.now)
+    const position = writer.appendMarker({ now: ledger.now, queues, limits })
+    ended.marker(position)
+    // Behind the waypoint, or it alone would be reason enough for the next one.
+    this.#last = writer.appendedPosition
+    await writer.durable()
+    const previous = this.#manifests[0] ?? null
+    const task = { folder, segments: [...writer.segments], previous, position }
+    return this.#runner.run(task)
+  }
+
+  /** What nobody needs any more goes: older checkpoints, and the log behind two of them. */
+  async #tidy(): Promise<void> {
+    const { disk, folder, writer, reader, rules } = this.#parts
+    await removeOtherCheckpoints(disk, folder, this.#manifests)
+    for (;;) {
+      const [oldest, next] = writer.segments
+      if (oldest === undefined || next === undefined || !this.#mayGo(next)) return
+      if (rules.archive !== null) {
+        const keptIn = await archiveSegment(disk, oldest, rules.archive, this.#copier)
+        if (keptIn !== null) this.#parts.onNotice({ kind: 'archive-damaged', keptIn })
+      }
+      // AFTER the archive, which takes a while: somebody may need every file by now.
+      if (this.#pins > 0) return
+      // BEFORE it goes, so that nobody begins to read it. Who reads it already can finish.
+      writer.dropSegment()
+      await reader.drop(oldest)
+      await disk.remove(oldest.path)
+      // BEFORE the next one goes: a power loss must not bring back one behind a hole.
+      await disk.syncFolder(folder)
+    }
+  }
+
+  /** Whether everything before this segment is behind two checkpoints, and old enough. */
+  #mayGo(next: Segment): boolean {
+    const { ledger, rules } = this.#parts
+    const behind = this.#manifests[1]
+    if (behind === undefined || next.head.base > behind.position) return false
+    return next.head.begunAt < ledger.now - rules.historyMs
+  }
+}

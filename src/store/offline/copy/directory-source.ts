@@ -1,0 +1,194 @@
+/**
+ * A directory that no store has open, to be copied.
+ *
+ * Its history may begin in the middle: old segments are gone, and what they led to is in a
+ * checkpoint. A job that began before has the state that it is in now as its baseline, and what is
+ * kept of its entries is history. All of what it was submitted by can be told from the job.
+ */
+import type { Entry, Job, StageOpened, Task } from '../../../kernel/index.ts'
+import type { JobRecord, LoggedEntry } from '../../../log/index.ts'
+import { LogReader } from '../../../log/index.ts'
+import type { LoadedDirectory } from '../../directory/load-directory.ts'
+import { loadDirectory } from '../../directory/load-directory.ts'
+import type { OfflineOptions } from '../owned-folder.ts'
+import { withOwnedFolder } from '../owned-folder.ts'
+import type { Baseline, BaselineKind, EventRow } from '../../sql/rows/event-rows.ts'
+import { Records } from '../../sql/rows/records.ts'
+import { JOB_ROW, rowKey } from '../../sql/rows/work-rows.ts'
+import { submissionOf } from '../../sql/verify/stored-rows.ts'
+import type { Buckets, CopySource } from './copy-source.ts'
+
+export function withDirectorySource<T>(
+  path: string,
+  options: OfflineOptions,
+  work: (source: CopySource) => Promise<T>,
+): Promise<T> {
+  return withOwnedFolder(path, options, async (folder, { disk }) => {
+    const loaded = await loadDirectory(disk, folder, refuse, () => undefined)
+    const reader = new LogReader(disk, () => loaded.log?.segments ?? [])
+    try {
+      return await work(new DirectorySource(loaded, reader))
+    } finally {
+      await reader.close()
+      await loaded.ended.close()
+      await loaded.live.close()
+    }
+  })
+}
+
+function refuse(): never {
+  throw new Error('Nothing is written while a folder is copied.')
+}
+
+/** Where the newest entry of each row of a job stands; null: nothing is carried over of it. */
+type Rows = Map<string, number>
+
+class DirectorySource implements CopySource {
+  readonly end: number
+  readonly buckets: Buckets
+  readonly #loaded: LoadedDirectory
+  readonly #reader: LogReader
+  readonly #records = new Records()
+  /** Where the history begins. */
+  readonly #begin: number
+  /** Pipelines that began in what is kept: each of their segments has a row. */
+  readonly #pipelines = new Map<string, Rows>()
+  /** The newest event that was carried over: a baseline holds up to there. */
+  #through = 0
+  /** Jobs that began before; null: they are gone. */
+  readonly #old = new Map<string, Rows | null>()
+
+  constructor(loaded: LoadedDirectory, reader: LogReader) {
+    this.#loaded = loaded
+    this.#reader = reader
+    this.#begin = loaded.log?.segments[0]?.head.base ?? 0
+    this.end = loaded.log?.end ?? 0
+    const { ledger } = loaded
+    const { queues, limits } = ledger.ready.buckets(ledger.now)
+    this.buckets = {
+      queues: new Map(queues.map(({ name, fullAt }) => [name, fullAt])),
+      limits: new Map(limits.map(({ name, fullAt }) => [name, fullAt])),
+    }
+  }
+
+  get total(): number {
+    return this.end - this.#begin
+  }
+
+  async *events(): AsyncIterable<{ events: readonly EventRow[]; done: number }> {
+    for (const { job } of this.#oldJobs()) {
+      yield { events: [this.#row(submissionOf(job), job.firstPosition, null)], done: 0 }
+    }
+    for (let place = this.#reader.begin; place < this.end;) {
+      const { entries, next } = await this.#reader.from(place, this.end)
+      const events = entries.flatMap((logged) => this.#carried(logged))
+      place = next
+      yield { events, done: next - this.#begin }
+    }
+  }
+
+  async *baselines(): AsyncIterable<readonly Baseline[]> {
+    if (this.#begin === 0) return
+    const { queues, schedules } = this.#loaded.ledger.world
+    const row = (kind: BaselineKind, name: string, record: Uint8Array): Baseline => {
+      return { kind, name, stage: 0, segment: 0, through: this.#through, lastPosition: 0, record }
+    }
+    yield [...queues].map(([name, queue]) => row('queue', name, this.#records.ofQueue(queue)))
+    yield [...schedules].map(([name, one]) => row('schedule', name, this.#records.ofSchedule(one)))
+    for (const record of this.#oldJobs()) yield await Promise.resolve(this.#baselineOf(record))
+  }
+
+  #baselineOf({ job, stages }: JobRecord): Baseline[] {
+    const rows = this.#old.get(job.id)
+    const last = (stage: number, segment: number): number => {
+      const known = rows?.get(rowKey(job.id, stage, segment))
+      if (known !== undefined || rows != null || stage !== JOB_ROW) return known ?? 0
+      // Of one that nothing is kept of, at least it is known where it was changed last.
+      return Math.min(job.lastPosition, this.#through)
+    }
+    const row = (stage: number, segment: number, record: Uint8Array): Baseline => {
+      const lastPosition = last(stage, segment)
+      const through = this.#through
+      return { kind: 'job', name: job.id, stage, segment, through, lastPosition, record }
+    }
+    const tasks: readonly Task[] = (stages ?? []).flatMap((one) => one ?? [])
+    return [
+      row(JOB_ROW, 0, this.#records.ofJob(job)),
+      ...tasks.map((task) => row(task.stage, task.segment, this.#records.ofTask(task, job))),
+    ]
+  }
+
+  /** Jobs that are there, and began before the history that is kept. */
+  *#oldJobs(): Iterable<JobRecord> {
+    if (this.#begin === 0) return
+    const { list, ended, ledger } = this.#loaded
+    for (const job of list.after(0)) {
+      if (job.firstPosition >= this.#begin) break
+      yield { job, stages: ledger.world.tasks.get(job.id) ?? null }
+    }
+    for (const { job } of ended.after(0)) {
+      if (job.firstPosition >= this.#begin) break
+      const record = ended.find(job.id)
+      if (record !== null) yield record
+    }
+  }
+
+  /** None: the job it is about is gone, and so is its beginning. */
+  #carried({ entry, position, before }: LoggedEntry): EventRow[] {
+    if (!('job' in entry)) return [this.#row(entry, position, null)]
+    const { job: id } = entry
+    if (entry.type === 'JobSubmitted') {
+      if (entry.spec.stages !== null) this.#pipelines.set(id, new Map())
+      this.#old.delete(id)
+      return [this.#row(entry, position, this.#link(this.#pipelines.get(id), entry, position))]
+    }
+    if (before < this.#begin && !this.#old.has(id)) this.#old.set(id, this.#rowsOfOld(id))
+    const old = this.#old.get(id)
+    if (old === null) return []
+    const rows = old ?? this.#pipelines.get(id)
+    const link = this.#link(rows, entry, position)
+    if (entry.type === 'JobForgotten') this.#pipelines.delete(id)
+    // A plain job has one row, so the entry before is that of the job.
+    return [this.#row(entry, position, rows === undefined ? before : link)]
+  }
+
+  #rowsOfOld(id: string): Rows | null {
+    const { ledger, ended } = this.#loaded
+    const job: Job | undefined = ledger.inMemory(id) ?? ended.find(id)?.job
+    return job !== undefined && job.firstPosition < this.#begin ? new Map() : null
+  }
+
+  /** Notes where the entry stands, and says where the one before of the same row does. */
+  #link(rows: Rows | undefined, entry: Entry & { job: string }, position: number): number | null {
+    if (rows === undefined) return null
+    const isSegment = 'segment' in entry && !this.#isPlain(entry.job)
+    const key = isSegment
+      ? rowKey(entry.job, entry.stage, entry.segment)
+      : rowKey(entry.job, JOB_ROW, 0)
+    const before = rows.get(key) ?? null
+    rows.set(key, position)
+    if (entry.type === 'StageOpened') noteSegments(rows, entry, position)
+    return before
+  }
+
+  /** Only old ones are asked about: of the others, those that are plain are not noted. */
+  #isPlain(id: string): boolean {
+    if (this.#pipelines.has(id)) return false
+    const { ledger, ended } = this.#loaded
+    const job = ledger.inMemory(id) ?? ended.find(id)?.job
+    return job !== undefined && job.task !== null
+  }
+
+  #row(entry: Entry, position: number, before: number | null): EventRow {
+    const job = 'job' in entry ? entry.job : null
+    const { type, at } = entry
+    this.#through = Math.max(this.#through, position)
+    return { position, job, before, type, at, record: this.#records.ofEntry(entry) }
+  }
+}
+
+function noteSegments(rows: Rows, { job, stage, segments }: StageOpened, position: number): void {
+  for (let segment = 0; segment < segments; segment++) {
+    rows.set(rowKey(job, stage, segment), position)
+  }
+}

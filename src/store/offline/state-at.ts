@@ -1,0 +1,135 @@
+/**
+ * Time travel: the state as it was after any entry, or at any time, from the newest checkpoint
+ * that is not later and the log behind it. It only looks.
+ *
+ * It goes back to the beginning of the log, or, where that was removed, to the oldest
+ * checkpoint; what is asked for before that is refused. Damage behind the place that is asked
+ * for does not matter.
+ */
+import type { Entry, World } from '../../kernel/index.ts'
+import { createWorld, fold, PawlError } from '../../kernel/index.ts'
+import type { Disk, JobRecord, Manifest } from '../../log/index.ts'
+import {
+  damageIn,
+  decodeEntry,
+  Interning,
+  listCheckpoints,
+  listSegments,
+  readCheckpoint,
+  readLog,
+  MARKER_CODE,
+} from '../../log/index.ts'
+import type { OfflineOptions } from './owned-folder.ts'
+import { withOwnedFolder } from './owned-folder.ts'
+
+/** Up to and with the entry at a position, or all that happened up to and at a time. */
+export type Moment = { readonly position: number } | { readonly time: number }
+
+export interface StateAt {
+  readonly world: World
+  /** Of the last entry that is in it; of a checkpoint's waypoint, if none came behind; 0: none. */
+  readonly position: number
+  /** When that was. */
+  readonly time: number
+}
+
+/** What is asked for was before the history that is kept. */
+export class BeforeHistory extends PawlError {
+  constructor(moment: Moment, oldest: { readonly position: number; readonly time: number }) {
+    const asked = 'time' in moment ? `time ${moment.time}` : `position ${moment.position}`
+    super(
+      'BeforeHistory',
+      'rejected',
+      `The history before ${asked} was removed: the oldest state that can be asked for is that of position ${oldest.position}, time ${oldest.time}.`,
+      { ...moment, oldestPosition: oldest.position, oldestTime: oldest.time },
+    )
+  }
+}
+
+export async function stateAt(
+  path: string,
+  moment: Moment,
+  options: OfflineOptions = {},
+): Promise<StateAt> {
+  return withOwnedFolder(path, options, (folder, { disk }) => travel(disk, folder, moment))
+}
+
+async function travel(disk: Disk, folder: string, moment: Moment): Promise<StateAt> {
+  const begin = (await listSegments(disk, folder))[0]?.head.base ?? 0
+  const { manifests } = await listCheckpoints(disk, folder)
+  let damage: unknown = null
+  for (const manifest of manifests) {
+    if (isLater(manifest, moment) || manifest.position < begin) continue
+    const start = await startAt(disk, folder, manifest).catch((error: unknown) => {
+      // Its own bytes are wrong: an older one, with more of the log, may do.
+      if (damageIn(error, folder) === null) throw error
+      damage ??= error
+      return null
+    })
+    if (start !== null) return goOn(disk, folder, start, moment)
+  }
+  if (begin === 0) {
+    return goOn(disk, folder, { world: createWorld(), position: 0, time: 0 }, moment)
+  }
+  if (damage !== null) throw damage
+  const oldest = manifests.findLast(({ position }) => position >= begin)
+  const position = oldest?.position ?? begin
+  throw new BeforeHistory(moment, { position, time: oldest?.marker.now ?? 0 })
+}
+
+/** Whether a checkpoint may hold something that is behind the moment. */
+function isLater({ position, marker }: Manifest, moment: Moment): boolean {
+  if ('time' in moment) return marker.now > moment.time
+  return position > moment.position + 1
+}
+
+async function startAt(disk: Disk, folder: string, manifest: Manifest): Promise<StateAt> {
+  const { position, marker, queues, schedules } = manifest
+  const records: JobRecord[] = []
+  await readCheckpoint(disk, folder, manifest, ({ record }) => records.push(record))
+  const world = createWorld()
+  // In the order in which the log would have created them.
+  for (const { job, stages } of records.toSorted(bySubmission)) {
+    world.jobs.set(job.id, job)
+    if (stages !== null) world.tasks.set(job.id, stages)
+  }
+  for (const queue of queues) world.queues.set(queue.name, queue)
+  for (const schedule of schedules) world.schedules.set(schedule.id, schedule)
+  return { world, position, time: marker.now }
+}
+
+function bySubmission(a: JobRecord, b: JobRecord): number {
+  return a.job.firstPosition - b.job.firstPosition
+}
+
+/** Thrown to leave off reading: what comes next is behind the moment. */
+class Enough extends Error {}
+
+async function goOn(disk: Disk, folder: string, start: StateAt, moment: Moment): Promise<StateAt> {
+  const { world } = start
+  let { position: last, time } = start
+  const interning = new Interning()
+  try {
+    await readLog(disk, folder, start.position, (record, position, bytes, body) => {
+      const { code, length, version } = record
+      if ('position' in moment && position > moment.position) throw new Enough()
+      if (code === MARKER_CODE) return
+      const { entry } = decodeEntry(bytes, body, length, code, version, position, interning)
+      if ('time' in moment && entry.at > moment.time) throw new Enough()
+      place(world, entry, position)
+      last = position
+      time = entry.at
+    })
+  } catch (error) {
+    if (!(error instanceof Enough)) throw error
+  }
+  return { world, position: last, time }
+}
+
+function place(world: World, entry: Entry, position: number): void {
+  fold(world, entry)
+  const job = 'job' in entry ? world.jobs.get(entry.job) : undefined
+  if (job === undefined) return
+  if (entry.type === 'JobSubmitted') job.firstPosition = position
+  job.lastPosition = position
+}

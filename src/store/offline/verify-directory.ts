@@ -1,0 +1,224 @@
+/**
+ * Verify: whether a folder that no store has open holds what it should, to the last byte and to
+ * the last entry. It only looks, and says everything that is wrong, each with its place.
+ *
+ * First the bytes: every segment, the mark, every file of every checkpoint. Then the entries:
+ * each must have been legitimate, the invariants must hold, the log must lead to every
+ * checkpoint, and opening must give what the whole log says. Where the log is damaged, or its
+ * beginning was removed, this goes on from the next checkpoint that checks.
+ *
+ * Damage never makes it throw. It refuses a folder that is owned, and formats that are newer.
+ */
+import { PawlError } from '../../kernel/index.ts'
+import type { Disk, LogSurvey, Manifest, Problem, LogRun, Torn } from '../../log/index.ts'
+import {
+  allProblems,
+  damageIn,
+  isReadable,
+  LogReader,
+  surveyCheckpoints,
+  surveyLog,
+  UNIT,
+} from '../../log/index.ts'
+import { LogAudit } from './log-audit.ts'
+import type { Difference } from './compare-states.ts'
+import { compareCheckpoint, compareLoaded } from './compare-states.ts'
+import { loadDirectory } from '../directory/load-directory.ts'
+import type { OfflineOptions } from './owned-folder.ts'
+import { withOwnedFolder } from './owned-folder.ts'
+
+export interface VerifyOptions extends OfflineOptions {
+  /** Called now and then with how much of the work is done, in bytes. */
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+export interface VerifyReport {
+  readonly segments: number
+  /** Entries that are whole. */
+  readonly entries: number
+  readonly checkpoints: number
+  /** Jobs at the end of the log. */
+  readonly jobs: number
+  /** From here on entries were folded: 0, or the oldest checkpoint if the log before it is gone. */
+  readonly from: number
+  /** Where the log ends. */
+  readonly end: number
+  /** What opening would cut off: nothing that was acknowledged, so it is no problem. */
+  readonly torn: Torn | null
+  /** None: all is well. At most 1,000 are listed. */
+  readonly problems: readonly Problem[]
+}
+
+const MOST_PROBLEMS = 1_000
+
+export async function verifyDirectory(
+  path: string,
+  options: VerifyOptions = {},
+): Promise<VerifyReport> {
+  return withOwnedFolder(path, options, (folder, { disk }) =>
+    new Verification(disk, folder, options.onProgress).run(),
+  )
+}
+
+class Verification {
+  readonly #disk: Disk
+  readonly #folder: string
+  readonly #onProgress: (done: number, total: number) => void
+  readonly #problems: Problem[] = []
+  #done = 0
+  #total = 0
+  /** Where folding began. */
+  #from: number | null = null
+
+  constructor(disk: Disk, folder: string, onProgress: VerifyOptions['onProgress']) {
+    this.#disk = disk
+    this.#folder = folder
+    this.#onProgress = onProgress ?? ((): void => undefined)
+  }
+
+  async run(): Promise<VerifyReport> {
+    const disk = this.#disk
+    const folder = this.#folder
+    this.#total =
+      2 * (await this.#bytesOf(/^log-/)) + (await this.#bytesOf(/^(?:live|finishedFile)-/))
+    const survey = await surveyLog(disk, folder, { onBytes: (bytes) => this.#advance(bytes) })
+    const checkpoints = await surveyCheckpoints(disk, folder, survey.storeId)
+    this.#advance(await this.#bytesOf(/^(?:live|finishedFile)-/))
+    for (const problem of allProblems(survey, checkpoints)) this.#add(problem)
+    const manifests = checkpoints.filter(isReadable).flatMap(({ manifest }) => manifest ?? [])
+    let audit: LogAudit | null = null
+    for (const run of survey.runs) audit = await this.#fold(run, manifests)
+    await this.#compareOpening(audit, survey)
+    this.#onProgress(this.#total, this.#total)
+    return {
+      segments: survey.files.length,
+      entries: survey.runs.reduce((sum, { entries }) => sum + entries, 0),
+      checkpoints: checkpoints.length,
+      jobs: audit?.ledger.world.jobs.size ?? 0,
+      from: this.#from ?? 0,
+      end: survey.runs.at(-1)?.end ?? 0,
+      torn: survey.torn,
+      problems: this.#problems,
+    }
+  }
+
+  /** Folds a run from where a state is known; null: at its end none is. */
+  async #fold(run: LogRun, manifests: readonly Manifest[]): Promise<LogAudit | null> {
+    const reader = new LogReader(this.#disk, () => run.segments)
+    try {
+      let audit = run.from === 0 ? new LogAudit() : null
+      let place = run.from
+      for (const manifest of manifests) {
+        if (!run.markers.has(manifest.position)) continue
+        if (audit !== null) audit = await this.#read(reader, run, audit, place, manifest.position)
+        if (audit === null) audit = await LogAudit.from(this.#disk, this.#folder, manifest)
+        else await this.#compare(audit, manifest)
+        this.#from ??= run.from === 0 ? 0 : manifest.position
+        place = manifest.position
+      }
+      if (audit === null) return null
+      this.#from ??= run.from
+      const last = await this.#read(reader, run, audit, place, run.end)
+      for (const what of last?.violations() ?? []) this.#say(run, run.end, what)
+      return last
+    } finally {
+      await reader.close()
+    }
+  }
+
+  /** Applies the entries up to a place; null: they cannot be read. */
+  async #read(
+    reader: LogReader,
+    run: LogRun,
+    audit: LogAudit,
+    from: number,
+    until: number,
+  ): Promise<LogAudit | null> {
+    try {
+      for (let place = from; place < until;) {
+        const { entries, next } = await reader.from(place, until)
+        for (const { entry, position } of entries) {
+          for (const what of audit.apply(entry, position)) this.#say(run, position, what)
+        }
+        this.#advance((next - place) * UNIT)
+        place = next
+      }
+      return audit
+    } catch (error) {
+      const problem = damageIn(error, this.#folder)
+      if (problem === null) throw error
+      this.#add(problem)
+      return null
+    }
+  }
+
+  /** The state at a checkpoint's position: sound in itself, and what the checkpoint holds. */
+  async #compare(audit: LogAudit, manifest: Manifest): Promise<void> {
+    const { position, marker } = manifest
+    audit.ledger.tick(marker.now)
+    const add = (what: string): void => this.#add({ what, file: null, offset: null, position })
+    for (const what of audit.violations()) add(what)
+    const differences = await compareCheckpoint(this.#disk, this.#folder, manifest, audit.ledger)
+    this.#differ(differences, position)
+  }
+
+  /** What opening would give must be what the log says; opening that fails is a problem itself. */
+  async #compareOpening(audit: LogAudit | null, survey: LogSurvey): Promise<void> {
+    try {
+      const loaded = await loadDirectory(this.#disk, this.#folder, refuse, () => undefined)
+      try {
+        if (audit !== null)
+          this.#differ(compareLoaded(loaded, audit.ledger), survey.runs.at(-1)?.end)
+      } finally {
+        await loaded.ended.close()
+        await loaded.live.close()
+      }
+    } catch (error) {
+      // Written by a newer version: that is no damage.
+      if (error instanceof PawlError && error.kind === 'rejected') throw error
+      const problem = damageIn(error, this.#folder) ?? broken(error)
+      const isKnown = this.#problems.some(
+        ({ file, offset }) => file === problem.file && offset === problem.offset,
+      )
+      if (!isKnown) this.#add({ ...problem, what: `it does not open: ${problem.what}` })
+    }
+  }
+
+  #differ(differences: readonly Difference[], position: number | undefined): void {
+    for (const one of differences) this.#add({ ...one, position: position ?? null })
+  }
+
+  #say(run: LogRun, position: number, what: string): void {
+    const segment = run.segments.findLast(({ base }) => base <= position)
+    this.#add({ what, file: segment?.path ?? null, offset: null, position })
+  }
+
+  #add(problem: Problem): void {
+    if (this.#problems.length < MOST_PROBLEMS) this.#problems.push(problem)
+  }
+
+  #advance(bytes: number): void {
+    this.#done = Math.min(this.#done + bytes, this.#total)
+    this.#onProgress(this.#done, this.#total)
+  }
+
+  async #bytesOf(names: RegExp): Promise<number> {
+    let sum = 0
+    for (const name of await this.#disk.list(this.#folder)) {
+      if (!names.test(name)) continue
+      const file = await this.#disk.open(`${this.#folder}/${name}`, 'read')
+      sum += await file.size()
+      await file.close()
+    }
+    return sum
+  }
+}
+
+/** Entries that cannot be applied were named already, each with its place. */
+function broken(error: unknown): Problem {
+  return { what: (error as Error).message, file: null, offset: null, position: null }
+}
+
+function refuse(): never {
+  throw new Error('Nothing is written while a folder is verified.')
+}

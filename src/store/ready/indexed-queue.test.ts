@@ -1,0 +1,61 @@
+/** A sorted set, whatever comes and goes. */
+import { describe, expect, it } from 'vitest'
+import { Dice } from '../../../test/model/properties/dice.ts'
+import { compareOrder } from '../../kernel/index.ts'
+import type { QueueMember } from './indexed-queue.ts'
+import { NOT_QUEUED, IndexedQueue } from './indexed-queue.ts'
+
+interface Member extends QueueMember {
+  dueAt: number
+}
+
+function member(dueAt: number, submission: number): Member {
+  return { slot: NOT_QUEUED, priority: 0, turn: 0, dueAt, submission }
+}
+
+describe('a sorted set', () => {
+  const seeds = Array.from({ length: 6 }, (_, i) => i + 1)
+
+  it.each(seeds)('has the same first as a list that is sorted each time (seed %i)', (seed) => {
+    const dice = new Dice(seed)
+    const ranks = new IndexedQueue<Member>({ comparisons: 0 })
+    let members: Member[] = []
+    let newest = 0
+    for (let step = 0; step < 3_000; step++) {
+      const one = members.length === 0 ? undefined : dice.pick(members)
+      const way = dice.below(step % 500 < 250 ? 6 : 10)
+      if (one === undefined || way < 3) {
+        newest += dice.below(3)
+        const added = member(dice.chance(70) ? newest : dice.below(newest + 1), step)
+        members.push(added)
+        ranks.add(added)
+      } else if (way < 6) {
+        const moved = dice.chance(50) ? (ranks.first as Member) : one
+        moved.dueAt = dice.chance(70) ? newest : dice.below(newest + 1)
+        ranks.moved(moved)
+      } else {
+        const removed = dice.chance(50) ? (ranks.first as Member) : one
+        ranks.remove(removed)
+        members = members.filter((other) => other !== removed)
+        expect(removed.slot).toBe(NOT_QUEUED)
+      }
+      expect(ranks.first).toBe(members.toSorted(compareOrder)[0])
+      expect(ranks.size).toBe(members.length)
+    }
+    expect([...ranks].toSorted(compareOrder)).toEqual(members.toSorted(compareOrder))
+  })
+
+  it('takes a step or two for members that come in order, however many there are', () => {
+    const effort = { comparisons: 0 }
+    const ranks = new IndexedQueue<Member>(effort)
+    const members = 10_000
+    for (let i = 0; i < members; i++) ranks.add(member(i, i))
+    for (let i = 0; i < members; i++) {
+      const first = ranks.first as Member
+      first.dueAt = members + i
+      ranks.moved(first)
+    }
+    expect(effort.comparisons).toBeLessThan(4 * members)
+    expect(ranks.first?.dueAt).toBe(members)
+  })
+})

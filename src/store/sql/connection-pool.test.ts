@@ -1,0 +1,173 @@
+/**
+ * Lanes whose connection runs what it is sent in order: a piece leaves when it has sent its last.
+ */
+import { describe, expect, it } from 'vitest'
+import type { Answered, Statement, Connection } from './connection.ts'
+import { SqlFailed } from './failures.ts'
+import { ConnectionPool } from './connection-pool.ts'
+
+interface Sent {
+  readonly text: string
+  readonly answer: () => void
+  readonly fail: (error: Error) => void
+}
+
+/** Answers when it is told to. */
+class Slow implements Connection {
+  readonly sent: Sent[] = []
+  isClosed = false
+
+  run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+    return new Promise((resolve, reject) => {
+      const text = asks.map(({ sql }) => sql).join(' ')
+      const answer = (): void => resolve(asks.map(() => ({ rows: [], changed: 0 })))
+      this.sent.push({ text, answer, fail: reject })
+    })
+  }
+
+  close(): Promise<void> {
+    this.isClosed = true
+    return Promise.resolve()
+  }
+
+  get texts(): string[] {
+    return this.sent.map(({ text }) => text)
+  }
+}
+
+function asked(text: string): Statement[] {
+  return text.split(' ').map((sql) => ({ sql, values: [] }))
+}
+
+function setUp(): { pool: ConnectionPool<Slow>; slow: Slow; all: Slow[] } {
+  const slow = new Slow()
+  const all = [slow]
+  const connect = (): Promise<Slow> => {
+    const another = new Slow()
+    all.push(another)
+    return Promise.resolve(another)
+  }
+  const parts = { connect, count: 1, begin: 'begin', commit: 'commit', rollback: 'rollback' }
+  return { pool: new ConnectionPool(slow, parts), slow, all }
+}
+
+describe('a piece that has sent its last', () => {
+  it('lets the next one send, and waits for its own answer', async () => {
+    const { pool, slow } = setUp()
+    const first = pool.run((connection) => connection.run(asked('begin a commit')))
+    const second = pool.run((connection) => connection.run(asked('begin b commit')))
+    expect(slow.texts).toEqual(['begin a commit', 'begin b commit'])
+    slow.sent[1]?.answer()
+    await second
+    slow.sent[0]?.answer()
+    expect(await first).toHaveLength(3)
+  })
+
+  it('or a question outside of a transaction, lets the next one send', async () => {
+    const { pool, slow } = setUp()
+    const first = pool.run(async (connection) => {
+      await connection.run(asked('read'))
+      return connection.run(asked('more'))
+    })
+    const second = pool.run((connection) => connection.run(asked('begin b')))
+    expect(slow.texts).toEqual(['read', 'begin b'])
+    slow.sent[0]?.answer()
+    await Promise.resolve()
+    expect(slow.texts).toEqual(['read', 'begin b'])
+    slow.sent[1]?.answer()
+    await second
+    await expect.poll(() => slow.texts.at(-1)).toBe('more')
+    slow.sent[2]?.answer()
+    await first
+  })
+
+  it('keeps the lane while its transaction is open', async () => {
+    const { pool, slow } = setUp()
+    const first = pool.run(async (connection) => {
+      await connection.run(asked('begin a'))
+      await connection.run(asked('more commit'))
+    })
+    void pool.run((connection) => connection.run(asked('read')))
+    expect(slow.texts).toEqual(['begin a'])
+    slow.sent[0]?.answer()
+    await expect.poll(() => slow.texts).toEqual(['begin a', 'more commit', 'read'])
+    slow.sent[1]?.answer()
+    await first
+  })
+
+  it('comes back for another transaction, when the lane is free', async () => {
+    const { pool, slow } = setUp()
+    const first = pool.run(async (connection) => {
+      await connection.run(asked('begin a commit'))
+      await connection.run(asked('begin again commit'))
+    })
+    const second = pool.run(async (connection) => {
+      await connection.run(asked('begin b'))
+      await connection.run(asked('more commit'))
+    })
+    slow.sent[0]?.answer()
+    await Promise.resolve()
+    expect(slow.texts).toEqual(['begin a commit', 'begin b'])
+    slow.sent[1]?.answer()
+    await expect.poll(() => slow.texts.at(-1)).toBe('begin again commit')
+    expect(slow.texts).toEqual(['begin a commit', 'begin b', 'more commit', 'begin again commit'])
+    for (const { answer } of slow.sent) answer()
+    await Promise.all([first, second])
+  })
+
+  it('is done again if somebody was quicker', async () => {
+    const { pool, slow } = setUp()
+    let tries = 0
+    const first = pool.run((connection) => {
+      tries += 1
+      return connection.run(asked(`begin a${tries} commit`))
+    })
+    slow.sent[0]?.fail(new SqlFailed('conflict', 'Somebody was quicker.', null))
+    await expect.poll(() => slow.texts.at(-1)).toBe('rollback')
+    slow.sent[1]?.answer()
+    await expect.poll(() => slow.texts.at(-1)).toBe('begin a2 commit')
+    slow.sent[2]?.answer()
+    await first
+    expect(tries).toBe(2)
+  })
+
+  it('is done again, with the others, on a new connection if theirs was lost', async () => {
+    const { pool, slow, all } = setUp()
+    const both = Promise.all(
+      ['a', 'b'].map((name) => pool.run((connection) => connection.run(asked(`${name} commit`)))),
+    )
+    for (const { fail } of slow.sent) fail(new SqlFailed('lost', 'It is gone.', null))
+    await expect
+      .poll(() => {
+        for (const { answer } of all[1]?.sent ?? []) answer()
+        return all[1]?.texts.filter((text) => text.endsWith('commit')).toSorted()
+      })
+      .toEqual(['a commit', 'b commit'])
+    for (const { answer } of all[1]?.sent ?? []) answer()
+    await both
+    expect(slow.isClosed).toBe(true)
+    expect(all).toHaveLength(2)
+  })
+
+  it('closes no connection that the others have found instead of its own', async () => {
+    const { pool, slow, all } = setUp()
+    const first = pool.run(async (connection) => {
+      await connection.run(asked('read'))
+      return connection.run(asked('more'))
+    })
+    const second = pool.run((connection) => connection.run(asked('begin b commit')))
+    slow.sent[1]?.fail(new SqlFailed('lost', 'It is gone.', null))
+    await expect.poll(() => all[1]?.texts).toEqual(['begin b commit'])
+    // It was answered before the connection was lost, and has more to ask.
+    slow.sent[0]?.answer()
+    await expect
+      .poll(() => {
+        for (const { answer } of all.slice(1).flatMap(({ sent }) => sent)) answer()
+        return all.at(-1)?.texts.at(-1)
+      })
+      .toBe('more')
+    for (const { answer } of all.slice(1).flatMap(({ sent }) => sent)) answer()
+    await Promise.all([first, second])
+    expect(all.map(({ isClosed }) => isClosed)).toEqual([true, false])
+  })
+})

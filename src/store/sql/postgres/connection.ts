@@ -1,0 +1,161 @@
+/**
+ * A connection to PostgreSQL.
+ *
+ * - open: what is sent goes out at once, also while answers are outstanding, and is answered in
+ *   order. While none is outstanding it keeps no process alive.
+ * - closing: what was sent is still answered; nothing more is taken.
+ * - lost: the server or the network ended it, or the server was silent for too long (see `SilenceWatch`).
+ *   Everything is refused at once. It does not come back: whoever needs one opens another.
+ */
+import type { Client, Query as PgQuery } from 'pg'
+import type { Answered, Statement, ClientConnection } from '../connection.ts'
+import type { SqlFailed } from '../failures.ts'
+import { sqlFailed } from '../failures.ts'
+import type { Wire } from './statement-batch.ts'
+import { StatementBatch, bind, PreparedStatements } from './statement-batch.ts'
+import type { PostgresAddress } from './address.ts'
+import type { Connected } from './client.ts'
+import { connect, isAtWork, nameOf, streamOf, within } from './client.ts'
+import { troubleOf } from './failures.ts'
+import { noteSpots, partsOf } from './many-rows.ts'
+import { ANSWER_MS, SilenceWatch, SILENT_MS } from './silence-watch.ts'
+
+/** Throws `SqlFailed`. */
+export async function openConnection(address: PostgresAddress): Promise<ClientConnection> {
+  return new PostgresConnection(await connect(address), address)
+}
+
+/** pg has them, its types do not. */
+interface UntypedQuery {
+  ref(): void
+  unref(): void
+}
+
+/** Where the user has set a `query_timeout`, pg puts something here that ends its timer. */
+interface Called {
+  callback?: () => void
+}
+
+class PostgresConnection implements ClientConnection {
+  readonly #client: Client & UntypedQuery
+  readonly #Query: Connected['Query']
+  readonly #where: string
+  readonly #statements = new PreparedStatements()
+  readonly #silence: SilenceWatch
+  readonly #answerMs: number
+  #outstanding = 0
+  #end: SqlFailed | null = null
+  #closing: Promise<void> | null = null
+  #drained = (): void => undefined
+
+  constructor({ client, Query, pid }: Connected, address: PostgresAddress) {
+    const { silentMs = SILENT_MS, answerMs = ANSWER_MS } = address
+    this.#client = client as Client & UntypedQuery
+    this.#Query = Query
+    this.#where = nameOf(address)
+    this.#answerMs = answerMs
+    const stream = streamOf(client)
+    this.#silence = new SilenceWatch({
+      silentMs,
+      sign: () => `${stream.bytesRead}/${stream.writableLength}`,
+      isAtWork: () => isAtWork(address, pid, answerMs),
+      onOver: () => stream.destroy(new Error('The server does not answer any more')),
+    })
+    client.on('error', (error) => this.#lose(error))
+    client.on('end', () => this.#lose(new Error('The connection has ended')))
+    this.#client.unref()
+  }
+
+  get client(): object {
+    return this.#client
+  }
+
+  run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+    return new Promise((resolve, reject) => {
+      if (this.#end !== null) throw this.#end
+      const bound = this.#bind(asks)
+      const batch = new StatementBatch(asks.length, bound, {
+        answered: (answers) => {
+          this.#settle(query)
+          for (const [i, ask] of asks.entries()) {
+            if ('moving' in ask) noteSpots(ask.moving, answers[i]?.rows ?? [])
+          }
+          resolve(answers)
+        },
+        failed: (error, sql) => {
+          this.#settle(query)
+          reject(this.#sorted(error, sql))
+        },
+      })
+      const query = this.#asQuery(batch)
+      if (this.#outstanding++ === 0) {
+        this.#client.ref()
+        this.#silence.begin()
+      }
+      if (bound.length === 0) batch.handleReadyForQuery()
+      else this.#client.query(query)
+    })
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#end ??= sqlFailed('lost', this.#where, new Error('It was closed here'))
+    // Somebody waits for this.
+    this.#client.ref()
+    const drained = new Promise<void>((resolve) => (this.#drained = resolve))
+    if (this.#outstanding === 0) this.#drained()
+    const ended = this.#client.end()
+    await drained
+    // A server that does not take leave is left.
+    await within(this.#client, this.#answerMs, () => ended)
+  }
+
+  #bind(asks: readonly Statement[]): ReturnType<typeof bind> {
+    try {
+      return bind(asks, this.#statements, partsOf)
+    } catch (error) {
+      throw this.#sorted(error as Error, null)
+    }
+  }
+
+  /** pg sends only its own queries while others are under way: this is one, with other insides. */
+  #asQuery(batch: StatementBatch): PgQuery & Called {
+    return Object.assign(new this.#Query(''), {
+      submit: (wire: unknown) => batch.submit(wire as Wire),
+      handleRowDescription: batch.handleRowDescription.bind(batch),
+      handleDataRow: batch.handleDataRow.bind(batch),
+      handleCommandComplete: batch.handleCommandComplete.bind(batch),
+      handleCopyInResponse: batch.handleCopyInResponse.bind(batch),
+      handleEmptyQuery: batch.handleEmptyQuery.bind(batch),
+      handleReadyForQuery: batch.handleReadyForQuery.bind(batch),
+      handleError: batch.handleError.bind(batch),
+    })
+  }
+
+  #settle(query: Called): void {
+    query.callback?.()
+    if (--this.#outstanding > 0) return
+    this.#silence.end()
+    this.#drained()
+    if (this.#closing === null) this.#client.unref()
+  }
+
+  #sorted(error: Error, sql: string | null): SqlFailed {
+    const trouble = troubleOf(error)
+    return trouble === 'lost' ? this.#lose(error) : sqlFailed(trouble, this.#where, error, sql)
+  }
+
+  /** The first reason is the one that is told. */
+  #lose(error: Error): SqlFailed {
+    if (this.#end === null) {
+      this.#end = sqlFailed('lost', this.#where, error)
+      // The server hangs up by itself; this side must let go, too.
+      this.#client.end(() => undefined)
+    }
+    return this.#closing === null ? this.#end : sqlFailed('lost', this.#where, error)
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * Inserts that can be done by COPY.
+ */
+import { CHANGING, EVENT, FIXED, FRESH } from '../statements.ts'
+import { typeOf } from './parameter-tables.ts'
+import { POSTGRES } from './statements.ts'
+
+/** By the text of the insert: the text of the COPY, which takes the same rows. */
+export const COPIES: ReadonlyMap<string, string> = new Map([
+  [POSTGRES.insertEvents, copy('events', contents(EVENT))],
+  [POSTGRES.insertRows, copy('work', contents([...FIXED, ...CHANGING]))],
+  [
+    POSTGRES.insertFresh,
+    copy('work', {
+      ...contents(FRESH),
+      last_position: `$${FRESH.indexOf('position') + 1}`,
+      place: `$${FRESH.indexOf('position') + 1}`,
+    }),
+  ],
+])
+
+/** Each column is one parameter, in order. */
+function contents(columns: readonly string[]): Record<string, string> {
+  return Object.fromEntries(columns.map((column, i) => [column, `$${i + 1}`]))
+}
+
+/** See `copy-data.ts`. */
+function copy(table: string, columns: Readonly<Record<string, string>>): string {
+  const list = Object.entries(columns).map(
+    ([column, content]) => `${column} /* ${content}::${typeOf(column)} */`,
+  )
+  return `copy ${table} (${list.join(', ')}) from stdin (format binary)`
+}

@@ -1,0 +1,93 @@
+/**
+ * Opens a store on PostgreSQL, in a schema of its own.
+ */
+import type { News } from '../../news.ts'
+import type { Dialect } from '../dialect.ts'
+import type { SqlOptions } from '../open-sql.ts'
+import { openSql } from '../open-sql.ts'
+import type { SqlStore } from '../sql-store.ts'
+import type { Connection } from '../connection.ts'
+import type { PostgresAddress } from './address.ts'
+import { openNotifier } from './notify.ts'
+import { openConnection } from './connection.ts'
+import { postgresUserDialect } from './user-dialect.ts'
+import { quoted } from './qualified.ts'
+import { STEPS } from './schema.ts'
+import type { SilenceLimits } from './silence-watch.ts'
+import { POSTGRES } from './statements.ts'
+import { FORGET_COUNT } from './forget-count.ts'
+import { VACUUM_TABLES } from './vacuum-tables.ts'
+
+export interface PostgresOptions extends SqlOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string
+  /** Default: `pawl`. */
+  readonly schema?: string
+}
+
+/** Transactions under way at once: one decides while others wait for the disk. */
+const LANES = 4
+const POLL_MS = 500
+
+export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
+  return openSql(postgresDialect(options), options)
+}
+
+/** How long a server may take. */
+type Limits = SilenceLimits & Pick<PostgresAddress, 'connectMs'>
+
+/** `limits`: a port for tests. */
+export function postgresDialect(
+  { url, schema = 'pawl' }: PostgresOptions,
+  limits: Limits = {},
+): Dialect {
+  return {
+    statements: POSTGRES,
+    connect: () => connectTo({ url, schema, ...limits }),
+    guest: postgresUserDialect({ url, ...limits }, schema),
+    pool: LANES,
+    // Those that are committed at the same time share the disk.
+    manyCommands: 16,
+    pollMs: POLL_MS,
+    openNotifier: (id: string, onHeard: (news: News) => void) =>
+      openNotifier({ url, schema, ...limits }, id, onHeard),
+    forgets: FORGET_COUNT,
+    sweep: VACUUM_TABLES,
+    hasCursor: true,
+    steps: STEPS,
+    // The lock first: two that create a schema at once may both fail.
+    prepare: [
+      `select pg_advisory_xact_lock(hashtextextended('pawl/' || '${quoted(schema)}', 0))`,
+      // Only if it is not there: to ask for it takes rights that not everybody has.
+      `do $pawl$ begin
+        if not exists (select from pg_catalog.pg_namespace where nspname = '${quoted(schema)}') then
+          create schema "${schema.replaceAll('"', '""')}";
+        end if;
+      end $pawl$`,
+    ],
+    hasTables: `select count(*) from pg_catalog.pg_tables where schemaname = '${quoted(schema)}' and tablename = 'meta'`,
+    setVersion: `
+      insert into meta (name, value) values ('version', $1::text)
+      on conflict (name) do update set value = excluded.value`,
+  }
+}
+
+/**
+ * Every statement has one plan that is right for it, whatever is in the tables: by the indexes that
+ * are there for it, row by row. A planner that goes by statistics would read whole tables while they
+ * are small, remember that, and be wrong when they have grown.
+ */
+const PLANS = [
+  'enable_seqscan',
+  'enable_bitmapscan',
+  'enable_hashjoin',
+  'enable_mergejoin',
+] as const
+
+async function connectTo(address: PostgresAddress): Promise<Connection> {
+  const connection = await openConnection(address)
+  const settings = PLANS.map((name) => `set_config('${name}', 'off', false)`)
+  settings.push(`set_config('plan_cache_mode', 'force_generic_plan', false)`)
+  await connection.run([{ sql: `select ${settings.join(', ')}`, values: [] }])
+  return connection
+}

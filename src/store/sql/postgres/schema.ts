@@ -1,0 +1,142 @@
+/**
+ * The tables on PostgreSQL, as steps that are taken once and in order, each a list of statements.
+ * A step that was released is never changed: what is new is a step more. What each table is for:
+ * `docs/sql-stores.md`.
+ */
+import { channelHash } from './channel-hash.ts'
+
+/**
+ * For tables whose rows come and go: what is dead is passed by whoever reads, until it is cleared away.
+ * The room that is left in each page is for changed rows, which then need no new entry in an index.
+ */
+const CHURN = `with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01,
+      autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0)`
+
+/**
+ * Of an index in which no two rows are the same. Versions of one row are, until they are cleared away: to put
+ * those together costs more with each change than the room that it saves.
+ */
+const DISTINCT = `with (deduplicate_items = off)`
+
+export const STEPS: readonly (readonly string[])[] = [
+  [
+    `create table meta (name text collate "C" primary key, value text not null)`,
+    `create sequence positions`,
+    `create sequence forgets`,
+    `create table events (
+      position bigint primary key,
+      job text collate "C",
+      before bigint,
+      type text collate "C" not null,
+      at bigint not null,
+      record bytea not null
+    )`,
+    `create index submits on events (position) where type = 'JobSubmitted'`,
+    `create function refuse_change() returns trigger language plpgsql as $$
+    begin
+      raise exception '% are only ever appended: % is refused', tg_table_name, tg_op using errcode = '42501';
+    end $$`,
+    `create trigger append_only before update or delete on events
+      for each row execute function refuse_change()`,
+    `create trigger append_only_whole before truncate on events
+      for each statement execute function refuse_change()`,
+    `create table baselines (
+      kind text collate "C" not null,
+      name text collate "C" not null,
+      stage integer not null,
+      segment integer not null,
+      through bigint not null,
+      last_position bigint not null,
+      record bytea not null,
+      primary key (kind, name, stage, segment, through)
+    )`,
+    `create index baselines_of on baselines (name)`,
+    `create trigger append_only before update or delete on baselines
+      for each row execute function refuse_change()`,
+    `create trigger append_only_whole before truncate on baselines
+      for each statement execute function refuse_change()`,
+    `create function as_expected(changed bigint, expected bigint) returns void language plpgsql as $$
+    begin
+      if changed <> expected then
+        raise exception '% of % rows are not as they were', expected - changed, expected
+          using errcode = '40001';
+      end if;
+    end $$`,
+    // What never is null and has one length stands first: behind the first column that may be missing, or
+    // that is a text, the server looks for a column by walking over all that stand before it. Where nothing
+    // is said, a row is that of a plain job that was just submitted.
+    `create table work (
+      position bigint not null,
+      last_position bigint not null,
+      version bigint not null default 1,
+      due_at bigint not null,
+      rank bigint not null,
+      place bigint not null,
+      stage integer not null default -1,
+      segment integer not null default 0,
+      priority integer not null,
+      attempt integer not null default 0,
+      committed boolean not null default false,
+      job text collate "C" not null,
+      state text collate "C" not null default 'WAITING',
+      type text collate "C" not null,
+      expires_at bigint,
+      over_at bigint,
+      ended_at bigint,
+      turn bigint,
+      level integer,
+      channel text collate "C",
+      queue text collate "C",
+      start_by bigint,
+      retain_ms bigint,
+      key_held text collate "C",
+      parked text collate "C",
+      grp text collate "C",
+      record bytea,
+      primary key (job, stage, segment) ${DISTINCT}
+    ) ${CHURN}`,
+    `create index ready on work (${channelHash('channel')}, level desc, turn, rank, place, segment)
+      ${DISTINCT} where channel is not null and turn is not null and parked is null`,
+    `create index not_due on work (due_at, place, segment) where channel is not null and turn is null`,
+    `create index parked on work (parked, ${channelHash('channel')}, level desc, turn, rank, place)
+      where parked is not null`,
+    `create index leased on work (expires_at) where expires_at is not null`,
+    `create index never_taken on work (start_by) where start_by is not null`,
+    `create index over on work (type, retain_ms, over_at) where over_at is not null`,
+    `create index dead on work (position) where state = 'DEAD'`,
+    `create unique index key_held on work (key_held) where key_held is not null`,
+    `create table queues (
+      queue text collate "C" primary key,
+      version bigint not null,
+      record bytea not null,
+      is_limited boolean not null,
+      is_paused boolean not null,
+      full_at double precision not null
+    )`,
+    `create table schedules (
+      schedule text collate "C" primary key,
+      version bigint not null,
+      record bytea not null,
+      is_set boolean not null
+    )`,
+    `create table limits (
+      key text collate "C" primary key,
+      held bigint not null,
+      full_at double precision not null,
+      wake_at bigint
+    ) ${CHURN}`,
+    `create index waking on limits (wake_at) where wake_at is not null`,
+    `create table shares (
+      channel text collate "C" not null,
+      level integer not null,
+      grp text collate "C" not null,
+      turn bigint not null,
+      primary key (channel, level, grp)
+    ) ${CHURN}`,
+    `create index newest_turn on shares (channel, level, turn desc)`,
+    `create table looks (
+      id bigint generated always as identity primary key,
+      job text collate "C" not null
+    ) ${CHURN}`,
+  ],
+]

@@ -1,0 +1,255 @@
+/**
+ * One row of `work` for each aggregate that work is made of: a job (a plain one with its task), or
+ * a segment of a pipeline. The record is the truth of a row; the other columns say what it says, in
+ * a form that a database can look for.
+ *
+ * A task that waits, and that nothing but time, pause and limits keeps from being granted, is
+ * listed: it has a channel. Then it stands in one of three places:
+ * - not due yet: it has no turn;
+ * - in line: it has one;
+ * - parked: it has one, and the key of a limit that has no room for it.
+ */
+import type { Job, Task } from '../../../kernel/index.ts'
+import { isFinal, jobEndedAt, jobState, NO_TALLIES } from '../../../kernel/index.ts'
+import { isListed } from '../../state/task-snapshot.ts'
+import type { Row, Value } from '../connection.ts'
+import type { Records } from './records.ts'
+
+/** The stage of a row that is a job. */
+export const JOB_ROW = -1
+/** The level of a task that is committed: it comes before all others, whatever stops those. */
+export const RESUMED = 2_147_483_647
+export const LOWEST_LEVEL = -2_147_483_648
+/** Of a pipeline's own row: it has no task that could have a state. */
+const PIPELINE = 'PIPELINE'
+
+/** Where a task stands. */
+export interface Standing {
+  /** Its place in the round of the groups. Null: it waits for its time. */
+  turn: number | null
+  /** The key of the limit that it waits for; null: it waits for none. */
+  parked: string | null
+}
+
+/** What is known of a row beside the record in it. */
+export interface RowState extends Standing {
+  readonly job: string
+  readonly stage: number
+  readonly segment: number
+  /** Where the JobSubmitted of its job stands. */
+  readonly position: number
+  /** Where its own newest entry stands. */
+  lastPosition: number
+  /** As it is in the database; 0: it is not there yet. */
+  version: number
+  /**
+   * Where it is in its table, as the database itself counts; null: not known. A hint: whoever goes by it
+   * looks whether it is the right row.
+   */
+  spot: number | null
+}
+
+/** A job's own row goes by its id, which has no U+0000 in it: nearly all rows are such. */
+export function rowKey(job: string, stage: number, segment: number): string {
+  return stage === JOB_ROW ? job : `${job}\u0000${stage}/${segment}`
+}
+
+/** The names of some channels of plain jobs, by type and queue: there are few, and they are used often. */
+const channels = new Map<string, Map<string, string>>()
+const MOST_CHANNELS = 1_000
+let channelCount = 0
+
+/** A queue, a job type and a stage by name. */
+export function channelName(queue: string, type: string, stage: string | null): string {
+  const known = stage === null ? channels.get(type)?.get(queue) : undefined
+  if (known !== undefined) return known
+  const name = JSON.stringify([queue, type, stage])
+  if (stage === null) keepChannel(queue, type, name)
+  return name
+}
+
+function keepChannel(queue: string, type: string, name: string): void {
+  if (++channelCount > MOST_CHANNELS) {
+    channels.clear()
+    channelCount = 1
+  }
+  const ofType = channels.get(type) ?? new Map<string, string>()
+  channels.set(type, ofType.set(queue, name))
+}
+
+export function keyName(type: string, key: string): string {
+  return JSON.stringify([type, key])
+}
+
+/** The columns that never change, in the order of `FIXED`. */
+export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey: boolean): Value[] {
+  const { spec } = job
+  const isJob = row.stage === JOB_ROW
+  return [
+    row.job,
+    row.stage,
+    row.segment,
+    row.position,
+    spec.type,
+    task?.policy.queue ?? null,
+    isJob && hasKey && spec.key !== null ? keyName(spec.type, spec.key) : null,
+    spec.group,
+    spec.priority,
+    isJob ? spec.retainMs : null,
+  ]
+}
+
+/** Nothing happened to it since it was submitted: its record follows from that. */
+export function isFresh(job: Job): boolean {
+  return job.task !== null && job.task.version === 1
+}
+
+/** The columns of a fresh job, in the order of `FRESH`. */
+export function freshColumns(row: RowState, job: Job, hasKey: boolean, ageing: Ageing): Value[] {
+  const task = job.task as Task
+  const { spec } = job
+  const listed = isListed(job, task)
+  const ageingMs = listed ? ageing(task.policy.queue) : null
+  return [
+    row.job,
+    row.position,
+    spec.type,
+    task.policy.queue,
+    hasKey && spec.key !== null ? keyName(spec.type, spec.key) : null,
+    spec.group,
+    spec.priority,
+    spec.retainMs,
+    listed ? channelOf(job, task) : null,
+    listed ? levelOf(spec.priority, task, ageingMs) : null,
+    row.turn,
+    task.dueAt,
+    task.dueAt - spec.priority * (ageingMs ?? 0),
+    task.startBy,
+  ]
+}
+
+/** How a queue ranks what waits in it. */
+export type Ageing = (queue: string) => number | null
+
+/** The columns that change, in the order of `CHANGING`. `task`: null for a pipeline's own row. */
+export function changingColumns(
+  row: RowState,
+  job: Job,
+  task: Task | null,
+  records: Records,
+  ageing: Ageing,
+): Value[] {
+  if (task === null) return pipelineColumns(row, job, records)
+  const isJob = row.stage === JOB_ROW
+  const listed = isListed(job, task)
+  const { lease, policy, attempt, dueAt } = task
+  const { priority } = job.spec
+  const ageingMs = listed ? ageing(policy.queue) : null
+  return [
+    row.lastPosition,
+    task.version,
+    task.state,
+    isJob ? records.ofJob(job) : records.ofTask(task, job),
+    listed ? channelOf(job, task) : null,
+    listed ? levelOf(priority, task, ageingMs) : null,
+    row.turn,
+    dueAt,
+    dueAt - priority * (ageingMs ?? 0),
+    // What was taken before comes before the others that are due since the same millisecond.
+    attempt > 0 ? 0 : row.position,
+    listed ? row.parked : null,
+    task.state === 'WAITING' && attempt === 0 ? task.startBy : null,
+    lease?.expiresAt ?? null,
+    task.commit !== null,
+    attempt,
+    task.endedAt,
+    isJob ? overAt(job) : null,
+  ]
+}
+
+/** A plain job that was taken once, and waits for nothing but its lease, or for nothing at all. */
+export function isTaken(row: RowState, job: Job, task: Task | null): boolean {
+  return row.stage === JOB_ROW && task !== null && task.attempt > 0 && !isListed(job, task)
+}
+
+/** Which row it is, by its version and position as well, and the columns of `TAKEN`. */
+export function takenColumns(row: RowState, job: Job, records: Records): Value[] {
+  const task = job.task as Task
+  return [
+    row.job,
+    row.version,
+    row.position,
+    row.lastPosition,
+    task.version,
+    task.state,
+    records.ofJob(job),
+    task.dueAt,
+    task.lease?.expiresAt ?? null,
+    task.commit !== null,
+    task.attempt,
+    task.endedAt,
+    overAt(job),
+  ]
+}
+
+function pipelineColumns(row: RowState, job: Job, records: Records): Value[] {
+  const nothing = null
+  return [
+    row.lastPosition,
+    job.version,
+    PIPELINE,
+    records.ofJob(job),
+    nothing,
+    nothing,
+    nothing,
+    job.dueAt,
+    job.dueAt,
+    row.position,
+    nothing,
+    nothing,
+    nothing,
+    false,
+    0,
+    nothing,
+    nothing,
+  ]
+}
+
+export function channelOf(job: Job, task: Task): string {
+  const { spec } = job
+  return channelName(task.policy.queue, spec.type, spec.stages?.[task.stage]?.name ?? null)
+}
+
+export function levelOf(priority: number, task: Task, ageingMs: number | null): number {
+  if (task.commit !== null) return RESUMED
+  return ageingMs === null ? priority : 0
+}
+
+/** When a plain job came to its end; of a pipeline the orchestrator says so. */
+function overAt(job: Job): number | null {
+  return isFinal(jobState(job, NO_TALLIES, 0)) ? jobEndedAt(job, NO_TALLIES) : null
+}
+
+/** The columns of `LOADED`, and the record of the job's JobSubmitted. */
+export interface LoadedColumns extends RowState {
+  /** Null: nothing happened to it since it was submitted. */
+  readonly record: Uint8Array | null
+  /** Of a job's own row; null: it was not asked for. */
+  readonly spec: Uint8Array | null
+}
+
+export function loadedColumns(row: Row, from = 0, spot: number | null = null): LoadedColumns {
+  return {
+    job: row[from] as string,
+    stage: row[from + 1] as number,
+    segment: row[from + 2] as number,
+    position: row[from + 3] as number,
+    lastPosition: row[from + 4] as number,
+    version: row[from + 5] as number,
+    turn: row[from + 6] as number | null,
+    parked: row[from + 7] as string | null,
+    record: row[from + 8] as Uint8Array | null,
+    spec: row[from + 9] as Uint8Array | null,
+    spot,
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * What SQLite says when something goes wrong, sorted by what is to be done.
+ */
+import { sqliteErrorOf, sqliteShadeOf } from '../../../log/disk/sqlite-driver.ts'
+import type { SqlTrouble } from '../failures.ts'
+
+/** By SQLite's number for it. */
+const TROUBLES: Readonly<Record<number, SqlTrouble>> = {
+  3: 'denied',
+  5: 'conflict',
+  6: 'conflict',
+  8: 'read-only',
+  13: 'full',
+  14: 'denied',
+  23: 'denied',
+}
+
+/** The shades that differ from the rest of their kind. */
+const SHADES: Readonly<Record<number, SqlTrouble>> = {
+  // A primary key, a unique index, a row id.
+  1555: 'conflict',
+  2067: 'conflict',
+  2579: 'conflict',
+  // The file that the processes share cannot grow: there is no room on the disk.
+  4874: 'full',
+}
+
+/** Said by us: fewer rows were changed than should have been. */
+export const NOT_AS_EXPECTED = 'rows are not as they were'
+
+/** Said by us: it had the file for too long without a word. */
+export const LET_GO = 'the transaction was let go of'
+
+/** Where the driver does not say the number: what SQLite says with it. */
+const WORDS: readonly (readonly [RegExp, SqlTrouble])[] = [
+  [/^no such (?:table|column)/, 'missing'],
+  [new RegExp(`^${NOT_AS_EXPECTED}`), 'conflict'],
+  [new RegExp(`^${LET_GO}`), 'conflict'],
+  [/^UNIQUE constraint failed/, 'conflict'],
+  [/^database (?:table |schema )?is locked/, 'conflict'],
+  [/^database or disk is full/, 'full'],
+  [/^attempt to write a readonly database/, 'read-only'],
+]
+
+export function troubleOf(error: Error): SqlTrouble {
+  const [kind, shade] = [sqliteErrorOf(error), sqliteShadeOf(error)]
+  const byNumber = shade === null ? undefined : (SHADES[shade] ?? TROUBLES[kind ?? 0])
+  return byNumber ?? WORDS.find(([words]) => words.test(error.message))?.[1] ?? 'broken'
+}

@@ -1,0 +1,72 @@
+/**
+ * Opens a store in a SQLite file.
+ */
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { systemClock } from '../../clock.ts'
+import type { Dialect } from '../dialect.ts'
+import type { SqlOptions } from '../open-sql.ts'
+import { openSql } from '../open-sql.ts'
+import type { SqlStore } from '../sql-store.ts'
+import { openConnection } from './connection.ts'
+import { FILE_CHECK } from './file-check.ts'
+import { sqliteUserDialect } from './user-dialect.ts'
+import { STEPS } from './schema.ts'
+import { CHECKS, SQLITE } from './statements.ts'
+
+export interface SqliteOptions extends SqlOptions {
+  /** The file. Created if it is not there; its folder must be. */
+  readonly path: string
+}
+
+const POLL_MS = 25
+
+export function openSqliteStore(options: SqliteOptions): Promise<SqlStore> {
+  const { clock = systemClock } = options
+  return openSql(sqliteDialect(options), { ...options, clock })
+}
+
+/**
+ * What was written is seen by others only when the disk has it, which may take so long; and systems
+ * note times so coarsely that two writes may look the same.
+ */
+const SETTLED_MS = 100
+
+/**
+ * Everything that is written is appended to this file; now and then it is written from its beginning.
+ * Null: it says nothing. It was written not long ago, or is not to be seen: where the path is a link, it
+ * stands beside what that leads to.
+ */
+function signOf(path: string): string | null {
+  try {
+    const { size, mtimeMs } = statSync(path)
+    return systemClock.now() - mtimeMs < SETTLED_MS ? null : `${size}/${mtimeMs}`
+  } catch {
+    return null
+  }
+}
+
+export function sqliteDialect(options: SqliteOptions): Dialect {
+  // Once: whoever goes to another folder later still means this file.
+  const path = resolve(options.path)
+  const wal = `${path}-wal`
+  return {
+    statements: SQLITE,
+    connect: () => openConnection({ path }),
+    guest: sqliteUserDialect(path),
+    // One writes at a time, whatever the number of connections.
+    pool: 1,
+    manyCommands: 250,
+    checks: CHECKS,
+    pollMs: POLL_MS,
+    signOfWrites: () => signOf(wal),
+    fileCheck: FILE_CHECK,
+    hasCursor: false,
+    steps: STEPS,
+    prepare: [],
+    hasTables: `select count(*) from sqlite_master where type = 'table' and name = 'meta'`,
+    setVersion: `
+      insert into meta (name, value) values ('version', ?)
+      on conflict (name) do update set value = excluded.value`,
+  }
+}

@@ -1,0 +1,288 @@
+/**
+ * All SQL of the store on SQLite but for the tables themselves. What each statement is for, what it
+ * is given and what it answers: `../statements.ts`.
+ *
+ * A transaction takes the file's one lock when it begins, so nothing else is locked. A statement with
+ * a table of parameters is run for each of its rows.
+ */
+import type { Checks } from '../dialect.ts'
+import { SAME } from '../same-statements.ts'
+import type { Statements } from '../statements.ts'
+import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../statements.ts'
+import { BEGIN } from './file-hold.ts'
+import { UNPARK } from './unpark.ts'
+import { UNUSED } from './unused-rows.ts'
+
+function marks(columns: readonly string[]): string {
+  return columns.map(() => '?').join(', ')
+}
+
+const loaded = LOADED.map((column) => `w.${column}`).join(', ')
+const submitted = '(select e.record from events e where e.position = w.position)'
+/** With what was submitted: of a job's own row only. */
+const spec = `case when w.stage = -1 then ${submitted} end as spec`
+/** Nothing to be done: the whole file is locked. */
+const nothing = 'select ?'
+const queues = 'select queue, record, full_at from queues where queue = ?'
+const event = EVENT.join(', ')
+const limits = 'select key, held, full_at from limits where key = ?'
+
+export const SQLITE: Statements = {
+  ...SAME,
+  ...UNUSED,
+  begin: BEGIN,
+  beginAlone: 'begin exclusive',
+  clock: 'select ?',
+  positions: `
+    with recursive steps (n) as (select 1 where ?1 > 0 union all select n + 1 from steps where n < ?1)
+    select group_concat(n + (select coalesce(max(position), 0) from events)) from steps`,
+
+  lockRows: `
+    select ${loaded}, case when w.stage = -1 and ?4 then ${submitted} end as spec
+    from work w where w.job = ?1 and w.stage = ?2 and w.segment = ?3`,
+  seeRows: `select ${loaded}, ${spec} from work w where w.job = ? and w.stage = ? and w.segment = ?`,
+  events: 'select position, record from events where position = ?',
+  lockKeys: `select w.key_held, ${loaded}, ${spec} from work w where w.key_held = ?`,
+  troubled: `
+    select ${loaded}, null as spec from work w
+    where w.job = ? and w.stage >= 0 and w.state in ('FAILED', 'DEAD') order by w.stage, w.segment`,
+  lockTasks: nothing,
+  tallies: `
+    select job, stage,
+      count(*) filter (where state = 'WAITING'),
+      count(*) filter (where state = 'LEASED'),
+      count(*) filter (where state = 'COMPLETED'),
+      count(*) filter (where state = 'FAILED'),
+      count(*) filter (where state = 'DEAD'),
+      count(*) filter (where state = 'DEAD' and committed),
+      count(*) filter (where state <> 'COMPLETED' and committed),
+      count(*) filter (where attempt > 0),
+      max(ended_at),
+      count(*) filter (where state = 'WAITING' and attempt = 0),
+      min(due_at) filter (where state = 'WAITING' and attempt > 0)
+    from work where job = ? and stage >= 0 group by job, stage`,
+  lockQueues: nothing,
+  shareQueues: nothing,
+  lockLimited: nothing,
+  queues,
+  seeQueues: queues,
+  heldInQueues: `
+    select q.queue, count(*) from queues q
+    join work w on w.queue = q.queue and w.expires_at is not null
+    where q.queue = ? and q.is_limited group by q.queue`,
+  lockSchedules: 'select schedule, record from schedules where schedule = ?',
+  makeLimits:
+    'insert into limits (key, held, full_at) values (?, 0, 0) on conflict (key) do nothing',
+  lockLimits: limits,
+  tryLimits: limits,
+
+  becameDue: `
+    select job, stage, segment, channel, level, grp from work
+    where channel is not null and turn is null and due_at <= ?
+    order by due_at, place, segment limit ?`,
+  standInLine: `update work set turn = ?4 where job = ?1 and stage = ?2 and segment = ?3`,
+  // Numbered AFTER the limit: a window over all that waits would read all of it.
+  candidates: `
+    select ${loaded}, ${spec},
+      row_number() over () + ?5 + (select coalesce(max(position), 0) from events),
+      w.level, w.rank, w.place
+    from (
+      select * from work x
+      where x.channel = ?1 and x.turn is not null and x.parked is null
+        and x.level >= ?2 and (x.start_by is null or x.start_by > ?4)
+      order by x.level desc, x.turn, x.rank, x.place, x.segment limit ?3
+    ) w`,
+  leftInLine: `
+    select 1 where exists (
+      select 1 from work x
+      where x.channel = ?1 and x.turn is not null and x.parked is null
+        and x.level >= ?2 and (x.start_by is null or x.start_by > ?3)
+    ) or exists (
+      select 1 from work x where x.channel is not null and x.turn is null and x.due_at <= ?3
+    )`,
+  wokenLimits: 'select key from limits where wake_at <= ? order by wake_at limit ?',
+  unpark: UNPARK,
+  setWakes: `
+    update limits set wake_at = min(coalesce(wake_at, ?2), ?2) where key = ?1`,
+  clearWakes: 'update limits set wake_at = null where key = ?',
+  shares: `
+    select ?1, ?2, ?3,
+      (select turn from shares where channel = ?1 and level = ?2 and grp = ?3),
+      (select turn from work where channel = ?1 and level = ?2
+        and turn is not null and parked is null order by turn limit 1),
+      (select max(turn) from shares where channel = ?1 and level = ?2)`,
+  saveShares: `
+    insert into shares (channel, level, grp, turn) values (?, ?, ?, ?)
+    on conflict (channel, level, grp) do update set turn = max(turn, excluded.turn)`,
+
+  insertEvents:
+    'insert into events (position, job, before, type, at, record) values (?, ?, ?, ?, ?, ?)',
+  insertFresh: `
+    insert into work (${FRESH.join(', ')}, stage, segment, last_position, version, state, place,
+      committed, attempt)
+    values (${FRESH.map((_, i) => `?${i + 1}`).join(', ')}, -1, 0, ?2, 1, 'WAITING', ?2, 0, 0)`,
+  insertRows: `
+    insert into work (${[...FIXED, ...CHANGING].join(', ')}) values (${marks([...FIXED, ...CHANGING])})`,
+  updateRows: `
+    update work set ${CHANGING.map((column, i) => `${column} = ?${i + 6}`).join(', ')}
+    where job = ?1 and stage = ?2 and segment = ?3 and version = ?4 and position = ?5`,
+  updateTaken: `
+    update work set ${TAKEN.map((column, i) => `${column} = ?${i + 4}`).join(', ')},
+      rank = ?${TAKEN.indexOf('due_at') + 4}, place = 0, channel = null, level = null, parked = null,
+      start_by = null
+    where job = ?1 and stage = -1 and segment = 0 and version = ?2 and position = ?3`,
+  deleteJobs: 'delete from work where job = ?',
+  dropKeys: 'update work set key_held = null where job = ? and stage = -1 and segment = 0',
+  saveQueues: `
+    insert into queues (queue, version, record, is_limited, is_paused, full_at)
+    values (?1, ?3, ?4, ?5, ?6, ?7)
+    on conflict (queue) do update set version = excluded.version, record = excluded.record,
+      is_limited = excluded.is_limited, is_paused = excluded.is_paused, full_at = excluded.full_at
+    where queues.version = ?2`,
+  rankAgain: `
+    update work set level = case when ?3 then 0 else priority end, rank = due_at - priority * ?2
+    where queue = ?1 and channel is not null and level <> 2147483647`,
+  chargeQueues: 'update queues set full_at = ?2 where queue = ?1',
+  saveSchedules: `
+    insert into schedules (schedule, version, record, is_set) values (?1, ?3, ?4, ?5)
+    on conflict (schedule) do update set version = excluded.version, record = excluded.record,
+      is_set = excluded.is_set
+    where schedules.version = ?2`,
+  saveLimits: 'update limits set held = ?2, full_at = ?3 where key = ?1',
+  noteLooks: 'insert into looks (job) values (?)',
+
+  notEnded: `
+    select w.job from work w where w.job = ? and w.stage = -1 and w.segment = 0 and w.over_at is null
+      and not exists (select 1 from work d where d.state = 'DEAD' and d.position = w.position)`,
+  wholeJobs: `
+    select ${loaded}, ${spec} from work w where w.job = ? order by w.stage, w.segment`,
+  jobsAfter: `
+    select ${loaded}, s.record as spec from events s
+    join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
+    where s.type = 'JobSubmitted' and s.position > ? order by s.position limit ?`,
+  openJobsAfter: `
+    select ${loaded}, s.record as spec from (
+      select position, job, record from events
+      where type = 'JobSubmitted' and position > ? order by position limit ?
+    ) s
+    join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
+    where w.over_at is null order by s.position limit ?`,
+  submitsAfter: `
+    select count(*), max(position) from (
+      select position from events
+      where type = 'JobSubmitted' and position > ? order by position limit ?
+    )`,
+  deadJobsAfter: `
+    select ${loaded}, ${spec} from (
+      select distinct position, job from work where state = 'DEAD' and position > ?
+      order by position limit ?
+    ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
+    order by w.position`,
+  lastPosition: 'select max(last_position) from work where job = ?',
+  history: `
+    with recursive chain (position, before, record) as (
+      select e.position, e.before, e.record from work w join events e on e.position = w.last_position
+      where w.job = ?1
+      union
+      select e.position, e.before, e.record from chain c join events e on e.position = c.before
+    ) select position, record from chain where position > ?2 order by position limit ?3`,
+  eventsAfter: 'select position, record from events where position > ? order by position limit ?',
+  queueView: `
+    select (select record from queues where queue = ?2), (select full_at from queues where queue = ?2),
+      (select count(*) from work where expires_at is not null and queue = ?2),
+      (select count(*) from work where channel is not null and queue = ?2 and due_at <= ?1)`,
+  limitView: 'select held, full_at from limits where key = ?',
+  leased: `
+    select ${loaded}, ${spec} from work w where w.expires_at is not null
+    union all
+    select ${loaded}, ${spec} from work w where w.stage = -1 and w.segment = 0 and w.job in (
+      select x.job from work x where x.expires_at is not null and x.stage >= 0
+    ) order by 1, 2, 3`,
+  schedule: 'select record from schedules where schedule = ?',
+  schedules: `
+    select schedule, record from schedules where is_set and schedule > ? order by schedule limit ?`,
+
+  expired:
+    'select job, stage, segment, attempt from work where expires_at <= ? order by expires_at limit ?',
+  tooLate: 'select job, stage, segment from work where start_by <= ? order by start_by limit ?',
+  looks: 'select id, job from looks order by id limit ?',
+  forgetLooks: 'delete from looks where id = ?',
+  jobRows: `select ${loaded}, ${spec} from work w where w.job = ? and w.stage = -1 and w.segment = 0`,
+  stoppable: `
+    select stage, segment from work
+    where job = ? and stage >= 0 and state in ('WAITING', 'LEASED') and not committed
+    order by stage, segment limit ?`,
+  markOver: 'update work set over_at = ?2 where job = ?1 and stage = -1 and segment = 0',
+  oldest: `
+    select job, over_at from work where over_at is not null and type = ? and retain_ms is ?
+    order by over_at limit ?`,
+
+  timesAhead: `
+    select ?1,
+      (select min(due_at) from work where channel is not null and turn is null and due_at > ?2),
+      (select min(wake_at) from limits where wake_at > ?2),
+      (select min(expires_at) from work where expires_at > ?2),
+      (select min(start_by) from work where start_by > ?2)`,
+  newest: 'select position, type from events where position > ? order by position limit ?',
+  // There is one transaction at a time: what is there, is there.
+  horizon: 'select 1, coalesce(max(position), 0) from events',
+  fence: 'select 0, coalesce(max(position), 0) from events',
+  meta: 'select value from meta where name = ?',
+  setMeta: 'insert into meta (name, value) values (?, ?) on conflict (name) do nothing',
+  dropMeta: 'delete from meta where name = ?',
+
+  beginReading: 'begin',
+  lockAll: 'select 1',
+  // In the connection's own temporary tables: a long list is sorted on the disk.
+  sortEvents: `
+    create temporary table sorted as select position from events order by job, position`,
+  nextEvents: `
+    select ${EVENT.map((column) => `e.${column}`).join(', ')}
+    from temp.sorted s join events e on e.position = s.position
+    where s.rowid > ?1 and s.rowid <= ?1 + 500 order by s.rowid`,
+  unsortEvents: 'drop table temp.sorted',
+  wholeEvents: `select ${event} from events where position > ? order by position limit ?`,
+  newestEvents: `select ${event} from events order by position desc limit ?`,
+  missingGuards: `
+    select 4 - count(*) from sqlite_master where type = 'trigger'
+      and name in ('no_update', 'no_delete', 'no_baseline_update', 'no_baseline_delete')`,
+  positionsGiven: `
+    select coalesce(max(position), 0), coalesce(max(position), 0) from events`,
+  passPosition: 'select ?',
+  duplicates: `
+    select 'work', key_held, count(*) from work where key_held is not null
+    group by key_held having count(*) > 1`,
+  strayRows: `
+    select w.job, w.stage, w.segment, w.position from work w where not exists (
+      select 1 from events e
+      where e.position = w.position and e.job = w.job and e.type = 'JobSubmitted'
+    ) order by w.job, w.stage, w.segment limit ?`,
+  wholeRows: `
+    select ${[...FIXED, ...CHANGING].join(', ')} from work where job = ? order by stage, segment`,
+  lookedAt: 'select distinct job from looks where job = ?',
+  baselines: `
+    select ${BASELINE.join(', ')} from baselines where kind = ?
+    order by name, stage, segment, through`,
+  baselinesOf: `
+    select ${BASELINE.join(', ')} from baselines where name = ? and kind in ('job', 'kept', 'gone')
+    order by stage, segment, through`,
+  insertBaselines: `insert into baselines (${BASELINE.join(', ')}) values (${marks(BASELINE)})`,
+  deleteRows: 'delete from work where job = ? and stage = ? and segment = ?',
+  freeKeys: 'update work set key_held = null where key_held = ?',
+  deleteQueues: 'delete from queues where queue = ?',
+  deleteSchedules: 'delete from schedules where schedule = ?',
+  unparkAll: 'update work set parked = null where parked = ?',
+}
+
+export const CHECKS: Checks = {
+  isLast: 'select 1 where ? = (select coalesce(max(position), 0) from events)',
+  isQueue: 'select 1 where ?2 = coalesce((select version from queues where queue = ?1), 0)',
+}
+
+/** For a transaction of the user's. */
+export const GUEST = {
+  /** Fails where a transaction is under way. */
+  begin: 'begin',
+  /** From here on nobody else writes to the file. */
+  takeFile: `update meta set value = value where name = 'id'`,
+} as const

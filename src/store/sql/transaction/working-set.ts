@@ -1,0 +1,410 @@
+/**
+ * The part of the state that one transaction has loaded: what the kernel looks at, and what changed.
+ *
+ * It is a world with gaps. Whoever asks it for something that was never loaded has found a bug, and
+ * is told so: what commands need is said in `needs.ts`.
+ *
+ * - `take…`: what came from the database.
+ * - `apply`: an entry that was decided: the records change, and what is to be saved is noted.
+ */
+import type {
+  Entry,
+  Indexes,
+  Job,
+  JobSubmitted,
+  Lease,
+  Queue,
+  QueueEntry,
+  Schedule,
+  StageTasks,
+  Tallies,
+  Task,
+  Usage,
+  World,
+} from '../../../kernel/index.ts'
+import {
+  changeRate,
+  chargeGrant,
+  creditEnd,
+  emptyTally,
+  fold,
+  NO_TALLIES,
+  segmentsOf,
+  stagesOf,
+} from '../../../kernel/index.ts'
+import { isListed, TaskSnapshot } from '../../state/task-snapshot.ts'
+import type { LeasedRow } from './leased-row-cache.ts'
+import { SqlFailed } from '../failures.ts'
+import { LoadedMap, NotLoaded } from './loaded-map.ts'
+import type { Records } from '../rows/records.ts'
+import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
+import { JOB_ROW, keyName, rowKey } from '../rows/work-rows.ts'
+import { LoadedTallies } from './loaded-tallies.ts'
+
+/** What an entry did, for whoever counts when it is durable. */
+export interface Done {
+  readonly entry: Entry
+  readonly position: number
+  /** Of the same row; null: there is none. */
+  readonly before: number | null
+  readonly job: Job | null
+  readonly task: Task | null
+  readonly was: TaskSnapshot | null
+}
+
+/** Jobs are read without a lock for reports about their segments. */
+const OTHER_LIFE = 'A job was forgotten, and its id used again, while it was loaded.'
+
+export class WorkingSet implements Indexes {
+  readonly world: World
+  readonly usage = new LoadedMap<Usage>('Limit')
+  readonly rows = new Map<string, RowState>()
+  readonly done: Done[] = []
+  /** Rows to be saved, in the order in which they were first changed. */
+  readonly changed = new Set<RowState>()
+  readonly forgotten = new Set<string>()
+  readonly droppedKeys = new Set<string>()
+  readonly changedQueues = new Map<string, number>()
+  readonly chargedQueues = new Set<string>()
+  readonly changedSchedules = new Map<string, number>()
+  readonly changedLimits = new Set<string>()
+  /** Keys of limits that leases were given back to, and how many. */
+  readonly freed = new Map<string, number>()
+  /** Pipelines that something happened to. */
+  readonly looks = new Set<string>()
+  /** Jobs that nobody looked up: only an entry, which is saved with a check, may follow from them. */
+  readonly trusted = new Set<string>()
+  /** Tallies were asked for that can no longer be told: the rest is for another transaction. */
+  mustEnd = false
+  /** No record that was loaded is of a later time. */
+  latest = 0
+  readonly #records: Records
+  readonly #tallies = new Map<string, LoadedTallies>()
+  readonly #queueUsage = new Map<string, Usage>()
+  readonly #keyHolders = new LoadedMap<string>('Key')
+
+  constructor(records: Records) {
+    this.#records = records
+    this.world = {
+      jobs: new LoadedMap<Job>('Job'),
+      tasks: new Map<string, StageTasks>(),
+      queues: new LoadedMap<Queue>('Queue'),
+      schedules: new LoadedMap<Schedule>('Schedule'),
+    }
+  }
+
+  get jobs(): LoadedMap<Job> {
+    return this.world.jobs as LoadedMap<Job>
+  }
+
+  get queues(): LoadedMap<Queue> {
+    return this.world.queues as LoadedMap<Queue>
+  }
+
+  get schedules(): LoadedMap<Schedule> {
+    return this.world.schedules as LoadedMap<Schedule>
+  }
+
+  get keys(): LoadedMap<string> {
+    return this.#keyHolders
+  }
+
+  tallies(job: Job): Tallies {
+    if (job.task !== null) return NO_TALLIES
+    const loaded = this.#tallies.get(job.id)
+    if (loaded === undefined) throw new NotLoaded(`The tallies of job ${job.id}`)
+    const tallies = loaded.of(job)
+    if (tallies === null) this.mustEnd = true
+    // Never looked at: the transaction ends before this command.
+    return tallies ?? stagesOf(job).map(emptyTally)
+  }
+
+  hasTallies(job: string): boolean {
+    return this.#tallies.has(job)
+  }
+
+  queueUsage(queue: string): Usage | null {
+    return this.#queueUsage.get(queue) ?? null
+  }
+
+  keyHolder(type: string, key: string): Job | null {
+    const id = this.#keyHolders.get(keyName(type, key))
+    return id === undefined ? null : (this.jobs.get(id) ?? null)
+  }
+
+  /** A row as it was loaded, with what was submitted as its job. The job of a segment comes first. */
+  takeRow(columns: LoadedColumns, submitted: JobSubmitted | null): void {
+    const { job: id, stage, segment, position, lastPosition, version, turn, parked, spot } = columns
+    const key = rowKey(id, stage, segment)
+    if (this.rows.has(key)) return
+    const { record } = columns
+    if (stage === JOB_ROW) {
+      if (submitted === null) throw new NotLoaded(`What was submitted as job ${id}`)
+      this.#takeJob(this.#records.job(record, submitted), columns)
+    } else {
+      const job = this.jobs.get(id) as Job
+      if (job.firstPosition !== position) throw new SqlFailed('conflict', OTHER_LIFE, null)
+      const task = this.#records.task(record as Uint8Array, job, stage, segment)
+      this.latest = Math.max(this.latest, task.time)
+      this.#stageOf(job, stage)[segment] = task
+    }
+    this.rows.set(key, {
+      job: id,
+      stage,
+      segment,
+      position,
+      lastPosition,
+      version,
+      turn,
+      parked,
+      spot,
+    })
+  }
+
+  /** A plain job that nobody looked up. */
+  takeHeld({ job, row }: LeasedRow): void {
+    this.latest = Math.max(this.latest, job.task?.time ?? 0)
+    this.jobs.set(job.id, job)
+    this.rows.set(rowKey(row.job, row.stage, row.segment), row)
+    this.trusted.add(job.id)
+  }
+
+  #takeJob(job: Job, { position, lastPosition }: LoadedColumns): void {
+    job.firstPosition = position
+    job.lastPosition = lastPosition
+    this.latest = Math.max(this.latest, job.time, job.task?.time ?? 0)
+    this.jobs.set(job.id, job)
+    if (job.opened !== null && !this.world.tasks.has(job.id)) {
+      this.world.tasks.set(
+        job.id,
+        job.opened.map(() => null),
+      )
+    }
+  }
+
+  takeTallies(job: Job, tallies: LoadedTallies): void {
+    this.#tallies.set(job.id, tallies)
+  }
+
+  takeQueue(queue: Queue, fullAt: number): void {
+    this.latest = Math.max(this.latest, queue.time)
+    this.queues.set(queue.name, queue)
+    this.takeQueueUsage(queue.name, 0, fullAt)
+  }
+
+  takeSchedule(schedule: Schedule): void {
+    this.latest = Math.max(this.latest, schedule.time)
+    this.schedules.set(schedule.id, schedule)
+  }
+
+  takeQueueUsage(queue: string, held: number, fullAt: number): void {
+    this.#queueUsage.set(queue, { held, fullAt })
+  }
+
+  /** What was noted is saved, in this transaction: from here on it is noted anew. */
+  saved(): void {
+    this.done.length = 0
+    const sets = [this.changed, this.forgotten, this.droppedKeys, this.chargedQueues, this.looks]
+    for (const set of [...sets, this.changedLimits]) set.clear()
+    for (const map of [this.changedQueues, this.changedSchedules, this.freed]) map.clear()
+  }
+
+  /** Applies what was decided, to stand at a position. */
+  apply(entry: Entry, position: number): void {
+    switch (entry.type) {
+      case 'JobSubmitted':
+        return this.#submit(entry, position)
+      case 'JobForgotten':
+        return this.#forget(entry, position)
+      case 'StageOpened':
+        return this.#openStage(entry, position)
+      case 'JobReleased':
+      case 'JobCancelled': {
+        const job = this.jobs.get(entry.job) as Job
+        return this.#change(entry, position, job, job.task)
+      }
+      case 'QueueConfigured':
+      case 'QueuePaused':
+      case 'QueueResumed':
+        return this.#changeQueue(entry, position)
+      case 'ScheduleSet':
+      case 'ScheduleFired':
+      case 'ScheduleRemoved': {
+        const known = this.schedules.get(entry.schedule)
+        if (!this.changedSchedules.has(entry.schedule)) {
+          this.changedSchedules.set(entry.schedule, known?.version ?? 0)
+        }
+        fold(this.world, entry)
+        this.done.push({ entry, position, before: null, job: null, task: null, was: null })
+        return
+      }
+      default: {
+        const job = this.jobs.get(entry.job) as Job
+        const task = job.task ?? this.world.tasks.get(job.id)?.[entry.stage]?.[entry.segment]
+        if (task === undefined) {
+          throw new NotLoaded(`Task ${entry.job}/${entry.stage}/${entry.segment}`)
+        }
+        this.#change(entry, position, job, task)
+      }
+    }
+  }
+
+  #submit(entry: JobSubmitted, position: number): void {
+    const { type, key } = entry.spec
+    if (key !== null) {
+      const before = this.#keyHolders.get(keyName(type, key))
+      if (before !== undefined) this.droppedKeys.add(before)
+      this.#keyHolders.set(keyName(type, key), entry.job)
+    }
+    fold(this.world, entry)
+    const job = this.jobs.get(entry.job) as Job
+    job.firstPosition = position
+    job.lastPosition = position
+    if (job.task === null) {
+      this.#tallies.set(job.id, new LoadedTallies(stagesOf(job).length))
+      this.looks.add(job.id)
+    }
+    this.#newRow(job, JOB_ROW, 0, position)
+    this.done.push({ entry, position, before: null, job, task: job.task, was: null })
+  }
+
+  #openStage(entry: Entry & { type: 'StageOpened' }, position: number): void {
+    const job = this.jobs.get(entry.job) as Job
+    const before = this.#touch(rowKey(job.id, JOB_ROW, 0), position)
+    fold(this.world, entry)
+    for (const task of this.world.tasks.get(job.id)?.[entry.stage] ?? []) {
+      this.#tallies.get(job.id)?.putIn(task)
+      this.#newRow(job, task.stage, task.segment, position)
+    }
+    job.lastPosition = position
+    this.looks.add(job.id)
+    this.done.push({ entry, position, before, job, task: null, was: null })
+  }
+
+  #forget(entry: Entry & { type: 'JobForgotten' }, position: number): void {
+    const job = this.jobs.get(entry.job) as Job
+    const { type, key } = job.spec
+    const before = this.rows.get(rowKey(job.id, JOB_ROW, 0))?.lastPosition ?? null
+    if (key !== null && this.#keyHolders.isKnown(keyName(type, key))) {
+      if (this.#keyHolders.get(keyName(type, key)) === job.id) {
+        this.#keyHolders.delete(keyName(type, key))
+      }
+    }
+    fold(this.world, entry)
+    for (const [name, row] of this.rows) {
+      if (row.job !== job.id) continue
+      this.rows.delete(name)
+      this.changed.delete(row)
+    }
+    this.#tallies.delete(job.id)
+    this.looks.delete(job.id)
+    this.forgotten.add(job.id)
+    this.done.push({ entry, position, before, job, task: null, was: null })
+  }
+
+  /** An entry of a task, or of a job that is not about its stages. */
+  #change(entry: Entry & { job: string }, position: number, job: Job, task: Task | null): void {
+    const name =
+      task === null || job.task !== null
+        ? rowKey(job.id, JOB_ROW, 0)
+        : rowKey(job.id, task.stage, task.segment)
+    const before = this.#touch(name, position)
+    const was = task === null ? null : new TaskSnapshot().note(job, task)
+    const isInLine = was?.listed === true && this.#isInLine(name)
+    const tallies = job.task === null && task !== null ? this.#tallies.get(job.id) : undefined
+    if (task !== null) tallies?.takeOut(task)
+    fold(this.world, entry)
+    if (task !== null) tallies?.putIn(task)
+    if (job.task !== null || task === null) job.lastPosition = position
+    if (job.task === null && (was === null || was.state !== task?.state)) this.looks.add(job.id)
+    if (task !== null && was !== null) this.#follow(task, was)
+    if (task !== null && isInLine) this.#leaveLine(task, isListed(job, task), entry.at)
+    this.done.push({ entry, position, before, job, task, was })
+  }
+
+  /** It waits for nothing but a claim. */
+  #isInLine(name: string): boolean {
+    const row = this.rows.get(name)
+    return row !== undefined && row.turn !== null && row.parked === null
+  }
+
+  /** One that was called because its limits have room, and goes: others are called in its place. */
+  #leaveLine({ lease, dueAt, policy }: Task, listed: boolean, now: number): void {
+    if (lease !== null || (listed && dueAt <= now)) return
+    for (const { key } of policy.limits) this.freed.set(key, (this.freed.get(key) ?? 0) + 1)
+  }
+
+  /** What a lease that began or ended means for limits. */
+  #follow(task: Task, was: TaskSnapshot): void {
+    if (task.lease === was.lease) return
+    const { queue, limits } = task.policy
+    const usage = this.#queueUsage.get(queue)
+    if (was.lease !== null) {
+      if (usage !== undefined) creditEnd(usage)
+      for (const { key } of limits) {
+        creditEnd(this.usage.get(key) as Usage)
+        this.changedLimits.add(key)
+        this.freed.set(key, (this.freed.get(key) ?? 0) + 1)
+      }
+    }
+    if (task.lease !== null) this.#charge(task, task.lease, usage)
+  }
+
+  #charge(task: Task, lease: Lease, usage: Usage | undefined): void {
+    const { queue: name, limits } = task.policy
+    const isResumed = task.commit !== null
+    if (usage !== undefined) {
+      const queue = this.queues.get(name)
+      const own = { key: name, concurrency: queue?.concurrency ?? null, rate: queue?.rate ?? null }
+      chargeGrant(usage, own, lease.grantedAt, isResumed)
+      if (own.rate !== null) this.chargedQueues.add(name)
+    }
+    for (const limit of limits) {
+      chargeGrant(this.usage.get(limit.key) as Usage, limit, lease.grantedAt, isResumed)
+      this.changedLimits.add(limit.key)
+    }
+  }
+
+  #changeQueue(entry: QueueEntry, position: number): void {
+    const known = this.queues.get(entry.queue)
+    if (!this.changedQueues.has(entry.queue)) {
+      this.changedQueues.set(entry.queue, known?.version ?? 0)
+    }
+    fold(this.world, entry)
+    const usage = this.#queueUsage.get(entry.queue)
+    const { rate } = this.queues.get(entry.queue) as Queue
+    if (usage !== undefined) changeRate(usage, rate, entry.at)
+    this.done.push({ entry, position, before: null, job: null, task: null, was: null })
+  }
+
+  #newRow(job: Job, stage: number, segment: number, lastPosition: number): void {
+    const row: RowState = {
+      job: job.id,
+      stage,
+      segment,
+      position: job.firstPosition,
+      lastPosition,
+      version: 0,
+      turn: null,
+      parked: null,
+      spot: null,
+    }
+    this.rows.set(rowKey(job.id, stage, segment), row)
+    this.changed.add(row)
+  }
+
+  /** Where its entry before stands. */
+  #touch(name: string, position: number): number {
+    const row = this.rows.get(name)
+    if (row === undefined) throw new NotLoaded(`Row ${name}`)
+    const before = row.lastPosition
+    row.lastPosition = position
+    this.changed.add(row)
+    return before
+  }
+
+  #stageOf(job: Job, stage: number): Task[] {
+    const stages = this.world.tasks.get(job.id) as StageTasks
+    return (stages[stage] ??= Array.from<Task>({ length: Math.max(0, segmentsOf(job, stage)) }))
+  }
+}

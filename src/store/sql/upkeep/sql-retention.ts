@@ -1,0 +1,100 @@
+/**
+ * Retention: which jobs that are over are to be forgotten. It only says so, and `decide` has the last
+ * word. Asking costs a look at each kind of jobs, so it looks now and then, and again at once while
+ * there is something to forget.
+ */
+import type { Command } from '../../../kernel/index.ts'
+import { nowUs } from '../../clock.ts'
+import type { Retention } from '../../state/retention.ts'
+import type { Connection } from '../connection.ts'
+import type { Statements } from '../statements.ts'
+
+const PAUSE_MS = 5_000
+/** What was refused is asked for again after so long: its origin may be recorded by then. */
+const POSTPONED_MS = 60_000
+/** Counting may take this part of the time. */
+const COUNTS_ONE_IN = 100
+
+interface EndedRow {
+  readonly job: string
+  readonly type: string
+  readonly endedAt: number
+  readonly dueAt: number
+}
+
+export class SqlRetention {
+  readonly #sql: Statements
+  readonly #retention: Retention
+  readonly #postponed = new Map<string, number>()
+  #nextLook = 0
+  /** The next time to count, by this process's own time. */
+  #countUs = 0
+  /** So many more are over than may be kept, when they were counted, without those that go. */
+  #surplus = 0
+  readonly #surplusOf = new Map<string, number>()
+
+  constructor(sql: Statements, retention: Retention) {
+    this.#sql = sql
+    this.#retention = retention
+  }
+
+  /** Forgetting a job was refused. */
+  postpone(id: string, now: number): void {
+    this.#postponed.set(id, now + POSTPONED_MS)
+  }
+
+  async due(connection: Connection, now: number, limit: number): Promise<Command[]> {
+    if (limit <= 0 || now < this.#nextLook) return []
+    for (const [id, until] of this.#postponed) if (until <= now) this.#postponed.delete(id)
+    if (nowUs() >= this.#countUs) await this.#count(connection)
+    const commands: Command[] = []
+    for (const one of await this.#oldest(connection, limit)) {
+      if (commands.length >= limit) break
+      const isSurplus = this.#surplus > 0 || (this.#surplusOf.get(one.type) ?? 0) > 0
+      if (one.endedAt >= now || (one.dueAt > now && !isSurplus)) continue
+      commands.push({ type: 'ForgetJob', job: one.job, endedBefore: one.endedAt + 1 })
+      this.#surplus -= 1
+      this.#surplusOf.set(one.type, (this.#surplusOf.get(one.type) ?? 0) - 1)
+    }
+    this.#nextLook = commands.length > 0 ? 0 : now + PAUSE_MS
+    return commands
+  }
+
+  /** Of each kind those that ended first, the first of all in front. */
+  async #oldest(connection: Connection, limit: number): Promise<EndedRow[]> {
+    const { ageMs, types } = this.#retention
+    const { kinds, oldest } = this.#sql
+    const [answered] = await connection.run([{ sql: kinds, values: [] }])
+    const rows = answered?.rows ?? []
+    const most = limit + this.#postponed.size
+    const asks = rows.map(([type, retainMs]) => {
+      return { sql: oldest, values: [type as string, retainMs as number | null, most] }
+    })
+    const found: EndedRow[] = []
+    for (const [i, { rows: ended }] of (await connection.run(asks)).entries()) {
+      const [type, retainMs] = rows[i] as readonly [string, number | null]
+      const keptMs = retainMs ?? types?.[type]?.ageMs ?? ageMs
+      for (const [job, at] of ended as readonly (readonly [string, number])[]) {
+        if (this.#postponed.has(job)) continue
+        found.push({ job, type, endedAt: at, dueAt: at + keptMs + 1 })
+      }
+    }
+    return found.toSorted((a, b) => a.endedAt - b.endedAt)
+  }
+
+  /** How many there are too many. It reads all that are over, so it takes a hundredth of the time. */
+  async #count(connection: Connection): Promise<void> {
+    const { count, types } = this.#retention
+    const begunUs = nowUs()
+    const [answered] = await connection.run([{ sql: this.#sql.overByType, values: [] }])
+    this.#surplus = -count
+    this.#surplusOf.clear()
+    for (const [type, number] of (answered?.rows ?? []) as readonly (readonly [string, number])[]) {
+      this.#surplus += number
+      const most = types?.[type]?.count
+      if (most !== undefined) this.#surplusOf.set(type, number - most)
+    }
+    const endedUs = nowUs()
+    this.#countUs = endedUs + (endedUs - begunUs) * COUNTS_ONE_IN
+  }
+}

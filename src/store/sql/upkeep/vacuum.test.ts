@@ -1,0 +1,60 @@
+/**
+ * When it is looked whether there is something to be swept up, and when it is.
+ */
+import { describe, expect, it } from 'vitest'
+import type { Answered, Statement, Connection } from '../connection.ts'
+import { ConnectionPool } from '../connection-pool.ts'
+import { Vacuum } from './vacuum.ts'
+
+class Counted implements Connection {
+  readonly said: string[] = []
+  left = 0
+
+  async run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+    for (const { sql } of asks) this.said.push(sql)
+    return asks.map(() => ({ rows: [[this.left]], changed: 0 }))
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+function setUp(): { counted: Counted; sweeping: Vacuum; pool: ConnectionPool } {
+  const counted = new Counted()
+  const connect = (): Promise<Connection> => Promise.resolve(counted)
+  const texts = { begin: null, commit: 'commit', rollback: 'rollback' }
+  const pool = new ConnectionPool<Connection>(counted, { ...texts, connect, count: 1 })
+  return { counted, pool, sweeping: new Vacuum(pool, { count: 'count', run: 'sweep' }) }
+}
+
+describe('what a database leaves behind', () => {
+  it('is looked at when many jobs were taken, and swept up if it is enough', async () => {
+    const { counted, sweeping } = setUp()
+    sweeping.taken(4_999)
+    expect(counted.said).toEqual([])
+    sweeping.taken(1)
+    await expect.poll(() => counted.said).toEqual(['count'])
+    counted.left = 100_000
+    await expect
+      .poll(() => {
+        sweeping.taken(5_000)
+        return counted.said
+      })
+      .toContain('sweep')
+  })
+
+  it('is of no concern if it fails', async () => {
+    const { counted, sweeping, pool } = setUp()
+    await pool.close()
+    sweeping.taken(5_000)
+    await Promise.resolve()
+    expect(counted.said).toEqual([])
+  })
+
+  it('is nothing where nothing stays', () => {
+    const { counted, pool } = setUp()
+    new Vacuum(pool, null).taken(1_000_000)
+    expect(counted.said).toEqual([])
+  })
+})

@@ -1,0 +1,56 @@
+/**
+ * What a transaction of the user's sees is of its own moment, and no knowledge for anybody else.
+ */
+import { Client } from 'pg'
+import { expect, it } from 'vitest'
+import { onRecord, plain } from '../../../../test/support/specs.ts'
+import { freshSchema } from '../../../../test/support/postgres.ts'
+import { fromPg } from '../adapters/index.ts'
+import { openPostgres, postgresDialect } from '../postgres/open-postgres.ts'
+import { UserTransactions } from './user-transactions.ts'
+import { LeasedRowCache } from '../transaction/leased-row-cache.ts'
+import { TurnAssignment } from '../transaction/turn-assignment.ts'
+import { JobQueries } from '../queries/job-queries.ts'
+import { QueueCache } from '../transaction/queue-cache.ts'
+import { Records } from '../rows/records.ts'
+import { TableVersion } from '../table-version.ts'
+import { SubmissionCache } from '../transaction/submission-cache.ts'
+
+it('a transaction that sees a queue as it was once does not tell others', async () => {
+  const at = await freshSchema()
+  const store = await openPostgres(at)
+  const client = new Client(at.url)
+  await client.connect()
+  await client.query('begin isolation level repeatable read')
+  await client.query('select 1')
+  const configured = { concurrency: null, rate: null, ageingMs: 1_000 }
+  const [answer] = await store.execute([
+    { type: 'ConfigureQueue', queue: 'q', ...configured, ...onRecord },
+  ])
+  expect(answer?.verdict).toBe('committed')
+  const { statements: sql, guest, steps } = postgresDialect(at)
+  const queues = new QueueCache()
+  const records = new Records()
+  const parts = {
+    sql,
+    records,
+    queues,
+    queries: new JobQueries(sql, records),
+    places: new TurnAssignment(sql),
+    submitted: new SubmissionCache(),
+    held: new LeasedRowCache(),
+    now: () => null,
+    position: null,
+    forgets: null,
+  }
+  const tables = new TableVersion(guest.statements.meta, steps.length)
+  const guests = new UserTransactions(store.id, guest, parts, tables)
+  const submit = { type: 'SubmitJob', job: 'a', spec: plain({}, { queue: 'q' }) } as const
+  const answers = await guests.execute(fromPg(client), [submit])
+  expect(answers.map(({ verdict }) => verdict)).toEqual(['committed'])
+  await client.query('commit')
+  await client.end()
+  // It was not configured, when the transaction began.
+  expect(queues.has('q')).toBe(false)
+  await store.close()
+})

@@ -1,0 +1,162 @@
+/**
+ * Commands that are decided in transactions of the user's.
+ *
+ * The rows are loaded, locked and saved as always, and the kernel decides; but when it counts is for
+ * the user to say, by their commit. A transaction that is not ours cannot be done again: what can be
+ * taken back to a savepoint is tried again, and for the rest its owner is told.
+ */
+import type { Command } from '../../../kernel/index.ts'
+import type { News } from '../../news.ts'
+import type { Answer } from '../../store.ts'
+import type { UserTransaction } from '../../user-transaction.ts'
+import { TransactionFailed } from '../../user-transaction.ts'
+import type { Statement, Connection } from '../connection.ts'
+import type { UserTransactionDialect } from '../dialect.ts'
+import type { SqlTrouble } from '../failures.ts'
+import { innermost, SqlFailed } from '../failures.ts'
+import { LeasedRowCache } from '../transaction/leased-row-cache.ts'
+import type { TurnAssignment } from '../transaction/turn-assignment.ts'
+import { QueueCache } from '../transaction/queue-cache.ts'
+import type { TableVersion } from '../table-version.ts'
+import type { Statements } from '../statements.ts'
+import { SubmissionCache } from '../transaction/submission-cache.ts'
+import type { Frame, TransactionParts } from '../transaction/transaction.ts'
+import { execute } from '../transaction/transaction.ts'
+
+/** As many as in a transaction of our own. */
+const MOST_COMMANDS = 500
+/** So often somebody else may be quicker. One who reads what was long ago will never see them. */
+const MOST_TRIES = 3
+
+/** There may be something to take, or a stage to be opened. */
+const SUBMITTED: News = new Set(['work', 'upkeep'] as const)
+
+export class UserTransactions {
+  readonly #id: string
+  readonly #dialect: UserTransactionDialect
+  readonly #parts: TransactionParts
+  readonly #tables: TableVersion
+  /** Connections that are known to lead to this store. */
+  readonly #known = new WeakSet<object>()
+  /** What was asked last on a connection: one thing at a time, because savepoints nest. */
+  readonly #last = new WeakMap<object, Promise<unknown>>()
+
+  /** `id`: of the store. */
+  constructor(
+    id: string,
+    dialect: UserTransactionDialect,
+    parts: TransactionParts & { readonly places: TurnAssignment },
+    tables: TableVersion,
+  ) {
+    this.#tables = tables
+    this.#id = id
+    this.#dialect = dialect
+    this.#parts = { ...parts, sql: dialect.statements, places: parts.places.later }
+  }
+
+  execute(transaction: UserTransaction, commands: readonly Command[]): Promise<Answer[]> {
+    const key = transaction.connection ?? transaction
+    const before = this.#last.get(key) ?? Promise.resolve()
+    const answering = before.then(() => this.#execute(transaction, key, commands))
+    this.#last.set(
+      key,
+      answering.catch(() => undefined),
+    )
+    return answering
+  }
+
+  async #execute(
+    transaction: UserTransaction,
+    key: object,
+    commands: readonly Command[],
+  ): Promise<Answer[]> {
+    const connection = this.#dialect.connection(transaction)
+    try {
+      const answers: Answer[] = []
+      while (answers.length < commands.length) {
+        const left = commands.slice(answers.length, answers.length + MOST_COMMANDS)
+        answers.push(...(await this.#decide(connection, key, left)))
+      }
+      return answers
+    } catch (error) {
+      throw error instanceof SqlFailed ? failed(error) : error
+    }
+  }
+
+  /** The tables that the transaction sees may be those of another database. */
+  async #assertHere(connection: Connection, key: object): Promise<void> {
+    const [answered] = await connection.run([{ sql: this.#parts.sql.meta, values: ['id'] }])
+    if (answered?.rows[0]?.[0] !== this.#id) {
+      const message =
+        'The transaction is in another database than this store: give it one of the database that the store was opened on.'
+      throw new TransactionFailed(message, false, undefined)
+    }
+    this.#dialect.assertSafe()
+    this.#known.add(key)
+  }
+
+  async #decide(
+    connection: Connection,
+    key: object,
+    commands: readonly Command[],
+  ): Promise<readonly Answer[]> {
+    const { sql } = this.#parts
+    // Of what a transaction did that may be rolled back, and saw as it was once, nothing is remembered.
+    const parts = {
+      ...this.#parts,
+      queues: new QueueCache(),
+      submitted: new SubmissionCache(),
+      held: new LeasedRowCache(),
+      position: null,
+    }
+    const frame = within(sql, this.#dialect.tell(this.#id, SUBMITTED))
+    await this.#dialect.enter(connection)
+    const isNew = !this.#known.has(key)
+    if (isNew) await this.#assertHere(connection, key)
+    if (this.#tables.isDue(isNew)) await this.#tables.assert(connection)
+    for (let tries = 1; ; tries++) {
+      try {
+        const { answers } = await execute(connection, commands, parts, false, frame)
+        return answers
+      } catch (error) {
+        const isConflict = error instanceof SqlFailed && error.trouble === 'conflict'
+        if (!isConflict || tries === MOST_TRIES) throw error
+        // If this fails, too, the transaction is lost as a whole: the first reason says more.
+        await connection.run([ask(sql.undo)]).catch(() => {
+          throw error
+        })
+      }
+    }
+  }
+}
+
+function ask(sql: string): Statement {
+  return { sql, values: [] }
+}
+
+/** From a savepoint on. When nothing is to be saved it is gone back to, so that no lock stays. */
+function within({ undo, release }: Statements, telling: readonly Statement[]): Frame {
+  return {
+    begin: [],
+    drop: [ask(undo), ask(release)],
+    save: (connection, asks) => connection.run([...asks, ...telling, ask(release)]),
+  }
+}
+
+const WORTH_ANOTHER: ReadonlySet<SqlTrouble> = new Set<SqlTrouble>(['conflict', 'lost'])
+
+const WHAT_TO_DO: Readonly<Partial<Record<SqlTrouble, string>>> = {
+  conflict:
+    'Somebody else was quicker, and a transaction that is yours cannot be done again from here: roll it back, and run it again from its beginning.',
+  lost: 'The connection is gone, and your transaction with it: nothing of it was committed. Run it again from its beginning.',
+  missing:
+    'The tables of this store are not there: is it the database that the store was opened on? Roll the transaction back.',
+}
+
+function failed(error: SqlFailed): TransactionFailed {
+  const { trouble, cause } = error
+  const said = innermost(cause).message.replace(/\.?$/, '.')
+  const then = WHAT_TO_DO[trouble] ?? 'Roll the transaction back.'
+  const message = `A submit in your transaction failed: ${said} ${then}`
+  return new TransactionFailed(message, WORTH_ANOTHER.has(trouble), cause)
+}

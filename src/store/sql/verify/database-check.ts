@@ -1,0 +1,390 @@
+/**
+ * One pass over a whole database: every event is read and folded, job by job, and every row is
+ * compared with what the events say. It only looks; what it finds it tells, with what would put it
+ * right.
+ *
+ * Events of different jobs commute, so each job is folded by itself, and memory holds one page of
+ * them, jobs that hold a lease, the queues, the schedules and the limits. What one entry says of
+ * another job (the child of an effect, the job of a tick) is counted, and must come out even.
+ */
+import type { World } from '../../../kernel/index.ts'
+import {
+  countTallies,
+  createWorld,
+  isEnding,
+  openableStages,
+  sharedViolations,
+  stagesOf,
+  tasksOf,
+} from '../../../kernel/index.ts'
+import { texts } from '../../state/entry-check.ts'
+import { AT } from '../rows/work-columns.ts'
+import type { Connection, Row, Value } from '../connection.ts'
+import type { Baseline, EventRow } from '../rows/event-rows.ts'
+import { baseline, eventRow } from '../rows/event-rows.ts'
+import { JobFold } from './job-fold.ts'
+import type { Onlooker } from './job-fold.ts'
+import { CountedLimitUses } from './limit-use-check.ts'
+import type { DatabaseProblem, Fix } from './database-problem.ts'
+import { rowName } from './database-problem.ts'
+import type { Records } from '../rows/records.ts'
+import type { ExpectedJob } from './row-check.ts'
+import { expectedJob, RowCheck } from './row-check.ts'
+import { checkLimits, checkQueues, checkSchedules } from './register-check.ts'
+import { RegisterFold } from './register-fold.ts'
+import type { JobFromRows } from './stored-rows.ts'
+import { jobOfRows } from './stored-rows.ts'
+import type { Statements } from '../statements.ts'
+
+export interface DatabaseCheckParts {
+  readonly connection: Connection
+  readonly sql: Statements
+  readonly records: Records
+  /** Whether the database remembers how many of the sorted events were read. */
+  readonly hasCursor: boolean
+  /** Told of everything that is wrong. Without a fix nothing in the database says what is right. */
+  onWrong(problem: DatabaseProblem, fix: Fix | null): void
+  /**
+   * The events of a job do not check. Null: so it is. `kept`: they are given up, and its rows say
+   * what it is (null: they do not check, either). `gone`: it is given up itself.
+   */
+  onDamaged(fold: JobFold, stored: JobFromRows | null): 'kept' | 'gone' | null
+  /** Between two pages, with how many events were read. */
+  onPage(events: number): Promise<void>
+}
+
+export interface CheckedDatabase {
+  readonly events: number
+  readonly jobs: number
+  readonly rows: number
+  /** The newest event. */
+  readonly newest: number
+}
+
+/** Rows without events are named up to this number. */
+const MOST_STRAYS = 100_000
+
+export class DatabaseCheck implements Onlooker {
+  readonly #parts: DatabaseCheckParts
+  readonly #uses = new CountedLimitUses()
+  readonly #check: RowCheck
+  /** Jobs that hold leases: what they may hold together is checked in the end. */
+  readonly #leased: World = createWorld()
+  /** How many more were submitted than recorded, where that is not even. */
+  readonly #open = new Map<string, { balance: number; position: number }>()
+  readonly #named = new Set<string>()
+  #small!: RegisterFold
+  #hasBaselines = false
+  #events = 0
+  #jobs = 0
+  #rows = 0
+  #newest = 0
+
+  constructor(parts: DatabaseCheckParts) {
+    this.#parts = parts
+    this.#check = new RowCheck(parts.records, (queue) => {
+      const now = this.#small.queues.get(queue)?.ageingMs ?? null
+      return [now, ...(this.#small.ageings.get(queue) ?? [])]
+    })
+  }
+
+  /** Inside of a transaction. */
+  async run(): Promise<CheckedDatabase> {
+    const { sql, records } = this.#parts
+    await this.#rowsOf(sql.sortEvents)
+    const baselines = [
+      ...(await this.#rowsOf(sql.baselines, 'queue')),
+      ...(await this.#rowsOf(sql.baselines, 'schedule')),
+    ]
+    this.#small = new RegisterFold(baselines.map(baseline), records, this)
+    await this.#readEvents()
+    await this.#rowsOf(sql.unsortEvents)
+    await this.#checkSmall()
+    await this.#checkStrays()
+    await this.#checkTables()
+    this.#checkBetween()
+    return { events: this.#events, jobs: this.#jobs, rows: this.#rows, newest: this.#newest }
+  }
+
+  granted(...grant: Parameters<Onlooker['granted']>): void {
+    this.#uses.granted(...grant)
+  }
+
+  submitted(id: string): void {
+    this.#count(id, 1, 0)
+  }
+
+  recorded(id: string, position: number): void {
+    this.#count(id, -1, position)
+  }
+
+  #count(id: string, by: number, position: number): void {
+    const before = this.#open.get(id)
+    const balance = (before?.balance ?? 0) + by
+    if (balance === 0) this.#open.delete(id)
+    else this.#open.set(id, { balance, position: Math.max(position, before?.position ?? 0) })
+  }
+
+  async #readEvents(): Promise<void> {
+    const { sql, hasCursor } = this.#parts
+    let fold: JobFold | null = null
+    const over: JobFold[] = []
+    for (;;) {
+      const values = hasCursor ? [] : [this.#events]
+      const page = (await this.#rowsOf(sql.nextEvents, ...values)).map(eventRow)
+      this.#events += page.length
+      const baselines = await this.#baselinesOf(page)
+      for (const event of page) {
+        this.#newest = Math.max(this.#newest, event.position)
+        if (event.job === null) {
+          this.#small.apply(event)
+          continue
+        }
+        if (fold?.id !== event.job) {
+          if (fold !== null) over.push(fold)
+          fold = this.#newFold(event.job, baselines.get(event.job) ?? [])
+        }
+        fold.apply(event)
+      }
+      if (page.length === 0 && fold !== null) over.push(fold)
+      await this.#compare(over.splice(0))
+      await this.#parts.onPage(this.#events)
+      if (page.length === 0) return
+    }
+  }
+
+  #newFold(id: string, baselines: readonly Baseline[]): JobFold {
+    return new JobFold(id, baselines, this.#parts.records, this)
+  }
+
+  async #baselinesOf(page: readonly EventRow[]): Promise<Map<string, Baseline[]>> {
+    const found = new Map<string, Baseline[]>()
+    const names = new Set(page.flatMap(({ job }) => job ?? []))
+    const rows = await this.#rowsFor(this.#parts.sql.baselinesOf, names)
+    for (const one of rows.map(baseline)) {
+      this.#hasBaselines = true
+      // Whatever was said of it before, nobody expects it to be submitted.
+      if (one.kind === 'gone') this.#count(one.name, Infinity, 0)
+      found.set(one.name, [...(found.get(one.name) ?? []), one])
+    }
+    return found
+  }
+
+  /** Jobs of which all events were read, beside their rows. */
+  async #compare(folds: readonly JobFold[]): Promise<void> {
+    if (folds.length === 0) return
+    const { sql } = this.#parts
+    for (const fold of folds) fold.finish()
+    const rows = await this.#rowsFor(sql.wholeRows, new Set(folds.map(({ id }) => id)))
+    const pipelines = folds.filter(({ record }) => record !== null && record.job.task === null)
+    const looked = await this.#rowsFor(sql.lookedAt, new Set(pipelines.map(({ id }) => id)))
+    const looks = new Set(looked.map(([job]) => job as string))
+    this.#rows += rows.length
+    const byJob = new Map<string, Row[]>()
+    for (const row of rows) {
+      const known = byJob.get(row[AT.job] as string)
+      if (known === undefined) byJob.set(row[AT.job] as string, [row])
+      else known.push(row)
+    }
+    for (const fold of folds) this.#compareJob(fold, byJob.get(fold.id) ?? [], looks)
+  }
+
+  #compareJob(fold: JobFold, rows: readonly Row[], looks: ReadonlySet<string>): void {
+    const { id, wrong, record } = fold
+    for (const one of wrong) this.#say('events', id, one.what, null, one.position)
+    const stored = wrong.length > 0 ? jobOfRows(fold, rows, this.#parts.records) : null
+    const givenUp = wrong.length > 0 ? this.#parts.onDamaged(fold, stored) : null
+    // Where nothing is known but the rows, they must at least say one thing.
+    const isByItself = givenUp !== null || fold.isDamaged
+    const known = isByItself ? (stored?.record ?? null) : record
+    if (givenUp === 'gone' || (isByItself && known === null)) {
+      for (const row of rows) this.#name(row)
+      return
+    }
+    if (known !== null) {
+      this.#jobs += 1
+      this.#noteLeases(known)
+    }
+    const expected = known === null ? null : expectedJob(known, this.#lastIn(fold, stored, givenUp))
+    this.#compareRows(id, expected, rows, isByItself && givenUp === null)
+    if (expected !== null && !looks.has(id)) this.#checkLook(expected, rows)
+  }
+
+  /** Where the newest entry of a row stands. What was given up is not led to any more. */
+  #lastIn(
+    fold: JobFold,
+    stored: JobFromRows | null,
+    givenUp: 'kept' | 'gone' | null,
+  ): (stage: number, segment: number) => number {
+    if (givenUp !== null) return () => fold.submitted?.position ?? 0
+    if (fold.isDamaged && stored !== null) return stored.lastPosition
+    return (...at) => fold.lastPosition(...at)
+  }
+
+  #noteLeases(record: NonNullable<JobFold['record']>): void {
+    const { job, stages } = record
+    const tasks = job.task === null ? (stages ?? []).flatMap((one) => one ?? []) : [job.task]
+    for (const task of tasks) this.#uses.holds(task)
+    if (!tasks.some(({ lease }) => lease !== null)) return
+    this.#leased.jobs.set(job.id, job)
+    if (stages !== null) this.#leased.tasks.set(job.id, stages)
+  }
+
+  #compareRows(
+    id: string,
+    expected: ExpectedJob | null,
+    rows: readonly Row[],
+    isByItself: boolean,
+  ): void {
+    const found = new Map<string, Row[]>()
+    for (const row of rows) {
+      const name = rowName(id, row[AT.stage] as number, row[AT.segment] as number)
+      found.set(name, [...(found.get(name) ?? []), row])
+    }
+    for (const row of expected?.rows ?? []) {
+      const name = rowName(id, row.stage, row.segment)
+      const same = found.get(name) ?? []
+      found.delete(name)
+      const [first] = same
+      const wrong = first === undefined ? ['it is missing'] : []
+      if (same.length > 1) wrong.push(`it is there ${same.length} times`)
+      if (first !== undefined) {
+        wrong.push(...this.#check.problems(expected as ExpectedJob, row, first))
+        if (row.task !== null) this.#uses.found(first, row.task)
+      }
+      if (wrong.length === 0) continue
+      const address = [id, row.stage, row.segment] as const
+      const fix = isByItself ? null : this.#fix(address, expected)
+      for (const what of wrong) this.#say('work', name, what, fix)
+      if (first !== undefined) this.#name(first)
+    }
+    for (const [name, [row]] of found) {
+      const [job, stage, segment] = this.#name(row as Row)
+      const fix = isByItself ? null : this.#fix([job, stage, segment], null)
+      this.#say('work', name, 'no event leads to it', fix)
+    }
+  }
+
+  #fix(address: readonly [string, number, number], expected: ExpectedJob | null): Fix {
+    const [, stage, segment] = address
+    const row = expected?.rows.find((one) => one.stage === stage && one.segment === segment)
+    const columns: Value[] | null =
+      expected === null || row === undefined ? null : this.#check.row(expected, row)
+    return { table: 'work', address, row: columns }
+  }
+
+  /** A pipeline that something is to be done about must be on the orchestrator's list. */
+  #checkLook({ job, isOver, rows: expected }: ExpectedJob, rows: readonly Row[]): void {
+    if (job.task !== null) return
+    const own = rows.find((row) => (row[AT.stage] as number) < 0)
+    const isNoted = own === undefined || own[AT.over_at] !== null
+    const world = createWorld(new Map([[job.id, job]]))
+    const stages = stagesOf(job).map((_, stage) => {
+      const tasks = expected.flatMap((row) => (row.stage === stage ? (row.task ?? []) : []))
+      return tasks.length === 0 ? null : tasks
+    })
+    world.tasks.set(job.id, stages)
+    const tallies = countTallies(world, job)
+    const isStopping =
+      isEnding(job, tallies) &&
+      tasksOf(world, job).some(
+        ({ state, commit, stage }) =>
+          (state === 'WAITING' || state === 'LEASED') &&
+          commit === null &&
+          stagesOf(job)[stage]?.onFailure !== true,
+      )
+    const isDue = (isOver && !isNoted) || isStopping || openableStages(job, tallies).length > 0
+    if (!isDue) return
+    const what = 'something is to be done about it, and the orchestrator would not look'
+    this.#say('looks', job.id, what, { table: 'looks', job: job.id })
+  }
+
+  async #checkSmall(): Promise<void> {
+    const { sql, records } = this.#parts
+    for (const { what, position } of this.#small.wrong) {
+      this.#say('events', null, what, null, position)
+    }
+    const say = (table: string, row: string, what: string, fix: Fix | null): void =>
+      this.#say(table, row, what, fix)
+    const small = this.#small
+    checkQueues(await this.#rowsOf(sql.allQueues), small, this.#uses, records, say)
+    checkSchedules(await this.#rowsOf(sql.allSchedules), small, records, say)
+    checkLimits(await this.#rowsOf(sql.allLimits), this.#uses, this.#hasBaselines, say)
+    await this.#parts.onPage(this.#events)
+  }
+
+  /** Rows that were not named with the events of their job. */
+  async #checkStrays(): Promise<void> {
+    const { sql } = this.#parts
+    for (const row of await this.#rowsOf(sql.strayRows, MOST_STRAYS)) {
+      const [job, stage, segment, position] = row as unknown as [string, number, number, number]
+      const name = rowName(job, stage, segment)
+      if (this.#named.has(name)) continue
+      const what = `no JobSubmitted of its job stands at position ${position}`
+      this.#say('work', name, what, { table: 'work', address: [job, stage, segment], row: null })
+    }
+    await this.#parts.onPage(this.#events)
+  }
+
+  async #checkTables(): Promise<void> {
+    const { sql } = this.#parts
+    for (const [table, name, times] of await this.#rowsOf(sql.duplicates)) {
+      const position = table === 'events' ? Number(name) : null
+      this.#say(
+        table as string,
+        name as string,
+        `it is there ${Number(times)} times`,
+        null,
+        position,
+      )
+    }
+    const [[missing] = []] = await this.#rowsOf(sql.missingGuards)
+    if (Number(missing) > 0) {
+      const what = `${Number(missing)} of the triggers that keep events as they are are missing or off`
+      this.#say('meta', 'triggers', what, null)
+    }
+    const [[newest, given] = []] = await this.#rowsOf(sql.positionsGiven)
+    if ((given as number) < (newest as number)) {
+      const what = `the next position would be ${Number(given) + 1}, and ${Number(newest)} is taken`
+      this.#say('meta', 'positions', what, { table: 'meta', position: newest as number })
+    }
+    await this.#parts.onPage(this.#events)
+  }
+
+  /** What jobs say of each other, and may hold together. */
+  #checkBetween(): void {
+    for (const [id, { balance, position }] of this.#open) {
+      if (balance > 0) continue
+      this.#say('events', id, 'it was recorded as submitted, and never was', null, position)
+    }
+    for (const [name, queue] of this.#small.queues) this.#leased.queues.set(name, queue)
+    for (const what of texts(sharedViolations(this.#leased))) this.#say('events', null, what, null)
+  }
+
+  #name(row: Row): [job: string, stage: number, segment: number] {
+    const address = [row[AT.job], row[AT.stage], row[AT.segment]] as [string, number, number]
+    this.#named.add(rowName(...address))
+    return address
+  }
+
+  #say(
+    table: string,
+    row: string | null,
+    what: string,
+    fix: Fix | null,
+    position: number | null = null,
+  ): void {
+    this.#parts.onWrong({ what, table, row, position }, fix)
+  }
+
+  async #rowsOf(sql: string, ...values: Value[]): Promise<readonly Row[]> {
+    const [answered] = await this.#parts.connection.run([{ sql, values }])
+    return answered?.rows ?? []
+  }
+
+  async #rowsFor(sql: string, names: ReadonlySet<string>): Promise<readonly Row[]> {
+    const rows = [...names].map((name) => [name])
+    const [answered] = await this.#parts.connection.run([{ sql, rows }])
+    return answered?.rows ?? []
+  }
+}

@@ -1,0 +1,450 @@
+/**
+ * The ledger: one state in memory, with every index that makes it quick, changed one entry at
+ * a time. What the memory store and the directory store share.
+ *
+ * - `perform` decides a command and applies what follows. `Undecided`: nothing has changed.
+ * - `apply` applies an entry that was decided before: replay. A ledger that was replayed from
+ *   a log equals the one that wrote it, indexes included, because indexes follow entries only.
+ * - `claim` lets the ready-index propose and the kernel decide, until enough is granted.
+ * - `restore` takes in a job as a checkpoint had it; `evict` lets go of one that is over and
+ *   can be found again. A job that is not here is asked for where the others are (`FinishedJobSource`).
+ *
+ * It is synchronous and keeps no log: what it decides goes to its owner's journal, in order,
+ * and the owner makes it durable before anybody is answered. Its time never runs backwards: a
+ * clock that does is taken to stand still.
+ */
+import type {
+  Command,
+  Decision,
+  Entry,
+  Indexes,
+  Job,
+  JobSubmitted,
+  Lease,
+  LimitUse,
+  Queue,
+  QueueEntry,
+  Schedule,
+  StageOpened,
+  Tallies,
+  Task,
+  TaskEntry,
+  Usage,
+  World,
+} from '../../kernel/index.ts'
+import {
+  applyToTask,
+  BrokenEntry,
+  createJob,
+  createWorld,
+  findTask,
+  fold,
+  isEnding,
+  isFinal,
+  jobState,
+  NO_TALLIES,
+  noReads,
+  openableStages,
+} from '../../kernel/index.ts'
+import type { JobRecord } from '../../log/index.ts'
+import type { ClaimRequest } from '../claim-request.ts'
+import { decideOn, preload } from './deciding.ts'
+import type { FinishedJobSource } from './finished-job-source.ts'
+import { HeldLeases } from './held-leases.ts'
+import { LiveJobMap } from './live-job-map.ts'
+import { KeyHolders } from './key-holders.ts'
+import type { Metrics } from './meters.ts'
+import { Meters } from './meters.ts'
+import { QuarantinedJobs } from './quarantined-jobs.ts'
+import { ReadyIndex } from '../ready/ready-index.ts'
+import { StageTallies } from './stage-tallies.ts'
+import { keepSpec } from './job-with-stored-spec.ts'
+import { isListed, isNeverTaken, TaskSnapshot } from './task-snapshot.ts'
+import { DueCommands } from './due-commands.ts'
+
+export type { ClaimRequest } from '../claim-request.ts'
+
+/** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
+export type Journal = (entry: Entry, job: Job | null) => void
+
+export class Ledger implements Indexes {
+  readonly world: World
+  readonly ready: ReadyIndex
+  readonly leases = new HeldLeases()
+  readonly meters = new Meters()
+  readonly quarantined = new QuarantinedJobs((id) => this.inMemory(id))
+  readonly #tallies = new StageTallies()
+  readonly #upkeep: DueCommands
+  readonly #journal: Journal
+  readonly #elsewhere: FinishedJobSource | null
+  readonly #keys = new KeyHolders()
+  readonly #reads = noReads()
+  readonly #before = new TaskSnapshot()
+  /** The task that is being granted, and so is out of the ready-index already. */
+  #offered: Task | null = null
+  #now = 0
+
+  constructor(journal: Journal = () => undefined, elsewhere: FinishedJobSource | null = null) {
+    this.#journal = journal
+    this.#elsewhere = elsewhere
+    const jobs =
+      elsewhere === null ? undefined : new LiveJobMap((id) => this.#admit(elsewhere.find(id)))
+    this.world = createWorld(jobs)
+    this.ready = new ReadyIndex(this.world.jobs)
+    this.#upkeep = new DueCommands(this.world, this.leases, (job) => this.#tallies.of(job))
+  }
+
+  /** The largest time seen. */
+  get now(): number {
+    return this.#now
+  }
+
+  get usage(): ReadonlyMap<string, Usage> {
+    return this.ready.usage
+  }
+
+  tallies(job: Job): Tallies {
+    return this.#tallies.of(job)
+  }
+
+  queueUsage(queue: string): Usage | null {
+    return this.ready.queueUsage(queue)
+  }
+
+  /** Of the task that is being granted: the ready-index has them at hand. */
+  limitsOf(task: Task): readonly LimitUse[] | null {
+    return task === this.#offered ? this.ready.offeredLimits : null
+  }
+
+  keyHolder(type: string, key: string): Job | null {
+    const known = this.#keys.of(type, key)
+    if (known !== undefined) return known
+    return this.#elsewhere === null ? null : this.#admit(this.#elsewhere.findKey(type, key))
+  }
+
+  /** Moves time on; back is ignored. */
+  tick(now: number): number {
+    // Whole milliseconds, whatever the clock says.
+    if (now > this.#now) {
+      this.#now = Math.floor(now)
+      // BEFORE anything else happens at this time, so that a replay sees it in the same order.
+      this.ready.advance(this.#now)
+    }
+    return this.#now
+  }
+
+  /** Throws what `perform` will not be able to read, as far as that can be known now. */
+  preload(command: Command | null, now: number): void {
+    if (command !== null) preload(this, this.#elsewhere, command, this.#reads, now)
+  }
+
+  perform(command: Command, now: number): Decision {
+    this.#elsewhere?.seeOut()
+    const reads = this.#reads
+    const decision = decideOn(this.world, this, command, reads, this.tick(now))
+    const { entry } = decision
+    if (entry === null) return decision
+    // What `decide` looked at is what the entry changes: no need to look it up again.
+    if (entry.type === 'JobSubmitted') {
+      this.meters.submitted(entry)
+      this.#journal(entry, this.#submit(entry))
+    } else if ('segment' in entry) {
+      const job = reads.job as Job
+      const task = reads.task as Task
+      this.#changeTask(entry, job, task)
+      this.meters.changedTask(entry, job, this.#before, task.state === 'DEAD', task.policy.queue)
+      this.#journal(entry, job)
+    } else {
+      this.meters.changed(entry)
+      this.#journal(entry, this.apply(entry))
+    }
+    return decision
+  }
+
+  /** The job that the entry belongs to, if any. */
+  apply(entry: Entry): Job | null {
+    this.#elsewhere?.seeOut()
+    this.tick(entry.at)
+    switch (entry.type) {
+      case 'JobSubmitted':
+        if (this.world.jobs.has(entry.job)) throw new BrokenEntry(entry, `job ${entry.job} exists`)
+        return this.#submit(entry)
+      case 'JobForgotten':
+        return this.#forget(entry)
+      case 'StageOpened':
+        return this.#openStage(entry)
+      case 'JobReleased':
+      case 'JobCancelled':
+        return this.#changeJob(entry)
+      case 'QueueConfigured':
+      case 'QueuePaused':
+      case 'QueueResumed':
+        this.#changeQueue(entry)
+        return null
+      case 'ScheduleSet':
+      case 'ScheduleFired':
+      case 'ScheduleRemoved':
+        fold(this.world, entry)
+        return null
+      default: {
+        const { job: id, stage, segment } = entry
+        const task = findTask(this.world, id, stage, segment)
+        if (task === undefined) {
+          throw new BrokenEntry(entry, `there is no task ${id}/${stage}/${segment}`)
+        }
+        const job = this.world.jobs.get(id) as Job
+        this.#changeTask(entry, job, task)
+        return job
+      }
+    }
+  }
+
+  /** Takes in a job as it was: not by an entry, so nothing is charged but the leases it holds. */
+  restore(record: JobRecord): void {
+    this.#keys.comeBack(record.job)
+    this.#takeIn(record)
+  }
+
+  #takeIn({ job, stages }: JobRecord): void {
+    this.world.jobs.set(job.id, job)
+    if (job.task !== null) {
+      this.quarantined.follow(job, NO_TALLIES)
+      return this.#restored(job, job.task)
+    }
+    this.world.tasks.set(job.id, stages ?? [])
+    this.#tallies.open(job)
+    for (const tasks of stages ?? []) {
+      for (const task of tasks ?? []) {
+        this.#tallies.putIn(task, null)
+        this.#restored(job, task)
+      }
+    }
+    const tallies = this.#tallies.of(job)
+    // Now, while all of it is at hand: later it would be read again for nothing.
+    if (isEnding(job, tallies) || openableStages(job, tallies).length > 0) {
+      this.#upkeep.lookAt(job.id)
+    }
+    this.quarantined.follow(job, tallies)
+  }
+
+  restoreQueue(queue: Queue): void {
+    this.world.queues.set(queue.name, queue)
+    this.ready.queueChanged(queue)
+  }
+
+  restoreSchedule(schedule: Schedule): void {
+    this.world.schedules.set(schedule.id, schedule)
+  }
+
+  isOver(job: Job): boolean {
+    return isFinal(jobState(job, this.tallies(job), this.#now))
+  }
+
+  /** A job that is in memory: others are not asked for. */
+  inMemory(id: string): Job | undefined {
+    const { jobs } = this.world
+    return jobs instanceof LiveJobMap ? jobs.peek(id) : jobs.get(id)
+  }
+
+  /** Another object takes the place of a job, and means the same; its tasks are the same ones. */
+  replace(job: Job, by: Job): void {
+    this.world.jobs.set(job.id, by)
+    this.#keys.replace(job, by)
+  }
+
+  /** Lets go of a job that is over, and that can be found elsewhere. */
+  evict(job: Job): void {
+    // Its id may be another one's by now.
+    if (this.inMemory(job.id) !== job) return
+    this.world.jobs.delete(job.id)
+    if (job.task === null) this.world.tasks.delete(job.id)
+    this.#drop(job)
+  }
+
+  /** Up to `max` leases. A request that was answered before gets the same, as far as still held. */
+  claim(request: ClaimRequest, now: number): readonly Task[] {
+    const at = this.tick(now)
+    const { worker, request: number, max, started } = request
+    const before = this.leases.ofRequest(worker, number)
+    if (before !== null) return before
+    const channels = this.ready.find(request.channels)
+    const tasks: Task[] = []
+    let refused: Task[] | null = null
+    while (tasks.length < max) {
+      const task = this.ready.offer(channels)
+      if (task === null) break
+      const { job, stage, segment } = task
+      this.#offered = task
+      const decision = this.perform(
+        { type: 'GrantLease', job, stage, segment, worker, request: number, started },
+        at,
+      )
+      this.#offered = null
+      if (decision.entry === null) {
+        // The index is never wrong about a task; if it were, the others are still offered.
+        refused ??= []
+        refused.push(task)
+        if (decision.rejection?.check === 'well-formed') break
+      } else {
+        tasks.push(task)
+      }
+    }
+    // AFTER the last offer, so that none is offered twice in one claim.
+    for (const task of refused ?? []) {
+      const job = this.world.jobs.get(task.job)
+      if (job !== undefined && isListed(job, task)) this.ready.putBack(task, job)
+    }
+    return tasks
+  }
+
+  metrics(): Metrics {
+    return this.meters.metrics(this.#now, this.leases.count, this.quarantined.size)
+  }
+
+  /** At most `limit` commands that time and the orchestrator should send now. */
+  upkeep(now: number, limit: number): Command[] {
+    return this.#upkeep.due(this.tick(now), limit)
+  }
+
+  #admit(found: JobRecord | null): Job | null {
+    if (found === null) return null
+    const here = this.inMemory(found.job.id)
+    if (here !== undefined) return here
+    // It is over, so that its key is free if it was unique.
+    if (!found.job.spec.unique) this.#keys.comeBack(found.job)
+    this.#takeIn(found)
+    this.#elsewhere?.welcome(found.job)
+    return found.job
+  }
+
+  #restored(job: Job, task: Task): void {
+    if (isNeverTaken(task)) this.#upkeep.created(task)
+    if (isListed(job, task)) this.ready.insert(task, job)
+    if (task.lease === null) return
+    this.leases.granted(task, task.lease)
+    // As one that was resumed: it takes its place, and what it cost is known otherwise.
+    this.ready.granted(task, this.#now, true, false)
+  }
+
+  #submit(entry: JobSubmitted): Job {
+    const job = createJob(entry)
+    this.world.jobs.set(job.id, job)
+    this.#keys.take(job)
+    if (job.task !== null) {
+      this.#created(job, job.task)
+      return job
+    }
+    this.world.tasks.set(
+      job.id,
+      Array.from(job.opened ?? [], () => null),
+    )
+    this.#tallies.open(job)
+    this.#upkeep.lookAt(job.id)
+    return job
+  }
+
+  #openStage(entry: StageOpened): Job {
+    const { job: id, stage } = entry
+    const known = this.world.jobs.get(id)
+    // BEFORE thousands of its tasks ask for it.
+    if (known !== undefined) keepSpec(known)
+    fold(this.world, entry)
+    const job = known as Job
+    for (const task of this.world.tasks.get(id)?.[stage] ?? []) {
+      this.#tallies.putIn(task, null)
+      this.#created(job, task)
+    }
+    this.#lookAt(job)
+    return job
+  }
+
+  #created(job: Job, task: Task): void {
+    this.#upkeep.created(task)
+    if (isListed(job, task)) this.ready.insert(task, job)
+  }
+
+  #forget(entry: Entry & { type: 'JobForgotten' }): Job | null {
+    const job = this.world.jobs.get(entry.job) ?? null
+    fold(this.world, entry)
+    if (job !== null) this.#drop(job)
+    return job
+  }
+
+  #drop(job: Job): void {
+    this.#keys.drop(job)
+    if (job.task !== null) return
+    this.#tallies.close(job.id)
+    this.#upkeep.forget(job.id)
+  }
+
+  #changeJob(entry: Entry & { type: 'JobReleased' | 'JobCancelled' }): Job {
+    const job = this.world.jobs.get(entry.job)
+    if (job === undefined) throw new BrokenEntry(entry, `there is no job ${entry.job}`)
+    if (job.task === null) {
+      fold(this.world, entry)
+      this.#lookAt(job)
+      return job
+    }
+    this.#before.note(job, job.task)
+    fold(this.world, entry)
+    this.#follow(job, job.task, entry.at)
+    return job
+  }
+
+  #changeQueue(entry: QueueEntry): void {
+    fold(this.world, entry)
+    const queue = this.world.queues.get(entry.queue)
+    if (queue !== undefined) this.ready.queueChanged(queue)
+  }
+
+  #changeTask(entry: TaskEntry, job: Job, task: Task): void {
+    const before = this.#before.note(job, task)
+    if (job.task !== null) {
+      applyToTask(task, entry)
+      return this.#follow(job, task, entry.at)
+    }
+    // It is being worked on: more will be asked for soon, of every one of its segments.
+    keepSpec(job)
+    this.#tallies.takeOut(task)
+    applyToTask(task, entry)
+    this.#tallies.putIn(task, before.state === 'WAITING' ? before.dueAt : null)
+    if (before.state !== task.state) this.#lookAt(job)
+    this.#follow(job, task, entry.at)
+  }
+
+  /** A pipeline has changed: there may be something to do about it. */
+  #lookAt(job: Job): void {
+    this.#upkeep.lookAt(job.id)
+    this.quarantined.follow(job, this.#tallies.of(job))
+  }
+
+  /** AFTER it was applied: the indexes learn what is different. */
+  #follow(job: Job, task: Task, at: number): void {
+    const { listed, state, attempt, dueAt, lease, expiresAt } = this.#before
+    if (task.lease !== lease) {
+      if (lease !== null) {
+        this.leases.ended()
+        this.ready.ended(task, at)
+      }
+      if (task.lease !== null) this.#granted(task, task.lease)
+    } else if (lease !== null && lease.expiresAt !== expiresAt) {
+      this.leases.extended(task, lease)
+    }
+    const stays = isListed(job, task)
+    // What is due and stays due keeps its place.
+    const isElsewhere = !stays || (task.dueAt !== dueAt && !this.ready.isDue(dueAt))
+    if (listed && isElsewhere) this.ready.left(task, job, dueAt, task === this.#offered)
+    if (stays && (!listed || isElsewhere)) this.ready.insert(task, job)
+    if (job.task !== null && (state === 'DEAD') !== (task.state === 'DEAD')) {
+      this.quarantined.follow(job, NO_TALLIES)
+    }
+    const neverTaken = state === 'WAITING' && attempt === 0
+    if (task.startBy !== null && neverTaken && !isNeverTaken(task)) this.#upkeep.settled()
+  }
+
+  #granted(task: Task, lease: Lease): void {
+    const resumed = task.commit !== null
+    this.leases.granted(task, lease)
+    this.ready.granted(task, lease.grantedAt, resumed, task === this.#offered)
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The jobs in memory, and the way to those that are not.
+ *
+ * A map of a million entries is copied as a whole when it grows or shrinks, and holds up the
+ * event loop for a good part of a second. So it is many small maps that take turns.
+ */
+import type { Job } from '../../kernel/index.ts'
+
+const SHARDS = 64
+/** So many characters from the end tell ids apart well enough. */
+const TELLING_CHARS = 8
+
+export class LiveJobMap extends Map<string, Job> {
+  readonly #shards: Map<string, Job>[]
+  readonly #find: (id: string) => Job | null
+
+  /** `find` looks elsewhere, and takes in what it finds. */
+  constructor(find: (id: string) => Job | null) {
+    super()
+    this.#shards = Array.from({ length: SHARDS }, () => new Map<string, Job>())
+    this.#find = find
+  }
+
+  override get size(): number {
+    return this.#shards.reduce((sum, { size }) => sum + size, 0)
+  }
+
+  override get(id: string): Job | undefined {
+    return this.#shard(id).get(id) ?? this.#find(id) ?? undefined
+  }
+
+  override has(id: string): boolean {
+    return this.get(id) !== undefined
+  }
+
+  override set(id: string, job: Job): this {
+    this.#shard(id).set(id, job)
+    return this
+  }
+
+  override delete(id: string): boolean {
+    return this.#shard(id).delete(id)
+  }
+
+  override clear(): void {
+    for (const shard of this.#shards) shard.clear()
+  }
+
+  override *entries(): MapIterator<[string, Job]> {
+    for (const shard of this.#shards) yield* shard
+  }
+
+  override *keys(): MapIterator<string> {
+    for (const shard of this.#shards) yield* shard.keys()
+  }
+
+  override *values(): MapIterator<Job> {
+    for (const shard of this.#shards) yield* shard.values()
+  }
+
+  override [Symbol.iterator](): MapIterator<[string, Job]> {
+    return this.entries()
+  }
+
+  override forEach(visit: (job: Job, id: string, jobs: Map<string, Job>) => void): void {
+    for (const [id, job] of this.entries()) visit(job, id, this)
+  }
+
+  /** Only in memory. */
+  peek(id: string): Job | undefined {
+    return this.#shard(id).get(id)
+  }
+
+  #shard(id: string): Map<string, Job> {
+    let hash = id.length
+    for (let i = Math.max(0, id.length - TELLING_CHARS); i < id.length; i++) {
+      hash = Math.imul(hash ^ id.charCodeAt(i), 0x01_00_01_93)
+    }
+    return this.#shards[(hash ^ (hash >>> 15)) & (SHARDS - 1)] as Map<string, Job>
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Counters and timings of every transition, since this process opened the store.
+ *
+ * They are kept in memory and follow from the entries that were decided here, not from those that
+ * were replayed. Who asks is told when what was counted is durable, as with every other read.
+ */
+import type { Entry, Job, JobSubmitted, TaskEntry } from '../../kernel/index.ts'
+import type { Distribution } from './histogram.ts'
+import { Histogram } from './histogram.ts'
+import { typeOf } from './job-with-stored-spec.ts'
+import type { TaskSnapshot } from './task-snapshot.ts'
+
+/** Jobs of one type in one queue. */
+export interface Traffic {
+  readonly type: string
+  readonly queue: string
+  /** Of a pipeline: counted once, under its first stage's queue. */
+  readonly submitted: number
+  readonly granted: number
+  readonly committed: number
+  /** Failures that were reported. */
+  readonly failed: number
+  /** Leases that ran out or were taken away. */
+  readonly lost: number
+  /** Tasks that were given up and wait for a person. */
+  readonly quarantined: number
+  /** From when it could be taken (due, released, given back) to granted, in milliseconds. */
+  readonly waitMs: Distribution
+  /** From granted to committed or failed, in milliseconds. */
+  readonly runMs: Distribution
+}
+
+export interface Metrics {
+  /** The authority's time, and when it began to count. */
+  readonly now: number
+  readonly since: number
+  /** How many entries of each type were written. */
+  readonly entries: Readonly<Partial<Record<Entry['type'], number>>>
+  readonly traffic: readonly Traffic[]
+  /** From decided to durable, in microseconds, one for each batch. None in memory. */
+  readonly durableUs: Distribution
+  /** Leases that are held, and jobs in quarantine, now. */
+  readonly leases: number
+  readonly quarantined: number
+}
+
+/** Beyond this many pairs of type and queue, those that come are counted together. */
+const MOST_METERS = 1_000
+const OTHERS = '(others)'
+
+export class Meters {
+  readonly durableUs = new Histogram()
+  #since = 0
+  readonly #entries: Record<string, number> = {}
+  readonly #byQueue = new Map<string, Map<string, Meter>>()
+  #count = 0
+  /** The one that was asked for last: mostly, the next one is the same. */
+  #last = new Meter('', '')
+
+  submitted(entry: JobSubmitted): void {
+    this.#note(entry)
+    const { type, policy, stages } = entry.spec
+    this.#meter(policy?.queue ?? stages?.[0]?.policy.queue ?? '', type).submitted += 1
+  }
+
+  /** AFTER it was applied. */
+  changedTask(
+    entry: TaskEntry,
+    job: Job,
+    before: TaskSnapshot,
+    isDead: boolean,
+    queue: string,
+  ): void {
+    this.#note(entry)
+    if (isDead && before.state !== 'DEAD') this.#meter(queue, typeOf(job)).quarantined += 1
+    switch (entry.type) {
+      case 'LeaseGranted': {
+        const meter = this.#meter(queue, typeOf(job))
+        meter.granted += 1
+        meter.waitMs.add(entry.at - before.waitingSince)
+        return
+      }
+      case 'ExecutionCommitted': {
+        const meter = this.#meter(queue, typeOf(job))
+        meter.committed += 1
+        if (before.lease !== null) meter.runMs.add(entry.at - before.lease.grantedAt)
+        return
+      }
+      case 'TaskFailed': {
+        const meter = this.#meter(queue, typeOf(job))
+        meter.failed += 1
+        if (before.lease !== null) meter.runMs.add(entry.at - before.lease.grantedAt)
+        return
+      }
+      case 'LeaseExpired':
+      case 'LeaseRevoked':
+        this.#meter(queue, typeOf(job)).lost += 1
+        return
+      default:
+    }
+  }
+
+  changed(entry: Entry): void {
+    this.#note(entry)
+  }
+
+  metrics(now: number, leases: number, quarantined: number): Metrics {
+    const traffic: Traffic[] = []
+    for (const byType of this.#byQueue.values()) {
+      for (const meter of byType.values()) traffic.push(trafficOf(meter))
+    }
+    return {
+      now,
+      since: this.#since === 0 ? now : this.#since,
+      entries: { ...this.#entries },
+      traffic,
+      durableUs: this.durableUs.distribution,
+      leases,
+      quarantined,
+    }
+  }
+
+  #note({ type, at }: Entry): void {
+    if (this.#since === 0) this.#since = at
+    this.#entries[type] = (this.#entries[type] ?? 0) + 1
+  }
+
+  #meter(queue: string, type: string): Meter {
+    const last = this.#last
+    if (last.queue === queue && last.type === type) return last
+    let byType = this.#byQueue.get(queue)
+    let meter = byType?.get(type)
+    if (meter === undefined) {
+      if (this.#count >= MOST_METERS && queue !== OTHERS) return this.#meter(OTHERS, OTHERS)
+      this.#count += 1
+      if (byType === undefined) this.#byQueue.set(queue, (byType = new Map()))
+      byType.set(type, (meter = new Meter(queue, type)))
+    }
+    this.#last = meter
+    return meter
+  }
+}
+
+class Meter {
+  readonly queue: string
+  readonly type: string
+  submitted = 0
+  granted = 0
+  committed = 0
+  failed = 0
+  lost = 0
+  quarantined = 0
+  readonly waitMs = new Histogram()
+  readonly runMs = new Histogram()
+
+  constructor(queue: string, type: string) {
+    this.queue = queue
+    this.type = type
+  }
+}
+
+function trafficOf({ waitMs, runMs, ...meter }: Meter): Traffic {
+  return { ...meter, waitMs: waitMs.distribution, runMs: runMs.distribution }
+}

@@ -1,0 +1,106 @@
+/**
+ * Watches: entries as they become durable, each once, in order.
+ *
+ * A watch reads at its own pace: it keeps a position, not a queue, so a slow one costs nothing
+ * and a lost one is resumed by opening another.
+ */
+import type { Positioned } from '../store.ts'
+
+/** Some of the durable entries behind a position, oldest first; none: there are none yet. */
+export type ReadOn = (position: number) => Promise<readonly Positioned[]>
+
+export class EntryWatches {
+  readonly #read: ReadOn
+  readonly #onWaiting: (isWaiting: boolean) => void
+  readonly #sleepers = new Set<() => void>()
+  #wakes = 0
+  #closed: { readonly error: Error | null } | null = null
+
+  /** `onWaiting`: whether somebody waits for what comes next. */
+  constructor(read: ReadOn, onWaiting: (isWaiting: boolean) => void = () => undefined) {
+    this.#read = read
+    this.#onWaiting = onWaiting
+  }
+
+  /** More is durable now. */
+  wake(): void {
+    this.#wakes += 1
+    if (this.#sleepers.size === 0) return
+    const sleepers = [...this.#sleepers]
+    this.#sleepers.clear()
+    this.#onWaiting(false)
+    for (const rise of sleepers) rise()
+  }
+
+  /** Watches end when they have seen everything, or with this error. */
+  close(error: Error | null): void {
+    this.#closed ??= { error }
+    this.wake()
+  }
+
+  watch(from: number): AsyncIterable<Positioned> {
+    return { [Symbol.asyncIterator]: () => new EntryWatch(this, from) }
+  }
+
+  /** The entries behind a position, when there are any; null when there will never be. */
+  async next(position: number, watch: EntryWatch): Promise<readonly Positioned[] | null> {
+    for (;;) {
+      if (watch.isOver) return null
+      const wakes = this.#wakes
+      const closed = this.#closed
+      if (closed !== null && closed.error !== null) throw closed.error
+      const entries = await this.#read(position)
+      if (entries.length > 0) return entries
+      // Closed BEFORE it was read: there is nothing that it could have missed.
+      if (closed !== null) return null
+      if (wakes === this.#wakes) {
+        await new Promise<void>((resolve) => {
+          this.#sleepers.add(resolve)
+          this.#onWaiting(true)
+        })
+      }
+    }
+  }
+}
+
+/** Not a generator: leaving one that waits would have to wait for the next entry. */
+class EntryWatch implements AsyncIterator<Positioned> {
+  readonly #watching: EntryWatches
+  #position: number
+  #ahead: readonly Positioned[] = []
+  #taken = 0
+  /** One step at a time, however many are asked for at once. */
+  #last: Promise<unknown> = Promise.resolve()
+  isOver = false
+
+  constructor(watching: EntryWatches, from: number) {
+    this.#watching = watching
+    this.#position = from
+  }
+
+  next(): Promise<IteratorResult<Positioned>> {
+    const step = this.#last.then(() => this.#step())
+    this.#last = step.catch(() => undefined)
+    return step
+  }
+
+  async return(): Promise<IteratorResult<Positioned>> {
+    this.isOver = true
+    this.#watching.wake()
+    return { done: true, value: undefined }
+  }
+
+  async #step(): Promise<IteratorResult<Positioned>> {
+    if (this.#taken === this.#ahead.length) {
+      const entries = await this.#watching.next(this.#position, this)
+      if (entries === null) return { done: true, value: undefined }
+      this.#ahead = entries
+      this.#taken = 0
+    }
+    if (this.isOver) return { done: true, value: undefined }
+    const found = this.#ahead[this.#taken] as Positioned
+    this.#taken += 1
+    this.#position = found.position
+    return { done: false, value: found }
+  }
+}

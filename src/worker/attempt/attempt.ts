@@ -1,0 +1,440 @@
+/**
+ * One attempt at a task: from the lease to the last report.
+ *
+ * - prepare: the handler runs. Whatever stops it, nothing has happened yet.
+ * - commit: one report. If it is answered `committed`, the rest is finished and never redone.
+ * - effects: each is started, run and reported, in the order in which it was promised.
+ *
+ * It is what its handler reaches the worker by, and what its lease belongs to.
+ *
+ * Every report may be answered `cancelled`: the lease is lost. Then the work is dropped, and
+ * that is no failure.
+ */
+import type { ArtifactPlace, Runnable } from '../../definition/index.ts'
+import type { Command, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
+import { childId, LIMITS, PawlError } from '../../kernel/index.ts'
+import type { Answer, Claimed, OutputsPage, UnfinishedEffect } from '../../store/index.ts'
+import type { AbortReason } from '../handler/aborted.ts'
+import { Aborted } from '../handler/aborted.ts'
+import type { AttemptParts } from './attempt-parts.ts'
+import type { Member } from '../crowd.ts'
+import { NOWHERE } from '../crowd.ts'
+import type { EffectOutcome, EffectRequest } from '../handler/effect-handler.ts'
+import type { Died, Executor } from '../handler/executor.ts'
+import { failureOf } from '../handler/failure.ts'
+import type { HandlerOutcome, HandlerPort } from '../handler/handler.ts'
+import type { HeldLease, LeaseHolder } from './lease-keeper.ts'
+import type { LeaseReport } from './lease-report.ts'
+import { requestOf } from './handler-request.ts'
+import { promisedEffects } from './promised-effects.ts'
+import { readInput, readOutputs } from './job-reads.ts'
+import { reconcileFailed } from './reconcile-failed.ts'
+import { refusal } from '../refusal.ts'
+import type { SharedValues } from '../handler/shared-values.ts'
+import { AbortHandle } from '../handler/abort-handle.ts'
+import { whyCancelled } from './why-cancelled.ts'
+import { commitWriting, whyNoWrites } from './commit-with-user-writes.ts'
+
+export class Attempt implements HandlerPort, LeaseHolder, Member {
+  readonly claimed: Claimed
+  place = NOWHERE
+  readonly #parts: AttemptParts
+  readonly #definition: Runnable
+  readonly #address: LeaseAddress
+  readonly #abortHandle: AbortHandle
+  #held: HeldLease | null = null
+  #isDead = false
+  #isHandled = false
+  /** The worker has no time left, whatever else stopped the handler before. */
+  #isShutDown = false
+
+  constructor(parts: AttemptParts, definition: Runnable, claimed: Claimed, worker: string) {
+    const { job, stage, segment, lease } = claimed
+    this.#parts = parts
+    this.#definition = definition
+    this.claimed = claimed
+    this.#address = { job, stage, segment, lease, worker }
+    this.#abortHandle = new AbortHandle(job)
+  }
+
+  stop(reason: AbortReason): void {
+    if (reason === 'shutdown') this.#isShutDown = true
+    this.#abortHandle.stop(reason)
+  }
+
+  /** As if its process had died: nothing is reported any more. */
+  die(): void {
+    this.#isDead = true
+    this.#abortHandle.stop('lease-lost')
+  }
+
+  /** `askedAt`: when the claim was sent. Never throws. */
+  async run(askedAt: number): Promise<void> {
+    const { keeper, onError } = this.#parts
+    const { leaseMs, commit } = this.claimed
+    const { afterMs } = this.#definition.stalled
+    this.#held = keeper.hold(this.#address, leaseMs, askedAt, afterMs, this)
+    try {
+      if (commit === null) await this.#prepare()
+      else await this.#finish(commit.unfinished)
+    } catch (error) {
+      // The store could not answer. The lease will run out, and the log says what holds.
+      onError(error as Error)
+    } finally {
+      this.#letGo()
+      this.#handlerIsThrough()
+      if (this.claimed.stageName !== null) this.#parts.onStageReport()
+      this.#parts.onOver(this)
+    }
+  }
+
+  #handlerIsThrough(): void {
+    if (this.#isHandled) return
+    this.#isHandled = true
+    this.#parts.onHandled()
+  }
+
+  /** Nothing keeps the lease alive any more. */
+  #letGo(): void {
+    if (this.#held === null) return
+    this.#parts.keeper.drop(this.#held)
+    if (this.#held.isSilent) this.#parts.workerEvents.stirred(this.#address)
+  }
+
+  /** Something happened that shows that the work goes on. */
+  heard(): void {
+    const { keeper, workerEvents } = this.#parts
+    if (this.#held === null || this.#abortHandle.reason !== null) return
+    if (keeper.heard(this.#held)) workerEvents.stirred(this.#address)
+  }
+
+  /** Nothing was heard for too long. What is done about it is for the definition to say. */
+  fellSilent(): void {
+    const { job, stage, segment, worker } = this.#address
+    const { type, attempt } = this.claimed
+    const { recover: isRecovered } = this.#definition.stalled
+    const since = this.#held?.heardAt ?? 0
+    this.#parts.workerEvents.stalled({
+      job,
+      stage,
+      segment,
+      type,
+      worker,
+      attempt,
+      since,
+      isRecovered,
+    })
+    if (isRecovered) this.stop('stalled')
+  }
+
+  async #prepare(): Promise<void> {
+    const outcome = await this.#untilStopped(this.#handled())
+    const hasEffects =
+      typeof outcome === 'object' && outcome.kind === 'commit' && outcome.effects.length > 0
+    // Effects take up the place as the handler did.
+    if (!hasEffects) this.#handlerIsThrough()
+    if (typeof outcome === 'string') return this.#stopped(outcome)
+    if (outcome.kind === 'died') return this.#revoke(outcome.why)
+    if (outcome.kind === 'failure') return this.#fail(outcome.failure)
+    const { output, effects, writes } = outcome
+    const { job, stage, segment, lease, worker } = this.#address
+    // Spelled out: this is what every job does, and putting objects together is slow.
+    const report: Command = {
+      type: 'CommitExecution',
+      job,
+      stage,
+      segment,
+      lease,
+      worker,
+      output,
+      effects,
+    }
+    const answer = await (writes === null
+      ? this.#conclude(report)
+      : commitWriting(this.#parts, this.#held as HeldLease, report, writes))
+    if ('failed' in answer) {
+      return this.#fail(failureOf(answer.failed, this.#definition.classify ?? undefined))
+    }
+    if (answer.rejection !== null) return this.#fail(failureOf(refusal(answer.rejection)))
+    if (answer.verdict === 'committed' && hasEffects) {
+      await this.#finish(promisedEffects(this.#address, effects))
+    }
+  }
+
+  #handled(): Promise<HandlerOutcome | Died> {
+    const { executor } = this.#parts
+    const request = requestOf(this.claimed, this.#parts.store.id ?? null)
+    return executor.runJob(this.#definition, request, this, this.#abortHandle)
+  }
+
+  /** What came of it, or why it is not waited for any longer. It may take as long as the job's timeout. */
+  #untilStopped<T>(running: Promise<T>): Promise<T | AbortReason> {
+    const { timing } = this.#parts
+    const { timeoutMs } = this.claimed
+    const through = new Promise<T | AbortReason>((resolve, reject) => {
+      if (this.#abortHandle.reason !== null) resolve(this.#abortHandle.reason)
+      this.#abortHandle.onStop = resolve
+      running.then(resolve, reject)
+    })
+    if (timeoutMs === null) return through
+    const timer = timing.after(timeoutMs, () => this.stop('timed-out'), true)
+    return through.finally(() => timer.cancel())
+  }
+
+  async record(name: string, value: Payload): Promise<Payload> {
+    const answer = await this.#report({ type: 'RecordStep', name, value })
+    this.heard()
+    if (answer.verdict === 'committed') return String(answer.value)
+    if (answer.rejection !== null) throw refusal(answer.rejection)
+    await this.#lost('cancelled')
+    throw new Aborted(this.#address.job, this.#abortHandle.reason ?? 'lease-lost')
+  }
+
+  progress(value: Payload): void {
+    if (this.#abortHandle.reason !== null) return
+    this.heard()
+    this.#parts.workerEvents.progress(this.#address.job, value)
+  }
+
+  log(line: string): void {
+    if (this.#abortHandle.reason !== null) return
+    this.heard()
+    this.#parts.workerEvents.log(this.#address.job, line)
+  }
+
+  async input(): Promise<Payload> {
+    return this.claimed.input ?? readInput(this.#parts.store, this.#address.job)
+  }
+
+  outputs(stage: number, after: number): Promise<OutputsPage> {
+    return readOutputs(this.#parts.store, this.#address.job, stage, after)
+  }
+
+  get shared(): SharedValues {
+    return this.#parts.shared
+  }
+
+  get artifacts(): ArtifactPlace {
+    return this.#parts.artifacts
+  }
+
+  get noWrites(): string | null {
+    return whyNoWrites(this.#parts.store)
+  }
+
+  /** The handler was told to stop, and is not waited for. */
+  async #stopped(reason: AbortReason): Promise<void> {
+    if (reason === 'shutdown') await this.#concludeWith({ type: 'ReleaseLease' })
+    const silence = `Stalled: nothing was heard of it for ${this.#definition.stalled.afterMs} ms.`
+    if (reason === 'stalled') await this.#revoke(silence)
+    if (reason !== 'timed-out') return
+    const ms = this.claimed.timeoutMs
+    const message = `This attempt took longer than the timeout of ${ms} ms.`
+    await this.#fail({ type: 'RETRYABLE', code: 'TimedOut', message, stack: null })
+  }
+
+  /** As if the lease had run out, but at once: it costs a retry, or poison would go on for ever. */
+  async #revoke(why: string): Promise<void> {
+    const { job, stage, segment, lease, worker: by } = this.#address
+    // BEFORE it is taken away: an extension that comes later would be refused on record.
+    this.#letGo()
+    const reason = why.slice(0, LIMITS.reasonChars)
+    const { batcher } = this.#parts
+    await batcher.send({ type: 'RevokeLease', job, stage, segment, lease, by, reason })
+  }
+
+  async #fail(error: Failure): Promise<void> {
+    await this.#concludeWith({ type: 'FailTask', error })
+  }
+
+  async #finish(unfinished: readonly UnfinishedEffect[]): Promise<void> {
+    for (const effect of unfinished) {
+      if (effect.state === 'HELD') continue
+      // What is not surely held must not act.
+      if (this.#abortHandle.reason !== null) return this.#leaveEffects()
+      const goesOn =
+        effect.promise.child === null ? await this.#carryOut(effect) : await this.#submit(effect)
+      if (goesOn === 'stopped') return this.#leaveEffects()
+      // `later`: left as it is until the lease runs out. Then somebody tries again.
+      if (goesOn !== 'next') return
+    }
+  }
+
+  /** The worker stops, and no effect is under way. */
+  async #leaveEffects(): Promise<void> {
+    if (this.#abortHandle.reason === 'shutdown') await this.#concludeWith({ type: 'ReleaseLease' })
+  }
+
+  async #carryOut(effect: UnfinishedEffect): Promise<Next> {
+    // Started under this very lease, and not by us: whoever did that may still be at it.
+    if (effect.state === 'STARTED') return 'later'
+    if (effect.state === 'UNKNOWN' && !effect.promise.idempotent) {
+      const found = await this.#reconcile(effect)
+      if (found !== 'again') return found
+    }
+    const start = await this.#report({ type: 'StartEffect', effect: effect.effect })
+    if (start.verdict !== 'committed') return 'over'
+    this.heard()
+    // The answer may have taken longer than the lease: then it is no permission any more.
+    if (this.#abortHandle.reason !== null) return 'later'
+    const running = this.#runEffect(effect, 'run')
+    const outcome = await this.#untilStopped(running)
+    return typeof outcome === 'string'
+      ? this.#leaveRunning(effect, running, outcome)
+      : this.#settle(effect, outcome)
+  }
+
+  async #settle({ effect }: UnfinishedEffect, outcome: EffectOutcome | Died): Promise<Next> {
+    switch (outcome.kind) {
+      case 'finished':
+        await this.#concludeWith({ type: 'FinishEffect', effect })
+        this.heard()
+        return 'next'
+      case 'failure':
+        await this.#concludeWith({ type: 'FailEffect', effect, error: outcome.failure })
+        return 'over'
+      case 'died':
+        // Whether it happened is not known: as if the lease had run out, but at once.
+        await this.#revoke(outcome.why)
+        return 'over'
+      case 'reconciled':
+        return 'later'
+    }
+  }
+
+  /**
+   * An effect is under way, and the worker must stop, or it took too long, or the lease is lost.
+   * Where it can be ended, it is, and then the task is given away. Where it cannot, nobody else
+   * may have the task while it goes on: the lease is left to run out. If it is through before,
+   * or later, that is reported all the same: whoever started it knows best that it happened.
+   */
+  async #leaveRunning(
+    effect: UnfinishedEffect,
+    running: Promise<EffectOutcome | Died>,
+    reason: AbortReason,
+  ): Promise<Next> {
+    const { executor } = this.#parts
+    this.#letGo()
+    if (!executor.endsWhatItStops) {
+      void this.#finishLate(effect, running)
+      return 'over'
+    }
+    const outcome = await running
+    if (outcome.kind === 'finished') await this.#finishLate(effect, running)
+    else if (ENDED.has(reason)) await this.#revoke(`An effect was ended: ${reason}.`)
+    return 'over'
+  }
+
+  async #finishLate(
+    { effect }: UnfinishedEffect,
+    running: Promise<EffectOutcome | Died>,
+  ): Promise<void> {
+    const { kind } = await running
+    if (kind !== 'finished' || this.#isDead) return
+    // If the store does not answer, the next lease will find out.
+    await this.#report({ type: 'FinishEffect', effect }).catch(() => undefined)
+    if (this.claimed.stageName !== null) this.#parts.onStageReport()
+  }
+
+  /** Asks the user's code whether an effect happened that was started by a worker now gone. */
+  async #reconcile(effect: UnfinishedEffect): Promise<Next | 'again'> {
+    const asked = await this.#untilStopped(this.#runEffect(effect, 'reconcile'))
+    if (typeof asked === 'string') return 'stopped'
+    if (asked.kind !== 'reconciled') {
+      const error = reconcileFailed(this.#address.job, effect, asked)
+      // Nothing on record says that asking failed: whoever looks should know.
+      this.#parts.workerEvents.log(this.#address.job, error.message)
+      this.#parts.onError(error)
+      return 'later'
+    }
+    const { job, stage, segment, worker: by } = this.#address
+    const { verdict } = await this.#parts.batcher.send({
+      type: 'ResolveEffect',
+      job,
+      stage,
+      segment,
+      effect: effect.effect,
+      start: effect.starts.at(-1) ?? 0,
+      outcome: asked.outcome,
+      by,
+      reason: 'Reconciled by its definition.',
+    })
+    if (verdict !== 'committed') return 'over'
+    return asked.outcome === 'happened' ? 'next' : 'again'
+  }
+
+  #runEffect(
+    { key, promise: { name, input } }: UnfinishedEffect,
+    ask: EffectRequest['ask'],
+  ): ReturnType<Executor['runEffect']> {
+    const { job: id, lease: fence } = this.#address
+    const { type, stageName: stage } = this.claimed
+    const request = { name, ask, input, key, fence, job: { id, type }, stage }
+    const { executor, artifacts } = this.#parts
+    return executor.runEffect(this.#definition, request, artifacts, this.#abortHandle)
+  }
+
+  /** A child: carried out by the authority itself, so there is nothing that could be unknown. */
+  async #submit({ effect, promise }: UnfinishedEffect): Promise<'next' | 'over'> {
+    const { job, stage, segment } = this.#address
+    const parent = { job, stage, segment, effect }
+    const spec = { ...promise.child, parent } as Extract<Command, { type: 'SubmitJob' }>['spec']
+    const [start, submit, finish] = (await this.#parts.batcher.sendAll([
+      { type: 'StartEffect', ...this.#address, effect },
+      { type: 'SubmitJob', job: childId(parent), spec },
+      { type: 'FinishEffect', ...this.#address, effect },
+    ])) as [Answer, Answer, Answer]
+    if (finish.verdict === 'committed') return 'next'
+    if (start.verdict === 'committed' && submit.rejection !== null) {
+      // It will be refused again: that is for a person to look at.
+      const error: Failure = { ...failureOf(refusal(submit.rejection)), type: 'TERMINAL' }
+      await this.#concludeWith({ type: 'FailEffect', effect, error })
+    }
+    return 'over'
+  }
+
+  lost(why: 'cancelled' | 'lease-lost'): void {
+    void this.#lost(why)
+  }
+
+  async #lost(why: 'cancelled' | 'lease-lost'): Promise<void> {
+    const { store } = this.#parts
+    this.#abortHandle.stop(why === 'cancelled' ? await whyCancelled(store, this.#address) : why)
+  }
+
+  #report(report: LeaseReport): Promise<Answer> {
+    return this.#parts.batcher.send({ ...this.#address, ...report })
+  }
+
+  #concludeWith(report: LeaseReport): Promise<Answer> {
+    return this.#conclude({ ...this.#address, ...report })
+  }
+
+  /**
+   * A report that ends something: as long as the lease is held, it is sent until it is taken, or
+   * until the worker must end. Then the lease runs out, and the log says what holds.
+   */
+  async #conclude(report: Command): Promise<Answer> {
+    for (;;) {
+      try {
+        return await this.#parts.batcher.send(report)
+      } catch (error) {
+        const mayTryAgain = error instanceof PawlError && error.kind === 'retryable'
+        if (!mayTryAgain || this.#parts.keeper.isLost(this.#held)) throw error
+        if (this.#isShutDown) throw error
+      }
+      await new Promise<void>((resolve) => {
+        this.#parts.timing.after(RESEND_MS, resolve, true)
+      })
+    }
+  }
+}
+
+/** Between two tries of a report, while the disk is full. */
+const RESEND_MS = 250
+
+/** The lease is held, and given up by the worker itself. */
+const ENDED: ReadonlySet<AbortReason> = new Set<AbortReason>(['timed-out', 'shutdown', 'stalled'])
+
+/** How it goes on after an effect: `later` when nobody could say what became of it. */
+type Next = 'next' | 'over' | 'later' | 'stopped'

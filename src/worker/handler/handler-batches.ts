@@ -1,0 +1,118 @@
+/**
+ * Puts jobs together that were taken together, and runs each batch with one call.
+ */
+import type { Runnable } from '../../definition/index.ts'
+import { InvalidDefinition, isFailed } from '../../definition/index.ts'
+import type { Context, HandlerOutcome, HandlerPort, HandlerRequest } from './handler.ts'
+import { conclude, contextFor, failed } from './handler.ts'
+import type { AbortHandle } from './abort-handle.ts'
+
+interface Item {
+  readonly request: HandlerRequest
+  readonly port: HandlerPort
+  readonly abortHandle: AbortHandle
+  readonly resolve: (outcome: HandlerOutcome) => void
+}
+
+interface Ready extends Item {
+  readonly context: Context
+}
+
+export class HandlerBatches {
+  readonly #waiting = new Map<Runnable, Item[]>()
+
+  /** Waits only for those that come in the same moment: they were claimed together. */
+  run(
+    definition: Runnable,
+    request: HandlerRequest,
+    port: HandlerPort,
+    abortHandle: AbortHandle,
+  ): Promise<HandlerOutcome> {
+    return new Promise((resolve) => {
+      const item = { request, port, abortHandle, resolve }
+      const waiting = this.#waiting.get(definition)
+      if (waiting !== undefined) {
+        waiting.push(item)
+        return
+      }
+      this.#waiting.set(definition, [item])
+      queueMicrotask(() => this.#begin(definition))
+    })
+  }
+
+  #begin(definition: Runnable): void {
+    const items = this.#waiting.get(definition) ?? []
+    this.#waiting.delete(definition)
+    const max = definition.batch?.max ?? 1
+    for (let at = 0; at < items.length; at += max) {
+      void runBatch(definition, items.slice(at, at + max))
+    }
+  }
+}
+
+async function runBatch(definition: Runnable, items: readonly Item[]): Promise<void> {
+  const ready: Ready[] = []
+  for (const item of inOneCall(items)) {
+    const { request, port, abortHandle, resolve } = item
+    try {
+      ready.push({ ...item, context: await contextFor(definition, request, port, abortHandle) })
+    } catch (error) {
+      resolve(failed(definition, error))
+    }
+  }
+  if (ready.length === 0) return
+  try {
+    const answers = await definition.batch?.run(ready.map(({ context }) => context as never))
+    if (!Array.isArray(answers) || answers.length !== ready.length) {
+      throw new InvalidDefinition(
+        `Batch job '${definition.name}' was given ${ready.length} items and must return an answer for each, in order.`,
+        { type: definition.name, items: ready.length },
+      )
+    }
+    await Promise.all(ready.map((item, i) => settle(definition, item, answers[i])))
+  } catch (error) {
+    for (const { resolve } of ready) resolve(failed(definition, error))
+  }
+}
+
+/** A call that goes from job to job is silent about most of them: what it says counts for all. */
+function inOneCall(items: readonly Item[]): readonly Item[] {
+  if (items.length === 1) return items
+  const heard = (): void => {
+    for (const { port } of items) port.heard()
+  }
+  return items.map((item) => ({ ...item, port: heardBy(item.port, heard) }))
+}
+
+function heardBy(port: HandlerPort, heard: () => void): HandlerPort {
+  return {
+    heard: () => port.heard(),
+    input: () => port.input(),
+    outputs: (stage, after) => port.outputs(stage, after),
+    shared: port.shared,
+    artifacts: port.artifacts,
+    noWrites: port.noWrites,
+    record: async (name, value) => {
+      const stands = await port.record(name, value)
+      heard()
+      return stands
+    },
+    progress: (value) => {
+      port.progress(value)
+      heard()
+    },
+    log: (line) => {
+      port.log(line)
+      heard()
+    },
+  }
+}
+
+async function settle(definition: Runnable, item: Ready, answer: unknown): Promise<void> {
+  try {
+    if (isFailed(answer)) throw answer.error
+    item.resolve(await conclude(definition, item.context, answer))
+  } catch (error) {
+    item.resolve(failed(definition, error))
+  }
+}

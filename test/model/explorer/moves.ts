@@ -1,0 +1,141 @@
+/**
+ * Everything that anybody could send to one part: workers that are late, wrong or repeat
+ * themselves, operators with an old picture, time, and the orchestrator.
+ *
+ * Nothing here asks whether a command makes sense. Saying no is the kernel's business.
+ */
+import type { Command, Report, Task } from '../../../src/kernel/index.ts'
+import { failure } from '../../support/specs.ts'
+import type { JobPart, Part } from './component.ts'
+import { NOW } from './component.ts'
+import type { Scope, Slot } from './scope.ts'
+import { OUTPUT } from './scope.ts'
+
+const RECORD = { by: 'ops', reason: 'explored' } as const
+
+export function moves(scope: Scope, part: Part): Command[] {
+  switch (part.kind) {
+    case 'clock':
+      return []
+    case 'queue':
+      return [
+        { type: 'PauseQueue', queue: 'default', ...RECORD },
+        { type: 'ResumeQueue', queue: 'default', ...RECORD },
+      ]
+    case 'schedule':
+      return [
+        { type: 'SetSchedule', schedule: 's', definition: 'daily', seen: null, ...RECORD },
+        { type: 'FireSchedule', schedule: 's', tick: 5, skipped: false },
+        { type: 'RemoveSchedule', schedule: 's', ...RECORD },
+      ]
+    case 'job':
+      return jobMoves(scope, part)
+    case 'task':
+      return part.task === null ? [] : taskMoves(scope, part.task, part)
+  }
+}
+
+function jobMoves(scope: Scope, part: JobPart): Command[] {
+  const slot = scope.slots[part.slot]
+  if (slot === undefined) return []
+  const submits: Command[] =
+    part.life < scope.lives || part.job !== null
+      ? slot.specs.map((spec) => ({ type: 'SubmitJob', job: slot.id, spec }))
+      : []
+  if (part.job === null) return submits
+  const { id, spec, task } = part.job
+  return [
+    ...submits,
+    { type: 'ReleaseJob', job: id, ...RECORD },
+    { type: 'CancelJob', job: id, ...RECORD },
+    ...(scope.lives > 1 ? [{ type: 'ForgetJob', job: id, endedBefore: NOW } as const] : []),
+    ...(spec.stages ?? []).map((_, stage) => ({ type: 'OpenStage', job: id, stage }) as const),
+    ...(task === null ? [] : taskMoves(scope, task, { slot: part.slot, stage: 0, segment: 0 })),
+  ]
+}
+
+function taskMoves(
+  scope: Scope,
+  task: Task,
+  { slot, stage, segment }: { slot: number; stage: number; segment: number },
+): Command[] {
+  const address = { job: task.job, stage, segment }
+  const found: Command[] = [{ type: 'StopTask', ...address }]
+  const { attempts, interventions } = scope.slots[slot] as Slot
+  for (const { worker, request } of requests(scope, task, attempts)) {
+    for (const started of scope.starts.map((how) => how === 'with the grant')) {
+      found.push({ type: 'GrantLease', ...address, worker, request, started })
+    }
+  }
+  for (let lease = 1; lease <= task.attempt; lease++) {
+    found.push({ type: 'ExpireLease', ...address, lease })
+    found.push({ type: 'RevokeLease', ...address, lease, ...RECORD })
+    for (const worker of scope.workers) {
+      found.push(...reports(scope, task, slot, { ...address, lease, worker }))
+    }
+  }
+  if (interventions > 0) found.push(...operatorMoves(interventions, task, address))
+  return found
+}
+
+/** Late copies of what was asked before, and, within the bounds, a new request of each worker. */
+function requests(
+  scope: Scope,
+  task: Task,
+  attempts: number,
+): { worker: string; request: number }[] {
+  const copies = task.leases.map(({ worker, request }) => ({ worker, request }))
+  if (task.attempt >= attempts) return copies
+  return [...copies, ...scope.workers.map((worker) => ({ worker, request: task.attempt + 1 }))]
+}
+
+type Address = { job: string; stage: number; segment: number }
+
+function reports(
+  scope: Scope,
+  task: Task,
+  slot: number,
+  address: Address & { lease: number; worker: string },
+): Report[] {
+  const effects = scope.slots[slot]?.effects ?? []
+  const found: Report[] = [
+    { type: 'StartExecution', ...address },
+    { type: 'ReleaseLease', ...address },
+    { type: 'CommitExecution', ...address, output: OUTPUT, effects },
+    { type: 'FailTask', ...address, error: failure() },
+    { type: 'FailTask', ...address, error: failure({ type: 'TERMINAL' }) },
+  ]
+  const extension = (task.leases.find((one) => one.number === address.lease)?.extension ?? 0) + 1
+  if (extension <= scope.extensions) found.push({ type: 'ExtendLease', ...address, extension })
+  if (scope.steps) found.push({ type: 'RecordStep', ...address, name: 's', value: '1' })
+  effects.forEach((_, effect) => {
+    found.push({ type: 'StartEffect', ...address, effect })
+    found.push({ type: 'FinishEffect', ...address, effect })
+    found.push({ type: 'FailEffect', ...address, effect, error: failure() })
+    found.push({ type: 'FailEffect', ...address, effect, error: failure({ type: 'TERMINAL' }) })
+  })
+  return found
+}
+
+function operatorMoves(most: number, task: Task, address: Address): Command[] {
+  const found: Command[] = []
+  if (task.interventions.length < most) {
+    for (let attempt = 0; attempt <= task.attempt; attempt++) {
+      const seen = { ...address, attempt, ...RECORD }
+      found.push({ type: 'RetryTask', ...seen, input: null })
+      found.push({ type: 'RetryTask', ...seen, input: '"new"' })
+      found.push({ type: 'ForceTask', ...seen, to: 'WAITING', output: null })
+      found.push({ type: 'ForceTask', ...seen, to: 'COMPLETED', output: OUTPUT })
+      found.push({ type: 'ForceTask', ...seen, to: 'FAILED', output: null })
+    }
+  }
+  task.commit?.effects.forEach(({ starts, resolutions }, effect) => {
+    if (resolutions.length >= most) return
+    for (const start of starts) {
+      for (const outcome of ['happened', 'again'] as const) {
+        found.push({ type: 'ResolveEffect', ...address, effect, start, outcome, ...RECORD })
+      }
+    }
+  })
+  return found
+}

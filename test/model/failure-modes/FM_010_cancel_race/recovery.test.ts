@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { RULES } from '../../../../src/kernel/index.ts'
+import { Authority } from '../../../support/authority.ts'
+import { pipeline, plain, promise, stage } from '../../../support/specs.ts'
+import { Ledger } from '../ledger.ts'
+import { Worker } from '../worker.ts'
+import { theCancelIsFirst, theCommitIsFirst } from './story.ts'
+
+describe('FM_010 cancel races commit, recovered', () => {
+  it('the commit was first: the job is finished as promised', () => {
+    const { authority } = theCommitIsFirst(RULES)
+    authority.must({ type: 'FinishEffect', worker: 'worker' })
+    expect(authority.state()).toBe('SUCCEEDED')
+  })
+
+  it('the cancel was first: asking again gets the same answer, and the work is a new job', () => {
+    const { authority, ledger } = theCancelIsFirst(RULES)
+    expect(authority.must({ type: 'CancelJob' }).entry).toBeNull()
+
+    authority.must({ type: 'SubmitJob', job: 'b', spec: plain({ rerunOf: 'a' }) })
+    const worker = new Worker('worker', authority, ledger)
+    worker.take({ job: 'b' })
+    worker.commit()
+    expect(authority.state('a')).toBe('FAILED')
+    expect(authority.state('b')).toBe('SUCCEEDED')
+    expect(ledger.charges).toEqual(['worker'])
+  })
+
+  it('a pipeline is cancelled half way: what was committed is finished, the rest is stopped', () => {
+    const authority = new Authority()
+    const ledger = new Ledger()
+    const first = new Worker('first', authority, ledger)
+    const second = new Worker('second', authority, ledger)
+    const spec = pipeline([stage('pay', { each: 'input' })], { input: '["one","two"]' })
+
+    authority.must({ type: 'SubmitJob', spec })
+    authority.must({ type: 'OpenStage' })
+    first.take({ segment: 0 })
+    second.take({ segment: 1 })
+    first.commit({ effects: [promise({ name: 'charge' })] })
+    authority.must({ type: 'CancelJob' })
+    authority.must({ type: 'StopTask', segment: 1 })
+    expect(second.commit()).toBe('cancelled')
+    expect(authority.state()).toBe('RUNNING')
+
+    first.perform(0)
+    first.finish(0)
+    expect(authority.state()).toBe('FAILED')
+    expect(ledger.charges).toEqual(['first'])
+  })
+})

@@ -1,0 +1,197 @@
+/**
+ * Entries and answers in words: the fields that tell the story, and no others.
+ */
+import type { Aftermath, Decision, Entry, Failure, JobSpec, Task } from '../../../src/kernel/index.ts'
+import { readable } from './line.ts'
+import type { Names } from './states.ts'
+
+export function describeAnswer({ verdict, value, rejection }: Decision): string {
+  if (rejection !== null) {
+    return `${verdict} ${rejection.code} by ${rejection.check}: ${rejection.message}`
+  }
+  return value === null ? verdict : `${verdict} ${value}`
+}
+
+export function describeEntry(entry: Entry, names: Names): string {
+  const fields = fieldsOf(entry, names).filter((field) => field !== '')
+  return [`${entry.type} ${subject(entry, names)} v${entry.version}`, `at ${readable(entry.at)}`]
+    .concat(fields)
+    .join(' ')
+}
+
+function subject(entry: Entry, names: Names): string {
+  if ('queue' in entry) return entry.queue
+  if ('schedule' in entry) return entry.schedule
+  if ('segment' in entry) return names.task(entry.job, entry.stage, entry.segment)
+  return 'stage' in entry ? names.stage(entry.job, entry.stage) : entry.job
+}
+
+function fieldsOf(entry: Entry, names: Names): string[] {
+  switch (entry.type) {
+    case 'JobSubmitted':
+      return [...submitted(entry.spec), entry.dueAt > entry.at ? time('due', entry.dueAt) : '']
+    case 'StageOpened':
+      return [`segments=${entry.segments}`, entry.error === null ? '' : error(entry.error)]
+    case 'LeaseGranted':
+      return [
+        `lease=${entry.lease}`,
+        `worker=${entry.worker}`,
+        `request=${entry.request}`,
+        time('expires', entry.expiresAt),
+        flag('started', entry.started),
+      ]
+    case 'LeaseExtended':
+      return [
+        `lease=${entry.lease}`,
+        `extension=${entry.extension}`,
+        time('expires', entry.expiresAt),
+      ]
+    case 'StepRecorded':
+      return [`lease=${entry.lease}`, `step=${entry.name}`, `value=${entry.value}`]
+    case 'ExecutionCommitted': {
+      const effects = entry.effects.map((effect) => effect.name)
+      return [
+        `lease=${entry.lease}`,
+        `output=${entry.output}`,
+        effects.length === 0 ? '' : `effects=${effects.join(',')}`,
+      ]
+    }
+    case 'JobReleased':
+    case 'JobCancelled':
+    case 'QueuePaused':
+    case 'QueueResumed':
+    case 'ScheduleRemoved':
+      return onRecord(entry)
+    case 'QueueConfigured':
+      return [
+        `concurrency=${entry.concurrency ?? 'none'}`,
+        `rate=${entry.rate === null ? 'none' : `${entry.rate.count}/${readable(entry.rate.perMs)}`}`,
+        entry.ageingMs === null ? '' : time('ageing', entry.ageingMs),
+        ...onRecord(entry),
+      ]
+    case 'ScheduleSet':
+      return [`definition='${entry.definition}'`, ...onRecord(entry)]
+    case 'ScheduleFired':
+      return [time('tick', entry.tick), flag('skipped', entry.skipped)]
+    case 'JobForgotten':
+      return []
+    default:
+      return taskFields(entry, names)
+  }
+}
+
+type Other = Exclude<
+  Extract<Entry, { segment: number }>,
+  { type: 'LeaseGranted' | 'LeaseExtended' | 'StepRecorded' | 'ExecutionCommitted' }
+>
+
+function taskFields(entry: Other, names: Names): string[] {
+  const lease = 'lease' in entry ? `lease=${entry.lease}` : ''
+  const effect = 'effect' in entry ? `effect=${names.effect(entry, entry.effect)}` : ''
+  switch (entry.type) {
+    case 'ExecutionStarted':
+    case 'EffectStarted':
+      return [lease, effect]
+    case 'EffectFinished':
+      return [lease, effect, `next=${entry.next}`]
+    case 'EffectFailed':
+      return [
+        lease,
+        effect,
+        error(entry.error),
+        `to=${entry.to}`,
+        `effect-retries=${entry.effectRetries}`,
+        ...aftermath(entry, entry, names),
+      ]
+    case 'EffectResolved':
+      return [
+        effect,
+        `start=${entry.start}`,
+        `outcome=${entry.outcome}`,
+        `next=${entry.next}`,
+        `budget=${entry.budget}`,
+        ...onRecord(entry),
+      ]
+    case 'TaskFailed':
+      return [lease, error(entry.error), ...aftermath(entry, entry, names)]
+    case 'LeaseReleased':
+      return [lease, ...aftermath(entry, entry, names)]
+    case 'LeaseExpired':
+      return [lease, ...aftermath(entry, entry, names), `diagnostic='${entry.diagnostic}'`]
+    case 'LeaseRevoked':
+      return [lease, ...aftermath(entry, entry, names), ...onRecord(entry)]
+    case 'ReportRefused':
+      return [lease, `report=${entry.report}`]
+    case 'TaskStopped':
+      return [`reason=${entry.reason}`]
+    case 'TaskRetried':
+      return [
+        `attempt=${entry.attempt}`,
+        `budget=${entry.budget}`,
+        entry.input === null ? '' : `input=${entry.input}`,
+        ...onRecord(entry),
+      ]
+    case 'TaskForced':
+      return [
+        `attempt=${entry.attempt}`,
+        `to=${entry.to}`,
+        entry.output === null ? '' : `output=${entry.output}`,
+        ...onRecord(entry),
+      ]
+  }
+}
+
+function submitted(spec: JobSpec): string[] {
+  const { parent, schedule, stages } = spec
+  return [
+    stages === null ? '' : `stages=${stages.map((stage) => stage.name).join(',')}`,
+    spec.input === '{}' ? '' : `input=${spec.input}`,
+    spec.key === null ? '' : `key=${spec.key}`,
+    flag('unique', spec.unique),
+    flag('held', spec.held),
+    spec.startWithinMs === null ? '' : time('start-within', spec.startWithinMs),
+    parent === null ? '' : `parent=${parent.job}`,
+    schedule === null ? '' : `schedule=${schedule.id}@${readable(schedule.tick)}`,
+  ]
+}
+
+function aftermath(
+  { next, dueAt, retries, settled }: Aftermath,
+  at: { job: string; stage: number; segment: number },
+  names: Names,
+): string[] {
+  return [
+    `next=${next}`,
+    next === 'WAITING' ? time('due', dueAt) : '',
+    `retries=${retries}`,
+    ...settled.map((one) => `settled=${names.effect(at, one.effect)}:${one.to}:${one.retries}`),
+  ]
+}
+
+/** What a `show` line prints: the records of a task that no state tells. */
+export function describeTask(task: Task): string {
+  return [
+    task.state,
+    `attempt=${task.attempt}`,
+    `retries=${task.retries}/${task.budget}`,
+    `steps=${task.steps.map((step) => step.name).join(',') || 'none'}`,
+    `input=${task.input ?? 'as submitted'}`,
+    `output=${task.output ?? 'none'}`,
+  ].join(' ')
+}
+
+function error({ type, message }: Failure): string {
+  return `error=${type}:'${message}'`
+}
+
+function onRecord({ by, reason }: { by: string; reason: string }): string[] {
+  return [`by=${by}`, `reason='${reason}'`]
+}
+
+function time(name: string, ms: number): string {
+  return `${name}=${readable(ms)}`
+}
+
+function flag(name: string, set: boolean): string {
+  return set ? name : ''
+}

@@ -1,0 +1,148 @@
+/**
+ * A well-formed command of any kind, at anything: most make no sense in the current world, and
+ * the commands of operators and clients, which need little sense, are all made here.
+ */
+import type { Command, Task, World } from '../../../src/kernel/index.ts'
+import { findTask, tasksOf, tickId } from '../../../src/kernel/index.ts'
+import { failure } from '../../support/specs.ts'
+import type { Dice } from './dice.ts'
+import {
+  JOBS,
+  OUTPUTS,
+  QUEUES,
+  randomPromises,
+  randomSpec,
+  SCHEDULES,
+  STEPS,
+  WORKERS,
+} from './random-specs.ts'
+
+export function onRecord(dice: Dice): { by: string; reason: string } {
+  return { by: dice.pick(['ops', 'watchdog']), reason: dice.pick(['', 'because']) }
+}
+
+export function randomFailure(dice: Dice): ReturnType<typeof failure> {
+  return failure({ type: dice.chance(20) ? 'TERMINAL' : 'RETRYABLE' })
+}
+
+export function queueCommand(dice: Dice): Command {
+  const queue = dice.pick(QUEUES)
+  switch (dice.below(5)) {
+    case 0:
+      return { type: 'PauseQueue', queue, ...onRecord(dice) }
+    case 1:
+    case 2:
+      return { type: 'ResumeQueue', queue, ...onRecord(dice) }
+    default:
+      return {
+        type: 'ConfigureQueue',
+        queue,
+        concurrency: dice.pick([null, null, null, 4, 3, 2]),
+        rate: dice.pick([null, null, { count: 4, perMs: 8 }]),
+        ageingMs: dice.pick([null, null, 5]),
+        ...onRecord(dice),
+      }
+  }
+}
+
+export function scheduleCommand(dice: Dice, world: World, now: number): Command {
+  const schedule = dice.pick(SCHEDULES)
+  const record = world.schedules.get(schedule)
+  const tick = Math.max(0, (record?.firedTick ?? now) + dice.pick([-1, 0, 1, 1, 1, 5]))
+  if (record?.definition == null || dice.chance(10)) {
+    const definition = dice.pick(['cron', 'every hour'])
+    const version = record?.version ?? 0
+    const seen = dice.pick([null, null, version, version + 1, Math.max(0, version - 1)])
+    return { type: 'SetSchedule', schedule, definition, seen, ...onRecord(dice) }
+  }
+  if (dice.chance(8)) return { type: 'RemoveSchedule', schedule, ...onRecord(dice) }
+  if (world.jobs.has(tickId(schedule, tick)) || dice.chance(25)) {
+    return { type: 'FireSchedule', schedule, tick, skipped: dice.chance(40) }
+  }
+  const spec = { ...randomSpec(dice, now), schedule: { id: schedule, tick } }
+  return { type: 'SubmitJob', job: tickId(schedule, tick), spec }
+}
+
+function anyAddress(dice: Dice, world: World): { job: string; stage: number; segment: number } {
+  const ids = [...world.jobs.keys()]
+  const job = ids.length === 0 || dice.chance(10) ? dice.pick(JOBS) : dice.pick(ids)
+  const record = world.jobs.get(job)
+  const tasks: Task[] = record === undefined ? [] : tasksOf(world, record)
+  if (tasks.length === 0 || dice.chance(10)) {
+    return { job, stage: dice.below(3), segment: dice.below(3) }
+  }
+  const { stage, segment } = dice.pick(tasks)
+  return { job, stage, segment }
+}
+
+export function anyCommand(dice: Dice, world: World, now: number, request: number): Command {
+  const at = anyAddress(dice, world)
+  const task = findTask(world, at.job, at.stage, at.segment)
+  const attempt = task?.attempt ?? 1
+  const number = Math.max(0, dice.chance(70) ? attempt : attempt + dice.pick([-2, -1, 1]))
+  const granted = task?.leases.find((one) => one.number === number)?.worker
+  const worker = granted === undefined || dice.chance(10) ? dice.pick(WORKERS) : granted
+  const lease = { ...at, lease: number, worker }
+  const effect = dice.pick([0, 0, 1, 2])
+  const choices: (() => Command)[] = [
+    () => ({
+      type: 'SubmitJob',
+      job: dice.pick([...JOBS, 'a/0/0/0']),
+      spec: randomSpec(dice, now),
+    }),
+    () => ({ type: 'ReleaseJob', job: at.job, ...onRecord(dice) }),
+    () => ({ type: 'OpenStage', job: at.job, stage: dice.below(6) }),
+    () => ({ type: 'CancelJob', job: at.job, ...onRecord(dice) }),
+    () => ({ type: 'ForgetJob', job: at.job, endedBefore: Math.max(0, now - dice.below(20)) }),
+    () => ({ type: 'GrantLease', ...at, worker, request, started: dice.chance(50) }),
+    () => ({ type: 'StartExecution', ...lease }),
+    () => ({ type: 'ExtendLease', ...lease, extension: 1 + dice.below(3) }),
+    () => ({ type: 'ReleaseLease', ...lease }),
+    () => ({ type: 'RecordStep', ...lease, name: dice.pick(STEPS), value: `${request}` }),
+    () => ({
+      type: 'CommitExecution',
+      ...lease,
+      output: dice.pick(OUTPUTS),
+      effects: randomPromises(dice, now),
+    }),
+    () => ({ type: 'FailTask', ...lease, error: randomFailure(dice) }),
+    () => ({ type: 'StartEffect', ...lease, effect }),
+    () => ({ type: 'FinishEffect', ...lease, effect }),
+    () => ({ type: 'FailEffect', ...lease, effect, error: randomFailure(dice) }),
+    () => ({
+      type: 'ResolveEffect',
+      ...at,
+      effect,
+      start: number,
+      outcome: dice.pick(['happened', 'again']),
+      ...onRecord(dice),
+    }),
+    () => ({ type: 'ExpireLease', ...at, lease: number }),
+    () => ({ type: 'RevokeLease', ...at, lease: number, ...onRecord(dice) }),
+    () => ({ type: 'StopTask', ...at }),
+    () => ({
+      type: 'RetryTask',
+      ...at,
+      attempt: number,
+      input: dice.pick([null, '{"new":1}']),
+      ...onRecord(dice),
+    }),
+    () => ({
+      type: 'ForceTask',
+      ...at,
+      attempt: number,
+      to: dice.pick(['COMPLETED', 'FAILED', 'WAITING', 'WAITING']),
+      output: dice.pick([null, ...OUTPUTS]),
+      ...onRecord(dice),
+    }),
+    () => ({
+      type: 'FireSchedule',
+      schedule: dice.pick([...SCHEDULES, 'unknown']),
+      tick: now,
+      skipped: dice.chance(70),
+    }),
+    () => queueCommand(dice),
+    () => scheduleCommand(dice, world, now),
+  ]
+  return dice.pick(choices)()
+}

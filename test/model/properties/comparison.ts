@@ -1,0 +1,122 @@
+/** Where the kernel and the naive model differ after a step, in words; null when they agree. */
+import type { Command, Decision, Rules, Task, World } from '../../../src/kernel/index.ts'
+import { countTallies, jobState, RULES, stageState, tasksOf } from '../../../src/kernel/index.ts'
+import { Authority } from './authority.ts'
+import { NaiveModel } from './naive-model.ts'
+import type { Opinion } from './naive-opinion.ts'
+import type { TaskReading } from './naive-task.ts'
+
+function differentAnswer(decision: Decision, opinion: Opinion): string | null {
+  const { verdict, rejection, value } = decision
+  if (verdict !== opinion.verdict) {
+    const reasons = [...opinion.reasons].join(', ')
+    return `answered ${verdict} (${rejection?.code ?? ''} ${rejection?.message ?? ''}), expected ${opinion.verdict} (${reasons})`
+  }
+  if (rejection !== null && !opinion.reasons.has(rejection.code)) {
+    return `rejected for ${rejection.code}, expected ${[...opinion.reasons].join(' or ')}`
+  }
+  return value === opinion.value ? null : `answered ${value}, expected ${opinion.value}`
+}
+
+/** The job that a command is about, if it says so. */
+function jobOf(command: Command): string | null {
+  const job = (command as { readonly job?: unknown } | null)?.job
+  return typeof job === 'string' ? job : null
+}
+
+function differentState(world: World, model: NaiveModel, id: string, now: number): string | null {
+  const job = world.jobs.get(id)
+  const expected = model.jobState(id, now)
+  if (job === undefined || expected === undefined) {
+    return (job === undefined) === (expected === undefined) ? null : `${id} exists only once`
+  }
+  const tallies = countTallies(world, job)
+  const state = jobState(job, tallies, now)
+  if (state !== expected) return `${id} is ${state}, expected ${expected}`
+  const stages = (job.spec.stages ?? []).map((stage, index) =>
+    stageState(
+      job.opened?.[index] as number,
+      tallies[index] as (typeof tallies)[number],
+      stage.tolerate,
+    ),
+  )
+  const expectedStages = model.stageStates(id)
+  if (stages.join() !== expectedStages.join()) {
+    return `stages of ${id} are ${stages.join()}, expected ${expectedStages.join()}`
+  }
+  return differentTasks(world, model, id)
+}
+
+function differentTasks(world: World, model: NaiveModel, id: string): string | null {
+  const job = world.jobs.get(id)
+  const tasks = job === undefined ? [] : tasksOf(world, job)
+  const readings = model.taskStates(id)
+  if (tasks.length !== readings.length) {
+    return `${id} has ${tasks.length} tasks, expected ${readings.length}`
+  }
+  for (let i = 0; i < tasks.length; i++) {
+    const task = tasks[i] as Task
+    const reading = readings[i] as TaskReading
+    if (isSame(task, reading)) continue
+    return `task ${id}/${task.stage}/${task.segment} is ${inWords(task)}, expected ${inWords({
+      ...reading,
+      attempt: reading.leases.length,
+      commit: reading,
+    })}`
+  }
+  return null
+}
+
+function isSame(task: Task, reading: TaskReading): boolean {
+  const effects = task.commit?.effects ?? []
+  return (
+    task.state === reading.state &&
+    task.attempt === reading.leases.length &&
+    task.retries === reading.retries &&
+    task.output === reading.output &&
+    (task.state !== 'WAITING' || task.dueAt === reading.dueAt) &&
+    effects.length === reading.effects.length &&
+    effects.every((effect, index) => effect.state === reading.effects[index]?.state)
+  )
+}
+
+function inWords(
+  task: Pick<Task, 'state' | 'attempt' | 'retries' | 'output' | 'dueAt'> & {
+    readonly commit: { readonly effects: readonly { readonly state: string }[] } | null
+  },
+): string {
+  const effects = (task.commit?.effects ?? []).map((effect) => effect.state).join()
+  return `${task.state} attempt ${task.attempt} retries ${task.retries} due ${task.dueAt} output ${task.output} effects ${effects}`
+}
+
+export interface Tally {
+  steps: number
+  committed: number
+}
+
+/** The first difference between kernel and model, in words, or null. */
+export function firstDifference(
+  numbers: Iterable<number>,
+  tally: Tally,
+  rules: Rules = RULES,
+): string | null {
+  const authority = new Authority(rules)
+  const model = new NaiveModel()
+  for (const number of numbers) {
+    const command = authority.next(number)
+    const decision = authority.send(command)
+    const opinion = model.answer(command, authority.now)
+    tally.steps += 1
+    if (decision.verdict === 'committed') tally.committed += 1
+    const job = jobOf(command)
+    const difference =
+      differentAnswer(decision, opinion) ??
+      (job === null ? null : differentState(authority.world, model, job, authority.now))
+    if (difference !== null) return `${JSON.stringify(command)}: ${difference}`
+  }
+  for (const job of authority.world.jobs.keys()) {
+    const difference = differentState(authority.world, model, job, authority.now)
+    if (difference !== null) return `at the end: ${difference}`
+  }
+  return null
+}

@@ -1,0 +1,107 @@
+/**
+ * The memory of the naive model: for every job and task, queue and schedule, the plain list of
+ * the commands that were accepted, with their time. Nothing else is kept.
+ *
+ * There are no versions, no entries and no state: `readTask` (in `naive-task.ts`) and
+ * `naive-derive.ts` work everything out from these lists, from the start, when asked.
+ */
+import type { Command, CommandOf, CommandType, JobSpec } from '../../../src/kernel/index.ts'
+
+export interface Fact {
+  readonly at: number
+  readonly command: Command
+}
+
+export interface TaskHistory {
+  readonly stage: number
+  readonly segment: number
+  readonly openedAt: number
+  /** The stage's `each` gave no list: the task was FAILED when it was opened. */
+  readonly bornFailed: boolean
+  readonly facts: Fact[]
+}
+
+export interface JobHistory {
+  readonly id: string
+  readonly spec: JobSpec
+  readonly submittedAt: number
+  readonly facts: Fact[]
+  readonly tasks: TaskHistory[]
+  /** Counts how often any of these lists changed: what was read before may be out of date. */
+  changes: number
+}
+
+export class Histories {
+  readonly jobs = new Map<string, JobHistory>()
+  readonly queues = new Map<string, Fact[]>()
+  readonly schedules = new Map<string, Fact[]>()
+}
+
+export function isPlain(job: JobHistory): boolean {
+  return job.spec.stages === null
+}
+
+export function findTask(job: JobHistory, stage: number, segment: number): TaskHistory | undefined {
+  return job.tasks.find((task) => task.stage === stage && task.segment === segment)
+}
+
+/** Not before this time. */
+export function jobDueAt(job: JobHistory): number {
+  return Math.max(job.submittedAt + job.spec.delayMs, job.spec.dueAt ?? 0)
+}
+
+/** All accepted commands of one type. */
+export function facts<T extends CommandType>(
+  history: readonly Fact[],
+  type: T,
+): { readonly at: number; readonly command: CommandOf<T> }[] {
+  return history.filter((fact) => fact.command.type === type) as {
+    at: number
+    command: CommandOf<T>
+  }[]
+}
+
+export function last<T extends CommandType>(
+  history: readonly Fact[],
+  ...types: readonly T[]
+): { readonly at: number; readonly command: CommandOf<T> } | undefined {
+  return history.findLast((fact) => (types as readonly string[]).includes(fact.command.type)) as
+    | { at: number; command: CommandOf<T> }
+    | undefined
+}
+
+export interface QueueReading {
+  readonly paused: boolean
+  readonly concurrency: number | null
+  readonly rate: CommandOf<'ConfigureQueue'>['rate']
+  readonly ageingMs: number | null
+}
+
+export function readQueue(histories: Histories, name: string): QueueReading {
+  const history = histories.queues.get(name) ?? []
+  const configured = last(history, 'ConfigureQueue')?.command
+  return {
+    paused: last(history, 'PauseQueue', 'ResumeQueue')?.command.type === 'PauseQueue',
+    concurrency: configured?.concurrency ?? null,
+    rate: configured?.rate ?? null,
+    ageingMs: configured?.ageingMs ?? null,
+  }
+}
+
+export interface ScheduleReading {
+  readonly known: boolean
+  readonly changes: number
+  readonly definition: string | null
+  readonly firedTick: number
+}
+
+export function readSchedule(histories: Histories, id: string): ScheduleReading {
+  const history = histories.schedules.get(id) ?? []
+  const said = last(history, 'SetSchedule', 'RemoveSchedule')?.command
+  return {
+    known: history.length > 0,
+    changes: history.length,
+    definition: said?.type === 'SetSchedule' ? said.definition : null,
+    firedTick: Math.max(-1, ...facts(history, 'FireSchedule').map((fact) => fact.command.tick)),
+  }
+}

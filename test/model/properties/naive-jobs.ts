@@ -1,0 +1,169 @@
+/** Submitting, releasing, opening, cancelling and forgetting in the naive model. */
+import type { CommandOf, JobCommand, JobSpec, ParentRef } from '../../../src/kernel/index.ts'
+import { childId, tickId } from '../../../src/kernel/index.ts'
+import {
+  isCancelled,
+  isEnding,
+  isFinal,
+  isHeld,
+  isHeldBack,
+  isOpen,
+  isSettled,
+  jobEndedAt,
+  jobState,
+  readStages,
+  stageState,
+} from './naive-derive.ts'
+import { hasValidFields, hasValidShape, isValidSpec } from './naive-form.ts'
+import type { Histories, JobHistory } from './naive-history.ts'
+import { findTask, readSchedule } from './naive-history.ts'
+import type { Opinion } from './naive-opinion.ts'
+import { accepted, known, refused, unless } from './naive-opinion.ts'
+import type { EffectReading } from './naive-task.ts'
+import { readTask } from './naive-task.ts'
+
+const INVALID = ['InvalidSpec', 'InvalidShape'] as const
+
+/** The same content, whatever the order of the fields. */
+export function sameText(a: unknown, b: unknown): boolean {
+  return sorted(a) === sorted(b)
+}
+
+function sorted(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sorted).join()}]`
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value !== 'object' || value === null) return String(value)
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `{${fields.map(([name, field]) => `${name}:${sorted(field)}`).join()}}`
+}
+
+/** The job that has this key now, if any. */
+export function keyHolder(
+  histories: Histories,
+  type: string,
+  key: string | null,
+  now: number,
+): JobHistory | undefined {
+  if (key === null) return undefined
+  return [...histories.jobs.values()].find(
+    ({ id, spec }) =>
+      spec.type === type &&
+      spec.key === key &&
+      !(spec.unique && isFinal(jobState(histories.jobs.get(id) as JobHistory, now))),
+  )
+}
+
+export function findEffect(histories: Histories, at: ParentRef): EffectReading | undefined {
+  const job = histories.jobs.get(at.job)
+  const task = job === undefined ? undefined : findTask(job, at.stage, at.segment)
+  return job === undefined || task === undefined
+    ? undefined
+    : readTask(job, task).effects[at.effect]
+}
+
+export function answerSubmit(
+  histories: Histories,
+  command: CommandOf<'SubmitJob'>,
+  now: number,
+): Opinion {
+  const { job: id, spec } = command
+  const there = histories.jobs.get(id)
+  if (there !== undefined) {
+    if (sameText(there.spec, spec)) return known(id)
+    return refused('IdReused', ...(isValidSpec(spec) ? [] : INVALID))
+  }
+  if (!hasValidFields(spec)) return refused('InvalidSpec')
+  // Not even a known key answers for what makes no sense.
+  if (!hasValidShape(spec)) return refused('InvalidShape')
+  const holder = keyHolder(histories, spec.type, spec.key, now)
+  if (holder === undefined) return originOpinion(histories, id, spec)
+  const same = spec.unique || holder.spec.input === spec.input
+  return same ? known(holder.id) : refused('KeyReused')
+}
+
+/** Whether the parent or the schedule that a job names wants it. */
+function originOpinion(histories: Histories, id: string, spec: JobSpec): Opinion {
+  const { parent, schedule } = spec
+  if (parent !== null) {
+    const effect = findEffect(histories, parent)
+    const promised = effect?.promise.child ?? null
+    const same = promised !== null && sameText({ ...promised, parent }, spec)
+    if (!same || id !== childId(parent)) return refused('UnknownParent', 'InvalidSpec')
+    return unless({ EffectFinished: effect?.state === 'FINISHED' }, accepted(id))
+  }
+  if (schedule === null) return accepted(id)
+  const { definition, firedTick } = readSchedule(histories, schedule.id)
+  return unless(
+    {
+      UnknownSchedule: definition === null,
+      TickFired: schedule.tick <= firedTick,
+      InvalidSpec: id !== tickId(schedule.id, schedule.tick),
+    },
+    accepted(id),
+  )
+}
+
+export function answerJobCommand(histories: Histories, command: JobCommand, now: number): Opinion {
+  const job = histories.jobs.get(command.job)
+  if (job === undefined) return command.type === 'ForgetJob' ? known() : refused('UnknownJob')
+  switch (command.type) {
+    case 'ReleaseJob':
+      return isHeld(job) ? unless({ JobEnding: isEnding(job, readStages(job)) }) : known()
+    case 'OpenStage':
+      return answerOpen(job, command.stage)
+    case 'CancelJob':
+      return answerCancel(job, now)
+    case 'ForgetJob':
+      return unless({
+        JobNotFinal: !isFinal(jobState(job, now)),
+        JobTooYoung: jobEndedAt(job) >= command.endedBefore || command.endedBefore > now,
+        OriginNotRecorded: !originRecorded(histories, job),
+      })
+  }
+}
+
+function originRecorded(histories: Histories, job: JobHistory): boolean {
+  const { parent, schedule } = job.spec
+  if (parent !== null) {
+    const effect = findEffect(histories, parent)
+    // The parent's id may be in use again: then its new effect in the same place must end first.
+    return effect === undefined || effect.state === 'FINISHED'
+  }
+  if (schedule === null) return true
+  const { firedTick } = readSchedule(histories, schedule.id)
+  return schedule.tick <= firedTick
+}
+
+function answerOpen(job: JobHistory, index: number): Opinion {
+  const stages = readStages(job)
+  const stage = job.spec.stages === null ? undefined : stages[index]
+  if (stage === undefined) return refused('UnknownStage')
+  if (stage.opened) return known()
+  const ending = isEnding(job, stages)
+  if (stage.onFailure) {
+    return unless({
+      JobHeld: isHeldBack(job),
+      JobNotEnding: !ending,
+      JobNotSettled: !isSettled(stages),
+    })
+  }
+  const missing = stage.after.some((name) => {
+    const before = stages.find((other) => other.name === name)
+    return before === undefined || stageState(before) !== 'DONE'
+  })
+  return unless({ JobHeld: isHeldBack(job), JobEnding: ending, PrerequisitesNotDone: missing })
+}
+
+function answerCancel(job: JobHistory, now: number): Opinion {
+  if (isCancelled(job)) return known()
+  const stages = readStages(job)
+  const stoppable = stages.some(
+    (stage) =>
+      (!stage.onFailure && !stage.opened) ||
+      stage.tasks.some(
+        (task) => (isOpen(task) || task.state === 'DEAD') && task.committedBy === null,
+      ),
+  )
+  const final = isFinal(jobState(job, now))
+  return unless({ NothingToCancel: !stoppable || final, InvalidTransition: final })
+}

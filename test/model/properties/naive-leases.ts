@@ -1,0 +1,51 @@
+/** Granting, expiring and revoking leases in the naive model. */
+import type { CommandOf } from '../../../src/kernel/index.ts'
+import { isHeldBack } from './naive-derive.ts'
+import type { Histories } from './naive-history.ts'
+import { findTask, readQueue } from './naive-history.ts'
+import { limitsAllow } from './naive-limits.ts'
+import type { Opinion } from './naive-opinion.ts'
+import { accepted, known, refused, unless } from './naive-opinion.ts'
+import { readTask, startBy, taskPolicy } from './naive-task.ts'
+
+export function answerLeaseCommand(
+  histories: Histories,
+  command: CommandOf<'GrantLease' | 'ExpireLease' | 'RevokeLease'>,
+  now: number,
+): Opinion {
+  const job = histories.jobs.get(command.job)
+  const history = job === undefined ? undefined : findTask(job, command.stage, command.segment)
+  if (job === undefined || history === undefined) return refused('UnknownJob', 'UnknownTask')
+  if (command.type === 'GrantLease') return answerGrant(histories, command, now)
+  const lease = readTask(job, history).leases[command.lease - 1]
+  if (lease === undefined) return refused('UnknownLease')
+  if (lease.endedBy === command.type) return known()
+  return unless({
+    LeaseNotHeld: lease.endedBy !== null,
+    LeaseNotOverdue: command.type === 'ExpireLease' && now < lease.expiresAt,
+  })
+}
+
+function answerGrant(histories: Histories, command: CommandOf<'GrantLease'>, now: number): Opinion {
+  const job = histories.jobs.get(command.job)
+  const history = job === undefined ? undefined : findTask(job, command.stage, command.segment)
+  if (job === undefined || history === undefined) return refused('UnknownJob', 'UnknownTask')
+  const task = readTask(job, history)
+  const given = task.leases.find(
+    (lease) => lease.worker === command.worker && lease.request === command.request,
+  )
+  if (given !== undefined) return known(given.number)
+  const { queue, limits } = taskPolicy(job, history.stage)
+  const fresh = task.committedBy === null
+  return unless(
+    {
+      TaskNotWaiting: task.state !== 'WAITING',
+      TaskNotDue: now < task.dueAt,
+      JobHeld: isHeldBack(job),
+      StartByPassed: task.leases.length === 0 && now >= startBy(job, history),
+      QueuePaused: fresh && readQueue(histories, queue).paused,
+      LimitReached: fresh && !limitsAllow(histories, queue, limits, now),
+    },
+    accepted(task.leases.length + 1),
+  )
+}

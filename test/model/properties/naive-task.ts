@@ -1,0 +1,349 @@
+/**
+ * What became of a task: read off the list of accepted commands, from its first to its last.
+ *
+ * What follows from a command (another attempt, DEAD, FAILED; a settled effect) was not written
+ * down when it was accepted; it is worked out here from the policy.
+ */
+import type {
+  CommandOf,
+  CommandType,
+  EffectPromise,
+  EffectState,
+  RetryPolicy,
+  TaskAddress,
+  TaskPolicy,
+  TaskState,
+} from '../../../src/kernel/index.ts'
+import { retryDelayMs } from '../../../src/kernel/index.ts'
+import type { Fact, JobHistory, TaskHistory } from './naive-history.ts'
+import { jobDueAt } from './naive-history.ts'
+
+export interface LeaseReading {
+  readonly number: number
+  readonly worker: string
+  readonly request: number
+  readonly grantedAt: number
+  /** It was given to finish what an earlier lease committed. */
+  readonly resumes: boolean
+  expiresAt: number
+  extension: number
+  started: boolean
+  endedBy: CommandType | null
+}
+
+export interface EffectReading {
+  readonly promise: EffectPromise
+  state: EffectState
+  readonly starts: number[]
+  readonly failedBy: number[]
+  readonly finishedBy: number[]
+  readonly resolved: { readonly start: number; readonly outcome: string }[]
+  retries: number
+  budget: number
+}
+
+export interface TaskReading {
+  state: TaskState
+  dueAt: number
+  retries: number
+  budget: number
+  readonly leases: LeaseReading[]
+  readonly steps: Map<string, { readonly value: string; readonly lease: number }>
+  committedBy: number | null
+  effects: EffectReading[]
+  output: string | null
+  /** Their names: what tells one from another. */
+  readonly interventions: string[]
+  endedAt: number | null
+}
+
+export function taskPolicy(job: JobHistory, stage: number): TaskPolicy {
+  return (job.spec.policy ?? job.spec.stages?.[stage]?.policy) as TaskPolicy
+}
+
+/** The lease that is held, whether or not its time is over. */
+export function heldLease(task: TaskReading): LeaseReading | undefined {
+  return task.leases.find((lease) => lease.endedBy === null)
+}
+
+/** Never granted from this time on, if nobody took it before. */
+export function startBy(job: JobHistory, task: TaskHistory): number {
+  const { startWithinMs, stages } = job.spec
+  const stage = stages?.[task.stage]
+  const later = stage !== undefined && (stage.after.length > 0 || stage.onFailure)
+  if (startWithinMs === null || later) return Infinity
+  return Math.max(jobDueAt(job), task.openedAt) + startWithinMs
+}
+
+/** Histories only grow, so a reading stands until its list is longer. */
+const readings = new WeakMap<TaskHistory, { readonly length: number; readonly is: TaskReading }>()
+
+export function readTask(job: JobHistory, task: TaskHistory): TaskReading {
+  const known = readings.get(task)
+  if (known?.length === task.facts.length) return known.is
+  const policy = taskPolicy(job, task.stage)
+  const reading: TaskReading = {
+    state: task.bornFailed ? 'FAILED' : 'WAITING',
+    dueAt: Math.max(jobDueAt(job), task.openedAt),
+    retries: 0,
+    budget: policy.retry.max,
+    leases: [],
+    steps: new Map(),
+    committedBy: null,
+    effects: [],
+    output: null,
+    interventions: [],
+    endedAt: task.bornFailed ? task.openedAt : null,
+  }
+  for (const fact of task.facts) {
+    const before = reading.state
+    readFact(reading, policy, fact)
+    if (reading.state !== before) {
+      reading.endedAt = reading.state === 'WAITING' || reading.state === 'LEASED' ? null : fact.at
+    }
+  }
+  readings.set(task, { length: task.facts.length, is: reading })
+  return reading
+}
+
+/** What a task is called; its effects add their number. */
+function nameOf({ job, stage, segment }: TaskAddress): string {
+  return [job, stage, segment].join('/')
+}
+
+function readFact(task: TaskReading, policy: TaskPolicy, { at, command }: Fact): void {
+  switch (command.type) {
+    case 'GrantLease':
+      return readGrant(task, policy, command, at)
+    case 'StartExecution':
+      return void (leaseOf(task, command.lease).started = true)
+    case 'ExtendLease': {
+      const lease = leaseOf(task, command.lease)
+      lease.extension = command.extension
+      lease.expiresAt = at + policy.leaseMs
+      return
+    }
+    case 'RecordStep':
+      return void task.steps.set(command.name, { value: command.value, lease: command.lease })
+    case 'FailTask':
+      return readFailure(task, policy, command, at)
+    case 'ReleaseLease':
+    case 'ExpireLease':
+    case 'RevokeLease':
+      return readLostLease(task, policy, command.type, at)
+    case 'CommitExecution':
+      return readCommit(task, command, at)
+    case 'StartEffect':
+    case 'FinishEffect':
+    case 'FailEffect':
+    case 'ResolveEffect':
+      return readEffect(task, command, at)
+    case 'RetryTask':
+    case 'ForceTask':
+      return readIntervention(task, policy, command, at)
+    case 'StopTask':
+    case 'CancelJob':
+      endLease(task, command.type)
+      task.state = 'FAILED'
+      return
+    default:
+      throw new Error(`${command.type} is no fact of a task`)
+  }
+}
+
+function leaseOf(task: TaskReading, number: number): LeaseReading {
+  return task.leases[number - 1] as LeaseReading
+}
+
+function endLease(task: TaskReading, by: CommandType): void {
+  const lease = heldLease(task)
+  if (lease !== undefined) lease.endedBy = by
+}
+
+function readGrant(
+  task: TaskReading,
+  policy: TaskPolicy,
+  command: CommandOf<'GrantLease'>,
+  at: number,
+): void {
+  task.state = 'LEASED'
+  task.leases.push({
+    number: task.leases.length + 1,
+    worker: command.worker,
+    request: command.request,
+    grantedAt: at,
+    resumes: task.committedBy !== null,
+    expiresAt: at + policy.leaseMs,
+    extension: 0,
+    started: command.started,
+    endedBy: null,
+  })
+}
+
+/** How long to wait before the given retry, 1 being the first, of what has this name. */
+function delayBefore(retry: number, policy: RetryPolicy, name: string): number {
+  const most = longestDelay(retry, policy)
+  if (policy.jitter === 0) return most
+  // Which part of the jitter it is follows from a hash, which is the kernel's own.
+  const delay = retryDelayMs(policy, retry, name)
+  if (delay < Math.floor(most * (1 - policy.jitter)) || delay > most || !Number.isInteger(delay)) {
+    throw new Error(`a delay of ${delay} ms, with jitter ${policy.jitter} of ${most} ms`)
+  }
+  return delay
+}
+
+function longestDelay(retry: number, policy: RetryPolicy): number {
+  if (policy.backoff === 'fixed') return policy.delayMs
+  if (policy.backoff === 'list') {
+    return policy.delaysMs[retry - 1] ?? policy.delaysMs.at(-1) ?? 0
+  }
+  let delay = policy.delayMs
+  for (let i = 1; i < retry; i++) delay = Math.min(policy.capMs, delay * 2)
+  return Math.min(policy.capMs, delay)
+}
+
+/** One more attempt if the budget allows it, else as the policy says. True: another attempt. */
+function chargeRetry(task: TaskReading, policy: TaskPolicy): boolean {
+  if (task.retries < task.budget) {
+    task.retries += 1
+    task.state = 'WAITING'
+    return true
+  }
+  task.state = policy.quarantine === 'never' ? 'FAILED' : 'DEAD'
+  return false
+}
+
+function readFailure(
+  task: TaskReading,
+  policy: TaskPolicy,
+  command: CommandOf<'FailTask'>,
+  at: number,
+): void {
+  endLease(task, command.type)
+  if (command.error.type === 'TERMINAL') task.state = 'FAILED'
+  else if (chargeRetry(task, policy)) {
+    task.dueAt = at + delayBefore(task.retries, policy.retry, nameOf(command))
+  }
+}
+
+function readLostLease(
+  task: TaskReading,
+  policy: TaskPolicy,
+  by: 'ReleaseLease' | 'ExpireLease' | 'RevokeLease',
+  at: number,
+): void {
+  const lease = heldLease(task) as LeaseReading
+  lease.endedBy = by
+  task.state = 'WAITING'
+  // Before the commit it is due since when it was: it keeps its place.
+  if (task.committedBy !== null) {
+    task.dueAt = at
+    return settleEffects(task, by !== 'ReleaseLease')
+  }
+  if (by !== 'ReleaseLease' && lease.started) chargeRetry(task, policy)
+}
+
+/**
+ * A started effect that nobody finished has an unknown outcome, and is charged one failure. So is
+ * one whose outcome is still unknown when a lease is lost, unless it may just be run again.
+ */
+function settleEffects(task: TaskReading, isLost = false): void {
+  for (const effect of task.effects) {
+    const unsolved = isLost && effect.state === 'UNKNOWN' && !effect.promise.idempotent
+    if (effect.state !== 'STARTED' && !unsolved) continue
+    const answerable = effect.promise.idempotent || effect.promise.reconcile
+    const affordable = effect.retries < effect.budget
+    if (affordable) effect.retries += 1
+    effect.state = answerable && affordable ? 'UNKNOWN' : 'HELD'
+  }
+  if (task.effects.some((effect) => effect.state === 'HELD')) task.state = 'DEAD'
+}
+
+function readCommit(task: TaskReading, command: CommandOf<'CommitExecution'>, at: number): void {
+  task.committedBy = command.lease
+  task.output = command.output
+  task.effects = command.effects.map((promise) => ({
+    promise,
+    state: 'PROMISED',
+    starts: [],
+    failedBy: [],
+    finishedBy: [],
+    resolved: [],
+    retries: 0,
+    budget: promise.retry.max,
+  }))
+  afterEffects(task, command.type, at)
+}
+
+function readEffect(
+  task: TaskReading,
+  command: CommandOf<'StartEffect' | 'FinishEffect' | 'FailEffect' | 'ResolveEffect'>,
+  at: number,
+): void {
+  const effect = task.effects[command.effect] as EffectReading
+  switch (command.type) {
+    case 'StartEffect':
+      effect.state = 'STARTED'
+      effect.starts.push(command.lease)
+      return
+    case 'FinishEffect':
+      effect.state = 'FINISHED'
+      effect.finishedBy.push(command.lease)
+      return afterEffects(task, command.type, at)
+    case 'ResolveEffect':
+      effect.resolved.push({ start: command.start, outcome: command.outcome })
+      // Only what was given up gets a fresh budget: the rest goes on by itself.
+      if (command.outcome === 'again' && effect.state === 'HELD') {
+        effect.budget = effect.retries + effect.promise.retry.max
+      }
+      effect.state = command.outcome === 'happened' ? 'FINISHED' : 'PROMISED'
+      return afterEffects(task, command.type, at)
+    case 'FailEffect': {
+      endLease(task, command.type)
+      effect.failedBy.push(command.lease)
+      const again = command.error.type === 'RETRYABLE' && effect.retries < effect.budget
+      if (again) effect.retries += 1
+      effect.state = again ? 'PROMISED' : 'HELD'
+      task.state = 'WAITING'
+      const name = `${nameOf(command)}/${command.effect}`
+      task.dueAt = at + (again ? delayBefore(effect.retries, effect.promise.retry, name) : 0)
+      return settleEffects(task)
+    }
+  }
+}
+
+/** COMPLETED when every effect is finished; DEAD no longer when none is held. */
+function afterEffects(task: TaskReading, by: CommandType, at: number): void {
+  if (task.effects.every((effect) => effect.state === 'FINISHED')) {
+    endLease(task, by)
+    task.state = 'COMPLETED'
+    return
+  }
+  if (task.state !== 'DEAD' || task.effects.some((effect) => effect.state === 'HELD')) return
+  task.state = 'WAITING'
+  task.dueAt = at
+}
+
+/** An intervention is the same if the operator saw the same attempt and wanted the same. */
+export function interventionName(command: CommandOf<'RetryTask' | 'ForceTask'>): string {
+  const { type, attempt } = command
+  if (type === 'RetryTask') return `${type} ${attempt} ${command.input}`
+  const output = command.to === 'COMPLETED' ? (command.output ?? 'null') : ''
+  return `${type} ${attempt} ${command.to} ${output}`
+}
+
+function readIntervention(
+  task: TaskReading,
+  policy: TaskPolicy,
+  command: CommandOf<'RetryTask' | 'ForceTask'>,
+  at: number,
+): void {
+  const to = command.type === 'RetryTask' ? 'WAITING' : command.to
+  task.interventions.push(interventionName(command))
+  endLease(task, command.type)
+  task.state = to
+  task.budget = task.retries + policy.retry.max
+  if (to === 'WAITING') task.dueAt = at
+  if (command.type === 'RetryTask' && command.input !== null) task.steps.clear()
+  if (command.type === 'ForceTask' && to === 'COMPLETED') task.output = command.output ?? 'null'
+}

@@ -1,0 +1,59 @@
+/**
+ * Which commands must get the same answer when they are delivered again, as far as their subject
+ * is still the same one.
+ */
+import type { Command, Decision, Entry, World } from '../../../src/kernel/index.ts'
+import { countTallies, findTask, isFinal, jobState } from '../../../src/kernel/index.ts'
+
+export interface Delivered {
+  readonly command: Command
+  readonly decision: Decision
+  /** What the command was about, as it was then. */
+  readonly subject: string
+}
+
+/** Counts what makes a command's subject another one. */
+export class Lives {
+  readonly #lives = new Map<string, number>()
+
+  see(entry: Entry): void {
+    if (entry.type === 'JobSubmitted' || entry.type === 'JobForgotten') this.#count(entry.job)
+    // New input drops the recorded steps, so they are recorded anew.
+    if (entry.type === 'TaskRetried' && entry.input !== null) {
+      this.#count(`${entry.job} ${entry.stage} ${entry.segment}`)
+    }
+  }
+
+  #count(key: string): void {
+    this.#lives.set(key, (this.#lives.get(key) ?? 0) + 1)
+  }
+
+  subject(command: Command, decision: Decision): string {
+    const keys: string[] = []
+    if ('job' in command) keys.push(command.job)
+    if (command.type === 'SubmitJob') keys.push(String(decision.value))
+    if (command.type === 'RecordStep') {
+      keys.push(`${command.job} ${command.stage} ${command.segment}`)
+    }
+    return keys.map((key) => this.#lives.get(key) ?? 0).join()
+  }
+}
+
+/** Answers that hold only for a time, as the design says. */
+export function isOver(world: World, { command, decision }: Delivered, now: number): boolean {
+  if (command.type === 'StartEffect') {
+    // The answer is a permission to act: not given again once the lease is lost or it is done.
+    const task = findTask(world, command.job, command.stage, command.segment)
+    const running = task?.commit?.effects[command.effect]?.state === 'STARTED'
+    return !running || task.lease?.number !== command.lease || now >= task.lease.expiresAt
+  }
+  if (command.type === 'SetSchedule' && command.seen !== null) {
+    // A copy that comes late must not undo what was set AFTER it.
+    return world.schedules.get(command.schedule)?.definition !== command.definition
+  }
+  if (command.type !== 'SubmitJob' || decision.value === command.job) return false
+  // A unique key that was answered with its holder is free when the holder is final.
+  const holder = world.jobs.get(String(decision.value))
+  if (holder === undefined) return true
+  return holder.spec.unique && isFinal(jobState(holder, countTallies(world, holder), now))
+}

@@ -1,0 +1,50 @@
+/**
+ * PostgreSQL: whoever was told nothing for a while, because the connection that listens was lost,
+ * has missed nothing.
+ */
+import { describe, expect, it } from 'vitest'
+import { job, typed } from '../../../src/index.ts'
+import { openConnection } from '../../../src/store/sql/postgres/connection.ts'
+import { heard, said } from '../../../src/store/sql/postgres/notify.ts'
+import { freshSchema } from '../../support/postgres.ts'
+import { engineAt } from './places.ts'
+
+const echo = job('echo', { input: typed<number>(), run: ({ input }) => input })
+
+describe('the bell', () => {
+  it('is put up again when its connection was lost, and nothing is missed', async () => {
+    const { url, schema } = await freshSchema()
+    const [here, there] = [
+      await engineAt({ location: url, options: { schema } }),
+      await engineAt({ location: url, options: { schema } }),
+    ]
+    there.work([echo], { poll: '1h' })
+    const server = await openConnection({ url })
+    const cut = async (): Promise<number> => {
+      const [answered] = await server.run([
+        {
+          sql: `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1`,
+          values: [`pawl bell ${schema}`],
+        },
+      ])
+      return answered?.rows.length ?? 0
+    }
+    for (let input = 0; input < 5; input++) {
+      await expect.poll(cut).toBeGreaterThan(0)
+      const handle = await here.submit(echo, input)
+      expect(await handle.result()).toBe(input)
+    }
+    await server.close()
+    expect([...here.errors, ...there.errors]).toEqual([])
+  })
+
+  it('says who rings it, so that nobody hears himself', () => {
+    const news = new Set(['work', 'ends'] as const)
+    expect(heard(said(news, 'a'), 'b')).toEqual(news)
+    expect(heard(said(news, 'a'), 'a')).toBe(null)
+    expect(heard(said(news), 'a')).toEqual(news)
+    expect(heard('', 'a')).toEqual(new Set())
+    const later = heard('x work weather', 'a')
+    expect(later).toContain('schedules')
+  })
+})

@@ -1,0 +1,253 @@
+/**
+ * Opening a store on a database: by many at once, by a user who may do little, of a version that is
+ * not known, and where nothing can be written.
+ */
+import { describe, expect, it } from 'vitest'
+import { SmallDisk } from '../../faults/crash/small-disk.ts'
+import { VACUUM_TABLES } from '../../../src/store/sql/postgres/vacuum-tables.ts'
+import type { Answered } from '../../../src/store/sql/connection.ts'
+import { onRecord, plain } from '../../support/specs.ts'
+import type { Address } from './addresses.ts'
+import { dialectOf, openAt } from './addresses.ts'
+import { checkLog } from './log-check.ts'
+import { DATABASE_NAMES, freshAddress } from './stores.ts'
+
+const OPENERS = 8
+
+/** All in one transaction. */
+async function run(address: Address, ...texts: readonly string[]): Promise<readonly Answered[]> {
+  const connection = await dialectOf(address).connect()
+  const answers = await connection.run(texts.map((sql) => ({ sql, values: [] })))
+  await connection.close()
+  return answers
+}
+
+function submit(job: string) {
+  return { type: 'SubmitJob', job, spec: plain({ type: 'red' }) } as const
+}
+
+describe.each(DATABASE_NAMES)('a store on %s', (name) => {
+  it('is made once, however many open it at the same time', async () => {
+    const address = await freshAddress(name)
+    const stores = await Promise.all(Array.from({ length: OPENERS }, () => openAt(address)))
+    expect(new Set(stores.map(({ id }) => id)).size).toBe(1)
+    const answers = await Promise.all(stores.map((store, i) => store.execute([submit(`j${i}`)])))
+    expect(answers.flat().map(({ verdict }) => verdict)).toEqual(stores.map(() => 'committed'))
+    await Promise.all(stores.map((store) => store.close()))
+    expect((await checkLog(dialectOf(address))).problems).toEqual([])
+  })
+
+  it('of a newer version is refused, and left as it is', async () => {
+    const address = await freshAddress(name)
+    await (await openAt(address)).close()
+    await run(address, `update meta set value = '99' where name = 'version'`)
+    await expect(openAt(address)).rejects.toMatchObject({
+      code: 'NewerTables',
+      details: { found: 99 },
+    })
+  })
+
+  it('refuses that events are changed or removed, whoever asks', async () => {
+    const address = await freshAddress(name)
+    const store = await openAt(address)
+    await store.execute([submit('a')])
+    await expect(run(address, 'delete from events')).rejects.toThrow(/only ever appended/)
+    await expect(run(address, 'update events set at = 0')).rejects.toThrow(/only ever appended/)
+    await store.close()
+  })
+})
+
+/** What somebody who only works with the tables may do: see docs/sql-stores.md. */
+const GRANTS = (schema: string, role: string): readonly string[] => [
+  `grant usage on schema ${schema} to ${role}`,
+  `grant select on all tables in schema ${schema} to ${role}`,
+  `grant insert on ${schema}.events to ${role}`,
+  `grant insert, update, delete on ${schema}.work, ${schema}.looks, ${schema}.limits, ${schema}.shares
+    to ${role}`,
+  `grant insert, update on ${schema}.queues, ${schema}.schedules to ${role}`,
+  `grant usage, select on sequence ${schema}.positions, ${schema}.forgets to ${role}`,
+]
+
+describe.each(DATABASE_NAMES)('calls that are decided together on %s', (name) => {
+  it('do not fail for what is wrong with the job of another', async () => {
+    const address = await freshAddress(name)
+    const store = await openAt(address)
+    await store.execute([submit('a')])
+    const at = { stage: 0, segment: 0 }
+    const cancel = { type: 'CancelJob', job: 'a', by: 'me', reason: '' } as const
+    const stop = { type: 'StopTask', job: 'a', ...at } as const
+    await store.execute([cancel])
+    const bytes = address.kind === 'SQLite' ? `x'00'` : `'\\x00'`
+    await run(address, `update work set record = ${bytes}`)
+    const answers = await Promise.allSettled([
+      store.execute([submit('b')]),
+      ...[stop, submit('c'), submit('d')].map((command) => store.execute([command])),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ])
+    expect(answers[1]).toMatchObject({ reason: { code: 'CorruptRecord' } })
+    await store.close()
+  })
+
+  it('are refused names that a database cannot keep, and are told so', async () => {
+    const store = await openAt(await freshAddress(name))
+    const wrong = ['a\0b', 'a\uD800'].map(submit)
+    const answers = await Promise.all([...wrong, submit('ok')].map((one) => store.execute([one])))
+    const codes = answers.flat().map(({ rejection }) => rejection?.code ?? null)
+    expect(codes).toEqual(['MalformedCommand', 'MalformedCommand', null])
+    await store.close()
+  })
+})
+
+async function userOf(): Promise<{
+  owner: Address
+  user: Address
+  schema: string
+  role: string
+}> {
+  const owner = (await freshAddress('PostgreSQL')) as Address & { kind: 'PostgreSQL' }
+  const { schema } = owner
+  const role = `user_${schema}`
+  await run(owner, `create role ${role} login password 'p'`)
+  const url = new URL(owner.url)
+  url.username = role
+  url.password = 'p'
+  return { owner, user: { ...owner, url: url.href }, schema, role }
+}
+
+describe('on PostgreSQL, a user', () => {
+  it('who owns the tables sweeps up, and who may not is no worse off', async () => {
+    const { owner, user, schema, role } = await userOf()
+    const store = await openAt(owner)
+    await run(owner, ...GRANTS(schema, role))
+    await store.execute([submit('a')])
+    await run(owner, `update work set turn = turn`)
+    const { count, run: sweep } = VACUUM_TABLES
+    const swept = `select count(*) from pg_stat_user_tables
+      where schemaname = '${schema}' and relname in ('work', 'looks', 'limits', 'shares')
+        and vacuum_count > 0`
+    const [dead] = await run(user, count)
+    await run(user, sweep)
+    expect(dead?.rows[0]?.[0]).toBeTypeOf('number')
+    expect((await run(owner, swept))[0]?.rows).toEqual([[0]])
+    await run(owner, sweep)
+    await expect.poll(async () => (await run(owner, swept))[0]?.rows).toEqual([[4]])
+    await store.close()
+  })
+
+  it('who has tables whose rows come and go has them vacuumed sooner than others', async () => {
+    const { owner, schema } = await userOf()
+    await (await openAt(owner)).close()
+    const sooner = `select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = '${schema}' and 'autovacuum_vacuum_scale_factor=0.01' = any(c.reloptions)
+      order by c.relname`
+    const [answered] = await run(owner, sooner)
+    expect(answered?.rows.flat()).toEqual(['limits', 'looks', 'shares', 'work'])
+  })
+
+  it('who may use the tables, and do nothing else, does everything that a store does', async () => {
+    const { owner, user, schema, role } = await userOf()
+    await (await openAt(owner)).close()
+    await run(owner, ...GRANTS(schema, role))
+    const store = await openAt(user)
+    const limits = [{ key: 'k', concurrency: 1, rate: null }]
+    const spec = plain({ type: 'red', group: 'g', key: 'k' }, { queue: 'q', limits })
+    const bounds = { concurrency: 5, rate: null, ageingMs: null }
+    await store.execute([
+      { type: 'ConfigureQueue', queue: 'q', ...bounds, ...onRecord },
+      { type: 'SubmitJob', job: 'a', spec },
+      { type: 'SetSchedule', schedule: 's', definition: '{}', seen: null, ...onRecord },
+    ])
+    const channels = [{ queue: 'q', type: 'red', stage: null }]
+    const request = { worker: 'w', request: 1, channels, max: 1, started: true }
+    expect(await store.claim(request)).toHaveLength(1)
+    const at = { job: 'a', stage: 0, segment: 0, lease: 1, worker: 'w' }
+    await store.execute([{ type: 'CommitExecution', ...at, output: '1', effects: [] }])
+    for await (const { entry } of store.watch(0)) if (entry.type === 'ExecutionCommitted') break
+    const view = await store.query({ kind: 'job', job: 'a' })
+    const endedBefore = (view?.job.task?.endedAt ?? 0) + 1
+    const [forgotten] = await store.execute([{ type: 'ForgetJob', job: 'a', endedBefore }])
+    expect(forgotten?.verdict).toBe('committed')
+    await store.query({ kind: 'upkeep', limit: 10 })
+    await store.close()
+    expect((await run(owner, 'select * from limits'))[0]?.rows).toEqual([])
+    expect((await checkLog(dialectOf(user))).problems).toEqual([])
+    await expect(run(user, `set local x.y = ''`, 'truncate events')).rejects.toMatchObject({
+      trouble: 'denied',
+    })
+  })
+
+  it('who may not take away what says nothing any more leaves it, and goes on', async () => {
+    const { owner, user, schema, role } = await userOf()
+    await (await openAt(owner)).close()
+    await run(owner, ...GRANTS(schema, role), `revoke delete on ${schema}.limits from ${role}`)
+    await run(owner, `insert into limits (key, held, full_at) values ('k', 0, 0)`)
+    const store = await openAt(user)
+    await store.execute([submit('a')])
+    expect(await store.query({ kind: 'upkeep', limit: 10 })).toEqual([])
+    expect(await store.query({ kind: 'upkeep', limit: 10 })).toEqual([])
+    await store.close()
+    expect((await run(owner, 'select key from limits'))[0]?.rows).toEqual([['k']])
+  })
+
+  it('who may create in a schema makes the tables in it', async () => {
+    const { owner, user, schema, role } = await userOf()
+    await run(
+      owner,
+      `create schema ${schema}`,
+      `grant usage, create on schema ${schema} to ${role}`,
+    )
+    await (await openAt(user)).close()
+  })
+
+  it('who may do nothing is told so', async () => {
+    const { owner, user } = await userOf()
+    await expect(openAt(user)).rejects.toMatchObject({ code: 'SqlFailed', trouble: 'denied' })
+    await (await openAt(owner)).close()
+    await expect(openAt(user)).rejects.toMatchObject({ code: 'SqlFailed', trouble: 'denied' })
+  })
+
+  it('of a server that takes no writes is told so', async () => {
+    const { owner, user, schema, role } = await userOf()
+    await (await openAt(owner)).close()
+    await run(
+      owner,
+      ...GRANTS(schema, role),
+      `alter role ${role} set default_transaction_read_only = on`,
+    )
+    const store = await openAt(user)
+    await expect(store.execute([submit('a')])).rejects.toMatchObject({ trouble: 'read-only' })
+    expect(await store.query({ kind: 'jobs', limit: 10 })).toMatchObject({ jobs: [] })
+    await store.close()
+  })
+})
+
+describe('on SQLite, a disk', () => {
+  it('that is full refuses what is new, loses nothing, and goes on when there is room', async (test) => {
+    const disk = await SmallDisk.mount()
+    if (typeof disk === 'string') return test.skip(disk)
+    try {
+      const address: Address = { kind: 'SQLite', path: `${disk.path}/jobs.db` }
+      const store = await openAt(address)
+      await store.execute([submit('a')])
+      await disk.fill()
+      const large = {
+        type: 'SubmitJob',
+        job: 'b',
+        spec: plain({ input: `"${'x'.repeat(900_000)}"` }),
+      } as const
+      await expect(store.execute([large])).rejects.toMatchObject({ trouble: 'full' })
+      await disk.makeRoom()
+      const [answer] = await store.execute([large])
+      expect(answer?.verdict).toBe('committed')
+      await store.close()
+      expect((await checkLog(dialectOf(address))).entries).toHaveLength(2)
+    } finally {
+      await disk.unmount()
+    }
+  })
+})

@@ -1,0 +1,132 @@
+/**
+ * How the statements of a claim and of a report are carried out: by indexes, row by row, whatever is
+ * in the tables.
+ */
+import { describe, expect, it } from 'vitest'
+import { UPDATE_ALIKE, UPDATE_AT } from '../../../src/store/sql/postgres/many-rows.ts'
+import { POSTGRES } from '../../../src/store/sql/postgres/statements.ts'
+import { SQLITE } from '../../../src/store/sql/sqlite/statements.ts'
+import type { Statements } from '../../../src/store/sql/statements.ts'
+import type { Connection } from '../../../src/store/sql/connection.ts'
+import { plain } from '../../support/specs.ts'
+import type { Address } from './addresses.ts'
+import { dialectOf, openAt } from './addresses.ts'
+import { DATABASE_NAMES, freshAddress } from './stores.ts'
+
+const SIZES = process.env['PAWL_CAMPAIGN'] === 'long' ? [0, 1_000, 100_000] : [0, 2_000]
+const BATCH = 500
+/** Each is in the way of every job, many times a second. */
+const HOT: readonly (keyof Statements)[] = [
+  'candidates',
+  'lockRows',
+  'updateRows',
+  'updateTaken',
+  'becameDue',
+  'wokenLimits',
+  'lockLimits',
+  'unpark',
+  'expired',
+  'tooLate',
+  'standInLine',
+  'kinds',
+  'oldest',
+  'limitsAfter',
+  'dropLimits',
+  'sharesAfter',
+  'dropShares',
+]
+
+async function fill(address: Address, from: number, to: number): Promise<void> {
+  const store = await openAt(address)
+  for (let first = from; first < to; first += BATCH) {
+    const ids = Array.from({ length: Math.min(BATCH, to - first) }, (_, i) => `job ${first + i}`)
+    const spec = plain({ type: 'red' }, { queue: 'q' })
+    await store.execute(ids.map((job) => ({ type: 'SubmitJob', job, spec }) as const))
+  }
+  await store.close()
+}
+
+/** The plan that a prepared statement of the store has, which asks for no values. */
+async function postgresPlan(connection: Connection, sql: string): Promise<string> {
+  const values = Array.from({ length: parametersOf(sql) }, () => 'null').join(', ')
+  await connection.run([{ sql: `prepare hot as ${sql}`, values: [] }])
+  const explain = `explain execute hot${values === '' ? '' : `(${values})`}`
+  const [answered] = await connection.run([{ sql: explain, values: [] }])
+  await connection.run([{ sql: 'deallocate hot', values: [] }])
+  return (answered?.rows ?? []).map(([line]) => line as string).join('\n')
+}
+
+function parametersOf(sql: string): number {
+  return Math.max(0, ...[...sql.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))
+}
+
+async function sqlitePlan(connection: Connection, sql: string): Promise<string> {
+  const count = Math.max(
+    [...sql.matchAll(/\?(?!\d)/g)].length,
+    ...[...sql.matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)),
+  )
+  const values = Array.from({ length: count }, () => null)
+  const [answered] = await connection.run([{ sql: `explain query plan ${sql}`, values }])
+  return (answered?.rows ?? []).map((row) => row.at(-1) as string).join('\n')
+}
+
+/** `work` and the other tables are only ever reached by an index. */
+const WHOLE_TABLE = {
+  PostgreSQL: /Seq Scan on (?:work|limits|events)|Hash Join|Merge Join/,
+  SQLite: /^SCAN (?:work|limits|events|w|x|y|e)(?! USING (?:COVERING )?INDEX)\b/m,
+}
+
+/** Of these, only what is due by now is read, however much is due later. */
+const BY_TIME: ReadonlySet<keyof Statements> = new Set<keyof Statements>([
+  'becameDue',
+  'wokenLimits',
+  'expired',
+  'tooLate',
+])
+/** Of these, the first few are read, however many there are: none is sorted. */
+const IN_ORDER: ReadonlySet<keyof Statements> = new Set<keyof Statements>([
+  ...BY_TIME,
+  'candidates',
+  'oldest',
+  'limitsAfter',
+  'sharesAfter',
+])
+const SORTED = { PostgreSQL: /\bSort\b/, SQLite: /TEMP B-TREE/ }
+const TIME_IN_INDEX = {
+  PostgreSQL: /Index Cond: \((?:due_at|wake_at|expires_at|start_by) <=/,
+  SQLite: /USING (?:COVERING )?INDEX \w+ \((?:due_at|wake_at|expires_at|start_by)[<>]/,
+}
+
+describe.each(DATABASE_NAMES)('the statements of a claim on %s', (name) => {
+  it('go by an index, with few rows and with many', async () => {
+    const address = await freshAddress(name)
+    const plans: string[][] = []
+    let filled = 0
+    for (const size of SIZES) {
+      await fill(address, filled, size)
+      filled = size
+      const connection = await dialectOf(address).connect()
+      const found: string[] = []
+      for (const statement of HOT) {
+        const plan =
+          name === 'PostgreSQL'
+            ? await postgresPlan(connection, POSTGRES[statement])
+            : await sqlitePlan(connection, SQLITE[statement])
+        expect(plan, statement).not.toMatch(WHOLE_TABLE[name])
+        if (IN_ORDER.has(statement)) expect(plan, statement).not.toMatch(SORTED[name])
+        if (BY_TIME.has(statement)) expect(plan, statement).toMatch(TIME_IN_INDEX[name])
+        found.push(`${statement}\n${plan.replaceAll(/\(cost=.*\)/g, '')}`)
+      }
+      if (name === 'PostgreSQL') {
+        const alike = await postgresPlan(connection, UPDATE_ALIKE)
+        expect(alike).not.toMatch(WHOLE_TABLE[name])
+        const where = await postgresPlan(connection, UPDATE_AT)
+        expect(where).toMatch(/Tid Scan on work w.*\n\s*TID Cond: \(given.spot = ctid\)/)
+        found.push(...[alike, where].map((plan) => plan.replaceAll(/\(cost=.*\)/g, '')))
+      }
+      await connection.close()
+      plans.push(found)
+    }
+    for (const later of plans.slice(1)) expect(later).toEqual(plans[0])
+  })
+})

@@ -1,0 +1,34 @@
+/**
+ * Stores with a random history: jobs of all kinds in all states, some of them forgotten.
+ */
+import { expect } from 'vitest'
+import type { Command } from '../../../src/kernel/index.ts'
+import type { Store } from '../../../src/store/index.ts'
+import { InStep } from '../../conformance/in-step.ts'
+import { Dice } from '../../model/properties/dice.ts'
+
+export class Grown extends InStep {
+  override store!: Store
+
+  /** `open` gives a store that is empty. `first` is what happens in it before all else. */
+  static async in(
+    open: (clock: { now: () => number }) => Promise<Store>,
+    seed: number,
+    steps: number,
+    first: readonly Command[] = [],
+  ): Promise<Grown> {
+    const grown = new Grown()
+    const dice = new Dice(seed)
+    grown.store = await open({ now: () => grown.now })
+    for (const command of first) await grown.both(command)
+    for (let count = 1; count <= steps; count++) await grown.step(dice, count)
+    return grown
+  }
+
+  /** Told to the store and to the model. */
+  async both(command: Command): Promise<void> {
+    const [answer] = await this.store.execute([command])
+    const { verdict } = this.model.perform(command, this.now)
+    expect([answer?.verdict, verdict]).toEqual(['committed', 'committed'])
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * The databases that the tests of verify, repair and copy go through: a fresh store in each, and a
+ * hand that plants damage in it with plain SQL, past all guards.
+ */
+import type { Clock } from '../../../src/store/index.ts'
+import { postgresDialect } from '../../../src/store/sql/postgres/open-postgres.ts'
+import type { Connection, Row } from '../../../src/store/sql/connection.ts'
+import type { Dialect } from '../../../src/store/sql/dialect.ts'
+import { openSql } from '../../../src/store/sql/open-sql.ts'
+import type { SqlStore } from '../../../src/store/sql/sql-store.ts'
+import { sqliteDialect } from '../../../src/store/sql/sqlite/open-sqlite.ts'
+import { freshSchema } from '../../support/postgres.ts'
+import { freshFile } from '../../support/sqlite.ts'
+
+/** Runs one statement, with `?` for its values. */
+export type Run = (sql: string, ...values: Row) => Promise<readonly Row[]>
+
+export interface Place {
+  readonly dialect: Dialect
+  /** What `verifyDatabase` and its like are given. */
+  readonly location: string
+  readonly schema: string | undefined
+  open(clock: Clock): Promise<SqlStore>
+  /** Plants damage, and lets somebody look at it; then all is as it was. */
+  inside(work: (run: Run, connection: Connection) => Promise<void>): Promise<void>
+  /** Plants damage for good. */
+  plant(work: (run: Run) => Promise<unknown>): Promise<void>
+  close(): Promise<void>
+}
+
+abstract class AnyPlace implements Place {
+  #connection: Connection | null = null
+  abstract readonly dialect: Dialect
+  abstract readonly location: string
+  abstract readonly schema: string | undefined
+
+  open(clock: Clock): Promise<SqlStore> {
+    return openSql(this.dialect, { clock })
+  }
+
+  inside(work: (run: Run, connection: Connection) => Promise<void>): Promise<void> {
+    return this.#in(work, 'rollback')
+  }
+
+  plant(work: (run: Run) => Promise<unknown>): Promise<void> {
+    return this.#in(work, 'commit')
+  }
+
+  async #in(
+    work: (run: Run, connection: Connection) => Promise<unknown>,
+    end: string,
+  ): Promise<void> {
+    // One for all: what is asked again and again is prepared once.
+    const connection = (this.#connection ??= await this.dialect.connect())
+    await connection.run([{ sql: 'begin', values: [] }])
+    try {
+      await this.unguarded(connection, () =>
+        work(async (sql, ...values) => {
+          const [answered] = await connection.run([{ sql: this.words(sql), values }])
+          return answered?.rows ?? []
+        }, connection),
+      )
+      await connection.run([{ sql: end, values: [] }])
+    } catch (error) {
+      await connection.run([{ sql: 'rollback', values: [] }])
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#connection?.close()
+  }
+
+  protected abstract words(sql: string): string
+  protected abstract unguarded(connection: Connection, work: () => Promise<unknown>): Promise<void>
+}
+
+class PostgresPlace extends AnyPlace {
+  readonly dialect: Dialect
+  readonly location: string
+  readonly schema: string
+
+  constructor({ url, schema }: { url: string; schema: string }) {
+    super()
+    this.location = url
+    this.schema = schema
+    this.dialect = postgresDialect({ url, schema })
+  }
+
+  protected words(sql: string): string {
+    let count = 0
+    return sql.replaceAll('?', () => `$${++count}`)
+  }
+
+  protected async unguarded(connection: Connection, work: () => Promise<unknown>): Promise<void> {
+    await connection.run([{ sql: 'set local session_replication_role = replica', values: [] }])
+    await work()
+  }
+}
+
+class SqlitePlace extends AnyPlace {
+  readonly dialect: Dialect
+  readonly location: string
+  readonly schema = undefined
+
+  constructor(path: string) {
+    super()
+    this.location = `sqlite:${path}`
+    this.dialect = sqliteDialect({ path })
+  }
+
+  protected words(sql: string): string {
+    return sql
+  }
+
+  protected async unguarded(connection: Connection, work: () => Promise<unknown>): Promise<void> {
+    const sql = `select name, sql from sqlite_master where type = 'trigger'`
+    const [found] = await connection.run([{ sql, values: [] }])
+    const triggers = found?.rows ?? []
+    await connection.run(
+      triggers.map(([name]) => ({ sql: `drop trigger ${String(name)}`, values: [] })),
+    )
+    await work()
+    await connection.run(triggers.map(([, text]) => ({ sql: text as string, values: [] })))
+  }
+}
+
+export const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
+  SQLite: async () => new SqlitePlace(await freshFile()),
+  PostgreSQL: async () => new PostgresPlace(await freshSchema()),
+}
