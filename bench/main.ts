@@ -4,11 +4,13 @@
  * Results go to standard output, progress to standard error.
  */
 import { cpus } from 'node:os'
+import { benchCompare } from './compare.ts'
 import { benchEngine } from './engine.ts'
 import { benchKernel } from './kernel.ts'
 import { benchLimits } from './limits.ts'
 import { benchLog } from './log.ts'
 import { BadOption } from './options.ts'
+import { benchPeers } from './peers.ts'
 import { benchPipelines } from './pipelines.ts'
 import { benchSql } from './sql.ts'
 
@@ -42,6 +44,14 @@ const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Be
   sql: {
     what: 'the stores on SQLite and PostgreSQL, beside the least SQL of any queue (--help for more)',
     run: benchSql,
+  },
+  compare: {
+    what: 'two builds of Pawl by turns: time, cores, round trips, bytes and syncs (--help for more)',
+    run: benchCompare,
+  },
+  peers: {
+    what: 'Pawl beside other job queues, by turns (--help for more)',
+    run: benchPeers,
   },
 }
 

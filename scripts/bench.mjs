@@ -24,8 +24,10 @@ const child = spawn(
     join(out, 'bench', 'main.js'),
     ...process.argv.slice(2),
   ],
-  { stdio: 'inherit' },
+  { cwd: root, stdio: 'inherit' },
 )
+// The child removes its folders and stops its servers.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => {
   if (signal !== null) console.error(`The bench was ended by ${signal}`)
   process.exit(code ?? 1)

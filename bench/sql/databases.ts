@@ -1,7 +1,7 @@
 /**
  * The databases that are measured: real servers and files, that wait for the disk at each commit.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Store } from '../../src/store/index.ts'
 import { openConnection as toPostgres } from '../../src/store/sql/postgres/connection.ts'
@@ -11,6 +11,7 @@ import { openConnection as toSqlite } from '../../src/store/sql/sqlite/connectio
 import { openSqliteStore } from '../../src/store/sql/sqlite/open-sqlite.ts'
 import { PostgresServer } from '../../test/support/postgres-server.ts'
 import type { Scratch } from '../log/scratch.ts'
+import { familyUs } from '../process-time.ts'
 import type { Floor } from './floor.ts'
 import { POSTGRES_FLOOR, SQLITE_FLOOR } from './floor.ts'
 import { openAt } from './open-at.ts'
@@ -81,31 +82,6 @@ export async function sqlite(scratch: Scratch): Promise<Database> {
     openAt,
     cpuUs: () => 0,
     close: async () => undefined,
-  }
-}
-
-const TICK_US = 10_000
-
-/** Of a process and those that it started. */
-function familyUs(parent: number): number {
-  let ticks = 0
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue
-    const [user = 0, system = 0, isOfIt] = timesOf(name, parent)
-    if (isOfIt === true) ticks += user + system
-  }
-  return ticks * TICK_US
-}
-
-function timesOf(pid: string, parent: number): [number, number, boolean] | [] {
-  try {
-    // Behind the name, which may have anything in it.
-    const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-    const fields = rest.split(' ')
-    const isOfIt = Number(fields[1]) === parent || Number(pid) === parent
-    return [Number(fields[11]), Number(fields[12]), isOfIt]
-  } catch {
-    return []
   }
 }
 

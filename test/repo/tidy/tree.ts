@@ -16,7 +16,7 @@ export function readTree(): SourceFile[] {
   const inFolders = FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .map((path) => `${folder}/${path.replaceAll('\\', '/')}`)
-      .filter((path) => READ.test(path)),
+      .filter((path) => READ.test(path) && !path.includes('/node_modules/')),
   )
   return [...inFolders, ...FILES]
     .toSorted()

@@ -1,0 +1,155 @@
+/**
+ * What the benches make of their options and of what was measured. The measuring itself is not
+ * tested: its figures are those of a machine.
+ */
+import { describe, expect, it } from 'vitest'
+import { comparisonTable } from '../../bench/compare/figures.ts'
+import { BadOption, readArguments } from '../../bench/options.ts'
+import { cpuTable, figuresTable, ratiosTable } from '../../bench/peers/figures.ts'
+import { isPawl, QUEUE_NAMES } from '../../bench/peers/subjects.ts'
+import { agreement, median, ratioOf, ratioText } from '../../bench/ratio.ts'
+import { payload } from '../../bench/workload/queue.ts'
+import type { StepReport } from '../../bench/workload/steps.ts'
+
+const KNOWN = {
+  stores: { type: 'string', multiple: true },
+  rounds: { type: 'string' },
+  quick: { type: 'boolean' },
+} as const
+const STORES = ['directory', 'sqlite', 'postgres']
+
+/** Without the head. */
+function cellsOf(lines: readonly string[]): string[][] {
+  return lines.slice(1).map((line) => line.split(/\s{2,}/))
+}
+
+function took(wallMs: number): StepReport {
+  return { jobs: 1_000, wallMs, cpuUs: 2_000, serverCpuUs: 1_000 }
+}
+
+describe('the options of a bench', () => {
+  it('are chosen by commas or one by one, and come in the order that is known', () => {
+    const byCommas = readArguments(['--stores', 'postgres,directory'], KNOWN)
+    expect(byCommas.among('stores', STORES)).toEqual(['directory', 'postgres'])
+    const oneByOne = readArguments(['--stores', 'sqlite', '--stores', 'directory'], KNOWN)
+    expect(oneByOne.among('stores', STORES)).toEqual(['directory', 'sqlite'])
+  })
+
+  it('are all of them where none is chosen', () => {
+    const read = readArguments(['HEAD'], KNOWN, 1)
+    expect(read.among('stores', STORES)).toEqual(STORES)
+    expect(read.count('rounds', 5)).toBe(5)
+    expect(read.has('quick')).toBe(false)
+    expect(read.positionals).toEqual(['HEAD'])
+  })
+
+  it('can be some of them where none is chosen', () => {
+    expect(readArguments([], KNOWN).among('stores', STORES, ['sqlite'])).toEqual(['sqlite'])
+  })
+
+  it.each([
+    [['--store', 'sqlite'], /'--store'.*--stores, --rounds, --quick, and --help/],
+    [['--stores', 'redis'], /no 'redis' for --stores; there are: directory, sqlite, postgres/],
+    [['--rounds', '0'], /--rounds must be a count, not '0'/],
+    [['--rounds', 'many'], /--rounds must be a count, not 'many'/],
+    [['HEAD', 'main'], /'main' is too many/],
+  ])('%j is refused, with what to write instead', (args, message) => {
+    const read = (): unknown => {
+      const found = readArguments(args, KNOWN, 1)
+      return [found.among('stores', STORES), found.count('rounds', 5)]
+    }
+    expect(read).toThrow(BadOption)
+    expect(read).toThrow(message)
+  })
+})
+
+describe('the ratio of two that were measured by turns', () => {
+  it('is the median of the ratios of each round, not the ratio of the medians', () => {
+    // The machine is three times slower in the second round, for both.
+    const ratio = ratioOf([11, 33, 12], [10, 30, 10])
+    expect(ratio?.median).toBeCloseTo(1.1)
+    expect(ratioText(ratio)).toBe('1.10 (1.10–1.20)')
+  })
+
+  it('leaves out a round in which one of them is missing, or that there is nothing to compare with', () => {
+    expect(ratioOf([2, undefined, 4, 0, 3], [1, 1, undefined, 0, -1])).toMatchObject({
+      median: 2,
+      rounds: 1,
+    })
+    expect(ratioOf([undefined], [1])).toBeNull()
+    expect(ratioText(null)).toBe('–')
+  })
+
+  it('has the mean of the middle two as its median, where there is no middle one', () => {
+    expect(median([1, 10, 3, 5])).toBe(4)
+    expect(median([7])).toBe(7)
+    expect(median([])).toBeNaN()
+  })
+
+  it('is agreed on when five rounds or more say the same', () => {
+    const ratio = { median: 1.2, least: 1.01, most: 1.4, rounds: 5 }
+    expect(agreement(ratio)).toBe('more')
+    expect(agreement({ ...ratio, least: 0.99 })).toBe('')
+    expect(agreement({ ...ratio, least: 0.5, most: 0.9 })).toBe('less')
+    expect(agreement({ ...ratio, rounds: 4 })).toBe('')
+  })
+})
+
+describe('the table of a comparison', () => {
+  const report = { jobs: 100, wallMs: 50, cpuUs: 3_000, syncs: 1, bytes: undefined }
+
+  it('has a line for each figure that both builds have, a job', () => {
+    const b = { ...report, wallMs: 100 }
+    const cell = { store: 'directory', workload: 'bulk', a: [report], b: [b] }
+    expect(cellsOf(comparisonTable([cell]))).toEqual([
+      ['directory', 'bulk', 'wall µs/job', '500', '1,000', '2.00'],
+      ['directory', 'bulk', 'CPU µs/job', '30.00', '30.00', '1.00'],
+      ['directory', 'bulk', 'syncs/job', '0.0100', '0.0100', '1.00'],
+    ])
+  })
+})
+
+describe('the tables of queues beside each other', () => {
+  const pawl = {
+    name: 'pawl-directory',
+    isPawl: true,
+    isSynced: true,
+    reports: { bulk: [took(100), took(200)], latency: [{ p50Ms: 2, p99Ms: 9 }] },
+  }
+  const peer = {
+    name: 'pg-boss',
+    isPawl: false,
+    isSynced: true,
+    reports: { bulk: [took(200), undefined], latency: [{ p50Ms: 3, p99Ms: 4 }] },
+  }
+  const workloads = ['bulk', 'latency']
+
+  it('have the median of what was measured, and its spread', () => {
+    expect(cellsOf(figuresTable([pawl, peer], workloads))).toEqual([
+      ['pawl-directory', 'yes', '7,500 (5,000–10,000)', '2.0 / 9.0'],
+      ['pg-boss', 'yes', '5,000', '3.0 / 4.0'],
+    ])
+  })
+
+  it('say how many times as quick Pawl is, in rounds that have both', () => {
+    expect(cellsOf(ratiosTable(pawl, [pawl, peer], workloads))).toEqual([
+      ['pg-boss', '2.00', '1.50'],
+    ])
+  })
+
+  it('add the time of the server to that of the process', () => {
+    expect(cellsOf(cpuTable([peer], ['bulk', 'drain']))).toEqual([['pg-boss', '3', '–']])
+  })
+
+  it('have Pawl on each of its stores', () => {
+    expect(QUEUE_NAMES.filter(isPawl)).toEqual(['pawl-directory', 'pawl-sqlite', 'pawl-postgres'])
+  })
+})
+
+describe('the payload of a job', () => {
+  it('has about 200 bytes', () => {
+    const bytes = JSON.stringify(payload(12_345, 1_234.5)).length
+    expect(bytes).toBeGreaterThan(180)
+    expect(bytes).toBeLessThan(240)
+  })
+})
