@@ -1,6 +1,7 @@
 /**
  * What a claim is, and what it must look like.
  */
+import type { JobSpec } from '../kernel/index.ts'
 import { malformed } from '../kernel/index.ts'
 import type { ChannelName } from './ready/ready-index.ts'
 import { BadRequest } from './store.ts'
@@ -14,6 +15,29 @@ export interface ClaimRequest {
   readonly max: number
   /** The work begins at once, so the grants carry the start. */
   readonly started: boolean
+}
+
+/**
+ * Requests from here on belong to claims that travel with a submit; a claim of its own never has
+ * such a number.
+ */
+export const FIRST_SUBMIT_CLAIM = 2 ** 40
+
+export type PlainSpec = JobSpec & { readonly policy: NonNullable<JobSpec['policy']> }
+
+/**
+ * Whether a claim that travels with its submit may have a job: a plain one that is due at once and
+ * takes no turns with others. It may yet be refused, and its form was not looked at.
+ */
+export function isForSubmitClaim(spec: Partial<JobSpec> | null | undefined): spec is PlainSpec {
+  return (
+    spec?.stages === null &&
+    spec.policy?.limits?.length === 0 &&
+    spec.group === null &&
+    spec.held === false &&
+    spec.delayMs === 0 &&
+    spec.dueAt === null
+  )
 }
 
 /** A claim is a series of grants, so it must have what a grant must have. */

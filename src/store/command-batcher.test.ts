@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { plain } from '../../test/support/specs.ts'
 import type { Command } from '../kernel/index.ts'
 import { CorruptLog } from '../log/index.ts'
-import type { Answer } from './index.ts'
+import type { Answer, Claimed, ClaimRequest, SubmittedAndClaimed } from './index.ts'
 import { MemoryStore } from './index.ts'
 import { CommandBatcher } from './command-batcher.ts'
 
@@ -47,5 +47,67 @@ describe('calls that travel together', () => {
     expect(store.calls).toEqual([6, 1, 1, 2, 2])
     expect(told).toEqual(['a', 'b', 'c'])
     expect(await store.query({ kind: 'job', job: 'd' })).toBeNull()
+  })
+})
+
+/** A store that takes claims with submits, and grants the first job to each. */
+class Granting extends Damaged {
+  async submitAndClaim(
+    commands: readonly Command[],
+    claims: readonly ClaimRequest[],
+  ): Promise<SubmittedAndClaimed> {
+    const answers = await this.execute(commands)
+    return { answers, claimed: await Promise.all(claims.map((one) => this.claim(one))) }
+  }
+}
+
+/** A worker with room for `max` jobs, and what each of its claims was granted. */
+function claimer(worker: string, max: number) {
+  const granted: string[][] = []
+  const asked: number[] = []
+  const channels = [{ queue: 'default', type: 'test', stage: null }]
+  return {
+    asked,
+    granted,
+    claimFor(commands: readonly Command[]) {
+      asked.push(commands.length)
+      if (max === 0) return null
+      return {
+        request: { worker, request: asked.length, channels, max, started: true },
+        granted: (claimed: readonly Claimed[]) => void granted.push(claimed.map(({ job }) => job)),
+      }
+    },
+  }
+}
+
+describe('claims that travel with submits', () => {
+  it('are asked of workers until there is room for all jobs, and told what they got', async () => {
+    const batcher = new CommandBatcher(new Granting({ now: () => 1_000 }))
+    const workers = [claimer('a', 0), claimer('b', 1), claimer('c', 2), claimer('d', 1)]
+    for (const one of workers) batcher.standBy(one)
+    await batcher.sendAll([submit('1'), submit('2'), submit('3')])
+    expect(workers.map(({ asked }) => asked)).toEqual([[3], [3], [3], []])
+    expect(workers.map(({ granted }) => granted)).toEqual([[], [['1']], [['2', '3']], []])
+  })
+
+  it('are asked for neither by reports, nor for a store that takes none, nor of one who left', async () => {
+    const worker = claimer('a', 1)
+    const granting = new CommandBatcher(new Granting({ now: () => 1_000 }))
+    const leave = granting.standBy(worker)
+    await granting.send({ type: 'CancelJob', job: '1', by: 'ops', reason: '' })
+    const plainStore = new CommandBatcher(new Damaged({ now: () => 1_000 }))
+    plainStore.standBy(worker)
+    await plainStore.send(submit('1'))
+    leave()
+    await granting.send(submit('1'))
+    expect(worker.asked).toEqual([])
+  })
+
+  it('are told that they got nothing when the submit fails', async () => {
+    const batcher = new CommandBatcher(new Granting({ now: () => 1_000 }))
+    const worker = claimer('a', 1)
+    batcher.standBy(worker)
+    await expect(batcher.send(submit('bad'))).rejects.toBe(DAMAGE)
+    expect(worker.granted).toEqual([[]])
   })
 })

@@ -7,13 +7,26 @@
  */
 import type { Command } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
-import type { Answer, Store, Writes } from './index.ts'
+import type { Answer, Claimed, ClaimRequest, Store, Writes } from './index.ts'
 import { BadRequest } from './index.ts'
 
 /** Told of everything that was answered; `sent`: of what was decided and is not yet durable. */
 export interface CommandBatcherEvents {
   sent?(commands: readonly Command[]): void
   answered?(commands: readonly Command[], answers: readonly Answer[]): void
+}
+
+/** A worker that claims jobs together with their submit. */
+export interface SubmitClaimer {
+  /** A claim for some of the jobs that these commands submit; null: it has no room for them. */
+  claimFor(commands: readonly Command[]): ClaimWithSubmit | null
+}
+
+/** The worker keeps room for `request.max` jobs until it is told what was granted. */
+export interface ClaimWithSubmit {
+  readonly request: ClaimRequest
+  /** AFTER the grants are durable, or the submit failed: what was granted, which may be nothing. */
+  granted(claimed: readonly Claimed[]): void
 }
 
 /** Whoever waits for it comes after all who wait already; quicker than `queueMicrotask`. */
@@ -33,11 +46,18 @@ export class CommandBatcher {
     newWork: [],
     reports: [],
   }
+  readonly #claimers = new Set<SubmitClaimer>()
   #isLeaving = false
 
   constructor(store: Store, events: CommandBatcherEvents = {}) {
     this.#store = store
     this.#events = events
+  }
+
+  /** Claims of this worker travel with submits from now on, where the store takes them. Gives its end. */
+  standBy(claimer: SubmitClaimer): () => void {
+    this.#claimers.add(claimer)
+    return () => void this.#claimers.delete(claimer)
   }
 
   send(command: Command): Promise<Answer> {
@@ -81,7 +101,7 @@ export class CommandBatcher {
     const commands =
       parcels.length === 1 ? parcels[0]!.commands : parcels.flatMap((one) => one.commands)
     try {
-      const answering = this.#store.execute(commands)
+      const answering = this.#execute(commands)
       this.#events.sent?.(commands)
       const answers = await answering
       let at = 0
@@ -94,6 +114,34 @@ export class CommandBatcher {
       if (parcels.length > 1 && isOfOne(error)) return this.#deliverEach(parcels)
       for (const { reject } of parcels) reject(error)
     }
+  }
+
+  async #execute(commands: readonly Command[]): Promise<readonly Answer[]> {
+    const claims = this.#claimsFor(commands)
+    if (claims.length === 0) return this.#store.execute(commands)
+    let claimed: readonly (readonly Claimed[])[] = []
+    try {
+      const requests = claims.map(({ request }) => request)
+      const done = await (this.#store as Required<Store>).submitAndClaim(commands, requests)
+      claimed = done.claimed
+      return done.answers
+    } finally {
+      claims.forEach((claim, i) => claim.granted(claimed[i] ?? []))
+    }
+  }
+
+  #claimsFor(commands: readonly Command[]): ClaimWithSubmit[] {
+    const claims: ClaimWithSubmit[] = []
+    if (this.#store.submitAndClaim === undefined || commands[0]?.type !== 'SubmitJob') return claims
+    let left = commands.length
+    for (const claimer of this.#claimers) {
+      if (left <= 0) break
+      const claim = claimer.claimFor(commands)
+      if (claim === null) continue
+      claims.push(claim)
+      left -= claim.request.max
+    }
+    return claims
   }
 
   /** What one is about cannot be read, and nothing happened: that is no matter of the others. */

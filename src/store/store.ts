@@ -39,7 +39,6 @@ import type {
 import type { ClaimRequest } from './state/ledger.ts'
 import type { Metrics } from './state/meters.ts'
 import type { News } from './news.ts'
-import type { Taker } from './taker.ts'
 import type { TakesPart } from './user-transaction.ts'
 
 /** What the authority says to one command. */
@@ -415,6 +414,12 @@ export type QueryOf<K extends QueryKind> = { readonly kind: K } & Answers[K]['as
 export type Query = { [K in QueryKind]: QueryOf<K> }[QueryKind]
 export type AnswerTo<Q extends Query> = Answers[Q['kind']]['answer']
 
+export interface SubmittedAndClaimed {
+  readonly answers: readonly Answer[]
+  /** What each claim was granted, in the order of the claims. */
+  readonly claimed: readonly (readonly Claimed[])[]
+}
+
 export interface Store extends TakesPart {
   /** The same for as long as what it keeps. Left out: that is lost with its process. */
   readonly id?: string
@@ -438,8 +443,14 @@ export interface Store extends TakesPart {
    * end. Left out: nobody else changes anything, and time shows when it is looked for.
    */
   onNews?(listener: (news: News) => void): () => void
-  /** Jobs may be granted with their submit, to one that is asked for room. Left out: claims are as quick. */
-  standBy?(taker: Taker): () => void
+  /**
+   * Executes commands together with claims for the jobs that they submit: what such a claim may
+   * have is granted in the transaction of the submit. Left out: a claim that follows is as quick.
+   */
+  submitAndClaim?(
+    commands: readonly Command[],
+    claims: readonly ClaimRequest[],
+  ): Promise<SubmittedAndClaimed>
   /** Ends watches once they have seen everything. Closing twice is fine. */
   close(): Promise<void>
 }

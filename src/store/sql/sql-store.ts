@@ -30,11 +30,11 @@ import type {
   QueryKind,
   QueryOf,
   Store,
+  SubmittedAndClaimed,
 } from '../store.ts'
 import { BadRequest, StoreClosed } from '../store.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
 import { recordOverview, recordTask, recordView } from '../views/job-views.ts'
-import type { Taker } from '../taker.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import { CommandBatches } from './transaction/command-batches.ts'
 import type { ClaimDone } from './claim/claim.ts'
@@ -55,7 +55,6 @@ import { JobQueries } from './queries/job-queries.ts'
 import { QueueCache } from './transaction/queue-cache.ts'
 import { QuickClaims } from './claim/quick-claims.ts'
 import { Records } from './rows/records.ts'
-import { Takers } from './transaction/submit-grants.ts'
 import { TableVersion } from './table-version.ts'
 import { channelsOfAny, withSafeNames } from './queries/name-lookups.ts'
 import type { Statements } from './statements.ts'
@@ -99,7 +98,6 @@ export class SqlStore implements Store {
   readonly #feed: EntryFeed
   readonly #meters = new Meters()
   readonly #own = new CommandCopies()
-  readonly #takers = new Takers(() => this.now())
   readonly #watching = new EntryWatches(
     (position) => this.#readOn(position),
     (isWaiting) => this.#news.keep(isWaiting),
@@ -112,6 +110,8 @@ export class SqlStore implements Store {
   )
   /** The newest request of each worker that was answered here. */
   readonly #answered = new Map<string, number>()
+  /** Only where a claim that follows would be another transaction. */
+  submitAndClaim?: NonNullable<Store['submitAndClaim']>
   #isClosed = false
   #closing: Promise<void> | null = null
 
@@ -145,9 +145,13 @@ export class SqlStore implements Store {
     }
     this.#parts = parts
     const onDone = (done: readonly Done[]): void => this.#noteDone(done)
+    this.#batches = new CommandBatches(this.#pool, dialect.manyCommands, parts, onDone, () =>
+      this.now(),
+    )
     // Where transactions come one after the other, a claim is as quick as another message.
-    const takers = checks === null ? this.#takers : null
-    this.#batches = new CommandBatches(this.#pool, dialect.manyCommands, parts, onDone, takers)
+    if (checks === null) {
+      this.submitAndClaim = (commands, claims) => this.#submitAndClaim(commands, claims)
+    }
     this.#quick = new QuickClaims(this.#pool, checks, parts)
     this.#sweeping = new Vacuum(this.#pool, dialect.sweep ?? null)
     const { steps, guest } = dialect
@@ -181,16 +185,33 @@ export class SqlStore implements Store {
     return this.#news.onNews(listener)
   }
 
-  standBy(taker: Taker): () => void {
-    return this.#takers.add(taker)
-  }
-
   async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
     this.#assertOpen()
     const startedUs = nowUs()
     const answers = await this.#onOwn(commands, (own) => this.#decide(own))
     this.#meters.durableUs.add(nowUs() - startedUs)
     return answers
+  }
+
+  async #submitAndClaim(
+    commands: readonly Command[],
+    claims: readonly ClaimRequest[],
+  ): Promise<SubmittedAndClaimed> {
+    // A submit that waits for a user who writes with the same job is no reason to keep room.
+    if (this.#writing.isUnderWay) {
+      return { answers: await this.execute(commands), claimed: claims.map(() => []) }
+    }
+    this.#assertOpen()
+    claims.forEach(assertClaim)
+    const startedUs = nowUs()
+    let claimed: SubmittedAndClaimed['claimed'] = []
+    const answers = await this.#onOwn(commands, async (own) => {
+      const done = await this.#batches.submitAndClaim(own, claims)
+      claimed = done.claimed
+      return done.answers
+    })
+    this.#meters.durableUs.add(nowUs() - startedUs)
+    return { answers, claimed }
   }
 
   #decide(own: readonly Command[]): Promise<readonly Answer[]> {

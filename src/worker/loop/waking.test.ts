@@ -1,10 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deferred, ENGINES } from '../../../test/support/engines.ts'
 import { hookedEngine } from '../../../test/support/hooked-store.ts'
 import type { AnyJob, Handle, Pawl } from '../../index.ts'
 import { job, typed } from '../../index.ts'
-import type { Reservation, Store, Taker } from '../../store/index.ts'
+import { plain as plainSpec } from '../../../test/support/specs.ts'
+import type { ClaimWithSubmit, SubmitClaimer } from '../../store/command-batcher.ts'
+import { CommandBatcher } from '../../store/command-batcher.ts'
+import type { Store } from '../../store/index.ts'
 import { MemoryStore } from '../../store/index.ts'
 
 const JOBS = 50
@@ -131,34 +134,38 @@ describe('a claim that is under way', () => {
   })
 })
 
-const CHANNEL = { queue: 'default', type: 'plain', stage: null }
-
-/** A store that asks whoever stands by for room, when the test says so. */
+/** A worker whose claims travel with a submit when the test says so. */
 function standingBy() {
   const slow = slowClaims()
-  const store: Store = slow.store
-  const takers: Taker[] = []
-  const kept: Reservation[] = []
-  store.standBy = (taker) => {
-    takers.push(taker)
-    return () => void takers.pop()
-  }
-  const settle = (): void => kept.splice(0).forEach((one) => one.settle([]))
-  onTestFinished(settle)
+  const claimers: SubmitClaimer[] = []
+  const kept: ClaimWithSubmit[] = []
+  const standBy = vi.spyOn(CommandBatcher.prototype, 'standBy').mockImplementation((claimer) => {
+    claimers.push(claimer)
+    return () => void claimers.pop()
+  })
+  const settle = (): void => kept.splice(0).forEach((one) => one.granted([]))
+  onTestFinished(() => {
+    settle()
+    standBy.mockRestore()
+  })
   return Object.assign(slow, {
-    takers,
+    claimers,
     settle,
-    /** How many places are kept. */
-    reserve(most: number, channel = CHANNEL): number {
-      const reservation = takers[0]?.reserve(channel, most) ?? null
-      if (reservation !== null) kept.push(reservation)
-      return reservation?.places ?? 0
+    /** How many places a claim asks for that travels with so many submits. */
+    reserve(most: number, type = 'plain'): number {
+      const spec = plainSpec({ type }, { queue: 'default' })
+      const submits = Array.from({ length: most }, (_, i) => {
+        return { type: 'SubmitJob', job: `job ${i}`, spec } as const
+      })
+      const claim = claimers[0]?.claimFor(submits) ?? null
+      if (claim !== null) kept.push(claim)
+      return claim?.request.max ?? 0
     },
   })
 }
 
-describe('a worker that is asked for room', () => {
-  it('keeps none that a claim asks for already', async () => {
+describe('a claim of a worker that travels with a submit', () => {
+  it('asks for no room that a claim asks for already', async () => {
     const slow = standingBy()
     slow.pawl.work([plain], { poll: '1h', concurrency: 2 })
     await expect.poll(() => slow.held).toHaveLength(1)
@@ -168,17 +175,17 @@ describe('a worker that is asked for room', () => {
     await expect.poll(() => slow.reserve(5)).toBe(2)
   })
 
-  it('keeps it for what it runs, and for nothing else', async () => {
+  it('asks for what the worker runs, and for nothing else', async () => {
     const slow = standingBy()
     slow.hold = false
     slow.pawl.work([plain], { poll: '1h', concurrency: 2 })
     await expect.poll(() => slow.reserve(1)).toBe(1)
-    expect(slow.reserve(1, { ...CHANNEL, type: 'other' })).toBe(0)
+    expect(slow.reserve(1, 'other')).toBe(0)
     expect(slow.reserve(5)).toBe(1)
     expect(slow.reserve(5)).toBe(0)
   })
 
-  it('looks for what came while all of its room was kept', async () => {
+  it('keeps its room, and what came meanwhile is looked for afterwards', async () => {
     const slow = standingBy()
     slow.hold = false
     slow.pawl.work([plain], { poll: '1h', concurrency: 1 })
@@ -189,7 +196,7 @@ describe('a worker that is asked for room', () => {
     expect(await handle.result()).toBe(4)
   })
 
-  it('keeps none while it knows of something that waits', async () => {
+  it('is not made while the worker knows of something that waits', async () => {
     const slow = standingBy()
     slow.hold = false
     slow.pawl.work([plain], { poll: '1h', concurrency: 1 })
@@ -200,7 +207,7 @@ describe('a worker that is asked for room', () => {
     expect(await handle.result()).toBe(4)
   })
 
-  it('keeps none between the answer to a claim and the jobs that it takes', async () => {
+  it('is not made between the answer to a claim and the jobs that the worker takes', async () => {
     const slow = standingBy()
     const handle = await slow.pawl.submit(waiting)
     const worker = slow.pawl.work([waiting], { poll: '1h', concurrency: 1, shutdown: 0 })
@@ -208,19 +215,19 @@ describe('a worker that is asked for room', () => {
     slow.hold = false
     slow.held[0]?.()
     for (let ticks = 0; ticks < 20; ticks++) {
-      expect(slow.reserve(1, { ...CHANNEL, type: 'waiting' })).toBe(0)
+      expect(slow.reserve(1, 'waiting')).toBe(0)
       await Promise.resolve()
     }
     expect(await handle.state()).toBe('RUNNING')
     await worker.stop()
   })
 
-  it('is not asked any more when it has stopped', async () => {
+  it('is not made any more when the worker has stopped', async () => {
     const slow = standingBy()
     slow.hold = false
     const worker = slow.pawl.work([plain], { poll: '1h' })
-    expect(slow.takers).toHaveLength(1)
+    expect(slow.claimers).toHaveLength(1)
     await worker.stop()
-    expect(slow.takers).toEqual([])
+    expect(slow.claimers).toEqual([])
   })
 })

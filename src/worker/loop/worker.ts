@@ -11,8 +11,9 @@
  */
 import type { AnyJob, Duration, Runnable } from '../../definition/index.ts'
 import { assertName, InvalidDefinition, isPipeline, toMs } from '../../definition/index.ts'
-import type { ChannelName, Claimed, Reservation } from '../../store/index.ts'
-import { FIRST_WITH_SUBMIT, StoreClosed, StoreEnded } from '../../store/index.ts'
+import type { Command } from '../../kernel/index.ts'
+import type { ChannelName, Claimed, ClaimWithSubmit } from '../../store/index.ts'
+import { FIRST_SUBMIT_CLAIM, isForSubmitClaim, StoreClosed, StoreEnded } from '../../store/index.ts'
 import type { AttemptParts } from '../attempt/attempt-parts.ts'
 import { Attempt } from '../attempt/attempt.ts'
 import type { Timer } from '../clock.ts'
@@ -89,9 +90,10 @@ export class Worker {
   #busy = 0
   /** Places that a claim asks for just now. */
   #asked = 0
-  #reservations = 0
+  /** Claims that travel with a submit just now. */
+  #submitClaims = 0
   #request = 0
-  #withSubmit = FIRST_WITH_SUBMIT
+  #submitRequest = FIRST_SUBMIT_CLAIM
   #isClaiming = false
   /** Something may have come since it looked, or there was more than it had room for. */
   #isWanted = false
@@ -123,11 +125,9 @@ export class Worker {
     this.#shutdownMs =
       shutdown === undefined ? DEFAULT_SHUTDOWN_MS : toMs(shutdown, 'The shutdown of a worker')
     const unlisten = onSignal.add(this, options.signals ?? DEFAULT_SIGNALS)
-    const leave = parts.store.standBy?.({
-      reserve: (channel, most) => this.#reserve(channel, most),
-    })
+    const leave = parts.batcher.standBy({ claimFor: (commands) => this.#claimFor(commands) })
     this.#onStopped = () => {
-      leave?.()
+      leave()
       parts.onStopped()
       unlisten()
     }
@@ -222,27 +222,28 @@ export class Worker {
     this.#timer = this.#parts.timing.after(pauseMs, () => this.wake(), true)
   }
 
-  /** Keeps room for jobs that are about to be submitted, unless others wait for it. */
-  #reserve({ queue, type, stage }: ChannelName, most: number): Reservation | null {
+  /** A claim for jobs that are about to be submitted, unless others wait for this worker's room. */
+  #claimFor(commands: readonly Command[]): ClaimWithSubmit | null {
     if (this.#stopping !== null || this.#isWanted || this.#isWakingSoon) return null
-    const places = Math.min(most, this.concurrency - this.#busy - this.#asked)
-    if (places < 1 || !this.serves(type, queue, stage)) return null
+    const room = this.concurrency - this.#busy - this.#asked
+    if (room < 1) return null
     // BEFORE it is asked for: the lease may begin any time from now on.
     const askedAt = this.#parts.timing.now()
-    if (this.#resting.awake([{ queue, type, stage }], askedAt).length === 0) return null
-    this.#busy += places
-    this.#reservations += 1
+    const channels = this.#resting.awake(this.#channels, askedAt)
+    const max = countUpTo(room, commands, channels)
+    if (max === 0) return null
+    this.#busy += max
+    this.#submitClaims += 1
+    const request = this.#submitRequest++
     return {
-      worker: this.name,
-      request: this.#withSubmit++,
-      places,
-      settle: (claimed) => this.#settle(places, claimed, askedAt),
+      request: { worker: this.name, request, channels, max, started: true },
+      granted: (claimed) => this.#granted(max, claimed, askedAt),
     }
   }
 
-  #settle(places: number, claimed: readonly Claimed[], askedAt: number): void {
-    this.#makeRoom(places)
-    this.#reservations -= 1
+  #granted(max: number, claimed: readonly Claimed[], askedAt: number): void {
+    this.#makeRoom(max)
+    this.#submitClaims -= 1
     for (const one of claimed) {
       if (this.#stopping === null) this.#take(one, askedAt)
       else this.#return(one)
@@ -311,7 +312,7 @@ export class Worker {
   }
 
   #lookIfIdle(): void {
-    const inHand = this.#attempts.size + this.#givingBack.size + this.#reservations
+    const inHand = this.#attempts.size + this.#givingBack.size + this.#submitClaims
     if (inHand === 0 && !this.#isClaiming) this.#onIdle()
   }
 
@@ -341,6 +342,25 @@ export class Worker {
 
 function hasEnded(error: unknown): boolean {
   return error instanceof StoreEnded || error instanceof StoreClosed
+}
+
+/** How many of these jobs stand in one of the channels once they are submitted, `most` at the most. */
+function countUpTo(
+  most: number,
+  commands: readonly Command[],
+  channels: readonly ChannelName[],
+): number {
+  let count = 0
+  for (const command of commands) {
+    if (count === most) break
+    if (command.type !== 'SubmitJob' || !isForSubmitClaim(command.spec)) continue
+    const { type, policy } = command.spec
+    const isServed = channels.some((one) => {
+      return one.type === type && one.queue === policy.queue && one.stage === null
+    })
+    if (isServed) count += 1
+  }
+  return count
 }
 
 function byName(definitions: readonly AnyJob[]): ReadonlyMap<string, AnyJob> {

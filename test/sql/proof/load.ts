@@ -3,8 +3,8 @@
  * and what was acknowledged is told at once.
  */
 import type { Command, LimitSpec, TaskAddress } from '../../../src/kernel/index.ts'
-import type { ChannelName, Claimed, Reservation, Store } from '../../../src/store/index.ts'
-import { FIRST_WITH_SUBMIT } from '../../../src/store/index.ts'
+import type { Answer, ChannelName, Claimed, Store } from '../../../src/store/index.ts'
+import { FIRST_SUBMIT_CLAIM } from '../../../src/store/index.ts'
 import type { Dice } from '../../model/properties/dice.ts'
 import {
   failure,
@@ -56,7 +56,7 @@ export class Load {
   readonly #mine: string[] = []
   /** Taken with their submit, and not worked on yet. */
   readonly #taken: Claimed[] = []
-  #withSubmit = FIRST_WITH_SUBMIT
+  #withSubmit = FIRST_SUBMIT_CLAIM
   #request = 0
 
   /** `name`: nobody else has it. */
@@ -65,15 +65,23 @@ export class Load {
     this.#dice = dice
     this.#name = name
     this.#tell = tell
-    store.standBy?.({ reserve: (_channel, most) => this.#reserve(most) })
   }
 
   /** Now and then there is room for some that are about to be submitted. */
-  #reserve(most: number): Reservation | null {
-    const places = Math.min(most, this.#dice.below(4))
-    if (places === 0) return null
-    const settle = (claimed: readonly Claimed[]): void => void this.#taken.push(...claimed)
-    return { worker: this.#name, request: this.#withSubmit++, places, settle }
+  async #submit(commands: readonly Command[]): Promise<readonly Answer[]> {
+    const max = Math.min(commands.length, this.#dice.below(4))
+    if (max === 0 || this.#store.submitAndClaim === undefined) return this.#store.execute(commands)
+    const channels = QUEUES.flatMap((queue) => TYPES.map((type) => ({ queue, type, stage: null })))
+    const request = {
+      worker: this.#name,
+      request: this.#withSubmit++,
+      channels,
+      max,
+      started: true,
+    }
+    const { answers, claimed } = await this.#store.submitAndClaim(commands, [request])
+    this.#taken.push(...claimed.flat())
+    return answers
   }
 
   /** Something or other. */
@@ -93,7 +101,7 @@ export class Load {
       this.#mine.push(job)
       return { type: 'SubmitJob', job, spec: this.#spec() }
     })
-    const answers = await this.#store.execute(commands)
+    const answers = await this.#submit(commands)
     for (const { verdict, value } of answers) {
       // With a key it may be somebody else's.
       if (verdict === 'committed') this.#tell({ kind: 'submitted', job: value as string })

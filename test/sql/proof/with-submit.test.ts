@@ -4,8 +4,8 @@
  */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Command, JobSpec } from '../../../src/kernel/index.ts'
-import type { ChannelName, Claimed, Reservation, Taker } from '../../../src/store/index.ts'
-import { FIRST_WITH_SUBMIT } from '../../../src/store/index.ts'
+import type { Answer, Claimed } from '../../../src/store/index.ts'
+import { FIRST_SUBMIT_CLAIM } from '../../../src/store/index.ts'
 import { POSTGRES } from '../../../src/store/sql/postgres/statements.ts'
 import { sqlFailed } from '../../../src/store/sql/failures.ts'
 import type { SqlOptions } from '../../../src/store/sql/open-sql.ts'
@@ -19,32 +19,34 @@ import { freshAddress } from './stores.ts'
 const by = { by: 'ops', reason: 'because' }
 const CHANNELS = [{ queue: 'q', type: 'red', stage: null }]
 
-/** Somebody with so many places, and what was settled with it. */
-class Room implements Taker {
+const BOTH = [...CHANNELS, { queue: 'q', type: 'blue', stage: null }]
+
+/** A worker with so many places, whose claims travel with what it submits. */
+class Room {
   places: number
-  readonly asked: ChannelName[] = []
   readonly settled: string[][] = []
   readonly leases: Claimed[] = []
-  #next = FIRST_WITH_SUBMIT
+  readonly #store: SqlStore
+  #next = FIRST_SUBMIT_CLAIM
 
-  constructor(places: number) {
+  constructor(store: SqlStore, places: number) {
+    this.#store = store
     this.places = places
   }
 
-  reserve(channel: ChannelName, most: number): Reservation | null {
-    this.asked.push(channel)
-    const places = Math.min(most, this.places)
-    if (places === 0) return null
-    this.places -= places
-    return {
-      worker: 'w',
-      request: this.#next++,
-      places,
-      settle: (claimed) => {
-        this.places += places - claimed.length
-        this.settled.push(claimed.map(({ job }) => job))
-        this.leases.push(...claimed)
-      },
+  async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
+    const max = Math.min(commands.length, this.places)
+    const request = { worker: 'w', request: this.#next++, channels: BOTH, max, started: true }
+    this.places -= max
+    let granted: readonly Claimed[] = []
+    try {
+      const done = await this.#store.submitAndClaim!(commands, [request])
+      granted = done.claimed[0] as readonly Claimed[]
+      return done.answers
+    } finally {
+      this.places += max - granted.length
+      this.settled.push(granted.map(({ job }) => job))
+      this.leases.push(...granted)
     }
   }
 }
@@ -63,8 +65,7 @@ async function scene(places: number, options: SqlOptions = {}, wrap?: Wrap): Pro
     await store.close()
     expect((await checkLog(dialectOf(address))).problems).toEqual([])
   })
-  const room = new Room(places)
-  store.standBy(room)
+  const room = new Room(store, places)
   return { address, store, room }
 }
 
@@ -94,7 +95,7 @@ async function ask(address: Address, sql: string): Promise<unknown> {
 
 it('a job is granted in the transaction of its submit, and its commit counts', async () => {
   const { address, store, room } = await scene(1)
-  const [answer] = await store.execute([submit('a')])
+  const [answer] = await room.execute([submit('a')])
   expect(answer).toMatchObject({ verdict: 'committed', value: 'a' })
   expect(room.settled).toEqual([['a']])
   expect(await ask(address, 'select count(*)::int8 from events')).toBe(2)
@@ -108,16 +109,16 @@ it('a job is granted in the transaction of its submit, and its commit counts', a
 
 it('no more are granted than there is room for, and the others wait in their order', async () => {
   const { store, room } = await scene(2)
-  await store.execute(submits('a', 'b', 'c', 'd'))
+  await room.execute(submits('a', 'b', 'c', 'd'))
   expect(room.settled).toEqual([['a', 'b']])
   expect(room.places).toBe(0)
   expect(await claim(store)).toEqual(['c', 'd'])
 })
 
 it('an id that is submitted twice at once is one job, and granted once', async () => {
-  const { store, room } = await scene(5)
-  await store.execute(submits('a', 'b', 'a'))
-  await Promise.all([store.execute(submits('c')), store.execute(submits('c'))])
+  const { room } = await scene(5)
+  await room.execute(submits('a', 'b', 'a'))
+  await Promise.all([room.execute(submits('c')), room.execute(submits('c'))])
   expect(room.settled[0]).toEqual(['a', 'b'])
   expect(room.settled.flat().toSorted()).toEqual(['a', 'b', 'c'])
   expect(room.places).toBe(2)
@@ -126,22 +127,22 @@ it('an id that is submitted twice at once is one job, and granted once', async (
 it('of those that come together, the most urgent are granted first, whatever their type', async () => {
   const { store, room } = await scene(3)
   const blue = { type: 'blue', priority: 9 }
-  await store.execute([
+  await room.execute([
     submit('a'),
     submit('b', { priority: 5 }),
     submit('c', blue),
     submit('d', { priority: 5 }),
   ])
-  expect(room.settled).toEqual([['c'], ['b', 'd']])
+  expect(room.settled).toEqual([['c', 'b', 'd']])
   expect(await claim(store)).toEqual(['a'])
 })
 
 it('nothing is granted before what stands in line', async () => {
   const { store, room } = await scene(0)
-  await store.execute(submits('a'))
+  await room.execute(submits('a'))
   room.places = 5
-  await store.execute(submits('b'))
-  expect(room.settled).toEqual([[]])
+  await room.execute(submits('b'))
+  expect(room.settled).toEqual([[], []])
   expect(room.places).toBe(5)
   expect(await claim(store)).toEqual(['a', 'b'])
 })
@@ -149,37 +150,37 @@ it('nothing is granted before what stands in line', async () => {
 it('nothing is granted before what has become due, and does not stand in line yet', async () => {
   let now = 1_000_000
   const { store, room } = await scene(5, { clock: { now: () => now } })
-  await store.execute([submit('a', { delayMs: 1_000 })])
+  await room.execute([submit('a', { delayMs: 1_000 })])
   now += 5_000
-  await store.execute(submits('b'))
-  expect(room.settled).toEqual([[]])
+  await room.execute(submits('b'))
+  expect(room.settled).toEqual([[], []])
   expect(await claim(store)).toEqual(['a', 'b'])
 })
 
 it('nothing is granted in a queue that another process has paused', async () => {
   const { address, store, room } = await scene(5)
-  await store.execute(submits('a'))
+  await room.execute(submits('a'))
   const other = await openAt(address)
   await other.execute([{ type: 'PauseQueue', queue: 'q', ...by }])
   await other.close()
-  await store.execute(submits('b'))
+  await room.execute(submits('b'))
   expect(room.settled).toEqual([['a'], []])
   expect(await stateOf(store, 'b')).toBe('QUEUED')
 })
 
 it('a queue that another process has limited lets no more through', async () => {
-  const { address, store, room } = await scene(5)
-  await store.execute(submits('a'))
+  const { address, room } = await scene(5)
+  await room.execute(submits('a'))
   const other = await openAt(address)
   const rules = { concurrency: 2, rate: null, ageingMs: null }
   await other.execute([{ type: 'ConfigureQueue', queue: 'q', ...rules, ...by }])
   await other.close()
-  await store.execute(submits('b', 'c'))
+  await room.execute(submits('b', 'c'))
   expect(room.settled).toEqual([['a'], ['b']])
   expect(room.places).toBe(3)
 })
 
-describe('nobody is asked for room for a job', () => {
+describe('a claim does not get a job', () => {
   const limits = [{ key: 'k', concurrency: 1, rate: null }]
   const specs: [string, JobSpec][] = [
     ['that waits for its time', plain({ type: 'red', delayMs: 1_000 })],
@@ -190,22 +191,22 @@ describe('nobody is asked for room for a job', () => {
     ['that is a pipeline', pipeline([stage('one')])],
   ]
   it.each(specs)('%s', async (_, spec) => {
-    const { store, room } = await scene(5)
-    await store.execute([{ type: 'SubmitJob', job: 'a', spec }])
-    expect(room.asked).toEqual([])
+    const { room } = await scene(5)
+    await room.execute([{ type: 'SubmitJob', job: 'a', spec }])
+    expect(room.settled).toEqual([[]])
   })
 
   it('that comes together with a change of a queue', async () => {
     const { store, room } = await scene(5)
-    await store.execute([{ type: 'PauseQueue', queue: 'other', ...by }, submit('a')])
-    expect(room.asked).toEqual([])
+    await room.execute([{ type: 'PauseQueue', queue: 'other', ...by }, submit('a')])
+    expect(room.settled).toEqual([[]])
     expect(await claim(store)).toEqual(['a'])
   })
 
   it('that is no job', async () => {
-    const { store, room } = await scene(5)
+    const { room } = await scene(5)
     const spec = { ...plain(), policy: { limits: [] } } as unknown as JobSpec
-    const [answer] = await store.execute([{ type: 'SubmitJob', job: 'a', spec }])
+    const [answer] = await room.execute([{ type: 'SubmitJob', job: 'a', spec }])
     expect(answer?.verdict).toBe('rejected')
     expect(room.settled.flat()).toEqual([])
     expect(room.places).toBe(5)
@@ -213,14 +214,13 @@ describe('nobody is asked for room for a job', () => {
 })
 
 it('a job that runs is not handed out again when it is submitted again', async () => {
-  const { store, room } = await scene(5)
-  await store.execute(submits('a'))
-  const [again] = await store.execute(submits('a'))
+  const { room } = await scene(5)
+  await room.execute(submits('a'))
+  const [again] = await room.execute(submits('a'))
   expect(again).toMatchObject({ verdict: 'committed', value: 'a' })
-  const [other] = await store.execute([submit('a', { input: '"other"' })])
+  const [other] = await room.execute([submit('a', { input: '"other"' })])
   expect(other?.rejection?.code).toBe('IdReused')
-  // For a while, nothing is taken for granted, and nobody is asked.
-  expect(room.settled).toEqual([['a'], []])
+  expect(room.settled).toEqual([['a'], [], []])
   expect(room.places).toBe(4)
 })
 
@@ -242,7 +242,7 @@ function losing(moment: 'before' | 'behind'): Wrap {
 
 it('what was granted before the connection was lost is handed out once', async () => {
   const { store, room } = await scene(1, {}, losing('behind'))
-  const [answer] = await store.execute([submit('a')])
+  const [answer] = await room.execute([submit('a')])
   expect(answer).toMatchObject({ verdict: 'committed', value: 'a' })
   expect(room.settled).toEqual([['a']])
   expect(room.leases[0]).toMatchObject({ lease: 1, attempt: 1 })
@@ -251,7 +251,7 @@ it('what was granted before the connection was lost is handed out once', async (
 
 it('what was not granted before the connection was lost waits for a claim', async () => {
   const { store, room } = await scene(1, {}, losing('before'))
-  await store.execute([submit('a')])
+  await room.execute([submit('a')])
   expect(room.settled).toEqual([[]])
   expect(await claim(store)).toEqual(['a'])
 })
@@ -267,29 +267,47 @@ const failing: Wrap = (connection) => ({
 })
 
 it('room is given back when a submit fails', async () => {
-  const { store, room } = await scene(1, {}, failing)
-  await expect(store.execute([submit('a')])).rejects.toThrow()
+  const { room } = await scene(1, {}, failing)
+  await expect(room.execute([submit('a')])).rejects.toThrow()
   expect(room.settled).toEqual([[]])
   expect(room.places).toBe(1)
 })
 
-it('nobody is asked who has left', async () => {
-  const { store, room } = await scene(0)
-  const gone = new Room(5)
-  store.standBy(gone)()
-  await store.execute(submits('a'))
-  expect(gone.asked).toEqual([])
-  expect(room.asked).toEqual(CHANNELS)
+it('a claim gets no job of a channel that it does not name', async () => {
+  const { store, room } = await scene(5)
+  await room.execute([submit('a', { type: 'green' }), submit('b')])
+  expect(room.settled).toEqual([['b']])
+  expect(await stateOf(store, 'a')).toBe('QUEUED')
+})
+
+it('two claims share what is submitted, and neither gets more than it has room for', async () => {
+  const { store } = await scene(0)
+  const claims = [1, 1].map((max, i) => {
+    return { worker: `w${i}`, request: FIRST_SUBMIT_CLAIM, channels: CHANNELS, max, started: true }
+  })
+  const jobs = [submit('a'), submit('b', { type: 'blue' }), submit('c'), submit('d')]
+  const { claimed } = await store.submitAndClaim!(jobs, claims)
+  expect(claimed.map((granted) => granted.map(({ job }) => job))).toEqual([['a'], ['c']])
+  expect(await claim(store)).toEqual(['d'])
+})
+
+it('a claim of the wrong form is refused, and nothing is submitted', async () => {
+  const { store } = await scene(0)
+  const wrong = { worker: '', request: 1, channels: CHANNELS, max: 1, started: true }
+  await expect(store.submitAndClaim!(submits('a'), [wrong])).rejects.toMatchObject({
+    code: 'BadRequest',
+  })
+  expect(await stateOf(store, 'a')).toBeUndefined()
 })
 
 it('a claim that is asked again gets what it got, whatever came with a submit meanwhile', async () => {
   const { store, room } = await scene(0)
-  await store.execute(submits('a'))
+  await room.execute(submits('a'))
   const request = { worker: 'w', request: 7, channels: CHANNELS, max: 1, started: true }
   expect(await store.claim(request)).toHaveLength(1)
   room.places = 1
-  await store.execute(submits('b'))
-  expect(room.settled).toEqual([['b']])
+  await room.execute(submits('b'))
+  expect(room.settled).toEqual([[], ['b']])
   const again = await store.claim(request)
   expect(again.map(({ job }) => job)).toEqual(['a'])
 })

@@ -12,7 +12,7 @@ import type { Job, Lease, LimitSpec, StageTasks, Task, TaskAddress } from '../..
 import { decideIn, eachPath, mayStartAt, noReads, stageIndex } from '../../../kernel/index.ts'
 import { claimed, endingOf } from '../../views/claimed.ts'
 import type { Claimed, ClaimRequest } from '../../store.ts'
-import { FIRST_WITH_SUBMIT } from '../../taker.ts'
+import { FIRST_SUBMIT_CLAIM } from '../../claim-request.ts'
 import { LazyTransaction } from '../transaction/lazy-transaction.ts'
 import type { Candidate, CandidateChannel } from './candidates.ts'
 import { channelsOf, firstLook, inOrder, look } from './candidates.ts'
@@ -109,7 +109,7 @@ class Claiming {
     const { queries, sql } = this.#parts
     const { worker } = this.#request
     const held = queries.leasedOf(rows).filter(({ lease }) => {
-      return lease.worker === worker && lease.request < FIRST_WITH_SUBMIT
+      return lease.worker === worker && lease.request < FIRST_SUBMIT_CLAIM
     })
     const newest = held.reduce((most, { lease }) => Math.max(most, lease.request), 0)
     if (newest < request) return null

@@ -3,13 +3,13 @@
  * are busy is the next batch.
  */
 import type { Command } from '../../../kernel/index.ts'
-import type { Answer } from '../../store.ts'
+import type { Answer, ClaimRequest, SubmittedAndClaimed } from '../../store.ts'
 import { StoreClosed } from '../../store.ts'
 import type { Connection } from '../connection.ts'
 import { SqlFailed } from '../failures.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
 import type { Done } from './working-set.ts'
-import type { Takers } from './submit-grants.ts'
+import type { SubmitClaim } from './submit-grants.ts'
 import { SubmitGrants } from './submit-grants.ts'
 import type { TransactionParts } from './transaction.ts'
 import { execute, wholeTransaction } from './transaction.ts'
@@ -23,8 +23,9 @@ const MOST_RUNNING_FULL = 3
 
 interface Call {
   readonly commands: readonly Command[]
+  readonly claims: readonly SubmitClaim[]
   readonly answers: Answer[]
-  readonly settle: (answers: readonly Answer[]) => void
+  readonly settle: (done: SubmittedAndClaimed) => void
   readonly fail: (error: unknown) => void
 }
 
@@ -33,7 +34,7 @@ export class CommandBatches {
   readonly #many: number
   readonly #parts: TransactionParts
   readonly #onDone: (done: readonly Done[]) => void
-  readonly #takers: Takers | null
+  readonly #now: () => number
   readonly #waiting: Call[] = []
   #isCalled = false
   #running = 0
@@ -45,26 +46,34 @@ export class CommandBatches {
   /**
    * `many`: while a batch is under way the next one forms, because with few commands a transaction
    * costs more than what is in it. When so many wait, another one begins at once.
-   * `takers`: who may take jobs with their submit; null: nobody.
+   * `now`: about the authority's time.
    */
   constructor(
     pool: ConnectionPool,
     many: number,
     parts: TransactionParts,
     onDone: (done: readonly Done[]) => void,
-    takers: Takers | null,
+    now: () => number,
   ) {
     this.#pool = pool
     this.#many = many
     this.#parts = parts
     this.#onDone = onDone
-    this.#takers = takers
+    this.#now = now
   }
 
-  execute(commands: readonly Command[]): Promise<readonly Answer[]> {
-    if (commands.length === 0) return Promise.resolve([])
+  async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
+    return (await this.submitAndClaim(commands, [])).answers
+  }
+
+  submitAndClaim(
+    commands: readonly Command[],
+    requests: readonly ClaimRequest[],
+  ): Promise<SubmittedAndClaimed> {
+    const claims = requests.map((request) => ({ request, granted: [] }))
+    if (commands.length === 0) return Promise.resolve({ answers: [], claimed: grantsOf(claims) })
     return new Promise((settle, fail) => {
-      this.#waiting.push({ commands, answers: [], settle, fail })
+      this.#waiting.push({ commands, claims, answers: [], settle, fail })
       this.#count += commands.length
       this.#call()
     })
@@ -81,8 +90,7 @@ export class CommandBatches {
     let calls: Call[] | null = null
     let tries = 0
     // The same for all tries: it knows what the first one may have granted.
-    const submitGrants =
-      this.#takers === null ? null : new SubmitGrants(this.#takers, this.#parts.queues)
+    const submitGrants = new SubmitGrants(this.#parts.queues, this.#now)
     const running = this.#pool.run(async (connection) => {
       if (calls === null) {
         calls = this.#take()
@@ -100,7 +108,6 @@ export class CommandBatches {
           this.#count = 0
           this.#isCalled = false
         }
-        submitGrants?.drop()
         return this.#failed(calls, error)
       })
       .finally(() => {
@@ -136,7 +143,7 @@ export class CommandBatches {
       const trusts = mayTrust && this.#wary === 0
       if (mayTrust && !trusts) this.#wary -= 1
       const batch = left.slice(0, MOST_COMMANDS)
-      if (trusts) submitGrants?.begin(batch)
+      if (trusts) submitGrants?.plan(batch, claimsLeft(calls))
       const frame = wholeTransaction(this.#parts.sql)
       const { answers, done } = await execute(
         connection,
@@ -147,8 +154,8 @@ export class CommandBatches {
         submitGrants,
       )
       this.#onDone(done)
+      submitGrants?.finish()
       hand(calls, answers)
-      submitGrants?.settle()
     }
   }
 
@@ -177,6 +184,17 @@ function commandsLeft(calls: readonly Call[]): Command[] {
   return calls.flatMap(({ commands, answers }) => commands.slice(answers.length))
 }
 
+/** Of calls that are not answered yet. */
+function claimsLeft(calls: readonly Call[]): SubmitClaim[] {
+  return calls.flatMap(({ commands, claims, answers }) => {
+    return answers.length < commands.length ? claims : []
+  })
+}
+
+function grantsOf(claims: readonly SubmitClaim[]): SubmittedAndClaimed['claimed'] {
+  return claims.map(({ granted }) => granted)
+}
+
 /** Gives each call its answers; one that has all of them is settled. */
 function hand(calls: readonly Call[], answers: readonly Answer[]): void {
   let at = 0
@@ -185,7 +203,9 @@ function hand(calls: readonly Call[], answers: readonly Answer[]): void {
     if (lacking === 0) continue
     call.answers.push(...answers.slice(at, at + lacking))
     at += Math.min(lacking, answers.length - at)
-    if (call.answers.length === call.commands.length) call.settle(call.answers)
+    if (call.answers.length === call.commands.length) {
+      call.settle({ answers: call.answers, claimed: grantsOf(call.claims) })
+    }
     if (at >= answers.length) return
   }
 }

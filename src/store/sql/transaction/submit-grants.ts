@@ -1,20 +1,19 @@
 /**
- * Jobs that are taken with their submit. Where somebody in this process has room for a job, and
- * nothing stands in line before it, it is granted in the transaction that it is submitted in: it runs
- * one transaction, with its round trips and its sync, sooner than if a claim came for it.
+ * PostgreSQL: grants within the transaction of a submit. A claim that travels with a submit gets
+ * jobs that are submitted in the same transaction, if nothing stands in line before them: such a job
+ * starts one transaction, with its round trips and its sync, sooner than by a claim that follows.
  *
- * - idle: nobody rides.
- * - begun: room is kept for jobs that are to be submitted.
- * - settled: whoever kept room was told what was granted. It is idle again.
+ * - idle: no claim came with the batch, or it has been answered.
+ * - planned: for each channel it is known which jobs of the batch may go to which claim.
  *
- * A transaction that is done again, because its connection was lost, may have been committed the first
- * time. Then its leases are those that were granted then: they bear the number of the reservation.
+ * A transaction that is repeated, because its connection was lost, may have been committed the first
+ * time. Then the leases are those that it granted: they carry the number of their claim.
  */
-import type { Command, Job, JobSpec, Lease, Task } from '../../../kernel/index.ts'
+import type { Command, Job, Lease, Task } from '../../../kernel/index.ts'
 import { decideIn, invalidFields, noReads } from '../../../kernel/index.ts'
 import { claimed } from '../../views/claimed.ts'
-import type { Claimed } from '../../store.ts'
-import type { Reservation, Taker } from '../../taker.ts'
+import type { Claimed, ClaimRequest } from '../../store.ts'
+import { isForSubmitClaim } from '../../claim-request.ts'
 import type { Statement } from '../connection.ts'
 import type { WorkingSet } from './working-set.ts'
 import type { LockPlan } from './lock-plan.ts'
@@ -22,129 +21,108 @@ import type { QueueCache } from './queue-cache.ts'
 import { channelName, JOB_ROW, LOWEST_LEVEL, rowKey } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 
-/** Who takes jobs in this process. */
-export class Takers {
-  readonly #takers = new Set<Taker>()
-  /** About the authority's time. */
-  readonly now: () => number
-
-  constructor(now: () => number) {
-    this.now = now
-  }
-
-  /** Gives its end. */
-  add(taker: Taker): () => void {
-    this.#takers.add(taker)
-    return () => void this.#takers.delete(taker)
-  }
-
-  get isEmpty(): boolean {
-    return this.#takers.size === 0
-  }
-
-  reserve(queue: string, type: string, most: number): Reservation | null {
-    for (const taker of this.#takers) {
-      const reservation = taker.reserve({ queue, type, stage: null }, most)
-      if (reservation !== null) return reservation
-    }
-    return null
-  }
+/** A claim on its way with a submit, and what it was granted so far. */
+export interface SubmitClaim {
+  readonly request: ClaimRequest
+  readonly granted: Claimed[]
 }
 
-/** Jobs of one channel that there is room for. */
-interface Ride {
+/** Jobs of one channel that may go to one claim. */
+interface PlannedGrants {
   readonly queue: string
   readonly type: string
   readonly jobs: ReadonlySet<string>
-  readonly reservation: Reservation
-  taken: readonly Claimed[]
+  readonly claim: SubmitClaim
+  readonly most: number
+  granted: readonly Claimed[]
 }
 
 export class SubmitGrants {
-  readonly #takers: Takers
   readonly #queues: QueueCache
+  /** About the authority's time. */
+  readonly #now: () => number
   readonly #reads = noReads()
-  #rides: Ride[] = []
+  #planned: PlannedGrants[] = []
 
-  /** `queues`: what is known of them; nothing is taken where it may not be let through. */
-  constructor(takers: Takers, queues: QueueCache) {
-    this.#takers = takers
+  /** `queues`: what is known of them; nothing is planned where a queue may let nothing through. */
+  constructor(queues: QueueCache, now: () => number) {
     this.#queues = queues
+    this.#now = now
   }
 
   get isIdle(): boolean {
-    return this.#rides.length === 0
+    return this.#planned.length === 0
   }
 
   /** How many may be granted. */
-  get places(): number {
-    return this.#rides.reduce((sum, { reservation }) => sum + reservation.places, 0)
+  get most(): number {
+    return this.#planned.reduce((sum, { most }) => sum + most, 0)
   }
 
   /** BEFORE the transaction that submits them. */
-  begin(commands: readonly Command[]): void {
-    if (!this.isIdle || this.#takers.isEmpty) return
+  plan(commands: readonly Command[], claims: readonly SubmitClaim[]): void {
+    if (!this.isIdle || claims.length === 0) return
     // A queue that is changed is locked first, and others with it, in one order.
     if (commands.some(({ type }) => QUEUE_COMMANDS.has(type))) return
+    const left = new Map(claims.map((one) => [one, one.request.max - one.granted.length]))
     for (const { queue, type, jobs } of inOrder(commands)) {
       if (this.#queues.stops(queue)) continue
-      const reservation = this.#takers.reserve(queue, type, jobs.size)
-      if (reservation !== null) this.#rides.push({ queue, type, jobs, reservation, taken: [] })
+      const claim = claims.find((one) => (left.get(one) ?? 0) > 0 && isFor(one, queue, type))
+      if (claim === undefined) continue
+      const most = Math.min(left.get(claim) as number, jobs.size)
+      left.set(claim, (left.get(claim) as number) - most)
+      this.#planned.push({ queue, type, jobs, claim, most, granted: [] })
     }
   }
 
   /** A grant is decided on the queue as well. */
   need(needs: LockPlan, loaded: WorkingSet): void {
-    for (const { queue } of this.#rides) if (!loaded.queues.isKnown(queue)) needs.queues.add(queue)
+    for (const { queue } of this.#planned) {
+      if (!loaded.queues.isKnown(queue)) needs.queues.add(queue)
+    }
   }
 
   /** → whether something stands in line before them, or should. */
   look({ leftInLine }: Statements): Statement {
-    const now = Math.floor(this.#takers.now())
-    const channels = new Set(this.#rides.map(({ queue, type }) => channelName(queue, type, null)))
+    const now = Math.floor(this.#now())
+    const channels = new Set(this.#planned.map(({ queue, type }) => channelName(queue, type, null)))
     return { sql: leftInLine, rows: [...channels].map((name) => [name, LOWEST_LEVEL, now]) }
   }
 
   /** Grants what was submitted in this transaction. `positions`: of all its entries. */
   grant(loaded: WorkingSet, positions: readonly number[], now: number): void {
-    for (const ride of this.#rides) {
-      const { worker, request, places } = ride.reservation
-      const taken: Claimed[] = []
-      for (const job of ride.jobs) {
-        if (taken.length === places) break
+    for (const planned of this.#planned) {
+      const { worker, request, started } = planned.claim.request
+      const granted: Claimed[] = []
+      for (const job of planned.jobs) {
+        if (granted.length === planned.most) break
         if (loaded.rows.get(rowKey(job, JOB_ROW, 0))?.version !== 0) continue
         const address = { job, stage: 0, segment: 0 }
-        const grant = { type: 'GrantLease', ...address, worker, request, started: true } as const
+        const grant = { type: 'GrantLease', ...address, worker, request, started } as const
         const { entry } = decideIn(loaded.world, loaded, grant, this.#reads, now)
         if (entry === null) continue
         loaded.apply(entry, positions[loaded.done.length] as number)
-        taken.push(claimedOf(loaded.jobs.get(job) as Job, now))
+        granted.push(claimedOf(loaded.jobs.get(job) as Job, now))
       }
-      ride.taken = taken
+      planned.granted = granted
     }
   }
 
-  /** What was granted the first time that this was done. */
+  /** What was granted the first time that this transaction was run. */
   find(loaded: WorkingSet, now: number): void {
-    for (const ride of this.#rides) {
-      ride.taken = [...ride.jobs].flatMap((id) => {
+    for (const planned of this.#planned) {
+      planned.granted = [...planned.jobs].flatMap((id) => {
         const job = loaded.jobs.isKnown(id) ? loaded.jobs.get(id) : undefined
-        return job !== undefined && isOf(ride.reservation, job) ? [claimedOf(job, now)] : []
+        return job !== undefined && isOf(planned.claim, job) ? [claimedOf(job, now)] : []
       })
     }
   }
 
-  /** AFTER it is durable: whoever kept room is told. */
-  settle(): void {
-    const rides = this.#rides
-    this.#rides = []
-    for (const { reservation, taken } of rides) reservation.settle(taken)
-  }
-
-  /** It is given up, and nobody knows what was granted. */
-  drop(): void {
-    for (const ride of this.#rides) ride.taken = []
-    this.settle()
+  /** AFTER the transaction is durable: each claim has what it was granted. */
+  finish(): void {
+    const planned = this.#planned
+    this.#planned = []
+    for (const { claim, granted } of planned) claim.granted.push(...granted)
   }
 }
 
@@ -154,7 +132,13 @@ const QUEUE_COMMANDS: ReadonlySet<Command['type']> = new Set<Command['type']>([
   'ResumeQueue',
 ])
 
-function isOf({ worker, request }: Reservation, { task }: Job): boolean {
+function isFor({ request }: SubmitClaim, queue: string, type: string): boolean {
+  return request.channels.some((one) => {
+    return one.queue === queue && one.type === type && one.stage === null
+  })
+}
+
+function isOf({ request: { worker, request } }: SubmitClaim, { task }: Job): boolean {
   return task?.lease?.worker === worker && task.lease.request === request
 }
 
@@ -170,10 +154,11 @@ interface ChannelJobs {
   readonly jobs: Set<string>
 }
 
-/** Those that may ride, as they would stand in line: by priority, then as they come. */
+/** The jobs that may be granted, as they would stand in line: by priority, then as they come. */
 function inOrder(commands: readonly Command[]): ChannelJobs[] {
   const submits = commands.flatMap((command) => {
-    if (command.type !== 'SubmitJob' || !mayRide(command.spec)) return []
+    if (command.type !== 'SubmitJob' || !isForSubmitClaim(command.spec)) return []
+    if (invalidFields(command.spec) !== null) return []
     const { type, priority, policy } = command.spec
     return [{ job: command.job, type, queue: policy.queue, priority }]
   })
@@ -184,19 +169,4 @@ function inOrder(commands: readonly Command[]): ChannelJobs[] {
     else runs.push({ queue, type, jobs: new Set([job]) })
   }
   return runs
-}
-
-type Plain = JobSpec & { readonly policy: NonNullable<JobSpec['policy']> }
-
-/** A plain job that can be granted at once, and takes no turns with others. It may yet be refused. */
-function mayRide(spec: Partial<JobSpec> | null | undefined): spec is Plain {
-  return (
-    spec?.stages === null &&
-    spec.policy?.limits?.length === 0 &&
-    spec.group === null &&
-    spec.held === false &&
-    spec.delayMs === 0 &&
-    spec.dueAt === null &&
-    invalidFields(spec as JobSpec) === null
-  )
 }

@@ -70,7 +70,7 @@ export interface Executed {
 
 /**
  * `trusts`: some things are not looked up (see `LockPlan`). If that was wrong, it fails with a conflict.
- * `riding`: jobs that there is room for.
+ * `submitGrants`: claims that came with the commands.
  */
 export async function execute(
   connection: Connection,
@@ -83,22 +83,22 @@ export async function execute(
   const loaded = new WorkingSet(parts.records)
   const formed = commands.filter((command) => malformed(command) === null)
   // What is done again may be done already: then nothing is granted but what was.
-  const rides = trusts && submitGrants?.isIdle === false ? submitGrants : null
+  const grants = trusts && submitGrants?.isIdle === false ? submitGrants : null
   const needed = (): LockPlan => {
     const needs = new LockPlan(loaded, parts.queues, trusts ? parts.held : null)
     for (const command of formed) needs.add(command)
-    rides?.need(needs, loaded)
+    grants?.need(needs, loaded)
     return needs
   }
   const own = new LazyTransaction(connection, frame.begin)
   const known = trusts ? placeKnown(parts, needed, formed.length) : null
   const forgets = trusts && formed.some(({ type }) => type === 'SubmitJob') ? parts.forgets : null
-  const count = formed.length + (rides?.places ?? 0)
-  const found = known ?? (await place(own, needed, count, parts, loaded, forgets, rides))
+  const count = formed.length + (grants?.most ?? 0)
+  const found = known ?? (await place(own, needed, count, parts, loaded, forgets, grants))
   const { now, positions } = found
   const time = Math.max(now, loaded.latest)
   const answers = decideAll(loaded, commands, time, positions)
-  if (found.isFree) rides?.grant(loaded, positions, time)
+  if (found.isFree) grants?.grant(loaded, positions, time)
   else if (!trusts) submitGrants?.find(loaded, time)
   const last = loaded.done.at(-1)
   if (last === undefined) {
@@ -136,12 +136,12 @@ async function place(
   parts: TransactionParts,
   loaded: WorkingSet,
   forgets: ForgetCount | null,
-  rides: SubmitGrants | null,
+  grants: SubmitGrants | null,
 ): Promise<EntryPlace> {
   const last: Statement[] = [
     { sql: parts.sql.clock, values: [parts.now()] },
     ...(forgets === null ? [] : [{ sql: forgets.count, values: [] }]),
-    ...(rides === null ? [] : [rides.look(parts.sql)]),
+    ...(grants === null ? [] : [grants.look(parts.sql)]),
     { sql: parts.sql.positions, values: [count] },
   ]
   const loading = new RowLoader(connection, parts, loaded)
@@ -149,7 +149,7 @@ async function place(
   return {
     now: answers[0]?.rows[0]?.[0] as number,
     forgets: forgets === null ? null : (answers[1]?.rows[0]?.[0] as number),
-    isFree: rides !== null && answers.at(-2)?.rows.length === 0,
+    isFree: grants !== null && answers.at(-2)?.rows.length === 0,
     positions: positionsIn(answers.at(-1)),
   }
 }
