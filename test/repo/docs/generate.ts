@@ -29,6 +29,7 @@ import {
   STAGE_STATES,
   TASK_STATES,
 } from './meanings.ts'
+import { sourceWords } from './source-words.ts'
 import { SOURCES } from './sources/index.ts'
 
 interface Move {
@@ -195,6 +196,10 @@ export function modelParts(): Readonly<Record<string, string>> {
     glossary: table(
       ['Word', 'Meaning', 'In the kernel'],
       GLOSSARY.map(([word, meaning, names]) => [word, meaning, names]),
+    ),
+    'source-words': table(
+      ['Word', 'What its file says', 'File'],
+      sourceWords().map(({ word, meaning, file }) => [word, meaning, mono(file)]),
     ),
     sources: sourceTables(),
   }

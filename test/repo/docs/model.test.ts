@@ -21,6 +21,7 @@ import { GLOSSARY } from './glossary.ts'
 import { COMMANDS, ENTRIES } from './meanings.ts'
 import { send } from './model-example.ts'
 import { knownNames, quotedNames } from './names.ts'
+import { sourceWords } from './source-words.ts'
 import { SOURCES } from './sources/index.ts'
 
 const page = readFileSync(join(ROOT, 'docs', 'model.md'), 'utf8')
@@ -39,6 +40,12 @@ describe('docs/model.md', () => {
     const changed = page.replace('| `WAITING` | `LEASED` |', '| `WAITING` | `DEAD` |')
     expect(changed).not.toBe(page)
     expect(rewrite(changed, modelParts())).toBe(page)
+  })
+
+  it('has a sentence for every noun that a file is named after', () => {
+    const words = sourceWords()
+    expect(words.length).toBeGreaterThan(100)
+    expect(words.filter(({ meaning }) => !/^[^ ].{15,}[.!?]$/.test(meaning))).toEqual([])
   })
 
   it('names a part that nobody generates', () => {

@@ -3,7 +3,8 @@
  * that looks alike and passes.
  */
 import { describe, expect, it } from 'vitest'
-import type { Rule } from './rules.ts'
+import { posix } from 'node:path'
+import type { Rule, SourceFile } from './rules.ts'
 import * as rules from './rules.ts'
 
 interface Example {
@@ -13,6 +14,9 @@ interface Example {
   readonly bad: string
   readonly good: string
   readonly goodPath?: string
+  /** Other files that are there, too. */
+  readonly beside?: readonly SourceFile[]
+  readonly goodBeside?: readonly SourceFile[]
 }
 
 const OPENING = '/** Owns this. */\n'
@@ -64,6 +68,38 @@ const EXAMPLES: readonly Example[] = [
     good: 'export const a = 1',
     goodPath: 'src/engine/thing.ts',
   },
+  ...(
+    [
+      ['two files import each other', rules.filesHaveNoCircles, 'a.ts', 'b.ts', 'c.ts'],
+      ['an index is used from within', rules.filesHaveNoCircles, 'index.ts', 'b.ts', 'c.ts'],
+      ['two folders do', rules.foldersHaveNoCircles, 'one/a.ts', 'two/b.ts', 'three/c.ts'],
+      ['a sub-folder uses the front above', rules.foldersHaveNoCircles, 'a.ts', 'x/b.ts', 'x/c.ts'],
+    ] as const
+  ).map(([says, rule, a, b, c]) => {
+    const from = (path: string, target: string): string =>
+      `import type { A } from '${posix.relative(posix.dirname(path), target).replace(/^(?!\.)/, './')}'`
+    const others = (target: string): SourceFile[] => [
+      { path: `src/store/${b}`, text: from(b, target) },
+      { path: `src/store/${c}`, text: '' },
+    ]
+    return {
+      says,
+      rule,
+      path: `src/store/${a}`,
+      bad: from(a, b),
+      good: from(a, b),
+      beside: others(a),
+      goodBeside: others(c),
+    }
+  }),
+  ...['interface', 'class', 'abstract class', 'enum'].map((kind) => ({
+    says: `a type of the kernel is declared again, as ${kind}`,
+    rule: rules.oneNameForOneType,
+    path: 'src/store/a.ts',
+    bad: `${kind} Task {}`,
+    good: `${kind} TaskRow {} // no class Task {}`,
+    beside: [{ path: 'src/kernel/model.ts', text: 'export type Task = 1' }],
+  })),
   {
     says: 'a source uses test support',
     rule: rules.sourcesDoNotKnowTests,
@@ -245,9 +281,9 @@ const EXAMPLES: readonly Example[] = [
 ]
 
 describe('a rule fails when', () => {
-  it.each(EXAMPLES)('$says', ({ rule, path, bad, good, goodPath }) => {
-    expect(rule([{ path, text: bad }])).not.toEqual([])
-    expect(rule([{ path: goodPath ?? path, text: good }])).toEqual([])
+  it.each(EXAMPLES)('$says', ({ rule, path, bad, good, goodPath, beside = [], goodBeside }) => {
+    expect(rule([...beside, { path, text: bad }])).not.toEqual([])
+    expect(rule([...(goodBeside ?? beside), { path: goodPath ?? path, text: good }])).toEqual([])
   })
 
   it('every rule has an example', () => {

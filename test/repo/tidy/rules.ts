@@ -5,6 +5,7 @@
  * hand it a small bad example and see it fail.
  */
 import { posix } from 'node:path'
+import { circlesIn, fileGraph, folderGraph } from './rooms.ts'
 import { codeOf, functionBlocks, importsOf, lineOf } from './scan.ts'
 
 export interface SourceFile {
@@ -114,6 +115,36 @@ export const arrowsPointOneWay: Rule = (files) =>
       return [problem('rooms', file.path, line, `${here} must not know of ${other}.`)]
     })
   })
+
+/** Of imports between files, types included. */
+export const filesHaveNoCircles: Rule = (files) =>
+  circlesIn(fileGraph(files.filter(isSource))).map((circle) =>
+    problem('circles', circle[0] as string, 1, `imports itself by way of ${circle.join(', ')}.`),
+  )
+
+/** Down to the last sub-folder; `rooms.ts` says what the front of a folder is. */
+export const foldersHaveNoCircles: Rule = (files) =>
+  circlesIn(folderGraph(files.filter(isSource))).map((circle) =>
+    problem('circles', circle[0] as string, 1, `a circle between folders: ${circle.join(', ')}.`),
+  )
+
+const TYPE_DECLARATION =
+  /^(?:export )?(?:declare )?(?:abstract )?(?:class|interface|type|enum)\s+([A-Za-z_$][\w$]*)/gm
+
+export const oneNameForOneType: Rule = (files) => {
+  const declared = new Map<string, string>()
+  return files.filter(isSource).flatMap((file) => {
+    const code = codeOf(file.text)
+    return [...code.matchAll(TYPE_DECLARATION)].flatMap((match) => {
+      const name = match[1] as string
+      const first = declared.get(name)
+      declared.set(name, first ?? file.path)
+      if (first === undefined || first === file.path) return []
+      const line = lineOf(code, match.index)
+      return [problem('types', file.path, line, `${name} is a type of ${first}, too: rename one.`)]
+    })
+  })
+}
 
 export const sourcesDoNotKnowTests: Rule = (files) =>
   files.filter(isSource).flatMap((file) =>
@@ -306,6 +337,9 @@ function loose(path: string, group: string, versions: Versions): Problem[] {
 
 export const ALL_RULES: Readonly<Record<string, Rule>> = {
   'arrows between rooms point one way': arrowsPointOneWay,
+  'no file imports itself by way of others': filesHaveNoCircles,
+  'no folder imports itself by way of others': foldersHaveNoCircles,
+  'a type name is declared once': oneNameForOneType,
   'sources import nothing outside src/': sourcesDoNotKnowTests,
   'the kernel imports and reads nothing outside itself': kernelStandsAlone,
   'only ports read a clock, wait or draw at random': onlyPortsReadClockOrChance,
