@@ -39,7 +39,20 @@ export type { RepairOptions } from './offline/repair-directory.ts'
 export { repairDirectory } from './offline/repair-directory.ts'
 export type { Moment, StateAt } from './offline/state-at.ts'
 export { BeforeHistory, stateAt } from './offline/state-at.ts'
-export * from './sql/adapters/index.ts'
+export type {
+  DrizzleSql,
+  DrizzleTransaction,
+  KyselyTransaction,
+  PgClient,
+  SyncDatabase,
+} from './sql/user-transaction/adapters.ts'
+export {
+  fromDrizzle,
+  fromKysely,
+  fromPg,
+  fromSqlite,
+  openSqlite,
+} from './sql/user-transaction/adapters.ts'
 export type {
   SqlParameter,
   SqlValue,

@@ -164,8 +164,7 @@ const BARE: Readonly<Record<string, string>> = {
   'src/store/sql/failures.ts':
     'something that is no error, thrown by a library: the cause of TransactionFailed',
   'src/store/sql/sqlite/in-thread-connection.ts': 'it was closed here: the cause of SqlFailed',
-  'src/store/sql/postgres/copy-data.ts': 'a value that cannot be sent: the cause of SqlFailed',
-  'src/store/sql/postgres/parameters.ts': 'a value that cannot be sent: the cause of SqlFailed',
+  'src/store/sql/postgres/wire-values.ts': 'a value that cannot be sent: the cause of SqlFailed',
   'src/store/sql/sqlite/connection.ts': 'what the thread says, or its end: the cause of SqlFailed',
   'src/store/sql/sqlite/sqlite-file.ts':
     'rows that are not as they were: the connection makes a conflict of it',
