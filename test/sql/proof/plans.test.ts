@@ -121,7 +121,7 @@ describe.each(DATABASE_NAMES)('the statements of a claim on %s', (name) => {
         const alike = await postgresPlan(connection, UPDATE_SHARED)
         expect(alike).not.toMatch(WHOLE_TABLE[name])
         const where = await postgresPlan(connection, UPDATE_BY_LOCATION)
-        expect(where).toMatch(/Tid Scan on work w.*\n\s*TID Cond: \(given.spot = ctid\)/)
+        expect(where).toMatch(/Tid Scan on work w.*\n\s*TID Cond: \(given.location = ctid\)/)
         found.push(...[alike, where].map((plan) => plan.replaceAll(/\(cost=.*\)/g, '')))
       }
       await connection.close()
