@@ -21,7 +21,7 @@ export async function withSqlSource<T>(
   const connection = await dialect.connect()
   try {
     await assertTables(connection, dialect)
-    // One that is half a copy itself is not copied.
+    // BEFORE anything is read: a database that is half a copy itself is refused.
     await checkOnOpen(connection, sql)
     await connection.run([{ sql: sql.beginReading, values: [] }])
     const total = await countEvents(connection, sql.countEvents)
