@@ -161,11 +161,17 @@ export const ROW_DAMAGES: Readonly<Record<string, Damage>> = {
   'a schedule with another version': damage('schedules', 'hourly', /version is 9/, (run) =>
     run(`update schedules set version = 9`),
   ),
-  'a pipeline that nobody looks at': damage('looks', 'pipe', /would not look/, (run) =>
-    run(`delete from looks`),
+  'a pipeline that the orchestrator would not look at': damage(
+    'looks',
+    'pipe',
+    /would not look/,
+    (run) => run(`delete from looks`),
   ),
-  'a task that nobody calls': damage('limits', 'two', /1 tasks wait for it, and nobody/, (run) =>
-    run(`update work set parked = 'two' where job = 'free'`),
+  'a task that nothing will unpark': damage(
+    'limits',
+    'two',
+    /1 tasks wait for it, and nothing/,
+    (run) => run(`update work set parked = 'two' where job = 'free'`),
   ),
   'a job of a tick with another priority': column(TICK, `priority = 7`, /priority is 7/),
 }

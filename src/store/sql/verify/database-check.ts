@@ -25,7 +25,7 @@ import { baseline, eventRow } from '../rows/event-rows.ts'
 import type { FoldListener, JobFromRows } from './job-fold.ts'
 import { JobFold, jobFromRows } from './job-fold.ts'
 import { checkLimits, CountedLimitUses } from './limit-check.ts'
-import type { DatabaseProblem, Fix, Report } from './database-problem.ts'
+import type { DatabaseProblem, Fix, ReportProblem } from './database-problem.ts'
 import { rowName } from './database-problem.ts'
 import type { Records } from '../rows/records.ts'
 import type { ExpectedJob } from './row-check.ts'
@@ -303,7 +303,7 @@ export class DatabaseCheck implements FoldListener {
     for (const { what, position } of folded.wrong) {
       this.#report('events', null, what, null, position)
     }
-    const report: Report = (...problem) => this.#report(...problem)
+    const report: ReportProblem = (...problem) => this.#report(...problem)
     checkQueues(await this.#rowsOf(sql.allQueues), folded, this.#uses, records, report)
     checkSchedules(await this.#rowsOf(sql.allSchedules), folded, records, report)
     checkLimits(await this.#rowsOf(sql.allLimits), this.#uses, this.#hasBaselines, report)

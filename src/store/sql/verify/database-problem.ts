@@ -43,7 +43,7 @@ export type Fix =
   | { readonly table: 'meta'; readonly position: number }
 
 /** Without a fix nothing in the database says what is right. */
-export type Report = (table: string, row: string, what: string, fix: Fix | null) => void
+export type ReportProblem = (table: string, row: string, what: string, fix: Fix | null) => void
 
 /** Of a row of `work`, for people. */
 export function rowName(job: string, stage: number, segment: number): string {

@@ -4,7 +4,7 @@
 import type { Rate, Task } from '../../../kernel/index.ts'
 import type { Row } from '../connection.ts'
 import { AT } from '../rows/work-columns.ts'
-import type { Fix, Report } from './database-problem.ts'
+import type { Fix, ReportProblem } from './database-problem.ts'
 
 interface CountedLimitUse {
   /** Leases that are held. */
@@ -73,7 +73,7 @@ export function checkLimits(
   rows: readonly Row[],
   uses: CountedLimitUses,
   isCopied: boolean,
-  report: Report,
+  report: ReportProblem,
 ): void {
   const found = new Map(rows.map((row) => [row[0] as string, row]))
   for (const key of new Set([...found.keys(), ...uses.keys])) {

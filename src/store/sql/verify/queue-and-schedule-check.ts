@@ -18,7 +18,7 @@ import type { Baseline, EventRow, EventProblem } from '../rows/event-rows.ts'
 import { readEvent, shown } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
 import { CorruptRecord } from '../rows/records.ts'
-import type { Fix, Report } from './database-problem.ts'
+import type { Fix, ReportProblem } from './database-problem.ts'
 import type { FoldListener } from './job-fold.ts'
 import type { CountedLimitUses } from './limit-check.ts'
 import { fillMs } from './limit-check.ts'
@@ -134,7 +134,7 @@ export function checkQueues(
   folded: QueueScheduleFold,
   uses: CountedLimitUses,
   records: Records,
-  report: Report,
+  report: ReportProblem,
 ): void {
   checkRows({
     table: 'queues',
@@ -164,7 +164,7 @@ export function checkSchedules(
   rows: readonly Row[],
   folded: QueueScheduleFold,
   records: Records,
-  report: Report,
+  report: ReportProblem,
 ): void {
   checkRows({
     table: 'schedules',
@@ -196,7 +196,7 @@ interface TableCheck<T> {
   readonly columns: (expected: T, row: Row | undefined) => readonly Value[]
   /** Where a column stands in a row, in what is expected, and its name. */
   readonly compared: readonly (readonly [found: number, expected: number, name: string])[]
-  readonly report: Report
+  readonly report: ReportProblem
 }
 
 function checkRows<T>(check: TableCheck<T>): void {
