@@ -39,8 +39,6 @@ const OTHER_NAMES: Readonly<Record<string, ValueType>> = {
 
 const NULL = -1
 const TWO_TO_32 = 2 ** 32
-/** Up to here a loop over the characters is quicker than a call out of the virtual machine. */
-const SHORT_TEXT = 32
 const FIRST_SIZE = 64 * 1_024
 /** A larger one is not kept for the next time. */
 const MOST_KEPT = 1_024 * 1_024
@@ -86,7 +84,11 @@ const WRITERS: Readonly<Record<ValueType, (value: Value) => void>> = {
   },
   text: (value) => {
     if (typeof value !== 'string') throw unsendable(value, 'text')
-    if (value.length > SHORT_TEXT || !writeAscii(value)) writeUtf8(value)
+    // Three bytes for each unit at the most.
+    out.ensure(4 + value.length * 3)
+    const length = out.buffer.write(value, out.at + 4)
+    writeInt32(length)
+    out.at += length
   },
   bytea: (value) => {
     if (!(value instanceof Uint8Array)) throw unsendable(value, 'bytea')
@@ -98,30 +100,6 @@ const WRITERS: Readonly<Record<ValueType, (value: Value) => void>> = {
 function writeValue(write: (value: Value) => void, value: Value): void {
   if (value === null) writeInt32(NULL)
   else write(value)
-}
-
-/** False: it is not ASCII, and nothing was written. */
-function writeAscii(value: string): boolean {
-  const { length } = value
-  out.ensure(4 + length)
-  const { buffer } = out
-  const at = out.at + 4
-  for (let i = 0; i < length; i++) {
-    const unit = value.charCodeAt(i)
-    if (unit > 0x7f) return false
-    buffer[at + i] = unit
-  }
-  writeInt32(length)
-  out.at += length
-  return true
-}
-
-function writeUtf8(value: string): void {
-  // Three bytes for each unit at the most.
-  out.ensure(4 + value.length * 3)
-  const length = out.buffer.write(value, out.at + 4)
-  writeInt32(length)
-  out.at += length
 }
 
 /** The lowest 32 bits. */
@@ -260,9 +238,6 @@ function copyColumns(sql: string): readonly CopyColumn[] {
 /** Reads a value from its text. */
 export type Reader = (text: string) => Value
 
-const ZERO = '0'.charCodeAt(0)
-/** Any number of so many digits is exact. */
-const EXACT_DIGITS = 15
 const asNumber: Reader = Number
 const asText: Reader = (text) => text
 
@@ -270,10 +245,10 @@ const READERS: Readonly<Record<number, Reader>> = {
   [OIDS.bool]: (text) => text === 't',
   // `\x`, then two digits for each byte.
   [OIDS.bytea]: (text) => Buffer.from(text.slice(2), 'hex'),
-  [OIDS.int8]: asInteger,
+  [OIDS.int8]: asNumber,
   // int2
-  21: asInteger,
-  [OIDS.int4]: asInteger,
+  21: asNumber,
+  [OIDS.int4]: asNumber,
   [OIDS.tid]: asLocation,
   // float4
   700: asNumber,
@@ -287,27 +262,11 @@ export function readerOf(oid: number): Reader {
   return READERS[oid] ?? asText
 }
 
-/** Nearly all values are short integers, and `Number` is for texts of any kind. */
-function asInteger(text: string): number {
-  const { length } = text
-  if (length > EXACT_DIGITS) return Number(text)
-  let value = 0
-  for (let i = 0; i < length; i++) {
-    const digit = text.charCodeAt(i) - ZERO
-    // The sign of what is below zero.
-    if (digit < 0) return Number(text)
-    value = value * 10 + digit
-  }
-  return value
-}
-
 // Where a row is in its table: the page, and the line on it. PostgreSQL writes `(12,3)`; here it is one
 // number.
 
 /** No page has so many lines. */
 const LINES = 65_536
-const COMMA = ','.charCodeAt(0)
-const CLOSE = ')'.charCodeAt(0)
 
 function asLocation(text: string): number {
   return rowLocations(text)[0] as number
@@ -315,20 +274,12 @@ function asLocation(text: string): number {
 
 /** All that stand in a text, one behind the other: `(12,3)(12,4)`. */
 export function rowLocations(text: string): number[] {
-  const locations: number[] = []
-  let page = 0
-  let number = 0
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === COMMA) {
-      page = number
-      number = 0
-    } else if (unit === CLOSE) {
-      locations.push(page * LINES + number)
-      number = 0
-    } else if (unit >= ZERO) {
-      number = number * 10 + unit - ZERO
-    }
-  }
-  return locations
+  if (text === '') return []
+  return text
+    .slice(1, -1)
+    .split(')(')
+    .map((location) => {
+      const [page, line] = location.split(',')
+      return Number(page) * LINES + Number(line)
+    })
 }
