@@ -11,7 +11,7 @@ import { freshSchema } from '../../support/postgres.ts'
 
 /** Others are about the transaction, and name nothing. */
 const PREPARABLE = /^(?:select|with|insert|update|delete)\b/
-/** Whoever decides in a transaction has its statements from these. */
+/** The files that take the statements of a decision from the dialect. */
 const DECIDING = [
   'transaction/transaction',
   'transaction/row-loader',

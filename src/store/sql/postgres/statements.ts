@@ -228,10 +228,10 @@ export const POSTGRES: Statements = {
   standInLine: `
     update work w set turn = given.turn from ${given([...ADDRESS, 'turn'])} where ${addressed}`,
   candidates: `
-    select ${loaded}, ${spec}, nextval('positions'), w.level, w.rank, w.place, w.spot
+    select ${loaded}, ${spec}, nextval('positions'), w.level, w.rank, w.place, w.location
     from ${given(['name', 'lowest', 'most', 'now', 'taken'], ['text', 'int4', 'int4', 'int8', 'int8'])}
     cross join lateral (
-      select ${[...LOADED, 'level', 'rank', 'place'].map((column) => `x.${column}`).join(', ')}, x.ctid as spot
+      select ${[...LOADED, 'level', 'rank', 'place'].map((column) => `x.${column}`).join(', ')}, x.ctid as location
       from work x
       where ${inChannel('given.name')} and x.turn is not null and x.parked is null
         and x.level >= given.lowest

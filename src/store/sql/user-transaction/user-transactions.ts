@@ -147,7 +147,7 @@ const RETRYABLE: ReadonlySet<SqlTrouble> = new Set<SqlTrouble>(['conflict', 'los
 
 const WHAT_TO_DO: Readonly<Partial<Record<SqlTrouble, string>>> = {
   conflict:
-    'Somebody else was quicker, and a transaction that is yours cannot be done again from here: roll it back, and run it again from its beginning.',
+    'Another transaction was quicker, and a transaction that is yours cannot be done again from here: roll it back, and run it again from its beginning.',
   lost: 'The connection is gone, and your transaction with it: nothing of it was committed. Run it again from its beginning.',
   missing:
     'The tables of this store are not there: is it the database that the store was opened on? Roll the transaction back.',
