@@ -1,5 +1,5 @@
 /**
- * A process that opens a connection and a doorbell, waits for one answer, and closes nothing: it
+ * A process that opens a connection and a listener, waits for one answer, and closes nothing: it
  * must end by itself, after the answer.
  */
 import { openConnection } from '../../src/store/sql/postgres/connection.ts'

@@ -188,7 +188,7 @@ describe('a store on a server that says nothing any more', () => {
   })
 })
 
-describe('a doorbell of a server that says nothing any more', () => {
+describe('a listener of a server that says nothing any more', () => {
   it('hears again, on another connection, when it has found out by ringing', async () => {
     let onGap = nothing
     const gap = new Promise<void>((resolve) => (onGap = resolve))

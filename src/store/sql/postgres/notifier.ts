@@ -60,7 +60,7 @@ export function openNotifier(
   }
 }
 
-export interface ListenerOptions extends PostgresAddress {
+interface ListenerOptions extends PostgresAddress {
   readonly channel: string
   /** With what `pg_notify` was given. */
   onNotification(payload: string): void

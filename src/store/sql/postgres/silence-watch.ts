@@ -11,7 +11,7 @@
  */
 import { afterMs } from '../../clock.ts'
 
-export interface SilenceParts {
+interface SilenceParts {
   readonly silentMs: number
   /** Another text after each byte that came in or went out. */
   readonly traffic: () => string

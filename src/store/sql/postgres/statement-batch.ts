@@ -80,7 +80,7 @@ export function bind(
   return bound
 }
 
-export interface BatchOutcome {
+interface BatchOutcome {
   answered(answers: readonly Answered[]): void
   /** With the text of the statement, if the server said it of one. */
   failed(error: Error, sql: string | null): void

@@ -47,7 +47,7 @@ export interface FlatStatement extends Flat {
   readonly expect?: number | undefined
 }
 
-export interface FlatAnswer extends Flat {
+interface FlatAnswer extends Flat {
   readonly changed: number
 }
 

@@ -33,7 +33,7 @@ import { expectedJob, RowCheck } from './row-check.ts'
 import { checkQueues, checkSchedules, QueueScheduleFold } from './queue-and-schedule-check.ts'
 import type { Statements } from '../statements.ts'
 
-export interface DatabaseCheckParts {
+interface DatabaseCheckParts {
   readonly connection: Connection
   readonly sql: Statements
   readonly records: Records

@@ -35,7 +35,7 @@ export interface FoldListener {
   recorded(id: string, position: number): void
 }
 
-export interface SubmittedAt {
+interface SubmittedAt {
   readonly entry: JobSubmitted
   readonly position: number
 }

@@ -34,7 +34,7 @@ import { submissionOf } from './job-fold.ts'
 const STATES = new Set(['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD', 'PIPELINE'])
 
 /** What a row must be. */
-export interface ExpectedRow {
+interface ExpectedRow {
   readonly stage: number
   readonly segment: number
   readonly lastPosition: number
@@ -77,7 +77,7 @@ export function expectedJob(
 }
 
 /** How a queue may rank what waits in it; the first is how it does now. */
-export type Ageings = (queue: string) => readonly (number | null)[]
+type Ageings = (queue: string) => readonly (number | null)[]
 
 export class RowCheck {
   readonly #records: Records
