@@ -140,7 +140,8 @@ export class DatabaseCheck implements FoldListener {
         }
         if (fold?.id !== event.job) {
           if (fold !== null) finished.push(fold)
-          fold = this.#newFold(event.job, baselines.get(event.job) ?? [])
+          const own = baselines.get(event.job) ?? []
+          fold = new JobFold(event.job, own, this.#parts.records, this)
         }
         fold.apply(event)
       }
@@ -149,10 +150,6 @@ export class DatabaseCheck implements FoldListener {
       await this.#parts.onPage(this.#events)
       if (page.length === 0) return
     }
-  }
-
-  #newFold(id: string, baselines: readonly Baseline[]): JobFold {
-    return new JobFold(id, baselines, this.#parts.records, this)
   }
 
   async #baselinesOf(page: readonly EventRow[]): Promise<Map<string, Baseline[]>> {
@@ -252,23 +249,16 @@ export class DatabaseCheck implements FoldListener {
       }
       if (wrong.length === 0) continue
       const address = [id, row.stage, row.segment] as const
-      const fix = isByRows ? null : this.#fix(address, expected)
+      const columns = isByRows ? null : this.#check.row(expected as ExpectedJob, row)
+      const fix: Fix | null = isByRows ? null : { table: 'work', address, row: columns }
       for (const what of wrong) this.#report('work', name, what, fix)
       if (first !== undefined) this.#noteReported(first)
     }
     for (const [name, [row]] of found) {
-      const [job, stage, segment] = this.#noteReported(row as Row)
-      const fix = isByRows ? null : this.#fix([job, stage, segment], null)
+      const address = this.#noteReported(row as Row)
+      const fix: Fix | null = isByRows ? null : { table: 'work', address, row: null }
       this.#report('work', name, 'no event leads to it', fix)
     }
-  }
-
-  #fix(address: readonly [string, number, number], expected: ExpectedJob | null): Fix {
-    const [, stage, segment] = address
-    const row = expected?.rows.find((one) => one.stage === stage && one.segment === segment)
-    const columns: Value[] | null =
-      expected === null || row === undefined ? null : this.#check.row(expected, row)
-    return { table: 'work', address, row: columns }
   }
 
   /** A pipeline that something is to be done about must be on the orchestrator's list, `looks`. */
