@@ -16,3 +16,18 @@ export class BadRequest extends PawlError {
     super('BadRequest', 'rejected', message)
   }
 }
+
+/** A file in a folder while a store is copied into it. */
+export const COPYING_FILE = 'COPYING'
+
+/** A copy into this place was cut short. */
+export class CopyUnfinished extends PawlError {
+  constructor(where: string) {
+    super(
+      'CopyUnfinished',
+      'rejected',
+      `A copy into ${where} was begun, and never finished: what is there is not whole. Remove it, and copy again into an empty place.`,
+      { where },
+    )
+  }
+}

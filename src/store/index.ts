@@ -39,7 +39,20 @@ export type { RepairOptions } from './offline/repair-directory.ts'
 export { repairDirectory } from './offline/repair-directory.ts'
 export type { Moment, StateAt } from './offline/state-at.ts'
 export { BeforeHistory, stateAt } from './offline/state-at.ts'
-export * from './sql/adapters/index.ts'
+export type {
+  DrizzleSql,
+  DrizzleTransaction,
+  KyselyTransaction,
+  PgClient,
+  SyncDatabase,
+} from './sql/user-transaction/adapters.ts'
+export {
+  fromDrizzle,
+  fromKysely,
+  fromPg,
+  fromSqlite,
+  openSqlite,
+} from './sql/user-transaction/adapters.ts'
 export type {
   SqlParameter,
   SqlValue,
@@ -63,8 +76,9 @@ export { EventsDamaged } from './sql/verify/repair-database.ts'
 export { DatabaseDamaged } from './sql/verify/check-on-open.ts'
 export type { CopyOptions } from './offline/copy/copy-store.ts'
 export { copyStore } from './offline/copy/copy-store.ts'
-export type { Copied } from './offline/copy/sql-target.ts'
-export { CopyByBackup, CopyUnfinished, NotEmpty, SourceDamaged } from './copy-errors.ts'
+export type { Copied } from './offline/copy/copy-source.ts'
+export { CopyByBackup, NotEmpty, SourceDamaged } from './offline/copy/copy-source.ts'
+export { CopyUnfinished } from './errors.ts'
 export {
   CorruptLog,
   DirectoryInUse,

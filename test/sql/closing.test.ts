@@ -60,7 +60,7 @@ it('a file is whole when it is closed, after writes of the user’s', async () =
   }
 })
 
-it('a file is whole when it is closed, after a transaction that was let go of', async () => {
+it('a file is whole when it is closed, after a stalled transaction was rolled back', async () => {
   const path = newPath()
   const connection = await openConnection({ path })
   await connection.run([ask('create table t (n)'), ask('begin immediate')])

@@ -7,8 +7,8 @@ import type { Command, TaskPolicy } from '../../src/kernel/index.ts'
 import { openConnection } from '../../src/store/sql/postgres/connection.ts'
 import { MANY } from '../../src/store/sql/postgres/many-rows.ts'
 import { openPostgres, postgresDialect } from '../../src/store/sql/postgres/open-postgres.ts'
-import { spotsIn } from '../../src/store/sql/postgres/row-locations.ts'
 import { POSTGRES } from '../../src/store/sql/postgres/statements.ts'
+import { rowLocations } from '../../src/store/sql/postgres/wire-values.ts'
 import type { Claimed, Store } from '../../src/store/index.ts'
 import type { Connection, Value } from '../../src/store/sql/connection.ts'
 import { verifySql } from '../../src/store/sql/verify/verify-database.ts'
@@ -32,7 +32,7 @@ const SEE = [
   `create function see() returns trigger language plpgsql as $$ begin
     insert into seen values (case
       when current_query() not like '%update work w set last_position%' then 'otherwise'
-      when current_query() like '%w.ctid = given.spot%' then 'where it is'
+      when current_query() like '%w.ctid = given.location%' then 'where it is'
       when current_query() like '%given.version%' then 'by its job, alone'
       else 'by its job' end);
     return new;
@@ -189,11 +189,11 @@ describe('many rows that differ', () => {
   })
 })
 
-describe('a spot', () => {
+describe('the location of a row', () => {
   it('is a page and a line, as one number', () => {
-    expect(spotsIn('')).toEqual([])
-    expect(spotsIn('(0,1)')).toEqual([1])
-    expect(spotsIn('(12,3)(0,226)(4294967294,65535)')).toEqual([
+    expect(rowLocations('')).toEqual([])
+    expect(rowLocations('(0,1)')).toEqual([1])
+    expect(rowLocations('(12,3)(0,226)(4294967294,65535)')).toEqual([
       12 * 65_536 + 3,
       226,
       4_294_967_294 * 65_536 + 65_535,

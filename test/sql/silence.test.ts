@@ -7,7 +7,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openConnection } from '../../src/store/sql/postgres/connection.ts'
-import { openListener } from '../../src/store/sql/postgres/listener.ts'
+import { PostgresListener } from '../../src/store/sql/postgres/notifier.ts'
 import { postgresDialect } from '../../src/store/sql/postgres/open-postgres.ts'
 import type { Dialect } from '../../src/store/sql/dialect.ts'
 import { openSql } from '../../src/store/sql/open-sql.ts'
@@ -188,15 +188,16 @@ describe('a store on a server that says nothing any more', () => {
   })
 })
 
-describe('a doorbell of a server that says nothing any more', () => {
+describe('a listener of a server that says nothing any more', () => {
   it('hears again, on another connection, when it has found out by ringing', async () => {
     let onGap = nothing
     const gap = new Promise<void>((resolve) => (onGap = resolve))
     const url = proxy.through(place.url)
     const options = { url, channel: place.schema, answerMs: 100 }
-    const listener = await openListener({ ...options, onRing: nothing, onGap })
+    const listener = new PostgresListener({ ...options, onNotification: nothing, onGap })
+    await listener.listen()
     proxy.mute(false)
-    listener.ring('a')
+    listener.notify('a')
     await gap
     proxy.mute(true)
     await listener.close()
@@ -210,7 +211,7 @@ describe('a silence', () => {
     let isOver = false
     const silence = new SilenceWatch({
       silentMs: 1,
-      sign: () => '',
+      traffic: () => '',
       isAtWork: () => Promise.resolve(answers[asked++] ?? true),
       onOver: () => (isOver = true),
     })
@@ -225,7 +226,7 @@ describe('a silence', () => {
     let asked = 0
     const silence = new SilenceWatch({
       silentMs: 1,
-      sign: () => String((bytes += 1)),
+      traffic: () => String((bytes += 1)),
       isAtWork: () => Promise.resolve((asked += 1) < 0),
       onOver: () => expect.fail('it was not silent'),
     })

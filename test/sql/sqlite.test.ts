@@ -11,8 +11,11 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Connection } from '../../src/store/sql/connection.ts'
 import type { SqliteAddress } from '../../src/store/sql/sqlite/connection.ts'
-import { openConnection } from '../../src/store/sql/sqlite/connection.ts'
-import { giveBack, takeThread } from '../../src/store/sql/sqlite/threads.ts'
+import {
+  borrowThread,
+  openConnection,
+  returnThread,
+} from '../../src/store/sql/sqlite/connection.ts'
 import { SmallDisk } from '../faults/crash/small-disk.ts'
 import { ask, troubleOf } from './databases.ts'
 
@@ -127,7 +130,7 @@ describe('a file that somebody else writes to', () => {
     await holder.run([ask('commit')])
   })
 
-  it('is let go of by a transaction that does not go on, for who waits in its own thread', async () => {
+  it('is released by a transaction that stalls, for a driver that waits in the same thread', async () => {
     const holder = await opened()
     await holder.run([CREATE, ask('begin immediate'), ask(ADD, 'a', 1)])
     const own = new DatabaseSync(path)
@@ -190,7 +193,7 @@ describe('a file that somebody else writes to', () => {
     expect(Math.max(...passed)).toBeLessThan(100)
   })
 
-  it('that is let go of and cannot be opened once more is the thread’s, which has it open', async () => {
+  it('of a stalled transaction that cannot be opened once more is written by the thread, which has it open', async () => {
     const inside = join(folder, 'inside')
     await mkdir(inside)
     const holder = await opened({ path: join(inside, 'jobs.db') })
@@ -291,8 +294,8 @@ describe('a file that cannot be used', () => {
 
 describe('the thread', () => {
   it('takes the connection with it when it ends', async () => {
-    const thread = takeThread()
-    giveBack(thread)
+    const thread = borrowThread()
+    returnThread(thread)
     const connection = await opened()
     expect(await valueOf(connection, 'select 1')).toBe(1)
     // While it is at rest: one that is inside of SQLite would take the whole process with it.

@@ -216,7 +216,7 @@ export class SqlStore implements Store {
 
   #decide(own: readonly Command[]): Promise<readonly Answer[]> {
     if (!this.#writing.isUnderWay) return this.#batches.execute(own)
-    return this.#writing.around(own, (some) => this.#batches.execute(some))
+    return this.#writing.decideAround(own, (some) => this.#batches.execute(some))
   }
 
   async executeIn(

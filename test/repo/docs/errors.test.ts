@@ -163,14 +163,12 @@ const BARE: Readonly<Record<string, string>> = {
     'a transaction that had failed is committed: the cause of SqlFailed',
   'src/store/sql/failures.ts':
     'something that is no error, thrown by a library: the cause of TransactionFailed',
-  'src/store/sql/sqlite/in-thread-connection.ts': 'it was closed here: the cause of SqlFailed',
-  'src/store/sql/postgres/copy-data.ts': 'a value that cannot be sent: the cause of SqlFailed',
-  'src/store/sql/postgres/parameters.ts': 'a value that cannot be sent: the cause of SqlFailed',
+  'src/store/sql/postgres/wire-values.ts': 'a value that cannot be sent: the cause of SqlFailed',
   'src/store/sql/sqlite/connection.ts': 'what the thread says, or its end: the cause of SqlFailed',
   'src/store/sql/sqlite/sqlite-file.ts':
-    'rows that are not as they were: the connection makes a conflict of it',
-  'src/store/sql/sqlite/file-hold.ts':
-    'a transaction that was let go of: the connection makes a conflict of it',
+    'rows that are not as they were, which become a conflict, or it was closed here: causes of SqlFailed',
+  'src/store/sql/sqlite/stall-timer.ts':
+    'a stalled transaction that was rolled back: the connection makes a conflict of it',
   'src/store/offline/copy/directory-source.ts':
     'something is written while a folder is copied: nothing is',
   'src/store/offline/verify-directory.ts':

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { job, typed } from '../../../src/index.ts'
 import { openConnection } from '../../../src/store/sql/postgres/connection.ts'
-import { heard, said } from '../../../src/store/sql/postgres/notify.ts'
+import { newsIn, newsPayload } from '../../../src/store/sql/postgres/notifier.ts'
 import { freshSchema } from '../../support/postgres.ts'
 import { engineAt } from './places.ts'
 
@@ -24,7 +24,7 @@ describe('the bell', () => {
       const [answered] = await server.run([
         {
           sql: `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1`,
-          values: [`pawl bell ${schema}`],
+          values: [`pawl listener ${schema}`],
         },
       ])
       return answered?.rows.length ?? 0
@@ -40,11 +40,11 @@ describe('the bell', () => {
 
   it('says who rings it, so that nobody hears himself', () => {
     const news = new Set(['work', 'ends'] as const)
-    expect(heard(said(news, 'a'), 'b')).toEqual(news)
-    expect(heard(said(news, 'a'), 'a')).toBe(null)
-    expect(heard(said(news), 'a')).toEqual(news)
-    expect(heard('', 'a')).toEqual(new Set())
-    const later = heard('x work weather', 'a')
+    expect(newsIn(newsPayload(news, 'a'), 'b')).toEqual(news)
+    expect(newsIn(newsPayload(news, 'a'), 'a')).toBe(null)
+    expect(newsIn(newsPayload(news), 'a')).toEqual(news)
+    expect(newsIn('', 'a')).toEqual(new Set())
+    const later = newsIn('x work weather', 'a')
     expect(later).toContain('schedules')
   })
 })

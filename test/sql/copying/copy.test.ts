@@ -18,11 +18,11 @@ import {
 import { Dice } from '../../model/properties/dice.ts'
 import { pipeline, plain, stage } from '../../support/specs.ts'
 import { SimDisk } from '../../faults/sim/sim-disk.ts'
-import { Grown } from '../verify/grown.ts'
-import type { Place } from '../verify/places.ts'
-import { PLACES } from '../verify/places.ts'
+import { RandomStore } from '../verify/random-store.ts'
+import type { TestDatabase } from '../verify/test-databases.ts'
+import { DATABASES } from '../verify/test-databases.ts'
 import { flip } from '../verify/row-damages.ts'
-import { Story } from '../verify/story.ts'
+import { SampleStore } from '../verify/sample-store.ts'
 
 const FOLDER = '/store'
 
@@ -51,8 +51,8 @@ function directory(options: Partial<DirectoryOptions> = {}): Spot & { disk: SimD
   }
 }
 
-async function database(name: string): Promise<Spot & { place: Place }> {
-  const place = await (PLACES[name] as (typeof PLACES)[string])()
+async function database(name: string): Promise<Spot & { place: TestDatabase }> {
+  const place = await (DATABASES[name] as (typeof DATABASES)[string])()
   const { location, schema } = place
   return {
     location,
@@ -101,10 +101,10 @@ async function oldJobs(spot: Spot): Promise<string[]> {
 const OLD = ['elder-done', 'elder-pipe', 'elder-waiting']
 
 /** Entries of each job, as far as they are known. */
-async function histories(grown: Grown): Promise<unknown> {
+async function histories(random: RandomStore): Promise<unknown> {
   const found: Record<string, unknown> = {}
-  for (const id of grown.model.world.jobs.keys()) {
-    const entries = await grown.store.query({ kind: 'history', job: id, limit: 1_000 })
+  for (const id of random.model.world.jobs.keys()) {
+    const entries = await random.store.query({ kind: 'history', job: id, limit: 1_000 })
     // What it was submitted by is known again in a copy, whatever was kept.
     found[id] = entries.map(({ entry }) => entry).filter(({ type }) => type !== 'JobSubmitted')
   }
@@ -127,19 +127,19 @@ const ELDERS: readonly Command[] = [
 const LATER: Command = { type: 'CancelJob', job: 'elder-pipe', by: 'ops', reason: 'late' }
 
 /** So much happens that the beginning of the history goes. */
-async function age(grown: Grown): Promise<void> {
+async function age(random: RandomStore): Promise<void> {
   for (let life = 1; life <= 60; life++) {
     const job = `short-${life}`
     const input = JSON.stringify('x'.repeat(500))
-    await grown.both(elder(job, plain({ type: 'short', input })))
+    await random.both(elder(job, plain({ type: 'short', input })))
     const own = { ...lease, job }
-    await grown.both({ type: 'GrantLease', ...own, request: life + 1, started: true })
-    await grown.both({ type: 'CommitExecution', ...own, output: input, effects: [] })
-    grown.now += 1
-    if (life % 3 > 0) await grown.both({ type: 'ForgetJob', job, endedBefore: grown.now })
-    if (life % 20 === 0) await (grown.store as DirectoryStore).checkpoint()
+    await random.both({ type: 'GrantLease', ...own, request: life + 1, started: true })
+    await random.both({ type: 'CommitExecution', ...own, output: input, effects: [] })
+    random.now += 1
+    if (life % 3 > 0) await random.both({ type: 'ForgetJob', job, endedBefore: random.now })
+    if (life % 20 === 0) await (random.store as DirectoryStore).checkpoint()
   }
-  await grown.both(LATER)
+  await random.both(LATER)
 }
 
 /** All events are there, and their rows are not. */
@@ -160,38 +160,38 @@ describe.each(WAYS)('a directory that goes to %s, to %s and to %s', (...way) => 
     let from: Spot = directory(options)
     const dice = new Dice(5)
     const isOld = 'historyMs' in options
-    const grown = await Grown.in((clock) => from.open(clock), 3, isOld ? 0 : 150, ELDERS)
-    if (isOld) await age(grown)
-    await grown.compare()
+    const random = await RandomStore.in((clock) => from.open(clock), 3, isOld ? 0 : 150, ELDERS)
+    if (isOld) await age(random)
+    await random.compare()
     for (const [leg, name] of way.entries()) {
       const to = name === 'directory' ? directory() : await database(name)
-      const known = name === 'directory' ? null : await histories(grown)
-      await grown.store.close()
+      const known = name === 'directory' ? null : await histories(random)
+      await random.store.close()
       const seen = await copy(from, to)
       expect(seen.at(-1)).toBe(1)
       expect(seen).toEqual(seen.toSorted((a, b) => a - b))
       expect(await to.verify()).toEqual([])
-      grown.store = await to.open({ now: () => grown.now })
-      await grown.compare()
-      if (known !== null) expect(await histories(grown)).toEqual(known)
+      random.store = await to.open({ now: () => random.now })
+      await random.compare()
+      if (known !== null) expect(await histories(random)).toEqual(known)
       if (leg === 0) expect(await oldJobs(to)).toEqual(isOld ? OLD : [])
       // Work goes on, and it is still whole.
-      for (let count = 1; count <= 30; count++) await grown.step(dice, 10_000 * (leg + 1) + count)
-      await grown.compare()
+      for (let count = 1; count <= 30; count++) await random.step(dice, 10_000 * (leg + 1) + count)
+      await random.compare()
       if (name !== 'directory') expect(await to.verify()).toEqual([])
       await from.close()
       from = to
     }
-    await grown.store.close()
+    await random.store.close()
     expect(await from.verify()).toEqual([])
     await from.close()
   })
 })
 
-describe.each(Object.keys(PLACES))('a copy into %s', (name) => {
+describe.each(Object.keys(DATABASES))('a copy into %s', (name) => {
   it('that is cut short does not open, and is not gone on with', async () => {
     const source = await database('SQLite')
-    await (await new Story().tell((clock) => source.open(clock))).close()
+    await (await new SampleStore().tell((clock) => source.open(clock))).close()
     await source.place.plant((run) =>
       flip(run, 'events', `job = 'done' and type = 'LeaseGranted'`, 5, 5),
     )
@@ -206,7 +206,7 @@ describe.each(Object.keys(PLACES))('a copy into %s', (name) => {
 
   it('that its caller breaks off is no store', async () => {
     const source = await database('SQLite')
-    await (await new Story().tell((clock) => source.open(clock))).close()
+    await (await new SampleStore().tell((clock) => source.open(clock))).close()
     const target = await database(name)
     await expect(copy(source, target, stop)).rejects.toThrow('enough')
     await expect(target.open({ now: () => 0 })).rejects.toThrow(CopyUnfinished)
@@ -216,7 +216,7 @@ describe.each(Object.keys(PLACES))('a copy into %s', (name) => {
 
   it('needs a place of its own', async () => {
     const target = await database(name)
-    await (await new Story().tell((clock) => target.open(clock))).close()
+    await (await new SampleStore().tell((clock) => target.open(clock))).close()
     await expect(copy(target, target)).rejects.toThrow(NotEmpty)
     expect(await target.verify()).toEqual([])
     await (await target.open({ now: () => 2_000 })).close()
@@ -227,7 +227,7 @@ describe.each(Object.keys(PLACES))('a copy into %s', (name) => {
 describe('a copy into a directory', () => {
   it('that is cut short does not open, and is not gone on with', async () => {
     const source = await database('SQLite')
-    await (await new Story().tell((clock) => source.open(clock))).close()
+    await (await new SampleStore().tell((clock) => source.open(clock))).close()
     await source.place.plant((run) =>
       flip(run, 'events', `job = 'done' and type = 'LeaseGranted'`, 5, 5),
     )

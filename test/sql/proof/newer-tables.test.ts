@@ -4,7 +4,7 @@
  */
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { fromPg } from '../../../src/store/sql/adapters/pg.ts'
+import { fromPg } from '../../../src/store/sql/user-transaction/adapters.ts'
 import { openConnection } from '../../../src/store/sql/sqlite/connection.ts'
 import { sqliteDialect } from '../../../src/store/sql/sqlite/open-sqlite.ts'
 import type { Connection } from '../../../src/store/sql/connection.ts'

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { SmallDisk } from '../../faults/crash/small-disk.ts'
-import { VACUUM_TABLES } from '../../../src/store/sql/postgres/vacuum-tables.ts'
+import { VACUUM_TABLES } from '../../../src/store/sql/postgres/statements.ts'
 import type { Answered } from '../../../src/store/sql/connection.ts'
 import { onRecord, plain } from '../../support/specs.ts'
 import type { Address } from './addresses.ts'

@@ -3,7 +3,7 @@
  * in the tables.
  */
 import { describe, expect, it } from 'vitest'
-import { UPDATE_ALIKE, UPDATE_AT } from '../../../src/store/sql/postgres/many-rows.ts'
+import { UPDATE_BY_LOCATION, UPDATE_SHARED } from '../../../src/store/sql/postgres/many-rows.ts'
 import { POSTGRES } from '../../../src/store/sql/postgres/statements.ts'
 import { SQLITE } from '../../../src/store/sql/sqlite/statements.ts'
 import type { Statements } from '../../../src/store/sql/statements.ts'
@@ -118,10 +118,10 @@ describe.each(DATABASE_NAMES)('the statements of a claim on %s', (name) => {
         found.push(`${statement}\n${plan.replaceAll(/\(cost=.*\)/g, '')}`)
       }
       if (name === 'PostgreSQL') {
-        const alike = await postgresPlan(connection, UPDATE_ALIKE)
+        const alike = await postgresPlan(connection, UPDATE_SHARED)
         expect(alike).not.toMatch(WHOLE_TABLE[name])
-        const where = await postgresPlan(connection, UPDATE_AT)
-        expect(where).toMatch(/Tid Scan on work w.*\n\s*TID Cond: \(given.spot = ctid\)/)
+        const where = await postgresPlan(connection, UPDATE_BY_LOCATION)
+        expect(where).toMatch(/Tid Scan on work w.*\n\s*TID Cond: \(given.location = ctid\)/)
         found.push(...[alike, where].map((plan) => plan.replaceAll(/\(cost=.*\)/g, '')))
       }
       await connection.close()

@@ -174,7 +174,7 @@ describe('a commit that writes, on PostgreSQL', () => {
     await worker.stop()
   })
 
-  it('a deadlock with somebody else is done again', async () => {
+  it('a deadlock with another transaction is done again', async () => {
     const { pawl, pool, orders, app } = shop
     await pool.query(`insert into orders values ('a', ''), ('b', '')`)
     const other = await pool.connect()

@@ -11,10 +11,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
 import { openShop } from './postgres-shop.ts'
 import { openSqliteShop } from './sqlite-shop.ts'
-import { pay } from './till.ts'
+import { pay } from './paying-program.ts'
 
 const TSX = resolve('node_modules/tsx/dist/esm/index.mjs')
-const TILL = fileURLToPath(new URL('till.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('paying-program.ts', import.meta.url))
 const ORDERS = 24
 
 interface Shop {
@@ -37,7 +37,7 @@ const SHOPS: Readonly<Record<string, () => Promise<Shop>>> = {
 }
 
 function start(told: readonly string[]): ChildProcess {
-  const child = spawn(process.execPath, ['--import', TSX, TILL, ...told], {
+  const child = spawn(process.execPath, ['--import', TSX, PROGRAM, ...told], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

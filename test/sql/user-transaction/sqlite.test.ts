@@ -151,7 +151,7 @@ describe('in a transaction on SQLite', () => {
     expect(await handle.result()).toBe('heard')
   })
 
-  it('nobody waits for long for an engine in the same thread, whatever that is at', async () => {
+  it('a driver does not wait for long for an engine in the same thread, however busy that is', async () => {
     const { pawl, database } = await openSqliteShop()
     // Limits take transactions of several messages each.
     const limits = [{ key: 'slot', concurrency: 2 }]
@@ -179,7 +179,7 @@ describe('in a transaction on SQLite', () => {
     await worker.stop()
   })
 
-  it('that nobody began, nothing is submitted', async () => {
+  it('that was not begun, nothing is submitted', async () => {
     const { pawl, database } = await openSqliteShop()
     const submitting = pawl.submit(invoice, { order: '1' }, { tx: fromSqlite(database) })
     await expect(submitting).rejects.toThrow(/No transaction is under way/)
@@ -277,7 +277,7 @@ describe('a commit that writes, on SQLite', () => {
     expect(readdirSync(other)).toEqual([])
   })
 
-  it('waits for a file that somebody writes to, and lets everything else go on', async () => {
+  it('waits for a file that another connection writes to, and lets everything else go on', async () => {
     const { pawl, database, orders } = await openSqliteShop()
     let tries = 0
     const pay = job('pay', {

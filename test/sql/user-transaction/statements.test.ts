@@ -5,14 +5,13 @@ import { readFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres } from '../../../src/store/sql/postgres/open-postgres.ts'
-import { qualified } from '../../../src/store/sql/postgres/qualified.ts'
-import { POSTGRES } from '../../../src/store/sql/postgres/statements.ts'
+import { POSTGRES, qualified } from '../../../src/store/sql/postgres/statements.ts'
 import type { SqlStore } from '../../../src/store/sql/sql-store.ts'
 import { freshSchema } from '../../support/postgres.ts'
 
 /** Others are about the transaction, and name nothing. */
 const PREPARABLE = /^(?:select|with|insert|update|delete)\b/
-/** Whoever decides in a transaction has its statements from these. */
+/** The files that take the statements of a decision from the dialect. */
 const DECIDING = [
   'transaction/transaction',
   'transaction/row-loader',

@@ -140,7 +140,7 @@ describe.each(Object.entries(LIBRARIES))('in a transaction of %s', (name, run) =
 })
 
 describe('in a transaction of pg', () => {
-  it('that nobody began, nothing is submitted', async () => {
+  it('that was not begun, nothing is submitted', async () => {
     const { pawl, pool } = shop
     const client = await pool.connect()
     const submitting = pawl.submit(invoice, { order: '1' }, { tx: fromPg(client), id: 'no one' })

@@ -4,9 +4,9 @@
  */
 import type { Entry } from '../../../src/kernel/index.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
-import type { Run } from './places.ts'
+import type { Run } from './test-databases.ts'
 import { flip } from './row-damages.ts'
-import { CHILD } from './story.ts'
+import { CHILD } from './sample-store.ts'
 
 export interface EventDamage {
   readonly plant: (run: Run) => Promise<unknown>

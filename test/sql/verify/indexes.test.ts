@@ -61,7 +61,7 @@ async function claim(): Promise<string[]> {
 }
 
 describe('an index that lacks rows', () => {
-  it('is named: whoever looks by it finds nothing', async () => {
+  it('is named, and a claim by it finds nothing', async () => {
     empty('ready', 'work', 'channel')
     expect(await claim()).toEqual([])
     const { problems } = await verifyDatabase(location)
@@ -70,10 +70,10 @@ describe('an index that lacks rows', () => {
     expect(problems.every(({ table }) => table === 'indexes')).toBe(true)
   })
 
-  it('is made anew by repair, and what waited is taken', async () => {
+  it('is rebuilt by repair, and a claim finds what waited', async () => {
     empty('ready', 'work', 'channel')
     const planned = await repairDatabase(location, { apply: false })
-    expect(planned).toMatchObject({ steps: ['indexes: made anew'], applied: false, left: [] })
+    expect(planned).toMatchObject({ steps: ['indexes: rebuilt'], applied: false, left: [] })
     expect((await verifyDatabase(location)).problems).toEqual(planned.problems)
     const done = await repairDatabase(location, { apply: true })
     expect(done).toEqual({ ...planned, applied: true })
@@ -81,14 +81,14 @@ describe('an index that lacks rows', () => {
     expect(await claim()).toEqual(JOBS)
   })
 
-  it('is made anew BEFORE rows are looked up by it: none is written twice', async () => {
+  it('is rebuilt BEFORE rows are read by it: none is written twice', async () => {
     empty('sqlite_autoindex_work_1', 'work', 'channel')
     const planned = await repairDatabase(location, { apply: false })
     const row = { table: 'work', row: 'a', what: 'it is missing', position: null }
     expect(planned.problems).toContainEqual(row)
     const { problems, steps, left } = await repairDatabase(location, { apply: true })
     expect(problems.map(({ table }) => table)).not.toContain('work')
-    expect([steps, left]).toEqual([['indexes: made anew'], []])
+    expect([steps, left]).toEqual([['indexes: rebuilt'], []])
     expect(valueOf('select count(*) as value from work not indexed')).toBe(JOBS.length)
     expect((await verifyDatabase(location)).problems).toEqual([])
   })
@@ -100,7 +100,7 @@ describe('an index that lacks rows', () => {
     expect((await verifyDatabase(location)).problems).toEqual([])
   })
 
-  it('cannot be made anew over a row that is there twice, and then nothing is changed', async () => {
+  it('cannot be rebuilt over a row that is there twice, and then nothing is changed', async () => {
     empty('sqlite_autoindex_work_1', 'work', 'channel')
     run(`insert into work select * from work not indexed where job = 'a'`)
     expect((await verifyDatabase(location)).problems).not.toEqual([])

@@ -3,8 +3,8 @@
  */
 import type { Row } from '../../../src/store/sql/connection.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
-import type { Run } from './places.ts'
-import { TICK } from './story.ts'
+import type { Run } from './test-databases.ts'
+import { TICK } from './sample-store.ts'
 
 export interface Damage {
   readonly plant: (run: Run) => Promise<unknown>
@@ -90,7 +90,7 @@ export const ROW_DAMAGES: Readonly<Record<string, Damage>> = {
   'a job that is not over': column('waiting', `over_at = 5`, /over_at is 5, and must be missing/),
   'a job that is over': column('done', `over_at = null`, /over_at is missing/),
   'a limit that is not its own': column('parked', `parked = 'x'`, /parked is 'x'/),
-  'a key that nobody holds': column('waiting', `key_held = null`, /key_held is missing/),
+  'a key that is lost': column('waiting', `key_held = null`, /key_held is missing/),
   'a key of another': column('done', `key_held = 'x'`, /key_held is 'x', and must be missing/),
   'a record that is gone': column('done', `record = null`, /its record is missing/),
   'a record with a wrong checksum': damage(
@@ -141,7 +141,7 @@ export const ROW_DAMAGES: Readonly<Record<string, Damage>> = {
   'a queue that is gone': damage('queues', 'slow', /it is missing/, (run) =>
     run(`delete from queues where queue = 'slow'`),
   ),
-  'a queue that nobody made': damage('queues', 'odd', /no event leads to it/, (run) =>
+  'a queue without an event': damage('queues', 'odd', /no event leads to it/, (run) =>
     run(`update queues set queue = 'odd' where queue = 'slow'`),
   ),
   'a queue with a wrong checksum': damage('queues', 'slow', /record is damaged/, (run) =>
@@ -161,11 +161,17 @@ export const ROW_DAMAGES: Readonly<Record<string, Damage>> = {
   'a schedule with another version': damage('schedules', 'hourly', /version is 9/, (run) =>
     run(`update schedules set version = 9`),
   ),
-  'a pipeline that nobody looks at': damage('looks', 'pipe', /would not look/, (run) =>
-    run(`delete from looks`),
+  'a pipeline that the orchestrator would not look at': damage(
+    'looks',
+    'pipe',
+    /would not look/,
+    (run) => run(`delete from looks`),
   ),
-  'a task that nobody calls': damage('limits', 'two', /1 tasks wait for it, and nobody/, (run) =>
-    run(`update work set parked = 'two' where job = 'free'`),
+  'a task that nothing will unpark': damage(
+    'limits',
+    'two',
+    /1 tasks wait for it, and nothing/,
+    (run) => run(`update work set parked = 'two' where job = 'free'`),
   ),
   'a job of a tick with another priority': column(TICK, `priority = 7`, /priority is 7/),
 }

@@ -14,18 +14,18 @@ import {
 } from '../../../src/store/index.ts'
 import { Dice } from '../../model/properties/dice.ts'
 import { EVENT_DAMAGES } from './event-damages.ts'
-import { Grown } from './grown.ts'
-import type { Place } from './places.ts'
-import { PLACES } from './places.ts'
+import { RandomStore } from './random-store.ts'
+import type { TestDatabase } from './test-databases.ts'
+import { DATABASES } from './test-databases.ts'
 import { flip, ROW_DAMAGES } from './row-damages.ts'
-import { Story } from './story.ts'
+import { SampleStore } from './sample-store.ts'
 
-describe.each(Object.keys(PLACES))('a store on %s', (name) => {
-  let place: Place
+describe.each(Object.keys(DATABASES))('a store on %s', (name) => {
+  let place: TestDatabase
   let store: SqlStore
   beforeAll(async () => {
-    place = await (PLACES[name] as (typeof PLACES)[string])()
-    store = await new Story().tell((clock) => place.open(clock))
+    place = await (DATABASES[name] as (typeof DATABASES)[string])()
+    store = await new SampleStore().tell((clock) => place.open(clock))
   })
   afterAll(async () => {
     await store.close()
@@ -114,13 +114,13 @@ describe.each(Object.keys(PLACES))('a store on %s', (name) => {
   })
 })
 
-describe.each(Object.keys(PLACES))('a store on %s, from outside', (name) => {
-  let place: Place
+describe.each(Object.keys(DATABASES))('a store on %s, from outside', (name) => {
+  let place: TestDatabase
   let location: Parameters<typeof verifyDatabase>
   const clock = { now: () => 2_000 }
   beforeAll(async () => {
-    place = await (PLACES[name] as (typeof PLACES)[string])()
-    await (await new Story().tell((told) => place.open(told))).close()
+    place = await (DATABASES[name] as (typeof DATABASES)[string])()
+    await (await new SampleStore().tell((told) => place.open(told))).close()
     location = [place.location, place.schema === undefined ? {} : { schema: place.schema }]
   })
   afterAll(() => place.close())
@@ -183,9 +183,9 @@ describe.each(Object.keys(PLACES))('a store on %s, from outside', (name) => {
 
 describe('a store on PostgreSQL', () => {
   it('whose positions begin anew is found out, does not open, and is repaired', async () => {
-    const place = await (PLACES['PostgreSQL'] as (typeof PLACES)[string])()
+    const place = await (DATABASES['PostgreSQL'] as (typeof DATABASES)[string])()
     const clock = { now: () => 2_000 }
-    await (await new Story().tell((told) => place.open(told))).close()
+    await (await new SampleStore().tell((told) => place.open(told))).close()
     await place.plant((run) => run(`select setval('positions', 3)`))
     await expect(place.open(clock)).rejects.toThrow(/positions.*4 would be next/)
     const { problems } = await verifySql(place.dialect)
@@ -197,8 +197,8 @@ describe('a store on PostgreSQL', () => {
   })
 
   it('with a row that is there twice is found out, and repaired', async () => {
-    const place = await (PLACES['PostgreSQL'] as (typeof PLACES)[string])()
-    await (await new Story().tell((told) => place.open(told))).close()
+    const place = await (DATABASES['PostgreSQL'] as (typeof DATABASES)[string])()
+    await (await new SampleStore().tell((told) => place.open(told))).close()
     await place.plant(async (run) => {
       await run('alter table work drop constraint work_pkey')
       await run(`insert into work select * from work where job = 'done'`)
@@ -217,22 +217,22 @@ describe('a store on PostgreSQL', () => {
   })
 })
 
-describe.each(Object.keys(PLACES))('a random store on %s', (name) => {
+describe.each(Object.keys(DATABASES))('a random store on %s', (name) => {
   it.each([1, 2])('has nothing wrong, while work goes on and after it (seed %i)', async (seed) => {
-    const place = await (PLACES[name] as (typeof PLACES)[string])()
+    const place = await (DATABASES[name] as (typeof DATABASES)[string])()
     const work = { isOver: false }
     const looking = (async () => {
-      // On SQLite nobody else can write while the tables are made.
+      // On SQLite no other connection can write while the tables are made.
       await place.open({ now: () => 0 }).then((store) => store.close())
       while (!work.isOver) expect((await verifySql(place.dialect)).problems).toEqual([])
     })()
-    const grown = await Grown.in((clock) => place.open(clock), seed, 100)
+    const random = await RandomStore.in((clock) => place.open(clock), seed, 100)
     work.isOver = true
     await looking
     const { problems, events } = await verifySql(place.dialect)
     expect(problems).toEqual([])
     expect(events).toBeGreaterThan(50)
-    await grown.store.close()
+    await random.store.close()
   })
 })
 

@@ -10,10 +10,9 @@ import type { OfflineOptions } from '../owned-folder.ts'
 import { withDirectorySource } from './directory-source.ts'
 import type { DirectoryTargetOptions } from './directory-target.ts'
 import { copyIntoDirectory } from './directory-target.ts'
-import { CopyByBackup } from '../../copy-errors.ts'
-import type { CopySource } from './copy-source.ts'
+import type { Copied, CopyProgress, CopySource } from './copy-source.ts'
+import { CopyByBackup } from './copy-source.ts'
 import { withSqlSource } from './sql-source.ts'
-import type { Copied } from './sql-target.ts'
 import { copyIntoSql } from './sql-target.ts'
 
 export interface CopyOptions {
@@ -21,8 +20,7 @@ export interface CopyOptions {
   readonly fromSchema?: string
   /** Of a target on PostgreSQL. Default: `pawl`. */
   readonly toSchema?: string
-  /** Called now and then with how much of the work is done. */
-  readonly onProgress?: (done: number, total: number) => void
+  readonly onProgress?: CopyProgress
   /** Ports of a source that is a directory. */
   readonly from?: OfflineOptions
   /** Ports of a target that is a directory. */
@@ -38,13 +36,13 @@ export async function copyStore(
   const { onProgress = (): void => undefined } = options
   const source = isDatabase(from) ? mustBeAt(from, schemaOf(options.fromSchema)) : null
   const target = dialectAt(to, schemaOf(options.toSchema))
-  const take = (given: CopySource): Promise<Copied> =>
+  const copyFrom = (opened: CopySource): Promise<Copied> =>
     target === null
-      ? copyIntoDirectory(given, to, options.to ?? {}, onProgress)
-      : copyIntoSql(given, target, onProgress)
-  if (source !== null) return withSqlSource(source, take)
+      ? copyIntoDirectory(opened, to, options.to ?? {}, onProgress)
+      : copyIntoSql(opened, target, onProgress)
+  if (source !== null) return withSqlSource(source, copyFrom)
   if (target === null) throw new CopyByBackup(from)
-  return withDirectorySource(from, options.from ?? {}, take)
+  return withDirectorySource(from, options.from ?? {}, copyFrom)
 }
 
 function isDatabase(location: string): boolean {

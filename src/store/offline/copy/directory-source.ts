@@ -2,8 +2,8 @@
  * A directory that no store has open, to be copied.
  *
  * Its history may begin in the middle: old segments are gone, and what they led to is in a
- * checkpoint. A job that began before has the state that it is in now as its baseline, and what is
- * kept of its entries is history. All of what it was submitted by can be told from the job.
+ * checkpoint. A job that began before has its present state as its baseline, and what is kept of its
+ * entries is history. What it was submitted by follows from the job.
  */
 import type { Entry, Job, StageOpened, Task } from '../../../kernel/index.ts'
 import type { JobRecord, LoggedEntry } from '../../../log/index.ts'
@@ -15,7 +15,7 @@ import { withOwnedFolder } from '../owned-folder.ts'
 import type { Baseline, BaselineKind, EventRow } from '../../sql/rows/event-rows.ts'
 import { Records } from '../../sql/rows/records.ts'
 import { JOB_ROW, rowKey } from '../../sql/rows/work-rows.ts'
-import { submissionOf } from '../../sql/verify/stored-rows.ts'
+import { submissionOf } from '../../sql/verify/job-fold.ts'
 import type { Buckets, CopySource } from './copy-source.ts'
 
 export function withDirectorySource<T>(
@@ -40,8 +40,8 @@ function refuse(): never {
   throw new Error('Nothing is written while a folder is copied.')
 }
 
-/** Where the newest entry of each row of a job stands; null: nothing is carried over of it. */
-type Rows = Map<string, number>
+/** The position of the newest entry of each row of a job. */
+type NewestByRow = Map<string, number>
 
 class DirectorySource implements CopySource {
   readonly end: number
@@ -52,11 +52,11 @@ class DirectorySource implements CopySource {
   /** Where the history begins. */
   readonly #begin: number
   /** Pipelines that began in what is kept: each of their segments has a row. */
-  readonly #pipelines = new Map<string, Rows>()
-  /** The newest event that was carried over: a baseline holds up to there. */
+  readonly #pipelines = new Map<string, NewestByRow>()
+  /** The newest event that is copied: a baseline holds up to there. */
   #through = 0
-  /** Jobs that began before; null: they are gone. */
-  readonly #old = new Map<string, Rows | null>()
+  /** Jobs that began before; null: they are gone, and none of their entries is copied. */
+  readonly #old = new Map<string, NewestByRow | null>()
 
   constructor(loaded: LoadedDirectory, reader: LogReader) {
     this.#loaded = loaded
@@ -81,7 +81,7 @@ class DirectorySource implements CopySource {
     }
     for (let place = this.#reader.begin; place < this.end;) {
       const { entries, next } = await this.#reader.from(place, this.end)
-      const events = entries.flatMap((logged) => this.#carried(logged))
+      const events = entries.flatMap((logged) => this.#copiedEvents(logged))
       place = next
       yield { events, done: next - this.#begin }
     }
@@ -103,7 +103,7 @@ class DirectorySource implements CopySource {
     const last = (stage: number, segment: number): number => {
       const known = rows?.get(rowKey(job.id, stage, segment))
       if (known !== undefined || rows != null || stage !== JOB_ROW) return known ?? 0
-      // Of one that nothing is kept of, at least it is known where it was changed last.
+      // Of a job without kept entries, at least the position of its last change is known.
       return Math.min(job.lastPosition, this.#through)
     }
     const row = (stage: number, segment: number, record: Uint8Array): Baseline => {
@@ -133,33 +133,37 @@ class DirectorySource implements CopySource {
     }
   }
 
-  /** None: the job it is about is gone, and so is its beginning. */
-  #carried({ entry, position, before }: LoggedEntry): EventRow[] {
+  /** None: the job of the entry is gone, and so is its beginning. */
+  #copiedEvents({ entry, position, before }: LoggedEntry): EventRow[] {
     if (!('job' in entry)) return [this.#row(entry, position, null)]
     const { job: id } = entry
     if (entry.type === 'JobSubmitted') {
       if (entry.spec.stages !== null) this.#pipelines.set(id, new Map())
       this.#old.delete(id)
-      return [this.#row(entry, position, this.#link(this.#pipelines.get(id), entry, position))]
+      return [this.#row(entry, position, this.#noteEntry(this.#pipelines.get(id), entry, position))]
     }
     if (before < this.#begin && !this.#old.has(id)) this.#old.set(id, this.#rowsOfOld(id))
     const old = this.#old.get(id)
     if (old === null) return []
     const rows = old ?? this.#pipelines.get(id)
-    const link = this.#link(rows, entry, position)
+    const link = this.#noteEntry(rows, entry, position)
     if (entry.type === 'JobForgotten') this.#pipelines.delete(id)
     // A plain job has one row, so the entry before is that of the job.
     return [this.#row(entry, position, rows === undefined ? before : link)]
   }
 
-  #rowsOfOld(id: string): Rows | null {
+  #rowsOfOld(id: string): NewestByRow | null {
     const { ledger, ended } = this.#loaded
     const job: Job | undefined = ledger.inMemory(id) ?? ended.find(id)?.job
     return job !== undefined && job.firstPosition < this.#begin ? new Map() : null
   }
 
-  /** Notes where the entry stands, and says where the one before of the same row does. */
-  #link(rows: Rows | undefined, entry: Entry & { job: string }, position: number): number | null {
+  /** Notes the position of an entry, and returns that of the one before of the same row. */
+  #noteEntry(
+    rows: NewestByRow | undefined,
+    entry: Entry & { job: string },
+    position: number,
+  ): number | null {
     if (rows === undefined) return null
     const isSegment = 'segment' in entry && !this.#isPlain(entry.job)
     const key = isSegment
@@ -171,7 +175,7 @@ class DirectorySource implements CopySource {
     return before
   }
 
-  /** Only old ones are asked about: of the others, those that are plain are not noted. */
+  /** Of a job that began before: of the others, only pipelines are noted. */
   #isPlain(id: string): boolean {
     if (this.#pipelines.has(id)) return false
     const { ledger, ended } = this.#loaded
@@ -187,7 +191,11 @@ class DirectorySource implements CopySource {
   }
 }
 
-function noteSegments(rows: Rows, { job, stage, segments }: StageOpened, position: number): void {
+function noteSegments(
+  rows: NewestByRow,
+  { job, stage, segments }: StageOpened,
+  position: number,
+): void {
   for (let segment = 0; segment < segments; segment++) {
     rows.set(rowKey(job, stage, segment), position)
   }

@@ -1,13 +1,13 @@
 /**
  * A directory that a store on a database is copied into: its entries are written to a new log, in the
- * order of their positions. Positions in a log are places, so they are other ones. While it lasts the
- * folder says so, and is not opened.
+ * order of their positions. Positions in a log are offsets, so the entries get new ones. Until the copy is
+ * whole, a file keeps the folder from being opened.
  *
- * What does not follow from events, but from a baseline, is the checkpoint that the rest is folded
- * into.
+ * State that does not follow from events, but from baselines, becomes the checkpoint that the log goes on
+ * from.
  */
 import { resolve } from 'node:path'
-import type { Entry } from '../../../kernel/index.ts'
+import type { Entry, Queue, Schedule } from '../../../kernel/index.ts'
 import {
   createMark,
   LogWriter,
@@ -17,21 +17,29 @@ import {
   replaceFile,
   writeInitialCheckpoint,
 } from '../../../log/index.ts'
-import type { StoredBucket, Disk, Manifest, CheckpointMarker } from '../../../log/index.ts'
+import type {
+  StoredBucket,
+  Disk,
+  JobRecord,
+  Manifest,
+  CheckpointMarker,
+} from '../../../log/index.ts'
 import { nowUs } from '../../clock.ts'
 import type { OfflineOptions } from '../owned-folder.ts'
 import { withOwnedFolder } from '../owned-folder.ts'
 import { newStoreId } from '../../random.ts'
+import type { Baseline, EventRow } from '../../sql/rows/event-rows.ts'
 import { Records } from '../../sql/rows/records.ts'
-import { BaselineState } from './baseline-state.ts'
-import { COPYING_FILE, CopyUnfinished, NotEmpty } from '../../copy-errors.ts'
-import type { CopySource } from './copy-source.ts'
-import type { Copied } from './sql-target.ts'
+import { JobFold } from '../../sql/verify/job-fold.ts'
+import { QueueScheduleFold } from '../../sql/verify/queue-and-schedule-check.ts'
+import { COPYING_FILE, CopyUnfinished } from '../../errors.ts'
+import type { Copied, CopyProgress, CopySource } from './copy-source.ts'
+import { NotEmpty, SourceDamaged } from './copy-source.ts'
 
 const SEGMENT_BYTES = 32 * 1_024 * 1_024
 /** Of a record in the log, beside the entry. */
 const RECORD_BYTES = 128
-/** Of a bucket in a waypoint: a name and a number. */
+/** Of a bucket in a checkpoint marker: a name and a number. */
 const BUCKET_BYTES = 1_024
 /** A log begins at a multiple of this. */
 const ALIGN = 4_096
@@ -45,7 +53,7 @@ export async function copyIntoDirectory(
   source: CopySource,
   path: string,
   options: DirectoryTargetOptions,
-  onProgress: (done: number, total: number) => void,
+  onProgress: CopyProgress,
 ): Promise<Copied> {
   const { disk = realDisk, segmentBytes = SEGMENT_BYTES } = options
   const folder = resolve(path)
@@ -53,10 +61,12 @@ export async function copyIntoDirectory(
   const names = await disk.list(folder)
   if (names.includes(COPYING_FILE)) throw new CopyUnfinished(folder)
   if (names.length > 0) throw new NotEmpty(folder)
-  // BEFORE anything else: a folder without it may be taken for a store.
+  // BEFORE anything else: a folder without this file could be opened as a store.
   await replaceFile(disk, `${folder}/${COPYING_FILE}`, Buffer.from('begun'))
   return withOwnedFolder(folder, options, async () => {
-    const copied = await new DirectoryTarget(disk, folder, segmentBytes, onProgress).take(source)
+    const copied = await new DirectoryTarget(disk, folder, segmentBytes, onProgress).copyFrom(
+      source,
+    )
     await disk.remove(`${folder}/${COPYING_FILE}`)
     await disk.syncFolder(folder)
     return copied
@@ -67,26 +77,21 @@ class DirectoryTarget {
   readonly #disk: Disk
   readonly #folder: string
   readonly #segmentBytes: number
-  readonly #onProgress: (done: number, total: number) => void
+  readonly #onProgress: CopyProgress
   readonly #storeId = newStoreId()
   readonly #records = new Records()
   /** Where the newest entry stands of each job that is there. */
   readonly #last = new Map<string, number>()
   #now = 0
 
-  constructor(
-    disk: Disk,
-    folder: string,
-    segmentBytes: number,
-    onProgress: (done: number, total: number) => void,
-  ) {
+  constructor(disk: Disk, folder: string, segmentBytes: number, onProgress: CopyProgress) {
     this.#disk = disk
     this.#folder = folder
     this.#segmentBytes = segmentBytes
     this.#onProgress = onProgress
   }
 
-  async take(source: CopySource): Promise<Copied> {
+  async copyFrom(source: CopySource): Promise<Copied> {
     const beginning = await BaselineState.of(source, this.#records)
     const old = beginning.jobs
     for (const [i, { job }] of old.entries()) {
@@ -105,9 +110,9 @@ class DirectoryTarget {
       { segments: [], storeId: this.#storeId, end: base, link: 0 },
     )
     try {
-      const begun = beginning.isEmpty ? null : await this.#begin(writer, beginning)
-      const events = await this.#append(writer, source, beginning)
-      if (begun !== null) await this.#conclude(writer, source, begun)
+      const begun = beginning.isEmpty ? null : await this.#writeFirstCheckpoint(writer, beginning)
+      const events = await this.#appendEvents(writer, source, beginning)
+      if (begun !== null) await this.#writeLastCheckpoint(writer, source, begun)
       return { events, jobs: this.#last.size }
     } finally {
       await writer.close()
@@ -115,10 +120,10 @@ class DirectoryTarget {
   }
 
   /** The checkpoint that everything else goes on from. */
-  async #begin(writer: LogWriter, beginning: BaselineState): Promise<Manifest> {
+  async #writeFirstCheckpoint(writer: LogWriter, beginning: BaselineState): Promise<Manifest> {
     const { jobs, queues, schedules, now } = beginning
     const marker = { now, queues: [], limits: [] }
-    const position = await this.#marker(writer, marker)
+    const position = await this.#appendMarker(writer, marker)
     const given = { storeId: this.#storeId, position, marker, queues, schedules, jobs }
     return writeInitialCheckpoint(this.#disk, this.#folder, given)
   }
@@ -127,31 +132,39 @@ class DirectoryTarget {
    * The checkpoint that the store opens with. What rates have used up was not known in the
    * beginning, so it does not follow from the log: the first checkpoint goes.
    */
-  async #conclude(writer: LogWriter, { buckets }: CopySource, previous: Manifest): Promise<void> {
+  async #writeLastCheckpoint(
+    writer: LogWriter,
+    { buckets }: CopySource,
+    previous: Manifest,
+  ): Promise<void> {
     const used = { queues: named(buckets.queues), limits: named(buckets.limits) }
-    const position = await this.#marker(writer, { now: this.#now, ...used })
+    const position = await this.#appendMarker(writer, { now: this.#now, ...used })
     const task = { folder: this.#folder, segments: [...writer.segments], previous, position }
     const { manifest } = await makeCheckpoint(this.#disk, task)
     await removeOtherCheckpoints(this.#disk, this.#folder, [manifest])
   }
 
-  async #marker(writer: LogWriter, marker: CheckpointMarker): Promise<number> {
+  async #appendMarker(writer: LogWriter, marker: CheckpointMarker): Promise<number> {
     const buckets = marker.queues.length + marker.limits.length
-    await this.#room(writer, BUCKET_BYTES * (1 + buckets))
+    await this.#waitForRoom(writer, BUCKET_BYTES * (1 + buckets))
     const position = writer.appendMarker(marker)
     await writer.durable()
     return position
   }
 
-  async #append(writer: LogWriter, source: CopySource, beginning: BaselineState): Promise<number> {
+  async #appendEvents(
+    writer: LogWriter,
+    source: CopySource,
+    beginning: BaselineState,
+  ): Promise<number> {
     let count = 0
     for await (const { events, done } of source.events()) {
       for (const event of events) {
-        // What was given up may well be damaged.
+        // Events that were given up may well be damaged.
         if (beginning.holdsOf(event)) continue
         const entry = this.#records.entry(event.record, event.position)
         if (beginning.holds(entry, event.position)) continue
-        await this.#appendOne(writer, entry, event.record.length)
+        await this.#appendEntry(writer, entry, event.record.length)
         count += 1
       }
       await writer.durable()
@@ -160,9 +173,9 @@ class DirectoryTarget {
     return count
   }
 
-  async #appendOne(writer: LogWriter, entry: Entry, bytes: number): Promise<void> {
+  async #appendEntry(writer: LogWriter, entry: Entry, bytes: number): Promise<void> {
     this.#now = Math.max(this.#now, entry.at)
-    await this.#room(writer, bytes + RECORD_BYTES)
+    await this.#waitForRoom(writer, bytes + RECORD_BYTES)
     if (!('job' in entry)) {
       writer.append(entry, 0)
       return
@@ -174,7 +187,7 @@ class DirectoryTarget {
     else this.#last.set(job, at)
   }
 
-  async #room(writer: LogWriter, bytes: number): Promise<void> {
+  async #waitForRoom(writer: LogWriter, bytes: number): Promise<void> {
     for (let wait = writer.room(bytes, false); wait !== null;) {
       await wait
       wait = writer.room(bytes, false)
@@ -184,4 +197,98 @@ class DirectoryTarget {
 
 function named(buckets: ReadonlyMap<string, number>): StoredBucket[] {
   return [...buckets].flatMap(([name, fullAt]) => (fullAt > 0 ? [{ name, fullAt }] : []))
+}
+
+const ignore = (): void => undefined
+const NO_LISTENER = { granted: ignore, submitted: ignore, recorded: ignore }
+
+/** The state that the baselines of a database hold, which no event leads to. It is as large as they are. */
+class BaselineState {
+  /** In the order in which they were submitted. */
+  readonly jobs: readonly JobRecord[]
+  readonly queues: readonly Queue[]
+  readonly schedules: readonly Schedule[]
+  /** The newest time in it. */
+  readonly now: number
+  readonly isEmpty: boolean
+  /** Up to which position it holds, by kind and name. */
+  readonly #through: ReadonlyMap<string, number>
+
+  private constructor(
+    jobs: readonly JobRecord[],
+    folded: QueueScheduleFold,
+    through: ReadonlyMap<string, number>,
+  ) {
+    this.jobs = jobs
+    this.queues = [...folded.queues.values()]
+    this.schedules = [...folded.schedules.values()]
+    this.#through = through
+    this.isEmpty = through.size === 0
+    const times = [...this.queues, ...this.schedules].map(({ time }) => time)
+    this.now = [...times, ...jobs.map(latestTime)].reduce((a, b) => Math.max(a, b), 0)
+  }
+
+  static async of(source: CopySource, records: Records): Promise<BaselineState> {
+    const ofQueuesAndSchedules: Baseline[] = []
+    const byJob = new Map<string, Baseline[]>()
+    const through = new Map<string, number>()
+    for await (const page of source.baselines()) {
+      for (const one of page) {
+        const isOfJob = one.kind !== 'queue' && one.kind !== 'schedule'
+        const name = isOfJob ? `job/${one.name}` : `${one.kind}/${one.name}`
+        through.set(name, Math.max(one.through, through.get(name) ?? 0))
+        if (!isOfJob) ofQueuesAndSchedules.push(one)
+        else byJob.set(one.name, [...(byJob.get(one.name) ?? []), one])
+      }
+    }
+    const folded = new QueueScheduleFold(ofQueuesAndSchedules, records, NO_LISTENER)
+    const [wrong] = folded.wrong
+    if (wrong !== undefined) throw new SourceDamaged(wrong.what)
+    const jobs = byJob.size === 0 ? [] : await jobsOfBaselines(source, byJob, through, records)
+    return new BaselineState(jobs, folded, through)
+  }
+
+  /** Whether the event of a job is counted in it. The record need not be readable. */
+  holdsOf({ job, position }: EventRow): boolean {
+    return job !== null && position <= (this.#through.get(`job/${job}`) ?? -1)
+  }
+
+  /** Whether the event of a queue or a schedule is counted in it. */
+  holds(entry: Entry, position: number): boolean {
+    if ('job' in entry) return false
+    const name = 'queue' in entry ? `queue/${entry.queue}` : `schedule/${entry.schedule}`
+    return position <= (this.#through.get(name) ?? -1)
+  }
+}
+
+/** Jobs as their baselines say, with what they were submitted by. */
+async function jobsOfBaselines(
+  source: CopySource,
+  baselines: ReadonlyMap<string, readonly Baseline[]>,
+  through: ReadonlyMap<string, number>,
+  records: Records,
+): Promise<JobRecord[]> {
+  const folds = new Map<string, JobFold>()
+  for (const [id, own] of baselines) folds.set(id, new JobFold(id, own, records, NO_LISTENER))
+  for await (const { events } of source.events()) {
+    for (const event of events) {
+      if (event.type !== 'JobSubmitted' || event.job === null) continue
+      if (event.position <= (through.get(`job/${event.job}`) ?? -1)) {
+        folds.get(event.job)?.apply(event)
+      }
+    }
+  }
+  const jobs: JobRecord[] = []
+  for (const fold of folds.values()) {
+    fold.finish()
+    const [wrong] = fold.wrong
+    if (wrong !== undefined) throw new SourceDamaged(`job ${fold.id}: ${wrong.what}`)
+    if (fold.record !== null) jobs.push(fold.record)
+  }
+  return jobs.toSorted((a, b) => a.job.firstPosition - b.job.firstPosition)
+}
+
+function latestTime({ job, stages }: JobRecord): number {
+  const tasks = job.task === null ? (stages ?? []).flatMap((one) => one ?? []) : [job.task]
+  return tasks.reduce((latest, { time }) => Math.max(latest, time), job.time)
 }

@@ -1,6 +1,6 @@
 /**
  * A database that a store is copied into: the events first, page by page, and then all rows, which
- * follow from them. While it lasts the database says so, and is not opened.
+ * follow from them. Until the copy is whole, a mark in `meta` keeps the database from being opened.
  */
 import { DatabaseCheck } from '../../sql/verify/database-check.ts'
 import type { Statement, Connection, Row } from '../../sql/connection.ts'
@@ -8,28 +8,24 @@ import type { Dialect } from '../../sql/dialect.ts'
 import type { EventRow } from '../../sql/rows/event-rows.ts'
 import { baselineColumns } from '../../sql/rows/event-rows.ts'
 import { COPYING } from '../../sql/verify/check-on-open.ts'
-import { RowRepairs } from '../../sql/verify/row-repairs.ts'
 import type { DatabaseProblem, Fix } from '../../sql/verify/database-problem.ts'
+import { RowRepairs } from '../../sql/verify/database-problem.ts'
 import { Records } from '../../sql/rows/records.ts'
 import type { Statements } from '../../sql/statements.ts'
 import { migrate } from '../../sql/tables.ts'
-import { CopyUnfinished, NotEmpty, SourceDamaged } from '../../copy-errors.ts'
-import type { CopySource } from './copy-source.ts'
+import { CopyUnfinished } from '../../errors.ts'
+import type { Copied, CopyProgress, CopySource } from './copy-source.ts'
+import { NotEmpty, SourceDamaged } from './copy-source.ts'
 
-export interface Copied {
-  readonly events: number
-  readonly jobs: number
-}
-
-/** `onProgress` is told how much was done, of twice as much as the source has. */
+/** `onProgress` counts everything twice: written as events, and read again to make the rows. */
 export async function copyIntoSql(
   source: CopySource,
   dialect: Dialect,
-  onProgress: (done: number, total: number) => void,
+  onProgress: CopyProgress,
 ): Promise<Copied> {
   const connection = await dialect.connect()
   try {
-    return await new SqlTarget(connection, dialect, onProgress).take(source)
+    return await new SqlTarget(connection, dialect, onProgress).copyFrom(source)
   } finally {
     await connection.close()
   }
@@ -41,22 +37,18 @@ class SqlTarget {
   readonly #connection: Connection
   readonly #dialect: Dialect
   readonly #sql: Statements
-  readonly #onProgress: (done: number, total: number) => void
+  readonly #onProgress: CopyProgress
   /** How many leases hold each limit. */
   readonly #held = new Map<string, number>()
 
-  constructor(
-    connection: Connection,
-    dialect: Dialect,
-    onProgress: (done: number, total: number) => void,
-  ) {
+  constructor(connection: Connection, dialect: Dialect, onProgress: CopyProgress) {
     this.#connection = connection
     this.#dialect = dialect
     this.#sql = dialect.statements
     this.#onProgress = onProgress
   }
 
-  async take(source: CopySource): Promise<Copied> {
+  async copyFrom(source: CopySource): Promise<Copied> {
     const sql = this.#sql
     await migrate(this.#connection, this.#dialect)
     await this.#assertEmpty()
@@ -72,7 +64,7 @@ class SqlTarget {
     }
     await this.#write([{ sql: sql.passPosition, values: [source.end + 1] }])
     const jobs = await this.#makeRows(source, events)
-    await this.#fillBuckets(source)
+    await this.#writeBuckets(source)
     // LAST: from here on there is a store.
     await this.#write([{ sql: sql.dropMeta, values: [COPYING] }])
     this.#onProgress(2 * source.total, 2 * source.total)
@@ -98,16 +90,16 @@ class SqlTarget {
     const reading = await this.#dialect.connect()
     try {
       await reading.run([{ sql: this.#sql.beginReading, values: [] }])
-      const mending = new RowRepairs(this.#sql, () => undefined)
+      const repairs = new RowRepairs(this.#sql, () => undefined)
       const { jobs } = await new DatabaseCheck({
         connection: reading,
         sql: this.#sql,
         records: new Records(),
         hasCursor: this.#dialect.hasCursor,
-        onWrong: (problem, fix) => this.#mend(problem, fix, mending),
+        onProblem: (problem, fix) => this.#addRow(problem, fix, repairs),
         onDamaged: () => null,
         onPage: async (done) => {
-          await this.#write(mending.take())
+          await this.#write(repairs.takeStatements())
           const part = events === 0 ? 0 : (done / events) * source.total
           this.#onProgress(source.total + part, 2 * source.total)
         },
@@ -118,21 +110,21 @@ class SqlTarget {
     }
   }
 
-  #mend(
+  #addRow(
     { table, row, what, position }: DatabaseProblem,
     fix: Fix | null,
-    mending: RowRepairs,
+    repairs: RowRepairs,
   ): void {
     if (fix === null) {
       const place = position === null ? '' : ` at position ${position}`
       throw new SourceDamaged(`${table} ${row ?? ''}: ${what}${place}`)
     }
     if (fix.table === 'limits') this.#held.set(fix.key, fix.held)
-    mending.add(fix)
+    repairs.add(fix)
   }
 
-  /** What rates have used up does not follow from rows: it is as it was. */
-  async #fillBuckets({ buckets }: CopySource): Promise<void> {
+  /** What rates have used up does not follow from rows: it comes from the source. */
+  async #writeBuckets({ buckets }: CopySource): Promise<void> {
     const { queues, limits } = buckets
     const keys = [...new Set([...this.#held.keys(), ...limits.keys()])]
     const [answered] = await this.#connection.run([{ sql: this.#sql.allQueues, values: [] }])
@@ -147,11 +139,15 @@ class SqlTarget {
     ])
   }
 
-  async #write(asks: readonly Statement[]): Promise<void> {
-    if (asks.length === 0) return
+  async #write(statements: readonly Statement[]): Promise<void> {
+    if (statements.length === 0) return
     const { begin, commit, rollback } = this.#sql
     try {
-      await this.#connection.run([{ sql: begin, values: [] }, ...asks, { sql: commit, values: [] }])
+      await this.#connection.run([
+        { sql: begin, values: [] },
+        ...statements,
+        { sql: commit, values: [] },
+      ])
     } catch (error) {
       await this.#connection.run([{ sql: rollback, values: [] }]).catch(() => undefined)
       throw error

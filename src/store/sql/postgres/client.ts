@@ -1,6 +1,6 @@
 /**
  * A client of pg that is connected, or why there is none. pg is loaded here and nowhere else, and
- * only when a store on PostgreSQL is opened: others do not pay for it.
+ * only when a store on PostgreSQL is opened: other stores do not pay for it.
  */
 import type { Socket } from 'node:net'
 import type { Client, Query } from 'pg'
@@ -8,20 +8,24 @@ import { afterMs } from '../../clock.ts'
 import type { SqlFailed } from '../failures.ts'
 import { sqlFailed } from '../failures.ts'
 import type { PostgresAddress } from './address.ts'
+import { CONNECT_MS, nameOf } from './address.ts'
 import { stateOf, troubleOfOpening } from './failures.ts'
 
-const CONNECT_MS = 10_000
 /** A peer that is gone without a word is noticed some ten seconds after this. */
 const KEEP_ALIVE_MS = 10_000
 
-/** For people: without the password. */
-export function nameOf({ url }: PostgresAddress): string {
-  const parsed = URL.canParse(url) ? new URL(url) : null
-  return parsed === null ? 'PostgreSQL' : `PostgreSQL at ${parsed.host}${parsed.pathname}`
+/** What pg's clients have, and its types do not tell. */
+interface Untyped {
+  readonly connection: { readonly stream: Socket }
+  /** Whether an idle client keeps the process alive. */
+  ref(): void
+  unref(): void
 }
 
+export type ConnectedClient = Client & Untyped
+
 export interface Connected {
-  readonly client: Client
+  readonly client: ConnectedClient
   readonly Query: typeof Query
   /** What the server knows the connection by. */
   readonly pid: number
@@ -30,11 +34,11 @@ export interface Connected {
 const ignore = (): void => undefined
 const PID = 'pg_backend_pid()'
 
-/** Throws `SqlFailed`. Whoever gets it listens to its `error`: without that, Node ends the process. */
+/** Throws `SqlFailed`. The caller listens to `error` of the client: without that, Node ends the process. */
 export async function connect(address: PostgresAddress): Promise<Connected> {
   const { schema } = address
   const path = schema === undefined ? null : `"${schema.replaceAll('"', '""')}"`
-  const { answer, ...connected } = await dial(
+  const { answer, ...connected } = await connectAndAsk(
     address,
     path === null ? `select ${PID}` : `select ${PID}, set_config('search_path', $1, false)`,
     path === null ? [] : [path],
@@ -54,31 +58,30 @@ export async function isAtWork(
   pid: number,
   answerMs: number,
 ): Promise<boolean> {
-  const address = { url, name: 'pawl look', isPipelined: false, connectMs: answerMs }
+  const address = { url, name: 'pawl probe', isPipelined: false, connectMs: answerMs }
   try {
-    const { client, answer } = await dial(address, AT_WORK, [pid])
+    const { client, answer } = await connectAndAsk(address, AT_WORK, [pid])
     client.end(ignore)
     return answer === true
   } catch (error) {
-    // Whatever it says, such as that there is no room for one more: it says something.
+    // A server that refuses, because all connections are taken for example, is there.
     return stateOf(error) !== null
   }
 }
 
-interface Dialled extends Omit<Connected, 'pid'> {
+interface ConnectedWithAnswer extends Omit<Connected, 'pid'> {
   /** The first value. */
   readonly answer: unknown
 }
 
-/** Connects, and asks something. */
-async function dial(
+async function connectAndAsk(
   address: PostgresAddress,
   text: string,
   values: readonly unknown[],
-): Promise<Dialled> {
+): Promise<ConnectedWithAnswer> {
   const pg = (await import('pg')).default
   const { connectMs = CONNECT_MS } = address
-  let client: Client
+  let client: ConnectedClient
   try {
     client = new pg.Client({
       connectionString: address.url,
@@ -86,7 +89,7 @@ async function dial(
       pipeline: address.isPipelined ?? true,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    })
+    }) as ConnectedClient
   } catch (error) {
     throw failed(address, error)
   }
@@ -109,18 +112,17 @@ async function dial(
 }
 
 /** What the server does not do in time ends the connection. */
-export async function within<T>(client: Client, ms: number, work: () => Promise<T>): Promise<T> {
-  const stop = afterMs(ms, () => streamOf(client).destroy(new Error('timeout expired')))
+export async function within<T>(
+  client: ConnectedClient,
+  ms: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  const stop = afterMs(ms, () => client.connection.stream.destroy(new Error('timeout expired')))
   try {
     return await work()
   } finally {
     stop()
   }
-}
-
-/** pg has it, its types do not. */
-export function streamOf(client: Client): Socket {
-  return (client as Client & { readonly connection: { readonly stream: Socket } }).connection.stream
 }
 
 function failed(address: PostgresAddress, error: unknown): SqlFailed {

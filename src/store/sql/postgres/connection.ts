@@ -3,44 +3,39 @@
  *
  * - open: what is sent goes out at once, also while answers are outstanding, and is answered in
  *   order. While none is outstanding it keeps no process alive.
- * - closing: what was sent is still answered; nothing more is taken.
+ * - closing: what was sent is still answered; nothing more is accepted.
  * - lost: the server or the network ended it, or the server was silent for too long (see `SilenceWatch`).
- *   Everything is refused at once. It does not come back: whoever needs one opens another.
+ *   Everything is refused at once. It does not come back: the pool opens another.
  */
-import type { Client, Query as PgQuery } from 'pg'
+import type { Query as PgQuery } from 'pg'
 import type { Answered, Statement, ClientConnection } from '../connection.ts'
 import type { SqlFailed } from '../failures.ts'
 import { sqlFailed } from '../failures.ts'
 import type { Wire } from './statement-batch.ts'
 import { StatementBatch, bind, PreparedStatements } from './statement-batch.ts'
 import type { PostgresAddress } from './address.ts'
-import type { Connected } from './client.ts'
-import { connect, isAtWork, nameOf, streamOf, within } from './client.ts'
+import { ANSWER_MS, nameOf, SILENT_MS } from './address.ts'
+import type { Connected, ConnectedClient } from './client.ts'
+import { connect, isAtWork, within } from './client.ts'
 import { troubleOf } from './failures.ts'
-import { noteSpots, partsOf } from './many-rows.ts'
-import { ANSWER_MS, SilenceWatch, SILENT_MS } from './silence-watch.ts'
+import { noteLocations, partsOf } from './many-rows.ts'
+import { SilenceWatch } from './silence-watch.ts'
 
 /** Throws `SqlFailed`. */
 export async function openConnection(address: PostgresAddress): Promise<ClientConnection> {
   return new PostgresConnection(await connect(address), address)
 }
 
-/** pg has them, its types do not. */
-interface UntypedQuery {
-  ref(): void
-  unref(): void
-}
-
 /** Where the user has set a `query_timeout`, pg puts something here that ends its timer. */
-interface Called {
+interface TimedQuery {
   callback?: () => void
 }
 
 class PostgresConnection implements ClientConnection {
-  readonly #client: Client & UntypedQuery
+  readonly #client: ConnectedClient
   readonly #Query: Connected['Query']
   readonly #where: string
-  readonly #statements = new PreparedStatements()
+  readonly #prepared = new PreparedStatements()
   readonly #silence: SilenceWatch
   readonly #answerMs: number
   #outstanding = 0
@@ -50,14 +45,14 @@ class PostgresConnection implements ClientConnection {
 
   constructor({ client, Query, pid }: Connected, address: PostgresAddress) {
     const { silentMs = SILENT_MS, answerMs = ANSWER_MS } = address
-    this.#client = client as Client & UntypedQuery
+    this.#client = client
     this.#Query = Query
     this.#where = nameOf(address)
     this.#answerMs = answerMs
-    const stream = streamOf(client)
+    const { stream } = client.connection
     this.#silence = new SilenceWatch({
       silentMs,
-      sign: () => `${stream.bytesRead}/${stream.writableLength}`,
+      traffic: () => `${stream.bytesRead}/${stream.writableLength}`,
       isAtWork: () => isAtWork(address, pid, answerMs),
       onOver: () => stream.destroy(new Error('The server does not answer any more')),
     })
@@ -70,21 +65,21 @@ class PostgresConnection implements ClientConnection {
     return this.#client
   }
 
-  run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+  run(statements: readonly Statement[]): Promise<readonly Answered[]> {
     return new Promise((resolve, reject) => {
       if (this.#end !== null) throw this.#end
-      const bound = this.#bind(asks)
-      const batch = new StatementBatch(asks.length, bound, {
+      const bound = this.#bind(statements)
+      const batch = new StatementBatch(statements.length, bound, {
         answered: (answers) => {
-          this.#settle(query)
-          for (const [i, ask] of asks.entries()) {
-            if ('moving' in ask) noteSpots(ask.moving, answers[i]?.rows ?? [])
+          this.#finish(query)
+          for (const [i, statement] of statements.entries()) {
+            if ('moving' in statement) noteLocations(statement.moving, answers[i]?.rows ?? [])
           }
           resolve(answers)
         },
         failed: (error, sql) => {
-          this.#settle(query)
-          reject(this.#sorted(error, sql))
+          this.#finish(query)
+          reject(this.#failure(error, sql))
         },
       })
       const query = this.#asQuery(batch)
@@ -104,26 +99,26 @@ class PostgresConnection implements ClientConnection {
 
   async #close(): Promise<void> {
     this.#end ??= sqlFailed('lost', this.#where, new Error('It was closed here'))
-    // Somebody waits for this.
+    // The caller waits for the end, so the process must not end before.
     this.#client.ref()
     const drained = new Promise<void>((resolve) => (this.#drained = resolve))
     if (this.#outstanding === 0) this.#drained()
     const ended = this.#client.end()
     await drained
-    // A server that does not take leave is left.
+    // A server that does not end it in time is not waited for.
     await within(this.#client, this.#answerMs, () => ended)
   }
 
-  #bind(asks: readonly Statement[]): ReturnType<typeof bind> {
+  #bind(statements: readonly Statement[]): ReturnType<typeof bind> {
     try {
-      return bind(asks, this.#statements, partsOf)
+      return bind(statements, this.#prepared, partsOf)
     } catch (error) {
-      throw this.#sorted(error as Error, null)
+      throw this.#failure(error as Error, null)
     }
   }
 
-  /** pg sends only its own queries while others are under way: this is one, with other insides. */
-  #asQuery(batch: StatementBatch): PgQuery & Called {
+  /** pg pipelines only instances of its own `Query`: this is one, with the methods of the batch. */
+  #asQuery(batch: StatementBatch): PgQuery & TimedQuery {
     return Object.assign(new this.#Query(''), {
       submit: (wire: unknown) => batch.submit(wire as Wire),
       handleRowDescription: batch.handleRowDescription.bind(batch),
@@ -136,7 +131,7 @@ class PostgresConnection implements ClientConnection {
     })
   }
 
-  #settle(query: Called): void {
+  #finish(query: TimedQuery): void {
     query.callback?.()
     if (--this.#outstanding > 0) return
     this.#silence.end()
@@ -144,16 +139,16 @@ class PostgresConnection implements ClientConnection {
     if (this.#closing === null) this.#client.unref()
   }
 
-  #sorted(error: Error, sql: string | null): SqlFailed {
+  #failure(error: Error, sql: string | null): SqlFailed {
     const trouble = troubleOf(error)
     return trouble === 'lost' ? this.#lose(error) : sqlFailed(trouble, this.#where, error, sql)
   }
 
-  /** The first reason is the one that is told. */
+  /** The caller is told the first reason. */
   #lose(error: Error): SqlFailed {
     if (this.#end === null) {
       this.#end = sqlFailed('lost', this.#where, error)
-      // The server hangs up by itself; this side must let go, too.
+      // The server closes its side by itself; this side must be closed, too.
       this.#client.end(() => undefined)
     }
     return this.#closing === null ? this.#end : sqlFailed('lost', this.#where, error)

@@ -21,9 +21,9 @@ const TROUBLES: Readonly<Record<string, SqlTrouble>> = {
   // All connections are taken: one will be free.
   '53300': 'lost',
   '55P03': 'conflict',
-  // Somebody cancelled it, or it took longer than an administrator allows.
+  // An administrator cancelled it, or it took longer than they allow.
   '57014': 'conflict',
-  // Shut down by somebody, by a crash, or not up yet.
+  // Shut down by an administrator, by a crash, or not up yet.
   '57P01': 'lost',
   '57P02': 'lost',
   '57P03': 'lost',

@@ -1,20 +1,17 @@
 /**
- * How asks with many rows are sent, on the store's own connections: a library of the user's may not know
- * how. The answer is the same as with one statement for all of them.
+ * How statements with many rows are sent on the store's own connections; the library of a user's
+ * transaction may not know how. The answer is the same as with one statement for all rows.
  *
- * - Inserts are copied.
- * - Rows of an update that stand side by side and have most values in common are updated together: what they
- *   share is sent, and taken apart by the server, once. If it is known where they are, they are not looked for.
+ * - Inserts are done by COPY.
+ * - Neighbouring rows of an update that have most values in common are updated together: what they share is
+ *   sent once, and read once by the server. If the locations of the rows are known, the server goes there
+ *   without an index.
  */
 import type { Statement, Moving, Row } from '../connection.ts'
 import type { Sent } from './statement-batch.ts'
 import { whole } from './statement-batch.ts'
-import { COPIES } from './copy-statements.ts'
-import { copyMessages, isCopy } from './copy-data.ts'
-import { arrayOf, columns, scalar } from './parameters.ts'
-import { spotsIn } from './row-locations.ts'
-import { POSTGRES } from './statements.ts'
-import { TAKEN_ROW, updateTaken } from './update-taken.ts'
+import { COPIES, POSTGRES, TAKEN_ROW, updateTaken } from './statements.ts'
+import { arrayOf, columns, copyMessages, isCopy, rowLocations, scalar } from './wire-values.ts'
 
 /** With fewer rows, it takes longer to begin than it saves. */
 export const MANY = 32
@@ -26,7 +23,7 @@ export const MANY = 32
 const MOST_COPIED = 170
 
 /** What jobs that are granted or committed together have in common. */
-const ALIKE: ReadonlySet<string> = new Set([
+const SHARED: ReadonlySet<string> = new Set([
   'was',
   'version',
   'state',
@@ -36,24 +33,26 @@ const ALIKE: ReadonlySet<string> = new Set([
   'ended_at',
   'over_at',
 ])
-const ALIKE_AT = placesOf((column) => ALIKE.has(column))
-const DIFFER_AT = placesOf((column) => !ALIKE.has(column))
-const SHARED = ALIKE_AT.map((at) => TAKEN_ROW[at] as string)
-export const UPDATE_ALIKE = updateTaken(SHARED)
-export const UPDATE_AT = updateTaken(SHARED, true)
+const SHARED_AT = placesOf((column) => SHARED.has(column))
+const OWN_AT = placesOf((column) => !SHARED.has(column))
+const SHARED_COLUMNS = SHARED_AT.map((at) => TAKEN_ROW[at] as string)
+export const UPDATE_SHARED = updateTaken(SHARED_COLUMNS)
+export const UPDATE_BY_LOCATION = updateTaken(SHARED_COLUMNS, true)
 
 function placesOf(isOne: (column: string) => boolean): readonly number[] {
   return TAKEN_ROW.flatMap((column, at) => (isOne(column) ? [at] : []))
 }
 
-export function partsOf(ask: Statement): readonly Sent[] {
-  if (!('rows' in ask)) return [whole(ask)]
-  // Of the store's own asks none is a COPY already.
-  if (isCopy(ask.sql)) return copies(ask.sql, ask.rows)
-  if (ask.rows.length < MANY) return [whole(ask)]
-  const copy = COPIES.get(ask.sql)
-  if (copy !== undefined) return copies(copy, ask.rows)
-  return ask.sql === POSTGRES.updateTaken ? updates(ask.rows, ask.moving?.from ?? []) : [whole(ask)]
+/** What is sent for a statement, in order. */
+export function partsOf(statement: Statement): readonly Sent[] {
+  if (!('rows' in statement)) return [whole(statement)]
+  const { sql, rows, moving } = statement
+  // No statement of the store is a COPY already.
+  if (isCopy(sql)) return copies(sql, rows)
+  if (rows.length < MANY) return [whole(statement)]
+  const copy = COPIES.get(sql)
+  if (copy !== undefined) return copies(copy, rows)
+  return sql === POSTGRES.updateTaken ? updates(rows, moving?.from ?? []) : [whole(statement)]
 }
 
 function copies(sql: string, rows: readonly Row[]): Sent[] {
@@ -65,8 +64,8 @@ function copies(sql: string, rows: readonly Row[]): Sent[] {
   return sent
 }
 
-/** In order, as the rows are: the answers say where each of them is then. */
-function updates(rows: readonly Row[], spots: Moving['from']): Sent[] {
+/** In the order of the rows: the answers say where each of them is then. */
+function updates(rows: readonly Row[], locations: Moving['from']): Sent[] {
   const sent: Sent[] = []
   let others: Row[] = []
   const sendOthers = (): void => {
@@ -81,7 +80,7 @@ function updates(rows: readonly Row[], spots: Moving['from']): Sent[] {
       others.push(...alike)
     } else {
       sendOthers()
-      sent.push(updateAlike(alike, spots.slice(from, end)))
+      sent.push(updateAlike(alike, locations.slice(from, end)))
     }
   }
   sendOthers()
@@ -89,29 +88,26 @@ function updates(rows: readonly Row[], spots: Moving['from']): Sent[] {
 }
 
 function isAlike(one: Row, other: Row): boolean {
-  for (const at of ALIKE_AT) if (one[at] !== other[at]) return false
+  for (const at of SHARED_AT) if (one[at] !== other[at]) return false
   return true
 }
 
-function updateAlike(rows: readonly Row[], spots: Moving['from']): Sent {
+function updateAlike(rows: readonly Row[], locations: Moving['from']): Sent {
   const [first = []] = rows
-  const shared = ALIKE_AT.map((at) => scalar(first[at] ?? null))
-  if (spots.length < rows.length || spots.includes(null)) {
-    const values = [...columns(UPDATE_ALIKE, rows, DIFFER_AT), ...shared]
-    return { sql: UPDATE_ALIKE, values, copied: null }
+  const shared = SHARED_AT.map((at) => scalar(first[at] ?? null))
+  if (locations.length < rows.length || locations.includes(null)) {
+    const values = [...columns(UPDATE_SHARED, rows, OWN_AT), ...shared]
+    return { sql: UPDATE_SHARED, values, copied: null }
   }
-  const places = arrayOf(
-    'tid',
-    spots.map((spot) => [spot]),
-    0,
-  )
-  const values = [...columns(UPDATE_AT, rows, DIFFER_AT.slice(1)), places, ...shared]
-  return { sql: UPDATE_AT, values, copied: null }
+  const located = locations.map((location) => [location])
+  const own = columns(UPDATE_BY_LOCATION, rows, OWN_AT.slice(1))
+  const values = [...own, arrayOf('tid', located, 0), ...shared]
+  return { sql: UPDATE_BY_LOCATION, values, copied: null }
 }
 
-/** Tells where rows are that were moved. `answer`: what `updateTaken` was answered, part by part. */
-export function noteSpots({ rows }: Moving, answer: readonly Row[]): void {
-  const spots = answer.flatMap(([text]) => spotsIn(text as string))
-  if (spots.length !== rows.length) return
-  rows.forEach((row, i) => (row.spot = spots[i] as number))
+/** Notes where updated rows are now. `answer`: what the parts of `updateTaken` answered, in order. */
+export function noteLocations({ rows }: Moving, answer: readonly Row[]): void {
+  const locations = answer.flatMap(([text]) => rowLocations(text as string))
+  if (locations.length !== rows.length) return
+  rows.forEach((row, i) => (row.spot = locations[i] as number))
 }

@@ -7,16 +7,12 @@ import type { SqlOptions } from '../open-sql.ts'
 import { openSql } from '../open-sql.ts'
 import type { SqlStore } from '../sql-store.ts'
 import type { Connection } from '../connection.ts'
-import type { PostgresAddress } from './address.ts'
-import { openNotifier } from './notify.ts'
+import type { PostgresAddress, ServerLimits } from './address.ts'
+import { openNotifier } from './notifier.ts'
 import { openConnection } from './connection.ts'
-import { postgresUserDialect } from './user-dialect.ts'
-import { quoted } from './qualified.ts'
+import { postgresUserDialect } from './user-transaction.ts'
 import { STEPS } from './schema.ts'
-import type { SilenceLimits } from './silence-watch.ts'
-import { POSTGRES } from './statements.ts'
-import { FORGET_COUNT } from './forget-count.ts'
-import { VACUUM_TABLES } from './vacuum-tables.ts'
+import { FORGET_COUNT, POSTGRES, quoted, VACUUM_TABLES } from './statements.ts'
 
 export interface PostgresOptions extends SqlOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -33,13 +29,10 @@ export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
   return openSql(postgresDialect(options), options)
 }
 
-/** How long a server may take. */
-type Limits = SilenceLimits & Pick<PostgresAddress, 'connectMs'>
-
 /** `limits`: a port for tests. */
 export function postgresDialect(
   { url, schema = 'pawl' }: PostgresOptions,
-  limits: Limits = {},
+  limits: ServerLimits = {},
 ): Dialect {
   return {
     statements: POSTGRES,

@@ -3,18 +3,25 @@
  * A step that was released is never changed: what is new is a step more. Until 0.1.0 is released there
  * is one step, which changes in place. What each table is for: `docs/sql-stores.md`.
  */
-import { channelHash } from './channel-hash.ts'
 
 /**
- * For tables whose rows come and go: what is dead is passed by whoever reads, until it is cleared away.
- * The room that is left in each page is for changed rows, which then need no new entry in an index.
+ * A channel as an index has it: a number, because an index whose first column is a long text is walked
+ * through. Two channels may have the same hash: a statement compares the channel as well.
+ */
+export function channelHash(channel: string): string {
+  return `hashtextextended(${channel}, 0)`
+}
+
+/**
+ * For tables whose rows come and go. Every reader passes dead rows until they are vacuumed, so that comes
+ * early. The free space in each page is for changed rows, which then need no new entry in an index.
  */
 const CHURN = `with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01,
       autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0)`
 
 /**
- * Of an index in which no two rows are the same. Versions of one row are, until they are cleared away: to put
- * those together costs more with each change than the room that it saves.
+ * For an index in which no two rows are equal, but for the versions of one row until they are vacuumed:
+ * deduplicating those costs more with each change than the space that it saves.
  */
 const DISTINCT = `with (deduplicate_items = off)`
 
@@ -62,9 +69,9 @@ export const STEPS: readonly (readonly string[])[] = [
           using errcode = '40001';
       end if;
     end $$`,
-    // What never is null and has one length stands first: behind the first column that may be missing, or
-    // that is a text, the server looks for a column by walking over all that stand before it. Where nothing
-    // is said, a row is that of a plain job that was just submitted.
+    // Columns that are never null and have one length come first: behind the first column that may be null,
+    // or that is a text, the server finds a column by walking over all before it. The defaults are those of
+    // a plain job that was just submitted.
     `create table work (
       position bigint not null,
       last_position bigint not null,

@@ -1,9 +1,9 @@
 /**
- * Notices a server that says nothing any more. A network that is gone is noticed by its own means; but
+ * Notices a server that says nothing any more. The operating system notices a network that is gone; but
  * a proxy may take what is sent and pass on nothing, and a machine may answer for a server that hangs.
  *
- * - resting: nobody waits for the server.
- * - waiting: somebody does. Each byte that comes in, or goes out, begins the wait anew.
+ * - idle: no answer is awaited.
+ * - waiting: an answer is. Each byte that comes in, or goes out, begins the wait anew.
  * - asking: there was none for a while, and the server is asked on another connection whether it is at
  *   work for this one. A statement that takes long, or waits for a lock, may take as long as it likes.
  * - over: twice in a row the server was not at work for it, or did not answer. Once is not enough: what
@@ -11,46 +11,35 @@
  */
 import { afterMs } from '../../clock.ts'
 
-export interface SilenceLimits {
-  /** After so long without a word the server is asked. Default: 5 s. */
-  readonly silentMs?: number
-  /** So long it may take to answer. Default: 5 s. */
-  readonly answerMs?: number
-}
-
-export interface SilenceParts {
+interface SilenceParts {
   readonly silentMs: number
-  /** Another one after each byte that came in or went out. */
-  readonly sign: () => string
+  /** Another text after each byte that came in or went out. */
+  readonly traffic: () => string
   /** Whether the server is at work for this connection. Does not throw. */
   readonly isAtWork: () => Promise<boolean>
   readonly onOver: () => void
 }
 
-export const SILENT_MS = 5_000
-export const ANSWER_MS = 5_000
 const MOST_IN_VAIN = 2
-
-const nothing = (): void => undefined
 
 export class SilenceWatch {
   readonly #parts: SilenceParts
-  /** Of this wait: what was found out for an earlier one says nothing. */
+  /** Of this wait: an answer that was asked for in an earlier one says nothing. */
   #wait = {}
-  #sign = ''
+  #traffic = ''
   #inVain = 0
-  #stop = nothing
+  #stop = (): void => undefined
 
   constructor(parts: SilenceParts) {
     this.#parts = parts
   }
 
-  /** From here on the server is waited for. */
+  /** An answer is awaited from here on. */
   begin(): void {
     this.#wait = {}
     this.#inVain = 0
-    this.#sign = this.#parts.sign()
-    this.#goOn()
+    this.#traffic = this.#parts.traffic()
+    this.#waitOn()
   }
 
   end(): void {
@@ -58,19 +47,19 @@ export class SilenceWatch {
     this.#stop()
   }
 
-  #goOn(): void {
-    this.#stop = afterMs(this.#parts.silentMs, () => void this.#look())
+  #waitOn(): void {
+    this.#stop = afterMs(this.#parts.silentMs, () => void this.#checkServer())
   }
 
-  async #look(): Promise<void> {
+  async #checkServer(): Promise<void> {
     const wait = this.#wait
-    const { sign, isAtWork, onOver } = this.#parts
-    const isAlive = sign() !== this.#sign || (await isAtWork())
+    const { traffic, isAtWork, onOver } = this.#parts
+    const isAlive = traffic() !== this.#traffic || (await isAtWork())
     if (wait !== this.#wait) return
-    // Something may have come in while it was asked.
-    this.#inVain = isAlive || sign() !== this.#sign ? 0 : this.#inVain + 1
-    this.#sign = sign()
-    if (this.#inVain < MOST_IN_VAIN) this.#goOn()
+    // A byte may have come in while the server was asked.
+    this.#inVain = isAlive || traffic() !== this.#traffic ? 0 : this.#inVain + 1
+    this.#traffic = traffic()
+    if (this.#inVain < MOST_IN_VAIN) this.#waitOn()
     else onOver()
   }
 }

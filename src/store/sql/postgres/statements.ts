@@ -5,55 +5,154 @@
  * Locks are taken in one order: queues, then rows, keys, schedules and limits, each by name. A table
  * of parameters comes as arrays, one for each column.
  */
+import type { ForgetCount, VacuumTables } from '../dialect.ts'
 import { SAME } from '../same-statements.ts'
 import type { Statements } from '../statements.ts'
-import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED } from '../statements.ts'
-import { addressed, given } from './parameter-tables.ts'
-import { inChannel } from './channel-hash.ts'
-import { UNPARK } from './unpark.ts'
-import { updateTaken } from './update-taken.ts'
-import { UNUSED } from './unused-rows.ts'
+import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../statements.ts'
+import { channelHash } from './schema.ts'
+
+/** The types of columns in a table of parameters; the others are `int8`. */
+const TYPES: Readonly<Record<string, string>> = {
+  job: 'text',
+  stage: 'int4',
+  segment: 'int4',
+  type: 'text',
+  queue: 'text',
+  key_held: 'text',
+  grp: 'text',
+  state: 'text',
+  record: 'bytea',
+  channel: 'text',
+  priority: 'int4',
+  level: 'int4',
+  parked: 'text',
+  worker: 'text',
+  committed: 'bool',
+  attempt: 'int4',
+  kind: 'text',
+  name: 'text',
+  location: 'tid',
+}
+
+/** `unnest($1::text[], $2::int8[]) as given (job, position)`. */
+function given(columns: readonly string[], types: readonly string[] = []): string {
+  const arrays = columns.map((column, i) => `$${i + 1}::${types[i] ?? typeOf(column)}[]`)
+  return `unnest(${arrays.join(', ')}) as given (${columns.join(', ')})`
+}
+
+function typeOf(column: string): string {
+  return TYPES[column] ?? 'int8'
+}
+
+/** Which rows `w` of work are given. */
+const addressed = `w.job = given.job and w.stage = given.stage and w.segment = given.segment`
 
 const loaded = LOADED.map((column) => `w.${column}`).join(', ')
 const submitted = '(select e.record from events e where e.position = w.position)'
-/** With what was submitted: of a job's own row only. */
+/** The JobSubmitted, of a job's own row only. */
 const spec = `case when w.stage = -1 then ${submitted} end as spec`
 const ADDRESS = ['job', 'stage', 'segment'] as const
 const clock = '(extract(epoch from clock_timestamp()) * 1000)::int8'
 const now = `coalesce($1::int8, ${clock})`
-/** Asked once: a clock that is asked for each row is no condition of an index. */
+/** The planner uses an index only for a time that does not change from row to row. */
 const once = `(select ${now})`
 const names = given(['name'], ['text'])
 const event = EVENT.join(', ')
-/** Whoever may draw positions may ask for it. */
+/** It needs no right but the one to draw positions. */
 const lastGiven = `coalesce(pg_sequence_last_value('positions'::regclass), 0)`
 
 const OWN = ' and x.stage = -1 and x.segment = 0'
 const TASKS = ' and x.stage >= 0'
 
 /**
- * Rows of jobs that stand before it, job by job. A plain join the planner may do the other way round,
- * and read all of the table; `offset 0` keeps it from making one of this.
+ * The rows of jobs, job by job. With a plain join the planner may begin at the other end, and read the
+ * whole table; `offset 0` keeps it from making a plain join of this.
  */
-function rowsOf(job: string, condition = ''): string {
-  return `cross join lateral (select * from work x where x.job = ${job}${condition} offset 0) w`
+function rowsOf(job: string, condition = '', name = 'w'): string {
+  return `cross join lateral (select * from work x where x.job = ${job}${condition} offset 0) ${name}`
 }
 
-/** A job's own row, to be joined with the table that is changed. */
-function ownRow(name: string): string {
-  return `cross join lateral (select * from work x where x.job = given.name${OWN} offset 0) ${name}`
-}
-
-/** Whatever the server's default is: what is read behind a lock must be what is there by then. */
+/** Whatever the server's default is: a statement that waited for a lock must read what is there by then. */
 const BEGIN = 'begin isolation level read committed'
+
+/** Rows `x` of a channel. */
+function inChannel(channel: string): string {
+  return `${channelHash('x.channel')} = ${channelHash(channel)} and x.channel = ${channel}`
+}
+
+/** The columns of a row that `updateTaken` is given. */
+export const TAKEN_ROW = ['job', 'was', 'position', ...TAKEN] as const
+
+/**
+ * The text of `updateTaken`, and of its forms for rows that have much in common (see `many-rows.ts`).
+ *
+ * `shared`: columns with one value for all rows. They come behind the others, as scalars.
+ * `byLocation`: the last array says where the rows are, and no array says their jobs. The position tells
+ * whether the row there is the right one: no two plain jobs have the same.
+ */
+export function updateTaken(shared: readonly string[], byLocation = false): string {
+  const own = TAKEN_ROW.filter((column) => !shared.includes(column))
+  const differ = byLocation ? [...own.slice(1), 'location'] : own
+  const value = (column: string): string => {
+    const at = shared.indexOf(column)
+    return at < 0 ? `given.${column}` : `$${differ.length + at + 1}::${typeOf(column)}`
+  }
+  const rows = given(differ)
+  return `
+    with changed as (
+      update work w set ${TAKEN.map((column) => `${column} = ${value(column)}`).join(', ')},
+        rank = ${value('due_at')}, place = 0, channel = null, level = null, parked = null, start_by = null
+      from ${byLocation ? rows : `(select given.*, -1 as stage, 0 as segment from ${rows} offset 0) as given`}
+      where ${byLocation ? 'w.ctid = given.location' : addressed}
+        and w.version = ${value('was')} and w.position = given.position
+      returning w.ctid
+    )
+    select string_agg(ctid::text, ''), as_expected(count(*), cardinality($1::${typeOf(differ[0] as string)}[]))
+    from changed`
+}
+
+const waitingHash = channelHash('y.channel')
+
+/** Goes from channel to channel by the index, however many tasks wait in each. */
+const UNPARK = `
+    with recursive parked (key, most, now, hash) as (
+      select given.name, given.most, given.now, first.hash
+      from unnest($1::text[], $2::int4[], $3::int8[]) as given (name, most, now)
+      cross join lateral (
+        select ${waitingHash} as hash from work y where y.parked = given.name order by 1 limit 1
+      ) first
+      union all
+      select p.key, p.most, p.now, next.hash from parked p
+      cross join lateral (
+        select ${waitingHash} as hash from work y where y.parked = p.key and ${waitingHash} > p.hash
+        order by 1 limit 1
+      ) next
+    ), best as materialized (
+      select p.key, p.hash, x.job, x.stage, x.segment from parked p
+      cross join lateral (
+        select y.job, y.stage, y.segment from work y where y.parked = p.key and ${waitingHash} = p.hash
+        order by y.level desc, y.turn, y.rank, y.place limit p.most for update skip locked
+      ) x
+    ), called as (
+      update work w set parked = null from best as given where ${addressed}
+    )
+    update limits l set wake_at = least(l.wake_at, p.now) from parked p
+    where l.key = p.key
+      and (select count(*) from best b where b.key = p.key and b.hash = p.hash) < p.most
+      and (
+        select true from work y where y.parked = p.key and ${waitingHash} = p.hash
+          and not exists (
+            select 1 from best b where b.job = y.job and b.stage = y.stage and b.segment = y.segment
+          )
+        limit 1
+      )`
 
 export const POSTGRES: Statements = {
   ...SAME,
-  ...UNUSED,
   begin: BEGIN,
   beginAlone: BEGIN,
   clock: `select ${now}`,
-  // With a number of its own first: whoever watches must know which transactions may still commit.
+  // The transaction takes its number first: a watch must know which transactions may still commit.
   positions: `
     with own as materialized (select pg_current_xact_id())
     select string_agg(nextval('positions')::text, ',') from own, generate_series(1, $1::int4)`,
@@ -99,7 +198,7 @@ export const POSTGRES: Statements = {
   shareQueues: `
     select pg_advisory_xact_lock_shared(hashtextextended(current_schema() || '/queue/' || name, 0))
     from (select name from ${names} order by name) as ordered`,
-  // On its own: a statement that waits for a lock reads everything else as it was before.
+  // On its own: a statement that waits for a lock reads everything else as it was before the wait.
   lockLimited: `
     select q.queue from ${names} join queues q on q.queue = given.name
     where q.is_limited order by q.queue for update of q`,
@@ -129,10 +228,10 @@ export const POSTGRES: Statements = {
   standInLine: `
     update work w set turn = given.turn from ${given([...ADDRESS, 'turn'])} where ${addressed}`,
   candidates: `
-    select ${loaded}, ${spec}, nextval('positions'), w.level, w.rank, w.place, w.spot
+    select ${loaded}, ${spec}, nextval('positions'), w.level, w.rank, w.place, w.location
     from ${given(['name', 'lowest', 'most', 'now', 'taken'], ['text', 'int4', 'int4', 'int8', 'int8'])}
     cross join lateral (
-      select ${[...LOADED, 'level', 'rank', 'place'].map((column) => `x.${column}`).join(', ')}, x.ctid as spot
+      select ${[...LOADED, 'level', 'rank', 'place'].map((column) => `x.${column}`).join(', ')}, x.ctid as location
       from work x
       where ${inChannel('given.name')} and x.turn is not null and x.parked is null
         and x.level >= given.lowest
@@ -170,6 +269,33 @@ export const POSTGRES: Statements = {
     order by channel, level, grp
     on conflict (channel, level, grp) do update set turn = greatest(shares.turn, excluded.turn)`,
 
+  // A row that another transaction has locked is passed: nothing waits for it.
+  limitsAfter: `
+    select key, held, full_at, wake_at from limits where key > $1::text order by key limit $2::int4`,
+  dropLimits: `
+    delete from limits l using (
+      select x.key from unnest($1::text[], $2::float8[]) as given (name, full_by)
+      join limits x on x.key = given.name
+      where x.held = 0 and x.full_at <= given.full_by and x.wake_at is null
+      for update of x skip locked
+    ) as free where l.key = free.key`,
+  sharesAfter: `
+    select s.channel, s.level, s.grp, s.turn,
+      (select x.turn from work x where ${inChannel('s.channel')} and x.level = s.level
+        and x.turn is not null and x.parked is null order by x.turn limit 1),
+      (select max(n.turn) from shares n where n.channel = s.channel and n.level = s.level)
+    from shares s where (s.channel, s.level, s.grp) > ($1::text, $2::int4, $3::text)
+    order by s.channel, s.level, s.grp limit $4::int4`,
+  dropShares: `
+    delete from shares s using (
+      select x.channel, x.level, x.grp
+      from unnest($1::text[], $2::int4[], $3::text[], $4::int8[]) as given (channel, level, grp, turn)
+      join shares x on x.channel = given.channel and x.level = given.level and x.grp = given.grp
+      where x.turn = given.turn
+      for update of x skip locked
+    ) as passed
+    where s.channel = passed.channel and s.level = passed.level and s.grp = passed.grp`,
+
   insertEvents: `
     insert into events (position, job, before, type, at, record)
     select * from ${given(['position', 'job', 'before', 'type', 'at', 'record'])}`,
@@ -190,7 +316,7 @@ export const POSTGRES: Statements = {
   deleteJobs: `delete from work w using ${names} where w.job = given.name`,
   dropKeys: `
     update work w set key_held = null
-    from (select r.job, r.stage, r.segment from ${names} ${ownRow('r')}) as given
+    from (select r.job, r.stage, r.segment from ${names} ${rowsOf('given.name', OWN, 'r')}) as given
     where ${addressed}`,
   saveQueues: `
     with saved as (
@@ -286,7 +412,7 @@ export const POSTGRES: Statements = {
     select schedule, record from schedules where is_set and schedule collate "C" > $1::text
     order by schedule collate "C" limit $2::int4`,
 
-  // A row that is locked is one that somebody decides on: it is looked at again later.
+  // Another transaction decides on a locked row: the next round of upkeep sees it again.
   expired: `
     select job, stage, segment, attempt from work where expires_at <= ${once}
     order by expires_at limit $2::int4 for update skip locked`,
@@ -303,9 +429,9 @@ export const POSTGRES: Statements = {
   markOver: `
     update work w set over_at = given.over_at from (
       select r.job, r.stage, r.segment, given.over_at
-      from ${given(['name', 'over_at'], ['text', 'int8'])} ${ownRow('r')}
+      from ${given(['name', 'over_at'], ['text', 'int8'])} ${rowsOf('given.name', OWN, 'r')}
     ) as given where ${addressed}`,
-  // One of the two is empty. The index is in order only for what stands in `order by`, null or not.
+  // One of the two is empty. The index gives the order only for what stands in `order by`, null or not.
   oldest: `
     (select job, over_at from work
     where over_at is not null and type = $1::text and retain_ms is null and $2::int8 is null
@@ -326,7 +452,7 @@ export const POSTGRES: Statements = {
   horizon: `
     select pg_snapshot_xmin(pg_current_snapshot())::text::int8,
       coalesce((select max(position) from events), 0)`,
-  // A number of its own, because a snapshot does not know of those that were given out last.
+  // The transaction's own number, because a snapshot does not know of those that were given out last.
   fence: `
     select pg_current_xact_id()::text::int8 + 1, coalesce((select max(position) from events), 0)`,
   meta: `select value from meta where name = $1::text`,
@@ -336,7 +462,7 @@ export const POSTGRES: Statements = {
   beginReading: 'begin isolation level repeatable read read only',
   lockAll: `
     lock table events, baselines, work, queues, schedules, limits, shares, looks in exclusive mode`,
-  // A cursor keeps its place by itself. What does not fit into memory is sorted on the disk.
+  // The server sorts on the disk what does not fit into memory.
   sortEvents: `
     declare sorted no scroll cursor for
     select ${event} from events order by job collate "C" nulls first, position`,
@@ -386,10 +512,81 @@ export const POSTGRES: Statements = {
   unparkAll: `update work w set parked = null from ${names} where w.parked = given.name`,
 }
 
-/** milliseconds: no statement of this transaction takes longer from here on, nor a pause between two. */
+/** By the text of an insert: the text of the COPY that takes the same rows. */
+export const COPIES: ReadonlyMap<string, string> = new Map([
+  [POSTGRES.insertEvents, copy('events', EVENT)],
+  [POSTGRES.insertRows, copy('work', [...FIXED, ...CHANGING])],
+  [POSTGRES.insertFresh, copy('work', FRESH, ['last_position', 'place'])],
+])
+
+/**
+ * Behind the name of a column stands its parameter, for `copyMessages`. `alsoPosition`: columns that hold
+ * the same as `position`.
+ */
+function copy(
+  table: string,
+  columns: readonly string[],
+  alsoPosition: readonly string[] = [],
+): string {
+  const list = [...columns, ...alsoPosition].map((column, i) => {
+    const parameter = i < columns.length ? i : columns.indexOf('position')
+    return `${column} /* $${parameter + 1}::${typeOf(column)} */`
+  })
+  return `copy ${table} (${list.join(', ')}) from stdin (format binary)`
+}
+
+/** A sequence: its numbers are seen by all transactions at once. */
+const forgets = `coalesce(pg_sequence_last_value('forgets'::regclass), 0)`
+
+export const FORGET_COUNT: ForgetCount = {
+  count: `select ${forgets}`,
+  isStill: `select as_expected(${forgets}, $1::int8)`,
+  note: `select nextval('forgets')`,
+}
+
+const CHURNING = ['work', 'looks', 'limits', 'shares']
+const dead = CHURNING.map((table) => `pg_stat_get_dead_tuples('${table}'::regclass)`)
+
+/** The server only warns a user who may not vacuum, or who comes while another session does. */
+export const VACUUM_TABLES: VacuumTables = {
+  count: `select ${dead.join(' + ')}`,
+  run: `vacuum (index_cleanup on, truncate off, skip_locked on) ${CHURNING.join(', ')}`,
+}
+
+/** milliseconds: no statement of this transaction may take longer from here on, nor a pause between two. */
 export const LIMIT_TIME = `
   select set_config('statement_timeout', $1::text, true),
     set_config('idle_in_transaction_session_timeout', $1::text, true)`
 
-/** channel, text. */
-export const TELL = `select pg_notify($1::text, $2::text)`
+/** channel, payload. */
+export const NOTIFY = `select pg_notify($1::text, $2::text)`
+
+const TABLE =
+  /\b(from|join|into|update)(\s+)(work|events|queues|schedules|limits|shares|looks|meta)\b/g
+const SEQUENCE = /'positions'/g
+const FUNCTION = /\bas_expected\(/g
+const CURRENT = /\bcurrent_schema\(\)/g
+
+/**
+ * The statements with the schema before every name, for a user's transaction: its search path is the
+ * user's, and stays as it is.
+ */
+export function qualified(statements: Statements, schema: string): Statements {
+  const name = `"${schema.replaceAll('"', '""')}"`
+  const within = (text: string): string =>
+    text
+      .replaceAll(
+        TABLE,
+        (_, word: string, space: string, table: string) => `${word}${space}${name}.${table}`,
+      )
+      .replaceAll(SEQUENCE, () => `'${quoted(name)}.positions'`)
+      .replaceAll(FUNCTION, () => `${name}.as_expected(`)
+      .replaceAll(CURRENT, () => `'${quoted(schema)}'`)
+  const all = Object.entries(statements as unknown as Record<string, string>)
+  return Object.fromEntries(all.map(([key, text]) => [key, within(text)])) as unknown as Statements
+}
+
+/** For a text inside of single quotes. */
+export function quoted(text: string): string {
+  return text.replaceAll(`'`, `''`)
+}

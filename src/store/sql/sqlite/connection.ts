@@ -1,36 +1,36 @@
 /**
  * A connection to a SQLite file, which a thread of its own has open.
  *
- * - open: what is sent is run in order, in the thread. While nothing is under way it keeps no
+ * - open: statements are run in order, in the thread. While nothing is under way it keeps no
  *   process alive.
- * - closing: what was sent is still answered; nothing more is taken.
- * - lost: the thread ended although nobody told it to. Everything is refused at once.
+ * - closing: what was sent is still answered; nothing more is accepted.
+ * - lost: the thread ended by itself. Everything is refused at once.
  *
- * A transaction that the thread let go of (see `FileHold`) is done again in the thread of whoever sends
- * it, where nothing comes in between: so it comes to an end, whatever that one is busy with.
+ * A transaction that the thread rolled back because it stalled (see `StallTimer`) is done again in the
+ * calling thread, where nothing comes in between: so it comes to an end, however busy that thread is.
  */
 import { resolve as absolute } from 'node:path'
-import type { Worker } from 'node:worker_threads'
+import { Worker } from 'node:worker_threads'
+import { threadFile } from '../../../log/disk/thread-file.ts'
+import { afterMs } from '../../clock.ts'
 import type { Answered, Statement, Connection } from '../connection.ts'
 import type { SqlFailed } from '../failures.ts'
 import { sqlFailed } from '../failures.ts'
 import type { OpenFileRequest, ThreadReply, ThreadRequest } from './messages.ts'
-import { LET_GO } from './failures.ts'
-import { BEGIN } from './file-hold.ts'
-import { InThreadConnection } from './in-thread-connection.ts'
-import { answersOf, buffersOf, flatAsks } from './messages.ts'
-import { giveBack, takeThread } from './threads.ts'
+import { STALLED } from './failures.ts'
+import { answersOf, buffersOf, flatStatements } from './messages.ts'
+import { InThreadConnection } from './sqlite-file.ts'
+import { BEGIN, ROLLBACK } from './stall-timer.ts'
 
 export interface SqliteAddress {
   /** Created if it is not there. Its folder must be. */
   readonly path: string
-  /** How long a statement waits for a file that somebody else writes to. Default: 5 s. */
+  /** How long a statement waits for a file that another connection writes to. Default: 5 s. */
   readonly busyMs?: number
 }
 
 const BUSY_MS = 5_000
 const COMMIT = 'commit'
-const ROLLBACK = 'rollback'
 
 /** Throws `SqlFailed`. */
 export async function openConnection(address: SqliteAddress): Promise<Connection> {
@@ -55,39 +55,41 @@ class SqliteConnection implements Connection {
   readonly #worker: Worker
   readonly #where: string
   readonly #path: string
-  /** Who waits for an answer, in the order in which the thread gives them. */
-  readonly #waiting: PendingRequest[] = []
+  /** Requests that are not answered yet, in the order in which the thread answers. */
+  readonly #pending: PendingRequest[] = []
   #end: SqlFailed | null = null
-  #here: InThreadConnection | null = null
-  /** The next transaction is done here; or one is. */
-  #isForHere = false
-  #isHere = false
+  #inThread: InThreadConnection | null = null
+  /** The next transaction is done in the calling thread; or one is now. */
+  #isNextInThread = false
+  #isInThread = false
   #closing: Promise<void> | null = null
 
   constructor(opening: OpenFileRequest) {
     this.#where = `The SQLite file ${opening.path}`
     this.#path = opening.path
-    this.#worker = takeThread()
+    this.#worker = borrowThread()
     this.#worker.on('message', this.#answered)
     this.#worker.on('error', this.#lost)
     this.#worker.on('exit', this.#exited)
-    this.opened = this.#perform({ do: 'open', opening })
+    this.opened = this.#request({ do: 'open', opening })
   }
 
-  async run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+  async run(statements: readonly Statement[]): Promise<readonly Answered[]> {
     if (this.#end !== null) throw this.#end
-    if (this.#isForHere && asks[0]?.sql === BEGIN && this.#waiting.length === 0) {
-      this.#isForHere = false
-      this.#here ??= this.#openHere()
-      this.#isHere = this.#here !== null
+    if (this.#isNextInThread && statements[0]?.sql === BEGIN && this.#pending.length === 0) {
+      this.#isNextInThread = false
+      this.#inThread ??= this.#openInThread()
+      this.#isInThread = this.#inThread !== null
     }
-    if (this.#isHere && this.#here !== null) return this.#runHere(this.#here, asks)
-    const flat = flatAsks(asks)
-    return this.#perform({ do: 'run', asks: flat }, buffersOf(flat))
+    if (this.#isInThread && this.#inThread !== null) {
+      return this.#runInThread(this.#inThread, statements)
+    }
+    const flat = flatStatements(statements)
+    return this.#request({ do: 'run', statements: flat }, buffersOf(flat))
   }
 
-  /** Null: it cannot be opened here now. The thread has it open, and goes on. */
-  #openHere(): InThreadConnection | null {
+  /** Null: it cannot be opened once more now. The thread has it open, and goes on. */
+  #openInThread(): InThreadConnection | null {
     try {
       return new InThreadConnection(this.#path)
     } catch {
@@ -95,19 +97,19 @@ class SqliteConnection implements Connection {
     }
   }
 
-  /** A file that somebody else has is not waited for: the next try is the thread's again. */
-  async #runHere(
-    here: InThreadConnection,
-    asks: readonly Statement[],
+  /** It does not wait for a file that another connection has: the next try is the thread's again. */
+  async #runInThread(
+    connection: InThreadConnection,
+    statements: readonly Statement[],
   ): Promise<readonly Answered[]> {
-    const last = asks.at(-1)?.sql
-    // BEFORE anybody else sends something: what comes behind the end of it is not of it.
-    this.#isHere = last !== COMMIT && last !== ROLLBACK
+    const last = statements.at(-1)?.sql
+    // BEFORE another caller sends something: what comes behind the end of the transaction is not part of it.
+    this.#isInThread = last !== COMMIT && last !== ROLLBACK
     try {
-      return await here.run(asks)
+      return await connection.run(statements)
     } catch (error) {
-      this.#isHere = false
-      await here.run([{ sql: ROLLBACK, values: [] }])
+      this.#isInThread = false
+      await connection.run([{ sql: ROLLBACK, values: [] }])
       throw error
     }
   }
@@ -120,43 +122,43 @@ class SqliteConnection implements Connection {
   async #close(): Promise<void> {
     const isLost = this.#end !== null
     this.#end ??= sqlFailed('lost', this.#where, new Error('It was closed here'))
-    await this.#here?.close()
+    await this.#inThread?.close()
     // A thread that is lost has nothing open.
     if (isLost) return
     try {
-      await this.#perform({ do: 'close' })
+      await this.#request({ do: 'close' })
     } catch {
-      // It has ended, or is to: without its thread, nothing is open.
+      // It has ended, or must: without its thread, nothing is open.
       await this.#worker.terminate()
       return
     }
     this.#worker.off('message', this.#answered)
     this.#worker.off('error', this.#lost)
     this.#worker.off('exit', this.#exited)
-    giveBack(this.#worker)
+    returnThread(this.#worker)
   }
 
-  #perform(
-    task: ThreadRequest,
+  #request(
+    request: ThreadRequest,
     transfer: readonly ArrayBuffer[] = [],
   ): Promise<readonly Answered[]> {
-    this.#worker.postMessage(task, transfer)
-    // Only one that has something to do keeps the process alive.
-    if (this.#waiting.length === 0) this.#worker.ref()
+    this.#worker.postMessage(request, transfer)
+    // Only a thread that has something to do keeps the process alive.
+    if (this.#pending.length === 0) this.#worker.ref()
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject })
+      this.#pending.push({ resolve, reject })
     })
   }
 
   readonly #answered = (reply: ThreadReply): void => {
-    const first = this.#waiting.shift()
-    if (this.#waiting.length === 0) this.#worker.unref()
+    const first = this.#pending.shift()
+    if (this.#pending.length === 0) this.#worker.unref()
     if ('answers' in reply) {
       first?.resolve(answersOf(reply.answers))
       return
     }
     const cause = Object.assign(new Error(reply.message), { errcode: reply.errcode })
-    if (reply.message === LET_GO) this.#isForHere = true
+    if (reply.message === STALLED) this.#isNextInThread = true
     first?.reject(sqlFailed(reply.trouble, this.#where, cause, reply.sql))
   }
 
@@ -164,10 +166,52 @@ class SqliteConnection implements Connection {
     this.#lost(new Error(`Its thread ended with ${code}`))
   }
 
-  /** The first reason is the one that is told. */
+  /** The caller is told the first reason. */
   readonly #lost = (error: Error): void => {
     const failure = sqlFailed('lost', this.#where, error)
     this.#end ??= failure
-    for (const one of this.#waiting.splice(0)) one.reject(failure)
+    for (const one of this.#pending.splice(0)) one.reject(failure)
   }
+}
+
+const IDLE_MS = 2_000
+const MOST_IDLE = 4
+
+/**
+ * Threads without a file, each with what stops the timer that ends it. The next file that is opened needs no
+ * new one: starting a thread takes 40 ms of work, and 90 ms when Pawl is run from its sources.
+ */
+const idleThreads = new Map<Worker, () => void>()
+
+/** With no file open. The caller gives it back with `returnThread`, unless it has ended. */
+export function borrowThread(): Worker {
+  const [worker] = idleThreads.keys()
+  if (worker === undefined) return startThread()
+  removeIdle(worker)
+  return worker
+}
+
+/** With no file open, and without the listeners of the caller. */
+export function returnThread(worker: Worker): void {
+  const end = (): void => {
+    removeIdle(worker)
+    void worker.terminate()
+  }
+  worker.unref()
+  if (idleThreads.size >= MOST_IDLE) end()
+  else idleThreads.set(worker, afterMs(IDLE_MS, end))
+}
+
+function startThread(): Worker {
+  const worker = new Worker(threadFile('thread', import.meta.url), { execArgv: [] })
+  worker.unref()
+  // An idle thread that ends is not used again, and that is all.
+  worker.on('error', () => undefined)
+  worker.on('exit', () => removeIdle(worker))
+  return worker
+}
+
+function removeIdle(worker: Worker): void {
+  idleThreads.get(worker)?.()
+  idleThreads.delete(worker)
 }

@@ -15,8 +15,8 @@ const TROUBLES: Readonly<Record<number, SqlTrouble>> = {
   23: 'denied',
 }
 
-/** The shades that differ from the rest of their kind. */
-const SHADES: Readonly<Record<number, SqlTrouble>> = {
+/** Extended numbers that differ from the rest of their kind. */
+const EXTENDED: Readonly<Record<number, SqlTrouble>> = {
   // A primary key, a unique index, a row id.
   1555: 'conflict',
   2067: 'conflict',
@@ -25,17 +25,17 @@ const SHADES: Readonly<Record<number, SqlTrouble>> = {
   4874: 'full',
 }
 
-/** Said by us: fewer rows were changed than should have been. */
+/** The store's own message: fewer rows were changed than should have been. */
 export const NOT_AS_EXPECTED = 'rows are not as they were'
 
-/** Said by us: it had the file for too long without a word. */
-export const LET_GO = 'the transaction was let go of'
+/** The store's own message: a transaction had the file for too long without a message. */
+export const STALLED = 'the stalled transaction was rolled back'
 
-/** Where the driver does not say the number: what SQLite says with it. */
+/** Where the driver does not give the number: the message of SQLite. */
 const WORDS: readonly (readonly [RegExp, SqlTrouble])[] = [
   [/^no such (?:table|column)/, 'missing'],
   [new RegExp(`^${NOT_AS_EXPECTED}`), 'conflict'],
-  [new RegExp(`^${LET_GO}`), 'conflict'],
+  [new RegExp(`^${STALLED}`), 'conflict'],
   [/^UNIQUE constraint failed/, 'conflict'],
   [/^database (?:table |schema )?is locked/, 'conflict'],
   [/^database or disk is full/, 'full'],
@@ -43,7 +43,7 @@ const WORDS: readonly (readonly [RegExp, SqlTrouble])[] = [
 ]
 
 export function troubleOf(error: Error): SqlTrouble {
-  const [kind, shade] = [sqliteErrorOf(error), sqliteShadeOf(error)]
-  const byNumber = shade === null ? undefined : (SHADES[shade] ?? TROUBLES[kind ?? 0])
+  const [kind, extended] = [sqliteErrorOf(error), sqliteShadeOf(error)]
+  const byNumber = extended === null ? undefined : (EXTENDED[extended] ?? TROUBLES[kind ?? 0])
   return byNumber ?? WORDS.find(([words]) => words.test(error.message))?.[1] ?? 'broken'
 }

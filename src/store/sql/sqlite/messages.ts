@@ -1,5 +1,5 @@
 /**
- * What a connection to SQLite and its thread say to each other. Each task is answered once, in order.
+ * The messages between a connection to SQLite and its thread. Each request is answered once, in order.
  */
 import type { SqliteValue } from '../../../log/disk/sqlite-driver.ts'
 import type { Answered, Statement, Row } from '../connection.ts'
@@ -8,14 +8,14 @@ import type { SqlTrouble } from '../failures.ts'
 /** Which file is to be opened, and how. */
 export interface OpenFileRequest {
   readonly path: string
-  /** How long a statement waits for a file that somebody else writes to. */
+  /** How long a statement waits for a file that another connection writes to. */
   readonly busyMs: number
 }
 
 /** A thread has no file open, or one. */
 export type ThreadRequest =
   | { readonly do: 'open'; readonly opening: OpenFileRequest }
-  | { readonly do: 'run'; readonly asks: readonly FlatAsk[] }
+  | { readonly do: 'run'; readonly statements: readonly FlatStatement[] }
   | { readonly do: 'close' }
 
 export type ThreadReply =
@@ -29,8 +29,8 @@ export type ThreadReply =
     }
 
 /**
- * Rows as one list of values. Lists of lists, and each of many short pieces of bytes, cost far more
- * to hand over than what is in them.
+ * Rows as one list of values, with all bytes in one piece: to hand over lists of lists, and many short
+ * pieces of bytes, costs far more than what is in them.
  */
 export interface Flat {
   readonly count: number
@@ -42,18 +42,18 @@ export interface Flat {
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-export interface FlatAsk extends Flat {
+export interface FlatStatement extends Flat {
   readonly sql: string
   readonly expect?: number | undefined
 }
 
-export interface FlatAnswer extends Flat {
+interface FlatAnswer extends Flat {
   readonly changed: number
 }
 
 const NO_BYTES = new Uint8Array(0)
 
-/** No array in it is made with its length: those are handed over value by value, with their places. */
+/** Arrays are filled by `push`: Node hands over one that was made with its length value by value, with places. */
 function flat(rows: readonly Row[]): Flat {
   const values: (string | number | null)[] = []
   const bytesAt: number[] = []
@@ -67,7 +67,7 @@ function flat(rows: readonly Row[]): Flat {
         pieces.push(value)
         values.push(end)
       } else {
-        // SQLite has no booleans. What is missing is refused by the driver.
+        // SQLite has no booleans. The driver refuses a value that is missing.
         values.push(typeof value === 'boolean' ? Number(value) : value)
       }
     }
@@ -101,12 +101,12 @@ function rowsOf(answer: FlatAnswer): Row[] {
   return rows
 }
 
-export function flatAsks(asks: readonly Statement[]): FlatAsk[] {
-  const all: FlatAsk[] = []
-  for (const ask of asks) {
-    const { sql } = ask
-    if ('rows' in ask) all.push({ sql, expect: ask.expect, ...flat(ask.rows) })
-    else all.push({ sql, ...flat([ask.values]) })
+export function flatStatements(statements: readonly Statement[]): FlatStatement[] {
+  const all: FlatStatement[] = []
+  for (const one of statements) {
+    const { sql } = one
+    if ('rows' in one) all.push({ sql, expect: one.expect, ...flat(one.rows) })
+    else all.push({ sql, ...flat([one.values]) })
   }
   return all
 }

@@ -9,10 +9,9 @@ import type { SqlOptions } from '../open-sql.ts'
 import { openSql } from '../open-sql.ts'
 import type { SqlStore } from '../sql-store.ts'
 import { openConnection } from './connection.ts'
-import { FILE_CHECK } from './file-check.ts'
-import { sqliteUserDialect } from './user-dialect.ts'
+import { sqliteUserDialect } from './user-transaction.ts'
 import { STEPS } from './schema.ts'
-import { CHECKS, SQLITE } from './statements.ts'
+import { CHECKS, FILE_CHECK, SQLITE } from './statements.ts'
 
 export interface SqliteOptions extends SqlOptions {
   /** The file. Created if it is not there; its folder must be. */

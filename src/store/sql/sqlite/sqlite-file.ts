@@ -1,6 +1,6 @@
 /**
- * A SQLite file that is open, and statements run on it, one after the other. It blocks whoever
- * calls it: the thread, and a connection that writes for a user.
+ * A SQLite file that is open, and statements that are run on it, one after the other. It blocks the thread
+ * that calls it: the thread of a connection, or the user's, for a connection in that very thread.
  */
 import type {
   SqliteDatabase,
@@ -9,35 +9,34 @@ import type {
 } from '../../../log/disk/sqlite-driver.ts'
 import { openSqlite, sqliteShadeOf } from '../../../log/disk/sqlite-driver.ts'
 import { nowUs } from '../../clock.ts'
-import type { Answered, Row } from '../connection.ts'
-import { NOT_AS_EXPECTED } from './failures.ts'
-import { BEGIN } from './file-hold.ts'
-import type { FlatAsk, OpenFileRequest } from './messages.ts'
-import { valuesOf } from './messages.ts'
+import type { Answered, ClientConnection, Row, Statement } from '../connection.ts'
+import { sqlFailed } from '../failures.ts'
+import { NOT_AS_EXPECTED, troubleOf } from './failures.ts'
+import type { FlatStatement, OpenFileRequest } from './messages.ts'
+import { flatStatements, valuesOf } from './messages.ts'
+import { BEGIN, ROLLBACK } from './stall-timer.ts'
 
 interface Prepared {
-  readonly statement: SqliteStatement
-  /** For so many rows at once as `MANY` says; null: it is run for each. */
-  readonly ofMany: SqliteStatement | null
+  readonly forOne: SqliteStatement
+  /** For `MANY` rows at once; null: it is run for each. */
+  readonly forMany: SqliteStatement | null
   /** Which parameter each `?` stands for; null: one after the other. */
   readonly places: readonly number[] | null
   readonly hasRows: boolean
   readonly isChange: boolean
 }
 
-/** As in other databases, no failure when there is nothing to be taken back. */
-const ROLLBACK = 'rollback'
 const COMMIT = 'commit'
-/** SQLite's number for a file that somebody else has. */
+/** SQLite's number for a file that another connection has. */
 const BUSY = 5
 /**
- * SQLite itself looks again after 1, 2 and 5 ms, and then ever more seldom, up to 100 ms: whoever
- * writes all the time has the file again by then. So it is asked for anew after these three.
+ * SQLite itself tries again after 1, 2 and 5 ms, and then ever more seldom, up to 100 ms: a connection
+ * that writes all the time has the file again by then. So it is asked anew after these three.
  */
 const POLLED_MS = 8
 /** Half of what it takes to insert a short row is to run a statement. */
 const MANY = 20
-/** An insert that is about its own row and nothing else. Our texts have no brackets in quotes. */
+/** An insert of one row that does nothing else. Our texts have no brackets in quotes. */
 const PLAIN_INSERT = /^\s*insert into [^()]+\([^()]+\)\s*values\s*(\([^()]+\))\s*$/i
 
 const CHANGES = /^\s*(?:insert|update|delete|replace|with)\b/i
@@ -45,7 +44,7 @@ const CHANGES = /^\s*(?:insert|update|delete|replace|with)\b/i
 const NUMBERED = /\?(\d+)/g
 const RETURNS = /\breturning\b/i
 
-/** What is thrown has the statement with it. */
+/** What `run` throws has the statement with it. */
 export interface OfStatement {
   sql?: string
 }
@@ -54,7 +53,7 @@ export class SqliteFile {
   readonly #database: SqliteDatabase
   readonly #prepared = new Map<string, Prepared>()
   readonly #busyMs: number
-  #isHeld = false
+  #isInTransaction = false
 
   /** Creates the file if there is none. */
   constructor({ path, busyMs }: OpenFileRequest) {
@@ -73,19 +72,19 @@ export class SqliteFile {
   }
 
   /** What it throws has `sql`. Nothing behind that is run. */
-  run(asks: readonly FlatAsk[]): Answered[] {
-    return asks.map((ask) => {
+  run(statements: readonly FlatStatement[]): Answered[] {
+    return statements.map((one) => {
       try {
-        return ask.sql === BEGIN ? this.#takeFile(ask) : this.#run(ask)
+        return one.sql === BEGIN ? this.#lockFile(one) : this.#run(one)
       } catch (error) {
-        throw Object.assign(error as Error, { sql: ask.sql } satisfies OfStatement)
+        throw Object.assign(error as Error, { sql: one.sql } satisfies OfStatement)
       }
     })
   }
 
-  /** A transaction has it that is to go on soon (see `FileHold`). */
-  get isHeld(): boolean {
-    return this.#isHeld
+  /** A transaction of `BEGIN` has the file, and is to go on soon (see `StallTimer`). */
+  get isInTransaction(): boolean {
+    return this.#isInTransaction
   }
 
   get database(): SqliteDatabase {
@@ -99,23 +98,23 @@ export class SqliteFile {
   }
 
   /**
-   * Writes what stands in the log of the file into the file itself, which then is whole without it.
-   * SQLite does so by itself, but only when the last who has the file open closes it. Whoever is at it
-   * just now is not waited for: it is theirs, then.
+   * Writes what stands in the write-ahead log into the file itself, which then is whole without it.
+   * SQLite does so by itself, but only when the last connection closes the file. It does not wait for
+   * another connection that uses the file now: that one will do it.
    */
-  settle(): void {
+  checkpoint(): void {
     this.rollBack()
     try {
       this.#database.exec('pragma busy_timeout = 0')
       this.#database.exec('pragma wal_checkpoint(truncate)')
     } catch {
-      // There is no room, or it may not be written to. Nothing is lost: whoever opens it reads the log.
+      // There is no room, or it may not be written to. Nothing is lost: the next to open it reads the log.
     }
   }
 
-  /** Takes a transaction back, if there is one. */
+  /** If there is a transaction: as in other databases, it is no failure if there is none. */
   rollBack(): void {
-    this.#isHeld = false
+    this.#isInTransaction = false
     try {
       this.#database.exec('rollback')
     } catch {
@@ -123,20 +122,14 @@ export class SqliteFile {
     }
   }
 
-  /** Closes it in the middle of a transaction, if there is one. */
-  abandon(): void {
-    this.rollBack()
-    this.close()
-  }
-
-  #takeFile(ask: FlatAsk): Answered {
-    if (this.#busyMs <= POLLED_MS) return this.#run(ask)
+  #lockFile(begin: FlatStatement): Answered {
+    if (this.#busyMs <= POLLED_MS) return this.#run(begin)
     const untilUs = nowUs() + this.#busyMs * 1_000
     this.#database.exec(`pragma busy_timeout = ${POLLED_MS}`)
     try {
       for (;;) {
         try {
-          return this.#run(ask)
+          return this.#run(begin)
         } catch (error) {
           if (sqliteShadeOf(error) !== BUSY || nowUs() >= untilUs) throw error
         }
@@ -146,31 +139,31 @@ export class SqliteFile {
     }
   }
 
-  #run(ask: FlatAsk): Answered {
-    const { sql, width, expect } = ask
+  #run(statement: FlatStatement): Answered {
+    const { sql, count, width, expect } = statement
     if (sql === ROLLBACK) this.rollBack()
-    if (sql === ROLLBACK || ask.count === 0) return { rows: [], changed: 0 }
+    if (sql === ROLLBACK || count === 0) return { rows: [], changed: 0 }
     const prepared = this.#prepare(sql)
-    const { statement, ofMany, hasRows, isChange } = prepared
-    const values = valuesOf(ask)
+    const { forOne, forMany, hasRows, isChange } = prepared
+    const values = valuesOf(statement)
     const rows: Row[] = []
     let changed = 0
-    for (let at = 0; at < ask.count;) {
-      const many = ofMany !== null && at + MANY <= ask.count ? MANY : 1
+    for (let at = 0; at < count;) {
+      const many = forMany !== null && at + MANY <= count ? MANY : 1
       const own = inPlaces(prepared, values, at * width, many, width)
       if (hasRows) {
-        for (const row of statement.all(...own) as Row[]) rows.push(row)
+        for (const row of forOne.all(...own) as Row[]) rows.push(row)
       } else {
-        const { changes } = (many === 1 ? statement : (ofMany as SqliteStatement)).run(...own)
-        // For a statement that changes nothing, SQLite says what the one before it changed.
+        const { changes } = (many === 1 ? forOne : (forMany as SqliteStatement)).run(...own)
+        // For a statement that changes nothing, SQLite gives what the one before it changed.
         if (isChange) changed += Number(changes)
       }
       at += many
     }
-    if (sql === BEGIN || sql === COMMIT) this.#isHeld = sql === BEGIN
-    const count = hasRows ? rows.length : changed
-    if (expect !== undefined && count !== expect) {
-      throw new Error(`${NOT_AS_EXPECTED}: ${count} of ${expect}`)
+    if (sql === BEGIN || sql === COMMIT) this.#isInTransaction = sql === BEGIN
+    const found = hasRows ? rows.length : changed
+    if (expect !== undefined && found !== expect) {
+      throw new Error(`${NOT_AS_EXPECTED}: ${found} of ${expect}`)
     }
     return { rows, changed: hasRows && RETURNS.test(sql) ? rows.length : changed }
   }
@@ -179,15 +172,15 @@ export class SqliteFile {
     const known = this.#prepared.get(sql)
     if (known !== undefined) return known
     const { text, places } = numbered(sql)
-    const statement = this.#database.prepare(text)
-    statement.setReturnArrays(true)
+    const forOne = this.#database.prepare(text)
+    forOne.setReturnArrays(true)
     const [, tuple] = PLAIN_INSERT.exec(text) ?? []
     const more = tuple === undefined ? '' : `, ${tuple}`.repeat(MANY - 1)
     const prepared = {
-      statement,
-      ofMany: more === '' ? null : this.#database.prepare(text + more),
+      forOne,
+      forMany: more === '' ? null : this.#database.prepare(text + more),
       places,
-      hasRows: statement.columns().length > 0,
+      hasRows: forOne.columns().length > 0,
       isChange: CHANGES.test(sql),
     }
     this.#prepared.set(sql, prepared)
@@ -215,4 +208,51 @@ function inPlaces(
     for (const place of places) own.push(values[row + place] as SqliteValue)
   }
   return own
+}
+
+/**
+ * A connection in the calling thread: for writes of the user's, who is given the database itself. It does
+ * not wait for a file that another connection writes to, because nothing else could go on in this thread
+ * meanwhile: that is a conflict, and the caller tries again later.
+ */
+export class InThreadConnection implements ClientConnection {
+  readonly #file: SqliteFile
+  readonly #where: string
+  #isClosed = false
+
+  /** `path`: absolute. Throws `SqlFailed`. */
+  constructor(path: string) {
+    this.#where = `The SQLite file ${path}`
+    try {
+      this.#file = new SqliteFile({ path, busyMs: 0 })
+    } catch (error) {
+      throw this.#failure(error)
+    }
+  }
+
+  get client(): object {
+    return this.#file.database
+  }
+
+  async run(statements: readonly Statement[]): Promise<readonly Answered[]> {
+    if (this.#isClosed) throw sqlFailed('lost', this.#where, new RangeError('It was closed here'))
+    try {
+      return this.#file.run(flatStatements(statements))
+    } catch (error) {
+      throw this.#failure(error)
+    }
+  }
+
+  close(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve()
+    this.#isClosed = true
+    this.#file.rollBack()
+    this.#file.close()
+    return Promise.resolve()
+  }
+
+  #failure(error: unknown): Error {
+    const cause = error as Error & OfStatement
+    return sqlFailed(troubleOf(cause), this.#where, cause, cause.sql ?? null)
+  }
 }

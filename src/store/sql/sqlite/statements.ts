@@ -5,13 +5,11 @@
  * A transaction takes the file's one lock when it begins, so nothing else is locked. A statement with
  * a table of parameters is run for each of its rows.
  */
-import type { Checks } from '../dialect.ts'
+import type { Checks, FileCheck } from '../dialect.ts'
 import { SAME } from '../same-statements.ts'
 import type { Statements } from '../statements.ts'
 import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../statements.ts'
-import { BEGIN } from './file-hold.ts'
-import { UNPARK } from './unpark.ts'
-import { UNUSED } from './unused-rows.ts'
+import { BEGIN } from './stall-timer.ts'
 
 function marks(columns: readonly string[]): string {
   return columns.map(() => '?').join(', ')
@@ -19,17 +17,32 @@ function marks(columns: readonly string[]): string {
 
 const loaded = LOADED.map((column) => `w.${column}`).join(', ')
 const submitted = '(select e.record from events e where e.position = w.position)'
-/** With what was submitted: of a job's own row only. */
+/** The JobSubmitted, of a job's own row only. */
 const spec = `case when w.stage = -1 then ${submitted} end as spec`
-/** Nothing to be done: the whole file is locked. */
+/** Locks nothing: the transaction has the whole file. */
 const nothing = 'select ?'
 const queues = 'select queue, record, full_at from queues where queue = ?'
 const event = EVENT.join(', ')
 const limits = 'select key, held, full_at from limits where key = ?'
 
+/** Goes from channel to channel by the index, however many tasks wait in each. */
+const UNPARK = `
+    update work set parked = null where rowid in (
+      with recursive channels (name) as (
+        select min(channel) from work where parked = ?1
+        union all
+        select (select min(channel) from work where parked = ?1 and channel > name)
+        from channels where name is not null
+      )
+      select x.rowid from channels cross join work x
+      where name is not null and x.rowid in (
+        select y.rowid from work y where y.parked = ?1 and y.channel = name
+        order by y.level desc, y.turn, y.rank, y.place limit ?2
+      )
+    )`
+
 export const SQLITE: Statements = {
   ...SAME,
-  ...UNUSED,
   begin: BEGIN,
   beginAlone: 'begin exclusive',
   clock: 'select ?',
@@ -114,6 +127,18 @@ export const SQLITE: Statements = {
   saveShares: `
     insert into shares (channel, level, grp, turn) values (?, ?, ?, ?)
     on conflict (channel, level, grp) do update set turn = max(turn, excluded.turn)`,
+
+  limitsAfter: 'select key, held, full_at, wake_at from limits where key > ? order by key limit ?',
+  dropLimits: `
+    delete from limits where key = ?1 and held = 0 and full_at <= ?2 and wake_at is null`,
+  sharesAfter: `
+    select s.channel, s.level, s.grp, s.turn,
+      (select x.turn from work x where x.channel = s.channel and x.level = s.level
+        and x.turn is not null and x.parked is null order by x.turn limit 1),
+      (select max(n.turn) from shares n where n.channel = s.channel and n.level = s.level)
+    from shares s where (s.channel, s.level, s.grp) > (?, ?, ?)
+    order by s.channel, s.level, s.grp limit ?`,
+  dropShares: 'delete from shares where channel = ?1 and level = ?2 and grp = ?3 and turn = ?4',
 
   insertEvents:
     'insert into events (position, job, before, type, at, record) values (?, ?, ?, ?, ?, ?)',
@@ -224,7 +249,7 @@ export const SQLITE: Statements = {
       (select min(expires_at) from work where expires_at > ?2),
       (select min(start_by) from work where start_by > ?2)`,
   newest: 'select position, type from events where position > ? order by position limit ?',
-  // There is one transaction at a time: what is there, is there.
+  // There is one transaction at a time, so none that began earlier can commit later.
   horizon: 'select 1, coalesce(max(position), 0) from events',
   fence: 'select 0, coalesce(max(position), 0) from events',
   meta: 'select value from meta where name = ?',
@@ -233,7 +258,7 @@ export const SQLITE: Statements = {
 
   beginReading: 'begin',
   lockAll: 'select 1',
-  // In the connection's own temporary tables: a long list is sorted on the disk.
+  // In a temporary table of the connection: SQLite sorts a long list on the disk.
   sortEvents: `
     create temporary table sorted as select position from events order by job, position`,
   nextEvents: `
@@ -279,10 +304,31 @@ export const CHECKS: Checks = {
   isQueue: 'select 1 where ?2 = coalesce((select version from queues where queue = ?1), 0)',
 }
 
+/** Tables that have indexes. */
+const INDEXED = ['events', 'baselines', 'work', 'limits', 'shares']
+
+/**
+ * SQLite reads its whole file. Tables of the user's may be in the same file: problems of theirs are
+ * reported, too, but nothing of theirs is touched.
+ */
+export const FILE_CHECK: FileCheck = {
+  // It reports a hundred problems at most, and names an index at the end of a line. An index that forbids
+  // two rows which are there cannot be rebuilt.
+  run: `
+    select replace(i.integrity_check, '*** in database main ***' || char(10), ''), m.name
+    from pragma_integrity_check i
+    left join sqlite_master m on m.type = 'index'
+      and m.tbl_name in (${INDEXED.map((table) => `'${table}'`).join(', ')})
+      and substr(i.integrity_check, -length(m.name) - 7) = ' index ' || m.name
+      and i.integrity_check not like 'non-unique %'
+    where i.integrity_check <> 'ok'`,
+  makeIndexes: INDEXED.map((table) => `reindex ${table}`),
+}
+
 /** For a transaction of the user's. */
-export const GUEST = {
+export const USER_TRANSACTION = {
   /** Fails where a transaction is under way. */
   begin: 'begin',
-  /** From here on nobody else writes to the file. */
-  takeFile: `update meta set value = value where name = 'id'`,
+  /** From here on no other connection writes to the file. */
+  lockFile: `update meta set value = value where name = 'id'`,
 } as const

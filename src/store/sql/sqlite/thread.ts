@@ -1,7 +1,7 @@
 /**
- * A thread that has a SQLite file open, or none. It answers each task, but for closing a file where
- * only the end of the thread lets go of it: then it ends. A file that somebody else is writing to
- * makes it wait here, and nobody else.
+ * A thread that has a SQLite file open, or none. It answers each request, but for closing a file where
+ * only the end of the thread releases it: then it ends. It blocks here, and not in the calling thread,
+ * while another connection writes to the file.
  */
 import { parentPort } from 'node:worker_threads'
 import { letsGoAtClose, sqliteShadeOf } from '../../../log/disk/sqlite-driver.ts'
@@ -9,31 +9,31 @@ import type { Answered } from '../connection.ts'
 import type { OfStatement } from './sqlite-file.ts'
 import { SqliteFile } from './sqlite-file.ts'
 import { troubleOf } from './failures.ts'
-import { FileHold } from './file-hold.ts'
 import type { ThreadReply, ThreadRequest } from './messages.ts'
 import { buffersOf, flatAnswers } from './messages.ts'
+import { StallTimer } from './stall-timer.ts'
 
 let file: SqliteFile | null = null
-let hold = new FileHold(() => file?.rollBack())
+let stallTimer = new StallTimer(() => file?.rollBack())
 
-/** Null: there is nothing to say, because it ends. */
-function perform(task: ThreadRequest): readonly Answered[] | null {
-  if (task.do === 'run') {
-    hold.goOn(task.asks[0]?.sql)
-    return file?.run(task.asks) ?? []
+/** Null: the thread ends, without an answer. */
+function perform(request: ThreadRequest): readonly Answered[] | null {
+  if (request.do === 'run') {
+    stallTimer.receive(request.statements[0]?.sql)
+    return file?.run(request.statements) ?? []
   }
-  hold.end()
-  hold = new FileHold(() => file?.rollBack())
-  if (task.do === 'open') {
-    file = new SqliteFile(task.opening)
+  stallTimer.stop()
+  stallTimer = new StallTimer(() => file?.rollBack())
+  if (request.do === 'open') {
+    file = new SqliteFile(request.opening)
     return []
   }
-  const isLetGo = letsGoAtClose()
+  const isReleased = letsGoAtClose()
   // Another thread of this process may have closed it, and still have it open.
-  if (!isLetGo) file?.settle()
+  if (!isReleased) file?.checkpoint()
   file?.close()
   file = null
-  return isLetGo ? [] : null
+  return isReleased ? [] : null
 }
 
 function failure(error: Error & OfStatement): ThreadReply {
@@ -41,11 +41,11 @@ function failure(error: Error & OfStatement): ThreadReply {
   return { trouble: troubleOf(error), message, errcode: sqliteShadeOf(error), sql }
 }
 
-parentPort?.on('message', (task: ThreadRequest) => {
+parentPort?.on('message', (request: ThreadRequest) => {
   let reply: ThreadReply
   let transfer: readonly ArrayBuffer[] = []
   try {
-    const answers = perform(task)
+    const answers = perform(request)
     if (answers === null) {
       parentPort?.close()
       return
@@ -54,10 +54,10 @@ parentPort?.on('message', (task: ThreadRequest) => {
     reply = { answers: flat }
     transfer = buffersOf(flat)
   } catch (error) {
-    // What comes next may be on its way already.
+    // BEFORE the answer: the next request may be on its way already.
     file?.rollBack()
     reply = failure(error as Error)
   }
-  hold.rest(file?.isHeld ?? false)
+  if (file?.isInTransaction === true) stallTimer.start()
   parentPort?.postMessage(reply, transfer)
 })

@@ -1,13 +1,14 @@
 /**
  * Commands that are decided together with writes of the user's, each in a transaction of its own, on
- * connections that nobody else uses: a user who takes long keeps only other users waiting.
+ * connections of their own: a user's function that takes long keeps only other such functions waiting.
  *
- * What was decided is saved first, and then the user writes: whatever ends the transaction ends both.
- * The user's function is run only if the command is taken, and taken now: not if authority was lost
- * (which is noted), and not if it was committed before.
+ * The transaction saves the decision first, and then runs the user's function: whatever ends the
+ * transaction ends both. It runs the function only if the command is committed, and committed now: not if
+ * authority was lost (which is recorded), and not if it was committed before.
  */
 import type { Command } from '../../../kernel/index.ts'
 import { afterMs } from '../../clock.ts'
+import { BadRequest } from '../../errors.ts'
 import type { Answer } from '../../store.ts'
 import type { Writes } from '../../user-transaction.ts'
 import { TransactionFailed, WritesFailed, WritesTooSlow } from '../../user-transaction.ts'
@@ -16,7 +17,6 @@ import type { UserTransactionDialect } from '../dialect.ts'
 import { SqlFailed, sqlFailed } from '../failures.ts'
 import { LeasedRowCache } from '../transaction/leased-row-cache.ts'
 import { ConnectionPool } from '../connection-pool.ts'
-import { lend } from './lent-client.ts'
 import type { Done } from '../transaction/working-set.ts'
 import { TurnAssignment } from '../transaction/turn-assignment.ts'
 import type { TableVersion } from '../table-version.ts'
@@ -28,7 +28,7 @@ export class CommitWithWrites {
   readonly #parts: TransactionParts
   readonly #pool: ConnectionPool<ClientConnection>
   readonly #onDone: (done: readonly Done[]) => void
-  /** By job. */
+  /** What is being committed, by job. */
   readonly #underWay = new Map<string, Promise<unknown>>()
 
   constructor(
@@ -64,10 +64,10 @@ export class CommitWithWrites {
   }
 
   /**
-   * Decides these commands; those that are about a job that a user writes with right now come when
-   * that is over. Its row is locked, and whoever is decided together with them would wait, too.
+   * Decides commands; those about a job that a user's function writes with now are decided AFTER that. Its
+   * row is locked, and all commands of the same transaction would wait, too.
    */
-  async around(
+  async decideAround(
     commands: readonly Command[],
     decide: (commands: readonly Command[]) => Promise<readonly Answer[]>,
   ): Promise<readonly Answer[]> {
@@ -86,35 +86,42 @@ export class CommitWithWrites {
     })
   }
 
-  /** Whether a user writes with a job. */
+  /** Whether a user's function writes with a job. */
   get isUnderWay(): boolean {
     return this.#underWay.size > 0
   }
 
   #execute(command: Command, writes: Writes): Promise<Answer> {
-    let trusts = true
+    let isFirst = true
     return this.#pool.run(async (connection) => {
       try {
         const frame = this.#frame(connection, command, writes)
-        // What is wrong about what was not looked up shows when it is saved, BEFORE the user writes.
-        const trusting = trusts
-        trusts = false
-        const { answers, done } = await execute(connection, [command], this.#parts, trusting, frame)
+        // The first try uses cached rows. If they are stale, saving fails, BEFORE the user's function is run.
+        const usesCache = isFirst
+        isFirst = false
+        const { answers, done } = await execute(
+          connection,
+          [command],
+          this.#parts,
+          usesCache,
+          frame,
+        )
         this.#onDone(done)
         return answers[0] as Answer
       } catch (error) {
-        const mayBeIn = error instanceof WritesFailed && error.cause instanceof TransactionFailed
-        const answer = mayBeIn ? await this.#known(connection, command) : null
+        const mayBeCommitted =
+          error instanceof WritesFailed && error.cause instanceof TransactionFailed
+        const answer = mayBeCommitted ? await this.#answerIfCommitted(connection, command) : null
         if (answer === null) throw error
         return answer
       }
     })
   }
 
-  /** A function may have committed what is not its own: what is answered if that is so, else null. */
-  async #known(connection: ClientConnection, command: Command): Promise<Answer | null> {
+  /** The user's function may have committed the transaction itself: the answer if it did, else null. */
+  async #answerIfCommitted(connection: ClientConnection, command: Command): Promise<Answer | null> {
     const { sql } = this.#parts
-    const drop = [ask(sql.rollback)]
+    const drop = [statement(sql.rollback)]
     // There may be no transaction any more.
     await connection.run(drop).catch((error: unknown) => {
       if (error instanceof SqlFailed && error.trouble === 'lost') throw error
@@ -141,45 +148,51 @@ export class CommitWithWrites {
     const whole = wholeTransaction(sql)
     return {
       ...whole,
-      save: async (_, asks, answers) => {
-        if (answers[0]?.verdict !== 'committed') return whole.save(connection, asks, answers)
-        await connection.run([...asks, ...this.#dialect.limit(writes.withinMs), ask(sql.savepoint)])
-        await this.#write(connection, job, writes)
-        await connection.run([ask(sql.release), ask(sql.commit)]).catch((error: unknown) => {
-          throw notEnded(job, error)
-        })
+      save: async (_, saves, answers) => {
+        if (answers[0]?.verdict !== 'committed') return whole.save(connection, saves, answers)
+        await connection.run([
+          ...saves,
+          ...this.#dialect.limit(writes.withinMs),
+          statement(sql.savepoint),
+        ])
+        await this.#runWrites(connection, job, writes)
+        await connection
+          .run([statement(sql.release), statement(sql.commit)])
+          .catch((error: unknown) => {
+            throw commitFailure(job, error)
+          })
       },
     }
   }
 
-  async #write(connection: ClientConnection, job: string, writes: Writes): Promise<void> {
-    const { client, takeBack } = lend(connection.client)
+  async #runWrites(connection: ClientConnection, job: string, writes: Writes): Promise<void> {
+    const { client, revoke } = lentClient(connection.client)
     try {
       await within(writes.withinMs, async () => writes.run(client as never))
     } catch (error) {
-      // Whoever goes on all the same must not meet the next transaction.
+      // The function may go on all the same: its statements must not reach the next transaction.
       if (error instanceof WritesTooSlow) void connection.close().catch(() => undefined)
-      else await this.#assertLiving(connection, error)
+      else await this.#assertOwnFailure(connection, error)
       throw new WritesFailed(job, error)
     } finally {
-      takeBack()
+      revoke()
     }
   }
 
-  /** If it was the connection that failed, or somebody was quicker, all of it is done again. */
-  async #assertLiving(connection: ClientConnection, error: unknown): Promise<void> {
+  /** Throws what the pool tries again: the connection failed, or another transaction was quicker. */
+  async #assertOwnFailure(connection: ClientConnection, error: unknown): Promise<void> {
     if (this.#dialect.isConflict(error)) {
       throw sqlFailed('conflict', 'The writes of a commit', error as Error)
     }
     try {
-      await connection.run([ask(this.#parts.sql.undo)])
+      await connection.run([statement(this.#parts.sql.undo)])
     } catch (failure) {
       if (failure instanceof SqlFailed && failure.trouble === 'lost') throw failure
     }
   }
 }
 
-function ask(sql: string): Statement {
+function statement(sql: string): Statement {
   return { sql, values: [] }
 }
 
@@ -190,11 +203,42 @@ function within(ms: number, work: () => Promise<unknown>): Promise<unknown> {
   })
 }
 
-/** What is said at the very end is about what the user did. */
-function notEnded(job: string, error: unknown): unknown {
+/** A commit fails for what the user's function did. */
+function commitFailure(job: string, error: unknown): unknown {
   if (!(error instanceof SqlFailed) || error.trouble !== 'broken') return error
   const { cause } = error
   const said = cause instanceof Error ? cause.message.replace(/\.?$/, '.') : ''
   const message = `The transaction could not be committed: ${said} A statement of the function's failed and was passed over, or broke a rule that is looked at last, or the function ended the transaction, which is not its own.`
   return new WritesFailed(job, new TransactionFailed(message, false, cause))
+}
+
+interface LentClient {
+  readonly client: object
+  readonly revoke: () => void
+}
+
+/**
+ * A client for one transaction: once it is revoked, a function that still holds it can do nothing with it.
+ * The next transaction on the same connection is not its own.
+ */
+function lentClient(client: object): LentClient {
+  let isRevoked = false
+  const lent = new Proxy(client, {
+    get(target, name) {
+      if (isRevoked) {
+        throw new BadRequest(
+          'This client was lent to the writes of one commit, and that is over: what is to be written must be written before the function returns, or its promise is settled.',
+        )
+      }
+      const value: unknown = Reflect.get(target, name, target)
+      // A native method works only on the database itself, not on a proxy.
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+  return {
+    client: lent,
+    revoke: () => {
+      isRevoked = true
+    },
+  }
 }

@@ -1,11 +1,11 @@
 /**
- * What a transaction of the user's sees is of its own moment, and no knowledge for anybody else.
+ * What a transaction of the user's sees is of its own moment, and must not enter the caches of the store.
  */
 import { Client } from 'pg'
 import { expect, it } from 'vitest'
 import { onRecord, plain } from '../../../../test/support/specs.ts'
 import { freshSchema } from '../../../../test/support/postgres.ts'
-import { fromPg } from '../adapters/index.ts'
+import { fromPg } from './adapters.ts'
 import { openPostgres, postgresDialect } from '../postgres/open-postgres.ts'
 import { UserTransactions } from './user-transactions.ts'
 import { LeasedRowCache } from '../transaction/leased-row-cache.ts'
@@ -16,7 +16,7 @@ import { Records } from '../rows/records.ts'
 import { TableVersion } from '../table-version.ts'
 import { SubmissionCache } from '../transaction/submission-cache.ts'
 
-it('a transaction that sees a queue as it was once does not tell others', async () => {
+it('a transaction that sees a queue as it was once does not cache it', async () => {
   const at = await freshSchema()
   const store = await openPostgres(at)
   const client = new Client(at.url)
@@ -44,9 +44,9 @@ it('a transaction that sees a queue as it was once does not tell others', async 
     forgets: null,
   }
   const tables = new TableVersion(guest.statements.meta, steps.length)
-  const guests = new UserTransactions(store.id, guest, parts, tables)
+  const transactions = new UserTransactions(store.id, guest, parts, tables)
   const submit = { type: 'SubmitJob', job: 'a', spec: plain({}, { queue: 'q' }) } as const
-  const answers = await guests.execute(fromPg(client), [submit])
+  const answers = await transactions.execute(fromPg(client), [submit])
   expect(answers.map(({ verdict }) => verdict)).toEqual(['committed'])
   await client.query('commit')
   await client.end()

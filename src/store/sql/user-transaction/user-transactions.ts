@@ -1,9 +1,9 @@
 /**
  * Commands that are decided in transactions of the user's.
  *
- * The rows are loaded, locked and saved as always, and the kernel decides; but when it counts is for
- * the user to say, by their commit. A transaction that is not ours cannot be done again: what can be
- * taken back to a savepoint is tried again, and for the rest its owner is told.
+ * The rows are loaded, locked and saved as always, and the kernel decides; but the decision holds only when
+ * the user commits. The store cannot run the user's transaction again: it goes back to its own savepoint and
+ * tries again from there, and if that does not help, the user is told.
  */
 import type { Command } from '../../../kernel/index.ts'
 import type { News } from '../../news.ts'
@@ -25,10 +25,10 @@ import { execute } from '../transaction/transaction.ts'
 
 /** As many as in a transaction of our own. */
 const MOST_COMMANDS = 500
-/** So often somebody else may be quicker. One who reads what was long ago will never see them. */
+/** So often another transaction may be quicker. One at `repeatable read` never sees what that one wrote. */
 const MOST_TRIES = 3
 
-/** There may be something to take, or a stage to be opened. */
+/** There may be a task to claim, or a stage to open. */
 const SUBMITTED: News = new Set(['work', 'upkeep'] as const)
 
 export class UserTransactions {
@@ -38,7 +38,7 @@ export class UserTransactions {
   readonly #tables: TableVersion
   /** Connections that are known to lead to this store. */
   readonly #known = new WeakSet<object>()
-  /** What was asked last on a connection: one thing at a time, because savepoints nest. */
+  /** The last call on a connection: one at a time, because savepoints nest. */
   readonly #last = new WeakMap<object, Promise<unknown>>()
 
   /** `id`: of the store. */
@@ -101,7 +101,7 @@ export class UserTransactions {
     commands: readonly Command[],
   ): Promise<readonly Answer[]> {
     const { sql } = this.#parts
-    // Of what a transaction did that may be rolled back, and saw as it was once, nothing is remembered.
+    // Empty caches: the transaction may be rolled back, and may see the tables as they were long ago.
     const parts = {
       ...this.#parts,
       queues: new QueueCache(),
@@ -109,7 +109,7 @@ export class UserTransactions {
       held: new LeasedRowCache(),
       position: null,
     }
-    const frame = within(sql, this.#dialect.tell(this.#id, SUBMITTED))
+    const frame = savepointFrame(sql, this.#dialect.tell(this.#id, SUBMITTED))
     await this.#dialect.enter(connection)
     const isNew = !this.#known.has(key)
     if (isNew) await this.#assertHere(connection, key)
@@ -121,8 +121,8 @@ export class UserTransactions {
       } catch (error) {
         const isConflict = error instanceof SqlFailed && error.trouble === 'conflict'
         if (!isConflict || tries === MOST_TRIES) throw error
-        // If this fails, too, the transaction is lost as a whole: the first reason says more.
-        await connection.run([ask(sql.undo)]).catch(() => {
+        // If this fails, too, the whole transaction is lost: the first reason says more.
+        await connection.run([statement(sql.undo)]).catch(() => {
           throw error
         })
       }
@@ -130,24 +130,24 @@ export class UserTransactions {
   }
 }
 
-function ask(sql: string): Statement {
+function statement(sql: string): Statement {
   return { sql, values: [] }
 }
 
-/** From a savepoint on. When nothing is to be saved it is gone back to, so that no lock stays. */
-function within({ undo, release }: Statements, telling: readonly Statement[]): Frame {
+/** From a savepoint on. If there is nothing to save, it is rolled back to, so that no lock stays. */
+function savepointFrame({ undo, release }: Statements, notify: readonly Statement[]): Frame {
   return {
     begin: [],
-    drop: [ask(undo), ask(release)],
-    save: (connection, asks) => connection.run([...asks, ...telling, ask(release)]),
+    drop: [statement(undo), statement(release)],
+    save: (connection, saves) => connection.run([...saves, ...notify, statement(release)]),
   }
 }
 
-const WORTH_ANOTHER: ReadonlySet<SqlTrouble> = new Set<SqlTrouble>(['conflict', 'lost'])
+const RETRYABLE: ReadonlySet<SqlTrouble> = new Set<SqlTrouble>(['conflict', 'lost'])
 
 const WHAT_TO_DO: Readonly<Partial<Record<SqlTrouble, string>>> = {
   conflict:
-    'Somebody else was quicker, and a transaction that is yours cannot be done again from here: roll it back, and run it again from its beginning.',
+    'Another transaction was quicker, and a transaction that is yours cannot be done again from here: roll it back, and run it again from its beginning.',
   lost: 'The connection is gone, and your transaction with it: nothing of it was committed. Run it again from its beginning.',
   missing:
     'The tables of this store are not there: is it the database that the store was opened on? Roll the transaction back.',
@@ -158,5 +158,5 @@ function failed(error: SqlFailed): TransactionFailed {
   const said = innermost(cause).message.replace(/\.?$/, '.')
   const then = WHAT_TO_DO[trouble] ?? 'Roll the transaction back.'
   const message = `A submit in your transaction failed: ${said} ${then}`
-  return new TransactionFailed(message, WORTH_ANOTHER.has(trouble), cause)
+  return new TransactionFailed(message, RETRYABLE.has(trouble), cause)
 }

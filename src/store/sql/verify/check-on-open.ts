@@ -4,13 +4,13 @@
  * - The store is whole: no copy into it was cut short.
  * - Events are guarded by the database, and the next position is free.
  * - The newest events check, and so do the jobs that they are about: what a crash, a full disk or
- *   somebody's hand damaged last.
+ *   a manual change damaged last.
  *
- * A store that fails this is not opened: it would go on from what is wrong. All else is found by
- * verify, or when it is read.
+ * A store that fails this is not opened: it would go on from what is wrong. Verify finds all else, or the
+ * store does when it reads it.
  */
 import { PawlError } from '../../../kernel/index.ts'
-import { CopyUnfinished } from '../../copy-errors.ts'
+import { CopyUnfinished } from '../../errors.ts'
 import type { Connection, Row } from '../connection.ts'
 import { eventRow, readEvent } from '../rows/event-rows.ts'
 import type { DatabaseProblem } from './database-problem.ts'
@@ -46,20 +46,26 @@ export async function checkOnOpen(connection: Connection, sql: Statements): Prom
   ])
   if ((copying?.rows.length ?? 0) > 0) throw new CopyUnfinished('this database')
   const problems: DatabaseProblem[] = []
-  const say = (table: string, row: string | null, what: string, position: number | null): void => {
+  const report = (
+    table: string,
+    row: string | null,
+    what: string,
+    position: number | null,
+  ): void => {
     problems.push({ table, row, what, position })
   }
   const missing = Number(guards?.rows[0]?.[0])
   if (missing > 0) {
-    say('meta', 'triggers', `${missing} triggers that keep events as they are are missing`, null)
+    report('meta', 'triggers', `${missing} triggers that keep events as they are are missing`, null)
   }
   const [last = 0, given = 0] = (positions?.rows[0] ?? []) as readonly number[]
-  if (given < last) say('meta', 'positions', `${given + 1} would be next, ${last} is taken`, null)
+  if (given < last)
+    report('meta', 'positions', `${given + 1} would be next, ${last} is taken`, null)
   const records = new Records()
   const events = (newest?.rows ?? []).map(eventRow)
   for (const event of events) {
     for (const what of readEvent(event, records).wrong) {
-      say('events', event.job, what, event.position)
+      report('events', event.job, what, event.position)
     }
   }
   const jobs = [...new Set(events.flatMap(({ job }) => job ?? []))]
@@ -67,7 +73,7 @@ export async function checkOnOpen(connection: Connection, sql: Statements): Prom
   const [found] = await connection.run([{ sql: sql.seeRows, rows }])
   for (const row of found?.rows ?? []) {
     const what = problemOf(row, records)
-    if (what !== null) say('work', row[0] as string, what, null)
+    if (what !== null) report('work', row[0] as string, what, null)
   }
   if (problems.length > 0) throw new DatabaseDamaged(problems)
 }

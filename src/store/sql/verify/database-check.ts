@@ -1,6 +1,6 @@
 /**
  * One pass over a whole database: every event is read and folded, job by job, and every row is
- * compared with what the events say. It only looks; what it finds it tells, with what would put it
+ * compared with what the events say. It only reads, and reports each problem with what would put it
  * right.
  *
  * Events of different jobs commute, so each job is folded by itself, and memory holds one page of
@@ -22,31 +22,28 @@ import { AT } from '../rows/work-columns.ts'
 import type { Connection, Row, Value } from '../connection.ts'
 import type { Baseline, EventRow } from '../rows/event-rows.ts'
 import { baseline, eventRow } from '../rows/event-rows.ts'
-import { JobFold } from './job-fold.ts'
-import type { Onlooker } from './job-fold.ts'
-import { CountedLimitUses } from './limit-use-check.ts'
-import type { DatabaseProblem, Fix } from './database-problem.ts'
+import type { FoldListener, JobFromRows } from './job-fold.ts'
+import { JobFold, jobFromRows } from './job-fold.ts'
+import { checkLimits, CountedLimitUses } from './limit-check.ts'
+import type { DatabaseProblem, Fix, ReportProblem } from './database-problem.ts'
 import { rowName } from './database-problem.ts'
 import type { Records } from '../rows/records.ts'
 import type { ExpectedJob } from './row-check.ts'
 import { expectedJob, RowCheck } from './row-check.ts'
-import { checkLimits, checkQueues, checkSchedules } from './register-check.ts'
-import { RegisterFold } from './register-fold.ts'
-import type { JobFromRows } from './stored-rows.ts'
-import { jobOfRows } from './stored-rows.ts'
+import { checkQueues, checkSchedules, QueueScheduleFold } from './queue-and-schedule-check.ts'
 import type { Statements } from '../statements.ts'
 
-export interface DatabaseCheckParts {
+interface DatabaseCheckParts {
   readonly connection: Connection
   readonly sql: Statements
   readonly records: Records
   /** Whether the database remembers how many of the sorted events were read. */
   readonly hasCursor: boolean
-  /** Told of everything that is wrong. Without a fix nothing in the database says what is right. */
-  onWrong(problem: DatabaseProblem, fix: Fix | null): void
+  /** Without a fix nothing in the database says what is right. */
+  onProblem(problem: DatabaseProblem, fix: Fix | null): void
   /**
-   * The events of a job do not check. Null: so it is. `kept`: they are given up, and its rows say
-   * what it is (null: they do not check, either). `gone`: it is given up itself.
+   * The events of a job do not check. `stored`: what its rows say; null: they do not check, either. It
+   * answers whether the events are given up and the job is `kept`, or the job is `gone`, or neither.
    */
   onDamaged(fold: JobFold, stored: JobFromRows | null): 'kept' | 'gone' | null
   /** Between two pages, with how many events were read. */
@@ -64,16 +61,17 @@ export interface CheckedDatabase {
 /** Rows without events are named up to this number. */
 const MOST_STRAYS = 100_000
 
-export class DatabaseCheck implements Onlooker {
+export class DatabaseCheck implements FoldListener {
   readonly #parts: DatabaseCheckParts
   readonly #uses = new CountedLimitUses()
   readonly #check: RowCheck
-  /** Jobs that hold leases: what they may hold together is checked in the end. */
+  /** Jobs that hold leases: their limits are checked in the end. */
   readonly #leased: World = createWorld()
   /** How many more were submitted than recorded, where that is not even. */
-  readonly #open = new Map<string, { balance: number; position: number }>()
-  readonly #named = new Set<string>()
-  #small!: RegisterFold
+  readonly #unmatched = new Map<string, { balance: number; position: number }>()
+  /** Rows of `work` that a problem was reported of. */
+  readonly #reported = new Set<string>()
+  #queuesAndSchedules!: QueueScheduleFold
   #hasBaselines = false
   #events = 0
   #jobs = 0
@@ -83,8 +81,8 @@ export class DatabaseCheck implements Onlooker {
   constructor(parts: DatabaseCheckParts) {
     this.#parts = parts
     this.#check = new RowCheck(parts.records, (queue) => {
-      const now = this.#small.queues.get(queue)?.ageingMs ?? null
-      return [now, ...(this.#small.ageings.get(queue) ?? [])]
+      const { queues, ageings } = this.#queuesAndSchedules
+      return [queues.get(queue)?.ageingMs ?? null, ...(ageings.get(queue) ?? [])]
     })
   }
 
@@ -96,18 +94,18 @@ export class DatabaseCheck implements Onlooker {
       ...(await this.#rowsOf(sql.baselines, 'queue')),
       ...(await this.#rowsOf(sql.baselines, 'schedule')),
     ]
-    this.#small = new RegisterFold(baselines.map(baseline), records, this)
+    this.#queuesAndSchedules = new QueueScheduleFold(baselines.map(baseline), records, this)
     await this.#readEvents()
     await this.#rowsOf(sql.unsortEvents)
-    await this.#checkSmall()
+    await this.#checkSmallTables()
     await this.#checkStrays()
     await this.#checkTables()
     this.#checkBetween()
     return { events: this.#events, jobs: this.#jobs, rows: this.#rows, newest: this.#newest }
   }
 
-  granted(...grant: Parameters<Onlooker['granted']>): void {
-    this.#uses.granted(...grant)
+  granted(...grant: Parameters<FoldListener['granted']>): void {
+    this.#uses.countGrant(...grant)
   }
 
   submitted(id: string): void {
@@ -119,16 +117,16 @@ export class DatabaseCheck implements Onlooker {
   }
 
   #count(id: string, by: number, position: number): void {
-    const before = this.#open.get(id)
+    const before = this.#unmatched.get(id)
     const balance = (before?.balance ?? 0) + by
-    if (balance === 0) this.#open.delete(id)
-    else this.#open.set(id, { balance, position: Math.max(position, before?.position ?? 0) })
+    if (balance === 0) this.#unmatched.delete(id)
+    else this.#unmatched.set(id, { balance, position: Math.max(position, before?.position ?? 0) })
   }
 
   async #readEvents(): Promise<void> {
     const { sql, hasCursor } = this.#parts
     let fold: JobFold | null = null
-    const over: JobFold[] = []
+    const finished: JobFold[] = []
     for (;;) {
       const values = hasCursor ? [] : [this.#events]
       const page = (await this.#rowsOf(sql.nextEvents, ...values)).map(eventRow)
@@ -137,24 +135,21 @@ export class DatabaseCheck implements Onlooker {
       for (const event of page) {
         this.#newest = Math.max(this.#newest, event.position)
         if (event.job === null) {
-          this.#small.apply(event)
+          this.#queuesAndSchedules.apply(event)
           continue
         }
         if (fold?.id !== event.job) {
-          if (fold !== null) over.push(fold)
-          fold = this.#newFold(event.job, baselines.get(event.job) ?? [])
+          if (fold !== null) finished.push(fold)
+          const own = baselines.get(event.job) ?? []
+          fold = new JobFold(event.job, own, this.#parts.records, this)
         }
         fold.apply(event)
       }
-      if (page.length === 0 && fold !== null) over.push(fold)
-      await this.#compare(over.splice(0))
+      if (page.length === 0 && fold !== null) finished.push(fold)
+      await this.#compare(finished.splice(0))
       await this.#parts.onPage(this.#events)
       if (page.length === 0) return
     }
-  }
-
-  #newFold(id: string, baselines: readonly Baseline[]): JobFold {
-    return new JobFold(id, baselines, this.#parts.records, this)
   }
 
   async #baselinesOf(page: readonly EventRow[]): Promise<Map<string, Baseline[]>> {
@@ -163,7 +158,7 @@ export class DatabaseCheck implements Onlooker {
     const rows = await this.#rowsFor(this.#parts.sql.baselinesOf, names)
     for (const one of rows.map(baseline)) {
       this.#hasBaselines = true
-      // Whatever was said of it before, nobody expects it to be submitted.
+      // Entries of other jobs may record it as submitted: that is no problem any more.
       if (one.kind === 'gone') this.#count(one.name, Infinity, 0)
       found.set(one.name, [...(found.get(one.name) ?? []), one])
     }
@@ -191,14 +186,14 @@ export class DatabaseCheck implements Onlooker {
 
   #compareJob(fold: JobFold, rows: readonly Row[], looks: ReadonlySet<string>): void {
     const { id, wrong, record } = fold
-    for (const one of wrong) this.#say('events', id, one.what, null, one.position)
-    const stored = wrong.length > 0 ? jobOfRows(fold, rows, this.#parts.records) : null
+    for (const one of wrong) this.#report('events', id, one.what, null, one.position)
+    const stored = wrong.length > 0 ? jobFromRows(fold, rows, this.#parts.records) : null
     const givenUp = wrong.length > 0 ? this.#parts.onDamaged(fold, stored) : null
-    // Where nothing is known but the rows, they must at least say one thing.
-    const isByItself = givenUp !== null || fold.isDamaged
-    const known = isByItself ? (stored?.record ?? null) : record
-    if (givenUp === 'gone' || (isByItself && known === null)) {
-      for (const row of rows) this.#name(row)
+    // Where nothing is known but the rows, they must at least agree with each other.
+    const isByRows = givenUp !== null || fold.isDamaged
+    const known = isByRows ? (stored?.record ?? null) : record
+    if (givenUp === 'gone' || (isByRows && known === null)) {
+      for (const row of rows) this.#noteReported(row)
       return
     }
     if (known !== null) {
@@ -206,11 +201,11 @@ export class DatabaseCheck implements Onlooker {
       this.#noteLeases(known)
     }
     const expected = known === null ? null : expectedJob(known, this.#lastIn(fold, stored, givenUp))
-    this.#compareRows(id, expected, rows, isByItself && givenUp === null)
+    this.#compareRows(id, expected, rows, isByRows && givenUp === null)
     if (expected !== null && !looks.has(id)) this.#checkLook(expected, rows)
   }
 
-  /** Where the newest entry of a row stands. What was given up is not led to any more. */
+  /** The position of a row's newest entry; of what was given up, that of the JobSubmitted. */
   #lastIn(
     fold: JobFold,
     stored: JobFromRows | null,
@@ -224,7 +219,7 @@ export class DatabaseCheck implements Onlooker {
   #noteLeases(record: NonNullable<JobFold['record']>): void {
     const { job, stages } = record
     const tasks = job.task === null ? (stages ?? []).flatMap((one) => one ?? []) : [job.task]
-    for (const task of tasks) this.#uses.holds(task)
+    for (const task of tasks) this.#uses.countLease(task)
     if (!tasks.some(({ lease }) => lease !== null)) return
     this.#leased.jobs.set(job.id, job)
     if (stages !== null) this.#leased.tasks.set(job.id, stages)
@@ -234,7 +229,7 @@ export class DatabaseCheck implements Onlooker {
     id: string,
     expected: ExpectedJob | null,
     rows: readonly Row[],
-    isByItself: boolean,
+    isByRows: boolean,
   ): void {
     const found = new Map<string, Row[]>()
     for (const row of rows) {
@@ -250,30 +245,23 @@ export class DatabaseCheck implements Onlooker {
       if (same.length > 1) wrong.push(`it is there ${same.length} times`)
       if (first !== undefined) {
         wrong.push(...this.#check.problems(expected as ExpectedJob, row, first))
-        if (row.task !== null) this.#uses.found(first, row.task)
+        if (row.task !== null) this.#uses.countWaiting(first, row.task)
       }
       if (wrong.length === 0) continue
       const address = [id, row.stage, row.segment] as const
-      const fix = isByItself ? null : this.#fix(address, expected)
-      for (const what of wrong) this.#say('work', name, what, fix)
-      if (first !== undefined) this.#name(first)
+      const columns = isByRows ? null : this.#check.row(expected as ExpectedJob, row)
+      const fix: Fix | null = isByRows ? null : { table: 'work', address, row: columns }
+      for (const what of wrong) this.#report('work', name, what, fix)
+      if (first !== undefined) this.#noteReported(first)
     }
     for (const [name, [row]] of found) {
-      const [job, stage, segment] = this.#name(row as Row)
-      const fix = isByItself ? null : this.#fix([job, stage, segment], null)
-      this.#say('work', name, 'no event leads to it', fix)
+      const address = this.#noteReported(row as Row)
+      const fix: Fix | null = isByRows ? null : { table: 'work', address, row: null }
+      this.#report('work', name, 'no event leads to it', fix)
     }
   }
 
-  #fix(address: readonly [string, number, number], expected: ExpectedJob | null): Fix {
-    const [, stage, segment] = address
-    const row = expected?.rows.find((one) => one.stage === stage && one.segment === segment)
-    const columns: Value[] | null =
-      expected === null || row === undefined ? null : this.#check.row(expected, row)
-    return { table: 'work', address, row: columns }
-  }
-
-  /** A pipeline that something is to be done about must be on the orchestrator's list. */
+  /** A pipeline that something is to be done about must be on the orchestrator's list, `looks`. */
   #checkLook({ job, isOver, rows: expected }: ExpectedJob, rows: readonly Row[]): void {
     if (job.task !== null) return
     const own = rows.find((row) => (row[AT.stage] as number) < 0)
@@ -296,32 +284,31 @@ export class DatabaseCheck implements Onlooker {
     const isDue = (isOver && !isNoted) || isStopping || openableStages(job, tallies).length > 0
     if (!isDue) return
     const what = 'something is to be done about it, and the orchestrator would not look'
-    this.#say('looks', job.id, what, { table: 'looks', job: job.id })
+    this.#report('looks', job.id, what, { table: 'looks', job: job.id })
   }
 
-  async #checkSmall(): Promise<void> {
+  async #checkSmallTables(): Promise<void> {
     const { sql, records } = this.#parts
-    for (const { what, position } of this.#small.wrong) {
-      this.#say('events', null, what, null, position)
+    const folded = this.#queuesAndSchedules
+    for (const { what, position } of folded.wrong) {
+      this.#report('events', null, what, null, position)
     }
-    const say = (table: string, row: string, what: string, fix: Fix | null): void =>
-      this.#say(table, row, what, fix)
-    const small = this.#small
-    checkQueues(await this.#rowsOf(sql.allQueues), small, this.#uses, records, say)
-    checkSchedules(await this.#rowsOf(sql.allSchedules), small, records, say)
-    checkLimits(await this.#rowsOf(sql.allLimits), this.#uses, this.#hasBaselines, say)
+    const report: ReportProblem = (...problem) => this.#report(...problem)
+    checkQueues(await this.#rowsOf(sql.allQueues), folded, this.#uses, records, report)
+    checkSchedules(await this.#rowsOf(sql.allSchedules), folded, records, report)
+    checkLimits(await this.#rowsOf(sql.allLimits), this.#uses, this.#hasBaselines, report)
     await this.#parts.onPage(this.#events)
   }
 
-  /** Rows that were not named with the events of their job. */
+  /** Rows of jobs without events. */
   async #checkStrays(): Promise<void> {
     const { sql } = this.#parts
     for (const row of await this.#rowsOf(sql.strayRows, MOST_STRAYS)) {
       const [job, stage, segment, position] = row as unknown as [string, number, number, number]
       const name = rowName(job, stage, segment)
-      if (this.#named.has(name)) continue
+      if (this.#reported.has(name)) continue
       const what = `no JobSubmitted of its job stands at position ${position}`
-      this.#say('work', name, what, { table: 'work', address: [job, stage, segment], row: null })
+      this.#report('work', name, what, { table: 'work', address: [job, stage, segment], row: null })
     }
     await this.#parts.onPage(this.#events)
   }
@@ -330,7 +317,7 @@ export class DatabaseCheck implements Onlooker {
     const { sql } = this.#parts
     for (const [table, name, times] of await this.#rowsOf(sql.duplicates)) {
       const position = table === 'events' ? Number(name) : null
-      this.#say(
+      this.#report(
         table as string,
         name as string,
         `it is there ${Number(times)} times`,
@@ -341,40 +328,42 @@ export class DatabaseCheck implements Onlooker {
     const [[missing] = []] = await this.#rowsOf(sql.missingGuards)
     if (Number(missing) > 0) {
       const what = `${Number(missing)} of the triggers that keep events as they are are missing or off`
-      this.#say('meta', 'triggers', what, null)
+      this.#report('meta', 'triggers', what, null)
     }
     const [[newest, given] = []] = await this.#rowsOf(sql.positionsGiven)
     if ((given as number) < (newest as number)) {
       const what = `the next position would be ${Number(given) + 1}, and ${Number(newest)} is taken`
-      this.#say('meta', 'positions', what, { table: 'meta', position: newest as number })
+      this.#report('meta', 'positions', what, { table: 'meta', position: newest as number })
     }
     await this.#parts.onPage(this.#events)
   }
 
-  /** What jobs say of each other, and may hold together. */
+  /** What entries of one job record of another, and the limits that jobs share. */
   #checkBetween(): void {
-    for (const [id, { balance, position }] of this.#open) {
+    for (const [id, { balance, position }] of this.#unmatched) {
       if (balance > 0) continue
-      this.#say('events', id, 'it was recorded as submitted, and never was', null, position)
+      this.#report('events', id, 'it was recorded as submitted, and never was', null, position)
     }
-    for (const [name, queue] of this.#small.queues) this.#leased.queues.set(name, queue)
-    for (const what of texts(sharedViolations(this.#leased))) this.#say('events', null, what, null)
+    for (const [name, queue] of this.#queuesAndSchedules.queues)
+      this.#leased.queues.set(name, queue)
+    for (const what of texts(sharedViolations(this.#leased)))
+      this.#report('events', null, what, null)
   }
 
-  #name(row: Row): [job: string, stage: number, segment: number] {
+  #noteReported(row: Row): [job: string, stage: number, segment: number] {
     const address = [row[AT.job], row[AT.stage], row[AT.segment]] as [string, number, number]
-    this.#named.add(rowName(...address))
+    this.#reported.add(rowName(...address))
     return address
   }
 
-  #say(
+  #report(
     table: string,
     row: string | null,
     what: string,
     fix: Fix | null,
     position: number | null = null,
   ): void {
-    this.#parts.onWrong({ what, table, row, position }, fix)
+    this.#parts.onProblem({ what, table, row, position }, fix)
   }
 
   async #rowsOf(sql: string, ...values: Value[]): Promise<readonly Row[]> {

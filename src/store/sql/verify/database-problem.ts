@@ -1,7 +1,9 @@
 /**
- * What can be wrong in a database, and what would put it right.
+ * What can be wrong in a database, what would put it right, and a repair as the statements that do so.
  */
-import type { Row } from '../connection.ts'
+import type { Statement, Row, Value } from '../connection.ts'
+import { AT } from '../rows/work-columns.ts'
+import type { Statements } from '../statements.ts'
 
 /** Something that is wrong, and where. */
 export interface DatabaseProblem {
@@ -13,22 +15,22 @@ export interface DatabaseProblem {
   readonly table: string
   /** A job, `job/stage/segment`, a queue, a schedule, the key of a limit, an index; null: all of it. */
   readonly row: string | null
-  /** Where the event stands that is meant; null: it is about none. */
+  /** The position of the event that is meant; null: it is about none. */
   readonly position: number | null
 }
 
-/** A row that follows from the events, written anew or taken away. */
+/** A row that follows from the events, to be written anew or deleted. */
 export type Fix =
   | {
       readonly table: 'work'
       readonly address: readonly [job: string, stage: number, segment: number]
-      /** All of its columns; null: it is taken away. */
+      /** All of its columns; null: it is deleted. */
       readonly row: Row | null
     }
   | {
       readonly table: 'queues' | 'schedules'
       readonly name: string
-      /** As `saveQueues` and `saveSchedules` want it; null: it is taken away. */
+      /** As `saveQueues` and `saveSchedules` want it; null: it is deleted. */
       readonly row: Row | null
     }
   | {
@@ -36,12 +38,124 @@ export type Fix =
       readonly key: string
       readonly held: number
       readonly fullAt: number
-      readonly isThere: boolean
     }
   | { readonly table: 'looks'; readonly job: string }
   | { readonly table: 'meta'; readonly position: number }
 
+/** Without a fix nothing in the database says what is right. */
+export type ReportProblem = (table: string, row: string, what: string, fix: Fix | null) => void
+
 /** Of a row of `work`, for people. */
 export function rowName(job: string, stage: number, segment: number): string {
   return stage < 0 ? job : `${job}/${stage}/${segment}`
+}
+
+/** Fixes that are collected while a database is checked, each row once. */
+export class RowRepairs {
+  readonly #sql: Statements
+  readonly #onStep: (step: string) => void
+  readonly #known = new Set<string>()
+  #fixes: Fix[] = []
+  #baselines: Row[] = []
+  #gone: Row[] = []
+
+  /** `onStep`: given each change in words. */
+  constructor(sql: Statements, onStep: (step: string) => void) {
+    this.#sql = sql
+    this.#onStep = onStep
+  }
+
+  add(fix: Fix): void {
+    const step = stepOf(fix)
+    if (this.#known.has(step)) return
+    this.#known.add(step)
+    this.#onStep(step)
+    this.#fixes.push(fix)
+  }
+
+  giveUp(job: string, isKept: boolean, baselines: readonly Row[]): void {
+    this.#onStep(
+      isKept ? `events of job ${job}: given up, the job is kept` : `job ${job}: given up`,
+    )
+    this.#baselines.push(...baselines)
+    if (!isKept) this.#gone.push([job])
+  }
+
+  /** The statements for what was added since the last call. */
+  takeStatements(): Statement[] {
+    const sql = this.#sql
+    const fixes = this.#fixes
+    const statements: Statement[] = []
+    const run = (text: string, rows: readonly Row[]): void => {
+      if (rows.length > 0) statements.push({ sql: text, rows })
+    }
+    run(sql.insertBaselines, this.#baselines)
+    run(sql.deleteJobs, this.#gone)
+    const work = fixes.filter((fix) => fix.table === 'work')
+    const rows = work.flatMap(({ row }) => (row === null ? [] : [row]))
+    run(
+      sql.deleteRows,
+      work.map(({ address }) => address),
+    )
+    // A row that has a key by mistake loses it BEFORE its owner gets it.
+    run(
+      sql.freeKeys,
+      rows.flatMap((row) => (row[AT.key_held] === null ? [] : [[row[AT.key_held] as Value]])),
+    )
+    run(sql.insertRows, rows)
+    const replace = (table: 'queues' | 'schedules', remove: string, save: string): void => {
+      const some = fixes.flatMap((fix) => (fix.table === table ? [fix] : []))
+      run(
+        remove,
+        some.map(({ name }) => [name]),
+      )
+      run(
+        save,
+        some.flatMap(({ row }) => (row === null ? [] : [row])),
+      )
+    }
+    replace('queues', sql.deleteQueues, sql.saveQueues)
+    replace('schedules', sql.deleteSchedules, sql.saveSchedules)
+    const limits = fixes.filter((fix) => fix.table === 'limits')
+    const keys = limits.map(({ key }) => [key])
+    run(sql.makeLimits, keys)
+    run(
+      sql.saveLimits,
+      limits.map(({ key, held, fullAt }) => [key, held, fullAt]),
+    )
+    run(sql.unparkAll, keys)
+    const looks = fixes.filter((fix) => fix.table === 'looks')
+    run(
+      sql.noteLooks,
+      looks.map(({ job }) => [job]),
+    )
+    for (const fix of fixes) {
+      if (fix.table === 'meta') statements.push({ sql: sql.passPosition, values: [fix.position] })
+    }
+    this.#known.clear()
+    this.#fixes = []
+    this.#baselines = []
+    this.#gone = []
+    return statements
+  }
+}
+
+function stepOf(fix: Fix): string {
+  switch (fix.table) {
+    case 'work':
+      return `work ${rowName(...fix.address)}: ${writtenOrDeleted(fix.row)}`
+    case 'queues':
+    case 'schedules':
+      return `${fix.table} ${fix.name}: ${writtenOrDeleted(fix.row)}`
+    case 'limits':
+      return `limits ${fix.key}: held is ${fix.held}, full_at is ${fix.fullAt}, its tasks unparked`
+    case 'looks':
+      return `looks ${fix.job}: noted`
+    case 'meta':
+      return `positions: the next one comes after ${fix.position}`
+  }
+}
+
+function writtenOrDeleted(row: Row | null): string {
+  return row === null ? 'deleted' : 'written anew'
 }

@@ -1,10 +1,10 @@
 /**
- * The events of one job, folded one after the other: each must have been legitimate when it was
- * written, and what they lead to is what the rows of the job must say.
+ * One job from its events, and from its rows.
  *
- * An id may be used again once its job was forgotten: then it has several lives, and the rows are
- * of the last one. What is wrong is said, and it goes on; where an event cannot be applied, nothing
- * is known of this life any more.
+ * Events are folded one after the other: each must have been legitimate when it was written, and what they
+ * lead to is what the rows of the job must say. An id may be used again once its job was forgotten: then
+ * it has several lives, and the rows are of the last one. The fold notes what is wrong, and goes on; where
+ * an event cannot be applied, nothing is known of this life any more.
  */
 import type { Entry, Job, JobSubmitted, StageTasks, Task } from '../../../kernel/index.ts'
 import {
@@ -14,17 +14,20 @@ import {
   findTask,
   fold,
   jobViolations,
+  segmentsOf,
 } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import { checkEntry, texts } from '../../state/entry-check.ts'
+import type { Row } from '../connection.ts'
 import type { Baseline, EventRow, EventProblem } from '../rows/event-rows.ts'
 import { newestOf, readEvent, shown } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
 import { CorruptRecord } from '../rows/records.ts'
+import { AT } from '../rows/work-columns.ts'
 import { JOB_ROW, rowKey } from '../rows/work-rows.ts'
 
-/** Told of what matters to other jobs, and to limits. */
-export interface Onlooker {
+/** Told of what concerns other jobs, and limits. */
+export interface FoldListener {
   granted(task: Task, at: number): void
   /** A job that an effect or a tick stands for was submitted. */
   submitted(id: string): void
@@ -32,7 +35,7 @@ export interface Onlooker {
   recorded(id: string, position: number): void
 }
 
-export interface SubmittedAt {
+interface SubmittedAt {
   readonly entry: JobSubmitted
   readonly position: number
 }
@@ -40,25 +43,30 @@ export interface SubmittedAt {
 export class JobFold {
   readonly id: string
   readonly wrong: EventProblem[] = []
-  /** What this life came to is not known. */
+  /** What this life of the job came to is not known. */
   isDamaged = false
   readonly #records: Records
-  readonly #onlooker: Onlooker
+  readonly #listener: FoldListener
   readonly #baselines: readonly Baseline[]
   readonly #through: number
   readonly #world = createWorld()
   /** Where the newest entry of each row stands. */
   readonly #last = new Map<string, number>()
-  readonly #said = new Set<string>()
+  readonly #reported = new Set<string>()
   #submitted: SubmittedAt | null = null
   #isBegun: boolean
   /** The time of its newest entry. */
   #now = 0
 
-  constructor(id: string, baselines: readonly Baseline[], records: Records, onlooker: Onlooker) {
+  constructor(
+    id: string,
+    baselines: readonly Baseline[],
+    records: Records,
+    listener: FoldListener,
+  ) {
     this.id = id
     this.#records = records
-    this.#onlooker = onlooker
+    this.#listener = listener
     this.#baselines = baselines.length === 0 ? baselines : newestOf(baselines)
     this.#through = this.#baselines[0]?.through ?? -1
     this.#isBegun = this.#baselines.length === 0
@@ -83,17 +91,17 @@ export class JobFold {
   apply(row: EventRow): void {
     const { position } = row
     const isHistory = position <= this.#through
-    // What was given up may well be damaged.
+    // Events that were given up may well be damaged.
     if (isHistory && this.#baselines[0]?.kind === 'gone') return
     const { entry, wrong } = readEvent(row, this.#records)
     if (isHistory) {
-      if (this.#baselines[0]?.kind === 'job') for (const what of wrong) this.#say(what, position)
+      if (this.#baselines[0]?.kind === 'job') for (const what of wrong) this.#report(what, position)
       // The baseline needs nothing of it but what was submitted.
       if (entry?.type === 'JobSubmitted') this.#submitted = { entry, position }
       return
     }
     this.#begin()
-    for (const what of wrong) this.#say(what, position)
+    for (const what of wrong) this.#report(what, position)
     if (entry === null) {
       this.isDamaged = true
       return
@@ -113,23 +121,23 @@ export class JobFold {
     const job = this.#world.jobs.get(this.id) as Job
     const tallies = countTallies(this.#world, job)
     for (const what of texts(jobViolations(this.#world, job, tallies, this.#now))) {
-      this.#sayOnce(what, null)
+      this.#reportOnce(what, null)
     }
   }
 
   #fold(entry: Entry, { position, before }: EventRow): void {
-    const stub = this.#stub(entry, position)
+    const stub = this.#addStub(entry, position)
     const { step, task, isApplied } = checkEntry(this.#world, entry, () => {
       const expected = this.#before(entry)
       if (before !== expected) {
         const what = `before is ${shown(before)}, and the entry before it is ${shown(expected)}`
-        this.#say(`${entry.type}: ${what}`, position)
+        this.#report(`${entry.type}: ${what}`, position)
       }
       fold(this.#world, entry)
     })
     if (stub !== null) this.#world.jobs.delete(stub)
-    for (const what of step) this.#say(what, position)
-    for (const what of task) this.#sayOnce(what, position)
+    for (const what of step) this.#report(what, position)
+    for (const what of task) this.#reportOnce(what, position)
     this.isDamaged = !isApplied
     this.#now = Math.max(this.#now, entry.at)
     if (isApplied) this.#note(entry, position)
@@ -161,25 +169,25 @@ export class JobFold {
       job.firstPosition = position
       const { parent, schedule, key } = entry.spec
       // A child with a key may be another job.
-      if ((parent !== null && key === null) || schedule !== null) this.#onlooker.submitted(job.id)
+      if ((parent !== null && key === null) || schedule !== null) this.#listener.submitted(job.id)
     }
     if (entry.type === 'LeaseGranted') {
       const task = findTask(this.#world, job.id, entry.stage, entry.segment)
-      if (task !== undefined) this.#onlooker.granted(task, entry.at)
+      if (task !== undefined) this.#listener.granted(task, entry.at)
     }
   }
 
   /**
-   * The child that an effect was finished for is another job: here it stands for itself, and
-   * whether it was submitted shows in the end.
+   * The child that an effect was finished for is another job, of which there is only a stub here: whether it
+   * was submitted is counted.
    */
-  #stub(entry: Entry, position: number): string | null {
+  #addStub(entry: Entry, position: number): string | null {
     if (entry.type !== 'EffectFinished') return null
     const task = findTask(this.#world, this.id, entry.stage, entry.segment)
     const child = task?.commit?.effects[entry.effect]?.promise.child
     if (child == null || child.key !== null) return null
     const id = childId(entry)
-    this.#onlooker.recorded(id, position)
+    this.#listener.recorded(id, position)
     this.#world.jobs.set(id, { id, spec: { parent: entry } } as unknown as Job)
     return id
   }
@@ -192,7 +200,7 @@ export class JobFold {
     this.#last.clear()
   }
 
-  /** With what the baseline says, once all that it holds was passed. */
+  /** AFTER the last event that the baseline holds: begins with what it says. */
   #begin(): void {
     if (this.#isBegun) return
     this.#isBegun = true
@@ -201,7 +209,7 @@ export class JobFold {
       this.#restore()
     } catch (error) {
       if (!(error instanceof CorruptRecord)) throw error
-      this.#say(`its baseline is damaged: ${error.why}`, this.#through)
+      this.#report(`its baseline is damaged: ${error.why}`, this.#through)
       this.isDamaged = true
     }
   }
@@ -230,13 +238,68 @@ export class JobFold {
     if (stages !== null) this.#world.tasks.set(this.id, stages)
   }
 
-  #sayOnce(what: string, position: number | null): void {
-    if (this.#said.has(what)) return
-    this.#said.add(what)
-    this.#say(what, position)
+  #reportOnce(what: string, position: number | null): void {
+    if (this.#reported.has(what)) return
+    this.#reported.add(what)
+    this.#report(what, position)
   }
 
-  #say(what: string, position: number | null): void {
+  #report(what: string, position: number | null): void {
     this.wrong.push({ what, position })
   }
+}
+
+export interface JobFromRows {
+  readonly record: JobRecord
+  readonly lastPosition: (stage: number, segment: number) => number
+}
+
+/** What the job was submitted by: all of it follows from the job, whatever happened since. */
+export function submissionOf({ id, spec, submittedAt, dueAt }: Job): JobSubmitted {
+  return { type: 'JobSubmitted', job: id, at: submittedAt, version: 1, spec, dueAt }
+}
+
+/** A job as its rows say it is, for one whose events are damaged. Null: they do not make up a job. */
+export function jobFromRows(
+  { id, submitted }: Pick<JobFold, 'id' | 'submitted'>,
+  rows: readonly Row[],
+  records: Records,
+): JobFromRows | null {
+  const own = rows.find((row) => row[AT.stage] === JOB_ROW)
+  if (own === undefined || submitted === null) return null
+  try {
+    const job = records.job(own[AT.record] as Uint8Array | null, submitted.entry)
+    const stages: StageTasks | null = job.opened?.map((n) => (n < 0 ? null : [])) ?? null
+    const last = new Map<string, number>()
+    for (const row of rows) {
+      const stage = row[AT.stage] as number
+      const segment = row[AT.segment] as number
+      const position = row[AT.last_position] as number
+      last.set(rowKey(id, stage, segment), position)
+      job.lastPosition = Math.max(job.lastPosition, position)
+      if (row === own) continue
+      const task = records.task(row[AT.record] as Uint8Array, job, stage, segment)
+      if (segment < 0 || segment >= segmentsOf(job, stage)) return null
+      const tasks = stages?.[stage]
+      if (tasks == null) return null
+      tasks[segment] = task
+    }
+    job.firstPosition = submitted.position
+    const isWhole = (stages ?? []).every((tasks, stage) => {
+      return tasks === null || countTasks(tasks) === segmentsOf(job, stage)
+    })
+    if (!isWhole) return null
+    return {
+      record: { job, stages },
+      lastPosition: (stage, segment) => last.get(rowKey(id, stage, segment)) ?? 0,
+    }
+  } catch (error) {
+    if (!(error instanceof CorruptRecord)) throw error
+    return null
+  }
+}
+
+/** Without gaps. */
+function countTasks(tasks: readonly unknown[]): number {
+  return tasks.filter((task) => task !== undefined).length
 }

@@ -1,11 +1,11 @@
 /**
  * Repair: writes rows anew that are not what the events say, in one transaction. It never runs by
- * itself, says exactly what it changes, and keeps everybody else from writing meanwhile.
+ * itself, reports exactly what it changes, and keeps all other processes from writing meanwhile.
  *
- * Events are never changed. Where they do not check there is nothing to repair from: it refuses,
- * unless it is told which jobs it may give up. Of such a job the rows are kept, and the events before
- * count no more; if the rows do not check either, the job is given up itself. Which of them were
- * given up is written to the table of baselines, for whoever verifies later.
+ * It never changes events. Where they do not check there is nothing to repair from: it refuses,
+ * unless the caller names the jobs that it may give up. Of such a job it keeps the rows, and the events
+ * before count no more; if the rows do not check either, it gives up the job itself. It writes what it gave
+ * up to the table of baselines, for a later verify.
  */
 import { PawlError } from '../../../kernel/index.ts'
 import { DatabaseCheck } from './database-check.ts'
@@ -13,17 +13,15 @@ import type { Statement, Connection, Row } from '../connection.ts'
 import type { Dialect } from '../dialect.ts'
 import type { BaselineKind } from '../rows/event-rows.ts'
 import { baselineColumns } from '../rows/event-rows.ts'
-import { fileProblems, isOfIndex } from './file-check.ts'
-import type { JobFold } from './job-fold.ts'
+import type { JobFold, JobFromRows } from './job-fold.ts'
 import type { DatabaseProblem } from './database-problem.ts'
-import { RowRepairs } from './row-repairs.ts'
+import { RowRepairs } from './database-problem.ts'
 import { Records } from '../rows/records.ts'
 import { JOB_ROW } from '../rows/work-rows.ts'
-import type { JobFromRows } from './stored-rows.ts'
 import type { Statements } from '../statements.ts'
 import { assertTables } from '../tables.ts'
 import type { VerifyDatabaseOptions } from './verify-database.ts'
-import { countEvents } from './verify-database.ts'
+import { countEvents, fileProblems, isOfIndex } from './verify-database.ts'
 
 export interface RepairDatabaseOptions extends VerifyDatabaseOptions {
   /** False: only says what it would do. */
@@ -49,13 +47,13 @@ export interface DatabaseRepairReport {
   /** Whether it was done. */
   readonly applied: boolean
   readonly givenUp: readonly GivenUpJob[]
-  /** Events that do not check, and that nobody gave up: nothing is repaired while there are any. */
+  /** Events that do not check, of jobs that may not be given up: nothing is repaired while there are any. */
   readonly blocked: readonly DatabaseProblem[]
   /** Wrong before and after: no row that could be written anew puts it right. */
   readonly left: readonly DatabaseProblem[]
 }
 
-/** Events do not check, and nobody said that they may be given up. */
+/** Events do not check, and the caller did not name their jobs to be given up. */
 export class EventsDamaged extends PawlError {
   constructor(blocked: readonly DatabaseProblem[]) {
     const jobs = [...new Set(blocked.flatMap(({ row }) => row ?? []))]
@@ -106,7 +104,7 @@ class Repair {
   readonly #sql: Statements
   readonly #options: RepairDatabaseOptions
   readonly #records = new Records()
-  readonly #mending: RowRepairs
+  readonly #repairs: RowRepairs
   readonly #giveUp: ReadonlySet<string>
   readonly #problems: DatabaseProblem[] = []
   readonly #steps: string[] = []
@@ -120,7 +118,7 @@ class Repair {
     this.#sql = dialect.statements
     this.#options = options
     this.#giveUp = new Set(options.giveUp)
-    this.#mending = new RowRepairs(this.#sql, (step) => this.#steps.push(step))
+    this.#repairs = new RowRepairs(this.#sql, (step) => this.#steps.push(step))
   }
 
   async run(): Promise<DatabaseRepairReport> {
@@ -142,13 +140,13 @@ class Repair {
     }
   }
 
-  /** BEFORE anything else: all else is looked up by indexes. */
+  /** BEFORE anything else: all else is read by indexes. */
   async #checkFile(): Promise<void> {
     const found = await fileProblems(this.#connection, this.#dialect)
     this.#problems.push(...found)
     let left = found.filter((problem) => !isOfIndex(problem))
     if (left.length < found.length) {
-      this.#steps.push('indexes: made anew')
+      this.#steps.push('indexes: rebuilt')
       if (this.#options.apply) {
         const texts = this.#dialect.fileCheck?.makeIndexes ?? []
         await this.#connection.run(texts.map((sql): Statement => ({ sql, values: [] })))
@@ -164,16 +162,16 @@ class Repair {
       sql: this.#sql,
       records: this.#records,
       hasCursor: this.#dialect.hasCursor,
-      onWrong: (problem, fix) => {
+      onProblem: (problem, fix) => {
         this.#problems.push(problem)
         if (fix === null) this.#left.push(problem)
-        else this.#mending.add(fix)
+        else this.#repairs.add(fix)
       },
-      onDamaged: (fold, stored) => this.#damaged(fold, stored),
+      onDamaged: (fold, stored) => this.#giveUpIfAllowed(fold, stored),
       onPage: async (done) => {
         this.#options.onProgress?.(Math.min(done, total), total)
-        const asks = this.#mending.take()
-        if (this.#options.apply && asks.length > 0) await this.#connection.run(asks)
+        const statements = this.#repairs.takeStatements()
+        if (this.#options.apply && statements.length > 0) await this.#connection.run(statements)
       },
     }).run()
   }
@@ -182,32 +180,34 @@ class Repair {
     return table === 'events' && !this.#givenUp.some(({ job }) => job === row)
   }
 
-  #damaged(fold: JobFold, stored: JobFromRows | null): 'kept' | 'gone' | null {
+  #giveUpIfAllowed(fold: JobFold, stored: JobFromRows | null): 'kept' | 'gone' | null {
     const { id } = fold
     if (!this.#giveUp.has(id)) return null
     const isKept = stored !== null
     const problems = this.#problems.filter(({ table, row }) => table === 'events' && row === id)
     this.#givenUp.push({ job: id, isKept, problems })
-    const rows = isKept ? this.#rowsOf(fold, stored) : [this.#row('gone', id, JOB_ROW, 0, 0, EMPTY)]
-    this.#mending.giveUp(id, isKept, rows)
+    const rows = isKept
+      ? this.#baselinesOf(fold, stored)
+      : [this.#baseline('gone', id, JOB_ROW, 0, 0, EMPTY)]
+    this.#repairs.giveUp(id, isKept, rows)
     return isKept ? 'kept' : 'gone'
   }
 
-  #rowsOf({ id, submitted }: JobFold, { record }: JobFromRows): Row[] {
+  #baselinesOf({ id, submitted }: JobFold, { record }: JobFromRows): Row[] {
     const { job, stages } = record
     const last = submitted?.position ?? 0
-    const own = this.#row('kept', id, JOB_ROW, 0, last, this.#records.ofJob(job))
+    const own = this.#baseline('kept', id, JOB_ROW, 0, last, this.#records.ofJob(job))
     const tasks = (stages ?? []).flatMap((one) => one ?? [])
     return [
       own,
       ...tasks.map((task) => {
         const bytes = this.#records.ofTask(task, job)
-        return this.#row('kept', id, task.stage, task.segment, last, bytes)
+        return this.#baseline('kept', id, task.stage, task.segment, last, bytes)
       }),
     ]
   }
 
-  #row(
+  #baseline(
     kind: BaselineKind,
     name: string,
     stage: number,

@@ -6,8 +6,8 @@
  * - `parked`: none, or one of the task's own limits, while it waits.
  * - `level`, `rank`: by any rule that its queue had, because another process may hear of the newest
  *   one later.
- * - `key_held`: a unique job that is over may have its key, until somebody else takes it.
- * - `over_at` of a pipeline: none, until the orchestrator has looked.
+ * - `key_held`: a unique job that is over may have its key, until another job takes it.
+ * - `over_at` of a pipeline: none, until the orchestrator has examined it.
  */
 import type { Job, Task } from '../../../kernel/index.ts'
 import {
@@ -29,12 +29,12 @@ import type { Records } from '../rows/records.ts'
 import { CorruptRecord } from '../rows/records.ts'
 import type { RowState } from '../rows/work-rows.ts'
 import { changingColumns, fixedColumns, isFresh, JOB_ROW, keyName } from '../rows/work-rows.ts'
-import { submissionOf } from './stored-rows.ts'
+import { submissionOf } from './job-fold.ts'
 
 const STATES = new Set(['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD', 'PIPELINE'])
 
 /** What a row must be. */
-export interface ExpectedRow {
+interface ExpectedRow {
   readonly stage: number
   readonly segment: number
   readonly lastPosition: number
@@ -46,7 +46,7 @@ export interface ExpectedRow {
 export interface ExpectedJob {
   readonly job: Job
   readonly isOver: boolean
-  /** When it was over; of a pipeline this is for the orchestrator to find out. */
+  /** When it was over; of a pipeline the orchestrator finds that out. */
   readonly overAt: number | null
   readonly rows: readonly ExpectedRow[]
 }
@@ -77,7 +77,7 @@ export function expectedJob(
 }
 
 /** How a queue may rank what waits in it; the first is how it does now. */
-export type Ageings = (queue: string) => readonly (number | null)[]
+type Ageings = (queue: string) => readonly (number | null)[]
 
 export class RowCheck {
   readonly #records: Records
@@ -88,7 +88,7 @@ export class RowCheck {
     this.#ageings = ageings
   }
 
-  /** A whole row, as it is to be written: it waits for its turn, and for no limit. */
+  /** A whole row, as it is to be written: without a turn, and not parked. */
   row(expected: ExpectedJob, row: ExpectedRow): Value[] {
     const { job, isOver } = expected
     const whole = this.#columns(expected, row, null, null, this.#ageingOf(row)[0] ?? null)
@@ -107,10 +107,10 @@ export class RowCheck {
       if (column === 'record') {
         return this.#recordProblems(expected.job, row, columns[i] as Uint8Array, value)
       }
-      const right = this.#right(column, expected, row, columns[i] as Value)
-      if (right.some((one) => isSame(one, value))) return []
+      const allowed = this.#allowed(column, expected, row, columns[i] as Value)
+      if (allowed.some((one) => isSame(one, value))) return []
       if (column === 'state' && !STATES.has(value as string)) return [`${shown(value)} is no state`]
-      return [`${column} is ${shown(value)}, and must be ${shown(right[0])}`]
+      return [`${column} is ${shown(value)}, and must be ${shown(allowed[0])}`]
     })
   }
 
@@ -133,7 +133,12 @@ export class RowCheck {
   }
 
   /** All values that a column may have; the first is the best one. */
-  #right(column: Column, expected: ExpectedJob, row: ExpectedRow, value: Value): readonly Value[] {
+  #allowed(
+    column: Column,
+    expected: ExpectedJob,
+    row: ExpectedRow,
+    value: Value,
+  ): readonly Value[] {
     const { job, isOver } = expected
     const isOwn = row.stage === JOB_ROW
     if (column === 'key_held' && isOwn && job.spec.key !== null) {

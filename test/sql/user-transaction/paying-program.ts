@@ -1,6 +1,6 @@
 /**
  * A program that pays orders: each job writes an order in the transaction of its commit. It says when
- * it has begun to write, and takes its time until it commits: whoever wants to kill it then, can.
+ * it has begun to write, and takes its time until it commits, so that a test can kill it then.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { ClientBase } from 'pg'

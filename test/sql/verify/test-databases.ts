@@ -1,6 +1,6 @@
 /**
  * The databases that the tests of verify, repair and copy go through: a fresh store in each, and a
- * hand that plants damage in it with plain SQL, past all guards.
+ * function that plants damage in it with plain SQL, past all guards.
  */
 import type { Clock } from '../../../src/store/index.ts'
 import { postgresDialect } from '../../../src/store/sql/postgres/open-postgres.ts'
@@ -15,20 +15,20 @@ import { freshFile } from '../../support/sqlite.ts'
 /** Runs one statement, with `?` for its values. */
 export type Run = (sql: string, ...values: Row) => Promise<readonly Row[]>
 
-export interface Place {
+export interface TestDatabase {
   readonly dialect: Dialect
   /** What `verifyDatabase` and its like are given. */
   readonly location: string
   readonly schema: string | undefined
   open(clock: Clock): Promise<SqlStore>
-  /** Plants damage, and lets somebody look at it; then all is as it was. */
+  /** Plants damage for the time of `work`; then all is as it was. */
   inside(work: (run: Run, connection: Connection) => Promise<void>): Promise<void>
   /** Plants damage for good. */
   plant(work: (run: Run) => Promise<unknown>): Promise<void>
   close(): Promise<void>
 }
 
-abstract class AnyPlace implements Place {
+abstract class AnyPlace implements TestDatabase {
   #connection: Connection | null = null
   abstract readonly dialect: Dialect
   abstract readonly location: string
@@ -125,7 +125,7 @@ class SqlitePlace extends AnyPlace {
   }
 }
 
-export const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
+export const DATABASES: Readonly<Record<string, () => Promise<TestDatabase>>> = {
   SQLite: async () => new SqlitePlace(await freshFile()),
   PostgreSQL: async () => new PostgresPlace(await freshSchema()),
 }

@@ -7,7 +7,7 @@ import type { Store } from '../../../src/store/index.ts'
 import { InStep } from '../../conformance/in-step.ts'
 import { Dice } from '../../model/properties/dice.ts'
 
-export class Grown extends InStep {
+export class RandomStore extends InStep {
   override store!: Store
 
   /** `open` gives a store that is empty. `first` is what happens in it before all else. */
@@ -16,13 +16,13 @@ export class Grown extends InStep {
     seed: number,
     steps: number,
     first: readonly Command[] = [],
-  ): Promise<Grown> {
-    const grown = new Grown()
+  ): Promise<RandomStore> {
+    const random = new RandomStore()
     const dice = new Dice(seed)
-    grown.store = await open({ now: () => grown.now })
-    for (const command of first) await grown.both(command)
-    for (let count = 1; count <= steps; count++) await grown.step(dice, count)
-    return grown
+    random.store = await open({ now: () => random.now })
+    for (const command of first) await random.both(command)
+    for (let count = 1; count <= steps; count++) await random.step(dice, count)
+    return random
   }
 
   /** Told to the store and to the model. */

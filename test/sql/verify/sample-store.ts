@@ -28,7 +28,7 @@ const channel = (type: string, stageName: string | null, queue = 'default') => (
   stage: stageName,
 })
 
-export class Story {
+export class SampleStore {
   now = 1_000
   #store!: Store
   #request = 0

@@ -1,18 +1,18 @@
 /**
- * The doorbell rings, and hears again by itself when its connection or the whole server was gone.
+ * A listener passes notifications on, and listens again by itself when its connection or the whole server
+ * was gone.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openConnection } from '../../src/store/sql/postgres/connection.ts'
-import type { Listener } from '../../src/store/sql/postgres/listener.ts'
-import { openListener } from '../../src/store/sql/postgres/listener.ts'
+import { PostgresListener } from '../../src/store/sql/postgres/notifier.ts'
 import { PostgresServer } from '../support/postgres-server.ts'
 import { ask, troubleOf } from './databases.ts'
 
 /** Odd, so that it must be quoted. */
-const CHANNEL = 'Pawl "door"'
+const CHANNEL = 'Pawl "odd"'
 
 let server: PostgresServer
-let listener: Listener | null = null
+let listener: PostgresListener | null = null
 
 beforeAll(async () => {
   server = await PostgresServer.start()
@@ -49,16 +49,17 @@ class Heard {
 
 async function listening(): Promise<Heard> {
   const heard = new Heard()
-  listener = await openListener({
+  listener = new PostgresListener({
     url: server.url,
     channel: CHANNEL,
-    onRing: (payload) => heard.say(`ring ${payload}`),
+    onNotification: (payload) => heard.say(`heard ${payload}`),
     onGap: () => heard.say('gap'),
   })
+  await listener.listen()
   return heard
 }
 
-async function ring(payload: string): Promise<void> {
+async function notify(payload: string): Promise<void> {
   const connection = await openConnection({ url: server.url })
   await connection.run([ask('select pg_notify($1, $2)', CHANNEL, payload)])
   await connection.close()
@@ -73,32 +74,32 @@ async function terminateAllOthers(): Promise<number> {
   return answer?.rows.length ?? 0
 }
 
-describe('a doorbell', () => {
-  it('rings with what was said, in order', async () => {
+describe('a listener', () => {
+  it('passes notifications on, in order', async () => {
     const heard = await listening()
-    await ring('one')
-    await ring('')
-    expect([await heard.next(), await heard.next()]).toEqual(['ring one', 'ring '])
+    await notify('one')
+    await notify('')
+    expect([await heard.next(), await heard.next()]).toEqual(['heard one', 'heard '])
   })
 
-  it('says that there was a gap when its backend was terminated, and rings again', async () => {
+  it('says that there was a gap when its backend was terminated, and listens again', async () => {
     const heard = await listening()
     for (const round of ['first', 'second']) {
       expect(await terminateAllOthers()).toBe(1)
       expect(await heard.next()).toBe('gap')
-      await ring(round)
-      expect(await heard.next()).toBe(`ring ${round}`)
+      await notify(round)
+      expect(await heard.next()).toBe(`heard ${round}`)
     }
   })
 
   it('comes back when the server does', async () => {
     const heard = await listening()
     await server.stop('immediate')
-    expect(await troubleOf(ring('nobody'))).toBe('lost')
+    expect(await troubleOf(notify('nobody'))).toBe('lost')
     await server.restart()
     expect(await heard.next()).toBe('gap')
-    await ring('again')
-    expect(await heard.next()).toBe('ring again')
+    await notify('again')
+    expect(await heard.next()).toBe('heard again')
   })
 
   it('is quiet once it is closed, also while it waits for the server', async () => {
@@ -107,8 +108,8 @@ describe('a doorbell', () => {
     await listener?.close()
     await server.restart()
     const other = await listening()
-    await ring('open')
-    expect(await other.next()).toBe('ring open')
+    await notify('open')
+    expect(await other.next()).toBe('heard open')
     expect(await terminateAllOthers()).toBe(1)
     expect(await other.next()).toBe('gap')
     heard.say('nothing before')
@@ -119,9 +120,9 @@ describe('a doorbell', () => {
     const nowhere = {
       url: 'postgres://127.0.0.1:1/x',
       channel: 'x',
-      onRing: nothing,
+      onNotification: nothing,
       onGap: nothing,
     }
-    expect(await troubleOf(openListener(nowhere))).toBe('lost')
+    expect(await troubleOf(new PostgresListener(nowhere).listen())).toBe('lost')
   })
 })
