@@ -35,7 +35,7 @@ import {
 } from '../format/record-codec.ts'
 import type { OnFileRecord } from './record-file.ts'
 import { damaged, readRecords, RecordFileWriter } from './record-file.ts'
-import { RecordWindow } from './record-window.ts'
+import { RecordWindow } from './record-file.ts'
 import type { Segment } from '../segments/segments.ts'
 import { FinishedFile } from './finished-file.ts'
 import type { FinishedFileAbout } from './finished-index.ts'

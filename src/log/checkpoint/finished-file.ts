@@ -13,7 +13,7 @@ import type { Disk, DiskFile } from '../disk/disk.ts'
 import { readChecked } from '../disk/disk.ts'
 import type { JobRecord } from '../format/record-codec.ts'
 import { peekJobId, readJob } from '../format/record-codec.ts'
-import { RecordWindow } from './record-window.ts'
+import { RecordWindow } from './record-file.ts'
 import type {
   JobKind,
   FinishedFileAbout,

@@ -15,7 +15,7 @@ import { readChecked } from '../disk/disk.ts'
 import { readJobSpec } from '../format/record-codec.ts'
 import type { RecordFile, RecordFileWriter } from './record-file.ts'
 import { damaged } from './record-file.ts'
-import { RecordWindow } from './record-window.ts'
+import { RecordWindow } from './record-file.ts'
 
 /** The file as the manifest names it. */
 export interface LiveAbout extends RecordFile {

@@ -28,7 +28,7 @@ import {
 import type { MarkFound } from '../segments/durable-mark.ts'
 import { findMark, MARK_FILE } from '../segments/durable-mark.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
-import { readUpTo } from '../disk/disk.ts'
+import { readUpTo, withFile } from '../disk/disk.ts'
 import { judge } from '../recovery/recovery-cases.ts'
 import type { OnLogRecord, Stop } from '../segments/segment-scan.ts'
 import { scanSegment } from '../segments/segment-scan.ts'
@@ -177,8 +177,7 @@ class Survey implements LogSurvey {
 
   async #readHead(name: string, base: number): Promise<{ size: number; head: SegmentHead | null }> {
     const path = `${this.folder}/${name}`
-    const file = await this.#disk.open(path, 'read')
-    try {
+    return withFile(this.#disk, path, 'read', async (file) => {
       const size = await file.size()
       const head = decodeSegmentHead(await readAnyway(file, 0, SEGMENT_HEAD))
       if (head !== null && head.format > FORMAT) throw new NewerFormat(path, head.format, FORMAT)
@@ -186,9 +185,7 @@ class Survey implements LogSurvey {
       const what = head === null ? 'it has no whole head.' : 'its head belongs to another file.'
       this.#problem(path, 0, base, what)
       return { size, head: null }
-    } finally {
-      await file.close()
-    }
+    })
   }
 
   /** A head in place of one that is lost: all of it follows from elsewhere. The link comes later. */
@@ -349,12 +346,7 @@ const BLOCK = 4_096
 
 /** A whole file. What the disk cannot read is zeros, and so does not check. */
 export async function readWhole(disk: Disk, path: string): Promise<Buffer> {
-  const file = await disk.open(path, 'read')
-  try {
-    return await readAnyway(file, 0, await file.size())
-  } finally {
-    await file.close()
-  }
+  return withFile(disk, path, 'read', async (file) => readAnyway(file, 0, await file.size()))
 }
 
 /** Bytes of a file, as far as it goes; zeros where the disk fails to read. */

@@ -25,14 +25,13 @@ import {
 } from '../format/format.ts'
 import { manifestPosition } from '../checkpoint/manifest.ts'
 import { MARK_FILE, replaceMark } from '../segments/durable-mark.ts'
-import type { Disk } from '../disk/disk.ts'
-import { replaceFile, writeAll } from '../disk/disk.ts'
+import type { Disk, DiskFile } from '../disk/disk.ts'
+import { copyFile, replaceFile, withFile, writeAll, writeZeros } from '../disk/disk.ts'
 import { LogReader } from '../segments/log-reader.ts'
 import type { KeptRange, RepairPlan } from './repair-plan.ts'
 import { allProblems, newSegment, planRepair, markerGroup } from './repair-plan.ts'
 import type { Salvage } from './salvage.ts'
 import { Salvager } from './salvage.ts'
-import { writeZeros } from '../segments/segments.ts'
 import { rebuildIndexes } from '../checkpoint/finished-index.ts'
 import type { LogSurvey, Problem, SegmentFile } from './log-survey.ts'
 import { durableMark, readAnyway, readWhole, surveyLog } from './log-survey.ts'
@@ -230,31 +229,11 @@ async function keepAside(disk: Disk, folder: string, plan: RepairPlan): Promise<
   const aside = `${all}/repair-${Math.max(0, ...taken) + 1}`
   await disk.makeFolder(aside)
   for (const name of names) {
-    if (present.has(name)) await copy(disk, `${folder}/${name}`, `${aside}/${name}`)
+    if (!present.has(name)) continue
+    await copyFile(disk, `${folder}/${name}`, `${aside}/${name}`, null, readAnyway)
   }
   for (const one of [aside, all, folder]) await disk.syncFolder(one)
   return aside
-}
-
-const CHUNK_BYTES = 1_024 * 1_024
-
-async function copy(disk: Disk, from: string, to: string): Promise<void> {
-  const source = await disk.open(from, 'read')
-  try {
-    const size = await source.size()
-    const target = await disk.open(to, 'create')
-    try {
-      for (let at = 0; at < size; at += CHUNK_BYTES) {
-        const length = Math.min(CHUNK_BYTES, size - at)
-        await writeAll(target, await readAnyway(source, at, length), at)
-      }
-      await target.sync()
-    } finally {
-      await target.close()
-    }
-  } finally {
-    await source.close()
-  }
 }
 
 async function carryOut(
@@ -293,15 +272,12 @@ async function carryOut(
 async function overwrite(
   disk: Disk,
   path: string,
-  write: (file: Awaited<ReturnType<Disk['open']>>) => Promise<void>,
+  write: (file: DiskFile) => Promise<void>,
 ): Promise<void> {
-  const file = await disk.open(path, 'write')
-  try {
+  await withFile(disk, path, 'write', async (file) => {
     await write(file)
     await file.sync()
-  } finally {
-    await file.close()
-  }
+  })
 }
 
 /** A segment that begins where the log begins anew. */

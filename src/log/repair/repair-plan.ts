@@ -10,7 +10,7 @@
  * A checkpoint whose records check is never given up, even if the log around it is gone: then the log
  * begins anew with a waypoint made from it.
  */
-import { filesOf } from '../checkpoint/checkpoint-files.ts'
+import { filesOf } from '../checkpoint/manifest.ts'
 import type { CheckpointFound } from './checkpoint-survey.ts'
 import { isReadable } from './checkpoint-survey.ts'
 import { contentEnd, offsetOf, segmentName } from '../format/format.ts'

@@ -6,11 +6,10 @@
  * is used by another store, or by another copy of this one, which went on by itself. What is no whole
  * segment, as a copy that was broken off leaves it, makes room, and is kept under another name.
  */
-import { copyFile } from '../checkpoint/backup.ts'
 import { ArchiveInUse } from '../errors.ts'
 import { FORMAT } from '../format/format.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
-import { readUpTo } from '../disk/disk.ts'
+import { copyFile, readUpTo, withFile } from '../disk/disk.ts'
 import { scanSegment } from './segment-scan.ts'
 import type { Segment } from './segments.ts'
 import { readHead, readSegment } from './segments.ts'
@@ -58,7 +57,7 @@ async function isArchived(
   const there = `${folder}/${name}`
   if (await isSameFile(disk, segment.path, there)) {
     // Whoever wrote it may have come no further than that.
-    await syncFile(disk, there)
+    await withFile(disk, there, 'write', (file) => file.sync())
     return true
   }
   const other = await readWhole(disk, there)
@@ -96,17 +95,9 @@ async function readWhole(disk: Disk, path: string): Promise<Segment | null> {
 }
 
 async function isSameFile(disk: Disk, one: string, other: string): Promise<boolean> {
-  const a = await disk.open(one, 'read')
-  try {
-    const b = await disk.open(other, 'read')
-    try {
-      return await hasSameBytes(a, b)
-    } finally {
-      await b.close()
-    }
-  } finally {
-    await a.close()
-  }
+  return withFile(disk, one, 'read', (a) =>
+    withFile(disk, other, 'read', (b) => hasSameBytes(a, b)),
+  )
 }
 
 async function hasSameBytes(a: DiskFile, b: DiskFile): Promise<boolean> {
@@ -117,13 +108,4 @@ async function hasSameBytes(a: DiskFile, b: DiskFile): Promise<boolean> {
     if (!piece.equals(await readUpTo(b, at, CHUNK_BYTES))) return false
   }
   return true
-}
-
-async function syncFile(disk: Disk, path: string): Promise<void> {
-  const file = await disk.open(path, 'write')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
 }

@@ -18,7 +18,7 @@ import type { Disk, DiskFile } from '../disk/disk.ts'
 import { writeAll } from '../disk/disk.ts'
 import type { Segment } from '../segments/segments.ts'
 import { makeSpare, removeSpare, restartSegment, startSegment } from '../segments/segments.ts'
-import { Spare } from '../segments/spare-segment.ts'
+import { Spare } from '../segments/segments.ts'
 import { GroupTiming } from './group-timing.ts'
 import { eventLoopTurn } from '../disk/event-loop-turn.ts'
 import type { CheckpointMarker } from '../format/checkpoint-marker.ts'
@@ -213,7 +213,7 @@ export class LogWriter {
     } catch (error) {
       throw error instanceof UnknownOutcome ? error : this.end(error)
     } finally {
-      await this.#spare.settled()
+      await this.#spare.idle()
       await this.#file.close().catch(() => undefined)
       await this.#mark.close().catch(() => undefined)
     }

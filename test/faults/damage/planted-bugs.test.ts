@@ -235,10 +235,13 @@ const IN_RECOVERY: readonly Bug[] = [
     name: 'what is cut stays where it was',
     by: 'damage',
     plant: () =>
-      mocked<typeof import('../../../src/log/segments/segments.ts')>(
-        log('segments/segments'),
-        () => ({
-          writeZeros: async () => {},
+      mocked<typeof import('../../../src/log/disk/disk.ts')>(
+        log('disk/disk'),
+        ({ writeZeros }) => ({
+          writeZeros: async (file, from, to) => {
+            // A new segment is zeros from its beginning on, and stays so.
+            if (from === 0) await writeZeros(file, from, to)
+          },
         }),
       ),
   },
