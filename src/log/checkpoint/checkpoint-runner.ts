@@ -18,10 +18,10 @@ export interface CheckpointRunner {
 }
 
 export function checkpointRunner(disk: Disk): CheckpointRunner {
-  return disk === realDisk ? new InThread() : new InThreadRunner(disk)
+  return disk === realDisk ? new ThreadRunner() : new LocalRunner(disk)
 }
 
-class InThreadRunner implements CheckpointRunner {
+class LocalRunner implements CheckpointRunner {
   readonly #disk: Disk
   #running: Promise<unknown> = Promise.resolve()
 
@@ -41,7 +41,7 @@ class InThreadRunner implements CheckpointRunner {
 }
 
 /** The thread stays for the next one: by then its code is quick, and most of a start is spared. */
-class InThread implements CheckpointRunner {
+class ThreadRunner implements CheckpointRunner {
   #worker: Worker | null = null
 
   run(task: CheckpointTask): Promise<CheckpointMade> {

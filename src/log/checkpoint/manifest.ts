@@ -14,9 +14,9 @@ import { Interning } from '../format/interning.ts'
 import type { Disk } from '../disk/disk.ts'
 import { readUpTo, replaceFile, withFile } from '../disk/disk.ts'
 import { readQueue, readSchedule, writeQueue, writeSchedule } from '../format/record-codec.ts'
-import type { LiveAbout } from './live-file.ts'
+import type { LiveFileInfo } from './live-file.ts'
 import type { RecordFile } from './record-file.ts'
-import type { FinishedFileAbout, FinishedKind } from './finished-index.ts'
+import type { FinishedFileInfo, FinishedKind } from './finished-index.ts'
 import type { CheckpointMarker } from '../format/checkpoint-marker.ts'
 import { readMarker, writeMarker } from '../format/checkpoint-marker.ts'
 
@@ -27,18 +27,18 @@ const HEAD = 16
 
 export interface Manifest {
   readonly storeId: string
-  /** Of the waypoint: everything before it is in here, nothing behind it. */
+  /** Of the marker: everything before it is in here, nothing behind it. */
   readonly position: number
   readonly marker: CheckpointMarker
   /** Jobs that are not over, in order of submission. */
-  readonly live: LiveAbout
-  /** Jobs that are over, oldest shelf first. */
-  readonly finishedFiles: readonly FinishedFileAbout[]
+  readonly live: LiveFileInfo
+  /** Jobs that are over, oldest file first. */
+  readonly finishedFiles: readonly FinishedFileInfo[]
   readonly queues: readonly Queue[]
   readonly schedules: readonly Schedule[]
 }
 
-const PART = /^(?:live|shelf)-[0-9a-f]{16}$|^checkpoint-[0-9a-f]{16}\.new$/
+const PART = /^(?:live|finished)-[0-9a-f]{16}$|^checkpoint-[0-9a-f]{16}\.new$/
 
 export function manifestName(position: number): string {
   return `checkpoint-${position.toString(16).padStart(16, '0')}`
@@ -56,11 +56,11 @@ export async function writeManifest(disk: Disk, folder: string, manifest: Manife
   writer.count(manifest.position)
   writeMarker(writer, manifest.marker)
   writeFile(writer, manifest.live)
-  writer.u32(manifest.live.table)
+  writer.u32(manifest.live.index)
   writer.count(manifest.finishedFiles.length)
   for (const finishedFile of manifest.finishedFiles) {
     writeFile(writer, finishedFile)
-    writer.u32(finishedFile.tables)
+    writer.u32(finishedFile.index)
     writer.count(finishedFile.gone.length)
     for (const row of finishedFile.gone) writer.count(row)
     writeKinds(writer, finishedFile.kinds)
@@ -110,10 +110,10 @@ function decode(reader: ByteReader): Manifest {
     storeId: reader.text(),
     position: reader.count(),
     marker: readMarker(reader),
-    live: { ...readFile(reader), table: reader.u32() },
+    live: { ...readFile(reader), index: reader.u32() },
     finishedFiles: many(reader, () => ({
       ...readFile(reader),
-      tables: reader.u32(),
+      index: reader.u32(),
       gone: many(reader, () => reader.count()),
       kinds: many(reader, () => readKind(reader)),
     })),

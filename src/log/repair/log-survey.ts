@@ -3,7 +3,7 @@
  *
  * Opening stops at the first thing that does not check. A survey goes on: behind damage it
  * looks for the next place where a group begins, and takes it up from there. What it finds is
- * a list of runs. A run is a stretch of the log in which every group checks and follows from
+ * a list of runs. A run is a range of the log in which every group checks and follows from
  * the one before; an undamaged log is one run.
  *
  * It only looks. What follows from it is for verify to say, and for repair to plan.
@@ -63,7 +63,7 @@ export interface LogRun {
   /** It begins where its first file does, and not in the middle of it. */
   readonly isFromHead: boolean
   entries: number
-  /** Position of each waypoint, and the link in its record. */
+  /** Position of each marker, and the link in its record. */
   readonly markers: Map<number, number>
 }
 

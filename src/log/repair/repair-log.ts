@@ -32,7 +32,7 @@ import type { KeptRange, RepairPlan } from './repair-plan.ts'
 import { allProblems, newSegment, planRepair, markerGroup } from './repair-plan.ts'
 import type { Salvage } from './salvage.ts'
 import { Salvager } from './salvage.ts'
-import { rebuildIndexes } from '../checkpoint/finished-index.ts'
+import { rebuildIndex } from '../checkpoint/finished-index.ts'
 import type { LogSurvey, Problem, SegmentFile } from './log-survey.ts'
 import { durableMark, readAnyway, readWhole, surveyLog } from './log-survey.ts'
 
@@ -106,9 +106,9 @@ function nothing(): Salvage {
 }
 
 function stepsOf(plan: RepairPlan): string[] {
-  const { kept, heads, tables, cut, segments, checkpoints, writesMark } = plan
+  const { kept, heads, indexes, cut, segments, checkpoints, writesMark } = plan
   const steps = heads.map(({ name }) => `write the head of ${name} anew`)
-  for (const { name } of tables) steps.push(`write the tables of ${name} anew`)
+  for (const { name } of indexes) steps.push(`write the index of ${name} anew`)
   const fresh = newSegment(kept)
   if (kept.begin !== null) {
     steps.push(
@@ -116,7 +116,7 @@ function stepsOf(plan: RepairPlan): string[] {
     )
   }
   if (kept.marker !== null) {
-    steps.push(`begin the log anew at position ${kept.from}: ${fresh} with a waypoint only`)
+    steps.push(`begin the log anew at position ${kept.from}: ${fresh} with a marker only`)
   }
   if (cut !== null) steps.push(`cut ${cut.file.name} at byte ${cut.from}, position ${kept.end}`)
   for (const name of [...checkpoints, ...segments]) steps.push(`set ${name} aside`)
@@ -213,11 +213,11 @@ async function leftBy(disk: Disk, folder: string, kept: KeptRange): Promise<Repa
 
 /** Copies of all that goes or changes, durable. The folder they are in. */
 async function keepAside(disk: Disk, folder: string, plan: RepairPlan): Promise<string> {
-  const { heads, tables, cut, kept, segments, checkpoints, writesMark } = plan
+  const { heads, indexes, cut, kept, segments, checkpoints, writesMark } = plan
   const present = new Set(await disk.list(folder))
   const names = new Set([
     ...heads.map(({ name }) => name),
-    ...tables.map(({ name }) => name),
+    ...indexes.map(({ name }) => name),
     ...(cut === null ? [] : [cut.file.name]),
     ...segments,
     ...checkpoints,
@@ -242,12 +242,12 @@ async function carryOut(
   storeId: string,
   plan: RepairPlan,
 ): Promise<void> {
-  const { kept, heads, tables, cut, segments, checkpoints, writesMark } = plan
+  const { kept, heads, indexes, cut, segments, checkpoints, writesMark } = plan
   for (const { path, head } of heads) {
     await overwrite(disk, path, async (file) => writeAll(file, encodeSegmentHead(head), 0))
   }
-  for (const about of tables) {
-    const bytes = await rebuildIndexes(disk, folder, about)
+  for (const about of indexes) {
+    const bytes = await rebuildIndex(disk, folder, about)
     await overwrite(disk, `${folder}/${about.name}`, (file) => writeAll(file, bytes, about.end))
   }
   const fresh = newSegment(kept)

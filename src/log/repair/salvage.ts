@@ -1,5 +1,5 @@
 /**
- * What can still be read of a stretch of the log that is given up: entry by entry where a
+ * What can still be read of a range of the log that is given up: entry by entry where a
  * record is whole, and else which bytes are not readable. It only looks.
  */
 import { MalformedBytes } from '../format/bytes.ts'

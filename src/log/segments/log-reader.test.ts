@@ -45,7 +45,7 @@ describe('a segment that is dropped', () => {
       await bench.store.checkpoint()
       bench.now += 100
       if (bench.segments()[0] !== first) dropped += 1
-      const checkpoint = bench.disk.paths().filter((path) => /\/(?:live|shelf)-/.test(path))
+      const checkpoint = bench.disk.paths().filter((path) => /\/(?:live|finished)-/.test(path))
       extra.push(bench.disk.openFiles - bench.segments().length - checkpoint.length)
     }
     expect(dropped).toBeGreaterThan(8)

@@ -91,7 +91,7 @@ export class Group {
     return position
   }
 
-  /** Adds a waypoint. Its position. */
+  /** Adds a marker. Its position. */
   addMarker(marker: CheckpointMarker): number {
     const writer = this.#writer
     const start = writer.at
