@@ -23,7 +23,6 @@ export { listCheckpoints, removeOtherCheckpoints } from './checkpoint/manifest.t
 export { MalformedBytes } from './format/bytes.ts'
 export type { Manifest } from './checkpoint/manifest.ts'
 export type { JobRecord } from './format/record-codec.ts'
-export { readJob, recordTallies, writeJob } from './format/record-codec.ts'
 export { readRecords } from './checkpoint/record-file.ts'
 export { LiveFile } from './checkpoint/live-file.ts'
 export { countUpTo } from './checkpoint/sorted-rows.ts'
@@ -49,6 +48,15 @@ export { eventLoopTurn } from './disk/event-loop-turn.ts'
 export { checksumOf } from './format/checksum.ts'
 export { ENTRY_CODES, writeEntry } from './format/entry-codec.ts'
 export { CURRENT_VERSION, upcast } from './format/versions.ts'
-export { readQueue, readSchedule, writeQueue, writeSchedule } from './format/record-codec.ts'
-export { readTask, writeTask } from './format/task-record.ts'
+export {
+  readJob,
+  readQueue,
+  readSchedule,
+  readTask,
+  recordTallies,
+  writeJob,
+  writeQueue,
+  writeSchedule,
+  writeTask,
+} from './format/record-codec.ts'
 export { replaceFile } from './disk/disk.ts'

@@ -111,14 +111,14 @@ function decode(reader: ByteReader): Manifest {
     position: reader.count(),
     marker: readMarker(reader),
     live: { ...readFile(reader), index: reader.u32() },
-    finishedFiles: many(reader, () => ({
+    finishedFiles: reader.list(() => ({
       ...readFile(reader),
       index: reader.u32(),
-      gone: many(reader, () => reader.count()),
-      kinds: many(reader, () => readKind(reader)),
+      gone: reader.list(() => reader.count()),
+      kinds: reader.list(() => readKind(reader)),
     })),
-    queues: many(reader, () => readQueue(reader, interning)),
-    schedules: many(reader, () => readSchedule(reader, interning)),
+    queues: reader.list(() => readQueue(reader, interning)),
+    schedules: reader.list(() => readSchedule(reader, interning)),
   }
 }
 
@@ -136,12 +136,6 @@ function readKind(reader: ByteReader): FinishedKind {
   const type = reader.text()
   const retainMs = reader.flag() ? reader.count() : null
   return { type, retainMs, rows: reader.count() }
-}
-
-function many<T>(reader: ByteReader, read: () => T): T[] {
-  const list: T[] = []
-  for (let left = reader.count(); left > 0; left--) list.push(read())
-  return list
 }
 
 function writeFile(writer: ByteWriter, file: RecordFile): void {

@@ -43,9 +43,5 @@ function writeBuckets(writer: ByteWriter, buckets: readonly StoredBucket[]): voi
 }
 
 function readBuckets(reader: ByteReader): StoredBucket[] {
-  const buckets: StoredBucket[] = []
-  for (let left = reader.count(); left > 0; left--) {
-    buckets.push({ name: reader.text(), fullAt: reader.real() })
-  }
-  return buckets
+  return reader.list(() => ({ name: reader.text(), fullAt: reader.real() }))
 }

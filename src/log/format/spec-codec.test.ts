@@ -16,7 +16,7 @@ import type { JobSpec } from '../../kernel/index.ts'
 import { LIMITS, NONE } from '../../kernel/index.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { Interning } from './interning.ts'
-import { readFailure, writeFailure } from './failure-codec.ts'
+import { readFailure, writeFailure } from './spec-codec.ts'
 import * as codec from './spec-codec.ts'
 
 const interning = new Interning()
