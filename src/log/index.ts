@@ -1,5 +1,5 @@
 /**
- * The log: entries on a disk, in order, checked, and durable before anybody hears of them.
+ * The log: entries on a disk, in order, checked, and durable BEFORE a caller is answered.
  */
 export * from './errors.ts'
 export { realDisk } from './disk/real-disk.ts'

@@ -3,7 +3,7 @@
  * made of. Written once from beginning to end, then only read.
  *
  * It begins with 64 bytes that say what it is. Where its records end, how many there are and
- * the checksum of the last one is written down elsewhere (in the manifest), so that a file
+ * the checksum of the last one stands in the manifest, so that a file
  * that is cut, or one that was mixed up with another, does not pass.
  */
 import { ByteReader, ByteWriter } from '../format/bytes.ts'
@@ -108,7 +108,7 @@ export class RecordFileWriter {
     await this.file.close()
   }
 
-  /** It was not to be. */
+  /** The file will not be used. */
   async abandon(): Promise<void> {
     await this.file.close().catch(() => undefined)
   }
@@ -126,7 +126,7 @@ export function damaged(path: string, offset: number, why: string): CorruptLog {
   return new CorruptLog({ file: path, offset, position: null }, why)
 }
 
-/** The record checks, so whoever wrote a larger version knew what this one does not. */
+/** The record checks, so a larger version was written by a newer Pawl, which knew more than this one. */
 export function mustBeKnown(path: string, version: number): void {
   if (version > RECORD_VERSION) throw new NewerFormat(path, version, RECORD_VERSION)
 }

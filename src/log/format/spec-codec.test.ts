@@ -151,7 +151,7 @@ describe('what is read', () => {
     expect(child.child?.policy).toBe(spec.policy)
   })
 
-  it('has no field that nobody knows', () => {
+  it('has no field that is not known', () => {
     const bytes = bytesOf(codec.writeSpec, plain({ asked: { by: 'ann', reason: '' } }))
     // The mask: the last bit and that of the policy, and then the next bit as well.
     expect([...bytes.subarray(0, 3)]).toEqual([0x81, 0x80, 0x04])

@@ -1,9 +1,8 @@
 /**
  * Reading the log from a position to its end, and making that end firm to write behind it.
  *
- * `readLog` only looks, so it is also what verify and time travel use. `settleTail` does what
- * was found to be necessary: it cuts what is torn, and makes sure that what was read is
- * durable before anybody is told of it.
+ * `readLog` only reads, so verify and time travel use it too. `settleTail` does what `readLog` found to
+ * be necessary: it cuts what is torn, and makes what was read durable BEFORE a caller is told of it.
  */
 import { BrokenEntry } from '../../kernel/index.ts'
 import { MalformedBytes } from '../format/bytes.ts'
@@ -13,7 +12,7 @@ import { offsetOf, positionOf, SEGMENT_HEAD } from '../format/format.ts'
 import { findMark } from '../segments/durable-mark.ts'
 import type { Disk } from '../disk/disk.ts'
 import { readUpTo, withFile, writeAll, writeZeros } from '../disk/disk.ts'
-import { judge } from './recovery-cases.ts'
+import { judgeTail } from './recovery-cases.ts'
 import type { OnLogRecord, Stop } from '../segments/segment-scan.ts'
 import { scanSegment } from '../segments/segment-scan.ts'
 import type { Segment } from '../segments/segments.ts'
@@ -83,7 +82,7 @@ export async function readLog(
   for (let i = start; ; i++) {
     const segment = segments[i] as Segment
     const next = segments[i + 1]
-    const { stop, verdict, why } = await look(disk, segment, next, link, durable, from, onRecord)
+    const { stop, verdict, why } = await scanTo(disk, segment, next, link, durable, from, onRecord)
     link = stop.link
     if (verdict === 'next') continue
     const end = positionOf(segment.head.base, stop.offset)
@@ -92,7 +91,7 @@ export async function readLog(
   }
 }
 
-async function look(
+async function scanTo(
   disk: Disk,
   segment: Segment,
   next: Segment | undefined,
@@ -117,7 +116,7 @@ async function look(
     }
   })
   const position = positionOf(head.base, stop.offset)
-  const { verdict, why } = judge({
+  const { verdict, why } = judgeTail({
     ...stop,
     isLast: next === undefined,
     isComplete: position === until,

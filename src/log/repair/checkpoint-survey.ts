@@ -2,7 +2,7 @@
  * A survey of the checkpoints: which there are, and what is wrong with the bytes of each.
  *
  * Every record is read and every index compared with the records it is about. Whether the
- * records say the right thing is for verify to say, which knows the log. It only looks.
+ * records say the right thing, verify finds out, which knows the log. It only reads.
  */
 import { jobEndedAt, sameContent } from '../../kernel/index.ts'
 import { ByteReader } from '../format/bytes.ts'
@@ -52,12 +52,12 @@ export async function surveyCheckpoints(
   const found: CheckpointFound[] = []
   for (const name of await disk.list(folder)) {
     const position = manifestPosition(name)
-    if (position !== null) found.push(await look(disk, folder, position, storeId))
+    if (position !== null) found.push(await surveyCheckpoint(disk, folder, position, storeId))
   }
   return found
 }
 
-async function look(
+async function surveyCheckpoint(
   disk: Disk,
   folder: string,
   position: number,

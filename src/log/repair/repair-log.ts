@@ -34,7 +34,7 @@ import type { Salvage } from './salvage.ts'
 import { Salvager } from './salvage.ts'
 import { rebuildIndex } from '../checkpoint/finished-index.ts'
 import type { LogSurvey, Problem, SegmentFile } from './log-survey.ts'
-import { durableMark, readAnyway, readWhole, surveyLog } from './log-survey.ts'
+import { durableMark, readOrZeros, readWhole, surveyLog } from './log-survey.ts'
 
 export interface RepairReport {
   /** What is wrong; none: there is nothing to do. */
@@ -230,7 +230,7 @@ async function keepAside(disk: Disk, folder: string, plan: RepairPlan): Promise<
   await disk.makeFolder(aside)
   for (const name of names) {
     if (!present.has(name)) continue
-    await copyFile(disk, `${folder}/${name}`, `${aside}/${name}`, null, readAnyway)
+    await copyFile(disk, `${folder}/${name}`, `${aside}/${name}`, null, readOrZeros)
   }
   for (const one of [aside, all, folder]) await disk.syncFolder(one)
   return aside

@@ -99,7 +99,7 @@ export async function planRepair(
     segments: survey.files
       .filter((file) => !kept.files.includes(file) && file.name !== fresh)
       .map(({ name }) => name),
-    checkpoints: await others(disk, survey.folder, kept.manifests),
+    checkpoints: await otherCheckpoints(disk, survey.folder, kept.manifests),
     writesMark: needsMark(survey, kept.end),
   }
 }
@@ -168,7 +168,7 @@ function markerOnly(manifest: Manifest): KeptRange {
   return { from, end, files: [], begin: null, marker: manifest, manifests: [manifest] }
 }
 
-/** What stands behind the end in the last file that stays. A torn tail is left to whoever opens. */
+/** What stands behind the end in the last file that stays. Opening cuts a torn tail. */
 async function cutOf(disk: Disk, survey: LogSurvey, kept: KeptRange): Promise<RepairPlan['cut']> {
   const file = kept.files.at(-1)
   if (file === undefined) return null
@@ -178,11 +178,15 @@ async function cutOf(disk: Disk, survey: LogSurvey, kept: KeptRange): Promise<Re
   return to > from ? { file, from, to } : null
 }
 
-async function others(disk: Disk, folder: string, keep: readonly Manifest[]): Promise<string[]> {
+async function otherCheckpoints(
+  disk: Disk,
+  folder: string,
+  keep: readonly Manifest[],
+): Promise<string[]> {
   const kept = new Set(keep.flatMap(filesOf))
   const names = (await disk.list(folder)).filter((name) => !kept.has(name))
   const manifests = names.filter((name) => manifestPosition(name) !== null)
-  // Parts that are nobody's are no damage: a checkpoint was being made when the process died.
+  // Parts that no manifest names are no damage: a checkpoint was being made when the process died.
   if (manifests.length === 0) return []
   return [...manifests, ...names.filter((name) => PART.test(name))]
 }

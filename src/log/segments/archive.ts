@@ -17,8 +17,8 @@ import { readHead, readSegment } from './segments.ts'
 const CHUNK_BYTES = 1_024 * 1_024
 
 /**
- * Copies a segment to a folder, durably. `copier` tells those who copy to one folder at once apart.
- * Where something that had its name is kept now; null: nothing had.
+ * Copies a segment to a folder, durably. `copier` tells processes apart that copy to one folder at
+ * the same time. Returns where a file that had its name is kept now; null: there was none.
  */
 export async function archiveSegment(
   disk: Disk,
@@ -32,14 +32,14 @@ export async function archiveSegment(
   if (!(await isArchived(disk, segment, folder, name))) {
     const fresh = `${folder}/${name}.${copier}.new`
     await copyFile(disk, segment.path, fresh, null)
-    // AFTER the copy, which takes a while: somebody else may have been quicker.
+    // AFTER the copy, which takes a while: another process may have been quicker.
     if (!(await isArchived(disk, segment, folder, name))) {
       keptIn = await putAside(disk, folder, name, copier)
       await disk.rename(fresh, `${folder}/${name}`)
     }
   }
   for (const left of await disk.list(folder)) {
-    // Of a try that came to no end. Whoever is at it just now finds the whole one next time.
+    // Of a copy that was broken off. A process that is copying just now finds the whole one next time.
     if (left.startsWith(`${name}.`) && left.endsWith('.new')) await disk.remove(`${folder}/${left}`)
   }
   await disk.syncFolder(folder)
@@ -56,7 +56,7 @@ async function isArchived(
   if (!(await disk.list(folder)).includes(name)) return false
   const there = `${folder}/${name}`
   if (await isSameFile(disk, segment.path, there)) {
-    // Whoever wrote it may have come no further than that.
+    // The process that wrote it may have come no further than that.
     await withFile(disk, there, 'write', (file) => file.sync())
     return true
   }
@@ -65,7 +65,7 @@ async function isArchived(
   throw new ArchiveInUse(there, folder, segment.head.storeId, other.head.storeId)
 }
 
-/** What is put aside has a name that nobody else gives, and that no segment has. */
+/** What is put aside has a name that no other copier gives, and that no segment has. */
 async function putAside(
   disk: Disk,
   folder: string,
@@ -86,7 +86,7 @@ async function readWhole(disk: Disk, path: string): Promise<Segment | null> {
   const head = await readHead(disk, path)
   if (head === null) return null
   const segment = { path, head }
-  // Whether all of it is there is for those to say who know that format.
+  // Only a version that knows that format can say whether all of it is there.
   if (head.format > FORMAT) return segment
   const bytes = await readSegment(disk, segment)
   if (bytes.length < head.size) return null

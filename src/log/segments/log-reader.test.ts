@@ -55,7 +55,7 @@ describe('a segment that is dropped', () => {
     expect(bench.disk.openFiles).toBe(0)
   })
 
-  it('is read to the end by whoever has begun, and closed then', async () => {
+  it('is read to the end by a reader that has begun, and closed then', async () => {
     const bench = await new Bench().open({ segmentBytes: 400_000 })
     // Larger than what is read at once, so that it takes a second look.
     await bench.store.execute([large('large', 150_000)])
@@ -77,7 +77,7 @@ describe('a segment that is dropped', () => {
     await expect(reader.from(0, 40_000)).rejects.toMatchObject({ code: 'NoSuchPosition' })
   })
 
-  it('keeps its name until those who are opening it have it open', async () => {
+  it('keeps its name until the readers that are opening it have it open', async () => {
     const bench = await new Bench().open()
     await bench.submit('a')
     await bench.store.close()

@@ -90,11 +90,11 @@ export class LogReader {
   async from(place: number, until: number): Promise<{ entries: LoggedEntry[]; next: number }> {
     const entries: LoggedEntry[] = []
     let next = place
-    while (entries.length === 0 && next < until) next = await this.#read(next, until, entries)
+    while (entries.length === 0 && next < until) next = await this.#readFrom(next, until, entries)
     return { entries, next }
   }
 
-  /** To be called when a segment is not there any more for others, and BEFORE its file is removed. */
+  /** To be called when the segment is no longer listed, and BEFORE its file is removed. */
   async drop(segment: Segment): Promise<void> {
     await this.#files.drop(segment)
   }
@@ -115,7 +115,7 @@ export class LogReader {
   }
 
   /** Reads one window. The place to go on. */
-  async #read(place: number, until: number, entries: LoggedEntry[]): Promise<number> {
+  async #readFrom(place: number, until: number, entries: LoggedEntry[]): Promise<number> {
     const segment = this.#segmentOf(place)
     // It was removed meanwhile: to go on later would be to miss something.
     if (segment === null) throw new NoSuchPosition(place)
@@ -126,13 +126,13 @@ export class LogReader {
     const end = offsetOf(base, Math.min(until, behind))
     // Both windows from the same file: in between it may lose its name.
     return this.#files.use(segment, async (file) => {
-      const next = await this.#readOn(segment, file, start, end, entries)
+      const next = await this.#readWindow(segment, file, start, end, entries)
       return Math.min(positionOf(base, next), behind)
     })
   }
 
   /** Reads one window of a file, or one record that is larger. Where to go on. */
-  async #readOn(
+  async #readWindow(
     segment: Segment,
     file: DiskFile,
     start: number,
@@ -158,16 +158,22 @@ export class LogReader {
       if (recordEnd(at, length) > bytes.length) {
         if (entries.length > 0) break
         const whole = await windowOf(segment, file, start + at, recordEnd(0, length))
-        this.#take(segment, whole, 0, start + at, entries)
+        this.#addEntry(segment, whole, 0, start + at, entries)
         return recordEnd(start + at, length)
       }
-      this.#take(segment, bytes, at, start + at, entries)
+      this.#addEntry(segment, bytes, at, start + at, entries)
       at = recordEnd(at, length)
     }
     return start + at
   }
 
-  #take(segment: Segment, bytes: Buffer, at: number, offset: number, entries: LoggedEntry[]): void {
+  #addEntry(
+    segment: Segment,
+    bytes: Buffer,
+    at: number,
+    offset: number,
+    entries: LoggedEntry[],
+  ): void {
     if (bytes[at + 12] !== MARKER_CODE) entries.push(this.#decode(segment, bytes, at, offset))
   }
 
@@ -216,7 +222,7 @@ const MOST_FILES = 16
 interface OpenFile {
   readonly file: Promise<DiskFile>
   users: number
-  /** Nobody finds it any more. */
+  /** Later readers do not find it any more. */
   isRetired: boolean
 }
 
@@ -247,11 +253,11 @@ class OpenFiles {
       return await task(await open.file)
     } finally {
       open.users -= 1
-      if (open.isRetired && open.users === 0) await this.#letGo(open)
+      if (open.isRetired && open.users === 0) await this.#closeFile(open)
     }
   }
 
-  /** To be called before a file is removed. Those who use it go on, and it is closed after them. */
+  /** To be called BEFORE a file is removed. Readers that use it go on, and it is closed after them. */
   async drop(segment: Segment): Promise<void> {
     const open = this.#files.get(segment)
     if (open === undefined) return
@@ -273,7 +279,7 @@ class OpenFiles {
     const open = { file, users: 0, isRetired: this.#isClosed }
     if (this.#isClosed) return open
     this.#files.set(segment, open)
-    // One that failed is tried again by whoever asks next.
+    // One that failed is opened again for the next reader.
     file.catch(() => this.#files.delete(segment))
     const [oldest] = this.#files
     if (this.#files.size > MOST_FILES && oldest !== undefined) this.#retire(...oldest)
@@ -283,10 +289,10 @@ class OpenFiles {
   #retire(segment: Segment, open: OpenFile): void {
     this.#files.delete(segment)
     open.isRetired = true
-    if (open.users === 0) void this.#letGo(open)
+    if (open.users === 0) void this.#closeFile(open)
   }
 
-  async #letGo(open: OpenFile): Promise<void> {
+  async #closeFile(open: OpenFile): Promise<void> {
     const closing = close(open)
     this.#closing.add(closing)
     await closing

@@ -101,7 +101,7 @@ function delayed(disk: Disk, before: Promise<void>): Disk {
 
 function closedGate(): { gate: Promise<void>; goOn: () => void } {
   const opened = new GroupOutcome()
-  return { gate: opened.promise, goOn: () => opened.settle() }
+  return { gate: opened.promise, goOn: () => opened.resolve() }
 }
 
 describe('a checkpoint that is far behind', () => {

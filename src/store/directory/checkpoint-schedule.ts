@@ -164,9 +164,9 @@ export class CheckpointSchedule {
     this.#last = writer.durablePosition
     const count = ledger.ready.buckets(ledger.now)
     const bytes = MARKER_BYTES * (1 + count.queues.length + count.limits.length)
-    for (let wait = writer.room(bytes, false); wait !== null;) {
+    for (let wait = writer.ensureRoom(bytes, false); wait !== null;) {
       await wait
-      wait = writer.room(bytes, false)
+      wait = writer.ensureRoom(bytes, false)
     }
     // Counted again: while there was no room, others went on.
     const { queues, limits } = ledger.ready.buckets(ledger.now)

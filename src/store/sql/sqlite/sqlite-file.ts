@@ -7,7 +7,7 @@ import type {
   SqliteStatement,
   SqliteValue,
 } from '../../../log/disk/sqlite-driver.ts'
-import { openSqlite, sqliteShadeOf } from '../../../log/disk/sqlite-driver.ts'
+import { openSqlite, sqliteExtendedCode } from '../../../log/disk/sqlite-driver.ts'
 import { nowUs } from '../../clock.ts'
 import type { Answered, Row } from '../connection.ts'
 import { NOT_AS_EXPECTED } from './failures.ts'
@@ -138,7 +138,7 @@ export class SqliteFile {
         try {
           return this.#run(ask)
         } catch (error) {
-          if (sqliteShadeOf(error) !== BUSY || nowUs() >= untilUs) throw error
+          if (sqliteExtendedCode(error) !== BUSY || nowUs() >= untilUs) throw error
         }
       }
     } finally {

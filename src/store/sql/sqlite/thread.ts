@@ -4,7 +4,7 @@
  * makes it wait here, and nobody else.
  */
 import { parentPort } from 'node:worker_threads'
-import { letsGoAtClose, sqliteShadeOf } from '../../../log/disk/sqlite-driver.ts'
+import { releasesFileOnClose, sqliteExtendedCode } from '../../../log/disk/sqlite-driver.ts'
 import type { Answered } from '../connection.ts'
 import type { OfStatement } from './sqlite-file.ts'
 import { SqliteFile } from './sqlite-file.ts'
@@ -28,7 +28,7 @@ function perform(task: ThreadRequest): readonly Answered[] | null {
     file = new SqliteFile(task.opening)
     return []
   }
-  const isLetGo = letsGoAtClose()
+  const isLetGo = releasesFileOnClose()
   // Another thread of this process may have closed it, and still have it open.
   if (!isLetGo) file?.settle()
   file?.close()
@@ -38,7 +38,7 @@ function perform(task: ThreadRequest): readonly Answered[] | null {
 
 function failure(error: Error & OfStatement): ThreadReply {
   const { message, sql = null } = error
-  return { trouble: troubleOf(error), message, errcode: sqliteShadeOf(error), sql }
+  return { trouble: troubleOf(error), message, errcode: sqliteExtendedCode(error), sql }
 }
 
 parentPort?.on('message', (task: ThreadRequest) => {
