@@ -35,7 +35,7 @@ export function isReadable({ manifest, problems, badIndexes }: CheckpointFound):
 }
 
 /** A job's record in a checkpoint; the bytes are only lent. */
-export interface StoredCheckpoint {
+export interface CheckpointJob {
   readonly record: JobRecord
   readonly bytes: Buffer
   readonly file: string
@@ -103,7 +103,7 @@ export async function readCheckpoint(
   disk: Disk,
   folder: string,
   manifest: Manifest,
-  onJob: (stored: StoredCheckpoint) => void,
+  onJob: (stored: CheckpointJob) => void,
 ): Promise<void> {
   await readLive(disk, folder, manifest, onJob)
   for (const about of manifest.finishedFiles) await readFinishedFile(disk, folder, about, onJob)
@@ -113,7 +113,7 @@ async function readLive(
   disk: Disk,
   folder: string,
   { live }: Manifest,
-  onJob: (stored: StoredCheckpoint) => void,
+  onJob: (stored: CheckpointJob) => void,
 ): Promise<void> {
   const interning = new Interning()
   const file = `${folder}/${live.name}`
@@ -129,7 +129,7 @@ async function readFinishedFile(
   disk: Disk,
   folder: string,
   about: FinishedFileInfo,
-  onJob: (stored: StoredCheckpoint, row: number) => void,
+  onJob: (stored: CheckpointJob, row: number) => void,
 ): Promise<void> {
   const gone = new Set(about.gone)
   const interning = new Interning()

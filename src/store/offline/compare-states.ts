@@ -4,7 +4,7 @@
  */
 import type { Job, StageTasks } from '../../kernel/index.ts'
 import { sameContent } from '../../kernel/index.ts'
-import type { Disk, Manifest, StoredCheckpoint } from '../../log/index.ts'
+import type { Disk, Manifest, CheckpointJob } from '../../log/index.ts'
 import { ByteWriter, readCheckpoint, writeJob } from '../../log/index.ts'
 import type { Ledger } from '../state/ledger.ts'
 import type { LoadedDirectory } from '../directory/load-directory.ts'
@@ -62,7 +62,7 @@ export async function compareCheckpoint(
 function checkJob(
   ledger: Ledger,
   job: Job,
-  { bytes, isFinished }: StoredCheckpoint,
+  { bytes, isFinished }: CheckpointJob,
   encoder: Encoder,
   add: (what: string) => void,
 ): void {
