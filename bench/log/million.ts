@@ -21,7 +21,7 @@ const RATIO_AIM = 1.5
 /** As `scripts/bench.mjs` runs the bench itself: what was built. */
 const NODE_OPTIONS = ['--max-old-space-size=8192', '--expose-gc']
 /** Safe to lose, while the log is whole. */
-const CHECKPOINT = /^(?:checkpoint|live|shelf)-/
+const CHECKPOINT = /^(?:checkpoint|live|finished)-/
 
 export async function benchMillion(
   scratch: Scratch,

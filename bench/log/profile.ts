@@ -98,7 +98,7 @@ function fileOf(url: string): string {
 }
 
 /** The files of the log that turn entries into bytes. */
-const CODEC = /^src\/log\/(?:bytes|[a-z]+-codec|[a-z]+-entries|task-record|interning)\.ts$/
+const CODEC = /^src\/log\/format\/(?:bytes|[a-z]+-codec|[a-z]+-entries|interning)\.ts$/
 
 function roomOf(file: string, name: string): string {
   if (name === '(garbage collector)') return 'garbage collection'

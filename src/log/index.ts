@@ -1,57 +1,67 @@
 /**
- * The log: entries on a disk, in order, checked, and durable before anybody hears of them.
+ * The log: entries on a disk, in order, checked, and durable BEFORE a caller is answered.
  */
 export * from './errors.ts'
-export { realDisk } from './disk/real-disk.ts'
+
 export type { Disk, DiskFile } from './disk/disk.ts'
-export type { LoggedEntry } from './segments/log-reader.ts'
-export { decodeEntry, LogReader } from './segments/log-reader.ts'
-export type { LogFound, Torn } from './recovery/tail.ts'
-export { readLog, settleTail } from './recovery/tail.ts'
-export { UNIT, MARKER_CODE } from './format/format.ts'
-export { Interning } from './format/interning.ts'
-export { createMark, findMark } from './segments/durable-mark.ts'
+export { replaceFile } from './disk/disk.ts'
+export { eventLoopTurn } from './disk/event-loop-turn.ts'
 export type { Owner } from './disk/owner.ts'
 export { DirectoryInUse, DirectoryNotUsable, takeOwnership } from './disk/owner.ts'
-export type { Segment } from './segments/segments.ts'
-export type { StoredBucket, CheckpointMarker } from './format/checkpoint-marker.ts'
-export { LogWriter } from './writer/log-writer.ts'
-export type { CheckpointMade } from './checkpoint/checkpoint.ts'
-export { makeCheckpoint } from './checkpoint/checkpoint.ts'
-export { checkpointRunner } from './checkpoint/checkpoint-runner.ts'
-export { listCheckpoints, removeOtherCheckpoints } from './checkpoint/checkpoint-files.ts'
-export { MalformedBytes } from './format/bytes.ts'
-export type { Manifest } from './checkpoint/manifest.ts'
+export { realDisk } from './disk/real-disk.ts'
+
+export { ByteReader, ByteWriter, MalformedBytes } from './format/bytes.ts'
+export type { CheckpointMarker, StoredBucket } from './format/checkpoint-marker.ts'
+export { checksumOf } from './format/checksum.ts'
+export { ENTRY_CODES, writeEntry } from './format/entry-codec.ts'
+export { MARKER_CODE, UNIT } from './format/format.ts'
+export { Interning } from './format/interning.ts'
 export type { JobRecord } from './format/record-codec.ts'
-export { readJob, recordTallies, writeJob } from './format/record-codec.ts'
-export { readRecords } from './checkpoint/record-file.ts'
-export { LiveFile } from './checkpoint/live-file.ts'
-export { countUpTo } from './checkpoint/count-up-to.ts'
-export { FinishedFile } from './checkpoint/finished-file.ts'
-export { HashFilter } from './checkpoint/hash-filter.ts'
-export type { JobKind, FinishedKind } from './checkpoint/finished-index.ts'
-export { hashKey, hashText, NONE as NO_HASH } from './checkpoint/finished-index.ts'
-export type { FinishedTable } from './checkpoint/finished-buffer.ts'
-export { FinishedBuffer } from './checkpoint/finished-buffer.ts'
-export { ByteReader, ByteWriter } from './format/bytes.ts'
+export {
+  readJob,
+  readQueue,
+  readSchedule,
+  readTask,
+  recordTallies,
+  writeJob,
+  writeQueue,
+  writeSchedule,
+  writeTask,
+} from './format/record-codec.ts'
+export { CURRENT_VERSION, NewerEntry, upcast } from './format/versions.ts'
+
 export { archiveSegment } from './segments/archive.ts'
-export { backUp } from './checkpoint/backup.ts'
+export { createMark, findMark } from './segments/durable-mark.ts'
+export type { LoggedEntry } from './segments/log-reader.ts'
+export { decodeEntry, LogReader } from './segments/log-reader.ts'
+export type { Segment } from './segments/segments.ts'
+export { listSegments } from './segments/segments.ts'
+
 export type { WriterStart } from './writer/log-writer.ts'
-export type { CheckpointFound, StoredCheckpoint } from './repair/checkpoint-survey.ts'
+export { LogWriter } from './writer/log-writer.ts'
+
+export type { LogFound, Torn } from './recovery/tail.ts'
+export { readLog, settleTail } from './recovery/tail.ts'
+
+export { backUp } from './checkpoint/backup.ts'
+export type { CheckpointMade } from './checkpoint/checkpoint.ts'
+export { makeCheckpoint, writeInitialCheckpoint } from './checkpoint/checkpoint.ts'
+export { checkpointRunner } from './checkpoint/checkpoint-runner.ts'
+export type { FinishedKind, JobKind } from './checkpoint/finished-index.ts'
+export type { FinishedTable } from './checkpoint/finished-table.ts'
+export { FinishedBuffer, FinishedFile } from './checkpoint/finished-table.ts'
+export { HashFilter, hashKey, hashText, NONE as NO_HASH } from './checkpoint/hash-index.ts'
+export { LiveFile } from './checkpoint/live-file.ts'
+export type { Manifest } from './checkpoint/manifest.ts'
+export { listCheckpoints, removeOtherCheckpoints } from './checkpoint/manifest.ts'
+export { readRecords } from './checkpoint/record-file.ts'
+export { countUpTo } from './checkpoint/sorted-rows.ts'
+
+export type { CheckpointJob } from './repair/checkpoint-survey.ts'
 export { isReadable, readCheckpoint, surveyCheckpoints } from './repair/checkpoint-survey.ts'
+export type { LogRun, LogSurvey, Problem } from './repair/log-survey.ts'
+export { damageIn, surveyLog } from './repair/log-survey.ts'
 export type { RepairReport } from './repair/repair-log.ts'
 export { NotRepairable, repairLog } from './repair/repair-log.ts'
 export { allProblems } from './repair/repair-plan.ts'
 export type { GivenUp, Salvage, Unreadable } from './repair/salvage.ts'
-export type { LogSurvey, Problem, LogRun } from './repair/log-survey.ts'
-export { damageIn, surveyLog } from './repair/log-survey.ts'
-export { listSegments } from './segments/segments.ts'
-export { NewerEntry } from './format/versions.ts'
-export { eventLoopTurn } from './disk/event-loop-turn.ts'
-export { checksumOf } from './format/checksum.ts'
-export { ENTRY_CODES, writeEntry } from './format/entry-codec.ts'
-export { CURRENT_VERSION, upcast } from './format/versions.ts'
-export { readQueue, readSchedule, writeQueue, writeSchedule } from './format/record-codec.ts'
-export { readTask, writeTask } from './format/task-record.ts'
-export { writeInitialCheckpoint } from './checkpoint/initial-checkpoint.ts'
-export { replaceFile } from './disk/disk.ts'

@@ -6,7 +6,11 @@ import type { Answer, Claimed, ClaimRequest, SubmittedAndClaimed } from './index
 import { MemoryStore } from './index.ts'
 import { CommandBatcher } from './command-batcher.ts'
 
-const DAMAGE = new CorruptLog({ file: 'shelf-1', offset: 64, position: null }, 'no.', "job 'bad'")
+const DAMAGE = new CorruptLog(
+  { file: 'finished-1', offset: 64, position: null },
+  'no.',
+  "job 'bad'",
+)
 
 /** Whatever names the job `bad` fails, as a whole call. */
 class Damaged extends MemoryStore {

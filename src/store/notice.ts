@@ -16,10 +16,10 @@ export type StoreNotice =
   /** A checkpoint does not check: an older one, or the log itself, was read instead. */
   | { readonly kind: 'checkpoint-damaged'; readonly position: number; readonly why: string }
   /**
-   * The tables of a shelf do not check, and were made again from its records, in memory. The
-   * next checkpoint writes what is on it to another file.
+   * The index of a file of finished jobs does not check, and was made again from its records, in
+   * memory. The next checkpoint writes what the file holds to another one.
    */
-  | { readonly kind: 'shelf-tables-rebuilt'; readonly file: string }
+  | { readonly kind: 'finished-index-rebuilt'; readonly file: string }
   /** A job that was to be forgotten cannot be read: it stays. A repair, or a backup, may help. */
   | { readonly kind: 'job-unreadable'; readonly error: Error }
   | { readonly kind: 'checkpoint-made'; readonly position: number }

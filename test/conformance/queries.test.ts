@@ -21,7 +21,7 @@ const limit = (key: string, perMs: number | null = null) => ({
   rate: perMs === null ? null : { count: 2, perMs },
 })
 
-/** From its submission to its end; with checkpoints it stands on a shelf soon after. */
+/** From its submission to its end; with checkpoints it stands in a file of finished jobs soon after. */
 async function finished({ store, send }: Bench, job: string, spec: JobSpec): Promise<void> {
   await send({ type: 'SubmitJob', job, spec })
   const [leased] = (await store.claim(claim({ request: 1, worker: `of ${job}` }))) as [Claimed]

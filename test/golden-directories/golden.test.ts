@@ -27,7 +27,7 @@ import {
   filesOf,
   goldenNames,
   HERE,
-} from './shelf-of-formats.ts'
+} from './golden-formats.ts'
 
 // The id is all that a store draws at random.
 vi.mock('../../src/store/random.ts', () => ({
@@ -54,7 +54,7 @@ if (UPDATE && !existsSync(join(HERE, CURRENT))) {
   rmSync(scratch, { recursive: true })
 }
 
-const CHECKPOINT_PART = /^(?:checkpoint|live|shelf)-/
+const CHECKPOINT_PART = /^(?:checkpoint|live|finished)-/
 
 describe.each(goldenNames())('%s', (name) => {
   const expected = expectedOf(name)
@@ -85,15 +85,15 @@ describe.each(goldenNames())('%s', (name) => {
     expect(notices.map(({ kind }) => kind)).toEqual(['checkpoint-damaged'])
   })
 
-  it('is the same when the tables of its shelves are damaged', async () => {
-    const finishedFiles = readdirSync(folder).filter((file) => file.startsWith('shelf-'))
+  it('is the same when the indexes of its files of finished jobs are damaged', async () => {
+    const finishedFiles = readdirSync(folder).filter((file) => file.startsWith('finished-'))
     for (const file of finishedFiles)
       spoil(join(folder, file), readFileSync(join(folder, file)).length - 1)
     const notices: StoreNotice[] = []
     const onNotice = (notice: StoreNotice): void => void notices.push(notice)
     expect(await ask(folder, expected.now, { onNotice })).toEqual(expected)
     const rebuilt = finishedFiles.map((file) => ({
-      kind: 'shelf-tables-rebuilt',
+      kind: 'finished-index-rebuilt',
       file: join(folder, file),
     }))
     expect(notices).toEqual(rebuilt)
@@ -127,12 +127,12 @@ describe.each(goldenNames())('%s', (name) => {
     expect(await ask(folder, expected.now)).toEqual(expected)
   })
 
-  it('has what it should have: segments, shelves, and every type of entry', () => {
+  it('has what it should have: segments, files of finished jobs, and every type of entry', () => {
     const files = [...filesOf(name).keys()].map((file) => file.split('-')[0])
     expect(files.filter((file) => file === 'log').length).toBeGreaterThanOrEqual(3)
     expect(files.filter((file) => file === 'checkpoint')).toHaveLength(2)
     expect(files.filter((file) => file === 'live')).toHaveLength(2)
-    expect(files.filter((file) => file === 'shelf')).toHaveLength(2)
+    expect(files.filter((file) => file === 'finished')).toHaveLength(2)
     expect(new Set(expected.entries.map(({ entry }) => entry.type)).size).toBeGreaterThanOrEqual(28)
   })
 })

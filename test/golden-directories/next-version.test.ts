@@ -18,7 +18,7 @@ import { DATABASE_NAMES, freshAddress } from '../sql/proof/stores.ts'
 import { onRecord, plain } from '../support/specs.ts'
 import type { Told } from './directory.ts'
 import { ask, openAt } from './directory.ts'
-import { copyTo, expectedOf, filesIn, goldenNames } from './shelf-of-formats.ts'
+import { copyTo, expectedOf, filesIn, goldenNames } from './golden-formats.ts'
 
 /** What the code of the moment knows: set by `become`. */
 const known = vi.hoisted(() => ({

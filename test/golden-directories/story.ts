@@ -1,6 +1,6 @@
 /**
  * The story that a golden directory tells: every type of entry, most fields of every record,
- * text of every kind, jobs on shelves, and two checkpoints in the middle.
+ * text of every kind, jobs in files of finished ones, and two checkpoints in the middle.
  *
  * A change here changes the bytes of the golden directory: its README says when that is allowed.
  */
@@ -315,7 +315,7 @@ export const STORY: readonly Step[] = [
   ...STAGES_END,
   whole('fifth', '"small"'),
   CHECKPOINT,
-  // One on a shelf that something happens to all the same.
+  // One in a file of finished jobs that something happens to all the same.
   execute(commit('b', 1, '"much too late"')),
   execute({ type: 'ExtendLease', ...under('limited', 1), extension: 1 }),
   execute(submit('big', plain({ input: `"${'y'.repeat(5_500)}"`, dueAt: BEGIN + DAY }))),

@@ -1,46 +1,17 @@
 /**
- * Copies files of a log: one of them, or a whole store to back it up.
+ * Backs a store up: copies its log and its checkpoints to another folder while the store goes on.
  */
 import { FolderNotEmpty } from '../errors.ts'
 import { offsetOf } from '../format/format.ts'
 import { MARK_FILE, replaceMark } from '../segments/durable-mark.ts'
 import type { Manifest } from './manifest.ts'
-import { filesOf } from './checkpoint-files.ts'
+import { filesOf } from './manifest.ts'
 import type { Disk } from '../disk/disk.ts'
-import { readUpTo, replaceFile, writeAll } from '../disk/disk.ts'
+import { copyFile, replaceFile } from '../disk/disk.ts'
 import type { Segment } from '../segments/segments.ts'
-import { writeZeros } from '../segments/segments.ts'
 
-const CHUNK_BYTES = 1_024 * 1_024
 /** Of a mark with nothing in it. */
 const MARK_BYTES = 64
-
-/** `upTo`: bytes behind it are left out; null: all of it is copied. */
-export async function copyFile(
-  disk: Disk,
-  from: string,
-  to: string,
-  upTo: { readonly bytes: number; readonly size: number } | null,
-): Promise<void> {
-  const source = await disk.open(from, 'read')
-  try {
-    const end = upTo?.bytes ?? (await source.size())
-    await disk.remove(to)
-    const target = await disk.open(to, 'create')
-    try {
-      for (let at = 0; at < end; at += CHUNK_BYTES) {
-        await writeAll(target, await readUpTo(source, at, Math.min(CHUNK_BYTES, end - at)), at)
-      }
-      // Written, not left as a hole: later writes into it must need no room.
-      if (upTo !== null) await writeZeros(target, end, upTo.size)
-      await target.sync()
-    } finally {
-      await target.close()
-    }
-  } finally {
-    await source.close()
-  }
-}
 
 export interface BackupTask {
   readonly disk: Disk

@@ -13,15 +13,15 @@ import { eventLoopTurn } from '../disk/event-loop-turn.ts'
 export interface CheckpointRunner {
   /** One at a time. */
   run(task: CheckpointTask): Promise<CheckpointMade>
-  /** Nobody waits any more. What was written so far is nobody's, and is removed later. */
+  /** The store closes. What was written so far belongs to no checkpoint, and is removed later. */
   stop(): Promise<void>
 }
 
 export function checkpointRunner(disk: Disk): CheckpointRunner {
-  return disk === realDisk ? new InThread() : new InThreadRunner(disk)
+  return disk === realDisk ? new ThreadRunner() : new LocalRunner(disk)
 }
 
-class InThreadRunner implements CheckpointRunner {
+class LocalRunner implements CheckpointRunner {
   readonly #disk: Disk
   #running: Promise<unknown> = Promise.resolve()
 
@@ -41,27 +41,27 @@ class InThreadRunner implements CheckpointRunner {
 }
 
 /** The thread stays for the next one: by then its code is quick, and most of a start is spared. */
-class InThread implements CheckpointRunner {
+class ThreadRunner implements CheckpointRunner {
   #worker: Worker | null = null
 
   run(task: CheckpointTask): Promise<CheckpointMade> {
-    const worker = (this.#worker ??= start())
+    const worker = (this.#worker ??= startThread())
     // Only one that has something to do keeps the process alive.
     worker.ref()
     return new Promise<CheckpointMade>((resolve, reject) => {
-      const leave = (): void => {
+      const stopListening = (): void => {
         worker.off('message', done)
         worker.off('error', failed)
         worker.off('exit', ended)
       }
       const done = (made: CheckpointMade): void => {
-        leave()
+        stopListening()
         worker.unref()
         resolve(made)
       }
       const failed = (error: Error): void => {
         // The end of this thread comes later: the next one may be at work by then.
-        leave()
+        stopListening()
         this.#worker = null
         reject(error)
       }
@@ -81,7 +81,7 @@ class InThread implements CheckpointRunner {
   }
 }
 
-function start(): Worker {
+function startThread(): Worker {
   return new Worker(threadFile('checkpoint-thread', import.meta.url), {
     execArgv: [],
     // Nearly all that it makes is garbage at once: cheaper to collect in one go.

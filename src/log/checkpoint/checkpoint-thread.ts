@@ -9,18 +9,18 @@ import type { CheckpointTask } from './checkpoint.ts'
 import { makeCheckpoint } from './checkpoint.ts'
 import { realDisk } from '../disk/real-disk.ts'
 
-/** Nobody waits for a checkpoint: where cores are few, whoever is waited for comes first. */
-function stepBack(): void {
+/** No caller waits for a checkpoint: where cores are few, the threads that callers wait for come first. */
+function lowerPriority(): void {
   try {
     // Linux says which thread this is, and takes its number for that of a process.
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
     setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // Elsewhere it has the priority that everybody has.
+    // On other systems it keeps the priority of all threads.
   }
 }
 
-stepBack()
+lowerPriority()
 parentPort?.on('message', async (task: CheckpointTask) => {
   const made = await makeCheckpoint(realDisk, task)
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin

@@ -1,10 +1,9 @@
 /**
- * The tables of a shelf: columns that find a job by its id or its key, and that list the jobs
- * in order of submission and of their ends.
+ * The index of a file of finished jobs: columns that find a job by its id or its key, and that list
+ * the jobs in order of submission and of their ends.
  *
- * Everything in them follows from the records before them, in one way only. So tables that do
- * not check are made again from records that do, and they are the very bytes that were written,
- * or they are not used.
+ * All of it follows from the records before it, in one way only. So an index that does not check is
+ * made again from records that do, and it is the very bytes that were written, or it is not used.
  */
 import type { Job } from '../../kernel/index.ts'
 import { jobEndedAt } from '../../kernel/index.ts'
@@ -13,31 +12,32 @@ import { checksumOf } from '../format/checksum.ts'
 import { Interning } from '../format/interning.ts'
 import type { Disk } from '../disk/disk.ts'
 import { readJob, recordTallies } from '../format/record-codec.ts'
+import { HashIndex, hashKey, hashText, insertRow, NONE, slotsFor } from './hash-index.ts'
 import type { RecordFile, RecordFileWriter } from './record-file.ts'
 import { damaged, readRecords } from './record-file.ts'
 
-/** A shelf as the manifest names it. */
-export interface FinishedFileAbout extends RecordFile {
-  /** Checksum of the tables. */
-  readonly tables: number
+/** A file of finished jobs as the manifest names it. */
+export interface FinishedFileInfo extends RecordFile {
+  /** Checksum of the index. */
+  readonly index: number
   /** Rows that no longer count, ascending. */
   readonly gone: readonly number[]
   /** In the order in which they come in `byEnd`. */
   readonly kinds: readonly FinishedKind[]
 }
 
-/** Jobs that are kept by one rule: of one type, and with the same word of their own on it. */
+/** Jobs that one rule of retention is for: of one type, and with the same `retainMs` of their own. */
 export interface JobKind {
   readonly type: string
   readonly retainMs: number | null
 }
 
-/** So many rows of a shelf are of a kind, those that count no more included. */
+/** So many rows of a file are of a kind, those that count no more included. */
 export interface FinishedKind extends JobKind {
   readonly rows: number
 }
 
-/** What a shelf's tables say of a job. */
+/** What an index says of a job. */
 export interface FinishedRow {
   readonly offset: number
   readonly idHash: number
@@ -48,12 +48,10 @@ export interface FinishedRow {
   readonly kind: JobKind
 }
 
-/** No row, and no hash. */
-export const NONE = 0
 const FIRST_ROWS = 1_024
 
-/** The columns of a shelf, in the order in which they stand in the file. */
-export interface FinishedIndexes {
+/** The columns, in the order in which they stand in the file. */
+export interface FinishedIndex {
   readonly offsets: Float64Array
   readonly firsts: Float64Array
   readonly ends: Float64Array
@@ -63,29 +61,9 @@ export interface FinishedIndexes {
   readonly byFirst: Uint32Array
   /** Rows by kind, and in order of their end. */
   readonly byEnd: Uint32Array
-  /** Open addressing: row + 1 at the hash of an id, or of a key. */
+  /** Hash tables of ids, and of keys. */
   readonly ids: Uint32Array
   readonly keys: Uint32Array
-}
-
-/** FNV-1a over UTF-16 units; never 0. */
-export function hashText(text: string): number {
-  let hash = 0x81_1c_9d_c5
-  for (let i = 0; i < text.length; i++) {
-    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01_00_01_93)
-  }
-  return hash >>> 0 || 1
-}
-
-/** A key belongs to a type. */
-export function hashKey(type: string, key: string): number {
-  return hashText(`${type.length}:${type}${key}`)
-}
-
-function slotsFor(rows: number): number {
-  let slots = 8
-  while (slots < rows * 2) slots *= 2
-  return slots
 }
 
 /** The byte length of each column. */
@@ -95,12 +73,12 @@ function layout(rows: number): number[] {
   return [rows * 8, rows * 8, rows * 8, padded, padded, padded, padded, slots, slots]
 }
 
-/** How many bytes the tables of so many rows take. */
-export function sizeOfIndexes(rows: number): number {
+/** How many bytes the index of so many rows takes. */
+export function indexBytes(rows: number): number {
   return layout(rows).reduce((sum, one) => sum + one, 0)
 }
 
-/** What the tables say of a job that is over, and whose record stands at an offset. */
+/** The row of a job that is over, and whose record stands at an offset. */
 export function rowOf(job: Job, offset: number, endedAt: number): FinishedRow {
   const { spec } = job
   const { type, key, unique } = spec
@@ -134,42 +112,7 @@ class Kinds {
   }
 }
 
-/** Finds rows by a hash. Those that came since it was last asked are taken in when it is asked. */
-class HashIndex {
-  readonly #hashOf: (row: number) => number
-  #slots = new Uint32Array(0)
-  #indexed = 0
-
-  constructor(hashOf: (row: number) => number) {
-    this.#hashOf = hashOf
-  }
-
-  /** Among the first so many rows, one that has the hash and `isIt`; -1: none. */
-  find(hash: number, rows: number, isIt: (row: number) => boolean): number {
-    this.#takeIn(rows)
-    const slots = this.#slots
-    const mask = slots.length - 1
-    for (let slot = hash & mask; slots[slot] !== NONE; slot = (slot + 1) & mask) {
-      const row = (slots[slot] as number) - 1
-      if (this.#hashOf(row) === hash && isIt(row)) return row
-    }
-    return -1
-  }
-
-  #takeIn(rows: number): void {
-    const slots = slotsFor(rows)
-    if (slots > this.#slots.length) {
-      this.#slots = new Uint32Array(slots)
-      this.#indexed = 0
-    }
-    for (; this.#indexed < rows; this.#indexed++) {
-      const hash = this.#hashOf(this.#indexed)
-      if (hash !== NONE) insert(this.#slots, hash, this.#indexed)
-    }
-  }
-}
-
-/** The rows of a shelf that is being made, or of a tray: numbers in columns, however many there are. */
+/** Rows of a file that is being written, or of a buffer: numbers in columns, however many there are. */
 export class FinishedRows {
   #length = 0
   #reals = new Float64Array(3 * FIRST_ROWS)
@@ -194,19 +137,8 @@ export class FinishedRows {
     this.#kindOf[row] = this.kinds.add(kind)
   }
 
-  row(row: number): FinishedRow {
-    return {
-      offset: this.offset(row),
-      firstPosition: this.firstPosition(row),
-      endedAt: this.endedAt(row),
-      idHash: this.idHash(row),
-      keyHash: this.keyHash(row),
-      kind: this.kinds.list[this.kind(row)] as JobKind,
-    }
-  }
-
   /** The number of a row's kind. */
-  kind(row: number): number {
+  kindOf(row: number): number {
     return this.#kindOf[row] as number
   }
 
@@ -222,16 +154,6 @@ export class FinishedRows {
     return this.#reals[3 * row + 2] as number
   }
 
-  /** The row of a job; -1: none. `isIt` has a look, because hashes may be the same. */
-  find(id: string, isIt: (row: number) => boolean): number {
-    return this.#ids.find(hashText(id), this.#length, isIt)
-  }
-
-  /** The row of the job that holds a key; -1: none. */
-  findKey(type: string, key: string, isIt: (row: number) => boolean): number {
-    return this.#keys.find(hashKey(type, key), this.#length, isIt)
-  }
-
   idHash(row: number): number {
     return this.#hashes[2 * row] as number
   }
@@ -240,117 +162,105 @@ export class FinishedRows {
     return this.#hashes[2 * row + 1] as number
   }
 
+  /** A row that has the hash of an id and `isIt`; -1: none. */
+  findId(hash: number, isIt: (row: number) => boolean): number {
+    return this.#ids.find(hash, this.#length, isIt)
+  }
+
+  /** The same by the hash of a key. */
+  findKey(hash: number, isIt: (row: number) => boolean): number {
+    return this.#keys.find(hash, this.#length, isIt)
+  }
+
   #grow(): void {
-    const { length } = this.#reals
-    const reals = new Float64Array(2 * length)
-    reals.set(this.#reals)
-    this.#reals = reals
-    const hashes = new Uint32Array(2 * this.#hashes.length)
-    hashes.set(this.#hashes)
-    this.#hashes = hashes
-    const kindOf = new Uint32Array(2 * this.#kindOf.length)
-    kindOf.set(this.#kindOf)
-    this.#kindOf = kindOf
+    this.#reals = twice(this.#reals, new Float64Array(2 * this.#reals.length))
+    this.#hashes = twice(this.#hashes, new Uint32Array(2 * this.#hashes.length))
+    this.#kindOf = twice(this.#kindOf, new Uint32Array(2 * this.#kindOf.length))
   }
 }
 
-/** Behind the records of a file that was sealed. The checksum of the tables. */
-export function addIndexes(writer: RecordFileWriter, rows: FinishedRows): number {
-  const bytes = indexesOf(rows)
+function twice<T extends Float64Array | Uint32Array>(column: T, larger: T): T {
+  larger.set(column)
+  return larger
+}
+
+/** Behind the records of a file that was sealed. The checksum of the index. */
+export function addFinishedIndex(writer: RecordFileWriter, rows: FinishedRows): number {
+  const bytes = encodeIndex(rows)
   writer.addBytes(bytes)
   return checksumOf(bytes, 0, bytes.length)
 }
 
-/** The rows of a shelf made again from its records; throws if not all of these check. */
-async function readRows(disk: Disk, folder: string, about: RecordFile): Promise<FinishedRows> {
+/** The index of a file made again from its records, as it was; throws if not all of these check. */
+export async function rebuildIndex(
+  disk: Disk,
+  folder: string,
+  about: FinishedFileInfo,
+): Promise<Buffer> {
   const rows = new FinishedRows()
   const interning = new Interning()
   await readRecords(disk, folder, about, (lent, body, length, offset) => {
     const record = readJob(new ByteReader(lent, body, body + length), interning)
     rows.push(rowOf(record.job, offset, jobEndedAt(record.job, recordTallies(record))))
   })
-  return rows
-}
-
-/** The tables of a shelf made again from its records, as they were. */
-export async function rebuildIndexes(
-  disk: Disk,
-  folder: string,
-  about: FinishedFileAbout,
-): Promise<Buffer> {
-  const rows = await readRows(disk, folder, about)
-  const bytes = indexesOf(rows)
-  if (checksumOf(bytes, 0, bytes.length) !== about.tables) {
-    throw damaged(
-      `${folder}/${about.name}`,
-      about.end,
-      'its tables do not follow from its records.',
-    )
+  const bytes = encodeIndex(rows)
+  if (checksumOf(bytes, 0, bytes.length) !== about.index) {
+    const why = 'its index does not follow from its records.'
+    throw damaged(`${folder}/${about.name}`, about.end, why)
   }
   return bytes
 }
 
-function indexesOf(rows: FinishedRows): Buffer {
-  const bytes = Buffer.alloc(sizeOfIndexes(rows.length))
-  const tables = indexesOver(bytes, rows.length)
-  for (let i = 0; i < rows.length; i++) {
-    const row = rows.row(i)
-    tables.offsets[i] = row.offset
-    tables.firsts[i] = row.firstPosition
-    tables.ends[i] = row.endedAt
-    tables.idHashes[i] = row.idHash
-    tables.keyHashes[i] = row.keyHash
-    insert(tables.ids, row.idHash, i)
-    if (row.keyHash !== NONE) insert(tables.keys, row.keyHash, i)
+function encodeIndex(rows: FinishedRows): Buffer {
+  const bytes = Buffer.alloc(indexBytes(rows.length))
+  const index = indexIn(bytes, rows.length)
+  for (let row = 0; row < rows.length; row++) {
+    const idHash = rows.idHash(row)
+    const keyHash = rows.keyHash(row)
+    index.offsets[row] = rows.offset(row)
+    index.firsts[row] = rows.firstPosition(row)
+    index.ends[row] = rows.endedAt(row)
+    index.idHashes[row] = idHash
+    index.keyHashes[row] = keyHash
+    index.byFirst[row] = row
+    insertRow(index.ids, idHash, row)
+    if (keyHash !== NONE) insertRow(index.keys, keyHash, row)
   }
-  order(tables.byFirst, tables.firsts)
-  orderByKind(tables.byEnd, tables.ends, rows)
+  sortRows(index.byFirst, index.firsts)
+  orderByKind(index.byEnd, index.ends, rows)
   return bytes
 }
 
 function orderByKind(into: Uint32Array, ends: Float64Array, rows: FinishedRows): void {
-  const starts: number[] = []
-  let start = 0
-  for (const { rows: count } of rows.kinds.list) {
-    starts.push(start)
-    start += count
-  }
+  const starts = startsOf(rows.kinds.list)
   const next = [...starts]
   for (let row = 0; row < rows.length; row++) {
-    const kind = rows.kind(row)
+    const kind = rows.kindOf(row)
     into[(next[kind] as number)++] = row
   }
-  for (const [kind, from] of starts.entries()) {
-    const some = into.subarray(from, next[kind])
-    if (!isAscending(some, ends)) sortBy(some, ends)
-  }
+  for (const [kind, from] of starts.entries()) sortRows(into.subarray(from, next[kind]), ends)
 }
 
-function order(into: Uint32Array, by: Float64Array): void {
-  for (let i = 0; i < by.length; i++) into[i] = i
-  const rows = into.subarray(0, by.length)
-  if (!isAscending(rows, by)) sortBy(rows, by)
+/** Of each kind: where its rows begin in the order of ends. */
+export function startsOf(kinds: readonly FinishedKind[]): number[] {
+  let start = 0
+  return kinds.map(({ rows }) => {
+    start += rows
+    return start - rows
+  })
 }
 
-function isAscending(rows: Uint32Array, by: Float64Array): boolean {
+/** Rows that stand in order, as most do, are not touched. */
+function sortRows(rows: Uint32Array, by: Float64Array): void {
   for (let i = 1; i < rows.length; i++) {
-    if ((by[rows[i] as number] as number) < (by[rows[i - 1] as number] as number)) return false
+    if ((by[rows[i] as number] as number) >= (by[rows[i - 1] as number] as number)) continue
+    rows.sort((a, b) => (by[a] as number) - (by[b] as number) || a - b)
+    return
   }
-  return true
 }
 
-function sortBy(rows: Uint32Array, by: Float64Array): void {
-  rows.sort((a, b) => (by[a] as number) - (by[b] as number) || a - b)
-}
-
-function insert(slots: Uint32Array, hash: number, row: number): void {
-  let slot = hash & (slots.length - 1)
-  while (slots[slot] !== NONE) slot = (slot + 1) & (slots.length - 1)
-  slots[slot] = row + 1
-}
-
-/** Tables as they stand in bytes, which begin at an address that suits 8-byte numbers. */
-export function indexesOver(bytes: Buffer, rows: number): FinishedIndexes {
+/** An index as it stands in bytes, which begin at an address that suits 8-byte numbers. */
+export function indexIn(bytes: Buffer, rows: number): FinishedIndex {
   const starts: number[] = []
   let at = bytes.byteOffset
   for (const length of layout(rows)) {

@@ -2,36 +2,36 @@
  * The live jobs of a checkpoint, on disk: where a job's spec, and so its payload, is read from
  * when it is needed, so that a million waiting jobs do not keep theirs in memory.
  *
- * Behind the records stands a table: where each job begins in the log, ascending, and where
+ * Behind the records stands an index: where each job begins in the log, ascending, and where
  * its record stands in the file. 16 bytes a job are kept in memory. Jobs are needed in about
  * the order in which they stand, so reading goes in windows.
  */
 import type { JobSpec } from '../../kernel/index.ts'
 import { checksumOf } from '../format/checksum.ts'
-import { countUpTo } from './count-up-to.ts'
+import { countUpTo } from './sorted-rows.ts'
 import { Interning } from '../format/interning.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
 import { readChecked } from '../disk/disk.ts'
 import { readJobSpec } from '../format/record-codec.ts'
 import type { RecordFile, RecordFileWriter } from './record-file.ts'
 import { damaged } from './record-file.ts'
-import { RecordWindow } from './record-window.ts'
+import { RecordWindow } from './record-file.ts'
 
 /** The file as the manifest names it. */
-export interface LiveAbout extends RecordFile {
-  /** Checksum of the table. */
-  readonly table: number
+export interface LiveFileInfo extends RecordFile {
+  /** Checksum of the index. */
+  readonly index: number
 }
 
-/** Behind the records of a file that was sealed. The checksum of the table. */
-export function addLiveTable(
+/** Behind the records of a file that was sealed. The checksum of the index. */
+export function addLiveIndex(
   writer: RecordFileWriter,
   firsts: readonly number[],
   offsets: readonly number[],
 ): number {
   const count = firsts.length
   const bytes = Buffer.alloc(count * 16)
-  const { firsts: sorted, offsets: places } = tableOver(bytes, count)
+  const { firsts: sorted, offsets: places } = indexIn(bytes, count)
   sorted.set(firsts)
   places.set(offsets)
   if (!isAscending(sorted)) {
@@ -51,7 +51,7 @@ function isAscending(list: Float64Array): boolean {
   return true
 }
 
-function tableOver(bytes: Buffer, count: number): { firsts: Float64Array; offsets: Float64Array } {
+function indexIn(bytes: Buffer, count: number): { firsts: Float64Array; offsets: Float64Array } {
   const { buffer, byteOffset } = bytes
   return {
     firsts: new Float64Array(buffer, byteOffset, count),
@@ -72,7 +72,7 @@ export class LiveFile {
     this.#file = file
     this.#window = new RecordWindow(file, path)
     this.#interning = interning
-    const { firsts, offsets } = tableOver(bytes, bytes.length / 16)
+    const { firsts, offsets } = indexIn(bytes, bytes.length / 16)
     this.#firsts = firsts
     this.#offsets = offsets
   }
@@ -80,15 +80,15 @@ export class LiveFile {
   static async open(
     disk: Disk,
     folder: string,
-    about: LiveAbout,
+    about: LiveFileInfo,
     interning = new Interning(),
   ): Promise<LiveFile> {
     const path = `${folder}/${about.name}`
     const file = await disk.open(path, 'read')
     try {
       const read = await readChecked(file, about.end, about.records * 16)
-      if (read === null || read.checksum !== about.table) {
-        throw damaged(path, about.end, 'its table does not check.')
+      if (read === null || read.checksum !== about.index) {
+        throw damaged(path, about.end, 'its index does not check.')
       }
       return new LiveFile(path, file, read.bytes, interning)
     } catch (error) {

@@ -4,7 +4,7 @@ import type { Disk } from '../disk/disk.ts'
 import type { Segment } from '../segments/segments.ts'
 import { readLogRange } from './log-range.ts'
 
-it('a stretch whose beginning is gone is refused: nothing is folded from the middle of a log', async () => {
+it('a range whose beginning is gone is refused: nothing is folded from the middle of a log', async () => {
   const head = { format: 1, base: 512, link: 0, size: 4_096, storeId: '00', begunAt: 0 }
   const segments: Segment[] = [{ path: 'log-512', head }]
   const reading = readLogRange(

@@ -1,5 +1,5 @@
 /**
- * A stretch of the log, folded: what happened between two checkpoints.
+ * A range of the log, folded: what happened between two checkpoints.
  *
  * Jobs that were submitted in it are folded as they are read, and handed over the moment they
  * are over: most jobs are short, so that memory holds the few that are not. Of all others that
@@ -43,10 +43,10 @@ export class LogRange {
   /** Entries of queues and schedules. */
   readonly small: Entry[] = []
   marker: CheckpointMarker | null = null
-  readonly #onOver: OnFinished
+  readonly #onFinished: OnFinished
 
-  constructor(onOver: OnFinished) {
-    this.#onOver = onOver
+  constructor(onFinished: OnFinished) {
+    this.#onFinished = onFinished
   }
 
   add(logged: LoggedEntry): void {
@@ -57,24 +57,24 @@ export class LogRange {
     }
     const job = this.fresh.jobs.get(entry.job)
     if (job !== undefined || entry.type === 'JobSubmitted') {
-      return this.#fold(entry, logged.position, job)
+      return this.#foldFresh(entry, logged.position, job)
     }
     const before = this.pending.get(entry.job)
     if (before === undefined) this.pending.set(entry.job, [logged])
     else before.push(logged)
   }
 
-  #fold(entry: JobEntry | TaskEntry, position: number, known: Job | undefined): void {
+  #foldFresh(entry: JobEntry | TaskEntry, position: number, known: Job | undefined): void {
     const { fresh } = this
     this.#apply(entry, known)
     const job = known ?? fresh.jobs.get(entry.job)
     if (job === undefined) return
-    stand(job, entry, position)
+    notePosition(job, entry, position)
     // A pipeline has its tasks beside it: it waits for the end. And where an id is used again,
     // entries that are kept may be those of the job before, and must not meet this one.
     if (job.task === null || this.pending.has(entry.job)) return
     if (entry.type === 'JobForgotten' || !isFinal(jobState(job, NO_TALLIES, entry.at))) return
-    this.#onOver(job, entry.at, fresh)
+    this.#onFinished(job, entry.at, fresh)
     fresh.jobs.delete(entry.job)
   }
 
@@ -87,37 +87,39 @@ export class LogRange {
     if (task === undefined) fold(fresh, entry)
     else applyToTask(task, entry)
   }
-
-  /** What became of a job that was there before; null: it was forgotten. */
-  continued({ job, stages }: JobRecord, entries: readonly LoggedEntry[]): JobRecord | null {
-    const world = createWorld()
-    world.jobs.set(job.id, job)
-    if (stages !== null) world.tasks.set(job.id, stages)
-    for (const { entry, position } of entries) {
-      fold(world, entry)
-      stand(job, entry, position)
-    }
-    return world.jobs.has(job.id) ? { job, stages } : null
-  }
 }
 
-/** Where an entry of the job stands. */
-function stand(job: Job, entry: Entry, position: number): void {
+/** What became of a job that was there before; null: it was forgotten. */
+export function continueJob(
+  { job, stages }: JobRecord,
+  entries: readonly LoggedEntry[],
+): JobRecord | null {
+  const world = createWorld()
+  world.jobs.set(job.id, job)
+  if (stages !== null) world.tasks.set(job.id, stages)
+  for (const { entry, position } of entries) {
+    fold(world, entry)
+    notePosition(job, entry, position)
+  }
+  return world.jobs.has(job.id) ? { job, stages } : null
+}
+
+function notePosition(job: Job, entry: Entry, position: number): void {
   if (entry.type === 'JobSubmitted') job.firstPosition = position
   job.lastPosition = position
 }
 
-/** Everything from a position up to the waypoint at `to`, checked as it is read. */
+/** Everything from a position up to the marker at `to`, checked as it is read. */
 export async function readLogRange(
   disk: Disk,
   segments: readonly Segment[],
   from: number,
   to: number,
   interning: Interning,
-  onOver: OnFinished,
+  onFinished: OnFinished,
   between: () => Promise<void>,
 ): Promise<LogRange> {
-  const range = new LogRange(onOver)
+  const range = new LogRange(onFinished)
   const start = segments.findLastIndex(({ head }) => head.base <= from)
   const [first] = segments
   if (start === -1 && first !== undefined) {
@@ -134,7 +136,7 @@ export async function readLogRange(
       const { length, code, version } = record
       if (code === MARKER_CODE) {
         if (position !== to) return
-        if (version > MARKER_VERSION) throw new NewerEntry('a waypoint', version, MARKER_VERSION)
+        if (version > MARKER_VERSION) throw new NewerEntry('a marker', version, MARKER_VERSION)
         range.marker = readMarker(new ByteReader(lent, body, body + length))
       } else if (position >= from && position < to) {
         range.add(decodeEntry(lent, body, length, code, version, position, interning))

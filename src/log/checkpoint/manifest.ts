@@ -12,11 +12,11 @@ import { NewerFormat } from '../errors.ts'
 import { checksumOf } from '../format/checksum.ts'
 import { Interning } from '../format/interning.ts'
 import type { Disk } from '../disk/disk.ts'
-import { readUpTo, replaceFile } from '../disk/disk.ts'
+import { readUpTo, replaceFile, withFile } from '../disk/disk.ts'
 import { readQueue, readSchedule, writeQueue, writeSchedule } from '../format/record-codec.ts'
-import type { LiveAbout } from './live-file.ts'
+import type { LiveFileInfo } from './live-file.ts'
 import type { RecordFile } from './record-file.ts'
-import type { FinishedFileAbout, FinishedKind } from './finished-index.ts'
+import type { FinishedFileInfo, FinishedKind } from './finished-index.ts'
 import type { CheckpointMarker } from '../format/checkpoint-marker.ts'
 import { readMarker, writeMarker } from '../format/checkpoint-marker.ts'
 
@@ -27,16 +27,18 @@ const HEAD = 16
 
 export interface Manifest {
   readonly storeId: string
-  /** Of the waypoint: everything before it is in here, nothing behind it. */
+  /** Of the marker: everything before it is in here, nothing behind it. */
   readonly position: number
   readonly marker: CheckpointMarker
   /** Jobs that are not over, in order of submission. */
-  readonly live: LiveAbout
-  /** Jobs that are over, oldest shelf first. */
-  readonly finishedFiles: readonly FinishedFileAbout[]
+  readonly live: LiveFileInfo
+  /** Jobs that are over, oldest file first. */
+  readonly finishedFiles: readonly FinishedFileInfo[]
   readonly queues: readonly Queue[]
   readonly schedules: readonly Schedule[]
 }
+
+const PART = /^(?:live|finished)-[0-9a-f]{16}$|^checkpoint-[0-9a-f]{16}\.new$/
 
 export function manifestName(position: number): string {
   return `checkpoint-${position.toString(16).padStart(16, '0')}`
@@ -54,11 +56,11 @@ export async function writeManifest(disk: Disk, folder: string, manifest: Manife
   writer.count(manifest.position)
   writeMarker(writer, manifest.marker)
   writeFile(writer, manifest.live)
-  writer.u32(manifest.live.table)
+  writer.u32(manifest.live.index)
   writer.count(manifest.finishedFiles.length)
   for (const finishedFile of manifest.finishedFiles) {
     writeFile(writer, finishedFile)
-    writer.u32(finishedFile.tables)
+    writer.u32(finishedFile.index)
     writer.count(finishedFile.gone.length)
     for (const row of finishedFile.gone) writer.count(row)
     writeKinds(writer, finishedFile.kinds)
@@ -81,20 +83,19 @@ export async function readManifest(
   position: number,
 ): Promise<Manifest | null> {
   const path = `${folder}/${manifestName(position)}`
-  const file = await disk.open(path, 'read')
+  const bytes = await withFile(disk, path, 'read', async (file) =>
+    readUpTo(file, 0, await file.size()),
+  )
+  if (bytes.length < HEAD || bytes.toString('latin1', 0, 8) !== MAGIC) return null
+  if (bytes.readUInt32LE(12) !== checksum(bytes)) return null
+  const format = bytes.readUInt32LE(8)
+  if (format > CHECKPOINT_FORMAT) throw new NewerFormat(path, format, CHECKPOINT_FORMAT)
   try {
-    const bytes = await readUpTo(file, 0, await file.size())
-    if (bytes.length < HEAD || bytes.toString('latin1', 0, 8) !== MAGIC) return null
-    if (bytes.readUInt32LE(12) !== checksum(bytes)) return null
-    const format = bytes.readUInt32LE(8)
-    if (format > CHECKPOINT_FORMAT) throw new NewerFormat(path, format, CHECKPOINT_FORMAT)
     const manifest = decode(new ByteReader(bytes, HEAD, bytes.length))
     return manifest.position === position ? manifest : null
   } catch (error) {
     if (error instanceof MalformedBytes) return null
     throw error
-  } finally {
-    await file.close()
   }
 }
 
@@ -109,15 +110,15 @@ function decode(reader: ByteReader): Manifest {
     storeId: reader.text(),
     position: reader.count(),
     marker: readMarker(reader),
-    live: { ...readFile(reader), table: reader.u32() },
-    finishedFiles: many(reader, () => ({
+    live: { ...readFile(reader), index: reader.u32() },
+    finishedFiles: reader.list(() => ({
       ...readFile(reader),
-      tables: reader.u32(),
-      gone: many(reader, () => reader.count()),
-      kinds: many(reader, () => readKind(reader)),
+      index: reader.u32(),
+      gone: reader.list(() => reader.count()),
+      kinds: reader.list(() => readKind(reader)),
     })),
-    queues: many(reader, () => readQueue(reader, interning)),
-    schedules: many(reader, () => readSchedule(reader, interning)),
+    queues: reader.list(() => readQueue(reader, interning)),
+    schedules: reader.list(() => readSchedule(reader, interning)),
   }
 }
 
@@ -137,12 +138,6 @@ function readKind(reader: ByteReader): FinishedKind {
   return { type, retainMs, rows: reader.count() }
 }
 
-function many<T>(reader: ByteReader, read: () => T): T[] {
-  const list: T[] = []
-  for (let left = reader.count(); left > 0; left--) list.push(read())
-  return list
-}
-
 function writeFile(writer: ByteWriter, file: RecordFile): void {
   writer.text(file.name)
   writer.count(file.records)
@@ -157,4 +152,46 @@ function readFile(reader: ByteReader): RecordFile {
     end: reader.count(),
     link: reader.u32(),
   }
+}
+
+/** Newest first; those that do not check are left out, and counted. */
+export async function listCheckpoints(
+  disk: Disk,
+  folder: string,
+): Promise<{ manifests: Manifest[]; bad: number[] }> {
+  const manifests: Manifest[] = []
+  const bad: number[] = []
+  for (const name of (await disk.list(folder)).toReversed()) {
+    const position = manifestPosition(name)
+    if (position === null) continue
+    const manifest = await readManifest(disk, folder, position)
+    if (manifest === null) bad.push(position)
+    else manifests.push(manifest)
+  }
+  return { manifests, bad }
+}
+
+export function filesOf(manifest: Manifest): string[] {
+  return [
+    manifestName(manifest.position),
+    manifest.live.name,
+    ...manifest.finishedFiles.map(({ name }) => name),
+  ]
+}
+
+/** Removes every checkpoint, and every part of one, that is not among those to keep. */
+export async function removeOtherCheckpoints(
+  disk: Disk,
+  folder: string,
+  keep: readonly Manifest[],
+): Promise<void> {
+  const kept = new Set(keep.flatMap(filesOf))
+  const others = (await disk.list(folder)).filter(
+    (name) => !kept.has(name) && (PART.test(name) || manifestPosition(name) !== null),
+  )
+  // Manifests first: one must never name a file that is gone.
+  const manifests = others.filter((name) => manifestPosition(name) !== null)
+  for (const name of manifests) await disk.remove(`${folder}/${name}`)
+  if (manifests.length > 0) await disk.syncFolder(folder)
+  for (const name of others) if (PART.test(name)) await disk.remove(`${folder}/${name}`)
 }

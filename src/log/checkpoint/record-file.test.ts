@@ -7,7 +7,7 @@ import type { Disk } from '../disk/disk.ts'
 import { readUpTo } from '../disk/disk.ts'
 import type { RecordFile } from './record-file.ts'
 import { FILE_HEAD, readRecords, RECORD_VERSION, RecordFileWriter } from './record-file.ts'
-import { RecordWindow } from './record-window.ts'
+import { RecordWindow } from './record-file.ts'
 
 const PATH = '/store/live-1'
 

@@ -3,10 +3,10 @@
  * made of. Written once from beginning to end, then only read.
  *
  * It begins with 64 bytes that say what it is. Where its records end, how many there are and
- * the checksum of the last one is written down elsewhere (in the manifest), so that a file
+ * the checksum of the last one stands in the manifest, so that a file
  * that is cut, or one that was mixed up with another, does not pass.
  */
-import { ByteWriter } from '../format/bytes.ts'
+import { ByteReader, ByteWriter } from '../format/bytes.ts'
 import { CorruptLog, NewerFormat } from '../errors.ts'
 import { checksumOf } from '../format/checksum.ts'
 import {
@@ -19,7 +19,7 @@ import {
   UNIT,
 } from '../format/format.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
-import { readUpTo, writeAll } from '../disk/disk.ts'
+import { readUpTo, withFile, writeAll } from '../disk/disk.ts'
 
 export const FILE_HEAD = 64
 const MAGIC = 'PAWL-REC'
@@ -108,7 +108,7 @@ export class RecordFileWriter {
     await this.file.close()
   }
 
-  /** It was not to be. */
+  /** The file will not be used. */
   async abandon(): Promise<void> {
     await this.file.close().catch(() => undefined)
   }
@@ -126,7 +126,7 @@ export function damaged(path: string, offset: number, why: string): CorruptLog {
   return new CorruptLog({ file: path, offset, position: null }, why)
 }
 
-/** The record checks, so whoever wrote a larger version knew what this one does not. */
+/** The record checks, so a larger version was written by a newer Pawl, which knew more than this one. */
 export function mustBeKnown(path: string, version: number): void {
   if (version > RECORD_VERSION) throw new NewerFormat(path, version, RECORD_VERSION)
 }
@@ -143,8 +143,7 @@ export async function readRecords(
   between: () => Promise<void> | null = () => null,
 ): Promise<void> {
   const path = `${folder}/${expected.name}`
-  const file = await disk.open(path, 'read')
-  try {
+  await withFile(disk, path, 'read', async (file) => {
     if (!(await readUpTo(file, 0, FILE_HEAD)).equals(headOf(expected.name))) {
       throw damaged(path, 0, 'it does not begin as such a file does.')
     }
@@ -175,9 +174,7 @@ export async function readRecords(
     if (records !== expected.records || link !== expected.link || offset !== expected.end) {
       throw damaged(path, offset, `it should hold ${expected.records} records.`)
     }
-  } finally {
-    await file.close()
-  }
+  })
 }
 
 /** Some bytes, and at least one record whole. */
@@ -186,4 +183,59 @@ async function chunk(file: DiskFile, offset: number, end: number): Promise<Buffe
   const length = claimedLength(bytes, 0)
   if (length === null || recordEnd(0, length) <= bytes.length) return bytes
   return readUpTo(file, offset, Math.min(recordEnd(0, length), end - offset))
+}
+
+const WINDOW_BYTES = 256 * 1_024
+
+/** Reads single records of a file at once, a window at a time: the next one asked for is usually near. */
+export class RecordWindow {
+  readonly #path: string
+  readonly #file: DiskFile
+  readonly #reader = new ByteReader(Buffer.alloc(0))
+  #window: Buffer = Buffer.alloc(0)
+  #windowAt = 0
+
+  constructor(file: DiskFile, path: string) {
+    this.#file = file
+    this.#path = path
+  }
+
+  /** A reader over the body of the record at an offset, good until the next call. */
+  read(offset: number): ByteReader {
+    if (!this.#holds(offset)) this.#move(offset)
+    const at = offset - this.#windowAt
+    const record = readRecordHead(this.#window, at, this.#window.length)
+    if (record === null) throw damaged(this.#path, offset, 'a record in it does not check.')
+    mustBeKnown(this.#path, record.version)
+    const body = at + RECORD_HEAD
+    this.#reader.reset(this.#window, body, body + record.length)
+    return this.#reader
+  }
+
+  #holds(offset: number): boolean {
+    const at = offset - this.#windowAt
+    if (at < 0 || at + RECORD_HEAD > this.#window.length) return false
+    const length = claimedLength(this.#window, at)
+    return length !== null && at + RECORD_HEAD + length <= this.#window.length
+  }
+
+  #move(offset: number): void {
+    this.#windowAt = offset
+    this.#window = this.#bytes(offset, WINDOW_BYTES)
+    const length = claimedLength(this.#window, 0)
+    if (length !== null && RECORD_HEAD + length > this.#window.length) {
+      this.#window = this.#bytes(offset, RECORD_HEAD + length)
+    }
+  }
+
+  #bytes(offset: number, length: number): Buffer {
+    const bytes = Buffer.allocUnsafeSlow(length)
+    let done = 0
+    while (done < length) {
+      const count = this.#file.readNow(done === 0 ? bytes : bytes.subarray(done), offset + done)
+      if (count === 0) break
+      done += count
+    }
+    return bytes.subarray(0, done)
+  }
 }

@@ -1,13 +1,26 @@
 /**
- * Rows in the order of a number that each of them has. They come nearly in that order; those
- * that are new are put in order among themselves and then in between, so asking often costs
- * little.
+ * Rows in the order of a number that each of them has, and how a place in such an order is found.
  */
-import { countUpTo } from './count-up-to.ts'
 
-/** So many steps for each row, and it is not nearly in order. */
+/** How many of an ascending list are no larger than a value: the place behind it. */
+export function countUpTo(value: number, length: number, nth: (n: number) => number): number {
+  let low = 0
+  let high = length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (nth(middle) <= value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** So many steps for each row, and the rows are not nearly in order. */
 const NEARLY = 32
 
+/**
+ * Rows that are added nearly in order. Those that are new are sorted among themselves and then merged,
+ * so a caller that asks often pays little.
+ */
 export class SortedRows {
   readonly #by: (row: number) => number
   #rows: Uint32Array = new Uint32Array(0)
@@ -22,7 +35,7 @@ export class SortedRows {
     if (known.length === count) return known
     const fresh = Uint32Array.from({ length: count - known.length }, (_, i) => known.length + i)
     if (!this.#sortNearly(fresh)) fresh.sort((a, b) => this.#by(a) - this.#by(b) || a - b)
-    this.#rows = this.#merged(known, fresh)
+    this.#rows = this.#merge(known, fresh)
     return this.#rows
   }
 
@@ -43,7 +56,7 @@ export class SortedRows {
     return true
   }
 
-  #merged(known: Uint32Array, fresh: Uint32Array): Uint32Array {
+  #merge(known: Uint32Array, fresh: Uint32Array): Uint32Array {
     const rows = new Uint32Array(known.length + fresh.length)
     // Most of what is known stays where it is.
     const first = this.#by(fresh[0] as number)

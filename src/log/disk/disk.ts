@@ -16,8 +16,9 @@ import { crc32 } from 'node:zlib'
 
 /** No system reads 2 GiB or more in one call. */
 const MOST_AT_ONCE = 1_024 * 1_024 * 1_024
-/** Small enough that a checksum over it holds nobody up. */
+/** Read or copied at once: small enough that a checksum over it does not hold up the event loop. */
 const PIECE_BYTES = 1_024 * 1_024
+const ZEROS = Buffer.alloc(PIECE_BYTES)
 
 export interface Disk {
   /** Creates a folder and its parents; one that exists is fine. */
@@ -56,7 +57,22 @@ export interface DiskFile {
   close(): Promise<void>
 }
 
-/** Writes all of it, however the disk portions it out. */
+/** Opens a file for a task, and closes it AFTER the task, whatever came of it. */
+export async function withFile<T>(
+  disk: Disk,
+  path: string,
+  access: Access,
+  task: (file: DiskFile) => Promise<T>,
+): Promise<T> {
+  const file = await disk.open(path, access)
+  try {
+    return await task(file)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Writes all of it, however many bytes the disk takes at a time. */
 export async function writeAll(file: DiskFile, bytes: Uint8Array, at: number): Promise<void> {
   let done = 0
   while (done < bytes.length) {
@@ -82,16 +98,44 @@ export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): 
   const folder = path.slice(0, path.lastIndexOf('/'))
   const fresh = `${path}.new`
   await disk.remove(fresh)
-  const file = await disk.open(fresh, 'create')
-  try {
+  await withFile(disk, fresh, 'create', async (file) => {
     await writeAll(file, bytes, 0)
     // BEFORE the rename: a name must never stand for bytes that are not there.
     await file.sync()
-  } finally {
-    await file.close()
-  }
+  })
   await disk.rename(fresh, path)
   await disk.syncFolder(folder)
+}
+
+export async function writeZeros(file: DiskFile, from: number, to: number): Promise<void> {
+  for (let at = from; at < to; at += ZEROS.length) {
+    await writeAll(file, ZEROS.subarray(0, Math.min(ZEROS.length, to - at)), at)
+  }
+}
+
+/**
+ * Copies a file, durably but for its name. `upTo`: the bytes behind it become zeros, up to `size`;
+ * null: all of it is copied. `read` reads a piece.
+ */
+export async function copyFile(
+  disk: Disk,
+  from: string,
+  to: string,
+  upTo: { readonly bytes: number; readonly size: number } | null,
+  read = readUpTo,
+): Promise<void> {
+  await withFile(disk, from, 'read', async (source) => {
+    const end = upTo?.bytes ?? (await source.size())
+    await disk.remove(to)
+    await withFile(disk, to, 'create', async (target) => {
+      for (let at = 0; at < end; at += PIECE_BYTES) {
+        await writeAll(target, await read(source, at, Math.min(PIECE_BYTES, end - at)), at)
+      }
+      // Written, not left as a hole: later writes into it must need no room.
+      if (upTo !== null) await writeZeros(target, end, upTo.size)
+      await target.sync()
+    })
+  })
 }
 
 /** Reads into memory of its own, piece by piece, with a checksum over all; null: it is too short. */

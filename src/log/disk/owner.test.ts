@@ -209,7 +209,7 @@ describe('a folder that is held', () => {
 })
 
 describe('a folder that is free', () => {
-  it('can be taken by anybody after the release, which can be asked for twice', async () => {
+  it('can be taken by any process after the release, which can be asked for twice', async () => {
     const owner = await take()
     await Promise.all([owner.release(), owner.release()])
     const other = await another()
@@ -229,7 +229,7 @@ describe('a folder that is free', () => {
       const other = (await ahead.shift()) as Other
       expect(await other.take(folder)).toEqual({ ok: true })
       await endOf(other, 'SIGKILL')
-      // What the dead one left; its number now belongs to nobody, or to anybody.
+      // What the dead one left; its number now belongs to no process, or to another one.
       expect(JSON.parse(await readFile(join(folder, 'OWNER'), 'utf8'))).toMatchObject({
         pid: other.pid,
       })

@@ -4,7 +4,7 @@
  * The right is a lock of the operating system on the file `LOCK`, which dies with its process:
  * after a crash the next one opens at once, and nothing has to be judged stale. Node cannot
  * lock files, so the lock is an open SQLite transaction that never writes. `LOCK` stays empty
- * and is never removed: whoever removes it while it is locked lets a second owner in.
+ * and is never removed: to remove it while it is locked lets a second owner in.
  *
  * Beside it, `OWNER` says who holds the lock, for messages only. Nothing is decided by it: a
  * process number may belong to another process by now, or come from another container.
@@ -19,7 +19,7 @@
 import { access, constants, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { PawlError } from '../../kernel/index.ts'
-import { openSqlite, SqliteMissing, sqliteErrorOf } from './sqlite-driver.ts'
+import { openSqlite, SqliteMissing, sqlitePrimaryCode } from './sqlite-driver.ts'
 import type { SqliteDatabase } from './sqlite-driver.ts'
 
 /** What `OWNER` says. */
@@ -43,7 +43,7 @@ export class DirectoryInUse extends PawlError {
         ? 'an unknown owner (its OWNER file cannot be read)'
         : `process ${note.pid} on host ${note.host} since ${new Date(note.since).toISOString()}`
     const doubt =
-      note === null ? ' If nobody has it open, its file system may lack working locks.' : ''
+      note === null ? ' If no process has it open, its file system may lack working locks.' : ''
     super(
       'DirectoryInUse',
       'rejected',
@@ -59,7 +59,7 @@ export class DirectoryInUse extends PawlError {
   }
 }
 
-/** The folder cannot be locked, whoever tries. */
+/** The folder cannot be locked, by any process. */
 export class DirectoryNotUsable extends PawlError {
   constructor(folder: string, why: string, cause?: unknown) {
     super(
@@ -75,8 +75,8 @@ export class DirectoryNotUsable extends PawlError {
 const SQLITE_BUSY = 5
 const LATEST_DATE = 8.64e15
 
-/** Otherwise a database that nobody refers to is collected as garbage, and its lock with it. */
-const held = new Set<SqliteDatabase>()
+/** Otherwise a database that nothing refers to is collected as garbage, and its lock with it. */
+const heldLocks = new Set<SqliteDatabase>()
 
 /** `note` is what others are told about the new owner. The folder must exist. */
 export async function takeOwnership(folder: string, note: OwnerNote): Promise<Owner> {
@@ -85,11 +85,11 @@ export async function takeOwnership(folder: string, note: OwnerNote): Promise<Ow
   await checkFolder(root)
   await checkLockFile(root)
   const lock = await takeLock(root)
-  held.add(lock)
+  heldLocks.add(lock)
   try {
     await writeNote(root, note)
   } catch (error) {
-    letGo(lock)
+    closeLock(lock)
     const why = `the file OWNER cannot be written there (${messageOf(error)}).`
     throw new DirectoryNotUsable(root, why, error)
   }
@@ -106,12 +106,12 @@ async function release(root: string, lock: SqliteDatabase): Promise<void> {
   // BEFORE the lock is free: afterwards it may be the note of the next owner. One that stays
   // does no harm.
   await rm(join(root, 'OWNER'), { force: true }).catch(() => {})
-  letGo(lock)
+  closeLock(lock)
 }
 
-function letGo(lock: SqliteDatabase): void {
+function closeLock(lock: SqliteDatabase): void {
   lock.close()
-  held.delete(lock)
+  heldLocks.delete(lock)
 }
 
 async function checkFolder(root: string): Promise<void> {
@@ -152,7 +152,7 @@ async function takeLock(root: string): Promise<SqliteDatabase> {
   let lock: SqliteDatabase | null = null
   try {
     lock = openSqlite(join(root, 'LOCK'))
-    // Whoever comes second is told at once.
+    // A second owner is refused at once.
     lock.exec('PRAGMA busy_timeout = 0')
     // Otherwise an owner that is killed leaves the file LOCK-journal behind.
     lock.exec('PRAGMA journal_mode = MEMORY')
@@ -166,7 +166,8 @@ async function takeLock(root: string): Promise<SqliteDatabase> {
   } catch (error) {
     lock?.close()
     if (error instanceof SqliteMissing) throw error
-    if (sqliteErrorOf(error) === SQLITE_BUSY) throw new DirectoryInUse(root, await readNote(root))
+    if (sqlitePrimaryCode(error) === SQLITE_BUSY)
+      throw new DirectoryInUse(root, await readNote(root))
     const why =
       `its file LOCK cannot be locked (${messageOf(error)}). Check that this process may write ` +
       'to it, that the disk is not full, and that the file system has locks.'

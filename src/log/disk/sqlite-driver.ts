@@ -106,25 +106,25 @@ export function openSqlite(path: string): SqliteDatabase {
 }
 
 /**
- * Whether closing a database lets go of its file. The package keeps it as long as a statement is in
+ * Whether closing a database closes its file. The package keeps it as long as a statement is in
  * memory, or until its thread ends.
  */
-export function letsGoAtClose(): boolean {
+export function releasesFileOnClose(): boolean {
   found ??= loadDriver()
   return found.isNodes
 }
 
 /**
- * SQLite's own number for what went wrong, with all of its shades; null for other errors, and for
- * those of a statement that gives rows in the package.
+ * SQLite's extended result code of an error; null for other errors, and for those of a statement that
+ * gives rows in the package.
  */
-export function sqliteShadeOf(error: unknown): number | null {
+export function sqliteExtendedCode(error: unknown): number | null {
   const number = (error as { errcode?: unknown } | null)?.errcode
   return typeof number === 'number' ? number : null
 }
 
-/** The same without its finer shades. */
-export function sqliteErrorOf(error: unknown): number | null {
-  const shade = sqliteShadeOf(error)
-  return shade === null ? null : shade & 0xff
+/** SQLite's primary result code of an error; null as above. */
+export function sqlitePrimaryCode(error: unknown): number | null {
+  const code = sqliteExtendedCode(error)
+  return code === null ? null : code & 0xff
 }

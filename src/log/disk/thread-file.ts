@@ -1,11 +1,9 @@
-/**
- * Where a thread finds its code.
- */
+/** Where a thread finds its code. */
 import { fileURLToPath } from 'node:url'
 
 /**
  * The built package has the thread's file beside the one that starts it; run from sources, Node
- * must be taught to read it. `name` has no ending; `base` is the `import.meta.url` of who starts it.
+ * must be taught to read it. `name` has no ending; `base` is the `import.meta.url` of the file that starts it.
  */
 export function threadFile(name: string, base: string): URL {
   if (!base.endsWith('.ts')) return new URL(`./${name}.js`, base)

@@ -193,7 +193,7 @@ describe('a text', () => {
   })
 })
 
-describe('bytes that nobody wrote', () => {
+describe('bytes that no writer wrote', () => {
   const cases: [string, Buffer, (reader: ByteReader) => unknown][] = [
     ['nothing, for a byte', Buffer.of(), (reader) => reader.u8()],
     ['three, for four', Buffer.of(1, 2, 3), (reader) => reader.u32()],

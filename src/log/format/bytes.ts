@@ -6,6 +6,7 @@
  * what cannot be read throws `MalformedBytes`, and never allocates more than the bytes at hand
  * could stand for. One entry passes here half a million times a second, hence the plain loops.
  */
+import { NONE } from '../../kernel/index.ts'
 
 /** Bytes that no writer wrote: cut off, damaged, or not what they were taken for. */
 export class MalformedBytes extends Error {
@@ -334,6 +335,15 @@ export class ByteReader {
     const length = this.count()
     if (length > this.end - this.at) throw this.malformed(`${length} elements are not there`)
     return length
+  }
+
+  /** A list whose elements take a byte or more each; the shared one if it is empty. */
+  list<T>(read: () => T): T[] {
+    let left = this.length()
+    if (left === 0) return NONE
+    const list: T[] = []
+    for (; left > 0; left--) list.push(read())
+    return list
   }
 
   text(): string {

@@ -1,7 +1,7 @@
 /**
- * A waypoint: a record of the log at which a checkpoint can be made.
+ * A marker: a record of the log at which a checkpoint can be made.
  *
- * A checkpoint holds the aggregates, folded from the entries before the waypoint. What rates
+ * A checkpoint holds the aggregates, folded from the entries before the marker. What rates
  * have used up belongs to no aggregate (it follows from all grants in their order), so it
  * stands here, as it was at this very place of the log. Replaying the whole log gives the same.
  */
@@ -43,9 +43,5 @@ function writeBuckets(writer: ByteWriter, buckets: readonly StoredBucket[]): voi
 }
 
 function readBuckets(reader: ByteReader): StoredBucket[] {
-  const buckets: StoredBucket[] = []
-  for (let left = reader.count(); left > 0; left--) {
-    buckets.push({ name: reader.text(), fullAt: reader.real() })
-  }
-  return buckets
+  return reader.list(() => ({ name: reader.text(), fullAt: reader.real() }))
 }

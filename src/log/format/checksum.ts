@@ -4,7 +4,7 @@
  */
 import { crc32 } from 'node:zlib'
 
-/** Up to here it is quicker to stay. */
+/** Up to here it is quicker to sum here. */
 const SHORT = 768
 const POLYNOMIAL = 0xed_b8_83_20
 
@@ -50,7 +50,7 @@ export function checksumOf(bytes: Buffer, from: number, to: number): number {
   let at = from
   const start = bytes.byteOffset + from
   if ((start & 3) === 0 && isLittleEndian) {
-    if (bytes.buffer !== memory) look(bytes.buffer)
+    if (bytes.buffer !== memory) viewWords(bytes.buffer)
     const end = (bytes.byteOffset + to - 7) >> 2
     let word = start >> 2
     for (; word < end; word += 2) {
@@ -72,7 +72,7 @@ export function checksumOf(bytes: Buffer, from: number, to: number): number {
   return ~sum >>> 0
 }
 
-function look(buffer: ArrayBufferLike): void {
+function viewWords(buffer: ArrayBufferLike): void {
   memory = buffer
   words = new Int32Array(buffer, 0, buffer.byteLength >> 2)
 }

@@ -140,7 +140,7 @@ describe('damaged entries', () => {
     )
   })
 
-  it('that say a bound of a queue that nobody knows are refused', () => {
+  it('that say a bound of a queue that is not known are refused', () => {
     const bounds = { concurrency: null, rate: null, ageingMs: null }
     const about = { at: 0, version: 1, queue: '', by: '', reason: '' }
     const bytes = bytesOf({ type: 'QueueConfigured', ...about, ...bounds })

@@ -4,182 +4,84 @@
  * Only the body is written here. The number, the version and the checksums belong to the
  * record that the body stands in.
  */
-import type { Entry, EntryType } from '../../kernel/index.ts'
+import type { Entry, EntryOf, EntryType } from '../../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
 import * as jobs from './job-entries.ts'
-import * as leases from './lease-entries.ts'
 import * as tasks from './task-entries.ts'
+
+interface EntryCodec<T extends EntryType> {
+  readonly code: number
+  readonly write: (writer: ByteWriter, entry: EntryOf<T>) => void
+  readonly read: (reader: ByteReader, interning: Interning) => EntryOf<T>
+}
+
+function codec<T extends EntryType>(
+  code: number,
+  write: EntryCodec<T>['write'],
+  read: EntryCodec<T>['read'],
+): EntryCodec<T> {
+  return { code, write, read }
+}
 
 /**
  * The number of each type, for ever: logs on disk name their entries by it. A new type gets
  * the next one; the number of a type that is gone is never given again.
  */
-export const ENTRY_CODES: Readonly<Record<EntryType, number>> = {
-  JobSubmitted: 1,
-  JobReleased: 2,
-  StageOpened: 3,
-  JobCancelled: 4,
-  JobForgotten: 5,
-  LeaseGranted: 6,
-  ExecutionStarted: 7,
-  LeaseExtended: 8,
-  LeaseReleased: 9,
-  StepRecorded: 10,
-  ExecutionCommitted: 11,
-  EffectStarted: 12,
-  EffectFinished: 13,
-  EffectFailed: 14,
-  EffectResolved: 15,
-  TaskFailed: 16,
-  LeaseExpired: 17,
-  LeaseRevoked: 18,
-  ReportRefused: 19,
-  TaskStopped: 20,
-  TaskRetried: 21,
-  TaskForced: 22,
-  QueueConfigured: 23,
-  QueuePaused: 24,
-  QueueResumed: 25,
-  ScheduleSet: 26,
-  ScheduleFired: 27,
-  ScheduleRemoved: 28,
+const CODECS: { readonly [T in EntryType]: EntryCodec<T> } = {
+  JobSubmitted: codec(1, jobs.writeJobSubmitted, jobs.readJobSubmitted),
+  JobReleased: codec(2, jobs.writeJobReleased, jobs.readJobReleased),
+  StageOpened: codec(3, jobs.writeStageOpened, jobs.readStageOpened),
+  JobCancelled: codec(4, jobs.writeJobCancelled, jobs.readJobCancelled),
+  JobForgotten: codec(5, jobs.writeJobForgotten, jobs.readJobForgotten),
+  LeaseGranted: codec(6, tasks.writeLeaseGranted, tasks.readLeaseGranted),
+  ExecutionStarted: codec(7, tasks.writeExecutionStarted, tasks.readExecutionStarted),
+  LeaseExtended: codec(8, tasks.writeLeaseExtended, tasks.readLeaseExtended),
+  LeaseReleased: codec(9, tasks.writeLeaseReleased, tasks.readLeaseReleased),
+  StepRecorded: codec(10, tasks.writeStepRecorded, tasks.readStepRecorded),
+  ExecutionCommitted: codec(11, tasks.writeExecutionCommitted, tasks.readExecutionCommitted),
+  EffectStarted: codec(12, tasks.writeEffectStarted, tasks.readEffectStarted),
+  EffectFinished: codec(13, tasks.writeEffectFinished, tasks.readEffectFinished),
+  EffectFailed: codec(14, tasks.writeEffectFailed, tasks.readEffectFailed),
+  EffectResolved: codec(15, tasks.writeEffectResolved, tasks.readEffectResolved),
+  TaskFailed: codec(16, tasks.writeTaskFailed, tasks.readTaskFailed),
+  LeaseExpired: codec(17, tasks.writeLeaseExpired, tasks.readLeaseExpired),
+  LeaseRevoked: codec(18, tasks.writeLeaseRevoked, tasks.readLeaseRevoked),
+  ReportRefused: codec(19, tasks.writeReportRefused, tasks.readReportRefused),
+  TaskStopped: codec(20, tasks.writeTaskStopped, tasks.readTaskStopped),
+  TaskRetried: codec(21, tasks.writeTaskRetried, tasks.readTaskRetried),
+  TaskForced: codec(22, tasks.writeTaskForced, tasks.readTaskForced),
+  QueueConfigured: codec(23, jobs.writeQueueConfigured, jobs.readQueueConfigured),
+  QueuePaused: codec(24, jobs.writeQueuePaused, jobs.readQueuePaused),
+  QueueResumed: codec(25, jobs.writeQueueResumed, jobs.readQueueResumed),
+  ScheduleSet: codec(26, jobs.writeScheduleSet, jobs.readScheduleSet),
+  ScheduleFired: codec(27, jobs.writeScheduleFired, jobs.readScheduleFired),
+  ScheduleRemoved: codec(28, jobs.writeScheduleRemoved, jobs.readScheduleRemoved),
 }
+
+const TYPES = Object.keys(CODECS) as EntryType[]
+
+export const ENTRY_CODES = Object.fromEntries(
+  TYPES.map((type) => [type, CODECS[type].code]),
+) as Readonly<Record<EntryType, number>>
+
+const TYPE_BY_CODE = new Map(TYPES.map((type) => [CODECS[type].code, type]))
+const READ_BY_CODE = new Map(TYPES.map((type) => [CODECS[type].code, CODECS[type].read]))
 
 /** The type that a number stands for; undefined if there is none. */
 export function entryType(code: number): EntryType | undefined {
-  return TYPES[code]
+  return TYPE_BY_CODE.get(code)
 }
 
-const TYPES: readonly (EntryType | undefined)[] = typesByCode()
-
-function typesByCode(): (EntryType | undefined)[] {
-  const types: (EntryType | undefined)[] = [undefined]
-  for (const [type, code] of Object.entries(ENTRY_CODES)) types[code] = type as EntryType
-  return types
-}
-
-/** Writes the body of an entry. What is written most often is asked for first. */
+/** Writes the body of an entry. */
 export function writeEntry(writer: ByteWriter, entry: Entry): void {
-  switch (entry.type) {
-    case 'JobSubmitted':
-      return jobs.writeJobSubmitted(writer, entry)
-    case 'LeaseGranted':
-      return leases.writeLeaseGranted(writer, entry)
-    case 'ExecutionCommitted':
-      return tasks.writeExecutionCommitted(writer, entry)
-    case 'ExecutionStarted':
-      return leases.writeExecutionStarted(writer, entry)
-    case 'LeaseExtended':
-      return leases.writeLeaseExtended(writer, entry)
-    case 'StepRecorded':
-      return tasks.writeStepRecorded(writer, entry)
-    case 'EffectStarted':
-      return tasks.writeEffectStarted(writer, entry)
-    case 'EffectFinished':
-      return tasks.writeEffectFinished(writer, entry)
-    case 'JobReleased':
-      return jobs.writeJobReleased(writer, entry)
-    case 'StageOpened':
-      return jobs.writeStageOpened(writer, entry)
-    case 'JobCancelled':
-      return jobs.writeJobCancelled(writer, entry)
-    case 'JobForgotten':
-      return jobs.writeJobForgotten(writer, entry)
-    case 'LeaseReleased':
-      return leases.writeLeaseReleased(writer, entry)
-    case 'EffectFailed':
-      return tasks.writeEffectFailed(writer, entry)
-    case 'EffectResolved':
-      return tasks.writeEffectResolved(writer, entry)
-    case 'TaskFailed':
-      return leases.writeTaskFailed(writer, entry)
-    case 'LeaseExpired':
-      return leases.writeLeaseExpired(writer, entry)
-    case 'LeaseRevoked':
-      return leases.writeLeaseRevoked(writer, entry)
-    case 'ReportRefused':
-      return leases.writeReportRefused(writer, entry)
-    case 'TaskStopped':
-      return tasks.writeTaskStopped(writer, entry)
-    case 'TaskRetried':
-      return tasks.writeTaskRetried(writer, entry)
-    case 'TaskForced':
-      return tasks.writeTaskForced(writer, entry)
-    case 'QueueConfigured':
-      return jobs.writeQueueConfigured(writer, entry)
-    case 'QueuePaused':
-      return jobs.writeQueuePaused(writer, entry)
-    case 'QueueResumed':
-      return jobs.writeQueueResumed(writer, entry)
-    case 'ScheduleSet':
-      return jobs.writeScheduleSet(writer, entry)
-    case 'ScheduleFired':
-      return jobs.writeScheduleFired(writer, entry)
-    case 'ScheduleRemoved':
-      return jobs.writeScheduleRemoved(writer, entry)
-  }
+  const write = CODECS[entry.type].write as (writer: ByteWriter, entry: Entry) => void
+  write(writer, entry)
 }
 
 /** Reads the body of an entry of the current version. */
 export function readEntry(reader: ByteReader, code: number, interning: Interning): Entry {
-  switch (code) {
-    case 1:
-      return jobs.readJobSubmitted(reader, interning)
-    case 2:
-      return jobs.readJobReleased(reader, interning)
-    case 3:
-      return jobs.readStageOpened(reader, interning)
-    case 4:
-      return jobs.readJobCancelled(reader, interning)
-    case 5:
-      return jobs.readJobForgotten(reader)
-    case 6:
-      return leases.readLeaseGranted(reader, interning)
-    case 7:
-      return leases.readExecutionStarted(reader)
-    case 8:
-      return leases.readLeaseExtended(reader)
-    case 9:
-      return leases.readLeaseReleased(reader)
-    case 10:
-      return tasks.readStepRecorded(reader, interning)
-    case 11:
-      return tasks.readExecutionCommitted(reader, interning)
-    case 12:
-      return tasks.readEffectStarted(reader)
-    case 13:
-      return tasks.readEffectFinished(reader)
-    case 14:
-      return tasks.readEffectFailed(reader, interning)
-    case 15:
-      return tasks.readEffectResolved(reader, interning)
-    case 16:
-      return leases.readTaskFailed(reader, interning)
-    case 17:
-      return leases.readLeaseExpired(reader)
-    case 18:
-      return leases.readLeaseRevoked(reader, interning)
-    case 19:
-      return leases.readReportRefused(reader, interning)
-    case 20:
-      return tasks.readTaskStopped(reader)
-    case 21:
-      return tasks.readTaskRetried(reader, interning)
-    case 22:
-      return tasks.readTaskForced(reader, interning)
-    case 23:
-      return jobs.readQueueConfigured(reader, interning)
-    case 24:
-      return jobs.readQueuePaused(reader, interning)
-    case 25:
-      return jobs.readQueueResumed(reader, interning)
-    case 26:
-      return jobs.readScheduleSet(reader, interning)
-    case 27:
-      return jobs.readScheduleFired(reader, interning)
-    case 28:
-      return jobs.readScheduleRemoved(reader, interning)
-  }
-  throw reader.malformed(`no type of entry has the number ${code}`)
+  const read = READ_BY_CODE.get(code)
+  if (read === undefined) throw reader.malformed(`no type of entry has the number ${code}`)
+  return read(reader, interning)
 }

@@ -1,8 +1,8 @@
 /**
  * One instance for what a log repeats a million times: names, and the policies of tasks.
  *
- * Found by their bytes, so that a value that is known is never built again. Bounded: whoever
- * makes up a new name for every job gets no benefit, and costs no memory either.
+ * Found by their bytes, so that a value that is known is never built again. Bounded: a client
+ * that makes up a new name for every job gets no benefit, and costs no memory either.
  */
 import type { TaskPolicy } from '../../kernel/index.ts'
 import type { ByteReader } from './bytes.ts'

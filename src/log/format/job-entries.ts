@@ -1,24 +1,29 @@
 /**
  * The entries of jobs, queues and schedules as bytes, one pair of functions each.
  *
- * Every entry begins with its time, its version and what it is about. Written out field by
- * field, because a loop over fields would cost more than the writing.
+ * Every entry begins with its time, its version and what it is about.
  */
 import type { EntryOf, OnRecord } from '../../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
-import { readFailure, writeFailure } from './failure-codec.ts'
-import { readRate, readSpec, writeRate, writeSpec } from './spec-codec.ts'
-
-function writeOnRecord(writer: ByteWriter, { by, reason }: OnRecord): void {
-  writer.text(by)
-  writer.text(reason)
-}
+import {
+  readFailure,
+  readRate,
+  readSpec,
+  writeFailure,
+  writeRate,
+  writeSpec,
+} from './spec-codec.ts'
 
 function writeHead(writer: ByteWriter, at: number, version: number, subject: string): void {
   writer.time(at)
   writer.count(version)
   writer.text(subject)
+}
+
+function writeOnRecord(writer: ByteWriter, { by, reason }: OnRecord): void {
+  writer.text(by)
+  writer.text(reason)
 }
 
 export function writeJobSubmitted(writer: ByteWriter, entry: EntryOf<'JobSubmitted'>): void {
@@ -45,11 +50,14 @@ export function writeJobReleased(writer: ByteWriter, entry: EntryOf<'JobReleased
 }
 
 export function readJobReleased(reader: ByteReader, interning: Interning): EntryOf<'JobReleased'> {
-  const at = reader.time()
-  const version = reader.count()
-  const job = reader.text()
-  const by = interning.read(reader)
-  return { type: 'JobReleased', at, version, job, by, reason: interning.read(reader) }
+  return {
+    type: 'JobReleased',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    by: interning.read(reader),
+    reason: interning.read(reader),
+  }
 }
 
 export function writeStageOpened(writer: ByteWriter, entry: EntryOf<'StageOpened'>): void {
@@ -61,13 +69,15 @@ export function writeStageOpened(writer: ByteWriter, entry: EntryOf<'StageOpened
 }
 
 export function readStageOpened(reader: ByteReader, interning: Interning): EntryOf<'StageOpened'> {
-  const at = reader.time()
-  const version = reader.count()
-  const job = reader.text()
-  const stage = reader.count()
-  const segments = reader.count()
-  const error = reader.flag() ? readFailure(reader, interning) : null
-  return { type: 'StageOpened', at, version, job, stage, segments, error }
+  return {
+    type: 'StageOpened',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segments: reader.count(),
+    error: reader.flag() ? readFailure(reader, interning) : null,
+  }
 }
 
 export function writeJobCancelled(writer: ByteWriter, entry: EntryOf<'JobCancelled'>): void {
@@ -79,11 +89,14 @@ export function readJobCancelled(
   reader: ByteReader,
   interning: Interning,
 ): EntryOf<'JobCancelled'> {
-  const at = reader.time()
-  const version = reader.count()
-  const job = reader.text()
-  const by = interning.read(reader)
-  return { type: 'JobCancelled', at, version, job, by, reason: interning.read(reader) }
+  return {
+    type: 'JobCancelled',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    by: interning.read(reader),
+    reason: interning.read(reader),
+  }
 }
 
 export function writeJobForgotten(writer: ByteWriter, entry: EntryOf<'JobForgotten'>): void {
@@ -91,9 +104,7 @@ export function writeJobForgotten(writer: ByteWriter, entry: EntryOf<'JobForgott
 }
 
 export function readJobForgotten(reader: ByteReader): EntryOf<'JobForgotten'> {
-  const at = reader.time()
-  const version = reader.count()
-  return { type: 'JobForgotten', at, version, job: reader.text() }
+  return { type: 'JobForgotten', at: reader.time(), version: reader.count(), job: reader.text() }
 }
 
 const QUEUE_CONCURRENCY = 1
@@ -124,12 +135,17 @@ export function readQueueConfigured(
   const queue = interning.read(reader)
   const mask = reader.u8()
   if ((mask & ~QUEUE_BOUNDS) !== 0) throw reader.malformed('a queue has a bound that is not known')
-  const concurrency = mask & QUEUE_CONCURRENCY ? reader.count() : null
-  const rate = mask & QUEUE_RATE ? readRate(reader) : null
-  const ageingMs = mask & QUEUE_AGEING ? reader.count() : null
-  const by = interning.read(reader)
-  const reason = interning.read(reader)
-  return { type: 'QueueConfigured', at, version, queue, concurrency, rate, ageingMs, by, reason }
+  return {
+    type: 'QueueConfigured',
+    at,
+    version,
+    queue,
+    concurrency: mask & QUEUE_CONCURRENCY ? reader.count() : null,
+    rate: mask & QUEUE_RATE ? readRate(reader) : null,
+    ageingMs: mask & QUEUE_AGEING ? reader.count() : null,
+    by: interning.read(reader),
+    reason: interning.read(reader),
+  }
 }
 
 export function writeQueuePaused(writer: ByteWriter, entry: EntryOf<'QueuePaused'>): void {
@@ -138,11 +154,14 @@ export function writeQueuePaused(writer: ByteWriter, entry: EntryOf<'QueuePaused
 }
 
 export function readQueuePaused(reader: ByteReader, interning: Interning): EntryOf<'QueuePaused'> {
-  const at = reader.time()
-  const version = reader.count()
-  const queue = interning.read(reader)
-  const by = interning.read(reader)
-  return { type: 'QueuePaused', at, version, queue, by, reason: interning.read(reader) }
+  return {
+    type: 'QueuePaused',
+    at: reader.time(),
+    version: reader.count(),
+    queue: interning.read(reader),
+    by: interning.read(reader),
+    reason: interning.read(reader),
+  }
 }
 
 export function writeQueueResumed(writer: ByteWriter, entry: EntryOf<'QueueResumed'>): void {
@@ -154,11 +173,14 @@ export function readQueueResumed(
   reader: ByteReader,
   interning: Interning,
 ): EntryOf<'QueueResumed'> {
-  const at = reader.time()
-  const version = reader.count()
-  const queue = interning.read(reader)
-  const by = interning.read(reader)
-  return { type: 'QueueResumed', at, version, queue, by, reason: interning.read(reader) }
+  return {
+    type: 'QueueResumed',
+    at: reader.time(),
+    version: reader.count(),
+    queue: interning.read(reader),
+    by: interning.read(reader),
+    reason: interning.read(reader),
+  }
 }
 
 export function writeScheduleSet(writer: ByteWriter, entry: EntryOf<'ScheduleSet'>): void {
@@ -168,13 +190,15 @@ export function writeScheduleSet(writer: ByteWriter, entry: EntryOf<'ScheduleSet
 }
 
 export function readScheduleSet(reader: ByteReader, interning: Interning): EntryOf<'ScheduleSet'> {
-  const at = reader.time()
-  const version = reader.count()
-  const schedule = interning.read(reader)
-  const definition = reader.text()
-  const by = interning.read(reader)
-  const reason = interning.read(reader)
-  return { type: 'ScheduleSet', at, version, schedule, definition, by, reason }
+  return {
+    type: 'ScheduleSet',
+    at: reader.time(),
+    version: reader.count(),
+    schedule: interning.read(reader),
+    definition: reader.text(),
+    by: interning.read(reader),
+    reason: interning.read(reader),
+  }
 }
 
 export function writeScheduleFired(writer: ByteWriter, entry: EntryOf<'ScheduleFired'>): void {
@@ -187,11 +211,14 @@ export function readScheduleFired(
   reader: ByteReader,
   interning: Interning,
 ): EntryOf<'ScheduleFired'> {
-  const at = reader.time()
-  const version = reader.count()
-  const schedule = interning.read(reader)
-  const tick = reader.time()
-  return { type: 'ScheduleFired', at, version, schedule, tick, skipped: reader.flag() }
+  return {
+    type: 'ScheduleFired',
+    at: reader.time(),
+    version: reader.count(),
+    schedule: interning.read(reader),
+    tick: reader.time(),
+    skipped: reader.flag(),
+  }
 }
 
 export function writeScheduleRemoved(writer: ByteWriter, entry: EntryOf<'ScheduleRemoved'>): void {
@@ -203,9 +230,12 @@ export function readScheduleRemoved(
   reader: ByteReader,
   interning: Interning,
 ): EntryOf<'ScheduleRemoved'> {
-  const at = reader.time()
-  const version = reader.count()
-  const schedule = interning.read(reader)
-  const by = interning.read(reader)
-  return { type: 'ScheduleRemoved', at, version, schedule, by, reason: interning.read(reader) }
+  return {
+    type: 'ScheduleRemoved',
+    at: reader.time(),
+    version: reader.count(),
+    schedule: interning.read(reader),
+    by: interning.read(reader),
+    reason: interning.read(reader),
+  }
 }

@@ -69,7 +69,7 @@ function expectBack(record: JobRecord): JobRecord {
 }
 
 describe('a queue', () => {
-  it('with a field that nobody knows is refused', () => {
+  it('with a field that is not known is refused', () => {
     const queue = { ...createQueue('q'), ageingMs: 5 }
     const bytes = written((writer) => writeQueue(writer, queue))
     expect(readQueue(new ByteReader(bytes), interning)).toEqual(queue)

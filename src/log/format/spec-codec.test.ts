@@ -16,7 +16,7 @@ import type { JobSpec } from '../../kernel/index.ts'
 import { LIMITS, NONE } from '../../kernel/index.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { Interning } from './interning.ts'
-import { readFailure, writeFailure } from './failure-codec.ts'
+import { readFailure, writeFailure } from './spec-codec.ts'
 import * as codec from './spec-codec.ts'
 
 const interning = new Interning()
@@ -151,7 +151,7 @@ describe('what is read', () => {
     expect(child.child?.policy).toBe(spec.policy)
   })
 
-  it('has no field that nobody knows', () => {
+  it('has no field that is not known', () => {
     const bytes = bytesOf(codec.writeSpec, plain({ asked: { by: 'ann', reason: '' } }))
     // The mask: the last bit and that of the policy, and then the next bit as well.
     expect([...bytes.subarray(0, 3)]).toEqual([0x81, 0x80, 0x04])

@@ -1,12 +1,13 @@
 /**
- * What a client submits and a worker promises, as bytes: specs, policies, promises.
+ * What a client submits and a worker reports, as bytes: specs, policies, promises, failures.
  *
- * Most fields of most specs hold what everybody leaves them at, so a mask says which ones do
- * not, and only those are written. What "left at" means is fixed here for ever, whatever
- * defaults later versions offer to clients.
+ * Most fields of most specs hold a usual value, so a mask says which ones do not, and only those are
+ * written. Which value is the usual one is fixed here for ever, whatever defaults later versions offer
+ * to clients.
  */
 import type {
   EffectPromise,
+  Failure,
   JobSpec,
   LimitSpec,
   ParentRef,
@@ -72,11 +73,7 @@ export function readRetry(reader: ByteReader): RetryPolicy {
   const max = mask & RETRY_MAX ? reader.count() : USUAL_RETRIES
   const delayMs = mask & RETRY_DELAY ? reader.count() : USUAL_DELAY_MS
   const capMs = mask & RETRY_CAP ? reader.count() : USUAL_CAP_MS
-  let delaysMs: number[] = NONE
-  if (mask & RETRY_LIST) {
-    delaysMs = []
-    for (let left = reader.length(); left > 0; left--) delaysMs.push(reader.count())
-  }
+  const delaysMs = mask & RETRY_LIST ? reader.list(() => reader.count()) : NONE
   const jitter = mask & RETRY_JITTER ? reader.real() : 0
   return { max, backoff, delayMs, capMs, delaysMs, jitter }
 }
@@ -114,7 +111,7 @@ const POLICY_TIMEOUT = 2
 const POLICY_NEVER = 4
 const POLICY_LIMITS = 8
 
-/** How many policies have their bytes remembered; whoever makes one for each job gains nothing. */
+/** How many policies have their bytes remembered: a client that makes one for each job gains nothing. */
 const MOST_REMEMBERED = 10_000
 /** Policies never change and are shared by many jobs, so their bytes are made once. */
 let remembered = new WeakMap<TaskPolicy, Uint8Array>()
@@ -191,11 +188,7 @@ function readPolicyFields(reader: ByteReader, interning: Interning): TaskPolicy 
   const leaseMs = mask & POLICY_LEASE ? reader.count() : USUAL_LEASE_MS
   const timeoutMs = mask & POLICY_TIMEOUT ? reader.count() : null
   const retry = readRetry(reader)
-  let limits: LimitSpec[] = NONE
-  if (mask & POLICY_LIMITS) {
-    limits = []
-    for (let left = reader.length(); left > 0; left--) limits.push(readLimit(reader, interning))
-  }
+  const limits = mask & POLICY_LIMITS ? reader.list(() => readLimit(reader, interning)) : NONE
   for (const limit of limits) {
     Object.freeze(limit)
     if (limit.rate !== null) Object.freeze(limit.rate)
@@ -210,12 +203,6 @@ function readPolicyFields(reader: ByteReader, interning: Interning): TaskPolicy 
 function writeTexts(writer: ByteWriter, texts: readonly string[]): void {
   writer.count(texts.length)
   for (const text of texts) writer.text(text)
-}
-
-function readTexts(reader: ByteReader, interning: Interning): string[] {
-  const texts: string[] = []
-  for (let left = reader.length(); left > 0; left--) texts.push(interning.read(reader))
-  return texts
 }
 
 const STAGE_AFTER = 1
@@ -244,7 +231,7 @@ export function writeStage(writer: ByteWriter, stage: StageSpec): void {
 export function readStage(reader: ByteReader, interning: Interning): StageSpec {
   const mask = reader.u8()
   const name = interning.read(reader)
-  const after = mask & STAGE_AFTER ? readTexts(reader, interning) : NONE
+  const after = mask & STAGE_AFTER ? reader.list(() => interning.read(reader)) : NONE
   const each = mask & STAGE_EACH ? interning.read(reader) : null
   const tolerate = mask & STAGE_TOLERATE ? reader.count() : 0
   const version = mask & STAGE_VERSION ? reader.count() : USUAL_VERSION
@@ -351,16 +338,12 @@ export function readSpec(reader: ByteReader, interning: Interning): JobSpec {
   const type = interning.read(reader)
   const input = reader.text()
   const policy = mask & SPEC_POLICY ? readPolicy(reader, interning) : null
-  let stages: StageSpec[] | null = null
-  if (mask & SPEC_STAGES) {
-    stages = []
-    for (let left = reader.length(); left > 0; left--) stages.push(readStage(reader, interning))
-  }
+  const stages = mask & SPEC_STAGES ? reader.list(() => readStage(reader, interning)) : null
   const version = mask & SPEC_VERSION ? reader.count() : USUAL_VERSION
   const priority = mask & SPEC_PRIORITY ? reader.integer() : 0
   const key = mask & SPEC_KEY ? reader.text() : null
   const group = mask & SPEC_GROUP ? interning.read(reader) : null
-  const tags = mask & SPEC_TAGS ? readTexts(reader, interning) : NONE
+  const tags = mask & SPEC_TAGS ? reader.list(() => interning.read(reader)) : NONE
   const delayMs = mask & SPEC_DELAY ? reader.count() : 0
   const dueAt = mask & SPEC_DUE_AT ? reader.time() : null
   const startWithinMs = mask & SPEC_START_WITHIN ? reader.count() : null
@@ -418,4 +401,23 @@ export function readPromise(reader: ByteReader, interning: Interning): EffectPro
   const retry = readRetry(reader)
   const child = mask & PROMISE_CHILD ? readSpec(reader, interning) : null
   return { name, input, idempotent, reconcile, retry, child }
+}
+
+const FAILURE_TERMINAL = 1
+const FAILURE_STACK = 2
+
+export function writeFailure(writer: ByteWriter, failure: Failure): void {
+  const { type, code, message, stack } = failure
+  writer.u8((type === 'TERMINAL' ? FAILURE_TERMINAL : 0) | (stack === null ? 0 : FAILURE_STACK))
+  writer.text(code)
+  writer.text(message)
+  if (stack !== null) writer.text(stack)
+}
+
+export function readFailure(reader: ByteReader, interning: Interning): Failure {
+  const mask = reader.u8()
+  const code = interning.read(reader)
+  const message = reader.text()
+  const stack = mask & FAILURE_STACK ? reader.text() : null
+  return { type: mask & FAILURE_TERMINAL ? 'TERMINAL' : 'RETRYABLE', code, message, stack }
 }

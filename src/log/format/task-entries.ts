@@ -1,20 +1,65 @@
 /**
- * The other entries of tasks as bytes: what was recorded, committed and carried out, and what
- * operators did.
+ * The entries of tasks as bytes, one pair of functions each: leases, what their holders reported, and
+ * what operators did.
+ *
+ * Every entry of a task begins alike, and every one that ends a lease without a result ends alike.
+ * Values are written and read one by one, in the order of the fields: to go through the fields of any
+ * entry, or to spread one object into another, costs more than the rest.
  */
-import type { EffectPromise, EntryOf } from '../../kernel/index.ts'
-import { NONE } from '../../kernel/index.ts'
+import type { Aftermath, EntryOf, Settlement } from '../../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
-import { AFTERMATHS, readSettled, writeAftermath, writeTaskHead } from './lease-entries.ts'
-import { readFailure, writeFailure } from './failure-codec.ts'
-import { readPromise, writePromise } from './spec-codec.ts'
+import { readFailure, readPromise, writeFailure, writePromise } from './spec-codec.ts'
 
+const AFTERMATHS = ['WAITING', 'FAILED', 'DEAD'] as const
+const SETTLED = ['UNKNOWN', 'HELD'] as const
 const AFTER_EFFECT = ['WAITING', 'LEASED', 'COMPLETED', 'DEAD'] as const
 const FAILED_EFFECT = ['PROMISED', 'HELD'] as const
 const OUTCOMES = ['happened', 'again'] as const
 const STOP_REASONS = ['ending', 'start-by'] as const
 const FORCED = ['COMPLETED', 'FAILED', 'WAITING'] as const
+
+function writeTaskHead(
+  writer: ByteWriter,
+  at: number,
+  version: number,
+  job: string,
+  stage: number,
+  segment: number,
+): void {
+  writer.time(at)
+  writer.count(version)
+  writer.text(job)
+  writer.count(stage)
+  writer.count(segment)
+}
+
+function writeAftermath(
+  writer: ByteWriter,
+  at: number,
+  next: Aftermath['next'],
+  dueAt: number,
+  retries: number,
+  settled: readonly Settlement[],
+): void {
+  writer.choice(AFTERMATHS, next)
+  writer.timeFrom(at, dueAt)
+  writer.count(retries)
+  writer.count(settled.length)
+  for (const one of settled) {
+    writer.count(one.effect)
+    writer.choice(SETTLED, one.to)
+    writer.count(one.retries)
+  }
+}
+
+function readSettled(reader: ByteReader): Settlement[] {
+  return reader.list(() => ({
+    effect: reader.count(),
+    to: reader.choice(SETTLED),
+    retries: reader.count(),
+  }))
+}
 
 function writeTextOrNull(writer: ByteWriter, text: string | null): void {
   writer.flag(text !== null)
@@ -25,34 +70,53 @@ function readTextOrNull(reader: ByteReader): string | null {
   return reader.flag() ? reader.text() : null
 }
 
-function readPromises(reader: ByteReader, interning: Interning): EffectPromise[] {
-  let left = reader.length()
-  if (left === 0) return NONE
-  const promises: EffectPromise[] = []
-  for (; left > 0; left--) promises.push(readPromise(reader, interning))
-  return promises
-}
-
-export function writeStepRecorded(writer: ByteWriter, entry: EntryOf<'StepRecorded'>): void {
+export function writeLeaseGranted(writer: ByteWriter, entry: EntryOf<'LeaseGranted'>): void {
   writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
   writer.count(entry.lease)
-  writer.text(entry.name)
-  writer.text(entry.value)
+  writer.text(entry.worker)
+  writer.count(entry.request)
+  writer.timeFrom(entry.at, entry.expiresAt)
+  writer.flag(entry.started)
 }
 
-export function readStepRecorded(
+export function readLeaseGranted(
   reader: ByteReader,
   interning: Interning,
-): EntryOf<'StepRecorded'> {
+): EntryOf<'LeaseGranted'> {
   const at = reader.time()
-  const version = reader.count()
-  const job = reader.text()
-  const stage = reader.count()
-  const segment = reader.count()
-  const lease = reader.count()
-  const name = interning.read(reader)
-  const value = reader.text()
-  return { type: 'StepRecorded', at, version, job, stage, segment, lease, name, value }
+  return {
+    type: 'LeaseGranted',
+    at,
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    worker: interning.read(reader),
+    request: reader.count(),
+    expiresAt: reader.timeFrom(at),
+    started: reader.flag(),
+  }
+}
+
+export function writeExecutionStarted(
+  writer: ByteWriter,
+  entry: EntryOf<'ExecutionStarted'>,
+): void {
+  writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
+  writer.count(entry.lease)
+}
+
+export function readExecutionStarted(reader: ByteReader): EntryOf<'ExecutionStarted'> {
+  return {
+    type: 'ExecutionStarted',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+  }
 }
 
 export function writeExecutionCommitted(
@@ -70,15 +134,188 @@ export function readExecutionCommitted(
   reader: ByteReader,
   interning: Interning,
 ): EntryOf<'ExecutionCommitted'> {
+  return {
+    type: 'ExecutionCommitted',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    output: reader.text(),
+    effects: reader.list(() => readPromise(reader, interning)),
+  }
+}
+
+export function writeLeaseExtended(writer: ByteWriter, entry: EntryOf<'LeaseExtended'>): void {
+  writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
+  writer.count(entry.lease)
+  writer.count(entry.extension)
+  writer.timeFrom(entry.at, entry.expiresAt)
+}
+
+export function readLeaseExtended(reader: ByteReader): EntryOf<'LeaseExtended'> {
   const at = reader.time()
-  const version = reader.count()
-  const job = reader.text()
-  const stage = reader.count()
-  const segment = reader.count()
-  const lease = reader.count()
-  const output = reader.text()
-  const effects = readPromises(reader, interning)
-  return { type: 'ExecutionCommitted', at, version, job, stage, segment, lease, output, effects }
+  return {
+    type: 'LeaseExtended',
+    at,
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    extension: reader.count(),
+    expiresAt: reader.timeFrom(at),
+  }
+}
+
+export function writeLeaseReleased(writer: ByteWriter, entry: EntryOf<'LeaseReleased'>): void {
+  writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
+  writer.count(entry.lease)
+  writeAftermath(writer, entry.at, entry.next, entry.dueAt, entry.retries, entry.settled)
+}
+
+export function readLeaseReleased(reader: ByteReader): EntryOf<'LeaseReleased'> {
+  const at = reader.time()
+  return {
+    type: 'LeaseReleased',
+    at,
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    next: reader.choice(AFTERMATHS),
+    dueAt: reader.timeFrom(at),
+    retries: reader.count(),
+    settled: readSettled(reader),
+  }
+}
+
+export function writeLeaseExpired(writer: ByteWriter, entry: EntryOf<'LeaseExpired'>): void {
+  writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
+  writer.count(entry.lease)
+  writer.text(entry.diagnostic)
+  writeAftermath(writer, entry.at, entry.next, entry.dueAt, entry.retries, entry.settled)
+}
+
+export function readLeaseExpired(reader: ByteReader): EntryOf<'LeaseExpired'> {
+  const at = reader.time()
+  return {
+    type: 'LeaseExpired',
+    at,
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    diagnostic: reader.text(),
+    next: reader.choice(AFTERMATHS),
+    dueAt: reader.timeFrom(at),
+    retries: reader.count(),
+    settled: readSettled(reader),
+  }
+}
+
+export function writeLeaseRevoked(writer: ByteWriter, entry: EntryOf<'LeaseRevoked'>): void {
+  writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
+  writer.count(entry.lease)
+  writer.text(entry.by)
+  writer.text(entry.reason)
+  writeAftermath(writer, entry.at, entry.next, entry.dueAt, entry.retries, entry.settled)
+}
+
+export function readLeaseRevoked(
+  reader: ByteReader,
+  interning: Interning,
+): EntryOf<'LeaseRevoked'> {
+  const at = reader.time()
+  return {
+    type: 'LeaseRevoked',
+    at,
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    by: interning.read(reader),
+    reason: interning.read(reader),
+    next: reader.choice(AFTERMATHS),
+    dueAt: reader.timeFrom(at),
+    retries: reader.count(),
+    settled: readSettled(reader),
+  }
+}
+
+export function writeTaskFailed(writer: ByteWriter, entry: EntryOf<'TaskFailed'>): void {
+  writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
+  writer.count(entry.lease)
+  writeFailure(writer, entry.error)
+  writeAftermath(writer, entry.at, entry.next, entry.dueAt, entry.retries, entry.settled)
+}
+
+export function readTaskFailed(reader: ByteReader, interning: Interning): EntryOf<'TaskFailed'> {
+  const at = reader.time()
+  return {
+    type: 'TaskFailed',
+    at,
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    error: readFailure(reader, interning),
+    next: reader.choice(AFTERMATHS),
+    dueAt: reader.timeFrom(at),
+    retries: reader.count(),
+    settled: readSettled(reader),
+  }
+}
+
+export function writeReportRefused(writer: ByteWriter, entry: EntryOf<'ReportRefused'>): void {
+  writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
+  writer.count(entry.lease)
+  writer.text(entry.report)
+}
+
+export function readReportRefused(
+  reader: ByteReader,
+  interning: Interning,
+): EntryOf<'ReportRefused'> {
+  return {
+    type: 'ReportRefused',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    report: interning.read(reader),
+  }
+}
+
+export function writeStepRecorded(writer: ByteWriter, entry: EntryOf<'StepRecorded'>): void {
+  writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
+  writer.count(entry.lease)
+  writer.text(entry.name)
+  writer.text(entry.value)
+}
+
+export function readStepRecorded(
+  reader: ByteReader,
+  interning: Interning,
+): EntryOf<'StepRecorded'> {
+  return {
+    type: 'StepRecorded',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    name: interning.read(reader),
+    value: reader.text(),
+  }
 }
 
 export function writeEffectStarted(writer: ByteWriter, entry: EntryOf<'EffectStarted'>): void {
@@ -88,14 +325,16 @@ export function writeEffectStarted(writer: ByteWriter, entry: EntryOf<'EffectSta
 }
 
 export function readEffectStarted(reader: ByteReader): EntryOf<'EffectStarted'> {
-  const at = reader.time()
-  const version = reader.count()
-  const job = reader.text()
-  const stage = reader.count()
-  const segment = reader.count()
-  const lease = reader.count()
-  const effect = reader.count()
-  return { type: 'EffectStarted', at, version, job, stage, segment, lease, effect }
+  return {
+    type: 'EffectStarted',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    effect: reader.count(),
+  }
 }
 
 export function writeEffectFinished(writer: ByteWriter, entry: EntryOf<'EffectFinished'>): void {
@@ -106,15 +345,17 @@ export function writeEffectFinished(writer: ByteWriter, entry: EntryOf<'EffectFi
 }
 
 export function readEffectFinished(reader: ByteReader): EntryOf<'EffectFinished'> {
-  const at = reader.time()
-  const version = reader.count()
-  const job = reader.text()
-  const stage = reader.count()
-  const segment = reader.count()
-  const lease = reader.count()
-  const effect = reader.count()
-  const next = reader.choice(AFTER_EFFECT)
-  return { type: 'EffectFinished', at, version, job, stage, segment, lease, effect, next }
+  return {
+    type: 'EffectFinished',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    effect: reader.count(),
+    next: reader.choice(AFTER_EFFECT),
+  }
 }
 
 export function writeEffectFailed(writer: ByteWriter, entry: EntryOf<'EffectFailed'>): void {
@@ -132,35 +373,22 @@ export function readEffectFailed(
   interning: Interning,
 ): EntryOf<'EffectFailed'> {
   const at = reader.time()
-  const version = reader.count()
-  const job = reader.text()
-  const stage = reader.count()
-  const segment = reader.count()
-  const lease = reader.count()
-  const effect = reader.count()
-  const error = readFailure(reader, interning)
-  const to = reader.choice(FAILED_EFFECT)
-  const effectRetries = reader.count()
-  const next = reader.choice(AFTERMATHS)
-  const dueAt = reader.timeFrom(at)
-  const retries = reader.count()
-  const settled = readSettled(reader)
   return {
     type: 'EffectFailed',
     at,
-    version,
-    job,
-    stage,
-    segment,
-    lease,
-    effect,
-    error,
-    to,
-    effectRetries,
-    next,
-    dueAt,
-    retries,
-    settled,
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    effect: reader.count(),
+    error: readFailure(reader, interning),
+    to: reader.choice(FAILED_EFFECT),
+    effectRetries: reader.count(),
+    next: reader.choice(AFTERMATHS),
+    dueAt: reader.timeFrom(at),
+    retries: reader.count(),
+    settled: readSettled(reader),
   }
 }
 
@@ -179,32 +407,20 @@ export function readEffectResolved(
   reader: ByteReader,
   interning: Interning,
 ): EntryOf<'EffectResolved'> {
-  const at = reader.time()
-  const version = reader.count()
-  const job = reader.text()
-  const stage = reader.count()
-  const segment = reader.count()
-  const effect = reader.count()
-  const start = reader.count()
-  const outcome = reader.choice(OUTCOMES)
-  const next = reader.choice(AFTER_EFFECT)
-  const budget = reader.count()
-  const by = interning.read(reader)
-  const reason = interning.read(reader)
   return {
     type: 'EffectResolved',
-    at,
-    version,
-    job,
-    stage,
-    segment,
-    effect,
-    start,
-    outcome,
-    next,
-    budget,
-    by,
-    reason,
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    effect: reader.count(),
+    start: reader.count(),
+    outcome: reader.choice(OUTCOMES),
+    next: reader.choice(AFTER_EFFECT),
+    budget: reader.count(),
+    by: interning.read(reader),
+    reason: interning.read(reader),
   }
 }
 
@@ -214,13 +430,15 @@ export function writeTaskStopped(writer: ByteWriter, entry: EntryOf<'TaskStopped
 }
 
 export function readTaskStopped(reader: ByteReader): EntryOf<'TaskStopped'> {
-  const at = reader.time()
-  const version = reader.count()
-  const job = reader.text()
-  const stage = reader.count()
-  const segment = reader.count()
-  const reason = reader.choice(STOP_REASONS)
-  return { type: 'TaskStopped', at, version, job, stage, segment, reason }
+  return {
+    type: 'TaskStopped',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    reason: reader.choice(STOP_REASONS),
+  }
 }
 
 export function writeTaskRetried(writer: ByteWriter, entry: EntryOf<'TaskRetried'>): void {
@@ -233,28 +451,18 @@ export function writeTaskRetried(writer: ByteWriter, entry: EntryOf<'TaskRetried
 }
 
 export function readTaskRetried(reader: ByteReader, interning: Interning): EntryOf<'TaskRetried'> {
-  const at = reader.time()
-  const version = reader.count()
-  const job = reader.text()
-  const stage = reader.count()
-  const segment = reader.count()
-  const attempt = reader.count()
-  const budget = reader.count()
-  const input = readTextOrNull(reader)
-  const by = interning.read(reader)
-  const reason = interning.read(reader)
   return {
     type: 'TaskRetried',
-    at,
-    version,
-    job,
-    stage,
-    segment,
-    attempt,
-    budget,
-    input,
-    by,
-    reason,
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    attempt: reader.count(),
+    budget: reader.count(),
+    input: readTextOrNull(reader),
+    by: interning.read(reader),
+    reason: interning.read(reader),
   }
 }
 
@@ -269,29 +477,18 @@ export function writeTaskForced(writer: ByteWriter, entry: EntryOf<'TaskForced'>
 }
 
 export function readTaskForced(reader: ByteReader, interning: Interning): EntryOf<'TaskForced'> {
-  const at = reader.time()
-  const version = reader.count()
-  const job = reader.text()
-  const stage = reader.count()
-  const segment = reader.count()
-  const attempt = reader.count()
-  const to = reader.choice(FORCED)
-  const budget = reader.count()
-  const output = readTextOrNull(reader)
-  const by = interning.read(reader)
-  const reason = interning.read(reader)
   return {
     type: 'TaskForced',
-    at,
-    version,
-    job,
-    stage,
-    segment,
-    attempt,
-    to,
-    budget,
-    output,
-    by,
-    reason,
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    attempt: reader.count(),
+    to: reader.choice(FORCED),
+    budget: reader.count(),
+    output: readTextOrNull(reader),
+    by: interning.read(reader),
+    reason: interning.read(reader),
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { TailFound, RecoveryVerdict } from './recovery-cases.ts'
-import { judge, RECOVERY_CASES } from './recovery-cases.ts'
+import { judgeTail, RECOVERY_CASES } from './recovery-cases.ts'
 
 /** The clean end of a log: nothing behind, nothing missing. */
 const END: TailFound = {
@@ -69,7 +69,7 @@ function everyFound(): TailFound[] {
 describe('the recovery table', () => {
   it.each(EXAMPLES)('%s', (name, facts, verdict) => {
     const found = { ...END, ...facts }
-    expect(judge(found)).toMatchObject({ name, verdict })
+    expect(judgeTail(found)).toMatchObject({ name, verdict })
   })
 
   it('has an example for every case', () => {
@@ -78,7 +78,7 @@ describe('the recovery table', () => {
   })
 
   it('cuts only at the end of the log, behind the mark, and where nothing whole follows', () => {
-    const torn = everyFound().filter((found) => judge(found).verdict === 'torn')
+    const torn = everyFound().filter((found) => judgeTail(found).verdict === 'torn')
     expect(torn.length).toBeGreaterThan(0)
     for (const found of torn) {
       expect(found).toMatchObject({
@@ -94,7 +94,7 @@ describe('the recovery table', () => {
 
   it('takes an end for the end only where nothing follows, and never before the mark', () => {
     for (const found of everyFound()) {
-      if (judge(found).verdict !== 'end') continue
+      if (judgeTail(found).verdict !== 'end') continue
       expect(found).toMatchObject({ isLast: true, beyondMark: true, restIsBlank: true })
     }
   })

@@ -1,6 +1,6 @@
 /**
  * What is found where the log stops, and what is done about it: a table, and nothing else
- * decides. The first case that fits counts. `recovery.test.ts` goes through all of them.
+ * decides. The first case that fits counts. `recovery-cases.test.ts` goes through all of them.
  *
  * Only what a power loss or a killed process can leave behind is cut: sectors of the newest
  * group that were never written. Everything else is for a person to look at.
@@ -96,6 +96,6 @@ export const RECOVERY_CASES: readonly RecoveryCase[] = [
   },
 ]
 
-export function judge(found: TailFound): RecoveryCase {
+export function judgeTail(found: TailFound): RecoveryCase {
   return RECOVERY_CASES.find((one) => one.when(found)) as RecoveryCase
 }

@@ -1,9 +1,8 @@
 /**
  * Reading the log from a position to its end, and making that end firm to write behind it.
  *
- * `readLog` only looks, so it is also what verify and time travel use. `settleTail` does what
- * was found to be necessary: it cuts what is torn, and makes sure that what was read is
- * durable before anybody is told of it.
+ * `readLog` only reads, so verify and time travel use it too. `settleTail` does what `readLog` found to
+ * be necessary: it cuts what is torn, and makes what was read durable BEFORE a caller is told of it.
  */
 import { BrokenEntry } from '../../kernel/index.ts'
 import { MalformedBytes } from '../format/bytes.ts'
@@ -12,12 +11,12 @@ import { CorruptLog } from '../errors.ts'
 import { offsetOf, positionOf, SEGMENT_HEAD } from '../format/format.ts'
 import { findMark } from '../segments/durable-mark.ts'
 import type { Disk } from '../disk/disk.ts'
-import { readUpTo, writeAll } from '../disk/disk.ts'
-import { judge } from './recovery-cases.ts'
+import { readUpTo, withFile, writeAll, writeZeros } from '../disk/disk.ts'
+import { judgeTail } from './recovery-cases.ts'
 import type { OnLogRecord, Stop } from '../segments/segment-scan.ts'
 import { scanSegment } from '../segments/segment-scan.ts'
 import type { Segment } from '../segments/segments.ts'
-import { listSegments, readSegment, writeZeros } from '../segments/segments.ts'
+import { listSegments, readSegment } from '../segments/segments.ts'
 
 /** What was lost at the end of the log: never anything that was acknowledged. */
 export interface Torn {
@@ -83,7 +82,7 @@ export async function readLog(
   for (let i = start; ; i++) {
     const segment = segments[i] as Segment
     const next = segments[i + 1]
-    const { stop, verdict, why } = await look(disk, segment, next, link, durable, from, onRecord)
+    const { stop, verdict, why } = await scanTo(disk, segment, next, link, durable, from, onRecord)
     link = stop.link
     if (verdict === 'next') continue
     const end = positionOf(segment.head.base, stop.offset)
@@ -92,7 +91,7 @@ export async function readLog(
   }
 }
 
-async function look(
+async function scanTo(
   disk: Disk,
   segment: Segment,
   next: Segment | undefined,
@@ -117,7 +116,7 @@ async function look(
     }
   })
   const position = positionOf(head.base, stop.offset)
-  const { verdict, why } = judge({
+  const { verdict, why } = judgeTail({
     ...stop,
     isLast: next === undefined,
     isComplete: position === until,
@@ -147,8 +146,7 @@ export async function settleTail(
   found: LogFound,
 ): Promise<Torn | null> {
   const last = found.segments.at(-1) as Segment
-  const file = await disk.open(last.path, 'write')
-  try {
+  return withFile(disk, last.path, 'write', async (file) => {
     const size = await file.size()
     const end = offsetOf(last.head.base, found.end)
     let torn = found.torn
@@ -166,9 +164,7 @@ export async function settleTail(
     if (from < end) await writeAll(file, await readUpTo(file, from, end - from), from)
     await file.sync()
     return torn
-  } finally {
-    await file.close()
-  }
+  })
 }
 
 /** How much was ever cut at a position: as long as the log ends there, that must be zeros. */
@@ -177,12 +173,7 @@ async function bytesCut(disk: Disk, folder: string, position: number): Promise<n
   let most = 0
   for (const name of await disk.list(aside)) {
     if (!name.startsWith(`torn-${position}-`)) continue
-    const file = await disk.open(`${aside}/${name}`, 'read')
-    try {
-      most = Math.max(most, await file.size())
-    } finally {
-      await file.close()
-    }
+    most = Math.max(most, await withFile(disk, `${aside}/${name}`, 'read', (file) => file.size()))
   }
   return most
 }
@@ -200,13 +191,10 @@ async function keepAside(
   let number = 1
   while (names.has(`torn-${position}-${number}`)) number += 1
   const path = `${aside}/torn-${position}-${number}`
-  const file = await disk.open(path, 'create')
-  try {
+  await withFile(disk, path, 'create', async (file) => {
     await writeAll(file, bytes, 0)
     await file.sync()
-  } finally {
-    await file.close()
-  }
+  })
   await disk.syncFolder(aside)
   return path
 }

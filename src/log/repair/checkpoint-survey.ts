@@ -1,8 +1,8 @@
 /**
  * A survey of the checkpoints: which there are, and what is wrong with the bytes of each.
  *
- * Every record is read and every table compared with the records it is about. Whether the
- * records say the right thing is for verify to say, which knows the log. It only looks.
+ * Every record is read and every index compared with the records it is about. Whether the
+ * records say the right thing, verify finds out, which knows the log. It only reads.
  */
 import { jobEndedAt, sameContent } from '../../kernel/index.ts'
 import { ByteReader } from '../format/bytes.ts'
@@ -14,8 +14,8 @@ import type { Disk } from '../disk/disk.ts'
 import type { JobRecord } from '../format/record-codec.ts'
 import { readJob, recordTallies } from '../format/record-codec.ts'
 import { damaged, readRecords } from '../checkpoint/record-file.ts'
-import { FinishedFile } from '../checkpoint/finished-file.ts'
-import type { FinishedFileAbout } from '../checkpoint/finished-index.ts'
+import { FinishedFile } from '../checkpoint/finished-table.ts'
+import type { FinishedFileInfo } from '../checkpoint/finished-index.ts'
 import type { Problem } from './log-survey.ts'
 import { damageIn } from './log-survey.ts'
 
@@ -25,22 +25,22 @@ export interface CheckpointFound {
   readonly manifest: Manifest | null
   /** None: every byte of it checks. */
   readonly problems: readonly Problem[]
-  /** Shelves whose tables do not check, and follow from records that do. */
-  readonly tables: readonly FinishedFileAbout[]
+  /** Files of finished jobs whose index does not check, and follows from records that do. */
+  readonly badIndexes: readonly FinishedFileInfo[]
 }
 
-/** Whether everything that it holds can be read: tables alone are made again. */
-export function isReadable({ manifest, problems, tables }: CheckpointFound): boolean {
-  return manifest !== null && problems.length === tables.length
+/** Whether everything that it holds can be read: an index alone is made again. */
+export function isReadable({ manifest, problems, badIndexes }: CheckpointFound): boolean {
+  return manifest !== null && problems.length === badIndexes.length
 }
 
 /** A job's record in a checkpoint; the bytes are only lent. */
-export interface StoredCheckpoint {
+export interface CheckpointJob {
   readonly record: JobRecord
   readonly bytes: Buffer
   readonly file: string
   readonly offset: number
-  readonly isShelved: boolean
+  readonly isFinished: boolean
 }
 
 /** Oldest first. Newer formats throw. */
@@ -52,12 +52,12 @@ export async function surveyCheckpoints(
   const found: CheckpointFound[] = []
   for (const name of await disk.list(folder)) {
     const position = manifestPosition(name)
-    if (position !== null) found.push(await look(disk, folder, position, storeId))
+    if (position !== null) found.push(await surveyCheckpoint(disk, folder, position, storeId))
   }
   return found
 }
 
-async function look(
+async function surveyCheckpoint(
   disk: Disk,
   folder: string,
   position: number,
@@ -65,7 +65,7 @@ async function look(
 ): Promise<CheckpointFound> {
   const file = `${folder}/${manifestName(position)}`
   const problems: Problem[] = []
-  const tables: FinishedFileAbout[] = []
+  const badIndexes: FinishedFileInfo[] = []
   const attempt = async <T>(about: string, task: () => Promise<T>): Promise<T | null> => {
     try {
       return await task()
@@ -84,18 +84,18 @@ async function look(
     }
     return read
   })
-  if (manifest === null) return { position, manifest, problems, tables }
+  if (manifest === null) return { position, manifest, problems, badIndexes }
   const { live, finishedFiles } = manifest
   await attempt(`${folder}/${live.name}`, () => checkLive(disk, folder, manifest))
   for (const about of finishedFiles) {
     const path = `${folder}/${about.name}`
     const isRebuilt = await attempt(path, () => checkFinishedFile(disk, folder, about))
     if (isRebuilt !== true) continue
-    const what = 'its tables do not check. All of its records do.'
+    const what = 'its index does not check. All of its records do.'
     problems.push({ what, file: path, offset: about.end, position: null })
-    tables.push(about)
+    badIndexes.push(about)
   }
-  return { position, manifest, problems, tables }
+  return { position, manifest, problems, badIndexes }
 }
 
 /** Every job of a checkpoint, live ones first; throws where something does not check. */
@@ -103,7 +103,7 @@ export async function readCheckpoint(
   disk: Disk,
   folder: string,
   manifest: Manifest,
-  onJob: (stored: StoredCheckpoint) => void,
+  onJob: (stored: CheckpointJob) => void,
 ): Promise<void> {
   await readLive(disk, folder, manifest, onJob)
   for (const about of manifest.finishedFiles) await readFinishedFile(disk, folder, about, onJob)
@@ -113,23 +113,23 @@ async function readLive(
   disk: Disk,
   folder: string,
   { live }: Manifest,
-  onJob: (stored: StoredCheckpoint) => void,
+  onJob: (stored: CheckpointJob) => void,
 ): Promise<void> {
   const interning = new Interning()
   const file = `${folder}/${live.name}`
   await readRecords(disk, folder, live, (lent, body, length, offset) => {
     const bytes = lent.subarray(body, body + length)
     const record = readJob(new ByteReader(bytes), interning)
-    onJob({ record, bytes, file, offset, isShelved: false })
+    onJob({ record, bytes, file, offset, isFinished: false })
   })
 }
 
-/** The records of a shelf stand in the order of its rows; those that no longer count are left out. */
+/** The records of the file stand in the order of its rows; those that no longer count are left out. */
 async function readFinishedFile(
   disk: Disk,
   folder: string,
-  about: FinishedFileAbout,
-  onJob: (stored: StoredCheckpoint, row: number) => void,
+  about: FinishedFileInfo,
+  onJob: (stored: CheckpointJob, row: number) => void,
 ): Promise<void> {
   const gone = new Set(about.gone)
   const interning = new Interning()
@@ -138,36 +138,36 @@ async function readFinishedFile(
   await readRecords(disk, folder, about, (lent, body, length, offset) => {
     const bytes = lent.subarray(body, body + length)
     const record = readJob(new ByteReader(bytes), interning)
-    if (!gone.has(row)) onJob({ record, bytes, file, offset, isShelved: true }, row)
+    if (!gone.has(row)) onJob({ record, bytes, file, offset, isFinished: true }, row)
     row += 1
   })
 }
 
 async function checkLive(disk: Disk, folder: string, manifest: Manifest): Promise<void> {
   const { live } = manifest
-  const table = await LiveFile.open(disk, folder, live)
+  const opened = await LiveFile.open(disk, folder, live)
   try {
     await readLive(disk, folder, manifest, ({ record, offset, file }) => {
       const { id, spec, firstPosition } = record.job
-      if (table.has(firstPosition) && sameContent(table.spec(firstPosition), spec)) return
-      throw damaged(file, offset, `its table is wrong about ${id}.`)
+      if (opened.has(firstPosition) && sameContent(opened.spec(firstPosition), spec)) return
+      throw damaged(file, offset, `its index is wrong about ${id}.`)
     })
   } finally {
-    await table.close()
+    await opened.close()
   }
 }
 
-/** Whether its tables had to be made again; throws where more is wrong. */
+/** Whether its index had to be made again; throws where more is wrong. */
 async function checkFinishedFile(
   disk: Disk,
   folder: string,
-  about: FinishedFileAbout,
+  about: FinishedFileInfo,
 ): Promise<boolean> {
   const finishedFile = await FinishedFile.open(disk, folder, about)
   try {
     const interning = new Interning()
     const wrong = (offset: number, id: string, what: string): Error =>
-      damaged(`${folder}/${about.name}`, offset, `its tables are wrong about ${id}: ${what}.`)
+      damaged(`${folder}/${about.name}`, offset, `its index is wrong about ${id}: ${what}.`)
     await readFinishedFile(disk, folder, about, ({ record, offset }, row) => {
       const { id, spec, firstPosition } = record.job
       if (finishedFile.find(id) !== row) throw wrong(offset, id, 'it is not found by its id')
@@ -199,7 +199,7 @@ function checkOrders(finishedFile: FinishedFile, file: string): void {
     isInOrder(submitted, (row) => finishedFile.firstPosition(row)) &&
     ended.every((rows) => isInOrder(rows, (row) => finishedFile.endedAt(row))) &&
     [submitted, ended.flat()].every((rows) => new Set(rows).size === records)
-  if (!isRight) throw damaged(file, end, 'its tables are out of order.')
+  if (!isRight) throw damaged(file, end, 'its index is out of order.')
 }
 
 function isInOrder(rows: readonly number[], by: (row: number) => number): boolean {

@@ -3,10 +3,10 @@
  *
  * Opening stops at the first thing that does not check. A survey goes on: behind damage it
  * looks for the next place where a group begins, and takes it up from there. What it finds is
- * a list of runs. A run is a stretch of the log in which every group checks and follows from
+ * a list of runs. A run is a range of the log in which every group checks and follows from
  * the one before; an undamaged log is one run.
  *
- * It only looks. What follows from it is for verify to say, and for repair to plan.
+ * It only reads. Verify says what follows from it, and repair plans what to do.
  */
 import { MalformedBytes } from '../format/bytes.ts'
 import { CorruptLog, NewerFormat } from '../errors.ts'
@@ -28,8 +28,8 @@ import {
 import type { MarkFound } from '../segments/durable-mark.ts'
 import { findMark, MARK_FILE } from '../segments/durable-mark.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
-import { readUpTo } from '../disk/disk.ts'
-import { judge } from '../recovery/recovery-cases.ts'
+import { readUpTo, withFile } from '../disk/disk.ts'
+import { judgeTail } from '../recovery/recovery-cases.ts'
 import type { OnLogRecord, Stop } from '../segments/segment-scan.ts'
 import { scanSegment } from '../segments/segment-scan.ts'
 import type { Segment } from '../segments/segments.ts'
@@ -63,7 +63,7 @@ export interface LogRun {
   /** It begins where its first file does, and not in the middle of it. */
   readonly isFromHead: boolean
   entries: number
-  /** Position of each waypoint, and the link in its record. */
+  /** Position of each marker, and the link in its record. */
   readonly markers: Map<number, number>
 }
 
@@ -111,17 +111,17 @@ export async function surveyLog(
   folder: string,
   options: SurveyOptions = {},
 ): Promise<LogSurvey> {
-  const survey = new Survey(disk, folder, await findMarkAnyway(disk, folder))
+  const survey = new Survey(disk, folder, await findMarkIfReadable(disk, folder))
   await survey.listFiles()
   for (let i = 0; i < survey.files.length; i++) {
-    await survey.look(i)
+    await survey.surveySegment(i)
     options.onBytes?.((survey.files[i] as SegmentFile).bytes)
   }
   survey.checkMark()
   return survey
 }
 
-async function findMarkAnyway(disk: Disk, folder: string): Promise<MarkFound> {
+async function findMarkIfReadable(disk: Disk, folder: string): Promise<MarkFound> {
   try {
     return await findMark(disk, folder)
   } catch (error) {
@@ -177,18 +177,15 @@ class Survey implements LogSurvey {
 
   async #readHead(name: string, base: number): Promise<{ size: number; head: SegmentHead | null }> {
     const path = `${this.folder}/${name}`
-    const file = await this.#disk.open(path, 'read')
-    try {
+    return withFile(this.#disk, path, 'read', async (file) => {
       const size = await file.size()
-      const head = decodeSegmentHead(await readAnyway(file, 0, SEGMENT_HEAD))
+      const head = decodeSegmentHead(await readOrZeros(file, 0, SEGMENT_HEAD))
       if (head !== null && head.format > FORMAT) throw new NewerFormat(path, head.format, FORMAT)
       if (head?.base === base) return { size, head }
       const what = head === null ? 'it has no whole head.' : 'its head belongs to another file.'
       this.#problem(path, 0, base, what)
       return { size, head: null }
-    } finally {
-      await file.close()
-    }
+    })
   }
 
   /** A head in place of one that is lost: all of it follows from elsewhere. The link comes later. */
@@ -204,7 +201,7 @@ class Survey implements LogSurvey {
     return { format: FORMAT, base, link: 0, size, storeId: this.storeId ?? '', begunAt }
   }
 
-  async look(index: number): Promise<void> {
+  async surveySegment(index: number): Promise<void> {
     const segment = this.files[index] as SegmentFile
     const until = this.files[index + 1]?.base ?? Infinity
     const bytes = await readWhole(this.#disk, segment.path)
@@ -216,15 +213,15 @@ class Survey implements LogSurvey {
       const what = 'its head does not follow from the segment before.'
       this.#problem(segment.path, 0, segment.base, what)
     }
-    const run = follows ? reached : this.#begin(segment.base, link, true)
+    const run = follows ? reached : this.#beginRun(segment.base, link, true)
     this.#relink(index, run, link)
-    const { stop, entries } = scanSegment(bytes, segment.base, link, until, noting(run))
+    const { stop, entries } = scanSegment(bytes, segment.base, link, until, noteMarkers(run))
     run.entries += entries
     run.link = stop.link
     run.end = positionOf(segment.base, stop.offset)
     if (this.#isFine(segment, stop, run.end, until)) return
     if (stop.restIsBlank) this.#noteMissing(run.end, until)
-    else this.#goOn(this.files[index] as SegmentFile, bytes, stop.offset, until)
+    else this.#resumeBehindDamage(this.files[index] as SegmentFile, bytes, stop.offset, until)
   }
 
   /** As its head says; where that is lost, as its first record does, or the run before it. */
@@ -243,7 +240,7 @@ class Survey implements LogSurvey {
     run.segments.push(known)
   }
 
-  #begin(from: number, link: number, isFromHead: boolean): LogRun {
+  #beginRun(from: number, link: number, isFromHead: boolean): LogRun {
     const run = { from, end: from, link, segments: [], isFromHead, entries: 0 }
     this.runs.push({ ...run, markers: new Map() })
     return this.runs.at(-1) as LogRun
@@ -253,7 +250,7 @@ class Survey implements LogSurvey {
   #isFine(segment: SegmentFile, stop: Stop, end: number, until: number): boolean {
     const mark = durableMark(this)
     const isLast = until === Infinity
-    const { verdict, why } = judge({
+    const { verdict, why } = judgeTail({
       ...stop,
       isLast,
       isComplete: end === until,
@@ -277,7 +274,7 @@ class Survey implements LogSurvey {
   }
 
   /** Takes the log up again behind damage, wherever a group begins, to the end of the file. */
-  #goOn(segment: SegmentFile, bytes: Buffer, from: number, until: number): void {
+  #resumeBehindDamage(segment: SegmentFile, bytes: Buffer, from: number, until: number): void {
     const end = Math.min(contentEnd(bytes, from), offsetOf(segment.base, until))
     let at = from + GROUP_ALIGN
     for (; at < end; at += GROUP_ALIGN) {
@@ -287,8 +284,8 @@ class Survey implements LogSurvey {
       // and that is asked for at the end of a log that is not damaged.
       const view = bytes.subarray(at - SEGMENT_HEAD)
       const link = linkAt(bytes, at)
-      const run = this.#begin(position, link, false)
-      const { stop, entries } = scanSegment(view, position, link, until, noting(run))
+      const run = this.#beginRun(position, link, false)
+      const { stop, entries } = scanSegment(view, position, link, until, noteMarkers(run))
       if (stop.offset === SEGMENT_HEAD) {
         this.runs.pop()
         continue
@@ -332,7 +329,7 @@ class Survey implements LogSurvey {
 
 const GONE = 'entries are missing, and later ones are there.'
 
-function noting(run: LogRun): OnLogRecord {
+function noteMarkers(run: LogRun): OnLogRecord {
   return ({ code, link }, position) => {
     if (code === MARKER_CODE) run.markers.set(position, link)
   }
@@ -349,16 +346,11 @@ const BLOCK = 4_096
 
 /** A whole file. What the disk cannot read is zeros, and so does not check. */
 export async function readWhole(disk: Disk, path: string): Promise<Buffer> {
-  const file = await disk.open(path, 'read')
-  try {
-    return await readAnyway(file, 0, await file.size())
-  } finally {
-    await file.close()
-  }
+  return withFile(disk, path, 'read', async (file) => readOrZeros(file, 0, await file.size()))
 }
 
 /** Bytes of a file, as far as it goes; zeros where the disk fails to read. */
-export async function readAnyway(file: DiskFile, from: number, length: number): Promise<Buffer> {
+export async function readOrZeros(file: DiskFile, from: number, length: number): Promise<Buffer> {
   try {
     return await readUpTo(file, from, length)
   } catch (error) {

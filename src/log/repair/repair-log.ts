@@ -25,17 +25,16 @@ import {
 } from '../format/format.ts'
 import { manifestPosition } from '../checkpoint/manifest.ts'
 import { MARK_FILE, replaceMark } from '../segments/durable-mark.ts'
-import type { Disk } from '../disk/disk.ts'
-import { replaceFile, writeAll } from '../disk/disk.ts'
+import type { Disk, DiskFile } from '../disk/disk.ts'
+import { copyFile, replaceFile, withFile, writeAll, writeZeros } from '../disk/disk.ts'
 import { LogReader } from '../segments/log-reader.ts'
 import type { KeptRange, RepairPlan } from './repair-plan.ts'
 import { allProblems, newSegment, planRepair, markerGroup } from './repair-plan.ts'
 import type { Salvage } from './salvage.ts'
 import { Salvager } from './salvage.ts'
-import { writeZeros } from '../segments/segments.ts'
-import { rebuildIndexes } from '../checkpoint/finished-index.ts'
+import { rebuildIndex } from '../checkpoint/finished-index.ts'
 import type { LogSurvey, Problem, SegmentFile } from './log-survey.ts'
-import { durableMark, readAnyway, readWhole, surveyLog } from './log-survey.ts'
+import { durableMark, readOrZeros, readWhole, surveyLog } from './log-survey.ts'
 
 export interface RepairReport {
   /** What is wrong; none: there is nothing to do. */
@@ -107,9 +106,9 @@ function nothing(): Salvage {
 }
 
 function stepsOf(plan: RepairPlan): string[] {
-  const { kept, heads, tables, cut, segments, checkpoints, writesMark } = plan
+  const { kept, heads, indexes, cut, segments, checkpoints, writesMark } = plan
   const steps = heads.map(({ name }) => `write the head of ${name} anew`)
-  for (const { name } of tables) steps.push(`write the tables of ${name} anew`)
+  for (const { name } of indexes) steps.push(`write the index of ${name} anew`)
   const fresh = newSegment(kept)
   if (kept.begin !== null) {
     steps.push(
@@ -117,7 +116,7 @@ function stepsOf(plan: RepairPlan): string[] {
     )
   }
   if (kept.marker !== null) {
-    steps.push(`begin the log anew at position ${kept.from}: ${fresh} with a waypoint only`)
+    steps.push(`begin the log anew at position ${kept.from}: ${fresh} with a marker only`)
   }
   if (cut !== null) steps.push(`cut ${cut.file.name} at byte ${cut.from}, position ${kept.end}`)
   for (const name of [...checkpoints, ...segments]) steps.push(`set ${name} aside`)
@@ -214,11 +213,11 @@ async function leftBy(disk: Disk, folder: string, kept: KeptRange): Promise<Repa
 
 /** Copies of all that goes or changes, durable. The folder they are in. */
 async function keepAside(disk: Disk, folder: string, plan: RepairPlan): Promise<string> {
-  const { heads, tables, cut, kept, segments, checkpoints, writesMark } = plan
+  const { heads, indexes, cut, kept, segments, checkpoints, writesMark } = plan
   const present = new Set(await disk.list(folder))
   const names = new Set([
     ...heads.map(({ name }) => name),
-    ...tables.map(({ name }) => name),
+    ...indexes.map(({ name }) => name),
     ...(cut === null ? [] : [cut.file.name]),
     ...segments,
     ...checkpoints,
@@ -230,31 +229,11 @@ async function keepAside(disk: Disk, folder: string, plan: RepairPlan): Promise<
   const aside = `${all}/repair-${Math.max(0, ...taken) + 1}`
   await disk.makeFolder(aside)
   for (const name of names) {
-    if (present.has(name)) await copy(disk, `${folder}/${name}`, `${aside}/${name}`)
+    if (!present.has(name)) continue
+    await copyFile(disk, `${folder}/${name}`, `${aside}/${name}`, null, readOrZeros)
   }
   for (const one of [aside, all, folder]) await disk.syncFolder(one)
   return aside
-}
-
-const CHUNK_BYTES = 1_024 * 1_024
-
-async function copy(disk: Disk, from: string, to: string): Promise<void> {
-  const source = await disk.open(from, 'read')
-  try {
-    const size = await source.size()
-    const target = await disk.open(to, 'create')
-    try {
-      for (let at = 0; at < size; at += CHUNK_BYTES) {
-        const length = Math.min(CHUNK_BYTES, size - at)
-        await writeAll(target, await readAnyway(source, at, length), at)
-      }
-      await target.sync()
-    } finally {
-      await target.close()
-    }
-  } finally {
-    await source.close()
-  }
 }
 
 async function carryOut(
@@ -263,12 +242,12 @@ async function carryOut(
   storeId: string,
   plan: RepairPlan,
 ): Promise<void> {
-  const { kept, heads, tables, cut, segments, checkpoints, writesMark } = plan
+  const { kept, heads, indexes, cut, segments, checkpoints, writesMark } = plan
   for (const { path, head } of heads) {
     await overwrite(disk, path, async (file) => writeAll(file, encodeSegmentHead(head), 0))
   }
-  for (const about of tables) {
-    const bytes = await rebuildIndexes(disk, folder, about)
+  for (const about of indexes) {
+    const bytes = await rebuildIndex(disk, folder, about)
     await overwrite(disk, `${folder}/${about.name}`, (file) => writeAll(file, bytes, about.end))
   }
   const fresh = newSegment(kept)
@@ -293,15 +272,12 @@ async function carryOut(
 async function overwrite(
   disk: Disk,
   path: string,
-  write: (file: Awaited<ReturnType<Disk['open']>>) => Promise<void>,
+  write: (file: DiskFile) => Promise<void>,
 ): Promise<void> {
-  const file = await disk.open(path, 'write')
-  try {
+  await withFile(disk, path, 'write', async (file) => {
     await write(file)
     await file.sync()
-  } finally {
-    await file.close()
-  }
+  })
 }
 
 /** A segment that begins where the log begins anew. */

@@ -8,9 +8,9 @@
  * what is before its beginning is history only.
  *
  * A checkpoint whose records check is never given up, even if the log around it is gone: then the log
- * begins anew with a waypoint made from it.
+ * begins anew with a marker made from it.
  */
-import { filesOf } from '../checkpoint/checkpoint-files.ts'
+import { filesOf } from '../checkpoint/manifest.ts'
 import type { CheckpointFound } from './checkpoint-survey.ts'
 import { isReadable } from './checkpoint-survey.ts'
 import { contentEnd, offsetOf, segmentName } from '../format/format.ts'
@@ -18,13 +18,13 @@ import { Group } from '../writer/group.ts'
 import type { Manifest } from '../checkpoint/manifest.ts'
 import { manifestName, manifestPosition } from '../checkpoint/manifest.ts'
 import type { Disk } from '../disk/disk.ts'
-import type { FinishedFileAbout } from '../checkpoint/finished-index.ts'
+import type { FinishedFileInfo } from '../checkpoint/finished-index.ts'
 import type { LogSurvey, Problem, LogRun, SegmentFile } from './log-survey.ts'
 import { readWhole } from './log-survey.ts'
 
-/** A group has its head before its first record, and a waypoint is the first of its group. */
+/** A group has its head before its first record, and a marker is the first of its group. */
 const HEAD_UNITS = 8
-const PART = /^(?:live|shelf)-[0-9a-f]{16}$/
+const PART = /^(?:live|finished)-[0-9a-f]{16}$/
 
 /** The part of the log that is kept. */
 export interface KeptRange {
@@ -38,7 +38,7 @@ export interface KeptRange {
     readonly source: SegmentFile
     readonly now: number
   } | null
-  /** The log begins anew with nothing but a waypoint. */
+  /** The log begins anew with nothing but a marker. */
   readonly marker: Manifest | null
   /** Checkpoints that stay, oldest first. */
   readonly manifests: readonly Manifest[]
@@ -48,8 +48,8 @@ export interface RepairPlan {
   readonly kept: KeptRange
   /** Files whose head is written anew. */
   readonly heads: readonly SegmentFile[]
-  /** Shelves whose tables are written anew. */
-  readonly tables: readonly FinishedFileAbout[]
+  /** Files of finished jobs whose index is written anew. */
+  readonly indexes: readonly FinishedFileInfo[]
   /** Bytes that are overwritten with zeros. */
   readonly cut: { readonly file: SegmentFile; readonly from: number; readonly to: number } | null
   /** Names of segments that go. */
@@ -65,7 +65,7 @@ export function allProblems(survey: LogSurvey, checkpoints: readonly CheckpointF
   for (const { position } of checkpoints.filter(isReadable)) {
     if (survey.runs.some(({ markers }) => markers.has(position))) continue
     const file = `${survey.folder}/${manifestName(position)}`
-    const what = 'the log has no waypoint where this checkpoint was made.'
+    const what = 'the log has no marker where this checkpoint was made.'
     problems.push({ what, file, offset: null, position })
   }
   const [first] = survey.files
@@ -94,25 +94,25 @@ export async function planRepair(
   return {
     kept,
     heads: kept.files.filter(({ headIsWhole }) => !headIsWhole),
-    tables: brokenTables(checkpoints, kept.manifests),
+    indexes: badIndexesOf(checkpoints, kept.manifests),
     cut: await cutOf(disk, survey, kept),
     segments: survey.files
       .filter((file) => !kept.files.includes(file) && file.name !== fresh)
       .map(({ name }) => name),
-    checkpoints: await others(disk, survey.folder, kept.manifests),
+    checkpoints: await otherCheckpoints(disk, survey.folder, kept.manifests),
     writesMark: needsMark(survey, kept.end),
   }
 }
 
-/** Each shelf once, though checkpoints share them. */
-function brokenTables(
+/** Each file once, though checkpoints share them. */
+function badIndexesOf(
   checkpoints: readonly CheckpointFound[],
   kept: readonly Manifest[],
-): FinishedFileAbout[] {
-  const finishedFiles = new Map<string, FinishedFileAbout>()
-  for (const { manifest, tables } of checkpoints) {
+): FinishedFileInfo[] {
+  const finishedFiles = new Map<string, FinishedFileInfo>()
+  for (const { manifest, badIndexes } of checkpoints) {
     if (manifest === null || !kept.includes(manifest)) continue
-    for (const about of tables) finishedFiles.set(about.name, about)
+    for (const about of badIndexes) finishedFiles.set(about.name, about)
   }
   return [...finishedFiles.values()]
 }
@@ -122,7 +122,7 @@ export function newSegment({ begin, marker, from }: KeptRange): string | null {
   return begin === null && marker === null ? null : segmentName(from)
 }
 
-/** A group that holds nothing but the waypoint of a checkpoint. */
+/** A group that holds nothing but the marker of a checkpoint. */
 export function markerGroup({ position, marker }: Manifest): Group {
   const group = new Group()
   group.begin(position - HEAD_UNITS, 0)
@@ -168,7 +168,7 @@ function markerOnly(manifest: Manifest): KeptRange {
   return { from, end, files: [], begin: null, marker: manifest, manifests: [manifest] }
 }
 
-/** What stands behind the end in the last file that stays. A torn tail is left to whoever opens. */
+/** What stands behind the end in the last file that stays. Opening cuts a torn tail. */
 async function cutOf(disk: Disk, survey: LogSurvey, kept: KeptRange): Promise<RepairPlan['cut']> {
   const file = kept.files.at(-1)
   if (file === undefined) return null
@@ -178,11 +178,15 @@ async function cutOf(disk: Disk, survey: LogSurvey, kept: KeptRange): Promise<Re
   return to > from ? { file, from, to } : null
 }
 
-async function others(disk: Disk, folder: string, keep: readonly Manifest[]): Promise<string[]> {
+async function otherCheckpoints(
+  disk: Disk,
+  folder: string,
+  keep: readonly Manifest[],
+): Promise<string[]> {
   const kept = new Set(keep.flatMap(filesOf))
   const names = (await disk.list(folder)).filter((name) => !kept.has(name))
   const manifests = names.filter((name) => manifestPosition(name) !== null)
-  // Parts that are nobody's are no damage: a checkpoint was being made when the process died.
+  // Parts that no manifest names are no damage: a checkpoint was being made when the process died.
   if (manifests.length === 0) return []
   return [...manifests, ...names.filter((name) => PART.test(name))]
 }

@@ -1,6 +1,6 @@
 /**
- * What can still be read of a stretch of the log that is given up: entry by entry where a
- * record is whole, and else which bytes are not readable. It only looks.
+ * What can still be read of a range of the log that is given up: entry by entry where a
+ * record is whole, and else which bytes are not readable. It only reads.
  */
 import { MalformedBytes } from '../format/bytes.ts'
 import {
@@ -67,7 +67,7 @@ export class Salvager {
 
   /**
    * Goes through the bytes between two offsets. There were groups up to `until` once, which may
-   * be behind what is left of the file; 0: nobody knows. Where nothing can be read any more.
+   * be behind what is left of the file; 0: it is not known. Where nothing can be read any more.
    */
   read(from: number, to: number, until: number): number {
     const end = Math.min(contentEnd(this.#bytes.subarray(0, to), from), to)

@@ -6,11 +6,10 @@
  * is used by another store, or by another copy of this one, which went on by itself. What is no whole
  * segment, as a copy that was broken off leaves it, makes room, and is kept under another name.
  */
-import { copyFile } from '../checkpoint/backup.ts'
 import { ArchiveInUse } from '../errors.ts'
 import { FORMAT } from '../format/format.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
-import { readUpTo } from '../disk/disk.ts'
+import { copyFile, readUpTo, withFile } from '../disk/disk.ts'
 import { scanSegment } from './segment-scan.ts'
 import type { Segment } from './segments.ts'
 import { readHead, readSegment } from './segments.ts'
@@ -18,8 +17,8 @@ import { readHead, readSegment } from './segments.ts'
 const CHUNK_BYTES = 1_024 * 1_024
 
 /**
- * Copies a segment to a folder, durably. `copier` tells those who copy to one folder at once apart.
- * Where something that had its name is kept now; null: nothing had.
+ * Copies a segment to a folder, durably. `copier` tells processes apart that copy to one folder at
+ * the same time. Returns where a file that had its name is kept now; null: there was none.
  */
 export async function archiveSegment(
   disk: Disk,
@@ -33,14 +32,14 @@ export async function archiveSegment(
   if (!(await isArchived(disk, segment, folder, name))) {
     const fresh = `${folder}/${name}.${copier}.new`
     await copyFile(disk, segment.path, fresh, null)
-    // AFTER the copy, which takes a while: somebody else may have been quicker.
+    // AFTER the copy, which takes a while: another process may have been quicker.
     if (!(await isArchived(disk, segment, folder, name))) {
       keptIn = await putAside(disk, folder, name, copier)
       await disk.rename(fresh, `${folder}/${name}`)
     }
   }
   for (const left of await disk.list(folder)) {
-    // Of a try that came to no end. Whoever is at it just now finds the whole one next time.
+    // Of a copy that was broken off. A process that is copying just now finds the whole one next time.
     if (left.startsWith(`${name}.`) && left.endsWith('.new')) await disk.remove(`${folder}/${left}`)
   }
   await disk.syncFolder(folder)
@@ -57,8 +56,8 @@ async function isArchived(
   if (!(await disk.list(folder)).includes(name)) return false
   const there = `${folder}/${name}`
   if (await isSameFile(disk, segment.path, there)) {
-    // Whoever wrote it may have come no further than that.
-    await syncFile(disk, there)
+    // The process that wrote it may have come no further than that.
+    await withFile(disk, there, 'write', (file) => file.sync())
     return true
   }
   const other = await readWhole(disk, there)
@@ -66,7 +65,7 @@ async function isArchived(
   throw new ArchiveInUse(there, folder, segment.head.storeId, other.head.storeId)
 }
 
-/** What is put aside has a name that nobody else gives, and that no segment has. */
+/** What is put aside has a name that no other copier gives, and that no segment has. */
 async function putAside(
   disk: Disk,
   folder: string,
@@ -87,7 +86,7 @@ async function readWhole(disk: Disk, path: string): Promise<Segment | null> {
   const head = await readHead(disk, path)
   if (head === null) return null
   const segment = { path, head }
-  // Whether all of it is there is for those to say who know that format.
+  // Only a version that knows that format can say whether all of it is there.
   if (head.format > FORMAT) return segment
   const bytes = await readSegment(disk, segment)
   if (bytes.length < head.size) return null
@@ -96,17 +95,9 @@ async function readWhole(disk: Disk, path: string): Promise<Segment | null> {
 }
 
 async function isSameFile(disk: Disk, one: string, other: string): Promise<boolean> {
-  const a = await disk.open(one, 'read')
-  try {
-    const b = await disk.open(other, 'read')
-    try {
-      return await hasSameBytes(a, b)
-    } finally {
-      await b.close()
-    }
-  } finally {
-    await a.close()
-  }
+  return withFile(disk, one, 'read', (a) =>
+    withFile(disk, other, 'read', (b) => hasSameBytes(a, b)),
+  )
 }
 
 async function hasSameBytes(a: DiskFile, b: DiskFile): Promise<boolean> {
@@ -117,13 +108,4 @@ async function hasSameBytes(a: DiskFile, b: DiskFile): Promise<boolean> {
     if (!piece.equals(await readUpTo(b, at, CHUNK_BYTES))) return false
   }
   return true
-}
-
-async function syncFile(disk: Disk, path: string): Promise<void> {
-  const file = await disk.open(path, 'write')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
 }

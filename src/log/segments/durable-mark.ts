@@ -8,7 +8,7 @@
  */
 import { checksumOf } from '../format/checksum.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
-import { readUpTo, replaceFile } from '../disk/disk.ts'
+import { readUpTo, replaceFile, withFile } from '../disk/disk.ts'
 
 export const MARK_FILE = 'MARK'
 const MAGIC = 'PAWL-MRK'
@@ -40,19 +40,15 @@ export async function replaceMark(
 
 export async function findMark(disk: Disk, folder: string): Promise<MarkFound> {
   if (!(await disk.list(folder)).includes(MARK_FILE)) return { kind: 'none' }
-  const file = await disk.open(`${folder}/${MARK_FILE}`, 'read')
-  try {
-    const bytes = await readUpTo(file, 0, FILE_BYTES)
-    let best: MarkFound = { kind: 'damaged' }
-    for (const offset of SLOT_OFFSETS) {
-      const found = readSlot(bytes, offset)
-      if (found === null) continue
-      if (best.kind !== 'mark' || found.position > best.position) best = { kind: 'mark', ...found }
-    }
-    return best
-  } finally {
-    await file.close()
+  const path = `${folder}/${MARK_FILE}`
+  const bytes = await withFile(disk, path, 'read', (file) => readUpTo(file, 0, FILE_BYTES))
+  let best: MarkFound = { kind: 'damaged' }
+  for (const offset of SLOT_OFFSETS) {
+    const found = readSlot(bytes, offset)
+    if (found === null) continue
+    if (best.kind !== 'mark' || found.position > best.position) best = { kind: 'mark', ...found }
   }
+  return best
 }
 
 export class Mark {

@@ -45,7 +45,7 @@ describe('a segment that is dropped', () => {
       await bench.store.checkpoint()
       bench.now += 100
       if (bench.segments()[0] !== first) dropped += 1
-      const checkpoint = bench.disk.paths().filter((path) => /\/(?:live|shelf)-/.test(path))
+      const checkpoint = bench.disk.paths().filter((path) => /\/(?:live|finished)-/.test(path))
       extra.push(bench.disk.openFiles - bench.segments().length - checkpoint.length)
     }
     expect(dropped).toBeGreaterThan(8)
@@ -55,7 +55,7 @@ describe('a segment that is dropped', () => {
     expect(bench.disk.openFiles).toBe(0)
   })
 
-  it('is read to the end by whoever has begun, and closed then', async () => {
+  it('is read to the end by a reader that has begun, and closed then', async () => {
     const bench = await new Bench().open({ segmentBytes: 400_000 })
     // Larger than what is read at once, so that it takes a second look.
     await bench.store.execute([large('large', 150_000)])
@@ -77,7 +77,7 @@ describe('a segment that is dropped', () => {
     await expect(reader.from(0, 40_000)).rejects.toMatchObject({ code: 'NoSuchPosition' })
   })
 
-  it('keeps its name until those who are opening it have it open', async () => {
+  it('keeps its name until the readers that are opening it have it open', async () => {
     const bench = await new Bench().open()
     await bench.submit('a')
     await bench.store.close()

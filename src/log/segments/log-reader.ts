@@ -22,7 +22,6 @@ import {
   MARKER_CODE,
 } from '../format/format.ts'
 import { Interning } from '../format/interning.ts'
-import { OpenFiles } from './open-files.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
 import { readUpTo } from '../disk/disk.ts'
 import type { Segment } from './segments.ts'
@@ -91,11 +90,11 @@ export class LogReader {
   async from(place: number, until: number): Promise<{ entries: LoggedEntry[]; next: number }> {
     const entries: LoggedEntry[] = []
     let next = place
-    while (entries.length === 0 && next < until) next = await this.#read(next, until, entries)
+    while (entries.length === 0 && next < until) next = await this.#readFrom(next, until, entries)
     return { entries, next }
   }
 
-  /** To be called when a segment is not there any more for others, and BEFORE its file is removed. */
+  /** To be called when the segment is no longer listed, and BEFORE its file is removed. */
   async drop(segment: Segment): Promise<void> {
     await this.#files.drop(segment)
   }
@@ -116,7 +115,7 @@ export class LogReader {
   }
 
   /** Reads one window. The place to go on. */
-  async #read(place: number, until: number, entries: LoggedEntry[]): Promise<number> {
+  async #readFrom(place: number, until: number, entries: LoggedEntry[]): Promise<number> {
     const segment = this.#segmentOf(place)
     // It was removed meanwhile: to go on later would be to miss something.
     if (segment === null) throw new NoSuchPosition(place)
@@ -127,13 +126,13 @@ export class LogReader {
     const end = offsetOf(base, Math.min(until, behind))
     // Both windows from the same file: in between it may lose its name.
     return this.#files.use(segment, async (file) => {
-      const next = await this.#readOn(segment, file, start, end, entries)
+      const next = await this.#readWindow(segment, file, start, end, entries)
       return Math.min(positionOf(base, next), behind)
     })
   }
 
   /** Reads one window of a file, or one record that is larger. Where to go on. */
-  async #readOn(
+  async #readWindow(
     segment: Segment,
     file: DiskFile,
     start: number,
@@ -159,16 +158,22 @@ export class LogReader {
       if (recordEnd(at, length) > bytes.length) {
         if (entries.length > 0) break
         const whole = await windowOf(segment, file, start + at, recordEnd(0, length))
-        this.#take(segment, whole, 0, start + at, entries)
+        this.#addEntry(segment, whole, 0, start + at, entries)
         return recordEnd(start + at, length)
       }
-      this.#take(segment, bytes, at, start + at, entries)
+      this.#addEntry(segment, bytes, at, start + at, entries)
       at = recordEnd(at, length)
     }
     return start + at
   }
 
-  #take(segment: Segment, bytes: Buffer, at: number, offset: number, entries: LoggedEntry[]): void {
+  #addEntry(
+    segment: Segment,
+    bytes: Buffer,
+    at: number,
+    offset: number,
+    entries: LoggedEntry[],
+  ): void {
     if (bytes[at + 12] !== MARKER_CODE) entries.push(this.#decode(segment, bytes, at, offset))
   }
 
@@ -210,4 +215,96 @@ async function windowOf(
   const length = claimedLength(bytes, 0)
   if (length === null || recordEnd(0, length) <= bytes.length) return bytes
   return readUpTo(file, offset, Math.min(recordEnd(0, length), segment.head.size - offset))
+}
+
+const MOST_FILES = 16
+
+interface OpenFile {
+  readonly file: Promise<DiskFile>
+  users: number
+  /** Later readers do not find it any more. */
+  isRetired: boolean
+}
+
+/**
+ * Segments that are open for reading: opened once and kept, a few at a time.
+ *
+ * A file that is in use is closed AFTER its last user is done. So one file, or all of them, can be
+ * dropped at any time, and a later reader opens it anew.
+ *
+ * They are known by their segments and not by their names: a segment that is still empty may be
+ * replaced by a larger one of the same name, and the old file says nothing of what is in that.
+ */
+class OpenFiles {
+  readonly #disk: Disk
+  /** Oldest first. */
+  readonly #files = new Map<Segment, OpenFile>()
+  readonly #closing = new Set<Promise<void>>()
+  #isClosed = false
+
+  constructor(disk: Disk) {
+    this.#disk = disk
+  }
+
+  async use<T>(segment: Segment, task: (file: DiskFile) => Promise<T>): Promise<T> {
+    const open = this.#files.get(segment) ?? this.#open(segment)
+    open.users += 1
+    try {
+      return await task(await open.file)
+    } finally {
+      open.users -= 1
+      if (open.isRetired && open.users === 0) await this.#closeFile(open)
+    }
+  }
+
+  /** To be called BEFORE a file is removed. Readers that use it go on, and it is closed after them. */
+  async drop(segment: Segment): Promise<void> {
+    const open = this.#files.get(segment)
+    if (open === undefined) return
+    this.#retire(segment, open)
+    // While it is being opened it needs its name.
+    await open.file.catch(() => undefined)
+    await Promise.all(this.#closing)
+  }
+
+  /** Later uses open their file for themselves. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const [segment, open] of this.#files) this.#retire(segment, open)
+    await Promise.all(this.#closing)
+  }
+
+  #open(segment: Segment): OpenFile {
+    const file = this.#disk.open(segment.path, 'read')
+    const open = { file, users: 0, isRetired: this.#isClosed }
+    if (this.#isClosed) return open
+    this.#files.set(segment, open)
+    // One that failed is opened again for the next reader.
+    file.catch(() => this.#files.delete(segment))
+    const [oldest] = this.#files
+    if (this.#files.size > MOST_FILES && oldest !== undefined) this.#retire(...oldest)
+    return open
+  }
+
+  #retire(segment: Segment, open: OpenFile): void {
+    this.#files.delete(segment)
+    open.isRetired = true
+    if (open.users === 0) void this.#closeFile(open)
+  }
+
+  async #closeFile(open: OpenFile): Promise<void> {
+    const closing = close(open)
+    this.#closing.add(closing)
+    await closing
+    this.#closing.delete(closing)
+  }
+}
+
+/** Nothing was written through it, so nothing is lost if this fails. */
+async function close({ file }: OpenFile): Promise<void> {
+  try {
+    await (await file).close()
+  } catch {
+    // It was never open, or it is closed now.
+  }
 }

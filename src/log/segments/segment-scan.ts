@@ -2,7 +2,7 @@
  * Reads a segment, group by group and record by record, as far as everything checks, and says
  * what stands where it stops.
  *
- * It only looks: what is to be made of what it found is decided by the table in `recovery.ts`.
+ * It only reads: the table in `recovery-cases.ts` decides what is done about it.
  */
 import type { GroupHead, RecordHead } from '../format/format.ts'
 import {
@@ -82,7 +82,7 @@ export function scanSegment(
       return { stop: stopAt(bytes, base, at, last, head, body), entries }
     last = body
     entries += head.entries
-    handOut(bytes, at, base, head, onRecord)
+    handOutRecords(bytes, at, base, head, onRecord)
     at += head.bytes
   }
 }
@@ -116,7 +116,7 @@ function checkGroup(
   return hasTrailer(bytes, end) ? last : 'wrong'
 }
 
-function handOut(
+function handOutRecords(
   bytes: Buffer,
   at: number,
   base: number,

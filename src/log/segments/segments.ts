@@ -1,6 +1,6 @@
 /**
  * The segment files of a folder: which there are, whether their heads fit together, and how a
- * new one is made.
+ * new one is made from the spare.
  */
 import type { SegmentHead } from '../format/format.ts'
 import {
@@ -11,9 +11,9 @@ import {
   segmentBase,
   segmentName,
 } from '../format/format.ts'
-import { CorruptLog, NewerFormat } from '../errors.ts'
-import type { Disk, DiskFile } from '../disk/disk.ts'
-import { readUpTo, writeAll } from '../disk/disk.ts'
+import { CorruptLog, isFull, NewerFormat } from '../errors.ts'
+import type { Disk } from '../disk/disk.ts'
+import { readUpTo, withFile, writeAll, writeZeros } from '../disk/disk.ts'
 
 export interface Segment {
   readonly path: string
@@ -21,7 +21,6 @@ export interface Segment {
 }
 
 const SPARE_FILE = 'spare'
-const ZEROS = Buffer.alloc(1_024 * 1_024)
 
 /** In order. Throws when one is no segment, has a newer format, or belongs to another store. */
 export async function listSegments(disk: Disk, folder: string): Promise<Segment[]> {
@@ -45,28 +44,13 @@ export async function listSegments(disk: Disk, folder: string): Promise<Segment[
 
 /** Null: the file has no whole head. */
 export async function readHead(disk: Disk, path: string): Promise<SegmentHead | null> {
-  const file = await disk.open(path, 'read')
-  try {
-    return decodeSegmentHead(await readUpTo(file, 0, SEGMENT_HEAD))
-  } finally {
-    await file.close()
-  }
+  const bytes = await withFile(disk, path, 'read', (file) => readUpTo(file, 0, SEGMENT_HEAD))
+  return decodeSegmentHead(bytes)
 }
 
 /** The whole file. */
 export async function readSegment(disk: Disk, segment: Segment): Promise<Buffer> {
-  const file = await disk.open(segment.path, 'read')
-  try {
-    return await readUpTo(file, 0, await file.size())
-  } finally {
-    await file.close()
-  }
-}
-
-export async function writeZeros(file: DiskFile, from: number, to: number): Promise<void> {
-  for (let at = from; at < to; at += ZEROS.length) {
-    await writeAll(file, ZEROS.subarray(0, Math.min(ZEROS.length, to - at)), at)
-  }
+  return withFile(disk, segment.path, 'read', async (file) => readUpTo(file, 0, await file.size()))
 }
 
 /** A file full of zeros, so that later writes need no room and no change of size. */
@@ -74,13 +58,10 @@ export async function makeSpare(disk: Disk, folder: string, size: number): Promi
   const fresh = `${folder}/${SPARE_FILE}.new`
   await disk.remove(fresh)
   try {
-    const file = await disk.open(fresh, 'create')
-    try {
+    await withFile(disk, fresh, 'create', async (file) => {
       await writeZeros(file, 0, size)
       await file.sync()
-    } finally {
-      await file.close()
-    }
+    })
     await disk.rename(fresh, `${folder}/${SPARE_FILE}`)
   } catch (error) {
     // The one before stays, if there is one: it may be all the room that is left.
@@ -111,16 +92,79 @@ export async function startSegment(
 ): Promise<Segment> {
   const spare = `${folder}/${SPARE_FILE}`
   const path = `${folder}/${segmentName(head.base)}`
-  const file = await disk.open(spare, 'write')
-  try {
+  await withFile(disk, spare, 'write', async (file) => {
     await writeAll(file, encodeSegmentHead(head), 0)
     // BEFORE it gets its name: a segment has a whole head, always.
     await file.sync()
-  } finally {
-    await file.close()
-  }
+  })
   await disk.rename(spare, path)
   // BEFORE anything is written to it: what is in a file without a name is lost.
   await disk.syncFolder(folder)
   return { path, head }
+}
+
+/**
+ * The spare segment: a file of zeros that stands ready to become the next segment, so that the writer
+ * finds out that the disk is full BEFORE an entry is decided, and not while it is written.
+ *
+ * None, being made, or ready. One thing happens to it at a time.
+ */
+export class Spare {
+  readonly #disk: Disk
+  readonly #folder: string
+  readonly #usual: number
+  /** Of the file that is ready; 0: there is none. */
+  #size = 0
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(disk: Disk, folder: string, usual: number) {
+    this.#disk = disk
+    this.#folder = folder
+    this.#usual = usual
+  }
+
+  /** Bytes that a new segment would have for groups. */
+  get room(): number {
+    return this.#size === 0 ? 0 : this.#size - SEGMENT_HEAD
+  }
+
+  /** One that has this much room, of the usual size or larger; smaller only where that must do. */
+  async make(room: number, smallIsFine: boolean): Promise<void> {
+    await this.#afterLast(() => this.#make(room, smallIsFine))
+  }
+
+  /** The spare becomes the next segment, with room for so many bytes. */
+  async become(head: Omit<SegmentHead, 'size'>, room: number): Promise<Segment> {
+    return this.#afterLast(async () => {
+      if (this.#size === 0 || this.room < room) await this.#make(room, true)
+      const segment = await startSegment(this.#disk, this.#folder, { ...head, size: this.#size })
+      this.#size = 0
+      return segment
+    })
+  }
+
+  /** Resolved when nothing is happening to it. */
+  async idle(): Promise<void> {
+    await this.#last
+  }
+
+  async #make(room: number, smallIsFine: boolean): Promise<void> {
+    if (this.#size > 0 && this.room >= room) return
+    const least = SEGMENT_HEAD + room
+    const size = Math.max(this.#usual, least)
+    try {
+      await makeSpare(this.#disk, this.#folder, size)
+      this.#size = size
+    } catch (error) {
+      if (!smallIsFine || !isFull(error)) throw error
+      await makeSpare(this.#disk, this.#folder, least)
+      this.#size = least
+    }
+  }
+
+  #afterLast<T>(task: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(task)
+    this.#last = done.catch(() => undefined)
+    return done
+  }
 }

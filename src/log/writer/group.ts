@@ -31,7 +31,7 @@ export class Group {
   #position = 0
   #link = 0
   #entries = 0
-  /** Settled when the group is durable, or will never be known to be. */
+  /** Made when a caller waits: resolved when the group is durable, rejected if the writer ends before. */
   outcome: GroupOutcome | null = null
 
   /** Where the group stands. */
@@ -91,7 +91,7 @@ export class Group {
     return position
   }
 
-  /** Adds a waypoint. Its position. */
+  /** Adds a marker. Its position. */
   addMarker(marker: CheckpointMarker): number {
     const writer = this.#writer
     const start = writer.at
@@ -123,18 +123,18 @@ export class Group {
   }
 }
 
-/** A promise that is settled from outside. */
+/** A promise that the writer resolves or rejects. */
 export class GroupOutcome {
   readonly promise: Promise<void>
-  settle!: () => void
-  fail!: (error: unknown) => void
+  resolve!: () => void
+  reject!: (error: unknown) => void
 
   constructor() {
     this.promise = new Promise((resolve, reject) => {
-      this.settle = resolve
-      this.fail = reject
+      this.resolve = resolve
+      this.reject = reject
     })
-    // Not everybody who appends waits: nobody waiting is no crash.
+    // A rejection that no caller waits for is no crash.
     this.promise.catch(() => undefined)
   }
 }

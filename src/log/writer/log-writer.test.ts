@@ -1,4 +1,4 @@
-/** When the writer writes: whom a group waits for, and that there is never more than one in flight. */
+/** When the writer writes: which callers a group waits for, and that it writes one group at a time. */
 import { basename } from 'node:path'
 import { expect, it } from 'vitest'
 import { SimDisk } from '../../../test/faults/sim/sim-disk.ts'
@@ -13,11 +13,11 @@ const STORE_ID = '00'.repeat(16)
 /** A log on a disk whose writes end when the test says so, and a stopwatch that it turns. */
 class Setting {
   us = 0
-  /** Groups that were begun, and how many of them are on their way. */
+  /** Groups whose write was begun, and how many of these are not done. */
   begun = 0
-  flying = 0
-  mostFlying = 0
-  readonly #landings: (() => void)[] = []
+  writing = 0
+  mostWriting = 0
+  readonly #writes: (() => void)[] = []
   writer!: LogWriter
   #entries = 0
 
@@ -52,12 +52,12 @@ class Setting {
   #slow(file: DiskFile): DiskFile {
     const write = async (bytes: Uint8Array, at: number): Promise<number> => {
       this.begun += 1
-      this.flying += 1
-      this.mostFlying = Math.max(this.mostFlying, this.flying)
+      this.writing += 1
+      this.mostWriting = Math.max(this.mostWriting, this.writing)
       await new Promise<void>((resolve) => {
-        this.#landings.push(resolve)
+        this.#writes.push(resolve)
       })
-      this.flying -= 1
+      this.writing -= 1
       return file.write(bytes, at)
     }
     return {
@@ -71,7 +71,7 @@ class Setting {
     }
   }
 
-  /** Somebody makes an entry, which takes so long, and waits for it. */
+  /** A caller makes an entry, which takes so long, and waits for it. */
   async write(workUs: number, then: () => void = () => undefined): Promise<void> {
     this.#entries += 1
     const queue = `q-${this.#entries}`
@@ -82,14 +82,14 @@ class Setting {
     then()
   }
 
-  /** What is in flight lands after so long. */
-  async land(afterUs: number): Promise<void> {
+  /** What is being written is done after so long. */
+  async endWrites(afterUs: number): Promise<void> {
     this.us += afterUs
-    for (const landing of this.#landings.splice(0)) landing()
+    for (const endWrite of this.#writes.splice(0)) endWrite()
     await this.turn()
   }
 
-  /** The event loop turns: whoever can go on has gone on. */
+  /** The event loop turns: every caller that can go on has gone on. */
   async turn(): Promise<void> {
     for (let i = 0; i < 5; i++) {
       await new Promise<void>((resolve) => {
@@ -104,19 +104,19 @@ async function setting(): Promise<Setting> {
   const log = await new Setting().open()
   void log.write(0)
   await log.turn()
-  await log.land(500)
+  await log.endWrites(500)
   expect(log.begun).toBe(1)
   return log
 }
 
-it('a group waits for all who write in the same turn', async () => {
+it('a group waits for all callers that write in the same turn', async () => {
   const log = await setting()
   void log.write(100)
   void log.write(100)
   expect(log.begun).toBe(1)
   await log.turn()
   expect(log.begun).toBe(2)
-  await log.land(500)
+  await log.endWrites(500)
   expect(log.begun).toBe(2)
   await log.writer.close()
 })
@@ -130,15 +130,15 @@ it('but not longer than a write takes', async () => {
   // At once, while others still work in the same turn.
   expect(log.begun).toBe(2)
   void log.write(300)
-  expect(log.flying).toBe(1)
-  await log.land(0)
-  await log.land(500)
+  expect(log.writing).toBe(1)
+  await log.endWrites(0)
+  await log.endWrites(500)
   expect(log.begun).toBe(3)
   await log.writer.close()
 })
 
-/** Somebody who writes again and again, and somebody who comes along while a group flies. */
-async function twoWho(workUs: number): Promise<Setting> {
+/** A caller that writes again and again, and another one that writes while a group is being written. */
+async function twoCallers(workUs: number): Promise<Setting> {
   const log = await setting()
   let left = 4
   const goOn = (): void => {
@@ -147,33 +147,33 @@ async function twoWho(workUs: number): Promise<Setting> {
   }
   goOn()
   await log.turn()
-  await log.land(500)
-  // What it wrote after its first answer is on its way.
+  await log.endWrites(500)
+  // What it wrote after its first answer is being written.
   expect(log.begun).toBe(3)
   void log.write(0)
   return log
 }
 
-it('those who are answered join what forms if that is less work than a write', async () => {
-  const log = await twoWho(200)
-  await log.land(500)
-  await log.land(500)
+it('callers that are answered join the group that forms if that is less work than a write', async () => {
+  const log = await twoCallers(200)
+  await log.endWrites(500)
+  await log.endWrites(500)
   expect(log.begun).toBe(4)
   await log.writer.close()
 })
 
-it('and work while it flies if it is more', async () => {
-  const log = await twoWho(300)
-  await log.land(500)
-  await log.land(500)
+it('and work while it is written if it is more', async () => {
+  const log = await twoCallers(300)
+  await log.endWrites(500)
+  await log.endWrites(500)
   expect(log.begun).toBe(5)
-  await log.land(500)
+  await log.endWrites(500)
   await log.writer.close()
 })
 
-it('one group is in flight at a time, whoever writes when', async () => {
+it('one group is written at a time, whenever callers write', async () => {
   const log = await setting()
-  // Told of a landing, it begins a checkpoint at once.
+  // Told that a group is durable, it begins a checkpoint at once.
   log.writer.onDurable = () => {
     if (log.begun > 40) return
     log.us += 5_000
@@ -183,10 +183,10 @@ it('one group is in flight at a time, whoever writes when', async () => {
   for (let i = 0; i < 60; i++) {
     void log.write(i % 3 === 0 ? 900 : 50, () => void log.write(300))
     if (i % 4 === 0) await log.turn()
-    await log.land(200)
+    await log.endWrites(200)
   }
-  for (let i = 0; i < 100 && log.flying > 0; i++) await log.land(200)
+  for (let i = 0; i < 100 && log.writing > 0; i++) await log.endWrites(200)
   await log.writer.close()
   expect(log.begun).toBeGreaterThan(40)
-  expect(log.mostFlying).toBe(1)
+  expect(log.mostWriting).toBe(1)
 })

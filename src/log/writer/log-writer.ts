@@ -1,12 +1,12 @@
 /**
  * The writer: appends entries, and makes them durable in groups.
  *
- * One group is being written, the next one forms meanwhile; there is no timer. A group is
- * written only AFTER the one before it is durable, and whoever waits is told AFTER that.
+ * One group is being written, the next one forms meanwhile; there is no timer. A group is written
+ * only AFTER the one before it is durable, and the callers that wait for it are answered AFTER that.
  *
  * - open: `append` at once gives an entry its position; `durable` waits for the disk.
- * - ended: a write or a sync failed. Nobody is told that anything happened, and nothing more
- *   is taken: what is on the disk shows when the log is opened again.
+ * - ended: a write or a sync failed. No caller is told that anything happened, and the writer takes
+ *   no more entries: what is on the disk shows when the log is opened again.
  * - closed.
  */
 import type { Entry } from '../../kernel/index.ts'
@@ -18,7 +18,7 @@ import type { Disk, DiskFile } from '../disk/disk.ts'
 import { writeAll } from '../disk/disk.ts'
 import type { Segment } from '../segments/segments.ts'
 import { makeSpare, removeSpare, restartSegment, startSegment } from '../segments/segments.ts'
-import { Spare } from '../segments/spare-segment.ts'
+import { Spare } from '../segments/segments.ts'
 import { GroupTiming } from './group-timing.ts'
 import { eventLoopTurn } from '../disk/event-loop-turn.ts'
 import type { CheckpointMarker } from '../format/checkpoint-marker.ts'
@@ -45,7 +45,7 @@ export interface WriterOptions {
 /** A group that is larger than this is closed, and the next one begins. */
 const MOST_GROUP_BYTES = 1_024 * 1_024
 
-/** Groups that are kept to be used again: one flies, and one forms. */
+/** Groups that are kept to be used again: one is written, and one forms. */
 const MOST_IDLE = 2
 
 /** What a group needs beside its records. */
@@ -59,22 +59,22 @@ export class LogWriter {
   readonly #mark: Mark
   readonly #segments: Segment[]
   #file: DiskFile
-  /** Where the next group will be written. */
-  #written: number
+  /** Everything before it is on the disk, and the next group will be written there. */
   #durable: number
-  /** Groups that are closed and not yet written, oldest first. */
+  /** Groups that are closed and not yet being written, oldest first. */
   #closed: Group[] = []
   #forming = new Group()
-  #flying: Group | null = null
-  /** Settled when the group that is flying is on the disk. */
-  #flight: Promise<void> | null = null
-  #landedEntries = 0
+  #writing: Group | null = null
+  /** Resolved when the group that is being written is on the disk. */
+  #write: Promise<void> | null = null
+  /** Entries of the group that was written last. */
+  #writtenEntries = 0
   /** Entries so far. */
   #appended = 0
   readonly #timing: GroupTiming
   #idle: Group[] = []
   /** Bytes of all groups that are not written yet, but for the one that forms. */
-  #waiting = 0
+  #waitingBytes = 0
   #link: number
   #running: Promise<void> | null = null
   #failure: Error | null = null
@@ -97,7 +97,6 @@ export class LogWriter {
     this.#options = options
     this.#storeId = start.storeId
     this.#segments = [...start.segments]
-    this.#written = start.end
     this.#durable = start.end
     this.#link = start.link
     this.#mark = mark
@@ -166,7 +165,7 @@ export class LogWriter {
     const position = this.#forming.add(entry, before)
     this.#appended += 1
     if (this.#forming.bytes > MOST_GROUP_BYTES) {
-      this.#close()
+      this.#closeGroup()
       this.#running ??= this.#run()
     }
     return position
@@ -174,20 +173,20 @@ export class LogWriter {
 
   appendMarker(marker: CheckpointMarker): number {
     // A group of its own begins with it, so that everything before it is in groups before.
-    if (!this.#forming.isEmpty) this.#close()
+    if (!this.#forming.isEmpty) this.#closeGroup()
     return this.#forming.addMarker(marker)
   }
 
-  /** Settled when everything that was appended so far is durable; null: it is already. */
+  /** Resolved when everything that was appended so far is durable; null: it is already. */
   durable(): Promise<void> | null {
     if (this.#failure !== null) {
       return Promise.reject(new UnknownOutcome(this.#folder, this.#failure))
     }
-    const newest = this.#forming.isEmpty ? (this.#closed.at(-1) ?? this.#flying) : this.#forming
+    const newest = this.#forming.isEmpty ? (this.#closed.at(-1) ?? this.#writing) : this.#forming
     if (newest === null) return null
     newest.outcome ??= new GroupOutcome()
     this.#running ??= this.#run()
-    if (this.#flight === null && this.#timing.isLate) this.#takeOff()
+    if (this.#write === null && this.#timing.isLate) this.#startWrite()
     return newest.outcome.promise
   }
 
@@ -195,7 +194,7 @@ export class LogWriter {
    * Makes sure that there is room for so many bytes of records; null: there is already. New
    * work leaves the reserve alone. Throws DiskFull, and then nothing has changed.
    */
-  room(bytes: number, isNewWork: boolean): Promise<void> | null {
+  ensureRoom(bytes: number, isNewWork: boolean): Promise<void> | null {
     if (this.#failure !== null) throw new StoreEnded(this.#folder, this.#failure)
     return this.#hasRoom(bytes, isNewWork) ? null : this.#makeRoom(bytes, isNewWork)
   }
@@ -204,7 +203,7 @@ export class LogWriter {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    // One that has ended said so to all who waited.
+    // One that has ended has told every caller that waited.
     const hasEnded = this.#failure !== null
     try {
       if (!hasEnded) await this.durable()
@@ -213,22 +212,22 @@ export class LogWriter {
     } catch (error) {
       throw error instanceof UnknownOutcome ? error : this.end(error)
     } finally {
-      await this.#spare.settled()
+      await this.#spare.idle()
       await this.#file.close().catch(() => undefined)
       await this.#mark.close().catch(() => undefined)
     }
   }
 
-  /** So much room must there be, with all that is not written yet. */
-  #need(bytes: number, isNewWork: boolean): number {
+  /** The room that must be there, with all that is not written yet. */
+  #roomNeeded(bytes: number, isNewWork: boolean): number {
     const reserve = isNewWork ? this.#options.reserveBytes : 0
-    return this.#waiting + this.#forming.bytes + bytes + GROUP_COST + reserve
+    return this.#waitingBytes + this.#forming.bytes + bytes + GROUP_COST + reserve
   }
 
   #hasRoom(bytes: number, isNewWork: boolean): boolean {
-    const need = this.#need(bytes, isNewWork)
+    const need = this.#roomNeeded(bytes, isNewWork)
     const { base, size } = this.#segment.head
-    return need <= size - offsetOf(base, this.#written) || need <= this.#spare.room
+    return need <= size - offsetOf(base, this.#durable) || need <= this.#spare.room
   }
 
   async #makeRoom(bytes: number, isNewWork: boolean): Promise<void> {
@@ -236,37 +235,37 @@ export class LogWriter {
     await this.durable()
     if (this.#hasRoom(bytes, isNewWork)) return
     try {
-      await this.#spare.make(this.#need(bytes, isNewWork), !isNewWork)
+      await this.#spare.make(this.#roomNeeded(bytes, isNewWork), !isNewWork)
     } catch (error) {
       if (isFull(error)) throw new DiskFull(this.#folder, bytes, error)
       throw this.end(error)
     }
   }
 
-  #close(): void {
+  #closeGroup(): void {
     const group = this.#forming
     const { end, link } = group
     this.#closed.push(group)
-    this.#waiting += group.bytes
+    this.#waitingBytes += group.bytes
     this.#forming = this.#idle.pop() ?? new Group()
     this.#forming.begin(end, link)
   }
 
   async #run(): Promise<void> {
-    this.#timing.rest(this.#appended)
+    this.#timing.noteIdle(this.#appended)
     try {
       for (;;) {
-        // A turn of the event loop: those who were just answered join the group that forms.
+        // A turn of the event loop: the callers that were just answered join the group that forms.
         await eventLoopTurn()
-        this.#timing.turned(this.#appended)
-        if (this.#flight === null) {
+        this.#timing.noteTurn(this.#appended)
+        if (this.#write === null) {
           // What forms after the end may be half of something: it is never written.
-          if (this.#failure !== null || this.#isWritten) return
-          this.#takeOff()
+          if (this.#failure !== null || this.#isAllWritten) return
+          this.#startWrite()
         }
-        await this.#flight
-        this.#landed(this.#flying as Group)
-        if (this.#goesOnAtOnce()) this.#takeOff()
+        await this.#write
+        this.#endWrite(this.#writing as Group)
+        if (this.#startsAtOnce()) this.#startWrite()
       }
     } catch (error) {
       this.end(error)
@@ -276,50 +275,49 @@ export class LogWriter {
   }
 
   /** Nothing is left to be written. */
-  get #isWritten(): boolean {
+  get #isAllWritten(): boolean {
     return this.#closed.length === 0 && this.#forming.isEmpty
   }
 
-  /** Whether those who were just answered are not waited for. */
-  #goesOnAtOnce(): boolean {
-    if (this.#flight !== null || this.#failure !== null || this.#isWritten) return false
-    const entries = this.#landedEntries + this.#forming.entries
-    return this.#closed.length > 0 || this.#timing.isWorthIt(entries)
+  /** Whether the next group does not wait for the callers that were just answered. */
+  #startsAtOnce(): boolean {
+    if (this.#write !== null || this.#failure !== null || this.#isAllWritten) return false
+    const entries = this.#writtenEntries + this.#forming.entries
+    return this.#closed.length > 0 || this.#timing.takeLongerThanWrite(entries)
   }
 
-  #takeOff(): void {
-    if (this.#closed.length === 0) this.#close()
-    this.#flying = this.#closed.shift() as Group
-    this.#timing.begin()
-    this.#flight = this.#write(this.#flying)
-    // Whoever runs the writer looks at it later; a failure that comes before is no crash.
-    this.#flight.catch(() => undefined)
+  #startWrite(): void {
+    if (this.#closed.length === 0) this.#closeGroup()
+    this.#writing = this.#closed.shift() as Group
+    this.#timing.noteWriteStart()
+    this.#write = this.#writeGroup(this.#writing)
+    // The loop awaits it later: a failure that comes before is no crash.
+    this.#write.catch(() => undefined)
   }
 
-  async #write(group: Group): Promise<void> {
+  async #writeGroup(group: Group): Promise<void> {
     const { bytes } = group
     const { base, size } = this.#segment.head
-    if (offsetOf(base, this.#written) + bytes > size) await this.#rotate(bytes)
-    const offset = offsetOf(this.#segment.head.base, this.#written)
+    if (offsetOf(base, this.#durable) + bytes > size) await this.#rotate(bytes)
+    const offset = offsetOf(this.#segment.head.base, this.#durable)
     await writeAll(this.#file, group.seal(offset), offset)
   }
 
-  #landed(group: Group): void {
-    this.#timing.land()
-    this.#landedEntries = group.entries
-    this.#written = group.end
+  #endWrite(group: Group): void {
+    this.#timing.noteWriteEnd()
+    this.#writtenEntries = group.entries
     this.#durable = group.end
     this.#link = group.link
-    this.#waiting -= group.bytes
+    this.#waitingBytes -= group.bytes
     // AFTER the group is durable: the mark never promises too much. If this fails, the group
-    // still counts as flying, so that those who wait for it are told.
+    // still counts as being written, so that `end` tells the callers that wait for it.
     this.#mark.set(this.#durable)
-    this.#flying = null
-    this.#flight = null
-    this.#timing.rest(this.#appended)
-    group.outcome?.settle()
+    this.#writing = null
+    this.#write = null
+    this.#timing.noteIdle(this.#appended)
+    group.outcome?.resolve()
     if (this.#idle.length < MOST_IDLE) this.#idle.push(group)
-    this.#prepare()
+    this.#makeNextSegment()
     this.onDurable()
   }
 
@@ -330,7 +328,7 @@ export class LogWriter {
   async #rotate(bytes: number): Promise<void> {
     const head = {
       format: FORMAT,
-      base: this.#written,
+      base: this.#durable,
       link: this.#link,
       storeId: this.#storeId,
       begunAt: this.#options.now(),
@@ -347,20 +345,20 @@ export class LogWriter {
   }
 
   /** The next segment is made while this one is in use, in time, and not for a log that is short. */
-  #prepare(): void {
+  #makeNextSegment(): void {
     const { base, size } = this.#segment.head
-    if (this.#isNextMade || offsetOf(base, this.#written) < size / 4) return
+    if (this.#isNextMade || offsetOf(base, this.#durable) < size / 4) return
     this.#isNextMade = true
-    // Not waited for. If there is no room for it now, whoever needs it later is told.
+    // Not awaited. If there is no room for it now, the caller that needs it later is told.
     this.#spare.make(0, false).catch(() => undefined)
   }
 
-  /** Takes no more, and says to all who wait that nothing is known. */
+  /** Takes no more entries, and tells every caller that waits that the outcome is unknown. */
   end(cause: unknown): Error {
     if (this.#failure === null) {
       this.#failure = cause as Error
-      for (const group of [this.#flying, ...this.#closed, this.#forming]) {
-        group?.outcome?.fail(new UnknownOutcome(this.#folder, cause))
+      for (const group of [this.#writing, ...this.#closed, this.#forming]) {
+        group?.outcome?.reject(new UnknownOutcome(this.#folder, cause))
       }
       this.onDurable()
     }

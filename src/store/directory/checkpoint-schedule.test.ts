@@ -38,7 +38,7 @@ async function verified(bench: Bench): Promise<string[]> {
 }
 
 describe('a job that began and ended since the last checkpoint', () => {
-  it('is on the shelf as it was changed after its end', async () => {
+  it('is in the file of finished jobs as it was changed after its end', async () => {
     const bench = await new Bench().open()
     for (const job of range(5)) await live(bench, job)
     await bench.store.execute([late('job 2')])
@@ -48,7 +48,7 @@ describe('a job that began and ended since the last checkpoint', () => {
     expect(await verified(bench)).toEqual(range(5))
   })
 
-  it('and was forgotten is on no shelf', async () => {
+  it('and was forgotten is in no file of finished jobs', async () => {
     const bench = await new Bench().open()
     for (const job of range(5)) await live(bench, job)
     await bench.store.execute([late('job 1'), forget(bench, 'job 1'), forget(bench, 'job 4')])
@@ -101,7 +101,7 @@ function delayed(disk: Disk, before: Promise<void>): Disk {
 
 function closedGate(): { gate: Promise<void>; goOn: () => void } {
   const opened = new GroupOutcome()
-  return { gate: opened.promise, goOn: () => opened.settle() }
+  return { gate: opened.promise, goOn: () => opened.resolve() }
 }
 
 describe('a checkpoint that is far behind', () => {

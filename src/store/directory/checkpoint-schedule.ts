@@ -55,7 +55,7 @@ export interface CheckpointParts {
 /** New work waits when the log is so many times further than a checkpoint's worth. */
 const MOST_BEHIND = 4
 /** What a bucket takes up in the log, at most: a name and a number. */
-const WAYPOINT_BYTES = 2_048
+const MARKER_BYTES = 2_048
 
 export class CheckpointSchedule {
   readonly #parts: CheckpointParts
@@ -163,10 +163,10 @@ export class CheckpointSchedule {
     // One that cannot even begin is not tried again with every group, either.
     this.#last = writer.durablePosition
     const count = ledger.ready.buckets(ledger.now)
-    const bytes = WAYPOINT_BYTES * (1 + count.queues.length + count.limits.length)
-    for (let wait = writer.room(bytes, false); wait !== null;) {
+    const bytes = MARKER_BYTES * (1 + count.queues.length + count.limits.length)
+    for (let wait = writer.ensureRoom(bytes, false); wait !== null;) {
       await wait
-      wait = writer.room(bytes, false)
+      wait = writer.ensureRoom(bytes, false)
     }
     // Counted again: while there was no room, others went on.
     const { queues, limits } = ledger.ready.buckets(ledger.now)

@@ -1,5 +1,5 @@
 /**
- * A job that is over stands on a shelf whose bytes have changed: the call that needs it is
+ * A job that is over stands in a file whose bytes have changed: the call that needs it is
  * refused, nothing is decided on a guess, and the store goes on.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -26,7 +26,7 @@ function submit(job: string, key: string | null = null): Command {
 }
 
 function finishedFileOf(bench: Bench): string {
-  const paths = bench.disk.paths().filter((path) => path.includes('/shelf-'))
+  const paths = bench.disk.paths().filter((path) => path.includes('/finished-'))
   expect(paths).toHaveLength(1)
   return paths[0] as string
 }
@@ -39,7 +39,7 @@ function damage(bench: Bench, job: string): void {
   bench.disk.patch(path, at, Buffer.from('KEY'))
 }
 
-/** Six jobs that are over and stand on a shelf; the record of `job 3` does not check. */
+/** Six jobs that are over and stand in a file; the record of `job 3` does not check. */
 async function damaged(): Promise<Bench> {
   const bench = await new Bench().open()
   await bench.store.execute(range(6).map((id) => submit(id, `key of ${id}`)))
@@ -70,7 +70,7 @@ async function goesOn(bench: Bench): Promise<void> {
   expect(view?.state).toBe('SUCCEEDED')
 }
 
-describe('a command about a job whose record on its shelf is damaged', () => {
+describe('a command about a finished job whose record is damaged', () => {
   it('is refused with file, place and job, and the store goes on', async () => {
     const bench = await damaged()
     const attempt = bench.store.execute([late('job 3')])
@@ -146,9 +146,9 @@ describe('a command about a job whose record on its shelf is damaged', () => {
   })
 })
 
-describe('a shelf that is damaged in a real directory', () => {
+describe('a damaged file of finished jobs in a real directory', () => {
   it('is found by verify, and its jobs are known again once it was repaired', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'pawl-shelf-'))
+    const folder = await mkdtemp(join(tmpdir(), 'pawl-finished-'))
     onTestFinished(() => rm(folder, { recursive: true }))
     const bench = new Bench()
     const open = async (): Promise<void> => {
@@ -159,7 +159,7 @@ describe('a shelf that is damaged in a real directory', () => {
     await bench.finish(6)
     await bench.store.checkpoint()
     await bench.store.close()
-    const name = (await readdir(folder)).find((one) => one.startsWith('shelf-')) as string
+    const name = (await readdir(folder)).find((one) => one.startsWith('finished-')) as string
     const bytes = await readFile(join(folder, name))
     bytes.write('KEY', bytes.indexOf('key of job 3'))
     await writeFile(join(folder, name), bytes)

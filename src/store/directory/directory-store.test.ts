@@ -25,7 +25,7 @@ describe('memory', () => {
     await bench.store.checkpoint()
     bench.reads()
     expect(await bench.store.query({ kind: 'job', job: 'job 1' })).toEqual(before)
-    expect(bench.reads()).toEqual(new Set(['shelf']))
+    expect(bench.reads()).toEqual(new Set(['finished']))
     const page = await bench.store.query({ kind: 'jobs', limit: 10 })
     expect(page.jobs.map(({ id, state }) => [id, state])).toEqual([
       ['job 0', 'SUCCEEDED'],
@@ -36,7 +36,7 @@ describe('memory', () => {
     ])
   })
 
-  it('answers for a finished job on a shelf as if it were there', async () => {
+  it('answers for a finished job in a file as if it were there', async () => {
     const bench = await new Bench().open()
     const spec = plain({ key: 'k' })
     await bench.store.execute([{ type: 'SubmitJob', job: 'a', spec }])
@@ -96,7 +96,7 @@ describe('a checkpoint', () => {
     const whole = await new Bench(bench.disk.clone()).open()
     const bare = bench.disk.clone()
     for (const path of bare.paths()) {
-      if (/\/(?:checkpoint|live|shelf)-/.test(path)) await bare.remove(path)
+      if (/\/(?:checkpoint|live|finished)-/.test(path)) await bare.remove(path)
     }
     const replayed = await new Bench(bare).open()
     expect(whole.store.opening.checkpoint).not.toBeNull()
@@ -115,12 +115,12 @@ describe('a checkpoint', () => {
     await bench.store.checkpoint()
     await bench.store.close()
     const [older, newer] = bench.checkpoints() as [string, string]
-    for (const name of ['checkpoint', 'live', 'shelf']) {
+    for (const name of ['checkpoint', 'live', 'finished']) {
       const disk = bench.disk.clone()
       const path = newer.replace('checkpoint', name)
       const places = [100]
-      // Of a shelf only the tables at its end are read, as long as these check.
-      if (name === 'shelf') places.push(disk.bytesOf(path).length - 1)
+      // Of a file of finished jobs only the index at its end is read, as long as that checks.
+      if (name === 'finished') places.push(disk.bytesOf(path).length - 1)
       for (const at of places) {
         disk.patch(path, at, Buffer.from([(disk.bytesOf(path)[at] as number) ^ 1]))
       }

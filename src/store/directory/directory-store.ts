@@ -155,10 +155,10 @@ export class DirectoryStore implements Store {
     assertClaim(request)
     const max = Math.min(request.max, MOST_LEASES)
     const bytes = max * GRANT_BYTES
-    for (let wait = this.#writer.room(bytes, false); wait !== null;) {
+    for (let wait = this.#writer.ensureRoom(bytes, false); wait !== null;) {
       await wait
       this.#assertOpen()
-      wait = this.#writer.room(bytes, false)
+      wait = this.#writer.ensureRoom(bytes, false)
     }
     const bounded = { ...request, max }
     const leases = this.#grant(bounded)
@@ -340,7 +340,7 @@ export class DirectoryStore implements Store {
   /** Settled when there may be room for what is to be decided; null: there is. */
   #room(bytes: number, newWork: boolean): Promise<void> | null {
     const wait = newWork ? this.#parts.checkpointing.room() : null
-    return wait ?? this.#writer.room(bytes, newWork)
+    return wait ?? this.#writer.ensureRoom(bytes, newWork)
   }
 
   #performAll(own: readonly (Command | null)[]): Answer[] {

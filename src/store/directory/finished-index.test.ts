@@ -1,6 +1,6 @@
 /**
- * The tables of a shelf are damaged, its records are not: nothing is lost, though both
- * checkpoints share the shelf and the log that led to it is gone.
+ * The index of a file of finished jobs is damaged, its records are not: nothing is lost, though both
+ * checkpoints share the file and the log that led to it is gone.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { Bench, range } from '../../../test/support/directory-bench.ts'
@@ -11,7 +11,7 @@ import type { Command } from '../../kernel/index.ts'
 import type { Manifest } from '../../log/index.ts'
 import { listCheckpoints, FinishedFile } from '../../log/index.ts'
 import type { Access, DiskFile } from '../../log/disk/disk.ts'
-import { sizeOfIndexes } from '../../log/checkpoint/finished-index.ts'
+import { indexBytes } from '../../log/checkpoint/finished-index.ts'
 import { repairDirectory } from '../offline/repair-directory.ts'
 import { verifyDirectory } from '../offline/verify-directory.ts'
 
@@ -34,11 +34,11 @@ async function finish(bench: Bench, count: number): Promise<void> {
 }
 
 let whole: SimDisk
-/** Of the shelf that both checkpoints have. */
+/** Of the file that both checkpoints have. */
 let path: string
 let finishedFile: Manifest['finishedFiles'][number]
 
-/** Ids and keys of every shelf, in an order of their ends that is not that of submission. */
+/** Ids and keys of every file of finished jobs, in an order of their ends that is not that of submission. */
 beforeAll(async () => {
   const bench = await new Bench().open({ historyMs: 0 })
   for (const [i, id] of range(COUNT).entries()) {
@@ -98,11 +98,11 @@ async function opened(disk: SimDisk): Promise<Bench> {
   return new Bench(disk).open({ historyMs: 0, retention: { count: 5 } })
 }
 
-/** The last byte of a shelf is written as another one. */
+/** The last byte of a file of finished jobs is written as another one. */
 class Scribbling extends DiskAround {
   override async open(file: string, access: Access): Promise<DiskFile> {
     const inner = await super.open(file, access)
-    return file.includes('/shelf-') ? new ScribbledFile(inner) : inner
+    return file.includes('/finished-') ? new ScribbledFile(inner) : inner
   }
 }
 
@@ -114,7 +114,7 @@ class ScribbledFile extends FileAround {
   }
 }
 
-describe('a shelf with damaged tables', () => {
+describe('a file of finished jobs with a damaged index', () => {
   it('opens, and everything on it is found as before', async () => {
     const before = await opened(whole.clone())
     const said = (await saidBy(before)) as { upkeep: Command[]; holders: unknown[]; page: unknown }
@@ -122,7 +122,7 @@ describe('a shelf with damaged tables', () => {
     expect(said.holders).toContain('job 0')
     expect(said.holders).toContain('again job 3')
     expect(before.notices).toEqual([])
-    const size = sizeOfIndexes(COUNT)
+    const size = indexBytes(COUNT)
     const places = Array.from(
       { length: 17 },
       (_, i) => finishedFile.end + Math.floor((i * (size - 1)) / 16),
@@ -133,7 +133,7 @@ describe('a shelf with damaged tables', () => {
     ]
     for (const disk of disks) {
       const bench = await opened(disk)
-      expect(bench.notices).toEqual([{ kind: 'shelf-tables-rebuilt', file: path }])
+      expect(bench.notices).toEqual([{ kind: 'finished-index-rebuilt', file: path }])
       expect(await saidBy(bench)).toEqual(said)
       await bench.store.close()
       expect(disk.openFiles).toBe(0)
@@ -154,7 +154,7 @@ describe('a shelf with damaged tables', () => {
     await bench.store.checkpoint()
     // Said once, though the checkpoint read it again.
     expect(bench.notices.map(({ kind }) => kind)).toEqual([
-      'shelf-tables-rebuilt',
+      'finished-index-rebuilt',
       'checkpoint-made',
     ])
     await bench.store.checkpoint()
@@ -168,17 +168,17 @@ describe('a shelf with damaged tables', () => {
     const bench = await opened(whole.clone())
     flip(bench.disk, finishedFile.end + 9)
     await bench.store.checkpoint()
-    expect(bench.notices[0]).toEqual({ kind: 'shelf-tables-rebuilt', file: path })
+    expect(bench.notices[0]).toEqual({ kind: 'finished-index-rebuilt', file: path })
     await bench.store.checkpoint()
     await bench.store.close()
     const { problems } = await verifyDirectory('/store', offline(bench.disk))
     expect(problems).toEqual([])
   })
 
-  it('is repaired by writing the tables anew, and no checkpoint is given up', async () => {
+  it('is repaired by writing the index anew, and no checkpoint is given up', async () => {
     const disk = flip(whole.clone(), finishedFile.end + 9)
     const report = await repairDirectory('/store', { ...offline(disk), apply: true })
-    expect(report.steps).toEqual([`write the tables of ${finishedFile.name} anew`])
+    expect(report.steps).toEqual([`write the index of ${finishedFile.name} anew`])
     expect(report.checkpoints).toEqual([])
     expect(disk.bytesOf(path)).toEqual(whole.bytesOf(path))
     expect(disk.bytesOf(`${report.aside}/${finishedFile.name}`)).not.toEqual(whole.bytesOf(path))
@@ -199,7 +199,7 @@ describe('a shelf with damaged tables', () => {
     const disk = flip(whole.clone(), finishedFile.end + 9)
     const attempt = FinishedFile.open(disk, '/store', {
       ...finishedFile,
-      tables: finishedFile.tables ^ 1,
+      index: finishedFile.index ^ 1,
     })
     await expect(attempt).rejects.toMatchObject({ code: 'CorruptLog' })
     expect(disk.openFiles).toBe(0)
@@ -212,6 +212,6 @@ describe('a shelf with damaged tables', () => {
     await finish(bench, 3)
     await expect(bench.store.checkpoint()).rejects.toMatchObject({ code: 'CorruptLog' })
     expect(bench.checkpoints()).toEqual([])
-    expect(disk.paths().filter((one) => one.includes('/shelf-'))).toEqual([])
+    expect(disk.paths().filter((one) => one.includes('/finished-'))).toEqual([])
   })
 })

@@ -299,7 +299,7 @@ export class FinishedJobs implements FinishedJobSource {
     }
     let wasHere = false
     for (const finishedFile of this.#finishedFiles) {
-      const row = finishedFile.rowOf(id, firstPosition)
+      const row = finishedFile.findSubmitted(id, firstPosition)
       if (row === -1) continue
       finishedFile.leave(row)
       wasHere = true

@@ -62,7 +62,7 @@ describe('what went wrong once', () => {
     expect(first?.entry.at).toBe(1_000)
   })
 
-  it('a checkpoint does not know what was decided after its waypoint', async () => {
+  it('a checkpoint does not know what was decided after its marker', async () => {
     const first = await new Bench().open()
     await first.store.execute([configure(1)])
     await first.store.checkpoint()
@@ -76,7 +76,7 @@ describe('what went wrong once', () => {
     expect(problems).toEqual([])
   })
 
-  it('a finished job that changed is not found as it was on its old shelf', async () => {
+  it('a finished job that changed is not found as it was in its old file', async () => {
     const bench = await new Bench().open()
     await bench.submit(...range(60))
     await bench.finish(60)

@@ -4,7 +4,7 @@
  */
 import type { Job, StageTasks } from '../../kernel/index.ts'
 import { sameContent } from '../../kernel/index.ts'
-import type { Disk, Manifest, StoredCheckpoint } from '../../log/index.ts'
+import type { Disk, Manifest, CheckpointJob } from '../../log/index.ts'
 import { ByteWriter, readCheckpoint, writeJob } from '../../log/index.ts'
 import type { Ledger } from '../state/ledger.ts'
 import type { LoadedDirectory } from '../directory/load-directory.ts'
@@ -62,15 +62,19 @@ export async function compareCheckpoint(
 function checkJob(
   ledger: Ledger,
   job: Job,
-  { bytes, isShelved }: StoredCheckpoint,
+  { bytes, isFinished }: CheckpointJob,
   encoder: Encoder,
   add: (what: string) => void,
 ): void {
   const expected = encoder.encode(job, ledger.world.tasks.get(job.id) ?? null)
   if (!expected.equals(bytes)) add('is not in the checkpoint as the log says')
   const isOver = ledger.isOver(job)
-  if (isOver !== isShelved)
-    add(isOver ? 'is over, and not on a shelf' : 'is on a shelf, and not over')
+  if (isOver !== isFinished)
+    add(
+      isOver
+        ? 'is over, and not in a file of finished jobs'
+        : 'is in a file of finished jobs, and not over',
+    )
 }
 
 /** What opening gives beside the state that the whole log makes. */

@@ -79,10 +79,10 @@ class Verification {
   async run(): Promise<VerifyReport> {
     const disk = this.#disk
     const folder = this.#folder
-    this.#total = 2 * (await this.#bytesOf(/^log-/)) + (await this.#bytesOf(/^(?:live|shelf)-/))
+    this.#total = 2 * (await this.#bytesOf(/^log-/)) + (await this.#bytesOf(/^(?:live|finished)-/))
     const survey = await surveyLog(disk, folder, { onBytes: (bytes) => this.#advance(bytes) })
     const checkpoints = await surveyCheckpoints(disk, folder, survey.storeId)
-    this.#advance(await this.#bytesOf(/^(?:live|shelf)-/))
+    this.#advance(await this.#bytesOf(/^(?:live|finished)-/))
     for (const problem of allProblems(survey, checkpoints)) this.#add(problem)
     const manifests = checkpoints.filter(isReadable).flatMap(({ manifest }) => manifest ?? [])
     let audit: LogAudit | null = null

@@ -119,7 +119,7 @@ export async function grown(dice: Dice, growth: Growth): Promise<SimDisk> {
 }
 
 /** The names of files of one kind, oldest first. */
-export function filesOn(disk: SimDisk, kind: 'log' | 'live' | 'shelf' | 'checkpoint'): string[] {
+export function filesOn(disk: SimDisk, kind: 'log' | 'live' | 'finished' | 'checkpoint'): string[] {
   return disk.paths().filter((path) => path.startsWith(`${FOLDER}/${kind}-`))
 }
 

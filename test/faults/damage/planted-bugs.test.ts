@@ -201,9 +201,9 @@ const IN_RECOVERY: readonly Bug[] = [
     plant: () =>
       mocked<typeof import('../../../src/log/recovery/recovery-cases.ts')>(
         log('recovery/recovery-cases'),
-        ({ judge }) => ({
-          judge: (found) => {
-            const one = judge(found)
+        ({ judgeTail }) => ({
+          judgeTail: (found) => {
+            const one = judgeTail(found)
             return one.verdict === 'corrupt' && found.isLast ? { ...one, verdict: 'torn' } : one
           },
         }),
@@ -215,8 +215,8 @@ const IN_RECOVERY: readonly Bug[] = [
     plant: () =>
       mocked<typeof import('../../../src/log/recovery/recovery-cases.ts')>(
         log('recovery/recovery-cases'),
-        ({ judge }) => ({
-          judge: (found) => judge({ ...found, laterGroup: false }),
+        ({ judgeTail }) => ({
+          judgeTail: (found) => judgeTail({ ...found, laterGroup: false }),
         }),
       ),
   },
@@ -226,8 +226,8 @@ const IN_RECOVERY: readonly Bug[] = [
     plant: () =>
       mocked<typeof import('../../../src/log/recovery/recovery-cases.ts')>(
         log('recovery/recovery-cases'),
-        ({ judge }) => ({
-          judge: (found) => judge({ ...found, beyondMark: true }),
+        ({ judgeTail }) => ({
+          judgeTail: (found) => judgeTail({ ...found, beyondMark: true }),
         }),
       ),
   },
@@ -235,10 +235,13 @@ const IN_RECOVERY: readonly Bug[] = [
     name: 'what is cut stays where it was',
     by: 'damage',
     plant: () =>
-      mocked<typeof import('../../../src/log/segments/segments.ts')>(
-        log('segments/segments'),
-        () => ({
-          writeZeros: async () => {},
+      mocked<typeof import('../../../src/log/disk/disk.ts')>(
+        log('disk/disk'),
+        ({ writeZeros }) => ({
+          writeZeros: async (file, from, to) => {
+            // A new segment is zeros from its beginning on, and stays so.
+            if (from === 0) await writeZeros(file, from, to)
+          },
         }),
       ),
   },

@@ -247,7 +247,7 @@ describe('repair', () => {
   })
 
   it('sets a damaged checkpoint aside, which costs nothing', async () => {
-    for (const kind of ['live', 'shelf', 'checkpoint'] as const) {
+    for (const kind of ['live', 'finished', 'checkpoint'] as const) {
       const disk = whole.clone()
       flip(disk, filesOn(disk, kind).at(-1) as string, 5)
       const report = await repaired(disk)

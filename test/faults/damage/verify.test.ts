@@ -33,7 +33,7 @@ function anyByte(dice: Dice, disk: SimDisk, path: string, from = 0): number {
   return dice.pick(places)
 }
 
-/** Grows a store with small groups in its oldest segment, and with jobs on its newest shelf. */
+/** Grows a store with small groups in its oldest segment, and with jobs in its newest file of finished ones. */
 const RICH = 2
 
 describe('verify of what is whole', () => {
@@ -89,7 +89,7 @@ describe('verify of what is whole', () => {
 })
 
 describe('verify of what is damaged', () => {
-  const kinds = ['log', 'live', 'shelf', 'checkpoint'] as const
+  const kinds = ['log', 'live', 'finished', 'checkpoint'] as const
 
   it.each(kinds)('finds any changed byte of a %s file, and names the file', async (kind) => {
     const dice = new Dice(7)
@@ -113,7 +113,7 @@ describe('verify of what is damaged', () => {
     const dice = new Dice(3)
     const [oldest, second] = filesOn(disk, 'log')
     const live = filesOn(disk, 'live').at(-1)
-    const finishedFile = filesOn(disk, 'shelf').at(-1)
+    const finishedFile = filesOn(disk, 'finished').at(-1)
     const manifest = filesOn(disk, 'checkpoint')[0]
     const planted = [oldest, second, live, finishedFile, manifest] as string[]
     for (const path of planted) flip(disk, path, anyByte(dice, disk, path, 4_096 % 100))

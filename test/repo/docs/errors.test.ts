@@ -154,7 +154,7 @@ const BARE: Readonly<Record<string, string>> = {
   'src/kernel/rules/index.ts': 'a guard is left out that does not exist: only tests leave one out',
   'src/log/format/bytes.ts': 'a value that cannot be written: commands are checked before',
   'src/log/checkpoint/checkpoint.ts':
-    'a checkpoint without its waypoint: told by the notice of its failure',
+    'a checkpoint without its marker: told by the notice of its failure',
   'src/log/checkpoint/checkpoint-runner.ts': 'the thread of a checkpoint ended: told by the notice',
   'src/log/checkpoint/backup.ts': 'a backup without a segment: an open store has one',
   'src/store/sql/postgres/client.ts': 'something that is no error: the cause of SqlFailed',

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ByteReader, ByteWriter } from '../../../src/log/format/bytes.ts'
-import { listCheckpoints } from '../../../src/log/checkpoint/checkpoint-files.ts'
+import { listCheckpoints } from '../../../src/log/checkpoint/manifest.ts'
 import { ENTRY_CODES, writeEntry } from '../../../src/log/format/entry-codec.ts'
 import * as format from '../../../src/log/format/format.ts'
 import { Group } from '../../../src/log/writer/group.ts'
@@ -25,12 +25,12 @@ import {
 } from '../../../src/log/format/record-codec.ts'
 import { FILE_HEAD, readRecords, RECORD_VERSION } from '../../../src/log/checkpoint/record-file.ts'
 import { RECOVERY_CASES } from '../../../src/log/recovery/recovery-cases.ts'
-import { hashKey, hashText } from '../../../src/log/checkpoint/finished-index.ts'
+import { hashKey, hashText } from '../../../src/log/checkpoint/hash-index.ts'
 import { readLog } from '../../../src/log/recovery/tail.ts'
 import { CURRENT_VERSION } from '../../../src/log/format/versions.ts'
 import { MARKER_VERSION, writeMarker } from '../../../src/log/format/checkpoint-marker.ts'
 import { tellStory } from '../../golden-directories/directory.ts'
-import { expectedOf, goldenNames, HERE } from '../../golden-directories/shelf-of-formats.ts'
+import { expectedOf, goldenNames, HERE } from '../../golden-directories/golden-formats.ts'
 import { anyEntryOf, ENTRY_TYPES } from '../../support/arbitrary-entries.ts'
 import { anyJob, anyQueue, anySchedule } from '../../support/arbitrary-records.ts'
 import { ROOT } from '../tidy/tree.ts'
@@ -172,7 +172,7 @@ describe('a reader that was written from the page alone', () => {
     expect(manifests[0]?.finishedFiles.some(({ gone }) => gone.length > 0)).toBe(true)
   })
 
-  it('finds the tables of shelves and live jobs to be as the page says', () => {
+  it('finds the indexes of finished and live jobs to be as the page says', () => {
     for (const name of readdirSync(folder).filter((one) => one.startsWith('checkpoint-'))) {
       const { live, finishedFiles } = reader.checkpoint(folder, name)
       const sorted = live.jobs.toSorted((a, b) => first(a.job) - first(b.job))

@@ -50,7 +50,7 @@ interface FileNote {
 }
 
 interface FinishedFileNote extends FileNote {
-  readonly tables: number
+  readonly index: number
   readonly kinds: readonly { type: string; retainMs: number | null; rows: number }[]
 }
 
@@ -209,22 +209,22 @@ export class PageReader {
     const cursor: Cursor = { bytes, at: this.size('manifest head') }
     const manifest = this.layout.structure('manifest', cursor)
     hold(cursor.at === bytes.length, 'a manifest is read to its end')
-    const live = manifest['live'] as FileNote & { table: number }
+    const live = manifest['live'] as FileNote & { index: number }
     const finishedFiles = manifest['finishedFiles'] as FinishedFileNote[]
     return {
       manifest,
-      live: this.#file(folder, live, 'live table', live.table),
+      live: this.#file(folder, live, 'live index', live.index),
       finishedFiles: finishedFiles.map((about) => {
-        const { jobs, columns } = this.#file(folder, about, 'shelf tables', about.tables)
+        const { jobs, columns } = this.#file(folder, about, 'finished index', about.index)
         return { about, jobs, columns }
       }),
     }
   }
 
-  #file(folder: string, about: FileNote, tables: string, checksum: number): ReadFile {
+  #file(folder: string, about: FileNote, index: string, checksum: number): ReadFile {
     const bytes = readFileSync(join(folder, about.name))
-    hold(crc32(bytes.subarray(about.end)) === checksum, `the ${tables} check`)
-    return { jobs: this.#jobs(bytes, about), columns: this.#columns(bytes, about, tables) }
+    hold(crc32(bytes.subarray(about.end)) === checksum, `the ${index} checks`)
+    return { jobs: this.#jobs(bytes, about), columns: this.#columns(bytes, about, index) }
   }
 
   #jobs(bytes: Buffer, about: FileNote): ReadJob[] {
@@ -248,12 +248,12 @@ export class PageReader {
     return jobs
   }
 
-  #columns(bytes: Buffer, { records: n, end }: FileNote, tables: string): Columns {
+  #columns(bytes: Buffer, { records: n, end }: FileNote, index: string): Columns {
     let slots = 8
     while (slots < 2 * n) slots *= 2
     const columns: Columns = {}
     let at = end
-    for (const [column = '', type, length = ''] of tableOf(this.layout.page, tables).rows) {
+    for (const [column = '', type, length = ''] of tableOf(this.layout.page, index).rows) {
       const rows = length.startsWith('n') ? n : slots
       columns[column] = Array.from({ length: rows }, (_, i) =>
         type === 'f64' ? bytes.readDoubleLE(at + i * 8) : bytes.readUInt32LE(at + i * 4),
@@ -261,7 +261,7 @@ export class PageReader {
       const size = rows * (type === 'f64' ? 8 : 4)
       at += length.includes('padded') ? up(size, 8) : size
     }
-    hold(at === bytes.length, 'a file ends with its tables')
+    hold(at === bytes.length, 'a file ends with its index')
     return columns
   }
 }

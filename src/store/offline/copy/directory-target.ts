@@ -188,9 +188,9 @@ class DirectoryTarget {
   }
 
   async #waitForRoom(writer: LogWriter, bytes: number): Promise<void> {
-    for (let wait = writer.room(bytes, false); wait !== null;) {
+    for (let wait = writer.ensureRoom(bytes, false); wait !== null;) {
       await wait
-      wait = writer.room(bytes, false)
+      wait = writer.ensureRoom(bytes, false)
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What SQLite says when something goes wrong, sorted by what is to be done.
  */
-import { sqliteErrorOf, sqliteShadeOf } from '../../../log/disk/sqlite-driver.ts'
+import { sqlitePrimaryCode, sqliteExtendedCode } from '../../../log/disk/sqlite-driver.ts'
 import type { SqlTrouble } from '../failures.ts'
 
 /** By SQLite's number for it. */
@@ -43,7 +43,7 @@ const WORDS: readonly (readonly [RegExp, SqlTrouble])[] = [
 ]
 
 export function troubleOf(error: Error): SqlTrouble {
-  const [kind, extended] = [sqliteErrorOf(error), sqliteShadeOf(error)]
+  const [kind, extended] = [sqlitePrimaryCode(error), sqliteExtendedCode(error)]
   const byNumber = extended === null ? undefined : (EXTENDED[extended] ?? TROUBLES[kind ?? 0])
   return byNumber ?? WORDS.find(([words]) => words.test(error.message))?.[1] ?? 'broken'
 }

@@ -7,7 +7,7 @@ import type {
   SqliteStatement,
   SqliteValue,
 } from '../../../log/disk/sqlite-driver.ts'
-import { openSqlite, sqliteShadeOf } from '../../../log/disk/sqlite-driver.ts'
+import { openSqlite, sqliteExtendedCode } from '../../../log/disk/sqlite-driver.ts'
 import { nowUs } from '../../clock.ts'
 import type { Answered, ClientConnection, Row, Statement } from '../connection.ts'
 import { sqlFailed } from '../failures.ts'
@@ -131,7 +131,7 @@ export class SqliteFile {
         try {
           return this.#run(begin)
         } catch (error) {
-          if (sqliteShadeOf(error) !== BUSY || nowUs() >= untilUs) throw error
+          if (sqliteExtendedCode(error) !== BUSY || nowUs() >= untilUs) throw error
         }
       }
     } finally {

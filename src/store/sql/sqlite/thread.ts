@@ -4,7 +4,7 @@
  * while another connection writes to the file.
  */
 import { parentPort } from 'node:worker_threads'
-import { letsGoAtClose, sqliteShadeOf } from '../../../log/disk/sqlite-driver.ts'
+import { releasesFileOnClose, sqliteExtendedCode } from '../../../log/disk/sqlite-driver.ts'
 import type { Answered } from '../connection.ts'
 import type { OfStatement } from './sqlite-file.ts'
 import { SqliteFile } from './sqlite-file.ts'
@@ -28,7 +28,7 @@ function perform(request: ThreadRequest): readonly Answered[] | null {
     file = new SqliteFile(request.opening)
     return []
   }
-  const isReleased = letsGoAtClose()
+  const isReleased = releasesFileOnClose()
   // Another thread of this process may have closed it, and still have it open.
   if (!isReleased) file?.checkpoint()
   file?.close()
@@ -38,7 +38,7 @@ function perform(request: ThreadRequest): readonly Answered[] | null {
 
 function failure(error: Error & OfStatement): ThreadReply {
   const { message, sql = null } = error
-  return { trouble: troubleOf(error), message, errcode: sqliteShadeOf(error), sql }
+  return { trouble: troubleOf(error), message, errcode: sqliteExtendedCode(error), sql }
 }
 
 parentPort?.on('message', (request: ThreadRequest) => {

@@ -4,7 +4,7 @@ import type { Job } from '../../kernel/index.ts'
 import { createJob } from '../../kernel/index.ts'
 import { Interning } from '../format/interning.ts'
 import { SortedRows } from './sorted-rows.ts'
-import { FinishedBuffer } from './finished-buffer.ts'
+import { FinishedBuffer } from './finished-table.ts'
 
 const interning = new Interning()
 
@@ -16,7 +16,7 @@ function job(id: string, position: number, key: string | null = null, input = 'n
   return made
 }
 
-describe('a tray', () => {
+describe('a buffer of finished jobs', () => {
   it('gives back each job as it was put there, however large some are', () => {
     const buffer = new FinishedBuffer()
     const jobs = Array.from({ length: 300 }, (_, i) => {

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { HashFilter } from './hash-filter.ts'
-import { hashText } from './finished-index.ts'
+import { HashFilter, hashText } from './hash-index.ts'
 
 function passing(filter: HashFilter, from: number, to: number): number {
   let count = 0
