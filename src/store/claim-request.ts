@@ -2,8 +2,17 @@
  * What a claim is, and what it must look like.
  */
 import { malformed } from '../kernel/index.ts'
-import type { ChannelName } from './ready/ready-index.ts'
-import { BadRequest } from './store.ts'
+import { BadRequest } from './errors.ts'
+
+/** Tasks are claimed by channel: a queue, a type and, of a pipeline, a stage. */
+export interface ChannelName {
+  readonly queue: string
+  readonly type: string
+  readonly stage: string | null
+}
+
+/** Jobs that are granted with their submit have request numbers from here on: no claim asks with one. */
+export const FIRST_WITH_SUBMIT = 2 ** 40
 
 export interface ClaimRequest {
   readonly worker: string

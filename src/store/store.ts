@@ -36,11 +36,9 @@ import type {
   Verdict,
   Violation,
 } from '../kernel/index.ts'
-import type { ClaimRequest } from './state/ledger.ts'
-import type { Metrics } from './state/meters.ts'
+import type { ChannelName, ClaimRequest } from './claim-request.ts'
 import type { News } from './news.ts'
-import type { Taker } from './taker.ts'
-import type { TakesPart } from './user-transaction.ts'
+import type { UserTransaction, Writes } from './user-transaction.ts'
 
 /** What the authority says to one command. */
 export interface Answer {
@@ -328,6 +326,50 @@ export interface WorkerView {
   readonly holders: readonly Holder[]
 }
 
+/** How often a number was how large. */
+export interface Distribution {
+  readonly count: number
+  readonly sum: number
+  /** The largest number that each bucket holds; the last one is Infinity. */
+  readonly bounds: readonly number[]
+  /** How many are in each bucket. */
+  readonly counts: readonly number[]
+}
+
+/** Jobs of one type in one queue. */
+export interface Traffic {
+  readonly type: string
+  readonly queue: string
+  /** Of a pipeline: counted once, under its first stage's queue. */
+  readonly submitted: number
+  readonly granted: number
+  readonly committed: number
+  /** Failures that were reported. */
+  readonly failed: number
+  /** Leases that ran out or were taken away. */
+  readonly lost: number
+  /** Tasks that were given up and wait for a person. */
+  readonly quarantined: number
+  /** From when it could be taken (due, released, given back) to granted, in milliseconds. */
+  readonly waitMs: Distribution
+  /** From granted to committed or failed, in milliseconds. */
+  readonly runMs: Distribution
+}
+
+export interface Metrics {
+  /** The authority's time, and when it began to count. */
+  readonly now: number
+  readonly since: number
+  /** How many entries of each type were written. */
+  readonly entries: Readonly<Partial<Record<Entry['type'], number>>>
+  readonly traffic: readonly Traffic[]
+  /** From decided to durable, in microseconds, one for each batch. None in memory. */
+  readonly durableUs: Distribution
+  /** Leases that are held, and jobs in quarantine, now. */
+  readonly leases: number
+  readonly quarantined: number
+}
+
 /** What can be asked, and what is answered. */
 export interface Answers {
   /** One job with its stages and tasks; null if there is none. */
@@ -415,11 +457,37 @@ export type QueryOf<K extends QueryKind> = { readonly kind: K } & Answers[K]['as
 export type Query = { [K in QueryKind]: QueryOf<K> }[QueryKind]
 export type AnswerTo<Q extends Query> = Answers[Q['kind']]['answer']
 
-export interface Store extends TakesPart {
+/** A worker that has room for jobs takes them with their submit. */
+export interface Taker {
+  /** Keeps room for at most `most` jobs of a channel; null: there is none. */
+  reserve(channel: ChannelName, most: number): Reservation | null
+}
+
+/** Room that is kept until it is settled, whatever happens. */
+export interface Reservation {
+  readonly worker: string
+  /** Of this reservation alone. */
+  readonly request: number
+  readonly places: number
+  /** AFTER it is durable: what was granted, which may be nothing. */
+  settle(claimed: readonly Claimed[]): void
+}
+
+export interface Store {
   /** The same for as long as what it keeps. Left out: that is lost with its process. */
   readonly id?: string
   /** One answer per command, in order. A bad command is answered `rejected`, never thrown. */
   execute(commands: readonly Command[]): Promise<readonly Answer[]>
+  /**
+   * Only of a store on a database: decides in the user's transaction. What it decides holds once
+   * the user commits, and never if they do not.
+   */
+  executeIn?(transaction: UserTransaction, commands: readonly Command[]): Promise<readonly Answer[]>
+  /**
+   * Only of a store on a database: decides in a transaction of its own, and if an entry follows,
+   * lets the user write in it, too. If that fails nothing happened, and it throws `WritesFailed`.
+   */
+  executeWith?(command: Command, writes: Writes): Promise<Answer>
   /**
    * Up to `max` leases, best first. The same worker and request number gets the same leases
    * again, as far as it still holds them. Throws `BadRequest` for a request of the wrong form.
@@ -444,5 +512,12 @@ export interface Store extends TakesPart {
   close(): Promise<void>
 }
 
-export { BadRequest, StoreClosed } from './errors.ts'
-export type { ClaimRequest, Metrics }
+/** Which jobs that are over stay readable. */
+export interface Retention {
+  /** How long a job that is over stays readable, if it did not say so itself. */
+  readonly ageMs: number
+  /** How many jobs that are over stay readable, the newest, of all types together. */
+  readonly count: number
+  /** Of single types: their own age, and how many of them at most. */
+  readonly types?: { readonly [type: string]: Partial<Omit<Retention, 'types'>> }
+}

@@ -26,13 +26,13 @@ import { Examination } from '../views/examination.ts'
 import { limitView, workerView } from '../views/lease-holders.ts'
 import type { JobList } from '../state/job-list.ts'
 import type { LiveJobSpecs } from './live-job-specs.ts'
-import type { ClaimRequest, Ledger } from '../state/ledger.ts'
+import type { Ledger } from '../state/ledger.ts'
+import type { ClaimRequest } from '../claim-request.ts'
 import { OldestOf } from '../views/oldest-of.ts'
 import { CommandCopies } from '../state/command-copies.ts'
 import { quarantinePage } from '../views/quarantine-page.ts'
-import type { Retention } from '../state/retention.ts'
-import { bytesFor, GRANT_BYTES, isNewWork } from './size-estimate.ts'
 import type {
+  Retention,
   Answer,
   AnswerTo,
   Answers,
@@ -48,7 +48,8 @@ import type {
   QueryOf,
   Store,
 } from '../store.ts'
-import { BadRequest, StoreClosed } from '../store.ts'
+import { bytesFor, GRANT_BYTES, isNewWork } from './size-estimate.ts'
+import { BadRequest, StoreClosed } from '../errors.ts'
 import { outputsPage, tasksIn } from '../views/stage-views.ts'
 import type { Listed } from '../views/job-views.ts'
 import {

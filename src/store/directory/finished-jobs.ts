@@ -24,7 +24,7 @@ import {
 } from '../../log/index.ts'
 import type { FinishedJobSource } from '../state/finished-job-source.ts'
 import type { Ledger } from '../state/ledger.ts'
-import type { Retention } from '../state/retention.ts'
+import type { Retention } from '../store.ts'
 import { Forgetting } from '../state/retention.ts'
 import { keepSpec } from '../state/job-with-stored-spec.ts'
 import type { Listed } from '../views/job-views.ts'

@@ -17,7 +17,7 @@ import {
   readRecords,
   MARKER_CODE,
 } from '../../log/index.ts'
-import { COPYING_FILE, CopyUnfinished } from '../copy-errors.ts'
+import { COPYING_FILE, CopyUnfinished } from '../errors.ts'
 import { FinishedJobs } from './finished-jobs.ts'
 import { JobList } from '../state/job-list.ts'
 import { LiveJobSpecs } from './live-job-specs.ts'

@@ -23,7 +23,7 @@ import type { LoadedDirectory } from './load-directory.ts'
 import { loadDirectory } from './load-directory.ts'
 import type { StoreNotice } from '../notice.ts'
 import { newStoreId } from '../random.ts'
-import type { Retention } from '../state/retention.ts'
+import type { Retention } from '../store.ts'
 
 const MIB = 1_024 * 1_024
 const DAY_MS = 86_400_000

@@ -13,7 +13,7 @@ import { claimedBy } from '../views/claimed.ts'
 import type { Clock } from '../clock.ts'
 import { Examination } from '../views/examination.ts'
 import { limitView, workerView } from '../views/lease-holders.ts'
-import type { ClaimRequest } from '../state/ledger.ts'
+import type { ClaimRequest } from '../claim-request.ts'
 import { Ledger } from '../state/ledger.ts'
 import { MemoryLog } from './memory-log.ts'
 import { quarantinePage } from '../views/quarantine-page.ts'
@@ -29,7 +29,7 @@ import type {
   QueryOf,
   Store,
 } from '../store.ts'
-import { BadRequest, StoreClosed } from '../store.ts'
+import { BadRequest, StoreClosed } from '../errors.ts'
 import {
   jobView,
   listed,

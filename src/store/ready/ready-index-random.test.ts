@@ -6,7 +6,7 @@ import { failure, onRecord, plain, promise, retry } from '../../../test/support/
 import type { Command, JobSpec, LimitSpec, Task } from '../../kernel/index.ts'
 import { worldViolations } from '../../kernel/index.ts'
 import { Ledger } from '../state/ledger.ts'
-import type { ChannelName } from './ready-index.ts'
+import type { ChannelName } from '../claim-request.ts'
 
 const QUEUES = ['left', 'right']
 const TYPES = ['red', 'blue']

@@ -16,13 +16,12 @@ import { nowUs } from '../clock.ts'
 import { Meters } from '../state/meters.ts'
 import type { News } from '../news.ts'
 import { CommandCopies } from '../state/command-copies.ts'
-import type { Retention } from '../state/retention.ts'
 import type {
+  Retention,
   Answer,
   AnswerTo,
   Answers,
   Claimed,
-  ClaimRequest,
   Metrics,
   Outcome,
   Positioned,
@@ -30,11 +29,12 @@ import type {
   QueryKind,
   QueryOf,
   Store,
+  Taker,
 } from '../store.ts'
-import { BadRequest, StoreClosed } from '../store.ts'
+import type { ClaimRequest } from '../claim-request.ts'
+import { BadRequest, StoreClosed } from '../errors.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
 import { recordOverview, recordTask, recordView } from '../views/job-views.ts'
-import type { Taker } from '../taker.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import { CommandBatches } from './transaction/command-batches.ts'
 import type { ClaimDone } from './claim/claim.ts'

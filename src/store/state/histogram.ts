@@ -3,6 +3,8 @@
  * costs a few nanoseconds and memory is fixed.
  */
 
+import type { Distribution } from '../store.ts'
+
 /** The last one has no upper bound. */
 const BUCKETS = 32
 const LARGEST = 2 ** 31 - 1
@@ -11,16 +13,6 @@ const LARGEST = 2 ** 31 - 1
 export const BOUNDS: readonly number[] = Array.from({ length: BUCKETS }, (_, i) =>
   i === BUCKETS - 1 ? Infinity : 2 ** i - 1,
 )
-
-/** What was counted, as plain data. */
-export interface Distribution {
-  readonly count: number
-  readonly sum: number
-  /** The largest number that each bucket holds; the last one is Infinity. */
-  readonly bounds: readonly number[]
-  /** How many are in each bucket. */
-  readonly counts: readonly number[]
-}
 
 export class Histogram {
   readonly #counts = new Float64Array(BUCKETS)

@@ -4,9 +4,8 @@ import { plausibleCommand } from '../../../test/model/properties/plausible.ts'
 import { onRecord, pipeline, plain, stage } from '../../../test/support/specs.ts'
 import type { Command, Entry, Usage } from '../../kernel/index.ts'
 import { countTallies, scan, tasksOf, worldViolations } from '../../kernel/index.ts'
-import type { ClaimRequest } from './ledger.ts'
+import type { ClaimRequest, ChannelName } from '../claim-request.ts'
 import { Ledger } from './ledger.ts'
-import type { ChannelName } from '../ready/ready-index.ts'
 
 const CHANNELS: readonly ChannelName[] = ['left', 'right'].flatMap((queue) =>
   ['red', 'blue'].flatMap((type) =>

@@ -53,7 +53,7 @@ import type { FinishedJobSource } from './finished-job-source.ts'
 import { HeldLeases } from './held-leases.ts'
 import { LiveJobMap } from './live-job-map.ts'
 import { KeyHolders } from './key-holders.ts'
-import type { Metrics } from './meters.ts'
+import type { Metrics } from '../store.ts'
 import { Meters } from './meters.ts'
 import { QuarantinedJobs } from './quarantined-jobs.ts'
 import { ReadyIndex } from '../ready/ready-index.ts'
@@ -61,8 +61,6 @@ import { StageTallies } from './stage-tallies.ts'
 import { keepSpec } from './job-with-stored-spec.ts'
 import { isListed, isNeverTaken, TaskSnapshot } from './task-snapshot.ts'
 import { DueCommands } from './due-commands.ts'
-
-export type { ClaimRequest } from '../claim-request.ts'
 
 /** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
 export type Journal = (entry: Entry, job: Job | null) => void

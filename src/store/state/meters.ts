@@ -5,44 +5,10 @@
  * were replayed. Who asks is told when what was counted is durable, as with every other read.
  */
 import type { Entry, Job, JobSubmitted, TaskEntry } from '../../kernel/index.ts'
-import type { Distribution } from './histogram.ts'
+import type { Metrics, Traffic } from '../store.ts'
 import { Histogram } from './histogram.ts'
 import { typeOf } from './job-with-stored-spec.ts'
 import type { TaskSnapshot } from './task-snapshot.ts'
-
-/** Jobs of one type in one queue. */
-export interface Traffic {
-  readonly type: string
-  readonly queue: string
-  /** Of a pipeline: counted once, under its first stage's queue. */
-  readonly submitted: number
-  readonly granted: number
-  readonly committed: number
-  /** Failures that were reported. */
-  readonly failed: number
-  /** Leases that ran out or were taken away. */
-  readonly lost: number
-  /** Tasks that were given up and wait for a person. */
-  readonly quarantined: number
-  /** From when it could be taken (due, released, given back) to granted, in milliseconds. */
-  readonly waitMs: Distribution
-  /** From granted to committed or failed, in milliseconds. */
-  readonly runMs: Distribution
-}
-
-export interface Metrics {
-  /** The authority's time, and when it began to count. */
-  readonly now: number
-  readonly since: number
-  /** How many entries of each type were written. */
-  readonly entries: Readonly<Partial<Record<Entry['type'], number>>>
-  readonly traffic: readonly Traffic[]
-  /** From decided to durable, in microseconds, one for each batch. None in memory. */
-  readonly durableUs: Distribution
-  /** Leases that are held, and jobs in quarantine, now. */
-  readonly leases: number
-  readonly quarantined: number
-}
 
 /** Beyond this many pairs of type and queue, those that come are counted together. */
 const MOST_METERS = 1_000

@@ -4,7 +4,7 @@ import { onRecord, plain } from '../../../test/support/specs.ts'
 import type { Command, JobSpec } from '../../kernel/index.ts'
 import { createJob, tickId } from '../../kernel/index.ts'
 import { listCheckpoints, FinishedBuffer } from '../../log/index.ts'
-import type { Retention } from './retention.ts'
+import type { Retention } from '../store.ts'
 import { Forgetting } from './retention.ts'
 
 async function submit(

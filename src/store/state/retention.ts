@@ -10,17 +10,9 @@
 import type { Command } from '../../kernel/index.ts'
 import type { JobKind, FinishedTable, FinishedKind } from '../../log/index.ts'
 import { CorruptLog, MalformedBytes } from '../../log/index.ts'
+import type { Retention } from '../store.ts'
 import type { QueueMember } from '../ready/indexed-queue.ts'
 import { IndexedQueue } from '../ready/indexed-queue.ts'
-
-export interface Retention {
-  /** How long a job that is over stays readable, if it did not say so itself. */
-  readonly ageMs: number
-  /** How many jobs that are over stay readable, the newest, of all types together. */
-  readonly count: number
-  /** Of single types: their own age, and how many of them at most. */
-  readonly types?: { readonly [type: string]: Partial<Omit<Retention, 'types'>> }
-}
 
 /** What was refused is asked for again after so long: its origin may be recorded by then. */
 const POSTPONED_MS = 60_000

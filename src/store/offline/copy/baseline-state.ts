@@ -8,7 +8,7 @@ import type { Baseline, EventRow } from '../../sql/rows/event-rows.ts'
 import { JobFold } from '../../sql/verify/job-fold.ts'
 import type { Records } from '../../sql/rows/records.ts'
 import { RegisterFold } from '../../sql/verify/register-fold.ts'
-import { SourceDamaged } from '../../copy-errors.ts'
+import { SourceDamaged } from '../../errors.ts'
 import type { CopySource } from './copy-source.ts'
 
 const nobody = { granted: ignore, submitted: ignore, recorded: ignore }

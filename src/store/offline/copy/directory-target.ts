@@ -24,7 +24,7 @@ import { withOwnedFolder } from '../owned-folder.ts'
 import { newStoreId } from '../../random.ts'
 import { Records } from '../../sql/rows/records.ts'
 import { BaselineState } from './baseline-state.ts'
-import { COPYING_FILE, CopyUnfinished, NotEmpty } from '../../copy-errors.ts'
+import { COPYING_FILE, CopyUnfinished, NotEmpty } from '../../errors.ts'
 import type { CopySource } from './copy-source.ts'
 import type { Copied } from './sql-target.ts'
 

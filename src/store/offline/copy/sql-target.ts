@@ -13,7 +13,7 @@ import type { DatabaseProblem, Fix } from '../../sql/verify/database-problem.ts'
 import { Records } from '../../sql/rows/records.ts'
 import type { Statements } from '../../sql/statements.ts'
 import { migrate } from '../../sql/tables.ts'
-import { CopyUnfinished, NotEmpty, SourceDamaged } from '../../copy-errors.ts'
+import { CopyUnfinished, NotEmpty, SourceDamaged } from '../../errors.ts'
 import type { CopySource } from './copy-source.ts'
 
 export interface Copied {

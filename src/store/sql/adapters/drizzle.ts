@@ -1,7 +1,7 @@
 /**
  * A transaction of Drizzle, on PostgreSQL or SQLite.
  */
-import { BadRequest } from '../../store.ts'
+import { BadRequest } from '../../errors.ts'
 import type { SqlParameter, UserTransaction } from '../../user-transaction.ts'
 import { givesRows } from './sqlite.ts'
 

@@ -1,7 +1,7 @@
 /**
  * A transaction of Kysely, on PostgreSQL or SQLite.
  */
-import { BadRequest } from '../../store.ts'
+import { BadRequest } from '../../errors.ts'
 import type { UserTransaction } from '../../user-transaction.ts'
 
 /** What is used of a `Transaction`. A `Kysely` that is none does not fit. */

@@ -1,7 +1,7 @@
 /**
  * A transaction of `pg`: a client on which `BEGIN` was run.
  */
-import { BadRequest } from '../../store.ts'
+import { BadRequest } from '../../errors.ts'
 import type { SqlParameter, UserTransaction } from '../../user-transaction.ts'
 
 /** What is used of a `Client` or a `PoolClient`. A pool has no transaction: each query may go elsewhere. */

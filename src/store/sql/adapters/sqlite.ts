@@ -7,7 +7,7 @@
 import { resolve } from 'node:path'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { openSqlite as openFile } from '../../../log/disk/sqlite-driver.ts'
-import { BadRequest } from '../../store.ts'
+import { BadRequest } from '../../errors.ts'
 import type { UserTransaction } from '../../user-transaction.ts'
 
 /** What is used of a `DatabaseSync`. */

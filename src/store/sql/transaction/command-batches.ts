@@ -4,7 +4,7 @@
  */
 import type { Command } from '../../../kernel/index.ts'
 import type { Answer } from '../../store.ts'
-import { StoreClosed } from '../../store.ts'
+import { StoreClosed } from '../../errors.ts'
 import type { Connection } from '../connection.ts'
 import { SqlFailed } from '../failures.ts'
 import type { ConnectionPool } from '../connection-pool.ts'

@@ -2,7 +2,7 @@
  * A client that is lent to a user for one transaction. When that is over, whoever still holds it can
  * do nothing with it: the next transaction on the same connection is somebody else's.
  */
-import { BadRequest } from '../../store.ts'
+import { BadRequest } from '../../errors.ts'
 
 export interface LentClient {
   readonly client: object

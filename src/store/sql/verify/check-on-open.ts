@@ -10,7 +10,7 @@
  * verify, or when it is read.
  */
 import { PawlError } from '../../../kernel/index.ts'
-import { CopyUnfinished } from '../../copy-errors.ts'
+import { CopyUnfinished } from '../../errors.ts'
 import type { Connection, Row } from '../connection.ts'
 import { eventRow, readEvent } from '../rows/event-rows.ts'
 import type { DatabaseProblem } from './database-problem.ts'
