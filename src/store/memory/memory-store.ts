@@ -5,43 +5,29 @@
  * as if there were a wire between. It keeps every entry for ever, so it is for tests, for
  * trying things out, and for work that may be lost with its process.
  */
-import type { Command, Entry, Job } from '../../kernel/index.ts'
+import type { Command, Entry, Job, JobSubmitted } from '../../kernel/index.ts'
 import { reject } from '../../kernel/index.ts'
-import { eventLoopTurn } from '../../log/index.ts'
-import { assertClaim } from '../claim-request.ts'
-import { claimedBy } from '../views/claimed.ts'
-import type { Clock } from '../clock.ts'
-import { Examination } from '../views/examination.ts'
-import { limitView, workerView } from '../views/lease-holders.ts'
+import { countUpTo, eventLoopTurn } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
+import { assertClaim } from '../claim-request.ts'
+import type { Clock } from '../clock.ts'
+import { BadRequest, StoreClosed } from '../errors.ts'
 import { Ledger } from '../state/ledger.ts'
-import { MemoryLog } from './memory-log.ts'
-import { quarantinePage } from '../views/quarantine-page.ts'
 import type {
   Answer,
   AnswerTo,
-  Answers,
   Claimed,
   JobsPage,
   Positioned,
   Query,
-  QueryKind,
   QueryOf,
   Store,
 } from '../store.ts'
-import { BadRequest, StoreClosed } from '../errors.ts'
-import {
-  jobView,
-  listed,
-  endedOf,
-  outcome,
-  outputsOf,
-  overview,
-  PageOfJobs,
-  queueView,
-  schedulesOf,
-  taskView,
-} from '../views/job-views.ts'
+import { claimedBy } from '../views/claimed.ts'
+import { EntryWatches } from '../views/entry-watch.ts'
+import { listing, PageOfJobs } from '../views/job-pages.ts'
+import type { QueryAnswers } from '../views/ledger-queries.ts'
+import { ledgerQueries } from '../views/ledger-queries.ts'
 
 /** Calls between two turns of the event loop, at most. */
 const CALLS_PER_TURN = 64
@@ -49,7 +35,6 @@ const CALLS_PER_TURN = 64
 export class MemoryStore implements Store {
   readonly #log = new MemoryLog()
   readonly #ledger = new Ledger((entry, job) => this.#append(entry, job))
-  readonly #examination = new Examination(this.#ledger)
   readonly #clock: Clock
   #isClosed = false
   #calls = 0
@@ -61,9 +46,9 @@ export class MemoryStore implements Store {
   async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
     this.#assertOpen()
     const answers = commands.map((command) => this.#perform(command))
-    // Here a store on a disk waits for the sync, BEFORE anybody hears of the batch.
+    // Here a store on a disk waits for the sync, BEFORE it answers or shows anything of the batch.
     this.#log.wake()
-    await this.#breathe()
+    await this.#turn()
     return answers
   }
 
@@ -71,7 +56,7 @@ export class MemoryStore implements Store {
     this.#assertOpen()
     assertClaim(request)
     const tasks = this.#ledger.claim(request, this.#clock.now())
-    // Here too: a lease that is not durable is nobody's.
+    // Here too: a lease must be durable BEFORE a worker has it.
     this.#log.wake()
     return tasks.map((task) => claimedBy(this.#ledger, task))
   }
@@ -96,42 +81,21 @@ export class MemoryStore implements Store {
     this.#log.close()
   }
 
-  readonly #answers: {
-    readonly [K in QueryKind]: (
-      query: QueryOf<K>,
-    ) => Answers[K]['answer'] | Promise<Answers[K]['answer']>
-  } = {
-    job: ({ job }) => jobView(this.#ledger, job),
-    overview: ({ job }) => overview(this.#ledger, job),
-    outcome: ({ job }) => outcome(this.#ledger, job),
-    ended: ({ jobs }) => endedOf(jobs, (job) => outcome(this.#ledger, job)),
-    input: ({ job }) => this.#ledger.world.jobs.get(job)?.spec.input ?? null,
-    task: ({ job, stage, segment }) => taskView(this.#ledger, job, stage, segment),
-    outputs: (query) => outputsOf(this.#ledger, query),
+  readonly #answers: QueryAnswers = {
+    ...ledgerQueries(this.#ledger),
     jobs: (query) => this.#jobs(query),
-    quarantine: (query) => quarantinePage(this.#ledger, query, eventLoopTurn),
     history: ({ job, after = 0, limit }) => this.#log.ofJob(job, after, limit),
-    queue: ({ queue }) => queueView(this.#ledger, queue),
-    limit: ({ key }) => limitView(this.#ledger, key),
-    'worker-leases': ({ worker }) => workerView(this.#ledger, worker),
-    schedule: ({ schedule }) => {
-      const known = this.#ledger.world.schedules.get(schedule)
-      return known === undefined ? null : { ...known }
-    },
-    schedules: (query) => schedulesOf(this.#ledger, query),
-    examination: (query) => this.#examination.look(query),
-    metrics: () => this.#ledger.metrics(),
     upkeep: ({ limit }) => this.#ledger.upkeep(this.#clock.now(), limit),
   }
 
   #jobs(query: QueryOf<'jobs'>): JobsPage {
     const page = new PageOfJobs(query)
     const after = query.after ?? 0
-    const { quarantined } = this.#ledger
-    // Nobody has to look at a million others for them.
+    const { quarantined, now } = this.#ledger
+    // They have a list of their own: no other job is looked at.
     const jobs = query.state === 'QUARANTINED' ? quarantined.after(after) : this.#jobsAfter(after)
     for (const job of jobs) {
-      if (!page.add(listed(this.#ledger, job))) break
+      if (!page.add(listing(job, this.#ledger.tallies(job), now))) break
     }
     return page.page
   }
@@ -162,8 +126,8 @@ export class MemoryStore implements Store {
     return { verdict, value, rejection }
   }
 
-  /** A disk makes everybody wait; without one, callers that never do would let no timer run. */
-  #breathe(): Promise<void> | null {
+  /** A disk makes callers wait. Here none does, and callers in a loop would let no timer run. */
+  #turn(): Promise<void> | null {
     this.#calls += 1
     return this.#calls % CALLS_PER_TURN === 0 ? eventLoopTurn() : null
   }
@@ -180,4 +144,74 @@ function copyOf(command: Command): Command | null {
   } catch {
     return null
   }
+}
+
+/** Every entry in order, by position (from 1) and by job, and watched. */
+class MemoryLog {
+  readonly #entries: Entry[] = []
+  readonly #byJob = new Map<string, number[]>()
+  /** Positions of the submits, in order. */
+  readonly #submits: number[] = []
+  readonly #watching = new EntryWatches(async (position) => {
+    const entry = this.at(position + 1)
+    return entry === undefined ? [] : [{ position: position + 1, entry }]
+  })
+
+  get length(): number {
+    return this.#entries.length
+  }
+
+  at(position: number): Entry | undefined {
+    return this.#entries[position - 1]
+  }
+
+  /** Its position. */
+  append(entry: Entry): number {
+    this.#entries.push(entry)
+    const position = this.#entries.length
+    if (entry.type === 'JobSubmitted') this.#submits.push(position)
+    if (entry.type === 'JobForgotten') this.#byJob.delete(entry.job)
+    else if ('job' in entry) this.#addPosition(entry.job, position)
+    return position
+  }
+
+  #addPosition(job: string, position: number): void {
+    const known = this.#byJob.get(job)
+    if (known === undefined) this.#byJob.set(job, [position])
+    else known.push(position)
+  }
+
+  /** What was appended is durable: watches may see it. */
+  wake(): void {
+    this.#watching.wake()
+  }
+
+  close(): void {
+    this.#watching.close(null)
+  }
+
+  ofJob(job: string, after: number, limit: number): Positioned[] {
+    const positions = this.#byJob.get(job) ?? []
+    const from = indexBehind(positions, after)
+    return positions
+      .slice(from, from + Math.max(0, limit))
+      .map((position) => ({ position, entry: this.at(position) as Entry }))
+  }
+
+  /** The submits after a position, in order. */
+  *submitsAfter(after: number): IterableIterator<{ position: number; entry: JobSubmitted }> {
+    for (let i = indexBehind(this.#submits, after); i < this.#submits.length; i++) {
+      const position = this.#submits[i] as number
+      yield { position, entry: this.at(position) as JobSubmitted }
+    }
+  }
+
+  watch(from: number): AsyncIterable<Positioned> {
+    return this.#watching.watch(from)
+  }
+}
+
+/** The index of the first position that is larger. */
+function indexBehind(positions: readonly number[], after: number): number {
+  return countUpTo(after, positions.length, (n) => positions[n] as number)
 }

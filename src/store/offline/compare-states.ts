@@ -7,7 +7,7 @@ import { sameContent } from '../../kernel/index.ts'
 import type { Disk, Manifest, StoredCheckpoint } from '../../log/index.ts'
 import { ByteWriter, readCheckpoint, writeJob } from '../../log/index.ts'
 import type { Ledger } from '../state/ledger.ts'
-import type { LoadedDirectory } from '../directory/load-directory.ts'
+import type { DirectoryState } from '../directory/directory-state.ts'
 
 /** What differs, and where, if it has a place of its own. */
 export interface Difference {
@@ -74,17 +74,17 @@ function checkJob(
 }
 
 /** What opening gives beside the state that the whole log makes. */
-export function compareLoaded(loaded: LoadedDirectory, ledger: Ledger): Difference[] {
+export function compareLoaded(state: DirectoryState, ledger: Ledger): Difference[] {
   const found: Difference[] = []
   const plain = (what: string): number => found.push({ what, file: null, offset: null })
-  const { list, ended, ledger: other } = loaded
+  const { live, finished, ledger: other } = state
   const here = new Encoder()
   const there = new Encoder()
   for (const job of ledger.world.jobs.values()) {
     const inMemory = other.inMemory(job.id)
     const record =
       inMemory === undefined
-        ? ended.find(job.id)
+        ? finished.find(job.id)
         : { job: inMemory, stages: other.world.tasks.get(job.id) ?? null }
     if (record === null) {
       plain(`${job.id} is not there when the store is opened`)
@@ -96,8 +96,8 @@ export function compareLoaded(loaded: LoadedDirectory, ledger: Ledger): Differen
     }
   }
   const ids = new Set<string>()
-  for (const job of list.after(0)) ids.add(job.id)
-  for (const { job } of ended.after(0)) ids.add(job.id)
+  for (const job of live.after(0)) ids.add(job.id)
+  for (const { job } of finished.after(0)) ids.add(job.id)
   for (const id of ids) {
     if (!ledger.world.jobs.has(id))
       plain(`${id} is there when the store is opened, and not in the log`)

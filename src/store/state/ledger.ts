@@ -15,6 +15,7 @@
  */
 import type {
   Command,
+  CommitExecution,
   Decision,
   Entry,
   Indexes,
@@ -26,6 +27,7 @@ import type {
   QueueEntry,
   Schedule,
   StageOpened,
+  SubmitJob,
   Tallies,
   Task,
   TaskEntry,
@@ -37,22 +39,23 @@ import {
   BrokenEntry,
   createJob,
   createWorld,
+  decideIn,
   findTask,
   fold,
   isEnding,
   isFinal,
   jobState,
+  loadReads,
+  malformed,
   NO_TALLIES,
   noReads,
   openableStages,
 } from '../../kernel/index.ts'
 import type { JobRecord } from '../../log/index.ts'
+import { CorruptLog } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
-import { decideOn, preload } from './deciding.ts'
-import type { FinishedJobSource } from './finished-job-source.ts'
 import { HeldLeases } from './held-leases.ts'
-import { LiveJobMap } from './live-job-map.ts'
-import { KeyHolders } from './key-holders.ts'
+import { JobsByKey, LiveJobMap } from './live-job-map.ts'
 import type { Metrics } from '../store.ts'
 import { Meters } from './meters.ts'
 import { QuarantinedJobs } from './quarantined-jobs.ts'
@@ -65,6 +68,32 @@ import { DueCommands } from './due-commands.ts'
 /** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
 export type Journal = (entry: Entry, job: Job | null) => void
 
+/** Where a ledger finds jobs that are over: it evicts them, and asks when a command names one. */
+export interface FinishedJobSource {
+  /** False: there is surely no such job here. Reads nothing. */
+  mayHave(id: string): boolean
+  find(id: string): JobRecord | null
+  findKey(type: string, key: string): JobRecord | null
+  /** A copy of a job that was found is in memory now, until it is evicted. */
+  noteReadmitted(job: Job): void
+  /** To be called BETWEEN commands: evicts the copies if there are too many. */
+  evictReadmitted(): void
+}
+
+/**
+ * What a command is about cannot be read. Nothing was decided, and nothing has changed: the command
+ * is not answered, and not taken for one about an unknown job.
+ */
+export class Undecided extends Error {
+  override readonly cause: CorruptLog
+
+  constructor(cause: CorruptLog) {
+    super(cause.message)
+    this.name = 'Undecided'
+    this.cause = cause
+  }
+}
+
 export class Ledger implements Indexes {
   readonly world: World
   readonly ready: ReadyIndex
@@ -74,19 +103,19 @@ export class Ledger implements Indexes {
   readonly #tallies = new StageTallies()
   readonly #upkeep: DueCommands
   readonly #journal: Journal
-  readonly #elsewhere: FinishedJobSource | null
-  readonly #keys = new KeyHolders()
+  readonly #finished: FinishedJobSource | null
+  readonly #keys = new JobsByKey()
   readonly #reads = noReads()
   readonly #before = new TaskSnapshot()
   /** The task that is being granted, and so is out of the ready-index already. */
   #offered: Task | null = null
   #now = 0
 
-  constructor(journal: Journal = () => undefined, elsewhere: FinishedJobSource | null = null) {
+  constructor(journal: Journal = () => undefined, finished: FinishedJobSource | null = null) {
     this.#journal = journal
-    this.#elsewhere = elsewhere
+    this.#finished = finished
     const jobs =
-      elsewhere === null ? undefined : new LiveJobMap((id) => this.#admit(elsewhere.find(id)))
+      finished === null ? undefined : new LiveJobMap((id) => this.#admit(finished.find(id)))
     this.world = createWorld(jobs)
     this.ready = new ReadyIndex(this.world.jobs)
     this.#upkeep = new DueCommands(this.world, this.leases, (job) => this.#tallies.of(job))
@@ -117,7 +146,7 @@ export class Ledger implements Indexes {
   keyHolder(type: string, key: string): Job | null {
     const known = this.#keys.of(type, key)
     if (known !== undefined) return known
-    return this.#elsewhere === null ? null : this.#admit(this.#elsewhere.findKey(type, key))
+    return this.#finished === null ? null : this.#admit(this.#finished.findKey(type, key))
   }
 
   /** Moves time on; back is ignored. */
@@ -131,15 +160,22 @@ export class Ledger implements Indexes {
     return this.#now
   }
 
-  /** Throws what `perform` will not be able to read, as far as that can be known now. */
-  preload(command: Command | null, now: number): void {
-    if (command !== null) preload(this, this.#elsewhere, command, this.#reads, now)
+  /**
+   * Reads what the command will be decided on, and decides nothing: throws if `perform` could not
+   * read it. What is in memory, or nowhere, is not read: nearly always that is all.
+   */
+  preload(command: Command, now: number): void {
+    if (namesOneJob(command)) {
+      if (this.#finished === null || this.inMemory(command.job) !== undefined) return
+      if (!this.#finished.mayHave(command.job)) return
+    }
+    if (malformed(command) === null) loadReads(this.#reads, this.world, this, command, now)
   }
 
   perform(command: Command, now: number): Decision {
-    this.#elsewhere?.seeOut()
+    this.#finished?.evictReadmitted()
     const reads = this.#reads
-    const decision = decideOn(this.world, this, command, reads, this.tick(now))
+    const decision = this.#decide(command, this.tick(now))
     const { entry } = decision
     if (entry === null) return decision
     // What `decide` looked at is what the entry changes: no need to look it up again.
@@ -159,9 +195,18 @@ export class Ledger implements Indexes {
     return decision
   }
 
+  /** The kernel never throws, but reading a job that is over may: its bytes may be damaged. */
+  #decide(command: Command, now: number): Decision {
+    try {
+      return decideIn(this.world, this, command, this.#reads, now)
+    } catch (error) {
+      throw error instanceof CorruptLog ? new Undecided(error) : error
+    }
+  }
+
   /** The job that the entry belongs to, if any. */
   apply(entry: Entry): Job | null {
-    this.#elsewhere?.seeOut()
+    this.#finished?.evictReadmitted()
     this.tick(entry.at)
     switch (entry.type) {
       case 'JobSubmitted':
@@ -250,7 +295,7 @@ export class Ledger implements Indexes {
     this.#keys.replace(job, by)
   }
 
-  /** Lets go of a job that is over, and that can be found elsewhere. */
+  /** Lets go of a job that is over, and that can be found finished. */
   evict(job: Job): void {
     // Its id may be another one's by now.
     if (this.inMemory(job.id) !== job) return
@@ -311,7 +356,7 @@ export class Ledger implements Indexes {
     // It is over, so that its key is free if it was unique.
     if (!found.job.spec.unique) this.#keys.comeBack(found.job)
     this.#takeIn(found)
-    this.#elsewhere?.welcome(found.job)
+    this.#finished?.noteReadmitted(found.job)
     return found.job
   }
 
@@ -445,4 +490,12 @@ export class Ledger implements Indexes {
     this.leases.granted(task, lease)
     this.ready.granted(task, lease.grantedAt, resumed, task === this.#offered)
   }
+}
+
+/** The command is decided on the one job that it names. */
+function namesOneJob(command: Command): command is SubmitJob | CommitExecution {
+  if (command.type === 'CommitExecution') return typeof command.job === 'string'
+  if (command.type !== 'SubmitJob' || typeof command.job !== 'string') return false
+  const { spec } = command
+  return spec?.key == null && spec?.parent == null && spec?.schedule == null
 }

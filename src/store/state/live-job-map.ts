@@ -1,11 +1,12 @@
 /**
- * The jobs in memory, and the way to those that are not.
- *
- * A map of a million entries is copied as a whole when it grows or shrinks, and holds up the
- * event loop for a good part of a second. So it is many small maps that take turns.
+ * The jobs in memory by id and by key, and the way to those that are not in memory.
  */
 import type { Job } from '../../kernel/index.ts'
 
+/**
+ * A map of a million entries is copied as a whole when it grows or shrinks, and holds up the
+ * event loop for a good part of a second. So it is many small maps that take turns.
+ */
 const SHARDS = 64
 /** So many characters from the end tell ids apart well enough. */
 const TELLING_CHARS = 8
@@ -78,4 +79,53 @@ export class LiveJobMap extends Map<string, Job> {
     }
     return this.#shards[(hash ^ (hash >>> 15)) & (SHARDS - 1)] as Map<string, Job>
   }
+}
+
+/** A job is never asked for its key again: asking might mean reading it from a disk. */
+export class JobsByKey {
+  readonly #byKey = new Map<string, Job>()
+  readonly #keys = new Map<Job, string>()
+
+  of(type: string, key: string): Job | undefined {
+    return this.#byKey.get(keyText(type, key))
+  }
+
+  /** A job was submitted with a key: it has it now, whoever had it before. */
+  take(job: Job): void {
+    const { type, key } = job.spec
+    if (key !== null) this.#hold(job, keyText(type, key))
+  }
+
+  /** A job came from elsewhere: it has its key only if nobody else has it now. */
+  comeBack(job: Job): void {
+    const { type, key } = job.spec
+    if (key !== null && !this.#byKey.has(keyText(type, key))) this.take(job)
+  }
+
+  /** Another object takes the place of a job. */
+  replace(job: Job, by: Job): void {
+    const text = this.#keys.get(job)
+    if (text === undefined) return
+    this.#keys.delete(job)
+    this.#hold(by, text)
+  }
+
+  drop(job: Job): void {
+    const text = this.#keys.get(job)
+    if (text === undefined) return
+    this.#keys.delete(job)
+    this.#byKey.delete(text)
+  }
+
+  #hold(job: Job, text: string): void {
+    const before = this.#byKey.get(text)
+    if (before !== undefined) this.#keys.delete(before)
+    this.#byKey.set(text, job)
+    this.#keys.set(job, text)
+  }
+}
+
+/** A key belongs to a type; both may hold any character. */
+function keyText(type: string, key: string): string {
+  return `${type.length}:${type}${key}`
 }

@@ -7,7 +7,7 @@
 import type { Commit, Job, Lease, StageTasks, Tallies, Task } from '../../kernel/index.ts'
 import { eachPath, effectKey, segmentsOf, stageIndex } from '../../kernel/index.ts'
 import type { Ledger } from '../state/ledger.ts'
-import { priorStages, troubleIn } from './stage-views.ts'
+import { priorStages, troubleIn } from './job-views.ts'
 import type { Claimed, ClaimedSegment, Ending, ResumedCommit, UnfinishedEffect } from '../store.ts'
 
 /** Of a task that a ledger has just granted. */

@@ -17,7 +17,7 @@ import { IndexedQueue } from '../ready/indexed-queue.ts'
 /** What was refused is asked for again after so long: its origin may be recorded by then. */
 const POSTPONED_MS = 60_000
 
-export class Forgetting {
+export class RetentionPlanner {
   /** Refused, and when to ask again. */
   readonly #postponed = new Map<string, number>()
   #rules: Retention | null = null
@@ -28,19 +28,19 @@ export class Forgetting {
   onUnreadable: (error: Error) => void = () => undefined
 
   /** One more job is over. */
-  added(kind: JobKind, endedAt: number): void {
+  jobEnded(kind: JobKind, endedAt: number): void {
     this.#room -= 1
     if (this.#rules === null) return
     this.#quietUntil = Math.min(this.#quietUntil, dueAt(kind, endedAt, this.#rules))
   }
 
-  /** Forgetting a job was refused. */
+  /** RetentionPlanner a job was refused. */
   postpone(id: string, now: number): void {
     this.#postponed.set(id, now + POSTPONED_MS)
   }
 
   /** At most `limit` commands, for the jobs that ended first. Asking changes nothing. */
-  due(
+  dueCommands(
     tables: readonly FinishedTable[],
     retention: Retention,
     now: number,
@@ -112,11 +112,11 @@ function commandsFor(
       continue
     }
     const { kind, dueAt: endedAt } = oldest
-    const job = oldest.take()
+    const job = oldest.takeId()
     heap.moved(oldest)
     if (job === null) continue
     commands.push({ type: 'ForgetJob', job, endedBefore: endedAt + 1 })
-    surplus.less(kind.type)
+    surplus.subtract(kind.type)
   }
   return commands
 }
@@ -161,7 +161,7 @@ class Cursor implements QueueMember {
   }
 
   /** The id of the job that it stands at, and goes on; null: it cannot be read. */
-  take(): string | null {
+  takeId(): string | null {
     const id = this.#idOf(this.#table.nthEnded(this.#number, this.#at))
     this.#at += 1
     this.#stop()
@@ -210,7 +210,7 @@ class Surplus {
     return this.#all > 0 || (this.#ofType.get(type) ?? 0) > 0
   }
 
-  less(type: string): void {
+  subtract(type: string): void {
     this.#all -= 1
     const known = this.#ofType.get(type)
     if (known !== undefined) this.#ofType.set(type, known - 1)
