@@ -11,7 +11,7 @@ import { child, onRecord, plain } from '../../../test/support/specs.ts'
 import type { Command } from '../../kernel/index.ts'
 import { realDisk } from '../../log/index.ts'
 import { openDirectory } from './open-directory.ts'
-import { repairDirectory } from '../offline/repair-directory.ts'
+import { repairDirectory } from '../offline/owned-folder.ts'
 import { verifyDirectory } from '../offline/verify-directory.ts'
 
 const CHANNEL = { queue: 'default', type: 'test', stage: null }

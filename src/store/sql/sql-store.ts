@@ -14,7 +14,7 @@ import { recordTallies } from '../../log/index.ts'
 import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
-import { Meters } from '../state/meters.ts'
+import { Meters } from '../state/metrics.ts'
 import type { News } from '../news.ts'
 import { CommandCopies } from '../state/command-copies.ts'
 import type {
