@@ -6,13 +6,12 @@
  * policies, so their copies have one in common: each waiting job would have its own in memory.
  */
 import type { Command, JobSpec, SubmitJob, TaskPolicy } from '../../kernel/index.ts'
-import { sameContent } from '../../kernel/index.ts'
 
 /** Beyond this many the policies are forgotten, and copied anew. */
 const MOST_POLICIES = 16_384
 
 export class CommandCopies {
-  /** The newest policy of each type, queue and first limit: a tenant's own limit has its own key. */
+  /** The newest policy of each type and, if it has limits, key of the first: a tenant has its own. */
   readonly #policies = new Map<string, TaskPolicy>()
 
   /** Null: it is not plain data, and no wire could carry it. */
@@ -37,16 +36,17 @@ export class CommandCopies {
     const spec: Fresh<JobSpec> = { ...own.spec }
     const { type, policy } = spec
     const hasPolicy = typeof policy === 'object' && policy !== null
-    if (hasPolicy) spec.policy = this.#sharedPolicy(String(type), policy)
+    if (hasPolicy) spec.policy = this.#sharedPolicy(type, policy)
     copyFields(spec, hasPolicy ? 'policy' : null)
     own.spec = spec
     return copyFields(own, 'spec')
   }
 
   #sharedPolicy(type: string, policy: TaskPolicy): TaskPolicy {
-    const name = `${type}\n${policy.queue}\n${policy.limits?.[0]?.key}`
+    const key = policy.limits?.[0]?.key
+    const name = key === undefined ? type : `${type}\n${key}`
     const known = this.#policies.get(name)
-    if (known !== undefined && sameContent(known, policy)) return known
+    if (known !== undefined && isSame(known, policy)) return known
     const own = structuredClone(policy)
     if (this.#policies.size >= MOST_POLICIES) this.#policies.clear()
     this.#policies.set(name, own)
@@ -63,11 +63,24 @@ function copyFields<T extends object>(own: T, except: keyof T | null): T {
     const value: unknown = own[field]
     const isText = typeof value === 'string' || typeof value === 'number'
     if (isText || value === null || typeof value === 'boolean') continue
-    own[field] = (isEmptyList(value) ? [] : structuredClone(value)) as T[typeof field]
+    const isEmpty = Array.isArray(value) && value.length === 0
+    own[field] = (isEmpty ? NONE : structuredClone(value)) as T[typeof field]
   }
   return own
 }
 
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0
+/** Of plain data. A field that is undefined is like no other: the copy must have it, too. */
+function isSame(own: unknown, given: unknown): boolean {
+  if (own === given) return own !== undefined
+  if (typeof own !== 'object' || typeof given !== 'object') return false
+  if (own === null || given === null || Array.isArray(own) !== Array.isArray(given)) return false
+  let fields = 0
+  for (const field in own) {
+    fields += 1
+    if (!isSame(own[field as keyof object], given[field as keyof object])) return false
+  }
+  for (const _ in given) fields -= 1
+  return fields === 0
 }
+
+const NONE: readonly unknown[] = Object.freeze([])
