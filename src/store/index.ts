@@ -14,8 +14,7 @@ export {
   SourceDamaged,
   StoreClosed,
 } from './errors.ts'
-export type { News, NewsKind } from './news.ts'
-export type { StoreNotice } from './notice.ts'
+export type { News, NewsKind, StoreNotice } from './notice.ts'
 export type * from './store.ts'
 export type { SqlParameter, SqlValue, UserTransaction, Writes } from './user-transaction.ts'
 export { TransactionFailed, WritesFailed, WritesTooSlow } from './user-transaction.ts'

@@ -11,7 +11,7 @@
  * 2. make the batch durable: this is where the sync, or the transaction's commit, stands;
  * 3. only then answer (rejections and repeats too, for they may rest on what step 2 saved),
  *    and show the entries to `query` and `watch`.
- * If step 2 fails, nobody is told anything but that the outcome is unknown.
+ * If step 2 fails, callers learn only that the outcome is unknown.
  *
  * Open: all methods work. Closed: they throw `StoreClosed`, and watches come to their end.
  */
@@ -37,7 +37,7 @@ import type {
   Violation,
 } from '../kernel/index.ts'
 import type { ChannelName, ClaimRequest } from './claim-request.ts'
-import type { News } from './news.ts'
+import type { News } from './notice.ts'
 import type { UserTransaction, Writes } from './user-transaction.ts'
 
 /** What the authority says to one command. */
@@ -68,7 +68,7 @@ export interface ResumedCommit {
   readonly unfinished: readonly UnfinishedEffect[]
 }
 
-/** A stage whose outputs somebody may read. */
+/** A stage whose outputs a handler or a caller may read. */
 export interface PriorStage {
   readonly name: string
   /** What the query for outputs names. */
@@ -178,7 +178,7 @@ export interface Trouble {
   readonly at: { readonly stage: string; readonly segment: number | null } | null
 }
 
-/** How a job stands, without the rest of it: for whoever waits for its end. */
+/** How a job stands, without the rest of it: for callers that wait for its end. */
 export interface Outcome extends Trouble {
   readonly type: string
   readonly state: JobState
@@ -265,7 +265,7 @@ export interface QuarantinePage {
   readonly now: number
 }
 
-/** A task that is due, and has been for long. */
+/** A task that has been due for long. */
 export interface WaitsLong {
   readonly queue: string
   readonly type: string
@@ -274,10 +274,10 @@ export interface WaitsLong {
   readonly since: number
 }
 
-/** What was found on some of the jobs in memory. */
+/** What an examination of some of the jobs in memory found. */
 export interface Examined {
   readonly looked: number
-  /** All of them were looked at; the next look begins anew. */
+  /** All of them were examined; the next examination begins anew. */
   readonly isRoundOver: boolean
   /** What must hold and does not: a bug. */
   readonly violations: readonly Violation[]
@@ -290,7 +290,7 @@ export interface Positioned {
   readonly entry: Entry
 }
 
-/** A task that holds a lease, and who has it. */
+/** A task that holds a lease, and the worker that has it. */
 export interface Holder extends TaskAddress {
   readonly worker: string
   /** When the lease was granted. */
@@ -378,7 +378,7 @@ export interface Answers {
   overview: { ask: { readonly job: string }; answer: JobOverview | null }
   /** The same, but only how it stands. */
   outcome: { ask: { readonly job: string }; answer: Outcome | null }
-  /** Those of them that are over, wait for a person, or are not there at all; in no order. */
+  /** Those of them that are over, wait for an operator, or are not there; in no order. */
   ended: { ask: { readonly jobs: readonly string[] }; answer: readonly Ended[] }
   /** What the job was submitted with; null if there is none. */
   input: { ask: { readonly job: string }; answer: Payload | null }
@@ -413,7 +413,7 @@ export interface Answers {
     }
     answer: JobsPage
   }
-  /** Jobs in quarantine, in order of submission. It costs no look at jobs that are not. */
+  /** Jobs in quarantine, in order of submission. Its cost does not grow with other jobs. */
   quarantine: {
     ask: {
       /** Only these; in this order. */
@@ -432,11 +432,11 @@ export interface Answers {
     ask: { readonly job: string; readonly after?: number; readonly limit: number }
     answer: readonly Positioned[]
   }
-  /** A queue that nobody configured has the defaults. */
+  /** A queue that was never configured has the defaults. */
   queue: { ask: { readonly queue: string }; answer: QueueView }
-  /** A limit that tasks declare, by its key; nothing is used of one that nobody knows. */
+  /** A limit that tasks declare, by its key; nothing is used of an unknown one. */
   limit: { ask: { readonly key: string }; answer: LimitView }
-  /** What a worker holds; one that nobody heard of holds nothing. */
+  /** What a worker holds; an unknown one holds nothing. */
   'worker-leases': { ask: { readonly worker: string }; answer: WorkerView }
   schedule: { ask: { readonly schedule: string }; answer: Schedule | null }
   /** Those that are set, in order of their ids; `after`: the last id of the page before. */
@@ -446,7 +446,7 @@ export interface Answers {
   }
   /** Counters and timings of every transition since the store was opened. */
   metrics: { ask: object; answer: Metrics }
-  /** Looks at the next few jobs in memory: whether all is well with them, and who waits so long. */
+  /** Examines the next few jobs in memory: whether their invariants hold, and which wait for long. */
   examination: { ask: { readonly limit: number; readonly waitedMs: number }; answer: Examined }
   /** The commands that time or the orchestrator should send now. */
   upkeep: { ask: { readonly limit: number }; answer: readonly Command[] }
@@ -503,7 +503,7 @@ export interface Store {
   /**
    * Of a store that several processes share: calls when something may have happened that was not
    * asked for here. What comes together is one call, and a call may be about nothing. Gives its
-   * end. Left out: nobody else changes anything, and time shows when it is looked for.
+   * end. Left out: no other process changes anything, and `upkeep` shows what time did.
    */
   onNews?(listener: (news: News) => void): () => void
   /** Jobs may be granted with their submit, to one that is asked for room. Left out: claims are as quick. */

@@ -93,7 +93,7 @@ describe.each(goldenNames())('%s', (name) => {
     const onNotice = (notice: StoreNotice): void => void notices.push(notice)
     expect(await ask(folder, expected.now, { onNotice })).toEqual(expected)
     const rebuilt = finishedFiles.map((file) => ({
-      kind: 'shelf-tables-rebuilt',
+      kind: 'finished-tables-rebuilt',
       file: join(folder, file),
     }))
     expect(notices).toEqual(rebuilt)

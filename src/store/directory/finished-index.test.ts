@@ -133,7 +133,7 @@ describe('a shelf with damaged tables', () => {
     ]
     for (const disk of disks) {
       const bench = await opened(disk)
-      expect(bench.notices).toEqual([{ kind: 'shelf-tables-rebuilt', file: path }])
+      expect(bench.notices).toEqual([{ kind: 'finished-tables-rebuilt', file: path }])
       expect(await saidBy(bench)).toEqual(said)
       await bench.store.close()
       expect(disk.openFiles).toBe(0)
@@ -154,7 +154,7 @@ describe('a shelf with damaged tables', () => {
     await bench.store.checkpoint()
     // Said once, though the checkpoint read it again.
     expect(bench.notices.map(({ kind }) => kind)).toEqual([
-      'shelf-tables-rebuilt',
+      'finished-tables-rebuilt',
       'checkpoint-made',
     ])
     await bench.store.checkpoint()
@@ -168,7 +168,7 @@ describe('a shelf with damaged tables', () => {
     const bench = await opened(whole.clone())
     flip(bench.disk, finishedFile.end + 9)
     await bench.store.checkpoint()
-    expect(bench.notices[0]).toEqual({ kind: 'shelf-tables-rebuilt', file: path })
+    expect(bench.notices[0]).toEqual({ kind: 'finished-tables-rebuilt', file: path })
     await bench.store.checkpoint()
     await bench.store.close()
     const { problems } = await verifyDirectory('/store', offline(bench.disk))

@@ -49,7 +49,7 @@ export async function loadDirectory(
   const onRebuilt = (file: string): void => {
     if (told.has(file)) return
     told.add(file)
-    onNotice({ kind: 'shelf-tables-rebuilt', file })
+    onNotice({ kind: 'finished-tables-rebuilt', file })
   }
   const onUnreadable = (error: Error): void => {
     if (told.has(error.message)) return

@@ -15,7 +15,7 @@ import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
 import { Meters } from '../state/metrics.ts'
-import type { News } from '../news.ts'
+import type { News } from '../notice.ts'
 import { CommandCopies } from '../state/command-copies.ts'
 import type {
   Retention,

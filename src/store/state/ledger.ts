@@ -10,7 +10,7 @@
  *   can be found again. A job that is not here is asked for where the others are (`FinishedJobSource`).
  *
  * It is synchronous and keeps no log: what it decides goes to its owner's journal, in order,
- * and the owner makes it durable before anybody is answered. Its time never runs backwards: a
+ * and the owner makes it durable BEFORE it answers a caller. Its time never runs backwards: a
  * clock that does is taken to stand still.
  */
 import type {
@@ -101,12 +101,12 @@ export class Ledger implements Indexes {
   readonly meters = new Meters()
   readonly quarantined = new QuarantinedJobs((id) => this.inMemory(id))
   readonly #tallies = new StageTallies()
-  readonly #upkeep: DueCommands
+  readonly #dueCommands: DueCommands
   readonly #journal: Journal
   readonly #finished: FinishedJobSource | null
   readonly #keys = new JobsByKey()
   readonly #reads = noReads()
-  readonly #before = new TaskSnapshot()
+  readonly #snapshot = new TaskSnapshot()
   /** The task that is being granted, and so is out of the ready-index already. */
   #offered: Task | null = null
   #now = 0
@@ -115,10 +115,10 @@ export class Ledger implements Indexes {
     this.#journal = journal
     this.#finished = finished
     const jobs =
-      finished === null ? undefined : new LiveJobMap((id) => this.#admit(finished.find(id)))
+      finished === null ? undefined : new LiveJobMap((id) => this.#readmit(finished.find(id)))
     this.world = createWorld(jobs)
     this.ready = new ReadyIndex(this.world.jobs)
-    this.#upkeep = new DueCommands(this.world, this.leases, (job) => this.#tallies.of(job))
+    this.#dueCommands = new DueCommands(this.world, this.leases, (job) => this.#tallies.of(job))
   }
 
   /** The largest time seen. */
@@ -144,9 +144,9 @@ export class Ledger implements Indexes {
   }
 
   keyHolder(type: string, key: string): Job | null {
-    const known = this.#keys.of(type, key)
+    const known = this.#keys.get(type, key)
     if (known !== undefined) return known
-    return this.#finished === null ? null : this.#admit(this.#finished.findKey(type, key))
+    return this.#finished === null ? null : this.#readmit(this.#finished.findKey(type, key))
   }
 
   /** Moves time on; back is ignored. */
@@ -186,7 +186,7 @@ export class Ledger implements Indexes {
       const job = reads.job as Job
       const task = reads.task as Task
       this.#changeTask(entry, job, task)
-      this.meters.changedTask(entry, job, this.#before, task.state === 'DEAD', task.policy.queue)
+      this.meters.changedTask(entry, job, this.#snapshot, task.state === 'DEAD', task.policy.queue)
       this.#journal(entry, job)
     } else {
       this.meters.changed(entry)
@@ -244,30 +244,30 @@ export class Ledger implements Indexes {
 
   /** Takes in a job as it was: not by an entry, so nothing is charged but the leases it holds. */
   restore(record: JobRecord): void {
-    this.#keys.comeBack(record.job)
-    this.#takeIn(record)
+    this.#keys.addIfFree(record.job)
+    this.#putInMemory(record)
   }
 
-  #takeIn({ job, stages }: JobRecord): void {
+  #putInMemory({ job, stages }: JobRecord): void {
     this.world.jobs.set(job.id, job)
     if (job.task !== null) {
-      this.quarantined.follow(job, NO_TALLIES)
-      return this.#restored(job, job.task)
+      this.quarantined.update(job, NO_TALLIES)
+      return this.#restoreTask(job, job.task)
     }
     this.world.tasks.set(job.id, stages ?? [])
-    this.#tallies.open(job)
+    this.#tallies.addJob(job)
     for (const tasks of stages ?? []) {
       for (const task of tasks ?? []) {
-        this.#tallies.putIn(task, null)
-        this.#restored(job, task)
+        this.#tallies.addTask(task, null)
+        this.#restoreTask(job, task)
       }
     }
     const tallies = this.#tallies.of(job)
     // Now, while all of it is at hand: later it would be read again for nothing.
     if (isEnding(job, tallies) || openableStages(job, tallies).length > 0) {
-      this.#upkeep.lookAt(job.id)
+      this.#dueCommands.pipelineChanged(job.id)
     }
-    this.quarantined.follow(job, tallies)
+    this.quarantined.update(job, tallies)
   }
 
   restoreQueue(queue: Queue): void {
@@ -289,7 +289,7 @@ export class Ledger implements Indexes {
     return jobs instanceof LiveJobMap ? jobs.peek(id) : jobs.get(id)
   }
 
-  /** Another object takes the place of a job, and means the same; its tasks are the same ones. */
+  /** Another object stands for the job from now on, with the same tasks. */
   replace(job: Job, by: Job): void {
     this.world.jobs.set(job.id, by)
     this.#keys.replace(job, by)
@@ -301,7 +301,7 @@ export class Ledger implements Indexes {
     if (this.inMemory(job.id) !== job) return
     this.world.jobs.delete(job.id)
     if (job.task === null) this.world.tasks.delete(job.id)
-    this.#drop(job)
+    this.#dropIndexes(job)
   }
 
   /** Up to `max` leases. A request that was answered before gets the same, as far as still held. */
@@ -346,22 +346,22 @@ export class Ledger implements Indexes {
 
   /** At most `limit` commands that time and the orchestrator should send now. */
   upkeep(now: number, limit: number): Command[] {
-    return this.#upkeep.due(this.tick(now), limit)
+    return this.#dueCommands.dueCommands(this.tick(now), limit)
   }
 
-  #admit(found: JobRecord | null): Job | null {
+  #readmit(found: JobRecord | null): Job | null {
     if (found === null) return null
     const here = this.inMemory(found.job.id)
     if (here !== undefined) return here
     // It is over, so that its key is free if it was unique.
-    if (!found.job.spec.unique) this.#keys.comeBack(found.job)
-    this.#takeIn(found)
+    if (!found.job.spec.unique) this.#keys.addIfFree(found.job)
+    this.#putInMemory(found)
     this.#finished?.noteReadmitted(found.job)
     return found.job
   }
 
-  #restored(job: Job, task: Task): void {
-    if (isNeverTaken(task)) this.#upkeep.created(task)
+  #restoreTask(job: Job, task: Task): void {
+    if (isNeverTaken(task)) this.#dueCommands.taskCreated(task)
     if (isListed(job, task)) this.ready.insert(task, job)
     if (task.lease === null) return
     this.leases.granted(task, task.lease)
@@ -372,17 +372,17 @@ export class Ledger implements Indexes {
   #submit(entry: JobSubmitted): Job {
     const job = createJob(entry)
     this.world.jobs.set(job.id, job)
-    this.#keys.take(job)
+    this.#keys.add(job)
     if (job.task !== null) {
-      this.#created(job, job.task)
+      this.#taskCreated(job, job.task)
       return job
     }
     this.world.tasks.set(
       job.id,
       Array.from(job.opened ?? [], () => null),
     )
-    this.#tallies.open(job)
-    this.#upkeep.lookAt(job.id)
+    this.#tallies.addJob(job)
+    this.#dueCommands.pipelineChanged(job.id)
     return job
   }
 
@@ -394,30 +394,30 @@ export class Ledger implements Indexes {
     fold(this.world, entry)
     const job = known as Job
     for (const task of this.world.tasks.get(id)?.[stage] ?? []) {
-      this.#tallies.putIn(task, null)
-      this.#created(job, task)
+      this.#tallies.addTask(task, null)
+      this.#taskCreated(job, task)
     }
-    this.#lookAt(job)
+    this.#pipelineChanged(job)
     return job
   }
 
-  #created(job: Job, task: Task): void {
-    this.#upkeep.created(task)
+  #taskCreated(job: Job, task: Task): void {
+    this.#dueCommands.taskCreated(task)
     if (isListed(job, task)) this.ready.insert(task, job)
   }
 
   #forget(entry: Entry & { type: 'JobForgotten' }): Job | null {
     const job = this.world.jobs.get(entry.job) ?? null
     fold(this.world, entry)
-    if (job !== null) this.#drop(job)
+    if (job !== null) this.#dropIndexes(job)
     return job
   }
 
-  #drop(job: Job): void {
-    this.#keys.drop(job)
+  #dropIndexes(job: Job): void {
+    this.#keys.remove(job)
     if (job.task !== null) return
-    this.#tallies.close(job.id)
-    this.#upkeep.forget(job.id)
+    this.#tallies.removeJob(job.id)
+    this.#dueCommands.jobRemoved(job.id)
   }
 
   #changeJob(entry: Entry & { type: 'JobReleased' | 'JobCancelled' }): Job {
@@ -425,12 +425,12 @@ export class Ledger implements Indexes {
     if (job === undefined) throw new BrokenEntry(entry, `there is no job ${entry.job}`)
     if (job.task === null) {
       fold(this.world, entry)
-      this.#lookAt(job)
+      this.#pipelineChanged(job)
       return job
     }
-    this.#before.note(job, job.task)
+    this.#snapshot.note(job, job.task)
     fold(this.world, entry)
-    this.#follow(job, job.task, entry.at)
+    this.#updateIndexes(job, job.task, entry.at)
     return job
   }
 
@@ -441,51 +441,51 @@ export class Ledger implements Indexes {
   }
 
   #changeTask(entry: TaskEntry, job: Job, task: Task): void {
-    const before = this.#before.note(job, task)
+    const before = this.#snapshot.note(job, task)
     if (job.task !== null) {
       applyToTask(task, entry)
-      return this.#follow(job, task, entry.at)
+      return this.#updateIndexes(job, task, entry.at)
     }
     // It is being worked on: more will be asked for soon, of every one of its segments.
     keepSpec(job)
-    this.#tallies.takeOut(task)
+    this.#tallies.subtractTask(task)
     applyToTask(task, entry)
-    this.#tallies.putIn(task, before.state === 'WAITING' ? before.dueAt : null)
-    if (before.state !== task.state) this.#lookAt(job)
-    this.#follow(job, task, entry.at)
+    this.#tallies.addTask(task, before.state === 'WAITING' ? before.dueAt : null)
+    if (before.state !== task.state) this.#pipelineChanged(job)
+    this.#updateIndexes(job, task, entry.at)
   }
 
   /** A pipeline has changed: there may be something to do about it. */
-  #lookAt(job: Job): void {
-    this.#upkeep.lookAt(job.id)
-    this.quarantined.follow(job, this.#tallies.of(job))
+  #pipelineChanged(job: Job): void {
+    this.#dueCommands.pipelineChanged(job.id)
+    this.quarantined.update(job, this.#tallies.of(job))
   }
 
   /** AFTER it was applied: the indexes learn what is different. */
-  #follow(job: Job, task: Task, at: number): void {
-    const { listed, state, attempt, dueAt, lease, expiresAt } = this.#before
+  #updateIndexes(job: Job, task: Task, at: number): void {
+    const { listed, state, attempt, dueAt, lease, expiresAt } = this.#snapshot
     if (task.lease !== lease) {
       if (lease !== null) {
         this.leases.ended()
         this.ready.ended(task, at)
       }
-      if (task.lease !== null) this.#granted(task, task.lease)
+      if (task.lease !== null) this.#taskGranted(task, task.lease)
     } else if (lease !== null && lease.expiresAt !== expiresAt) {
       this.leases.extended(task, lease)
     }
     const stays = isListed(job, task)
     // What is due and stays due keeps its place.
-    const isElsewhere = !stays || (task.dueAt !== dueAt && !this.ready.isDue(dueAt))
-    if (listed && isElsewhere) this.ready.left(task, job, dueAt, task === this.#offered)
-    if (stays && (!listed || isElsewhere)) this.ready.insert(task, job)
+    const hasMoved = !stays || (task.dueAt !== dueAt && !this.ready.isDue(dueAt))
+    if (listed && hasMoved) this.ready.left(task, job, dueAt, task === this.#offered)
+    if (stays && (!listed || hasMoved)) this.ready.insert(task, job)
     if (job.task !== null && (state === 'DEAD') !== (task.state === 'DEAD')) {
-      this.quarantined.follow(job, NO_TALLIES)
+      this.quarantined.update(job, NO_TALLIES)
     }
     const neverTaken = state === 'WAITING' && attempt === 0
-    if (task.startBy !== null && neverTaken && !isNeverTaken(task)) this.#upkeep.settled()
+    if (task.startBy !== null && neverTaken && !isNeverTaken(task)) this.#dueCommands.startByMet()
   }
 
-  #granted(task: Task, lease: Lease): void {
+  #taskGranted(task: Task, lease: Lease): void {
     const resumed = task.commit !== null
     this.leases.granted(task, lease)
     this.ready.granted(task, lease.grantedAt, resumed, task === this.#offered)

@@ -42,7 +42,7 @@ class Desk {
 
   look(limit = 1_000, waitedMs = NEVER_MS): Examined {
     this.ledger.tick(this.now)
-    return this.examination.look({ kind: 'examination', limit, waitedMs })
+    return this.examination.examineNext({ kind: 'examination', limit, waitedMs })
   }
 
   job(id: string): Job {

@@ -2,7 +2,7 @@
  * Examines the jobs in memory a few at a time, round after round: whether what must always hold
  * does hold, and which of them wait for long.
  *
- * It only looks. A look is bounded in number and time, so that nobody has to wait for it.
+ * It changes nothing. Each call is bounded in number and time, so that no command waits for long.
  */
 import type { Job, Task, Violation, World } from '../../kernel/index.ts'
 import {
@@ -41,7 +41,7 @@ export class Examination {
   }
 
   /** The next jobs of the round. */
-  look({ limit, waitedMs }: QueryOf<'examination'>): Examined {
+  examineNext({ limit, waitedMs }: QueryOf<'examination'>): Examined {
     const { now } = this.#ledger
     const until = this.#nowUs() + LONGEST_US
     const round = (this.#round ??= this.#begin())

@@ -79,7 +79,7 @@ export function ledgerQueries(
       return known === undefined ? null : { ...known }
     },
     schedules: (query) => schedulesPage(ledger, query),
-    examination: (query) => examination.look(query),
+    examination: (query) => examination.examineNext(query),
     metrics: () => ledger.metrics(),
   }
 }
@@ -119,7 +119,7 @@ const MOST_HOLDERS = 20
 
 type LeasedTask = Task & { readonly lease: Lease }
 
-/** How much is used of a limit or of a queue's own, and by whom. */
+/** How much is used of a limit or of a queue's own, and by which tasks. */
 function inUse(
   ledger: Ledger,
   usage: Usage | null | undefined,
@@ -130,7 +130,7 @@ function inUse(
     held: usage?.held ?? 0,
     // What was full long ago is remembered by some and forgotten by others: both say the same.
     fullAt: fullAt > ledger.now ? fullAt : 0,
-    holders: oldest(ledger, isCharged).holders,
+    holders: oldestHolders(ledger, isCharged).holders,
   }
 }
 
@@ -140,17 +140,17 @@ function limitView(ledger: Ledger, key: string): LimitView {
 }
 
 function workerView(ledger: Ledger, worker: string): WorkerView {
-  return { worker, ...oldest(ledger, ({ lease }) => lease.worker === worker) }
+  return { worker, ...oldestHolders(ledger, ({ lease }) => lease.worker === worker) }
 }
 
 /** Those that were granted first, and how many there are. */
-function oldest(
+function oldestHolders(
   ledger: Ledger,
   isMeant: (task: LeasedTask) => boolean,
 ): { held: number; holders: Holder[] } {
   const first: LeasedTask[] = []
   let held = 0
-  for (const task of ledger.leases.held()) {
+  for (const task of ledger.leases.all()) {
     if (!isLeased(task) || !isMeant(task)) continue
     held += 1
     if (first.length === MOST_HOLDERS && !isBefore(task, first.at(-1) as LeasedTask)) continue

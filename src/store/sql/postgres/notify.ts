@@ -4,8 +4,8 @@
  *
  * `NOTIFY` is never part of a transaction that decides something: those who notify take turns.
  */
-import type { News, NewsKind } from '../../news.ts'
-import { ALL_NEWS, NEWS_KINDS } from '../../news.ts'
+import type { News, NewsKind } from '../../notice.ts'
+import { ALL_NEWS, NEWS_KINDS } from '../../notice.ts'
 import { newTellerName } from '../../random.ts'
 import type { Notifier } from '../dialect.ts'
 import type { PostgresAddress } from './address.ts'

@@ -6,7 +6,7 @@
  * taken back to a savepoint is tried again, and for the rest its owner is told.
  */
 import type { Command } from '../../../kernel/index.ts'
-import type { News } from '../../news.ts'
+import type { News } from '../../notice.ts'
 import type { Answer } from '../../store.ts'
 import type { UserTransaction } from '../../user-transaction.ts'
 import { TransactionFailed } from '../../user-transaction.ts'
