@@ -18,7 +18,7 @@ export interface CommandBatcherEvents {
 /** A callback on it runs after those that are queued already; quicker than `queueMicrotask`. */
 const RESOLVED = Promise.resolve()
 
-interface Call {
+interface QueuedCall {
   readonly commands: readonly Command[]
   /** Its own answers begin at `from`. */
   readonly resolve: (answers: readonly Answer[], from: number) => void
@@ -28,7 +28,7 @@ interface Call {
 export class CommandBatcher {
   readonly #store: Store
   readonly #events: CommandBatcherEvents
-  readonly #queues: { readonly newWork: Call[]; readonly reports: Call[] } = {
+  readonly #queues: { readonly newWork: QueuedCall[]; readonly reports: QueuedCall[] } = {
     newWork: [],
     reports: [],
   }
@@ -61,7 +61,11 @@ export class CommandBatcher {
     return answer
   }
 
-  #add(commands: readonly Command[], resolve: Call['resolve'], reject: Call['reject']): void {
+  #add(
+    commands: readonly Command[],
+    resolve: QueuedCall['resolve'],
+    reject: QueuedCall['reject'],
+  ): void {
     const queue = commands[0]?.type === 'SubmitJob' ? this.#queues.newWork : this.#queues.reports
     queue.push({ commands, resolve, reject })
     if (this.#isScheduled) return
@@ -76,7 +80,7 @@ export class CommandBatcher {
     if (newWork.length > 0) void this.#sendBatch(newWork.splice(0))
   }
 
-  async #sendBatch(calls: readonly Call[]): Promise<void> {
+  async #sendBatch(calls: readonly QueuedCall[]): Promise<void> {
     const commands = calls.length === 1 ? calls[0]!.commands : calls.flatMap((one) => one.commands)
     try {
       const answering = this.#store.execute(commands)
@@ -95,7 +99,7 @@ export class CommandBatcher {
   }
 
   /** What one call needs cannot be read, and nothing happened: only that call fails. */
-  async #sendEach(calls: readonly Call[]): Promise<void> {
+  async #sendEach(calls: readonly QueuedCall[]): Promise<void> {
     for (const call of calls) await this.#sendBatch([call])
   }
 }

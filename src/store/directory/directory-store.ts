@@ -3,7 +3,7 @@
  * from again.
  *
  * A command is decided and applied at once, and its entry appended; the answer waits until
- * the log is durable up to that point. So does every other word: a rejection or a read may
+ * the log is durable up to that point. So does every other answer: a rejection or a read may
  * rest on an entry that is not yet durable. While the disk works, the event loop is free and
  * the next group forms.
  *
@@ -12,7 +12,6 @@
  * - closed.
  */
 import type { Command, Job } from '../../kernel/index.ts'
-import { reject } from '../../kernel/index.ts'
 import type { Disk, LogReader, LogWriter, Torn } from '../../log/index.ts'
 import { backUp, StoreEnded, eventLoopTurn, UnknownOutcome } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
@@ -20,7 +19,7 @@ import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
 import { BadRequest, StoreClosed } from '../errors.ts'
-import { CommandCopies } from '../state/command-copies.ts'
+import { CommandCopies, notPlainData } from '../state/command-copies.ts'
 import type { Ledger } from '../state/ledger.ts'
 import { Undecided } from '../state/ledger.ts'
 import type {
@@ -56,7 +55,7 @@ export interface OpenedDirectory {
   readonly torn: Torn | null
 }
 
-/** What a directory is opened into. */
+/** What `openDirectory` puts together. */
 export interface DirectoryParts {
   readonly id: string
   readonly disk: Disk
@@ -74,7 +73,7 @@ export interface DirectoryParts {
 /** No claim gets more at once, so that room for it can be reserved; the next one gets the others. */
 const MOST_LEASES = 4_096
 const NO_JOBS: readonly Listed[] = []
-const nothing = async (): Promise<void> => undefined
+const copyNothing = async (): Promise<void> => undefined
 /** Jobs between two turns of the event loop while a page is put together. */
 const PAGE_STEP = 200
 
@@ -112,10 +111,10 @@ export class DirectoryStore implements Store {
     const own = commands.map((command) => this.#copies.copy(command))
     const bytes = bytesOf(own)
     const newWork = own.some(isNew)
-    for (let wait = this.#room(bytes, newWork); wait !== null;) {
+    for (let wait = this.#waitForRoom(bytes, newWork); wait !== null;) {
       await wait
       this.#assertOpen()
-      wait = this.#room(bytes, newWork)
+      wait = this.#waitForRoom(bytes, newWork)
     }
     const decidedUs = nowUs()
     const answers = this.#performAll(own)
@@ -169,7 +168,7 @@ export class DirectoryStore implements Store {
    * A copy of the store as it is now, in an empty folder, while work goes on; it opens as a store.
    * `also` copies what else belongs to it: it opens only AFTER that.
    */
-  async backup(to: string, also = nothing): Promise<{ files: number; position: number }> {
+  async backup(to: string, also = copyNothing): Promise<{ files: number; position: number }> {
     this.#assertOpen()
     const { disk, folder: from, checkpoints } = this.#parts
     return checkpoints.pinned(async () => {
@@ -215,7 +214,7 @@ export class DirectoryStore implements Store {
    */
   async #jobs(query: QueryOf<'jobs'>): Promise<JobsPage> {
     const page = new PageOfJobs(query)
-    // What waits for a person is in memory, and has a list of its own.
+    // Jobs in quarantine are in memory, and have a list of their own.
     const isQuarantine = query.state === 'QUARANTINED'
     for (let at = query.after ?? 0; ;) {
       const next = this.#addToPage(page, isQuarantine, at)
@@ -266,8 +265,8 @@ export class DirectoryStore implements Store {
     return commands
   }
 
-  /** Settled when there may be room for what is to be decided; null: there is. */
-  #room(bytes: number, newWork: boolean): Promise<void> | null {
+  /** Resolves when there may be room for what is to be decided; null: there is. */
+  #waitForRoom(bytes: number, newWork: boolean): Promise<void> | null {
     const wait = newWork ? this.#parts.checkpoints.room() : null
     return wait ?? this.#writer.room(bytes, newWork)
   }
@@ -275,7 +274,7 @@ export class DirectoryStore implements Store {
   #performAll(own: readonly (Command | null)[]): Answer[] {
     const now = this.#clock.now()
     const answers: Answer[] = []
-    // The first is decided on what is read then; BEFORE it, what the others need is looked at.
+    // BEFORE the first is decided, what the others need is read: if that fails, nothing was done.
     for (let i = 1; i < own.length; i++) {
       const command = own[i]
       if (command != null) this.#ledger.preload(command, now)
@@ -291,11 +290,7 @@ export class DirectoryStore implements Store {
   }
 
   #perform(own: Command | null, now: number): Answer {
-    if (own === null) {
-      const rejection = reject('MalformedCommand', 'A command must be plain data.')
-      rejection.check = 'well-formed'
-      return { verdict: 'rejected', value: null, rejection }
-    }
+    if (own === null) return notPlainData()
     const { verdict, value, rejection } = this.#ledger.perform(own, now)
     if (own.type === 'ForgetJob' && verdict === 'rejected') {
       this.#parts.state.finished.postpone(own.job, this.#ledger.now)
@@ -312,7 +307,7 @@ export class DirectoryStore implements Store {
     }
   }
 
-  /** Something went wrong between deciding and appending: memory and log have parted, so no more. */
+  /** Something went wrong between deciding and appending: memory and log differ, so the store ends. */
   #endStore(error: unknown): Error {
     const cause = error instanceof Undecided ? error.cause : error
     this.#writer.end(cause)
@@ -356,7 +351,7 @@ export class DirectoryStore implements Store {
       } catch (error) {
         failure ??= error
       }
-      // What is left to be seen is on the disk once the writer is closed.
+      // AFTER the writer is closed, all that a watch may still read is on the disk.
       if (part === this.#writer) this.#watches.close(null)
     }
     if (failure !== null) throw failure

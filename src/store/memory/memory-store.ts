@@ -6,12 +6,12 @@
  * trying things out, and for work that may be lost with its process.
  */
 import type { Command, Entry, Job, JobSubmitted } from '../../kernel/index.ts'
-import { reject } from '../../kernel/index.ts'
 import { countUpTo, eventLoopTurn } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { BadRequest, StoreClosed } from '../errors.ts'
+import { CommandCopies, notPlainData } from '../state/command-copies.ts'
 import { Ledger } from '../state/ledger.ts'
 import type {
   Answer,
@@ -35,6 +35,7 @@ const CALLS_PER_TURN = 64
 export class MemoryStore implements Store {
   readonly #log = new MemoryLog()
   readonly #ledger = new Ledger((entry, job) => this.#append(entry, job))
+  readonly #copies = new CommandCopies()
   readonly #clock: Clock
   #isClosed = false
   #calls = 0
@@ -116,12 +117,8 @@ export class MemoryStore implements Store {
   }
 
   #perform(command: Command): Answer {
-    const own = copyOf(command)
-    if (own === null) {
-      const rejection = reject('MalformedCommand', 'A command must be plain data.')
-      rejection.check = 'well-formed'
-      return { verdict: 'rejected', value: null, rejection }
-    }
+    const own = this.#copies.copy(command)
+    if (own === null) return notPlainData()
     const { verdict, value, rejection } = this.#ledger.perform(own, this.#clock.now())
     return { verdict, value, rejection }
   }
@@ -134,15 +131,6 @@ export class MemoryStore implements Store {
 
   #assertOpen(): void {
     if (this.#isClosed) throw new StoreClosed()
-  }
-}
-
-/** The caller may go on changing what it gave; null for what no wire could carry. */
-function copyOf(command: Command): Command | null {
-  try {
-    return structuredClone(command)
-  } catch {
-    return null
   }
 }
 

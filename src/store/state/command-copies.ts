@@ -6,15 +6,24 @@
  * policies, so their copies have one in common: each waiting job would have its own in memory.
  */
 import type { Command, JobSpec, SubmitJob, TaskPolicy } from '../../kernel/index.ts'
+import { reject } from '../../kernel/index.ts'
+import type { Answer } from '../store.ts'
 
 /** Beyond this many the policies are forgotten, and copied anew. */
 const MOST_POLICIES = 16_384
+
+/** The answer to a command that is not plain data: no wire could carry it. */
+export function notPlainData(): Answer {
+  const rejection = reject('MalformedCommand', 'A command must be plain data.')
+  rejection.check = 'well-formed'
+  return { verdict: 'rejected', value: null, rejection }
+}
 
 export class CommandCopies {
   /** The newest policy of each type and, if it has limits, key of the first: a tenant has its own. */
   readonly #policies = new Map<string, TaskPolicy>()
 
-  /** Null: it is not plain data, and no wire could carry it. */
+  /** Null: it is not plain data. */
   copy(command: Command): Command | null {
     try {
       switch (command?.type) {

@@ -6,8 +6,8 @@
  * - `apply` applies an entry that was decided before: replay. A ledger that was replayed from
  *   a log equals the one that wrote it, indexes included, because indexes follow entries only.
  * - `claim` lets the ready-index propose and the kernel decide, until enough is granted.
- * - `restore` takes in a job as a checkpoint had it; `evict` lets go of one that is over and
- *   can be found again. A job that is not here is asked for where the others are (`FinishedJobSource`).
+ * - `restore` puts a job in memory as a checkpoint had it; `evict` drops one that is over and can be
+ *   found again. A job that is not in memory is asked of the `FinishedJobSource`.
  *
  * It is synchronous and keeps no log: what it decides goes to its owner's journal, in order,
  * and the owner makes it durable BEFORE it answers a caller. Its time never runs backwards: a
@@ -178,7 +178,7 @@ export class Ledger implements Indexes {
     const decision = this.#decide(command, this.tick(now))
     const { entry } = decision
     if (entry === null) return decision
-    // What `decide` looked at is what the entry changes: no need to look it up again.
+    // `decide` has read what the entry changes: it is not looked up again.
     if (entry.type === 'JobSubmitted') {
       this.meters.submitted(entry)
       this.#journal(entry, this.#submit(entry))
@@ -242,7 +242,7 @@ export class Ledger implements Indexes {
     }
   }
 
-  /** Takes in a job as it was: not by an entry, so nothing is charged but the leases it holds. */
+  /** Puts a job in memory as it was: not by an entry, so only the leases it holds are charged. */
   restore(record: JobRecord): void {
     this.#keys.addIfFree(record.job)
     this.#putInMemory(record)
@@ -263,7 +263,7 @@ export class Ledger implements Indexes {
       }
     }
     const tallies = this.#tallies.of(job)
-    // Now, while all of it is at hand: later it would be read again for nothing.
+    // Now, while its spec is in memory: later it would be read again for nothing.
     if (isEnding(job, tallies) || openableStages(job, tallies).length > 0) {
       this.#dueCommands.pipelineChanged(job.id)
     }
@@ -283,7 +283,7 @@ export class Ledger implements Indexes {
     return isFinal(jobState(job, this.tallies(job), this.#now))
   }
 
-  /** A job that is in memory: others are not asked for. */
+  /** A job in memory; others are not read. */
   inMemory(id: string): Job | undefined {
     const { jobs } = this.world
     return jobs instanceof LiveJobMap ? jobs.peek(id) : jobs.get(id)
@@ -295,7 +295,7 @@ export class Ledger implements Indexes {
     this.#keys.replace(job, by)
   }
 
-  /** Lets go of a job that is over, and that can be found finished. */
+  /** Drops a job that is over, and that the source of finished jobs can find. */
   evict(job: Job): void {
     // Its id may be another one's by now.
     if (this.inMemory(job.id) !== job) return
@@ -365,7 +365,7 @@ export class Ledger implements Indexes {
     if (isListed(job, task)) this.ready.insert(task, job)
     if (task.lease === null) return
     this.leases.granted(task, task.lease)
-    // As one that was resumed: it takes its place, and what it cost is known otherwise.
+    // As a resumed one: it counts for the limits, and the checkpoint has what it used of a rate.
     this.ready.granted(task, this.#now, true, false)
   }
 
@@ -389,7 +389,7 @@ export class Ledger implements Indexes {
   #openStage(entry: StageOpened): Job {
     const { job: id, stage } = entry
     const known = this.world.jobs.get(id)
-    // BEFORE thousands of its tasks ask for it.
+    // BEFORE thousands of its tasks ask for the spec.
     if (known !== undefined) keepSpec(known)
     fold(this.world, entry)
     const job = known as Job
@@ -446,7 +446,7 @@ export class Ledger implements Indexes {
       applyToTask(task, entry)
       return this.#updateIndexes(job, task, entry.at)
     }
-    // It is being worked on: more will be asked for soon, of every one of its segments.
+    // Its other segments will ask for the spec soon.
     keepSpec(job)
     this.#tallies.subtractTask(task)
     applyToTask(task, entry)
@@ -455,13 +455,12 @@ export class Ledger implements Indexes {
     this.#updateIndexes(job, task, entry.at)
   }
 
-  /** A pipeline has changed: there may be something to do about it. */
   #pipelineChanged(job: Job): void {
     this.#dueCommands.pipelineChanged(job.id)
     this.quarantined.update(job, this.#tallies.of(job))
   }
 
-  /** AFTER it was applied: the indexes learn what is different. */
+  /** AFTER an entry was applied: brings the indexes up to date with what differs from the snapshot. */
   #updateIndexes(job: Job, task: Task, at: number): void {
     const { listed, state, attempt, dueAt, lease, expiresAt } = this.#snapshot
     if (task.lease !== lease) {
@@ -474,7 +473,7 @@ export class Ledger implements Indexes {
       this.leases.extended(task, lease)
     }
     const stays = isListed(job, task)
-    // What is due and stays due keeps its place.
+    // A task that is due and stays due keeps its position.
     const hasMoved = !stays || (task.dueAt !== dueAt && !this.ready.isDue(dueAt))
     if (listed && hasMoved) this.ready.left(task, job, dueAt, task === this.#offered)
     if (stays && (!listed || hasMoved)) this.ready.insert(task, job)
