@@ -38,7 +38,7 @@ async function verified(bench: Bench): Promise<string[]> {
 }
 
 describe('a job that began and ended since the last checkpoint', () => {
-  it('is on the shelf as it was changed after its end', async () => {
+  it('is in the finished file as it was changed after its end', async () => {
     const bench = await new Bench().open()
     for (const job of range(5)) await live(bench, job)
     await bench.store.execute([late('job 2')])
@@ -48,7 +48,7 @@ describe('a job that began and ended since the last checkpoint', () => {
     expect(await verified(bench)).toEqual(range(5))
   })
 
-  it('and was forgotten is on no shelf', async () => {
+  it('and was forgotten is in no finished file', async () => {
     const bench = await new Bench().open()
     for (const job of range(5)) await live(bench, job)
     await bench.store.execute([late('job 1'), forget(bench, 'job 1'), forget(bench, 'job 4')])
@@ -124,7 +124,7 @@ describe('a checkpoint that is far behind', () => {
     expect(await verified(bench)).toContain('late')
   })
 
-  it('and fails keeps nobody waiting', async () => {
+  it('and fails keeps no caller waiting', async () => {
     const bench = new Bench()
     const gate = Promise.reject(new Error('no more files'))
     gate.catch(() => undefined)

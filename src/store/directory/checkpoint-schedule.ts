@@ -1,10 +1,10 @@
 /**
  * When a checkpoint is made, and what may go once it is there.
  *
- * Idle, or one is being made. The log says when: after so many bytes, or half as many as the
- * live jobs take up, if that is more; so the cost of all checkpoints together stays a fixed
- * part of what is written, and a log that is opened is never long. One that fails is
- * reported, and tried again after as many bytes: the log has everything.
+ * Idle, or a checkpoint is being made. It is due after so many bytes of log, or half as many as the
+ * live jobs take up, if that is more: so all checkpoints together cost a fixed part of what is
+ * written, and a log that is opened is never long. One that fails is reported, and tried again
+ * after as many bytes: the log has everything.
  */
 import type {
   CheckpointMade,
@@ -79,7 +79,7 @@ export class CheckpointSchedule {
    * Jobs that are over stay in memory until a checkpoint has them, so that new work waits while
    * one is being made and far behind; null: it need not.
    */
-  room(): Promise<void> | null {
+  waitForRoom(): Promise<void> | null {
     if (this.#making === null || this.#bytesSince() < MOST_BEHIND * this.#due()) return null
     return this.#making.catch(() => undefined)
   }
@@ -150,7 +150,7 @@ export class CheckpointSchedule {
   async #fold(): Promise<CheckpointMade> {
     const { folder, writer, state } = this.#parts
     const { ledger, finished } = state
-    // One that cannot even begin is not tried again with every group, either.
+    // Also one that cannot begin is tried again only after as many bytes.
     this.#last = writer.durablePosition
     const count = ledger.ready.buckets(ledger.now)
     const bytes = MARKER_BYTES * (1 + count.queues.length + count.limits.length)

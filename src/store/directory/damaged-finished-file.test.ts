@@ -1,5 +1,5 @@
 /**
- * A job that is over stands on a shelf whose bytes have changed: the call that needs it is
+ * A job that is over is in a finished file whose bytes have changed: the call that needs it is
  * refused, nothing is decided on a guess, and the store goes on.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -39,7 +39,7 @@ function damage(bench: Bench, job: string): void {
   bench.disk.patch(path, at, Buffer.from('KEY'))
 }
 
-/** Six jobs that are over and stand on a shelf; the record of `job 3` does not check. */
+/** Six jobs that are over and are in a finished file; the record of `job 3` does not check. */
 async function damaged(): Promise<Bench> {
   const bench = await new Bench().open()
   await bench.store.execute(range(6).map((id) => submit(id, `key of ${id}`)))
@@ -70,7 +70,7 @@ async function goesOn(bench: Bench): Promise<void> {
   expect(view?.state).toBe('SUCCEEDED')
 }
 
-describe('a command about a job whose record on its shelf is damaged', () => {
+describe('a command about a job whose record in its file is damaged', () => {
   it('is refused with file, place and job, and the store goes on', async () => {
     const bench = await damaged()
     const attempt = bench.store.execute([late('job 3')])
@@ -79,7 +79,7 @@ describe('a command about a job whose record on its shelf is damaged', () => {
     await goesOn(bench)
   })
 
-  it('is not taken for one about a job that nobody knows', async () => {
+  it('is not taken for one about an unknown job', async () => {
     const bench = await damaged()
     const again = bench.store.execute([submit('job 3', 'key of job 3')])
     await expect(again).rejects.toMatchObject(refusal(bench, "job 'job 3'"))
@@ -146,7 +146,7 @@ describe('a command about a job whose record on its shelf is damaged', () => {
   })
 })
 
-describe('a shelf that is damaged in a real directory', () => {
+describe('a finished file that is damaged in a real directory', () => {
   it('is found by verify, and its jobs are known again once it was repaired', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'pawl-shelf-'))
     onTestFinished(() => rm(folder, { recursive: true }))

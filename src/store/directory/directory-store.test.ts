@@ -36,7 +36,7 @@ describe('memory', () => {
     ])
   })
 
-  it('answers for a finished job on a shelf as if it were there', async () => {
+  it('answers for a finished job in a finished file as if it were there', async () => {
     const bench = await new Bench().open()
     const spec = plain({ key: 'k' })
     await bench.store.execute([{ type: 'SubmitJob', job: 'a', spec }])
@@ -119,7 +119,7 @@ describe('a checkpoint', () => {
       const disk = bench.disk.clone()
       const path = newer.replace('checkpoint', name)
       const places = [100]
-      // Of a shelf only the tables at its end are read, as long as these check.
+      // Of a finished file only the tables at its end are read, as long as these check.
       if (name === 'shelf') places.push(disk.bytesOf(path).length - 1)
       for (const at of places) {
         disk.patch(path, at, Buffer.from([(disk.bytesOf(path)[at] as number) ^ 1]))

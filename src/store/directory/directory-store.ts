@@ -267,7 +267,7 @@ export class DirectoryStore implements Store {
 
   /** Resolves when there may be room for what is to be decided; null: there is. */
   #waitForRoom(bytes: number, newWork: boolean): Promise<void> | null {
-    const wait = newWork ? this.#parts.checkpoints.room() : null
+    const wait = newWork ? this.#parts.checkpoints.waitForRoom() : null
     return wait ?? this.#writer.room(bytes, newWork)
   }
 

@@ -23,7 +23,7 @@ async function listed(bench: Bench): Promise<string[]> {
   return jobs.map(({ id }) => id)
 }
 
-describe('a finished job on a shelf', () => {
+describe('a finished job in a finished file', () => {
   it('that comes back does not take its key from a job that has it now', async () => {
     const bench = await new Bench().open()
     await bench.store.execute([submit('a')])
@@ -85,7 +85,7 @@ describe('a finished job on a shelf', () => {
     expect(view?.job.task?.leases[0]?.refused).toBe(true)
   })
 
-  it('that was forgotten while a checkpoint was made stays so, though its shelf is taken in', async () => {
+  it('that was forgotten while a checkpoint was made stays so, though its file is taken in', async () => {
     const bench = await new Bench().open()
     await bench.submit(...range(6))
     await bench.finish(3)
@@ -129,7 +129,7 @@ describe('a checkpoint that was made and cannot be read', () => {
       await bench.submit(...range(20))
       await bench.finish(18)
       await bench.store.checkpoint()
-      // One more for the new shelf, and one that has changed: what the old shelf has of it counts
+      // One more for the new file, and one that has changed: what the old file has of it counts
       // no more once the new one is in use.
       await bench.finish(1)
       await bench.store.execute([late('job 0')])
@@ -197,7 +197,7 @@ describe('the outputs of a pipeline', () => {
 })
 
 describe('the outputs of two pipelines', () => {
-  it('that are read in turns are taken from the shelf once each, not once for each page', async () => {
+  it('that are read in turns are taken from the file once each, not once for each page', async () => {
     const bench = await new Bench().open()
     const only = { queue: 'default', type: 'test', stage: 'only' }
     const spec = pipeline([stage('only', { each: 'input' })], { input: '[1,2,3,4,5]' })
@@ -223,7 +223,7 @@ describe('the outputs of two pipelines', () => {
 })
 
 describe('upkeep', () => {
-  it('asked again says the same again, as long as nobody did it', async () => {
+  it('asked again says the same again until the jobs are forgotten', async () => {
     const bench = await new Bench().open({ retention: { count: 3 } })
     await bench.submit(...range(8))
     await bench.finish(5)

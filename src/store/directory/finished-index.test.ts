@@ -1,6 +1,6 @@
 /**
- * The tables of a shelf are damaged, its records are not: nothing is lost, though both
- * checkpoints share the shelf and the log that led to it is gone.
+ * The tables of a finished file are damaged, its records are not: nothing is lost, though both
+ * checkpoints share the file and the log that led to it is gone.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { Bench, range } from '../../../test/support/directory-bench.ts'
@@ -34,11 +34,11 @@ async function finish(bench: Bench, count: number): Promise<void> {
 }
 
 let whole: SimDisk
-/** Of the shelf that both checkpoints have. */
+/** Of the file that both checkpoints have. */
 let path: string
 let finishedFile: Manifest['finishedFiles'][number]
 
-/** Ids and keys of every shelf, in an order of their ends that is not that of submission. */
+/** Ids and keys of every finished file, in an order of their ends that is not that of submission. */
 beforeAll(async () => {
   const bench = await new Bench().open({ historyMs: 0 })
   for (const [i, id] of range(COUNT).entries()) {
@@ -98,7 +98,7 @@ async function opened(disk: SimDisk): Promise<Bench> {
   return new Bench(disk).open({ historyMs: 0, retention: { count: 5 } })
 }
 
-/** The last byte of a shelf is written as another one. */
+/** The last byte of a finished file is written as another one. */
 class Scribbling extends DiskAround {
   override async open(file: string, access: Access): Promise<DiskFile> {
     const inner = await super.open(file, access)
@@ -114,7 +114,7 @@ class ScribbledFile extends FileAround {
   }
 }
 
-describe('a shelf with damaged tables', () => {
+describe('a finished file with damaged tables', () => {
   it('opens, and everything on it is found as before', async () => {
     const before = await opened(whole.clone())
     const said = (await saidBy(before)) as { upkeep: Command[]; holders: unknown[]; page: unknown }

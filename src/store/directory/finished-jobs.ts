@@ -146,7 +146,7 @@ export class FinishedJobs implements FinishedJobSource {
   /** A job in memory is over: it becomes a record in a buffer, and leaves the ledger. */
   moveOutOfMemory(job: Job): void {
     const stages = this.ledger.world.tasks.get(job.id) ?? null
-    // Once: it may have to be read.
+    // Once: it may be read from the disk.
     keepSpec(job)
     const endedAt = jobEndedAt(job, this.ledger.tallies(job))
     const buffer = this.#buffer()

@@ -10,9 +10,9 @@ import type { SpecSource } from '../state/job-with-stored-spec.ts'
 import type { Ledger } from '../state/ledger.ts'
 
 const BLOCK = 256
-/** Looks at jobs between two turns of the event loop: a few milliseconds. */
+/** Jobs that are passed between two turns of the event loop: a few milliseconds. */
 const STEP = 20_000
-/** Changing one takes as long as looking at so many. */
+/** Changing one takes as long as passing so many. */
 const CHANGE = 10
 
 interface Block {
@@ -46,7 +46,7 @@ export class LiveJobList {
     block.left += 1
   }
 
-  /** Takes in jobs without order; before any others come. */
+  /** Adds jobs that come in no order, BEFORE any others. */
   addAll(jobs: readonly Job[]): void {
     for (const job of jobs.toSorted((a, b) => a.firstPosition - b.firstPosition)) this.add(job)
   }
@@ -61,13 +61,13 @@ export class LiveJobList {
     if (block.left === 0) this.#blocks.splice(index, 1)
   }
 
-  /** Puts another object in the place of each job behind a position, in steps. */
+  /** Replaces the object of each job behind a position, in steps. */
   async replaceJobs(
     position: number,
     change: (job: Job) => Job,
     pause = eventLoopTurn,
   ): Promise<void> {
-    let looks = 0
+    let passed = 0
     for (let at = position; ;) {
       const block = this.#blocks[this.#behind(at)]
       if (block === undefined) return
@@ -76,11 +76,11 @@ export class LiveJobList {
         if (job === null || job.firstPosition <= at) continue
         const other = change(job)
         block.jobs[i] = other
-        looks += other === job ? 1 : CHANGE
+        passed += other === job ? 1 : CHANGE
       }
       at = block.last
-      if (looks < STEP) continue
-      looks = 0
+      if (passed < STEP) continue
+      passed = 0
       await pause()
     }
   }

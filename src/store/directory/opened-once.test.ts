@@ -76,7 +76,7 @@ describe('what went wrong once', () => {
     expect(problems).toEqual([])
   })
 
-  it('a finished job that changed is not found as it was on its old shelf', async () => {
+  it('a finished job that changed is not found as it was on its old file', async () => {
     const bench = await new Bench().open()
     await bench.submit(...range(60))
     await bench.finish(60)

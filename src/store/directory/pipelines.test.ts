@@ -109,7 +109,7 @@ describe('a pipeline whose spec has left memory', () => {
     await store.close()
   })
 
-  it('that is over is read from its shelf once while somebody goes through its outputs', async () => {
+  it('that is over is read from its file once while somebody goes through its outputs', async () => {
     const disk = new SimDisk()
     const store = await opened(disk)
     await store.execute([{ type: 'SubmitJob', job: 'p', spec }])

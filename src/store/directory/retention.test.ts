@@ -70,7 +70,7 @@ describe('retention', () => {
     expect(page.jobs.map(({ id }) => id)).toEqual(['job 3', 'job 4', 'job 5'])
   })
 
-  it('keeps a job as long as it said itself, on a tray, on a shelf and after opening', async () => {
+  it('keeps a job as long as it said itself, on a tray, in a finished file and after opening', async () => {
     for (const way of ['tray', 'shelf', 'opened', 'opened shelf']) {
       let bench = await new Bench().open({ retention: { ageMs: 100 } })
       const long = { retainMs: 1_000 }
@@ -134,7 +134,7 @@ describe('retention', () => {
     await bench.store.execute([{ ...late, job: 'a' }])
     bench.now += 10
     expect(await bench.upkeep()).toEqual(['a', 'b'])
-    // From its shelf to a tray on which all others were forgotten, and looked through.
+    // From its file to a tray on which all others were forgotten, and looked through.
     await bench.store.checkpoint()
     await bench.submit('d')
     await bench.finish(1)
@@ -229,7 +229,7 @@ describe('retention', () => {
     expect([due(141), looks]).toEqual([1, 1])
   })
 
-  it('knows of every shelf how many jobs of each kind stand on it', async () => {
+  it('knows of every finished file how many jobs of each kind it holds', async () => {
     const bench = await new Bench().open()
     await submit(bench, { a: { retainMs: 5 }, b: {}, c: { retainMs: 5 }, d: { type: 'other' } })
     await finish(bench, ['test', 'other'])

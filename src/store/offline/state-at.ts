@@ -1,10 +1,10 @@
 /**
  * Time travel: the state as it was after any entry, or at any time, from the newest checkpoint
- * that is not later and the log behind it. It only looks.
+ * that is not later and the log behind it. It changes nothing.
  *
  * It goes back to the beginning of the log, or, where that was removed, to the oldest
- * checkpoint; what is asked for before that is refused. Damage behind the place that is asked
- * for does not matter.
+ * checkpoint, and refuses what is before that. Damage behind the moment that is asked for does not
+ * matter.
  */
 import type { Entry, World } from '../../kernel/index.ts'
 import { createWorld, fold, PawlError } from '../../kernel/index.ts'

@@ -32,7 +32,7 @@ function rebuilt(log: readonly Entry[]): Ledger {
   return ledger
 }
 
-/** A key that nobody uses is as good as one that nobody knows. */
+/** A key that is not in use is like an unknown one. */
 function used(usage: ReadonlyMap<string, Usage>, now: number): [string, number, number][] {
   return [...usage]
     .map(([key, { held, fullAt }]): [string, number, number] => [key, held, Math.max(fullAt, now)])

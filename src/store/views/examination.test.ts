@@ -129,7 +129,7 @@ describe('an examination', () => {
     )
     Object.assign(tally as object, { failed: 0 })
     const spec = changes.job('p').spec as unknown as { stages: { after: string[] }[] }
-    // And nobody may ever open the next one.
+    // And nothing may ever open the next one.
     ;(spec.stages[1] as { after: string[] }).after = ['nowhere']
     expect(changes.look().violations).toContainEqual({
       invariant: 7,

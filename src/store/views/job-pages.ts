@@ -44,7 +44,7 @@ export class PageOfJobs {
     const { job, state } = one
     const { limit, state: asked } = this.#query
     if ((asked ?? state) !== state) return true
-    // Once: it may have to be read.
+    // Once: it may be read from the disk.
     const { spec } = job
     if (!matches(spec, this.#query)) return true
     if (this.#jobs.length >= limit) {
@@ -109,7 +109,7 @@ export async function quarantinePage(
   for (const job of named ?? quarantined.after(query.after ?? 0)) {
     looked += 1
     if (looked % QUARANTINE_STEP === 0) await eventLoopTurn()
-    // Once: it may have to be read.
+    // Once: it may be read from the disk.
     const { spec } = job
     if (!matches(spec, query)) continue
     const tasks = deadTasks(ledger, job)

@@ -171,10 +171,8 @@ const BARE: Readonly<Record<string, string>> = {
     'rows that are not as they were: the connection makes a conflict of it',
   'src/store/sql/sqlite/file-hold.ts':
     'a transaction that was let go of: the connection makes a conflict of it',
-  'src/store/offline/copy/directory-source.ts':
-    'something is written while a folder is copied: nothing is',
-  'src/store/offline/verify-directory.ts':
-    'something is written while a folder is verified: nothing is',
+  'src/store/directory/directory-state.ts':
+    'an entry for a folder that is only read, to be verified or copied: nothing is decided there',
   'src/worker/refusal.ts': 'a rejection of a report, on its way to become the failure on record',
   'src/worker/isolation/child-host.ts': 'a child without its modules: it is told them first',
   'src/worker/isolation/child-pool.ts': 'an effect records a step: it has no way to',
