@@ -116,12 +116,7 @@ async function restoreCheckpoint(
   { ledger, live, specs, finished }: DirectoryState,
   manifest: Manifest,
 ): Promise<void> {
-  const { marker, queues, schedules } = manifest
-  ledger.tick(marker.now)
-  // Copies: the manifest is what the next checkpoint is folded from.
-  for (const queue of queues) ledger.restoreQueue({ ...queue })
-  for (const schedule of schedules) ledger.restoreSchedule({ ...schedule })
-  ledger.ready.restoreBuckets(marker.queues, marker.limits)
+  ledger.restoreManifest(manifest)
   await finished.useCheckpoint(manifest)
   await specs.useCheckpoint(manifest)
   const interning = new Interning()

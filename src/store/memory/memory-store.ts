@@ -1,12 +1,12 @@
 /**
  * The store in memory: the reference that the others are compared with.
  *
- * A ledger and a log, nothing else. What it is given it copies, and what it gives is copied,
+ * A ledger and an array of entries, nothing else. What it is given it copies, and what it gives is copied,
  * as if there were a wire between. It keeps every entry for ever, so it is for tests, for
  * trying things out, and for work that may be lost with its process.
  */
-import type { Command, Entry, Job, JobSubmitted } from '../../kernel/index.ts'
-import { countUpTo, eventLoopTurn } from '../../log/index.ts'
+import type { Command, Entry, Job } from '../../kernel/index.ts'
+import { eventLoopTurn } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
@@ -33,7 +33,11 @@ import { ledgerQueries } from '../views/ledger-queries.ts'
 const CALLS_PER_TURN = 64
 
 export class MemoryStore implements Store {
-  readonly #log = new MemoryLog()
+  /** The log: the entry at position 1 comes first. */
+  readonly #entries: Entry[] = []
+  /** Where the entries of each job are. */
+  readonly #positions = new Map<string, number[]>()
+  readonly #watches = new EntryWatches(async (position) => this.#entriesAt([position + 1]))
   readonly #ledger = new Ledger((entry, job) => this.#append(entry, job))
   readonly #copies = new CommandCopies()
   readonly #clock: Clock
@@ -48,7 +52,7 @@ export class MemoryStore implements Store {
     this.#assertOpen()
     const answers = commands.map((command) => this.#perform(command))
     // Here a store on a disk waits for the sync, BEFORE it answers or shows anything of the batch.
-    this.#log.wake()
+    this.#watches.wake()
     await this.#turn()
     return answers
   }
@@ -58,7 +62,7 @@ export class MemoryStore implements Store {
     assertClaim(request)
     const tasks = this.#ledger.claim(request, this.#clock.now())
     // Here too: a lease must be durable BEFORE a worker has it.
-    this.#log.wake()
+    this.#watches.wake()
     return tasks.map((task) => claimedBy(this.#ledger, task))
   }
 
@@ -74,18 +78,21 @@ export class MemoryStore implements Store {
 
   watch(from: number): AsyncIterable<Positioned> {
     this.#assertOpen()
-    return this.#log.watch(from)
+    return this.#watches.watch(from)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#log.close()
+    this.#watches.close(null)
   }
 
   readonly #answers: QueryAnswers = {
     ...ledgerQueries(this.#ledger),
     jobs: (query) => this.#jobs(query),
-    history: ({ job, after = 0, limit }) => this.#log.ofJob(job, after, limit),
+    history: ({ job, after = 0, limit }) => {
+      const positions = (this.#positions.get(job) ?? []).filter((one) => one > after)
+      return this.#entriesAt(positions.slice(0, Math.max(0, limit)))
+    },
     upkeep: ({ limit }) => this.#ledger.upkeep(this.#clock.now(), limit),
   }
 
@@ -102,17 +109,33 @@ export class MemoryStore implements Store {
   }
 
   #append(entry: Entry, job: Job | null): void {
-    const position = this.#log.append(entry)
+    const position = this.#entries.push(entry)
     if (job === null) return
-    if (entry.type === 'JobSubmitted') job.firstPosition = position
+    if (entry.type === 'JobForgotten') {
+      this.#positions.delete(job.id)
+      return
+    }
+    if (entry.type === 'JobSubmitted') {
+      job.firstPosition = position
+      this.#positions.set(job.id, [position])
+    } else this.#positions.get(job.id)?.push(position)
     job.lastPosition = position
   }
 
-  /** An id may have been forgotten and used again: only its newest life is there. */
+  #entriesAt(positions: readonly number[]): Positioned[] {
+    return positions.flatMap((position) => {
+      const entry = this.#entries[position - 1]
+      return entry === undefined ? [] : [{ position, entry }]
+    })
+  }
+
+  /** An id may have been forgotten and used again: only its newest job is there. */
   *#jobsAfter(position: number): IterableIterator<Job> {
-    for (const { entry } of this.#log.submitsAfter(position)) {
+    for (let at = position + 1; at <= this.#entries.length; at++) {
+      const entry = this.#entries[at - 1]
+      if (entry?.type !== 'JobSubmitted') continue
       const job = this.#ledger.world.jobs.get(entry.job)
-      if (job !== undefined && job.spec === entry.spec) yield job
+      if (job?.firstPosition === at) yield job
     }
   }
 
@@ -132,74 +155,4 @@ export class MemoryStore implements Store {
   #assertOpen(): void {
     if (this.#isClosed) throw new StoreClosed()
   }
-}
-
-/** Every entry in order, by position (from 1) and by job, and watched. */
-class MemoryLog {
-  readonly #entries: Entry[] = []
-  readonly #byJob = new Map<string, number[]>()
-  /** Positions of the submits, in order. */
-  readonly #submits: number[] = []
-  readonly #watching = new EntryWatches(async (position) => {
-    const entry = this.at(position + 1)
-    return entry === undefined ? [] : [{ position: position + 1, entry }]
-  })
-
-  get length(): number {
-    return this.#entries.length
-  }
-
-  at(position: number): Entry | undefined {
-    return this.#entries[position - 1]
-  }
-
-  /** Its position. */
-  append(entry: Entry): number {
-    this.#entries.push(entry)
-    const position = this.#entries.length
-    if (entry.type === 'JobSubmitted') this.#submits.push(position)
-    if (entry.type === 'JobForgotten') this.#byJob.delete(entry.job)
-    else if ('job' in entry) this.#addPosition(entry.job, position)
-    return position
-  }
-
-  #addPosition(job: string, position: number): void {
-    const known = this.#byJob.get(job)
-    if (known === undefined) this.#byJob.set(job, [position])
-    else known.push(position)
-  }
-
-  /** What was appended is durable: watches may see it. */
-  wake(): void {
-    this.#watching.wake()
-  }
-
-  close(): void {
-    this.#watching.close(null)
-  }
-
-  ofJob(job: string, after: number, limit: number): Positioned[] {
-    const positions = this.#byJob.get(job) ?? []
-    const from = indexBehind(positions, after)
-    return positions
-      .slice(from, from + Math.max(0, limit))
-      .map((position) => ({ position, entry: this.at(position) as Entry }))
-  }
-
-  /** The submits after a position, in order. */
-  *submitsAfter(after: number): IterableIterator<{ position: number; entry: JobSubmitted }> {
-    for (let i = indexBehind(this.#submits, after); i < this.#submits.length; i++) {
-      const position = this.#submits[i] as number
-      yield { position, entry: this.at(position) as JobSubmitted }
-    }
-  }
-
-  watch(from: number): AsyncIterable<Positioned> {
-    return this.#watching.watch(from)
-  }
-}
-
-/** The index of the first position that is larger. */
-function indexBehind(positions: readonly number[], after: number): number {
-  return countUpTo(after, positions.length, (n) => positions[n] as number)
 }

@@ -244,11 +244,7 @@ export class LogAudit {
   static async from(disk: Disk, folder: string, manifest: Manifest): Promise<LogAudit> {
     const audit = new LogAudit()
     const { ledger } = audit
-    const { marker, queues, schedules } = manifest
-    ledger.tick(marker.now)
-    for (const queue of queues) ledger.restoreQueue({ ...queue })
-    for (const schedule of schedules) ledger.restoreSchedule({ ...schedule })
-    ledger.ready.restoreBuckets(marker.queues, marker.limits)
+    ledger.restoreManifest(manifest)
     await readCheckpoint(disk, folder, manifest, ({ record }) => ledger.restore(record))
     return audit
   }

@@ -23,9 +23,7 @@ import type {
   JobSubmitted,
   Lease,
   LimitUse,
-  Queue,
   QueueEntry,
-  Schedule,
   StageOpened,
   SubmitJob,
   Tallies,
@@ -51,7 +49,7 @@ import {
   noReads,
   openableStages,
 } from '../../kernel/index.ts'
-import type { JobRecord } from '../../log/index.ts'
+import type { JobRecord, Manifest } from '../../log/index.ts'
 import { CorruptLog } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { HeldLeases } from './held-leases.ts'
@@ -270,13 +268,20 @@ export class Ledger implements Indexes {
     this.quarantined.update(job, tallies)
   }
 
-  restoreQueue(queue: Queue): void {
-    this.world.queues.set(queue.name, queue)
-    this.ready.queueChanged(queue)
-  }
-
-  restoreSchedule(schedule: Schedule): void {
-    this.world.schedules.set(schedule.id, schedule)
+  /** What a checkpoint holds beside jobs. Copies: the next checkpoint is folded from the manifest. */
+  restoreManifest({
+    marker,
+    queues,
+    schedules,
+  }: Pick<Manifest, 'marker' | 'queues' | 'schedules'>): void {
+    this.tick(marker.now)
+    for (const queue of queues) {
+      const own = { ...queue }
+      this.world.queues.set(own.name, own)
+      this.ready.queueChanged(own)
+    }
+    for (const schedule of schedules) this.world.schedules.set(schedule.id, { ...schedule })
+    this.ready.restoreBuckets(marker.queues, marker.limits)
   }
 
   isOver(job: Job): boolean {
