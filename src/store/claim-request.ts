@@ -3,8 +3,14 @@
  */
 import type { JobSpec } from '../kernel/index.ts'
 import { malformed } from '../kernel/index.ts'
-import type { ChannelName } from './ready/ready-index.ts'
-import { BadRequest } from './store.ts'
+import { BadRequest } from './errors.ts'
+
+/** Tasks are claimed by channel: a queue, a type and, of a pipeline, a stage. */
+export interface ChannelName {
+  readonly queue: string
+  readonly type: string
+  readonly stage: string | null
+}
 
 export interface ClaimRequest {
   readonly worker: string

@@ -80,7 +80,7 @@ describe('the awake clock', () => {
     expect(time.stall(40).shown).toBe(1_090)
   })
 
-  it('knows of a stall also when nobody looked before it was over', () => {
+  it('knows of a stall also when the clock was not read before it was over', () => {
     const time = new FakeTime().run(1_000)
     expect(time.stall(60_000).turn().shown).toBe(1_050)
   })
@@ -149,7 +149,7 @@ describe('the awake clock', () => {
     const time = new FakeTime().run(1_000)
     time.clock.goOnFrom(START_MS + HOUR_MS)
     expect(time.run(500).shown).toBe(HOUR_MS + 500)
-    // It was the wall clock that was wrong, and somebody sets it right.
+    // It was the wall clock that was wrong, and an operator sets it right.
     time.wallMs += 2 * HOUR_MS
     expect(time.shown).toBe(2 * HOUR_MS + 1_500)
     time.wallMs -= 20_000
@@ -200,7 +200,7 @@ async function own(): Promise<{ release(): Promise<void> }> {
 }
 
 async function refuse(): Promise<never> {
-  throw new Error('somebody else has it')
+  throw new Error('another process has it')
 }
 
 async function openOn(options: Partial<DirectoryOptions>): Promise<DirectoryStore> {
@@ -314,11 +314,11 @@ describe('the clock of a directory store', () => {
 
   it('ends when the store does not open, whether or not it came to be owned', async () => {
     const left = timersLeft()
-    await expect(openOn({ own: refuse })).rejects.toThrow('somebody else has it')
+    await expect(openOn({ own: refuse })).rejects.toThrow('another process has it')
     expect(left()).toBe(0)
     const disk = new SimDisk()
     vi.spyOn(disk, 'list').mockImplementation(refuse)
-    await expect(openOn({ disk })).rejects.toThrow('somebody else has it')
+    await expect(openOn({ disk })).rejects.toThrow('another process has it')
     expect(left()).toBe(0)
   })
 

@@ -52,7 +52,7 @@ export interface AwakeClock extends Clock {
   close(): void
 }
 
-/** What an awake clock looks at. Ports, for tests. */
+/** What an awake clock reads. Ports, for tests. */
 export interface TimeSources {
   wallMs(): number
   /** Never jumps; only differences count. */
@@ -84,8 +84,8 @@ const CATCH_UP = 0.05
 const MOST_BEHIND_MS = 600_000
 
 /**
- * A wall clock that is so far behind what was shown before has been wrong, now or then, and nobody
- * can wait until it is right. Less than that is waited for.
+ * A wall clock that is so far behind what was shown before is wrong, or was: the store goes on without
+ * waiting for it. A smaller difference is waited for.
  */
 export const FAR_BEHIND_MS = 600_000
 
@@ -96,8 +96,8 @@ function stalledIn(gapMs: number): number {
 
 /**
  * The wall clock without the time for which this process stood still: a handler kept the event
- * loop to itself, or the process was stopped. Nobody could extend a lease meanwhile, and nobody
- * else could have been granted anything, so no lease runs out by it.
+ * loop to itself, or the process was stopped. No worker could extend a lease meanwhile, and nothing
+ * was granted to another one, so no lease runs out by it.
  *
  * - in step: it shows the wall clock.
  * - stalled: the event loop does not turn; it goes on by a beat, and then stands.
@@ -105,8 +105,8 @@ function stalledIn(gapMs: number): number {
  * - ahead: the wall clock is far behind what was shown before; it goes on at its own pace, until the
  *   wall clock has come so far.
  *
- * It never runs backwards unless the wall clock does, and then only a little. Only a turn of the loop ends a stall, not a
- * look at the clock: a handler that submits jobs in a busy loop looks all the time.
+ * It never runs backwards unless the wall clock does, and then only a little. Only a turn of the loop
+ * ends a stall, not a call of `now`: a handler that submits jobs in a busy loop calls it all the time.
  */
 export function awakeClock(sources: TimeSources = REAL_SOURCES): AwakeClock {
   let turnedAt = sources.monotonicMs()
@@ -117,7 +117,7 @@ export function awakeClock(sources: TimeSources = REAL_SOURCES): AwakeClock {
   /** Where it goes on from while the wall clock is far behind, and when that was. */
   let aheadMs = -Infinity
   let aheadSince = 0
-  let lastLook = turnedAt
+  let lastAsked = turnedAt
 
   const goOnFrom = (ms: number, since: number): void => {
     aheadMs = ms
@@ -127,8 +127,9 @@ export function awakeClock(sources: TimeSources = REAL_SOURCES): AwakeClock {
   const machineMs = (): number => {
     const monotonicMs = sources.monotonicMs()
     const wallMs = sources.wallMs()
-    if (wallMs < lastWallMs - FAR_BEHIND_MS && aheadMs === -Infinity) goOnFrom(lastWallMs, lastLook)
-    lastLook = monotonicMs
+    if (wallMs < lastWallMs - FAR_BEHIND_MS && aheadMs === -Infinity)
+      goOnFrom(lastWallMs, lastAsked)
+    lastAsked = monotonicMs
     const ownMs = aheadMs + (monotonicMs - aheadSince)
     if (ownMs > wallMs) return ownMs
     aheadMs = -Infinity

@@ -1,16 +1,16 @@
 /**
- * Brings commands to the store, those that come together as one batch.
- *
- * There is no timer: what is sent while the current turn of the event loop is still being
- * worked off goes along. New work and reports travel apart, so that reports get through when
- * the disk is too full for new work.
+ * Sends commands to the store in batches: those of one turn of the event loop are one batch, and
+ * there is no timer. New work and reports are sent apart, so that reports get through when the disk
+ * is too full for new work.
  */
 import type { Command } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
-import type { Answer, Claimed, ClaimRequest, Store, Writes } from './index.ts'
-import { BadRequest } from './index.ts'
+import type { ClaimRequest } from './claim-request.ts'
+import { BadRequest } from './errors.ts'
+import type { Answer, Claimed, Store } from './store.ts'
+import type { Writes } from './user-transaction.ts'
 
-/** Told of everything that was answered; `sent`: of what was decided and is not yet durable. */
+/** `answered`: of every batch. `sent`: of what was decided and is not yet durable. */
 export interface CommandBatcherEvents {
   sent?(commands: readonly Command[]): void
   answered?(commands: readonly Command[], answers: readonly Answer[]): void
@@ -29,10 +29,10 @@ export interface ClaimWithSubmit {
   granted(claimed: readonly Claimed[]): void
 }
 
-/** Whoever waits for it comes after all who wait already; quicker than `queueMicrotask`. */
-const TURN = Promise.resolve()
+/** A callback on it runs after those that are queued already; quicker than `queueMicrotask`. */
+const RESOLVED = Promise.resolve()
 
-interface Parcel {
+interface QueuedCall {
   readonly commands: readonly Command[]
   /** Its own answers begin at `from`. */
   readonly resolve: (answers: readonly Answer[], from: number) => void
@@ -42,12 +42,12 @@ interface Parcel {
 export class CommandBatcher {
   readonly #store: Store
   readonly #events: CommandBatcherEvents
-  readonly #lanes: { readonly newWork: Parcel[]; readonly reports: Parcel[] } = {
+  readonly #queues: { readonly newWork: QueuedCall[]; readonly reports: QueuedCall[] } = {
     newWork: [],
     reports: [],
   }
   readonly #claimers = new Set<SubmitClaimer>()
-  #isLeaving = false
+  #isScheduled = false
 
   constructor(store: Store, events: CommandBatcherEvents = {}) {
     this.#store = store
@@ -74,7 +74,7 @@ export class CommandBatcher {
     })
   }
 
-  /** On its own, together with writes of the user's. */
+  /** On its own, with writes of the user in the same transaction. */
   async sendWith(command: Command, writes: Writes): Promise<Answer> {
     if (this.#store.executeWith === undefined) throw new BadRequest('This store is on no database.')
     const answer = await this.#store.executeWith(command, writes)
@@ -82,37 +82,40 @@ export class CommandBatcher {
     return answer
   }
 
-  #add(commands: readonly Command[], resolve: Parcel['resolve'], reject: Parcel['reject']): void {
-    const lane = commands[0]?.type === 'SubmitJob' ? this.#lanes.newWork : this.#lanes.reports
-    lane.push({ commands, resolve, reject })
-    if (this.#isLeaving) return
-    this.#isLeaving = true
-    void TURN.then(() => this.#leave())
+  #add(
+    commands: readonly Command[],
+    resolve: QueuedCall['resolve'],
+    reject: QueuedCall['reject'],
+  ): void {
+    const queue = commands[0]?.type === 'SubmitJob' ? this.#queues.newWork : this.#queues.reports
+    queue.push({ commands, resolve, reject })
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    void RESOLVED.then(() => this.#sendBatches())
   }
 
-  #leave(): void {
-    this.#isLeaving = false
-    const { newWork, reports } = this.#lanes
-    if (reports.length > 0) void this.#deliver(reports.splice(0))
-    if (newWork.length > 0) void this.#deliver(newWork.splice(0))
+  #sendBatches(): void {
+    this.#isScheduled = false
+    const { newWork, reports } = this.#queues
+    if (reports.length > 0) void this.#sendBatch(reports.splice(0))
+    if (newWork.length > 0) void this.#sendBatch(newWork.splice(0))
   }
 
-  async #deliver(parcels: readonly Parcel[]): Promise<void> {
-    const commands =
-      parcels.length === 1 ? parcels[0]!.commands : parcels.flatMap((one) => one.commands)
+  async #sendBatch(calls: readonly QueuedCall[]): Promise<void> {
+    const commands = calls.length === 1 ? calls[0]!.commands : calls.flatMap((one) => one.commands)
     try {
       const answering = this.#execute(commands)
       this.#events.sent?.(commands)
       const answers = await answering
       let at = 0
-      for (const { commands: own, resolve } of parcels) {
+      for (const { commands: own, resolve } of calls) {
         resolve(answers, at)
         at += own.length
       }
       this.#events.answered?.(commands, answers)
     } catch (error) {
-      if (parcels.length > 1 && isOfOne(error)) return this.#deliverEach(parcels)
-      for (const { reject } of parcels) reject(error)
+      if (calls.length > 1 && isAboutOneCall(error)) return this.#sendEach(calls)
+      for (const { reject } of calls) reject(error)
     }
   }
 
@@ -144,12 +147,12 @@ export class CommandBatcher {
     return claims
   }
 
-  /** What one is about cannot be read, and nothing happened: that is no matter of the others. */
-  async #deliverEach(parcels: readonly Parcel[]): Promise<void> {
-    for (const parcel of parcels) await this.#deliver([parcel])
+  /** What one call needs cannot be read, and nothing happened: only that call fails. */
+  async #sendEach(calls: readonly QueuedCall[]): Promise<void> {
+    for (const call of calls) await this.#sendBatch([call])
   }
 }
 
-function isOfOne(error: unknown): boolean {
+function isAboutOneCall(error: unknown): boolean {
   return error instanceof PawlError && error.kind === 'corrupt'
 }

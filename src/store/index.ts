@@ -1,44 +1,37 @@
 /**
- * Stores: the interface that every store implements, and the one in memory.
+ * Stores: the interface that every store implements, the stores, and what is done to one that is
+ * not open.
  */
+export type { ChannelName, ClaimRequest } from './claim-request.ts'
+export { FIRST_SUBMIT_CLAIM, isForSubmitClaim } from './claim-request.ts'
+export type { ClaimWithSubmit, SubmitClaimer } from './command-batcher.ts'
 export type { Clock } from './clock.ts'
 export { awakeClock, systemClock } from './clock.ts'
-export type { FinishedJobSource } from './state/finished-job-source.ts'
-export type { ClaimWithSubmit, SubmitClaimer } from './command-batcher.ts'
-export type { ClaimRequest, Journal } from './state/ledger.ts'
+export { BadRequest, CopyUnfinished, StoreClosed } from './errors.ts'
+export type { News, NewsKind, StoreNotice } from './notice.ts'
+export type * from './store.ts'
+export type { SqlParameter, SqlValue, UserTransaction, Writes } from './user-transaction.ts'
+export { TransactionFailed, WritesFailed, WritesTooSlow } from './user-transaction.ts'
+
+export type { FinishedJobSource, Journal } from './state/ledger.ts'
 export { Ledger } from './state/ledger.ts'
-export { DirectoryStore } from './directory/directory-store.ts'
-export type { OpenedDirectory } from './directory/directory-store.ts'
-export type { Retention } from './state/retention.ts'
+export { ReadyIndex } from './ready/ready-index.ts'
+export { isThrough } from './views/job-views.ts'
+
 export { MemoryStore } from './memory/memory-store.ts'
-export type { Distribution } from './state/histogram.ts'
-export type { Traffic } from './state/meters.ts'
-export type { News, NewsKind } from './news.ts'
-export type { StoreNotice } from './notice.ts'
+export type { OpenedDirectory } from './directory/directory-store.ts'
+export { DirectoryStore } from './directory/directory-store.ts'
 export type { DirectoryOptions } from './directory/open-directory.ts'
 export { openDirectory } from './directory/open-directory.ts'
 export type { PostgresOptions } from './sql/postgres/open-postgres.ts'
 export { openPostgres } from './sql/postgres/open-postgres.ts'
-export type { ChannelName } from './ready/ready-index.ts'
-export { FIRST_SUBMIT_CLAIM, isForSubmitClaim } from './claim-request.ts'
-export { ReadyIndex } from './ready/ready-index.ts'
 export type { SqliteOptions } from './sql/sqlite/open-sqlite.ts'
 export { openSqliteStore } from './sql/sqlite/open-sqlite.ts'
+export type { SqlOptions } from './sql/open-sql.ts'
+export { SqlStore } from './sql/sql-store.ts'
 export type { SqlTrouble } from './sql/failures.ts'
 export { SqlFailed } from './sql/failures.ts'
-export type { SqlOptions } from './sql/open-sql.ts'
 export { NewerTables } from './sql/tables.ts'
-export { SqlStore } from './sql/sql-store.ts'
-export type * from './store.ts'
-export { BadRequest, StoreClosed } from './store.ts'
-export { isThrough } from './views/job-views.ts'
-export type { OfflineOptions } from './offline/owned-folder.ts'
-export type { GivenUp, Problem, RepairReport, Salvage, Unreadable } from '../log/index.ts'
-export { NotRepairable } from '../log/index.ts'
-export type { RepairOptions } from './offline/repair-directory.ts'
-export { repairDirectory } from './offline/repair-directory.ts'
-export type { Moment, StateAt } from './offline/state-at.ts'
-export { BeforeHistory, stateAt } from './offline/state-at.ts'
 export type {
   DrizzleSql,
   DrizzleTransaction,
@@ -53,14 +46,11 @@ export {
   fromSqlite,
   openSqlite,
 } from './sql/user-transaction/adapters.ts'
-export type {
-  SqlParameter,
-  SqlValue,
-  TakesPart,
-  UserTransaction,
-  Writes,
-} from './user-transaction.ts'
-export { TransactionFailed, WritesFailed, WritesTooSlow } from './user-transaction.ts'
+
+export type { OfflineOptions, RepairOptions } from './offline/owned-folder.ts'
+export { repairDirectory } from './offline/owned-folder.ts'
+export type { Moment, StateAt } from './offline/state-at.ts'
+export { BeforeHistory, stateAt } from './offline/state-at.ts'
 export type { VerifyOptions, VerifyReport } from './offline/verify-directory.ts'
 export { verifyDirectory } from './offline/verify-directory.ts'
 export type { DatabaseOptions } from './offline/database-location.ts'
@@ -78,7 +68,8 @@ export type { CopyOptions } from './offline/copy/copy-store.ts'
 export { copyStore } from './offline/copy/copy-store.ts'
 export type { Copied } from './offline/copy/copy-source.ts'
 export { CopyByBackup, NotEmpty, SourceDamaged } from './offline/copy/copy-source.ts'
-export { CopyUnfinished } from './errors.ts'
+
+export type { GivenUp, Problem, RepairReport, Salvage, Unreadable } from '../log/index.ts'
 export {
   CorruptLog,
   DirectoryInUse,
@@ -88,6 +79,7 @@ export {
   NewerEntry,
   NewerFormat,
   NoSuchPosition,
+  NotRepairable,
   StoreEnded,
   UnknownOutcome,
 } from '../log/index.ts'

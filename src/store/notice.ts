@@ -1,9 +1,9 @@
 /**
- * What a store has to tell its owner and nobody asked for: nothing is wrong, or nothing is
- * lost, but somebody may want to know.
+ * What a store says without being asked: notices to its owner, and news to the engine.
  */
 import type { Torn } from '../log/index.ts'
 
+/** Something happened that the owner may want to know: nothing is lost. */
 export type StoreNotice =
   /** Entries that were being written when the process or the machine died were cut off. */
   | { readonly kind: 'torn-tail'; readonly torn: Torn }
@@ -32,3 +32,22 @@ export type StoreNotice =
   | { readonly kind: 'archive-damaged'; readonly keptIn: string }
   /** The log has everything; the next one is tried later. */
   | { readonly kind: 'checkpoint-failed'; readonly error: Error }
+
+/**
+ * What other processes may have done to the same store, or what time did. It says no more than that
+ * it is worth to look.
+ *
+ * - `work`: there may be something to claim.
+ * - `ends`: jobs may be over, or wait for an operator.
+ * - `interrupts`: leases were revoked.
+ * - `upkeep`: there may be something for upkeep to do.
+ * - `schedules`: schedules were set, changed or removed.
+ */
+export const NEWS_KINDS = ['work', 'ends', 'interrupts', 'upkeep', 'schedules'] as const
+
+export type NewsKind = (typeof NEWS_KINDS)[number]
+
+export type News = ReadonlySet<NewsKind>
+
+/** For a listener that may have missed any. */
+export const ALL_NEWS: News = new Set(NEWS_KINDS)

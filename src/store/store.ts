@@ -11,7 +11,7 @@
  * 2. make the batch durable: this is where the sync, or the transaction's commit, stands;
  * 3. only then answer (rejections and repeats too, for they may rest on what step 2 saved),
  *    and show the entries to `query` and `watch`.
- * If step 2 fails, nobody is told anything but that the outcome is unknown.
+ * If step 2 fails, callers learn only that the outcome is unknown.
  *
  * Open: all methods work. Closed: they throw `StoreClosed`, and watches come to their end.
  */
@@ -36,10 +36,9 @@ import type {
   Verdict,
   Violation,
 } from '../kernel/index.ts'
-import type { ClaimRequest } from './state/ledger.ts'
-import type { Metrics } from './state/meters.ts'
-import type { News } from './news.ts'
-import type { TakesPart } from './user-transaction.ts'
+import type { ClaimRequest } from './claim-request.ts'
+import type { News } from './notice.ts'
+import type { UserTransaction, Writes } from './user-transaction.ts'
 
 /** What the authority says to one command. */
 export interface Answer {
@@ -69,7 +68,7 @@ export interface ResumedCommit {
   readonly unfinished: readonly UnfinishedEffect[]
 }
 
-/** A stage whose outputs somebody may read. */
+/** A stage whose outputs a handler or a caller may read. */
 export interface PriorStage {
   readonly name: string
   /** What the query for outputs names. */
@@ -179,7 +178,7 @@ export interface Trouble {
   readonly at: { readonly stage: string; readonly segment: number | null } | null
 }
 
-/** How a job stands, without the rest of it: for whoever waits for its end. */
+/** How a job stands, without the rest of it: for callers that wait for its end. */
 export interface Outcome extends Trouble {
   readonly type: string
   readonly state: JobState
@@ -266,7 +265,7 @@ export interface QuarantinePage {
   readonly now: number
 }
 
-/** A task that is due, and has been for long. */
+/** A task that has been due for long. */
 export interface WaitsLong {
   readonly queue: string
   readonly type: string
@@ -275,10 +274,10 @@ export interface WaitsLong {
   readonly since: number
 }
 
-/** What was found on some of the jobs in memory. */
+/** What an examination of some of the jobs in memory found. */
 export interface Examined {
   readonly looked: number
-  /** All of them were looked at; the next look begins anew. */
+  /** All of them were examined; the next examination begins anew. */
   readonly isRoundOver: boolean
   /** What must hold and does not: a bug. */
   readonly violations: readonly Violation[]
@@ -291,7 +290,7 @@ export interface Positioned {
   readonly entry: Entry
 }
 
-/** A task that holds a lease, and who has it. */
+/** A task that holds a lease, and the worker that has it. */
 export interface Holder extends TaskAddress {
   readonly worker: string
   /** When the lease was granted. */
@@ -327,6 +326,50 @@ export interface WorkerView {
   readonly holders: readonly Holder[]
 }
 
+/** How often a number was how large. */
+export interface Distribution {
+  readonly count: number
+  readonly sum: number
+  /** The largest number that each bucket holds; the last one is Infinity. */
+  readonly bounds: readonly number[]
+  /** How many are in each bucket. */
+  readonly counts: readonly number[]
+}
+
+/** Jobs of one type in one queue. */
+export interface Traffic {
+  readonly type: string
+  readonly queue: string
+  /** Of a pipeline: counted once, under its first stage's queue. */
+  readonly submitted: number
+  readonly granted: number
+  readonly committed: number
+  /** Failures that were reported. */
+  readonly failed: number
+  /** Leases that ran out or were taken away. */
+  readonly lost: number
+  /** Tasks that were given up and wait for a person. */
+  readonly quarantined: number
+  /** From when it could be taken (due, released, given back) to granted, in milliseconds. */
+  readonly waitMs: Distribution
+  /** From granted to committed or failed, in milliseconds. */
+  readonly runMs: Distribution
+}
+
+export interface Metrics {
+  /** The authority's time, and when it began to count. */
+  readonly now: number
+  readonly since: number
+  /** How many entries of each type were written. */
+  readonly entries: Readonly<Partial<Record<Entry['type'], number>>>
+  readonly traffic: readonly Traffic[]
+  /** From decided to durable, in microseconds, one for each batch. None in memory. */
+  readonly durableUs: Distribution
+  /** Leases that are held, and jobs in quarantine, now. */
+  readonly leases: number
+  readonly quarantined: number
+}
+
 /** What can be asked, and what is answered. */
 export interface Answers {
   /** One job with its stages and tasks; null if there is none. */
@@ -335,7 +378,7 @@ export interface Answers {
   overview: { ask: { readonly job: string }; answer: JobOverview | null }
   /** The same, but only how it stands. */
   outcome: { ask: { readonly job: string }; answer: Outcome | null }
-  /** Those of them that are over, wait for a person, or are not there at all; in no order. */
+  /** Those of them that are over, wait for an operator, or are not there; in no order. */
   ended: { ask: { readonly jobs: readonly string[] }; answer: readonly Ended[] }
   /** What the job was submitted with; null if there is none. */
   input: { ask: { readonly job: string }; answer: Payload | null }
@@ -370,7 +413,7 @@ export interface Answers {
     }
     answer: JobsPage
   }
-  /** Jobs in quarantine, in order of submission. It costs no look at jobs that are not. */
+  /** Jobs in quarantine, in order of submission. Its cost does not grow with other jobs. */
   quarantine: {
     ask: {
       /** Only these; in this order. */
@@ -389,11 +432,11 @@ export interface Answers {
     ask: { readonly job: string; readonly after?: number; readonly limit: number }
     answer: readonly Positioned[]
   }
-  /** A queue that nobody configured has the defaults. */
+  /** A queue that was never configured has the defaults. */
   queue: { ask: { readonly queue: string }; answer: QueueView }
-  /** A limit that tasks declare, by its key; nothing is used of one that nobody knows. */
+  /** A limit that tasks declare, by its key; nothing is used of an unknown one. */
   limit: { ask: { readonly key: string }; answer: LimitView }
-  /** What a worker holds; one that nobody heard of holds nothing. */
+  /** What a worker holds; an unknown one holds nothing. */
   'worker-leases': { ask: { readonly worker: string }; answer: WorkerView }
   schedule: { ask: { readonly schedule: string }; answer: Schedule | null }
   /** Those that are set, in order of their ids; `after`: the last id of the page before. */
@@ -403,7 +446,7 @@ export interface Answers {
   }
   /** Counters and timings of every transition since the store was opened. */
   metrics: { ask: object; answer: Metrics }
-  /** Looks at the next few jobs in memory: whether all is well with them, and who waits so long. */
+  /** Examines the next few jobs in memory: whether their invariants hold, and which wait for long. */
   examination: { ask: { readonly limit: number; readonly waitedMs: number }; answer: Examined }
   /** The commands that time or the orchestrator should send now. */
   upkeep: { ask: { readonly limit: number }; answer: readonly Command[] }
@@ -420,11 +463,21 @@ export interface SubmittedAndClaimed {
   readonly claimed: readonly (readonly Claimed[])[]
 }
 
-export interface Store extends TakesPart {
+export interface Store {
   /** The same for as long as what it keeps. Left out: that is lost with its process. */
   readonly id?: string
   /** One answer per command, in order. A bad command is answered `rejected`, never thrown. */
   execute(commands: readonly Command[]): Promise<readonly Answer[]>
+  /**
+   * Only of a store on a database: decides in the user's transaction. What it decides holds once
+   * the user commits, and never if they do not.
+   */
+  executeIn?(transaction: UserTransaction, commands: readonly Command[]): Promise<readonly Answer[]>
+  /**
+   * Only of a store on a database: decides in a transaction of its own, and if an entry follows,
+   * lets the user write in it, too. If that fails nothing happened, and it throws `WritesFailed`.
+   */
+  executeWith?(command: Command, writes: Writes): Promise<Answer>
   /**
    * Up to `max` leases, best first. The same worker and request number gets the same leases
    * again, as far as it still holds them. Throws `BadRequest` for a request of the wrong form.
@@ -440,7 +493,7 @@ export interface Store extends TakesPart {
   /**
    * Of a store that several processes share: calls when something may have happened that was not
    * asked for here. What comes together is one call, and a call may be about nothing. Gives its
-   * end. Left out: nobody else changes anything, and time shows when it is looked for.
+   * end. Left out: no other process changes anything, and `upkeep` shows what time did.
    */
   onNews?(listener: (news: News) => void): () => void
   /**
@@ -455,5 +508,12 @@ export interface Store extends TakesPart {
   close(): Promise<void>
 }
 
-export { BadRequest, StoreClosed } from './errors.ts'
-export type { ClaimRequest, Metrics }
+/** Which jobs that are over stay readable. */
+export interface Retention {
+  /** How long a job that is over stays readable, if it did not say so itself. */
+  readonly ageMs: number
+  /** How many jobs that are over stay readable, the newest, of all types together. */
+  readonly count: number
+  /** Of single types: their own age, and how many of them at most. */
+  readonly types?: { readonly [type: string]: Partial<Omit<Retention, 'types'>> }
+}

@@ -2,9 +2,7 @@
  * The user's transaction at both ends of a job: jobs that are submitted in it, and writes of the
  * user's that are done in the one that commits a job. Only a store on a database can do either.
  */
-import type { Command } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
-import type { Answer } from './store.ts'
 
 export type SqlValue = string | number | boolean | null | Uint8Array
 
@@ -35,17 +33,6 @@ export interface Writes {
   readonly run: (client: never) => unknown
   /** How long it may take. */
   readonly withinMs: number
-}
-
-/** What a store may be able to do, and a store in memory or in a directory is not. */
-export interface TakesPart {
-  /** Decides in the user's transaction: it holds once they commit, and never if they do not. */
-  executeIn?(transaction: UserTransaction, commands: readonly Command[]): Promise<readonly Answer[]>
-  /**
-   * Decides in a transaction of its own, and if an entry follows, has the user write in it, too. If
-   * that fails nothing happened, and it throws `WritesFailed`.
-   */
-  executeWith?(command: Command, writes: Writes): Promise<Answer>
 }
 
 /**

@@ -5,7 +5,6 @@
 import { expect } from 'vitest'
 import type { Job, Task } from '../../src/kernel/index.ts'
 import { copyJob, copyTask } from '../../src/kernel/index.ts'
-import { limitView } from '../../src/store/views/lease-holders.ts'
 import type {
   ChannelName,
   JobOverview,
@@ -14,13 +13,8 @@ import type {
   Store,
 } from '../../src/store/index.ts'
 import { Ledger } from '../../src/store/index.ts'
-import {
-  listed,
-  outcome,
-  overview,
-  PageOfJobs,
-  queueView,
-} from '../../src/store/views/job-views.ts'
+import { listing, PageOfJobs } from '../../src/store/views/job-pages.ts'
+import { ledgerQueries } from '../../src/store/views/ledger-queries.ts'
 import type { Dice } from '../model/properties/dice.ts'
 import { plausibleCommand } from '../model/properties/plausible.ts'
 import { LIMITS } from '../model/properties/random-specs.ts'
@@ -31,6 +25,7 @@ const CHANNELS: readonly ChannelName[] = ['left', 'right'].flatMap((queue) =>
 
 export abstract class InStep {
   readonly model = new Ledger()
+  readonly #expected = ledgerQueries(this.model)
   now = 1_000
   abstract readonly store: Store
   quarantined = 0
@@ -65,10 +60,15 @@ export abstract class InStep {
     const tasks = stages.map((stage) => (stage ?? []).map(copyTask))
     expect(view?.stages.map((stage) => stage.tasks)).toEqual(tasks)
     const anywhere = { firstPosition: 0, lastPosition: 0 }
-    const seen = await store.query({ kind: 'overview', job: id })
-    expect(summed(seen)).toEqual(summed(overview(model, id)))
-    const how = await store.query({ kind: 'outcome', job: id })
-    expect({ ...how, ...anywhere }).toEqual({ ...outcome(model, id), ...anywhere })
+    const overview = { kind: 'overview', job: id } as const
+    const seen = await store.query(overview)
+    expect(summed(seen)).toEqual(summed(await this.#expected.overview(overview)))
+    const outcome = { kind: 'outcome', job: id } as const
+    const how = await store.query(outcome)
+    expect({ ...how, ...anywhere }).toEqual({
+      ...(await this.#expected.outcome(outcome)),
+      ...anywhere,
+    })
     expect(await store.query({ kind: 'input', job: id })).toBe(job.spec.input)
     for (const [stage, all] of tasks.entries()) {
       const outputs = all.flatMap(({ segment, output }) =>
@@ -87,7 +87,9 @@ export abstract class InStep {
     this.model.tick(this.now)
     const page = await this.store.query({ kind: 'jobs', limit: 1_000 })
     const expected = new PageOfJobs({ kind: 'jobs', limit: 1_000 })
-    for (const job of world.jobs.values()) expected.add(listed(this.model, job))
+    for (const job of world.jobs.values()) {
+      expected.add(listing(job, this.model.tallies(job), this.model.now))
+    }
     expect(byId(page)).toEqual(byId(expected.page))
     // Those in quarantine are found by a list of their own.
     const state = 'QUARANTINED'
@@ -118,10 +120,12 @@ export abstract class InStep {
       })
     }
     for (const queue of ['left', 'right', 'default']) {
-      expect(await this.store.query({ kind: 'queue', queue })).toEqual(queueView(this.model, queue))
+      const query = { kind: 'queue', queue } as const
+      expect(await this.store.query(query)).toEqual(await this.#expected.queue(query))
     }
     for (const { key } of LIMITS) {
-      expect(await this.store.query({ kind: 'limit', key })).toEqual(limitView(this.model, key))
+      const query = { kind: 'limit', key } as const
+      expect(await this.store.query(query)).toEqual(await this.#expected.limit(query))
     }
     for (const [id, schedule] of world.schedules) {
       expect(await this.store.query({ kind: 'schedule', schedule: id })).toEqual(schedule)

@@ -285,7 +285,7 @@ describe('a whole segment in the archive that is another one stays where it is:'
 })
 
 describe('a segment that is in the archive already', () => {
-  it('is durable there before it goes, whoever wrote it and did not wait for that', async () => {
+  it('is durable there before it goes, even if its writer did not wait for that', async () => {
     const { before, first, bytes } = await atArchive()
     const bench = await reopened(before)
     await bench.disk.makeFolder('/archive')

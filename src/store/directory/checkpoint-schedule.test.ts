@@ -124,7 +124,7 @@ describe('a checkpoint that is far behind', () => {
     expect(await verified(bench)).toContain('late')
   })
 
-  it('and fails keeps nobody waiting', async () => {
+  it('and fails keeps no caller waiting', async () => {
     const bench = new Bench()
     const gate = Promise.reject(new Error('no more files'))
     gate.catch(() => undefined)

@@ -1,10 +1,10 @@
 /**
  * When a checkpoint is made, and what may go once it is there.
  *
- * Idle, or one is being made. The log says when: after so many bytes, or half as many as the
- * live jobs take up, if that is more; so the cost of all checkpoints together stays a fixed
- * share of what is written, and a log that is opened is never long. One that fails is
- * reported, and tried again after as many bytes: the log has everything.
+ * Idle, or a checkpoint is being made. It is due after so many bytes of log, or half as many as the
+ * live jobs take up, if that is more: so all checkpoints together cost a fixed part of what is
+ * written, and a log that is opened is never long. One that fails is reported, and tried again
+ * after as many bytes: the log has everything.
  */
 import type {
   CheckpointMade,
@@ -14,19 +14,10 @@ import type {
   Manifest,
   Segment,
 } from '../../log/index.ts'
-import {
-  archiveSegment,
-  checkpointRunner,
-  removeOtherCheckpoints,
-  eventLoopTurn,
-  UNIT,
-} from '../../log/index.ts'
-import type { FinishedJobs } from './finished-jobs.ts'
-import type { JobList } from '../state/job-list.ts'
-import type { Ledger } from '../state/ledger.ts'
-import type { LiveJobSpecs } from './live-job-specs.ts'
+import { archiveSegment, checkpointRunner, removeOtherCheckpoints, UNIT } from '../../log/index.ts'
 import type { StoreNotice } from '../notice.ts'
 import { newCopierName } from '../random.ts'
+import type { DirectoryState } from './directory-state.ts'
 
 export interface CheckpointRules {
   /** Bytes of log between two checkpoints, at least. */
@@ -42,10 +33,7 @@ export interface CheckpointParts {
   readonly folder: string
   readonly writer: LogWriter
   readonly reader: LogReader
-  readonly ledger: Ledger
-  readonly ended: FinishedJobs
-  readonly live: LiveJobSpecs
-  readonly list: JobList
+  readonly state: DirectoryState
   readonly rules: CheckpointRules
   readonly onNotice: (notice: StoreNotice) => void
   /** Newest first; at most the newest two are kept. */
@@ -91,7 +79,7 @@ export class CheckpointSchedule {
    * Jobs that are over stay in memory until a checkpoint has them, so that new work waits while
    * one is being made and far behind; null: it need not.
    */
-  room(): Promise<void> | null {
+  waitForRoom(): Promise<void> | null {
     if (this.#making === null || this.#bytesSince() < MOST_BEHIND * this.#due()) return null
     return this.#making.catch(() => undefined)
   }
@@ -131,14 +119,15 @@ export class CheckpointSchedule {
   }
 
   async #make(): Promise<void> {
-    const { onNotice, ended, live, ledger, list } = this.#parts
+    const { onNotice, state } = this.#parts
+    const { ledger, live, specs, finished } = state
     try {
       const { manifest, rebuilt } = await this.#fold()
       if (this.#isClosed) return
-      for (const file of rebuilt) ended.onRebuilt(file)
-      await ended.adopt(manifest)
-      await live.use(manifest)
-      await live.unload(ledger, list, this.#manifests[0]?.position ?? 0, eventLoopTurn)
+      for (const file of rebuilt) finished.onRebuilt(file)
+      await finished.useCheckpoint(manifest)
+      await specs.useCheckpoint(manifest)
+      await specs.unloadSpecs(ledger, live, this.#manifests[0]?.position ?? 0)
       this.#manifests = [manifest, ...this.#manifests.slice(0, 1)]
       onNotice({ kind: 'checkpoint-made', position: manifest.position })
       if (this.#pins === 0) await this.#tidyUp()
@@ -159,8 +148,9 @@ export class CheckpointSchedule {
   }
 
   async #fold(): Promise<CheckpointMade> {
-    const { folder, writer, ledger, ended } = this.#parts
-    // One that cannot even begin is not tried again with every group, either.
+    const { folder, writer, state } = this.#parts
+    const { ledger, finished } = state
+    // Also one that cannot begin is tried again only after as many bytes.
     this.#last = writer.durablePosition
     const count = ledger.ready.buckets(ledger.now)
     const bytes = MARKER_BYTES * (1 + count.queues.length + count.limits.length)
@@ -168,11 +158,11 @@ export class CheckpointSchedule {
       await wait
       wait = writer.ensureRoom(bytes, false)
     }
-    // Counted again: while there was no room, others went on.
+    // Counted again: commands went on while there was no room.
     const { queues, limits } = ledger.ready.buckets(ledger.now)
     const position = writer.appendMarker({ now: ledger.now, queues, limits })
-    ended.marker(position)
-    // Behind the waypoint, or it alone would be reason enough for the next one.
+    finished.checkpointBegun(position)
+    // Behind the marker, or it alone would be reason enough for the next one.
     this.#last = writer.appendedPosition
     await writer.durable()
     const previous = this.#manifests[0] ?? null
@@ -180,7 +170,7 @@ export class CheckpointSchedule {
     return this.#runner.run(task)
   }
 
-  /** What nobody needs any more goes: older checkpoints, and the log behind two of them. */
+  /** Removes what is no longer needed: older checkpoints, and the log before two of them. */
   async #tidy(): Promise<void> {
     const { disk, folder, writer, reader, rules } = this.#parts
     await removeOtherCheckpoints(disk, folder, this.#manifests)
@@ -191,9 +181,9 @@ export class CheckpointSchedule {
         const keptIn = await archiveSegment(disk, oldest, rules.archive, this.#copier)
         if (keptIn !== null) this.#parts.onNotice({ kind: 'archive-damaged', keptIn })
       }
-      // AFTER the archive, which takes a while: somebody may need every file by now.
+      // AFTER the archive, which takes a while: a backup may have begun.
       if (this.#pins > 0) return
-      // BEFORE it goes, so that nobody begins to read it. Who reads it already can finish.
+      // BEFORE the file goes, so that no read begins. A read that has begun can finish.
       writer.dropSegment()
       await reader.drop(oldest)
       await disk.remove(oldest.path)
@@ -204,9 +194,9 @@ export class CheckpointSchedule {
 
   /** Whether everything before this segment is behind two checkpoints, and old enough. */
   #mayGo(next: Segment): boolean {
-    const { ledger, rules } = this.#parts
+    const { state, rules } = this.#parts
     const behind = this.#manifests[1]
     if (behind === undefined || next.head.base > behind.position) return false
-    return next.head.begunAt < ledger.now - rules.historyMs
+    return next.head.begunAt < state.ledger.now - rules.historyMs
   }
 }

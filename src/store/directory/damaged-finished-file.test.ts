@@ -11,7 +11,7 @@ import { child, onRecord, plain } from '../../../test/support/specs.ts'
 import type { Command } from '../../kernel/index.ts'
 import { realDisk } from '../../log/index.ts'
 import { openDirectory } from './open-directory.ts'
-import { repairDirectory } from '../offline/repair-directory.ts'
+import { repairDirectory } from '../offline/owned-folder.ts'
 import { verifyDirectory } from '../offline/verify-directory.ts'
 
 const CHANNEL = { queue: 'default', type: 'test', stage: null }
@@ -79,7 +79,7 @@ describe('a command about a finished job whose record is damaged', () => {
     await goesOn(bench)
   })
 
-  it('is not taken for one about a job that nobody knows', async () => {
+  it('is not taken for one about an unknown job', async () => {
     const bench = await damaged()
     const again = bench.store.execute([submit('job 3', 'key of job 3')])
     await expect(again).rejects.toMatchObject(refusal(bench, "job 'job 3'"))

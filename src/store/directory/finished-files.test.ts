@@ -223,7 +223,7 @@ describe('the outputs of two pipelines', () => {
 })
 
 describe('upkeep', () => {
-  it('asked again says the same again, as long as nobody did it', async () => {
+  it('asked again says the same again until the jobs are forgotten', async () => {
     const bench = await new Bench().open({ retention: { count: 3 } })
     await bench.submit(...range(8))
     await bench.finish(5)

@@ -12,7 +12,7 @@ import type { Manifest } from '../../log/index.ts'
 import { listCheckpoints, FinishedFile } from '../../log/index.ts'
 import type { Access, DiskFile } from '../../log/disk/disk.ts'
 import { indexBytes } from '../../log/checkpoint/finished-index.ts'
-import { repairDirectory } from '../offline/repair-directory.ts'
+import { repairDirectory } from '../offline/owned-folder.ts'
 import { verifyDirectory } from '../offline/verify-directory.ts'
 
 const COUNT = 60

@@ -1,11 +1,11 @@
 /**
- * Jobs that are over: the newest on trays in memory, the others on the shelves of the newest
+ * Jobs that are over: the newest in buffers in memory, the others in files of the newest
  * checkpoint.
  *
- * A job leaves the ledger the moment it is over, and stands on a tray from then on; what is on
- * a tray goes, all of it at once, when there is a checkpoint that has it. If a command names
- * such a job it is taken in again for a while, as a guest: a copy that may leave at any time.
- * To be looked at, or listed, it need not come in.
+ * A job leaves the ledger the moment it is over (`moveOutOfMemory`), and is a record in a buffer
+ * from then on, outside of the heap. The buffers go, each as a whole, when a checkpoint has what is
+ * in them (`useCheckpoint`). If a command names such a job, the ledger admits a copy of it, which may
+ * be evicted BETWEEN commands. To be read or listed, a job is not admitted.
  */
 import type { Command, Job } from '../../kernel/index.ts'
 import { jobEndedAt } from '../../kernel/index.ts'
@@ -22,18 +22,17 @@ import {
   FinishedBuffer,
   eventLoopTurn,
 } from '../../log/index.ts'
-import type { FinishedJobSource } from '../state/finished-job-source.ts'
-import type { Ledger } from '../state/ledger.ts'
-import type { Retention } from '../state/retention.ts'
-import { Forgetting } from '../state/retention.ts'
+import type { FinishedJobSource, Ledger } from '../state/ledger.ts'
+import type { Retention } from '../store.ts'
+import { RetentionPlanner } from './retention.ts'
 import { keepSpec } from '../state/job-with-stored-spec.ts'
-import type { Listed } from '../views/job-views.ts'
-import { listing } from '../views/job-views.ts'
+import type { Listed } from '../views/job-pages.ts'
+import { listing } from '../views/job-pages.ts'
 
-/** When there are so many, guests leave. */
-const MOST_GUESTS = 1_000
+/** When so many copies are in memory again, they are evicted. */
+const MOST_READMITTED = 1_000
 /** Jobs that are read page by page at the same time: each may be large. */
-const MOST_READ = 4
+const MOST_PAGED = 4
 /** Jobs that are looked up between two turns of the event loop: a few milliseconds. */
 const STEP = 500
 /** Rows whose hashes are noted between two turns: a fraction of a millisecond. */
@@ -41,8 +40,8 @@ const HASHES_STEP = 8_192
 /** So many jobs are expected at least. */
 const FEW_JOBS = 65_536
 
-/** A tray, and the waypoint behind which its jobs came to their ends. */
-interface Laid {
+/** A buffer, and the marker of a checkpoint behind which its jobs ended. */
+interface DatedBuffer {
   readonly buffer: FinishedBuffer
   readonly since: number
 }
@@ -52,31 +51,31 @@ export class FinishedJobs implements FinishedJobSource {
   readonly #folder: string
   readonly #interning = new Interning()
   #finishedFiles: FinishedFile[] = []
-  /** In the order of time. */
-  #buffers: Laid[] = []
-  /** The hashes of all ids and keys that stand here, and perhaps some more. */
-  #known = new HashFilter(FEW_JOBS)
-  /** The same for the shelves that are being adopted. */
-  #soonKnown: HashFilter | null = null
-  /** Where the checkpoint ends that the shelves belong to. */
+  /** Oldest first. */
+  #buffers: DatedBuffer[] = []
+  /** The hashes of all ids and keys that are here, and perhaps some more. */
+  #hashes = new HashFilter(FEW_JOBS)
+  /** The same with the checkpoint that is being taken into use. */
+  #nextHashes: HashFilter | null = null
+  /** Where the checkpoint ends that the files belong to. */
   #position = 0
-  /** The newest waypoint: where a checkpoint ends, or will end that is being made. */
+  /** Where the newest checkpoint ends, or the one that is being made will end. */
   #marker = 0
-  /** Over before the newest waypoint, and changed or forgotten since. */
+  /** Over before that marker, and changed or forgotten since. */
   #outdated: string[] = []
-  /** Copies of jobs that stand here, and are in memory again. */
-  readonly #guests = new Set<Job>()
-  readonly #forgetting = new Forgetting()
-  /** Jobs whose outputs are being read page by page: each is taken from its shelf once. */
-  readonly #beingRead = new Map<string, JobRecord>()
+  /** Copies of jobs that are here, and in memory again. */
+  readonly #readmitted = new Set<Job>()
+  readonly #retention = new RetentionPlanner()
+  /** Jobs whose outputs are being read page by page: each is read from its file once. */
+  readonly #paged = new Map<string, JobRecord>()
   /** Whose jobs these are; set once, before anything else happens. */
   ledger!: Ledger
-  /** Called for each shelf whose tables had to be made again. */
+  /** Called for each file whose tables had to be made again. */
   onRebuilt: (file: string) => void = () => undefined
 
-  /** Told, when jobs are to be forgotten, of one that cannot be read. */
-  set onUnreadable(told: (error: Error) => void) {
-    this.#forgetting.onUnreadable = told
+  /** Called when a job that should be forgotten cannot be read. */
+  set onUnreadable(listener: (error: Error) => void) {
+    this.#retention.onUnreadable = listener
   }
 
   constructor(disk: Disk, folder: string) {
@@ -85,7 +84,7 @@ export class FinishedJobs implements FinishedJobSource {
   }
 
   findKey(type: string, key: string): JobRecord | null {
-    if (!this.#known.mayHave(hashKey(type, key))) return null
+    if (!this.#hashes.mayHave(hashKey(type, key))) return null
     try {
       for (const table of this.#tables()) {
         const row = table.findKey(type, key, this.#interning)
@@ -98,7 +97,7 @@ export class FinishedJobs implements FinishedJobSource {
   }
 
   mayHave(id: string): boolean {
-    return this.#known.mayHave(hashText(id))
+    return this.#hashes.mayHave(hashText(id))
   }
 
   find(id: string): JobRecord | null {
@@ -118,71 +117,71 @@ export class FinishedJobs implements FinishedJobSource {
     return null
   }
 
-  /** The same, to be asked for again and again until `wasRead`. */
-  findToRead(id: string): JobRecord | null {
-    const record = this.#beingRead.get(id) ?? this.find(id)
+  /** The same, for a caller that asks again for each page until `donePaging`. */
+  findForPaging(id: string): JobRecord | null {
+    const record = this.#paged.get(id) ?? this.find(id)
     if (record === null) return null
-    // The latest last. Whoever stops half-way does not say so: others take the place.
-    this.#beingRead.delete(id)
-    this.#beingRead.set(id, record)
-    const [oldest] = this.#beingRead.keys()
-    if (this.#beingRead.size > MOST_READ && oldest !== undefined) this.#beingRead.delete(oldest)
+    // The latest last. A caller that stops half-way does not say so: the oldest makes room.
+    this.#paged.delete(id)
+    this.#paged.set(id, record)
+    const [oldest] = this.#paged.keys()
+    if (this.#paged.size > MOST_PAGED && oldest !== undefined) this.#paged.delete(oldest)
     return record
   }
 
-  wasRead(id: string): void {
-    this.#beingRead.delete(id)
+  donePaging(id: string): void {
+    this.#paged.delete(id)
   }
 
-  welcome(job: Job): void {
-    this.#guests.add(job)
+  noteReadmitted(job: Job): void {
+    this.#readmitted.add(job)
   }
 
-  seeOut(): void {
-    if (this.#guests.size < MOST_GUESTS) return
-    for (const guest of this.#guests) this.ledger.evict(guest)
-    this.#guests.clear()
+  evictReadmitted(): void {
+    if (this.#readmitted.size < MOST_READMITTED) return
+    for (const job of this.#readmitted) this.ledger.evict(job)
+    this.#readmitted.clear()
   }
 
-  /** A job in memory is over: it leaves. */
-  ended(job: Job): void {
+  /** A job in memory is over: it becomes a record in a buffer, and leaves the ledger. */
+  moveOutOfMemory(job: Job): void {
     const stages = this.ledger.world.tasks.get(job.id) ?? null
-    // Once: it may have to be read.
+    // Once: it may be read from the disk.
     keepSpec(job)
     const endedAt = jobEndedAt(job, this.ledger.tallies(job))
     const buffer = this.#buffer()
     const row = buffer.add(job, stages, endedAt)
-    note(this.#known, buffer, row)
-    if (this.#soonKnown !== null) note(this.#soonKnown, buffer, row)
-    this.#forgetting.added(job.spec, endedAt)
+    addHash(this.#hashes, buffer, row)
+    if (this.#nextHashes !== null) addHash(this.#nextHashes, buffer, row)
+    this.#retention.jobEnded(job.spec, endedAt)
     this.ledger.evict(job)
   }
 
-  /** Something was noted about a job that is over: from now on it stands here as it is now. */
-  changed(job: Job): void {
-    this.#guests.delete(job)
-    this.#takeOff(job)
-    this.ended(job)
+  /** Something was noted about a job that is over: its record becomes what it is now. */
+  replaceRecord(job: Job): void {
+    this.#readmitted.delete(job)
+    this.#dropRecord(job)
+    this.moveOutOfMemory(job)
   }
 
-  forgot(job: Job): void {
-    this.#guests.delete(job)
-    this.#takeOff(job)
+  forget(job: Job): void {
+    this.#readmitted.delete(job)
+    this.#dropRecord(job)
   }
 
   /** Forgetting a job was refused: it is not named again for a while. */
   postpone(id: string, now: number): void {
-    this.#forgetting.postpone(id, now)
+    this.#retention.postpone(id, now)
   }
 
   /** A checkpoint will be made that has everything up to here. */
-  marker(position: number): void {
+  checkpointBegun(position: number): void {
     this.#marker = position
     this.#outdated = []
   }
 
-  /** Takes on the shelves of a checkpoint. What stands on them leaves memory. */
-  async adopt(manifest: Manifest): Promise<void> {
+  /** From now on its files are read; the buffers that it holds are dropped. */
+  async useCheckpoint(manifest: Manifest): Promise<void> {
     const before = new Map(
       this.#finishedFiles.map((finishedFile) => [finishedFile.about.name, finishedFile]),
     )
@@ -195,24 +194,24 @@ export class FinishedJobs implements FinishedJobSource {
     const rows: { finishedFile: FinishedFile; row: number }[] = []
     const tables = [...finishedFiles, ...this.#buffers.map(({ buffer }) => buffer)]
     const jobs = tables.reduce((sum, { records }) => sum + records, FEW_JOBS)
-    // Twice as many: before the next ones are adopted, more come.
-    const known = (this.#soonKnown = new HashFilter(2 * jobs))
+    // Twice as many: more jobs end before the next checkpoint.
+    const known = (this.#nextHashes = new HashFilter(2 * jobs))
     try {
-      await learn(known, tables)
-      // What has changed while the checkpoint was made stands on its shelves all the same.
+      await addHashes(known, tables)
+      // What has changed while the checkpoint was made is in its files as it was before.
       for (let i = 0; i < this.#outdated.length; i++) {
         if (i % STEP === STEP - 1) await eventLoopTurn()
         rows.push(...rowsOf(finishedFiles, this.#outdated[i] as string))
       }
     } catch (error) {
-      this.#soonKnown = null
+      this.#nextHashes = null
       for (const finishedFile of opened.values()) await finishedFile.close()
       throw error
     }
-    this.#known = known
-    this.#soonKnown = null
+    this.#hashes = known
+    this.#nextHashes = null
     for (const [i, { name, gone }] of manifest.finishedFiles.entries()) {
-      // What has changed since the shelf was made stands on another one now.
+      // What has changed since the file was made is in another one now.
       for (const row of gone) finishedFiles[i]?.leave(row)
       before.delete(name)
     }
@@ -241,10 +240,10 @@ export class FinishedJobs implements FinishedJobSource {
 
   /**
    * At most `limit` jobs that were kept long enough, or that are too many, oldest first. Asking
-   * changes nothing: whoever asks again before they are forgotten is told the same.
+   * changes nothing: the same are named again until they are forgotten.
    */
-  toForget(retention: Retention, now: number, limit: number): Command[] {
-    return this.#forgetting.due(this.#tables(), retention, now, limit)
+  forgetCommands(retention: Retention, now: number, limit: number): Command[] {
+    return this.#retention.dueCommands(this.#tables(), retention, now, limit)
   }
 
   /** Jobs that were submitted behind a position, in order. Good until something changes. */
@@ -285,11 +284,10 @@ export class FinishedJobs implements FinishedJobSource {
   }
 
   /**
-   * What stands here of a job counts no more. That was decided, and must not fail, so no file is
-   * looked at.
+   * The record of a job counts no more. That was decided, and must not fail, so no file is read.
    */
-  #takeOff({ id, firstPosition }: Job): void {
-    this.#beingRead.delete(id)
+  #dropRecord({ id, firstPosition }: Job): void {
+    this.#paged.delete(id)
     for (const { buffer, since } of this.#buffers) {
       const row = buffer.find(id)
       if (row === -1) continue
@@ -297,29 +295,29 @@ export class FinishedJobs implements FinishedJobSource {
       if (since < this.#marker) this.#outdated.push(id)
       return
     }
-    let wasHere = false
+    let isInFile = false
     for (const finishedFile of this.#finishedFiles) {
       const row = finishedFile.findSubmitted(id, firstPosition)
       if (row === -1) continue
       finishedFile.leave(row)
-      wasHere = true
+      isInFile = true
     }
-    if (wasHere && this.#position < this.#marker) this.#outdated.push(id)
+    if (isInFile && this.#position < this.#marker) this.#outdated.push(id)
   }
 }
 
-function note(known: HashFilter, table: FinishedTable, row: number): void {
+function addHash(known: HashFilter, table: FinishedTable, row: number): void {
   known.add(table.idHash(row))
   const keyHash = table.keyHash(row)
   if (keyHash !== NO_HASH) known.add(keyHash)
 }
 
-/** Notes all that stand there. Those that come meanwhile are noted by whoever brings them. */
-async function learn(known: HashFilter, tables: readonly FinishedTable[]): Promise<void> {
+/** Adds all rows, in steps. `moveOutOfMemory` adds those that come meanwhile. */
+async function addHashes(known: HashFilter, tables: readonly FinishedTable[]): Promise<void> {
   let noted = 0
   for (const table of tables) {
     for (let row = 0; row < table.records; row++) {
-      note(known, table, row)
+      addHash(known, table, row)
       noted += 1
       if (noted % HASHES_STEP === 0) await eventLoopTurn()
     }

@@ -1,8 +1,8 @@
 /**
- * Makes a ledger from what is on the disk: the newest checkpoint that checks, and the log
- * behind it; without a checkpoint, the whole log. All three ways give the same state.
+ * Makes the state of a directory from what is on the disk: the newest checkpoint that checks, and
+ * the log behind it; without a checkpoint, the whole log. All three ways give the same state.
  */
-import type { Entry, Job } from '../../kernel/index.ts'
+import type { Job } from '../../kernel/index.ts'
 import type { Disk, LogFound, Manifest } from '../../log/index.ts'
 import {
   ByteReader,
@@ -18,19 +18,12 @@ import {
   MARKER_CODE,
 } from '../../log/index.ts'
 import { COPYING_FILE, CopyUnfinished } from '../errors.ts'
-import { FinishedJobs } from './finished-jobs.ts'
-import { JobList } from '../state/job-list.ts'
-import { LiveJobSpecs } from './live-job-specs.ts'
-import type { Journal } from '../state/ledger.ts'
-import { Ledger } from '../state/ledger.ts'
 import type { StoreNotice } from '../notice.ts'
+import { JobWithStoredSpec } from '../state/job-with-stored-spec.ts'
+import { DirectoryState } from './directory-state.ts'
 
-/** A ledger, and what goes with it. */
 export interface LoadedDirectory {
-  readonly ledger: Ledger
-  readonly list: JobList
-  readonly ended: FinishedJobs
-  readonly live: LiveJobSpecs
+  readonly state: DirectoryState
   /** Null: there was no log. */
   readonly log: LogFound | null
   /** Newest first, the one that was used at their head. */
@@ -39,12 +32,9 @@ export interface LoadedDirectory {
   readonly entries: number
 }
 
-type Book = Pick<LoadedDirectory, 'ledger' | 'list' | 'ended' | 'live'>
-
 export async function loadDirectory(
   disk: Disk,
   folder: string,
-  append: (entry: Entry, before: number) => number,
   onNotice: (notice: StoreNotice) => void,
 ): Promise<LoadedDirectory> {
   if ((await disk.list(folder)).includes(COPYING_FILE)) throw new CopyUnfinished(folder)
@@ -52,10 +42,10 @@ export async function loadDirectory(
   for (const position of bad) {
     onNotice({ kind: 'checkpoint-damaged', position, why: 'its manifest does not check.' })
   }
-  await mustBelong(disk, folder, manifests, bad)
+  await assertOneStore(disk, folder, manifests, bad)
   const good = [...manifests]
   const told = new Set<string>()
-  // Once a file: checkpoints share their shelves, and each that is made reads them again.
+  // Once a file: checkpoints have files of finished jobs in common, and each that is made reads them.
   const onRebuilt = (file: string): void => {
     if (told.has(file)) return
     told.add(file)
@@ -68,14 +58,14 @@ export async function loadDirectory(
   }
   for (;;) {
     const [manifest] = good
-    const book = newBook(disk, folder, append)
-    book.ended.onRebuilt = onRebuilt
-    book.ended.onUnreadable = onUnreadable
-    if (manifest === undefined) return replayed(disk, folder, book, [], 0)
+    const state = new DirectoryState(disk, folder)
+    state.finished.onRebuilt = onRebuilt
+    state.finished.onUnreadable = onUnreadable
+    if (manifest === undefined) return replayLog(disk, folder, state, [], 0)
     try {
-      await restore(disk, folder, book, manifest)
+      await restoreCheckpoint(disk, folder, state, manifest)
     } catch (error) {
-      await letGo(book)
+      await state.close()
       if (!isDamage(error)) throw error
       const why = (error as Error).message
       onNotice({ kind: 'checkpoint-damaged', position: manifest.position, why })
@@ -83,16 +73,16 @@ export async function loadDirectory(
       continue
     }
     try {
-      return await replayed(disk, folder, book, good, manifest.position)
+      return await replayLog(disk, folder, state, good, manifest.position)
     } catch (error) {
-      await letGo(book)
+      await state.close()
       throw error
     }
   }
 }
 
 /** Checkpoints without a log, or of another store, are no accident: a person must look. */
-async function mustBelong(
+async function assertOneStore(
   disk: Disk,
   folder: string,
   manifests: readonly Manifest[],
@@ -111,11 +101,6 @@ async function mustBelong(
   throw new CorruptLog({ file, offset: 0, position: foreign.position }, why)
 }
 
-async function letGo({ ended, live }: Book): Promise<void> {
-  await ended.close()
-  await live.close()
-}
-
 /** The checkpoint's own bytes are wrong, or not there: another one may do. */
 function isDamage(error: unknown): boolean {
   return (
@@ -125,74 +110,32 @@ function isDamage(error: unknown): boolean {
   )
 }
 
-function newBook(
+async function restoreCheckpoint(
   disk: Disk,
   folder: string,
-  append: (entry: Entry, before: number) => number,
-): Book {
-  const ended = new FinishedJobs(disk, folder)
-  const journal: Journal = (entry, job) => {
-    const position = append(entry, job === null ? 0 : job.lastPosition)
-    if (job !== null) note(book, entry, job, position)
-  }
-  const ledger = new Ledger(journal, ended)
-  ended.ledger = ledger
-  const list = new JobList()
-  const book = { ledger, list, ended, live: new LiveJobSpecs(disk, folder) }
-  return book
-}
-
-/** AFTER an entry was applied: where it stands, and whether the job is over. */
-function note({ ledger, list, ended }: Book, entry: Entry, job: Job, position: number): void {
-  if (entry.type === 'JobForgotten') return ended.forgot(job)
-  job.lastPosition = position
-  switch (entry.type) {
-    case 'JobSubmitted':
-      job.firstPosition = position
-      list.add(job)
-      return
-    case 'ReportRefused':
-      // The one thing that can still be noted about a job that is over.
-      if (ledger.isOver(job)) ended.changed(job)
-      return
-    default:
-      if (!ledger.isOver(job)) return
-      list.remove(job)
-      ended.ended(job)
-  }
-}
-
-async function restore(
-  disk: Disk,
-  folder: string,
-  { ledger, list, ended, live }: Book,
+  { ledger, live, specs, finished }: DirectoryState,
   manifest: Manifest,
 ): Promise<void> {
-  const { marker, queues, schedules } = manifest
-  ledger.tick(marker.now)
-  // Copies: the manifest is what the next checkpoint is folded from.
-  for (const queue of queues) ledger.restoreQueue({ ...queue })
-  for (const schedule of schedules) ledger.restoreSchedule({ ...schedule })
-  ledger.ready.restoreBuckets(marker.queues, marker.limits)
-  await ended.adopt(manifest)
+  ledger.restoreManifest(manifest)
+  await finished.useCheckpoint(manifest)
+  await specs.useCheckpoint(manifest)
   const interning = new Interning()
-  await live.use(manifest)
   const jobs: Job[] = []
   await readRecords(disk, folder, manifest.live, (bytes, body, length) => {
     const { job, stages } = readJob(new ByteReader(bytes, body, body + length), interning)
-    const stored = live.store(job)
+    const stored = new JobWithStoredSpec(job, specs)
     ledger.restore({ job: stored, stages })
     jobs.push(stored)
-    // Everything that the indexes need was asked for: the rest can be read when it is wanted.
+    // The indexes have asked for all that they need: the rest is read when it is asked for.
     stored.loaded = null
   })
-  list.addAll(jobs)
+  live.addAll(jobs)
 }
 
-async function replayed(
+async function replayLog(
   disk: Disk,
   folder: string,
-  book: Book,
+  state: DirectoryState,
   manifests: readonly Manifest[],
   from: number,
 ): Promise<LoadedDirectory> {
@@ -202,8 +145,7 @@ async function replayed(
     const { code, length, version } = record
     if (code === MARKER_CODE) return
     const { entry } = decodeEntry(bytes, body, length, code, version, position, interning)
-    const job = book.ledger.apply(entry)
-    if (job !== null) note(book, entry, job, position)
+    state.replayEntry(entry, position)
     entries += 1
   })
   if (log === null && from > 0) {
@@ -218,5 +160,5 @@ async function replayed(
       'the log before it is gone, and no checkpoint that checks goes so far.',
     )
   }
-  return { ...book, log, manifests, entries }
+  return { state, log, manifests, entries }
 }

@@ -23,7 +23,7 @@ import type { LoadedDirectory } from './load-directory.ts'
 import { loadDirectory } from './load-directory.ts'
 import type { StoreNotice } from '../notice.ts'
 import { newStoreId } from '../random.ts'
-import type { Retention } from '../state/retention.ts'
+import type { Retention } from '../store.ts'
 
 const MIB = 1_024 * 1_024
 const DAY_MS = 86_400_000
@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000
 export interface DirectoryOptions {
   /**
    * How long, and how many, jobs that are over stay readable. Default: 7 days and 1,000,000.
-   * `upkeep` says which are to be forgotten; whoever runs the store sends that.
+   * `upkeep` names the commands that forget them; the engine sends these.
    */
   readonly retention?: Partial<Retention>
   /**
@@ -116,39 +116,28 @@ async function openOwned(
   release: () => Promise<void>,
 ): Promise<DirectoryStore> {
   const { disk, clock, onNotice, retention } = settings
-  let writer: LogWriter | null = null
-  const loaded = await loadDirectory(
-    disk,
-    folder,
-    (entry, before) => (writer as LogWriter).append(entry, before),
-    onNotice,
-  )
+  const loaded = await loadDirectory(disk, folder, onNotice)
+  const { state, manifests, entries } = loaded
   try {
-    const { ledger, manifests, entries } = loaded
     const torn = loaded.log === null ? null : await settleTail(disk, folder, loaded.log)
     if (torn !== null) onNotice({ kind: 'torn-tail', torn })
+    const { ledger } = state
     goOn(clock, ledger.now, onNotice)
     await removeOtherCheckpoints(disk, folder, manifests.slice(0, 2))
     const start = await startOf(disk, folder, loaded)
     const { segmentBytes, reserveBytes } = settings
     const now = (): number => ledger.tick(clock.now())
     const options = { segmentBytes, reserveBytes, now, nowUs: () => clock.nowUs?.() ?? 0 }
-    const opened = (writer = await LogWriter.open(disk, folder, options, start))
-    const rules = settings
-    const reader = new LogReader(disk, () => opened.segments)
-    const parts = { ...loaded, disk, folder, writer: opened, reader, rules, onNotice }
-    return new DirectoryStore({
-      ...parts,
-      id: start.storeId,
-      clock,
-      checkpointing: new CheckpointSchedule(parts),
-      retention,
-      opening: { checkpoint: manifests[0]?.position ?? null, entries, torn },
-      release,
-    })
+    const writer = await LogWriter.open(disk, folder, options, start)
+    state.appendTo(writer)
+    const reader = new LogReader(disk, () => writer.segments)
+    const parts = { disk, folder, state, writer, reader }
+    const checkpoints = new CheckpointSchedule({ ...parts, rules: settings, onNotice, manifests })
+    const opening = { checkpoint: manifests[0]?.position ?? null, entries, torn }
+    const { storeId: id } = start
+    return new DirectoryStore({ ...parts, id, clock, checkpoints, retention, opening, release })
   } catch (error) {
-    await loaded.ended.close()
-    await loaded.live.close()
+    await state.close()
     throw error
   }
 }

@@ -2,8 +2,8 @@
  * How many bytes of log a command may need at most: asked BEFORE it is decided, so that a
  * full disk is no surprise afterwards.
  *
- * An upper bound, and generous where commands are rare. A command that is no command needs
- * nothing, whatever is said here: it is refused.
+ * An upper bound, and generous where commands are rare. What is no command needs
+ * nothing: it is refused.
  */
 import type { Command, EffectPromise, JobSpec, TaskPolicy } from '../../kernel/index.ts'
 
@@ -22,22 +22,24 @@ export const GRANT_BYTES = RECORD + 2 * NAME
 export function bytesFor(command: Command): number {
   switch (command?.type) {
     case 'SubmitJob':
-      return RECORD + text(command.job) + spec(command.spec)
+      return RECORD + textBytes(command.job) + specBytes(command.spec)
     case 'CommitExecution':
-      return RECORD + text(command.job) + text(command.output) + promises(command.effects)
+      return (
+        RECORD + textBytes(command.job) + textBytes(command.output) + promiseBytes(command.effects)
+      )
     case 'RecordStep':
-      return RECORD + NAME + text(command.name) + text(command.value)
+      return RECORD + NAME + textBytes(command.name) + textBytes(command.value)
     case 'FailTask':
     case 'FailEffect': {
       const { message, code, stack } = command.error ?? {}
-      return RECORD + NAME + SETTLED + text(message) + text(code) + text(stack)
+      return RECORD + NAME + SETTLED + textBytes(message) + textBytes(code) + textBytes(stack)
     }
     case 'RetryTask':
-      return RECORD + NAME + REASON + text(command.input)
+      return RECORD + NAME + REASON + textBytes(command.input)
     case 'ForceTask':
-      return RECORD + NAME + REASON + text(command.output)
+      return RECORD + NAME + REASON + textBytes(command.output)
     case 'SetSchedule':
-      return RECORD + NAME + REASON + text(command.definition)
+      return RECORD + NAME + REASON + textBytes(command.definition)
     case 'GrantLease':
     case 'StartExecution':
     case 'ExtendLease':
@@ -62,39 +64,45 @@ export function isNewWork(command: Command): boolean {
   return command?.type === 'SubmitJob' && command.spec?.parent == null
 }
 
-function text(value: unknown): number {
+function textBytes(value: unknown): number {
   return typeof value === 'string' ? 3 * value.length + 8 : 8
 }
 
-function spec(given: JobSpec | null | undefined): number {
+function specBytes(given: JobSpec | null | undefined): number {
   if (typeof given !== 'object' || given === null) return 0
-  let bytes = text(given.type) + text(given.input) + text(given.key) + text(given.group) + NAME
-  bytes += text(given.asked?.by) + text(given.asked?.reason)
-  if (Array.isArray(given.tags)) for (const tag of given.tags) bytes += text(tag)
-  bytes += policy(given.policy)
+  let bytes =
+    textBytes(given.type) +
+    textBytes(given.input) +
+    textBytes(given.key) +
+    textBytes(given.group) +
+    NAME
+  bytes += textBytes(given.asked?.by) + textBytes(given.asked?.reason)
+  if (Array.isArray(given.tags)) for (const tag of given.tags) bytes += textBytes(tag)
+  bytes += policyBytes(given.policy)
   if (!Array.isArray(given.stages)) return bytes
   for (const stage of given.stages as Partial<NonNullable<JobSpec['stages']>[number]>[]) {
-    bytes += RECORD + text(stage?.name) + text(stage?.each) + policy(stage?.policy)
-    if (Array.isArray(stage?.after)) for (const name of stage.after) bytes += text(name)
+    bytes += RECORD + textBytes(stage?.name) + textBytes(stage?.each) + policyBytes(stage?.policy)
+    if (Array.isArray(stage?.after)) for (const name of stage.after) bytes += textBytes(name)
   }
   return bytes
 }
 
-function policy(given: TaskPolicy | null | undefined): number {
+function policyBytes(given: TaskPolicy | null | undefined): number {
   if (typeof given !== 'object' || given === null) return 0
-  let bytes = 128 + text(given.queue)
+  let bytes = 128 + textBytes(given.queue)
   if (Array.isArray(given.retry?.delaysMs)) bytes += 9 * given.retry.delaysMs.length
   if (Array.isArray(given.limits)) {
-    for (const limit of given.limits) bytes += 64 + text((limit as { key?: unknown } | null)?.key)
+    for (const limit of given.limits)
+      bytes += 64 + textBytes((limit as { key?: unknown } | null)?.key)
   }
   return bytes
 }
 
-function promises(given: readonly EffectPromise[] | undefined): number {
+function promiseBytes(given: readonly EffectPromise[] | undefined): number {
   let bytes = 0
   if (!Array.isArray(given)) return bytes
   for (const one of given as readonly (Partial<EffectPromise> | null)[]) {
-    bytes += RECORD + 64 * 9 + text(one?.name) + text(one?.input) + spec(one?.child)
+    bytes += RECORD + 64 * 9 + textBytes(one?.name) + textBytes(one?.input) + specBytes(one?.child)
   }
   return bytes
 }

@@ -53,7 +53,7 @@ export async function verifyDatabase(
   return verifySql(mustBeAt(location, options), options)
 }
 
-/** Writes rows anew that are not what the events say. Nobody else writes meanwhile. */
+/** Writes rows anew that are not what the events say. No other process may write meanwhile. */
 export async function repairDatabase(
   location: string,
   options: RepairDatabaseOptions & DatabaseOptions,

@@ -1,8 +1,11 @@
 /**
- * Doing something with a folder that no store has open: it is owned meanwhile, as a store would
- * own it, and given up afterwards. Refuses a folder that somebody else owns.
+ * Work on a folder that no store has open: it is owned meanwhile, as a store would own it, and
+ * released afterwards. Refuses a folder that another process owns. Repair is nothing more than that
+ * around `repairLog`, and never runs by itself.
  */
 import { resolve } from 'node:path'
+import type { RepairReport } from '../../log/index.ts'
+import { repairLog } from '../../log/index.ts'
 import type { DirectoryOptions, DirectorySettings } from '../directory/open-directory.ts'
 import { settingsFrom } from '../directory/open-directory.ts'
 
@@ -27,4 +30,15 @@ export async function withOwnedFolder<T>(
   } finally {
     await owner.release()
   }
+}
+
+export interface RepairOptions extends OfflineOptions {
+  /** False: only says what it would do. */
+  readonly apply: boolean
+}
+
+export async function repairDirectory(path: string, options: RepairOptions): Promise<RepairReport> {
+  return withOwnedFolder(path, options, (folder, { disk }) =>
+    repairLog(disk, folder, options.apply),
+  )
 }

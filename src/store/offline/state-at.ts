@@ -1,10 +1,10 @@
 /**
  * Time travel: the state as it was after any entry, or at any time, from the newest checkpoint
- * that is not later and the log behind it. It only looks.
+ * that is not later and the log behind it. It changes nothing.
  *
  * It goes back to the beginning of the log, or, where that was removed, to the oldest
- * checkpoint; what is asked for before that is refused. Damage behind the place that is asked
- * for does not matter.
+ * checkpoint, and refuses what is before that. Damage behind the moment that is asked for does not
+ * matter.
  */
 import type { Entry, World } from '../../kernel/index.ts'
 import { createWorld, fold, PawlError } from '../../kernel/index.ts'
@@ -27,7 +27,7 @@ export type Moment = { readonly position: number } | { readonly time: number }
 
 export interface StateAt {
   readonly world: World
-  /** Of the last entry that is in it; of a checkpoint's waypoint, if none came behind; 0: none. */
+  /** Of the last entry in it; of the checkpoint, if no entry came behind that; 0: of none. */
   readonly position: number
   /** When that was. */
   readonly time: number
@@ -51,25 +51,25 @@ export async function stateAt(
   moment: Moment,
   options: OfflineOptions = {},
 ): Promise<StateAt> {
-  return withOwnedFolder(path, options, (folder, { disk }) => travel(disk, folder, moment))
+  return withOwnedFolder(path, options, (folder, { disk }) => foldUntil(disk, folder, moment))
 }
 
-async function travel(disk: Disk, folder: string, moment: Moment): Promise<StateAt> {
+async function foldUntil(disk: Disk, folder: string, moment: Moment): Promise<StateAt> {
   const begin = (await listSegments(disk, folder))[0]?.head.base ?? 0
   const { manifests } = await listCheckpoints(disk, folder)
   let damage: unknown = null
   for (const manifest of manifests) {
     if (isLater(manifest, moment) || manifest.position < begin) continue
-    const start = await startAt(disk, folder, manifest).catch((error: unknown) => {
+    const start = await stateOfCheckpoint(disk, folder, manifest).catch((error: unknown) => {
       // Its own bytes are wrong: an older one, with more of the log, may do.
       if (damageIn(error, folder) === null) throw error
       damage ??= error
       return null
     })
-    if (start !== null) return goOn(disk, folder, start, moment)
+    if (start !== null) return foldLog(disk, folder, start, moment)
   }
   if (begin === 0) {
-    return goOn(disk, folder, { world: createWorld(), position: 0, time: 0 }, moment)
+    return foldLog(disk, folder, { world: createWorld(), position: 0, time: 0 }, moment)
   }
   if (damage !== null) throw damage
   const oldest = manifests.findLast(({ position }) => position >= begin)
@@ -83,7 +83,7 @@ function isLater({ position, marker }: Manifest, moment: Moment): boolean {
   return position > moment.position + 1
 }
 
-async function startAt(disk: Disk, folder: string, manifest: Manifest): Promise<StateAt> {
+async function stateOfCheckpoint(disk: Disk, folder: string, manifest: Manifest): Promise<StateAt> {
   const { position, marker, queues, schedules } = manifest
   const records: JobRecord[] = []
   await readCheckpoint(disk, folder, manifest, ({ record }) => records.push(record))
@@ -103,30 +103,35 @@ function bySubmission(a: JobRecord, b: JobRecord): number {
 }
 
 /** Thrown to leave off reading: what comes next is behind the moment. */
-class Enough extends Error {}
+class PastMoment extends Error {}
 
-async function goOn(disk: Disk, folder: string, start: StateAt, moment: Moment): Promise<StateAt> {
+async function foldLog(
+  disk: Disk,
+  folder: string,
+  start: StateAt,
+  moment: Moment,
+): Promise<StateAt> {
   const { world } = start
   let { position: last, time } = start
   const interning = new Interning()
   try {
     await readLog(disk, folder, start.position, (record, position, bytes, body) => {
       const { code, length, version } = record
-      if ('position' in moment && position > moment.position) throw new Enough()
+      if ('position' in moment && position > moment.position) throw new PastMoment()
       if (code === MARKER_CODE) return
       const { entry } = decodeEntry(bytes, body, length, code, version, position, interning)
-      if ('time' in moment && entry.at > moment.time) throw new Enough()
-      place(world, entry, position)
+      if ('time' in moment && entry.at > moment.time) throw new PastMoment()
+      applyEntry(world, entry, position)
       last = position
       time = entry.at
     })
   } catch (error) {
-    if (!(error instanceof Enough)) throw error
+    if (!(error instanceof PastMoment)) throw error
   }
   return { world, position: last, time }
 }
 
-function place(world: World, entry: Entry, position: number): void {
+function applyEntry(world: World, entry: Entry, position: number): void {
   fold(world, entry)
   const job = 'job' in entry ? world.jobs.get(entry.job) : undefined
   if (job === undefined) return

@@ -1,6 +1,6 @@
 /**
  * Verify: whether a folder that no store has open holds what it should, to the last byte and to
- * the last entry. It only looks, and says everything that is wrong, each with its place.
+ * the last entry. It changes nothing, and names everything that is wrong, each with its place.
  *
  * First the bytes: every segment, the mark, every file of every checkpoint. Then the entries:
  * each must have been legitimate, the invariants must hold, the log must lead to every
@@ -9,20 +9,32 @@
  *
  * Damage never makes it throw. It refuses a folder that is owned, and formats that are newer.
  */
-import { PawlError } from '../../kernel/index.ts'
-import type { Disk, LogSurvey, Manifest, Problem, LogRun, Torn } from '../../log/index.ts'
+import type { Entry, Job, StageTasks } from '../../kernel/index.ts'
+import { PawlError, sameContent, worldViolations } from '../../kernel/index.ts'
+import type {
+  Disk,
+  LogSurvey,
+  Manifest,
+  Problem,
+  LogRun,
+  CheckpointJob,
+  Torn,
+} from '../../log/index.ts'
 import {
   allProblems,
+  ByteWriter,
   damageIn,
   isReadable,
   LogReader,
+  readCheckpoint,
   surveyCheckpoints,
   surveyLog,
   UNIT,
+  writeJob,
 } from '../../log/index.ts'
-import { LogAudit } from './log-audit.ts'
-import type { Difference } from './compare-states.ts'
-import { compareCheckpoint, compareLoaded } from './compare-states.ts'
+import { checkEntry, texts } from '../state/entry-check.ts'
+import { Ledger } from '../state/ledger.ts'
+import type { DirectoryState } from '../directory/directory-state.ts'
 import { loadDirectory } from '../directory/load-directory.ts'
 import type { OfflineOptions } from './owned-folder.ts'
 import { withOwnedFolder } from './owned-folder.ts'
@@ -118,7 +130,7 @@ class Verification {
       if (audit === null) return null
       this.#from ??= run.from
       const last = await this.#read(reader, run, audit, place, run.end)
-      for (const what of last?.violations() ?? []) this.#say(run, run.end, what)
+      for (const what of last?.violations() ?? []) this.#addAt(run, run.end, what)
       return last
     } finally {
       await reader.close()
@@ -137,7 +149,7 @@ class Verification {
       for (let place = from; place < until;) {
         const { entries, next } = await reader.from(place, until)
         for (const { entry, position } of entries) {
-          for (const what of audit.apply(entry, position)) this.#say(run, position, what)
+          for (const what of audit.apply(entry, position)) this.#addAt(run, position, what)
         }
         this.#advance((next - place) * UNIT)
         place = next
@@ -164,13 +176,13 @@ class Verification {
   /** What opening would give must be what the log says; opening that fails is a problem itself. */
   async #compareOpening(audit: LogAudit | null, survey: LogSurvey): Promise<void> {
     try {
-      const loaded = await loadDirectory(this.#disk, this.#folder, refuse, () => undefined)
+      const { state } = await loadDirectory(this.#disk, this.#folder, () => undefined)
       try {
-        if (audit !== null)
-          this.#differ(compareLoaded(loaded, audit.ledger), survey.runs.at(-1)?.end)
+        if (audit !== null) {
+          this.#differ(compareLoaded(state, audit.ledger), survey.runs.at(-1)?.end)
+        }
       } finally {
-        await loaded.ended.close()
-        await loaded.live.close()
+        await state.close()
       }
     } catch (error) {
       // Written by a newer version: that is no damage.
@@ -187,7 +199,7 @@ class Verification {
     for (const one of differences) this.#add({ ...one, position: position ?? null })
   }
 
-  #say(run: LogRun, position: number, what: string): void {
+  #addAt(run: LogRun, position: number, what: string): void {
     const segment = run.segments.findLast(({ base }) => base <= position)
     this.#add({ what, file: segment?.path ?? null, offset: null, position })
   }
@@ -218,6 +230,209 @@ function broken(error: unknown): Problem {
   return { what: (error as Error).message, file: null, offset: null, position: null }
 }
 
-function refuse(): never {
-  throw new Error('Nothing is written while a folder is verified.')
+/**
+ * Entries are applied one after the other, and each must have been legitimate when it was written.
+ * It has a ledger of its own with every job in memory, so that its indexes are those of a store that
+ * was never stopped.
+ */
+export class LogAudit {
+  readonly ledger = new Ledger()
+  /** What is wrong stays wrong: it is named once. */
+  readonly #named = new Set<string>()
+
+  /** Begins with the state that a checkpoint holds. */
+  static async from(disk: Disk, folder: string, manifest: Manifest): Promise<LogAudit> {
+    const audit = new LogAudit()
+    const { ledger } = audit
+    ledger.restoreManifest(manifest)
+    await readCheckpoint(disk, folder, manifest, ({ record }) => ledger.restore(record))
+    return audit
+  }
+
+  /** What is wrong with the next entry. */
+  apply(entry: Entry, position: number): string[] {
+    const { ledger } = this
+    const { step, task } = checkEntry(ledger.world, entry, () => {
+      const job = ledger.apply(entry)
+      if (job === null) return
+      if (entry.type === 'JobSubmitted') job.firstPosition = position
+      job.lastPosition = position
+    })
+    return [...step, ...this.#newOf(task)]
+  }
+
+  /** Which invariants do not hold now. */
+  violations(): string[] {
+    const { ledger } = this
+    try {
+      return this.#newOf(texts(worldViolations(ledger.world, ledger, ledger.now)))
+    } catch (error) {
+      return [`the invariants cannot be checked: ${(error as Error).message}`]
+    }
+  }
+
+  #newOf(problems: readonly string[]): string[] {
+    const fresh = problems.filter((what) => !this.#named.has(what))
+    for (const what of fresh) this.#named.add(what)
+    return fresh
+  }
+}
+
+/**
+ * What differs between two states, record by record: a job by the very bytes that a checkpoint would
+ * hold of it, positions included.
+ */
+interface Difference {
+  readonly what: string
+  readonly file: string | null
+  readonly offset: number | null
+}
+
+/** A checkpoint beside the state that the log makes up to its position. */
+async function compareCheckpoint(
+  disk: Disk,
+  folder: string,
+  manifest: Manifest,
+  ledger: Ledger,
+): Promise<Difference[]> {
+  const found: Difference[] = []
+  const seen = new Set<string>()
+  const encoder = new Encoder()
+  await readCheckpoint(disk, folder, manifest, (stored) => {
+    const { id } = stored.record.job
+    const { file, offset } = stored
+    const add = (what: string): number => found.push({ what: `${id} ${what}`, file, offset })
+    if (seen.has(id)) add('is in the checkpoint twice')
+    seen.add(id)
+    const job = ledger.world.jobs.get(id)
+    if (job === undefined) add('is in the checkpoint, and not in what the log says')
+    else checkJob(ledger, job, stored, encoder, add)
+  })
+  const plain = (what: string): number => found.push({ what, file: null, offset: null })
+  for (const id of ledger.world.jobs.keys()) {
+    if (!seen.has(id)) plain(`${id} is not in the checkpoint`)
+  }
+  const { queues, schedules, marker } = manifest
+  checkAll(
+    'queue',
+    queues.map((one) => [one.name, one]),
+    ledger.world.queues,
+    plain,
+  )
+  checkAll(
+    'schedule',
+    schedules.map((one) => [one.id, one]),
+    ledger.world.schedules,
+    plain,
+  )
+  const buckets = ledger.ready.buckets(marker.now)
+  if (!sameBuckets(marker.queues, buckets.queues)) plain('what rates of queues have used differs')
+  if (!sameBuckets(marker.limits, buckets.limits)) plain('what rates of limits have used differs')
+  return found
+}
+
+function checkJob(
+  ledger: Ledger,
+  job: Job,
+  { bytes, isFinished }: CheckpointJob,
+  encoder: Encoder,
+  add: (what: string) => void,
+): void {
+  const expected = encoder.encode(job, ledger.world.tasks.get(job.id) ?? null)
+  if (!expected.equals(bytes)) add('is not in the checkpoint as the log says')
+  const isOver = ledger.isOver(job)
+  if (isOver !== isFinished)
+    add(
+      isOver
+        ? 'is over, and not among the finished jobs'
+        : 'is among the finished jobs, and not over',
+    )
+}
+
+/** What opening gives beside the state that the whole log makes. */
+function compareLoaded(state: DirectoryState, ledger: Ledger): Difference[] {
+  const found: Difference[] = []
+  const plain = (what: string): number => found.push({ what, file: null, offset: null })
+  const { live, finished, ledger: other } = state
+  const here = new Encoder()
+  const there = new Encoder()
+  for (const job of ledger.world.jobs.values()) {
+    const inMemory = other.inMemory(job.id)
+    const record =
+      inMemory === undefined
+        ? finished.find(job.id)
+        : { job: inMemory, stages: other.world.tasks.get(job.id) ?? null }
+    if (record === null) {
+      plain(`${job.id} is not there when the store is opened`)
+      continue
+    }
+    const expected = here.encode(job, ledger.world.tasks.get(job.id) ?? null)
+    if (!expected.equals(there.encode(record.job, record.stages))) {
+      plain(`${job.id} is another when the store is opened than the log says`)
+    }
+  }
+  const ids = new Set<string>()
+  for (const job of live.after(0)) ids.add(job.id)
+  for (const { job } of finished.after(0)) ids.add(job.id)
+  for (const id of ids) {
+    if (!ledger.world.jobs.has(id))
+      plain(`${id} is there when the store is opened, and not in the log`)
+  }
+  checkAll('queue', other.world.queues, ledger.world.queues, plain)
+  checkAll('schedule', other.world.schedules, ledger.world.schedules, plain)
+  compareUse(other, ledger, plain)
+  return found
+}
+
+function checkAll(
+  kind: string,
+  found: Iterable<readonly [string, unknown]>,
+  expected: ReadonlyMap<string, unknown>,
+  add: (what: string) => void,
+): void {
+  const records = new Map(found)
+  for (const name of new Set([...records.keys(), ...expected.keys()])) {
+    if (!sameContent(records.get(name), expected.get(name))) {
+      add(`${kind} ${name} is not as the log says`)
+    }
+  }
+}
+
+/** What is held and used of queues and limits follows from the log, so it must be the same. */
+function compareUse(other: Ledger, ledger: Ledger, add: (what: string) => void): void {
+  const now = Math.max(other.now, ledger.now)
+  const left = other.ready.buckets(now)
+  const right = ledger.ready.buckets(now)
+  if (!sameBuckets(left.queues, right.queues)) add('what rates of queues have used differs')
+  if (!sameBuckets(left.limits, right.limits)) add('what rates of limits have used differs')
+  const keys = new Set([...other.usage.keys(), ...ledger.usage.keys()])
+  for (const key of keys) {
+    const held = ledger.usage.get(key)?.held ?? 0
+    if ((other.usage.get(key)?.held ?? 0) !== held) add(`limit ${key} is held by another number`)
+  }
+  for (const queue of ledger.world.queues.keys()) {
+    const held = ledger.queueUsage(queue)?.held ?? 0
+    if ((other.queueUsage(queue)?.held ?? 0) !== held) add(`queue ${queue} has another number held`)
+  }
+}
+
+interface Named {
+  readonly name: string
+  readonly fullAt: number
+}
+
+function sameBuckets(a: readonly Named[], b: readonly Named[]): boolean {
+  const other = new Map(b.map(({ name, fullAt }) => [name, fullAt]))
+  return a.length === b.length && a.every(({ name, fullAt }) => other.get(name) === fullAt)
+}
+
+/** A job as a checkpoint holds it. The bytes are only lent until the next one. */
+class Encoder {
+  readonly #writer = new ByteWriter()
+
+  encode(job: Job, stages: StageTasks | null): Buffer {
+    this.#writer.at = 0
+    writeJob(this.#writer, job, stages)
+    return this.#writer.buffer.subarray(0, this.#writer.at)
+  }
 }

@@ -6,7 +6,7 @@ import { failure, onRecord, plain, promise, retry } from '../../../test/support/
 import type { Command, JobSpec, LimitSpec, Task } from '../../kernel/index.ts'
 import { worldViolations } from '../../kernel/index.ts'
 import { Ledger } from '../state/ledger.ts'
-import type { ChannelName } from './ready-index.ts'
+import type { ChannelName } from '../claim-request.ts'
 
 const QUEUES = ['left', 'right']
 const TYPES = ['red', 'blue']
@@ -111,10 +111,8 @@ function useOnce(ledger: Ledger, keys: number): void {
 function restarted(before: Ledger, now: number): Ledger {
   const ledger = new Ledger()
   before.tick(now)
-  ledger.tick(now)
-  for (const queue of before.world.queues.values()) ledger.restoreQueue(queue)
-  const { queues, limits } = before.ready.buckets(now)
-  ledger.ready.restoreBuckets(queues, limits)
+  const marker = { now, ...before.ready.buckets(now) }
+  ledger.restoreManifest({ marker, queues: [...before.world.queues.values()], schedules: [] })
   for (const job of before.world.jobs.values()) ledger.restore({ job, stages: null })
   return ledger
 }

@@ -26,6 +26,7 @@
  * Everything here follows from the entries that were applied, so it is never saved.
  */
 import type { Job, JobSpec, LimitUse, Queue, Task, Usage } from '../../kernel/index.ts'
+import type { ChannelName } from '../claim-request.ts'
 import { ReadyChannel } from './channel.ts'
 import { bestOfChannels } from './best-of-channels.ts'
 import type { ReadyList } from './ready-list.ts'
@@ -35,13 +36,6 @@ import { SlotTable } from './slot-table.ts'
 import { QueueState } from './queue-state.ts'
 import type { Effort } from './indexed-queue.ts'
 import type { Turns } from './group-turn.ts'
-
-/** What a worker can run: a queue, a job type, and a stage by name, or null for plain jobs. */
-export interface ChannelName {
-  readonly queue: string
-  readonly type: string
-  readonly stage: string | null
-}
 
 /** A rate's token bucket: when it will be full again. */
 export interface Bucket {

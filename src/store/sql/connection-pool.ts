@@ -10,7 +10,7 @@
  * decided while the database works. For more, or if something failed, it comes back.
  */
 import { nowUs, pause } from '../clock.ts'
-import { StoreClosed } from '../store.ts'
+import { StoreClosed } from '../errors.ts'
 import type { Answered, Statement, Connection } from './connection.ts'
 import { SqlFailed } from './failures.ts'
 import type { TableVersion } from './table-version.ts'

@@ -1,7 +1,7 @@
 /**
  * What a store on a database is told of the database: its statements, and how to reach it.
  */
-import type { News } from '../news.ts'
+import type { News } from '../notice.ts'
 import type { UserTransaction } from '../user-transaction.ts'
 import type { Statement, ClientConnection, Connection } from './connection.ts'
 import type { Statements } from './statements.ts'

@@ -3,7 +3,7 @@
  */
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
-import type { Retention } from '../state/retention.ts'
+import type { Retention } from '../store.ts'
 import type { Dialect } from './dialect.ts'
 import { checkOnOpen } from './verify/check-on-open.ts'
 import { SqlStore } from './sql-store.ts'

@@ -10,19 +10,19 @@
  */
 import type { Command } from '../../kernel/index.ts'
 import { reject } from '../../kernel/index.ts'
+import { recordTallies } from '../../log/index.ts'
 import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
-import { Meters } from '../state/meters.ts'
-import type { News } from '../news.ts'
+import { Meters } from '../state/metrics.ts'
+import type { News } from '../notice.ts'
 import { CommandCopies } from '../state/command-copies.ts'
-import type { Retention } from '../state/retention.ts'
 import type {
+  Retention,
   Answer,
   AnswerTo,
   Answers,
   Claimed,
-  ClaimRequest,
   Metrics,
   Outcome,
   Positioned,
@@ -32,9 +32,10 @@ import type {
   Store,
   SubmittedAndClaimed,
 } from '../store.ts'
-import { BadRequest, StoreClosed } from '../store.ts'
+import type { ClaimRequest } from '../claim-request.ts'
+import { BadRequest, StoreClosed } from '../errors.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
-import { recordOverview, recordTask, recordView } from '../views/job-views.ts'
+import { jobOverview, taskView, jobView } from '../views/job-views.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import { CommandBatches } from './transaction/command-batches.ts'
 import type { ClaimDone } from './claim/claim.ts'
@@ -331,11 +332,15 @@ export class SqlStore implements Store {
   } = {
     job: async ({ job }, connection) => {
       const record = await this.#queries.record(connection, job)
-      return record === null ? null : recordView(record, await this.#now(connection))
+      return record === null
+        ? null
+        : jobView(record, recordTallies(record), await this.#now(connection))
     },
     overview: async ({ job }, connection) => {
       const record = await this.#queries.record(connection, job)
-      return record === null ? null : recordOverview(record, await this.#now(connection))
+      return record === null
+        ? null
+        : jobOverview(record, recordTallies(record), await this.#now(connection))
     },
     outcome: async ({ job }, connection) => {
       const [outcome] = await this.#queries.outcomes(connection, [job], this.#parts.now())
@@ -348,7 +353,7 @@ export class SqlStore implements Store {
     },
     task: async ({ job, stage, segment }, connection) => {
       const record = await this.#queries.record(connection, job)
-      return record === null ? null : recordTask(record, stage, segment)
+      return record === null ? null : taskView(record, stage, segment)
     },
     outputs: (query, connection) => this.#queries.outputs(connection, query),
     jobs: async (query, connection) => {

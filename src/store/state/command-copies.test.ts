@@ -107,22 +107,6 @@ describe("the store's own copy of a command", () => {
     expect(policyOf(own.copy(elsewhere))).toEqual(elsewhere.spec.policy)
   })
 
-  it('shares all but the limits among policies that only differ in these', () => {
-    const own = new CommandCopies()
-    const first = policyOf(own.copy(submit()))
-    for (const key of ['k', 'l']) {
-      const limits = [{ key, concurrency: 1, rate: { count: 1, perMs: 5 } }]
-      const command = structuredClone(submit({ limits, retry: retry() }))
-      const copy = policyOf(own.copy(command))
-      expect(copy.retry).toBe(first.retry)
-      scramble(command)
-      expect(copy).toEqual({
-        ...first,
-        limits: [{ key, concurrency: 1, rate: { count: 1, perMs: 5 } }],
-      })
-    }
-  })
-
   it('keeps what does not belong there, so that it is refused and not lost', () => {
     const own = new CommandCopies()
     const extra = submit()

@@ -2,9 +2,9 @@
  * What time and the orchestrator have to ask for: leases that ran out, tasks that came too
  * late, stages to open and tasks of ending pipelines to stop.
  *
- * It only says which commands are due; whoever runs the store sends them, and `decide` has
- * the last word. A pipeline is looked at after an entry that could have changed what is due,
- * and no longer once nothing is: with nothing to do, asking costs nothing.
+ * It only names the commands; the engine sends them, and `decide` has the last word. A pipeline is
+ * examined after an entry that could have changed what is due, until nothing is: with nothing to do,
+ * asking costs nothing.
  */
 import type { Command, Job, StageTasks, Tallies, Tally, Task, World } from '../../kernel/index.ts'
 import { isEnding, openableStages } from '../../kernel/index.ts'
@@ -23,7 +23,7 @@ export class DueCommands {
   readonly #tallies: (job: Job) => Tallies
   readonly #startBy = new TaskQueue((task) => task.state === 'WAITING' && task.attempt === 0)
   readonly #pipelines = new Map<string, DueCursor>()
-  #places = 0
+  #pushed = 0
 
   constructor(world: World, leases: HeldLeases, tallies: (job: Job) => Tallies) {
     this.#world = world
@@ -31,53 +31,54 @@ export class DueCommands {
     this.#tallies = tallies
   }
 
-  created(task: Task): void {
+  taskCreated(task: Task): void {
     if (task.startBy === null || task.state !== 'WAITING') return
-    this.#places += 1
-    this.#startBy.push(task, task.startBy, this.#places)
+    this.#pushed += 1
+    this.#startBy.push(task, task.startBy, this.#pushed)
   }
 
-  /** A task with a start-by time was taken, or stopped, for the first time. */
-  settled(): void {
+  /** A task with a start-by time was granted, or stopped, for the first time. */
+  startByMet(): void {
     this.#startBy.discard()
   }
 
-  lookAt(job: string): void {
+  /** There may be something to do about a pipeline. */
+  pipelineChanged(job: string): void {
     if (!this.#pipelines.has(job)) this.#pipelines.set(job, { stage: 0, segment: 0 })
   }
 
-  forget(job: string): void {
+  jobRemoved(job: string): void {
     this.#pipelines.delete(job)
   }
 
   /** At most `limit` commands that are due at this time. */
-  due(now: number, limit: number): Command[] {
+  dueCommands(now: number, limit: number): Command[] {
     const tasks: Task[] = []
-    this.#leases.overdue(now, limit, tasks)
-    const commands = tasks.map(expire)
+    this.#leases.collectExpired(now, limit, tasks)
+    const commands = tasks.map(expireLease)
     tasks.length = 0
     this.#startBy.collect(now, limit - commands.length, tasks)
-    commands.push(...tasks.map(stop))
+    commands.push(...tasks.map(stopTask))
     for (const [id, cursor] of this.#pipelines) {
       if (commands.length >= limit) break
       const before = commands.length
       const job = this.#world.jobs.get(id)
-      if (job !== undefined) this.#lookInto(job, cursor, limit, commands)
+      if (job !== undefined) this.#addCommands(job, cursor, limit, commands)
       if (commands.length === before) this.#pipelines.delete(id)
     }
     return commands
   }
 
-  #lookInto(job: Job, cursor: DueCursor, limit: number, commands: Command[]): void {
+  #addCommands(job: Job, cursor: DueCursor, limit: number, commands: Command[]): void {
     const tallies = this.#tallies(job)
-    if (isEnding(job, tallies)) this.#stopTasks(job, tallies, cursor, limit, commands)
+    if (isEnding(job, tallies)) this.#addStops(job, tallies, cursor, limit, commands)
     for (const stage of openableStages(job, tallies)) {
       if (commands.length >= limit) return
       commands.push({ type: 'OpenStage', job: job.id, stage })
     }
   }
 
-  #stopTasks(
+  #addStops(
     job: Job,
     tallies: Tallies,
     cursor: DueCursor,
@@ -99,7 +100,7 @@ export class DueCommands {
           passed = false
         }
         if (commands.length >= limit) return
-        commands.push(stop(task))
+        commands.push(stopTask(task))
       }
     }
   }
@@ -113,10 +114,10 @@ function isStoppable(task: Task): boolean {
   return (task.state === 'WAITING' || task.state === 'LEASED') && task.commit === null
 }
 
-function expire({ job, stage, segment, attempt }: Task): Command {
+function expireLease({ job, stage, segment, attempt }: Task): Command {
   return { type: 'ExpireLease', job, stage, segment, lease: attempt }
 }
 
-function stop({ job, stage, segment }: Task): Command {
+function stopTask({ job, stage, segment }: Task): Command {
   return { type: 'StopTask', job, stage, segment }
 }

@@ -1,6 +1,6 @@
 /**
  * Whether an entry was legitimate when it was written: what is wrong with the step from the state
- * before it to the state after it, in words. Whoever asks has the state, and changes it.
+ * before it to the state after it, in words. The caller has the state, and changes it.
  */
 import type { Entry, Job, Task, World } from '../../kernel/index.ts'
 import {
@@ -16,7 +16,7 @@ import {
 } from '../../kernel/index.ts'
 
 /**
- * To judge an entry all tasks of its job are counted, before and after. In a job with more
+ * To check an entry all tasks of its job are counted, before and after. In a job with more
  * tasks than this that would make an audit take the square of its size, so there only version
  * and time are checked; the invariants that are checked in the end count all the same.
  */
@@ -58,7 +58,7 @@ function taskProblems(world: World, entry: Entry): string[] {
   return task === undefined ? [] : texts(taskViolations(task))
 }
 
-/** A copy of what an entry touches, and what it is judged by; null: that is too much. */
+/** A copy of what an entry touches, and of what it rests on; null: that is too much. */
 function stateBefore(world: World, entry: Entry): World | null {
   const before = createWorld()
   if ('queue' in entry) {
@@ -69,11 +69,12 @@ function stateBefore(world: World, entry: Entry): World | null {
   if ('schedule' in entry) {
     const schedule = world.schedules.get(entry.schedule)
     if (schedule !== undefined) before.schedules.set(schedule.id, { ...schedule })
-    if (entry.type === 'ScheduleFired') share(world, before, tickId(entry.schedule, entry.tick))
+    if (entry.type === 'ScheduleFired')
+      addUnchanged(world, before, tickId(entry.schedule, entry.tick))
     return before
   }
   const job = world.jobs.get(entry.job)
-  if (entry.type === 'EffectFinished') share(world, before, childId(entry))
+  if (entry.type === 'EffectFinished') addUnchanged(world, before, childId(entry))
   if (job === undefined) return before
   if (job.task === null && !copyStages(world, before, job, entry)) return null
   before.jobs.set(job.id, copyJob(job))
@@ -81,7 +82,7 @@ function stateBefore(world: World, entry: Entry): World | null {
 }
 
 /** A job that the entry rests on and does not change. */
-function share(world: World, before: World, id: string): void {
+function addUnchanged(world: World, before: World, id: string): void {
   const job = world.jobs.get(id)
   if (job !== undefined) before.jobs.set(id, job)
 }

@@ -10,15 +10,15 @@ import { TaskQueue } from '../ready/task-queue.ts'
 /** Beyond this many workers those that hold nothing are forgotten, oldest first. */
 const MOST_WORKERS = 10_000
 
-interface Request {
+interface ClaimedRequest {
   number: number
   tasks: Task[]
 }
 
 export class HeldLeases {
   readonly #expiry = new TaskQueue((task, at) => task.lease?.expiresAt === at)
-  readonly #byWorker = new Map<string, Request>()
-  #places = 0
+  readonly #byWorker = new Map<string, ClaimedRequest>()
+  #pushed = 0
   #count = 0
 
   get count(): number {
@@ -31,7 +31,7 @@ export class HeldLeases {
     const request = this.#byWorker.get(lease.worker)
     if (request === undefined) {
       this.#byWorker.set(lease.worker, { number: lease.request, tasks: [task] })
-      if (this.#byWorker.size > MOST_WORKERS) this.#forgetOne()
+      if (this.#byWorker.size > MOST_WORKERS) this.#forgetIdleWorker()
     } else if (request.number === lease.request) {
       request.tasks.push(task)
     } else if (request.number < lease.request) {
@@ -60,23 +60,23 @@ export class HeldLeases {
   }
 
   /** Every task that holds a lease, once; in no order. */
-  held(): readonly Task[] {
+  all(): readonly Task[] {
     const found: Task[] = []
     this.#expiry.collect(Infinity, Infinity, found)
     return found
   }
 
   /** Adds tasks whose lease ran out. */
-  overdue(now: number, most: number, found: Task[]): void {
+  collectExpired(now: number, most: number, found: Task[]): void {
     this.#expiry.collect(now, most, found)
   }
 
   #expireAt(task: Task, at: number): void {
-    this.#places += 1
-    this.#expiry.push(task, at, this.#places)
+    this.#pushed += 1
+    this.#expiry.push(task, at, this.#pushed)
   }
 
-  #forgetOne(): void {
+  #forgetIdleWorker(): void {
     let looked = 0
     for (const [worker, { number, tasks }] of this.#byWorker) {
       if (!tasks.some((task) => holds(task, worker, number))) {

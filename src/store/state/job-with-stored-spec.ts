@@ -1,74 +1,71 @@
 /**
- * A live job whose spec is not in memory until somebody asks for it.
+ * A live job whose spec is read from the disk when it is asked for: to the kernel, a job like any
+ * other.
  *
- * It is a job like any other to the kernel. What was submitted never changes, so it can be
- * read again at any time from the newest checkpoint that holds the job.
+ * What was submitted never changes, so it can be read again at any time from the newest checkpoint
+ * that holds the job. It earns the payload of every waiting job: memory holds a million of them
+ * without what they were submitted with.
  */
 import type { Job, JobSpec, Task } from '../../kernel/index.ts'
 
-/** Reads what was submitted at a position of the log. */
-export type ReadSpec = (firstPosition: number) => JobSpec
+export interface SpecSource {
+  /** Reads what was submitted at a position of the log, at once. */
+  readSpec(firstPosition: number): JobSpec
+}
 
-export interface JobWithStoredSpec extends Job {
+export class JobWithStoredSpec implements Job {
+  readonly id: string
   readonly type: string
   /** The spec, while it is in memory. */
   loaded: JobSpec | null
-}
+  readonly source: SpecSource
+  version: number
+  time: number
+  readonly submittedAt: number
+  readonly dueAt: number
+  held: boolean
+  cancelled: Job['cancelled']
+  opened: number[] | null
+  task: Task | null
+  firstPosition: number
+  lastPosition: number
 
-export type StoredSpecReader = new (job: Job) => JobWithStoredSpec
+  /** Begins with its spec in memory. */
+  constructor(job: Job, source: SpecSource) {
+    this.id = job.id
+    const { spec } = job
+    this.type = spec.type
+    this.loaded = spec
+    this.source = source
+    this.version = job.version
+    this.time = job.time
+    this.submittedAt = job.submittedAt
+    this.dueAt = job.dueAt
+    this.held = job.held
+    this.cancelled = job.cancelled
+    this.opened = job.opened
+    this.task = job.task
+    this.firstPosition = job.firstPosition
+    this.lastPosition = job.lastPosition
+  }
 
-/** The class of one store's jobs: the way to the disk is theirs in common, and costs none of them. */
-export function storedSpecReader(read: ReadSpec): StoredSpecReader {
-  return class implements JobWithStoredSpec {
-    readonly id: string
-    readonly type: string
-    loaded: JobSpec | null
-    version: number
-    time: number
-    readonly submittedAt: number
-    readonly dueAt: number
-    held: boolean
-    cancelled: Job['cancelled']
-    opened: number[] | null
-    task: Task | null
-    firstPosition: number
-    lastPosition: number
-
-    constructor(job: Job) {
-      this.id = job.id
-      const { spec } = job
-      this.type = spec.type
-      this.loaded = spec
-      this.version = job.version
-      this.time = job.time
-      this.submittedAt = job.submittedAt
-      this.dueAt = job.dueAt
-      this.held = job.held
-      this.cancelled = job.cancelled
-      this.opened = job.opened
-      this.task = job.task
-      this.firstPosition = job.firstPosition
-      this.lastPosition = job.lastPosition
-    }
-
-    /** Not kept: whoever lists a million jobs must not bring a million payloads into memory. */
-    get spec(): JobSpec {
-      return this.loaded ?? read(this.firstPosition)
-    }
+  /** Not kept: a list of a million jobs must not bring a million payloads into memory. */
+  get spec(): JobSpec {
+    return this.loaded ?? this.source.readSpec(this.firstPosition)
   }
 }
 
 /** From now on the job has its spec in memory, if it had not. */
 export function keepSpec(job: Job): void {
-  if ('loaded' in job) (job as JobWithStoredSpec).loaded ??= job.spec
+  if (job instanceof JobWithStoredSpec) job.loaded ??= job.spec
 }
 
-/** What is asked of every job all the time: it need not be read for that. */
+/** Every transition asks for the type of its job: the spec is not read for it. */
 export function typeOf(job: Job): string {
-  return 'type' in job ? (job as JobWithStoredSpec).type : job.spec.type
+  return job instanceof JobWithStoredSpec ? job.type : job.spec.type
 }
 
 /** What was submitted is not in memory. */
 export function isUnloaded(job: Job): boolean {
-  return 'loaded' in job && (job as JobWithStoredSpec).loaded === null
+  return job instanceof JobWithStoredSpec && job.loaded === null
 }

@@ -4,9 +4,8 @@ import { plausibleCommand } from '../../../test/model/properties/plausible.ts'
 import { onRecord, pipeline, plain, stage } from '../../../test/support/specs.ts'
 import type { Command, Entry, Usage } from '../../kernel/index.ts'
 import { countTallies, scan, tasksOf, worldViolations } from '../../kernel/index.ts'
-import type { ClaimRequest } from './ledger.ts'
+import type { ClaimRequest, ChannelName } from '../claim-request.ts'
 import { Ledger } from './ledger.ts'
-import type { ChannelName } from '../ready/ready-index.ts'
 
 const CHANNELS: readonly ChannelName[] = ['left', 'right'].flatMap((queue) =>
   ['red', 'blue'].flatMap((type) =>
@@ -33,7 +32,7 @@ function rebuilt(log: readonly Entry[]): Ledger {
   return ledger
 }
 
-/** A key that nobody uses is as good as one that nobody knows. */
+/** A key that is not in use is like an unknown one. */
 function used(usage: ReadonlyMap<string, Usage>, now: number): [string, number, number][] {
   return [...usage]
     .map(([key, { held, fullAt }]): [string, number, number] => [key, held, Math.max(fullAt, now)])

@@ -6,15 +6,16 @@
  * - `apply` applies an entry that was decided before: replay. A ledger that was replayed from
  *   a log equals the one that wrote it, indexes included, because indexes follow entries only.
  * - `claim` lets the ready-index propose and the kernel decide, until enough is granted.
- * - `restore` takes in a job as a checkpoint had it; `evict` lets go of one that is over and
- *   can be found again. A job that is not here is asked for where the others are (`FinishedJobSource`).
+ * - `restore` puts a job in memory as a checkpoint had it; `evict` drops one that is over and can be
+ *   found again. A job that is not in memory is asked of the `FinishedJobSource`.
  *
  * It is synchronous and keeps no log: what it decides goes to its owner's journal, in order,
- * and the owner makes it durable before anybody is answered. Its time never runs backwards: a
+ * and the owner makes it durable BEFORE it answers a caller. Its time never runs backwards: a
  * clock that does is taken to stand still.
  */
 import type {
   Command,
+  CommitExecution,
   Decision,
   Entry,
   Indexes,
@@ -22,10 +23,9 @@ import type {
   JobSubmitted,
   Lease,
   LimitUse,
-  Queue,
   QueueEntry,
-  Schedule,
   StageOpened,
+  SubmitJob,
   Tallies,
   Task,
   TaskEntry,
@@ -37,24 +37,25 @@ import {
   BrokenEntry,
   createJob,
   createWorld,
+  decideIn,
   findTask,
   fold,
   isEnding,
   isFinal,
   jobState,
+  loadReads,
+  malformed,
   NO_TALLIES,
   noReads,
   openableStages,
 } from '../../kernel/index.ts'
-import type { JobRecord } from '../../log/index.ts'
+import type { JobRecord, Manifest } from '../../log/index.ts'
+import { CorruptLog } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
-import { decideOn, preload } from './deciding.ts'
-import type { FinishedJobSource } from './finished-job-source.ts'
 import { HeldLeases } from './held-leases.ts'
-import { LiveJobMap } from './live-job-map.ts'
-import { KeyHolders } from './key-holders.ts'
-import type { Metrics } from './meters.ts'
-import { Meters } from './meters.ts'
+import { JobsByKey, LiveJobMap } from './live-job-map.ts'
+import type { Metrics } from '../store.ts'
+import { Meters } from './metrics.ts'
 import { QuarantinedJobs } from './quarantined-jobs.ts'
 import { ReadyIndex } from '../ready/ready-index.ts'
 import { StageTallies } from './stage-tallies.ts'
@@ -62,10 +63,34 @@ import { keepSpec } from './job-with-stored-spec.ts'
 import { isListed, isNeverTaken, TaskSnapshot } from './task-snapshot.ts'
 import { DueCommands } from './due-commands.ts'
 
-export type { ClaimRequest } from '../claim-request.ts'
-
 /** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
 export type Journal = (entry: Entry, job: Job | null) => void
+
+/** Where a ledger finds jobs that are over: it evicts them, and asks when a command names one. */
+export interface FinishedJobSource {
+  /** False: there is surely no such job here. Reads nothing. */
+  mayHave(id: string): boolean
+  find(id: string): JobRecord | null
+  findKey(type: string, key: string): JobRecord | null
+  /** A copy of a job that was found is in memory now, until it is evicted. */
+  noteReadmitted(job: Job): void
+  /** To be called BETWEEN commands: evicts the copies if there are too many. */
+  evictReadmitted(): void
+}
+
+/**
+ * What a command is about cannot be read. Nothing was decided, and nothing has changed: the command
+ * is not answered, and not taken for one about an unknown job.
+ */
+export class Undecided extends Error {
+  override readonly cause: CorruptLog
+
+  constructor(cause: CorruptLog) {
+    super(cause.message)
+    this.name = 'Undecided'
+    this.cause = cause
+  }
+}
 
 export class Ledger implements Indexes {
   readonly world: World
@@ -74,24 +99,24 @@ export class Ledger implements Indexes {
   readonly meters = new Meters()
   readonly quarantined = new QuarantinedJobs((id) => this.inMemory(id))
   readonly #tallies = new StageTallies()
-  readonly #upkeep: DueCommands
+  readonly #dueCommands: DueCommands
   readonly #journal: Journal
-  readonly #elsewhere: FinishedJobSource | null
-  readonly #keys = new KeyHolders()
+  readonly #finished: FinishedJobSource | null
+  readonly #keys = new JobsByKey()
   readonly #reads = noReads()
-  readonly #before = new TaskSnapshot()
+  readonly #snapshot = new TaskSnapshot()
   /** The task that is being granted, and so is out of the ready-index already. */
   #offered: Task | null = null
   #now = 0
 
-  constructor(journal: Journal = () => undefined, elsewhere: FinishedJobSource | null = null) {
+  constructor(journal: Journal = () => undefined, finished: FinishedJobSource | null = null) {
     this.#journal = journal
-    this.#elsewhere = elsewhere
+    this.#finished = finished
     const jobs =
-      elsewhere === null ? undefined : new LiveJobMap((id) => this.#admit(elsewhere.find(id)))
+      finished === null ? undefined : new LiveJobMap((id) => this.#readmit(finished.find(id)))
     this.world = createWorld(jobs)
     this.ready = new ReadyIndex(this.world.jobs)
-    this.#upkeep = new DueCommands(this.world, this.leases, (job) => this.#tallies.of(job))
+    this.#dueCommands = new DueCommands(this.world, this.leases, (job) => this.#tallies.of(job))
   }
 
   /** The largest time seen. */
@@ -117,9 +142,9 @@ export class Ledger implements Indexes {
   }
 
   keyHolder(type: string, key: string): Job | null {
-    const known = this.#keys.of(type, key)
+    const known = this.#keys.get(type, key)
     if (known !== undefined) return known
-    return this.#elsewhere === null ? null : this.#admit(this.#elsewhere.findKey(type, key))
+    return this.#finished === null ? null : this.#readmit(this.#finished.findKey(type, key))
   }
 
   /** Moves time on; back is ignored. */
@@ -133,18 +158,25 @@ export class Ledger implements Indexes {
     return this.#now
   }
 
-  /** Throws what `perform` will not be able to read, as far as that can be known now. */
-  preload(command: Command | null, now: number): void {
-    if (command !== null) preload(this, this.#elsewhere, command, this.#reads, now)
+  /**
+   * Reads what the command will be decided on, and decides nothing: throws if `perform` could not
+   * read it. What is in memory, or nowhere, is not read: nearly always that is all.
+   */
+  preload(command: Command, now: number): void {
+    if (namesOneJob(command)) {
+      if (this.#finished === null || this.inMemory(command.job) !== undefined) return
+      if (!this.#finished.mayHave(command.job)) return
+    }
+    if (malformed(command) === null) loadReads(this.#reads, this.world, this, command, now)
   }
 
   perform(command: Command, now: number): Decision {
-    this.#elsewhere?.seeOut()
+    this.#finished?.evictReadmitted()
     const reads = this.#reads
-    const decision = decideOn(this.world, this, command, reads, this.tick(now))
+    const decision = this.#decide(command, this.tick(now))
     const { entry } = decision
     if (entry === null) return decision
-    // What `decide` looked at is what the entry changes: no need to look it up again.
+    // `decide` has read what the entry changes: it is not looked up again.
     if (entry.type === 'JobSubmitted') {
       this.meters.submitted(entry)
       this.#journal(entry, this.#submit(entry))
@@ -152,7 +184,7 @@ export class Ledger implements Indexes {
       const job = reads.job as Job
       const task = reads.task as Task
       this.#changeTask(entry, job, task)
-      this.meters.changedTask(entry, job, this.#before, task.state === 'DEAD', task.policy.queue)
+      this.meters.changedTask(entry, job, this.#snapshot, task.state === 'DEAD', task.policy.queue)
       this.#journal(entry, job)
     } else {
       this.meters.changed(entry)
@@ -161,9 +193,18 @@ export class Ledger implements Indexes {
     return decision
   }
 
+  /** The kernel never throws, but reading a job that is over may: its bytes may be damaged. */
+  #decide(command: Command, now: number): Decision {
+    try {
+      return decideIn(this.world, this, command, this.#reads, now)
+    } catch (error) {
+      throw error instanceof CorruptLog ? new Undecided(error) : error
+    }
+  }
+
   /** The job that the entry belongs to, if any. */
   apply(entry: Entry): Job | null {
-    this.#elsewhere?.seeOut()
+    this.#finished?.evictReadmitted()
     this.tick(entry.at)
     switch (entry.type) {
       case 'JobSubmitted':
@@ -199,66 +240,73 @@ export class Ledger implements Indexes {
     }
   }
 
-  /** Takes in a job as it was: not by an entry, so nothing is charged but the leases it holds. */
+  /** Puts a job in memory as it was: not by an entry, so only the leases it holds are charged. */
   restore(record: JobRecord): void {
-    this.#keys.comeBack(record.job)
-    this.#takeIn(record)
+    this.#keys.addIfFree(record.job)
+    this.#putInMemory(record)
   }
 
-  #takeIn({ job, stages }: JobRecord): void {
+  #putInMemory({ job, stages }: JobRecord): void {
     this.world.jobs.set(job.id, job)
     if (job.task !== null) {
-      this.quarantined.follow(job, NO_TALLIES)
-      return this.#restored(job, job.task)
+      this.quarantined.update(job, NO_TALLIES)
+      return this.#restoreTask(job, job.task)
     }
     this.world.tasks.set(job.id, stages ?? [])
-    this.#tallies.open(job)
+    this.#tallies.addJob(job)
     for (const tasks of stages ?? []) {
       for (const task of tasks ?? []) {
-        this.#tallies.putIn(task, null)
-        this.#restored(job, task)
+        this.#tallies.addTask(task, null)
+        this.#restoreTask(job, task)
       }
     }
     const tallies = this.#tallies.of(job)
-    // Now, while all of it is at hand: later it would be read again for nothing.
+    // Now, while its spec is in memory: later it would be read again for nothing.
     if (isEnding(job, tallies) || openableStages(job, tallies).length > 0) {
-      this.#upkeep.lookAt(job.id)
+      this.#dueCommands.pipelineChanged(job.id)
     }
-    this.quarantined.follow(job, tallies)
+    this.quarantined.update(job, tallies)
   }
 
-  restoreQueue(queue: Queue): void {
-    this.world.queues.set(queue.name, queue)
-    this.ready.queueChanged(queue)
-  }
-
-  restoreSchedule(schedule: Schedule): void {
-    this.world.schedules.set(schedule.id, schedule)
+  /** What a checkpoint holds beside jobs. Copies: the next checkpoint is folded from the manifest. */
+  restoreManifest({
+    marker,
+    queues,
+    schedules,
+  }: Pick<Manifest, 'marker' | 'queues' | 'schedules'>): void {
+    this.tick(marker.now)
+    for (const queue of queues) {
+      const own = { ...queue }
+      this.world.queues.set(own.name, own)
+      this.ready.queueChanged(own)
+    }
+    for (const schedule of schedules) this.world.schedules.set(schedule.id, { ...schedule })
+    this.ready.restoreBuckets(marker.queues, marker.limits)
   }
 
   isOver(job: Job): boolean {
     return isFinal(jobState(job, this.tallies(job), this.#now))
   }
 
-  /** A job that is in memory: others are not asked for. */
+  /** A job in memory; others are not read. */
   inMemory(id: string): Job | undefined {
     const { jobs } = this.world
     return jobs instanceof LiveJobMap ? jobs.peek(id) : jobs.get(id)
   }
 
-  /** Another object takes the place of a job, and means the same; its tasks are the same ones. */
+  /** Another object stands for the job from now on, with the same tasks. */
   replace(job: Job, by: Job): void {
     this.world.jobs.set(job.id, by)
     this.#keys.replace(job, by)
   }
 
-  /** Lets go of a job that is over, and that can be found elsewhere. */
+  /** Drops a job that is over, and that the source of finished jobs can find. */
   evict(job: Job): void {
     // Its id may be another one's by now.
     if (this.inMemory(job.id) !== job) return
     this.world.jobs.delete(job.id)
     if (job.task === null) this.world.tasks.delete(job.id)
-    this.#drop(job)
+    this.#dropIndexes(job)
   }
 
   /** Up to `max` leases. A request that was answered before gets the same, as far as still held. */
@@ -303,78 +351,78 @@ export class Ledger implements Indexes {
 
   /** At most `limit` commands that time and the orchestrator should send now. */
   upkeep(now: number, limit: number): Command[] {
-    return this.#upkeep.due(this.tick(now), limit)
+    return this.#dueCommands.dueCommands(this.tick(now), limit)
   }
 
-  #admit(found: JobRecord | null): Job | null {
+  #readmit(found: JobRecord | null): Job | null {
     if (found === null) return null
     const here = this.inMemory(found.job.id)
     if (here !== undefined) return here
     // It is over, so that its key is free if it was unique.
-    if (!found.job.spec.unique) this.#keys.comeBack(found.job)
-    this.#takeIn(found)
-    this.#elsewhere?.welcome(found.job)
+    if (!found.job.spec.unique) this.#keys.addIfFree(found.job)
+    this.#putInMemory(found)
+    this.#finished?.noteReadmitted(found.job)
     return found.job
   }
 
-  #restored(job: Job, task: Task): void {
-    if (isNeverTaken(task)) this.#upkeep.created(task)
+  #restoreTask(job: Job, task: Task): void {
+    if (isNeverTaken(task)) this.#dueCommands.taskCreated(task)
     if (isListed(job, task)) this.ready.insert(task, job)
     if (task.lease === null) return
     this.leases.granted(task, task.lease)
-    // As one that was resumed: it takes its place, and what it cost is known otherwise.
+    // As a resumed one: it counts for the limits, and the checkpoint has what it used of a rate.
     this.ready.granted(task, this.#now, true, false)
   }
 
   #submit(entry: JobSubmitted): Job {
     const job = createJob(entry)
     this.world.jobs.set(job.id, job)
-    this.#keys.take(job)
+    this.#keys.add(job)
     if (job.task !== null) {
-      this.#created(job, job.task)
+      this.#taskCreated(job, job.task)
       return job
     }
     this.world.tasks.set(
       job.id,
       Array.from(job.opened ?? [], () => null),
     )
-    this.#tallies.open(job)
-    this.#upkeep.lookAt(job.id)
+    this.#tallies.addJob(job)
+    this.#dueCommands.pipelineChanged(job.id)
     return job
   }
 
   #openStage(entry: StageOpened): Job {
     const { job: id, stage } = entry
     const known = this.world.jobs.get(id)
-    // BEFORE thousands of its tasks ask for it.
+    // BEFORE thousands of its tasks ask for the spec.
     if (known !== undefined) keepSpec(known)
     fold(this.world, entry)
     const job = known as Job
     for (const task of this.world.tasks.get(id)?.[stage] ?? []) {
-      this.#tallies.putIn(task, null)
-      this.#created(job, task)
+      this.#tallies.addTask(task, null)
+      this.#taskCreated(job, task)
     }
-    this.#lookAt(job)
+    this.#pipelineChanged(job)
     return job
   }
 
-  #created(job: Job, task: Task): void {
-    this.#upkeep.created(task)
+  #taskCreated(job: Job, task: Task): void {
+    this.#dueCommands.taskCreated(task)
     if (isListed(job, task)) this.ready.insert(task, job)
   }
 
   #forget(entry: Entry & { type: 'JobForgotten' }): Job | null {
     const job = this.world.jobs.get(entry.job) ?? null
     fold(this.world, entry)
-    if (job !== null) this.#drop(job)
+    if (job !== null) this.#dropIndexes(job)
     return job
   }
 
-  #drop(job: Job): void {
-    this.#keys.drop(job)
+  #dropIndexes(job: Job): void {
+    this.#keys.remove(job)
     if (job.task !== null) return
-    this.#tallies.close(job.id)
-    this.#upkeep.forget(job.id)
+    this.#tallies.removeJob(job.id)
+    this.#dueCommands.jobRemoved(job.id)
   }
 
   #changeJob(entry: Entry & { type: 'JobReleased' | 'JobCancelled' }): Job {
@@ -382,12 +430,12 @@ export class Ledger implements Indexes {
     if (job === undefined) throw new BrokenEntry(entry, `there is no job ${entry.job}`)
     if (job.task === null) {
       fold(this.world, entry)
-      this.#lookAt(job)
+      this.#pipelineChanged(job)
       return job
     }
-    this.#before.note(job, job.task)
+    this.#snapshot.note(job, job.task)
     fold(this.world, entry)
-    this.#follow(job, job.task, entry.at)
+    this.#updateIndexes(job, job.task, entry.at)
     return job
   }
 
@@ -398,53 +446,60 @@ export class Ledger implements Indexes {
   }
 
   #changeTask(entry: TaskEntry, job: Job, task: Task): void {
-    const before = this.#before.note(job, task)
+    const before = this.#snapshot.note(job, task)
     if (job.task !== null) {
       applyToTask(task, entry)
-      return this.#follow(job, task, entry.at)
+      return this.#updateIndexes(job, task, entry.at)
     }
-    // It is being worked on: more will be asked for soon, of every one of its segments.
+    // Its other segments will ask for the spec soon.
     keepSpec(job)
-    this.#tallies.takeOut(task)
+    this.#tallies.subtractTask(task)
     applyToTask(task, entry)
-    this.#tallies.putIn(task, before.state === 'WAITING' ? before.dueAt : null)
-    if (before.state !== task.state) this.#lookAt(job)
-    this.#follow(job, task, entry.at)
+    this.#tallies.addTask(task, before.state === 'WAITING' ? before.dueAt : null)
+    if (before.state !== task.state) this.#pipelineChanged(job)
+    this.#updateIndexes(job, task, entry.at)
   }
 
-  /** A pipeline has changed: there may be something to do about it. */
-  #lookAt(job: Job): void {
-    this.#upkeep.lookAt(job.id)
-    this.quarantined.follow(job, this.#tallies.of(job))
+  #pipelineChanged(job: Job): void {
+    this.#dueCommands.pipelineChanged(job.id)
+    this.quarantined.update(job, this.#tallies.of(job))
   }
 
-  /** AFTER it was applied: the indexes learn what is different. */
-  #follow(job: Job, task: Task, at: number): void {
-    const { listed, state, attempt, dueAt, lease, expiresAt } = this.#before
+  /** AFTER an entry was applied: brings the indexes up to date with what differs from the snapshot. */
+  #updateIndexes(job: Job, task: Task, at: number): void {
+    const { listed, state, attempt, dueAt, lease, expiresAt } = this.#snapshot
     if (task.lease !== lease) {
       if (lease !== null) {
         this.leases.ended()
         this.ready.ended(task, at)
       }
-      if (task.lease !== null) this.#granted(task, task.lease)
+      if (task.lease !== null) this.#taskGranted(task, task.lease)
     } else if (lease !== null && lease.expiresAt !== expiresAt) {
       this.leases.extended(task, lease)
     }
     const stays = isListed(job, task)
-    // What is due and stays due keeps its place.
-    const isElsewhere = !stays || (task.dueAt !== dueAt && !this.ready.isDue(dueAt))
-    if (listed && isElsewhere) this.ready.left(task, job, dueAt, task === this.#offered)
-    if (stays && (!listed || isElsewhere)) this.ready.insert(task, job)
+    // A task that is due and stays due keeps its position.
+    const hasMoved = !stays || (task.dueAt !== dueAt && !this.ready.isDue(dueAt))
+    if (listed && hasMoved) this.ready.left(task, job, dueAt, task === this.#offered)
+    if (stays && (!listed || hasMoved)) this.ready.insert(task, job)
     if (job.task !== null && (state === 'DEAD') !== (task.state === 'DEAD')) {
-      this.quarantined.follow(job, NO_TALLIES)
+      this.quarantined.update(job, NO_TALLIES)
     }
     const neverTaken = state === 'WAITING' && attempt === 0
-    if (task.startBy !== null && neverTaken && !isNeverTaken(task)) this.#upkeep.settled()
+    if (task.startBy !== null && neverTaken && !isNeverTaken(task)) this.#dueCommands.startByMet()
   }
 
-  #granted(task: Task, lease: Lease): void {
+  #taskGranted(task: Task, lease: Lease): void {
     const resumed = task.commit !== null
     this.leases.granted(task, lease)
     this.ready.granted(task, lease.grantedAt, resumed, task === this.#offered)
   }
+}
+
+/** The command is decided on the one job that it names. */
+function namesOneJob(command: Command): command is SubmitJob | CommitExecution {
+  if (command.type === 'CommitExecution') return typeof command.job === 'string'
+  if (command.type !== 'SubmitJob' || typeof command.job !== 'string') return false
+  const { spec } = command
+  return spec?.key == null && spec?.parent == null && spec?.schedule == null
 }

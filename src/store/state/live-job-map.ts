@@ -1,20 +1,21 @@
 /**
- * The jobs in memory, and the way to those that are not.
- *
- * A map of a million entries is copied as a whole when it grows or shrinks, and holds up the
- * event loop for a good part of a second. So it is many small maps that take turns.
+ * The jobs in memory by id and by key, and the way to those that are not in memory.
  */
 import type { Job } from '../../kernel/index.ts'
 
+/**
+ * A map is copied as a whole when it grows or shrinks: at a million jobs that holds up the event loop
+ * for 150 ms, and 64 small maps that grow one after the other for less than 5 ms.
+ */
 const SHARDS = 64
-/** So many characters from the end tell ids apart well enough. */
-const TELLING_CHARS = 8
+/** Ids differ enough in so many characters at their end. */
+const HASHED_CHARS = 8
 
 export class LiveJobMap extends Map<string, Job> {
   readonly #shards: Map<string, Job>[]
   readonly #find: (id: string) => Job | null
 
-  /** `find` looks elsewhere, and takes in what it finds. */
+  /** `find` reads a job that is not in memory, and puts it there. */
   constructor(find: (id: string) => Job | null) {
     super()
     this.#shards = Array.from({ length: SHARDS }, () => new Map<string, Job>())
@@ -66,16 +67,65 @@ export class LiveJobMap extends Map<string, Job> {
     for (const [id, job] of this.entries()) visit(job, id, this)
   }
 
-  /** Only in memory. */
+  /** Of the jobs in memory only. */
   peek(id: string): Job | undefined {
     return this.#shard(id).get(id)
   }
 
   #shard(id: string): Map<string, Job> {
     let hash = id.length
-    for (let i = Math.max(0, id.length - TELLING_CHARS); i < id.length; i++) {
+    for (let i = Math.max(0, id.length - HASHED_CHARS); i < id.length; i++) {
       hash = Math.imul(hash ^ id.charCodeAt(i), 0x01_00_01_93)
     }
     return this.#shards[(hash ^ (hash >>> 15)) & (SHARDS - 1)] as Map<string, Job>
   }
+}
+
+/** A job is never asked for its key again: asking might mean reading it from a disk. */
+export class JobsByKey {
+  readonly #byKey = new Map<string, Job>()
+  readonly #keys = new Map<Job, string>()
+
+  get(type: string, key: string): Job | undefined {
+    return this.#byKey.get(keyText(type, key))
+  }
+
+  /** A job was submitted with a key: it has it now, even if another job had it before. */
+  add(job: Job): void {
+    const { type, key } = job.spec
+    if (key !== null) this.#setHolder(job, keyText(type, key))
+  }
+
+  /** A job that was read from the disk has its key only if no other job has it now. */
+  addIfFree(job: Job): void {
+    const { type, key } = job.spec
+    if (key !== null && !this.#byKey.has(keyText(type, key))) this.add(job)
+  }
+
+  /** Another object stands for the job from now on. */
+  replace(job: Job, by: Job): void {
+    const text = this.#keys.get(job)
+    if (text === undefined) return
+    this.#keys.delete(job)
+    this.#setHolder(by, text)
+  }
+
+  remove(job: Job): void {
+    const text = this.#keys.get(job)
+    if (text === undefined) return
+    this.#keys.delete(job)
+    this.#byKey.delete(text)
+  }
+
+  #setHolder(job: Job, text: string): void {
+    const before = this.#byKey.get(text)
+    if (before !== undefined) this.#keys.delete(before)
+    this.#byKey.set(text, job)
+    this.#keys.set(job, text)
+  }
+}
+
+/** A key belongs to a type; both may hold any character. */
+function keyText(type: string, key: string): string {
+  return `${type.length}:${type}${key}`
 }

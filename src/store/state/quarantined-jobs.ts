@@ -1,28 +1,28 @@
 /**
- * The jobs in quarantine, in the order of their submission: to be listed without a look at all
+ * The jobs in quarantine, in the order of their submission: a query lists them without passing all
  * the others.
  *
- * It follows from the entries that were applied, so it is never saved. A job that left keeps its
- * place until the list is put in order again, and is passed over.
+ * It follows from the entries that were applied, so it is never saved. A job that left stays in the
+ * array until that is sorted again, and is passed over.
  */
 import type { Job, Tallies } from '../../kernel/index.ts'
 import { jobState } from '../../kernel/index.ts'
 import { countUpTo } from '../../log/index.ts'
 
-interface QuarantinePlace {
+interface QuarantineRow {
   readonly id: string
   readonly position: number
   hasLeft: boolean
 }
 
-/** Below this it is not worth putting in order. */
+/** Below this it is not worth sorting. */
 const FEW = 1_024
 
 export class QuarantinedJobs {
   readonly #find: (id: string) => Job | undefined
-  readonly #places = new Map<string, QuarantinePlace>()
+  readonly #rows = new Map<string, QuarantineRow>()
   /** Ascending by position, unless something came since. */
-  #order: QuarantinePlace[] = []
+  #order: QuarantineRow[] = []
   #isSorted = true
 
   /** A job in quarantine is not over, so it is in memory: `find` looks there. */
@@ -31,48 +31,48 @@ export class QuarantinedJobs {
   }
 
   get size(): number {
-    return this.#places.size
+    return this.#rows.size
   }
 
   /** AFTER an entry that may have brought the job here, or away. */
-  follow(job: Job, tallies: Tallies): void {
-    const place = this.#places.get(job.id)
+  update(job: Job, tallies: Tallies): void {
+    const row = this.#rows.get(job.id)
     const isIn = isQuarantined(job, tallies)
-    if (isIn === (place !== undefined)) return
-    if (place === undefined) return this.#add(job)
-    place.hasLeft = true
-    this.#places.delete(job.id)
+    if (isIn === (row !== undefined)) return
+    if (row === undefined) return this.#add(job)
+    row.hasLeft = true
+    this.#rows.delete(job.id)
   }
 
   /** That job, if it is here. */
   find(id: string): readonly Job[] {
-    const job = this.#places.has(id) ? this.#find(id) : undefined
+    const job = this.#rows.has(id) ? this.#find(id) : undefined
     return job === undefined ? [] : [job]
   }
 
   /** Those that were submitted behind a position, in order. */
   *after(position: number): IterableIterator<Job> {
     const order = this.#sorted()
-    const from = countUpTo(position, order.length, (n) => (order[n] as QuarantinePlace).position)
+    const from = countUpTo(position, order.length, (n) => (order[n] as QuarantineRow).position)
     for (let i = from; i < order.length; i++) {
-      const { id, hasLeft } = order[i] as QuarantinePlace
+      const { id, hasLeft } = order[i] as QuarantineRow
       const job = hasLeft ? undefined : this.#find(id)
       if (job !== undefined) yield job
     }
   }
 
   #add({ id, firstPosition: position }: Job): void {
-    const place = { id, position, hasLeft: false }
-    this.#places.set(id, place)
+    const row = { id, position, hasLeft: false }
+    this.#rows.set(id, row)
     this.#isSorted &&= position >= (this.#order.at(-1)?.position ?? 0)
-    this.#order.push(place)
-    // Nobody may ever list them.
-    if (this.#order.length > FEW && this.#order.length > 4 * this.#places.size) this.#sorted()
+    this.#order.push(row)
+    // Also if no query ever lists them.
+    if (this.#order.length > FEW && this.#order.length > 4 * this.#rows.size) this.#sorted()
   }
 
-  /** Another array if it changes: whoever goes through the old one goes on undisturbed. */
-  #sorted(): readonly QuarantinePlace[] {
-    if (this.#isSorted && this.#order.length <= 2 * this.#places.size) return this.#order
+  /** Another array if it changes: an iteration over the old one goes on undisturbed. */
+  #sorted(): readonly QuarantineRow[] {
+    if (this.#isSorted && this.#order.length <= 2 * this.#rows.size) return this.#order
     this.#order = this.#order.filter(({ hasLeft }) => !hasLeft)
     this.#order.sort((a, b) => a.position - b.position)
     this.#isSorted = true
@@ -80,7 +80,7 @@ export class QuarantinedJobs {
   }
 }
 
-/** Time has no say in it. */
+/** It does not depend on the time. */
 function isQuarantined(job: Job, tallies: Tallies): boolean {
   if (job.task !== null) return job.task.state === 'DEAD'
   return tallies.some(({ dead }) => dead > 0) && jobState(job, tallies, 0) === 'QUARANTINED'

@@ -1,14 +1,14 @@
 /**
  * The tallies of pipelines, kept up to date task by task instead of counted again.
  *
- * `retryAt` is a minimum, so it cannot follow one task: it is worked out when somebody asks,
- * from the number of waiting tasks that were never granted and a line of those that were.
+ * `retryAt` is a minimum, so it cannot follow one task: `of` works it out from the number of waiting
+ * tasks that were never granted, and a queue of those that were.
  */
 import type { Job, Tallies, Tally, Task } from '../../kernel/index.ts'
 import { addToTally, emptyTally, NO_TALLIES } from '../../kernel/index.ts'
 import { TaskQueue } from '../ready/task-queue.ts'
 
-interface Stages {
+interface StageCounts {
   /** One per stage: what `decide` reads. */
   readonly tallies: Tally[]
   /** Waiting tasks that were never granted, per stage. */
@@ -22,10 +22,10 @@ function stillWaits(task: Task, at: number): boolean {
 }
 
 export class StageTallies {
-  readonly #byJob = new Map<string, Stages>()
+  readonly #byJob = new Map<string, StageCounts>()
   #places = 0
 
-  open(job: Job): void {
+  addJob(job: Job): void {
     const count = job.spec.stages?.length ?? 0
     this.#byJob.set(job.id, {
       tallies: Array.from({ length: count }, emptyTally),
@@ -34,7 +34,7 @@ export class StageTallies {
     })
   }
 
-  close(job: string): void {
+  removeJob(job: string): void {
     this.#byJob.delete(job)
   }
 
@@ -52,8 +52,8 @@ export class StageTallies {
   }
 
   /** BEFORE an entry changes the task. */
-  takeOut(task: Task): void {
-    const stages = this.#byJob.get(task.job) as Stages
+  subtractTask(task: Task): void {
+    const stages = this.#byJob.get(task.job) as StageCounts
     addToTally(stages.tallies[task.stage] as Tally, task, -1)
     if (task.state === 'WAITING' && task.attempt === 0) {
       stages.fresh[task.stage] = (stages.fresh[task.stage] as number) - 1
@@ -61,8 +61,8 @@ export class StageTallies {
   }
 
   /** AFTER an entry created or changed the task. `waitedFor`: what it waited for before, or null. */
-  putIn(task: Task, waitedFor: number | null): void {
-    const stages = this.#byJob.get(task.job) as Stages
+  addTask(task: Task, waitedFor: number | null): void {
+    const stages = this.#byJob.get(task.job) as StageCounts
     addToTally(stages.tallies[task.stage] as Tally, task, 1)
     const waits = task.state === 'WAITING' ? task.dueAt : null
     if (waits !== null && task.attempt === 0) {
@@ -73,7 +73,7 @@ export class StageTallies {
     if (waitedFor !== null) stages.again[task.stage]?.discard()
     if (waits === null) return
     this.#places += 1
-    const line = (stages.again[task.stage] ??= new TaskQueue(stillWaits))
-    line.push(task, waits, this.#places)
+    const queue = (stages.again[task.stage] ??= new TaskQueue(stillWaits))
+    queue.push(task, waits, this.#places)
   }
 }

@@ -32,8 +32,8 @@ export function isListed(job: Job, task: Task): boolean {
 }
 
 /**
- * Of a task that waits: since when it could have been taken. What comes back keeps its due time,
- * which may be long before; until its last entry it was held, or somebody had it.
+ * Of a task that waits: since when it could have been granted. What comes back keeps its due time,
+ * which may be long before; until its last entry it was held back, or a worker had it.
  */
 export function waitingSince({ dueAt, time }: Task): number {
   return Math.max(dueAt, time)

@@ -1,13 +1,11 @@
 /**
- * What a worker is handed with a lease.
- *
- * Everything is copied or never changes, so the worker sees the moment of the grant. Payloads
- * are text and shared.
+ * What a worker gets with a lease. Everything is copied or never changes, so the worker sees the
+ * moment of the grant.
  */
 import type { Commit, Job, Lease, StageTasks, Tallies, Task } from '../../kernel/index.ts'
 import { eachPath, effectKey, segmentsOf, stageIndex } from '../../kernel/index.ts'
 import type { Ledger } from '../state/ledger.ts'
-import { priorStages, troubleIn } from './stage-views.ts'
+import { priorStages, troubleIn } from './job-views.ts'
 import type { Claimed, ClaimedSegment, Ending, ResumedCommit, UnfinishedEffect } from '../store.ts'
 
 /** Of a task that a ledger has just granted. */
@@ -35,7 +33,7 @@ export function claimed(
   ending: Ending | null,
 ): Claimed {
   const { job: id, stage, segment, policy } = task
-  // Once: it may have to be read.
+  // Once: it may be read from the disk.
   const { spec } = job
   const stageSpec = spec.stages?.[stage]
   return {

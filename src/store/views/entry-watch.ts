@@ -12,11 +12,11 @@ export type ReadOn = (position: number) => Promise<readonly Positioned[]>
 export class EntryWatches {
   readonly #read: ReadOn
   readonly #onWaiting: (isWaiting: boolean) => void
-  readonly #sleepers = new Set<() => void>()
+  readonly #waiting = new Set<() => void>()
   #wakes = 0
   #closed: { readonly error: Error | null } | null = null
 
-  /** `onWaiting`: whether somebody waits for what comes next. */
+  /** `onWaiting`: whether a watch waits for what comes next. */
   constructor(read: ReadOn, onWaiting: (isWaiting: boolean) => void = () => undefined) {
     this.#read = read
     this.#onWaiting = onWaiting
@@ -25,11 +25,11 @@ export class EntryWatches {
   /** More is durable now. */
   wake(): void {
     this.#wakes += 1
-    if (this.#sleepers.size === 0) return
-    const sleepers = [...this.#sleepers]
-    this.#sleepers.clear()
+    if (this.#waiting.size === 0) return
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
     this.#onWaiting(false)
-    for (const rise of sleepers) rise()
+    for (const resume of waiting) resume()
   }
 
   /** Watches end when they have seen everything, or with this error. */
@@ -55,7 +55,7 @@ export class EntryWatches {
       if (closed !== null) return null
       if (wakes === this.#wakes) {
         await new Promise<void>((resolve) => {
-          this.#sleepers.add(resolve)
+          this.#waiting.add(resolve)
           this.#onWaiting(true)
         })
       }

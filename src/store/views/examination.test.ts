@@ -42,7 +42,7 @@ class Desk {
 
   look(limit = 1_000, waitedMs = NEVER_MS): Examined {
     this.ledger.tick(this.now)
-    return this.examination.look({ kind: 'examination', limit, waitedMs })
+    return this.examination.examineNext({ kind: 'examination', limit, waitedMs })
   }
 
   job(id: string): Job {
@@ -129,7 +129,7 @@ describe('an examination', () => {
     )
     Object.assign(tally as object, { failed: 0 })
     const spec = changes.job('p').spec as unknown as { stages: { after: string[] }[] }
-    // And nobody may ever open the next one.
+    // And nothing may ever open the next one.
     ;(spec.stages[1] as { after: string[] }).after = ['nowhere']
     expect(changes.look().violations).toContainEqual({
       invariant: 7,

@@ -2,7 +2,7 @@
  * Examines the jobs in memory a few at a time, round after round: whether what must always hold
  * does hold, and which of them wait for long.
  *
- * It only looks. A look is bounded in number and time, so that nobody has to wait for it.
+ * It changes nothing. Each call is bounded in number and time, so that no command waits for long.
  */
 import type { Job, Task, Violation, World } from '../../kernel/index.ts'
 import {
@@ -20,18 +20,18 @@ import type { Examined, QueryOf, WaitsLong } from '../store.ts'
 import { isUnloaded, typeOf } from '../state/job-with-stored-spec.ts'
 import { waitingSince } from '../state/task-snapshot.ts'
 
-/** Of a job with more tasks than this only its own records are looked at: counting takes too long. */
+/** Of a job with more tasks than this only its own record is examined: counting takes too long. */
 const MOST_TASKS = 200
-/** No look takes longer, but for the job that it is at. */
+/** No call takes longer, but for the job that it has begun. */
 const LONGEST_US = 1_000
 
 export class Examination {
   readonly #ledger: Ledger
-  /** What is not in memory is not brought there to be looked at. */
+  /** What is not in memory is not read to be examined. */
   readonly #world: World
   readonly #nowUs: () => number
   #round: Iterator<Job> | null = null
-  /** A round is of those that were there when it began: others may come faster than it looks. */
+  /** A round has as many as were there when it began: jobs may come faster than they are examined. */
   #left = 0
 
   constructor(ledger: Ledger, stopwatchUs: () => number = nowUs) {
@@ -41,7 +41,7 @@ export class Examination {
   }
 
   /** The next jobs of the round. */
-  look({ limit, waitedMs }: QueryOf<'examination'>): Examined {
+  examineNext({ limit, waitedMs }: QueryOf<'examination'>): Examined {
     const { now } = this.#ledger
     const until = this.#nowUs() + LONGEST_US
     const round = (this.#round ??= this.#begin())

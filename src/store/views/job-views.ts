@@ -1,12 +1,12 @@
 /**
- * Answers to queries, made from a ledger: copies, so that nobody sees a record change.
+ * One job as a query shows it: whole, with its stages summed up, or only what became of it. Copies,
+ * so that no caller sees a record change.
  */
 import type {
   Job,
-  JobSpec,
   JobState,
-  Queue,
-  Schedule,
+  Payload,
+  StageSpec,
   StageTasks,
   Tallies,
   Task,
@@ -14,162 +14,31 @@ import type {
 import {
   copyJob,
   copyTask,
-  createQueue,
+  eachPath,
   emptyTally,
   isFinal,
-  jobEndedAt,
   jobState,
   NOT_OPENED,
+  segmentsOf,
+  stagesOf,
   stageState,
   tallyOf,
-  taskIn,
 } from '../../kernel/index.ts'
 import type { JobRecord } from '../../log/index.ts'
-import { recordTallies } from '../../log/index.ts'
-import { inUse } from './lease-holders.ts'
-import type { Ledger } from '../state/ledger.ts'
-import {
-  lastStages,
-  NO_TROUBLE,
-  outputsPage,
-  stageOverviews,
-  tasksIn,
-  troubleIn,
-} from './stage-views.ts'
 import type {
   Ended,
+  Holder,
   JobOverview,
-  JobsPage,
-  JobSummary,
   JobView,
   Outcome,
   OutputsPage,
-  QueryOf,
-  QueueView,
+  PriorStage,
+  StageOverview,
   StageView,
   Trouble,
 } from '../store.ts'
 
-export function jobView(ledger: Ledger, id: string): JobView | null {
-  const job = ledger.inMemory(id)
-  if (job === undefined) return null
-  return viewOf(job, ledger.world.tasks.get(id) ?? null, ledger.tallies(job), ledger.now)
-}
-
-/** A job that is not in memory. */
-export function recordView(record: JobRecord, now: number): JobView {
-  return viewOf(record.job, record.stages, recordTallies(record), now)
-}
-
-export function overview(ledger: Ledger, id: string): JobOverview | null {
-  const job = ledger.inMemory(id)
-  if (job === undefined) return null
-  return overviewOf(job, ledger.world.tasks.get(id) ?? null, ledger.tallies(job), ledger.now)
-}
-
-/** Of a job that is not in memory. */
-export function recordOverview(record: JobRecord, now: number): JobOverview {
-  return overviewOf(record.job, record.stages, recordTallies(record), now)
-}
-
-function overviewOf(
-  job: Job,
-  stages: StageTasks | null,
-  tallies: Tallies,
-  now: number,
-): JobOverview {
-  const state = jobState(job, tallies, now)
-  return { job: copyJob(job), state, stages: stageOverviews(job, stages, tallies) }
-}
-
-export function outcome(ledger: Ledger, id: string): Outcome | null {
-  const job = ledger.inMemory(id)
-  if (job === undefined) return null
-  return outcomeOf(job, ledger.world.tasks.get(id) ?? null, ledger.tallies(job), ledger.now)
-}
-
-/** Of a job that is not in memory. */
-export function recordOutcome(record: JobRecord, now: number): Outcome {
-  return outcomeOf(record.job, record.stages, recordTallies(record), now)
-}
-
-/** Those of the jobs that nobody has to wait for any more. */
-export function endedOf(
-  jobs: readonly string[],
-  outcomeOfJob: (job: string) => Outcome | null,
-): Ended[] {
-  return jobs
-    .map((job) => ({ job, outcome: outcomeOfJob(job) }))
-    .filter(({ outcome: found }) => found === null || isThrough(found))
-}
-
-/** It is over, or waits for a person. */
-export function isThrough({ state }: Pick<Outcome, 'state'>): boolean {
-  return isFinal(state) || state === 'QUARANTINED'
-}
-
-/** `stages`: those tasks at least that went wrong. */
-export function outcomeOf(
-  job: Job,
-  stages: StageTasks | null,
-  tallies: Tallies,
-  now: number,
-): Outcome {
-  const { spec, task, cancelled, lastPosition } = job
-  const state = jobState(job, tallies, now)
-  const isWrong = state === 'FAILED' || state === 'QUARANTINED'
-  const blamed = state === 'FAILED' ? 'FAILED' : 'DEAD'
-  const ofStages = isWrong ? troubleIn(job, stages, tallies, blamed) : NO_TROUBLE
-  const { error, held, endedBy, at } = task === null ? ofStages : troubleOf(task, state)
-  // Spelled out: everybody who waits for a job asks for it, and putting objects together is slow.
-  return {
-    type: spec.type,
-    state,
-    cancelled,
-    lastPosition,
-    output: task === null ? null : task.output,
-    last: task === null ? lastStages(job) : null,
-    error,
-    held,
-    endedBy,
-    at,
-  }
-}
-
-function troubleOf({ error, commit, leases }: Task, state: JobState): Trouble {
-  const held: string[] = []
-  for (const effect of state === 'QUARANTINED' ? (commit?.effects ?? []) : []) {
-    if (effect.state === 'HELD') held.push(effect.promise.name)
-  }
-  return { error, held, endedBy: leases.at(-1)?.endedBy ?? null, at: null }
-}
-
-export function taskView(ledger: Ledger, id: string, stage: number, segment: number): Task | null {
-  const job = ledger.inMemory(id)
-  const task = job === undefined ? undefined : taskIn(ledger.world, job, stage, segment)
-  return task === undefined ? null : copyTask(task)
-}
-
-/** Of a job that is not in memory. */
-export function recordTask(
-  { job, stages }: JobRecord,
-  stage: number,
-  segment: number,
-): Task | null {
-  return tasksIn(job, stages, stage)[segment] ?? null
-}
-
-/** Null: the job is not in memory. */
-export function outputsOf(
-  ledger: Ledger,
-  { job: id, stage, after, limit }: QueryOf<'outputs'>,
-): OutputsPage | null {
-  const job = ledger.inMemory(id)
-  if (job === undefined) return null
-  return outputsPage(tasksIn(job, ledger.world.tasks.get(id) ?? null, stage), after, limit)
-}
-
-function viewOf(job: Job, stages: StageTasks | null, tallies: Tallies, now: number): JobView {
+export function jobView({ job, stages }: JobRecord, tallies: Tallies, now: number): JobView {
   return {
     job: copyJob(job),
     state: jobState(job, tallies, now),
@@ -189,103 +58,212 @@ function stageViews(job: Job, stages: StageTasks, tallies: Tallies): StageView[]
   }))
 }
 
-/** A job and the state it is in, to be listed. */
-export interface Listed {
-  readonly job: Job
-  readonly state: JobState
-  /** Null: it is not over. */
-  readonly endedAt: number | null
-}
-
-export function listed(ledger: Ledger, job: Job): Listed {
-  return listing(job, ledger.tallies(job), ledger.now)
-}
-
-export function listing(job: Job, tallies: Tallies, now: number): Listed {
+export function jobOverview(
+  { job, stages }: JobRecord,
+  tallies: Tallies,
+  now: number,
+): JobOverview {
   const state = jobState(job, tallies, now)
-  return { job, state, endedAt: isFinal(state) ? jobEndedAt(job, tallies) : null }
+  return { job: copyJob(job), state, stages: stageOverviews(job, stages, tallies) }
 }
 
-/** A page of jobs that come in order of submission, put together one by one. */
-export class PageOfJobs {
-  readonly #query: QueryOf<'jobs'>
-  readonly #jobs: JobSummary[] = []
-  #last = 0
-  #isFull = false
-
-  constructor(query: QueryOf<'jobs'>) {
-    this.#query = query
-  }
-
-  /** False: the page is full, and more would not be on it. */
-  add(one: Listed): boolean {
-    const { job, state } = one
-    const { limit, state: asked } = this.#query
-    if ((asked ?? state) !== state) return true
-    // Once: it may have to be read.
-    const { spec } = job
-    if (!matches(spec, this.#query)) return true
-    if (this.#jobs.length >= limit) {
-      this.#isFull = true
-      return false
-    }
-    this.#last = job.firstPosition
-    this.#jobs.push(summaryOf(one, spec))
-    return true
-  }
-
-  get page(): JobsPage {
-    return { jobs: this.#jobs, next: this.#isFull ? this.#last : null }
-  }
+/** Those of the jobs that are through, or not there. */
+export function endedOf(
+  jobs: readonly string[],
+  outcomeOfJob: (job: string) => Outcome | null,
+): Ended[] {
+  return jobs
+    .map((job) => ({ job, outcome: outcomeOfJob(job) }))
+    .filter(({ outcome: found }) => found === null || isThrough(found))
 }
 
-function summaryOf({ job, state, endedAt }: Listed, spec: JobSpec): JobSummary {
-  const { id, submittedAt, task } = job
-  const { type, priority, tags, group, policy } = spec
-  const error = task?.error ?? null
+/** It is over, or waits for a person. */
+export function isThrough({ state }: Pick<Outcome, 'state'>): boolean {
+  return isFinal(state) || state === 'QUARANTINED'
+}
+
+/** `stages`: those tasks at least that went wrong. */
+export function outcomeOf({ job, stages }: JobRecord, tallies: Tallies, now: number): Outcome {
+  const { spec, task, cancelled, lastPosition } = job
+  const state = jobState(job, tallies, now)
+  const isWrong = state === 'FAILED' || state === 'QUARANTINED'
+  const blamed = state === 'FAILED' ? 'FAILED' : 'DEAD'
+  const ofStages = isWrong ? troubleIn(job, stages, tallies, blamed) : NO_TROUBLE
+  const { error, held, endedBy, at } = task === null ? ofStages : plainTrouble(task, state)
+  // Spelled out: every caller that waits for a job asks for it, and spreading objects is slow.
   return {
-    id,
-    type,
+    type: spec.type,
     state,
-    queue: policy?.queue ?? null,
-    priority,
-    tags: [...tags],
-    group,
-    attempt: task?.attempt ?? 0,
-    submittedAt,
-    endedAt,
-    error: error === null ? null : { code: error.code, message: error.message },
+    cancelled,
+    lastPosition,
+    output: task === null ? null : task.output,
+    last: task === null ? lastStages(job) : null,
+    error,
+    held,
+    endedBy,
+    at,
   }
 }
 
-/** What jobs are filtered by, whatever their state. */
-export type SpecFilter = Pick<QueryOf<'jobs'>, 'type' | 'queue' | 'tag' | 'group' | 'key'>
+function plainTrouble({ error, commit, leases }: Task, state: JobState): Trouble {
+  const held: string[] = []
+  for (const effect of state === 'QUARANTINED' ? (commit?.effects ?? []) : []) {
+    if (effect.state === 'HELD') held.push(effect.promise.name)
+  }
+  return { error, held, endedBy: leases.at(-1)?.endedBy ?? null, at: null }
+}
 
-export function matches(spec: JobSpec, { type, queue, tag, group, key }: SpecFilter): boolean {
-  if (type !== undefined && spec.type !== type) return false
-  if (group !== undefined && spec.group !== group) return false
-  if (key !== undefined && spec.key !== key) return false
-  if (tag !== undefined && !spec.tags.includes(tag)) return false
-  if (queue === undefined) return true
-  return (
-    spec.policy?.queue === queue || spec.stages?.some((one) => one.policy.queue === queue) === true
+export function taskView(record: JobRecord, stage: number, segment: number): Task | null {
+  const task = tasksIn(record, stage)[segment]
+  return task === undefined ? null : copyTask(task)
+}
+
+/** A page ends behind the output that reaches it: outputs may be large. */
+const PAGE_CHARS = 1_048_576
+
+/** `after`: the last segment of the page before; -1: from the first. */
+export function outputsPage(tasks: readonly Task[], after: number, limit: number): OutputsPage {
+  const outputs: { segment: number; output: Payload }[] = []
+  let chars = 0
+  for (let segment = after + 1; segment < tasks.length; segment++) {
+    const { output } = tasks[segment] as Task
+    if (output === null) continue
+    if (outputs.length >= limit || chars >= PAGE_CHARS) {
+      return { outputs, next: outputs.at(-1)?.segment ?? after }
+    }
+    outputs.push({ segment, output })
+    chars += output.length
+  }
+  return { outputs, next: null }
+}
+
+/** The tasks of a stage that was opened; none of another. */
+export function tasksIn({ job, stages }: JobRecord, stage: number): readonly Task[] {
+  if (job.task !== null) return stage === 0 ? [job.task] : []
+  return stages?.[stage] ?? []
+}
+
+/** Those whose outputs the handler of a stage may read. */
+export function priorStages(job: Job, { after, each, onFailure }: StageSpec): PriorStage[] {
+  const source = each === null ? '' : eachPath(each).source
+  const prior: PriorStage[] = []
+  stagesOf(job).forEach((one, stage) => {
+    const isPrior = onFailure ? !one.onFailure : after.includes(one.name) || one.name === source
+    if (isPrior) prior.push(priorStage(job, one, stage))
+  })
+  return prior
+}
+
+/** Those that no other comes after: what they put out is the result of the job. */
+function lastStages(job: Job): PriorStage[] {
+  const stages = stagesOf(job)
+  const inner = new Set(stages.flatMap(({ after }) => after))
+  return stages.flatMap((one, stage) =>
+    one.onFailure || inner.has(one.name) ? [] : [priorStage(job, one, stage)],
   )
 }
 
-export function queueView(ledger: Ledger, name: string): QueueView {
-  const queue: Queue = ledger.world.queues.get(name) ?? createQueue(name)
-  const use = inUse(ledger, ledger.queueUsage(name), ({ policy }) => policy.queue === name)
-  return { queue: { ...queue }, ready: ledger.ready.readyIn(name), ...use }
+function priorStage(job: Job, { name, each }: StageSpec, stage: number): PriorStage {
+  const opened = segmentsOf(job, stage)
+  return { name, stage, segments: each === null ? null : opened === NOT_OPENED ? 0 : opened }
 }
 
-export function schedulesOf(ledger: Ledger, { after, limit }: QueryOf<'schedules'>): Schedule[] {
-  const found: Schedule[] = []
-  for (const schedule of ledger.world.schedules.values()) {
-    if (schedule.definition === null || (after !== undefined && schedule.id <= after)) continue
-    found.push(schedule)
+const NO_TROUBLE: Trouble = { error: null, held: [], endedBy: null, at: null }
+/** Names of effects that are held, in one answer. */
+const MOST_HELD = 20
+
+/**
+ * Why a pipeline FAILED, or waits for a person: the first task that is to blame. `blamed`: the state
+ * that did it, FAILED or DEAD. There may be tasks in the other one, too.
+ */
+export function troubleIn(
+  job: Job,
+  stages: StageTasks | null,
+  tallies: Tallies,
+  blamed: 'FAILED' | 'DEAD',
+): Trouble {
+  let first: Task | null = null
+  const held: string[] = []
+  for (const [i, { onFailure, tolerate }] of stagesOf(job).entries()) {
+    const tasks = stages?.[i] ?? []
+    const { failed, dead, deadCommitted } = tallies[i] ?? tallyOf(tasks)
+    if (onFailure ? dead === 0 : failed + dead <= tolerate && deadCommitted === 0) continue
+    for (const task of tasks) {
+      if (task.state !== 'FAILED' && task.state !== 'DEAD') continue
+      if (first === null || blameOf(task, blamed) > blameOf(first, blamed)) first = task
+      for (const { state, promise } of task.commit?.effects ?? []) {
+        if (state === 'HELD' && held.length < MOST_HELD) held.push(promise.name)
+      }
+    }
   }
-  const page = found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
-  const copies: Schedule[] = []
-  for (const schedule of page) copies.push({ ...schedule })
-  return copies
+  return first === null ? NO_TROUBLE : troubleOf(job, first, held)
+}
+
+/** A task that was only stopped is FAILED without an error: it says less than any that has one. */
+function blameOf({ state, error }: Task, blamed: 'FAILED' | 'DEAD'): number {
+  const [isIt, hasError] = [state === blamed ? 1 : 0, error === null ? 0 : 1]
+  return blamed === 'FAILED' ? isIt + 2 * hasError : 2 * isIt + hasError
+}
+
+function troubleOf(job: Job, task: Task, held: readonly string[]): Trouble {
+  const { error, segment, leases, stage } = task
+  const spec = stagesOf(job)[stage]
+  return {
+    error,
+    held,
+    endedBy: leases.at(-1)?.endedBy ?? null,
+    at:
+      spec === undefined
+        ? null
+        : { stage: spec.name, segment: spec.each === null ? null : segment },
+  }
+}
+
+/** More than a person looks at. */
+const MOST_SHOWN = 20
+
+function stageOverviews(job: Job, stages: StageTasks | null, tallies: Tallies): StageOverview[] {
+  return stagesOf(job).map(({ name, tolerate }, i) => {
+    const segments = segmentsOf(job, i)
+    const tally = { ...(tallies[i] ?? emptyTally()) }
+    const { troubled, holders, next } = samplesOf(stages?.[i] ?? [], tally)
+    return {
+      name,
+      state: stageState(segments, tally, tolerate),
+      segments: segments === NOT_OPENED ? null : segments,
+      tally,
+      troubled,
+      holders,
+      next,
+    }
+  })
+}
+
+/** Only looks for what the tally says is there. */
+function samplesOf(
+  tasks: readonly Task[],
+  { waiting, leased, failed, dead }: StageOverview['tally'],
+): Pick<StageOverview, 'troubled' | 'holders' | 'next'> {
+  const troubled = { FAILED: [] as Task[], DEAD: [] as Task[] }
+  const holders: Holder[] = []
+  let next: Task | null = null
+  if (waiting + leased + failed + dead === 0) return { troubled: [], holders, next }
+  for (const task of tasks) {
+    const { state, lease, dueAt } = task
+    if (state === 'WAITING' && dueAt < (next?.dueAt ?? Infinity)) next = task
+    if (lease !== null && holders.length < MOST_SHOWN) {
+      const { job, stage, segment } = task
+      holders.push({ job, stage, segment, worker: lease.worker, since: lease.grantedAt })
+    }
+    if ((state === 'FAILED' || state === 'DEAD') && troubled[state].length < MOST_SHOWN) {
+      troubled[state].push(task)
+    }
+  }
+  return { troubled: shown(troubled), holders, next: next === null ? null : copyTask(next) }
+}
+
+/** Those that wait for a person come first when there is not room for all. */
+function shown({ DEAD, FAILED }: { readonly [K in 'DEAD' | 'FAILED']: readonly Task[] }): Task[] {
+  const some = [...DEAD, ...FAILED].slice(0, MOST_SHOWN)
+  return some.toSorted((a, b) => a.segment - b.segment).map(copyTask)
 }

@@ -7,7 +7,8 @@
  */
 import type { Command, EffectPromise, JobSpec } from '../../../src/kernel/index.ts'
 import { childId } from '../../../src/kernel/index.ts'
-import type { Answer, Claimed, ClaimRequest, Store } from '../../../src/store/store.ts'
+import type { Answer, Claimed, Store } from '../../../src/store/store.ts'
+import type { ClaimRequest } from '../../../src/store/claim-request.ts'
 import type { Dice } from '../../model/properties/dice.ts'
 import {
   child,

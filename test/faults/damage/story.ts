@@ -9,7 +9,8 @@
  * are about everything: each is an act of its own.
  */
 import type { Command } from '../../../src/kernel/index.ts'
-import type { ClaimRequest, Query } from '../../../src/store/store.ts'
+import type { Query } from '../../../src/store/store.ts'
+import type { ClaimRequest } from '../../../src/store/claim-request.ts'
 import { failure, onRecord, plain } from '../../support/specs.ts'
 
 export type Call =

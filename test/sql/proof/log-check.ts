@@ -3,7 +3,7 @@
  */
 import type { Entry, LimitSpec, Task } from '../../../src/kernel/index.ts'
 import { findTask, mayStartAt } from '../../../src/kernel/index.ts'
-import { LogAudit } from '../../../src/store/offline/log-audit.ts'
+import { LogAudit } from '../../../src/store/offline/verify-directory.ts'
 import type { Dialect } from '../../../src/store/sql/dialect.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
 import { verifySql } from '../../../src/store/sql/verify/verify-database.ts'

@@ -3,7 +3,7 @@
  * in which they come to be, each entry was legitimate, and the rows are what the entries say.
  */
 import { describe, expect, it } from 'vitest'
-import { LogAudit } from '../../../src/store/offline/log-audit.ts'
+import { LogAudit } from '../../../src/store/offline/verify-directory.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
 import type { Connection } from '../../../src/store/sql/connection.ts'
 import { Dice } from '../../model/properties/dice.ts'

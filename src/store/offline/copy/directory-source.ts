@@ -24,20 +24,15 @@ export function withDirectorySource<T>(
   work: (source: CopySource) => Promise<T>,
 ): Promise<T> {
   return withOwnedFolder(path, options, async (folder, { disk }) => {
-    const loaded = await loadDirectory(disk, folder, refuse, () => undefined)
+    const loaded = await loadDirectory(disk, folder, () => undefined)
     const reader = new LogReader(disk, () => loaded.log?.segments ?? [])
     try {
       return await work(new DirectorySource(loaded, reader))
     } finally {
       await reader.close()
-      await loaded.ended.close()
-      await loaded.live.close()
+      await loaded.state.close()
     }
   })
-}
-
-function refuse(): never {
-  throw new Error('Nothing is written while a folder is copied.')
 }
 
 /** The position of the newest entry of each row of a job. */
@@ -63,7 +58,7 @@ class DirectorySource implements CopySource {
     this.#reader = reader
     this.#begin = loaded.log?.segments[0]?.head.base ?? 0
     this.end = loaded.log?.end ?? 0
-    const { ledger } = loaded
+    const { ledger } = loaded.state
     const { queues, limits } = ledger.ready.buckets(ledger.now)
     this.buckets = {
       queues: new Map(queues.map(({ name, fullAt }) => [name, fullAt])),
@@ -89,7 +84,7 @@ class DirectorySource implements CopySource {
 
   async *baselines(): AsyncIterable<readonly Baseline[]> {
     if (this.#begin === 0) return
-    const { queues, schedules } = this.#loaded.ledger.world
+    const { queues, schedules } = this.#loaded.state.ledger.world
     const row = (kind: BaselineKind, name: string, record: Uint8Array): Baseline => {
       return { kind, name, stage: 0, segment: 0, through: this.#through, lastPosition: 0, record }
     }
@@ -121,14 +116,14 @@ class DirectorySource implements CopySource {
   /** Jobs that are there, and began before the history that is kept. */
   *#oldJobs(): Iterable<JobRecord> {
     if (this.#begin === 0) return
-    const { list, ended, ledger } = this.#loaded
-    for (const job of list.after(0)) {
+    const { live, finished, ledger } = this.#loaded.state
+    for (const job of live.after(0)) {
       if (job.firstPosition >= this.#begin) break
       yield { job, stages: ledger.world.tasks.get(job.id) ?? null }
     }
-    for (const { job } of ended.after(0)) {
+    for (const { job } of finished.after(0)) {
       if (job.firstPosition >= this.#begin) break
-      const record = ended.find(job.id)
+      const record = finished.find(job.id)
       if (record !== null) yield record
     }
   }
@@ -153,8 +148,8 @@ class DirectorySource implements CopySource {
   }
 
   #rowsOfOld(id: string): NewestByRow | null {
-    const { ledger, ended } = this.#loaded
-    const job: Job | undefined = ledger.inMemory(id) ?? ended.find(id)?.job
+    const { ledger, finished } = this.#loaded.state
+    const job: Job | undefined = ledger.inMemory(id) ?? finished.find(id)?.job
     return job !== undefined && job.firstPosition < this.#begin ? new Map() : null
   }
 
@@ -178,8 +173,8 @@ class DirectorySource implements CopySource {
   /** Of a job that began before: of the others, only pipelines are noted. */
   #isPlain(id: string): boolean {
     if (this.#pipelines.has(id)) return false
-    const { ledger, ended } = this.#loaded
-    const job = ledger.inMemory(id) ?? ended.find(id)?.job
+    const { ledger, finished } = this.#loaded.state
+    const job = ledger.inMemory(id) ?? finished.find(id)?.job
     return job !== undefined && job.task !== null
   }
 

@@ -1,7 +1,7 @@
 /**
  * What a claim looks at: tasks that stand in line in its channels.
  */
-import type { ClaimRequest } from '../../store.ts'
+import type { ClaimRequest } from '../../claim-request.ts'
 import type { Statement, Row } from '../connection.ts'
 import type { WorkingSet } from '../transaction/working-set.ts'
 import { LockPlan } from '../transaction/lock-plan.ts'

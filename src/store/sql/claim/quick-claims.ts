@@ -12,7 +12,7 @@
 import type { Job, Lease, Task } from '../../../kernel/index.ts'
 import { decideIn, noReads } from '../../../kernel/index.ts'
 import { claimed } from '../../views/claimed.ts'
-import type { ClaimRequest } from '../../store.ts'
+import type { ClaimRequest } from '../../claim-request.ts'
 import { LazyTransaction } from '../transaction/lazy-transaction.ts'
 import type { Candidate } from './candidates.ts'
 import { channelsOf, firstLook, inOrder } from './candidates.ts'

@@ -12,8 +12,8 @@
  */
 import type { Beat, Clock } from '../../clock.ts'
 import { afterMs, beat, nowUs } from '../../clock.ts'
-import type { News, NewsKind } from '../../news.ts'
-import { ALL_NEWS } from '../../news.ts'
+import type { News, NewsKind } from '../../notice.ts'
+import { ALL_NEWS } from '../../notice.ts'
 import type { Answered, Statement, Connection, Row } from '../connection.ts'
 import type { Notifier, Dialect } from '../dialect.ts'
 import { NewsThrottle } from './news-throttle.ts'

@@ -2,7 +2,7 @@
  * Which entries are news for other processes, and of what kind.
  */
 import type { Entry } from '../../../kernel/index.ts'
-import type { NewsKind } from '../../news.ts'
+import type { NewsKind } from '../../notice.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Done } from '../transaction/working-set.ts'
 

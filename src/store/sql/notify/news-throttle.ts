@@ -2,7 +2,7 @@
  * News that come close together, told as one: the first at once, those behind it after a pause.
  */
 import { afterMs } from '../../clock.ts'
-import type { News, NewsKind } from '../../news.ts'
+import type { News, NewsKind } from '../../notice.ts'
 
 /** Nobody is told more often than this. */
 const PAUSE_MS = 10

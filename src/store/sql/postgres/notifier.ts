@@ -5,8 +5,8 @@
  * `NOTIFY` is never part of a transaction of the store: the server commits those that notify one at a time.
  */
 import { afterMs } from '../../clock.ts'
-import type { News, NewsKind } from '../../news.ts'
-import { ALL_NEWS, NEWS_KINDS } from '../../news.ts'
+import type { News, NewsKind } from '../../notice.ts'
+import { ALL_NEWS, NEWS_KINDS } from '../../notice.ts'
 import { newTellerName } from '../../random.ts'
 import type { Notifier } from '../dialect.ts'
 import type { PostgresAddress } from './address.ts'

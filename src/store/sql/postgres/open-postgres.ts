@@ -1,7 +1,7 @@
 /**
  * Opens a store on PostgreSQL, in a schema of its own.
  */
-import type { News } from '../../news.ts'
+import type { News } from '../../notice.ts'
 import type { Dialect } from '../dialect.ts'
 import type { SqlOptions } from '../open-sql.ts'
 import { openSql } from '../open-sql.ts'

@@ -4,7 +4,8 @@
 import type { Job, Lease, StageTasks, Tallies, Task } from '../../../kernel/index.ts'
 import { jobState, NO_TALLIES, stagesOf } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
-import { outputsPage } from '../../views/stage-views.ts'
+import { outputsPage, endedOf, outcomeOf } from '../../views/job-views.ts'
+import { listing, matches, PageOfJobs, quarantinedJob } from '../../views/job-pages.ts'
 import type {
   Ended,
   JobsPage,
@@ -15,8 +16,6 @@ import type {
   QuarantinePage,
   QueryOf,
 } from '../../store.ts'
-import { quarantinedJob } from '../../views/quarantine-page.ts'
-import { endedOf, listing, matches, PageOfJobs, outcomeOf } from '../../views/job-views.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { Records } from '../rows/records.ts'
 import type { LoadedColumns } from '../rows/work-rows.ts'
@@ -84,7 +83,7 @@ export class JobQueries {
       if (job.task === null) job.lastPosition = await this.#lastPosition(connection, job)
       const isWrong = tallies.some(({ failed, dead }) => failed + dead > 0)
       const stages = isWrong ? await this.#troubledStages(connection, job) : null
-      found.set(job.id, outcomeOf(job, stages, tallies, now))
+      found.set(job.id, outcomeOf({ job, stages }, tallies, now))
     }
     return ids.map((id) => found.get(id) ?? null)
   }

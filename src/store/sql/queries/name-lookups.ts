@@ -4,7 +4,7 @@
  * for another one. So something else is looked for that nothing is called.
  */
 import { isWritable } from '../../../kernel/wellformed.ts'
-import type { ChannelName } from '../../ready/ready-index.ts'
+import type { ChannelName } from '../../claim-request.ts'
 import type { Statement, Connection, Row, Value } from '../connection.ts'
 
 /** Every name has a character. */

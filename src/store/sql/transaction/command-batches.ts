@@ -3,8 +3,9 @@
  * are busy is the next batch.
  */
 import type { Command } from '../../../kernel/index.ts'
-import type { Answer, ClaimRequest, SubmittedAndClaimed } from '../../store.ts'
-import { StoreClosed } from '../../store.ts'
+import type { Answer, SubmittedAndClaimed } from '../../store.ts'
+import type { ClaimRequest } from '../../claim-request.ts'
+import { StoreClosed } from '../../errors.ts'
 import type { Connection } from '../connection.ts'
 import { SqlFailed } from '../failures.ts'
 import type { ConnectionPool } from '../connection-pool.ts'

@@ -5,7 +5,7 @@
  */
 import type { Command } from '../../../kernel/index.ts'
 import { nowUs } from '../../clock.ts'
-import type { Retention } from '../../state/retention.ts'
+import type { Retention } from '../../store.ts'
 import type { Connection } from '../connection.ts'
 import type { Statements } from '../statements.ts'
 

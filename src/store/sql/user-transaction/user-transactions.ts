@@ -6,7 +6,7 @@
  * tries again from there, and if that does not help, the user is told.
  */
 import type { Command } from '../../../kernel/index.ts'
-import type { News } from '../../news.ts'
+import type { News } from '../../notice.ts'
 import type { Answer } from '../../store.ts'
 import type { UserTransaction } from '../../user-transaction.ts'
 import { TransactionFailed } from '../../user-transaction.ts'

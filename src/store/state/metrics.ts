@@ -2,47 +2,12 @@
  * Counters and timings of every transition, since this process opened the store.
  *
  * They are kept in memory and follow from the entries that were decided here, not from those that
- * were replayed. Who asks is told when what was counted is durable, as with every other read.
+ * were replayed. A query is answered when what was counted is durable, as with every other read.
  */
 import type { Entry, Job, JobSubmitted, TaskEntry } from '../../kernel/index.ts'
-import type { Distribution } from './histogram.ts'
-import { Histogram } from './histogram.ts'
+import type { Distribution, Metrics, Traffic } from '../store.ts'
 import { typeOf } from './job-with-stored-spec.ts'
 import type { TaskSnapshot } from './task-snapshot.ts'
-
-/** Jobs of one type in one queue. */
-export interface Traffic {
-  readonly type: string
-  readonly queue: string
-  /** Of a pipeline: counted once, under its first stage's queue. */
-  readonly submitted: number
-  readonly granted: number
-  readonly committed: number
-  /** Failures that were reported. */
-  readonly failed: number
-  /** Leases that ran out or were taken away. */
-  readonly lost: number
-  /** Tasks that were given up and wait for a person. */
-  readonly quarantined: number
-  /** From when it could be taken (due, released, given back) to granted, in milliseconds. */
-  readonly waitMs: Distribution
-  /** From granted to committed or failed, in milliseconds. */
-  readonly runMs: Distribution
-}
-
-export interface Metrics {
-  /** The authority's time, and when it began to count. */
-  readonly now: number
-  readonly since: number
-  /** How many entries of each type were written. */
-  readonly entries: Readonly<Partial<Record<Entry['type'], number>>>
-  readonly traffic: readonly Traffic[]
-  /** From decided to durable, in microseconds, one for each batch. None in memory. */
-  readonly durableUs: Distribution
-  /** Leases that are held, and jobs in quarantine, now. */
-  readonly leases: number
-  readonly quarantined: number
-}
 
 /** Beyond this many pairs of type and queue, those that come are counted together. */
 const MOST_METERS = 1_000
@@ -161,4 +126,36 @@ class Meter {
 
 function trafficOf({ waitMs, runMs, ...meter }: Meter): Traffic {
   return { ...meter, waitMs: waitMs.distribution, runMs: runMs.distribution }
+}
+
+/** The last one has no upper bound. */
+const BUCKETS = 32
+const LARGEST = 2 ** 31 - 1
+
+/** The largest number of each bucket: 0, 1, 3, 7, 15 and so on; of the last, Infinity. */
+export const BOUNDS: readonly number[] = Array.from({ length: BUCKETS }, (_, i) =>
+  i === BUCKETS - 1 ? Infinity : 2 ** i - 1,
+)
+
+/**
+ * How often a whole number was how large: counts in buckets that double, so that adding one costs a
+ * few nanoseconds and memory is fixed.
+ */
+export class Histogram {
+  readonly #counts = new Float64Array(BUCKETS)
+  #count = 0
+  #sum = 0
+
+  /** What is below 0 counts as 0. */
+  add(value: number): void {
+    const whole = value > 0 ? (value < LARGEST ? Math.floor(value) : LARGEST) : 0
+    const bucket = 32 - Math.clz32(whole)
+    this.#counts[bucket] = (this.#counts[bucket] as number) + 1
+    this.#count += 1
+    this.#sum += whole
+  }
+
+  get distribution(): Distribution {
+    return { count: this.#count, sum: this.#sum, bounds: BOUNDS, counts: [...this.#counts] }
+  }
 }

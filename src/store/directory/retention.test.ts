@@ -4,8 +4,8 @@ import { onRecord, plain } from '../../../test/support/specs.ts'
 import type { Command, JobSpec } from '../../kernel/index.ts'
 import { createJob, tickId } from '../../kernel/index.ts'
 import { listCheckpoints, FinishedBuffer } from '../../log/index.ts'
-import type { Retention } from './retention.ts'
-import { Forgetting } from './retention.ts'
+import type { Retention } from '../store.ts'
+import { RetentionPlanner } from './retention.ts'
 
 async function submit(
   bench: Bench,
@@ -189,7 +189,7 @@ describe('retention', () => {
   })
 
   it('costs no look at anything until something may be due', () => {
-    const forgetting = new Forgetting()
+    const planner = new RetentionPlanner()
     const rules: Retention = { ageMs: 100, count: 2, types: { few: { count: 1 } } }
     let looks = 0
     const buffer = new FinishedBuffer()
@@ -199,12 +199,12 @@ describe('retention', () => {
         return Reflect.get(target, name, receiver) as unknown
       },
     })
-    const due = (now: number): number => forgetting.due(tables, rules, now, 10).length
+    const due = (now: number): number => planner.dueCommands(tables, rules, now, 10).length
     const end = (id: string, type: string, now: number): void => {
       const spec = plain({ type })
       const entry = { type: 'JobSubmitted', job: id, version: 1, at: 0, spec, dueAt: 0 } as const
       buffer.add(createJob(entry), null, now)
-      forgetting.added(spec, now)
+      planner.jobEnded(spec, now)
     }
     expect([due(1), looks]).toEqual([0, 1])
     end('first', 'test', 5)

@@ -1,42 +1,33 @@
 /**
- * Retention: which jobs that are over are to be forgotten. It only says so, and `decide` has
+ * Retention: which jobs that are over are to be forgotten. It only names them, and `decide` has
  * the last word.
  *
- * Jobs of one kind (one type, and the same word of their own) are kept by one rule, so those
- * that ended first go first: looking costs as much as there are kinds, not as there are jobs.
- * When nothing is due it is known from when on something may be, and until then a look costs
- * nothing.
+ * Jobs of one kind (one type, and the same `retainMs`) are kept by one rule, so those that ended
+ * first are forgotten first: the cost grows with the kinds, not with the jobs. When nothing is due,
+ * it is known from when on something may be, and until then asking costs nothing.
  */
 import type { Command } from '../../kernel/index.ts'
 import type { JobKind, FinishedTable, FinishedKind } from '../../log/index.ts'
 import { CorruptLog, MalformedBytes } from '../../log/index.ts'
+import type { Retention } from '../store.ts'
 import type { QueueMember } from '../ready/indexed-queue.ts'
 import { IndexedQueue } from '../ready/indexed-queue.ts'
 
-export interface Retention {
-  /** How long a job that is over stays readable, if it did not say so itself. */
-  readonly ageMs: number
-  /** How many jobs that are over stay readable, the newest, of all types together. */
-  readonly count: number
-  /** Of single types: their own age, and how many of them at most. */
-  readonly types?: { readonly [type: string]: Partial<Omit<Retention, 'types'>> }
-}
-
-/** What was refused is asked for again after so long: its origin may be recorded by then. */
+/** A job that could not be forgotten is named again after so long: its parent may have ended. */
 const POSTPONED_MS = 60_000
 
-export class Forgetting {
-  /** Refused, and when to ask again. */
+export class RetentionPlanner {
+  /** Jobs that could not be forgotten, and when to name them again. */
   readonly #postponed = new Map<string, number>()
   #rules: Retention | null = null
   /** Nothing is due before this time, unless more than `#room` jobs come to their ends. */
   #quietUntil = 0
   #room = 0
-  /** Told why a job cannot be read: it stays, and others go. */
+  /** Called when a job cannot be read: it stays, and others are forgotten. */
   onUnreadable: (error: Error) => void = () => undefined
 
   /** One more job is over. */
-  added(kind: JobKind, endedAt: number): void {
+  jobEnded(kind: JobKind, endedAt: number): void {
     this.#room -= 1
     if (this.#rules === null) return
     this.#quietUntil = Math.min(this.#quietUntil, dueAt(kind, endedAt, this.#rules))
@@ -48,7 +39,7 @@ export class Forgetting {
   }
 
   /** At most `limit` commands, for the jobs that ended first. Asking changes nothing. */
-  due(
+  dueCommands(
     tables: readonly FinishedTable[],
     retention: Retention,
     now: number,
@@ -120,11 +111,11 @@ function commandsFor(
       continue
     }
     const { kind, dueAt: endedAt } = oldest
-    const job = oldest.take()
+    const job = oldest.takeId()
     heap.moved(oldest)
     if (job === null) continue
     commands.push({ type: 'ForgetJob', job, endedBefore: endedAt + 1 })
-    surplus.less(kind.type)
+    surplus.subtract(kind.type)
   }
   return commands
 }
@@ -138,13 +129,13 @@ function dueAt({ type, retainMs }: JobKind, endedAt: number, { ageMs, types }: R
   return endedAt + (retainMs ?? types?.[type]?.ageMs ?? ageMs) + 1
 }
 
-/** Goes through jobs of a kind in the order of their ends: it is ranked by the next one's. */
+/** Goes through jobs of a kind in the order of their ends, and is ranked by the end of the next. */
 class Cursor implements QueueMember {
   slot = -1
   readonly priority = 0
   readonly turn = 0
   readonly submission = 0
-  /** When the job ended that it stands at; Infinity: behind the last. */
+  /** When the next job ended; Infinity: behind the last. */
   dueAt = Infinity
   readonly kind: FinishedKind
   readonly #table: FinishedTable
@@ -165,19 +156,19 @@ class Cursor implements QueueMember {
     this.#isLeft = isLeft
     this.#idOf = idOf
     this.#at = table.firstLeft(number)
-    this.#stop()
+    this.#skipGone()
   }
 
-  /** The id of the job that it stands at, and goes on; null: it cannot be read. */
-  take(): string | null {
+  /** The id of the next job, and goes on; null: it cannot be read. */
+  takeId(): string | null {
     const id = this.#idOf(this.#table.nthEnded(this.#number, this.#at))
     this.#at += 1
-    this.#stop()
+    this.#skipGone()
     return id
   }
 
-  /** At the next job that is to be named. */
-  #stop(): void {
+  /** Goes on to a job that is to be named. */
+  #skipGone(): void {
     const { rows } = this.kind
     while (this.#at < rows && !this.#isLeft(this.#table.nthEnded(this.#number, this.#at))) {
       this.#at += 1
@@ -218,7 +209,7 @@ class Surplus {
     return this.#all > 0 || (this.#ofType.get(type) ?? 0) > 0
   }
 
-  less(type: string): void {
+  subtract(type: string): void {
     this.#all -= 1
     const known = this.#ofType.get(type)
     if (known !== undefined) this.#ofType.set(type, known - 1)

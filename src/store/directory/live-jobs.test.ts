@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { plain } from '../../../test/support/specs.ts'
 import type { Job } from '../../kernel/index.ts'
 import { createJob } from '../../kernel/index.ts'
-import { JobList } from './job-list.ts'
+import { LiveJobList } from './live-jobs.ts'
 
 function jobAt(position: number): Job {
   const entry = { type: 'JobSubmitted', version: 1, at: 1, spec: plain(), dueAt: 1 } as const
@@ -16,12 +16,12 @@ function positions(jobs: Iterable<Job>): number[] {
   return [...jobs].map(({ firstPosition }) => firstPosition)
 }
 
-describe('the list of jobs', () => {
+describe('the list of live jobs', () => {
   it('has those that came and did not leave, in order, from any position on', () => {
     const action = fc.record({ adds: fc.nat(400), leaves: fc.array(fc.nat(), { maxLength: 300 }) })
     fc.assert(
       fc.property(fc.array(action, { maxLength: 6 }), fc.nat(2_000), (actions, from) => {
-        const list = new JobList()
+        const list = new LiveJobList()
         let here: Job[] = []
         let position = 0
         for (const { adds, leaves } of actions) {
@@ -44,8 +44,8 @@ describe('the list of jobs', () => {
     )
   })
 
-  it('goes on behind where it was, whoever leaves meanwhile', () => {
-    const list = new JobList()
+  it('goes on behind where it was when jobs leave meanwhile', () => {
+    const list = new LiveJobList()
     const jobs = Array.from({ length: 1_000 }, (_, i) => jobAt(i + 1))
     for (const job of jobs) list.add(job)
     const seen: number[] = []
@@ -61,18 +61,19 @@ describe('the list of jobs', () => {
   })
 
   it('gives each job behind a position another object, in steps, once', async () => {
-    const list = new JobList()
+    const list = new LiveJobList()
     list.addAll(Array.from({ length: 5_000 }, (_, i) => jobAt(5_000 - i)))
     let turns = 0
-    const breathe = async (): Promise<void> => {
+    const pause = async (): Promise<void> => {
       turns += 1
       for (const job of list.after(4_990)) list.remove(job)
     }
     const changed: number[] = []
-    await list.renew(100, breathe, (job) => {
+    const change = (job: Job): Job => {
       changed.push(job.firstPosition)
       return { ...job, version: 7 }
-    })
+    }
+    await list.replaceJobs(100, change, pause)
     expect(turns).toBeGreaterThan(1)
     expect(changed).toEqual(Array.from({ length: 4_890 }, (_, i) => i + 101))
     const versions = [...list.after(0)].map(({ version }) => version)

@@ -43,7 +43,7 @@ async function withMany(): Promise<Bench> {
   return bench
 }
 
-describe('a guest', () => {
+describe('a finished job that was admitted again', () => {
   it('that leaves again takes nothing with it that was noted about it', async () => {
     const bench = await withMany()
     await bench.store.execute([late('job 0')])
@@ -70,12 +70,8 @@ describe('a guest', () => {
   it('is one of a bounded number', async () => {
     const bench = await withMany()
     await bench.store.close()
-    const { ledger } = await loadDirectory(
-      bench.disk,
-      '/store',
-      () => 0,
-      () => undefined,
-    )
+    const { state } = await loadDirectory(bench.disk, '/store', () => undefined)
+    const { ledger } = state
     expect(ledger.world.jobs.size).toBe(0)
     for (const id of range(1_500)) {
       const { verdict } = ledger.perform(submit(id, { input: INPUT }), 5_000)

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Histogram } from './histogram.ts'
+import { Histogram } from './metrics.ts'
 
 describe('a histogram', () => {
   it('puts every number into the one bucket whose bounds hold it', () => {

@@ -1,0 +1,75 @@
+/**
+ * What a directory store has in memory, and the append path: how an entry gets from the ledger to
+ * the log.
+ *
+ * The ledger decides a command, applies the entry, and hands it over here; it is appended to the
+ * log, and the job gets its position. A job that is over by it leaves memory at once.
+ *
+ * - loading: entries come from the log (`replayEntry`), and nothing can be decided.
+ * - open: what the ledger decides goes to a writer (`appendTo`).
+ */
+import type { Entry, Job } from '../../kernel/index.ts'
+import type { Disk, LogWriter } from '../../log/index.ts'
+import { Ledger } from '../state/ledger.ts'
+import { FinishedJobs } from './finished-jobs.ts'
+import { LiveJobList, LiveJobSpecs } from './live-jobs.ts'
+
+export class DirectoryState {
+  readonly ledger: Ledger
+  readonly live = new LiveJobList()
+  readonly specs: LiveJobSpecs
+  readonly finished: FinishedJobs
+  #writer: LogWriter | null = null
+
+  constructor(disk: Disk, folder: string) {
+    this.finished = new FinishedJobs(disk, folder)
+    this.specs = new LiveJobSpecs(disk, folder)
+    this.ledger = new Ledger((entry, job) => this.#appendEntry(entry, job), this.finished)
+    this.finished.ledger = this.ledger
+  }
+
+  /** From now on commands can be decided: their entries go to this log. */
+  appendTo(writer: LogWriter): void {
+    this.#writer = writer
+  }
+
+  replayEntry(entry: Entry, position: number): void {
+    const job = this.ledger.apply(entry)
+    if (job !== null) this.#noteEntry(entry, job, position)
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.finished.close()
+    } finally {
+      await this.specs.close()
+    }
+  }
+
+  #appendEntry(entry: Entry, job: Job | null): void {
+    if (this.#writer === null)
+      throw new Error('Nothing is written to a directory that is not open.')
+    const position = this.#writer.append(entry, job === null ? 0 : job.lastPosition)
+    if (job !== null) this.#noteEntry(entry, job, position)
+  }
+
+  /** AFTER an entry was applied: where it is in the log, and whether the job is over. */
+  #noteEntry(entry: Entry, job: Job, position: number): void {
+    if (entry.type === 'JobForgotten') return this.finished.forget(job)
+    job.lastPosition = position
+    switch (entry.type) {
+      case 'JobSubmitted':
+        job.firstPosition = position
+        this.live.add(job)
+        return
+      case 'ReportRefused':
+        // The one thing that can still be noted about a job that is over.
+        if (this.ledger.isOver(job)) this.finished.replaceRecord(job)
+        return
+      default:
+        if (!this.ledger.isOver(job)) return
+        this.live.remove(job)
+        this.finished.moveOutOfMemory(job)
+    }
+  }
+}

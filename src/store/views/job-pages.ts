@@ -1,0 +1,166 @@
+/**
+ * Pages of jobs in the order of their submission: of all that a filter lets through, and of those in
+ * quarantine, each with the tasks that were given up and why.
+ */
+import type { Job, JobSpec, JobState, Tallies, Task } from '../../kernel/index.ts'
+import { isFinal, jobEndedAt, jobState, stageIsDone, tasksOf } from '../../kernel/index.ts'
+import { eventLoopTurn } from '../../log/index.ts'
+import type { Ledger } from '../state/ledger.ts'
+import type {
+  DeadTask,
+  JobsPage,
+  JobSummary,
+  QuarantinedJob,
+  QuarantinePage,
+  QueryOf,
+} from '../store.ts'
+
+/** A job and the state it is in, to be listed. */
+export interface Listed {
+  readonly job: Job
+  readonly state: JobState
+  /** Null: it is not over. */
+  readonly endedAt: number | null
+}
+
+export function listing(job: Job, tallies: Tallies, now: number): Listed {
+  const state = jobState(job, tallies, now)
+  return { job, state, endedAt: isFinal(state) ? jobEndedAt(job, tallies) : null }
+}
+
+/** A page of jobs that come in order of submission, put together one by one. */
+export class PageOfJobs {
+  readonly #query: QueryOf<'jobs'>
+  readonly #jobs: JobSummary[] = []
+  #last = 0
+  #isFull = false
+
+  constructor(query: QueryOf<'jobs'>) {
+    this.#query = query
+  }
+
+  /** False: the page is full, and more would not be on it. */
+  add(one: Listed): boolean {
+    const { job, state } = one
+    const { limit, state: asked } = this.#query
+    if ((asked ?? state) !== state) return true
+    // Once: it may be read from the disk.
+    const { spec } = job
+    if (!matches(spec, this.#query)) return true
+    if (this.#jobs.length >= limit) {
+      this.#isFull = true
+      return false
+    }
+    this.#last = job.firstPosition
+    this.#jobs.push(summaryOf(one, spec))
+    return true
+  }
+
+  get page(): JobsPage {
+    return { jobs: this.#jobs, next: this.#isFull ? this.#last : null }
+  }
+}
+
+function summaryOf({ job, state, endedAt }: Listed, spec: JobSpec): JobSummary {
+  const { id, submittedAt, task } = job
+  const { type, priority, tags, group, policy } = spec
+  const error = task?.error ?? null
+  return {
+    id,
+    type,
+    state,
+    queue: policy?.queue ?? null,
+    priority,
+    tags: [...tags],
+    group,
+    attempt: task?.attempt ?? 0,
+    submittedAt,
+    endedAt,
+    error: error === null ? null : { code: error.code, message: error.message },
+  }
+}
+
+/** What jobs are filtered by, whatever their state. */
+export type SpecFilter = Pick<QueryOf<'jobs'>, 'type' | 'queue' | 'tag' | 'group' | 'key'>
+
+export function matches(spec: JobSpec, { type, queue, tag, group, key }: SpecFilter): boolean {
+  if (type !== undefined && spec.type !== type) return false
+  if (group !== undefined && spec.group !== group) return false
+  if (key !== undefined && spec.key !== key) return false
+  if (tag !== undefined && !spec.tags.includes(tag)) return false
+  if (queue === undefined) return true
+  return (
+    spec.policy?.queue === queue || spec.stages?.some((one) => one.policy.queue === queue) === true
+  )
+}
+
+/** Jobs between two turns of the event loop: a filter may let none of them through. */
+const QUARANTINE_STEP = 200
+
+export async function quarantinePage(
+  ledger: Ledger,
+  query: QueryOf<'quarantine'>,
+): Promise<QuarantinePage> {
+  const { now } = ledger
+  const jobs: QuarantinedJob[] = []
+  let looked = 0
+  const { quarantined } = ledger
+  const named = query.jobs?.flatMap((id) => quarantined.find(id))
+  for (const job of named ?? quarantined.after(query.after ?? 0)) {
+    looked += 1
+    if (looked % QUARANTINE_STEP === 0) await eventLoopTurn()
+    // Once: it may be read from the disk.
+    const { spec } = job
+    if (!matches(spec, query)) continue
+    const tasks = deadTasks(ledger, job)
+    // It left while this page took its time.
+    if (tasks.length === 0) continue
+    jobs.push(described(job, tasks))
+    if (jobs.length === query.limit) return { jobs, next: job.firstPosition, now }
+  }
+  return { jobs, next: null, now }
+}
+
+function deadTasks(ledger: Ledger, job: Job): Task[] {
+  return deadAmong(job, tasksOf(ledger.world, job), ledger.tallies(job))
+}
+
+/** A stage that is done without them needs no operator. */
+function deadAmong(job: Job, tasks: readonly Task[], tallies: Tallies): Task[] {
+  const dead = tasks.filter(({ state }) => state === 'DEAD')
+  return job.task === null ? dead.filter(({ stage }) => !stageIsDone(job, tallies, stage)) : dead
+}
+
+/** Of a job in quarantine, with all of its tasks. */
+export function quarantinedJob(job: Job, tasks: readonly Task[], tallies: Tallies): QuarantinedJob {
+  return described(job, deadAmong(job, tasks, tallies))
+}
+
+function described({ id, spec, submittedAt }: Job, tasks: readonly Task[]): QuarantinedJob {
+  const { type, version, policy, group, tags, stages } = spec
+  return {
+    id,
+    type,
+    version,
+    queue: policy?.queue ?? null,
+    group,
+    tags: [...tags],
+    submittedAt,
+    tasks: tasks.map((task) => deadTask(task, stages?.[task.stage]?.name ?? null)),
+  }
+}
+
+function deadTask(task: Task, stageName: string | null): DeadTask {
+  const { stage, segment, attempt, endedAt, error, leases, commit } = task
+  const held = (commit?.effects ?? []).filter(({ state }) => state === 'HELD')
+  return {
+    stage,
+    stageName,
+    segment,
+    attempt,
+    since: endedAt ?? 0,
+    error,
+    endedBy: leases.at(-1)?.endedBy ?? null,
+    held: held.map((effect) => ({ name: effect.promise.name, error: effect.error })),
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * Answers to queries, made from a ledger and, in a directory, from the finished jobs that are not in
+ * it. What the memory store and the directory store have in common; each adds its own list of jobs
+ * and history.
+ */
+import type { Lease, Queue, Schedule, Tallies, Task, Usage } from '../../kernel/index.ts'
+import { createQueue } from '../../kernel/index.ts'
+import type { JobRecord } from '../../log/index.ts'
+import { recordTallies } from '../../log/index.ts'
+import type { Ledger } from '../state/ledger.ts'
+import type {
+  Answers,
+  Holder,
+  InUse,
+  LimitView,
+  Outcome,
+  QueryKind,
+  QueryOf,
+  QueueView,
+  WorkerView,
+} from '../store.ts'
+import { Examination } from './examination.ts'
+import { quarantinePage } from './job-pages.ts'
+import {
+  endedOf,
+  jobOverview,
+  jobView,
+  outcomeOf,
+  outputsPage,
+  tasksIn,
+  taskView,
+} from './job-views.ts'
+
+/** How a store in memory answers each kind of query. */
+export type QueryAnswers<K extends QueryKind = QueryKind> = {
+  readonly [One in K]: (
+    query: QueryOf<One>,
+  ) => Answers[One]['answer'] | Promise<Answers[One]['answer']>
+}
+
+/** `findFinished`: a job that the ledger does not have. */
+export function ledgerQueries(
+  ledger: Ledger,
+  findFinished: (id: string) => JobRecord | null = () => null,
+): QueryAnswers<Exclude<QueryKind, 'jobs' | 'history' | 'upkeep'>> {
+  const examination = new Examination(ledger)
+  const find = (id: string): JobRecord | null => recordOf(ledger, id) ?? findFinished(id)
+  const tallies = (record: JobRecord): Tallies => talliesOf(ledger, record)
+  const outcome = (id: string): Outcome | null => {
+    const record = find(id)
+    return record === null ? null : outcomeOf(record, tallies(record), ledger.now)
+  }
+  return {
+    job: ({ job }) => {
+      const record = find(job)
+      return record === null ? null : jobView(record, tallies(record), ledger.now)
+    },
+    overview: ({ job }) => {
+      const record = find(job)
+      return record === null ? null : jobOverview(record, tallies(record), ledger.now)
+    },
+    outcome: ({ job }) => outcome(job),
+    ended: ({ jobs }) => endedOf(jobs, outcome),
+    input: ({ job }) => find(job)?.job.spec.input ?? null,
+    task: ({ job, stage, segment }) => {
+      const record = find(job)
+      return record === null ? null : taskView(record, stage, segment)
+    },
+    outputs: ({ job, stage, after, limit }) => {
+      const record = find(job)
+      return record === null ? null : outputsPage(tasksIn(record, stage), after, limit)
+    },
+    quarantine: (query) => quarantinePage(ledger, query),
+    queue: ({ queue }) => queueView(ledger, queue),
+    limit: ({ key }) => limitView(ledger, key),
+    'worker-leases': ({ worker }) => workerView(ledger, worker),
+    schedule: ({ schedule }) => {
+      const known = ledger.world.schedules.get(schedule)
+      return known === undefined ? null : { ...known }
+    },
+    schedules: (query) => schedulesPage(ledger, query),
+    examination: (query) => examination.examineNext(query),
+    metrics: () => ledger.metrics(),
+  }
+}
+
+/** A job in memory. */
+function recordOf(ledger: Ledger, id: string): JobRecord | null {
+  const job = ledger.inMemory(id)
+  return job === undefined ? null : { job, stages: ledger.world.tasks.get(id) ?? null }
+}
+
+/** Counted again only for a job that is not in memory. */
+function talliesOf(ledger: Ledger, record: JobRecord): Tallies {
+  const isInMemory = ledger.inMemory(record.job.id) === record.job
+  return isInMemory ? ledger.tallies(record.job) : recordTallies(record)
+}
+
+function queueView(ledger: Ledger, name: string): QueueView {
+  const queue: Queue = ledger.world.queues.get(name) ?? createQueue(name)
+  const use = inUse(ledger, ledger.queueUsage(name), ({ policy }) => policy.queue === name)
+  return { queue: { ...queue }, ready: ledger.ready.readyIn(name), ...use }
+}
+
+function schedulesPage(ledger: Ledger, { after, limit }: QueryOf<'schedules'>): Schedule[] {
+  const found: Schedule[] = []
+  for (const schedule of ledger.world.schedules.values()) {
+    if (schedule.definition === null || (after !== undefined && schedule.id <= after)) continue
+    found.push(schedule)
+  }
+  const page = found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
+  const copies: Schedule[] = []
+  for (const schedule of page) copies.push({ ...schedule })
+  return copies
+}
+
+/** More than a person looks at. */
+const MOST_HOLDERS = 20
+
+type LeasedTask = Task & { readonly lease: Lease }
+
+/** How much is used of a limit or of a queue's own, and by which tasks. */
+function inUse(
+  ledger: Ledger,
+  usage: Usage | null | undefined,
+  isCharged: (task: Task) => boolean,
+): InUse {
+  const fullAt = usage?.fullAt ?? 0
+  return {
+    held: usage?.held ?? 0,
+    // What was full long ago is remembered by some and forgotten by others: both say the same.
+    fullAt: fullAt > ledger.now ? fullAt : 0,
+    holders: oldestHolders(ledger, isCharged).holders,
+  }
+}
+
+function limitView(ledger: Ledger, key: string): LimitView {
+  const isCharged = ({ policy }: Task): boolean => policy.limits.some((limit) => limit.key === key)
+  return { key, ...inUse(ledger, ledger.usage.get(key), isCharged) }
+}
+
+function workerView(ledger: Ledger, worker: string): WorkerView {
+  return { worker, ...oldestHolders(ledger, ({ lease }) => lease.worker === worker) }
+}
+
+/** Those that were granted first, and how many there are. */
+function oldestHolders(
+  ledger: Ledger,
+  isMeant: (task: LeasedTask) => boolean,
+): { held: number; holders: Holder[] } {
+  const first: LeasedTask[] = []
+  let held = 0
+  for (const task of ledger.leases.all()) {
+    if (!isLeased(task) || !isMeant(task)) continue
+    held += 1
+    if (first.length === MOST_HOLDERS && !isBefore(task, first.at(-1) as LeasedTask)) continue
+    if (first.length === MOST_HOLDERS) first.pop()
+    const at = first.findIndex((other) => isBefore(task, other))
+    first.splice(at === -1 ? first.length : at, 0, task)
+  }
+  return { held, holders: first.map(holderOf) }
+}
+
+function isLeased(task: Task): task is LeasedTask {
+  return task.lease !== null
+}
+
+/** Within a millisecond the order of the grants is not kept: by name, so that all stores agree. */
+function isBefore(task: LeasedTask, other: LeasedTask): boolean {
+  if (task.lease.grantedAt !== other.lease.grantedAt) {
+    return task.lease.grantedAt < other.lease.grantedAt
+  }
+  if (task.job !== other.job) return task.job < other.job
+  return task.stage === other.stage ? task.segment < other.segment : task.stage < other.stage
+}
+
+function holderOf({ job, stage, segment, lease }: LeasedTask): Holder {
+  return { job, stage, segment, worker: lease.worker, since: lease.grantedAt }
+}
