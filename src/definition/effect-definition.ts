@@ -7,11 +7,10 @@
  */
 import type { RetryPolicy } from '../kernel/index.ts'
 import type { ArtifactRef, StoredArtifact } from './artifact.ts'
-import type { RetryOptions } from './retry-options.ts'
-import { checkedRetry } from './retry-options.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
-import { InvalidDefinition } from './errors.ts'
-import { assertName } from './names.ts'
+import { InvalidDefinition, assertName } from './errors.ts'
+import type { RetryOptions } from './policy.ts'
+import { checkedRetry } from './policy.ts'
 
 export interface EffectContext {
   /** The same for every attempt, in every process: give it to the receiver to recognise a repeat. */

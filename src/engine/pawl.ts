@@ -14,7 +14,7 @@ import type {
 } from '../definition/index.ts'
 import { InvalidDefinition } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
-import type { JobSummary, Metrics, Positioned, Store } from '../store/index.ts'
+import type { JobSummary, Positioned, Store } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
 import type { Timing, WorkerOptions } from '../worker/index.ts'
 import { CommandBatcher, executorFor, memoryPlace, Worker } from '../worker/index.ts'
@@ -58,6 +58,7 @@ import { SoftState } from './inspect/soft-state.ts'
 import type { ItemOptions, SubmitOptions } from './client/submitter.ts'
 import { Submitter } from './client/submitter.ts'
 import { guarded, unfailing } from './safe-callback.ts'
+import type { Metrics } from '../store/state/meters.ts'
 
 export interface PawlParts {
   readonly store: Store

@@ -10,9 +10,11 @@
  */
 import type { Command } from '../../kernel/index.ts'
 import { reject } from '../../kernel/index.ts'
+import type { ClaimRequest } from '../claim-request.ts'
 import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
+import type { Metrics } from '../state/meters.ts'
 import { Meters } from '../state/meters.ts'
 import type { News } from '../news.ts'
 import { CommandCopies } from '../state/command-copies.ts'
@@ -22,8 +24,6 @@ import type {
   AnswerTo,
   Answers,
   Claimed,
-  ClaimRequest,
-  Metrics,
   Outcome,
   Positioned,
   Query,

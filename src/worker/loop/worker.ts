@@ -21,9 +21,9 @@ import type { Isolation } from '../isolation/isolation.ts'
 import { LeaseKeeper } from '../attempt/lease-keeper.ts'
 import { newerJob, REST_MS, Resting } from './newer-version.ts'
 import { newWorkerName } from '../random.ts'
-import { runnableIn } from '../handler/runnable-in.ts'
 import { SharedValues } from '../handler/shared-values.ts'
 import { shutdown as onSignal } from './shutdown.ts'
+import { runnableFor } from '../../definition/index.ts'
 
 export interface WorkerOptions {
   /** How many handlers run at once. Default 10. */
@@ -252,7 +252,7 @@ export class Worker {
 
   #take(claimed: Claimed, askedAt: number): void {
     const { type, queue, stageName: stage } = claimed
-    const definition = runnableIn(this.#definitions.get(type) as AnyJob, stage) as Runnable
+    const definition = runnableFor(this.#definitions.get(type) as AnyJob, stage) as Runnable
     const newer = newerJob(definition, claimed, this.name)
     if (newer === null) return this.#begin(definition, claimed, askedAt)
     // BEFORE it is given back: that wakes whoever might take it.

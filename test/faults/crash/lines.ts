@@ -6,7 +6,7 @@
  * is its kind.
  */
 import type { Command, Verdict } from '../../../src/kernel/index.ts'
-import type { ClaimRequest } from '../../../src/store/store.ts'
+import type { ClaimRequest } from '../../../src/store/claim-request.ts'
 
 /** A lease that was given: job, stage, segment, number. */
 export type LeaseName = readonly [job: string, stage: number, segment: number, lease: number]

@@ -7,7 +7,7 @@
  */
 import type { Command, EffectPromise, JobSpec } from '../../../src/kernel/index.ts'
 import { childId } from '../../../src/kernel/index.ts'
-import type { Answer, Claimed, ClaimRequest, Store } from '../../../src/store/store.ts'
+import type { Answer, Claimed, Store } from '../../../src/store/store.ts'
 import type { Dice } from '../../model/properties/dice.ts'
 import {
   child,
@@ -20,6 +20,7 @@ import {
   stage,
 } from '../../support/specs.ts'
 import type { LeaseName, Line } from './lines.ts'
+import type { ClaimRequest } from '../../../src/store/claim-request.ts'
 
 /** How many rounds go on at once: with few, groups are small and many. */
 const AT_ONCE = [2, 6, 24] as const

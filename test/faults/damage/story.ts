@@ -9,8 +9,9 @@
  * are about everything: each is an act of its own.
  */
 import type { Command } from '../../../src/kernel/index.ts'
-import type { ClaimRequest, Query } from '../../../src/store/store.ts'
+import type { Query } from '../../../src/store/store.ts'
 import { failure, onRecord, plain } from '../../support/specs.ts'
+import type { ClaimRequest } from '../../../src/store/claim-request.ts'
 
 export type Call =
   | { readonly kind: 'execute'; readonly commands: readonly Command[] }

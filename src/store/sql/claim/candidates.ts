@@ -1,7 +1,6 @@
 /**
  * What a claim looks at: tasks that stand in line in its channels.
  */
-import type { ClaimRequest } from '../../store.ts'
 import type { Statement, Row } from '../connection.ts'
 import type { WorkingSet } from '../transaction/working-set.ts'
 import { LockPlan } from '../transaction/lock-plan.ts'
@@ -9,6 +8,7 @@ import type { LoadedColumns } from '../rows/work-rows.ts'
 import { channelName, loadedColumns, LOWEST_LEVEL } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 import type { TransactionParts } from '../transaction/transaction.ts'
+import type { ClaimRequest } from '../../claim-request.ts'
 
 export interface CandidateChannel {
   readonly channel: string

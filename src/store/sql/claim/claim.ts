@@ -11,7 +11,7 @@
 import type { Job, Lease, LimitSpec, StageTasks, Task, TaskAddress } from '../../../kernel/index.ts'
 import { decideIn, eachPath, mayStartAt, noReads, stageIndex } from '../../../kernel/index.ts'
 import { claimed, endingOf } from '../../views/claimed.ts'
-import type { Claimed, ClaimRequest } from '../../store.ts'
+import type { Claimed } from '../../store.ts'
 import { FIRST_WITH_SUBMIT } from '../../taker.ts'
 import { LazyTransaction } from '../transaction/lazy-transaction.ts'
 import type { Candidate, CandidateChannel } from './candidates.ts'
@@ -26,6 +26,7 @@ import { JOB_ROW, loadedColumns, LOWEST_LEVEL, RESUMED, rowKey } from '../rows/w
 import { buildWrites } from '../transaction/build-writes.ts'
 import type { TransactionParts } from '../transaction/transaction.ts'
 import { keepHeld, positionsIn } from '../transaction/transaction.ts'
+import type { ClaimRequest } from '../../claim-request.ts'
 
 /** Looks at what has become due, and at limits whose time has come, in one claim. */
 const MOST_DUE = 500

@@ -12,7 +12,6 @@
 import type { Job, Lease, Task } from '../../../kernel/index.ts'
 import { decideIn, noReads } from '../../../kernel/index.ts'
 import { claimed } from '../../views/claimed.ts'
-import type { ClaimRequest } from '../../store.ts'
 import { LazyTransaction } from '../transaction/lazy-transaction.ts'
 import type { Candidate } from './candidates.ts'
 import { channelsOf, firstLook, inOrder } from './candidates.ts'
@@ -26,6 +25,7 @@ import { JOB_ROW } from '../rows/work-rows.ts'
 import { buildWrites } from '../transaction/build-writes.ts'
 import type { TransactionParts } from '../transaction/transaction.ts'
 import { keepHeld } from '../transaction/transaction.ts'
+import type { ClaimRequest } from '../../claim-request.ts'
 
 /** So many claims are done in a transaction after one that had to be. */
 const WARY_CLAIMS = 20
