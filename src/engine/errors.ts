@@ -4,7 +4,7 @@
 import type { Failure, Rejection } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { Outcome } from '../store/index.ts'
-import { isLost, withoutError } from './client/lost-lease.ts'
+import { isLost, withoutError } from './lost-lease.ts'
 
 /** For messages: where in a pipeline. */
 function placeOf(at: Outcome['at']): string {

@@ -13,11 +13,11 @@ import type {
   SubmitItem,
 } from '../definition/index.ts'
 import { InvalidDefinition } from '../definition/index.ts'
-import type { Command } from '../kernel/index.ts'
-import type { JobSummary, Positioned, Store } from '../store/index.ts'
+import type { Command, JobState } from '../kernel/index.ts'
+import type { JobSummary, Positioned, Store, StoreNotice } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
-import type { Timing, WorkerOptions } from '../worker/index.ts'
-import { CommandBatcher, executorFor, memoryPlace, Worker } from '../worker/index.ts'
+import type { WorkerOptions, StalledTask, NewerJob } from '../worker/index.ts'
+import { executorFor, memoryPlace, Worker } from '../worker/index.ts'
 import { ArtifactSweep } from './artifacts/artifact-sweep.ts'
 import { Artifacts } from './artifacts/artifacts.ts'
 import type { Backup, BackupOptions, BackUpStore } from './artifacts/backup.ts'
@@ -28,9 +28,8 @@ import { explain } from './inspect/explain.ts'
 import { ForgetHook } from './upkeep/forget-hook.ts'
 import type { HandleParts } from './client/handle.ts'
 import { Handle } from './client/handle.ts'
-import type { Health } from './inspect/health.ts'
+import type { Health, Unserved } from './inspect/health.ts'
 import { HealthWatch } from './inspect/health.ts'
-import { assertJobId } from './client/job-id.ts'
 import type { JobInfo } from './client/job-info.ts'
 import { jobInfo } from './client/job-info.ts'
 import type {
@@ -40,25 +39,48 @@ import type {
   QueueOptions,
   RerunOptions,
   RetryJobOptions,
+  DefinitionOf,
 } from './operator/operator.ts'
 import { Operator } from './operator/operator.ts'
-import type { ListFilter } from './client/list-filter.ts'
-import type { DefinitionOf } from './operator/new-input.ts'
-import type { Notice } from './notice.ts'
-import type { Actor } from './client/actor.ts'
 import { assertWhole } from './operator/command-rate.ts'
 import { Quarantine } from './operator/quarantine.ts'
 import type { QueueInfo } from './inspect/queue-info.ts'
 import { queueInfo } from './inspect/queue-info.ts'
 import { CommandListeners } from './upkeep/command-listeners.ts'
 import { Results } from './client/results.ts'
-import type { ScheduleInfo, ScheduleTerms, UnreadableScheduleInfo } from './schedule/index.ts'
-import { ScheduleHandle, Schedules } from './schedule/index.ts'
 import { SoftState } from './inspect/soft-state.ts'
 import type { ItemOptions, SubmitOptions } from './client/submitter.ts'
 import { Submitter } from './client/submitter.ts'
-import { guarded, unfailing } from './safe-callback.ts'
 import type { Metrics } from '../store/state/meters.ts'
+import type { Timing } from '../store/clock.ts'
+import { CommandBatcher } from '../store/command-batcher.ts'
+import type { Actor } from './actor.ts'
+import type { ScheduleInfo, UnreadableScheduleInfo } from './schedule/schedule-info.ts'
+import type { ScheduleTerms } from './schedule/terms.ts'
+import { Schedules } from './schedule/schedules.ts'
+import { ScheduleHandle } from './schedule/schedule-handle.ts'
+
+export type Notice =
+  | StoreNotice
+  /** A lease is kept alive while nothing is heard of the work. */
+  | ({ readonly kind: 'stalled' } & StalledTask)
+  /** A worker gave a job back, because its definition is older than the one that recorded the job. */
+  | ({ readonly kind: 'newer-version' } & NewerJob)
+  /** Jobs wait, and have been for long, that no worker of this process takes. */
+  | ({ readonly kind: 'unserved' } & Unserved)
+
+export interface ListFilter {
+  readonly type?: string
+  readonly state?: JobState
+  readonly queue?: string
+  readonly tag?: string
+  readonly group?: string
+  readonly key?: string
+  /** `next` of the page before. */
+  readonly after?: number
+  /** Default 100. */
+  readonly limit?: number
+}
 
 export interface PawlParts {
   readonly store: Store
@@ -215,7 +237,7 @@ export class Pawl {
     const view = await this.#parts.store.query({ kind: 'overview', job: id })
     if (view === null) return null
     const { progress, lines } = this.#soft.said(id)
-    return jobInfo(view, progress, lines, this.#soft.silent(id)[0] ?? null)
+    return jobInfo(view, progress, lines, this.#soft.silent(id)[0]?.since ?? null)
   }
 
   /** In order of submission, page by page. */
@@ -410,4 +432,31 @@ export class Pawl {
 
 function assertLimit(limit: number | undefined): void {
   if (limit !== undefined) assertWhole(limit, 'The limit of a page')
+}
+
+export function assertJobId(id: unknown): void {
+  if (typeof id === 'string') return
+  throw new InvalidDefinition(
+    `The id of a job is a text, not ${String(id)}: give the \`id\` of its handle.`,
+  )
+}
+
+/** Whoever is told things must not stop those who work, either. */
+export function guarded(tell: () => void, onError: (error: Error) => void): void {
+  try {
+    tell()
+  } catch (error) {
+    onError(error as Error)
+  }
+}
+
+/** Whoever writes errors down must not stop those who work. */
+export function unfailing(onError: (error: Error) => void): (error: Error) => void {
+  return (error) => {
+    try {
+      onError(error)
+    } catch (second) {
+      console.error('pawl: `onError` failed:', second, 'when it was told of:', error)
+    }
+  }
 }

@@ -7,8 +7,9 @@
  */
 import type { Command } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
-import type { Answer, Store, Writes } from './index.ts'
-import { BadRequest } from './index.ts'
+import type { Answer, Store } from './store.ts'
+import { BadRequest } from './store.ts'
+import type { Writes } from './user-transaction.ts'
 
 /** Told of everything that was answered; `sent`: of what was decided and is not yet durable. */
 export interface CommandBatcherEvents {

@@ -9,7 +9,7 @@
  * file is loaded, so that a test may put fakes in the place of the global timers.
  */
 import type { Clock } from '../store/index.ts'
-import type { Timer, Timing } from '../worker/index.ts'
+import type { Timer, Timing } from '../store/clock.ts'
 
 interface PendingTimer {
   readonly at: number

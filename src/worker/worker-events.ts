@@ -2,7 +2,6 @@
  * What workers tell of the work while it goes on. Only for whoever looks: nothing depends on it.
  */
 import type { TaskAddress } from '../kernel/index.ts'
-import type { NewerJob } from './loop/newer-version.ts'
 
 export interface WorkerEvents {
   progress(job: string, value: string): void
@@ -24,4 +23,18 @@ export interface StalledTask extends TaskAddress {
   readonly since: number
   /** Its lease was taken away, so that it is tried again. */
   readonly isRecovered: boolean
+}
+
+/** A job that a worker gave back, because it knows only older versions of its definition. */
+export interface NewerJob {
+  readonly job: string
+  readonly type: string
+  /** The name of the stage; null for a plain job. */
+  readonly stage: string | null
+  readonly queue: string
+  readonly worker: string
+  /** Of the definition that the job was recorded by, or of the stage. */
+  readonly version: number
+  /** The version that the worker has. */
+  readonly known: number
 }

@@ -8,8 +8,8 @@
 import type { ArtifactPlace } from '../../definition/index.ts'
 import type { Store } from '../../store/index.ts'
 import { StoreClosed, StoreEnded } from '../../store/index.ts'
-import type { Timer, Timing } from '../../worker/index.ts'
-import { ownerOf, SHARD } from './artifact-owner.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
+import { ownerOf, SHARD } from '../../worker/artifact/paths.ts'
 
 export interface SweepParts {
   readonly store: Store

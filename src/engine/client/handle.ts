@@ -2,16 +2,16 @@
  * A job in the hands of a client: where it stands, what came of it, and how to stop it.
  */
 import type { AnyJob, Duration } from '../../definition/index.ts'
-import { toMs } from '../../definition/index.ts'
+import { toMs, isPipeline, outputFrom, StageOutputs } from '../../definition/index.ts'
 import type { JobState } from '../../kernel/index.ts'
 import { isFinal } from '../../kernel/index.ts'
-import type { Outcome, Positioned, Store } from '../../store/index.ts'
-import type { Timer, Timing } from '../../worker/index.ts'
-import { ResultTimeout, UnknownJob } from '../errors.ts'
+import type { Outcome, Positioned, Store, PriorStage, OutputsPage } from '../../store/index.ts'
+import { ResultTimeout, UnknownJob, JobWasCancelled, JobFailed, JobQuarantined } from '../errors.ts'
 import type { JobInfo } from './job-info.ts'
-import type { Actor } from './actor.ts'
 import type { Results } from './results.ts'
-import { resultOf } from './results.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
+import type { Actor } from '../actor.ts'
+import { lossIn } from '../lost-lease.ts'
 
 export interface HandleParts {
   readonly store: Store
@@ -108,4 +108,70 @@ export class Handle<Result = unknown> {
     const outcome = await this.#parts.store.query({ kind: 'outcome', job: this.id })
     return outcome === null || (isFinal(outcome.state) && position >= outcome.lastPosition)
   }
+}
+
+/** What the job resulted in, which may be a promise; or it throws what says why it did not. */
+function resultOf(
+  store: Store,
+  id: string,
+  outcome: Outcome | null,
+  definition: AnyJob | null,
+): unknown {
+  if (outcome === null) throw new UnknownJob(id)
+  const { state, type, cancelled } = outcome
+  if (state === 'QUARANTINED' || (state === 'FAILED' && cancelled === null)) {
+    return noResult(store, id, outcome)
+  }
+  if (cancelled !== null) throw new JobWasCancelled(id, type, cancelled.by, cancelled.reason)
+  if (outcome.last !== null) return pipelineResult(store, id, outcome.last, definition)
+  const schema = definition === null || isPipeline(definition) ? undefined : definition.output
+  return outputFrom(schema, outcome.output ?? 'null', `The output of job ${id} ('${type}')`)
+}
+
+async function noResult(store: Store, id: string, outcome: Outcome): Promise<never> {
+  // A store that fails now has nothing to do with how the job ended.
+  const loss = await lossIn(store, id, outcome).catch(() => null)
+  if (outcome.state === 'FAILED') throw new JobFailed(id, outcome.type, outcome, loss)
+  throw new JobQuarantined(id, outcome.type, outcome, loss)
+}
+
+/** Outputs that are read at once. */
+const OUTPUTS_PAGE = 256
+
+/** Of one last stage its output; of several an object, by their names. */
+export async function pipelineResult(
+  store: Store,
+  id: string,
+  last: readonly PriorStage[],
+  definition: AnyJob | null,
+): Promise<unknown> {
+  const [first] = last
+  if (first !== undefined && last.length === 1) return stageResult(store, id, first, definition)
+  const results: [string, unknown][] = []
+  for (const one of last) results.push([one.name, await stageResult(store, id, one, definition)])
+  // Not by assignment: a stage may have any name, `__proto__` too.
+  return Object.fromEntries(results)
+}
+
+async function stageResult(
+  store: Store,
+  job: string,
+  { name, stage, segments }: PriorStage,
+  definition: AnyJob | null,
+): Promise<unknown> {
+  const schema =
+    definition !== null && isPipeline(definition)
+      ? definition.stages.find((one) => one.stage === name)?.output
+      : undefined
+  const what = `The output of stage '${name}' of job ${job}`
+  const limit = segments === null ? 1 : OUTPUTS_PAGE
+  const read = async (after: number): Promise<OutputsPage> => {
+    const page = await store.query({ kind: 'outputs', job, stage, after, limit })
+    // Forgotten meanwhile: that is not the same as having put out nothing.
+    if (page === null) throw new UnknownJob(job)
+    return page
+  }
+  if (segments !== null) return new StageOutputs(segments, read, schema, what)
+  const [only] = (await read(-1)).outputs
+  return only === undefined ? undefined : outputFrom(schema, only.output, what)
 }

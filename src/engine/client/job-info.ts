@@ -13,7 +13,6 @@ import type {
 } from '../../kernel/index.ts'
 import { effectKey, isFinal, jobEndedAt } from '../../kernel/index.ts'
 import type { JobOverview, StageOverview } from '../../store/index.ts'
-import type { StalledTask } from '../../worker/index.ts'
 
 export interface EffectInfo {
   readonly name: string
@@ -108,7 +107,7 @@ export function jobInfo(
   view: JobOverview,
   progress: string | null,
   lines: readonly string[],
-  stalled: StalledTask | null,
+  stalledSince: number | null,
 ): JobInfo {
   const { job, state } = view
   const { spec, cancelled } = job
@@ -131,7 +130,7 @@ export function jobInfo(
       spec.schedule === null ? null : { id: spec.schedule.id, time: new Date(spec.schedule.tick) },
     progress: progress === null ? undefined : fromJson(progress),
     lines,
-    stalledSince: dateOf(stalled?.since ?? null),
+    stalledSince: dateOf(stalledSince),
   }
 }
 

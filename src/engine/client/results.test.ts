@@ -4,9 +4,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Query } from '../../store/index.ts'
 import { MemoryStore } from '../../store/index.ts'
-import type { Timing } from '../../worker/index.ts'
 import { plain } from '../../../test/support/specs.ts'
 import { Results } from './results.ts'
+import type { Timing } from '../../store/clock.ts'
 
 /** Time that only a test moves. */
 class Alone extends MemoryStore {

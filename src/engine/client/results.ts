@@ -10,16 +10,11 @@
  * since, is not asked about when somebody begins to wait for it: it is as new as what an answer
  * would say.
  */
-import type { AnyJob } from '../../definition/index.ts'
-import { isPipeline, outputFrom } from '../../definition/index.ts'
 import type { Command } from '../../kernel/index.ts'
 import { stateByCommit } from '../../kernel/index.ts'
 import type { Answer, Outcome, Store } from '../../store/index.ts'
 import { isThrough } from '../../store/index.ts'
-import type { Timer, Timing } from '../../worker/index.ts'
-import { JobWasCancelled, JobFailed, JobQuarantined, UnknownJob } from '../errors.ts'
-import { lossIn } from './lost-lease.ts'
-import { pipelineResult } from './pipeline-result.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
 
 export interface Waiter {
   readonly outcome: Promise<Outcome | null>
@@ -277,29 +272,4 @@ function awaited(): Waiter {
     fail = reject
   })
   return { outcome, settle, fail }
-}
-
-/** What the job resulted in, which may be a promise; or it throws what says why it did not. */
-export function resultOf(
-  store: Store,
-  id: string,
-  outcome: Outcome | null,
-  definition: AnyJob | null,
-): unknown {
-  if (outcome === null) throw new UnknownJob(id)
-  const { state, type, cancelled } = outcome
-  if (state === 'QUARANTINED' || (state === 'FAILED' && cancelled === null)) {
-    return noResult(store, id, outcome)
-  }
-  if (cancelled !== null) throw new JobWasCancelled(id, type, cancelled.by, cancelled.reason)
-  if (outcome.last !== null) return pipelineResult(store, id, outcome.last, definition)
-  const schema = definition === null || isPipeline(definition) ? undefined : definition.output
-  return outputFrom(schema, outcome.output ?? 'null', `The output of job ${id} ('${type}')`)
-}
-
-async function noResult(store: Store, id: string, outcome: Outcome): Promise<never> {
-  // A store that fails now has nothing to do with how the job ended.
-  const loss = await lossIn(store, id, outcome).catch(() => null)
-  if (outcome.state === 'FAILED') throw new JobFailed(id, outcome.type, outcome, loss)
-  throw new JobQuarantined(id, outcome.type, outcome, loss)
 }

@@ -3,7 +3,7 @@
  */
 import type { Duration } from '../../definition/index.ts'
 import { InvalidDefinition, toMs } from '../../definition/index.ts'
-import type { Timing } from '../../worker/index.ts'
+import type { Timing } from '../../store/clock.ts'
 
 export interface RateOptions {
   readonly count: number

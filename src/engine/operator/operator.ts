@@ -3,18 +3,15 @@
  * its entry keeps who did it and why.
  */
 import type { AnyJob, Duration } from '../../definition/index.ts'
-import { InvalidDefinition, toJson, toMs } from '../../definition/index.ts'
+import { InvalidDefinition, toJson, toMs, inputFor, fromJson } from '../../definition/index.ts'
 import type { Command, JobSpec, Payload, Task, TaskAddress } from '../../kernel/index.ts'
+import { stageIndex } from '../../kernel/index.ts'
 import type { JobView, Store } from '../../store/index.ts'
-import type { CommandBatcher } from '../../worker/index.ts'
 import { Refused, UnknownJob } from '../errors.ts'
-import type { TaskChoice } from './task-choice.ts'
-import { chosen, oneTask } from './task-choice.ts'
-import type { DefinitionOf } from './new-input.ts'
-import { newInput } from './new-input.ts'
-import type { Actor } from '../client/actor.ts'
-import { recorded } from '../client/actor.ts'
 import { newJobId } from '../random.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
+import type { Actor } from '../actor.ts'
+import { recorded } from '../actor.ts'
 
 export interface RetryJobOptions extends Actor, TaskChoice {
   /**
@@ -256,4 +253,71 @@ function retryOf(task: Task, input: Payload | null, on: Required<Actor>): Comman
 
 function addressOf({ job, stage, segment }: Task): TaskAddress {
   return { job, stage, segment }
+}
+
+/** Of a pipeline: which stage, and which of its segments. */
+export interface TaskChoice {
+  /** The name of the stage. */
+  readonly stage?: string | undefined
+  /** From 0. */
+  readonly segment?: number | undefined
+}
+
+/** The one that is meant; refused if it could be another. */
+export function oneTask(view: JobView, choice: TaskChoice): Task {
+  const all = chosen(view, choice)
+  const [first] = all
+  if (first !== undefined && all.length === 1) return first
+  const { job } = view
+  throw new InvalidDefinition(
+    all.length === 0
+      ? `Job ${job.id} has no such task now: its stages are ${stagesText(view)}.`
+      : `Job ${job.id} has ${all.length} tasks that could be meant: give a \`stage\` and, if it has several, a \`segment\`. Its stages are ${stagesText(view)}.`,
+    { job: job.id, ...choice },
+  )
+}
+
+/** All that fit: without a choice, all there are. */
+export function chosen(view: JobView, { stage, segment }: TaskChoice): Task[] {
+  const { job, stages } = view
+  if (job.task !== null) {
+    const isOther = stage !== undefined || (segment ?? 0) !== 0
+    if (!isOther) return stages.flatMap(({ tasks }) => tasks)
+    throw new InvalidDefinition(`Job ${job.id} is a plain job: it has neither stages nor segments.`)
+  }
+  if (stage === undefined && segment !== undefined) {
+    throw new InvalidDefinition(
+      `Segment ${segment} of which stage of job ${job.id}? Give a \`stage\`.`,
+    )
+  }
+  const only = stage === undefined ? null : stageIndex(job, stage)
+  if (only === -1) {
+    throw new InvalidDefinition(
+      `Job ${job.id} has no stage '${stage}': its stages are ${stagesText(view)}.`,
+      { job: job.id, stage },
+    )
+  }
+  return stages
+    .flatMap(({ tasks }, i) => (only === null || only === i ? tasks : []))
+    .filter((task) => segment === undefined || task.segment === segment)
+}
+
+function stagesText({ stages }: JobView): string {
+  return stages
+    .map(({ name, state, tasks }) => `'${name}' (${state}, ${tasks.length} segments)`)
+    .join(', ')
+}
+
+/** The definition of a job type, if this process knows it. */
+export type DefinitionOf = (type: string) => AnyJob | null
+
+export async function newInput(
+  definition: AnyJob | null,
+  version: number,
+  given: unknown,
+  job: string,
+): Promise<Payload> {
+  const text = toJson(given, `The new input of job ${job}`, 'input')
+  if (definition !== null) await inputFor(definition, version, fromJson(text))
+  return text
 }

@@ -10,15 +10,16 @@ import type { AnyJob } from '../../definition/index.ts'
 import { fromJson, InvalidDefinition } from '../../definition/index.ts'
 import type { Command, Payload } from '../../kernel/index.ts'
 import type { Answer, DeadTask, QuarantinedJob, Store } from '../../store/index.ts'
-import type { CommandBatcher, Timing } from '../../worker/index.ts'
-import type { DefinitionOf } from './new-input.ts'
-import { newInput } from './new-input.ts'
-import type { Actor } from '../client/actor.ts'
-import { recorded } from '../client/actor.ts'
 import type { RateOptions } from './command-rate.ts'
 import { assertWhole, CommandRate } from './command-rate.ts'
-import type { Cause } from './quarantine-cause.ts'
-import { causeOf } from './quarantine-cause.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
+import type { Timing } from '../../store/clock.ts'
+import type { DefinitionOf } from './operator.ts'
+import { newInput } from './operator.ts'
+import type { Actor } from '../actor.ts'
+import { recorded } from '../actor.ts'
+import type { Fingerprinted } from './error-fingerprint.ts'
+import { fingerprintOf } from './error-fingerprint.ts'
 
 export interface QuarantineFilter {
   readonly type?: string
@@ -362,4 +363,52 @@ function itemOf({ cause, tasks, submittedAt, ...job }: FoundJob): QuarantineItem
     message,
     held: tasks.flatMap(({ held }) => held.map(({ name }) => name)),
   }
+}
+
+export interface Cause {
+  readonly fingerprint: string
+  readonly code: string
+  readonly message: string
+  /** When the newest of its tasks was given up. */
+  readonly since: number
+}
+
+/** For a list: the whole of it is in the job's info. */
+const MESSAGE_CHARS = 500
+
+/** Of all tasks that keep a job there, the first speaks for it. */
+export function causeOf(tasks: readonly DeadTask[]): Cause {
+  const why = tasks[0] === undefined ? UNKNOWN : whyGivenUp(tasks[0])
+  const { code, message } = why
+  return {
+    fingerprint: fingerprintOf(why),
+    code,
+    message: message.length > MESSAGE_CHARS ? `${message.slice(0, MESSAGE_CHARS)}…` : message,
+    since: tasks.reduce((newest, { since }) => Math.max(newest, since), 0),
+  }
+}
+
+const UNKNOWN: Fingerprinted = { code: 'Unknown', message: 'Nobody said why.', stack: null }
+
+function whyGivenUp({ held, endedBy, error }: DeadTask): Fingerprinted {
+  const [effect] = held
+  if (effect !== undefined) {
+    return (
+      effect.error ?? {
+        code: 'OutcomeUnknown',
+        message: `Whether the effect ${effect.name} happened is not known.`,
+        stack: null,
+      }
+    )
+  }
+  // It was not told why: an older error may be another one.
+  if (endedBy === 'LeaseExpired')
+    return silent(endedBy, 'Its worker fell silent: the lease ran out.')
+  if (endedBy === 'LeaseRevoked')
+    return silent(endedBy, 'Its lease was taken away: its history says why.')
+  return error ?? UNKNOWN
+}
+
+function silent(code: string, message: string): Fingerprinted {
+  return { code, message, stack: null }
 }

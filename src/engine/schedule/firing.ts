@@ -8,15 +8,9 @@
 import type { Command, Rejection } from '../../kernel/index.ts'
 import { tickId } from '../../kernel/index.ts'
 import type { Answer, Store } from '../../store/index.ts'
-import type { CommandBatcher } from '../../worker/index.ts'
 import { Refused } from '../errors.ts'
-import type { DueTimes } from './due-times.ts'
-import type { StoredSchedule } from './stored-schedule.ts'
-
-export interface Due extends DueTimes {
-  readonly id: string
-  readonly stored: StoredSchedule
-}
+import type { CommandBatcher } from '../../store/command-batcher.ts'
+import type { Due } from './due-times.ts'
 
 export interface FiringParts {
   readonly store: Store

@@ -7,9 +7,41 @@ import type { Command } from '../../kernel/index.ts'
 import type { Answer, News, Store } from '../../store/index.ts'
 import type { Worker } from '../../worker/index.ts'
 import type { UpkeepLoop } from './upkeep-loop.ts'
-import { INTERRUPTING, mayMoveStages, QUIET } from './command-kinds.ts'
 import type { Results } from '../client/results.ts'
-import type { Schedules } from '../schedule/index.ts'
+import type { Schedules } from '../schedule/schedules.ts'
+
+/** They change nothing about what can be claimed. */
+export const QUIET: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'ExtendLease',
+  'RecordStep',
+  'StartExecution',
+  'StartEffect',
+  'ForgetJob',
+])
+/** After them, whoever has the job in hand should know. */
+export const INTERRUPTING: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'CancelJob',
+  'RevokeLease',
+  'ForceTask',
+  'StopTask',
+  'ExpireLease',
+])
+
+/** After them, a stage of the job may be opened, or its tasks stopped. */
+const ORCHESTRATED: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'ReleaseJob',
+  'CancelJob',
+  'ForceTask',
+  'ResolveEffect',
+  'RevokeLease',
+])
+
+/** Workers tell of their own reports. */
+export function mayMoveStages(command: Command): boolean {
+  return command.type === 'SubmitJob'
+    ? command.spec.stages !== null
+    : ORCHESTRATED.has(command.type)
+}
 
 export interface CommandListenersParts {
   readonly store: Store

@@ -5,8 +5,8 @@
  * time. Jobs are forgotten AFTER they were taken; if that fails they stay, and come again.
  */
 import type { Command } from '../../kernel/index.ts'
-import type { Timer, Timing } from '../../worker/index.ts'
 import type { JobInfo } from '../client/job-info.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
 
 export interface ForgetHookParts {
   readonly timing: Timing

@@ -6,8 +6,9 @@
 import type { Command } from '../../kernel/index.ts'
 import type { Store } from '../../store/index.ts'
 import { StoreEnded } from '../../store/index.ts'
-import type { CommandBatcher, Timer, Timing } from '../../worker/index.ts'
 import type { ForgetHook } from './forget-hook.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
 
 /** Between two looks, when there is nothing to do. Looking costs next to nothing. */
 const PAUSE_MS = 50

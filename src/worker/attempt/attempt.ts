@@ -10,30 +10,45 @@
  * Every report may be answered `cancelled`: the lease is lost. Then the work is dropped, and
  * that is no failure.
  */
-import type { ArtifactPlace, Runnable } from '../../definition/index.ts'
-import type { Command, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
-import { childId, LIMITS, PawlError } from '../../kernel/index.ts'
-import type { Answer, Claimed, OutputsPage, UnfinishedEffect } from '../../store/index.ts'
-import type { AbortReason } from '../handler/aborted.ts'
-import { Aborted } from '../handler/aborted.ts'
-import type { AttemptParts } from './attempt-parts.ts'
+import type { ArtifactPlace, Runnable, CommitWrites } from '../../definition/index.ts'
+import type { Command, Failure, LeaseAddress, Payload, EffectPromise } from '../../kernel/index.ts'
+import { childId, LIMITS, PawlError, effectKey } from '../../kernel/index.ts'
+import type { Answer, Claimed, OutputsPage, UnfinishedEffect, Store } from '../../store/index.ts'
+import { WritesFailed } from '../../store/index.ts'
 import type { Member } from '../crowd.ts'
 import { NOWHERE } from '../crowd.ts'
-import type { EffectOutcome, EffectRequest } from '../handler/effect-handler.ts'
-import type { Died, Executor } from '../handler/executor.ts'
+import type { Died, Executor, EffectOutcome, EffectRequest } from '../handler/executor.ts'
 import { failureOf } from '../handler/failure.ts'
-import type { HandlerOutcome, HandlerPort } from '../handler/handler.ts'
-import type { HeldLease, LeaseHolder } from './lease-keeper.ts'
-import type { LeaseReport } from './lease-report.ts'
-import { requestOf } from './handler-request.ts'
-import { promisedEffects } from './promised-effects.ts'
-import { readInput, readOutputs } from './job-reads.ts'
-import { reconcileFailed } from './reconcile-failed.ts'
-import { refusal } from '../refusal.ts'
+import type { HandlerOutcome } from '../handler/handler.ts'
+import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
 import type { SharedValues } from '../handler/shared-values.ts'
-import { AbortHandle } from '../handler/abort-handle.ts'
-import { whyCancelled } from './why-cancelled.ts'
-import { commitWriting, whyNoWrites } from './commit-with-user-writes.ts'
+import type { AbortReason } from '../abort-handle.ts'
+import { Aborted, AbortHandle } from '../abort-handle.ts'
+import type { HandlerPort } from '../handler/handler-context.ts'
+import { requestOf } from '../handler/handler-context.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
+import type { Timing } from '../../store/clock.ts'
+import type { WorkerEvents } from '../worker-events.ts'
+
+export interface AttemptParts {
+  readonly store: Store
+  readonly batcher: CommandBatcher
+  readonly keeper: LeaseKeeper
+  readonly timing: Timing
+  readonly executor: Executor
+  /** What segments that run in this thread have in common. */
+  readonly shared: SharedValues
+  readonly artifacts: ArtifactPlace
+  readonly workerEvents: WorkerEvents
+  /** Called when a task of a pipeline was reported on: another stage may be due. */
+  readonly onStageReport: () => void
+  /** Called once an attempt, when the handler is through: the next one may run while this one reports. */
+  readonly onHandled: () => void
+  /** Called once an attempt, last of all. */
+  readonly onOver: (attempt: Attempt) => void
+  /** Told of errors that nobody waits for. */
+  readonly onError: (error: Error) => void
+}
 
 export class Attempt implements HandlerPort, LeaseHolder, Member {
   readonly claimed: Claimed
@@ -203,11 +218,20 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
   }
 
   async input(): Promise<Payload> {
-    return this.claimed.input ?? readInput(this.#parts.store, this.#address.job)
+    const { job } = this.#address
+    return this.claimed.input ?? this.#found(await this.#parts.store.query({ kind: 'input', job }))
   }
 
-  outputs(stage: number, after: number): Promise<OutputsPage> {
-    return readOutputs(this.#parts.store, this.#address.job, stage, after)
+  async outputs(stage: number, after: number): Promise<OutputsPage> {
+    const { job } = this.#address
+    const limit = OUTPUTS_PAGE
+    return this.#found(await this.#parts.store.query({ kind: 'outputs', job, stage, after, limit }))
+  }
+
+  /** A job that is gone has lost its lease: the handler must not take it for a stage without outputs. */
+  #found<T>(answer: T | null): T {
+    if (answer === null) throw new Aborted(this.#address.job, 'lease-lost')
+    return answer
   }
 
   get shared(): SharedValues {
@@ -430,6 +454,9 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
   }
 }
 
+/** Outputs that are read at once. */
+const OUTPUTS_PAGE = 256
+
 /** Between two tries of a report, while the disk is full. */
 const RESEND_MS = 250
 
@@ -438,3 +465,95 @@ const ENDED: ReadonlySet<AbortReason> = new Set<AbortReason>(['timed-out', 'shut
 
 /** How it goes on after an effect: `later` when nobody could say what became of it. */
 type Next = 'next' | 'over' | 'later' | 'stopped'
+
+export type LeaseReport = Command extends infer C
+  ? C extends LeaseAddress & { readonly type: string }
+    ? Omit<C, keyof LeaseAddress>
+    : never
+  : never
+
+/** A lease that ended so was taken away by somebody who wanted the work to stop. */
+const WANTED: ReadonlySet<string | null> = new Set([
+  'JobCancelled',
+  'TaskForced',
+  'TaskStopped',
+  'LeaseRevoked',
+])
+
+export async function whyCancelled(store: Store, address: LeaseAddress): Promise<AbortReason> {
+  const { job, stage, segment, lease: number } = address
+  const task = await store.query({ kind: 'task', job, stage, segment }).catch(() => undefined)
+  if (task === undefined) return 'lease-lost'
+  const lease = task?.leases.find((one) => one.number === number)
+  return task === null || WANTED.has(lease?.endedBy ?? null) ? 'cancelled' : 'lease-lost'
+}
+
+const NO_WRITES_IN_STORE =
+  'commit(…).with() needs a database: this store has no transaction that you could write in. Open SQLite or PostgreSQL, or write in an effect.'
+
+/** Why nothing of the user's can be written with a commit; null: it can. */
+export function whyNoWrites(store: Store): string | null {
+  return store.executeWith === undefined ? NO_WRITES_IN_STORE : null
+}
+
+/** What the writes failed by. */
+export interface WritesFailedBy {
+  readonly failed: unknown
+}
+
+export async function commitWriting(
+  { batcher, keeper }: { readonly batcher: CommandBatcher; readonly keeper: LeaseKeeper },
+  held: HeldLease,
+  report: Command,
+  writes: CommitWrites,
+): Promise<Answer | WritesFailedBy> {
+  // The task is locked meanwhile. Who asks for its lease waits, and is refused on record in the end.
+  keeper.rest(held)
+  try {
+    return await batcher.sendWith(report, writes)
+  } catch (error) {
+    if (error instanceof WritesFailed) return { failed: error.cause }
+    throw error
+  } finally {
+    keeper.goOn(held)
+  }
+}
+
+export function promisedEffects(
+  { job, stage, segment }: LeaseAddress,
+  effects: readonly EffectPromise[],
+): UnfinishedEffect[] {
+  return effects.map((promise, effect) => ({
+    effect,
+    key: effectKey(job, stage, segment, effect),
+    promise,
+    state: 'PROMISED',
+    starts: [],
+    retries: 0,
+  }))
+}
+
+export class ReconcileFailed extends PawlError {
+  constructor(job: string, effect: string, key: string, why: string) {
+    super(
+      'ReconcileFailed',
+      'retryable',
+      `Effect '${effect}' of job ${job} (${key}) could not be reconciled, and is asked about again when the lease has run out, as long as it has retries: ${why}`,
+      { job, effect, key },
+    )
+  }
+}
+
+/** By what came of asking instead of an answer. */
+export function reconcileFailed(
+  job: string,
+  { key, promise }: UnfinishedEffect,
+  asked: EffectOutcome | Died,
+): ReconcileFailed {
+  const why = asked.kind === 'failure' ? asked.failure.message : JSON.stringify(asked)
+  return new ReconcileFailed(job, promise.name, key, why)
+}
+
+export function refusal({ code, message }: { code: string; message: string }): Error {
+  return Object.assign(new Error(message), { name: code, code })
+}

@@ -7,10 +7,10 @@ import type { Command } from '../../kernel/index.ts'
 import { MemoryStore, StoreEnded, systemClock } from '../../store/index.ts'
 import { DiskFull, effect, job, typed } from '../../index.ts'
 import type { Pawl, StandardSchema } from '../../index.ts'
-import { memoryPlace } from '../artifact/index.ts'
 import { CommandBatcher } from '../../store/command-batcher.ts'
 import type { WorkerParts } from '../loop/worker.ts'
 import { Worker } from '../loop/worker.ts'
+import { memoryPlace } from '../artifact/places.ts'
 
 function hooked(): { pawl: Pawl; store: HookedStore; errors: Error[] } {
   const engine = hookedEngine()

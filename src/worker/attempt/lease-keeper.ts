@@ -8,10 +8,10 @@
  * It also notices leases that it keeps alive while nothing is heard of the work itself.
  */
 import type { LeaseAddress } from '../../kernel/index.ts'
-import type { Timer, Timing } from '../clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Member } from '../crowd.ts'
 import { Crowd, NOWHERE } from '../crowd.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
 
 /** A lease is renewed after this share of it. */
 const RENEW_AFTER = 1 / 3

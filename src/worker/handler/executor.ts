@@ -2,15 +2,64 @@
  * Where handlers and effects run. The worker holds the lease and reports; an executor runs
  * what the user wrote, here or elsewhere, and says what came of it. It never throws.
  */
-import type { AnyEffect, ArtifactPlace, Runnable } from '../../definition/index.ts'
-import { InvalidDefinition, nameOf } from '../../definition/index.ts'
+import type { AnyEffect, ArtifactPlace, Runnable, EffectContext } from '../../definition/index.ts'
+import { InvalidDefinition, nameOf, fromJson, validatedStored } from '../../definition/index.ts'
 import { HandlerBatches } from './handler-batches.ts'
-import type { EffectOutcome, EffectRequest } from './effect-handler.ts'
-import { runEffect } from './effect-handler.ts'
 import { failureOf } from './failure.ts'
-import type { HandlerOutcome, HandlerPort, HandlerRequest } from './handler.ts'
+import type { HandlerOutcome } from './handler.ts'
 import { runHandler } from './handler.ts'
-import type { AbortHandle } from './abort-handle.ts'
+import type { HandlerPort, HandlerRequest } from './handler-context.ts'
+import type { AbortHandle } from '../abort-handle.ts'
+import type { Payload, Failure } from '../../kernel/index.ts'
+import { openStored, withinReach } from '../artifact/stored-artifact.ts'
+
+export interface EffectRequest {
+  readonly name: string
+  readonly ask: 'run' | 'reconcile'
+  readonly input: Payload
+  readonly key: string
+  readonly fence: number
+  readonly job: { readonly id: string; readonly type: string }
+  /** The stage whose commit promised it; null: a plain job. */
+  readonly stage: string | null
+}
+
+export type EffectOutcome =
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'reconciled'; readonly outcome: 'happened' | 'again' }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+
+export async function runEffect(
+  definition: AnyEffect,
+  request: EffectRequest,
+  artifacts: ArtifactPlace | null,
+  abortHandle: AbortHandle,
+): Promise<EffectOutcome> {
+  const { name, ask, key, fence, job } = request
+  try {
+    const stored = definition.schema === undefined ? undefined : fromJson(request.input)
+    const input = await validatedStored(definition.schema, stored, `The input of effect '${name}'`)
+    const context: EffectContext = {
+      key,
+      fence,
+      job,
+      signal: abortHandle.signal,
+      openArtifact: async (ref) => openStored(withinReach(artifacts, job.id), ref),
+    }
+    if (ask === 'run') {
+      await definition.run(input as never, context)
+      return { kind: 'finished' }
+    }
+    const outcome = await definition.reconcile?.(input as undefined, context)
+    if (outcome === 'happened' || outcome === 'again') return { kind: 'reconciled', outcome }
+    throw new InvalidDefinition(
+      `\`reconcile\` of effect '${name}' must answer 'happened' or 'again', not ${String(outcome)}.`,
+      { effect: name, key },
+    )
+  } catch (error) {
+    return { kind: 'failure', failure: failureOf(error) }
+  }
+}
 
 /** The process or thread it ran in is gone. */
 export interface Died {

@@ -3,9 +3,10 @@
  */
 import type { Runnable } from '../../definition/index.ts'
 import { InvalidDefinition, isFailed } from '../../definition/index.ts'
-import type { Context, HandlerOutcome, HandlerPort, HandlerRequest } from './handler.ts'
+import type { HandlerOutcome } from './handler.ts'
 import { conclude, contextFor, failed } from './handler.ts'
-import type { AbortHandle } from './abort-handle.ts'
+import type { Context, HandlerPort, HandlerRequest } from './handler-context.ts'
+import type { AbortHandle } from '../abort-handle.ts'
 
 interface Item {
   readonly request: HandlerRequest

@@ -5,7 +5,7 @@
  * The shape is the one that the job was submitted with. The definition at hand says how values
  * are checked, and may be a newer one.
  */
-import type { PipelineFailure, StageDefinition, StageDetails } from '../../definition/index.ts'
+import type { PipelineFailure, StageDefinition } from '../../definition/index.ts'
 import {
   fromJson,
   inputFor,
@@ -16,17 +16,9 @@ import {
 } from '../../definition/index.ts'
 import { eachPath } from '../../kernel/index.ts'
 import type { ClaimedSegment, Ending, PriorStage } from '../../store/index.ts'
-import type { HandlerPort, HandlerRequest } from './handler.ts'
-import { Context } from './handler.ts'
-import type { AbortHandle } from './abort-handle.ts'
-
-/** What a request says more if it is about a stage: plain data. */
-export interface StageRequest extends StageDetails {
-  readonly segment: number
-  readonly each: ClaimedSegment | null
-  readonly prior: readonly PriorStage[]
-  readonly ending: Ending | null
-}
+import type { HandlerPort, HandlerRequest, StageRequest } from './handler-context.ts'
+import { Context } from './handler-context.ts'
+import type { AbortHandle } from '../abort-handle.ts'
 
 export async function stageContextFor(
   definition: StageDefinition,

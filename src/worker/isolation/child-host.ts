@@ -9,18 +9,16 @@
  * It knows nothing of leases: what it says may be refused, and that is for the worker to know.
  */
 import type { ArtifactPlace } from '../../definition/index.ts'
-import type { AbortReason } from '../handler/aborted.ts'
-import { Aborted } from '../handler/aborted.ts'
-import { folderPlace } from '../artifact/index.ts'
 import { inProcess } from '../handler/executor.ts'
 import { failureOf } from '../handler/failure.ts'
-import type { HandlerPort } from '../handler/handler.ts'
 import { SharedValues } from '../handler/shared-values.ts'
-import { AbortHandle } from '../handler/abort-handle.ts'
-import { NO_WRITES_IN_CHILD } from '../attempt/commit-with-user-writes.ts'
 import { ExportedDefinitions } from './exported-definitions.ts'
 import type { ChildRequest, ChildOutcome, ToChild, ToParent } from './protocol.ts'
-import { uncarried } from './protocol.ts'
+import { uncarried, NO_WRITES_IN_CHILD } from './protocol.ts'
+import type { AbortReason } from '../abort-handle.ts'
+import { Aborted, AbortHandle } from '../abort-handle.ts'
+import { folderPlace } from '../artifact/places.ts'
+import type { HandlerPort } from '../handler/handler-context.ts'
 
 export class ChildHost {
   readonly #send: (message: ToParent) => void
@@ -161,4 +159,16 @@ class ChildRun {
     const reason: AbortReason = this.abortHandle.reason ?? 'lease-lost'
     return new Aborted(this.#job, reason)
   }
+}
+
+const CHILD = Symbol.for('pawl.child')
+
+const here = globalThis as { [CHILD]?: boolean }
+
+export function markAsChild(): void {
+  here[CHILD] = true
+}
+
+export function isInsideChild(): boolean {
+  return here[CHILD] === true
 }

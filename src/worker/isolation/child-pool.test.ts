@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { Hourglass } from '../../../test/support/hourglass.ts'
 import type { Runnable } from '../../definition/index.ts'
 import { job } from '../../definition/index.ts'
-import { AbortHandle } from '../handler/abort-handle.ts'
 import type { ChildEvents } from './child.ts'
 import { ChildPool, NO_PORT } from './child-pool.ts'
 import type { ChildOutcome, ToChild } from './protocol.ts'
+import { AbortHandle } from '../abort-handle.ts'
 
 const work: Runnable = job('work', { run: () => 1 })
 const TIMES = { idleMs: 1_000, graceMs: 100, startMs: 10_000 }

@@ -11,18 +11,19 @@
  * timeout there is none. `stopper` is only listened to: what counts is what the log says.
  */
 import type { ArtifactPlace, Runnable } from '../../definition/index.ts'
-import { Aborted } from '../handler/aborted.ts'
-import type { Timing } from '../clock.ts'
-import type { EffectOutcome, EffectRequest } from '../handler/effect-handler.ts'
-import type { Died, Executor } from '../handler/executor.ts'
+import type { Died, Executor, EffectOutcome, EffectRequest } from '../handler/executor.ts'
 import { failureOf } from '../handler/failure.ts'
-import type { HandlerOutcome, HandlerPort, HandlerRequest } from '../handler/handler.ts'
+import type { HandlerOutcome } from '../handler/handler.ts'
 import { SharedValues } from '../handler/shared-values.ts'
-import type { AbortHandle } from '../handler/abort-handle.ts'
-import { NO_WRITES_IN_CHILD } from '../attempt/commit-with-user-writes.ts'
 import type { StartChild } from './child.ts'
+import type { Errand } from './child-slot.ts'
 import { ChildSlot } from './child-slot.ts'
 import type { ChildRequest, ChildOutcome } from './protocol.ts'
+import { NO_WRITES_IN_CHILD } from './protocol.ts'
+import type { Timing } from '../../store/clock.ts'
+import type { AbortHandle } from '../abort-handle.ts'
+import { Aborted } from '../abort-handle.ts'
+import type { HandlerPort, HandlerRequest } from '../handler/handler-context.ts'
 
 export interface ChildPoolOptions {
   readonly start: StartChild
@@ -41,14 +42,6 @@ export interface ChildPoolOptions {
   readonly graceMs?: number
   /** How long importing the modules may take. Default 60 s. */
   readonly startMs?: number
-}
-
-/** Something to be done. */
-export interface Errand {
-  readonly ask: ChildRequest
-  readonly port: HandlerPort
-  readonly abortHandle: AbortHandle
-  readonly resolve: (outcome: ChildOutcome | Died) => void
 }
 
 const DEFAULT_IDLE_MS = 10_000

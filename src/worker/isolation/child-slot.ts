@@ -11,11 +11,21 @@
  * What a busy child says about another run than its own is dropped, and so is what is no message
  * of ours: a handler can reach the channel. Nothing that a child says may end this process.
  */
-import type { Timer, Timing } from '../clock.ts'
 import type { Child, StartChild } from './child.ts'
-import type { Errand } from './child-pool.ts'
-import type { ToParent } from './protocol.ts'
+import type { ToParent, ChildRequest, ChildOutcome } from './protocol.ts'
 import { carried } from './protocol.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
+import type { HandlerPort } from '../handler/handler-context.ts'
+import type { AbortHandle } from '../abort-handle.ts'
+import type { Died } from '../handler/executor.ts'
+
+/** Something to be done. */
+export interface Errand {
+  readonly ask: ChildRequest
+  readonly port: HandlerPort
+  readonly abortHandle: AbortHandle
+  readonly resolve: (outcome: ChildOutcome | Died) => void
+}
 
 export interface ChildSlotOptions {
   readonly start: StartChild

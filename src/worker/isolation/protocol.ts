@@ -7,9 +7,10 @@
  */
 import type { Payload } from '../../kernel/index.ts'
 import type { OutputsPage } from '../../store/index.ts'
-import type { AbortReason } from '../handler/aborted.ts'
-import type { EffectOutcome, EffectRequest } from '../handler/effect-handler.ts'
-import type { HandlerOutcome, HandlerRequest } from '../handler/handler.ts'
+import type { HandlerOutcome } from '../handler/handler.ts'
+import type { AbortReason } from '../abort-handle.ts'
+import type { EffectOutcome, EffectRequest } from '../handler/executor.ts'
+import type { HandlerRequest } from '../handler/handler-context.ts'
 
 /** What there is to do. `definition`: the name of a job that one of the modules exports. */
 export type ChildRequest =
@@ -82,6 +83,10 @@ export type ToParent =
       readonly outcome: ChildOutcome
       readonly isUsable: boolean
     }
+
+/** In a child: the transaction is elsewhere. */
+export const NO_WRITES_IN_CHILD =
+  'commit(…).with() does not work in a thread or a process of its own: the transaction is in the process that holds the lease. Run this job without isolation, or write in an effect.'
 
 export function carried(thrown: unknown): CarriedError {
   const { name, code, message } = (thrown instanceof Error ? thrown : {}) as Partial<

@@ -7,20 +7,7 @@
  */
 import type { Runnable, StageDefinition } from '../../definition/index.ts'
 import type { ChannelName, Claimed } from '../../store/index.ts'
-
-/** A job that a worker gave back, because it knows only older versions of its definition. */
-export interface NewerJob {
-  readonly job: string
-  readonly type: string
-  /** The name of the stage; null for a plain job. */
-  readonly stage: string | null
-  readonly queue: string
-  readonly worker: string
-  /** Of the definition that the job was recorded by, or of the stage. */
-  readonly version: number
-  /** The version that the worker has. */
-  readonly known: number
-}
+import type { NewerJob } from '../worker-events.ts'
 
 /** For so long a worker asks for no more jobs of a kind of which it gave one back. */
 export const REST_MS = 5_000

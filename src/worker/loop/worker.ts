@@ -9,54 +9,22 @@
  *
  * It never decides anything: who owns a job, and how it ended, is what the store answers.
  */
-import type { AnyJob, Duration, Runnable } from '../../definition/index.ts'
+import type { AnyJob, Runnable } from '../../definition/index.ts'
 import { assertName, InvalidDefinition, isPipeline, toMs } from '../../definition/index.ts'
 import type { ChannelName, Claimed, Reservation } from '../../store/index.ts'
 import { FIRST_WITH_SUBMIT, StoreClosed, StoreEnded } from '../../store/index.ts'
-import type { AttemptParts } from '../attempt/attempt-parts.ts'
+import type { AttemptParts } from '../attempt/attempt.ts'
 import { Attempt } from '../attempt/attempt.ts'
-import type { Timer } from '../clock.ts'
 import { Crowd } from '../crowd.ts'
-import type { Isolation } from '../isolation/isolation.ts'
 import { LeaseKeeper } from '../attempt/lease-keeper.ts'
 import { newerJob, REST_MS, Resting } from './newer-version.ts'
 import { newWorkerName } from '../random.ts'
 import { SharedValues } from '../handler/shared-values.ts'
 import { shutdown as onSignal } from './shutdown.ts'
 import { runnableFor } from '../../definition/index.ts'
-
-export interface WorkerOptions {
-  /** How many handlers run at once. Default 10. */
-  readonly concurrency?: number
-  /** What its leases are to show; random letters follow. Default: host and process. */
-  readonly name?: string
-  /** Which queues it serves. Default: those of its definitions. */
-  readonly queues?: readonly string[]
-  /**
-   * How often to look for jobs, if nothing else happens. Default 50 ms; on a database, which tells
-   * when there is something, half a second.
-   */
-  readonly poll?: Duration
-  /** How long running handlers may go on after `stop`. Default 10 s. */
-  readonly shutdown?: Duration
-  /**
-   * Signals that stop the worker as `stop` does. When all workers have stopped, the process ends
-   * by that signal, unless somebody else listens for it; the same again ends it at once. Default
-   * `['SIGTERM']`; `[]`: none.
-   */
-  readonly signals?: readonly NodeJS.Signals[]
-  /**
-   * Where handlers and effects run: `'none'` (default) in this thread, `'thread'` or `'process'`
-   * in children that run one at a time. One that blocks its thread is then no danger to its
-   * lease, and a `timeout` ends it wherever it is. Starting a child takes a moment, which counts.
-   */
-  readonly isolation?: Isolation
-  /**
-   * With isolation: URLs or absolute paths of the modules that export the definitions, e.g.
-   * `[import.meta.url]`. Each child imports them, so they must not start workers themselves.
-   */
-  readonly modules?: readonly (string | URL)[]
-}
+import type { Timer } from '../../store/clock.ts'
+import type { WorkerOptions } from '../worker-options.ts'
+import { DEFAULT_CONCURRENCY } from '../worker-options.ts'
 
 export type WorkerParts = Omit<AttemptParts, 'keeper' | 'shared' | 'onHandled' | 'onOver'> & {
   readonly onStopped: () => void
@@ -64,7 +32,6 @@ export type WorkerParts = Omit<AttemptParts, 'keeper' | 'shared' | 'onHandled' |
   readonly nameWorker?: ((called?: string) => string) | undefined
 }
 
-export const DEFAULT_CONCURRENCY = 10
 const DEFAULT_POLL_MS = 50
 const DEFAULT_SHARED_POLL_MS = 500
 const DEFAULT_SHUTDOWN_MS = 10_000

@@ -175,7 +175,8 @@ const BARE: Readonly<Record<string, string>> = {
     'something is written while a folder is copied: nothing is',
   'src/store/offline/verify-directory.ts':
     'something is written while a folder is verified: nothing is',
-  'src/worker/refusal.ts': 'a rejection of a report, on its way to become the failure on record',
+  'src/worker/attempt/attempt.ts':
+    'a rejection of a report, on its way to become the failure on record',
   'src/worker/isolation/child-host.ts': 'a child without its modules: it is told them first',
   'src/worker/isolation/child-pool.ts': 'an effect records a step: it has no way to',
   'src/worker/isolation/protocol.ts': 'an error of the worker, as it is told to a child',

@@ -65,6 +65,13 @@ const EXAMPLES: readonly Example[] = [
     goodPath: 'src/engine/thing.ts',
   },
   {
+    says: 'the submitter imports the worker',
+    rule: rules.submitPathKnowsNoWorker,
+    path: 'src/engine/client/submitter.ts',
+    bad: `import type { Worker } from '../../worker/index.ts'`,
+    good: `import type { Store } from '../../store/index.ts'`,
+  },
+  {
     says: 'a source uses test support',
     rule: rules.sourcesDoNotKnowTests,
     path: 'src/store/memory.ts',
@@ -253,6 +260,28 @@ describe('a rule fails when', () => {
   it('every rule has an example', () => {
     const shown = new Set(EXAMPLES.map(({ rule }) => rule))
     expect(Object.values(rules.ALL_RULES).filter((rule) => !shown.has(rule))).toEqual([])
+  })
+
+  it('a file that the submitter imports brings the worker along', () => {
+    const submitter = {
+      path: 'src/engine/client/submitter.ts',
+      text: `import { Handle } from './handle.ts'`,
+    }
+    const handle = (text: string): rules.SourceFile => ({
+      path: 'src/engine/client/handle.ts',
+      text,
+    })
+    const other = {
+      path: 'src/engine/pawl.ts',
+      text: `import { Worker } from '../worker/index.ts'`,
+    }
+    const [found] = rules.submitPathKnowsNoWorker([
+      submitter,
+      handle(`import type { Timing } from '../../worker/clock.ts'`),
+    ])
+    expect(found?.what).toMatch(/^src\/engine\/client\/handle\.ts:1: /)
+    const good = handle(`import type { Timing } from '../../store/clock.ts'`)
+    expect(rules.submitPathKnowsNoWorker([submitter, good, other])).toEqual([])
   })
 
   it('says where: file and line', () => {

@@ -2,8 +2,26 @@
  * Tells a handler to stop, once. The signal is made only if somebody asks for it: most
  * handlers never look.
  */
-import type { AbortReason } from './aborted.ts'
-import { Aborted } from './aborted.ts'
+import { PawlError } from '../kernel/index.ts'
+
+export type AbortReason = 'lease-lost' | 'cancelled' | 'timed-out' | 'stalled' | 'shutdown'
+
+const WORDS: Readonly<Record<AbortReason, string>> = {
+  'lease-lost': 'its lease was lost, so another worker may have it: stop, nothing more will count',
+  cancelled: 'the job was cancelled: stop, nothing more will count',
+  'timed-out': "this attempt took longer than the job's timeout",
+  stalled: 'nothing was heard of it for too long: it will run again',
+  shutdown: 'the worker is stopping: the job will run again elsewhere',
+}
+
+export class Aborted extends PawlError {
+  readonly reason: AbortReason
+
+  constructor(job: string, reason: AbortReason) {
+    super('Aborted', 'retryable', `Job ${job}: ${WORDS[reason]}.`, { job, reason })
+    this.reason = reason
+  }
+}
 
 const NOBODY = (): void => undefined
 

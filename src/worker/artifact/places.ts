@@ -11,7 +11,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { ArtifactPlace } from '../../definition/index.ts'
 import { InvalidDefinition } from '../../definition/index.ts'
 import { newFileName } from '../random.ts'
-import { ArtifactMissing } from './errors.ts'
+import { ArtifactMissing } from './stored-artifact.ts'
 
 const TEMPORARY = 'tmp'
 const CHUNK_BYTES = 262_144
@@ -188,4 +188,59 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 function isMissing(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
+export function memoryPlace(): ArtifactPlace {
+  return new MemoryPlace()
+}
+
+class MemoryPlace implements ArtifactPlace {
+  readonly #files = new Map<string, Uint8Array>()
+
+  async write(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const parts: Uint8Array[] = []
+    for await (const bytes of content) parts.push(Uint8Array.from(bytes))
+    this.#files.set(path, Buffer.concat(parts))
+  }
+
+  async size(path: string): Promise<number | null> {
+    return this.#files.get(path)?.length ?? null
+  }
+
+  async *read(path: string): AsyncGenerator<Uint8Array, void, void> {
+    const bytes = this.#files.get(path)
+    if (bytes === undefined) throw new ArtifactMissing(path)
+    yield Uint8Array.from(bytes)
+  }
+
+  async remove(folder: string): Promise<void> {
+    for (const path of this.#files.keys()) {
+      if (path.startsWith(`${folder}/`)) this.#files.delete(path)
+    }
+  }
+
+  async list(folder: string, after: string, limit: number): Promise<readonly string[]> {
+    const head = folder === '' ? '' : `${folder}/`
+    const names = new Set<string>()
+    for (const path of this.#files.keys()) {
+      if (!path.startsWith(head)) continue
+      const [name = ''] = path.slice(head.length).split('/')
+      if (name > after) names.add(name)
+    }
+    return [...names].toSorted().slice(0, limit)
+  }
+}
+
+/** Writing is refused with this. */
+export function noPlace(why: string): ArtifactPlace {
+  return {
+    write: () => Promise.reject(new InvalidDefinition(why)),
+    size: () => Promise.resolve(null),
+    // oxlint-disable-next-line require-yield
+    async *read(path) {
+      throw new ArtifactMissing(path)
+    },
+    remove: () => Promise.resolve(),
+    list: () => Promise.resolve([]),
+  }
 }

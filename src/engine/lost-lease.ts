@@ -3,8 +3,8 @@
  * the handler then, so the log is asked, which has who and why. Only a message is made of it: what
  * cannot be found is left out.
  */
-import type { Entry, EntryOf, TaskAddress } from '../../kernel/index.ts'
-import type { JobOverview, Outcome, Store } from '../../store/index.ts'
+import type { Entry, EntryOf, TaskAddress } from '../kernel/index.ts'
+import type { JobOverview, Outcome, Store } from '../store/index.ts'
 
 type Loss = EntryOf<'LeaseExpired'> | EntryOf<'LeaseRevoked'>
 
