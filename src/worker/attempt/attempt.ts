@@ -15,8 +15,6 @@ import type { Command, Failure, LeaseAddress, Payload, EffectPromise } from '../
 import { childId, LIMITS, PawlError, effectKey } from '../../kernel/index.ts'
 import type { Answer, Claimed, OutputsPage, UnfinishedEffect, Store } from '../../store/index.ts'
 import { WritesFailed } from '../../store/index.ts'
-import type { Member } from '../crowd.ts'
-import { NOWHERE } from '../crowd.ts'
 import type { Died, Executor, EffectOutcome, EffectRequest } from '../handler/executor.ts'
 import { failureOf } from '../handler/failure.ts'
 import type { HandlerOutcome } from '../handler/handler.ts'
@@ -50,9 +48,8 @@ export interface AttemptParts {
   readonly onError: (error: Error) => void
 }
 
-export class Attempt implements HandlerPort, LeaseHolder, Member {
+export class Attempt implements HandlerPort, LeaseHolder {
   readonly claimed: Claimed
-  place = NOWHERE
   readonly #parts: AttemptParts
   readonly #definition: Runnable
   readonly #address: LeaseAddress

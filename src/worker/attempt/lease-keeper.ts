@@ -9,8 +9,6 @@
  */
 import type { LeaseAddress } from '../../kernel/index.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
-import type { Member } from '../crowd.ts'
-import { Crowd, NOWHERE } from '../crowd.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 
 /** A lease is renewed after this share of it. */
@@ -28,7 +26,7 @@ export interface LeaseHolder {
   fellSilent(): void
 }
 
-export interface HeldLease extends LeaseAddress, Member {
+export interface HeldLease extends LeaseAddress {
   readonly leaseMs: number
   /** How long nothing may be heard of the work. */
   readonly silentMs: number
@@ -45,7 +43,7 @@ export interface HeldLease extends LeaseAddress, Member {
 export class LeaseKeeper {
   readonly #batcher: CommandBatcher
   readonly #timing: Timing
-  readonly #held = new Crowd<HeldLease>()
+  readonly #held = new Set<HeldLease>()
   #timer: Timer | null = null
   #beatAt = 0
 
@@ -82,7 +80,6 @@ export class LeaseKeeper {
       extension: 0,
       isAsking: false,
       isAskedAgain: false,
-      place: NOWHERE,
     }
     this.#held.add(held)
     this.#beatWithin(leaseMs)
@@ -120,7 +117,7 @@ export class LeaseKeeper {
 
   /** Of all leases of a job, or of all: asks about them at once, because something happened. */
   lookAgain(job?: string): void {
-    for (const held of this.#held.members) {
+    for (const held of this.#held) {
       if (job === undefined || held.job === job) void this.#extend(held)
     }
   }
@@ -136,7 +133,7 @@ export class LeaseKeeper {
       this.#timer = null
       this.#lookAround()
       let shortest = Infinity
-      for (const held of this.#held.members) shortest = Math.min(shortest, held.leaseMs)
+      for (const held of this.#held) shortest = Math.min(shortest, held.leaseMs)
       if (this.#held.size > 0) this.#beatWithin(shortest)
     })
   }
@@ -148,9 +145,7 @@ export class LeaseKeeper {
 
   #lookAround(): void {
     const now = this.#timing.now()
-    for (const held of this.#held.members) {
-      // Another one's end may have been this one's, too.
-      if (!this.#held.has(held)) continue
+    for (const held of this.#held) {
       const passed = now - held.askedAt
       if (passed >= held.leaseMs * (1 - LAST_SHARE)) this.#lose(held, 'lease-lost')
       else if (passed >= held.leaseMs * RENEW_AFTER) void this.#extend(held)

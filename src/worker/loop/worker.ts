@@ -15,7 +15,6 @@ import type { ChannelName, Claimed, Reservation } from '../../store/index.ts'
 import { FIRST_WITH_SUBMIT, StoreClosed, StoreEnded } from '../../store/index.ts'
 import type { AttemptParts } from '../attempt/attempt.ts'
 import { Attempt } from '../attempt/attempt.ts'
-import { Crowd } from '../crowd.ts'
 import { LeaseKeeper } from '../attempt/lease-keeper.ts'
 import { newerJob, REST_MS, Resting } from './newer-version.ts'
 import { newWorkerName } from '../random.ts'
@@ -48,7 +47,7 @@ export class Worker {
   readonly #channels: readonly ChannelName[]
   readonly #pollMs: number
   readonly #shutdownMs: number
-  readonly #attempts = new Crowd<Attempt>()
+  readonly #attempts = new Set<Attempt>()
   readonly #resting = new Resting()
   /** What is being given back: a process that ended before would let the leases run out. */
   readonly #givingBack = new Set<Promise<void>>()
@@ -144,7 +143,7 @@ export class Worker {
   async kill(): Promise<void> {
     this.#stopping ??= Promise.resolve()
     this.#timer?.cancel()
-    for (const attempt of this.#attempts.members) attempt.die()
+    for (const attempt of this.#attempts) attempt.die()
     await this.#parts.executor.close()
     this.#onStopped()
   }
@@ -288,7 +287,7 @@ export class Worker {
     const deadline = timing.after(
       this.#shutdownMs,
       () => {
-        for (const attempt of this.#attempts.members) attempt.stop('shutdown')
+        for (const attempt of this.#attempts) attempt.stop('shutdown')
       },
       true,
     )
