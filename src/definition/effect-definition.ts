@@ -15,7 +15,7 @@ import { checkedRetry } from './policy.ts'
 export interface EffectContext {
   /** The same for every attempt, in every process: give it to the receiver to recognise a repeat. */
   readonly key: string
-  /** Grows with every lease of the task: a receiver that keeps the largest can refuse older ones. */
+  /** A fencing token: grows with every lease of the task, so a receiver can refuse older ones. */
   readonly fence: number
   readonly job: { readonly id: string; readonly type: string }
   /** Aborted when the lease is lost, or the worker must stop. */

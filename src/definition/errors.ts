@@ -1,5 +1,6 @@
 /**
- * What is thrown when a definition, an input or an output is not as it must be.
+ * What is thrown when a definition, an input or an output is not as it must be; and the error that
+ * a handler throws when trying again cannot help.
  */
 import { PawlError, LIMITS } from '../kernel/index.ts'
 
@@ -30,13 +31,16 @@ export class InvalidValue extends PawlError {
   }
 }
 
-export interface TerminalErrorOptions {
+interface TerminalErrorOptions {
   /** What programs look at: it becomes the `code` of the task's failure. Default 'TerminalError'. */
   readonly code?: string
   readonly cause?: unknown
 }
 
-/** No further attempt is made, whatever the retry policy says. */
+/**
+ * No further attempt is made, whatever the retry policy says. Thrown, not returned, so it goes
+ * through code that knows nothing of Pawl.
+ */
 export class TerminalError extends Error {
   readonly code: string
 
@@ -47,6 +51,7 @@ export class TerminalError extends Error {
   }
 }
 
+/** Of jobs, effects, stages, queues, schedules and workers. */
 export function assertName(name: unknown, whose: string): void {
   if (typeof name === 'string' && name !== '' && name.length <= LIMITS.nameChars) return
   throw new InvalidDefinition(

@@ -62,18 +62,17 @@ export type SubmitArguments<J extends AnyJob, Options> =
     ? [input?: undefined, options?: Options]
     : [input: GivenOf<J>, options?: Options]
 
-/** One of many that are submitted together. */
+/** One job of `submitMany`. */
 export type SubmitItem<J extends AnyJob, Options> =
   GivenOf<J> extends undefined
     ? { readonly input?: undefined; readonly options?: Options }
     : { readonly input: GivenOf<J>; readonly options?: Options }
 
 /** Everything but how it is run. */
-export type JobTerms<
-  S extends MaybeSchema,
-  O extends MaybeSchema,
-  E extends readonly AnyEffect[],
-> = Omit<JobOptions<S, O, E, unknown>, 'run'>
+type JobTerms<S extends MaybeSchema, O extends MaybeSchema, E extends readonly AnyEffect[]> = Omit<
+  JobOptions<S, O, E, unknown>,
+  'run'
+>
 
 export function job<
   const Name extends string,
@@ -91,7 +90,7 @@ export function job<
   return { ...termsOf(name, options), run: options.run as JobDefinition['run'], batch: null }
 }
 
-export function termsOf<Name extends string>(
+function termsOf<Name extends string>(
   name: Name,
   options: JobTerms<MaybeSchema, MaybeSchema, readonly AnyEffect[]>,
 ): Omit<JobDefinition<Name>, 'run' | 'batch' | 'types'> {

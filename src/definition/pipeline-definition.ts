@@ -1,5 +1,11 @@
 /**
- * Pipelines: jobs of many stages. A pipeline is a value, and every `stage` makes a new one.
+ * Pipelines: jobs of many stages. A pipeline is a value, and every `stage` makes a new one. A stage
+ * has a handler and a policy of its own, and begins when the stages it comes after are done.
+ *
+ * The types follow what is written: a stage sees the outputs of those it names in `after`, and
+ * with `each` the elements of an array there, or in the input. Of each stage the types keep its
+ * `value`, whether there are `many` (one for each segment), and whether there are `gaps` (it
+ * tolerates failures, so an output may be missing).
  *
  * A job keeps the shape that its pipeline had when it was submitted, whatever becomes of the
  * definition later: workers find their handlers by the names of pipeline and stage.
@@ -17,39 +23,28 @@ import type { InputTerms, Upgrades } from './job-spec.ts'
 import { checkedVersion } from './job-spec.ts'
 import type { StageOutputs } from './stage-outputs.ts'
 
-/** What those that come after a stage know of it. */
-export interface StageShape {
-  readonly value: unknown
-  /** It has segments: one output for each. */
-  readonly many: boolean
-  /** It tolerates failures: an output may be missing. */
-  readonly gaps: boolean
-}
-
 /** The names of the stages that a pipeline has so far. */
 type NamesOf<Stages> = Extract<keyof Stages, string>
 
 /** One name, or several. */
 export type After<Stages> = NamesOf<Stages> | readonly NamesOf<Stages>[]
-export type NamesIn<A> = A extends readonly (infer Name extends string)[]
-  ? Name
-  : Extract<A, string>
+type NamesIn<A> = A extends readonly (infer Name extends string)[] ? Name : Extract<A, string>
 
-type Slot<Shape> = Shape extends { readonly value: infer Value; readonly gaps: infer Gaps }
+type OutputOf<Shape> = Shape extends { readonly value: infer Value; readonly gaps: infer Gaps }
   ? Gaps extends true
     ? Value | undefined
     : Value
   : never
 
-/** A stage's output as others get it. */
-export type Read<Shape> = Shape extends { readonly value: infer Value; readonly many: infer Many }
+/** A stage's output as later stages get it. */
+type ReadOutput<Shape> = Shape extends { readonly value: infer Value; readonly many: infer Many }
   ? Many extends true
-    ? StageOutputs<Value, Slot<Shape>>
-    : Slot<Shape>
+    ? StageOutputs<Value, OutputOf<Shape>>
+    : OutputOf<Shape>
   : never
 
-/** After a failure nobody knows how far it got. */
-type ReadAny<Shape> = Shape extends { readonly value: infer Value; readonly many: infer Many }
+/** After a failure any stage may have no output. */
+type ReadAnyOutput<Shape> = Shape extends { readonly value: infer Value; readonly many: infer Many }
   ? Many extends true
     ? StageOutputs<Value, Value | undefined>
     : Value | undefined
@@ -78,18 +73,18 @@ type ArraysOf<Name, Shape> = Name extends string
   : never
 
 /** What `each` may name: an array in the input, or in what a stage of `after` puts out. */
-export type EachSource<Input, Stages, Names extends string> =
+type EachSource<Input, Stages, Names extends string> =
   | ArraysIn<'input', Input>
   | { [K in Names & keyof Stages]: ArraysOf<K, Stages[K]> }[Names & keyof Stages]
 
 /** One element of what `each` names. */
-export type SegmentIn<Input, Stages, Each> = Each extends 'input'
+type SegmentIn<Input, Stages, Each> = Each extends 'input'
   ? ElementOf<Input>
   : Each extends `input.${infer Field}`
     ? ElementOf<FieldOf<Input, Field>>
     : Each extends keyof Stages
       ? Stages[Each] extends { readonly many: true }
-        ? Slot<Stages[Each]>
+        ? OutputOf<Stages[Each]>
         : ElementOf<FieldOf<Stages[Each], 'value'>>
       : Each extends `${infer Name}.${infer Field}`
         ? ElementOf<FieldOf<FieldOf<FieldOf<Stages, Name>, 'value'>, Field>>
@@ -126,9 +121,9 @@ export interface SegmentContext<
 
 /** Why a pipeline ends: what an on-failure stage is told. */
 export interface PipelineFailure {
-  /** Somebody cancelled it; null: nobody did. */
+  /** Who cancelled it, and why; null: it was not cancelled. */
   readonly cancelled: { readonly by: string; readonly reason: string } | null
-  /** Where the first task is that is to blame; null: no task failed. */
+  /** The stage of the first task that failed; null: no task failed. */
   readonly stage: string | null
   /** Null: the stage runs once. */
   readonly segment: number | null
@@ -137,15 +132,15 @@ export interface PipelineFailure {
 
 /** An on-failure stage sees all that came before it, as far as it got. */
 type OutputsFor<Stages, Names, OnFailure> = OnFailure extends true
-  ? { readonly [K in keyof Stages]: ReadAny<Stages[K]> }
-  : { readonly [K in Names & keyof Stages]: Read<Stages[K]> }
+  ? { readonly [K in keyof Stages]: ReadAnyOutput<Stages[K]> }
+  : { readonly [K in Names & keyof Stages]: ReadOutput<Stages[K]> }
 
 /** What an on-failure stage is given more. */
 export interface FailureContext {
   readonly failure: PipelineFailure
 }
 
-export type ContextFor<
+type ContextFor<
   Value,
   Stages,
   A,
@@ -208,7 +203,7 @@ export interface StageDefinition extends Runnable {
   readonly outputs: ReadonlyMap<string, MaybeSchema>
 }
 
-/** And what its stages have in common: each may say otherwise. */
+/** The policy is what its stages have in common: each may say otherwise. */
 export interface PipelineOptions<S extends MaybeSchema> extends Policy {
   /** Any Standard Schema. Without one the pipeline takes no input. */
   readonly input?: S
@@ -243,8 +238,8 @@ type IsUnion<T, Whole = T> = T extends Whole ? ([Whole] extends [T] ? false : tr
 export type PipelineResult<Stages, Inner> = [Exclude<keyof Stages, Inner>] extends [never]
   ? unknown
   : true extends IsUnion<Exclude<keyof Stages, Inner>>
-    ? { readonly [K in Exclude<keyof Stages, Inner>]: Read<Stages[K]> }
-    : Read<Stages[Exclude<keyof Stages, Inner>]>
+    ? { readonly [K in Exclude<keyof Stages, Inner>]: ReadOutput<Stages[K]> }
+    : ReadOutput<Stages[Exclude<keyof Stages, Inner>]>
 
 /** A name that no stage has yet. Of names that the compiler does not know, any will do. */
 type Unused<Name, Stages> = string extends keyof Stages

@@ -39,7 +39,6 @@ export interface RetryOptions {
   readonly jitter?: number
 }
 
-/** Refused where it is written, not at the first failure. */
 export function checkedRetry(options: RetryOptions | undefined, whose: string): RetryPolicy {
   const policy = retryPolicy(options, `the retry of ${whose}`)
   const wrong = invalidRetry(policy)
@@ -64,13 +63,13 @@ export function retryPolicy(options: RetryOptions | undefined, what: string): Re
 
 const DEFAULT_STALLED_MS = 600_000
 
-/** A worker lives, and nothing is heard of the work: no progress, no line, no step, no effect. */
+/** The worker lives, and its handler says nothing: no progress, no line, no step, no effect. */
 export interface StalledOptions {
-  /** How long nothing may be heard. Default 10 minutes. */
+  /** How long a handler may say nothing. Default 10 minutes. */
   readonly after?: Duration
   /**
-   * Its lease is taken away, and it is tried again, which costs a retry. Default false: people are
-   * told, and it goes on.
+   * The worker gives up the lease, and the job is tried again, which costs a retry. Default false:
+   * the engine notifies, and the handler goes on.
    */
   readonly recover?: boolean
 }

@@ -1,6 +1,5 @@
 /**
- * What a worker runs: a job, or one stage of a pipeline. And what every definition says about
- * its inputs: their schema, and how they grew from version to version.
+ * What a worker runs: a job, or one stage of a pipeline; and what its handler is given.
  */
 import type { AnyEffect, EffectCall } from './effect-definition.ts'
 import { InvalidDefinition } from './errors.ts'
@@ -34,13 +33,13 @@ export interface RunContext<Value, Effects extends readonly AnyEffect[]> {
    * not run it. It saves work, and is no place for effects: it may run more than once.
    */
   step<T>(this: void, name: string, work: () => T | Promise<T>): Promise<T>
-  /** How far it got, for whoever looks: a share from 0 to 1, or any JSON value. Not durable. */
+  /** How far it got, to be shown: a number from 0 to 1, or any JSON value. Not durable. */
   progress(this: void, value: unknown): void
-  /** A line for whoever looks. Not durable. */
+  /** A line of text, to be shown. Not durable. */
   log(this: void, line: string): void
   /** A file to write, or to take over from an earlier attempt. Its reference is to be returned. */
   artifact(this: void, name: string): ArtifactDraft
-  /** A file that somebody wrote, checked before a byte of it is used. */
+  /** A file that a handler wrote, checked before a byte of it is used. */
   openArtifact(this: void, ref: ArtifactRef): Promise<StoredArtifact>
   /** The boundary, to be returned: output, effects and children become durable as one. */
   commit<Output>(
@@ -56,10 +55,10 @@ export type Returned<O extends MaybeSchema> = O extends StandardSchema
   ? GivenTo<O> | HandlerCommit<GivenTo<O>>
   : unknown
 
-type OutputIn<R> = StoredInput<R extends HandlerCommit<infer Output> ? Output : R>
+type OutputIn<R> = StoredOutput<R extends HandlerCommit<infer Output> ? Output : R>
 
 /** Nothing is stored as null. */
-type StoredInput<Output> = Output extends undefined | void ? null : Output
+type StoredOutput<Output> = Output extends undefined | void ? null : Output
 
 /** What `handle.result()` gives. */
 export type ResultOf<O extends MaybeSchema, R> = O extends StandardSchema ? ValueOf<O> : OutputIn<R>
@@ -77,7 +76,7 @@ export interface Runnable extends InputTerms {
   /** The name of the stage; null: a plain job. */
   readonly stage: string | null
   readonly output: MaybeSchema
-  /** Not stored with the job: it is the worker who looks. */
+  /** Not stored with the job: the worker looks. */
   readonly stalled: StalledRule
   readonly effects: ReadonlyMap<string, AnyEffect>
   readonly classify: ((error: unknown) => 'terminal' | 'retryable' | undefined) | null
@@ -91,7 +90,7 @@ export function nameOf({ name, stage }: Pick<Runnable, 'name' | 'stage'>): strin
   return stage === null ? `job '${name}'` : `stage '${stage}' of pipeline '${name}'`
 }
 
-/** By their names, which are their own. */
+/** Refuses two effects of one name. */
 export function effectsByName(
   what: string,
   effects: readonly AnyEffect[] = [],

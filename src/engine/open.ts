@@ -18,7 +18,7 @@ import type { Notice, PawlParts } from './pawl.ts'
 import { Pawl } from './pawl.ts'
 import { realTiming } from '../store/clock.ts'
 
-export interface RetentionOptions {
+interface RetentionOptions {
   /** How long after its end. */
   readonly age?: Duration
   /** How many at most, the newest. */
@@ -174,7 +174,7 @@ export function isDatabase(location: string): boolean {
 type DatabaseParts = Pick<PawlParts, 'store' | 'timing' | 'now' | 'backup' | 'artifacts'>
 
 /** What of an engine depends on the database. Throws `SqlFailed`, `NewerTables`. */
-export async function openDatabase(
+async function openDatabase(
   location: string,
   options: OpenOptions,
   retention: Partial<Retention>,

@@ -434,7 +434,7 @@ function assertLimit(limit: number | undefined): void {
   if (limit !== undefined) assertWhole(limit, 'The limit of a page')
 }
 
-export function assertJobId(id: unknown): void {
+function assertJobId(id: unknown): void {
   if (typeof id === 'string') return
   throw new InvalidDefinition(
     `The id of a job is a text, not ${String(id)}: give the \`id\` of its handle.`,
@@ -451,7 +451,7 @@ export function guarded(tell: () => void, onError: (error: Error) => void): void
 }
 
 /** Whoever writes errors down must not stop those who work. */
-export function unfailing(onError: (error: Error) => void): (error: Error) => void {
+function unfailing(onError: (error: Error) => void): (error: Error) => void {
   return (error) => {
     try {
       onError(error)

@@ -12,7 +12,7 @@ import { BadRequest } from './store.ts'
 import type { Writes } from './user-transaction.ts'
 
 /** Told of everything that was answered; `sent`: of what was decided and is not yet durable. */
-export interface CommandBatcherEvents {
+interface CommandBatcherEvents {
   sent?(commands: readonly Command[]): void
   answered?(commands: readonly Command[], answers: readonly Answer[]): void
 }

@@ -21,7 +21,7 @@ import type {
 } from '../store/index.ts'
 import type { CrashPoints } from './crash-points.ts'
 
-export interface CrashingParts {
+interface CrashingParts {
   readonly store: Store
   readonly points: CrashPoints
   /**

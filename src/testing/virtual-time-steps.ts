@@ -11,7 +11,7 @@ import type { FakeClock } from './clock.ts'
 import type { Crew } from './test-workers.ts'
 import { NotSettled } from './errors.ts'
 
-export interface PaceParts {
+interface PaceParts {
   readonly clock: FakeClock
   readonly agenda: Agenda
   readonly crew: Crew

@@ -7,9 +7,10 @@ import { job, open } from '../../index.ts'
 import type { Store } from '../../store/index.ts'
 import { MemoryStore, openDirectory } from '../../store/index.ts'
 import { FakeClock, neverFires } from '../../testing/clock.ts'
-import { folderOf, folderPlace, memoryPlace } from '../../worker/index.ts'
+import { folderOf } from '../../worker/artifact/paths.ts'
 import { ArtifactSweep, SWEPT_AT_ONCE } from './artifact-sweep.ts'
 import { Pawl } from '../pawl.ts'
+import { folderPlace, memoryPlace } from '../../worker/index.ts'
 
 const write = job('write', { run: ({ artifact }) => artifact('a').write('x') })
 

@@ -11,7 +11,7 @@ import { StoreClosed, StoreEnded } from '../../store/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import { ownerOf, SHARD } from '../../worker/artifact/paths.ts'
 
-export interface SweepParts {
+interface SweepParts {
   readonly store: Store
   readonly place: ArtifactPlace
   readonly now: () => number

@@ -33,7 +33,7 @@ export type BackUpStore = (
   also?: () => Promise<void>,
 ) => Promise<Omit<Backup, 'artifacts'>>
 
-export interface BackupParts {
+interface BackupParts {
   readonly backup: BackUpStore
   readonly place: ArtifactPlace
   /** The id of the store: others may have files in the same place. */
@@ -63,7 +63,7 @@ const PAGE = 1_000
 const AT_ONCE = 8
 
 /** How many files there were. Those of other stores in the same place stay where they are. */
-export async function copyArtifacts(
+async function copyArtifacts(
   from: ArtifactPlace,
   to: ArtifactPlace,
   store: string | null,

@@ -139,7 +139,7 @@ async function noResult(store: Store, id: string, outcome: Outcome): Promise<nev
 const OUTPUTS_PAGE = 256
 
 /** Of one last stage its output; of several an object, by their names. */
-export async function pipelineResult(
+async function pipelineResult(
   store: Store,
   id: string,
   last: readonly PriorStage[],

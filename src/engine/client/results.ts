@@ -16,7 +16,7 @@ import type { Answer, Outcome, Store } from '../../store/index.ts'
 import { isThrough } from '../../store/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 
-export interface Waiter {
+interface Waiter {
   readonly outcome: Promise<Outcome | null>
   readonly settle: (outcome: Outcome | null) => void
   readonly fail: (error: Error) => void

@@ -25,7 +25,7 @@ export interface SubmitOptions extends ChildOptions {
 export type ItemOptions = Omit<SubmitOptions, 'tx'>
 
 /** Of a job, and with what. */
-export interface SubmittedJob {
+interface SubmittedJob {
   readonly input?: unknown
   readonly options?: ItemOptions
 }

@@ -49,7 +49,7 @@ export interface Explanation {
 }
 
 /** What an explanation is made from. */
-export interface Surroundings {
+interface Surroundings {
   readonly store: Store
   readonly workers: Iterable<Worker>
   readonly now: number
@@ -78,7 +78,7 @@ export async function explain(around: Surroundings, id: string): Promise<Explana
 }
 
 /** Why a task that waits is not handed to anybody: nothing, if nothing is in its way. */
-export async function waitingReasons(
+async function waitingReasons(
   around: Surroundings,
   job: Job,
   task: Task,
@@ -104,7 +104,7 @@ export function reason(
   return { what, stage: null, message, until: isKnown ? new Date(until) : null, holders }
 }
 
-export function inStage(stage: string | null, about: Reason): Reason {
+function inStage(stage: string | null, about: Reason): Reason {
   return { ...about, stage }
 }
 
@@ -142,7 +142,7 @@ function stalledReason(job: Job, { since, worker, stage }: StalledTask): Reason 
   return inStage(job.spec.stages?.[stage]?.name ?? null, about)
 }
 
-export async function whyDead(store: Store, view: JobOverview, task: Task): Promise<string> {
+async function whyDead(store: Store, view: JobOverview, task: Task): Promise<string> {
   const held = (task.commit?.effects ?? []).filter((effect) => effect.state === 'HELD')
   if (held.length > 0) {
     return `What became of ${held.map(({ promise }) => `'${promise.name}'`).join(', ')} is for a person to say: resolve the effect.`
@@ -251,10 +251,7 @@ function workerReasons(
 
 type StageObstacle = Pick<Explanation, 'isRunnable' | 'reasons'>
 
-export async function explainPipeline(
-  around: Surroundings,
-  view: JobOverview,
-): Promise<StageObstacle> {
+async function explainPipeline(around: Surroundings, view: JobOverview): Promise<StageObstacle> {
   const { job, stages } = view
   const tallies = stages.map(({ tally }) => tally)
   const ending = isEnding(job, tallies)

@@ -42,7 +42,7 @@ export interface Health {
   readonly examined: { readonly jobs: number; readonly rounds: number }
 }
 
-export interface HealthParts {
+interface HealthParts {
   readonly store: Store
   /** Milliseconds; only differences count. */
   readonly now: () => number
@@ -53,7 +53,7 @@ export interface HealthParts {
 }
 
 /** How long a job may wait for a worker before somebody is told. */
-export const DEFAULT_UNSERVED: Duration = '10m'
+const DEFAULT_UNSERVED: Duration = '10m'
 /** Jobs of one look. */
 const LOOK = 200
 /** Looks at once, when somebody asks. */

@@ -264,7 +264,7 @@ export interface TaskChoice {
 }
 
 /** The one that is meant; refused if it could be another. */
-export function oneTask(view: JobView, choice: TaskChoice): Task {
+function oneTask(view: JobView, choice: TaskChoice): Task {
   const all = chosen(view, choice)
   const [first] = all
   if (first !== undefined && all.length === 1) return first

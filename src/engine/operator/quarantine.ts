@@ -105,7 +105,7 @@ export interface QuarantineReport {
   readonly isComplete: boolean
 }
 
-export interface QuarantineParts {
+interface QuarantineParts {
   readonly store: Store
   readonly batcher: CommandBatcher
   readonly timing: Timing
@@ -365,7 +365,7 @@ function itemOf({ cause, tasks, submittedAt, ...job }: FoundJob): QuarantineItem
   }
 }
 
-export interface Cause {
+interface Cause {
   readonly fingerprint: string
   readonly code: string
   readonly message: string
@@ -377,7 +377,7 @@ export interface Cause {
 const MESSAGE_CHARS = 500
 
 /** Of all tasks that keep a job there, the first speaks for it. */
-export function causeOf(tasks: readonly DeadTask[]): Cause {
+function causeOf(tasks: readonly DeadTask[]): Cause {
   const why = tasks[0] === undefined ? UNKNOWN : whyGivenUp(tasks[0])
   const { code, message } = why
   return {

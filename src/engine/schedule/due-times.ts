@@ -17,7 +17,7 @@ export const ON_TIME_MS = 60_000
 /** Of one look: a million that were missed must not hold up everything else. */
 export const MOST_TIMES = 100
 
-export interface DueTimes {
+interface DueTimes {
   /** Each gets a job, oldest first. */
   readonly times: readonly number[]
   /** To be recorded when their jobs are in: it and all before it count as fired. */

@@ -26,7 +26,7 @@ import { recorded } from '../actor.ts'
 import type { Due, ReadSchedule } from './due-times.ts'
 import { KnownSchedules } from './due-times.ts'
 
-export interface SchedulesParts extends FiringParts {
+interface SchedulesParts extends FiringParts {
   readonly now: () => number
   /** When to look. */
   readonly timing: Timing

@@ -39,7 +39,7 @@ export type ScheduleTerms<J extends AnyJob> = ScheduleOptions &
     : { readonly input: GivenOf<J> })
 
 /** What the terms say: the same terms say the same. */
-export type Termed = Pick<StoredSchedule, 'timing' | 'missed' | 'spec'>
+type Termed = Pick<StoredSchedule, 'timing' | 'missed' | 'spec'>
 
 const MISSED: ReadonlySet<unknown> = new Set<Missed>(['skip', 'once', 'all'])
 const SHORTEST_MS = 1_000

@@ -11,7 +11,7 @@ import type { Results } from '../client/results.ts'
 import type { Schedules } from '../schedule/schedules.ts'
 
 /** They change nothing about what can be claimed. */
-export const QUIET: ReadonlySet<Command['type']> = new Set<Command['type']>([
+const QUIET: ReadonlySet<Command['type']> = new Set<Command['type']>([
   'ExtendLease',
   'RecordStep',
   'StartExecution',
@@ -19,7 +19,7 @@ export const QUIET: ReadonlySet<Command['type']> = new Set<Command['type']>([
   'ForgetJob',
 ])
 /** After them, whoever has the job in hand should know. */
-export const INTERRUPTING: ReadonlySet<Command['type']> = new Set<Command['type']>([
+const INTERRUPTING: ReadonlySet<Command['type']> = new Set<Command['type']>([
   'CancelJob',
   'RevokeLease',
   'ForceTask',
@@ -37,7 +37,7 @@ const ORCHESTRATED: ReadonlySet<Command['type']> = new Set<Command['type']>([
 ])
 
 /** Workers tell of their own reports. */
-export function mayMoveStages(command: Command): boolean {
+function mayMoveStages(command: Command): boolean {
   return command.type === 'SubmitJob'
     ? command.spec.stages !== null
     : ORCHESTRATED.has(command.type)
@@ -80,7 +80,7 @@ export class CommandListeners {
     if (commands.some(mayMoveStages)) upkeepLoop.hurry()
     commands.forEach((command, i) => {
       if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
-      for (const worker of workers) worker.lookAgain((command as { job: string }).job)
+      for (const worker of workers) worker.checkLeases((command as { job: string }).job)
     })
   }
 
@@ -91,7 +91,7 @@ export class CommandListeners {
   #heard(news: News): void {
     const { workers, results, upkeepLoop, schedules } = this.#parts
     if (news.has('work')) for (const worker of workers) worker.wake()
-    if (news.has('interrupts')) for (const worker of workers) worker.lookAgain()
+    if (news.has('interrupts')) for (const worker of workers) worker.checkLeases()
     if (news.has('ends')) results.news()
     if (news.has('upkeep')) upkeepLoop.hurrySoon()
     if (news.has('schedules')) schedules.changed()

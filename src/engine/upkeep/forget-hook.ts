@@ -8,7 +8,7 @@ import type { Command } from '../../kernel/index.ts'
 import type { JobInfo } from '../client/job-info.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 
-export interface ForgetHookParts {
+interface ForgetHookParts {
   readonly timing: Timing
   readonly get: (id: string) => Promise<JobInfo | null>
   readonly send: (commands: readonly Command[]) => Promise<unknown>

@@ -20,7 +20,7 @@ const AFTER_NEWS_MS = 20
 const BATCH = 512
 const AFTER_FAILURE_MS = 1_000
 
-export interface UpkeepLoopParts {
+interface UpkeepLoopParts {
   readonly store: Store
   readonly batcher: CommandBatcher
   readonly timing: Timing

@@ -19,7 +19,7 @@ import { assertArtifactName, folderOf, MARKER, taskFolderOf, versionFolderOf } f
 import { openStored, ArtifactCorrupt, ArtifactMissing } from './stored-artifact.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 
-export interface DraftsParts {
+interface DraftsParts {
   readonly place: ArtifactPlace
   readonly task: TaskOnFile
   /** Recorded by earlier attempts, the newest last. */

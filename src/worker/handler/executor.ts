@@ -106,11 +106,11 @@ export const inProcess: Executor = {
   },
 }
 
-export function effectIn(definition: Runnable, name: string): AnyEffect | null {
+function effectIn(definition: Runnable, name: string): AnyEffect | null {
   return definition.effects.get(name) ?? null
 }
 
-export function missingEffect(definition: Runnable, name: string): InvalidDefinition {
+function missingEffect(definition: Runnable, name: string): InvalidDefinition {
   return new InvalidDefinition(
     `A commit promised the effect '${name}', and ${nameOf(definition)} of this worker has no such effect: put it back among its \`effects\`.`,
     { type: definition.name, effect: name },

@@ -11,7 +11,7 @@ import { LIMITS } from '../../kernel/index.ts'
 import { TerminalError } from '../../definition/index.ts'
 
 /** What a definition can say of an error; undefined: nothing. */
-export type Classify = (error: unknown) => 'terminal' | 'retryable' | undefined
+type Classify = (error: unknown) => 'terminal' | 'retryable' | undefined
 
 const CAUSES = 5
 /** Of the errors in an AggregateError: how many are listed, and how much of each. */

@@ -6,7 +6,7 @@
  */
 
 /** A value, and how long it was as JSON. */
-export interface Weighed {
+interface Weighed {
   readonly value: unknown
   readonly chars: number
 }

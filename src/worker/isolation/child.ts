@@ -1,8 +1,13 @@
 /**
  * A child as the pool sees it, whatever it is: a thread or a process.
  *
- * It is there from the moment it is started (what is sent before it listens is kept for it)
- * until `gone` is called, once: after the last of its messages, and never before it is gone.
+ * Messages that are sent before it listens are kept for it. `gone` is called once, AFTER the last of
+ * its messages.
+ *
+ * - a thread of this process: quick to start, and stopped wherever it is in JavaScript. What takes
+ *   down the process takes down the worker as well.
+ * - a process of its own: it may crash, run out of memory or be killed, and the worker goes on. It is
+ *   gone when it has exited AND its channel is empty: a result that it sent last counts.
  */
 import { fork } from 'node:child_process'
 import type { Socket } from 'node:net'
@@ -11,7 +16,7 @@ import type { ToChild, ToParent } from './protocol.ts'
 import { threadEntry, processEntry } from './child-entry.ts'
 
 export interface Child {
-  /** To one that is gone it says nothing. */
+  /** A child that is gone gets nothing. */
   send(message: ToChild): void
   /** At once, whatever it does. */
   kill(): void
@@ -20,8 +25,8 @@ export interface Child {
 export interface ChildEvents {
   message(message: ToParent): void
   /**
-   * `why`: one sentence, which names the signal or the exit code. `wasTold`: by a signal that somebody
-   * sends to all processes of a group, such as a terminal.
+   * `why`: one sentence, which names the signal or the exit code. `wasTold`: by a signal that goes to
+   * all processes of a group, such as from a terminal.
    */
   gone(why: string, wasTold?: boolean): void
 }
@@ -50,50 +55,50 @@ export const startThread: StartChild = (modules, events) => {
   }
 }
 
-/** It lives through them (see `child-main.ts`), but not before its code is loaded. */
-const TOLD: ReadonlySet<string | null> = new Set(['SIGINT', 'SIGTERM', 'SIGHUP'])
+/** A child ignores them (see `child-main.ts`) once its code is loaded. */
+const GROUP_SIGNALS: ReadonlySet<string | null> = new Set(['SIGINT', 'SIGTERM', 'SIGHUP'])
 
 export const startProcess: StartChild = (modules, events) => {
   const { file, ...options } = processEntry(modules)
   const child = fork(file, [], {
     ...options,
     serialization: 'advanced',
-    // The last is the lifeline (see `lifeline.ts`): nothing is said on it, but it ends with us.
+    // The last is the pipe that tells the child that we are gone: nothing is sent on it.
     stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
   })
   let why: string | null = null
   let wasTold = false
   let isConnected = true
   let isGone = false
-  const look = (): void => {
+  const checkGone = (): void => {
     if (why === null || isConnected || isGone) return
     isGone = true
     events.gone(why, wasTold)
   }
-  const lifeline = child.stdio[4] as Socket | undefined
-  lifeline?.on('error', () => undefined)
+  const parentPipe = child.stdio[4] as Socket | undefined
+  parentPipe?.on('error', () => undefined)
   child.on('message', (message) => events.message(message as ToParent))
   child.once('disconnect', () => {
     isConnected = false
-    // Nothing can be said to it any more, nor by it.
+    // No message reaches it any more, nor comes from it.
     child.kill('SIGKILL')
-    look()
+    checkGone()
   })
   child.once('exit', (code, signal) => {
-    wasTold = TOLD.has(signal)
+    wasTold = GROUP_SIGNALS.has(signal)
     why = `Its process ended ${signal === null ? `with exit code ${code}` : `by signal ${signal}`}.`
-    look()
+    checkGone()
   })
   child.on('error', (error) => {
     // One that could not be started has neither an exit nor a channel.
     if (child.pid !== undefined) return
     why = `Its process could not be started: ${error.message}.`
     isConnected = false
-    look()
+    checkGone()
   })
   return {
     send(message) {
-      // One that is gone is told nothing, and its `exit` tells us.
+      // A child that is gone is noticed by its `exit`.
       if (child.connected) child.send(message, () => undefined)
     },
     kill() {

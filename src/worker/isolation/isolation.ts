@@ -1,9 +1,9 @@
 /**
  * How far apart handlers run from their worker, as people write it.
  *
- * - none: in the worker's own thread. What blocks the one, blocks the other.
+ * - none: in the worker's own thread. A handler that blocks it blocks the worker.
  * - thread: in threads of this process. A handler may compute for long, and can be stopped.
- * - process: in processes of their own. A handler may crash, and nobody else does.
+ * - process: in processes of their own. A handler may crash, and the worker does not.
  *
  * Functions do not travel, so a child imports the modules that export the definitions.
  */
