@@ -34,6 +34,10 @@ export type {
 } from './operator/quarantine.ts'
 export type { Actor } from './actor.ts'
 export type { Missed } from './schedule/stored-schedule.ts'
-export type { OnRecordAt, ScheduleInfo, UnreadableScheduleInfo } from './schedule/schedule-info.ts'
+export type {
+  Intervention,
+  ScheduleInfo,
+  UnreadableScheduleInfo,
+} from './schedule/schedule-info.ts'
 export type { ScheduleOptions, ScheduleTerms } from './schedule/terms.ts'
 export { ScheduleHandle } from './schedule/schedule-handle.ts'

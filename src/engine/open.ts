@@ -37,8 +37,8 @@ export interface OpenOptions {
   /**
    * Given jobs that are about to be forgotten, a few at a time, to be kept elsewhere. They are
    * forgotten when it has returned; if it fails they stay, and it is given them again. It may
-   * see a job twice: if the process ends in between, or if several processes have the database
-   * open with one, since each of them gives away what is due. Not in memory.
+   * see a job twice: if the process ends in between, or if several processes that have the database
+   * open set it, since each of them hands over what is due. Not in memory.
    */
   readonly onForget?: (jobs: readonly JobInfo[]) => Promise<void> | void
   /**
@@ -56,11 +56,11 @@ export interface OpenOptions {
   readonly artifacts?: string | ArtifactPlace
   /** Of PostgreSQL: where the tables are. Made if it is not there. Default `'pawl'`. */
   readonly schema?: string
-  /** How long jobs may wait that no worker of this process takes, before it is told. Default 10 m. */
+  /** How long jobs may wait that no worker of this process takes, before a notice. Default 10 m. */
   readonly unservedAfter?: Duration
-  /** Told what happens without being asked for: checkpoints, a torn tail, a stalled job. */
+  /** Told of checkpoints, a torn tail, a stalled job and the like. */
   readonly onNotice?: (notice: Notice) => void
-  /** Told of errors that nobody waits for. Default: written to stderr. */
+  /** Told of errors that no caller waits for. Default: written to stderr. */
   readonly onError?: (error: Error) => void
 }
 
@@ -71,10 +71,10 @@ export interface OpenOptions {
 export async function open(location: string, options: OpenOptions = {}): Promise<Pawl> {
   assertLocation(location)
   const { onForget, onNotice, unservedAfter } = options
-  const own = { onForget, onNotice, unservedAfter, onError: options.onError ?? writeOut }
+  const own = { onForget, onNotice, unservedAfter, onError: options.onError ?? writeToStderr }
   if (isDatabase(location)) {
     const parts = await openDatabase(location, options, retentionOf(options))
-    const artifacts = given(options.artifacts) ?? parts.artifacts
+    const artifacts = placeOf(options.artifacts) ?? parts.artifacts
     return new Pawl({ ...own, ...parts, artifacts, onClose: () => undefined })
   }
   if (options.schema !== undefined) {
@@ -85,11 +85,11 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   const timing = realTiming(() => clock.now())
   const parts = { ...own, timing, onClose: () => clock.close() }
   if (location === 'memory:') {
-    const artifacts = given(options.artifacts) ?? memoryPlace()
+    const artifacts = placeOf(options.artifacts) ?? memoryPlace()
     return new Pawl({ ...parts, artifacts, store: new MemoryStore(clock), backup: null })
   }
   try {
-    const artifacts = given(options.artifacts) ?? folderPlace(join(location, 'artifacts'))
+    const artifacts = placeOf(options.artifacts) ?? folderPlace(join(location, 'artifacts'))
     const store = await openDirectory(location, { ...directoryOptions(options), clock })
     return new Pawl({ ...parts, artifacts, store, backup: (to, also) => store.backup(to, also) })
   } catch (error) {
@@ -98,7 +98,7 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   }
 }
 
-/** What would do nothing there is refused: who sets a bound relies on it. */
+/** An option that does nothing is refused: the caller would rely on it. */
 function assertOfMemory({ retention, onForget, history, archive }: OpenOptions): void {
   for (const [name, value] of Object.entries({ retention, onForget, history, archive })) {
     if (value === undefined) continue
@@ -140,11 +140,11 @@ function ruleOf(
   }
 }
 
-function given(artifacts: OpenOptions['artifacts']): ArtifactPlace | undefined {
+function placeOf(artifacts: OpenOptions['artifacts']): ArtifactPlace | undefined {
   return typeof artifacts === 'string' ? folderPlace(artifacts) : artifacts
 }
 
-const ELSEWHERE = /^https?:/
+const SERVER = /^https?:/
 
 function assertLocation(location: unknown): void {
   if (typeof location !== 'string' || location === '') {
@@ -152,13 +152,13 @@ function assertLocation(location: unknown): void {
       `open() needs a place: a directory such as './data', 'sqlite:jobs.db', 'postgres://…', or 'memory:'.`,
     )
   }
-  if (!ELSEWHERE.test(location)) return
+  if (!SERVER.test(location)) return
   throw new InvalidDefinition(
     `open('${location}'): this version knows no servers. It keeps jobs in a directory ('./data'), in a database ('sqlite:jobs.db', 'postgres://…') or in memory ('memory:').`,
   )
 }
 
-function writeOut(error: Error): void {
+function writeToStderr(error: Error): void {
   console.error(`pawl: ${error.message}`)
 }
 
@@ -188,7 +188,7 @@ async function openDatabase(
     : await openPostgres({ url: location, schema: schemaOf(options), retention })
   return {
     store,
-    // Leases are measured by a clock that nobody sets.
+    // Leases are measured by a monotonic clock.
     timing: realTiming(),
     now: () => store.now(),
     artifacts: isSqlite ? folderPlace(`${path}-artifacts`) : noPlace(NO_PLACE),

@@ -1,9 +1,8 @@
 /**
- * Brings commands to the store, those that come together as one batch.
+ * Sends commands to the store, those of one turn of the event loop as one batch.
  *
- * There is no timer: what is sent while the current turn of the event loop is still being
- * worked off goes along. New work and reports travel apart, so that reports get through when
- * the disk is too full for new work.
+ * There is no timer. Submits and reports go in batches of their own, so that reports get through
+ * when the disk is too full for new jobs.
  */
 import type { Command } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
@@ -11,16 +10,16 @@ import type { Answer, Store } from './store.ts'
 import { BadRequest } from './store.ts'
 import type { Writes } from './user-transaction.ts'
 
-/** Told of everything that was answered; `sent`: of what was decided and is not yet durable. */
+/** `sent`: the commands are decided and not yet durable; `answered`: they are durable, or refused. */
 interface CommandBatcherEvents {
   sent?(commands: readonly Command[]): void
   answered?(commands: readonly Command[], answers: readonly Answer[]): void
 }
 
-/** Whoever waits for it comes after all who wait already; quicker than `queueMicrotask`. */
+/** Its callbacks run AFTER those that wait already; quicker than `queueMicrotask`. */
 const TURN = Promise.resolve()
 
-interface Parcel {
+interface PendingCommands {
   readonly commands: readonly Command[]
   /** Its own answers begin at `from`. */
   readonly resolve: (answers: readonly Answer[], from: number) => void
@@ -30,11 +29,9 @@ interface Parcel {
 export class CommandBatcher {
   readonly #store: Store
   readonly #events: CommandBatcherEvents
-  readonly #lanes: { readonly newWork: Parcel[]; readonly reports: Parcel[] } = {
-    newWork: [],
-    reports: [],
-  }
-  #isLeaving = false
+  readonly #submits: PendingCommands[] = []
+  readonly #reports: PendingCommands[] = []
+  #isScheduled = false
 
   constructor(store: Store, events: CommandBatcherEvents = {}) {
     this.#store = store
@@ -63,46 +60,48 @@ export class CommandBatcher {
     return answer
   }
 
-  #add(commands: readonly Command[], resolve: Parcel['resolve'], reject: Parcel['reject']): void {
-    const lane = commands[0]?.type === 'SubmitJob' ? this.#lanes.newWork : this.#lanes.reports
-    lane.push({ commands, resolve, reject })
-    if (this.#isLeaving) return
-    this.#isLeaving = true
-    void TURN.then(() => this.#leave())
+  #add(
+    commands: readonly Command[],
+    resolve: PendingCommands['resolve'],
+    reject: PendingCommands['reject'],
+  ): void {
+    const pending = commands[0]?.type === 'SubmitJob' ? this.#submits : this.#reports
+    pending.push({ commands, resolve, reject })
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    void TURN.then(() => this.#sendPending())
   }
 
-  #leave(): void {
-    this.#isLeaving = false
-    const { newWork, reports } = this.#lanes
-    if (reports.length > 0) void this.#deliver(reports.splice(0))
-    if (newWork.length > 0) void this.#deliver(newWork.splice(0))
+  #sendPending(): void {
+    this.#isScheduled = false
+    if (this.#reports.length > 0) void this.#execute(this.#reports.splice(0))
+    if (this.#submits.length > 0) void this.#execute(this.#submits.splice(0))
   }
 
-  async #deliver(parcels: readonly Parcel[]): Promise<void> {
-    const commands =
-      parcels.length === 1 ? parcels[0]!.commands : parcels.flatMap((one) => one.commands)
+  async #execute(batch: readonly PendingCommands[]): Promise<void> {
+    const commands = batch.length === 1 ? batch[0]!.commands : batch.flatMap((one) => one.commands)
     try {
       const answering = this.#store.execute(commands)
       this.#events.sent?.(commands)
       const answers = await answering
       let at = 0
-      for (const { commands: own, resolve } of parcels) {
+      for (const { commands: own, resolve } of batch) {
         resolve(answers, at)
         at += own.length
       }
       this.#events.answered?.(commands, answers)
     } catch (error) {
-      if (parcels.length > 1 && isOfOne(error)) return this.#deliverEach(parcels)
-      for (const { reject } of parcels) reject(error)
+      if (batch.length > 1 && isAboutOne(error)) return this.#executeEach(batch)
+      for (const { reject } of batch) reject(error)
     }
   }
 
-  /** What one is about cannot be read, and nothing happened: that is no matter of the others. */
-  async #deliverEach(parcels: readonly Parcel[]): Promise<void> {
-    for (const parcel of parcels) await this.#deliver([parcel])
+  /** A job that one of them is about cannot be read, and nothing happened: the others go on. */
+  async #executeEach(batch: readonly PendingCommands[]): Promise<void> {
+    for (const one of batch) await this.#execute([one])
   }
 }
 
-function isOfOne(error: unknown): boolean {
+function isAboutOne(error: unknown): boolean {
   return error instanceof PawlError && error.kind === 'corrupt'
 }

@@ -229,9 +229,9 @@ export class TestEngine extends Pawl {
   override async schedule<J extends AnyJob>(
     id: string,
     terms: ScheduleTerms<J>,
-    on: Actor = {},
+    actor: Actor = {},
   ): Promise<ScheduleHandle> {
-    const handle = await super.schedule(id, terms, on)
+    const handle = await super.schedule(id, terms, actor)
     this.#crew.know(terms.job, terms.queue)
     return handle
   }

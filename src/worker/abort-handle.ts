@@ -1,6 +1,13 @@
 /**
- * Tells a handler to stop, once. The signal is made only if somebody asks for it: most
- * handlers never look.
+ * Tells a handler to stop, once, and why:
+ *
+ * - lease-lost: another worker may have the job by now. Nothing the handler reports will count.
+ * - cancelled: the job was cancelled, or an operator took it away.
+ * - timed-out: this attempt took longer than the job's `timeout`.
+ * - stalled: the handler said nothing for too long, and its definition says `recover`.
+ * - shutdown: the worker is stopping, and its time to finish is over. The job will run again.
+ *
+ * The signal is made only when a handler reads it: most never do.
  */
 import { PawlError } from '../kernel/index.ts'
 
@@ -14,6 +21,7 @@ const WORDS: Readonly<Record<AbortReason, string>> = {
   shutdown: 'the worker is stopping: the job will run again elsewhere',
 }
 
+/** The reason of a handler's `signal`. */
 export class Aborted extends PawlError {
   readonly reason: AbortReason
 
@@ -23,14 +31,12 @@ export class Aborted extends PawlError {
   }
 }
 
-const NOBODY = (): void => undefined
-
 export class AbortHandle {
   readonly #job: string
   #reason: AbortReason | null = null
   #controller: AbortController | null = null
   /** Called once, AFTER the signal was given. */
-  onStop: (reason: AbortReason) => void = NOBODY
+  onStop: (reason: AbortReason) => void = () => undefined
 
   constructor(job: string) {
     this.#job = job

@@ -24,7 +24,7 @@ export interface WorkerOptions {
   readonly shutdown?: Duration
   /**
    * Signals that stop the worker as `stop` does. When all workers have stopped, the process ends
-   * by that signal, unless somebody else listens for it; the same again ends it at once. Default
+   * by that signal, unless the program listens for it itself; the same again ends it at once. Default
    * `['SIGTERM']`; `[]`: none.
    */
   readonly signals?: readonly NodeJS.Signals[]

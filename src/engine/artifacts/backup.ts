@@ -1,8 +1,7 @@
 /**
  * A backup: the log of a directory, and the artifacts that its jobs refer to.
  *
- * Files are copied, never linked: a copy that shares its bytes with what it is a copy of is lost
- * with it.
+ * Files are copied, never linked: a link shares its bytes with the original, and is lost with it.
  */
 import { join } from 'node:path'
 import type { ArtifactPlace } from '../../definition/index.ts'
@@ -53,7 +52,7 @@ export async function backUp(
     artifacts = await copyArtifacts(place, folderPlace(join(to, 'artifacts')), store)
   }
   // A job may be forgotten while its files are copied: until the end they stay.
-  const done = await sweep.held(() => backup(to, also))
+  const done = await sweep.whilePaused(() => backup(to, also))
   return { ...done, artifacts }
 }
 
@@ -62,7 +61,14 @@ const PAGE = 1_000
 /** Jobs whose files are copied at the same time: each file waits for a disk. */
 const AT_ONCE = 8
 
-/** How many files there were. Those of other stores in the same place stay where they are. */
+/**
+ * Copies the artifacts of one store from place to place. How many files there were; those of other
+ * stores in the same place stay where they are.
+ *
+ * What a job refers to is in its place BEFORE that is on record. So a copy of the log up to a
+ * position, and then of all files of its store, has every file that the log refers to, and perhaps
+ * some more, as long as no file is removed meanwhile: see `ArtifactSweep.whilePaused`.
+ */
 async function copyArtifacts(
   from: ArtifactPlace,
   to: ArtifactPlace,

@@ -18,7 +18,7 @@ export interface HandleParts {
   readonly timing: Timing
   readonly results: Results
   readonly get: (id: string) => Promise<JobInfo | null>
-  readonly cancel: (id: string, on: Actor) => Promise<void>
+  readonly cancel: (id: string, actor: Actor) => Promise<void>
 }
 
 /** Entries of one page of a history. */
@@ -43,7 +43,7 @@ export class Handle<Result = unknown> {
     const { results, timing } = this.#parts
     const { timeout } = options
     const ms = timeout === undefined ? null : toMs(timeout, 'The timeout of result()')
-    const waiter = results.ended(this.id)
+    const waiter = results.waitFor(this.id)
     if (ms === null) return this.#result(await waiter.outcome)
     let timer: Timer | null = null
     const waited = new Promise<never>((_, reject) => {
@@ -53,7 +53,7 @@ export class Handle<Result = unknown> {
       return await this.#result(await Promise.race([waiter.outcome, waited]))
     } finally {
       ;(timer as Timer | null)?.cancel()
-      results.stop(this.id, waiter)
+      results.stopWaiting(this.id, waiter)
     }
   }
 
@@ -95,8 +95,8 @@ export class Handle<Result = unknown> {
   }
 
   /** Stops it wherever it is. A handler that runs is told by its `signal`. */
-  cancel(on: Actor = {}): Promise<void> {
-    return this.#parts.cancel(this.id, on)
+  cancel(actor: Actor = {}): Promise<void> {
+    return this.#parts.cancel(this.id, actor)
   }
 
   #result(outcome: Outcome | null): Result | Promise<Result> {

@@ -1,15 +1,14 @@
 /**
  * "Why is this job not running?": every reason that holds now, and what to do about it.
  *
- * The authority is asked what it would say; nothing is guessed but which workers there are,
- * and that is known of this process only.
+ * All reasons come from the store, but for the workers: of those, only this process's are known.
  */
 import type { Job, JobState, LimitSpec, Task, StageSpec } from '../../kernel/index.ts'
 import { isFinal, isHeldBack, mayStartAt, isEnding, isSettled } from '../../kernel/index.ts'
 import type { Holder, InUse, JobOverview, Store, StageOverview } from '../../store/index.ts'
 import type { StalledTask, Worker } from '../../worker/index.ts'
 import { UnknownJob } from '../errors.ts'
-import { isLost, lossOf, withoutError } from '../lost-lease.ts'
+import { isLost, lossOf, lossText } from '../lost-lease.ts'
 
 export type Obstacle =
   | 'over'
@@ -49,7 +48,7 @@ export interface Explanation {
 }
 
 /** What an explanation is made from. */
-interface Surroundings {
+interface ExplainParts {
   readonly store: Store
   readonly workers: Iterable<Worker>
   readonly now: number
@@ -57,39 +56,39 @@ interface Surroundings {
   readonly stalled: readonly StalledTask[]
 }
 
-export async function explain(around: Surroundings, id: string): Promise<Explanation> {
-  const view = await around.store.query({ kind: 'overview', job: id })
+export async function explain(parts: ExplainParts, id: string): Promise<Explanation> {
+  const view = await parts.store.query({ kind: 'overview', job: id })
   if (view === null) throw new UnknownJob(id)
   const { state, job } = view
   const over = reason('over', `It is ${state}, and never runs again.`)
   if (isFinal(state)) return { job: id, state, isRunnable: false, reasons: [over] }
-  const stalled = around.stalled.map((task) => stalledReason(job, task))
+  const stalled = parts.stalled.map((task) => stalledReason(job, task))
   if (job.task === null) {
-    const { isRunnable, reasons } = await explainPipeline(around, view)
+    const { isRunnable, reasons } = await explainPipeline(parts, view)
     return { job: id, state, isRunnable, reasons: [...reasons, ...stalled] }
   }
-  const settled = await settledReason(around, view, job.task)
+  const settled = await notWaitingReason(parts, view, job.task)
   if (settled !== null) {
     return { job: id, state, isRunnable: false, reasons: [settled, ...stalled] }
   }
-  const reasons = await waitingReasons(around, job, job.task, null)
+  const reasons = await waitingReasons(parts, job, job.task, null)
   const isRunnable = reasons.length === 0
   return { job: id, state, isRunnable, reasons: isRunnable ? [NEXT] : reasons }
 }
 
-/** Why a task that waits is not handed to anybody: nothing, if nothing is in its way. */
+/** Why no worker has a task that waits: no reason, if nothing is in its way. */
 async function waitingReasons(
-  around: Surroundings,
+  parts: ExplainParts,
   job: Job,
   task: Task,
   stage: string | null,
 ): Promise<Reason[]> {
   // A clock that is only estimated may be behind what the task itself has seen.
-  const now = Math.max(around.now, task.time)
+  const now = Math.max(parts.now, task.time)
   const reasons = [
     ...ownReasons(job, task, now),
-    ...(await limitReasons({ ...around, now }, task)),
-    ...workerReasons(around, job.spec.type, task, stage),
+    ...(await limitReasons({ ...parts, now }, task)),
+    ...workerReasons(parts, job.spec.type, task, stage),
   ]
   return reasons.map((one) => inStage(stage, one))
 }
@@ -111,8 +110,8 @@ function inStage(stage: string | null, about: Reason): Reason {
 export const NEXT = reason('next', 'Nothing is in its way: it is next, or others come before it.')
 
 /** It is not waiting at all. */
-async function settledReason(
-  { store }: Surroundings,
+async function notWaitingReason(
+  { store }: ExplainParts,
   view: JobOverview,
   task: Task,
 ): Promise<Reason | null> {
@@ -152,7 +151,7 @@ async function whyDead(store: Store, view: JobOverview, task: Task): Promise<str
   const failed = error === null ? '' : ` (${error.code}: ${error.message})`
   const why = `It used up its retries${failed}: retry, force or discard it.`
   if (error !== null && !isLost(endedBy)) return why
-  return `${why} ${withoutError(endedBy, isLost(endedBy) ? await lossOf(store, view, task) : null)}`
+  return `${why} ${lossText(endedBy, isLost(endedBy) ? await lossOf(store, view, task) : null)}`
 }
 
 function ownReasons(job: Job, task: Task, now: number): Reason[] {
@@ -175,7 +174,7 @@ function ownReasons(job: Job, task: Task, now: number): Reason[] {
 }
 
 /** A committed task is finished whatever pause and limits say. */
-async function limitReasons({ store, now }: Surroundings, task: Task): Promise<Reason[]> {
+async function limitReasons({ store, now }: ExplainParts, task: Task): Promise<Reason[]> {
   if (task.commit !== null) return []
   const { queue: name, limits } = task.policy
   const view = await store.query({ kind: 'queue', queue: name })
@@ -225,7 +224,7 @@ function limitReason(
 }
 
 function workerReasons(
-  { workers, store }: Surroundings,
+  { workers, store }: ExplainParts,
   type: string,
   task: Task,
   stage: string | null,
@@ -249,9 +248,9 @@ function workerReasons(
   return [reason('workers-busy', `All ${places} places of its workers${here} are taken.`)]
 }
 
-type StageObstacle = Pick<Explanation, 'isRunnable' | 'reasons'>
+type StageReasons = Pick<Explanation, 'isRunnable' | 'reasons'>
 
-async function explainPipeline(around: Surroundings, view: JobOverview): Promise<StageObstacle> {
+async function explainPipeline(parts: ExplainParts, view: JobOverview): Promise<StageReasons> {
   const { job, stages } = view
   const tallies = stages.map(({ tally }) => tally)
   const ending = isEnding(job, tallies)
@@ -266,7 +265,7 @@ async function explainPipeline(around: Surroundings, view: JobOverview): Promise
       if (waits) reasons.push(unopened(spec, stages))
       continue
     }
-    const found = await openReasons(around, view, stage)
+    const found = await openReasons(parts, view, stage)
     isRunnable ||= found.isRunnable
     reasons.push(...found.reasons)
   }
@@ -293,12 +292,12 @@ function progressOf({ name, state, segments, tally }: StageOverview): string {
   return `'${name}' (${state}: ${completed} of ${segments} done${lost})`
 }
 
-/** A stage that is open: who has its tasks, what keeps the others, and who needs a person. */
+/** A stage that is open: which workers have its tasks, what keeps the others, and which need a person. */
 async function openReasons(
-  around: Surroundings,
+  parts: ExplainParts,
   view: JobOverview,
   { name, state, tally, holders, next, troubled }: StageOverview,
-): Promise<StageObstacle> {
+): Promise<StageReasons> {
   const reasons: Reason[] = []
   let isRunnable = false
   if (tally.leased > 0) {
@@ -307,7 +306,7 @@ async function openReasons(
     reasons.push(inStage(name, reason('running', message, null, holders)))
   }
   if (next !== null) {
-    const waiting = await waitingReasons(around, view.job, next, name)
+    const waiting = await waitingReasons(parts, view.job, next, name)
     isRunnable = waiting.length === 0
     reasons.push(...(isRunnable ? [inStage(name, NEXT)] : waiting))
   }
@@ -315,7 +314,7 @@ async function openReasons(
   if (dead !== undefined && state === 'ERROR') {
     const which = `${tally.dead} of its tasks wait for an operator, the first is segment ${dead.segment}.`
     reasons.push(
-      inStage(name, reason('quarantined', `${which} ${await whyDead(around.store, view, dead)}`)),
+      inStage(name, reason('quarantined', `${which} ${await whyDead(parts.store, view, dead)}`)),
     )
   }
   return { isRunnable, reasons }

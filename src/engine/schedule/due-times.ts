@@ -1,9 +1,8 @@
 /**
  * Which due times of a schedule are to be fired now, and what becomes of those that were missed.
  *
- * A time is missed when a later one is due already, or when it is a minute late: nobody was
- * there. Without the minute, a job whose process was held up for a moment would be lost to
- * `'skip'`.
+ * A time is missed when a later one is due already, or when it is a minute late: no engine was open.
+ * Without the minute, `'skip'` would lose a job whose process was held up for a moment.
  */
 import type { StoredSchedule } from './stored-schedule.ts'
 import { readSchedule } from './stored-schedule.ts'
@@ -14,7 +13,7 @@ import { UnreadableSchedule } from '../errors.ts'
 
 /** How late a time may be and still count as on time. */
 export const ON_TIME_MS = 60_000
-/** Of one look: a million that were missed must not hold up everything else. */
+/** Of one round: a million that were missed must not hold up everything else. */
 export const MOST_TIMES = 100
 
 interface DueTimes {
@@ -68,7 +67,7 @@ export interface ReadSchedule {
   readonly timetable: Timetable
 }
 
-interface KnownSchedule {
+interface CachedSchedule {
   readonly definition: string | null
   /** Null: it cannot be read. */
   readonly read: ReadSchedule | null
@@ -77,9 +76,13 @@ interface KnownSchedule {
   nextAt: number
 }
 
-export class KnownSchedules {
+/**
+ * What was read of schedules: their texts are parsed once, and their next times computed once. Every
+ * round compares it with what the store says.
+ */
+export class ScheduleCache {
   readonly #onError: (error: Error) => void
-  #known = new Map<string, KnownSchedule>()
+  #cached = new Map<string, CachedSchedule>()
 
   constructor(onError: (error: Error) => void) {
     this.#onError = onError
@@ -88,13 +91,13 @@ export class KnownSchedules {
   /** When something is due next; Infinity: never. */
   get nextAt(): number {
     let next = Infinity
-    for (const { nextAt } of this.#known.values()) next = Math.min(next, nextAt)
+    for (const { nextAt } of this.#cached.values()) next = Math.min(next, nextAt)
     return next
   }
 
   /** Throws `UnreadableSchedule`. Null: it was removed. */
   read(schedule: Schedule): ReadSchedule | null {
-    const known = this.#known.get(schedule.id)
+    const known = this.#cached.get(schedule.id)
     if (known?.definition === schedule.definition && known.read !== null) return known.read
     const stored = readSchedule(schedule)
     if (stored === null) return null
@@ -103,7 +106,7 @@ export class KnownSchedules {
 
   /** What is due of it now; null: nothing. */
   due(schedule: Schedule, now: number): Due | null {
-    const known = this.#knownOf(schedule)
+    const known = this.#entryOf(schedule)
     if (known.read === null) return null
     const { stored, timetable } = known.read
     if (stored.paused !== null) return null
@@ -117,15 +120,15 @@ export class KnownSchedules {
     return due === null ? null : { id: schedule.id, stored, ...due }
   }
 
-  /** Those that are not among these are gone. */
-  keep(ids: ReadonlySet<string>): void {
-    for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id)
+  /** Drops those that are not among these. */
+  keepOnly(ids: ReadonlySet<string>): void {
+    for (const id of this.#cached.keys()) if (!ids.has(id)) this.#cached.delete(id)
   }
 
-  /** What cannot be read is told of once, and not fired. */
-  #knownOf(schedule: Schedule): KnownSchedule {
+  /** `onError` is told once of a schedule that cannot be read. */
+  #entryOf(schedule: Schedule): CachedSchedule {
     const { id, definition } = schedule
-    const before = this.#known.get(id)
+    const before = this.#cached.get(id)
     if (before !== undefined && before.definition === definition) return before
     let read: ReadSchedule | null = null
     try {
@@ -134,7 +137,7 @@ export class KnownSchedules {
       this.#onError(error as Error)
     }
     const known = { definition, read, base: -1, nextAt: Infinity }
-    this.#known.set(id, known)
+    this.#cached.set(id, known)
     return known
   }
 }

@@ -19,9 +19,9 @@ export interface ScheduleInfo {
   readonly end: Date | null
   readonly missed: Missed
   /** Null: it is not paused. */
-  readonly paused: OnRecordAt | null
+  readonly paused: Intervention | null
   /** When it was resumed last. */
-  readonly resumed: OnRecordAt | null
+  readonly resumed: Intervention | null
   /** The newest time that was fired or skipped; null: none yet. */
   readonly lastTime: Date | null
   /** Null: it is paused, or it has come to its end. */
@@ -40,7 +40,7 @@ export type UnreadableScheduleInfo = Pick<ScheduleInfo, KnownOfAny> & {
   readonly unreadable: UnreadableSchedule
 }
 
-export interface OnRecordAt {
+export interface Intervention {
   readonly at: Date
   readonly by: string
   readonly reason: string
@@ -117,6 +117,6 @@ function dateOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
 }
 
-function onRecord(intervention: ScheduleIntervention | null): OnRecordAt | null {
+function onRecord(intervention: ScheduleIntervention | null): Intervention | null {
   return intervention === null ? null : { ...intervention, at: new Date(intervention.at) }
 }

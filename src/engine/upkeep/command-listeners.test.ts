@@ -30,9 +30,9 @@ function setUp(isShared: boolean): {
   const parts = {
     store,
     workers: new Set([{ wake: note('worker: wake'), checkLeases: note('worker: check leases') }]),
-    results: { news: note('results: ask'), answered: note('results: answered') },
-    upkeepLoop: { hurry: note('upkeep: now'), hurrySoon: note('upkeep: soon') },
-    schedules: { changed: note('schedules: look') },
+    results: { onNews: note('results: query'), answered: note('results: answered') },
+    upkeepLoop: { runNow: note('upkeep: now'), runSoon: note('upkeep: soon') },
+    schedules: { onNews: note('schedules: look') },
   } as unknown as CommandListenersParts
   return {
     listeners: new CommandListeners(parts),
@@ -50,7 +50,7 @@ describe('an engine listens', () => {
     const { told, tell } = setUp(true)
     const all: [NewsKind, string][] = [
       ['work', 'worker: wake'],
-      ['ends', 'results: ask'],
+      ['ends', 'results: query'],
       ['interrupts', 'worker: check leases'],
       ['upkeep', 'upkeep: soon'],
       ['schedules', 'schedules: look'],

@@ -79,7 +79,7 @@ function hashOf(text: string, chars: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, chars)
 }
 
-/** Folders of jobs stand in these. Others are not ours. */
+/** Folders of jobs stand in these; other folders are not of this engine. */
 export const SHARD = /^[0-9a-f]{2}$/
 
 /** The job that a folder was made for; null: that cannot be said, so it is to be left alone. */
@@ -88,12 +88,12 @@ export async function ownerOf(place: ArtifactPlace, folder: string): Promise<Job
   if ((await place.size(path)) === null) return null
   const parts: Uint8Array[] = []
   for await (const part of place.read(path)) parts.push(part)
-  const owner = parsed(Buffer.concat(parts).toString())
+  const owner = parseOwner(Buffer.concat(parts).toString())
   // The text was damaged, or the folder is a copy of another one.
   return owner !== null && folderOf(owner) === folder ? owner : null
 }
 
-function parsed(text: string): JobOnFile | null {
+function parseOwner(text: string): JobOnFile | null {
   try {
     const { store = null, job, submittedAt } = JSON.parse(text) as Partial<JobOnFile>
     if (typeof job === 'string' && typeof submittedAt === 'number') {

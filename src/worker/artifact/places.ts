@@ -1,9 +1,13 @@
 /**
- * Artifacts in a folder of this machine: the usual place.
+ * Where artifacts are kept.
  *
- * A file is written under a name that nobody reads, made durable, and then given its own name.
- * Whenever the process ends, there is the whole file or none. What is left of a write that was
- * cut short stands in `tmp` and is removed when it is a day old.
+ * - in a folder of this machine: the usual place. A file is written under a temporary name, made
+ *   durable, and then given its own name, so whenever the process ends, there is the whole file or
+ *   none. What is left of a write that was cut short stands in `tmp` and is removed when it is a
+ *   day old.
+ * - in memory, for engines in memory: lost with the process.
+ * - nowhere: an engine that several machines may share has no folder that all of them see, so it
+ *   keeps none until `open` is told where.
  */
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
@@ -78,7 +82,7 @@ class FolderPlace implements ArtifactPlace {
     }
   }
 
-  /** All at once, under another name: half of it would be nobody's if the process ended. */
+  /** Renamed first: half a folder could not be told from a whole one if the process ended. */
   async remove(folder: string): Promise<void> {
     const temporary = await this.#temporary()
     try {
@@ -93,7 +97,7 @@ class FolderPlace implements ArtifactPlace {
   async list(folder: string, after: string, limit: number): Promise<readonly string[]> {
     try {
       const names = await readdir(folder === '' ? this.#root : this.#at(folder))
-      // What somebody else put there, such as `lost+found`, may have a name that is no path.
+      // Other files there, such as `lost+found`, may have names that are no paths.
       return names
         .filter((name) => name > after && PATH.test(name))
         .filter((name) => !(folder === '' && name === TEMPORARY))
@@ -129,7 +133,7 @@ class FolderPlace implements ArtifactPlace {
 
   /**
    * A name is durable when its folder is, and that one when the one above it is. All of them, up
-   * to the root: whoever made one of them may not have come to this yet.
+   * to the root: another writer may have made one of them and not synced it yet.
    */
   async #sync(folder: string): Promise<void> {
     for (let at = folder; ; at = dirname(at)) {

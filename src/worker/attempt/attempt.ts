@@ -108,14 +108,14 @@ export class Attempt implements HandlerPort, LeaseHolder {
   #dropLease(): void {
     if (this.#held === null) return
     this.#parts.keeper.drop(this.#held)
-    if (this.#held.isSilent) this.#parts.workerEvents.stirred(this.#address)
+    if (this.#held.isSilent) this.#parts.workerEvents.notStalled(this.#address)
   }
 
   /** The handler said something: it goes on. */
   heard(): void {
     const { keeper, workerEvents } = this.#parts
     if (this.#held === null || this.#abortHandle.reason !== null) return
-    if (keeper.heard(this.#held)) workerEvents.stirred(this.#address)
+    if (keeper.heard(this.#held)) workerEvents.notStalled(this.#address)
   }
 
   /** The handler said nothing for too long: its definition says what is done. */

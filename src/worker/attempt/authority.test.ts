@@ -409,7 +409,7 @@ function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } 
       progress: () => undefined,
       log: () => undefined,
       stalled: () => undefined,
-      stirred: () => undefined,
+      notStalled: () => undefined,
       newer: () => undefined,
     },
     onError: (error) => errors.push(error),

@@ -1,6 +1,6 @@
 /**
- * Where handlers and effects run. The worker holds the lease and reports; an executor runs
- * what the user wrote, here or elsewhere, and says what came of it. It never throws.
+ * Where handlers and effects run. The worker holds the lease and reports; an executor runs the
+ * user's code, in this thread or in children, and gives the outcome. It never throws.
  */
 import type { AnyEffect, ArtifactPlace, Runnable, EffectContext } from '../../definition/index.ts'
 import { InvalidDefinition, nameOf, fromJson, validatedStored } from '../../definition/index.ts'
@@ -61,7 +61,7 @@ export async function runEffect(
   }
 }
 
-/** The process or thread it ran in is gone. */
+/** The child it ran in is gone. */
 export interface Died {
   readonly kind: 'died'
   readonly why: string
@@ -80,9 +80,9 @@ export interface Executor {
     artifacts: ArtifactPlace | null,
     abortHandle: AbortHandle,
   ): Promise<EffectOutcome | Died>
-  /** Whether something that is told to stop comes to an end soon, whatever it does. */
+  /** Whether it ends a run that is told to stop, whatever the run does. */
   readonly endsWhatItStops: boolean
-  /** Lets go of what it holds. What runs in children is ended. */
+  /** Ends its children, and what runs in them. */
   close(): Promise<void>
 }
 

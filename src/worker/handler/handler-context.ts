@@ -33,34 +33,34 @@ import { Drafts, isArtifactStep } from '../artifact/drafts.ts'
 import { openStored, withinReach } from '../artifact/stored-artifact.ts'
 import type { TaskOnFile } from '../artifact/paths.ts'
 
-/** All that is known about the attempt: plain data. */
+/** What the worker knows of the attempt. */
 export interface HandlerRequest {
   readonly job: JobDetails
   /** Which store it is in; null: one that is lost with its process. */
   readonly store: string | null
-  /** With the id it stands for one job: an id may be used again once it is forgotten. */
+  /** Id and time name one job: an id may be used again once its job is forgotten. */
   readonly submittedAt: number
   readonly version: number
-  /** Null for a segment: many have it in common, and it is asked for once. */
+  /** Null for a segment: many share it, and it is read once. */
   readonly input: Payload | null
   readonly steps: readonly { readonly name: string; readonly value: Payload }[]
   /** Null: a plain job. */
   readonly stage: StageRequest | null
 }
 
-/** The way back to the worker that holds the lease. */
+/** From the handler back to the worker that holds the lease. */
 export interface HandlerPort {
-  /** Durable when it returns; the value that stands: another may have been first. */
+  /** Durable when it returns. Gives the recorded value: an earlier record of the same name stands. */
   record(name: string, value: Payload): Promise<Payload>
   progress(value: Payload): void
   log(line: string): void
-  /** The call goes on, although nothing was said of this job. */
+  /** The handler goes on, although it said nothing of this job. */
   heard(): void
   /** What the job was submitted with. */
   input(): Promise<Payload>
-  /** Some outputs of a stage's segments behind this one. */
+  /** A page of the outputs of a stage, of segments after this one. */
   outputs(stage: number, after: number): Promise<OutputsPage>
-  /** Where the handler runs, and as long as its worker lives. */
+  /** Shared by all runs of this worker in this thread. */
   readonly shared: SharedValues
   /** Null: they are out of reach from where the handler runs. */
   readonly artifacts: ArtifactPlace | null
@@ -68,7 +68,7 @@ export interface HandlerPort {
   readonly noWrites: string | null
 }
 
-/** What a request says more if it is about a stage: plain data. */
+/** What a request has more if it is about a stage. */
 export interface StageRequest extends StageDetails {
   readonly segment: number
   readonly each: ClaimedSegment | null
@@ -82,16 +82,16 @@ export function requestOf(claimed: Claimed, store: string | null): HandlerReques
   const schedule = from === null ? null : { id: from.id, time: new Date(from.tick) }
   const job = { id, type, attempt, lease, queue, priority, schedule }
   const { submittedAt } = claimed
-  return { job, store, submittedAt, version, input, steps, stage: stageOf(claimed) }
+  return { job, store, submittedAt, version, input, steps, stage: stageRequestOf(claimed) }
 }
 
-function stageOf(claimed: Claimed): StageRequest | null {
+function stageRequestOf(claimed: Claimed): StageRequest | null {
   const { stageName: name, stageVersion, segment, each, prior, ending } = claimed
   if (name === null) return null
   return { name, version: stageVersion ?? 1, segment, each, prior, ending }
 }
 
-export class Context {
+export class HandlerContext {
   readonly input: unknown
   readonly job: JobDetails
   readonly #abortHandle: AbortHandle
@@ -121,7 +121,7 @@ export class Context {
     return this.#abortHandle.signal
   }
 
-  // Handlers take them apart, so each is bound; and made only if it is asked for.
+  // Handlers destructure them, so each is bound; and made only when it is read.
 
   get step(): (name: string, work: () => unknown) => Promise<unknown> {
     return (name, work) => this.#step(name, work)
@@ -148,10 +148,10 @@ export class Context {
     effects?: readonly EffectCall[],
     children?: readonly ChildCall[],
   ) => HandlerCommit<unknown> {
-    return (output, effects = [], children = []) => this.#promise(output, effects, children)
+    return (output, effects = [], children = []) => this.#makeCommit(output, effects, children)
   }
 
-  /** It is only for onlookers: what cannot be shown is no reason to fail. */
+  /** Progress is only shown: a value that cannot be is no reason to fail. */
   #progress(value: unknown): void {
     try {
       this.#port.progress(toJson(value, `The progress of job ${this.job.id}`, 'progress'))
@@ -207,7 +207,7 @@ export class Context {
     return fromJson(await this.#port.record(name, value))
   }
 
-  #promise(
+  #makeCommit(
     output: unknown,
     effects: readonly EffectCall[],
     children: readonly ChildCall[],
@@ -224,7 +224,7 @@ export class Context {
   }
 
   /** What was returned, as a commit. */
-  committed(returned: unknown): HandlerCommit<unknown> {
+  commitOf(returned: unknown): HandlerCommit<unknown> {
     if (isCommit(returned)) return returned
     if (this.#commit !== null) {
       throw new InvalidDefinition(
@@ -236,7 +236,7 @@ export class Context {
   }
 }
 
-/** It is only for onlookers: what is no text is shown as well as it can be. */
+/** A line is only shown: what is no text is shown as well as it can be. */
 function textOf(line: unknown): string {
   if (typeof line === 'string') return line
   try {

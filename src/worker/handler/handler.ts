@@ -1,7 +1,6 @@
 /**
- * Runs a handler once, wherever it is to run: in this thread, in another, or in a process of
- * its own. What it needs from the outside comes through a small port, and what comes of it is
- * plain data.
+ * Runs a handler once, in whichever thread or process this is: makes its context, calls it, and
+ * makes plain data of what it returned or threw.
  */
 import type {
   AnyEffect,
@@ -27,7 +26,7 @@ import { failureOf } from './failure.ts'
 import { stageContextFor } from './stage-context.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 import type { HandlerRequest, HandlerPort } from './handler-context.ts'
-import { Context } from './handler-context.ts'
+import { HandlerContext } from './handler-context.ts'
 
 export type HandlerOutcome =
   | {
@@ -46,52 +45,52 @@ export async function runHandler(
   abortHandle: AbortHandle,
 ): Promise<HandlerOutcome> {
   try {
-    // Most of it is there at once, and a promise that nobody needs costs as much as any.
+    // Usually nothing here is a promise, and awaiting nothing costs a turn.
     const made = contextFor(definition, request, port, abortHandle)
     const context = made instanceof Promise ? await made : made
     const running = definition.run(context as unknown as RunContext<never, []>)
     const returned = isThenable(running) ? await running : running
-    const outcome = conclude(definition, context, returned)
+    const outcome = outcomeOf(definition, context, returned)
     return outcome instanceof Promise ? await outcome : outcome
   } catch (error) {
-    return failed(definition, error)
+    return failureOutcome(definition, error)
   }
 }
 
-/** What the handler gets, once its input is what it should be. */
+/** What the handler gets, once its input is checked. */
 export function contextFor(
   definition: Runnable,
   request: HandlerRequest,
   port: HandlerPort,
   abortHandle: AbortHandle,
-): Context | Promise<Context> {
+): HandlerContext | Promise<HandlerContext> {
   const { stage } = request
   if (stage !== null) {
     return stageContextFor(definition as StageDefinition, request, stage, port, abortHandle)
   }
   const checked = inputFor(definition, request.version, fromJson(request.input ?? 'null'))
   return checked instanceof Promise
-    ? checked.then((input) => new Context(definition, request, port, abortHandle, input))
-    : new Context(definition, request, port, abortHandle, checked)
+    ? checked.then((input) => new HandlerContext(definition, request, port, abortHandle, input))
+    : new HandlerContext(definition, request, port, abortHandle, checked)
 }
 
-/** What the handler returned, as it is to be committed. */
-export function conclude(
+/** The commit that the handler returned, or that its output makes. */
+export function outcomeOf(
   definition: Runnable,
-  context: Context,
+  context: HandlerContext,
   returned: unknown,
 ): HandlerOutcome | Promise<HandlerOutcome> {
-  const commit = context.committed(returned)
+  const commit = context.commitOf(returned)
   const { effects, children } = commit
   const output = outputOf(definition, commit.output)
   const isPlain = effects.length === 0 && children.length === 0
   if (isPlain && typeof output === 'string') {
     return { kind: 'commit', output, effects: NOTHING, writes: commit.writes }
   }
-  return promised(definition, commit, output)
+  return outcomeWithPromises(definition, commit, output)
 }
 
-async function promised(
+async function outcomeWithPromises(
   definition: Runnable,
   commit: HandlerCommit<unknown>,
   output: Payload | Promise<Payload>,
@@ -108,7 +107,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function'
 }
 
-export function failed({ classify }: Runnable, error: unknown): HandlerOutcome {
+export function failureOutcome({ classify }: Runnable, error: unknown): HandlerOutcome {
   return { kind: 'failure', failure: failureOf(error, classify ?? undefined) }
 }
 
