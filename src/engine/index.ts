@@ -35,7 +35,7 @@ export type {
 export type { Actor } from './actor.ts'
 export type { Missed } from './schedule/stored-schedule.ts'
 export type {
-  Intervention,
+  ScheduleChange,
   ScheduleInfo,
   UnreadableScheduleInfo,
 } from './schedule/schedule-info.ts'

@@ -1,10 +1,9 @@
 /**
  * The store as the workers of a test see it: it lets them die at the points that were asked for.
  *
- * A worker is alive until it comes to a crash point. From then on it is dead: whatever it still
- * sends is lost on the way, nothing of it reaches the store, and its leases run out. It is
- * answered `cancelled`, which a worker takes as "drop everything", because an answer that never
- * came would also be missing for others whose commands travel in the same batch.
+ * A worker is alive until it comes to a crash point. From then on it is dead: nothing it still sends
+ * reaches the store, and its leases run out. It is answered `cancelled`, which a worker takes as
+ * "drop everything": without an answer, other workers with commands in the same batch would hang.
  *
  * Everything else goes through as it is. What the authority decides is never changed.
  */
@@ -21,7 +20,7 @@ import type {
 } from '../store/index.ts'
 import type { CrashPoints } from './crash-points.ts'
 
-interface CrashingParts {
+interface CrashingStoreParts {
   readonly store: Store
   readonly points: CrashPoints
   /**
@@ -38,13 +37,13 @@ interface CrashingParts {
 const LOST: Answer = { verdict: 'cancelled', value: null, rejection: null }
 
 export class CrashingStore implements Store {
-  readonly #parts: CrashingParts
+  readonly #parts: CrashingStoreParts
   readonly #dead = new Set<string>()
   /** What reports do not say: the type of a job, and the name of an effect by its key. */
   readonly #types = new Map<string, string>()
   readonly #effects = new Map<string, string>()
 
-  constructor(parts: CrashingParts) {
+  constructor(parts: CrashingStoreParts) {
     this.#parts = parts
   }
 
@@ -57,7 +56,7 @@ export class CrashingStore implements Store {
       places.push(isLost ? -1 : passed.length)
       if (!isLost) passed.push(command)
     })
-    // Not awaited yet: whoever is told that it was sent may rely on its being decided.
+    // Not awaited yet: the caller relies on commands being decided when they are sent.
     const answering = this.#parts.store.execute(passed)
     const answers = await answering
     return commands.map((command, i) => {
@@ -135,7 +134,7 @@ function reporterOf(command: Command): string | null {
   return isWorkers ? command.by : null
 }
 
-/** A worker submits it between two reports, as one parcel. */
+/** A worker submits it between two reports, in one batch. */
 function isChild(command: Command): boolean {
   return command.type === 'SubmitJob' && command.spec.parent !== null
 }

@@ -9,7 +9,7 @@ export interface OpenJob {
   readonly type: string
   readonly state: string
   readonly attempt: number
-  /** Who holds its lease; null: nobody. */
+  /** The worker that holds its lease; null: none. */
   readonly worker: string | null
 }
 

@@ -12,7 +12,7 @@ import type { ScheduleTiming } from './timetable.ts'
 /** What becomes of due times that passed while no engine was open. */
 export type Missed = 'skip' | 'once' | 'all'
 
-export interface ScheduleIntervention {
+export interface StoredScheduleChange {
   readonly at: number
   readonly by: string
   readonly reason: string
@@ -23,9 +23,9 @@ export interface StoredSchedule {
   readonly missed: Missed
   /** Only times after this one count: when it was set, its timing changed, or it was resumed. */
   readonly since: number
-  readonly paused: ScheduleIntervention | null
+  readonly paused: StoredScheduleChange | null
   /** The newest one. */
-  readonly resumed: ScheduleIntervention | null
+  readonly resumed: StoredScheduleChange | null
   /** The job of each due time, but for `schedule`. */
   readonly spec: JobSpec
 }
