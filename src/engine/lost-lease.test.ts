@@ -114,7 +114,7 @@ describe('a job whose lease ran out', () => {
 })
 
 describe('a job whose lease was taken away', () => {
-  it('says by whom and why', async () => {
+  it('says who revoked it and why', async () => {
     const stage = new Stage()
     const id = await submitted(stage, silent)
     await stage.take('silent')

@@ -1,5 +1,6 @@
 /**
- * The store as the workers of a test see it: it lets them die at the points that were asked for.
+ * The store as the workers of a test see it: it lets them die at the crash points that the test set.
+ * A point is used up when a worker reaches it.
  *
  * A worker is alive until it comes to a crash point. From then on it is dead: nothing it still sends
  * reaches the store, and its leases run out. It is answered `cancelled`, which a worker takes as
@@ -18,7 +19,66 @@ import type {
   Query,
   Store,
 } from '../store/index.ts'
-import type { CrashPoints } from './crash-points.ts'
+import type { AnyJob, AnyEffect } from '../definition/index.ts'
+import { InvalidDefinition } from '../definition/index.ts'
+
+export type CrashMoment = 'before-commit' | 'after-commit' | 'during-effect'
+
+export interface CrashOptions {
+  /** How many executions in a row lose their worker. Default 1. */
+  readonly times?: number
+}
+
+/** A crash that was asked for and has not happened yet. */
+export interface CrashPoint {
+  readonly moment: CrashMoment
+  /** The name of the job, or of the effect. */
+  readonly name: string
+  readonly left: number
+}
+
+export class CrashPoints {
+  readonly #points: { moment: CrashMoment; name: string; left: number }[] = []
+
+  /** The handler ran, and its worker is gone BEFORE the commit is durable: it will run again. */
+  beforeCommit(job: AnyJob | string, options: CrashOptions = {}): void {
+    this.#add('before-commit', typeof job === 'string' ? job : job.name, options)
+  }
+
+  /** The worker is gone right AFTER the commit became durable: another one finishes its effects. */
+  afterCommit(job: AnyJob | string, options: CrashOptions = {}): void {
+    this.#add('after-commit', typeof job === 'string' ? job : job.name, options)
+  }
+
+  /** The effect was started and has run, and its worker is gone BEFORE it said so. */
+  duringEffect(effect: AnyEffect | string, options: CrashOptions = {}): void {
+    this.#add('during-effect', typeof effect === 'string' ? effect : effect.effectName, options)
+  }
+
+  /** Those that no execution has come to. A test that expects none notices a name misspelt. */
+  get unreached(): readonly CrashPoint[] {
+    return this.#points
+      .filter(({ left }) => left > 0)
+      .map(({ moment, name, left }) => ({ moment, name, left }))
+  }
+
+  /** Whether a worker dies here and now. It uses up the point. */
+  take(moment: CrashMoment, name: string | undefined): boolean {
+    const point = this.#points.find(
+      (one) => one.moment === moment && one.name === name && one.left > 0,
+    )
+    if (point === undefined) return false
+    point.left -= 1
+    return true
+  }
+
+  #add(moment: CrashMoment, name: string, { times = 1 }: CrashOptions): void {
+    if (!Number.isSafeInteger(times) || times < 1) {
+      throw new InvalidDefinition(`\`times\` of a crash must be a whole number from 1.`, { times })
+    }
+    this.#points.push({ moment, name, left: times })
+  }
+}
 
 interface CrashingStoreParts {
   readonly store: Store

@@ -1,14 +1,14 @@
 /**
- * The jobs of a test that are not over, and when one of them can go on next.
+ * The jobs of a test that are not over, when one of them can go on next, and the error of a test
+ * whose jobs do not end.
  *
  * It reads the log as it grows and queries every job that an entry is about. A time it gives is the
  * due time of a task, the end of a lease, the last moment to start, or the moment at which a rate
  * lets the next task start.
  */
 import type { Entry, JobSpec, Rate, Task } from '../kernel/index.ts'
-import { isFinal, mayStartAt } from '../kernel/index.ts'
+import { isFinal, mayStartAt, PawlError } from '../kernel/index.ts'
 import type { JobView, Store } from '../store/index.ts'
-import type { OpenJob } from './errors.ts'
 
 interface PendingJob extends OpenJob {
   /** Nothing but a person can end its waiting. */
@@ -123,4 +123,30 @@ function timesOf({ state, lease, dueAt, startBy, attempt }: Task): number[] {
   if (state === 'LEASED') return lease === null ? [] : [lease.expiresAt]
   if (state !== 'WAITING') return []
   return startBy === null || attempt > 0 ? [dueAt] : [dueAt, startBy]
+}
+
+/** A job that is not over, in words. */
+export interface OpenJob {
+  readonly id: string
+  readonly type: string
+  readonly state: string
+  readonly attempt: number
+  /** The worker that holds its lease; null: none. */
+  readonly worker: string | null
+}
+
+/** Jobs were run, and something did not come to its end. `open` says what. */
+export class NotSettled extends PawlError {
+  readonly open: readonly OpenJob[]
+
+  constructor(why: string, open: readonly OpenJob[]) {
+    const lines = open.map((one) => `\n  - ${lineOf(one)}`)
+    super('NotSettled', 'rejected', `${why} Still open:${lines.join('') || ' nothing.'}`, { open })
+    this.open = open
+  }
+}
+
+function lineOf({ id, type, state, attempt, worker }: OpenJob): string {
+  const held = worker === null ? '' : `, held by ${worker}`
+  return `job ${id} ('${type}'): ${state}, attempt ${attempt}${held}`
 }

@@ -6,9 +6,9 @@
  * for ever: after too many rounds, or too long a silence of a handler, it says which jobs are open.
  */
 import type { PendingWork } from './pending-work.ts'
+import { NotSettled } from './pending-work.ts'
 import type { VirtualClock } from './clock.ts'
 import type { TestWorkers } from './test-workers.ts'
-import { NotSettled } from './errors.ts'
 
 interface VirtualTimeStepsParts {
   readonly clock: VirtualClock

@@ -82,7 +82,7 @@ describe.each(PLACES)('artifacts %s', (_, make) => {
     expect(await place.size(young?.$artifact ?? '')).toBe(1)
   })
 
-  it('go a bounded number at a time, by whoever comes next', async () => {
+  it('go a bounded number at a time, by the call that comes next', async () => {
     const clock = new VirtualClock(1_000)
     const store = new MemoryStore(clock)
     const place = await make()

@@ -61,7 +61,7 @@ async function cancel(store: Alone, job: string): Promise<void> {
   await store.execute([{ type: 'CancelJob', job, by: 'ann', reason: 'enough' }])
 }
 
-describe('those who wait for jobs of a store that is shared', () => {
+describe('calls that wait for jobs of a shared store', () => {
   it('are told by news, all with one question', async () => {
     const { store, results, planned } = setUp()
     await submit(store, 'a', 'b', 'c')
@@ -98,7 +98,7 @@ describe('those who wait for jobs of a store that is shared', () => {
     expect(store.asked.filter(({ kind }) => kind === 'ended')).toEqual([])
   })
 
-  it('are told if nobody can say', async () => {
+  it('fail if the store does', async () => {
     const { store, results } = setUp()
     await submit(store, 'a')
     const waiter = results.waitFor('a')
@@ -124,7 +124,7 @@ describe('those who wait for jobs of a store that is shared', () => {
     await cancel(store, 'a')
     results.onNews()
     expect(await waiter.outcome).toMatchObject({ state: 'FAILED' })
-    // Others did something: nobody knows what.
+    // Another process did something.
     results.waitFor('b')
     await expect.poll(() => store.asked).toContainEqual({ kind: 'outcome', job: 'b' })
   })
@@ -155,7 +155,7 @@ describe('those who wait for jobs of a store that is shared', () => {
   })
 })
 
-describe("those who wait for jobs of a store that is nobody else's", () => {
+describe('calls that wait for jobs of a store of one process', () => {
   it('ask nothing about one that was just submitted, and are told by its commit', async () => {
     const { store, results } = setUp(new Alone())
     const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const

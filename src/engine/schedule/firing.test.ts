@@ -229,7 +229,7 @@ describe('an engine', () => {
     expect(await entriesOf(store)).toHaveLength(types.length)
   })
 
-  it('passes over a time whose id somebody has taken, and says so', async () => {
+  it('passes over a time whose id another job has, and says so', async () => {
     const clock = new VirtualClock(START)
     const store = new MemoryStore(clock)
     const { pawl, errors } = engineOn(store, clock)
@@ -416,7 +416,7 @@ it('a schedule outlives its process: what was set, fired, missed and paused', as
   await first.pawl.upkeep()
   await first.pawl.close()
   clock.moveTo(FIRST + 2 * HOUR_MS)
-  // Nobody sets it again: this process does not even know the definition of its job.
+  // It is not set again: this process does not even know the definition of its job.
   const second = await start()
   await second.pawl.upkeep()
   const { jobs } = await second.pawl.list()
@@ -429,7 +429,7 @@ it('a schedule outlives its process: what was set, fired, missed and paused', as
   ])
 })
 
-/** Whoever comes waits until so many are there. */
+/** Callers wait until so many are there. */
 function meeting(count: number): () => Promise<void> {
   const all = deferred()
   let here = 0

@@ -133,7 +133,7 @@ describe('a claim that is under way', () => {
 
 const CHANNEL = { queue: 'default', type: 'plain', stage: null }
 
-/** A store that asks whoever stands by for room, when the test says so. */
+/** A store that asks its workers for room, when the test says so. */
 function standingBy() {
   const slow = slowClaims()
   const store: Store = slow.store

@@ -251,6 +251,10 @@ const EXAMPLES: readonly Example[] = [
   },
 ]
 
+function handleWith(text: string): rules.SourceFile {
+  return { path: 'src/engine/client/handle.ts', text }
+}
+
 describe('a rule fails when', () => {
   it.each(EXAMPLES)('$says', ({ rule, path, bad, good, goodPath }) => {
     expect(rule([{ path, text: bad }])).not.toEqual([])
@@ -267,20 +271,16 @@ describe('a rule fails when', () => {
       path: 'src/engine/client/submitter.ts',
       text: `import { Handle } from './handle.ts'`,
     }
-    const handle = (text: string): rules.SourceFile => ({
-      path: 'src/engine/client/handle.ts',
-      text,
-    })
     const other = {
       path: 'src/engine/pawl.ts',
       text: `import { Worker } from '../worker/index.ts'`,
     }
     const [found] = rules.submitPathKnowsNoWorker([
       submitter,
-      handle(`import type { Timing } from '../../worker/clock.ts'`),
+      handleWith(`import type { Timing } from '../../worker/clock.ts'`),
     ])
     expect(found?.what).toMatch(/^src\/engine\/client\/handle\.ts:1: /)
-    const good = handle(`import type { Timing } from '../../store/clock.ts'`)
+    const good = handleWith(`import type { Timing } from '../../store/clock.ts'`)
     expect(rules.submitPathKnowsNoWorker([submitter, good, other])).toEqual([])
   })
 
