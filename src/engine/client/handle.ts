@@ -36,7 +36,7 @@ export class Handle<Result = unknown> {
   }
 
   /**
-   * What the job results in. Rejects with `JobFailed`, `JobCancelled` or `JobQuarantined` if
+   * What the job results in. Rejects with `JobFailed`, `JobWasCancelled` or `JobQuarantined` if
    * it does not, and with `ResultTimeout` after `timeout`, which stops only the waiting.
    */
   async result(options: { readonly timeout?: Duration } = {}): Promise<Result> {
