@@ -7,10 +7,10 @@
  */
 import type { RetryPolicy } from '../kernel/index.ts'
 import type { ArtifactRef, StoredArtifact } from './artifact.ts'
-import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
-import { InvalidDefinition, assertName } from './errors.ts'
+import { assertName, InvalidDefinition } from './errors.ts'
 import type { RetryOptions } from './policy.ts'
 import { checkedRetry } from './policy.ts'
+import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
 
 export interface EffectContext {
   /** The same for every attempt, in every process: give it to the receiver to recognise a repeat. */

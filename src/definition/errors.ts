@@ -2,7 +2,7 @@
  * What is thrown when a definition, an input or an output is not as it must be; and the error that
  * a handler throws when trying again cannot help.
  */
-import { PawlError, LIMITS } from '../kernel/index.ts'
+import { LIMITS, PawlError } from '../kernel/index.ts'
 
 /** An option of a definition, a submit or a worker makes no sense. */
 export class InvalidDefinition extends PawlError {

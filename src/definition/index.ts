@@ -11,9 +11,9 @@ export type {
 export { artifactsIn, isArtifactRef } from './artifact.ts'
 export type {
   ChildCall,
-  HandlerCommit,
   CommitWrites,
   DatabaseClient,
+  HandlerCommit,
   WriteOptions,
 } from './commit.ts'
 export { isCommit, makeCommit } from './commit.ts'
@@ -29,38 +29,38 @@ export type {
 } from './effect-definition.ts'
 export { effect } from './effect-definition.ts'
 export type { SchemaIssue } from './errors.ts'
-export { InvalidDefinition, InvalidValue, assertName, TerminalError } from './errors.ts'
+export { assertName, InvalidDefinition, InvalidValue, TerminalError } from './errors.ts'
 export type {
   AnyJob,
+  BatchOptions,
+  Failed,
   GivenOf,
   JobDefinition,
   JobOptions,
   OutcomeOf,
   SubmitArguments,
   SubmitItem,
-  BatchOptions,
-  Failed,
 } from './job-definition.ts'
 export {
-  job,
   batchJob,
+  child,
   failed,
   isFailed,
-  child,
   isPipeline,
+  job,
   runnableFor,
 } from './job-definition.ts'
-export type { ChildOptions, Submittable } from './job-spec.ts'
+export type { ChildOptions } from './job-spec.ts'
 export { inputFor, inputOf, specOf } from './job-spec.ts'
 export { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'
 export type {
   AnyPipeline,
+  FailureContext,
   Pipeline,
   PipelineDefinition,
+  PipelineFailure,
   PipelineOptions,
   PipelineResult,
-  FailureContext,
-  PipelineFailure,
   SegmentContext,
   StageContext,
   StageDefinition,
@@ -68,10 +68,10 @@ export type {
   StageOptions,
 } from './pipeline-definition.ts'
 export { pipeline } from './pipeline-definition.ts'
-export type { Runnable, JobDetails, RunContext } from './runnable.ts'
+export type { LimitOptions, RetryOptions, StalledOptions } from './policy.ts'
+export type { JobDetails, RunContext, Runnable } from './runnable.ts'
 export { nameOf } from './runnable.ts'
-export type { StageOutputsPage, ReadOutputs, SegmentOutput } from './stage-outputs.ts'
+export type { ReadOutputs, SegmentOutput, StageOutputsPage } from './stage-outputs.ts'
 export { outputFrom, StageOutputs } from './stage-outputs.ts'
 export type { StandardSchema } from './standard-schema.ts'
 export { typed, validated, validatedStored } from './standard-schema.ts'
-export type { LimitOptions, RetryOptions, StalledOptions } from './policy.ts'

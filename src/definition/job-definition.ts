@@ -7,15 +7,15 @@
 import type { TaskPolicy } from '../kernel/index.ts'
 import type { ChildCall } from './commit.ts'
 import type { AnyEffect } from './effect-definition.ts'
-import { InvalidDefinition, assertName } from './errors.ts'
+import { assertName, InvalidDefinition } from './errors.ts'
+import type { ChildOptions, Upgrades } from './job-spec.ts'
+import { checkedVersion } from './job-spec.ts'
 import type { AnyPipeline } from './pipeline-definition.ts'
-import type { Runnable, RunContext, Returned, ResultOf, BatchHandler } from './runnable.ts'
-import { effectsByName } from './runnable.ts'
-import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
 import type { Policy } from './policy.ts'
 import { stalledRule, taskPolicy } from './policy.ts'
-import type { Upgrades, ChildOptions } from './job-spec.ts'
-import { checkedVersion } from './job-spec.ts'
+import type { BatchHandler, ResultOf, Returned, RunContext, Runnable } from './runnable.ts'
+import { effectsByName } from './runnable.ts'
+import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
 
 export interface JobOptions<
   S extends MaybeSchema,

@@ -9,10 +9,10 @@ import type { Duration } from './duration.ts'
 import { toMs } from './duration.ts'
 import { InvalidDefinition } from './errors.ts'
 import { toJson } from './json-value.ts'
-import type { MaybeSchema } from './standard-schema.ts'
-import { validated, validatedStored } from './standard-schema.ts'
 import type { LimitOptions } from './policy.ts'
 import { limitSpecs } from './policy.ts'
+import type { MaybeSchema } from './standard-schema.ts'
+import { validated, validatedStored } from './standard-schema.ts'
 
 export type Upgrades = Readonly<Record<number, (input: unknown) => unknown>>
 

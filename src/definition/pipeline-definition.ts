@@ -13,15 +13,15 @@
 import type { Failure, StageSpec } from '../kernel/index.ts'
 import { eachPath, LIMITS } from '../kernel/index.ts'
 import type { AnyEffect } from './effect-definition.ts'
-import { InvalidDefinition, assertName } from './errors.ts'
-import type { Runnable, ResultOf, Returned, RunContext } from './runnable.ts'
-import { effectsByName } from './runnable.ts'
-import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
-import type { Policy } from './policy.ts'
-import { taskPolicy, stalledRule } from './policy.ts'
+import { assertName, InvalidDefinition } from './errors.ts'
 import type { InputTerms, Upgrades } from './job-spec.ts'
 import { checkedVersion } from './job-spec.ts'
+import type { Policy } from './policy.ts'
+import { stalledRule, taskPolicy } from './policy.ts'
+import type { ResultOf, Returned, RunContext, Runnable } from './runnable.ts'
+import { effectsByName } from './runnable.ts'
 import type { StageOutputs } from './stage-outputs.ts'
+import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
 
 /** The names of the stages that a pipeline has so far. */
 type NamesOf<Stages> = Extract<keyof Stages, string>

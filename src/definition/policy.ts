@@ -6,10 +6,10 @@
  * computes every delay itself and a replay computes the same one. What makes no sense is refused
  * where it is written, and not at the first submit or failure.
  */
+import type { LimitSpec, RetryPolicy, TaskPolicy } from '../kernel/index.ts'
+import { DEFAULT_RETRY, invalidPolicy, invalidRetry } from '../kernel/index.ts'
 import type { Duration } from './duration.ts'
 import { toMs } from './duration.ts'
-import type { RetryPolicy, TaskPolicy, LimitSpec } from '../kernel/index.ts'
-import { invalidRetry, DEFAULT_RETRY, invalidPolicy } from '../kernel/index.ts'
 import { InvalidDefinition } from './errors.ts'
 /** A bound that jobs with the same key share. */
 export interface LimitOptions {

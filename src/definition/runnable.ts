@@ -1,13 +1,13 @@
 /**
  * What a worker runs: a job, or one stage of a pipeline; and what its handler is given.
  */
-import type { AnyEffect, EffectCall } from './effect-definition.ts'
-import { InvalidDefinition } from './errors.ts'
-import type { MaybeSchema, StandardSchema, GivenTo, ValueOf } from './standard-schema.ts'
-import type { StalledRule } from './policy.ts'
 import type { ArtifactDraft, ArtifactRef, StoredArtifact } from './artifact.ts'
 import type { ChildCall, HandlerCommit } from './commit.ts'
+import type { AnyEffect, EffectCall } from './effect-definition.ts'
+import { InvalidDefinition } from './errors.ts'
 import type { InputTerms } from './job-spec.ts'
+import type { StalledRule } from './policy.ts'
+import type { GivenTo, MaybeSchema, StandardSchema, ValueOf } from './standard-schema.ts'
 
 export interface JobDetails {
   readonly id: string

@@ -47,7 +47,7 @@ export class SubmitInterrupted extends PawlError {
     super(
       'SubmitInterrupted',
       'unknown_outcome',
-      `${sure} of ${ids.length} jobs were submitted for sure, and of the others nobody knows: submit them all again, each with the id that \`error.ids\` gives it. What is in is not submitted twice. ${why}`,
+      `${sure} of ${ids.length} jobs were submitted for sure, and of the others that is not known: submit them all again, each with the id that \`error.ids\` gives it. What is in is not submitted twice. ${why}`,
       { ids, sure },
       cause,
     )

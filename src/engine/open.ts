@@ -4,19 +4,19 @@
 import { join } from 'node:path'
 import type { ArtifactPlace, Duration } from '../definition/index.ts'
 import { InvalidDefinition, toMs } from '../definition/index.ts'
+import { realTiming } from '../store/clock.ts'
 import type { DirectoryOptions, Retention, Store } from '../store/index.ts'
 import {
   awakeClock,
   MemoryStore,
   openDirectory,
-  openSqliteStore,
   openPostgres,
+  openSqliteStore,
 } from '../store/index.ts'
 import { folderPlace, memoryPlace, noPlace } from '../worker/index.ts'
 import type { JobInfo } from './client/job-info.ts'
 import type { Notice, PawlParts } from './pawl.ts'
 import { Pawl } from './pawl.ts'
-import { realTiming } from '../store/clock.ts'
 
 interface RetentionOptions {
   /** How long after its end. */

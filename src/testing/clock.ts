@@ -8,8 +8,8 @@
  * a handler that reads a file needs real time. The real timers are bound when this file is loaded, so
  * that a test may replace the global ones.
  */
-import type { Clock } from '../store/index.ts'
 import type { Timer, Timing } from '../store/clock.ts'
+import type { Clock } from '../store/index.ts'
 
 interface PendingTimer {
   readonly at: number

@@ -8,19 +8,19 @@
  *
  * Everything else goes through as it is. What the authority decides is never changed.
  */
+import type { AnyEffect, AnyJob } from '../definition/index.ts'
+import { InvalidDefinition } from '../definition/index.ts'
 import type { Command, TaskAddress } from '../kernel/index.ts'
 import { effectKey } from '../kernel/index.ts'
 import type {
   Answer,
   AnswerTo,
-  ClaimRequest,
   Claimed,
+  ClaimRequest,
   Positioned,
   Query,
   Store,
 } from '../store/index.ts'
-import type { AnyJob, AnyEffect } from '../definition/index.ts'
-import { InvalidDefinition } from '../definition/index.ts'
 
 export type CrashMoment = 'before-commit' | 'after-commit' | 'during-effect'
 

@@ -16,9 +16,9 @@ import type {
 } from '../definition/index.ts'
 import { InvalidDefinition, toMs } from '../definition/index.ts'
 import type {
+  Actor,
   Handle,
   JobInfo,
-  Actor,
   RerunOptions,
   ScheduleHandle,
   ScheduleTerms,
@@ -29,11 +29,11 @@ import type { Positioned, Store } from '../store/index.ts'
 import { MemoryStore } from '../store/index.ts'
 import type { Worker, WorkerOptions } from '../worker/index.ts'
 import { ReconcileFailed } from '../worker/index.ts'
-import { PendingWork, NotSettled } from './pending-work.ts'
-import { VirtualClock, neverFires } from './clock.ts'
+import { neverFires, VirtualClock } from './clock.ts'
 import { CrashingStore, CrashPoints } from './crashing-store.ts'
-import { TestWorkers } from './test-workers.ts'
 import { EffectCalls } from './effect-calls.ts'
+import { NotSettled, PendingWork } from './pending-work.ts'
+import { TestWorkers } from './test-workers.ts'
 import { VirtualTimeSteps } from './virtual-time-steps.ts'
 
 export interface TestEngineOptions {
@@ -169,7 +169,9 @@ export class TestEngine extends Pawl {
     const ends = view.stages.flatMap(({ tasks }) => tasks.map(({ lease }) => lease?.expiresAt ?? 0))
     const last = Math.max(...ends)
     if (last === 0) {
-      throw new InvalidDefinition(`Nobody holds a lease on job ${id}: it is ${view.state}.`, { id })
+      throw new InvalidDefinition(`No worker holds a lease on job ${id}: it is ${view.state}.`, {
+        id,
+      })
     }
     await this.advanceTo(last + 1)
   }
@@ -195,7 +197,7 @@ export class TestEngine extends Pawl {
     await this.#steps.runUntilIdle(() => this.#pendingWork.hasEnded(id), true)
     if (!this.#pendingWork.hasEnded(id)) {
       throw new NotSettled(
-        `Job ${id} does not go on by itself: it is held, or its queue is paused or served by nobody.`,
+        `Job ${id} does not go on by itself: it is held, or its queue is paused or has no worker.`,
         this.#pendingWork.open,
       )
     }

@@ -5,9 +5,9 @@
  * Nothing happens between two such moments, so a day is as short as a second. It refuses to go on
  * for ever: after too many rounds, or too long a silence of a handler, it says which jobs are open.
  */
+import type { VirtualClock } from './clock.ts'
 import type { PendingWork } from './pending-work.ts'
 import { NotSettled } from './pending-work.ts'
-import type { VirtualClock } from './clock.ts'
 import type { TestWorkers } from './test-workers.ts'
 
 interface VirtualTimeStepsParts {

@@ -6,9 +6,9 @@
  * its store does not know any more. Files of another store, or of other programs, are left alone.
  */
 import type { ArtifactPlace } from '../../definition/index.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
 import type { Store } from '../../store/index.ts'
 import { StoreClosed, StoreEnded } from '../../store/index.ts'
-import type { Timer, Timing } from '../../store/clock.ts'
 import { ownerOf, SHARD } from '../../worker/artifact/paths.ts'
 
 interface SweepParts {

@@ -5,9 +5,9 @@
  */
 import { join } from 'node:path'
 import type { ArtifactPlace } from '../../definition/index.ts'
+import { ownerOf, SHARD } from '../../worker/artifact/paths.ts'
 import { folderPlace, rootOf } from '../../worker/index.ts'
 import type { ArtifactSweep } from './artifact-sweep.ts'
-import { ownerOf, SHARD } from '../../worker/artifact/paths.ts'
 
 export interface BackupOptions {
   /**

@@ -2,16 +2,16 @@
  * A job in the hands of a client: where it stands, what came of it, and how to stop it.
  */
 import type { AnyJob, Duration } from '../../definition/index.ts'
-import { toMs, isPipeline, outputFrom, StageOutputs } from '../../definition/index.ts'
+import { isPipeline, outputFrom, StageOutputs, toMs } from '../../definition/index.ts'
 import type { JobState } from '../../kernel/index.ts'
 import { isFinal } from '../../kernel/index.ts'
-import type { Outcome, Positioned, Store, PriorStage, OutputsPage } from '../../store/index.ts'
-import { ResultTimeout, UnknownJob, JobWasCancelled, JobFailed, JobQuarantined } from '../errors.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
+import type { Outcome, OutputsPage, Positioned, PriorStage, Store } from '../../store/index.ts'
+import type { Actor } from '../actor.ts'
+import { JobFailed, JobQuarantined, JobWasCancelled, ResultTimeout, UnknownJob } from '../errors.ts'
+import { lossIn } from '../lost-lease.ts'
 import type { JobInfo } from './job-info.ts'
 import type { Results } from './results.ts'
-import type { Timer, Timing } from '../../store/clock.ts'
-import type { Actor } from '../actor.ts'
-import { lossIn } from '../lost-lease.ts'
 
 export interface HandleParts {
   readonly store: Store

@@ -11,9 +11,9 @@
  */
 import type { Command } from '../../kernel/index.ts'
 import { stateByCommit } from '../../kernel/index.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
 import type { Answer, Outcome, Store } from '../../store/index.ts'
 import { isThrough } from '../../store/index.ts'
-import type { Timer, Timing } from '../../store/clock.ts'
 
 interface Waiter {
   readonly outcome: Promise<Outcome | null>

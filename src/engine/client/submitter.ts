@@ -7,12 +7,12 @@ import type { AnyJob, ChildOptions, OutcomeOf } from '../../definition/index.ts'
 import { inputOf, InvalidDefinition, specOf } from '../../definition/index.ts'
 import type { Command } from '../../kernel/index.ts'
 import { PawlError } from '../../kernel/index.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, Store, UserTransaction } from '../../store/index.ts'
 import { Refused, SubmitInterrupted } from '../errors.ts'
+import { newJobId } from '../random.ts'
 import type { HandleParts } from './handle.ts'
 import { Handle } from './handle.ts'
-import { newJobId } from '../random.ts'
-import type { CommandBatcher } from '../../store/command-batcher.ts'
 
 export interface SubmitOptions extends ChildOptions {
   /** Default: a random one. Submitting the same job under the same id again is harmless. */

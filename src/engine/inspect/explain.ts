@@ -3,9 +3,9 @@
  *
  * All reasons come from the store, but for the workers: of those, only this process's are known.
  */
-import type { Job, JobState, LimitSpec, Task, StageSpec } from '../../kernel/index.ts'
-import { isFinal, isHeldBack, mayStartAt, isEnding, isSettled } from '../../kernel/index.ts'
-import type { Holder, InUse, JobOverview, Store, StageOverview } from '../../store/index.ts'
+import type { Job, JobState, LimitSpec, StageSpec, Task } from '../../kernel/index.ts'
+import { isEnding, isFinal, isHeldBack, isSettled, mayStartAt } from '../../kernel/index.ts'
+import type { Holder, InUse, JobOverview, StageOverview, Store } from '../../store/index.ts'
 import type { StalledTask, Worker } from '../../worker/index.ts'
 import { UnknownJob } from '../errors.ts'
 import { isLost, lossOf, lossText } from '../lost-lease.ts'
@@ -168,7 +168,7 @@ function ownReasons(job: Job, task: Task, now: number): Reason[] {
     )
   }
   if (task.startBy !== null && task.attempt === 0 && task.startBy <= now) {
-    reasons.push(reason('start-by-passed', 'Nobody took it in time: it is about to fail.'))
+    reasons.push(reason('start-by-passed', 'No worker took it in time: it is about to fail.'))
   }
   return reasons
 }

@@ -4,7 +4,7 @@
  */
 import type { TaskAddress } from '../../kernel/index.ts'
 import { taskName } from '../../kernel/index.ts'
-import type { NewerJob, WorkerEvents, StalledTask } from '../../worker/index.ts'
+import type { NewerJob, StalledTask, WorkerEvents } from '../../worker/index.ts'
 
 const MOST_LINES = 100
 const LINE_CHARS = 500

@@ -3,15 +3,15 @@
  * other, and its entry keeps who asked for it and why.
  */
 import type { AnyJob, Duration } from '../../definition/index.ts'
-import { InvalidDefinition, toJson, toMs, inputFor, fromJson } from '../../definition/index.ts'
+import { fromJson, inputFor, InvalidDefinition, toJson, toMs } from '../../definition/index.ts'
 import type { Command, JobSpec, Payload, Task, TaskAddress } from '../../kernel/index.ts'
 import { stageIndex } from '../../kernel/index.ts'
-import type { JobView, Store } from '../../store/index.ts'
-import { Refused, UnknownJob } from '../errors.ts'
-import { newJobId } from '../random.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
+import type { JobView, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
 import { actorOrDefault } from '../actor.ts'
+import { Refused, UnknownJob } from '../errors.ts'
+import { newJobId } from '../random.ts'
 
 export interface RetryJobOptions extends Actor, TaskChoice {
   /**

@@ -9,17 +9,17 @@
 import type { AnyJob } from '../../definition/index.ts'
 import { fromJson, InvalidDefinition } from '../../definition/index.ts'
 import type { Command, Payload } from '../../kernel/index.ts'
-import type { Answer, DeadTask, QuarantinedJob, Store } from '../../store/index.ts'
-import type { RateOptions } from './rate-limiter.ts'
-import { assertWhole, RateLimiter } from './rate-limiter.ts'
-import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Timing } from '../../store/clock.ts'
-import type { DefinitionOf } from './operator.ts'
-import { newInput } from './operator.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
+import type { Answer, DeadTask, QuarantinedJob, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
 import { actorOrDefault } from '../actor.ts'
 import type { Fingerprinted } from './error-fingerprint.ts'
 import { fingerprintOf } from './error-fingerprint.ts'
+import type { DefinitionOf } from './operator.ts'
+import { newInput } from './operator.ts'
+import type { RateOptions } from './rate-limiter.ts'
+import { assertWhole, RateLimiter } from './rate-limiter.ts'
 
 export interface QuarantineFilter {
   readonly type?: string

@@ -4,12 +4,12 @@
  * A time is missed when a later one is due already, or when it is a minute late: no engine was open.
  * Without the minute, `'skip'` would lose a job whose process was held up for a moment.
  */
+import type { Schedule } from '../../kernel/index.ts'
+import { UnreadableSchedule } from '../errors.ts'
 import type { StoredSchedule } from './stored-schedule.ts'
 import { readSchedule } from './stored-schedule.ts'
 import type { Timetable } from './timetable.ts'
 import { timetableOf } from './timetable.ts'
-import type { Schedule } from '../../kernel/index.ts'
-import { UnreadableSchedule } from '../errors.ts'
 
 /** How late a time may be and still count as on time. */
 export const ON_TIME_MS = 60_000

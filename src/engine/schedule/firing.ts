@@ -7,9 +7,9 @@
  */
 import type { Command, Rejection } from '../../kernel/index.ts'
 import { tickId } from '../../kernel/index.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, Store } from '../../store/index.ts'
 import { Refused } from '../errors.ts'
-import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Due } from './due-times.ts'
 
 export interface FiringParts {

@@ -1,9 +1,9 @@
 /**
  * A schedule in the hands of a client: when it is due, and how to stop it.
  */
-import type { Schedules } from './schedules.ts'
-import type { ScheduleInfo } from './schedule-info.ts'
 import type { Actor } from '../actor.ts'
+import type { ScheduleInfo } from './schedule-info.ts'
+import type { Schedules } from './schedules.ts'
 
 export class ScheduleHandle {
   readonly id: string

@@ -4,7 +4,7 @@
 import { fromJson } from '../../definition/index.ts'
 import type { Schedule } from '../../kernel/index.ts'
 import type { UnreadableSchedule } from '../errors.ts'
-import type { StoredScheduleChange, Missed, StoredSchedule } from './stored-schedule.ts'
+import type { Missed, StoredSchedule, StoredScheduleChange } from './stored-schedule.ts'
 import type { Timetable } from './timetable.ts'
 
 export interface ScheduleInfo {

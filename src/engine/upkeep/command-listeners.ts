@@ -6,9 +6,9 @@
 import type { Command } from '../../kernel/index.ts'
 import type { Answer, News, Store } from '../../store/index.ts'
 import type { Worker } from '../../worker/index.ts'
-import type { UpkeepLoop } from './upkeep-loop.ts'
 import type { Results } from '../client/results.ts'
 import type { Schedules } from '../schedule/schedules.ts'
+import type { UpkeepLoop } from './upkeep-loop.ts'
 
 /** They make no task claimable. */
 const CLAIMS_NOTHING: ReadonlySet<Command['type']> = new Set<Command['type']>([

@@ -5,8 +5,8 @@
  * Jobs are forgotten AFTER it returned; if it fails they stay, and are handed over again.
  */
 import type { Command } from '../../kernel/index.ts'
-import type { JobInfo } from '../client/job-info.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
+import type { JobInfo } from '../client/job-info.ts'
 
 interface ForgetHookParts {
   readonly timing: Timing

@@ -4,11 +4,11 @@
  * At the same pace, the engine examines whether all is well.
  */
 import type { Command } from '../../kernel/index.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Store } from '../../store/index.ts'
 import { StoreEnded } from '../../store/index.ts'
 import type { ForgetHook } from './forget-hook.ts'
-import type { CommandBatcher } from '../../store/command-batcher.ts'
-import type { Timer, Timing } from '../../store/clock.ts'
 
 /** Between two queries that find nothing. They cost next to nothing. */
 const PAUSE_MS = 50

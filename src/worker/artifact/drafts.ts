@@ -14,10 +14,10 @@ import type {
 } from '../../definition/index.ts'
 import { fromJson, InvalidDefinition, isArtifactRef, toJson } from '../../definition/index.ts'
 import type { Payload } from '../../kernel/index.ts'
+import type { AbortHandle } from '../abort-handle.ts'
 import type { TaskOnFile } from './paths.ts'
 import { assertArtifactName, folderOf, MARKER, taskFolderOf, versionFolderOf } from './paths.ts'
-import { openStored, ArtifactCorrupt, ArtifactMissing } from './stored-artifact.ts'
-import type { AbortHandle } from '../abort-handle.ts'
+import { ArtifactCorrupt, ArtifactMissing, openStored } from './stored-artifact.ts'
 
 interface DraftsParts {
   readonly place: ArtifactPlace

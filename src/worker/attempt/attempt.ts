@@ -8,23 +8,23 @@
  * It is the port of its handler, and the holder of its lease. The store may answer any report with
  * `cancelled`: the lease is lost. Then the attempt drops the work, and that is no failure.
  */
-import type { ArtifactPlace, Runnable, CommitWrites } from '../../definition/index.ts'
-import type { Command, Failure, LeaseAddress, Payload, EffectPromise } from '../../kernel/index.ts'
-import { childId, LIMITS, PawlError, effectKey } from '../../kernel/index.ts'
-import type { Answer, Claimed, OutputsPage, UnfinishedEffect, Store } from '../../store/index.ts'
+import type { ArtifactPlace, CommitWrites, Runnable } from '../../definition/index.ts'
+import type { Command, EffectPromise, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
+import { childId, effectKey, LIMITS, PawlError } from '../../kernel/index.ts'
+import type { Timing } from '../../store/clock.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
+import type { Answer, Claimed, OutputsPage, Store, UnfinishedEffect } from '../../store/index.ts'
 import { WritesFailed } from '../../store/index.ts'
-import type { Died, Executor, EffectOutcome, EffectRequest } from '../handler/executor.ts'
-import { failureOf } from '../handler/failure.ts'
-import type { HandlerOutcome } from '../handler/handler.ts'
-import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
-import type { SharedValues } from '../handler/shared-values.ts'
 import type { AbortReason } from '../abort-handle.ts'
 import { Aborted, AbortHandle } from '../abort-handle.ts'
+import type { Died, EffectOutcome, EffectRequest, Executor } from '../handler/executor.ts'
+import { failureOf } from '../handler/failure.ts'
 import type { HandlerPort } from '../handler/handler-context.ts'
 import { requestOf } from '../handler/handler-context.ts'
-import type { CommandBatcher } from '../../store/command-batcher.ts'
-import type { Timing } from '../../store/clock.ts'
+import type { HandlerOutcome } from '../handler/handler.ts'
+import type { SharedValues } from '../handler/shared-values.ts'
 import type { WorkerEvents } from '../worker-events.ts'
+import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
 
 export interface AttemptParts {
   readonly store: Store

@@ -8,8 +8,8 @@
  * It also notices leases that it keeps alive while their handlers say nothing.
  */
 import type { LeaseAddress } from '../../kernel/index.ts'
-import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
 
 /** A lease is extended after this part of it. */
 const EXTEND_AFTER = 1 / 3

@@ -2,16 +2,16 @@
  * Where handlers and effects run. The worker holds the lease and reports; an executor runs the
  * user's code, in this thread or in children, and gives the outcome. It never throws.
  */
-import type { AnyEffect, ArtifactPlace, Runnable, EffectContext } from '../../definition/index.ts'
-import { InvalidDefinition, nameOf, fromJson, validatedStored } from '../../definition/index.ts'
-import { HandlerBatches } from './handler-batches.ts'
+import type { AnyEffect, ArtifactPlace, EffectContext, Runnable } from '../../definition/index.ts'
+import { fromJson, InvalidDefinition, nameOf, validatedStored } from '../../definition/index.ts'
+import type { Failure, Payload } from '../../kernel/index.ts'
+import type { AbortHandle } from '../abort-handle.ts'
+import { openStored, withinReach } from '../artifact/stored-artifact.ts'
 import { failureOf } from './failure.ts'
+import { HandlerBatches } from './handler-batches.ts'
+import type { HandlerPort, HandlerRequest } from './handler-context.ts'
 import type { HandlerOutcome } from './handler.ts'
 import { runHandler } from './handler.ts'
-import type { HandlerPort, HandlerRequest } from './handler-context.ts'
-import type { AbortHandle } from '../abort-handle.ts'
-import type { Payload, Failure } from '../../kernel/index.ts'
-import { openStored, withinReach } from '../artifact/stored-artifact.ts'
 
 export interface EffectRequest {
   readonly name: string

@@ -6,9 +6,9 @@
  * Proxy), so every look is guarded: this never throws, and what was thrown is never lost.
  */
 import { inspect, types } from 'node:util'
+import { TerminalError } from '../../definition/index.ts'
 import type { Failure } from '../../kernel/index.ts'
 import { LIMITS } from '../../kernel/index.ts'
-import { TerminalError } from '../../definition/index.ts'
 
 /** What a definition can say of an error; undefined: nothing. */
 type Classify = (error: unknown) => 'terminal' | 'retryable' | undefined

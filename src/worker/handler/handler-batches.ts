@@ -3,10 +3,10 @@
  */
 import type { Runnable } from '../../definition/index.ts'
 import { InvalidDefinition, isFailed } from '../../definition/index.ts'
+import type { AbortHandle } from '../abort-handle.ts'
+import type { HandlerContext, HandlerPort, HandlerRequest } from './handler-context.ts'
 import type { HandlerOutcome } from './handler.ts'
 import { contextFor, failureOutcome, outcomeOf } from './handler.ts'
-import type { HandlerContext, HandlerPort, HandlerRequest } from './handler-context.ts'
-import type { AbortHandle } from '../abort-handle.ts'
 
 interface BatchItem {
   readonly request: HandlerRequest

@@ -6,32 +6,32 @@
  */
 import { inspect } from 'node:util'
 import type {
-  JobDetails,
-  ArtifactPlace,
-  StageDetails,
-  Runnable,
-  HandlerCommit,
   ArtifactDraft,
+  ArtifactPlace,
   ArtifactRef,
-  StoredArtifact,
-  EffectCall,
   ChildCall,
+  EffectCall,
+  HandlerCommit,
+  JobDetails,
+  Runnable,
   StageDefinition,
+  StageDetails,
+  StoredArtifact,
 } from '../../definition/index.ts'
 import {
-  toJson,
-  InvalidDefinition,
   fromJson,
-  makeCommit,
+  InvalidDefinition,
   isCommit,
+  makeCommit,
+  toJson,
 } from '../../definition/index.ts'
 import type { Payload } from '../../kernel/index.ts'
-import type { OutputsPage, ClaimedSegment, PriorStage, Ending, Claimed } from '../../store/index.ts'
-import type { SharedValues } from './shared-values.ts'
+import type { Claimed, ClaimedSegment, Ending, OutputsPage, PriorStage } from '../../store/index.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 import { Drafts, isArtifactStep } from '../artifact/drafts.ts'
-import { openStored, withinReach } from '../artifact/stored-artifact.ts'
 import type { TaskOnFile } from '../artifact/paths.ts'
+import { openStored, withinReach } from '../artifact/stored-artifact.ts'
+import type { SharedValues } from './shared-values.ts'
 
 /** What the worker knows of the attempt. */
 export interface HandlerRequest {

@@ -5,8 +5,8 @@
 import type {
   AnyEffect,
   ChildCall,
-  HandlerCommit,
   CommitWrites,
+  HandlerCommit,
   RunContext,
   Runnable,
   StageDefinition,
@@ -22,11 +22,11 @@ import {
 } from '../../definition/index.ts'
 import type { EffectPromise, Failure, Payload } from '../../kernel/index.ts'
 import { DEFAULT_RETRY } from '../../kernel/index.ts'
-import { failureOf } from './failure.ts'
-import { stageContextFor } from './stage-context.ts'
 import type { AbortHandle } from '../abort-handle.ts'
-import type { HandlerRequest, HandlerPort } from './handler-context.ts'
+import { failureOf } from './failure.ts'
+import type { HandlerPort, HandlerRequest } from './handler-context.ts'
 import { HandlerContext } from './handler-context.ts'
+import { stageContextFor } from './stage-context.ts'
 
 export type HandlerOutcome =
   | {

@@ -16,9 +16,9 @@ import {
 } from '../../definition/index.ts'
 import { eachPath } from '../../kernel/index.ts'
 import type { ClaimedSegment, Ending, PriorStage } from '../../store/index.ts'
+import type { AbortHandle } from '../abort-handle.ts'
 import type { HandlerPort, HandlerRequest, StageRequest } from './handler-context.ts'
 import { HandlerContext } from './handler-context.ts'
-import type { AbortHandle } from '../abort-handle.ts'
 
 export async function stageContextFor(
   definition: StageDefinition,

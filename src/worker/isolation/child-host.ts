@@ -8,16 +8,16 @@
  * It knows nothing of leases: the worker may be refused what the child reports.
  */
 import type { ArtifactPlace } from '../../definition/index.ts'
-import { inProcess } from '../handler/executor.ts'
-import { failureOf } from '../handler/failure.ts'
-import { SharedValues } from '../handler/shared-values.ts'
-import { ExportedDefinitions } from './exported-definitions.ts'
-import type { ChildRequest, ChildOutcome, ToChild, ToParent } from './protocol.ts'
-import { uncarried, NO_WRITES_IN_CHILD } from './protocol.ts'
 import type { AbortReason } from '../abort-handle.ts'
 import { Aborted, AbortHandle } from '../abort-handle.ts'
 import { folderPlace } from '../artifact/places.ts'
+import { inProcess } from '../handler/executor.ts'
+import { failureOf } from '../handler/failure.ts'
 import type { HandlerPort } from '../handler/handler-context.ts'
+import { SharedValues } from '../handler/shared-values.ts'
+import { ExportedDefinitions } from './exported-definitions.ts'
+import type { ChildOutcome, ChildRequest, ToChild, ToParent } from './protocol.ts'
+import { NO_WRITES_IN_CHILD, uncarried } from './protocol.ts'
 
 export class ChildHost {
   readonly #send: (message: ToParent) => void

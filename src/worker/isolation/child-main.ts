@@ -2,8 +2,7 @@
  * Where a child begins, be it a thread or a process. It ends when the worker tells it to, and when
  * the worker's process is gone.
  */
-import { Worker } from 'node:worker_threads'
-import { parentPort } from 'node:worker_threads'
+import { parentPort, Worker } from 'node:worker_threads'
 import { ChildHost, markAsChild } from './child-host.ts'
 import type { ToChild, ToParent } from './protocol.ts'
 

@@ -12,19 +12,19 @@
  * it has none. The pool only listens to the abort handle: what counts is what the log says.
  */
 import type { ArtifactPlace, Runnable } from '../../definition/index.ts'
-import type { Died, Executor, EffectOutcome, EffectRequest } from '../handler/executor.ts'
-import { failureOf } from '../handler/failure.ts'
-import type { HandlerOutcome } from '../handler/handler.ts'
-import { SharedValues } from '../handler/shared-values.ts'
-import type { StartChild } from './child.ts'
-import type { PendingRun } from './child-slot.ts'
-import { ChildSlot } from './child-slot.ts'
-import type { ChildRequest, ChildOutcome } from './protocol.ts'
-import { NO_WRITES_IN_CHILD } from './protocol.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 import { Aborted } from '../abort-handle.ts'
+import type { Died, EffectOutcome, EffectRequest, Executor } from '../handler/executor.ts'
+import { failureOf } from '../handler/failure.ts'
 import type { HandlerPort, HandlerRequest } from '../handler/handler-context.ts'
+import type { HandlerOutcome } from '../handler/handler.ts'
+import { SharedValues } from '../handler/shared-values.ts'
+import type { PendingRun } from './child-slot.ts'
+import { ChildSlot } from './child-slot.ts'
+import type { StartChild } from './child.ts'
+import type { ChildOutcome, ChildRequest } from './protocol.ts'
+import { NO_WRITES_IN_CHILD } from './protocol.ts'
 
 interface ChildPoolOptions {
   readonly start: StartChild

@@ -10,13 +10,13 @@
  * A message about another run than the current one is dropped, and so is one that is not of this
  * protocol: a handler can reach the channel. No message of a child may end this process.
  */
-import type { Child, StartChild } from './child.ts'
-import type { ToParent, ChildRequest, ChildOutcome } from './protocol.ts'
-import { carried } from './protocol.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
-import type { HandlerPort } from '../handler/handler-context.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 import type { Died } from '../handler/executor.ts'
+import type { HandlerPort } from '../handler/handler-context.ts'
+import type { Child, StartChild } from './child.ts'
+import type { ChildOutcome, ChildRequest, ToParent } from './protocol.ts'
+import { carried } from './protocol.ts'
 
 /** A handler or an effect that waits for a child, or runs in one. */
 export interface PendingRun {

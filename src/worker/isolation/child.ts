@@ -12,8 +12,8 @@
 import { fork } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
+import { processEntry, threadEntry } from './child-entry.ts'
 import type { ToChild, ToParent } from './protocol.ts'
-import { threadEntry, processEntry } from './child-entry.ts'
 
 export interface Child {
   /** A child that is gone gets nothing. */

@@ -5,8 +5,7 @@
  * by its name; one that is not there, or there twice, is refused with the names of the modules.
  */
 import type { AnyJob, Runnable } from '../../definition/index.ts'
-import { InvalidDefinition } from '../../definition/index.ts'
-import { runnableFor } from '../../definition/index.ts'
+import { InvalidDefinition, runnableFor } from '../../definition/index.ts'
 
 export class ExportedDefinitions {
   readonly #modules: readonly string[]

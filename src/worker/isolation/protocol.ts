@@ -7,10 +7,10 @@
  */
 import type { Payload } from '../../kernel/index.ts'
 import type { OutputsPage } from '../../store/index.ts'
-import type { HandlerOutcome } from '../handler/handler.ts'
 import type { AbortReason } from '../abort-handle.ts'
 import type { EffectOutcome, EffectRequest } from '../handler/executor.ts'
 import type { HandlerRequest } from '../handler/handler-context.ts'
+import type { HandlerOutcome } from '../handler/handler.ts'
 
 /** A handler or an effect to run. `definition`: the name of a job that one of the modules exports. */
 export type ChildRequest =

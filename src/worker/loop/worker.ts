@@ -10,20 +10,25 @@
  * It never decides anything: the store answers which worker owns a job, and how it ended.
  */
 import type { AnyJob, Runnable } from '../../definition/index.ts'
-import { assertName, InvalidDefinition, isPipeline, toMs } from '../../definition/index.ts'
+import {
+  assertName,
+  InvalidDefinition,
+  isPipeline,
+  runnableFor,
+  toMs,
+} from '../../definition/index.ts'
+import type { Timer } from '../../store/clock.ts'
 import type { ChannelName, Claimed, Reservation } from '../../store/index.ts'
 import { FIRST_WITH_SUBMIT, StoreClosed, StoreEnded } from '../../store/index.ts'
 import type { AttemptParts } from '../attempt/attempt.ts'
 import { Attempt } from '../attempt/attempt.ts'
 import { LeaseKeeper } from '../attempt/lease-keeper.ts'
-import { newerJob, PAUSED_MS, PausedChannels } from './newer-version.ts'
-import { newWorkerName } from '../random.ts'
 import { SharedValues } from '../handler/shared-values.ts'
-import { shutdown as onSignal } from './shutdown.ts'
-import { runnableFor } from '../../definition/index.ts'
-import type { Timer } from '../../store/clock.ts'
+import { newWorkerName } from '../random.ts'
 import type { WorkerOptions } from '../worker-options.ts'
 import { DEFAULT_CONCURRENCY } from '../worker-options.ts'
+import { newerJob, PAUSED_MS, PausedChannels } from './newer-version.ts'
+import { shutdown as onSignal } from './shutdown.ts'
 
 export type WorkerParts = Omit<AttemptParts, 'keeper' | 'shared' | 'onHandled' | 'onOver'> & {
   readonly onStopped: () => void
