@@ -6,6 +6,18 @@ import { parentPort, Worker } from 'node:worker_threads'
 import { ChildHost, markAsChild } from './child-host.ts'
 import type { ToChild, ToParent } from './protocol.ts'
 
+/** The file descriptor of the pipe: after the standard three and the channel. */
+const PARENT_PIPE = 4
+
+const WAIT_FOR_PARENT = `
+const { Socket } = require('node:net')
+const end = () => process.kill(process.pid, 'SIGKILL')
+new Socket({ fd: ${PARENT_PIPE}, readable: true, writable: false })
+  .on('error', end)
+  .on('close', end)
+  .resume()
+`
+
 markAsChild()
 const host = new ChildHost(send, () => process.exit(0))
 if (parentPort === null) {
@@ -25,18 +37,6 @@ function send(message: ToParent): void {
   // A parent that is gone hears nothing; `disconnect` follows.
   else if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
 }
-
-/** The file descriptor of the pipe: after the standard three and the channel. */
-const PARENT_PIPE = 4
-
-const WAIT_FOR_PARENT = `
-const { Socket } = require('node:net')
-const end = () => process.kill(process.pid, 'SIGKILL')
-new Socket({ fd: ${PARENT_PIPE}, readable: true, writable: false })
-  .on('error', end)
-  .on('close', end)
-  .resume()
-`
 
 /**
  * Ends a child process when its parent is gone, even while the child computes and reads no message.
