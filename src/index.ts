@@ -67,7 +67,6 @@ export type {
   Holder,
   JobSummary,
   JobsPage,
-  Metrics,
   Positioned,
   SqlParameter,
   SqlValue,
@@ -105,3 +104,4 @@ export type {
   WorkerOptions,
 } from './worker/index.ts'
 export { Aborted, ArtifactCorrupt, ArtifactMissing, ReconcileFailed } from './worker/index.ts'
+export type { Metrics } from './store/store.ts'

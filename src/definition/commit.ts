@@ -6,7 +6,7 @@ import type { Duration } from './duration.ts'
 import { toMs } from './duration.ts'
 import type { EffectCall } from './effect-definition.ts'
 import { InvalidDefinition } from './errors.ts'
-import type { AnyJob, ChildOptions, SubmitArguments } from './job-definition.ts'
+import type { ChildOptions, Submittable } from './job-spec.ts'
 
 const COMMIT = Symbol.for('pawl.commit')
 
@@ -54,12 +54,12 @@ const DEFAULT_WITHIN_MS = 10_000
 
 /** A job that the commit promises: submitted once, under an id derived from its parent. */
 export interface ChildCall {
-  readonly definition: AnyJob
+  readonly definition: Submittable
   readonly input: unknown
   readonly options: ChildOptions
 }
 
-class Made<Output> implements HandlerCommit<Output> {
+class CommitValue<Output> implements HandlerCommit<Output> {
   readonly [COMMIT] = true
   readonly output: Output
   readonly effects: readonly EffectCall[]
@@ -105,17 +105,9 @@ export function makeCommit<Output>(
   children: readonly ChildCall[],
   noWrites: string | null = null,
 ): HandlerCommit<Output> {
-  return new Made(output, effects, children, noWrites)
+  return new CommitValue(output, effects, children, noWrites)
 }
 
 export function isCommit(value: unknown): value is HandlerCommit<unknown> {
   return typeof value === 'object' && value !== null && COMMIT in value
-}
-
-/** Promises a child, for `commit`. */
-export function child<J extends AnyJob>(
-  definition: J,
-  ...[input, options]: SubmitArguments<J, ChildOptions>
-): ChildCall {
-  return { definition, input, options: options ?? {} }
 }

@@ -3,7 +3,7 @@
  */
 import { InvalidDefinition } from './errors.ts'
 
-export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd'
+type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd'
 /** Milliseconds, or a number with a unit: `'250ms'`, `'30s'`, `'5m'`, `'2h'`, `'7d'`. */
 export type Duration = number | `${number}${DurationUnit}`
 

@@ -7,16 +7,15 @@
  */
 import type { RetryPolicy } from '../kernel/index.ts'
 import type { ArtifactRef, StoredArtifact } from './artifact.ts'
-import type { RetryOptions } from './retry-options.ts'
-import { checkedRetry } from './retry-options.ts'
+import { assertName, InvalidDefinition } from './errors.ts'
+import type { RetryOptions } from './policy.ts'
+import { checkedRetry } from './policy.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
-import { InvalidDefinition } from './errors.ts'
-import { assertName } from './names.ts'
 
 export interface EffectContext {
   /** The same for every attempt, in every process: give it to the receiver to recognise a repeat. */
   readonly key: string
-  /** Grows with every lease of the task: a receiver that keeps the largest can refuse older ones. */
+  /** A fencing token: grows with every lease of the task, so a receiver can refuse older ones. */
   readonly fence: number
   readonly job: { readonly id: string; readonly type: string }
   /** Aborted when the lease is lost, or the worker must stop. */

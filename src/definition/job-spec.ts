@@ -1,15 +1,83 @@
 /**
- * A job as it goes into the log, made from its definition, an input and options.
+ * A job as it goes into the log: what its definition, its input and the options of a submit say,
+ * checked and made into plain data.
+ *
+ * It knows what is submitted, and nothing of handlers.
  */
 import type { JobSpec, Payload, StageSpec, TaskPolicy } from '../kernel/index.ts'
+import type { Duration } from './duration.ts'
 import { toMs } from './duration.ts'
 import { InvalidDefinition } from './errors.ts'
-import type { AnyJob, ChildOptions } from './job-definition.ts'
-import { limitSpecs } from './job-definition.ts'
 import { toJson } from './json-value.ts'
-import type { AnyPipeline } from './pipeline-definition.ts'
-import type { InputTerms } from './runnable.ts'
+import type { LimitOptions } from './policy.ts'
+import { limitSpecs } from './policy.ts'
+import type { MaybeSchema } from './standard-schema.ts'
 import { validated, validatedStored } from './standard-schema.ts'
+
+export type Upgrades = Readonly<Record<number, (input: unknown) => unknown>>
+
+/** What is said about the input of a job or a pipeline. */
+export interface InputTerms {
+  /** Of the job, or of the pipeline. */
+  readonly name: string
+  readonly version: number
+  readonly input: MaybeSchema
+  readonly upgrades: Upgrades
+}
+
+/** What a submit needs of a job or a pipeline: everything but how it is run. */
+export type Submittable = InputTerms &
+  ({ readonly policy: TaskPolicy } | { readonly stages: readonly SubmittableStage[] })
+
+interface SubmittableStage {
+  /** As it goes into the log with every job. */
+  readonly spec: StageSpec
+  /** It names its queue itself, and not by its pipeline. */
+  readonly hasOwnQueue: boolean
+}
+
+/** Every step from an old version to the current one must be there. */
+export function checkedVersion(
+  what: string,
+  version: number | undefined = 1,
+  upgrades: Upgrades = {},
+): number {
+  if (!Number.isSafeInteger(version) || version < 1) {
+    throw new InvalidDefinition(`The version of ${what} must be a whole number from 1.`)
+  }
+  for (let from = 1; from < version; from++) {
+    if (typeof upgrades[from] === 'function') continue
+    throw new InvalidDefinition(
+      `${what.charAt(0).toUpperCase()}${what.slice(1)} is of version ${version} and has no \`upgrades[${from}]\`: inputs of version ${from} may still wait. If nothing changed, give (input) => input.`,
+    )
+  }
+  return version
+}
+
+/** What can be said about one job when it is promised by a commit. */
+export interface ChildOptions {
+  /** A second submit with the same key returns the first job. */
+  readonly key?: string
+  /** One unfinished job per key: a second submit returns it, whatever its input. */
+  readonly unique?: boolean
+  /** From -1,000 to 1,000, larger first. Default 0. */
+  readonly priority?: number
+  readonly delay?: Duration
+  /** Not before this time. */
+  readonly at?: Date | number
+  /** If no worker takes it within this time of when it is due, it fails. */
+  readonly startWithin?: Duration
+  readonly queue?: string
+  /** Whose it is, such as a tenant: groups take turns, and jobs are found by it. */
+  readonly group?: string
+  /** In addition to those of the definition. */
+  readonly limits?: readonly LimitOptions[]
+  readonly tags?: readonly string[]
+  /** Waits until it is released. */
+  readonly hold?: boolean
+  /** How long it stays readable once it is over. Default: as its store keeps jobs of its type. */
+  readonly retention?: Duration
+}
 
 /** The input as it is stored, once its schema has let it through. */
 export function inputOf(definition: InputTerms, given: unknown): Payload | Promise<Payload> {
@@ -37,7 +105,7 @@ export function inputFor(definition: InputTerms, version: number, stored: unknow
     : validatedStored(definition.input, input, what)
 }
 
-export function specOf(definition: AnyJob, input: Payload, options: ChildOptions): JobSpec {
+export function specOf(definition: Submittable, input: Payload, options: ChildOptions): JobSpec {
   const { name } = definition
   const what = `job '${name}'`
   const { delay, at, startWithin, retention } = options
@@ -62,13 +130,9 @@ export function specOf(definition: AnyJob, input: Payload, options: ChildOptions
     rerunOf: null,
     asked: null,
     retainMs: retention === undefined ? null : toMs(retention, `The retention of ${what}`),
-    policy: isPipeline(definition) ? null : policyFor(definition.policy, options, what),
-    stages: isPipeline(definition) ? stagesOf(definition, options, what) : null,
+    policy: 'stages' in definition ? null : policyFor(definition.policy, options, what),
+    stages: 'stages' in definition ? stagesOf(definition, options, what) : null,
   }
-}
-
-export function isPipeline(definition: AnyJob): definition is AnyPipeline {
-  return 'stages' in definition
 }
 
 /** Most jobs run as their definition says, and share its policy. */
@@ -83,7 +147,7 @@ function policyFor(policy: TaskPolicy, { queue, limits }: ChildOptions, what: st
 
 /** The queue of a submit takes the place of the pipeline's; a stage that has its own keeps it. */
 function stagesOf(
-  { stages, name }: AnyPipeline,
+  { stages, name }: Extract<Submittable, { readonly stages: unknown }>,
   options: ChildOptions,
   what: string,
 ): readonly StageSpec[] {

@@ -360,7 +360,7 @@ describe('any value', () => {
     )
   })
 
-  it('comes back as it was when somebody has patched toJSON into every object', () => {
+  it('comes back as it was when a library has patched toJSON into every object', () => {
     prototype.toJSON = () => 'patched'
     expect(json({ a: [1] })).toBe('{"a":[1]}')
   })

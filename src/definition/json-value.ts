@@ -7,10 +7,10 @@
  *
  * The text is written by hand, not by a check and `JSON.stringify` after it: each value is read
  * once, so a getter or a Proxy cannot show one thing to the check and another to the writer, and
- * a patched `toJSON` of somebody else's has no say.
+ * a patched `toJSON` of another library has no say.
  *
  * Left out, as JSON does: properties that are undefined, whatever their key, and those that are not
- * enumerable, which somebody made so on purpose. What has a symbol for a key, and a property of a list
+ * enumerable, which is done on purpose. What has a symbol for a key, and a property of a list
  * beside its elements, would be left out by JSON, too. They look like data, so they are refused.
  */
 import { types } from 'node:util'

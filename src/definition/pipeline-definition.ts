@@ -1,30 +1,209 @@
 /**
- * Pipelines: jobs of many stages. A pipeline is a value, and every `stage` makes a new one.
+ * Pipelines: jobs of many stages. A pipeline is a value, and every `stage` makes a new one. A stage
+ * has a handler and a policy of its own, and begins when the stages it comes after are done.
+ *
+ * The types follow what is written: a stage sees the outputs of those it names in `after`, and
+ * with `each` the elements of an array there, or in the input. Of each stage the types keep its
+ * `value`, whether there are `many` (one for each segment), and whether there are `gaps` (it
+ * tolerates failures, so an output may be missing).
  *
  * A job keeps the shape that its pipeline had when it was submitted, whatever becomes of the
  * definition later: workers find their handlers by the names of pipeline and stage.
  */
+import type { Failure, StageSpec } from '../kernel/index.ts'
 import { eachPath, LIMITS } from '../kernel/index.ts'
 import type { AnyEffect } from './effect-definition.ts'
-import { InvalidDefinition } from './errors.ts'
-import type { Policy, ResultOf, Returned } from './job-definition.ts'
-import { taskPolicy } from './job-definition.ts'
-import { assertName } from './names.ts'
-import type { InputTerms, Runnable, Upgrades } from './runnable.ts'
-import { checkedVersion, effectsByName } from './runnable.ts'
-import type {
-  After,
-  ContextFor,
-  EachSource,
-  NamesIn,
-  Read,
-  StageDefinition,
-  StageOptions,
-} from './stage-definition.ts'
-import { stalledRule } from './stalled.ts'
+import { assertName, InvalidDefinition } from './errors.ts'
+import type { InputTerms, Upgrades } from './job-spec.ts'
+import { checkedVersion } from './job-spec.ts'
+import type { Policy } from './policy.ts'
+import { stalledRule, taskPolicy } from './policy.ts'
+import type { ResultOf, Returned, RunContext, Runnable } from './runnable.ts'
+import { effectsByName } from './runnable.ts'
+import type { StageOutputs } from './stage-outputs.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
 
-/** And what its stages have in common: each may say otherwise. */
+/** The names of the stages that a pipeline has so far. */
+type NamesOf<Stages> = Extract<keyof Stages, string>
+
+/** One name, or several. */
+export type After<Stages> = NamesOf<Stages> | readonly NamesOf<Stages>[]
+type NamesIn<A> = A extends readonly (infer Name extends string)[] ? Name : Extract<A, string>
+
+type OutputOf<Shape> = Shape extends { readonly value: infer Value; readonly gaps: infer Gaps }
+  ? Gaps extends true
+    ? Value | undefined
+    : Value
+  : never
+
+/** A stage's output as later stages get it. */
+type ReadOutput<Shape> = Shape extends { readonly value: infer Value; readonly many: infer Many }
+  ? Many extends true
+    ? StageOutputs<Value, OutputOf<Shape>>
+    : OutputOf<Shape>
+  : never
+
+/** After a failure any stage may have no output. */
+type ReadAnyOutput<Shape> = Shape extends { readonly value: infer Value; readonly many: infer Many }
+  ? Many extends true
+    ? StageOutputs<Value, Value | undefined>
+    : Value | undefined
+  : never
+
+type ElementOf<Value> = Value extends readonly (infer Element)[] ? Element : never
+type FieldOf<Value, Field> = Field extends keyof Value ? Value[Field] : never
+
+/** `name` if the value is an array, and `name.field` for each field that is one. */
+type ArraysIn<Name extends string, Value> = Value extends readonly unknown[]
+  ? Name
+  : Value extends object
+    ? {
+        [K in keyof Value]-?: Value[K] extends readonly unknown[]
+          ? `${Name}.${Extract<K, string>}`
+          : never
+      }[keyof Value]
+    : never
+
+type ArraysOf<Name, Shape> = Name extends string
+  ? Shape extends { readonly value: infer Value; readonly many: infer Many }
+    ? Many extends true
+      ? Name
+      : ArraysIn<Name, Value>
+    : never
+  : never
+
+/** What `each` may name: an array in the input, or in what a stage of `after` puts out. */
+type EachSource<Input, Stages, Names extends string> =
+  | ArraysIn<'input', Input>
+  | { [K in Names & keyof Stages]: ArraysOf<K, Stages[K]> }[Names & keyof Stages]
+
+/** One element of what `each` names. */
+type SegmentIn<Input, Stages, Each> = Each extends 'input'
+  ? ElementOf<Input>
+  : Each extends `input.${infer Field}`
+    ? ElementOf<FieldOf<Input, Field>>
+    : Each extends keyof Stages
+      ? Stages[Each] extends { readonly many: true }
+        ? OutputOf<Stages[Each]>
+        : ElementOf<FieldOf<Stages[Each], 'value'>>
+      : Each extends `${infer Name}.${infer Field}`
+        ? ElementOf<FieldOf<FieldOf<FieldOf<Stages, Name>, 'value'>, Field>>
+        : never
+
+export interface StageDetails {
+  readonly name: string
+  /** Of the stage, as it was when the job was submitted. */
+  readonly version: number
+}
+
+/** What the handler of a stage is given: what that of a job is, and what earlier stages put out. */
+export interface StageContext<
+  Value,
+  Outputs,
+  Effects extends readonly AnyEffect[],
+> extends RunContext<Value, Effects> {
+  readonly stage: StageDetails
+  /** Of the stages that it names in `after`, by name. */
+  readonly outputs: Outputs
+}
+
+/** With `each`: one segment, which is one element. What it is given is frozen: others share it. */
+export interface SegmentContext<
+  Value,
+  Outputs,
+  Effects extends readonly AnyEffect[],
+  Segment,
+> extends StageContext<Value, Outputs, Effects> {
+  readonly segment: Segment
+  /** Its place in the array, from 0. */
+  readonly index: number
+}
+
+/** Why a pipeline ends: what an on-failure stage is told. */
+export interface PipelineFailure {
+  /** Who cancelled it, and why; null: it was not cancelled. */
+  readonly cancelled: { readonly by: string; readonly reason: string } | null
+  /** The stage of the first task that failed; null: no task failed. */
+  readonly stage: string | null
+  /** Null: the stage runs once. */
+  readonly segment: number | null
+  readonly error: Failure | null
+}
+
+/** An on-failure stage sees all that came before it, as far as it got. */
+type OutputsFor<Stages, Names, OnFailure> = OnFailure extends true
+  ? { readonly [K in keyof Stages]: ReadAnyOutput<Stages[K]> }
+  : { readonly [K in Names & keyof Stages]: ReadOutput<Stages[K]> }
+
+/** What an on-failure stage is given more. */
+export interface FailureContext {
+  readonly failure: PipelineFailure
+}
+
+type ContextFor<
+  Value,
+  Stages,
+  A,
+  Each,
+  Effects extends readonly AnyEffect[],
+  OnFailure,
+> = StageOrSegment<Value, Stages, A, Each, Effects, OnFailure> &
+  (OnFailure extends true ? FailureContext : unknown)
+
+type StageOrSegment<Value, Stages, A, Each, Effects extends readonly AnyEffect[], OnFailure> = [
+  Each,
+] extends [undefined]
+  ? StageContext<Value, OutputsFor<Stages, NamesIn<A>, OnFailure>, Effects>
+  : SegmentContext<
+      Value,
+      OutputsFor<Stages, NamesIn<A>, OnFailure>,
+      Effects,
+      SegmentIn<Value, Stages, Each>
+    >
+
+export interface StageOptions<
+  A,
+  Each,
+  O extends MaybeSchema,
+  E extends readonly AnyEffect[],
+  Tolerate extends number,
+  OnFailure extends boolean,
+  Context,
+  R,
+> extends Policy {
+  /** The stage, or the stages, that must be done before. Default: none, it begins with the job. */
+  readonly after?: A
+  /**
+   * Runs once for each element: `'input'`, `'input.field'`, or the name of a stage of `after`
+   * whose output is an array. After a stage that has segments itself: once for each of them.
+   */
+  readonly each?: Each
+  /** How many segments may fail without failing the stage. Default 0. */
+  readonly tolerate?: Tolerate
+  /** Runs only when the job fails or is cancelled, once everything else has settled. */
+  readonly onFailure?: OnFailure
+  /** Raised when what it does changes; the handler is told the one it was submitted under. */
+  readonly version?: number
+  /** Any Standard Schema for what the handler returns. */
+  readonly output?: O
+  /** The effects that its commits may promise. */
+  readonly effects?: E
+  /** Which errors are worth another attempt; undefined leaves it to the default. */
+  readonly classify?: (error: unknown) => 'terminal' | 'retryable' | undefined
+  readonly run: (context: Context) => R | Promise<R>
+}
+
+export interface StageDefinition extends Runnable {
+  readonly stage: string
+  /** As it goes into the log with every job. */
+  readonly spec: StageSpec
+  /** It names its queue itself, and not by its pipeline. */
+  readonly hasOwnQueue: boolean
+  /** The schemas of what the stages before it put out, by name. */
+  readonly outputs: ReadonlyMap<string, MaybeSchema>
+}
+
+/** The policy is what its stages have in common: each may say otherwise. */
 export interface PipelineOptions<S extends MaybeSchema> extends Policy {
   /** Any Standard Schema. Without one the pipeline takes no input. */
   readonly input?: S
@@ -59,8 +238,8 @@ type IsUnion<T, Whole = T> = T extends Whole ? ([Whole] extends [T] ? false : tr
 export type PipelineResult<Stages, Inner> = [Exclude<keyof Stages, Inner>] extends [never]
   ? unknown
   : true extends IsUnion<Exclude<keyof Stages, Inner>>
-    ? { readonly [K in Exclude<keyof Stages, Inner>]: Read<Stages[K]> }
-    : Read<Stages[Exclude<keyof Stages, Inner>]>
+    ? { readonly [K in Exclude<keyof Stages, Inner>]: ReadOutput<Stages[K]> }
+    : ReadOutput<Stages[Exclude<keyof Stages, Inner>]>
 
 /** A name that no stage has yet. Of names that the compiler does not know, any will do. */
 type Unused<Name, Stages> = string extends keyof Stages

@@ -1,29 +1,82 @@
 /**
- * What a worker runs: a job, or one stage of a pipeline. And what every definition says about
- * its inputs: their schema, and how they grew from version to version.
+ * What a worker runs: a job, or one stage of a pipeline; and what its handler is given.
  */
-import type { BatchHandler, RunContext } from './job-definition.ts'
-import type { AnyEffect } from './effect-definition.ts'
+import type { ArtifactDraft, ArtifactRef, StoredArtifact } from './artifact.ts'
+import type { ChildCall, HandlerCommit } from './commit.ts'
+import type { AnyEffect, EffectCall } from './effect-definition.ts'
 import { InvalidDefinition } from './errors.ts'
-import type { StalledRule } from './stalled.ts'
-import type { MaybeSchema } from './standard-schema.ts'
+import type { InputTerms } from './job-spec.ts'
+import type { StalledRule } from './policy.ts'
+import type { GivenTo, MaybeSchema, StandardSchema, ValueOf } from './standard-schema.ts'
 
-export type Upgrades = Readonly<Record<number, (input: unknown) => unknown>>
+export interface JobDetails {
+  readonly id: string
+  readonly type: string
+  /** From 1; counts every time the job was handed to a worker. */
+  readonly attempt: number
+  /** The number of the lease: a fencing token that only grows. */
+  readonly lease: number
+  readonly queue: string
+  readonly priority: number
+  /** The schedule that it came from, and the time that it stands for; else null. */
+  readonly schedule: { readonly id: string; readonly time: Date } | null
+}
 
-/** What is said about the input of a job or a pipeline. */
-export interface InputTerms {
-  /** Of the job, or of the pipeline. */
-  readonly name: string
-  readonly version: number
-  readonly input: MaybeSchema
-  readonly upgrades: Upgrades
+/** What a handler is given. Its functions need no `this`: handlers take them apart. */
+export interface RunContext<Value, Effects extends readonly AnyEffect[]> {
+  readonly input: Value
+  readonly job: JobDetails
+  /** Aborted with an `Aborted` as its reason: lease lost, cancelled, timed out or shutdown. */
+  readonly signal: AbortSignal
+  /**
+   * Runs `work` and records what it gives, durably; a later attempt gets the record and does
+   * not run it. It saves work, and is no place for effects: it may run more than once.
+   */
+  step<T>(this: void, name: string, work: () => T | Promise<T>): Promise<T>
+  /** How far it got, to be shown: a number from 0 to 1, or any JSON value. Not durable. */
+  progress(this: void, value: unknown): void
+  /** A line of text, to be shown. Not durable. */
+  log(this: void, line: string): void
+  /** A file to write, or to take over from an earlier attempt. Its reference is to be returned. */
+  artifact(this: void, name: string): ArtifactDraft
+  /** A file that a handler wrote, checked before a byte of it is used. */
+  openArtifact(this: void, ref: ArtifactRef): Promise<StoredArtifact>
+  /** The boundary, to be returned: output, effects and children become durable as one. */
+  commit<Output>(
+    this: void,
+    output: Output,
+    effects?: readonly EffectCall<Effects[number]['effectName']>[],
+    children?: readonly ChildCall[],
+  ): HandlerCommit<Output>
+}
+
+/** What a handler may return. */
+export type Returned<O extends MaybeSchema> = O extends StandardSchema
+  ? GivenTo<O> | HandlerCommit<GivenTo<O>>
+  : unknown
+
+type OutputIn<R> = StoredOutput<R extends HandlerCommit<infer Output> ? Output : R>
+
+/** Nothing is stored as null. */
+type StoredOutput<Output> = Output extends undefined | void ? null : Output
+
+/** What `handle.result()` gives. */
+export type ResultOf<O extends MaybeSchema, R> = O extends StandardSchema ? ValueOf<O> : OutputIn<R>
+
+/** How a batch is run: one context for each job, and as many answers, in the same order. */
+export interface BatchHandler {
+  /** Jobs of one batch, at most. */
+  readonly max: number
+  readonly run: (
+    items: readonly RunContext<never, readonly AnyEffect[]>[],
+  ) => readonly unknown[] | Promise<readonly unknown[]>
 }
 
 export interface Runnable extends InputTerms {
   /** The name of the stage; null: a plain job. */
   readonly stage: string | null
   readonly output: MaybeSchema
-  /** Not stored with the job: it is the worker who looks. */
+  /** Not stored with the job: the worker looks. */
   readonly stalled: StalledRule
   readonly effects: ReadonlyMap<string, AnyEffect>
   readonly classify: ((error: unknown) => 'terminal' | 'retryable' | undefined) | null
@@ -37,25 +90,7 @@ export function nameOf({ name, stage }: Pick<Runnable, 'name' | 'stage'>): strin
   return stage === null ? `job '${name}'` : `stage '${stage}' of pipeline '${name}'`
 }
 
-/** Every step from an old version to the current one must be there. */
-export function checkedVersion(
-  what: string,
-  version: number | undefined = 1,
-  upgrades: Upgrades = {},
-): number {
-  if (!Number.isSafeInteger(version) || version < 1) {
-    throw new InvalidDefinition(`The version of ${what} must be a whole number from 1.`)
-  }
-  for (let from = 1; from < version; from++) {
-    if (typeof upgrades[from] === 'function') continue
-    throw new InvalidDefinition(
-      `${what.charAt(0).toUpperCase()}${what.slice(1)} is of version ${version} and has no \`upgrades[${from}]\`: inputs of version ${from} may still wait. If nothing changed, give (input) => input.`,
-    )
-  }
-  return version
-}
-
-/** By their names, which are their own. */
+/** Refuses two effects of one name. */
 export function effectsByName(
   what: string,
   effects: readonly AnyEffect[] = [],

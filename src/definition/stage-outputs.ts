@@ -2,8 +2,8 @@
  * What the segments of a stage put out, read page by page: there may be more of it than fits
  * into memory.
  *
- * A segment that failed, and that the stage tolerated, has no output. It is missing when one
- * goes through them, and undefined in the array.
+ * A segment that failed, and that the stage tolerated, has no output: iterating leaves it out, and
+ * the array has undefined in its place.
  */
 import type { Payload } from '../kernel/index.ts'
 import { fromJson } from './json-value.ts'
@@ -26,7 +26,7 @@ export interface StageOutputsPage {
 /** Reads the outputs of segments behind this one; -1: from the first. */
 export type ReadOutputs = (after: number) => Promise<StageOutputsPage>
 
-export class StageOutputs<Value, Slot = Value> implements AsyncIterable<SegmentOutput<Value>> {
+export class StageOutputs<Value, Element = Value> implements AsyncIterable<SegmentOutput<Value>> {
   /** Segments of the stage, those without an output included. */
   readonly count: number
   readonly #read: ReadOutputs
@@ -52,14 +52,14 @@ export class StageOutputs<Value, Slot = Value> implements AsyncIterable<SegmentO
   }
 
   /** All at once, each at the place of its segment. */
-  async toArray(): Promise<Slot[]> {
-    const all = Array.from({ length: this.count }, (): Slot => undefined as Slot)
-    for await (const { index, output } of this) all[index] = output as unknown as Slot
+  async toArray(): Promise<Element[]> {
+    const all = Array.from({ length: this.count }, (): Element => undefined as Element)
+    for await (const { index, output } of this) all[index] = output as unknown as Element
     return all
   }
 }
 
-/** What a stored output means to whoever reads it. It may be a promise, as its schema will. */
+/** A stored output, through its schema: a promise only if the schema asks for one. */
 export function outputFrom(schema: MaybeSchema, stored: Payload, what: string): unknown {
   return validatedStored(schema, fromJson(stored), what)
 }

@@ -4,7 +4,7 @@
 import type { Failure, Rejection } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { Outcome } from '../store/index.ts'
-import { isLost, withoutError } from './client/lost-lease.ts'
+import { isLost, lossText } from './lost-lease.ts'
 
 /** For messages: where in a pipeline. */
 function placeOf(at: Outcome['at']): string {
@@ -12,17 +12,17 @@ function placeOf(at: Outcome['at']): string {
   return ` in stage '${at.stage}'${at.segment === null ? '' : `, segment ${at.segment}`}`
 }
 
-/** `loss`: what the log says of a lease that was lost. An error, if there is one, is then older. */
+/** `loss`: what the log says of the lost lease. An error of the task is then older. */
 function whyOf(
   { error, endedBy }: Pick<Outcome, 'error' | 'endedBy'>,
   loss: string | null,
 ): string {
-  if (error === null) return withoutError(endedBy, loss)
+  if (error === null) return lossText(endedBy, loss)
   const failed = `${error.code}: ${error.message}`
-  return isLost(endedBy) ? `${withoutError(endedBy, loss)} Before that: ${failed}` : failed
+  return isLost(endedBy) ? `${lossText(endedBy, loss)} Before that: ${failed}` : failed
 }
 
-/** The authority said no. `rejection` has its code, and what to do. */
+/** The store refused a command. `rejection` has its code, and what to do. */
 export class Refused extends PawlError {
   readonly rejection: Rejection
 
@@ -47,7 +47,7 @@ export class SubmitInterrupted extends PawlError {
     super(
       'SubmitInterrupted',
       'unknown_outcome',
-      `${sure} of ${ids.length} jobs were submitted for sure, and of the others nobody knows: submit them all again, each with the id that \`error.ids\` gives it. What is in is not submitted twice. ${why}`,
+      `${sure} of ${ids.length} jobs were submitted for sure, and of the others that is not known: submit them all again, each with the id that \`error.ids\` gives it. What is in is not submitted twice. ${why}`,
       { ids, sure },
       cause,
     )
@@ -113,7 +113,7 @@ export class JobQuarantined extends PawlError {
   }
 }
 
-/** Nobody said in time how the job ended. It goes on all the same. */
+/** The job did not end within the timeout of `result()`. It goes on all the same. */
 export class ResultTimeout extends PawlError {
   constructor(job: string, ms: number) {
     super(

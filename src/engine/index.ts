@@ -8,11 +8,8 @@ export type { Explanation, Obstacle, Reason } from './inspect/explain.ts'
 export { Handle } from './client/handle.ts'
 export type { Broken, Health, Unserved } from './inspect/health.ts'
 export type { AttemptInfo, EffectInfo, JobInfo, SegmentInfo, StageInfo } from './client/job-info.ts'
-export type { Notice } from './notice.ts'
-export type { Actor } from './client/actor.ts'
 export type { OpenOptions } from './open.ts'
 export { open } from './open.ts'
-export type { TaskChoice } from './operator/task-choice.ts'
 export type {
   DiscardOptions,
   EffectAnswer,
@@ -20,10 +17,11 @@ export type {
   QueueOptions,
   RerunOptions,
   RetryJobOptions,
+  TaskChoice,
 } from './operator/operator.ts'
-export type { ListFilter } from './client/list-filter.ts'
 export type { ItemOptions, SubmitOptions } from './client/submitter.ts'
 export type { QueueInfo } from './inspect/queue-info.ts'
+export type { Notice, ListFilter } from './pawl.ts'
 export { Pawl } from './pawl.ts'
 export type {
   Quarantine,
@@ -34,12 +32,12 @@ export type {
   QuarantineSelection,
   RedriveOptions,
 } from './operator/quarantine.ts'
+export type { Actor } from './actor.ts'
+export type { Missed } from './schedule/stored-schedule.ts'
 export type {
-  Missed,
-  OnRecordAt,
+  ScheduleChange,
   ScheduleInfo,
-  ScheduleOptions,
-  ScheduleTerms,
   UnreadableScheduleInfo,
-} from './schedule/index.ts'
-export { ScheduleHandle } from './schedule/index.ts'
+} from './schedule/schedule-info.ts'
+export type { ScheduleOptions, ScheduleTerms } from './schedule/terms.ts'
+export { ScheduleHandle } from './schedule/schedule-handle.ts'

@@ -4,15 +4,21 @@
 import { join } from 'node:path'
 import type { ArtifactPlace, Duration } from '../definition/index.ts'
 import { InvalidDefinition, toMs } from '../definition/index.ts'
-import type { DirectoryOptions, Retention } from '../store/index.ts'
-import { awakeClock, MemoryStore, openDirectory } from '../store/index.ts'
-import { folderPlace, memoryPlace, realTiming } from '../worker/index.ts'
+import { realTiming } from '../store/clock.ts'
+import type { DirectoryOptions, Retention, Store } from '../store/index.ts'
+import {
+  awakeClock,
+  MemoryStore,
+  openDirectory,
+  openPostgres,
+  openSqliteStore,
+} from '../store/index.ts'
+import { folderPlace, memoryPlace, noPlace } from '../worker/index.ts'
 import type { JobInfo } from './client/job-info.ts'
-import type { Notice } from './notice.ts'
-import { isDatabase, openDatabase } from './open-database.ts'
+import type { Notice, PawlParts } from './pawl.ts'
 import { Pawl } from './pawl.ts'
 
-export interface RetentionOptions {
+interface RetentionOptions {
   /** How long after its end. */
   readonly age?: Duration
   /** How many at most, the newest. */
@@ -31,8 +37,8 @@ export interface OpenOptions {
   /**
    * Given jobs that are about to be forgotten, a few at a time, to be kept elsewhere. They are
    * forgotten when it has returned; if it fails they stay, and it is given them again. It may
-   * see a job twice: if the process ends in between, or if several processes have the database
-   * open with one, since each of them gives away what is due. Not in memory.
+   * see a job twice: if the process ends in between, or if several processes that have the database
+   * open set it, since each of them hands over what is due. Not in memory.
    */
   readonly onForget?: (jobs: readonly JobInfo[]) => Promise<void> | void
   /**
@@ -50,11 +56,11 @@ export interface OpenOptions {
   readonly artifacts?: string | ArtifactPlace
   /** Of PostgreSQL: where the tables are. Made if it is not there. Default `'pawl'`. */
   readonly schema?: string
-  /** How long jobs may wait that no worker of this process takes, before it is told. Default 10 m. */
+  /** How long jobs may wait that no worker of this process takes, before a notice. Default 10 m. */
   readonly unservedAfter?: Duration
-  /** Told what happens without being asked for: checkpoints, a torn tail, a stalled job. */
+  /** Told of checkpoints, a torn tail, a stalled job and the like. */
   readonly onNotice?: (notice: Notice) => void
-  /** Told of errors that nobody waits for. Default: written to stderr. */
+  /** Told of errors that no caller waits for. Default: written to stderr. */
   readonly onError?: (error: Error) => void
 }
 
@@ -65,10 +71,10 @@ export interface OpenOptions {
 export async function open(location: string, options: OpenOptions = {}): Promise<Pawl> {
   assertLocation(location)
   const { onForget, onNotice, unservedAfter } = options
-  const own = { onForget, onNotice, unservedAfter, onError: options.onError ?? writeOut }
+  const own = { onForget, onNotice, unservedAfter, onError: options.onError ?? writeToStderr }
   if (isDatabase(location)) {
     const parts = await openDatabase(location, options, retentionOf(options))
-    const artifacts = given(options.artifacts) ?? parts.artifacts
+    const artifacts = placeOf(options.artifacts) ?? parts.artifacts
     return new Pawl({ ...own, ...parts, artifacts, onClose: () => undefined })
   }
   if (options.schema !== undefined) {
@@ -79,11 +85,11 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   const timing = realTiming(() => clock.now())
   const parts = { ...own, timing, onClose: () => clock.close() }
   if (location === 'memory:') {
-    const artifacts = given(options.artifacts) ?? memoryPlace()
+    const artifacts = placeOf(options.artifacts) ?? memoryPlace()
     return new Pawl({ ...parts, artifacts, store: new MemoryStore(clock), backup: null })
   }
   try {
-    const artifacts = given(options.artifacts) ?? folderPlace(join(location, 'artifacts'))
+    const artifacts = placeOf(options.artifacts) ?? folderPlace(join(location, 'artifacts'))
     const store = await openDirectory(location, { ...directoryOptions(options), clock })
     return new Pawl({ ...parts, artifacts, store, backup: (to, also) => store.backup(to, also) })
   } catch (error) {
@@ -92,7 +98,7 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   }
 }
 
-/** What would do nothing there is refused: who sets a bound relies on it. */
+/** An option that does nothing is refused: the caller would rely on it. */
 function assertOfMemory({ retention, onForget, history, archive }: OpenOptions): void {
   for (const [name, value] of Object.entries({ retention, onForget, history, archive })) {
     if (value === undefined) continue
@@ -134,11 +140,11 @@ function ruleOf(
   }
 }
 
-function given(artifacts: OpenOptions['artifacts']): ArtifactPlace | undefined {
+function placeOf(artifacts: OpenOptions['artifacts']): ArtifactPlace | undefined {
   return typeof artifacts === 'string' ? folderPlace(artifacts) : artifacts
 }
 
-const ELSEWHERE = /^https?:/
+const SERVER = /^https?:/
 
 function assertLocation(location: unknown): void {
   if (typeof location !== 'string' || location === '') {
@@ -146,12 +152,78 @@ function assertLocation(location: unknown): void {
       `open() needs a place: a directory such as './data', 'sqlite:jobs.db', 'postgres://…', or 'memory:'.`,
     )
   }
-  if (!ELSEWHERE.test(location)) return
+  if (!SERVER.test(location)) return
   throw new InvalidDefinition(
     `open('${location}'): this version knows no servers. It keeps jobs in a directory ('./data'), in a database ('sqlite:jobs.db', 'postgres://…') or in memory ('memory:').`,
   )
 }
 
-function writeOut(error: Error): void {
+function writeToStderr(error: Error): void {
   console.error(`pawl: ${error.message}`)
+}
+
+const SQLITE = /^sqlite:/
+const POSTGRES = /^postgres(?:ql)?:/
+/** What PostgreSQL takes for a name. */
+const MOST_SCHEMA_BYTES = 63
+
+export function isDatabase(location: string): boolean {
+  return SQLITE.test(location) || POSTGRES.test(location)
+}
+
+type DatabaseParts = Pick<PawlParts, 'store' | 'timing' | 'now' | 'backup' | 'artifacts'>
+
+/** What of an engine depends on the database. Throws `SqlFailed`, `NewerTables`. */
+async function openDatabase(
+  location: string,
+  options: OpenOptions,
+  retention: Partial<Retention>,
+): Promise<DatabaseParts & { readonly artifacts: ArtifactPlace }> {
+  assertOptions(location, options)
+  const isSqlite = SQLITE.test(location)
+  const path = location.replace(SQLITE, '')
+  if (isSqlite) assertPath(path)
+  const store: Store & { now(): number } = isSqlite
+    ? await openSqliteStore({ path, retention })
+    : await openPostgres({ url: location, schema: schemaOf(options), retention })
+  return {
+    store,
+    // Leases are measured by a monotonic clock.
+    timing: realTiming(),
+    now: () => store.now(),
+    artifacts: isSqlite ? folderPlace(`${path}-artifacts`) : noPlace(NO_PLACE),
+    backup: () => Promise.reject(new InvalidDefinition(NO_BACKUP)),
+  }
+}
+
+const NO_PLACE =
+  'There is no place for artifacts: processes on several machines may use the same database, so say where files go that all of them see: open(…, { artifacts }).'
+const NO_BACKUP =
+  'An engine on a database is backed up with the database, by the means that it has for that.'
+
+function assertOptions(location: string, { history, archive, schema }: OpenOptions): void {
+  for (const [name, value] of Object.entries({ history, archive })) {
+    if (value === undefined) continue
+    throw new InvalidDefinition(
+      `open() of a database takes no \`${name}\`: its entries stay in the table \`events\`.`,
+    )
+  }
+  if (schema !== undefined && SQLITE.test(location)) {
+    throw new InvalidDefinition('open() of a SQLite file takes no `schema`: it is one by itself.')
+  }
+}
+
+function assertPath(path: string): void {
+  if (path !== '' && !path.startsWith(':')) return
+  throw new InvalidDefinition(
+    `open('sqlite:${path}') needs the name of a file, such as 'sqlite:jobs.db'. For an engine in memory: open('memory:').`,
+  )
+}
+
+function schemaOf({ schema = 'pawl' }: OpenOptions): string {
+  const bytes = typeof schema === 'string' ? Buffer.byteLength(schema) : 0
+  if (bytes >= 1 && bytes <= MOST_SCHEMA_BYTES && !schema.startsWith('pg_')) return schema
+  throw new InvalidDefinition(
+    `\`schema\` must be a name of 1 to ${MOST_SCHEMA_BYTES} bytes that does not begin with 'pg_'.`,
+  )
 }

@@ -14,7 +14,7 @@ const double = job('double', {
 })
 
 describe('a job', () => {
-  it('is submitted, run, and its result is given to whoever waits', async () => {
+  it('is submitted, run, and its result is given to the caller that waits', async () => {
     const pawl = await memory()
     const handle = await pawl.submit(double, { n: 21 })
     expect(await handle.state()).toBe('QUEUED')

@@ -1,6 +1,6 @@
 /**
- * The engine as people hold it: submits jobs, shows them, runs workers, and takes an
- * operator's word.
+ * The engine as a developer uses it: it submits jobs, shows them, runs workers, and sends the
+ * commands of operators.
  *
  * It keeps no state of its own that matters: everything it says comes from the store.
  */
@@ -13,27 +13,35 @@ import type {
   SubmitItem,
 } from '../definition/index.ts'
 import { InvalidDefinition } from '../definition/index.ts'
-import type { Command } from '../kernel/index.ts'
-import type { JobSummary, Metrics, Positioned, Store } from '../store/index.ts'
+import type { Command, JobState } from '../kernel/index.ts'
+import type { Timing } from '../store/clock.ts'
+import { CommandBatcher } from '../store/command-batcher.ts'
+import type { JobSummary, Positioned, Store, StoreNotice } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
-import type { Timing, WorkerOptions } from '../worker/index.ts'
-import { CommandBatcher, executorFor, memoryPlace, Worker } from '../worker/index.ts'
+import type { Metrics } from '../store/store.ts'
+import type { NewerJob, StalledTask, WorkerOptions } from '../worker/index.ts'
+import { executorFor, memoryPlace, Worker } from '../worker/index.ts'
+import type { Actor } from './actor.ts'
 import { ArtifactSweep } from './artifacts/artifact-sweep.ts'
 import { Artifacts } from './artifacts/artifacts.ts'
 import type { Backup, BackupOptions, BackUpStore } from './artifacts/backup.ts'
 import { backUp } from './artifacts/backup.ts'
-import { UpkeepLoop } from './upkeep/upkeep-loop.ts'
-import type { Explanation } from './inspect/explain.ts'
-import { explain } from './inspect/explain.ts'
-import { ForgetHook } from './upkeep/forget-hook.ts'
 import type { HandleParts } from './client/handle.ts'
 import { Handle } from './client/handle.ts'
-import type { Health } from './inspect/health.ts'
-import { HealthWatch } from './inspect/health.ts'
-import { assertJobId } from './client/job-id.ts'
 import type { JobInfo } from './client/job-info.ts'
 import { jobInfo } from './client/job-info.ts'
+import { Results } from './client/results.ts'
+import type { ItemOptions, SubmitOptions } from './client/submitter.ts'
+import { Submitter } from './client/submitter.ts'
+import type { Explanation } from './inspect/explain.ts'
+import { explain } from './inspect/explain.ts'
+import type { Health, Unserved } from './inspect/health.ts'
+import { HealthWatch } from './inspect/health.ts'
+import type { QueueInfo } from './inspect/queue-info.ts'
+import { queueInfo } from './inspect/queue-info.ts'
+import { SoftState } from './inspect/soft-state.ts'
 import type {
+  DefinitionOf,
   DiscardOptions,
   EffectAnswer,
   ForceOptions,
@@ -42,35 +50,50 @@ import type {
   RetryJobOptions,
 } from './operator/operator.ts'
 import { Operator } from './operator/operator.ts'
-import type { ListFilter } from './client/list-filter.ts'
-import type { DefinitionOf } from './operator/new-input.ts'
-import type { Notice } from './notice.ts'
-import type { Actor } from './client/actor.ts'
-import { assertWhole } from './operator/command-rate.ts'
 import { Quarantine } from './operator/quarantine.ts'
-import type { QueueInfo } from './inspect/queue-info.ts'
-import { queueInfo } from './inspect/queue-info.ts'
+import { assertWhole } from './operator/rate-limiter.ts'
+import { ScheduleHandle } from './schedule/schedule-handle.ts'
+import type { ScheduleInfo, UnreadableScheduleInfo } from './schedule/schedule-info.ts'
+import { Schedules } from './schedule/schedules.ts'
+import type { ScheduleTerms } from './schedule/terms.ts'
 import { CommandListeners } from './upkeep/command-listeners.ts'
-import { Results } from './client/results.ts'
-import type { ScheduleInfo, ScheduleTerms, UnreadableScheduleInfo } from './schedule/index.ts'
-import { ScheduleHandle, Schedules } from './schedule/index.ts'
-import { SoftState } from './inspect/soft-state.ts'
-import type { ItemOptions, SubmitOptions } from './client/submitter.ts'
-import { Submitter } from './client/submitter.ts'
-import { guarded, unfailing } from './safe-callback.ts'
+import { ForgetHook } from './upkeep/forget-hook.ts'
+import { UpkeepLoop } from './upkeep/upkeep-loop.ts'
+
+/** What an engine tells its owner unasked: the store's notices, and its own. */
+export type Notice =
+  | StoreNotice
+  /** A worker keeps a lease alive while the handler says nothing. */
+  | ({ readonly kind: 'stalled' } & StalledTask)
+  /** A worker released a job, because its definition is older than the one that recorded the job. */
+  | ({ readonly kind: 'newer-version' } & NewerJob)
+  /** Jobs have waited for long that no worker of this process takes. */
+  | ({ readonly kind: 'unserved' } & Unserved)
+
+export interface ListFilter {
+  readonly type?: string
+  readonly state?: JobState
+  readonly queue?: string
+  readonly tag?: string
+  readonly group?: string
+  readonly key?: string
+  /** `next` of the page before. */
+  readonly after?: number
+  /** Default 100. */
+  readonly limit?: number
+}
 
 export interface PawlParts {
   readonly store: Store
   readonly timing: Timing
   /** The authority's time, as well as it is known here. Default: that of `timing`. */
   readonly now?: () => number
-  /** When to look for what time asks for, if not by `timing`: tests look themselves, by `upkeep`. */
+  /** The timers of upkeep, if not `timing`: tests call `upkeep` themselves. */
   readonly upkeepTiming?: Timing
-  /** Told of errors that nobody waits for. */
+  /** Told of errors that no caller waits for. */
   readonly onError: (error: Error) => void
-  /** Told what happens without being asked for. */
   readonly onNotice?: ((notice: Notice) => void) | undefined
-  /** How long jobs may wait that no worker takes, before somebody is told. */
+  /** How long jobs may wait that no worker takes, before a notice. */
   readonly unservedAfter?: Duration | undefined
   /** Null: an engine in memory has nothing to back up. */
   readonly backup: BackUpStore | null
@@ -93,16 +116,16 @@ export class Pawl {
   readonly #parts: PawlParts
   readonly #now: () => number
   readonly #batcher: CommandBatcher
-  readonly #submitting: Submitter
+  readonly #submitter: Submitter
   readonly #upkeepLoop: UpkeepLoop
   readonly #schedules: Schedules
   readonly #place: ArtifactPlace
   readonly #sweep: ArtifactSweep
   readonly #operator: Operator
   readonly #results: Results
-  readonly #reactions: CommandListeners
-  readonly #soft: SoftState
-  readonly #watch: HealthWatch
+  readonly #commandListeners: CommandListeners
+  readonly #softState: SoftState
+  readonly #healthWatch: HealthWatch
   readonly #workers = new Set<Worker>()
   /** The definitions that this engine was given last, by their names. */
   readonly #definitions = new Map<string, AnyJob>()
@@ -113,23 +136,29 @@ export class Pawl {
   constructor(parts: PawlParts) {
     const { store, timing, upkeepTiming = timing } = parts
     this.#now = parts.now ?? (() => timing.now())
-    const onError = unfailing(parts.onError)
+    const onError = neverThrowing(parts.onError)
     this.#parts = { ...parts, onError }
     this.#batcher = new CommandBatcher(store, {
-      sent: (commands) => this.#reactions.sent(commands),
-      answered: (commands, answers) => this.#reactions.answered(commands, answers),
+      sent: (commands) => this.#commandListeners.sent(commands),
+      answered: (commands, answers) => this.#commandListeners.answered(commands, answers),
     })
-    const notify = (notice: Notice): void => guarded(() => parts.onNotice?.(notice), onError)
-    this.#soft = new SoftState(
+    const notify = (notice: Notice): void => {
+      try {
+        parts.onNotice?.(notice)
+      } catch (error) {
+        onError(error as Error)
+      }
+    }
+    this.#softState = new SoftState(
       (task) => notify({ kind: 'stalled', ...task }),
       (job) => notify({ kind: 'newer-version', ...job }),
     )
-    this.#watch = new HealthWatch(
+    this.#healthWatch = new HealthWatch(
       {
         store,
         now: () => timing.now(),
         isServed: (...channel) => [...this.#workers].some((one) => one.serves(...channel)),
-        stalled: () => this.#soft.silent(),
+        stalled: () => this.#softState.stalledTasks(),
         onUnserved: (unserved) => notify({ kind: 'unserved', ...unserved }),
         onError,
       },
@@ -145,22 +174,22 @@ export class Pawl {
       definitionOf,
       closing,
     })
-    const looking = { store, onError, now: this.#now, timing: upkeepTiming }
-    this.#schedules = new Schedules({ ...looking, batcher: this.#batcher })
+    const upkeepParts = { store, onError, now: this.#now, timing: upkeepTiming }
+    this.#schedules = new Schedules({ ...upkeepParts, batcher: this.#batcher })
     this.#place = parts.artifacts ?? memoryPlace()
     this.artifacts = new Artifacts(store, this.#place)
-    this.#sweep = new ArtifactSweep({ ...looking, place: this.#place })
+    this.#sweep = new ArtifactSweep({ ...upkeepParts, place: this.#place })
     this.#upkeepLoop = new UpkeepLoop({
       store,
       batcher: this.#batcher,
       timing: upkeepTiming,
       onError,
-      handingOver: this.#handingOver(),
-      examine: () => this.#watch.tick(),
+      forgetHook: this.#forgetHook(),
+      examine: () => this.#healthWatch.examineSome(),
       onEnded: (error) => this.#results.end(error),
     })
     this.#results = new Results(store, timing)
-    this.#reactions = new CommandListeners({
+    this.#commandListeners = new CommandListeners({
       store,
       workers: this.#workers,
       results: this.#results,
@@ -172,20 +201,20 @@ export class Pawl {
       timing,
       results: this.#results,
       get: (id) => this.get(id),
-      cancel: (id, on) => this.cancel(id, on),
+      cancel: (id, actor) => this.cancel(id, actor),
     }
-    this.#submitting = new Submitter(store, this.#batcher, this.#handleParts, this.#definitions)
+    this.#submitter = new Submitter(store, this.#batcher, this.#handleParts, this.#definitions)
   }
 
   /**
-   * Durable when it returns; in a transaction of yours (`tx`), when you commit it. A key or id that is
-   * known stands for the job that has it.
+   * Durable when it returns; in a transaction of yours (`tx`), when you commit it. If a job has the
+   * same key or id already, the handle is of that job.
    */
   submit<J extends AnyJob>(
     definition: J,
     ...[input, options = {}]: SubmitArguments<J, SubmitOptions>
   ): Promise<Handle<OutcomeOf<J>>> {
-    return this.#submitting.one(definition, input, options)
+    return this.#submitter.submitOne(definition, input, options)
   }
 
   /**
@@ -198,7 +227,7 @@ export class Pawl {
     jobs: readonly SubmitItem<J, ItemOptions>[],
     { tx }: Pick<SubmitOptions, 'tx'> = {},
   ): Promise<Handle<OutcomeOf<J>>[]> {
-    return this.#submitting.many(definition, jobs, tx)
+    return this.#submitter.submitMany(definition, jobs, tx)
   }
 
   /** Of a job that was submitted before. With its definition, `result()` is typed. */
@@ -213,8 +242,8 @@ export class Pawl {
     assertJobId(id)
     const view = await this.#parts.store.query({ kind: 'overview', job: id })
     if (view === null) return null
-    const { progress, lines } = this.#soft.said(id)
-    return jobInfo(view, progress, lines, this.#soft.silent(id)[0] ?? null)
+    const { progress, lines } = this.#softState.reportsOf(id)
+    return jobInfo(view, progress, lines, this.#softState.stalledTasks(id)[0]?.since ?? null)
   }
 
   /** In order of submission, page by page. */
@@ -244,17 +273,17 @@ export class Pawl {
   /** Why is this job not running? Every reason that holds now. */
   explain(id: string): Promise<Explanation> {
     const { store } = this.#parts
-    const stalled = this.#soft.silent(id)
+    const stalled = this.#softState.stalledTasks(id)
     return explain({ store, workers: this.#workers, now: this.#now(), stalled }, id)
   }
 
-  cancel(id: string, on: Actor = {}): Promise<void> {
-    return this.#operator.cancel(id, on)
+  cancel(id: string, actor: Actor = {}): Promise<void> {
+    return this.#operator.cancel(id, actor)
   }
 
   /** Lets a job go that was submitted with `hold`. */
-  release(id: string, on: Actor = {}): Promise<void> {
-    return this.#operator.release(id, on)
+  release(id: string, actor: Actor = {}): Promise<void> {
+    return this.#operator.release(id, actor)
   }
 
   /** A job in quarantine gets a fresh budget, and a new input if there is one. */
@@ -267,7 +296,7 @@ export class Pawl {
     return this.#operator.discard(id, options)
   }
 
-  /** An operator's word against what the workers say. */
+  /** Sets the state of a job, whatever its workers report. */
   force(id: string, options: ForceOptions): Promise<void> {
     return this.#operator.force(id, options)
   }
@@ -283,32 +312,32 @@ export class Pawl {
   }
 
   /** Nothing more of the queue is handed out. What runs goes on. */
-  pause(queue: string, on: Actor = {}): Promise<void> {
-    return this.#operator.pause(queue, on)
+  pause(queue: string, actor: Actor = {}): Promise<void> {
+    return this.#operator.pause(queue, actor)
   }
 
-  resume(queue: string, on: Actor = {}): Promise<void> {
-    return this.#operator.resume(queue, on)
+  resume(queue: string, actor: Actor = {}): Promise<void> {
+    return this.#operator.resume(queue, actor)
   }
 
-  /** A queue that nobody configured has no bounds. */
+  /** A queue that was never configured has no bounds. */
   async queue(name: string): Promise<QueueInfo> {
     const view = await this.#parts.store.query({ kind: 'queue', queue: name })
     return queueInfo(view, this.#now())
   }
 
   /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */
-  async configure(queue: string, options: QueueOptions, on: Actor = {}): Promise<void> {
-    await this.#operator.configure(queue, options, on)
+  async configure(queue: string, options: QueueOptions, actor: Actor = {}): Promise<void> {
+    await this.#operator.configure(queue, options, actor)
   }
 
   /** Sets a schedule, or changes it: durable when it returns. The same terms again change nothing. */
   async schedule<J extends AnyJob>(
     id: string,
     terms: ScheduleTerms<J>,
-    on: Actor = {},
+    actor: Actor = {},
   ): Promise<ScheduleHandle> {
-    await this.#schedules.set(id, terms, on)
+    await this.#schedules.set(id, terms, actor)
     return this.scheduleHandle(id)
   }
 
@@ -333,9 +362,9 @@ export class Pawl {
     return backUp(parts, to, options)
   }
 
-  /** Whether all is well: what is broken, who is stalled, and who waits for a worker in vain. */
+  /** Whether all is well: what is broken, which tasks are stalled, and which wait without a worker. */
   health(): Promise<Health> {
-    return this.#watch.health()
+    return this.#healthWatch.health()
   }
 
   /** Counters and timings of every transition since the engine was opened. */
@@ -355,8 +384,8 @@ export class Pawl {
         timing,
         executor: executorFor(options, timing, this.#place, onError),
         artifacts: this.#place,
-        workerEvents: this.#soft,
-        onStageReport: () => this.#upkeepLoop.hurry(),
+        workerEvents: this.#softState,
+        onStageReport: () => this.#upkeepLoop.runNow(),
         onError,
         onStopped: () => this.#workers.delete(worker),
         nameWorker: this.#parts.nameWorker,
@@ -368,14 +397,14 @@ export class Pawl {
     return worker
   }
 
-  /** Does now what time asks for, and otherwise happens by itself. For tests. */
+  /** Does now what is due: leases that ran out, schedules, files to remove. For tests. */
   async upkeep(): Promise<number> {
-    const sent = (await this.#upkeepLoop.look()) + (await this.#schedules.look())
-    await this.#sweep.look()
+    const sent = (await this.#upkeepLoop.sendDue()) + (await this.#schedules.fireDue())
+    await this.#sweep.sweepSome()
     return sent
   }
 
-  /** Stops the workers, lets what was asked become durable, and closes the store. */
+  /** Stops the workers, waits until all that was sent is durable, and closes the store. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -388,7 +417,7 @@ export class Pawl {
   async #close(): Promise<void> {
     try {
       this.#closed.abort()
-      this.#reactions.close()
+      this.#commandListeners.close()
       await Promise.all([...this.#workers].map((worker) => worker.stop()))
       await Promise.all([this.#upkeepLoop, this.#schedules, this.#sweep].map((one) => one.close()))
       await this.#parts.store.close()
@@ -398,15 +427,33 @@ export class Pawl {
     }
   }
 
-  #handingOver(): ForgetHook | null {
+  #forgetHook(): ForgetHook | null {
     const { onForget, onError, timing } = this.#parts
     if (onForget === undefined) return null
     const send = (commands: readonly Command[]): Promise<unknown> => this.#batcher.sendAll(commands)
-    const again = (): void => this.#upkeepLoop.hurry()
+    const again = (): void => this.#upkeepLoop.runNow()
     return new ForgetHook({ timing, onForget, onError, send, again, get: (id) => this.get(id) })
   }
 }
 
 function assertLimit(limit: number | undefined): void {
   if (limit !== undefined) assertWhole(limit, 'The limit of a page')
+}
+
+function assertJobId(id: unknown): void {
+  if (typeof id === 'string') return
+  throw new InvalidDefinition(
+    `The id of a job is a text, not ${String(id)}: give the \`id\` of its handle.`,
+  )
+}
+
+/** An `onError` of the user's that throws must not stop the engine. */
+function neverThrowing(onError: (error: Error) => void): (error: Error) => void {
+  return (error) => {
+    try {
+      onError(error)
+    } catch (second) {
+      console.error('pawl: `onError` failed:', second, 'when it was told of:', error)
+    }
+  }
 }

@@ -1,5 +1,6 @@
 /**
- * The port to the real clock: the only file of this room that may read it.
+ * The port to the real clock and its timers: the only file of this room, of the workers' and of the
+ * engine's that may read a clock or wait.
  */
 
 /** Where a store gets its time from. Milliseconds since 1970. */
@@ -168,4 +169,46 @@ export function pause(ms: number, isIdle = false): Promise<void> {
     const timer = setTimeout(resolve, ms)
     if (isIdle) timer.unref()
   })
+}
+
+export interface Timer {
+  cancel(): void
+}
+
+/**
+ * Time as workers and the engine measure it, and timers. Where the store is in the same process,
+ * `now` is the authority's own clock, so that both agree on how much of a lease is left even after
+ * the process stood still.
+ */
+export interface Timing {
+  /** Milliseconds; only differences count. */
+  now(): number
+  /** Calls back once. A timer that is not `kept` does not keep the process alive. */
+  after(ms: number, call: () => void, kept?: boolean): Timer
+  /** Calls back once, AFTER everything that is ready to run in this turn of the event loop. */
+  soon(call: () => void): void
+}
+
+/** Node takes a longer time for none at all. */
+const LONGEST_MS = 2_147_483_647
+
+export function realTiming(now: () => number = () => performance.now()): Timing {
+  return {
+    now,
+    after(ms, call, kept = false) {
+      let timer: NodeJS.Timeout
+      const wait = (left: number): void => {
+        timer = setTimeout(
+          () => (left > LONGEST_MS ? wait(left - LONGEST_MS) : call()),
+          Math.min(Math.max(0, left), LONGEST_MS),
+        )
+        if (!kept) timer.unref()
+      }
+      wait(ms)
+      return { cancel: () => clearTimeout(timer) }
+    },
+    soon(call) {
+      setImmediate(call)
+    },
+  }
 }

@@ -1,15 +1,15 @@
 /**
- * The fake clock: time that stands still until a test moves it, and never runs backwards.
+ * The virtual clock: time that stands still until a test moves it, and never runs backwards.
  *
- * It is the authority's clock and the workers' at once, so both always agree. It fires nothing
- * by itself: whoever moves it asks for the timers that became due, one at a time, in order.
+ * It is the clock of the store and of the workers at once, so both always agree. It fires no timer
+ * by itself: the steps of virtual time fire those that became due, one at a time, in order.
  *
- * It is also this room's port to the real world: promises settle only while the real event loop
- * turns, and a handler that reads a file needs real time. What that takes is bound when this
- * file is loaded, so that a test may put fakes in the place of the global timers.
+ * It is also this room's port to real time: promises settle only while the real event loop turns, and
+ * a handler that reads a file needs real time. The real timers are bound when this file is loaded, so
+ * that a test may replace the global ones.
  */
+import type { Timer, Timing } from '../store/clock.ts'
 import type { Clock } from '../store/index.ts'
-import type { Timer, Timing } from '../worker/index.ts'
 
 interface PendingTimer {
   readonly at: number
@@ -20,15 +20,15 @@ const realImmediate = setImmediate
 const realTimeout = setTimeout
 const realNow = performance.now.bind(performance)
 
-/** Between two looks at something that takes real time. */
-const NAP_MS = 1
+/** Between two checks of something that takes real time. */
+const PAUSE_MS = 1
 
-export class FakeClock implements Clock, Timing {
+export class VirtualClock implements Clock, Timing {
   #now: number
   /** Not sorted: there are few. Those that were set first come first. */
   readonly #timers = new Set<PendingTimer>()
   #fired = 0
-  #soon = 0
+  #immediates = 0
 
   constructor(start: number) {
     this.#now = start
@@ -44,18 +44,18 @@ export class FakeClock implements Clock, Timing {
     return { cancel: () => this.#timers.delete(waiting) }
   }
 
-  /** Really soon: what runs now, runs on. */
+  /** In real time: nothing has to be moved for it. */
   soon(call: () => void): void {
-    this.#soon += 1
+    this.#immediates += 1
     realImmediate(() => {
-      this.#soon -= 1
+      this.#immediates -= 1
       call()
     })
   }
 
-  /** Something will go on by itself. */
-  get isStirring(): boolean {
-    return this.#soon > 0
+  /** A call of `soon` has not run yet. */
+  get hasImmediates(): boolean {
+    return this.#immediates > 0
   }
 
   /** How many timers were fired. */
@@ -65,7 +65,7 @@ export class FakeClock implements Clock, Timing {
 
   /** When the next timer is due; Infinity if there is none. */
   get nextAt(): number {
-    return this.#next()?.at ?? Infinity
+    return this.#nextTimer()?.at ?? Infinity
   }
 
   moveTo(ms: number): void {
@@ -74,7 +74,7 @@ export class FakeClock implements Clock, Timing {
 
   /** Fires the first timer that is due now. Whether there was one. */
   fireOne(): boolean {
-    const next = this.#next()
+    const next = this.#nextTimer()
     if (next === undefined || next.at > this.#now) return false
     this.#timers.delete(next)
     this.#fired += 1
@@ -90,9 +90,9 @@ export class FakeClock implements Clock, Timing {
   }
 
   /** A moment of real time. */
-  nap(): Promise<void> {
+  pause(): Promise<void> {
     return new Promise((resolve) => {
-      realTimeout(resolve, NAP_MS)
+      realTimeout(resolve, PAUSE_MS)
     })
   }
 
@@ -101,7 +101,7 @@ export class FakeClock implements Clock, Timing {
     return realNow()
   }
 
-  #next(): PendingTimer | undefined {
+  #nextTimer(): PendingTimer | undefined {
     let next: PendingTimer | undefined
     for (const waiting of this.#timers) {
       if (next === undefined || waiting.at < next.at) next = waiting
@@ -110,7 +110,7 @@ export class FakeClock implements Clock, Timing {
   }
 }
 
-/** For what the engine is not to do by itself. */
+/** Timers of what the engine must not do by itself. */
 export const neverFires: Timing = {
   now: () => 0,
   after: () => ({ cancel: () => undefined }),

@@ -129,7 +129,7 @@ describe('a crash after the commit', () => {
     expect(await handle.result()).toEqual({ paid: true })
   })
 
-  it('that ended the job is told to those who already wait for its result', async () => {
+  it('that ended the job is told to calls that already wait for its result', async () => {
     const pawl = engine()
     const plain = job('plain', { run: () => 'ok' })
     pawl.crash.afterCommit(plain)
@@ -205,7 +205,7 @@ describe('a crash during an effect', () => {
     expect(ran.keys).toHaveLength(1)
   })
 
-  it('holds one in the end that nobody can reconcile', async () => {
+  it('holds one in the end that cannot be reconciled', async () => {
     const pawl = engine()
     let asked = 0
     const { order, ran, receipt } = shop({
@@ -268,7 +268,7 @@ describe('a crash during an effect', () => {
 })
 
 describe('advancePastLease', () => {
-  it('refuses a job that nobody has in hand, and one that there is not', async () => {
+  it('refuses a job that no worker has, and one that there is not', async () => {
     const pawl = engine()
     const { order } = shop()
     const handle = await pawl.submit(order)

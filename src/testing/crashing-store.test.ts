@@ -3,8 +3,7 @@ import { plain } from '../../test/support/specs.ts'
 import type { Command } from '../kernel/index.ts'
 import type { ClaimRequest, Claimed } from '../store/index.ts'
 import { MemoryStore } from '../store/index.ts'
-import { CrashPoints } from './crash-points.ts'
-import { CrashingStore } from './crashing-store.ts'
+import { CrashingStore, CrashPoints } from './crashing-store.ts'
 
 /** Keeps what reaches it. */
 class Witness extends MemoryStore {

@@ -1,27 +1,86 @@
 /**
- * The store as the workers of a test see it: it lets them die at the points that were asked for.
+ * The store as the workers of a test see it: it lets them die at the crash points that the test set.
+ * A point is used up when a worker reaches it.
  *
- * A worker is alive until it comes to a crash point. From then on it is dead: whatever it still
- * sends is lost on the way, nothing of it reaches the store, and its leases run out. It is
- * answered `cancelled`, which a worker takes as "drop everything", because an answer that never
- * came would also be missing for others whose commands travel in the same batch.
+ * A worker is alive until it comes to a crash point. From then on it is dead: nothing it still sends
+ * reaches the store, and its leases run out. It is answered `cancelled`, which a worker takes as
+ * "drop everything": without an answer, other workers with commands in the same batch would hang.
  *
  * Everything else goes through as it is. What the authority decides is never changed.
  */
+import type { AnyEffect, AnyJob } from '../definition/index.ts'
+import { InvalidDefinition } from '../definition/index.ts'
 import type { Command, TaskAddress } from '../kernel/index.ts'
 import { effectKey } from '../kernel/index.ts'
 import type {
   Answer,
   AnswerTo,
-  ClaimRequest,
   Claimed,
+  ClaimRequest,
   Positioned,
   Query,
   Store,
 } from '../store/index.ts'
-import type { CrashPoints } from './crash-points.ts'
 
-export interface CrashingParts {
+export type CrashMoment = 'before-commit' | 'after-commit' | 'during-effect'
+
+export interface CrashOptions {
+  /** How many executions in a row lose their worker. Default 1. */
+  readonly times?: number
+}
+
+/** A crash that was asked for and has not happened yet. */
+export interface CrashPoint {
+  readonly moment: CrashMoment
+  /** The name of the job, or of the effect. */
+  readonly name: string
+  readonly left: number
+}
+
+export class CrashPoints {
+  readonly #points: { moment: CrashMoment; name: string; left: number }[] = []
+
+  /** The handler ran, and its worker is gone BEFORE the commit is durable: it will run again. */
+  beforeCommit(job: AnyJob | string, options: CrashOptions = {}): void {
+    this.#add('before-commit', typeof job === 'string' ? job : job.name, options)
+  }
+
+  /** The worker is gone right AFTER the commit became durable: another one finishes its effects. */
+  afterCommit(job: AnyJob | string, options: CrashOptions = {}): void {
+    this.#add('after-commit', typeof job === 'string' ? job : job.name, options)
+  }
+
+  /** The effect was started and has run, and its worker is gone BEFORE it said so. */
+  duringEffect(effect: AnyEffect | string, options: CrashOptions = {}): void {
+    this.#add('during-effect', typeof effect === 'string' ? effect : effect.effectName, options)
+  }
+
+  /** Those that no execution has come to. A test that expects none notices a name misspelt. */
+  get unreached(): readonly CrashPoint[] {
+    return this.#points
+      .filter(({ left }) => left > 0)
+      .map(({ moment, name, left }) => ({ moment, name, left }))
+  }
+
+  /** Whether a worker dies here and now. It uses up the point. */
+  take(moment: CrashMoment, name: string | undefined): boolean {
+    const point = this.#points.find(
+      (one) => one.moment === moment && one.name === name && one.left > 0,
+    )
+    if (point === undefined) return false
+    point.left -= 1
+    return true
+  }
+
+  #add(moment: CrashMoment, name: string, { times = 1 }: CrashOptions): void {
+    if (!Number.isSafeInteger(times) || times < 1) {
+      throw new InvalidDefinition(`\`times\` of a crash must be a whole number from 1.`, { times })
+    }
+    this.#points.push({ moment, name, left: times })
+  }
+}
+
+interface CrashingStoreParts {
   readonly store: Store
   readonly points: CrashPoints
   /**
@@ -38,13 +97,13 @@ export interface CrashingParts {
 const LOST: Answer = { verdict: 'cancelled', value: null, rejection: null }
 
 export class CrashingStore implements Store {
-  readonly #parts: CrashingParts
+  readonly #parts: CrashingStoreParts
   readonly #dead = new Set<string>()
   /** What reports do not say: the type of a job, and the name of an effect by its key. */
   readonly #types = new Map<string, string>()
   readonly #effects = new Map<string, string>()
 
-  constructor(parts: CrashingParts) {
+  constructor(parts: CrashingStoreParts) {
     this.#parts = parts
   }
 
@@ -57,7 +116,7 @@ export class CrashingStore implements Store {
       places.push(isLost ? -1 : passed.length)
       if (!isLost) passed.push(command)
     })
-    // Not awaited yet: whoever is told that it was sent may rely on its being decided.
+    // Not awaited yet: the caller relies on commands being decided when they are sent.
     const answering = this.#parts.store.execute(passed)
     const answers = await answering
     return commands.map((command, i) => {
@@ -135,7 +194,7 @@ function reporterOf(command: Command): string | null {
   return isWorkers ? command.by : null
 }
 
-/** A worker submits it between two reports, as one parcel. */
+/** A worker submits it between two reports, in one batch. */
 function isChild(command: Command): boolean {
   return command.type === 'SubmitJob' && command.spec.parent !== null
 }

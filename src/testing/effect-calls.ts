@@ -1,8 +1,8 @@
 /**
  * Every start of every effect in a test, read from the log.
  */
-import { fromJson } from '../definition/index.ts'
 import type { AnyEffect } from '../definition/index.ts'
+import { fromJson } from '../definition/index.ts'
 import type { EffectPromise, Entry } from '../kernel/index.ts'
 import { effectKey } from '../kernel/index.ts'
 

@@ -16,9 +16,9 @@ import type {
 } from '../definition/index.ts'
 import { InvalidDefinition, toMs } from '../definition/index.ts'
 import type {
+  Actor,
   Handle,
   JobInfo,
-  Actor,
   RerunOptions,
   ScheduleHandle,
   ScheduleTerms,
@@ -29,13 +29,11 @@ import type { Positioned, Store } from '../store/index.ts'
 import { MemoryStore } from '../store/index.ts'
 import type { Worker, WorkerOptions } from '../worker/index.ts'
 import { ReconcileFailed } from '../worker/index.ts'
-import { Agenda } from './agenda.ts'
-import { FakeClock, neverFires } from './clock.ts'
-import { CrashPoints } from './crash-points.ts'
-import { CrashingStore } from './crashing-store.ts'
-import { Crew } from './test-workers.ts'
+import { neverFires, VirtualClock } from './clock.ts'
+import { CrashingStore, CrashPoints } from './crashing-store.ts'
 import { EffectCalls } from './effect-calls.ts'
-import { NotSettled } from './errors.ts'
+import { NotSettled, PendingWork } from './pending-work.ts'
+import { TestWorkers } from './test-workers.ts'
 import { VirtualTimeSteps } from './virtual-time-steps.ts'
 
 export interface TestEngineOptions {
@@ -87,16 +85,16 @@ export class TestEngine extends Pawl {
   /** What effects were started: `effects.calls(receipt)`. */
   readonly effects: Pick<EffectCalls, 'calls'>
   readonly #store: Store
-  readonly #clock: FakeClock
-  readonly #agenda: Agenda
-  readonly #crew: Crew
-  readonly #pace: VirtualTimeSteps
+  readonly #clock: VirtualClock
+  readonly #pendingWork: PendingWork
+  readonly #workers: TestWorkers
+  readonly #steps: VirtualTimeSteps
   /** Ids that the test gave itself. */
   readonly #givenIds = new Set<string>()
   readonly #counts = new Map<string, number>()
 
   constructor(options: TestEngineOptions) {
-    const clock = new FakeClock(timeOf(options.start ?? DEFAULT_START, '`start`'))
+    const clock = new VirtualClock(timeOf(options.start ?? DEFAULT_START, '`start`'))
     const store = new MemoryStore(clock)
     const points = new CrashPoints()
     const errors: Error[] = []
@@ -105,13 +103,13 @@ export class TestEngine extends Pawl {
         store,
         points,
         turn: () => clock.turn(),
-        mayClaim: (worker) => this.#crew.mayClaim(worker),
+        mayClaim: (worker) => this.#workers.mayClaim(worker),
         onCrash: (worker, job) => this.#crashed(worker, job),
       }),
       timing: clock,
       upkeepTiming: neverFires,
       onError: (error) => {
-        // What the user's own code does is for the test to look at.
+        // An error of the user's code is no error of the engine.
         if (!(error instanceof ReconcileFailed)) errors.push(error)
       },
       backup: null,
@@ -124,23 +122,23 @@ export class TestEngine extends Pawl {
     this.effects = calls
     this.#store = store
     this.#clock = clock
-    this.#agenda = new Agenda(store)
-    this.#crew = new Crew((jobs, its) => super.work(jobs, its), options.worker ?? {})
-    this.#pace = new VirtualTimeSteps({
+    this.#pendingWork = new PendingWork(store)
+    this.#workers = new TestWorkers((jobs, its) => super.work(jobs, its), options.worker ?? {})
+    this.#steps = new VirtualTimeSteps({
       clock,
-      agenda: this.#agenda,
-      crew: this.#crew,
+      pendingWork: this.#pendingWork,
+      workers: this.#workers,
       upkeep: () => this.upkeep(),
       nextScheduled: () => this.#nextScheduled(),
-      assertWell: () => {
+      throwErrors: () => {
         const [error] = errors.splice(0)
         if (error !== undefined) throw error
       },
       mostRounds: options.rounds ?? DEFAULT_ROUNDS,
       patienceMs: toMs(options.patience ?? DEFAULT_PATIENCE_MS, '`patience`'),
     })
-    for (const definition of options.jobs ?? []) this.#crew.know(definition)
-    void this.#agenda.follow((entry) => calls.note(entry))
+    for (const definition of options.jobs ?? []) this.#workers.addDefinition(definition)
+    void this.#pendingWork.follow((entry) => calls.note(entry))
   }
 
   /** What time it is for the engine: milliseconds since 1970. */
@@ -148,9 +146,9 @@ export class TestEngine extends Pawl {
     return this.#clock.now()
   }
 
-  /** Lets time pass. `advance(0)`: whatever can go on now goes on, and nobody waits for it. */
+  /** Lets time pass. `advance(0)`: all that can run now runs, and handlers are not waited for. */
   advance(duration: Duration): Promise<void> {
-    return this.#pace.advanceTo(this.now + toMs(duration, '`duration`'))
+    return this.#steps.advanceTo(this.now + toMs(duration, '`duration`'))
   }
 
   async advanceTo(date: Date | number): Promise<void> {
@@ -160,10 +158,10 @@ export class TestEngine extends Pawl {
         `advanceTo(${shown(target)}): it is ${shown(this.now)} already, and time does not run backwards.`,
       )
     }
-    await this.#pace.advanceTo(target)
+    await this.#steps.advanceTo(target)
   }
 
-  /** Lets time pass until the lease that somebody holds on this job has just run out. */
+  /** Lets time pass until the lease that a worker holds on this job has just run out. */
   async advancePastLease(job: Handle | string): Promise<void> {
     const id = typeof job === 'string' ? job : job.id
     const view = await this.#store.query({ kind: 'job', job: id })
@@ -171,7 +169,9 @@ export class TestEngine extends Pawl {
     const ends = view.stages.flatMap(({ tasks }) => tasks.map(({ lease }) => lease?.expiresAt ?? 0))
     const last = Math.max(...ends)
     if (last === 0) {
-      throw new InvalidDefinition(`Nobody holds a lease on job ${id}: it is ${view.state}.`, { id })
+      throw new InvalidDefinition(`No worker holds a lease on job ${id}: it is ${view.state}.`, {
+        id,
+      })
     }
     await this.advanceTo(last + 1)
   }
@@ -181,7 +181,7 @@ export class TestEngine extends Pawl {
    * `NotSettled` if there is no end to it.
    */
   runUntilIdle({ skipWaiting = false }: RunOptions = {}): Promise<void> {
-    return this.#pace.toRest(() => false, skipWaiting)
+    return this.#steps.runUntilIdle(() => false, skipWaiting)
   }
 
   /**
@@ -194,11 +194,11 @@ export class TestEngine extends Pawl {
   ): Promise<Ran<OutcomeOf<J>>> {
     const handle = await this.submit(definition, ...given)
     const { id } = handle
-    await this.#pace.toRest(() => this.#agenda.isThrough(id), true)
-    if (!this.#agenda.isThrough(id)) {
+    await this.#steps.runUntilIdle(() => this.#pendingWork.hasEnded(id), true)
+    if (!this.#pendingWork.hasEnded(id)) {
       throw new NotSettled(
-        `Job ${id} does not go on by itself: it is held, or its queue is paused or served by nobody.`,
-        this.#agenda.open,
+        `Job ${id} does not go on by itself: it is held, or its queue is paused or has no worker.`,
+        this.#pendingWork.open,
       )
     }
     const output = await handle.result()
@@ -206,7 +206,7 @@ export class TestEngine extends Pawl {
     return { output, info: await handle.info(), history }
   }
 
-  /** As ever, but ids are counted: `invoice-1`, `invoice-2`. */
+  /** Ids are counted: `invoice-1`, `invoice-2`. */
   override submit<J extends AnyJob>(
     definition: J,
     ...[input, options]: SubmitArguments<J, SubmitOptions>
@@ -229,10 +229,10 @@ export class TestEngine extends Pawl {
   override async schedule<J extends AnyJob>(
     id: string,
     terms: ScheduleTerms<J>,
-    on: Actor = {},
+    actor: Actor = {},
   ): Promise<ScheduleHandle> {
-    const handle = await super.schedule(id, terms, on)
-    this.#crew.know(terms.job, terms.queue)
+    const handle = await super.schedule(id, terms, actor)
+    this.#workers.addDefinition(terms.job, terms.queue)
     return handle
   }
 
@@ -240,20 +240,20 @@ export class TestEngine extends Pawl {
     return super.rerun(id, { ...options, id: options.id ?? this.#newId(`${id}-again`) })
   }
 
-  /** A worker of the test's own: it takes jobs at once, and alone runs those it was given. */
+  /** A worker of the test's own: it claims jobs at once, and alone runs those it was given. */
   override work(definitions: readonly AnyJob[], options: WorkerOptions = {}): Worker {
-    return this.#crew.hire(definitions, options)
+    return this.#workers.start(definitions, options)
   }
 
   /** Handlers that still run are told to stop, and not waited for. */
   override async close(): Promise<void> {
-    await this.#crew.disband()
+    await this.#workers.killAll()
     await super.close()
   }
 
   #crashed(worker: string, job: string): void {
-    this.#crew.crashed(worker)
-    // Its commit may have ended the job, and nobody was told: whoever waits for a result is, now.
+    this.#workers.kill(worker)
+    // Its commit may have ended the job, and the answer was lost: this tells callers that wait for it.
     this.handle(job)
       .result()
       .catch(() => undefined)
@@ -265,7 +265,7 @@ export class TestEngine extends Pawl {
   }
 
   #prepared(definition: AnyJob, options: SubmitOptions = {}): SubmitOptions {
-    this.#crew.know(definition, options.queue)
+    this.#workers.addDefinition(definition, options.queue)
     if (options.id === undefined) return { ...options, id: this.#newId(definition.name) }
     this.#givenIds.add(options.id)
     return options

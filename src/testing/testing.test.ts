@@ -223,7 +223,7 @@ describe('an engine for tests', () => {
     ])
   })
 
-  it('says what went wrong while nobody waited for it', async () => {
+  it('throws an error of the engine that no call waited for', async () => {
     const pawl = engine()
     const claim = vi.spyOn(MemoryStore.prototype, 'claim')
     onTestFinished(() => claim.mockRestore())

@@ -1,125 +1,127 @@
 /**
- * How a test goes on: it lets everything settle that can settle at this moment, then moves the
- * clock to the next moment at which something may happen, and so on.
+ * Moves virtual time: lets everything run that can run at this moment, then moves the clock to the
+ * next moment at which something may happen, and so on.
  *
- * Between two such moments nothing is looked at, so a day is as short as a second. It refuses to
- * go on for ever: after too many rounds, or too long a silence of a handler, it says what is
- * still open.
+ * Nothing happens between two such moments, so a day is as short as a second. It refuses to go on
+ * for ever: after too many rounds, or too long a silence of a handler, it says which jobs are open.
  */
-import type { Agenda } from './agenda.ts'
-import type { FakeClock } from './clock.ts'
-import type { Crew } from './test-workers.ts'
-import { NotSettled } from './errors.ts'
+import type { VirtualClock } from './clock.ts'
+import type { PendingWork } from './pending-work.ts'
+import { NotSettled } from './pending-work.ts'
+import type { TestWorkers } from './test-workers.ts'
 
-export interface PaceParts {
-  readonly clock: FakeClock
-  readonly agenda: Agenda
-  readonly crew: Crew
-  /** Sends what time asks for. */
+interface VirtualTimeStepsParts {
+  readonly clock: VirtualClock
+  readonly pendingWork: PendingWork
+  readonly workers: TestWorkers
+  /** Sends the commands that are due. */
   readonly upkeep: () => Promise<number>
   /** When a schedule is due next; Infinity: never. */
   readonly nextScheduled: () => Promise<number>
-  /** Throws what went wrong while nobody waited for it. */
-  readonly assertWell: () => void
+  /** Throws an error of the engine that no caller waited for. */
+  readonly throwErrors: () => void
   readonly mostRounds: number
   readonly patienceMs: number
 }
 
 /** Turns of the event loop in which nothing happens, until it is quiet. */
 const QUIET_TURNS = 3
-/** A handler may need some turns of its own, of which nobody is told. */
+/** A handler may need some turns of its own, which cannot be seen. */
 const QUIET_TURNS_OF_HANDLERS = 8
 
 export class VirtualTimeSteps {
-  readonly #parts: PaceParts
+  readonly #parts: VirtualTimeStepsParts
 
-  constructor(parts: PaceParts) {
+  constructor(parts: VirtualTimeStepsParts) {
     this.#parts = parts
   }
 
   /** Everything that becomes due on the way happens at its own time, in order. */
   advanceTo(target: number): Promise<void> {
-    const { clock, agenda, crew, nextScheduled } = this.#parts
-    return crew.during(async () => {
+    const { clock, pendingWork, workers, nextScheduled } = this.#parts
+    return workers.whileRunning(async () => {
       for (;;) {
-        await this.#settle()
-        const next = Math.min(clock.nextAt, await agenda.nextAt(clock.now()), await nextScheduled())
+        await this.#runThisMoment()
+        const next = Math.min(
+          clock.nextAt,
+          await pendingWork.nextAt(clock.now()),
+          await nextScheduled(),
+        )
         if (next > target) break
         clock.moveTo(next)
       }
       clock.moveTo(target)
-      await this.#settle()
+      await this.#runThisMoment()
     })
   }
 
   /**
-   * Runs until no handler is in flight, or `isDone` says that it is enough. With
-   * `skipsWaiting`, time is moved on as long as that makes something happen; a schedule does not
-   * count, or there would be no end to it.
+   * Runs until no handler is in flight, or `isDone` is true. With `skipsWaiting`, it moves time as
+   * long as that makes something happen; a schedule does not count, or it would never end.
    */
-  toRest(isDone: () => boolean, skipsWaiting: boolean): Promise<void> {
-    const { clock, agenda, crew, mostRounds } = this.#parts
-    return crew.during(async () => {
+  runUntilIdle(isDone: () => boolean, skipsWaiting: boolean): Promise<void> {
+    const { clock, pendingWork, workers, mostRounds } = this.#parts
+    return workers.whileRunning(async () => {
       for (let round = 0; round < mostRounds; round++) {
-        await this.#handled(isDone)
+        await this.#runHandlers(isDone)
         if (isDone() || !skipsWaiting) return
-        const next = await agenda.nextAt(clock.now())
+        const next = await pendingWork.nextAt(clock.now())
         if (next === Infinity) return
         await this.advanceTo(next)
       }
-      throw await this.#tooMuch()
+      throw await this.#tooManyRounds()
     })
   }
 
-  async #handled(isDone: () => boolean): Promise<void> {
-    const { clock, agenda, crew, patienceMs } = this.#parts
+  async #runHandlers(isDone: () => boolean): Promise<void> {
+    const { clock, pendingWork, workers, patienceMs } = this.#parts
     let seen = -1
     let since = 0
     for (;;) {
-      await this.#settle()
-      if (isDone() || crew.running === 0) return
-      if (agenda.position !== seen) {
-        seen = agenda.position
+      await this.#runThisMoment()
+      if (isDone() || workers.running === 0) return
+      if (pendingWork.position !== seen) {
+        seen = pendingWork.position
         since = clock.realNow()
       }
-      if (clock.realNow() - since >= patienceMs) throw this.#silent()
-      await clock.nap()
+      if (clock.realNow() - since >= patienceMs) throw this.#handlerIsSilent()
+      await clock.pause()
     }
   }
 
-  async #settle(): Promise<void> {
-    const { clock, agenda, crew, upkeep, assertWell, mostRounds } = this.#parts
+  async #runThisMoment(): Promise<void> {
+    const { clock, pendingWork, workers, upkeep, throwErrors, mostRounds } = this.#parts
     let rounds = 0
     let quiet = 0
-    while (quiet < (crew.running > 0 ? QUIET_TURNS_OF_HANDLERS : QUIET_TURNS)) {
-      if (rounds > mostRounds) throw await this.#tooMuch()
-      const before = agenda.position
+    while (quiet < (workers.running > 0 ? QUIET_TURNS_OF_HANDLERS : QUIET_TURNS)) {
+      if (rounds > mostRounds) throw await this.#tooManyRounds()
+      const before = pendingWork.position
       const hasFired = clock.fireOne()
       if (quiet === 0) {
-        crew.fill()
-        crew.wake()
+        workers.startMissing()
+        workers.wake()
         await upkeep()
       }
       await clock.turn()
-      assertWell()
-      const isQuiet = !hasFired && !clock.isStirring && agenda.position === before
+      throwErrors()
+      const isQuiet = !hasFired && !clock.hasImmediates && pendingWork.position === before
       if (!isQuiet) rounds += 1
       quiet = isQuiet ? quiet + 1 : 0
     }
-    await agenda.refresh()
+    await pendingWork.refresh()
   }
 
-  #silent(): NotSettled {
-    const { agenda, crew, patienceMs } = this.#parts
+  #handlerIsSilent(): NotSettled {
+    const { pendingWork, workers, patienceMs } = this.#parts
     return new NotSettled(
       `A handler or an effect did not settle within ${patienceMs} ms of real time. If it waits for time to pass, use advance() instead.`,
-      agenda.open.filter(({ worker }) => crew.isAlive(worker)),
+      pendingWork.open.filter(({ worker }) => workers.isAlive(worker)),
     )
   }
 
-  async #tooMuch(): Promise<NotSettled> {
-    const { agenda, mostRounds } = this.#parts
-    await agenda.refresh()
-    return new NotSettled(`There is no end to it after ${mostRounds} rounds.`, agenda.open)
+  async #tooManyRounds(): Promise<NotSettled> {
+    const { pendingWork, mostRounds } = this.#parts
+    await pendingWork.refresh()
+    return new NotSettled(`There is no end to it after ${mostRounds} rounds.`, pendingWork.open)
   }
 }

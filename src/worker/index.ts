@@ -1,30 +1,13 @@
 /**
- * Workers: who takes jobs, runs them and reports.
+ * Workers: they claim jobs, run them and report.
  */
-export type { AbortReason } from './handler/aborted.ts'
-export { Aborted } from './handler/aborted.ts'
-export type { JobOnFile } from './artifact/index.ts'
-export {
-  ArtifactCorrupt,
-  ArtifactMissing,
-  folderOf,
-  folderPlace,
-  MARKER,
-  memoryPlace,
-  noPlace,
-  openStored,
-  rootOf,
-} from './artifact/index.ts'
-export type { Timer, Timing } from './clock.ts'
-export { realTiming } from './clock.ts'
-export { CommandBatcher } from '../store/command-batcher.ts'
-export { inProcess } from './handler/executor.ts'
-export type { Executor } from './handler/executor.ts'
-export type { Isolation } from './isolation/isolation.ts'
+export type { AbortReason } from './abort-handle.ts'
+export { Aborted } from './abort-handle.ts'
+export { ownerOf, SHARD } from './artifact/paths.ts'
+export { folderPlace, memoryPlace, noPlace, rootOf } from './artifact/places.ts'
+export { ArtifactCorrupt, ArtifactMissing, openStored } from './artifact/stored-artifact.ts'
+export { ReconcileFailed } from './attempt/attempt.ts'
 export { executorFor } from './isolation/isolation.ts'
-export type { NewerJob } from './loop/newer-version.ts'
-export type { WorkerEvents, StalledTask } from './worker-events.ts'
-export { refusal } from './refusal.ts'
-export { ReconcileFailed } from './attempt/reconcile-failed.ts'
-export type { WorkerOptions } from './loop/worker.ts'
 export { Worker } from './loop/worker.ts'
+export type { NewerJob, StalledTask, WorkerEvents } from './worker-events.ts'
+export type { Isolation, WorkerOptions } from './worker-options.ts'

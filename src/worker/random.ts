@@ -1,10 +1,10 @@
 /**
- * The worker's port to randomness: names that nobody else has, or ever had.
+ * The worker's port to randomness: names that were never used before.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 
-/** Letters that make a name one that nobody had: enough for all workers there will ever be. */
+/** Random letters of a name: enough for all workers there will ever be. */
 const LETTERS = 12
 /** So that the whole is a name that a store takes. */
 const CALLED_CHARS = 200

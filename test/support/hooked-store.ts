@@ -12,9 +12,9 @@ import type {
   Store,
 } from '../../src/store/index.ts'
 import { awakeClock, MemoryStore } from '../../src/store/index.ts'
-import { realTiming } from '../../src/worker/index.ts'
 import type { PawlParts } from '../../src/engine/pawl.ts'
 import { Pawl } from '../../src/engine/pawl.ts'
+import { realTiming } from '../../src/store/clock.ts'
 
 type Hook<T> = (asked: T) => Promise<void> | void
 

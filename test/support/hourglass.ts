@@ -1,7 +1,7 @@
 /**
  * Time that passes when the test says so.
  */
-import type { Timing } from '../../src/worker/clock.ts'
+import type { Timing } from '../../src/store/clock.ts'
 
 export class Hourglass implements Timing {
   readonly #timers = new Set<{ at: number; call: () => void }>()

@@ -6,14 +6,15 @@ import type { ArtifactPlace, ArtifactRef, OpenOptions } from '../../index.ts'
 import { job, open } from '../../index.ts'
 import type { Store } from '../../store/index.ts'
 import { MemoryStore, openDirectory } from '../../store/index.ts'
-import { FakeClock, neverFires } from '../../testing/clock.ts'
-import { folderOf, folderPlace, memoryPlace } from '../../worker/index.ts'
+import { VirtualClock, neverFires } from '../../testing/clock.ts'
+import { folderOf } from '../../worker/artifact/paths.ts'
 import { ArtifactSweep, SWEPT_AT_ONCE } from './artifact-sweep.ts'
 import { Pawl } from '../pawl.ts'
+import { folderPlace, memoryPlace } from '../../worker/index.ts'
 
 const write = job('write', { run: ({ artifact }) => artifact('a').write('x') })
 
-function engineOn(store: Store, clock: FakeClock, place: ArtifactPlace): Pawl {
+function engineOn(store: Store, clock: VirtualClock, place: ArtifactPlace): Pawl {
   const pawl = new Pawl({
     store,
     timing: clock,
@@ -38,7 +39,7 @@ async function written(pawl: Pawl, ids: readonly string[]): Promise<ArtifactRef[
   return refs
 }
 
-async function forget(store: Store, clock: FakeClock, ids: readonly string[]): Promise<void> {
+async function forget(store: Store, clock: VirtualClock, ids: readonly string[]): Promise<void> {
   clock.moveTo(clock.now() + 10)
   const endedBefore = clock.now()
   await store.execute(ids.map((id) => ({ type: 'ForgetJob', job: id, endedBefore })))
@@ -55,7 +56,7 @@ const PLACES: readonly [string, () => Promise<ArtifactPlace>][] = [
 
 describe.each(PLACES)('artifacts %s', (_, make) => {
   it('go with the job that was forgotten, and others stay', async () => {
-    const clock = new FakeClock(1_000)
+    const clock = new VirtualClock(1_000)
     const store = new MemoryStore(clock)
     const place = await make()
     const pawl = engineOn(store, clock, place)
@@ -69,7 +70,7 @@ describe.each(PLACES)('artifacts %s', (_, make) => {
   })
 
   it('of a forgotten job go, and those of another job with its id stay', async () => {
-    const clock = new FakeClock(1_000)
+    const clock = new VirtualClock(1_000)
     const store = new MemoryStore(clock)
     const place = await make()
     const pawl = engineOn(store, clock, place)
@@ -81,8 +82,8 @@ describe.each(PLACES)('artifacts %s', (_, make) => {
     expect(await place.size(young?.$artifact ?? '')).toBe(1)
   })
 
-  it('go a bounded number at a time, by whoever comes next', async () => {
-    const clock = new FakeClock(1_000)
+  it('go a bounded number at a time, by the call that comes next', async () => {
+    const clock = new VirtualClock(1_000)
     const store = new MemoryStore(clock)
     const place = await make()
     const ids = Array.from({ length: SWEPT_AT_ONCE + 50 }, (__, i) => `job ${i}`)
@@ -101,7 +102,7 @@ describe.each(PLACES)('artifacts %s', (_, make) => {
   })
 
   it('whose folder does not say whose they are stay', async () => {
-    const clock = new FakeClock(1_000)
+    const clock = new VirtualClock(1_000)
     const store = new MemoryStore(clock)
     const place = await make()
     const pawl = engineOn(store, clock, place)
@@ -118,7 +119,7 @@ describe.each(PLACES)('artifacts %s', (_, make) => {
   })
 
   it('of another store in the same place stay, even those of a job with the same id', async () => {
-    const clock = new FakeClock(1_000)
+    const clock = new VirtualClock(1_000)
     const place = await make()
     const stores = [new MemoryStore(clock), await openDirectory(await temporaryFolder(), { clock })]
     const third = await openDirectory(await temporaryFolder(), { clock })
@@ -137,7 +138,7 @@ describe.each(PLACES)('artifacts %s', (_, make) => {
   })
 
   it('of a job whose id is cut in two by the place stay', async () => {
-    const clock = new FakeClock(1_000)
+    const clock = new VirtualClock(1_000)
     const store = new MemoryStore(clock)
     const place = await make()
     const whole = place.read.bind(place)
@@ -155,7 +156,7 @@ describe.each(PLACES)('artifacts %s', (_, make) => {
   })
 
   it('that cannot be looked at are told of, and those behind them go', async () => {
-    const clock = new FakeClock(1_000)
+    const clock = new VirtualClock(1_000)
     const store = new MemoryStore(clock)
     const place = await make()
     const ids = Array.from({ length: 20 }, (__, i) => `job ${i}`)
@@ -175,7 +176,7 @@ describe.each(PLACES)('artifacts %s', (_, make) => {
     const errors = new Set<string>()
     const onError = ({ message }: Error): unknown => errors.add(message)
     const parts = { store, place, now: () => clock.now(), timing: neverFires, onError }
-    expect(await new ArtifactSweep(parts).look()).toBe(true)
+    expect(await new ArtifactSweep(parts).sweepSome()).toBe(true)
     const left = refs.map(({ $artifact }) => $artifact)
     const gone = await Promise.all(left.map((path) => place.size(path)))
     const stayed = left.filter((_path, i) => gone[i] !== null)
@@ -202,7 +203,7 @@ it('a directory removes them by its retention, by itself, and after a restart', 
 })
 
 it('the sweep looks by itself, again and again, tidies up, and goes on after an error', async () => {
-  const clock = new FakeClock(86_400_000)
+  const clock = new VirtualClock(86_400_000)
   const store = new MemoryStore(clock)
   const errors: string[] = []
   const rounds: number[] = []

@@ -48,7 +48,7 @@ async function filesIn(place: ArtifactPlace, folder = ''): Promise<string[]> {
   return found
 }
 
-/** A place of somebody's own, on a folder, that can be stopped. */
+/** A place of the user's own, on a folder, that can be stopped. */
 class OwnPlace implements ArtifactPlace {
   readonly #inner: ArtifactPlace
   onRead: (path: string) => Promise<void> = async () => undefined
@@ -199,7 +199,7 @@ describe('while a backup is made', () => {
     await removing.promise
     let isMade = false
     const backup = pawl.backup(`${folder}/b`, { artifacts: true }).finally(() => (isMade = true))
-    // One that waits for nobody takes as long.
+    // One that waits for nothing takes as long.
     await pawl.backup(`${folder}/c`, { artifacts: false })
     await pawl.backup(`${folder}/d`, { artifacts: false })
     expect(isMade).toBe(false)

@@ -1,13 +1,12 @@
 /**
  * A backup: the log of a directory, and the artifacts that its jobs refer to.
  *
- * Files are copied, never linked: a copy that shares its bytes with what it is a copy of is lost
- * with it.
+ * Files are copied, never linked: a link shares its bytes with the original, and is lost with it.
  */
 import { join } from 'node:path'
 import type { ArtifactPlace } from '../../definition/index.ts'
+import { ownerOf, SHARD } from '../../worker/artifact/paths.ts'
 import { folderPlace, rootOf } from '../../worker/index.ts'
-import { copyArtifacts } from './artifact-copies.ts'
 import type { ArtifactSweep } from './artifact-sweep.ts'
 
 export interface BackupOptions {
@@ -33,7 +32,7 @@ export type BackUpStore = (
   also?: () => Promise<void>,
 ) => Promise<Omit<Backup, 'artifacts'>>
 
-export interface BackupParts {
+interface BackupParts {
   readonly backup: BackUpStore
   readonly place: ArtifactPlace
   /** The id of the store: others may have files in the same place. */
@@ -53,6 +52,62 @@ export async function backUp(
     artifacts = await copyArtifacts(place, folderPlace(join(to, 'artifacts')), store)
   }
   // A job may be forgotten while its files are copied: until the end they stay.
-  const done = await sweep.held(() => backup(to, also))
+  const done = await sweep.whilePaused(() => backup(to, also))
   return { ...done, artifacts }
+}
+
+/** Names of one list. */
+const PAGE = 1_000
+/** Jobs whose files are copied at the same time: each file waits for a disk. */
+const AT_ONCE = 8
+
+/**
+ * Copies the artifacts of one store from place to place. How many files there were; those of other
+ * stores in the same place stay where they are.
+ *
+ * What a job refers to is in its place BEFORE that is on record. So a copy of the log up to a
+ * position, and then of all files of its store, has every file that the log refers to, and perhaps
+ * some more, as long as no file is removed meanwhile: see `ArtifactSweep.whilePaused`.
+ */
+async function copyArtifacts(
+  from: ArtifactPlace,
+  to: ArtifactPlace,
+  store: string | null,
+): Promise<number> {
+  let files = 0
+  const copyJob = async (folder: string): Promise<void> => {
+    const owner = await ownerOf(from, folder)
+    if (owner === null || owner.store !== store) return
+    for await (const path of filesIn(from, folder)) {
+      await to.write(path, from.read(path))
+      files += 1
+    }
+  }
+  for await (const shard of namesIn(from, '')) {
+    if (!SHARD.test(shard)) continue
+    const folders: string[] = []
+    for await (const name of namesIn(from, shard)) {
+      folders.push(`${shard}/${name}`)
+      if (folders.length === AT_ONCE) await Promise.all(folders.splice(0).map(copyJob))
+    }
+    await Promise.all(folders.map(copyJob))
+  }
+  return files
+}
+
+async function* namesIn(place: ArtifactPlace, folder: string): AsyncGenerator<string, void, void> {
+  for (let after = ''; ;) {
+    const names = await place.list(folder, after, PAGE)
+    yield* names
+    if (names.length < PAGE) return
+    after = names.at(-1) as string
+  }
+}
+
+async function* filesIn(place: ArtifactPlace, folder: string): AsyncGenerator<string, void, void> {
+  for await (const name of namesIn(place, folder)) {
+    const path = `${folder}/${name}`
+    if ((await place.size(path)) === null) yield* filesIn(place, path)
+    else yield path
+  }
 }

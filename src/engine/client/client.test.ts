@@ -311,7 +311,7 @@ describe.each(ENGINES)('a batch job %s', (_, open) => {
 })
 
 describe.each(ENGINES)('an engine that is closed %s', (_, open) => {
-  it('tells whoever waits for a result, or asks for one, or wants to work', async () => {
+  it('tells calls that wait for a result, or ask for one, or want to work', async () => {
     const pawl = await open()
     const handle = await pawl.submit(echo, 'a')
     const waiting = handle.result()

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { Bench, grown } from '../../../test/support/directory-bench.ts'
-import { realTiming } from '../../worker/index.ts'
 import { Pawl } from '../pawl.ts'
+import { realTiming } from '../../store/clock.ts'
 
 /** An engine whose oldest jobs are older than the history that is kept. */
 async function worn(): Promise<{ bench: Bench; pawl: Pawl }> {

@@ -2,23 +2,23 @@
  * A job in the hands of a client: where it stands, what came of it, and how to stop it.
  */
 import type { AnyJob, Duration } from '../../definition/index.ts'
-import { toMs } from '../../definition/index.ts'
+import { isPipeline, outputFrom, StageOutputs, toMs } from '../../definition/index.ts'
 import type { JobState } from '../../kernel/index.ts'
 import { isFinal } from '../../kernel/index.ts'
-import type { Outcome, Positioned, Store } from '../../store/index.ts'
-import type { Timer, Timing } from '../../worker/index.ts'
-import { ResultTimeout, UnknownJob } from '../errors.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
+import type { Outcome, OutputsPage, Positioned, PriorStage, Store } from '../../store/index.ts'
+import type { Actor } from '../actor.ts'
+import { JobFailed, JobQuarantined, JobWasCancelled, ResultTimeout, UnknownJob } from '../errors.ts'
+import { lossIn } from '../lost-lease.ts'
 import type { JobInfo } from './job-info.ts'
-import type { Actor } from './actor.ts'
 import type { Results } from './results.ts'
-import { resultOf } from './results.ts'
 
 export interface HandleParts {
   readonly store: Store
   readonly timing: Timing
   readonly results: Results
   readonly get: (id: string) => Promise<JobInfo | null>
-  readonly cancel: (id: string, on: Actor) => Promise<void>
+  readonly cancel: (id: string, actor: Actor) => Promise<void>
 }
 
 /** Entries of one page of a history. */
@@ -36,14 +36,14 @@ export class Handle<Result = unknown> {
   }
 
   /**
-   * What the job results in. Rejects with `JobFailed`, `JobCancelled` or `JobQuarantined` if
+   * What the job results in. Rejects with `JobFailed`, `JobWasCancelled` or `JobQuarantined` if
    * it does not, and with `ResultTimeout` after `timeout`, which stops only the waiting.
    */
   async result(options: { readonly timeout?: Duration } = {}): Promise<Result> {
     const { results, timing } = this.#parts
     const { timeout } = options
     const ms = timeout === undefined ? null : toMs(timeout, 'The timeout of result()')
-    const waiter = results.ended(this.id)
+    const waiter = results.waitFor(this.id)
     if (ms === null) return this.#result(await waiter.outcome)
     let timer: Timer | null = null
     const waited = new Promise<never>((_, reject) => {
@@ -53,7 +53,7 @@ export class Handle<Result = unknown> {
       return await this.#result(await Promise.race([waiter.outcome, waited]))
     } finally {
       ;(timer as Timer | null)?.cancel()
-      results.stop(this.id, waiter)
+      results.stopWaiting(this.id, waiter)
     }
   }
 
@@ -95,8 +95,8 @@ export class Handle<Result = unknown> {
   }
 
   /** Stops it wherever it is. A handler that runs is told by its `signal`. */
-  cancel(on: Actor = {}): Promise<void> {
-    return this.#parts.cancel(this.id, on)
+  cancel(actor: Actor = {}): Promise<void> {
+    return this.#parts.cancel(this.id, actor)
   }
 
   #result(outcome: Outcome | null): Result | Promise<Result> {
@@ -108,4 +108,70 @@ export class Handle<Result = unknown> {
     const outcome = await this.#parts.store.query({ kind: 'outcome', job: this.id })
     return outcome === null || (isFinal(outcome.state) && position >= outcome.lastPosition)
   }
+}
+
+/** What the job resulted in, which may be a promise; or it throws what says why it did not. */
+function resultOf(
+  store: Store,
+  id: string,
+  outcome: Outcome | null,
+  definition: AnyJob | null,
+): unknown {
+  if (outcome === null) throw new UnknownJob(id)
+  const { state, type, cancelled } = outcome
+  if (state === 'QUARANTINED' || (state === 'FAILED' && cancelled === null)) {
+    return noResult(store, id, outcome)
+  }
+  if (cancelled !== null) throw new JobWasCancelled(id, type, cancelled.by, cancelled.reason)
+  if (outcome.last !== null) return pipelineResult(store, id, outcome.last, definition)
+  const schema = definition === null || isPipeline(definition) ? undefined : definition.output
+  return outputFrom(schema, outcome.output ?? 'null', `The output of job ${id} ('${type}')`)
+}
+
+async function noResult(store: Store, id: string, outcome: Outcome): Promise<never> {
+  // A store that fails now has nothing to do with how the job ended.
+  const loss = await lossIn(store, id, outcome).catch(() => null)
+  if (outcome.state === 'FAILED') throw new JobFailed(id, outcome.type, outcome, loss)
+  throw new JobQuarantined(id, outcome.type, outcome, loss)
+}
+
+/** Outputs that are read at once. */
+const OUTPUTS_PAGE = 256
+
+/** Of one last stage its output; of several an object, by their names. */
+async function pipelineResult(
+  store: Store,
+  id: string,
+  last: readonly PriorStage[],
+  definition: AnyJob | null,
+): Promise<unknown> {
+  const [first] = last
+  if (first !== undefined && last.length === 1) return stageResult(store, id, first, definition)
+  const results: [string, unknown][] = []
+  for (const one of last) results.push([one.name, await stageResult(store, id, one, definition)])
+  // Not by assignment: a stage may have any name, `__proto__` too.
+  return Object.fromEntries(results)
+}
+
+async function stageResult(
+  store: Store,
+  job: string,
+  { name, stage, segments }: PriorStage,
+  definition: AnyJob | null,
+): Promise<unknown> {
+  const schema =
+    definition !== null && isPipeline(definition)
+      ? definition.stages.find((one) => one.stage === name)?.output
+      : undefined
+  const what = `The output of stage '${name}' of job ${job}`
+  const limit = segments === null ? 1 : OUTPUTS_PAGE
+  const read = async (after: number): Promise<OutputsPage> => {
+    const page = await store.query({ kind: 'outputs', job, stage, after, limit })
+    // Forgotten meanwhile: that is not the same as having put out nothing.
+    if (page === null) throw new UnknownJob(job)
+    return page
+  }
+  if (segments !== null) return new StageOutputs(segments, read, schema, what)
+  const [only] = (await read(-1)).outputs
+  return only === undefined ? undefined : outputFrom(schema, only.output, what)
 }

@@ -13,7 +13,6 @@ import type {
 } from '../../kernel/index.ts'
 import { effectKey, isFinal, jobEndedAt } from '../../kernel/index.ts'
 import type { JobOverview, StageOverview } from '../../store/index.ts'
-import type { StalledTask } from '../../worker/index.ts'
 
 export interface EffectInfo {
   readonly name: string
@@ -32,7 +31,7 @@ export interface AttemptInfo {
   readonly endedBy: string | null
 }
 
-/** One task of a stage that needs a look. */
+/** One task of a stage that failed or waits for a person. */
 export interface SegmentInfo {
   /** From 0; of a stage that runs once, 0. */
   readonly segment: number
@@ -100,7 +99,7 @@ export interface JobInfo {
   readonly progress: unknown
   /** The newest lines that its handler wrote. Not durable. */
   readonly lines: readonly string[]
-  /** It runs in this process, and nothing was heard of it for too long: since when. Not durable. */
+  /** Since when its handler, in this process, said nothing, if that is too long. Not durable. */
   readonly stalledSince: Date | null
 }
 
@@ -108,7 +107,7 @@ export function jobInfo(
   view: JobOverview,
   progress: string | null,
   lines: readonly string[],
-  stalled: StalledTask | null,
+  stalledSince: number | null,
 ): JobInfo {
   const { job, state } = view
   const { spec, cancelled } = job
@@ -131,7 +130,7 @@ export function jobInfo(
       spec.schedule === null ? null : { id: spec.schedule.id, time: new Date(spec.schedule.tick) },
     progress: progress === null ? undefined : fromJson(progress),
     lines,
-    stalledSince: dateOf(stalled?.since ?? null),
+    stalledSince: dateOf(stalledSince),
   }
 }
 
@@ -168,7 +167,7 @@ function plainPart({ spec }: Job, task: Task): JobPart {
   }
 }
 
-/** What only one task has is with the stages, as far as somebody has to look at it. */
+/** What a single task has, a pipeline shows by its stages. */
 function pipelinePart({ job, state, stages }: JobOverview): JobPart {
   const specs = job.spec.stages ?? []
   const tallies = stages.map(({ tally }) => tally)

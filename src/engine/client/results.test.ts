@@ -4,9 +4,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Query } from '../../store/index.ts'
 import { MemoryStore } from '../../store/index.ts'
-import type { Timing } from '../../worker/index.ts'
 import { plain } from '../../../test/support/specs.ts'
 import { Results } from './results.ts'
+import type { Timing } from '../../store/clock.ts'
 
 /** Time that only a test moves. */
 class Alone extends MemoryStore {
@@ -61,15 +61,15 @@ async function cancel(store: Alone, job: string): Promise<void> {
   await store.execute([{ type: 'CancelJob', job, by: 'ann', reason: 'enough' }])
 }
 
-describe('those who wait for jobs of a store that is shared', () => {
+describe('calls that wait for jobs of a shared store', () => {
   it('are told by news, all with one question', async () => {
     const { store, results, planned } = setUp()
     await submit(store, 'a', 'b', 'c')
-    const waiters = ['a', 'b', 'c'].map((job) => results.ended(job))
+    const waiters = ['a', 'b', 'c'].map((job) => results.waitFor(job))
     await expect.poll(() => store.asked.length).toBe(3)
     await cancel(store, 'a')
     await cancel(store, 'c')
-    results.news()
+    results.onNews()
     expect(await waiters[0]?.outcome).toMatchObject({ state: 'FAILED' })
     expect(await waiters[2]?.outcome).toMatchObject({ state: 'FAILED' })
     expect(store.asked.slice(3)).toEqual([{ kind: 'ended', jobs: ['a', 'b', 'c'] }])
@@ -79,7 +79,7 @@ describe('those who wait for jobs of a store that is shared', () => {
   it('find out by themselves if there are no news, and keep the process alive so long', async () => {
     const { store, results, planned } = setUp()
     await submit(store, 'a')
-    const waiter = results.ended('a')
+    const waiter = results.waitFor('a')
     await expect.poll(() => store.asked.length).toBe(1)
     await cancel(store, 'a')
     const [plan] = planned
@@ -92,19 +92,19 @@ describe('those who wait for jobs of a store that is shared', () => {
   it('who does not wait any longer keeps nothing alive', async () => {
     const { store, results, planned } = setUp()
     await submit(store, 'a')
-    results.stop('a', results.ended('a'))
+    results.stopWaiting('a', results.waitFor('a'))
     expect(planned.size).toBe(0)
-    results.news()
+    results.onNews()
     expect(store.asked.filter(({ kind }) => kind === 'ended')).toEqual([])
   })
 
-  it('are told if nobody can say', async () => {
+  it('fail if the store does', async () => {
     const { store, results } = setUp()
     await submit(store, 'a')
-    const waiter = results.ended('a')
+    const waiter = results.waitFor('a')
     await expect.poll(() => store.asked.length).toBe(1)
     await store.close()
-    results.news()
+    results.onNews()
     await expect(waiter.outcome).rejects.toMatchObject({ code: 'StoreClosed' })
   })
 
@@ -113,19 +113,19 @@ describe('those who wait for jobs of a store that is shared', () => {
     const commands = ['a', 'b', 'c'].map(
       (job) => ({ type: 'SubmitJob', job, spec: plain() }) as const,
     )
-    results.making(['a', 'b'])
+    results.submitting(['a', 'b'])
     results.answered(commands, await store.execute(commands))
-    results.made(['a', 'b'])
-    const waiter = results.ended('a')
+    results.submitted(['a', 'b'])
+    const waiter = results.waitFor('a')
     expect(store.asked).toEqual([])
     // Its id was not made here: it may have been there before.
-    results.ended('c')
+    results.waitFor('c')
     await expect.poll(() => store.asked).toEqual([{ kind: 'outcome', job: 'c' }])
     await cancel(store, 'a')
-    results.news()
+    results.onNews()
     expect(await waiter.outcome).toMatchObject({ state: 'FAILED' })
-    // Others did something: nobody knows what.
-    results.ended('b')
+    // Another process did something.
+    results.waitFor('b')
     await expect.poll(() => store.asked).toContainEqual({ kind: 'outcome', job: 'b' })
   })
 
@@ -133,36 +133,36 @@ describe('those who wait for jobs of a store that is shared', () => {
     const { store, results } = setUp()
     const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const
     const cancelling = [{ type: 'CancelJob', job: 'a', by: 'ann', reason: 'enough' }] as const
-    results.making(['a'])
+    results.submitting(['a'])
     results.answered(submitting, await store.execute(submitting))
-    results.made(['a'])
+    results.submitted(['a'])
     results.answered(cancelling, await store.execute(cancelling))
-    expect(await results.ended('a').outcome).toMatchObject({ state: 'FAILED' })
+    expect(await results.waitFor('a').outcome).toMatchObject({ state: 'FAILED' })
   })
 
   it('ask about one that others may have ended before the answer to its submit came', async () => {
     const { store, results } = setUp()
     const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const
-    results.making(['a'])
+    results.submitting(['a'])
     const answers = await store.execute(submitting)
     await cancel(store, 'a')
-    results.news()
+    results.onNews()
     results.answered(submitting, answers)
-    results.made(['a'])
-    const waiter = results.ended('a')
+    results.submitted(['a'])
+    const waiter = results.waitFor('a')
     expect(store.asked).toEqual([{ kind: 'outcome', job: 'a' }])
     expect(await waiter.outcome).toMatchObject({ state: 'FAILED' })
   })
 })
 
-describe("those who wait for jobs of a store that is nobody else's", () => {
+describe('calls that wait for jobs of a store of one process', () => {
   it('ask nothing about one that was just submitted, and are told by its commit', async () => {
     const { store, results } = setUp(new Alone())
     const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const
-    results.making(['a'])
+    results.submitting(['a'])
     results.answered(submitting, await store.execute(submitting))
-    results.made(['a'])
-    const waiter = results.ended('a')
+    results.submitted(['a'])
+    const waiter = results.waitFor('a')
     const [claimed] = await store.claim({
       worker: 'w',
       request: 1,

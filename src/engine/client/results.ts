@@ -1,66 +1,60 @@
 /**
- * Those who wait for a job to end.
+ * The calls of `result()` that wait for jobs to end.
  *
- * Most ends come by a commit without effects that was answered here: those say themselves how the
- * job ended. After any other command about a job that is waited for, the store is asked. Where
- * others change jobs, too, it is asked about all that are waited for when there are news, and now
- * and then: several jobs with one question.
+ * A commit without effects that this engine sent says itself how the job ended. After any other
+ * command about a job that a caller waits for, the engine queries the store. On a store that other
+ * processes use, it queries all waited-for jobs when there are news, and now and then: several jobs
+ * with one query.
  *
- * A job that was submitted here under an id that nobody had before, and that nothing happened to
- * since, is not asked about when somebody begins to wait for it: it is as new as what an answer
- * would say.
+ * A job that this engine submitted under an id of its own, and that no command was about since, is
+ * not queried when a caller begins to wait: the store would say the same.
  */
-import type { AnyJob } from '../../definition/index.ts'
-import { isPipeline, outputFrom } from '../../definition/index.ts'
 import type { Command } from '../../kernel/index.ts'
 import { stateByCommit } from '../../kernel/index.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
 import type { Answer, Outcome, Store } from '../../store/index.ts'
 import { isThrough } from '../../store/index.ts'
-import type { Timer, Timing } from '../../worker/index.ts'
-import { JobWasCancelled, JobFailed, JobQuarantined, UnknownJob } from '../errors.ts'
-import { lossIn } from './lost-lease.ts'
-import { pipelineResult } from './pipeline-result.ts'
 
-export interface Waiter {
+interface Waiter {
   readonly outcome: Promise<Outcome | null>
   readonly settle: (outcome: Outcome | null) => void
   readonly fail: (error: Error) => void
 }
 
-interface WaitingCaller {
-  readonly all: Waiter[]
+interface WaitedJob {
+  readonly waiters: Waiter[]
   /** The type of a job that is known to have one task only; null: not known. */
   plainType: string | null
-  /** The store is being asked. */
-  isLooking: boolean
-  /** Something happened meanwhile: it is to be asked again. */
+  /** A query is under way. */
+  isQuerying: boolean
+  /** A command came meanwhile: another query follows. */
   isOutdated: boolean
 }
 
-/** Jobs of one question. */
-const PORTION = 500
-/** Jobs that were submitted last. Those before them are asked about. */
+/** Jobs of one query. */
+const BATCH = 500
+/** New jobs that are remembered; older ones are queried. */
 const MOST_NEW = 10_000
-const NOBODY: readonly Waiter[] = []
-/** If nothing is heard: news may be lost. */
-const ASK_EVERY_MS = 1_000
+const NO_WAITERS: readonly Waiter[] = []
+/** A fallback for lost news. */
+const QUERY_EVERY_MS = 1_000
 
 export class Results {
   readonly #store: Store
   readonly #timing: Timing
   readonly #isShared: boolean
-  readonly #waiting = new Map<string, WaitingCaller>()
+  readonly #waiting = new Map<string, WaitedJob>()
   /**
    * Jobs under ids that were made here, and that nothing happened to since they were submitted, with
    * their types; null: on the way to the store.
    */
   readonly #new = new Map<string, string | null>()
   #timer: Timer | null = null
-  #isAsking = false
-  /** News came while it was asked. */
-  #isLate = false
+  #isQuerying = false
+  /** News came during the query. */
+  #hasNews = false
   #notBefore = -Infinity
-  /** Why nobody is told how a job ended any more; null: they are. */
+  /** Why no caller hears how a job ended any more; null: they do. */
   #ending: Error | null = null
 
   constructor(store: Store, timing: Timing) {
@@ -70,8 +64,8 @@ export class Results {
   }
 
   /** Settled when the job is over, or waits for a person. `null`: there is no such job. */
-  ended(job: string): Waiter {
-    const waiter = awaited()
+  waitFor(job: string): Waiter {
+    const waiter = newWaiter()
     if (this.#ending !== null) {
       waiter.fail(this.#ending)
       return waiter
@@ -79,22 +73,22 @@ export class Results {
     const plainType = this.#new.get(job) ?? null
     const waiting = this.#waiting.get(job)
     if (waiting === undefined) {
-      this.#waiting.set(job, { all: [waiter], plainType, isLooking: false, isOutdated: false })
+      this.#waiting.set(job, { waiters: [waiter], plainType, isQuerying: false, isOutdated: false })
     } else {
-      waiting.all.push(waiter)
+      waiting.waiters.push(waiter)
     }
-    if (plainType === null) void this.#look(job)
-    if (this.#isShared && this.#timer === null) this.#askIn(ASK_EVERY_MS)
+    if (plainType === null) void this.#queryJob(job)
+    if (this.#isShared && this.#timer === null) this.#queryIn(QUERY_EVERY_MS)
     return waiter
   }
 
   /** Jobs are about to be submitted, under ids that were made for them. */
-  making(jobs: readonly string[]): void {
+  submitting(jobs: readonly string[]): void {
     for (const job of jobs) this.#new.set(job, null)
   }
 
   /** AFTER their submit was answered, or failed. */
-  made(jobs: readonly string[]): void {
+  submitted(jobs: readonly string[]): void {
     for (const job of jobs) if (this.#new.get(job) === null) this.#new.delete(job)
   }
 
@@ -111,7 +105,7 @@ export class Results {
       const state = command.type === 'CommitExecution' ? stateByCommit(command.effects) : null
       if (type !== null && command.type === 'CommitExecution' && state !== null) {
         const { output } = command
-        this.#settle(command.job, {
+        this.#resolve(command.job, {
           type,
           state,
           output,
@@ -124,8 +118,8 @@ export class Results {
           lastPosition: 0,
         })
       } else {
-        if (this.#isShared) this.#askSoon()
-        else void this.#look(command.job)
+        if (this.#isShared) this.#querySoon()
+        else void this.#queryJob(command.job)
       }
     }
   }
@@ -156,120 +150,119 @@ export class Results {
     }
   }
 
-  /** Any of the jobs may be over. */
-  news(): void {
-    // Also those that are on their way: they are in the store before this process hears of it.
+  /** Another process may have ended any of the jobs. */
+  onNews(): void {
+    // Also those whose submit is on its way: it may be in the store already.
     this.#new.clear()
-    this.#askSoon()
+    this.#querySoon()
   }
 
-  /** The store is closed, or has failed. Whoever waits is told: jobs go on when it is opened again. */
+  /** The store is closed, or has failed: every waiter fails. Jobs go on when it is opened again. */
   end(why: Error): void {
     if (this.#ending !== null) return
     this.#ending = why
     for (const job of this.#waiting.keys()) this.#fail(job, why)
   }
 
-  /** It is not waited for any longer. */
-  stop(job: string, waiter: Waiter): void {
+  /** The caller does not wait any longer. */
+  stopWaiting(job: string, waiter: Waiter): void {
     const waiting = this.#waiting.get(job)
-    const place = waiting?.all.indexOf(waiter) ?? -1
-    if (place >= 0) waiting?.all.splice(place, 1)
-    if (waiting?.all.length === 0) this.#waiting.delete(job)
-    this.#rest()
+    const place = waiting?.waiters.indexOf(waiter) ?? -1
+    if (place >= 0) waiting?.waiters.splice(place, 1)
+    if (waiting?.waiters.length === 0) this.#waiting.delete(job)
+    this.#cancelIfIdle()
   }
 
-  #askSoon(): void {
-    if (this.#waiting.size > 0) this.#askIn(this.#notBefore - this.#timing.now())
+  #querySoon(): void {
+    if (this.#waiting.size > 0) this.#queryIn(this.#notBefore - this.#timing.now())
   }
 
-  /** Instead of what was planned. Whoever waits for a result keeps the process alive by it. */
-  #askIn(ms: number): void {
-    if (this.#isAsking) {
-      this.#isLate = true
+  /** In place of the timer that is set. A caller that waits keeps the process alive by it. */
+  #queryIn(ms: number): void {
+    if (this.#isQuerying) {
+      this.#hasNews = true
       return
     }
     this.#timer?.cancel()
     this.#timer = null
-    if (ms <= 0) void this.#ask()
-    else this.#timer = this.#timing.after(ms, () => void this.#ask(), true)
+    if (ms <= 0) void this.#queryAll()
+    else this.#timer = this.#timing.after(ms, () => void this.#queryAll(), true)
   }
 
-  /** About all that are waited for. It takes at most half of the time, however many they are. */
-  async #ask(): Promise<void> {
-    this.#isAsking = true
-    this.#isLate = false
+  /** Queries take at most half of the time, however many jobs there are. */
+  async #queryAll(): Promise<void> {
+    this.#isQuerying = true
+    this.#hasNews = false
     const since = this.#timing.now()
     const jobs = [...this.#waiting.keys()]
-    for (let at = 0; at < jobs.length; at += PORTION) {
-      await this.#askAbout(jobs.slice(at, at + PORTION))
+    for (let at = 0; at < jobs.length; at += BATCH) {
+      await this.#queryJobs(jobs.slice(at, at + BATCH))
     }
     const now = this.#timing.now()
     const tookMs = now - since
     this.#notBefore = now + tookMs
-    this.#isAsking = false
-    if (this.#waiting.size > 0) this.#askIn(this.#isLate ? tookMs : ASK_EVERY_MS)
+    this.#isQuerying = false
+    if (this.#waiting.size > 0) this.#queryIn(this.#hasNews ? tookMs : QUERY_EVERY_MS)
   }
 
-  async #askAbout(jobs: readonly string[]): Promise<void> {
+  async #queryJobs(jobs: readonly string[]): Promise<void> {
     try {
       const ended = await this.#store.query({ kind: 'ended', jobs })
-      for (const { job, outcome } of ended) this.#settle(job, outcome)
+      for (const { job, outcome } of ended) this.#resolve(job, outcome)
     } catch (error) {
       for (const job of jobs) this.#fail(job, error as Error)
     }
   }
 
-  #rest(): void {
+  #cancelIfIdle(): void {
     if (this.#waiting.size > 0) return
     this.#timer?.cancel()
     this.#timer = null
   }
 
-  /** Nobody knows, so nobody should go on waiting. */
   #fail(job: string, error: Error): void {
     for (const { fail } of this.#takeWaiters(job)) fail(error)
   }
 
-  /** A pipeline may have many thousand commits: those that come while it looks are one look more. */
-  async #look(job: string): Promise<void> {
+  /** A pipeline may have many thousand commits: those that come during a query are one query more. */
+  async #queryJob(job: string): Promise<void> {
     const waiting = this.#waiting.get(job)
     if (waiting === undefined) return
     waiting.isOutdated = true
-    if (waiting.isLooking) return
-    waiting.isLooking = true
+    if (waiting.isQuerying) return
+    waiting.isQuerying = true
     try {
       while (waiting.isOutdated) {
         waiting.isOutdated = false
         const outcome = await this.#store.query({ kind: 'outcome', job })
         if (this.#waiting.get(job) !== waiting) return
-        if (outcome === null || isThrough(outcome)) return this.#settle(job, outcome)
+        if (outcome === null || isThrough(outcome)) return this.#resolve(job, outcome)
         // Only the job itself can say so: a definition may have changed since it was submitted.
         waiting.plainType = outcome.last === null ? outcome.type : null
       }
     } catch (error) {
       if (this.#waiting.get(job) === waiting) this.#fail(job, error as Error)
-      else for (const { fail } of waiting.all) fail(error as Error)
+      else for (const { fail } of waiting.waiters) fail(error as Error)
     } finally {
-      waiting.isLooking = false
+      waiting.isQuerying = false
     }
   }
 
-  #settle(job: string, outcome: Outcome | null): void {
+  #resolve(job: string, outcome: Outcome | null): void {
     for (const { settle } of this.#takeWaiters(job)) settle(outcome)
   }
 
   #takeWaiters(job: string): readonly Waiter[] {
     const waiting = this.#waiting.get(job)
-    if (waiting === undefined) return NOBODY
+    if (waiting === undefined) return NO_WAITERS
     this.#waiting.delete(job)
-    this.#rest()
-    // Taken out of it: the map may keep what it has removed for a while, and they all that they wait for.
-    return waiting.all.splice(0)
+    this.#cancelIfIdle()
+    // Emptied: the map may keep the removed entry for a while, and with it every waiter.
+    return waiting.waiters.splice(0)
   }
 }
 
-function awaited(): Waiter {
+function newWaiter(): Waiter {
   let settle!: Waiter['settle']
   let fail!: Waiter['fail']
   const outcome = new Promise<Outcome | null>((resolve, reject) => {
@@ -277,29 +270,4 @@ function awaited(): Waiter {
     fail = reject
   })
   return { outcome, settle, fail }
-}
-
-/** What the job resulted in, which may be a promise; or it throws what says why it did not. */
-export function resultOf(
-  store: Store,
-  id: string,
-  outcome: Outcome | null,
-  definition: AnyJob | null,
-): unknown {
-  if (outcome === null) throw new UnknownJob(id)
-  const { state, type, cancelled } = outcome
-  if (state === 'QUARANTINED' || (state === 'FAILED' && cancelled === null)) {
-    return noResult(store, id, outcome)
-  }
-  if (cancelled !== null) throw new JobWasCancelled(id, type, cancelled.by, cancelled.reason)
-  if (outcome.last !== null) return pipelineResult(store, id, outcome.last, definition)
-  const schema = definition === null || isPipeline(definition) ? undefined : definition.output
-  return outputFrom(schema, outcome.output ?? 'null', `The output of job ${id} ('${type}')`)
-}
-
-async function noResult(store: Store, id: string, outcome: Outcome): Promise<never> {
-  // A store that fails now has nothing to do with how the job ended.
-  const loss = await lossIn(store, id, outcome).catch(() => null)
-  if (outcome.state === 'FAILED') throw new JobFailed(id, outcome.type, outcome, loss)
-  throw new JobQuarantined(id, outcome.type, outcome, loss)
 }

@@ -85,7 +85,7 @@ describe.each(ENGINES)('submitting %s', (_, open) => {
     expect(started - info.submittedAt.getTime()).toBeGreaterThanOrEqual(30)
   })
 
-  it('with startWithin, it is given up if nobody takes it in time', async () => {
+  it('with startWithin, it fails if no worker takes it in time', async () => {
     const pawl = await open()
     const handle = await pawl.submit(note, { name: 'a' }, { startWithin: 20 })
     await expect(handle.result()).rejects.toMatchObject({ code: 'JobFailed' })

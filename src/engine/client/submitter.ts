@@ -1,18 +1,18 @@
 /**
- * Submits jobs: makes commands of definitions and inputs, sends them, and gives handles for what was
- * answered. In a transaction of the user's, if there is one: then what was submitted is there once
- * the user commits, and never if they do not.
+ * Submits jobs: makes commands of definitions and inputs, sends them, and makes handles of the
+ * answers. With a transaction of the user's, the jobs are there once the user commits it, and never
+ * if they do not.
  */
 import type { AnyJob, ChildOptions, OutcomeOf } from '../../definition/index.ts'
 import { inputOf, InvalidDefinition, specOf } from '../../definition/index.ts'
 import type { Command } from '../../kernel/index.ts'
 import { PawlError } from '../../kernel/index.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, Store, UserTransaction } from '../../store/index.ts'
-import type { CommandBatcher } from '../../worker/index.ts'
 import { Refused, SubmitInterrupted } from '../errors.ts'
+import { newJobId } from '../random.ts'
 import type { HandleParts } from './handle.ts'
 import { Handle } from './handle.ts'
-import { newJobId } from '../random.ts'
 
 export interface SubmitOptions extends ChildOptions {
   /** Default: a random one. Submitting the same job under the same id again is harmless. */
@@ -24,13 +24,13 @@ export interface SubmitOptions extends ChildOptions {
 /** Of one among many. */
 export type ItemOptions = Omit<SubmitOptions, 'tx'>
 
-/** Of a job, and with what. */
-export interface SubmittedJob {
+/** One job of `submitMany`. */
+interface SubmittedJob {
   readonly input?: unknown
   readonly options?: ItemOptions
 }
 
-/** Null is no default: it would be taken apart. */
+/** Null would be destructured. */
 function assertOptions(options: unknown): void {
   if (typeof options === 'object' && options !== null) return
   throw new InvalidDefinition(`The options of a submit are an object, not ${String(options)}.`)
@@ -39,7 +39,7 @@ function assertOptions(options: unknown): void {
 type Submission = Extract<Command, { type: 'SubmitJob' }>
 
 /** Jobs of one call of the store. */
-const PORTION = 1_000
+const BATCH = 1_000
 const NONE: readonly never[] = []
 
 export class Submitter {
@@ -61,14 +61,14 @@ export class Submitter {
     this.#definitions = definitions
   }
 
-  async one<J extends AnyJob>(
+  async submitOne<J extends AnyJob>(
     definition: J,
     input: unknown,
     options: SubmitOptions,
   ): Promise<Handle<OutcomeOf<J>>> {
     assertOptions(options)
     const { tx } = options
-    if (tx !== undefined) this.#assertPossible(tx)
+    if (tx !== undefined) this.#assertTransaction(tx)
     const given = this.#submission(definition, input, options)
     const command = given instanceof Promise ? await given : given
     const made = options.id === undefined ? [command.job] : NONE
@@ -78,21 +78,21 @@ export class Submitter {
     return this.#handle(definition, command, answers[0] as Answer)
   }
 
-  async many<J extends AnyJob>(
+  async submitMany<J extends AnyJob>(
     definition: J,
     jobs: readonly SubmittedJob[],
     tx: UserTransaction | undefined,
   ): Promise<Handle<OutcomeOf<J>>[]> {
-    if (tx !== undefined) this.#assertPossible(tx)
+    if (tx !== undefined) this.#assertTransaction(tx)
     const commands: Submission[] = []
     for (const { input, options = {} } of jobs) {
       assertOptions(options)
       commands.push(await this.#submission(definition, input, options))
     }
     const answers: Answer[] = []
-    // In portions, so that a million at once let others have their turn.
-    for (let at = 0; at < commands.length; at += PORTION) {
-      const some = commands.slice(at, at + PORTION)
+    // In batches, so that other commands get their turn during a million.
+    for (let at = 0; at < commands.length; at += BATCH) {
+      const some = commands.slice(at, at + BATCH)
       const made = some.flatMap(({ job }, i) =>
         jobs[at + i]?.options?.id === undefined ? [job] : [],
       )
@@ -103,7 +103,7 @@ export class Submitter {
     return commands.map((command, i) => this.#handle(definition, command, answers[i] as Answer))
   }
 
-  #assertPossible(tx: UserTransaction): void {
+  #assertTransaction(tx: UserTransaction): void {
     if (this.#store.executeIn === undefined) {
       throw new InvalidDefinition(
         'Jobs that are kept here cannot be submitted in a transaction: open the database that the transaction is in, SQLite or PostgreSQL.',
@@ -120,14 +120,14 @@ export class Submitter {
     return (await this.#store.executeIn?.(tx, commands)) ?? []
   }
 
-  /** Among `all` of one call; nothing of it may be lost without a word. `made`: ids of our own. */
+  /** `all`: of the call, for the error if the store fails midway. `made`: ids that this engine made. */
   async #send(
     some: readonly Submission[],
     all: readonly Submission[],
     made: readonly string[],
   ): Promise<readonly Answer[]> {
     const { results } = this.#handleParts
-    results.making(made)
+    results.submitting(made)
     try {
       return await this.#batcher.sendAll(some)
     } catch (error) {
@@ -137,7 +137,7 @@ export class Submitter {
       const ids = (all.length === 0 ? some : all).map(({ job }) => job)
       throw new SubmitInterrupted(ids, Math.max(0, first), error)
     } finally {
-      results.made(made)
+      results.submitted(made)
     }
   }
 

@@ -1,16 +1,14 @@
 /**
  * "Why is this job not running?": every reason that holds now, and what to do about it.
  *
- * The authority is asked what it would say; nothing is guessed but which workers there are,
- * and that is known of this process only.
+ * All reasons come from the store, but for the workers: of those, only this process's are known.
  */
-import type { Job, JobState, LimitSpec, Task } from '../../kernel/index.ts'
-import { isFinal, isHeldBack, mayStartAt } from '../../kernel/index.ts'
-import type { Holder, InUse, JobOverview, Store } from '../../store/index.ts'
+import type { Job, JobState, LimitSpec, StageSpec, Task } from '../../kernel/index.ts'
+import { isEnding, isFinal, isHeldBack, isSettled, mayStartAt } from '../../kernel/index.ts'
+import type { Holder, InUse, JobOverview, StageOverview, Store } from '../../store/index.ts'
 import type { StalledTask, Worker } from '../../worker/index.ts'
 import { UnknownJob } from '../errors.ts'
-import { explainPipeline } from './explain-pipeline.ts'
-import { isLost, lossOf, withoutError } from '../client/lost-lease.ts'
+import { isLost, lossOf, lossText } from '../lost-lease.ts'
 
 export type Obstacle =
   | 'over'
@@ -50,7 +48,7 @@ export interface Explanation {
 }
 
 /** What an explanation is made from. */
-export interface Surroundings {
+interface ExplainParts {
   readonly store: Store
   readonly workers: Iterable<Worker>
   readonly now: number
@@ -58,39 +56,39 @@ export interface Surroundings {
   readonly stalled: readonly StalledTask[]
 }
 
-export async function explain(around: Surroundings, id: string): Promise<Explanation> {
-  const view = await around.store.query({ kind: 'overview', job: id })
+export async function explain(parts: ExplainParts, id: string): Promise<Explanation> {
+  const view = await parts.store.query({ kind: 'overview', job: id })
   if (view === null) throw new UnknownJob(id)
   const { state, job } = view
   const over = reason('over', `It is ${state}, and never runs again.`)
   if (isFinal(state)) return { job: id, state, isRunnable: false, reasons: [over] }
-  const stalled = around.stalled.map((task) => stalledReason(job, task))
+  const stalled = parts.stalled.map((task) => stalledReason(job, task))
   if (job.task === null) {
-    const { isRunnable, reasons } = await explainPipeline(around, view)
+    const { isRunnable, reasons } = await explainPipeline(parts, view)
     return { job: id, state, isRunnable, reasons: [...reasons, ...stalled] }
   }
-  const settled = await settledReason(around, view, job.task)
+  const settled = await notWaitingReason(parts, view, job.task)
   if (settled !== null) {
     return { job: id, state, isRunnable: false, reasons: [settled, ...stalled] }
   }
-  const reasons = await waitingReasons(around, job, job.task, null)
+  const reasons = await waitingReasons(parts, job, job.task, null)
   const isRunnable = reasons.length === 0
   return { job: id, state, isRunnable, reasons: isRunnable ? [NEXT] : reasons }
 }
 
-/** Why a task that waits is not handed to anybody: nothing, if nothing is in its way. */
-export async function waitingReasons(
-  around: Surroundings,
+/** Why no worker has a task that waits: no reason, if nothing is in its way. */
+async function waitingReasons(
+  parts: ExplainParts,
   job: Job,
   task: Task,
   stage: string | null,
 ): Promise<Reason[]> {
   // A clock that is only estimated may be behind what the task itself has seen.
-  const now = Math.max(around.now, task.time)
+  const now = Math.max(parts.now, task.time)
   const reasons = [
     ...ownReasons(job, task, now),
-    ...(await limitReasons({ ...around, now }, task)),
-    ...workerReasons(around, job.spec.type, task, stage),
+    ...(await limitReasons({ ...parts, now }, task)),
+    ...workerReasons(parts, job.spec.type, task, stage),
   ]
   return reasons.map((one) => inStage(stage, one))
 }
@@ -105,15 +103,15 @@ export function reason(
   return { what, stage: null, message, until: isKnown ? new Date(until) : null, holders }
 }
 
-export function inStage(stage: string | null, about: Reason): Reason {
+function inStage(stage: string | null, about: Reason): Reason {
   return { ...about, stage }
 }
 
 export const NEXT = reason('next', 'Nothing is in its way: it is next, or others come before it.')
 
 /** It is not waiting at all. */
-async function settledReason(
-  { store }: Surroundings,
+async function notWaitingReason(
+  { store }: ExplainParts,
   view: JobOverview,
   task: Task,
 ): Promise<Reason | null> {
@@ -143,7 +141,7 @@ function stalledReason(job: Job, { since, worker, stage }: StalledTask): Reason 
   return inStage(job.spec.stages?.[stage]?.name ?? null, about)
 }
 
-export async function whyDead(store: Store, view: JobOverview, task: Task): Promise<string> {
+async function whyDead(store: Store, view: JobOverview, task: Task): Promise<string> {
   const held = (task.commit?.effects ?? []).filter((effect) => effect.state === 'HELD')
   if (held.length > 0) {
     return `What became of ${held.map(({ promise }) => `'${promise.name}'`).join(', ')} is for a person to say: resolve the effect.`
@@ -153,7 +151,7 @@ export async function whyDead(store: Store, view: JobOverview, task: Task): Prom
   const failed = error === null ? '' : ` (${error.code}: ${error.message})`
   const why = `It used up its retries${failed}: retry, force or discard it.`
   if (error !== null && !isLost(endedBy)) return why
-  return `${why} ${withoutError(endedBy, isLost(endedBy) ? await lossOf(store, view, task) : null)}`
+  return `${why} ${lossText(endedBy, isLost(endedBy) ? await lossOf(store, view, task) : null)}`
 }
 
 function ownReasons(job: Job, task: Task, now: number): Reason[] {
@@ -170,13 +168,13 @@ function ownReasons(job: Job, task: Task, now: number): Reason[] {
     )
   }
   if (task.startBy !== null && task.attempt === 0 && task.startBy <= now) {
-    reasons.push(reason('start-by-passed', 'Nobody took it in time: it is about to fail.'))
+    reasons.push(reason('start-by-passed', 'No worker took it in time: it is about to fail.'))
   }
   return reasons
 }
 
 /** A committed task is finished whatever pause and limits say. */
-async function limitReasons({ store, now }: Surroundings, task: Task): Promise<Reason[]> {
+async function limitReasons({ store, now }: ExplainParts, task: Task): Promise<Reason[]> {
   if (task.commit !== null) return []
   const { queue: name, limits } = task.policy
   const view = await store.query({ kind: 'queue', queue: name })
@@ -226,7 +224,7 @@ function limitReason(
 }
 
 function workerReasons(
-  { workers, store }: Surroundings,
+  { workers, store }: ExplainParts,
   type: string,
   task: Task,
   stage: string | null,
@@ -248,4 +246,76 @@ function workerReasons(
   const places = serving.reduce((sum, { concurrency }) => sum + concurrency, 0)
   const here = isShared ? ' in this process' : ''
   return [reason('workers-busy', `All ${places} places of its workers${here} are taken.`)]
+}
+
+type StageReasons = Pick<Explanation, 'isRunnable' | 'reasons'>
+
+async function explainPipeline(parts: ExplainParts, view: JobOverview): Promise<StageReasons> {
+  const { job, stages } = view
+  const tallies = stages.map(({ tally }) => tally)
+  const ending = isEnding(job, tallies)
+  const settled = isSettled(job, tallies)
+  const reasons: Reason[] = []
+  let isRunnable = false
+  if (isHeldBack(job)) reasons.push(reason('held', 'It was submitted with `hold`: release it.'))
+  for (const [i, spec] of (job.spec.stages ?? []).entries()) {
+    const stage = stages[i] as StageOverview
+    if (stage.segments === null) {
+      const waits = spec.onFailure ? ending && !settled : !ending && !isHeldBack(job)
+      if (waits) reasons.push(unopened(spec, stages))
+      continue
+    }
+    const found = await openReasons(parts, view, stage)
+    isRunnable ||= found.isRunnable
+    reasons.push(...found.reasons)
+  }
+  return { isRunnable, reasons: reasons.length === 0 ? [NEXT] : reasons }
+}
+
+function unopened({ name, after, onFailure }: StageSpec, stages: readonly StageOverview[]): Reason {
+  if (onFailure) {
+    const message = `Stage '${name}' waits until everything else has settled.`
+    return inStage(name, reason('prerequisites', message))
+  }
+  const missing = stages.filter((one) => after.includes(one.name) && one.state !== 'DONE')
+  if (missing.length === 0) {
+    return inStage(name, reason('next', `Stage '${name}' is about to be opened.`))
+  }
+  const message = `Stage '${name}' waits for ${missing.map(progressOf).join(' and ')}.`
+  return inStage(name, reason('prerequisites', message))
+}
+
+function progressOf({ name, state, segments, tally }: StageOverview): string {
+  if (segments === null) return `'${name}', which is not open yet`
+  const { completed, failed, dead } = tally
+  const lost = failed + dead === 0 ? '' : `, ${failed} failed, ${dead} dead`
+  return `'${name}' (${state}: ${completed} of ${segments} done${lost})`
+}
+
+/** A stage that is open: which workers have its tasks, what keeps the others, and which need a person. */
+async function openReasons(
+  parts: ExplainParts,
+  view: JobOverview,
+  { name, state, tally, holders, next, troubled }: StageOverview,
+): Promise<StageReasons> {
+  const reasons: Reason[] = []
+  let isRunnable = false
+  if (tally.leased > 0) {
+    const workers = [...new Set(holders.map(({ worker }) => worker))].slice(0, 3).join(', ')
+    const message = `${tally.leased} of its tasks run, with ${workers}.`
+    reasons.push(inStage(name, reason('running', message, null, holders)))
+  }
+  if (next !== null) {
+    const waiting = await waitingReasons(parts, view.job, next, name)
+    isRunnable = waiting.length === 0
+    reasons.push(...(isRunnable ? [inStage(name, NEXT)] : waiting))
+  }
+  const dead = troubled.find((task) => task.state === 'DEAD')
+  if (dead !== undefined && state === 'ERROR') {
+    const which = `${tally.dead} of its tasks wait for an operator, the first is segment ${dead.segment}.`
+    reasons.push(
+      inStage(name, reason('quarantined', `${which} ${await whyDead(parts.store, view, dead)}`)),
+    )
+  }
+  return { isRunnable, reasons }
 }

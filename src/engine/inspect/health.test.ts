@@ -10,7 +10,7 @@ import { HealthWatch } from './health.ts'
 
 const echo = job('echo', { input: typed<string>(), run: ({ input }) => input })
 
-/** Somebody's memory has gone bad, or Pawl has a bug. */
+/** Memory has gone bad, or Pawl has a bug. */
 class BrokenStore extends MemoryStore {
   override async query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
     const answer = await super.query(query)
@@ -122,7 +122,7 @@ describe('health', () => {
     })
     for (const { broken } of rounds) {
       now += 10_000
-      await watch.tick()
+      await watch.examineSome()
       // No round is begun at this time by asking.
       expect(watch.broken).toEqual(broken)
       look += 1
@@ -156,7 +156,7 @@ describe('health', () => {
     expect(told).toHaveLength(1)
   })
 
-  it('tells of a stage that nobody serves', async () => {
+  it('tells of a stage that no worker serves', async () => {
     const pawl = testEngine()
     const film = pipeline('film', {}).stage('cut', { run: () => 1 })
     const same = film.stage('sound', { after: 'cut', queue: 'studio', run: () => 2 })

@@ -1,9 +1,9 @@
 /**
- * Watches over the engine itself: whether what must always hold does hold, who is stalled, and
- * who waits for a worker that there is not.
+ * Examines the engine itself: whether the invariants hold, which tasks are stalled, and which jobs
+ * wait without a worker.
  *
- * Jobs are looked at a few at a time, round after round. What was found in a round stands until
- * the next one is over.
+ * It examines jobs a few at a time, round after round. The findings of a round stand until the next
+ * one is over.
  */
 import type { Duration } from '../../definition/index.ts'
 import { toMs } from '../../definition/index.ts'
@@ -11,7 +11,7 @@ import type { Examined, Store, WaitsLong } from '../../store/index.ts'
 import type { StalledTask } from '../../worker/index.ts'
 import { InvariantBroken } from '../errors.ts'
 
-/** Jobs of one type, in one queue, that nobody takes. */
+/** Jobs of one type, in one queue, that no worker of this process takes. */
 export interface Unserved {
   readonly queue: string
   readonly type: string
@@ -31,18 +31,18 @@ export interface Broken {
 }
 
 export interface Health {
-  /** Nothing is broken, nobody is stalled, and nobody waits in vain. */
+  /** Nothing is broken, stalled or unserved. */
   readonly isWell: boolean
   /** Bugs of Pawl, or damage: please report them. Of what is so now, the newest 100 that were found. */
   readonly broken: readonly Broken[]
-  /** Leases that are kept alive while nothing is heard of the work. */
+  /** Tasks whose worker keeps the lease alive while the handler says nothing. */
   readonly stalled: readonly StalledTask[]
   readonly unserved: readonly Unserved[]
   /** Jobs that were examined since the engine was opened, and rounds through all of them. */
   readonly examined: { readonly jobs: number; readonly rounds: number }
 }
 
-export interface HealthParts {
+interface HealthParts {
   readonly store: Store
   /** Milliseconds; only differences count. */
   readonly now: () => number
@@ -52,12 +52,12 @@ export interface HealthParts {
   readonly onError: (error: Error) => void
 }
 
-/** How long a job may wait for a worker before somebody is told. */
-export const DEFAULT_UNSERVED: Duration = '10m'
-/** Jobs of one look. */
-const LOOK = 200
-/** Looks at once, when somebody asks. */
-const LOOKS = 10
+/** How long a job may wait for a worker before a notice. */
+const DEFAULT_UNSERVED: Duration = '10m'
+/** Jobs of one query. */
+const BATCH = 200
+/** Queries of one `health()`. */
+const BATCHES = 10
 /** Between the beginnings of two rounds, at least: few jobs need no more. */
 const ROUND_MS = 1_000
 const MOST_BROKEN = 100
@@ -66,31 +66,31 @@ export class HealthWatch {
   readonly #parts: HealthParts
   readonly #waitedMs: number
   readonly #broken = new Map<string, Broken>()
-  /** Of those, the ones that were found in the round that is under way. */
+  /** Those found in the round that is under way. */
   readonly #stillBroken = new Set<string>()
   /** Of the round that is under way, and of the last one. */
   #waiting = new Map<string, Unserved>()
   #waited = new Map<string, Unserved>()
-  readonly #told = new Set<string>()
+  readonly #notified = new Set<string>()
   #jobs = 0
   #rounds = 0
   #nextRound = -Infinity
   /** Until then an engine that has just been opened may still be given its workers. */
-  readonly #toldFrom: number
+  readonly #notifyFrom: number
 
   constructor(parts: HealthParts, unserved: Duration = DEFAULT_UNSERVED) {
     this.#parts = parts
     this.#waitedMs = toMs(unserved, '`unservedAfter`')
-    this.#toldFrom = parts.now() + this.#waitedMs
+    this.#notifyFrom = parts.now() + this.#waitedMs
   }
 
-  /** A look at a few jobs, unless a round has just begun and is over. Whether it is over. */
-  async tick(): Promise<boolean> {
+  /** Examines a few jobs, unless the last round is too recent. Whether the round is over. */
+  async examineSome(): Promise<boolean> {
     const now = this.#parts.now()
     if (now < this.#nextRound) return true
     const { store } = this.#parts
-    const found = await store.query({ kind: 'examination', limit: LOOK, waitedMs: this.#waitedMs })
-    this.#take(found)
+    const found = await store.query({ kind: 'examination', limit: BATCH, waitedMs: this.#waitedMs })
+    this.#addFindings(found)
     if (found.isRoundOver) this.#endRound(now + ROUND_MS)
     return found.isRoundOver
   }
@@ -100,9 +100,9 @@ export class HealthWatch {
     return [...this.#broken.values()]
   }
 
-  /** What is known now, after a few more looks: with few jobs that is all there is to know. */
+  /** After a few more queries: with few jobs that is a whole round. */
   async health(): Promise<Health> {
-    for (let i = 0; i < LOOKS; i++) if (await this.tick()) break
+    for (let i = 0; i < BATCHES; i++) if (await this.examineSome()) break
     const { stalled, isServed } = this.#parts
     const unserved = [...this.#waited.values()].filter(
       ({ type, queue, stage }) => !isServed(type, queue, stage),
@@ -118,7 +118,7 @@ export class HealthWatch {
     }
   }
 
-  #take({ looked, violations, waiting }: Examined): void {
+  #addFindings({ looked, violations, waiting }: Examined): void {
     this.#jobs += looked
     for (const { invariant, what } of violations) {
       this.#stillBroken.add(what)
@@ -128,11 +128,11 @@ export class HealthWatch {
       if (this.#broken.size > MOST_BROKEN && oldest !== undefined) this.#broken.delete(oldest)
       this.#parts.onError(new InvariantBroken(invariant, what))
     }
-    if (this.#parts.now() < this.#toldFrom) return
-    for (const one of waiting) this.#note(one)
+    if (this.#parts.now() < this.#notifyFrom) return
+    for (const one of waiting) this.#addWaiting(one)
   }
 
-  #note({ queue, type, stage, since }: WaitsLong): void {
+  #addWaiting({ queue, type, stage, since }: WaitsLong): void {
     const name = JSON.stringify([queue, type, stage])
     const known = this.#waiting.get(name)
     this.#waiting.set(name, {
@@ -147,18 +147,18 @@ export class HealthWatch {
   #endRound(nextRound: number): void {
     this.#rounds += 1
     this.#nextRound = nextRound
-    // All jobs were looked at: what was not found again is right again, or gone.
+    // All jobs were examined: what was not found again is right again, or gone.
     for (const what of this.#broken.keys()) {
       if (!this.#stillBroken.has(what)) this.#broken.delete(what)
     }
     this.#stillBroken.clear()
     this.#waited = this.#waiting
     this.#waiting = new Map()
-    for (const name of this.#told) if (!this.#waited.has(name)) this.#told.delete(name)
+    for (const name of this.#notified) if (!this.#waited.has(name)) this.#notified.delete(name)
     for (const [name, one] of this.#waited) {
       const { type, queue, stage } = one
-      if (this.#told.has(name) || this.#parts.isServed(type, queue, stage)) continue
-      this.#told.add(name)
+      if (this.#notified.has(name) || this.#parts.isServed(type, queue, stage)) continue
+      this.#notified.add(name)
       this.#parts.onUnserved(one)
     }
   }

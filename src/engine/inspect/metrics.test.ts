@@ -107,7 +107,7 @@ describe('metrics', () => {
     await pawl.advance(0)
     const { granted, waitMs } = trafficOf(await pawl.metrics(), 'hangs')
     expect([granted, waitMs.count]).toEqual([2, 2])
-    // A moment until it is taken, each time, and the second in which nobody was there.
+    // A moment until it is taken, each time, and the second without a worker.
     expect(waitMs.sum).toBeGreaterThanOrEqual(1_000)
     expect(waitMs.sum).toBeLessThan(2_000)
     await pawl.close()
@@ -150,7 +150,7 @@ describe('metrics', () => {
     await second.close()
   })
 
-  it('count together what comes under more names than anybody can read', async () => {
+  it('count together what comes under too many names', async () => {
     const pawl = testEngine()
     const many = Array.from({ length: 1_100 }, (_, i) => ({
       input: 'a',

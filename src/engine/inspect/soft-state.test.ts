@@ -12,10 +12,10 @@ it('a line is cut after 500 characters, and the newest 100 of a job are kept', (
   const soft = state()
   soft.log('a', 'x'.repeat(500))
   soft.log('a', 'y'.repeat(501))
-  expect(soft.said('a').lines).toEqual(['x'.repeat(500), `${'y'.repeat(500)}…`])
+  expect(soft.reportsOf('a').lines).toEqual(['x'.repeat(500), `${'y'.repeat(500)}…`])
   for (let i = 0; i < 100; i++) soft.log('a', `line ${i}`)
-  expect(soft.said('a').lines).toHaveLength(100)
-  expect(soft.said('a').lines[0]).toBe('line 0')
+  expect(soft.reportsOf('a').lines).toHaveLength(100)
+  expect(soft.reportsOf('a').lines[0]).toBe('line 0')
 })
 
 it('progress of more than 2,000 characters is not kept, and a line says so', () => {
@@ -23,13 +23,15 @@ it('progress of more than 2,000 characters is not kept, and a line says so', () 
   const most = 'x'.repeat(2_000)
   soft.progress('a', most)
   soft.progress('a', `${most}x`)
-  expect(soft.said('a').progress).toBe(most)
-  expect(soft.said('a').lines).toEqual(['A progress of 2001 characters is too long to be kept.'])
+  expect(soft.reportsOf('a').progress).toBe(most)
+  expect(soft.reportsOf('a').lines).toEqual([
+    'A progress of 2001 characters is too long to be kept.',
+  ])
 })
 
 it('the newest 1,000 jobs are remembered', () => {
   const soft = state()
   for (let i = 0; i < 1_001; i++) soft.log(`job ${i}`, 'here')
-  expect(soft.said('job 0').lines).toEqual([])
-  expect(soft.said('job 1').lines).toEqual(['here'])
+  expect(soft.reportsOf('job 0').lines).toEqual([])
+  expect(soft.reportsOf('job 1').lines).toEqual(['here'])
 })

@@ -1,10 +1,10 @@
 /**
- * What handlers say while they run: progress and lines of text, and of whom nothing is heard. Only in memory: lost with the
- * process, and nothing is wrong then.
+ * What handlers of this process say while they run: progress and lines of text; and which of them
+ * are stalled. Only in memory: it is lost with the process, and nothing depends on it.
  */
 import type { TaskAddress } from '../../kernel/index.ts'
 import { taskName } from '../../kernel/index.ts'
-import type { NewerJob, WorkerEvents, StalledTask } from '../../worker/index.ts'
+import type { NewerJob, StalledTask, WorkerEvents } from '../../worker/index.ts'
 
 const MOST_LINES = 100
 const LINE_CHARS = 500
@@ -29,12 +29,12 @@ export class SoftState implements WorkerEvents {
   }
 
   progress(job: string, value: string): void {
-    if (value.length <= PROGRESS_CHARS) this.#of(job).progress = value
+    if (value.length <= PROGRESS_CHARS) this.#reportsFor(job).progress = value
     else this.log(job, `A progress of ${value.length} characters is too long to be kept.`)
   }
 
   log(job: string, line: string): void {
-    const { lines } = this.#of(job)
+    const { lines } = this.#reportsFor(job)
     lines.push(line.length > LINE_CHARS ? `${line.slice(0, LINE_CHARS)}…` : line)
     if (lines.length > MOST_LINES) lines.shift()
   }
@@ -48,29 +48,29 @@ export class SoftState implements WorkerEvents {
     this.#onNewer(job)
   }
 
-  stirred(task: TaskAddress): void {
+  notStalled(task: TaskAddress): void {
     this.#stalled.delete(nameOf(task))
   }
 
-  /** Those of whom nothing is heard; of one job, or of all. */
-  silent(job?: string): readonly StalledTask[] {
+  /** Tasks of one job, or of all, whose handlers say nothing. */
+  stalledTasks(job?: string): readonly StalledTask[] {
     const all = [...this.#stalled.values()]
     return job === undefined ? all : all.filter((task) => task.job === job)
   }
 
-  said(job: string): { readonly progress: string | null; readonly lines: readonly string[] } {
-    const said = this.#jobs.get(job)
-    return { progress: said?.progress ?? null, lines: [...(said?.lines ?? [])] }
+  reportsOf(job: string): { readonly progress: string | null; readonly lines: readonly string[] } {
+    const reports = this.#jobs.get(job)
+    return { progress: reports?.progress ?? null, lines: [...(reports?.lines ?? [])] }
   }
 
-  #of(job: string): TaskReports {
-    let said = this.#jobs.get(job)
-    if (said !== undefined) return said
-    said = { progress: null, lines: [] }
-    this.#jobs.set(job, said)
+  #reportsFor(job: string): TaskReports {
+    let reports = this.#jobs.get(job)
+    if (reports !== undefined) return reports
+    reports = { progress: null, lines: [] }
+    this.#jobs.set(job, reports)
     const [oldest] = this.#jobs.keys()
     if (this.#jobs.size > MOST_JOBS && oldest !== undefined) this.#jobs.delete(oldest)
-    return said
+    return reports
   }
 }
 

@@ -25,7 +25,7 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/(?<![\w./~])(?:\w+:\/\/|[A-Za-z]:\\|[./~]*\/)[^\s,;()]+/g, '…'],
   // Anything with a digit in it: numbers, times, addresses, uuids, hex, ids.
   [/[\w@.:%+-]*\d[\w@.:%+-]*/g, '#'],
-  // Somebody's address.
+  // A mail address.
   [/[\w.%+-]+@[\w.-]+/g, '…'],
   [/\s+/g, ' '],
 ]

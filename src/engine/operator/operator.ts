@@ -1,19 +1,16 @@
 /**
- * What an operator may do to a job or a queue. Each is a command, decided like any other, and
- * its entry keeps who did it and why.
+ * What an operator may do to a job or a queue. Each is a command, which the store decides like any
+ * other, and its entry keeps who asked for it and why.
  */
 import type { AnyJob, Duration } from '../../definition/index.ts'
-import { InvalidDefinition, toJson, toMs } from '../../definition/index.ts'
+import { fromJson, inputFor, InvalidDefinition, toJson, toMs } from '../../definition/index.ts'
 import type { Command, JobSpec, Payload, Task, TaskAddress } from '../../kernel/index.ts'
+import { stageIndex } from '../../kernel/index.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { JobView, Store } from '../../store/index.ts'
-import type { CommandBatcher } from '../../worker/index.ts'
+import type { Actor } from '../actor.ts'
+import { actorOrDefault } from '../actor.ts'
 import { Refused, UnknownJob } from '../errors.ts'
-import type { TaskChoice } from './task-choice.ts'
-import { chosen, oneTask } from './task-choice.ts'
-import type { DefinitionOf } from './new-input.ts'
-import { newInput } from './new-input.ts'
-import type { Actor } from '../client/actor.ts'
-import { recorded } from '../client/actor.ts'
 import { newJobId } from '../random.ts'
 
 export interface RetryJobOptions extends Actor, TaskChoice {
@@ -70,49 +67,49 @@ export class Operator {
     this.#definitionOf = definitionOf
   }
 
-  cancel(id: string, on: Actor): Promise<void> {
+  cancel(id: string, actor: Actor): Promise<void> {
     return this.#send(`Cancelling job ${id}`, {
       type: 'CancelJob',
       job: id,
-      ...recorded(on, 'no reason given'),
+      ...actorOrDefault(actor, 'no reason given'),
     })
   }
 
   /** A stage or a segment of it is given up by force: whether the job goes on is for `tolerate`. */
-  discard(id: string, { stage, segment, ...on }: DiscardOptions): Promise<void> {
+  discard(id: string, { stage, segment, ...actor }: DiscardOptions): Promise<void> {
     if (stage !== undefined || segment !== undefined) {
-      const reason = on.reason ?? 'Discarded'
-      return this.force(id, { ...on, stage, segment, to: 'FAILED', reason })
+      const reason = actor.reason ?? 'Discarded'
+      return this.force(id, { ...actor, stage, segment, to: 'FAILED', reason })
     }
     return this.#send(`Discarding job ${id}`, {
       type: 'CancelJob',
       job: id,
-      ...recorded(on, 'Discarded'),
+      ...actorOrDefault(actor, 'Discarded'),
     })
   }
 
-  release(id: string, on: Actor): Promise<void> {
+  release(id: string, actor: Actor): Promise<void> {
     return this.#send(`Releasing job ${id}`, {
       type: 'ReleaseJob',
       job: id,
-      ...recorded(on, 'Released'),
+      ...actorOrDefault(actor, 'Released'),
     })
   }
 
   /** Every task that waits for a person and may run again, or the one that is named. */
   async retry(id: string, options: RetryJobOptions): Promise<void> {
-    const { input, definition, stage, segment, ...on } = options
+    const { input, definition, stage, segment, ...actor } = options
     const view = await this.#view(id)
     const choice = { stage, segment }
-    const dead = chosen(view, choice).filter((task) => isRetriable(view, task))
-    // Of a plain job, and of one that is named, the authority says what is in the way.
+    const dead = tasksOf(view, choice).filter((task) => isRetriable(view, task))
+    // Of a plain job, and of a named task, the store says what is in the way.
     const isOne = dead.length === 0 || input !== undefined || segment !== undefined
-    const tasks = isOne && dead.length !== 1 ? [oneTask(view, choice)] : dead
+    const tasks = isOne && dead.length !== 1 ? [onlyTask(view, choice)] : dead
     const text = isSegment(view, tasks[0])
       ? elementOf(id, input)
       : await this.#inputFor(view, input, definition)
-    const record = recorded(on, 'Retried')
-    const commands = tasks.map((task) => retryOf(task, text, record))
+    const named = actorOrDefault(actor, 'Retried')
+    const commands = tasks.map((task) => retryOf(task, text, named))
     const answers = await this.#batcher.sendAll(commands)
     for (const { rejection } of answers) {
       if (rejection !== null) throw new Refused(`Retrying job ${id}`, rejection)
@@ -120,28 +117,28 @@ export class Operator {
   }
 
   async force(id: string, options: ForceOptions): Promise<void> {
-    const { to, output, stage, segment, ...on } = options ?? {}
+    const { to, output, stage, segment, ...actor } = options ?? {}
     if (!Object.hasOwn(TO_TASK, to)) {
       throw new InvalidDefinition(
         `A job is forced \`to\` 'SUCCEEDED', 'FAILED' or 'QUEUED', not to ${to}.`,
         { job: id },
       )
     }
-    const task = oneTask(await this.#view(id), { stage, segment })
+    const task = onlyTask(await this.#view(id), { stage, segment })
     await this.#send(`Forcing job ${id} to ${to}`, {
       type: 'ForceTask',
       ...addressOf(task),
       attempt: task.attempt,
       to: TO_TASK[to],
       output: to === 'SUCCEEDED' ? toJson(output, `The output of job ${id}`, 'output') : null,
-      ...recorded(on, `Forced to ${to}`),
+      ...actorOrDefault(actor, `Forced to ${to}`),
     })
   }
 
   /** The id of the new job. */
   async rerun(
     id: string,
-    { id: newId = newJobId(), input, definition, ...on }: RerunOptions,
+    { id: newId = newJobId(), input, definition, ...actor }: RerunOptions,
   ): Promise<string> {
     const view = await this.#view(id)
     const { job, state } = view
@@ -165,42 +162,42 @@ export class Operator {
       parent: null,
       schedule: null,
       rerunOf: id,
-      asked: recorded(on, 'Run again'),
+      asked: actorOrDefault(actor, 'Run again'),
     }
     await this.#send(`Running job ${id} again`, { type: 'SubmitJob', job: newId, spec })
     return newId
   }
 
   async resolveEffect(id: string, effect: number, answer: EffectAnswer): Promise<void> {
-    const { outcome, stage, segment, ...on } = answer
-    const task = oneTask(await this.#view(id), { stage, segment })
+    const { outcome, stage, segment, ...actor } = answer
+    const task = onlyTask(await this.#view(id), { stage, segment })
     await this.#send(`Resolving effect ${effect} of job ${id}`, {
       type: 'ResolveEffect',
       ...addressOf(task),
       effect,
       start: task.commit?.effects[effect]?.starts.at(-1) ?? 0,
       outcome,
-      ...recorded(on, 'Resolved'),
+      ...actorOrDefault(actor, 'Resolved'),
     })
   }
 
-  pause(queue: string, on: Actor): Promise<void> {
+  pause(queue: string, actor: Actor): Promise<void> {
     return this.#send(`Pausing queue ${queue}`, {
       type: 'PauseQueue',
       queue,
-      ...recorded(on, 'Paused'),
+      ...actorOrDefault(actor, 'Paused'),
     })
   }
 
-  resume(queue: string, on: Actor): Promise<void> {
+  resume(queue: string, actor: Actor): Promise<void> {
     return this.#send(`Resuming queue ${queue}`, {
       type: 'ResumeQueue',
       queue,
-      ...recorded(on, 'Resumed'),
+      ...actorOrDefault(actor, 'Resumed'),
     })
   }
 
-  configure(queue: string, options: QueueOptions, on: Actor): Promise<void> {
+  configure(queue: string, options: QueueOptions, actor: Actor): Promise<void> {
     const { concurrency = null, rate = null, ageing = null } = options
     return this.#send(`Configuring queue ${queue}`, {
       type: 'ConfigureQueue',
@@ -209,7 +206,7 @@ export class Operator {
       rate:
         rate === null ? null : { count: rate.count, perMs: toMs(rate.per, `The rate of ${queue}`) },
       ageingMs: ageing === null ? null : toMs(ageing, `The ageing of ${queue}`),
-      ...recorded(on, 'Configured'),
+      ...actorOrDefault(actor, 'Configured'),
     })
   }
 
@@ -236,7 +233,7 @@ export class Operator {
   }
 }
 
-/** A commit is resolved, not run again; and nobody waits for a task of a stage that is done. */
+/** A commit is resolved, not run again; and a stage that is done needs none of its tasks. */
 function isRetriable({ stages }: JobView, { state, stage, commit }: Task): boolean {
   return state === 'DEAD' && commit === null && stages[stage]?.state !== 'DONE'
 }
@@ -250,10 +247,84 @@ function elementOf(job: string, given: unknown): Payload | null {
   return given === undefined ? null : toJson(given, `The new element of job ${job}`, 'input')
 }
 
-function retryOf(task: Task, input: Payload | null, on: Required<Actor>): Command {
-  return { type: 'RetryTask', ...addressOf(task), attempt: task.attempt, input, ...on }
+function retryOf(task: Task, input: Payload | null, actor: Required<Actor>): Command {
+  return { type: 'RetryTask', ...addressOf(task), attempt: task.attempt, input, ...actor }
 }
 
 function addressOf({ job, stage, segment }: Task): TaskAddress {
   return { job, stage, segment }
+}
+
+/** Of a pipeline: which stage, and which of its segments. */
+export interface TaskChoice {
+  /** The name of the stage. */
+  readonly stage?: string | undefined
+  /** From 0. */
+  readonly segment?: number | undefined
+}
+
+/** Refused if the choice fits none, or several. */
+function onlyTask(view: JobView, choice: TaskChoice): Task {
+  const all = tasksOf(view, choice)
+  const [first] = all
+  if (first !== undefined && all.length === 1) return first
+  const { job } = view
+  throw new InvalidDefinition(
+    all.length === 0
+      ? `Job ${job.id} has no such task now: its stages are ${stagesText(view)}.`
+      : `Job ${job.id} has ${all.length} tasks that could be meant: give a \`stage\` and, if it has several, a \`segment\`. Its stages are ${stagesText(view)}.`,
+    { job: job.id, ...choice },
+  )
+}
+
+/** All that the choice fits; without one, all there are. */
+export function tasksOf(view: JobView, { stage, segment }: TaskChoice): Task[] {
+  const { job, stages } = view
+  if (job.task !== null) {
+    const isOther = stage !== undefined || (segment ?? 0) !== 0
+    if (!isOther) return stages.flatMap(({ tasks }) => tasks)
+    throw new InvalidDefinition(`Job ${job.id} is a plain job: it has neither stages nor segments.`)
+  }
+  if (stage === undefined && segment !== undefined) {
+    throw new InvalidDefinition(
+      `Segment ${segment} of which stage of job ${job.id}? Give a \`stage\`.`,
+    )
+  }
+  const only = stage === undefined ? null : stageIndex(job, stage)
+  if (only === -1) {
+    throw new InvalidDefinition(
+      `Job ${job.id} has no stage '${stage}': its stages are ${stagesText(view)}.`,
+      { job: job.id, stage },
+    )
+  }
+  return stages
+    .flatMap(({ tasks }, i) => (only === null || only === i ? tasks : []))
+    .filter((task) => segment === undefined || task.segment === segment)
+}
+
+function stagesText({ stages }: JobView): string {
+  return stages
+    .map(({ name, state, tasks }) => `'${name}' (${state}, ${tasks.length} segments)`)
+    .join(', ')
+}
+
+/** The definition of a job type, if this engine was given it. */
+export type DefinitionOf = (type: string) => AnyJob | null
+
+/**
+ * An input that an operator gives a job in place of the one it was submitted with, as it is stored.
+ *
+ * It is of the version that the job was submitted under: that version is on record, and a worker
+ * upgrades the input from there. So it goes through the same upgrades and the same schema here,
+ * BEFORE it goes on record.
+ */
+export async function newInput(
+  definition: AnyJob | null,
+  version: number,
+  given: unknown,
+  job: string,
+): Promise<Payload> {
+  const text = toJson(given, `The new input of job ${job}`, 'input')
+  if (definition !== null) await inputFor(definition, version, fromJson(text))
+  return text
 }

@@ -265,7 +265,7 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     expect(await left(pawl)).toEqual([])
   })
 
-  it('leaves alone what somebody else took care of meanwhile', async () => {
+  it('leaves alone what another operator took care of meanwhile', async () => {
     const pawl = await open()
     await fill(pawl, { broken: 2 })
     const report = await pawl.quarantine.redrive({
@@ -338,7 +338,7 @@ describe('a redrive', () => {
     await second.close()
   })
 
-  it('says of a job that nobody heard of again that its worker fell silent', async () => {
+  it('says of a job whose lease ran out that its worker fell silent', async () => {
     const pawl = testEngine()
     pawl.crash.beforeCommit(broken)
     const handle = await pawl.submit(broken, 'good')

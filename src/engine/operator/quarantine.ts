@@ -1,24 +1,25 @@
 /**
  * The quarantine: jobs that were given up and wait for a person, many of them at a time.
  *
- * Everything that it does to a job is the command of an operator who does it to that one, with
- * the attempt that was seen. So it may stop anywhere and be asked for again: what was done is no
- * longer in quarantine, and what has changed meanwhile is left alone. It goes through the jobs
- * page by page, each once, and leaves those alone that came in after it began.
+ * It does to each job what an operator's command does to one, with the attempt that it saw. So a
+ * call may stop anywhere and be made again: what was done is no longer in quarantine, and what has
+ * changed meanwhile is left alone. It goes through the jobs page by page, each once, and leaves jobs
+ * alone that came in after it began.
  */
 import type { AnyJob } from '../../definition/index.ts'
 import { fromJson, InvalidDefinition } from '../../definition/index.ts'
 import type { Command, Payload } from '../../kernel/index.ts'
+import type { Timing } from '../../store/clock.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, DeadTask, QuarantinedJob, Store } from '../../store/index.ts'
-import type { CommandBatcher, Timing } from '../../worker/index.ts'
-import type { DefinitionOf } from './new-input.ts'
-import { newInput } from './new-input.ts'
-import type { Actor } from '../client/actor.ts'
-import { recorded } from '../client/actor.ts'
-import type { RateOptions } from './command-rate.ts'
-import { assertWhole, CommandRate } from './command-rate.ts'
-import type { Cause } from './quarantine-cause.ts'
-import { causeOf } from './quarantine-cause.ts'
+import type { Actor } from '../actor.ts'
+import { actorOrDefault } from '../actor.ts'
+import type { Fingerprinted } from './error-fingerprint.ts'
+import { fingerprintOf } from './error-fingerprint.ts'
+import type { DefinitionOf } from './operator.ts'
+import { newInput } from './operator.ts'
+import type { RateOptions } from './rate-limiter.ts'
+import { assertWhole, RateLimiter } from './rate-limiter.ts'
 
 export interface QuarantineFilter {
   readonly type?: string
@@ -92,7 +93,7 @@ export interface RedriveOptions extends QuarantineSelection {
 }
 
 export interface QuarantineReport {
-  /** Jobs that were looked at, because they were asked for. */
+  /** Jobs that the selection names or the filter matches. */
   readonly matched: number
   /** Of these: redriven, or discarded; with `dryRun`, those that would be. */
   readonly done: number
@@ -104,7 +105,7 @@ export interface QuarantineReport {
   readonly isComplete: boolean
 }
 
-export interface QuarantineParts {
+interface QuarantineParts {
   readonly store: Store
   readonly batcher: CommandBatcher
   readonly timing: Timing
@@ -173,25 +174,25 @@ export class Quarantine {
 
   /** Each gets a fresh budget, and a new input if there is one. */
   redrive(options: RedriveOptions = {}): Promise<QuarantineReport> {
-    return this.#each(options, (job) => this.#retries(job, options))
+    return this.#forEach(options, (job) => this.#planRetries(job, options))
   }
 
   /** Each is given up for good: it FAILED. */
   discard(selection: QuarantineSelection = {}): Promise<QuarantineReport> {
-    const record = recorded(selection, 'Discarded')
-    return this.#each(selection, async ({ id, tasks }) => {
+    const record = actorOrDefault(selection, 'Discarded')
+    return this.#forEach(selection, async ({ id, tasks }) => {
       if (tasks.some(isHeld)) return HELD
       return [{ type: 'CancelJob', job: id, ...record }]
     })
   }
 
-  async #each(
+  async #forEach(
     selection: QuarantineSelection,
     plan: (job: FoundJob) => Promise<Plan>,
   ): Promise<QuarantineReport> {
     const { dryRun = false, onProgress, ids } = selection
     const signal = this.#signalFor(selection)
-    const pace = new CommandRate(this.#parts.timing, PAGE, selection.rate)
+    const limiter = new RateLimiter(this.#parts.timing, PAGE, selection.rate)
     const problems: { id: string; why: string }[] = []
     const report: Mutable<QuarantineReport> = {
       matched: 0,
@@ -200,23 +201,23 @@ export class Quarantine {
       problems,
       isComplete: true,
     }
-    const leave = (id: string, why: string): void => {
+    const leaveOut = (id: string, why: string): void => {
       report.left += 1
       if (problems.length < MOST_PROBLEMS) problems.push({ id, why })
     }
     for await (const page of ids === undefined
       ? this.#pages(selection)
-      : this.#named(ids, selection, leave)) {
-      for (let at = 0; at < page.length; at += pace.batch) {
-        const batch = page.slice(at, at + pace.batch)
-        if (!dryRun) await pace.turn(batch.length, signal)
+      : this.#named(ids, selection, leaveOut)) {
+      for (let at = 0; at < page.length; at += limiter.batch) {
+        const batch = page.slice(at, at + limiter.batch)
+        if (!dryRun) await limiter.waitFor(batch.length, signal)
         if (signal.aborted) return { ...report, isComplete: false }
         report.matched += batch.length
         const plans = await Promise.all(batch.map((job) => plan(job)))
         const refusals = dryRun ? plans.map(reasonOf) : await this.#send(plans)
         refusals.forEach((why, i) => {
           if (why === null) report.done += 1
-          else leave((batch[i] as FoundJob).id, why)
+          else leaveOut((batch[i] as FoundJob).id, why)
         })
         onProgress?.({ ...report, problems: [...problems] })
       }
@@ -224,7 +225,7 @@ export class Quarantine {
     return report
   }
 
-  /** Aborted when whoever asked wants it to stop, or the engine closes. */
+  /** Aborted by the caller, or when the engine closes. */
   #signalFor({ signal }: QuarantineSelection): AbortSignal {
     const { closing } = this.#parts
     return signal === undefined ? closing : AbortSignal.any([signal, closing])
@@ -243,8 +244,8 @@ export class Quarantine {
     })
   }
 
-  async #retries(job: FoundJob, options: RedriveOptions): Promise<Plan> {
-    const { by, reason } = recorded(options, 'Redriven')
+  async #planRetries(job: FoundJob, options: RedriveOptions): Promise<Plan> {
+    const { by, reason } = actorOrDefault(options, 'Redriven')
     const tasks = job.tasks.filter((task) => !isHeld(task))
     if (tasks.length === 0) return HELD
     try {
@@ -277,7 +278,7 @@ export class Quarantine {
     return newInput(definition, job.version, given, job.id)
   }
 
-  /** All that the filter lets through, and that are there now. */
+  /** All that match the filter, and are there now. */
   async *#pages(filter: QuarantineFilter): AsyncIterable<readonly FoundJob[]> {
     let next: number | null = 0
     let began: number | null = null
@@ -292,14 +293,14 @@ export class Quarantine {
   async *#named(
     ids: readonly string[],
     filter: QuarantineFilter,
-    leave: (id: string, why: string) => void,
+    leaveOut: (id: string, why: string) => void,
   ): AsyncIterable<readonly FoundJob[]> {
     const all = [...new Set(ids)]
     for (let at = 0; at < all.length; at += PAGE) {
       const jobs = all.slice(at, at + PAGE)
       const { found } = await this.#page({ ...filter, jobs }, 0, PAGE)
       const here = new Set(found.map(({ id }) => id))
-      for (const id of jobs) if (!here.has(id)) leave(id, NOT_HERE)
+      for (const id of jobs) if (!here.has(id)) leaveOut(id, NOT_HERE)
       yield found
     }
   }
@@ -362,4 +363,52 @@ function itemOf({ cause, tasks, submittedAt, ...job }: FoundJob): QuarantineItem
     message,
     held: tasks.flatMap(({ held }) => held.map(({ name }) => name)),
   }
+}
+
+interface Cause {
+  readonly fingerprint: string
+  readonly code: string
+  readonly message: string
+  /** When the newest of its tasks was given up. */
+  readonly since: number
+}
+
+/** For a list: the whole of it is in the job's info. */
+const MESSAGE_CHARS = 500
+
+/** Of the first of all tasks that keep a job there. */
+function causeOf(tasks: readonly DeadTask[]): Cause {
+  const why = tasks[0] === undefined ? UNKNOWN : whyGivenUp(tasks[0])
+  const { code, message } = why
+  return {
+    fingerprint: fingerprintOf(why),
+    code,
+    message: message.length > MESSAGE_CHARS ? `${message.slice(0, MESSAGE_CHARS)}…` : message,
+    since: tasks.reduce((newest, { since }) => Math.max(newest, since), 0),
+  }
+}
+
+const UNKNOWN: Fingerprinted = { code: 'Unknown', message: 'Nobody said why.', stack: null }
+
+function whyGivenUp({ held, endedBy, error }: DeadTask): Fingerprinted {
+  const [effect] = held
+  if (effect !== undefined) {
+    return (
+      effect.error ?? {
+        code: 'OutcomeUnknown',
+        message: `Whether the effect ${effect.name} happened is not known.`,
+        stack: null,
+      }
+    )
+  }
+  // The handler did not say why: an older error may have another cause.
+  if (endedBy === 'LeaseExpired')
+    return lostLease(endedBy, 'Its worker fell silent: the lease ran out.')
+  if (endedBy === 'LeaseRevoked')
+    return lostLease(endedBy, 'Its lease was taken away: its history says why.')
+  return error ?? UNKNOWN
+}
+
+function lostLease(code: string, message: string): Fingerprinted {
+  return { code, message, stack: null }
 }

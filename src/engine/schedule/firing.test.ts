@@ -7,7 +7,7 @@ import type { Command, Entry } from '../../kernel/index.ts'
 import { tickId } from '../../kernel/index.ts'
 import type { Clock, Store } from '../../store/index.ts'
 import { MemoryStore, openDirectory } from '../../store/index.ts'
-import { FakeClock, neverFires } from '../../testing/clock.ts'
+import { VirtualClock, neverFires } from '../../testing/clock.ts'
 import type { PawlParts } from '../pawl.ts'
 import { Pawl } from '../pawl.ts'
 
@@ -23,7 +23,7 @@ const STORES: readonly [string, (clock: Clock) => Promise<Store>][] = [
   ['on a directory', async (clock) => openDirectory(await temporaryFolder(), { clock })],
 ]
 
-function engineOn(store: Store, clock: FakeClock, parts: Partial<PawlParts> = {}) {
+function engineOn(store: Store, clock: VirtualClock, parts: Partial<PawlParts> = {}) {
   const errors: Error[] = []
   const pawl = new Pawl({
     store,
@@ -40,7 +40,7 @@ function engineOn(store: Store, clock: FakeClock, parts: Partial<PawlParts> = {}
 
 /** Two engines on one store, as two processes have them. */
 async function twoEngines(open: (clock: Clock) => Promise<Store>) {
-  const clock = new FakeClock(START)
+  const clock = new VirtualClock(START)
   const store = await open(clock)
   const [left, right] = [new HookedStore(store), new HookedStore(store)]
   return {
@@ -206,7 +206,7 @@ describe.each(STORES)('with several processes %s', (_, open) => {
 
 describe('an engine', () => {
   it('fires nothing any more once a pause was answered, whatever it was about to fire', async () => {
-    const clock = new FakeClock(START)
+    const clock = new VirtualClock(START)
     const store = new HookedStore(new MemoryStore(clock))
     const { pawl } = engineOn(store, clock)
     const handle = await pawl.schedule('s', HOURLY)
@@ -229,8 +229,8 @@ describe('an engine', () => {
     expect(await entriesOf(store)).toHaveLength(types.length)
   })
 
-  it('passes over a time whose id somebody has taken, and says so', async () => {
-    const clock = new FakeClock(START)
+  it('passes over a time whose id another job has, and says so', async () => {
+    const clock = new VirtualClock(START)
     const store = new MemoryStore(clock)
     const { pawl, errors } = engineOn(store, clock)
     await pawl.submit(note, 'mine', { id: tickId('s', FIRST) })
@@ -244,7 +244,7 @@ describe('an engine', () => {
   })
 
   it('tells once of a schedule that it cannot read, fires the others, and takes a new one', async () => {
-    const clock = new FakeClock(START)
+    const clock = new VirtualClock(START)
     const store = new MemoryStore(clock)
     const { pawl, errors } = engineOn(store, clock)
     for (const [schedule, definition] of [
@@ -292,7 +292,7 @@ describe('an engine', () => {
   })
 
   it('has one timer for all schedules, for the next time that is due', async () => {
-    const clock = new FakeClock(START)
+    const clock = new VirtualClock(START)
     const { pawl } = engineOn(new MemoryStore(clock), clock, { upkeepTiming: clock })
     const looked = async (): Promise<void> => {
       while (clock.fireOne()) await clock.turn()
@@ -322,7 +322,7 @@ describe('an engine', () => {
   })
 
   it('does not look again and again for a schedule that was removed', async () => {
-    const clock = new FakeClock(START)
+    const clock = new VirtualClock(START)
     const store = new HookedStore(new MemoryStore(clock))
     const { pawl } = engineOn(store, clock, { upkeepTiming: clock })
     const handle = await pawl.schedule('s', HOURLY)
@@ -339,7 +339,7 @@ describe('an engine', () => {
   })
 
   it('looks once for many schedules that are set together, and soon', async () => {
-    const clock = new FakeClock(START)
+    const clock = new VirtualClock(START)
     const store = new HookedStore(new MemoryStore(clock))
     const { pawl } = engineOn(store, clock, { upkeepTiming: clock })
     while (clock.fireOne()) await clock.turn()
@@ -359,7 +359,7 @@ describe('an engine', () => {
   })
 
   it('fires more than a page of schedules, so many at a time', async () => {
-    const clock = new FakeClock(START)
+    const clock = new VirtualClock(START)
     const store = new HookedStore(new MemoryStore(clock))
     const { pawl } = engineOn(store, clock)
     for (let i = 0; i < 1_100; i++) await pawl.schedule(`s${i}`, HOURLY)
@@ -374,7 +374,7 @@ describe('an engine', () => {
   })
 
   it('whose store fails is told, and tries again', async () => {
-    const clock = new FakeClock(START)
+    const clock = new VirtualClock(START)
     const store = new HookedStore(new MemoryStore(clock))
     const { pawl, errors } = engineOn(store, clock, { upkeepTiming: clock })
     await pawl.schedule('s', HOURLY)
@@ -406,7 +406,7 @@ describe.each(ENGINES)('in real time %s', (_, open) => {
 
 it('a schedule outlives its process: what was set, fired, missed and paused', async () => {
   const folder = await temporaryFolder()
-  const clock = new FakeClock(START)
+  const clock = new VirtualClock(START)
   const start = async () => engineOn(await openDirectory(folder, { clock }), clock)
   const first = await start()
   await first.pawl.schedule('s', { ...HOURLY, missed: 'all' })
@@ -416,7 +416,7 @@ it('a schedule outlives its process: what was set, fired, missed and paused', as
   await first.pawl.upkeep()
   await first.pawl.close()
   clock.moveTo(FIRST + 2 * HOUR_MS)
-  // Nobody sets it again: this process does not even know the definition of its job.
+  // It is not set again: this process does not even know the definition of its job.
   const second = await start()
   await second.pawl.upkeep()
   const { jobs } = await second.pawl.list()
@@ -429,7 +429,7 @@ it('a schedule outlives its process: what was set, fired, missed and paused', as
   ])
 })
 
-/** Whoever comes waits until so many are there. */
+/** Callers wait until so many are there. */
 function meeting(count: number): () => Promise<void> {
   const all = deferred()
   let here = 0

@@ -1,22 +1,16 @@
 /**
  * Fires due times: submits their jobs first, then records the times.
  *
- * The id of a job is made of its schedule and its time, so whoever does this twice, or at the
- * same time as others, makes one job. If the process ends in between, the next look finds the
- * time not recorded, and does both again.
+ * The id of a job is made of its schedule and its time, so an engine that does this twice, or at the
+ * same time as another, makes one job. If the process ends in between, the next round finds the time
+ * not recorded, and does both again.
  */
 import type { Command, Rejection } from '../../kernel/index.ts'
 import { tickId } from '../../kernel/index.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, Store } from '../../store/index.ts'
-import type { CommandBatcher } from '../../worker/index.ts'
 import { Refused } from '../errors.ts'
-import type { DueTimes } from './due-times.ts'
-import type { StoredSchedule } from './stored-schedule.ts'
-
-export interface Due extends DueTimes {
-  readonly id: string
-  readonly stored: StoredSchedule
-}
+import type { Due } from './due-times.ts'
 
 export interface FiringParts {
   readonly store: Store
@@ -26,8 +20,8 @@ export interface FiringParts {
 
 type Submit = Extract<Command, { type: 'SubmitJob' }>
 
-/** Somebody else has done it, or the schedule is gone. */
-const SETTLED: ReadonlySet<Rejection['code']> = new Set<Rejection['code']>([
+/** Another engine has fired it, or the schedule is gone. */
+const NO_LONGER_DUE: ReadonlySet<Rejection['code']> = new Set<Rejection['code']>([
   'TickFired',
   'UnknownSchedule',
 ])
@@ -41,7 +35,7 @@ export async function fire(parts: FiringParts, due: readonly Due[]): Promise<num
   for (const { id, times, record } of due) {
     let hasJob = false
     for (const [i] of times.entries()) {
-      hasJob = await isMade(parts, submits[at + i] as Submit, answers[at + i] as Answer)
+      hasJob = await hasOwnJob(parts, submits[at + i] as Submit, answers[at + i] as Answer)
     }
     at += times.length
     records.push({ type: 'FireSchedule', schedule: id, tick: record, skipped: !hasJob })
@@ -63,14 +57,14 @@ function submitsOf({ id, stored, times }: Due): Submit[] {
 }
 
 /** Whether the time has its own job now. One that can have none is passed over, on record. */
-async function isMade(
+async function hasOwnJob(
   { store, onError }: FiringParts,
   { job: id, spec }: Submit,
   { value, rejection }: Answer,
 ): Promise<boolean> {
   // Another job holds the unique key: the job of an earlier time, as a rule.
   if (rejection === null) return value === id
-  if (SETTLED.has(rejection.code)) return false
+  if (NO_LONGER_DUE.has(rejection.code)) return false
   // It may have been made by what the schedule was a moment ago.
   const view = rejection.code === 'IdReused' ? await store.query({ kind: 'job', job: id }) : null
   const { schedule } = view?.job.spec ?? { schedule: null }

@@ -1,7 +1,7 @@
 /**
  * A schedule in the hands of a client: when it is due, and how to stop it.
  */
-import type { Actor } from '../client/actor.ts'
+import type { Actor } from '../actor.ts'
 import type { ScheduleInfo } from './schedule-info.ts'
 import type { Schedules } from './schedules.ts'
 
@@ -24,17 +24,17 @@ export class ScheduleHandle {
   }
 
   /** Nothing is due until it is resumed. Its jobs that are there already go on. */
-  pause(on: Actor = {}): Promise<void> {
-    return this.#schedules.pause(this.id, on)
+  pause(actor: Actor = {}): Promise<void> {
+    return this.#schedules.pause(this.id, actor)
   }
 
   /** Due again from now on. What passed meanwhile is not made up for. */
-  resume(on: Actor = {}): Promise<void> {
-    return this.#schedules.resume(this.id, on)
+  resume(actor: Actor = {}): Promise<void> {
+    return this.#schedules.resume(this.id, actor)
   }
 
   /** Its jobs that are there already go on. Removing it twice is fine. */
-  remove(on: Actor = {}): Promise<void> {
-    return this.#schedules.remove(this.id, on)
+  remove(actor: Actor = {}): Promise<void> {
+    return this.#schedules.remove(this.id, actor)
   }
 }

@@ -4,7 +4,7 @@
 import { fromJson } from '../../definition/index.ts'
 import type { Schedule } from '../../kernel/index.ts'
 import type { UnreadableSchedule } from '../errors.ts'
-import type { ScheduleIntervention, Missed, StoredSchedule } from './stored-schedule.ts'
+import type { Missed, StoredSchedule, StoredScheduleChange } from './stored-schedule.ts'
 import type { Timetable } from './timetable.ts'
 
 export interface ScheduleInfo {
@@ -19,9 +19,9 @@ export interface ScheduleInfo {
   readonly end: Date | null
   readonly missed: Missed
   /** Null: it is not paused. */
-  readonly paused: OnRecordAt | null
+  readonly paused: ScheduleChange | null
   /** When it was resumed last. */
-  readonly resumed: OnRecordAt | null
+  readonly resumed: ScheduleChange | null
   /** The newest time that was fired or skipped; null: none yet. */
   readonly lastTime: Date | null
   /** Null: it is paused, or it has come to its end. */
@@ -40,7 +40,7 @@ export type UnreadableScheduleInfo = Pick<ScheduleInfo, KnownOfAny> & {
   readonly unreadable: UnreadableSchedule
 }
 
-export interface OnRecordAt {
+export interface ScheduleChange {
   readonly at: Date
   readonly by: string
   readonly reason: string
@@ -64,8 +64,8 @@ export function scheduleInfo(
     start: dateOf(start),
     end: dateOf(end),
     missed,
-    paused: onRecord(paused),
-    resumed: onRecord(resumed),
+    paused: changeOf(paused),
+    resumed: changeOf(resumed),
     lastTime: dateOf(firedTick),
     nextTime: nextTimes(stored, timetable, now, 1)[0] ?? null,
     unreadable: null,
@@ -117,6 +117,6 @@ function dateOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
 }
 
-function onRecord(intervention: ScheduleIntervention | null): OnRecordAt | null {
-  return intervention === null ? null : { ...intervention, at: new Date(intervention.at) }
+function changeOf(stored: StoredScheduleChange | null): ScheduleChange | null {
+  return stored === null ? null : { ...stored, at: new Date(stored.at) }
 }

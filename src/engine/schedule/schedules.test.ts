@@ -31,8 +31,8 @@ function bench() {
   return { pawl, ran, note, entries }
 }
 
-/** Time passes, and nobody looks: as if no process were there. */
-async function nobodyIsThere(pawl: TestEngine, hours: number): Promise<void> {
+/** Time passes, and no round runs: as if no process were there. */
+async function passWithoutEngine(pawl: TestEngine, hours: number): Promise<void> {
   const looks = vi.spyOn(pawl, 'upkeep').mockResolvedValue(0)
   const lists = vi.spyOn(pawl, 'schedules').mockResolvedValue([])
   await pawl.advance(hours * HOUR_MS)
@@ -162,7 +162,7 @@ async function afterAbsence(
   const { pawl, ran, note, entries } = bench()
   await pawl.schedule('s', { job: note, input: 'at', ...HOURLY, ...options })
   await pawl.advance('1h')
-  await nobodyIsThere(pawl, 3 + lateMs / HOUR_MS)
+  await passWithoutEngine(pawl, 3 + lateMs / HOUR_MS)
   await pawl.advance(0)
   await pawl.advance('1h')
   const skipped = entries.flatMap((entry) =>
@@ -208,7 +208,7 @@ describe('times that were missed', () => {
     await pawl.schedule('many', { ...all, every: '1s', hold: true })
     await pawl.schedule('few', { ...all, every: '1h', hold: true })
     // Three years: nearly a hundred million times.
-    await nobodyIsThere(pawl, 3 * 365 * 24)
+    await passWithoutEngine(pawl, 3 * 365 * 24)
     const sent = await pawl.upkeep()
     expect(sent).toBe(2 * (MOST_TIMES + 1))
     expect(await pawl.upkeep()).toBe(2 * (MOST_TIMES + 1))
@@ -237,7 +237,7 @@ describe('a schedule that is set again', () => {
     const terms = { job: note, ...HOURLY, missed: 'all' } as const
     await pawl.schedule('s', { ...terms, input: 'old' })
     await pawl.advance('1h')
-    await nobodyIsThere(pawl, 2)
+    await passWithoutEngine(pawl, 2)
     await pawl.schedule('s', { ...terms, input: 'new' })
     await pawl.advance(0)
     expect(ran).toEqual(['old 1', 'new 2', 'new 3'])
@@ -247,7 +247,7 @@ describe('a schedule that is set again', () => {
     const { pawl, ran, note } = bench()
     const terms = { job: note, input: 'at', missed: 'all' } as const
     await pawl.schedule('s', { ...terms, ...HOURLY })
-    await nobodyIsThere(pawl, 2.25)
+    await passWithoutEngine(pawl, 2.25)
     await pawl.schedule('s', { ...terms, cron: '*/30 * * * *' })
     await pawl.advance('30m')
     expect(ran).toEqual(['at 2.5'])

@@ -1,41 +1,40 @@
 /**
  * The schedules of an engine: set, listed, paused, removed, and fired when their time comes.
  *
- * One timer stands for all of them. A look reads what is set, fires what is due, and plans the
- * next look for the next due time. Every engine on a store does this, by itself: that a time has
- * one job is settled by ids and by the kernel, and not by who looks. Within an engine, looks and
- * changes take turns, so that nothing is fired once a pause or a removal has been answered.
+ * They share one timer. A round reads what is set, fires what is due, and sets the timer to the next
+ * due time. Every engine on a store does this: ids and the kernel make sure that a time has one job,
+ * whichever engine fires it. Within an engine, rounds and changes run one after the other, so that
+ * nothing is fired once a pause or a removal has been answered.
  */
 import type { AnyJob } from '../../definition/index.ts'
 import { assertName, InvalidDefinition } from '../../definition/index.ts'
 import type { Command, Rejection, Schedule } from '../../kernel/index.ts'
 import { LIMITS, sameContent } from '../../kernel/index.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
 import { StoreEnded } from '../../store/index.ts'
-import type { Timer, Timing } from '../../worker/index.ts'
+import type { Actor } from '../actor.ts'
+import { actorOrDefault } from '../actor.ts'
 import { Refused, UnknownSchedule, UnreadableSchedule } from '../errors.ts'
-import type { Actor } from '../client/actor.ts'
-import { recorded } from '../client/actor.ts'
-import type { Due, FiringParts } from './firing.ts'
+import type { Due, ReadSchedule } from './due-times.ts'
+import { ScheduleCache } from './due-times.ts'
+import type { FiringParts } from './firing.ts'
 import { fire } from './firing.ts'
-import type { ReadSchedule } from './known-schedules.ts'
-import { KnownSchedules } from './known-schedules.ts'
-import { nextTimes, scheduleInfo, unreadableInfo } from './schedule-info.ts'
 import type { ScheduleInfo, UnreadableScheduleInfo } from './schedule-info.ts'
+import { nextTimes, scheduleInfo, unreadableInfo } from './schedule-info.ts'
 import type { StoredSchedule } from './stored-schedule.ts'
-import { toText } from './stored-schedule.ts'
+import { scheduleText } from './stored-schedule.ts'
 import type { ScheduleTerms } from './terms.ts'
-import { checked } from './terms.ts'
+import { checkTerms } from './terms.ts'
 
-export interface SchedulesParts extends FiringParts {
+interface SchedulesParts extends FiringParts {
   readonly now: () => number
-  /** When to look. */
   readonly timing: Timing
 }
 
-/** At most so long between two looks: another process may have set one, and be gone. */
+/** At most so long between two rounds: another process may have set a schedule, and be gone. */
 const LONGEST_PAUSE_MS = 5_000
 const AFTER_FAILURE_MS = 1_000
-/** Not at once: a program that sets thousands would look at all of them thousands of times. */
+/** Not at once: a program that sets thousands would read all of them thousands of times. */
 const AFTER_CHANGE_MS = 20
 /** Schedules of one query. */
 const PAGE = 1_000
@@ -45,68 +44,69 @@ const MOST_NEXT_TIMES = 1_000
 
 export class Schedules {
   readonly #parts: SchedulesParts
-  readonly #known: KnownSchedules
+  readonly #cache: ScheduleCache
   #timer: Timer | null = null
-  #plannedAt = 0
-  #turn: Promise<unknown> = Promise.resolve()
+  #nextAt = 0
+  #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
   constructor(parts: SchedulesParts) {
     this.#parts = parts
-    this.#known = new KnownSchedules(parts.onError)
-    this.#plan(0)
+    this.#cache = new ScheduleCache(parts.onError)
+    this.#scheduleRound(0)
   }
 
-  async set<J extends AnyJob>(id: string, terms: ScheduleTerms<J>, on: Actor): Promise<void> {
+  async set<J extends AnyJob>(id: string, terms: ScheduleTerms<J>, actor: Actor): Promise<void> {
     assertName(id, 'A schedule')
-    const termed = await checked(id, terms, this.#parts.now())
-    await this.#change(id, recorded(on, 'Set'), (schedule) => {
-      const before = schedule?.definition == null ? null : this.#before(schedule)
-      const isSameTiming = before !== null && sameContent(before.timing, termed.timing)
+    const checkedTerms = await checkTerms(id, terms, this.#parts.now())
+    await this.#change(id, actorOrDefault(actor, 'Set'), (schedule) => {
+      const before = schedule?.definition == null ? null : this.#readable(schedule)
+      const isSameTiming = before !== null && sameContent(before.timing, checkedTerms.timing)
       return {
-        ...termed,
+        ...checkedTerms,
         since: isSameTiming ? before.since : this.#parts.now(),
-        // Setting it again, as every start of a program does, is no operator's word.
+        // Setting it again, as every start of a program does, does not resume it.
         paused: before?.paused ?? null,
         resumed: before?.resumed ?? null,
       }
     })
   }
 
-  pause(id: string, on: Actor): Promise<void> {
-    const record = recorded(on, 'Paused')
-    return this.#change(id, record, (schedule) => {
+  pause(id: string, actor: Actor): Promise<void> {
+    const named = actorOrDefault(actor, 'Paused')
+    return this.#change(id, named, (schedule) => {
       const { stored } = this.#read(id, schedule)
       if (stored.paused !== null) return null
-      return { ...stored, paused: { at: this.#parts.now(), ...record } }
+      return { ...stored, paused: { at: this.#parts.now(), ...named } }
     })
   }
 
   /** Times that passed meanwhile are not made up for. */
-  resume(id: string, on: Actor): Promise<void> {
-    const record = recorded(on, 'Resumed')
-    return this.#change(id, record, (schedule) => {
+  resume(id: string, actor: Actor): Promise<void> {
+    const named = actorOrDefault(actor, 'Resumed')
+    return this.#change(id, named, (schedule) => {
       const { stored } = this.#read(id, schedule)
       if (stored.paused === null) return null
       const at = this.#parts.now()
-      return { ...stored, since: at, paused: null, resumed: { at, ...record } }
+      return { ...stored, since: at, paused: null, resumed: { at, ...named } }
     })
   }
 
-  remove(id: string, on: Actor): Promise<void> {
-    const record = recorded(on, 'Removed')
-    return this.#inTurn(async () => {
+  remove(id: string, actor: Actor): Promise<void> {
+    const named = actorOrDefault(actor, 'Removed')
+    return this.#inOrder(async () => {
       const schedule = await this.#find(id)
       if (schedule?.definition == null) return
-      await this.#settle(schedule)
-      this.#accept(id, await this.#send({ type: 'RemoveSchedule', schedule: id, ...record }))
+      await this.#skipDue(schedule)
+      this.#throwIfRefused(id, await this.#send({ type: 'RemoveSchedule', schedule: id, ...named }))
     })
   }
 
-  /** One that cannot be read is no reason to keep the others back. */
+  /** With those that cannot be read. */
   async list(): Promise<(ScheduleInfo | UnreadableScheduleInfo)[]> {
     const infos: (ScheduleInfo | UnreadableScheduleInfo)[] = []
-    for await (const page of this.#pages()) infos.push(...page.map((one) => this.#listed(one)))
+    for await (const page of this.#pages())
+      infos.push(...page.map((one) => this.#infoOrUnreadable(one)))
     return infos
   }
 
@@ -125,22 +125,22 @@ export class Schedules {
   }
 
   /** Fires what is due: of each schedule a bounded number. How many commands that were. */
-  look(): Promise<number> {
-    return this.#inTurn(() => this.#look())
+  fireDue(): Promise<number> {
+    return this.#inOrder(() => this.#fireDue())
   }
 
-  /** Somebody set, changed or removed one. */
-  changed(): void {
-    this.#plan(AFTER_CHANGE_MS)
+  /** Another process set, changed or removed one. */
+  onNews(): void {
+    this.#scheduleRound(AFTER_CHANGE_MS)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()
-    await this.#turn.catch(() => undefined)
+    await this.#last.catch(() => undefined)
   }
 
-  async #look(): Promise<number> {
+  async #fireDue(): Promise<number> {
     if (this.#isClosed) return 0
     const now = this.#parts.now()
     const ids = new Set<string>()
@@ -149,7 +149,7 @@ export class Schedules {
       for (const { id } of page) ids.add(id)
       sent += await this.#fire(page, now)
     }
-    this.#known.keep(ids)
+    this.#cache.keepOnly(ids)
     return sent
   }
 
@@ -164,7 +164,7 @@ export class Schedules {
       jobs = 0
     }
     for (const schedule of page) {
-      const due = this.#known.due(schedule, now)
+      const due = this.#cache.due(schedule, now)
       if (due === null) continue
       batch.push(due)
       jobs += due.times.length
@@ -186,70 +186,74 @@ export class Schedules {
     }
   }
 
-  /** Of what is there; null: none is needed. If somebody else was faster: of what he made of it. */
+  /** `change` gets the schedule as it is (null: never set) and gives null if nothing is to change. It is
+   * called again if another process changed the schedule meanwhile. */
   #change(
     id: string,
-    record: Required<Actor>,
+    actor: Required<Actor>,
     change: (schedule: Schedule | null) => StoredSchedule | null,
   ): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#inOrder(async () => {
       for (;;) {
         const schedule = await this.#find(id)
         const changed = change(schedule)
         if (changed === null) return
         const isOver = schedule !== null && this.#endsTimes(schedule, changed)
-        if (isOver && (await this.#settle(schedule))) continue
-        if (await this.#write(id, changed, schedule?.version ?? 0, record)) return
+        if (isOver && (await this.#skipDue(schedule))) continue
+        if (await this.#write(id, changed, schedule?.version ?? 0, actor)) return
       }
     })
   }
 
   /** Whether times that are due now will not be any more. */
   #endsTimes(schedule: Schedule, changed: StoredSchedule): boolean {
-    const before = schedule.definition === null ? null : this.#before(schedule)
+    const before = schedule.definition === null ? null : this.#readable(schedule)
     if (before === null || before.paused !== null) return false
     return changed.paused !== null || changed.since !== before.since
   }
 
   /**
-   * Records what is due, BEFORE it counts as over: its job may be in, by one that died, and
-   * nobody would come back to it. Whether there was something.
+   * Records what is due as skipped, BEFORE the change: another process may have submitted its job and
+   * died, and no round would record it any more. Whether there was something.
    */
-  async #settle(schedule: Schedule): Promise<boolean> {
-    const due = this.#known.due(schedule, this.#parts.now())
+  async #skipDue(schedule: Schedule): Promise<boolean> {
+    const due = this.#cache.due(schedule, this.#parts.now())
     if (due === null) return false
     const { id, record: tick } = due
-    this.#accept(id, await this.#send({ type: 'FireSchedule', schedule: id, tick, skipped: true }))
+    this.#throwIfRefused(
+      id,
+      await this.#send({ type: 'FireSchedule', schedule: id, tick, skipped: true }),
+    )
     return true
   }
 
-  /** False: it is not any more what was seen. */
+  /** False: another process has changed it since it was read. */
   async #write(
     id: string,
     stored: StoredSchedule,
     seen: number,
-    record: Required<Actor>,
+    actor: Required<Actor>,
   ): Promise<boolean> {
-    const definition = toText(stored)
+    const definition = scheduleText(stored)
     if (definition.length > LIMITS.scheduleChars) {
       throw new InvalidDefinition(
         `Schedule '${id}' takes ${definition.length} characters, more than ${LIMITS.scheduleChars}: give its job a smaller input, such as the name of something that the handler reads.`,
       )
     }
-    const set = { type: 'SetSchedule', schedule: id, definition, seen, ...record } as const
+    const set = { type: 'SetSchedule', schedule: id, definition, seen, ...actor } as const
     const rejection = await this.#send(set)
     if (rejection?.code === 'ScheduleChanged') return false
-    this.#accept(id, rejection)
+    this.#throwIfRefused(id, rejection)
     return true
   }
 
   async #send(command: Command): Promise<Rejection | null> {
     const { rejection } = await this.#parts.batcher.send(command)
-    this.#plan(AFTER_CHANGE_MS)
+    this.#scheduleRound(AFTER_CHANGE_MS)
     return rejection
   }
 
-  #accept(id: string, rejection: Rejection | null): void {
+  #throwIfRefused(id: string, rejection: Rejection | null): void {
     if (rejection !== null) throw new Refused(`Schedule '${id}'`, rejection)
   }
 
@@ -259,13 +263,13 @@ export class Schedules {
   }
 
   #read(id: string, schedule: Schedule | null): ReadSchedule {
-    const read = schedule === null ? null : this.#known.read(schedule)
+    const read = schedule === null ? null : this.#cache.read(schedule)
     if (read === null) throw new UnknownSchedule(id)
     return read
   }
 
-  /** What cannot be read is replaced as if it had not been set. */
-  #before(schedule: Schedule): StoredSchedule | null {
+  /** A schedule that cannot be read is replaced as if it had not been set. */
+  #readable(schedule: Schedule): StoredSchedule | null {
     try {
       return this.#read(schedule.id, schedule).stored
     } catch (error) {
@@ -284,49 +288,49 @@ export class Schedules {
     )
   }
 
-  #listed(schedule: Schedule): ScheduleInfo | UnreadableScheduleInfo {
+  #infoOrUnreadable(schedule: Schedule): ScheduleInfo | UnreadableScheduleInfo {
     try {
       return this.#infoOf(schedule.id, schedule)
     } catch (error) {
       const { id } = schedule
-      const isSaid = error instanceof UnreadableSchedule
-      const said = isSaid ? error : new UnreadableSchedule(id, (error as Error).message, error)
-      return unreadableInfo(schedule, said)
+      const isKnown = error instanceof UnreadableSchedule
+      const why = isKnown ? error : new UnreadableSchedule(id, (error as Error).message, error)
+      return unreadableInfo(schedule, why)
     }
   }
 
   /** One after the other. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work, work)
-    this.#turn = turn
-    // Whoever asked is told; the next one only waits.
-    turn.catch(() => undefined)
-    return turn
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work, work)
+    this.#last = result
+    // The caller gets the error; the next one only waits.
+    result.catch(() => undefined)
+    return result
   }
 
-  /** A look that is planned for earlier stays so. */
-  #plan(ms: number): void {
+  /** A timer that is set for earlier stays. */
+  #scheduleRound(ms: number): void {
     const at = this.#parts.now() + ms
-    if (this.#isClosed || (this.#timer !== null && this.#plannedAt <= at)) return
+    if (this.#isClosed || (this.#timer !== null && this.#nextAt <= at)) return
     this.#timer?.cancel()
-    this.#plannedAt = at
+    this.#nextAt = at
     this.#timer = this.#parts.timing.after(ms, () => {
       this.#timer = null
-      void this.#lookAndPlan()
+      void this.#runRound()
     })
   }
 
-  async #lookAndPlan(): Promise<void> {
+  async #runRound(): Promise<void> {
     try {
-      await this.look()
-      // In the past if something was fired: then there may be more, and what comes next is read.
-      const left = this.#known.nextAt - this.#parts.now()
-      this.#plan(Math.min(Math.max(0, left), LONGEST_PAUSE_MS))
+      await this.fireDue()
+      // In the past if something was fired: then there may be more.
+      const left = this.#cache.nextAt - this.#parts.now()
+      this.#scheduleRound(Math.min(Math.max(0, left), LONGEST_PAUSE_MS))
     } catch (error) {
       if (this.#isClosed) return
       this.#parts.onError(error as Error)
       // A store that has ended stays so.
-      if (!(error instanceof StoreEnded)) this.#plan(AFTER_FAILURE_MS)
+      if (!(error instanceof StoreEnded)) this.#scheduleRound(AFTER_FAILURE_MS)
     }
   }
 }

@@ -9,11 +9,10 @@ import type { JobSpec, Schedule } from '../../kernel/index.ts'
 import { UnreadableSchedule } from '../errors.ts'
 import type { ScheduleTiming } from './timetable.ts'
 
-/** What becomes of due times that passed while nobody was there to fire them. */
+/** What becomes of due times that passed while no engine was open. */
 export type Missed = 'skip' | 'once' | 'all'
 
-/** When, by whom and why. */
-export interface ScheduleIntervention {
+export interface StoredScheduleChange {
   readonly at: number
   readonly by: string
   readonly reason: string
@@ -24,23 +23,30 @@ export interface StoredSchedule {
   readonly missed: Missed
   /** Only times after this one count: when it was set, its timing changed, or it was resumed. */
   readonly since: number
-  readonly paused: ScheduleIntervention | null
+  readonly paused: StoredScheduleChange | null
   /** The newest one. */
-  readonly resumed: ScheduleIntervention | null
+  readonly resumed: StoredScheduleChange | null
   /** The job of each due time, but for `schedule`. */
   readonly spec: JobSpec
 }
 
 const FORMAT = 1
 
-export function toText({ timing, missed, since, paused, resumed, spec }: StoredSchedule): string {
+export function scheduleText({
+  timing,
+  missed,
+  since,
+  paused,
+  resumed,
+  spec,
+}: StoredSchedule): string {
   return JSON.stringify({ format: FORMAT, timing, missed, since, paused, resumed, spec })
 }
 
 /** Null: it was removed. Throws `UnreadableSchedule` for what this version did not write. */
 export function readSchedule({ id, definition }: Schedule): StoredSchedule | null {
   if (definition === null) return null
-  const { format, ...stored } = parsed(id, definition)
+  const { format, ...stored } = parse(id, definition)
   if (format === FORMAT) return stored
   throw new UnreadableSchedule(
     id,
@@ -48,7 +54,7 @@ export function readSchedule({ id, definition }: Schedule): StoredSchedule | nul
   )
 }
 
-function parsed(id: string, definition: string): StoredSchedule & { readonly format: unknown } {
+function parse(id: string, definition: string): StoredSchedule & { readonly format: unknown } {
   let read: unknown
   try {
     read = JSON.parse(definition)

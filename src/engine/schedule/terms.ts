@@ -18,7 +18,7 @@ export interface ScheduleOptions extends Omit<ChildOptions, 'at' | 'delay'> {
   /** At equal distances, from 1970 or from `start`. */
   readonly every?: Duration
   /**
-   * What becomes of times that passed while nobody was there: `'once'` (default) runs the
+   * What becomes of times that passed while no engine was open: `'once'` (default) runs the
    * newest, `'all'` runs each, `'skip'` none.
    */
   readonly missed?: Missed
@@ -38,8 +38,8 @@ export type ScheduleTerms<J extends AnyJob> = ScheduleOptions &
     ? { readonly input?: undefined }
     : { readonly input: GivenOf<J> })
 
-/** What the terms say: the same terms say the same. */
-export type Termed = Pick<StoredSchedule, 'timing' | 'missed' | 'spec'>
+/** The same terms give the same. */
+type CheckedTerms = Pick<StoredSchedule, 'timing' | 'missed' | 'spec'>
 
 const MISSED: ReadonlySet<unknown> = new Set<Missed>(['skip', 'once', 'all'])
 const SHORTEST_MS = 1_000
@@ -47,7 +47,7 @@ const SHORTEST_MS = 1_000
 /** Whatever its job. */
 type AnyTerms = ScheduleOptions & { readonly job: AnyJob; readonly input?: unknown }
 
-export async function checked(id: string, terms: AnyTerms, now: number): Promise<Termed> {
+export async function checkTerms(id: string, terms: AnyTerms, now: number): Promise<CheckedTerms> {
   const what = `schedule '${id}'`
   const { job, input, cron, timezone, every, missed = 'once', start, end, ...options } = terms
   if (!MISSED.has(missed)) {

@@ -10,12 +10,12 @@ import type { CommandListenersParts } from './command-listeners.ts'
 import { CommandListeners } from './command-listeners.ts'
 
 function setUp(isShared: boolean): {
-  reactions: CommandListeners
+  listeners: CommandListeners
   told: string[]
   tell: (...kinds: readonly NewsKind[]) => void
 } {
   const told: string[] = []
-  const listeners = new Set<(news: News) => void>()
+  const newsListeners = new Set<(news: News) => void>()
   const note =
     (what: string) =>
     (of?: unknown): void =>
@@ -23,21 +23,21 @@ function setUp(isShared: boolean): {
   const store: Store = new MemoryStore({ now: () => 0 })
   if (isShared) {
     store.onNews = (listener) => {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
+      newsListeners.add(listener)
+      return () => void newsListeners.delete(listener)
     }
   }
   const parts = {
     store,
-    workers: new Set([{ wake: note('worker: wake'), lookAgain: note('worker: look again') }]),
-    results: { news: note('results: ask'), answered: note('results: answered') },
-    upkeepLoop: { hurry: note('upkeep: now'), hurrySoon: note('upkeep: soon') },
-    schedules: { changed: note('schedules: look') },
+    workers: new Set([{ wake: note('worker: wake'), checkLeases: note('worker: check leases') }]),
+    results: { onNews: note('results: query'), answered: note('results: answered') },
+    upkeepLoop: { runNow: note('upkeep: now'), runSoon: note('upkeep: soon') },
+    schedules: { onNews: note('schedules: look') },
   } as unknown as CommandListenersParts
   return {
-    reactions: new CommandListeners(parts),
+    listeners: new CommandListeners(parts),
     told,
-    tell: (...kinds) => listeners.forEach((listener) => listener(new Set(kinds))),
+    tell: (...kinds) => newsListeners.forEach((listener) => listener(new Set(kinds))),
   }
 }
 
@@ -45,13 +45,13 @@ const SUBMIT: Command = { type: 'SubmitJob', job: 'a', spec: plain() }
 const CANCEL: Command = { type: 'CancelJob', job: 'a', by: 'ann', reason: 'enough' }
 const COMMITTED = { verdict: 'committed', value: null, rejection: null } as const
 
-describe('the reactions of an engine', () => {
-  it('to news: each kind is for somebody', () => {
+describe('an engine listens', () => {
+  it('to news: each kind reaches the part that it is for', () => {
     const { told, tell } = setUp(true)
     const all: [NewsKind, string][] = [
       ['work', 'worker: wake'],
-      ['ends', 'results: ask'],
-      ['interrupts', 'worker: look again'],
+      ['ends', 'results: query'],
+      ['interrupts', 'worker: check leases'],
       ['upkeep', 'upkeep: soon'],
       ['schedules', 'schedules: look'],
     ]
@@ -64,28 +64,28 @@ describe('the reactions of an engine', () => {
   })
 
   it('to news: none when the engine is closed', () => {
-    const { reactions, told, tell } = setUp(true)
-    reactions.close()
+    const { listeners, told, tell } = setUp(true)
+    listeners.close()
     tell('work', 'ends')
     expect(told).toEqual([])
   })
 
-  it('to a submit: workers look when it is decided, or, on a store that is shared, when it says so', () => {
+  it('to a submit: workers claim when it is decided, or, on a store that is shared, when it says so', () => {
     for (const isShared of [false, true]) {
-      const { reactions, told, tell } = setUp(isShared)
-      reactions.sent([SUBMIT])
+      const { listeners, told, tell } = setUp(isShared)
+      listeners.sent([SUBMIT])
       expect(told.splice(0)).toEqual(isShared ? [] : ['worker: wake'])
-      reactions.answered([SUBMIT], [COMMITTED])
+      listeners.answered([SUBMIT], [COMMITTED])
       expect(told.splice(0)).not.toContain('worker: wake')
       tell('work')
       expect(told).toEqual(isShared ? ['worker: wake'] : [])
     }
   })
 
-  it('to a cancel: whoever has the job in hand looks again', () => {
-    const { reactions, told } = setUp(true)
-    reactions.answered([CANCEL], [COMMITTED])
-    expect(told).toContain('worker: look again a')
+  it('to a cancel: workers check their leases of the job', () => {
+    const { listeners, told } = setUp(true)
+    listeners.answered([CANCEL], [COMMITTED])
+    expect(told).toContain('worker: check leases a')
     expect(told).toContain('upkeep: now')
   })
 })

@@ -1,15 +1,47 @@
 /**
- * What follows from commands that were sent here, and from news of what others did to the same
- * store: workers look for work and at their leases, those who wait for jobs are told, and upkeep
- * is hurried.
+ * What follows from commands that this engine sent, and from news of what other processes did to
+ * the same store: workers claim jobs and check their leases, calls that wait for results are
+ * answered, and upkeep runs.
  */
 import type { Command } from '../../kernel/index.ts'
 import type { Answer, News, Store } from '../../store/index.ts'
 import type { Worker } from '../../worker/index.ts'
-import type { UpkeepLoop } from './upkeep-loop.ts'
-import { INTERRUPTING, mayMoveStages, QUIET } from './command-kinds.ts'
 import type { Results } from '../client/results.ts'
-import type { Schedules } from '../schedule/index.ts'
+import type { Schedules } from '../schedule/schedules.ts'
+import type { UpkeepLoop } from './upkeep-loop.ts'
+
+/** They make no task claimable. */
+const CLAIMS_NOTHING: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'ExtendLease',
+  'RecordStep',
+  'StartExecution',
+  'StartEffect',
+  'ForgetJob',
+])
+/** After them, the worker that has the job checks its lease. */
+const INTERRUPTING: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'CancelJob',
+  'RevokeLease',
+  'ForceTask',
+  'StopTask',
+  'ExpireLease',
+])
+
+/** After them, a stage of the job may be opened, or its tasks stopped. */
+const STAGE_CHANGING: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'ReleaseJob',
+  'CancelJob',
+  'ForceTask',
+  'ResolveEffect',
+  'RevokeLease',
+])
+
+/** Workers call `onStageReport` after their own reports. */
+function mayMoveStages(command: Command): boolean {
+  return command.type === 'SubmitJob'
+    ? command.spec.stages !== null
+    : STAGE_CHANGING.has(command.type)
+}
 
 export interface CommandListenersParts {
   readonly store: Store
@@ -27,28 +59,28 @@ export class CommandListeners {
   constructor(parts: CommandListenersParts) {
     this.#parts = parts
     this.#isShared = parts.store.onNews !== undefined
-    this.#endNews = parts.store.onNews?.((news) => this.#heard(news)) ?? (() => undefined)
+    this.#endNews = parts.store.onNews?.((news) => this.#onNews(news)) ?? (() => undefined)
   }
 
   /**
-   * Decided, and not yet durable: a claim that follows at once becomes durable with it. Not so
-   * where several transactions are under way at once: there it would come too early, and the store
-   * tells when there is something to take.
+   * Decided, and not yet durable: a claim that follows at once becomes durable with it. Not on a
+   * shared database, where the claim would come before the submit commits: news say when there is
+   * something to claim.
    */
   sent(commands: readonly Command[]): void {
     const { workers } = this.#parts
     if (this.#isShared || workers.size === 0) return
-    if (commands.every(({ type }) => QUIET.has(type))) return
+    if (commands.every(({ type }) => CLAIMS_NOTHING.has(type))) return
     for (const worker of workers) worker.wake()
   }
 
   answered(commands: readonly Command[], answers: readonly Answer[]): void {
     const { results, upkeepLoop, workers } = this.#parts
     results.answered(commands, answers)
-    if (commands.some(mayMoveStages)) upkeepLoop.hurry()
+    if (commands.some(mayMoveStages)) upkeepLoop.runNow()
     commands.forEach((command, i) => {
       if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
-      for (const worker of workers) worker.lookAgain((command as { job: string }).job)
+      for (const worker of workers) worker.checkLeases((command as { job: string }).job)
     })
   }
 
@@ -56,12 +88,12 @@ export class CommandListeners {
     this.#endNews()
   }
 
-  #heard(news: News): void {
+  #onNews(news: News): void {
     const { workers, results, upkeepLoop, schedules } = this.#parts
     if (news.has('work')) for (const worker of workers) worker.wake()
-    if (news.has('interrupts')) for (const worker of workers) worker.lookAgain()
-    if (news.has('ends')) results.news()
-    if (news.has('upkeep')) upkeepLoop.hurrySoon()
-    if (news.has('schedules')) schedules.changed()
+    if (news.has('interrupts')) for (const worker of workers) worker.checkLeases()
+    if (news.has('ends')) results.onNews()
+    if (news.has('upkeep')) upkeepLoop.runSoon()
+    if (news.has('schedules')) schedules.onNews()
   }
 }

@@ -1,30 +1,30 @@
 /**
- * Gives jobs away before they are forgotten, to whoever wants to keep them elsewhere.
+ * Hands jobs to the user's `onForget` before they are forgotten.
  *
- * It runs beside the caretaker's other work, because keeping may take long: one portion at a
- * time. Jobs are forgotten AFTER they were taken; if that fails they stay, and come again.
+ * It runs beside the upkeep loop, because the user's function may take long: one batch at a time.
+ * Jobs are forgotten AFTER it returned; if it fails they stay, and are handed over again.
  */
 import type { Command } from '../../kernel/index.ts'
-import type { Timer, Timing } from '../../worker/index.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
 import type { JobInfo } from '../client/job-info.ts'
 
-export interface ForgetHookParts {
+interface ForgetHookParts {
   readonly timing: Timing
   readonly get: (id: string) => Promise<JobInfo | null>
   readonly send: (commands: readonly Command[]) => Promise<unknown>
   readonly onForget: (jobs: readonly JobInfo[]) => Promise<void> | void
   readonly onError: (error: Error) => void
-  /** Called when a portion is done: there may be more. */
+  /** Called after each batch: there may be more. */
   readonly again: () => void
 }
 
 type ForgetCommand = Extract<Command, { type: 'ForgetJob' }>
 
-/** Jobs that are given away together. */
-const PORTION = 100
+/** Jobs that are handed over together. */
+const BATCH = 100
 const AFTER_FAILURE_MS = 1_000
-/** Closing waits for a portion that is under way, but not for ever: what is not forgotten stays. */
-const LONGEST_GOODBYE_MS = 5_000
+/** Closing waits this long for the batch that is under way: what is not forgotten stays. */
+const CLOSE_WITHIN_MS = 5_000
 
 export class ForgetHook {
   readonly #parts: ForgetHookParts
@@ -35,23 +35,22 @@ export class ForgetHook {
     this.#parts = parts
   }
 
-  /** What is to be forgotten; nothing happens while the portion before is under way. */
+  /** What is due to be forgotten; ignored while the batch before is under way. */
   offer(commands: readonly ForgetCommand[]): void {
     if (commands.length === 0 || this.#running !== null) return
     if (this.#parts.timing.now() < this.#notBefore) return
-    this.#running = this.#forget(commands.slice(0, PORTION)).finally(() => {
+    this.#running = this.#forget(commands.slice(0, BATCH)).finally(() => {
       this.#running = null
       this.#parts.again()
     })
   }
 
-  /** What is under way comes to its end, if it does so soon. */
   async close(): Promise<void> {
     if (this.#running === null) return
     const running = this.#running
     let timer: Timer | null = null
     const enough = new Promise<void>((resolve) => {
-      timer = this.#parts.timing.after(LONGEST_GOODBYE_MS, resolve, true)
+      timer = this.#parts.timing.after(CLOSE_WITHIN_MS, resolve, true)
     })
     await Promise.race([running, enough])
     ;(timer as Timer | null)?.cancel()

@@ -111,7 +111,7 @@ describe('onForget', () => {
     const handle = await pawl.submit(echo, 'a', { id: 'a' })
     await expect.poll(() => calls).toBe(1)
     expect(await handle.state()).toBe('SUCCEEDED')
-    // A job that nobody takes in time is stopped by the same caretaker.
+    // The same loop fails a job that no worker takes in time.
     const late = await pawl.submit(job('nobody', { run: () => 1 }), undefined, { startWithin: 1 })
     await expect.poll(() => late.state()).toBe('FAILED')
     expect(calls).toBe(1)

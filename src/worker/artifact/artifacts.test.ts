@@ -9,9 +9,9 @@ import { deferred, ENGINES, temporaryFolder } from '../../../test/support/engine
 import { hookedEngine } from '../../../test/support/hooked-store.ts'
 import type { ArtifactRef, Pawl } from '../../index.ts'
 import { effect, job, open, pipeline, typed } from '../../index.ts'
-import { memoryPlace } from './memory-place.ts'
 import { MARKER } from './paths.ts'
 import { openStored } from './stored-artifact.ts'
+import { memoryPlace } from './places.ts'
 
 const RETRY = { max: 5, delay: 0 } as const
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,5 +1,5 @@
 /**
- * What a handler has of artifacts: it writes new ones, and takes over those of earlier attempts.
+ * The artifacts of one attempt: its handler writes new ones, and takes over those of earlier attempts.
  *
  * Each one that was written is recorded as a step, with its size and SHA-256. So a later attempt
  * knows what it may rely on: a file without a record is one whose attempt died, and is not used.
@@ -14,13 +14,12 @@ import type {
 } from '../../definition/index.ts'
 import { fromJson, InvalidDefinition, isArtifactRef, toJson } from '../../definition/index.ts'
 import type { Payload } from '../../kernel/index.ts'
-import type { AbortHandle } from '../handler/abort-handle.ts'
-import { ArtifactCorrupt, ArtifactMissing } from './errors.ts'
+import type { AbortHandle } from '../abort-handle.ts'
 import type { TaskOnFile } from './paths.ts'
 import { assertArtifactName, folderOf, MARKER, taskFolderOf, versionFolderOf } from './paths.ts'
-import { openStored } from './stored-artifact.ts'
+import { ArtifactCorrupt, ArtifactMissing, openStored } from './stored-artifact.ts'
 
-export interface DraftsParts {
+interface DraftsParts {
   readonly place: ArtifactPlace
   readonly task: TaskOnFile
   /** Recorded by earlier attempts, the newest last. */
@@ -86,7 +85,7 @@ export class Drafts {
     const count = { bytes: 0 }
     const path = `${taskFolderOf(task)}/${name}`
     try {
-      await this.#mark()
+      await this.#writeMarker()
       await place.write(path, counted(content, hash, count, abortHandle))
     } catch (error) {
       // Nothing was written: the handler may try again, with another source.
@@ -97,8 +96,8 @@ export class Drafts {
     return this.#record(`${WRITTEN}${name}:${task.attempt}`, ref)
   }
 
-  /** BEFORE the first file: whoever cleans up must be able to tell whose it is. */
-  async #mark(): Promise<void> {
+  /** BEFORE the first file: the sweep must be able to tell whose it is. */
+  async #writeMarker(): Promise<void> {
     const { place, task } = this.#parts
     const { store, job, submittedAt } = task
     const path = `${folderOf(task)}/${MARKER}`
@@ -106,7 +105,7 @@ export class Drafts {
     await place.write(path, bytesOf(JSON.stringify({ store, job, submittedAt })))
   }
 
-  /** Whoever was told to stop is told here, too: nothing more is recorded. */
+  /** Throws if the attempt was told to stop: nothing more is recorded then. */
   async #record(name: string, ref: ArtifactRef): Promise<ArtifactRef> {
     await this.#parts.record(name, toJson(ref, `The artifact ${ref.$artifact}`, 'artifact'))
     return ref

@@ -6,6 +6,7 @@
  * touch what the next one has committed.
  */
 import { createHash } from 'node:crypto'
+import type { ArtifactPlace } from '../../definition/index.ts'
 import { InvalidDefinition } from '../../definition/index.ts'
 
 /**
@@ -76,4 +77,30 @@ function headOf(text: string): string {
 
 function hashOf(text: string, chars: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, chars)
+}
+
+/** Folders of jobs stand in these; other folders are not of this engine. */
+export const SHARD = /^[0-9a-f]{2}$/
+
+/** The job that a folder was made for; null: that cannot be said, so it is to be left alone. */
+export async function ownerOf(place: ArtifactPlace, folder: string): Promise<JobOnFile | null> {
+  const path = `${folder}/${MARKER}`
+  if ((await place.size(path)) === null) return null
+  const parts: Uint8Array[] = []
+  for await (const part of place.read(path)) parts.push(part)
+  const owner = parseOwner(Buffer.concat(parts).toString())
+  // The text was damaged, or the folder is a copy of another one.
+  return owner !== null && folderOf(owner) === folder ? owner : null
+}
+
+function parseOwner(text: string): JobOnFile | null {
+  try {
+    const { store = null, job, submittedAt } = JSON.parse(text) as Partial<JobOnFile>
+    if (typeof job === 'string' && typeof submittedAt === 'number') {
+      return { store, job, submittedAt }
+    }
+  } catch {
+    // Not ours.
+  }
+  return null
 }

@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../test/support/engines.ts'
 import type { ArtifactPlace } from '../../definition/index.ts'
-import { ArtifactMissing } from './errors.ts'
-import { folderPlace } from './folder-place.ts'
-import { memoryPlace } from './memory-place.ts'
+import { ArtifactMissing } from './stored-artifact.ts'
+import { folderPlace, memoryPlace } from './places.ts'
 
 const PLACES: readonly [string, () => Promise<ArtifactPlace>][] = [
   ['in memory', async () => memoryPlace()],

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import type { ArtifactPlace, ArtifactRef, StoredArtifact } from '../../definition/index.ts'
 import { InvalidDefinition, isArtifactRef } from '../../definition/index.ts'
-import { ArtifactCorrupt, ArtifactMissing } from './errors.ts'
+import { PawlError } from '../../kernel/index.ts'
 
 /** The place, if it can be reached from here. */
 export function withinReach(place: ArtifactPlace | null, job: string): ArtifactPlace {
@@ -81,4 +81,28 @@ function assertRef(ref: unknown): asserts ref is ArtifactRef {
   throw new InvalidDefinition(
     'An artifact is opened by its reference, as `artifact(name).write(…)` gives it, and stages and clients find it in an output.',
   )
+}
+
+/** The reference is there, and the file is not. */
+export class ArtifactMissing extends PawlError {
+  constructor(path: string) {
+    super(
+      'ArtifactMissing',
+      'corrupt',
+      `Artifact ${path} is not there: it was removed, or its place is another one. Put it back, or run the stage that wrote it again.`,
+      { path },
+    )
+  }
+}
+
+/** The file is not the one that was committed. */
+export class ArtifactCorrupt extends PawlError {
+  constructor(path: string, what: string, details: Readonly<Record<string, unknown>>) {
+    super(
+      'ArtifactCorrupt',
+      'corrupt',
+      `Artifact ${path} is not the one that was written: ${what}. Put the right one back, or run the stage that wrote it again.`,
+      { path, ...details },
+    )
+  }
 }

@@ -5,39 +5,49 @@
  * - commit: one report. If it is answered `committed`, the rest is finished and never redone.
  * - effects: each is started, run and reported, in the order in which it was promised.
  *
- * It is what its handler reaches the worker by, and what its lease belongs to.
- *
- * Every report may be answered `cancelled`: the lease is lost. Then the work is dropped, and
- * that is no failure.
+ * It is the port of its handler, and the holder of its lease. The store may answer any report with
+ * `cancelled`: the lease is lost. Then the attempt drops the work, and that is no failure.
  */
-import type { ArtifactPlace, Runnable } from '../../definition/index.ts'
-import type { Command, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
-import { childId, LIMITS, PawlError } from '../../kernel/index.ts'
-import type { Answer, Claimed, OutputsPage, UnfinishedEffect } from '../../store/index.ts'
-import type { AbortReason } from '../handler/aborted.ts'
-import { Aborted } from '../handler/aborted.ts'
-import type { AttemptParts } from './attempt-parts.ts'
-import type { Member } from '../crowd.ts'
-import { NOWHERE } from '../crowd.ts'
-import type { EffectOutcome, EffectRequest } from '../handler/effect-handler.ts'
-import type { Died, Executor } from '../handler/executor.ts'
+import type { ArtifactPlace, CommitWrites, Runnable } from '../../definition/index.ts'
+import type { Command, EffectPromise, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
+import { childId, effectKey, LIMITS, PawlError } from '../../kernel/index.ts'
+import type { Timing } from '../../store/clock.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
+import type { Answer, Claimed, OutputsPage, Store, UnfinishedEffect } from '../../store/index.ts'
+import { WritesFailed } from '../../store/index.ts'
+import type { AbortReason } from '../abort-handle.ts'
+import { Aborted, AbortHandle } from '../abort-handle.ts'
+import type { Died, EffectOutcome, EffectRequest, Executor } from '../handler/executor.ts'
 import { failureOf } from '../handler/failure.ts'
-import type { HandlerOutcome, HandlerPort } from '../handler/handler.ts'
-import type { HeldLease, LeaseHolder } from './lease-keeper.ts'
-import type { LeaseReport } from './lease-report.ts'
-import { requestOf } from './handler-request.ts'
-import { promisedEffects } from './promised-effects.ts'
-import { readInput, readOutputs } from './job-reads.ts'
-import { reconcileFailed } from './reconcile-failed.ts'
-import { refusal } from '../refusal.ts'
+import type { HandlerPort } from '../handler/handler-context.ts'
+import { requestOf } from '../handler/handler-context.ts'
+import type { HandlerOutcome } from '../handler/handler.ts'
 import type { SharedValues } from '../handler/shared-values.ts'
-import { AbortHandle } from '../handler/abort-handle.ts'
-import { whyCancelled } from './why-cancelled.ts'
-import { commitWriting, whyNoWrites } from './commit-with-user-writes.ts'
+import type { WorkerEvents } from '../worker-events.ts'
+import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
 
-export class Attempt implements HandlerPort, LeaseHolder, Member {
+export interface AttemptParts {
+  readonly store: Store
+  readonly batcher: CommandBatcher
+  readonly keeper: LeaseKeeper
+  readonly timing: Timing
+  readonly executor: Executor
+  /** What segments that run in this thread have in common. */
+  readonly shared: SharedValues
+  readonly artifacts: ArtifactPlace
+  readonly workerEvents: WorkerEvents
+  /** Called AFTER a report on a task of a pipeline: another stage may be due. */
+  readonly onStageReport: () => void
+  /** Called once an attempt, when its handler has ended: another may run while this one reports. */
+  readonly onHandled: () => void
+  /** Called once an attempt, last of all. */
+  readonly onOver: (attempt: Attempt) => void
+  /** Told of errors that no caller waits for. */
+  readonly onError: (error: Error) => void
+}
+
+export class Attempt implements HandlerPort, LeaseHolder {
   readonly claimed: Claimed
-  place = NOWHERE
   readonly #parts: AttemptParts
   readonly #definition: Runnable
   readonly #address: LeaseAddress
@@ -73,42 +83,42 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
     const { keeper, onError } = this.#parts
     const { leaseMs, commit } = this.claimed
     const { afterMs } = this.#definition.stalled
-    this.#held = keeper.hold(this.#address, leaseMs, askedAt, afterMs, this)
+    this.#held = keeper.keep(this.#address, leaseMs, askedAt, afterMs, this)
     try {
-      if (commit === null) await this.#prepare()
-      else await this.#finish(commit.unfinished)
+      if (commit === null) await this.#runAndCommit()
+      else await this.#finishEffects(commit.unfinished)
     } catch (error) {
       // The store could not answer. The lease will run out, and the log says what holds.
       onError(error as Error)
     } finally {
-      this.#letGo()
-      this.#handlerIsThrough()
+      this.#dropLease()
+      this.#endHandler()
       if (this.claimed.stageName !== null) this.#parts.onStageReport()
       this.#parts.onOver(this)
     }
   }
 
-  #handlerIsThrough(): void {
+  #endHandler(): void {
     if (this.#isHandled) return
     this.#isHandled = true
     this.#parts.onHandled()
   }
 
-  /** Nothing keeps the lease alive any more. */
-  #letGo(): void {
+  /** Stops extending the lease. */
+  #dropLease(): void {
     if (this.#held === null) return
     this.#parts.keeper.drop(this.#held)
-    if (this.#held.isSilent) this.#parts.workerEvents.stirred(this.#address)
+    if (this.#held.isSilent) this.#parts.workerEvents.notStalled(this.#address)
   }
 
-  /** Something happened that shows that the work goes on. */
+  /** The handler said something: it goes on. */
   heard(): void {
     const { keeper, workerEvents } = this.#parts
     if (this.#held === null || this.#abortHandle.reason !== null) return
-    if (keeper.heard(this.#held)) workerEvents.stirred(this.#address)
+    if (keeper.heard(this.#held)) workerEvents.notStalled(this.#address)
   }
 
-  /** Nothing was heard for too long. What is done about it is for the definition to say. */
+  /** The handler said nothing for too long: its definition says what is done. */
   fellSilent(): void {
     const { job, stage, segment, worker } = this.#address
     const { type, attempt } = this.claimed
@@ -127,13 +137,13 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
     if (isRecovered) this.stop('stalled')
   }
 
-  async #prepare(): Promise<void> {
-    const outcome = await this.#untilStopped(this.#handled())
+  async #runAndCommit(): Promise<void> {
+    const outcome = await this.#untilStopped(this.#runHandler())
     const hasEffects =
       typeof outcome === 'object' && outcome.kind === 'commit' && outcome.effects.length > 0
-    // Effects take up the place as the handler did.
-    if (!hasEffects) this.#handlerIsThrough()
-    if (typeof outcome === 'string') return this.#stopped(outcome)
+    // Effects count as the handler did: the worker has no room for another yet.
+    if (!hasEffects) this.#endHandler()
+    if (typeof outcome === 'string') return this.#reportStop(outcome)
     if (outcome.kind === 'died') return this.#revoke(outcome.why)
     if (outcome.kind === 'failure') return this.#fail(outcome.failure)
     const { output, effects, writes } = outcome
@@ -149,36 +159,52 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
       output,
       effects,
     }
-    const answer = await (writes === null
-      ? this.#conclude(report)
-      : commitWriting(this.#parts, this.#held as HeldLease, report, writes))
-    if ('failed' in answer) {
-      return this.#fail(failureOf(answer.failed, this.#definition.classify ?? undefined))
+    let answer: Answer
+    try {
+      answer = await (writes === null
+        ? this.#sendUntilAnswered(report)
+        : this.#commitWith(report, writes))
+    } catch (error) {
+      if (!(error instanceof WritesFailed)) throw error
+      return this.#fail(failureOf(error.cause, this.#definition.classify ?? undefined))
     }
     if (answer.rejection !== null) return this.#fail(failureOf(refusal(answer.rejection)))
     if (answer.verdict === 'committed' && hasEffects) {
-      await this.#finish(promisedEffects(this.#address, effects))
+      await this.#finishEffects(promisedEffects(this.#address, effects))
     }
   }
 
-  #handled(): Promise<HandlerOutcome | Died> {
+  /** In one transaction with writes of the user's. */
+  async #commitWith(report: Command, writes: CommitWrites): Promise<Answer> {
+    const { batcher, keeper } = this.#parts
+    const held = this.#held as HeldLease
+    // The transaction locks the task: an extension would wait for it, and be refused on record.
+    keeper.drop(held)
+    try {
+      return await batcher.sendWith(report, writes)
+    } finally {
+      keeper.resume(held)
+    }
+  }
+
+  #runHandler(): Promise<HandlerOutcome | Died> {
     const { executor } = this.#parts
     const request = requestOf(this.claimed, this.#parts.store.id ?? null)
     return executor.runJob(this.#definition, request, this, this.#abortHandle)
   }
 
-  /** What came of it, or why it is not waited for any longer. It may take as long as the job's timeout. */
+  /** The outcome, or why the worker does not wait for it any longer: a stop, or the job's timeout. */
   #untilStopped<T>(running: Promise<T>): Promise<T | AbortReason> {
     const { timing } = this.#parts
     const { timeoutMs } = this.claimed
-    const through = new Promise<T | AbortReason>((resolve, reject) => {
+    const ended = new Promise<T | AbortReason>((resolve, reject) => {
       if (this.#abortHandle.reason !== null) resolve(this.#abortHandle.reason)
       this.#abortHandle.onStop = resolve
       running.then(resolve, reject)
     })
-    if (timeoutMs === null) return through
+    if (timeoutMs === null) return ended
     const timer = timing.after(timeoutMs, () => this.stop('timed-out'), true)
-    return through.finally(() => timer.cancel())
+    return ended.finally(() => timer.cancel())
   }
 
   async record(name: string, value: Payload): Promise<Payload> {
@@ -186,7 +212,7 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
     this.heard()
     if (answer.verdict === 'committed') return String(answer.value)
     if (answer.rejection !== null) throw refusal(answer.rejection)
-    await this.#lost('cancelled')
+    await this.#loseLease('cancelled')
     throw new Aborted(this.#address.job, this.#abortHandle.reason ?? 'lease-lost')
   }
 
@@ -203,11 +229,20 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
   }
 
   async input(): Promise<Payload> {
-    return this.claimed.input ?? readInput(this.#parts.store, this.#address.job)
+    const { job } = this.#address
+    return this.claimed.input ?? this.#found(await this.#parts.store.query({ kind: 'input', job }))
   }
 
-  outputs(stage: number, after: number): Promise<OutputsPage> {
-    return readOutputs(this.#parts.store, this.#address.job, stage, after)
+  async outputs(stage: number, after: number): Promise<OutputsPage> {
+    const { job } = this.#address
+    const limit = OUTPUTS_PAGE
+    return this.#found(await this.#parts.store.query({ kind: 'outputs', job, stage, after, limit }))
+  }
+
+  /** A job that is gone has lost its lease: the handler must not take it for a stage without outputs. */
+  #found<T>(answer: T | null): T {
+    if (answer === null) throw new Aborted(this.#address.job, 'lease-lost')
+    return answer
   }
 
   get shared(): SharedValues {
@@ -219,12 +254,12 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
   }
 
   get noWrites(): string | null {
-    return whyNoWrites(this.#parts.store)
+    return this.#parts.store.executeWith === undefined ? NO_WRITES_IN_STORE : null
   }
 
-  /** The handler was told to stop, and is not waited for. */
-  async #stopped(reason: AbortReason): Promise<void> {
-    if (reason === 'shutdown') await this.#concludeWith({ type: 'ReleaseLease' })
+  /** The handler was told to stop, and the worker does not wait for it. */
+  async #reportStop(reason: AbortReason): Promise<void> {
+    if (reason === 'shutdown') await this.#reportUntilAnswered({ type: 'ReleaseLease' })
     const silence = `Stalled: nothing was heard of it for ${this.#definition.stalled.afterMs} ms.`
     if (reason === 'stalled') await this.#revoke(silence)
     if (reason !== 'timed-out') return
@@ -233,40 +268,43 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
     await this.#fail({ type: 'RETRYABLE', code: 'TimedOut', message, stack: null })
   }
 
-  /** As if the lease had run out, but at once: it costs a retry, or poison would go on for ever. */
+  /** As if the lease had run out, but at once. It costs a retry: a job that kills its child must not run for ever. */
   async #revoke(why: string): Promise<void> {
     const { job, stage, segment, lease, worker: by } = this.#address
-    // BEFORE it is taken away: an extension that comes later would be refused on record.
-    this.#letGo()
+    // BEFORE the lease is revoked: an extension that comes later would be refused on record.
+    this.#dropLease()
     const reason = why.slice(0, LIMITS.reasonChars)
     const { batcher } = this.#parts
     await batcher.send({ type: 'RevokeLease', job, stage, segment, lease, by, reason })
   }
 
   async #fail(error: Failure): Promise<void> {
-    await this.#concludeWith({ type: 'FailTask', error })
+    await this.#reportUntilAnswered({ type: 'FailTask', error })
   }
 
-  async #finish(unfinished: readonly UnfinishedEffect[]): Promise<void> {
+  async #finishEffects(unfinished: readonly UnfinishedEffect[]): Promise<void> {
     for (const effect of unfinished) {
       if (effect.state === 'HELD') continue
-      // What is not surely held must not act.
+      // A worker that may have lost the lease must not act.
       if (this.#abortHandle.reason !== null) return this.#leaveEffects()
-      const goesOn =
-        effect.promise.child === null ? await this.#carryOut(effect) : await this.#submit(effect)
-      if (goesOn === 'stopped') return this.#leaveEffects()
-      // `later`: left as it is until the lease runs out. Then somebody tries again.
-      if (goesOn !== 'next') return
+      const next =
+        effect.promise.child === null
+          ? await this.#carryOut(effect)
+          : await this.#submitChild(effect)
+      if (next === 'stopped') return this.#leaveEffects()
+      // `later`: left as it is until the lease runs out. The next worker tries again.
+      if (next !== 'next') return
     }
   }
 
-  /** The worker stops, and no effect is under way. */
+  /** No effect runs: a worker that shuts down gives the lease back. */
   async #leaveEffects(): Promise<void> {
-    if (this.#abortHandle.reason === 'shutdown') await this.#concludeWith({ type: 'ReleaseLease' })
+    if (this.#abortHandle.reason === 'shutdown')
+      await this.#reportUntilAnswered({ type: 'ReleaseLease' })
   }
 
   async #carryOut(effect: UnfinishedEffect): Promise<Next> {
-    // Started under this very lease, and not by us: whoever did that may still be at it.
+    // Started under this very lease by another attempt, which may still run it.
     if (effect.state === 'STARTED') return 'later'
     if (effect.state === 'UNKNOWN' && !effect.promise.idempotent) {
       const found = await this.#reconcile(effect)
@@ -275,23 +313,23 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
     const start = await this.#report({ type: 'StartEffect', effect: effect.effect })
     if (start.verdict !== 'committed') return 'over'
     this.heard()
-    // The answer may have taken longer than the lease: then it is no permission any more.
+    // The answer may have taken longer than the lease: then it does not permit the effect any more.
     if (this.#abortHandle.reason !== null) return 'later'
     const running = this.#runEffect(effect, 'run')
     const outcome = await this.#untilStopped(running)
     return typeof outcome === 'string'
       ? this.#leaveRunning(effect, running, outcome)
-      : this.#settle(effect, outcome)
+      : this.#reportEffect(effect, outcome)
   }
 
-  async #settle({ effect }: UnfinishedEffect, outcome: EffectOutcome | Died): Promise<Next> {
+  async #reportEffect({ effect }: UnfinishedEffect, outcome: EffectOutcome | Died): Promise<Next> {
     switch (outcome.kind) {
       case 'finished':
-        await this.#concludeWith({ type: 'FinishEffect', effect })
+        await this.#reportUntilAnswered({ type: 'FinishEffect', effect })
         this.heard()
         return 'next'
       case 'failure':
-        await this.#concludeWith({ type: 'FailEffect', effect, error: outcome.failure })
+        await this.#reportUntilAnswered({ type: 'FailEffect', effect, error: outcome.failure })
         return 'over'
       case 'died':
         // Whether it happened is not known: as if the lease had run out, but at once.
@@ -303,10 +341,10 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
   }
 
   /**
-   * An effect is under way, and the worker must stop, or it took too long, or the lease is lost.
-   * Where it can be ended, it is, and then the task is given away. Where it cannot, nobody else
-   * may have the task while it goes on: the lease is left to run out. If it is through before,
-   * or later, that is reported all the same: whoever started it knows best that it happened.
+   * An effect runs, and the worker must stop, or it took too long, or the lease is lost. An executor
+   * with children ends it, and the lease is revoked. In this thread it cannot be ended, and no other
+   * worker may have the task while it runs: the lease is left to run out. An effect that finishes,
+   * before or later, is reported all the same: this worker knows that it happened.
    */
   async #leaveRunning(
     effect: UnfinishedEffect,
@@ -314,14 +352,14 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
     reason: AbortReason,
   ): Promise<Next> {
     const { executor } = this.#parts
-    this.#letGo()
+    this.#dropLease()
     if (!executor.endsWhatItStops) {
       void this.#finishLate(effect, running)
       return 'over'
     }
     const outcome = await running
     if (outcome.kind === 'finished') await this.#finishLate(effect, running)
-    else if (ENDED.has(reason)) await this.#revoke(`An effect was ended: ${reason}.`)
+    else if (REVOKING.has(reason)) await this.#revoke(`An effect was ended: ${reason}.`)
     return 'over'
   }
 
@@ -341,8 +379,8 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
     const asked = await this.#untilStopped(this.#runEffect(effect, 'reconcile'))
     if (typeof asked === 'string') return 'stopped'
     if (asked.kind !== 'reconciled') {
-      const error = reconcileFailed(this.#address.job, effect, asked)
-      // Nothing on record says that asking failed: whoever looks should know.
+      const error = new ReconcileFailed(this.#address.job, effect, asked)
+      // No entry says that asking failed, so it is logged.
       this.#parts.workerEvents.log(this.#address.job, error.message)
       this.#parts.onError(error)
       return 'later'
@@ -374,8 +412,8 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
     return executor.runEffect(this.#definition, request, artifacts, this.#abortHandle)
   }
 
-  /** A child: carried out by the authority itself, so there is nothing that could be unknown. */
-  async #submit({ effect, promise }: UnfinishedEffect): Promise<'next' | 'over'> {
+  /** The store carries it out itself, in one batch, so its outcome is never unknown. */
+  async #submitChild({ effect, promise }: UnfinishedEffect): Promise<'next' | 'over'> {
     const { job, stage, segment } = this.#address
     const parent = { job, stage, segment, effect }
     const spec = { ...promise.child, parent } as Extract<Command, { type: 'SubmitJob' }>['spec']
@@ -388,33 +426,42 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
     if (start.verdict === 'committed' && submit.rejection !== null) {
       // It will be refused again: that is for a person to look at.
       const error: Failure = { ...failureOf(refusal(submit.rejection)), type: 'TERMINAL' }
-      await this.#concludeWith({ type: 'FailEffect', effect, error })
+      await this.#reportUntilAnswered({ type: 'FailEffect', effect, error })
     }
     return 'over'
   }
 
   lost(why: 'cancelled' | 'lease-lost'): void {
-    void this.#lost(why)
+    void this.#loseLease(why)
   }
 
-  async #lost(why: 'cancelled' | 'lease-lost'): Promise<void> {
+  async #loseLease(why: 'cancelled' | 'lease-lost'): Promise<void> {
+    this.#abortHandle.stop(why === 'cancelled' ? await this.#whyCancelled() : why)
+  }
+
+  /** The store says only that the lease is over; the task's record says by what. */
+  async #whyCancelled(): Promise<AbortReason> {
+    const { job, stage, segment, lease: number } = this.#address
     const { store } = this.#parts
-    this.#abortHandle.stop(why === 'cancelled' ? await whyCancelled(store, this.#address) : why)
+    const task = await store.query({ kind: 'task', job, stage, segment }).catch(() => undefined)
+    if (task === undefined) return 'lease-lost'
+    const lease = task?.leases.find((one) => one.number === number)
+    return task === null || CANCELLING.has(lease?.endedBy ?? null) ? 'cancelled' : 'lease-lost'
   }
 
   #report(report: LeaseReport): Promise<Answer> {
     return this.#parts.batcher.send({ ...this.#address, ...report })
   }
 
-  #concludeWith(report: LeaseReport): Promise<Answer> {
-    return this.#conclude({ ...this.#address, ...report })
+  #reportUntilAnswered(report: LeaseReport): Promise<Answer> {
+    return this.#sendUntilAnswered({ ...this.#address, ...report })
   }
 
   /**
-   * A report that ends something: as long as the lease is held, it is sent until it is taken, or
-   * until the worker must end. Then the lease runs out, and the log says what holds.
+   * A report that ends something: sent again while the store cannot take it, until the lease is
+   * lost or the worker must end. Then the lease runs out, and the log says what holds.
    */
-  async #conclude(report: Command): Promise<Answer> {
+  async #sendUntilAnswered(report: Command): Promise<Answer> {
     for (;;) {
       try {
         return await this.#parts.batcher.send(report)
@@ -430,11 +477,72 @@ export class Attempt implements HandlerPort, LeaseHolder, Member {
   }
 }
 
+/** Outputs that are read at once. */
+const OUTPUTS_PAGE = 256
+
 /** Between two tries of a report, while the disk is full. */
 const RESEND_MS = 250
 
-/** The lease is held, and given up by the worker itself. */
-const ENDED: ReadonlySet<AbortReason> = new Set<AbortReason>(['timed-out', 'shutdown', 'stalled'])
+/** The worker still holds the lease, and revokes it. */
+const REVOKING: ReadonlySet<AbortReason> = new Set<AbortReason>([
+  'timed-out',
+  'shutdown',
+  'stalled',
+])
 
-/** How it goes on after an effect: `later` when nobody could say what became of it. */
+/** After an effect: `later` when its outcome is not known yet. */
 type Next = 'next' | 'over' | 'later' | 'stopped'
+
+/** A report without the address of its lease. */
+type LeaseReport = Command extends infer C
+  ? C extends LeaseAddress & { readonly type: string }
+    ? Omit<C, keyof LeaseAddress>
+    : never
+  : never
+
+/** An operator or the kernel ended the lease by these, so that the work stops. */
+const CANCELLING: ReadonlySet<string | null> = new Set([
+  'JobCancelled',
+  'TaskForced',
+  'TaskStopped',
+  'LeaseRevoked',
+])
+
+const NO_WRITES_IN_STORE =
+  'commit(…).with() needs a database: this store has no transaction that you could write in. Open SQLite or PostgreSQL, or write in an effect.'
+
+function promisedEffects(
+  { job, stage, segment }: LeaseAddress,
+  effects: readonly EffectPromise[],
+): UnfinishedEffect[] {
+  return effects.map((promise, effect) => ({
+    effect,
+    key: effectKey(job, stage, segment, effect),
+    promise,
+    state: 'PROMISED',
+    starts: [],
+    retries: 0,
+  }))
+}
+
+/**
+ * The user's `reconcile` failed. Nothing is lost: it is asked again when the lease has run out, and
+ * the effect is held for a person when its retries are used up.
+ */
+export class ReconcileFailed extends PawlError {
+  constructor(job: string, { key, promise }: UnfinishedEffect, outcome: EffectOutcome | Died) {
+    const { name: effect } = promise
+    const why = outcome.kind === 'failure' ? outcome.failure.message : JSON.stringify(outcome)
+    super(
+      'ReconcileFailed',
+      'retryable',
+      `Effect '${effect}' of job ${job} (${key}) could not be reconciled, and is asked about again when the lease has run out, as long as it has retries: ${why}`,
+      { job, effect, key },
+    )
+  }
+}
+
+/** A rejection, as something that can be thrown and recorded. */
+function refusal({ code, message }: { code: string; message: string }): Error {
+  return Object.assign(new Error(message), { name: code, code })
+}

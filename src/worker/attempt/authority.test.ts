@@ -7,10 +7,10 @@ import type { Command } from '../../kernel/index.ts'
 import { MemoryStore, StoreEnded, systemClock } from '../../store/index.ts'
 import { DiskFull, effect, job, typed } from '../../index.ts'
 import type { Pawl, StandardSchema } from '../../index.ts'
-import { memoryPlace } from '../artifact/index.ts'
 import { CommandBatcher } from '../../store/command-batcher.ts'
 import type { WorkerParts } from '../loop/worker.ts'
 import { Worker } from '../loop/worker.ts'
+import { memoryPlace } from '../artifact/places.ts'
 
 function hooked(): { pawl: Pawl; store: HookedStore; errors: Error[] } {
   const engine = hookedEngine()
@@ -110,7 +110,7 @@ describe('an effect', () => {
     expect(begun).toEqual([2])
   })
 
-  it('that outlasts its timeout is with nobody else while it goes on', async () => {
+  it('that outlasts its timeout is with no other worker while it goes on', async () => {
     const { pawl } = hooked()
     let running = 0
     let most = 0
@@ -271,7 +271,7 @@ describe('leases of one worker', () => {
 })
 
 describe('when the store fails', () => {
-  it('whoever waits for a result is told', async () => {
+  it('a call that waits for a result is told', async () => {
     const { pawl, store } = hooked()
     const echo = job('echo', { input: typed<string>(), run: ({ input }) => input })
     // Under an id of the user's: it may have been there before, so the store is asked.
@@ -282,7 +282,7 @@ describe('when the store fails', () => {
     await expect(handle.result()).rejects.toThrow('cannot be read')
   })
 
-  it('for good, whoever waits is told, and whoever begins to wait later', async () => {
+  it('for good, calls that wait are told, and calls that begin to wait later', async () => {
     const { pawl, store } = hooked()
     const echo = job('echo', { input: typed<string>(), run: ({ input }) => input })
     const handle = await pawl.submit(echo, 'a')
@@ -294,7 +294,7 @@ describe('when the store fails', () => {
     await expect(handle.result()).rejects.toMatchObject({ code: 'StoreEnded' })
   })
 
-  it('an `onError` that fails stops nobody', async () => {
+  it('an `onError` that fails stops nothing', async () => {
     const engine = hookedEngine({
       onError: () => {
         throw new Error('the log is full')
@@ -409,7 +409,7 @@ function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } 
       progress: () => undefined,
       log: () => undefined,
       stalled: () => undefined,
-      stirred: () => undefined,
+      notStalled: () => undefined,
       newer: () => undefined,
     },
     onError: (error) => errors.push(error),

@@ -154,7 +154,7 @@ describe.each(ENGINES)('an effect whose worker died in the middle %s', (_, open)
     ])
   })
 
-  it('is held for a person, if nobody can tell whether it happened', async () => {
+  it('is held for a person, if it cannot be reconciled', async () => {
     const pawl = await open()
     const { run, bank, definition } = interrupted(pawl, {})
     const { id } = await run()
@@ -213,7 +213,7 @@ describe.each(ENGINES)('an effect that goes on when its worker has given up %s',
     const handle = await pawl.submit(pay)
     await started.promise
     await worker.stop()
-    // It cannot be ended here, so nobody else may have it yet.
+    // It cannot be ended here, so no other worker may have it yet.
     expect(await handle.state()).toBe('RUNNING')
     gate.resolve()
     await expect.poll(() => handle.state()).toBe('SUCCEEDED')

@@ -1,53 +1,51 @@
 /**
  * Keeps the leases of a worker alive, and says when one is lost.
  *
- * A lease is extended when a third of it has passed, and given up by the worker itself shortly
- * before it ends, if no extension was answered: whoever is not sure to hold it must not act.
- * Its time is measured from BEFORE it was asked for, so the worker is never the later one.
+ * It extends a lease when a third of it has passed, and gives it up shortly before it ends, if no
+ * extension was answered: a worker that is not sure to hold a lease must not act. It measures the
+ * time from BEFORE the lease was asked for, so the worker never believes longer than the store.
  *
- * It also notices leases that it keeps alive while nothing is heard of the work itself.
+ * It also notices leases that it keeps alive while their handlers say nothing.
  */
 import type { LeaseAddress } from '../../kernel/index.ts'
-import type { Timer, Timing } from '../clock.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
-import type { Member } from '../crowd.ts'
-import { Crowd, NOWHERE } from '../crowd.ts'
 
-/** A lease is renewed after this share of it. */
-const RENEW_AFTER = 1 / 3
+/** A lease is extended after this part of it. */
+const EXTEND_AFTER = 1 / 3
 /** It counts as lost when so much of it is left. The authority's clock may run 5 % fast. */
-const LAST_SHARE = 0.1
-const SHORTEST_BEAT_MS = 10
-const LONGEST_BEAT_MS = 1_000
+const LAST_PART = 0.1
+const SHORTEST_CHECK_MS = 10
+const LONGEST_CHECK_MS = 1_000
 
-/** Who works under a lease, and is told what becomes of it. */
+/** The attempt that works under a lease. */
 export interface LeaseHolder {
   /** Called once, when the lease is not, or not surely, held any more. */
   lost(why: 'cancelled' | 'lease-lost'): void
-  /** Called when nothing was heard for too long, and again after each time that something was. */
+  /** Called when its handler said nothing for too long; once for each silence. */
   fellSilent(): void
 }
 
-export interface HeldLease extends LeaseAddress, Member {
+export interface HeldLease extends LeaseAddress {
   readonly leaseMs: number
-  /** How long nothing may be heard of the work. */
+  /** How long the handler may say nothing. */
   readonly silentMs: number
   readonly holder: LeaseHolder
   heardAt: number
   isSilent: boolean
   askedAt: number
   extension: number
-  isAsking: boolean
-  /** Something happened while it was asked for: to be asked again. */
-  isAskedAgain: boolean
+  isExtending: boolean
+  /** Something happened while an extension was on its way: the next one follows at once. */
+  extendAgain: boolean
 }
 
 export class LeaseKeeper {
   readonly #batcher: CommandBatcher
   readonly #timing: Timing
-  readonly #held = new Crowd<HeldLease>()
+  readonly #held = new Set<HeldLease>()
   #timer: Timer | null = null
-  #beatAt = 0
+  #checkAt = 0
 
   constructor(batcher: CommandBatcher, timing: Timing) {
     this.#batcher = batcher
@@ -59,7 +57,7 @@ export class LeaseKeeper {
   }
 
   /** `askedAt`: when the claim was sent. */
-  hold(
+  keep(
     address: LeaseAddress,
     leaseMs: number,
     askedAt: number,
@@ -80,31 +78,27 @@ export class LeaseKeeper {
       isSilent: false,
       askedAt,
       extension: 0,
-      isAsking: false,
-      isAskedAgain: false,
-      place: NOWHERE,
+      isExtending: false,
+      extendAgain: false,
     }
-    this.#held.add(held)
-    this.#beatWithin(leaseMs)
+    this.resume(held)
     return held
   }
 
   drop(held: HeldLease): void {
     this.#held.delete(held)
-    if (this.#held.size === 0) this.#rest()
+    if (this.#held.size > 0) return
+    this.#timer?.cancel()
+    this.#timer = null
   }
 
-  /** It is not asked for until `goOn`: something is under way that whoever asks would wait for. */
-  rest(held: HeldLease): void {
-    this.drop(held)
-  }
-
-  goOn(held: HeldLease): void {
+  /** Keeps it again, AFTER `drop`. */
+  resume(held: HeldLease): void {
     this.#held.add(held)
-    this.#beatWithin(held.leaseMs)
+    this.#checkWithin(held.leaseMs)
   }
 
-  /** Something was heard of the work. Whether it had been silent for too long. */
+  /** The handler said something. Whether it had been silent for too long. */
   heard(held: HeldLease): boolean {
     const wasSilent = held.isSilent
     held.heardAt = this.#timing.now()
@@ -112,48 +106,41 @@ export class LeaseKeeper {
     return wasSilent
   }
 
-  /** Whether nobody keeps it alive, and its time may be over. */
+  /** Whether its time may be over. */
   isLost(held: HeldLease | null): boolean {
     if (held === null) return true
-    return this.#timing.now() - held.askedAt >= held.leaseMs * (1 - LAST_SHARE)
+    return this.#timing.now() - held.askedAt >= held.leaseMs * (1 - LAST_PART)
   }
 
-  /** Of all leases of a job, or of all: asks about them at once, because something happened. */
-  lookAgain(job?: string): void {
-    for (const held of this.#held.members) {
+  /** Extends all leases of a job, or all, because something happened: the answers say which are lost. */
+  extendNow(job?: string): void {
+    for (const held of this.#held) {
       if (job === undefined || held.job === job) void this.#extend(held)
     }
   }
 
-  /** The next look comes in time for a lease of this length. */
-  #beatWithin(leaseMs: number): void {
-    const ms = Math.min(LONGEST_BEAT_MS, Math.max(SHORTEST_BEAT_MS, leaseMs / 6))
+  /** The next check comes in time for a lease of this length. */
+  #checkWithin(leaseMs: number): void {
+    const ms = Math.min(LONGEST_CHECK_MS, Math.max(SHORTEST_CHECK_MS, leaseMs / 6))
     const at = this.#timing.now() + ms
-    if (this.#timer !== null && this.#beatAt <= at) return
+    if (this.#timer !== null && this.#checkAt <= at) return
     this.#timer?.cancel()
-    this.#beatAt = at
+    this.#checkAt = at
     this.#timer = this.#timing.after(ms, () => {
       this.#timer = null
-      this.#lookAround()
+      this.#checkAll()
       let shortest = Infinity
-      for (const held of this.#held.members) shortest = Math.min(shortest, held.leaseMs)
-      if (this.#held.size > 0) this.#beatWithin(shortest)
+      for (const held of this.#held) shortest = Math.min(shortest, held.leaseMs)
+      if (this.#held.size > 0) this.#checkWithin(shortest)
     })
   }
 
-  #rest(): void {
-    this.#timer?.cancel()
-    this.#timer = null
-  }
-
-  #lookAround(): void {
+  #checkAll(): void {
     const now = this.#timing.now()
-    for (const held of this.#held.members) {
-      // Another one's end may have been this one's, too.
-      if (!this.#held.has(held)) continue
+    for (const held of this.#held) {
       const passed = now - held.askedAt
-      if (passed >= held.leaseMs * (1 - LAST_SHARE)) this.#lose(held, 'lease-lost')
-      else if (passed >= held.leaseMs * RENEW_AFTER) void this.#extend(held)
+      if (passed >= held.leaseMs * (1 - LAST_PART)) this.#lose(held, 'lease-lost')
+      else if (passed >= held.leaseMs * EXTEND_AFTER) void this.#extend(held)
       if (held.isSilent || now - held.heardAt < held.silentMs || !this.#held.has(held)) continue
       held.isSilent = true
       held.holder.fellSilent()
@@ -161,12 +148,12 @@ export class LeaseKeeper {
   }
 
   async #extend(held: HeldLease): Promise<void> {
-    if (held.isAsking) {
-      held.isAskedAgain = true
+    if (held.isExtending) {
+      held.extendAgain = true
       return
     }
-    held.isAsking = true
-    held.isAskedAgain = false
+    held.isExtending = true
+    held.extendAgain = false
     held.extension += 1
     const { job, stage, segment, lease, worker, extension } = held
     const askedAt = this.#timing.now()
@@ -183,11 +170,11 @@ export class LeaseKeeper {
       if (verdict === 'committed') held.askedAt = askedAt
       else this.#lose(held, 'cancelled')
     } catch {
-      // The store could not say. It is asked again, until the lease is nearly over.
+      // The store could not answer. The keeper asks again, until the lease is nearly over.
     } finally {
-      held.isAsking = false
+      held.isExtending = false
     }
-    if (held.isAskedAgain && this.#held.has(held)) await this.#extend(held)
+    if (held.extendAgain && this.#held.has(held)) await this.#extend(held)
   }
 
   #lose(held: HeldLease, why: 'cancelled' | 'lease-lost'): void {

@@ -53,7 +53,7 @@ describe('a handler of which nothing is heard', () => {
     expect(health.stalled[0]?.isRecovered).toBe(false)
     const { reasons } = await pawl.explain(id)
     expect(reasons.map(({ what }) => what)).toEqual(['running', 'stalled'])
-    // A day is not too long for a handler that nobody wants to be ended.
+    // A day is not too long for a handler that is not to be recovered.
     await pawl.advance('1d')
     expect(await pawl.handle(id).state()).toBe('RUNNING')
     resolve('done')
@@ -199,7 +199,7 @@ describe('a handler of which nothing is heard', () => {
     await pawl.close()
   })
 
-  it('leaves an effect that cannot be ended to its lease, and nobody else begins it', async () => {
+  it('leaves an effect that cannot be ended to its lease, and no other worker begins it', async () => {
     const pawl = testEngine()
     const { promise } = deferred()
     let calls = 0

@@ -1,18 +1,67 @@
 /**
- * Where handlers and effects run. The worker holds the lease and reports; an executor runs
- * what the user wrote, here or elsewhere, and says what came of it. It never throws.
+ * Where handlers and effects run. The worker holds the lease and reports; an executor runs the
+ * user's code, in this thread or in children, and gives the outcome. It never throws.
  */
-import type { AnyEffect, ArtifactPlace, Runnable } from '../../definition/index.ts'
-import { InvalidDefinition, nameOf } from '../../definition/index.ts'
-import { HandlerBatches } from './handler-batches.ts'
-import type { EffectOutcome, EffectRequest } from './effect-handler.ts'
-import { runEffect } from './effect-handler.ts'
+import type { AnyEffect, ArtifactPlace, EffectContext, Runnable } from '../../definition/index.ts'
+import { fromJson, InvalidDefinition, nameOf, validatedStored } from '../../definition/index.ts'
+import type { Failure, Payload } from '../../kernel/index.ts'
+import type { AbortHandle } from '../abort-handle.ts'
+import { openStored, withinReach } from '../artifact/stored-artifact.ts'
 import { failureOf } from './failure.ts'
-import type { HandlerOutcome, HandlerPort, HandlerRequest } from './handler.ts'
+import { HandlerBatches } from './handler-batches.ts'
+import type { HandlerPort, HandlerRequest } from './handler-context.ts'
+import type { HandlerOutcome } from './handler.ts'
 import { runHandler } from './handler.ts'
-import type { AbortHandle } from './abort-handle.ts'
 
-/** The process or thread it ran in is gone. */
+export interface EffectRequest {
+  readonly name: string
+  readonly ask: 'run' | 'reconcile'
+  readonly input: Payload
+  readonly key: string
+  readonly fence: number
+  readonly job: { readonly id: string; readonly type: string }
+  /** The stage whose commit promised it; null: a plain job. */
+  readonly stage: string | null
+}
+
+export type EffectOutcome =
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'reconciled'; readonly outcome: 'happened' | 'again' }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+
+export async function runEffect(
+  definition: AnyEffect,
+  request: EffectRequest,
+  artifacts: ArtifactPlace | null,
+  abortHandle: AbortHandle,
+): Promise<EffectOutcome> {
+  const { name, ask, key, fence, job } = request
+  try {
+    const stored = definition.schema === undefined ? undefined : fromJson(request.input)
+    const input = await validatedStored(definition.schema, stored, `The input of effect '${name}'`)
+    const context: EffectContext = {
+      key,
+      fence,
+      job,
+      signal: abortHandle.signal,
+      openArtifact: async (ref) => openStored(withinReach(artifacts, job.id), ref),
+    }
+    if (ask === 'run') {
+      await definition.run(input as never, context)
+      return { kind: 'finished' }
+    }
+    const outcome = await definition.reconcile?.(input as undefined, context)
+    if (outcome === 'happened' || outcome === 'again') return { kind: 'reconciled', outcome }
+    throw new InvalidDefinition(
+      `\`reconcile\` of effect '${name}' must answer 'happened' or 'again', not ${String(outcome)}.`,
+      { effect: name, key },
+    )
+  } catch (error) {
+    return { kind: 'failure', failure: failureOf(error) }
+  }
+}
+
+/** The child it ran in is gone. */
 export interface Died {
   readonly kind: 'died'
   readonly why: string
@@ -31,9 +80,9 @@ export interface Executor {
     artifacts: ArtifactPlace | null,
     abortHandle: AbortHandle,
   ): Promise<EffectOutcome | Died>
-  /** Whether something that is told to stop comes to an end soon, whatever it does. */
+  /** Whether it ends a run that is told to stop, whatever the run does. */
   readonly endsWhatItStops: boolean
-  /** Lets go of what it holds. What runs in children is ended. */
+  /** Ends its children, and what runs in them. */
   close(): Promise<void>
 }
 
@@ -57,11 +106,11 @@ export const inProcess: Executor = {
   },
 }
 
-export function effectIn(definition: Runnable, name: string): AnyEffect | null {
+function effectIn(definition: Runnable, name: string): AnyEffect | null {
   return definition.effects.get(name) ?? null
 }
 
-export function missingEffect(definition: Runnable, name: string): InvalidDefinition {
+function missingEffect(definition: Runnable, name: string): InvalidDefinition {
   return new InvalidDefinition(
     `A commit promised the effect '${name}', and ${nameOf(definition)} of this worker has no such effect: put it back among its \`effects\`.`,
     { type: definition.name, effect: name },

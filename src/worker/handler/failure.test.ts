@@ -2,10 +2,10 @@ import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anything } from '../../../test/support/anything.ts'
-import { TerminalError } from '../../definition/terminal-error.ts'
 import { LIMITS } from '../../kernel/index.ts'
 import { failure as wellFormed } from '../../kernel/wellformed.ts'
 import { failureOf } from './failure.ts'
+import { TerminalError } from '../../definition/index.ts'
 
 function refuse(): never {
   throw new Error('no')

@@ -1,17 +1,17 @@
 /**
- * Whatever a handler threw, as the failure that goes on record.
+ * What a handler threw, as the failure that goes on record.
  *
  * Owns how an error becomes data: its type, code, message and stack, within the bounds that the
  * kernel sets. Anything can be thrown, and looking at it can run code of the user (a getter, a
  * Proxy), so every look is guarded: this never throws, and what was thrown is never lost.
  */
 import { inspect, types } from 'node:util'
-import { TerminalError } from '../../definition/terminal-error.ts'
+import { TerminalError } from '../../definition/index.ts'
 import type { Failure } from '../../kernel/index.ts'
 import { LIMITS } from '../../kernel/index.ts'
 
 /** What a definition can say of an error; undefined: nothing. */
-export type Classify = (error: unknown) => 'terminal' | 'retryable' | undefined
+type Classify = (error: unknown) => 'terminal' | 'retryable' | undefined
 
 const CAUSES = 5
 /** Of the errors in an AggregateError: how many are listed, and how much of each. */
@@ -26,7 +26,7 @@ const NOTE_CHARS = 500
  */
 export function failureOf(thrown: unknown, classify?: Classify): Failure {
   const isError = isErrorLike(thrown)
-  const { terminal, note } = isError && isTerminal(thrown) ? TERMINAL : asked(thrown, classify)
+  const { terminal, note } = isError && isTerminal(thrown) ? TERMINAL : classified(thrown, classify)
   const message = isError
     ? messageOf(thrown) || summaryOf(thrown)
     : `A value that is not an Error was thrown: ${shown(thrown)}`
@@ -39,20 +39,20 @@ export function failureOf(thrown: unknown, classify?: Classify): Failure {
   }
 }
 
-interface Judgement {
+interface Classified {
   readonly terminal: boolean
   /** What to add to the message: that `classify` itself went wrong. */
   readonly note: string
 }
 
-const TERMINAL: Judgement = { terminal: true, note: '' }
+const TERMINAL: Classified = { terminal: true, note: '' }
 
 /** By name, too: two copies of this package have two classes. */
 function isTerminal(error: object): boolean {
   return isA(error, TerminalError) || read(error, 'name') === 'TerminalError'
 }
 
-function asked(thrown: unknown, classify: Classify | undefined): Judgement {
+function classified(thrown: unknown, classify: Classify | undefined): Classified {
   if (classify === undefined) return { terminal: false, note: '' }
   try {
     const said: unknown = classify(thrown)
@@ -162,7 +162,7 @@ function errorsOf(error: object): { readonly first: readonly unknown[]; readonly
   return { first: Array.from({ length }, (_, i) => read(errors as object, `${i}`)), count }
 }
 
-/** Shows anything, and runs no code of whoever made it. */
+/** Shows anything, and runs no code of the user's. */
 function shown(value: unknown): string {
   try {
     const text = inspect(value, {

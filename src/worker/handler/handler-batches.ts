@@ -1,27 +1,28 @@
 /**
- * Puts jobs together that were taken together, and runs each batch with one call.
+ * Runs jobs of a `batchJob` that were claimed together with one call of its handler.
  */
 import type { Runnable } from '../../definition/index.ts'
 import { InvalidDefinition, isFailed } from '../../definition/index.ts'
-import type { Context, HandlerOutcome, HandlerPort, HandlerRequest } from './handler.ts'
-import { conclude, contextFor, failed } from './handler.ts'
-import type { AbortHandle } from './abort-handle.ts'
+import type { AbortHandle } from '../abort-handle.ts'
+import type { HandlerContext, HandlerPort, HandlerRequest } from './handler-context.ts'
+import type { HandlerOutcome } from './handler.ts'
+import { contextFor, failureOutcome, outcomeOf } from './handler.ts'
 
-interface Item {
+interface BatchItem {
   readonly request: HandlerRequest
   readonly port: HandlerPort
   readonly abortHandle: AbortHandle
   readonly resolve: (outcome: HandlerOutcome) => void
 }
 
-interface Ready extends Item {
-  readonly context: Context
+interface ReadyItem extends BatchItem {
+  readonly context: HandlerContext
 }
 
 export class HandlerBatches {
-  readonly #waiting = new Map<Runnable, Item[]>()
+  readonly #waiting = new Map<Runnable, BatchItem[]>()
 
-  /** Waits only for those that come in the same moment: they were claimed together. */
+  /** A batch has the jobs of one turn of the event loop: they were claimed together. */
   run(
     definition: Runnable,
     request: HandlerRequest,
@@ -36,11 +37,11 @@ export class HandlerBatches {
         return
       }
       this.#waiting.set(definition, [item])
-      queueMicrotask(() => this.#begin(definition))
+      queueMicrotask(() => this.#runAll(definition))
     })
   }
 
-  #begin(definition: Runnable): void {
+  #runAll(definition: Runnable): void {
     const items = this.#waiting.get(definition) ?? []
     this.#waiting.delete(definition)
     const max = definition.batch?.max ?? 1
@@ -50,14 +51,14 @@ export class HandlerBatches {
   }
 }
 
-async function runBatch(definition: Runnable, items: readonly Item[]): Promise<void> {
-  const ready: Ready[] = []
-  for (const item of inOneCall(items)) {
+async function runBatch(definition: Runnable, items: readonly BatchItem[]): Promise<void> {
+  const ready: ReadyItem[] = []
+  for (const item of withSharedReports(items)) {
     const { request, port, abortHandle, resolve } = item
     try {
       ready.push({ ...item, context: await contextFor(definition, request, port, abortHandle) })
     } catch (error) {
-      resolve(failed(definition, error))
+      resolve(failureOutcome(definition, error))
     }
   }
   if (ready.length === 0) return
@@ -69,22 +70,22 @@ async function runBatch(definition: Runnable, items: readonly Item[]): Promise<v
         { type: definition.name, items: ready.length },
       )
     }
-    await Promise.all(ready.map((item, i) => settle(definition, item, answers[i])))
+    await Promise.all(ready.map((item, i) => resolveItem(definition, item, answers[i])))
   } catch (error) {
-    for (const { resolve } of ready) resolve(failed(definition, error))
+    for (const { resolve } of ready) resolve(failureOutcome(definition, error))
   }
 }
 
-/** A call that goes from job to job is silent about most of them: what it says counts for all. */
-function inOneCall(items: readonly Item[]): readonly Item[] {
+/** A handler that goes from job to job is silent about most of them: what it says counts for all. */
+function withSharedReports(items: readonly BatchItem[]): readonly BatchItem[] {
   if (items.length === 1) return items
   const heard = (): void => {
     for (const { port } of items) port.heard()
   }
-  return items.map((item) => ({ ...item, port: heardBy(item.port, heard) }))
+  return items.map((item) => ({ ...item, port: reportingTo(item.port, heard) }))
 }
 
-function heardBy(port: HandlerPort, heard: () => void): HandlerPort {
+function reportingTo(port: HandlerPort, heard: () => void): HandlerPort {
   return {
     heard: () => port.heard(),
     input: () => port.input(),
@@ -93,9 +94,9 @@ function heardBy(port: HandlerPort, heard: () => void): HandlerPort {
     artifacts: port.artifacts,
     noWrites: port.noWrites,
     record: async (name, value) => {
-      const stands = await port.record(name, value)
+      const recorded = await port.record(name, value)
       heard()
-      return stands
+      return recorded
     },
     progress: (value) => {
       port.progress(value)
@@ -108,11 +109,11 @@ function heardBy(port: HandlerPort, heard: () => void): HandlerPort {
   }
 }
 
-async function settle(definition: Runnable, item: Ready, answer: unknown): Promise<void> {
+async function resolveItem(definition: Runnable, item: ReadyItem, answer: unknown): Promise<void> {
   try {
     if (isFailed(answer)) throw answer.error
-    item.resolve(await conclude(definition, item.context, answer))
+    item.resolve(await outcomeOf(definition, item.context, answer))
   } catch (error) {
-    item.resolve(failed(definition, error))
+    item.resolve(failureOutcome(definition, error))
   }
 }

@@ -13,7 +13,7 @@ function counted(value: unknown, chars = 1): { make: () => Promise<never>; made:
 }
 
 describe('shared values', () => {
-  it('are made once, also for those who ask while it is being made', async () => {
+  it('are made once, also for calls that come while they are being made', async () => {
     const shared = new SharedValues()
     const one = counted({ n: 1 })
     const both = await Promise.all([shared.get('a', one.make), shared.get('a', one.make)])

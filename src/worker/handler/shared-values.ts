@@ -1,17 +1,17 @@
 /**
  * Values that many segments of one job share: its input, and the array they are elements of.
  *
- * They are read and checked once, not once for each of thousands of segments, and frozen, so
- * that no segment changes what another gets. The latest are kept, up to a number and a size.
+ * A cache: they are read and checked once, not once for each of thousands of segments, and frozen,
+ * so that no segment changes what another gets. The latest stay, up to a number and a size.
  */
 
-/** A value, and how long it was as JSON. */
-export interface Weighed {
+/** A value, and its length as JSON. */
+interface SizedValue {
   readonly value: unknown
   readonly chars: number
 }
 
-interface KeptValue {
+interface CachedValue {
   readonly value: Promise<unknown>
   chars: number
 }
@@ -21,35 +21,35 @@ const MOST_CHARS = 8 * 1_048_576
 
 export class SharedValues {
   /** The latest last. */
-  readonly #kept = new Map<string, KeptValue>()
+  readonly #cached = new Map<string, CachedValue>()
   #chars = 0
 
-  /** `key` must stand for the same value for ever. What cannot be made is tried again. */
-  async get(key: string, make: () => Promise<Weighed>): Promise<unknown> {
-    const known = this.#kept.get(key)
+  /** `key` must name the same value for ever. A value that could not be made is made again. */
+  async get(key: string, make: () => Promise<SizedValue>): Promise<unknown> {
+    const known = this.#cached.get(key)
     if (known !== undefined) {
-      this.#kept.delete(key)
-      this.#kept.set(key, known)
+      this.#cached.delete(key)
+      this.#cached.set(key, known)
       return known.value
     }
     const making = make()
-    const kept: KeptValue = { value: making.then(({ value }) => frozen(value)), chars: 0 }
-    this.#kept.set(key, kept)
+    const kept: CachedValue = { value: making.then(({ value }) => frozen(value)), chars: 0 }
+    this.#cached.set(key, kept)
     try {
       const { chars } = await making
-      if (this.#kept.get(key) === kept) this.#weigh(kept, chars)
+      if (this.#cached.get(key) === kept) this.#evictFor(kept, chars)
     } catch {
-      if (this.#kept.get(key) === kept) this.#kept.delete(key)
+      if (this.#cached.get(key) === kept) this.#cached.delete(key)
     }
     return kept.value
   }
 
-  #weigh(kept: KeptValue, chars: number): void {
+  #evictFor(kept: CachedValue, chars: number): void {
     kept.chars = chars
     this.#chars += chars
-    for (const [key, oldest] of this.#kept) {
-      if (oldest === kept || (this.#kept.size <= MOST && this.#chars <= MOST_CHARS)) return
-      this.#kept.delete(key)
+    for (const [key, oldest] of this.#cached) {
+      if (oldest === kept || (this.#cached.size <= MOST && this.#chars <= MOST_CHARS)) return
+      this.#cached.delete(key)
       this.#chars -= oldest.chars
     }
   }

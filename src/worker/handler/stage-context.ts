@@ -2,10 +2,10 @@
  * What the handler of a stage is given: the input, what earlier stages put out, and, with
  * `each`, its own element.
  *
- * The shape is the one that the job was submitted with. The definition at hand says how values
+ * The shape is the one that the job was submitted with. The worker's definition says how values
  * are checked, and may be a newer one.
  */
-import type { PipelineFailure, StageDefinition, StageDetails } from '../../definition/index.ts'
+import type { PipelineFailure, StageDefinition } from '../../definition/index.ts'
 import {
   fromJson,
   inputFor,
@@ -16,17 +16,9 @@ import {
 } from '../../definition/index.ts'
 import { eachPath } from '../../kernel/index.ts'
 import type { ClaimedSegment, Ending, PriorStage } from '../../store/index.ts'
-import type { HandlerPort, HandlerRequest } from './handler.ts'
-import { Context } from './handler.ts'
-import type { AbortHandle } from './abort-handle.ts'
-
-/** What a request says more if it is about a stage: plain data. */
-export interface StageRequest extends StageDetails {
-  readonly segment: number
-  readonly each: ClaimedSegment | null
-  readonly prior: readonly PriorStage[]
-  readonly ending: Ending | null
-}
+import type { AbortHandle } from '../abort-handle.ts'
+import type { HandlerPort, HandlerRequest, StageRequest } from './handler-context.ts'
+import { HandlerContext } from './handler-context.ts'
 
 export async function stageContextFor(
   definition: StageDefinition,
@@ -34,7 +26,7 @@ export async function stageContextFor(
   asked: StageRequest,
   port: HandlerPort,
   abortHandle: AbortHandle,
-): Promise<Context> {
+): Promise<HandlerContext> {
   assertVersion(definition, asked)
   const values = new StageValues(definition, request, asked, port)
   const input = await values.input()
@@ -46,7 +38,7 @@ export async function stageContextFor(
     added['segment'] = await values.segment(each, input, outputs)
     added['index'] = index
   }
-  return Object.assign(new Context(definition, request, port, abortHandle, input), added)
+  return Object.assign(new HandlerContext(definition, request, port, abortHandle, input), added)
 }
 
 function failureIn({ error, at, cancelled }: Ending): PipelineFailure {
@@ -155,12 +147,12 @@ class StageValues {
     return new StageOutputs(segments ?? 0, read, this.#schemaOf(name), this.#outputName(name))
   }
 
-  /** Segments of a job have it in common. */
+  /** Shared by the segments of a job. */
   #shared(what: string, make: () => Promise<{ value: unknown; chars: number }>): Promise<unknown> {
     const { job, submittedAt } = this.#request
     const { id } = job
     const { name: type } = this.#definition
-    // An id may hold anything, so its length stands before it.
+    // An id may have any characters, so its length comes first.
     const key = `${id.length} ${id} ${submittedAt} ${type} ${what}`
     return this.#port.shared.get(key, make)
   }

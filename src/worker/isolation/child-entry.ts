@@ -8,13 +8,13 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-export interface ThreadEntry {
+interface ThreadEntry {
   readonly url: URL
   /** Absent: as this thread was started. */
   readonly execArgv?: string[]
 }
 
-export interface ProcessEntry {
+interface ProcessEntry {
   readonly file: string
   /** Absent: as this process was started. */
   readonly execArgv?: string[]

@@ -1,32 +1,29 @@
 /**
- * What a child does: imports the modules of the user, and runs what it is asked to, one thing
- * at a time.
+ * What a child does: imports the modules of the user, and runs handlers and effects, one at a time.
  *
- * - loading: the modules are imported. If one cannot be, the first run fails by it, and the
- *   child says that it is of no use.
- * - free, or running: the stopper of the run is driven by the worker's messages.
+ * - loading: it imports the modules. If one cannot be imported, the first run fails by that, and the
+ *   child says that it is not usable.
+ * - free, or running: the worker's messages stop the run.
  *
- * It knows nothing of leases: what it says may be refused, and that is for the worker to know.
+ * It knows nothing of leases: the worker may be refused what the child reports.
  */
 import type { ArtifactPlace } from '../../definition/index.ts'
-import type { AbortReason } from '../handler/aborted.ts'
-import { Aborted } from '../handler/aborted.ts'
-import { folderPlace } from '../artifact/index.ts'
+import type { AbortReason } from '../abort-handle.ts'
+import { Aborted, AbortHandle } from '../abort-handle.ts'
+import { folderPlace } from '../artifact/places.ts'
 import { inProcess } from '../handler/executor.ts'
 import { failureOf } from '../handler/failure.ts'
-import type { HandlerPort } from '../handler/handler.ts'
+import type { HandlerPort } from '../handler/handler-context.ts'
 import { SharedValues } from '../handler/shared-values.ts'
-import { AbortHandle } from '../handler/abort-handle.ts'
-import { NO_WRITES_IN_CHILD } from '../attempt/commit-with-user-writes.ts'
 import { ExportedDefinitions } from './exported-definitions.ts'
-import type { ChildRequest, ChildOutcome, ToChild, ToParent } from './protocol.ts'
-import { uncarried } from './protocol.ts'
+import type { ChildOutcome, ChildRequest, ToChild, ToParent } from './protocol.ts'
+import { NO_WRITES_IN_CHILD, uncarried } from './protocol.ts'
 
 export class ChildHost {
   readonly #send: (message: ToParent) => void
   readonly #end: () => void
   #definitions: Promise<ExportedDefinitions> | null = null
-  /** All that runs here comes from one worker. */
+  /** All runs here come from one worker. */
   readonly #shared = new SharedValues()
   #artifacts: ArtifactPlace | null = null
   #run: ChildRun | null = null
@@ -41,7 +38,7 @@ export class ChildHost {
       case 'setup':
         this.#artifacts = message.artifacts === null ? null : folderPlace(message.artifacts)
         this.#definitions = ExportedDefinitions.from(message.modules)
-        // What went wrong is for the first run to hear.
+        // If it failed, the first run fails by it.
         void this.#definitions.catch(() => undefined).then(() => this.#send({ type: 'ready' }))
         return
       case 'run':
@@ -56,8 +53,8 @@ export class ChildHost {
   }
 
   async #begin(number: number, ask: ChildRequest): Promise<void> {
-    const around = { shared: this.#shared, artifacts: this.#artifacts }
-    const run = new ChildRun(number, ask.request.job.id, around, this.#send)
+    const surroundings = { shared: this.#shared, artifacts: this.#artifacts }
+    const run = new ChildRun(number, ask.request.job.id, surroundings, this.#send)
     this.#run = run
     let isUsable = false
     let outcome: ChildOutcome
@@ -67,7 +64,7 @@ export class ChildHost {
       isUsable = true
       const definition = definitions.get(ask.definition, stageIn(ask))
       const { abortHandle } = run
-      // An executor answers a failure; only a death, which is the parent's to see, is none.
+      // Never a `Died`: only the parent sees that.
       outcome = (await (ask.kind === 'job'
         ? inProcess.runJob(definition, ask.request, run.port, abortHandle)
         : inProcess.runEffect(
@@ -94,7 +91,7 @@ interface WaitingReply {
   readonly reject: (error: Error) => void
 }
 
-/** One run, and the way from its handler to the worker. */
+/** One run, and the port from its handler to the worker. */
 class ChildRun {
   readonly number: number
   readonly abortHandle: AbortHandle
@@ -107,7 +104,7 @@ class ChildRun {
   constructor(
     number: number,
     job: string,
-    around: Pick<HandlerPort, 'shared' | 'artifacts'>,
+    surroundings: Pick<HandlerPort, 'shared' | 'artifacts'>,
     send: (message: ToParent) => void,
   ) {
     this.number = number
@@ -127,7 +124,7 @@ class ChildRun {
         return this.#ask((call) => send({ type: 'read', run: number, call, what }))
       },
       noWrites: NO_WRITES_IN_CHILD,
-      ...around,
+      ...surroundings,
     }
   }
 
@@ -141,7 +138,7 @@ class ChildRun {
     else waiting?.reject(uncarried(message.error))
   }
 
-  /** Whoever still records, after the handler has returned, is told that it does not count. */
+  /** What the handler still records, after it has returned, is refused. */
   close(): void {
     this.#isOver = true
     for (const { reject } of this.#waiting.values()) reject(this.#aborted())
@@ -161,4 +158,20 @@ class ChildRun {
     const reason: AbortReason = this.abortHandle.reason ?? 'lease-lost'
     return new Aborted(this.#job, reason)
   }
+}
+
+/**
+ * Whether this code runs in a child of a worker: a module that exports definitions and also starts a
+ * worker would start children that start children, without end.
+ */
+const CHILD = Symbol.for('pawl.child')
+
+const thisThread = globalThis as { [CHILD]?: boolean }
+
+export function markAsChild(): void {
+  thisThread[CHILD] = true
+}
+
+export function isInsideChild(): boolean {
+  return thisThread[CHILD] === true
 }

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { Hourglass } from '../../../test/support/hourglass.ts'
 import type { Runnable } from '../../definition/index.ts'
 import { job } from '../../definition/index.ts'
-import { AbortHandle } from '../handler/abort-handle.ts'
 import type { ChildEvents } from './child.ts'
 import { ChildPool, NO_PORT } from './child-pool.ts'
 import type { ChildOutcome, ToChild } from './protocol.ts'
+import { AbortHandle } from '../abort-handle.ts'
 
 const work: Runnable = job('work', { run: () => 1 })
 const TIMES = { idleMs: 1_000, graceMs: 100, startMs: 10_000 }
@@ -196,7 +196,7 @@ describe('children of a pool', () => {
     expect(stage.heard(1)).toEqual(['setup', 'run'])
   })
 
-  it('that die are replaced, and whoever waits hears why', async () => {
+  it('that die are replaced, and the run that waits hears why', async () => {
     const stage = new Stage(1)
     const outcome = stage.run()
     const next = stage.run()
@@ -257,7 +257,7 @@ describe('children of a pool', () => {
 })
 
 describe('a child that starts', () => {
-  it('is given nothing before it is ready: what waits goes to whoever is free first', async () => {
+  it('gets no run before it is ready: what waits goes to the child that is free first', async () => {
     const stage = slow(3)
     const outcomes = [stage.run(), stage.run()]
     expect(stage.children).toHaveLength(2)
@@ -269,7 +269,7 @@ describe('a child that starts', () => {
     expect(stage.heard(0)).toEqual(['setup'])
   })
 
-  it('stays for the next if whoever it was started for has timed out', () => {
+  it('stays for the next run if the one that it was started for has timed out', () => {
     const stage = slow(1)
     const abortHandle = new AbortHandle('j')
     void stage.run(abortHandle)
@@ -281,7 +281,7 @@ describe('a child that starts', () => {
     expect(stage.children).toHaveLength(1)
   })
 
-  it('and dies takes the first that waits with it, and only that; nobody if a signal told it to', async () => {
+  it('and dies ends the first run that waits, and only that; none if a signal told it to', async () => {
     const stage = slow(1)
     const outcomes = [stage.run(), stage.run()]
     stage.child(0).leave('It choked.')
@@ -407,7 +407,7 @@ describe('closing a pool', () => {
     expect(stage.heard(0)).toEqual(['setup', 'run', 'stop', 'end'])
   })
 
-  it('leaves nobody waiting, and begins nothing more', async () => {
+  it('leaves no run waiting, and begins nothing more', async () => {
     const stage = new Stage(1)
     void stage.run()
     const waiting = stage.run()

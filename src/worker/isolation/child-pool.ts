@@ -1,37 +1,39 @@
 /**
- * Runs handlers and effects in children: threads or processes that run one thing at a time.
+ * Runs handlers and effects in children: threads or processes that run one at a time.
  *
- * - What is to be done waits for a child that is free, effects before handlers: they finish
- *   what was committed. As many children are started as things wait, up to a number.
- * - One that is free is used again, the latest first, and ended when it was free for long.
- * - One that dies is told of at once; whatever comes next gets another. One that dies before
- *   it is ready takes the first that waits with it: it would be started for ever otherwise.
+ * - A run waits for a free child, effects before handlers: they finish what was committed. The pool
+ *   starts as many children as runs wait, up to a number.
+ * - It reuses the child that became free last, and ends a child that was free for long.
+ * - A run whose child dies is told so at once, and the next run gets another child. A child that
+ *   dies before it is ready ends the first run that waits, too: the pool would start children for
+ *   ever otherwise.
  *
- * Whoever is told to stop has a short time to settle, and then its child is killed; for a
- * timeout there is none. `stopper` is only listened to: what counts is what the log says.
+ * A run that is told to stop has a short time to end, and then its child is killed; after a timeout
+ * it has none. The pool only listens to the abort handle: what counts is what the log says.
  */
 import type { ArtifactPlace, Runnable } from '../../definition/index.ts'
-import { Aborted } from '../handler/aborted.ts'
-import type { Timing } from '../clock.ts'
-import type { EffectOutcome, EffectRequest } from '../handler/effect-handler.ts'
-import type { Died, Executor } from '../handler/executor.ts'
+import type { Timing } from '../../store/clock.ts'
+import type { AbortHandle } from '../abort-handle.ts'
+import { Aborted } from '../abort-handle.ts'
+import type { Died, EffectOutcome, EffectRequest, Executor } from '../handler/executor.ts'
 import { failureOf } from '../handler/failure.ts'
-import type { HandlerOutcome, HandlerPort, HandlerRequest } from '../handler/handler.ts'
+import type { HandlerPort, HandlerRequest } from '../handler/handler-context.ts'
+import type { HandlerOutcome } from '../handler/handler.ts'
 import { SharedValues } from '../handler/shared-values.ts'
-import type { AbortHandle } from '../handler/abort-handle.ts'
-import { NO_WRITES_IN_CHILD } from '../attempt/commit-with-user-writes.ts'
-import type { StartChild } from './child.ts'
+import type { PendingRun } from './child-slot.ts'
 import { ChildSlot } from './child-slot.ts'
-import type { ChildRequest, ChildOutcome } from './protocol.ts'
+import type { StartChild } from './child.ts'
+import type { ChildOutcome, ChildRequest } from './protocol.ts'
+import { NO_WRITES_IN_CHILD } from './protocol.ts'
 
-export interface ChildPoolOptions {
+interface ChildPoolOptions {
   readonly start: StartChild
   /** URLs. */
   readonly modules: readonly string[]
   /** Children at once. */
   readonly most: number
   readonly timing: Timing
-  /** Told what could not be done with what a child said. */
+  /** Told of messages of a child that could not be handled. */
   readonly onError: (error: Error) => void
   /** The folder of the artifacts. Default null: out of reach. */
   readonly artifacts?: string | null
@@ -41,14 +43,6 @@ export interface ChildPoolOptions {
   readonly graceMs?: number
   /** How long importing the modules may take. Default 60 s. */
   readonly startMs?: number
-}
-
-/** Something to be done. */
-export interface Errand {
-  readonly ask: ChildRequest
-  readonly port: HandlerPort
-  readonly abortHandle: AbortHandle
-  readonly resolve: (outcome: ChildOutcome | Died) => void
 }
 
 const DEFAULT_IDLE_MS = 10_000
@@ -71,11 +65,11 @@ export const NO_PORT: HandlerPort = {
 export class ChildPool implements Executor {
   readonly endsWhatItStops = true
   readonly #options: Required<ChildPoolOptions>
-  readonly #places = new Set<ChildSlot>()
+  readonly #children = new Set<ChildSlot>()
   readonly #starting = new Set<ChildSlot>()
-  /** The latest first: those that are not needed grow old together. */
+  /** The latest last, and used first: children that are not needed stay idle, and are ended. */
   readonly #free: ChildSlot[] = []
-  readonly #waiting: { readonly effects: Errand[]; readonly jobs: Errand[] } = {
+  readonly #waiting: { readonly effects: PendingRun[]; readonly jobs: PendingRun[] } = {
     effects: [],
     jobs: [],
   }
@@ -91,9 +85,9 @@ export class ChildPool implements Executor {
     }
   }
 
-  /** Children that are there now, those that are about to end included. */
+  /** Children that are there now, including those that are about to end. */
   get size(): number {
-    return this.#places.size
+    return this.#children.size
   }
 
   runJob(
@@ -119,13 +113,13 @@ export class ChildPool implements Executor {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    const lanes = Object.values(this.#waiting)
-    for (const errand of lanes.flatMap((lane) => lane.splice(0))) errand.resolve(CLOSED)
+    const queues = Object.values(this.#waiting)
+    for (const pending of queues.flatMap((queue) => queue.splice(0))) pending.resolve(CLOSED)
     this.#free.length = 0
     await Promise.all(
-      [...this.#places].map((place) => {
-        place.close()
-        return place.gone
+      [...this.#children].map((child) => {
+        child.close()
+        return child.gone
       }),
     )
   }
@@ -138,14 +132,14 @@ export class ChildPool implements Executor {
     if (this.#isClosed) return Promise.resolve(CLOSED)
     if (abortHandle.reason !== null) return Promise.resolve(notBegun(ask, abortHandle))
     return new Promise((resolve) => {
-      const lane = ask.kind === 'effect' ? this.#waiting.effects : this.#waiting.jobs
+      const queue = ask.kind === 'effect' ? this.#waiting.effects : this.#waiting.jobs
       const stopped = (): void => {
-        const at = lane.indexOf(errand)
+        const at = queue.indexOf(pending)
         if (at < 0) return
-        lane.splice(at, 1)
+        queue.splice(at, 1)
         resolve(notBegun(ask, abortHandle))
       }
-      const errand: Errand = {
+      const pending: PendingRun = {
         ask,
         port,
         abortHandle,
@@ -155,57 +149,57 @@ export class ChildPool implements Executor {
           resolve(outcome)
         },
       }
-      lane.push(errand)
+      queue.push(pending)
       abortHandle.signal.addEventListener('abort', stopped, { once: true })
-      this.#serve()
+      this.#dispatch()
     })
   }
 
-  #serve(): void {
+  #dispatch(): void {
     const { effects, jobs } = this.#waiting
     while (this.#free.length > 0 && effects.length + jobs.length > 0) {
-      this.#free.pop()?.run(this.#next() as Errand)
+      this.#free.pop()?.run(this.#takeNext() as PendingRun)
     }
     while (
       !this.#isClosed &&
-      this.#places.size < this.#options.most &&
+      this.#children.size < this.#options.most &&
       this.#starting.size < effects.length + jobs.length
     ) {
-      this.#start()
+      this.#startChild()
     }
   }
 
-  #next(): Errand | undefined {
+  #takeNext(): PendingRun | undefined {
     return this.#waiting.effects.shift() ?? this.#waiting.jobs.shift()
   }
 
-  #start(): void {
-    const place: ChildSlot = new ChildSlot(this.#options, {
+  #startChild(): void {
+    const child: ChildSlot = new ChildSlot(this.#options, {
       free: () => {
-        this.#starting.delete(place)
-        if (this.#isClosed) return place.close()
-        this.#free.push(place)
-        this.#serve()
+        this.#starting.delete(child)
+        if (this.#isClosed) return child.close()
+        this.#free.push(child)
+        this.#dispatch()
       },
       ending: () => {
-        this.#starting.delete(place)
-        const at = this.#free.indexOf(place)
+        this.#starting.delete(child)
+        const at = this.#free.indexOf(child)
         if (at >= 0) this.#free.splice(at, 1)
       },
-      gone: (stillborn) => {
-        this.#places.delete(place)
-        if (stillborn !== null) this.#next()?.resolve({ kind: 'died', why: stillborn })
-        this.#serve()
+      gone: (failedStart) => {
+        this.#children.delete(child)
+        if (failedStart !== null) this.#takeNext()?.resolve({ kind: 'died', why: failedStart })
+        this.#dispatch()
       },
     })
-    this.#places.add(place)
-    this.#starting.add(place)
+    this.#children.add(child)
+    this.#starting.add(child)
   }
 }
 
 const CLOSED: Died = { kind: 'died', why: 'Its worker has closed.' }
 
-/** Surely nothing happened: that is known, other than of one whose child is gone. */
+/** It is known that nothing happened: not so of a run whose child is gone. */
 function notBegun({ request }: ChildRequest, { reason }: AbortHandle): ChildOutcome {
   const aborted = new Aborted(request.job.id, reason ?? 'lease-lost')
   return { kind: 'failure', failure: failureOf(aborted) }

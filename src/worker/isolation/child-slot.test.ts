@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { AbortHandle } from '../handler/abort-handle.ts'
 import type { ChildEvents } from './child.ts'
 import { NO_PORT } from './child-pool.ts'
 import { ChildSlot } from './child-slot.ts'
 import type { ChildRequest, ChildOutcome, ToParent } from './protocol.ts'
+import { AbortHandle } from '../abort-handle.ts'
 
 const ASK = { kind: 'job', definition: 'work', request: {} } as unknown as ChildRequest
 const DONE: ChildOutcome = { kind: 'commit', output: '1', effects: [], writes: null }

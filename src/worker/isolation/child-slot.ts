@@ -1,23 +1,32 @@
 /**
- * One child of a pool, and what it has in hand.
+ * One child of a pool, and its run.
  *
- * - starting: until it says that it is ready. Nothing is given to it yet, so that whatever there
- *   is to do can go to another that is free sooner.
- * - free: ended when nothing comes for long.
- * - busy: with one errand. Told to stop, it has a grace to settle, then it is killed.
- * - ending: nothing more is given to it. It is told to end, and killed if it does not.
+ * - starting: until it says that it is ready. It gets no run yet: another child may be free sooner.
+ * - free: ended when no run comes for long.
+ * - busy: with one pending. Told to stop, it has a grace to end, then it is killed.
+ * - ending: it gets no more runs. It is told to end, and killed if it does not.
  * - gone.
  *
- * What a busy child says about another run than its own is dropped, and so is what is no message
- * of ours: a handler can reach the channel. Nothing that a child says may end this process.
+ * A message about another run than the current one is dropped, and so is one that is not of this
+ * protocol: a handler can reach the channel. No message of a child may end this process.
  */
-import type { Timer, Timing } from '../clock.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
+import type { AbortHandle } from '../abort-handle.ts'
+import type { Died } from '../handler/executor.ts'
+import type { HandlerPort } from '../handler/handler-context.ts'
 import type { Child, StartChild } from './child.ts'
-import type { Errand } from './child-pool.ts'
-import type { ToParent } from './protocol.ts'
+import type { ChildOutcome, ChildRequest, ToParent } from './protocol.ts'
 import { carried } from './protocol.ts'
 
-export interface ChildSlotOptions {
+/** A handler or an effect that waits for a child, or runs in one. */
+export interface PendingRun {
+  readonly ask: ChildRequest
+  readonly port: HandlerPort
+  readonly abortHandle: AbortHandle
+  readonly resolve: (outcome: ChildOutcome | Died) => void
+}
+
+interface ChildSlotOptions {
   readonly start: StartChild
   readonly modules: readonly string[]
   readonly timing: Timing
@@ -28,13 +37,13 @@ export interface ChildSlotOptions {
   readonly onError: (error: Error) => void
 }
 
-export interface ChildSlotEvents {
+interface ChildSlotEvents {
   /** It can be given something. */
   free(): void
   /** It cannot be given anything any more. */
   ending(): void
-  /** `stillborn`: why it ended before it was ready, unless it was told to, by us or by a signal. */
-  gone(stillborn: string | null): void
+  /** `failedStart`: why it ended before it was ready, unless it was told to, by us or by a signal. */
+  gone(failedStart: string | null): void
 }
 
 export class ChildSlot {
@@ -43,13 +52,13 @@ export class ChildSlot {
   readonly #events: ChildSlotEvents
   readonly #child: Child | null
   #setGone: () => void = () => undefined
-  #errand: Errand | null = null
+  #pending: PendingRun | null = null
   #run = 0
   #isReady = false
   /** Why it was killed while it started. */
-  #verdict = ''
+  #whyKilled = ''
   #isEnding = false
-  /** Of a free one: until it is told to end. Else: until it is killed. */
+  /** Of a free child: until it is told to end. Else: until it is killed. */
   #timer: Timer | null = null
   #unlisten: () => void = () => undefined
 
@@ -62,46 +71,46 @@ export class ChildSlot {
     this.#child = this.#start()
     const { timing, startMs } = options
     this.#timer = timing.after(startMs, () => {
-      this.#verdict = `It was not ready after ${startMs} ms. `
+      this.#whyKilled = `It was not ready after ${startMs} ms. `
       this.#child?.kill()
     })
   }
 
-  run(errand: Errand): void {
+  run(pending: PendingRun): void {
     this.#timer?.cancel()
     this.#run += 1
-    this.#errand = errand
-    const { abortHandle, ask } = errand
-    const stopped = (): void => this.#stop()
+    this.#pending = pending
+    const { abortHandle, ask } = pending
+    const stopped = (): void => this.#stopRun()
     abortHandle.signal.addEventListener('abort', stopped, { once: true })
     this.#unlisten = () => abortHandle.signal.removeEventListener('abort', stopped)
     this.#child?.send({ type: 'run', run: this.#run, ask })
   }
 
-  /** Ends it. One that was told to stop keeps its grace. */
+  /** Ends it. A run that was told to stop keeps its grace. */
   close(): void {
     if (!this.#isReady) this.#kill()
-    else if (this.#errand === null) this.#end()
-    else if (this.#errand.abortHandle.reason === null) this.#kill()
+    else if (this.#pending === null) this.#end()
+    else if (this.#pending.abortHandle.reason === null) this.#kill()
   }
 
   #start(): Child | null {
     const { start, modules, artifacts } = this.#options
     try {
       const child = start(modules, {
-        message: (message) => this.#hear(message),
-        gone: (why, wasTold) => this.#leave(why, wasTold),
+        message: (message) => this.#onMessage(message),
+        gone: (why, wasTold) => this.#onGone(why, wasTold),
       })
       child.send({ type: 'setup', modules, artifacts })
       return child
     } catch (error) {
-      // AFTER whoever made this place knows it.
-      queueMicrotask(() => this.#leave(`It could not be started: ${(error as Error).message}.`))
+      // AFTER the pool knows this child.
+      queueMicrotask(() => this.#onGone(`It could not be started: ${(error as Error).message}.`))
       return null
     }
   }
 
-  #hear(message: unknown): void {
+  #onMessage(message: unknown): void {
     if (typeof message !== 'object' || message === null) return
     try {
       this.#receive(message as ToParent)
@@ -112,23 +121,23 @@ export class ChildSlot {
 
   #receive(message: ToParent): void {
     if (message.type === 'ready') return this.#ready()
-    const errand = this.#errand
-    if (errand === null || message.run !== this.#run) return
+    const pending = this.#pending
+    if (pending === null || message.run !== this.#run) return
     switch (message.type) {
       case 'record':
-        void this.#record(errand, message)
+        void this.#record(pending, message)
         return
       case 'read':
-        void this.#read(errand, message)
+        void this.#read(pending, message)
         return
       case 'progress':
-        errand.port.progress(message.value)
+        pending.port.progress(message.value)
         return
       case 'log':
-        errand.port.log(message.line)
+        pending.port.log(message.line)
         return
       case 'settled':
-        this.#settle(message)
+        this.#endRun(message)
     }
   }
 
@@ -146,19 +155,19 @@ export class ChildSlot {
   }
 
   async #record(
-    { port }: Errand,
+    { port }: PendingRun,
     { run, call, name, value }: Extract<ToParent, { type: 'record' }>,
   ): Promise<void> {
     try {
-      const stands = await port.record(name, value)
-      this.#child?.send({ type: 'recorded', run, call, value: stands })
+      const recorded = await port.record(name, value)
+      this.#child?.send({ type: 'recorded', run, call, value: recorded })
     } catch (error) {
       this.#child?.send({ type: 'refused', run, call, error: carried(error) })
     }
   }
 
   async #read(
-    { port }: Errand,
+    { port }: PendingRun,
     { run, call, what }: Extract<ToParent, { type: 'read' }>,
   ): Promise<void> {
     try {
@@ -170,16 +179,16 @@ export class ChildSlot {
     }
   }
 
-  #settle({ outcome, isUsable }: Extract<ToParent, { type: 'settled' }>): void {
-    this.#putDown()?.resolve(outcome)
+  #endRun({ outcome, isUsable }: Extract<ToParent, { type: 'settled' }>): void {
+    this.#takeRun()?.resolve(outcome)
     // Its kill may be under way.
     if (this.#isEnding) return
     if (isUsable) this.#becomeFree()
     else this.#end()
   }
 
-  #stop(): void {
-    const { abortHandle } = this.#errand as Errand
+  #stopRun(): void {
+    const { abortHandle } = this.#pending as PendingRun
     const { reason } = abortHandle
     if (reason === null || reason === 'timed-out') return this.#kill()
     this.#child?.send({ type: 'stop', run: this.#run, reason })
@@ -207,22 +216,22 @@ export class ChildSlot {
     this.#child?.kill()
   }
 
-  #leave(why: string, wasTold = false): void {
+  #onGone(why: string, wasTold = false): void {
     const isNoFault = this.#isReady || this.#isEnding || wasTold
-    const stillborn = isNoFault ? null : this.#verdict + why
+    const failedStart = isNoFault ? null : this.#whyKilled + why
     this.#timer?.cancel()
     this.#isEnding = true
     this.#events.ending()
-    this.#putDown()?.resolve({ kind: 'died', why })
-    this.#events.gone(stillborn)
+    this.#takeRun()?.resolve({ kind: 'died', why })
+    this.#events.gone(failedStart)
     this.#setGone()
   }
 
-  #putDown(): Errand | null {
-    const errand = this.#errand
-    this.#errand = null
+  #takeRun(): PendingRun | null {
+    const pending = this.#pending
+    this.#pending = null
     this.#timer?.cancel()
     this.#unlisten()
-    return errand
+    return pending
   }
 }

@@ -5,8 +5,7 @@
  * by its name; one that is not there, or there twice, is refused with the names of the modules.
  */
 import type { AnyJob, Runnable } from '../../definition/index.ts'
-import { InvalidDefinition } from '../../definition/index.ts'
-import { runnableIn } from '../handler/runnable-in.ts'
+import { InvalidDefinition, runnableFor } from '../../definition/index.ts'
 
 export class ExportedDefinitions {
   readonly #modules: readonly string[]
@@ -46,7 +45,7 @@ export class ExportedDefinitions {
         { type: name, modules },
       )
     }
-    const runnable = runnableIn(first, stage)
+    const runnable = runnableFor(first, stage)
     if (runnable !== null) return runnable
     throw new InvalidDefinition(
       `${stage === null ? `A job '${name}'` : `Stage '${stage}' of pipeline '${name}'`} is to run in a child, and what the worker's \`modules\` export under this name has none: ${modules.join(', ')}. The worker and its modules must have the same definitions.`,

@@ -1,9 +1,9 @@
 /**
  * How far apart handlers run from their worker, as people write it.
  *
- * - none: in the worker's own thread. What blocks the one, blocks the other.
+ * - none: in the worker's own thread. A handler that blocks it blocks the worker.
  * - thread: in threads of this process. A handler may compute for long, and can be stopped.
- * - process: in processes of their own. A handler may crash, and nobody else does.
+ * - process: in processes of their own. A handler may crash, and the worker does not.
  *
  * Functions do not travel, so a child imports the modules that export the definitions.
  */
@@ -11,19 +11,16 @@ import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ArtifactPlace } from '../../definition/index.ts'
 import { InvalidDefinition } from '../../definition/index.ts'
-import { rootOf } from '../artifact/index.ts'
-import type { Timing } from '../clock.ts'
+import type { Timing } from '../../store/clock.ts'
+import { rootOf } from '../artifact/places.ts'
 import type { Executor } from '../handler/executor.ts'
 import { inProcess } from '../handler/executor.ts'
-import type { WorkerOptions } from '../loop/worker.ts'
-import { DEFAULT_CONCURRENCY } from '../loop/worker.ts'
+import type { Isolation, WorkerOptions } from '../worker-options.ts'
+import { DEFAULT_CONCURRENCY } from '../worker-options.ts'
+import { isInsideChild } from './child-host.ts'
 import { ChildPool } from './child-pool.ts'
 import type { StartChild } from './child.ts'
-import { isInsideChild } from './inside-child.ts'
-import { startProcess } from './process-child.ts'
-import { startThread } from './thread-child.ts'
-
-export type Isolation = 'none' | 'thread' | 'process'
+import { startProcess, startThread } from './child.ts'
 
 const STARTS: Readonly<Record<Exclude<Isolation, 'none'>, StartChild>> = {
   thread: startThread,

@@ -1,29 +1,30 @@
 /**
- * What a worker and its children say to each other: plain data, so that it can go to another
- * thread as well as to another process.
+ * The messages between a worker and its children: plain data, so that it can go to another thread as
+ * well as to another process.
  *
- * A child has one thing to do at a time, its run. Runs are numbered by the worker; whatever
- * carries the number of another run than the current one is too late, and is dropped.
+ * A child has one run at a time. The worker numbers the runs; a message with the number of another
+ * run than the current one is too late, and is dropped.
  */
 import type { Payload } from '../../kernel/index.ts'
 import type { OutputsPage } from '../../store/index.ts'
-import type { AbortReason } from '../handler/aborted.ts'
-import type { EffectOutcome, EffectRequest } from '../handler/effect-handler.ts'
-import type { HandlerOutcome, HandlerRequest } from '../handler/handler.ts'
+import type { AbortReason } from '../abort-handle.ts'
+import type { EffectOutcome, EffectRequest } from '../handler/executor.ts'
+import type { HandlerRequest } from '../handler/handler-context.ts'
+import type { HandlerOutcome } from '../handler/handler.ts'
 
-/** What there is to do. `definition`: the name of a job that one of the modules exports. */
+/** A handler or an effect to run. `definition`: the name of a job that one of the modules exports. */
 export type ChildRequest =
   | { readonly kind: 'job'; readonly definition: string; readonly request: HandlerRequest }
   | { readonly kind: 'effect'; readonly definition: string; readonly request: EffectRequest }
 
-export type Wanted =
+type ReadRequest =
   | { readonly kind: 'input' }
   | { readonly kind: 'outputs'; readonly stage: number; readonly after: number }
 
 export type ChildOutcome = HandlerOutcome | EffectOutcome
 
-/** An error that crosses the border: it is made again on the other side. */
-export interface CarriedError {
+/** An error as it goes to another thread or process: it is made again there. */
+interface CarriedError {
   readonly name: string
   readonly code: string | null
   readonly message: string
@@ -72,7 +73,12 @@ export type ToParent =
       readonly value: Payload
     }
   /** The input of the job, or some outputs of a stage's segments. */
-  | { readonly type: 'read'; readonly run: number; readonly call: number; readonly what: Wanted }
+  | {
+      readonly type: 'read'
+      readonly run: number
+      readonly call: number
+      readonly what: ReadRequest
+    }
   | { readonly type: 'progress'; readonly run: number; readonly value: Payload }
   | { readonly type: 'log'; readonly run: number; readonly line: string }
   /** `isUsable`: the child can do more. One that could not import its modules cannot. */
@@ -82,6 +88,10 @@ export type ToParent =
       readonly outcome: ChildOutcome
       readonly isUsable: boolean
     }
+
+/** In a child: the transaction is elsewhere. */
+export const NO_WRITES_IN_CHILD =
+  'commit(…).with() does not work in a thread or a process of its own: the transaction is in the process that holds the lease. Run this job without isolation, or write in an effect.'
 
 export function carried(thrown: unknown): CarriedError {
   const { name, code, message } = (thrown instanceof Error ? thrown : {}) as Partial<

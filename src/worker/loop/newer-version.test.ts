@@ -148,7 +148,7 @@ describe('a worker that gave a job back because it is too new', () => {
     await pawl.close()
   })
 
-  it('has not touched what was committed: its effects are for whoever knows them', async () => {
+  it('has not touched what was committed: its effects are for a newer worker', async () => {
     const store = new MemoryStore(systemClock)
     const spec = { ...plain({ type: 'greet', version: 2, input: '"ann"' }) }
     await store.execute([{ type: 'SubmitJob', job: 'a', spec }])

@@ -1,11 +1,11 @@
 /**
- * Stops the workers of this process when it is told to end, and then lets it end.
+ * Stops the workers of this process when a signal tells it to end, and then lets it end.
  *
  * - listening: one listener for each signal, however many workers there are.
  * - stopping: the signal came, and the workers have their time to finish. Another signal means
  *   now.
- * - ended: the last one has stopped. If nobody else listened, the process ends by that very
- *   signal, as it would have without workers; if somebody did, it is theirs to end it.
+ * - ended: the last worker has stopped. If the program itself does not listen for the signal, the
+ *   process ends by it, as it would have without workers; if it does, ending is up to the program.
  *
  * The listener goes with the last worker, so that a process without workers has none.
  */
@@ -13,7 +13,7 @@ import { constants } from 'node:os'
 import { InvalidDefinition } from '../../definition/index.ts'
 
 /** What it needs of a process: the real one, or that of a test. */
-export interface Signalled {
+interface Signalled {
   readonly pid: number
   prependListener(signal: NodeJS.Signals, listener: () => void): unknown
   off(signal: NodeJS.Signals, listener: () => void): unknown
@@ -21,10 +21,10 @@ export interface Signalled {
   kill(pid: number, signal: NodeJS.Signals): unknown
 }
 
-/** The system does not ask. */
-const UNHEARD: ReadonlySet<NodeJS.Signals> = new Set(['SIGKILL', 'SIGSTOP'])
+/** The system does not let a process listen for these. */
+const NEVER_DELIVERED: ReadonlySet<NodeJS.Signals> = new Set(['SIGKILL', 'SIGSTOP'])
 
-export interface Stoppable {
+interface Stoppable {
   stop(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export class Shutdown {
     this.#process = signalled
   }
 
-  /** Whoever has stopped, by a signal or not, calls what it returns. */
+  /** A worker that has stopped, by a signal or not, calls what it returns. */
   add(worker: Stoppable, signals: readonly NodeJS.Signals[]): () => void {
     for (const signal of signals) assertSignal(signal)
     const watches = signals.map((signal) => this.#watch(signal))
@@ -75,7 +75,7 @@ class SignalWatch {
   readonly #signal: NodeJS.Signals
   readonly #parts: WatchParts
   readonly #workers = new Set<Stoppable>()
-  readonly #listener = (): void => this.#came()
+  readonly #listener = (): void => this.#onSignal()
   isStopping = false
   #isOurs = true
 
@@ -83,35 +83,35 @@ class SignalWatch {
     this.#process = signalled
     this.#signal = signal
     this.#parts = parts
-    // Before all others: one that listens only once would be gone when it comes to ours, and
-    // we would end the process under its hands.
+    // BEFORE all others: a listener of the program that listens once would be gone when it comes to
+    // ours, and we would end the process although the program wants to.
     signalled.prependListener(signal, this.#listener)
   }
 
   add(worker: Stoppable): void {
     this.#workers.add(worker)
-    // AFTER whoever made it holds it.
+    // AFTER the constructor of the worker has returned.
     if (this.#parts.isStopping()) queueMicrotask(() => stop(worker))
   }
 
   delete(worker: Stoppable): void {
     if (!this.#workers.delete(worker) || this.#workers.size > 0) return
-    this.#leave()
+    this.#unlisten()
     if (this.isStopping) this.#end()
   }
 
-  #came(): void {
+  #onSignal(): void {
     const isRepeated = this.#parts.isStopping()
     this.isStopping = true
     this.#isOurs &&= this.#process.listenerCount(this.#signal) === 1
     if (!isRepeated) for (const worker of this.#workers) stop(worker)
     else if (this.#isOurs) {
-      this.#leave()
+      this.#unlisten()
       this.#end()
     }
   }
 
-  #leave(): void {
+  #unlisten(): void {
     this.#process.off(this.#signal, this.#listener)
     this.#parts.over()
   }
@@ -124,7 +124,7 @@ class SignalWatch {
 }
 
 function assertSignal(signal: NodeJS.Signals): void {
-  if (Object.hasOwn(constants.signals, signal) && !UNHEARD.has(signal)) return
+  if (Object.hasOwn(constants.signals, signal) && !NEVER_DELIVERED.has(signal)) return
   throw new InvalidDefinition(
     `The signals of a worker are such as 'SIGTERM' and 'SIGINT': a process cannot listen for '${signal}'.`,
     { signal },

@@ -174,14 +174,14 @@ describe.each(ENGINES)('a worker %s', (_, open) => {
 })
 
 // On a database others could take it meanwhile: there, time goes on.
-describe.each(OWN_ENGINES)('a worker %s that nobody else could replace', (_, open) => {
+describe.each(OWN_ENGINES)('a worker %s that no other worker could replace', (_, open) => {
   it('keeps the lease of a handler that keeps the only thread for three times as long', async () => {
     const pawl = await open()
     const greedy = job('greedy', {
       lease: 500,
       run: async () => {
         for (const end = Date.now() + 1_600; Date.now() < end;);
-        // Time for whoever thinks that the lease is over.
+        // Time for upkeep, if it takes the lease for over.
         await new Promise((resolve) => setTimeout(resolve, 200))
         return 'done'
       },
@@ -340,7 +340,7 @@ describe.each(ENGINES)('a step %s', (_, open) => {
 })
 
 describe.each(ENGINES)('what a handler says %s', (_, open) => {
-  it('as progress and lines is there for whoever looks', async () => {
+  it('as progress and lines is shown', async () => {
     const pawl = await open()
     const gate = deferred()
     const talks = job('talks', {

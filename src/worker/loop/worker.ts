@@ -1,63 +1,35 @@
 /**
- * A worker: takes jobs as long as it has room for them, and runs them.
+ * A worker: claims jobs as long as it has room for them, and runs them.
  *
- * - working: claims whenever there is room and something may have come; keeps room for jobs that
- *   are granted with their submit, where the store does that.
- * - stopping: claims nothing more. What runs may finish until the deadline, then it is told
- *   to stop, and its leases are given back.
+ * - working: claims whenever there is room and jobs may be ready; reserves room for jobs that the
+ *   store grants with their submit, where it does that.
+ * - stopping: claims nothing more. Handlers may finish until the deadline; then the worker stops
+ *   them and gives their leases back.
  * - stopped.
  *
- * It never decides anything: who owns a job, and how it ended, is what the store answers.
+ * It never decides anything: the store answers which worker owns a job, and how it ended.
  */
-import type { AnyJob, Duration, Runnable } from '../../definition/index.ts'
-import { assertName, InvalidDefinition, isPipeline, toMs } from '../../definition/index.ts'
+import type { AnyJob, Runnable } from '../../definition/index.ts'
+import {
+  assertName,
+  InvalidDefinition,
+  isPipeline,
+  runnableFor,
+  toMs,
+} from '../../definition/index.ts'
+import type { Timer } from '../../store/clock.ts'
 import type { Command } from '../../kernel/index.ts'
 import type { ChannelName, Claimed, ClaimWithSubmit } from '../../store/index.ts'
 import { FIRST_SUBMIT_CLAIM, isForSubmitClaim, StoreClosed, StoreEnded } from '../../store/index.ts'
-import type { AttemptParts } from '../attempt/attempt-parts.ts'
+import type { AttemptParts } from '../attempt/attempt.ts'
 import { Attempt } from '../attempt/attempt.ts'
-import type { Timer } from '../clock.ts'
-import { Crowd } from '../crowd.ts'
-import type { Isolation } from '../isolation/isolation.ts'
 import { LeaseKeeper } from '../attempt/lease-keeper.ts'
-import { newerJob, REST_MS, Resting } from './newer-version.ts'
-import { newWorkerName } from '../random.ts'
-import { runnableIn } from '../handler/runnable-in.ts'
 import { SharedValues } from '../handler/shared-values.ts'
+import { newWorkerName } from '../random.ts'
+import type { WorkerOptions } from '../worker-options.ts'
+import { DEFAULT_CONCURRENCY } from '../worker-options.ts'
+import { newerJob, PAUSED_MS, PausedChannels } from './newer-version.ts'
 import { shutdown as onSignal } from './shutdown.ts'
-
-export interface WorkerOptions {
-  /** How many handlers run at once. Default 10. */
-  readonly concurrency?: number
-  /** What its leases are to show; random letters follow. Default: host and process. */
-  readonly name?: string
-  /** Which queues it serves. Default: those of its definitions. */
-  readonly queues?: readonly string[]
-  /**
-   * How often to look for jobs, if nothing else happens. Default 50 ms; on a database, which tells
-   * when there is something, half a second.
-   */
-  readonly poll?: Duration
-  /** How long running handlers may go on after `stop`. Default 10 s. */
-  readonly shutdown?: Duration
-  /**
-   * Signals that stop the worker as `stop` does. When all workers have stopped, the process ends
-   * by that signal, unless somebody else listens for it; the same again ends it at once. Default
-   * `['SIGTERM']`; `[]`: none.
-   */
-  readonly signals?: readonly NodeJS.Signals[]
-  /**
-   * Where handlers and effects run: `'none'` (default) in this thread, `'thread'` or `'process'`
-   * in children that run one at a time. One that blocks its thread is then no danger to its
-   * lease, and a `timeout` ends it wherever it is. Starting a child takes a moment, which counts.
-   */
-  readonly isolation?: Isolation
-  /**
-   * With isolation: URLs or absolute paths of the modules that export the definitions, e.g.
-   * `[import.meta.url]`. Each child imports them, so they must not start workers themselves.
-   */
-  readonly modules?: readonly (string | URL)[]
-}
 
 export type WorkerParts = Omit<AttemptParts, 'keeper' | 'shared' | 'onHandled' | 'onOver'> & {
   readonly onStopped: () => void
@@ -65,7 +37,6 @@ export type WorkerParts = Omit<AttemptParts, 'keeper' | 'shared' | 'onHandled' |
   readonly nameWorker?: ((called?: string) => string) | undefined
 }
 
-export const DEFAULT_CONCURRENCY = 10
 const DEFAULT_POLL_MS = 50
 const DEFAULT_SHARED_POLL_MS = 500
 const DEFAULT_SHUTDOWN_MS = 10_000
@@ -82,21 +53,21 @@ export class Worker {
   readonly #channels: readonly ChannelName[]
   readonly #pollMs: number
   readonly #shutdownMs: number
-  readonly #attempts = new Crowd<Attempt>()
-  readonly #resting = new Resting()
-  /** What is being given back: a process that ended before would let the leases run out. */
-  readonly #givingBack = new Set<Promise<void>>()
-  /** Places that handlers have, or that are kept for them. */
+  readonly #attempts = new Set<Attempt>()
+  readonly #paused = new PausedChannels()
+  /** Leases on their way back: a process that ended before would let them run out. */
+  readonly #releases = new Set<Promise<void>>()
+  /** Room that handlers take, or that is reserved for them. */
   #busy = 0
-  /** Places that a claim asks for just now. */
-  #asked = 0
-  /** Claims that travel with a submit just now. */
+  /** Room that the claim on its way asks for. */
+  #claiming = 0
+  /** Claims on their way with a submit. */
   #submitClaims = 0
   #request = 0
   #submitRequest = FIRST_SUBMIT_CLAIM
   #isClaiming = false
-  /** Something may have come since it looked, or there was more than it had room for. */
-  #isWanted = false
+  /** Jobs may have become ready since the last claim, or that claim filled all the room. */
+  #claimAgain = false
   #isWakingSoon = false
   #timer: Timer | null = null
   #stopping: Promise<void> | null = null
@@ -115,26 +86,29 @@ export class Worker {
       ...parts,
       keeper,
       shared: new SharedValues(),
-      onHandled: () => this.#handled(),
-      onOver: (attempt) => this.#over(attempt),
+      onHandled: () => this.#makeRoom(1),
+      onOver: (attempt) => this.#end(attempt),
     }
     this.#definitions = byName(definitions)
     this.#channels = channelsOf(definitions, options.queues)
-    const usual = parts.store.onNews === undefined ? DEFAULT_POLL_MS : DEFAULT_SHARED_POLL_MS
-    this.#pollMs = poll === undefined ? usual : toMs(poll, 'The poll of a worker')
+    const defaultPollMs =
+      parts.store.onNews === undefined ? DEFAULT_POLL_MS : DEFAULT_SHARED_POLL_MS
+    this.#pollMs = poll === undefined ? defaultPollMs : toMs(poll, 'The poll of a worker')
     this.#shutdownMs =
       shutdown === undefined ? DEFAULT_SHUTDOWN_MS : toMs(shutdown, 'The shutdown of a worker')
     const unlisten = onSignal.add(this, options.signals ?? DEFAULT_SIGNALS)
-    const leave = parts.batcher.standBy({ claimFor: (commands) => this.#claimFor(commands) })
+    const leaveBatcher = parts.batcher.standBy({
+      claimFor: (commands) => this.#claimFor(commands),
+    })
     this.#onStopped = () => {
-      leave()
+      leaveBatcher()
       parts.onStopped()
       unlisten()
     }
     this.wake()
   }
 
-  /** How many jobs it has in hand. */
+  /** How many jobs it runs. */
   get running(): number {
     return this.#attempts.size
   }
@@ -151,25 +125,25 @@ export class Worker {
     )
   }
 
-  /** Something may have come. */
+  /** Jobs may be ready: claims some, if there is room. */
   wake(): void {
     if (this.#stopping !== null) return
     if (this.#isClaiming || this.#busy >= this.concurrency) {
-      this.#isWanted = true
+      this.#claimAgain = true
       return
     }
     this.#isClaiming = true
     void this.#claim()
   }
 
-  /** Something happened to a job that it may have in hand; left out: to any of them. */
-  lookAgain(job?: string): void {
-    this.#parts.keeper.lookAgain(job)
+  /** Something happened to a job that it may run, or to any: asks the store about its leases. */
+  checkLeases(job?: string): void {
+    this.#parts.keeper.extendNow(job)
   }
 
-  /** Lets what runs finish, or gives it back when the time is over. Calling it twice is fine. */
+  /** Lets handlers finish, or gives their jobs back when the time is over. Calling it twice is fine. */
   stop(): Promise<void> {
-    this.#stopping ??= this.#stop()
+    this.#stopping ??= this.#stopWhenIdle()
     return this.#stopping
   }
 
@@ -177,7 +151,7 @@ export class Worker {
   async kill(): Promise<void> {
     this.#stopping ??= Promise.resolve()
     this.#timer?.cancel()
-    for (const attempt of this.#attempts.members) attempt.die()
+    for (const attempt of this.#attempts) attempt.die()
     await this.#parts.executor.close()
     this.#onStopped()
   }
@@ -186,14 +160,14 @@ export class Worker {
     let pauseMs: number | null = this.#pollMs
     try {
       do {
-        this.#isWanted = false
-        const channels = this.#resting.awake(this.#channels, this.#parts.timing.now())
+        this.#claimAgain = false
+        const channels = this.#paused.without(this.#channels, this.#parts.timing.now())
         if (channels.length === 0) break
         const max = this.concurrency - this.#busy
         // BEFORE asking: the lease may begin any time from now on.
         const askedAt = this.#parts.timing.now()
         this.#request += 1
-        this.#asked = max
+        this.#claiming = max
         const claimed = await this.#parts.store.claim({
           worker: this.name,
           request: this.#request,
@@ -201,35 +175,35 @@ export class Worker {
           max,
           started: true,
         })
-        if (this.#stopping === null) for (const one of claimed) this.#take(one, askedAt)
-        else await Promise.allSettled(claimed.map((one) => this.#giveBack(one)))
-        // AFTER they were taken: in between, nobody is to find room that there is not.
-        this.#asked = 0
-        if (claimed.length === max) this.#isWanted = true
-      } while (this.#isWanted && this.#stopping === null && this.#busy < this.concurrency)
+        if (this.#stopping === null) for (const one of claimed) this.#accept(one, askedAt)
+        else await Promise.allSettled(claimed.map((one) => this.#release(one)))
+        // AFTER they were accepted: in between, a reservation must not take their room.
+        this.#claiming = 0
+        if (claimed.length === max) this.#claimAgain = true
+      } while (this.#claimAgain && this.#stopping === null && this.#busy < this.concurrency)
     } catch (error) {
       // A store that has ended stays so: there is nothing more to ask for.
       pauseMs = hasEnded(error) ? null : PAUSE_MS
       if (this.#stopping === null) this.#parts.onError(error as Error)
     } finally {
-      this.#asked = 0
+      this.#claiming = 0
       this.#isClaiming = false
     }
     this.#timer?.cancel()
-    if (this.#stopping !== null) return this.#lookIfIdle()
+    if (this.#stopping !== null) return this.#checkIdle()
     if (pauseMs === null) return
-    pauseMs = Math.min(pauseMs, this.#resting.leftMs(this.#parts.timing.now()))
+    pauseMs = Math.min(pauseMs, this.#paused.leftMs(this.#parts.timing.now()))
     this.#timer = this.#parts.timing.after(pauseMs, () => this.wake(), true)
   }
 
   /** A claim for jobs that are about to be submitted, unless others wait for this worker's room. */
   #claimFor(commands: readonly Command[]): ClaimWithSubmit | null {
-    if (this.#stopping !== null || this.#isWanted || this.#isWakingSoon) return null
-    const room = this.concurrency - this.#busy - this.#asked
+    if (this.#stopping !== null || this.#claimAgain || this.#isWakingSoon) return null
+    const room = this.concurrency - this.#busy - this.#claiming
     if (room < 1) return null
     // BEFORE it is asked for: the lease may begin any time from now on.
     const askedAt = this.#parts.timing.now()
-    const channels = this.#resting.awake(this.#channels, askedAt)
+    const channels = this.#paused.without(this.#channels, askedAt)
     const max = countUpTo(room, commands, channels)
     if (max === 0) return null
     this.#busy += max
@@ -245,57 +219,53 @@ export class Worker {
     this.#makeRoom(max)
     this.#submitClaims -= 1
     for (const one of claimed) {
-      if (this.#stopping === null) this.#take(one, askedAt)
-      else this.#return(one)
+      if (this.#stopping === null) this.#accept(one, askedAt)
+      else this.#releaseLater(one)
     }
-    this.#lookIfIdle()
+    this.#checkIdle()
   }
 
-  #take(claimed: Claimed, askedAt: number): void {
+  #accept(claimed: Claimed, askedAt: number): void {
     const { type, queue, stageName: stage } = claimed
-    const definition = runnableIn(this.#definitions.get(type) as AnyJob, stage) as Runnable
+    const definition = runnableFor(this.#definitions.get(type) as AnyJob, stage) as Runnable
     const newer = newerJob(definition, claimed, this.name)
-    if (newer === null) return this.#begin(definition, claimed, askedAt)
-    // BEFORE it is given back: that wakes whoever might take it.
-    const until = this.#parts.timing.now() + REST_MS
-    if (this.#resting.rest({ queue, type, stage }, until)) this.#parts.workerEvents.newer(newer)
-    this.#return(claimed)
+    if (newer === null) return this.#run(definition, claimed, askedAt)
+    // BEFORE the lease goes back: that wakes workers, this one too.
+    const until = this.#parts.timing.now() + PAUSED_MS
+    if (this.#paused.pause({ queue, type, stage }, until)) this.#parts.workerEvents.newer(newer)
+    this.#releaseLater(claimed)
   }
 
-  /** Gives it back, and is not idle before. */
-  #return(claimed: Claimed): void {
-    const giving = this.#giveBack(claimed)
+  /** The worker is not idle before the lease is back. */
+  #releaseLater(claimed: Claimed): void {
+    const release = this.#release(claimed)
       .catch((error: unknown) => this.#parts.onError(error as Error))
       .finally(() => {
-        this.#givingBack.delete(giving)
-        this.#lookIfIdle()
+        this.#releases.delete(release)
+        this.#checkIdle()
       })
-    this.#givingBack.add(giving)
+    this.#releases.add(release)
   }
 
-  #begin(definition: Runnable, claimed: Claimed, askedAt: number): void {
+  #run(definition: Runnable, claimed: Claimed, askedAt: number): void {
     this.#busy += 1
     const attempt = new Attempt(this.#parts, definition, claimed, this.name)
     this.#attempts.add(attempt)
     void attempt.run(askedAt)
   }
 
-  #handled(): void {
-    this.#makeRoom(1)
-  }
-
-  /** One that had room has looked for everything that came. */
+  /** A worker that had room before has claimed all that was ready. */
   #makeRoom(places: number): void {
-    if (this.#busy >= this.concurrency && this.#isWanted) this.#wakeSoon()
+    if (this.#busy >= this.concurrency && this.#claimAgain) this.#wakeSoon()
     this.#busy -= places
   }
 
-  #over(attempt: Attempt): void {
+  #end(attempt: Attempt): void {
     this.#attempts.delete(attempt)
-    this.#lookIfIdle()
+    this.#checkIdle()
   }
 
-  /** Handlers that end together make room for one claim, not for one each. */
+  /** Handlers that end in the same turn of the event loop are followed by one claim. */
   #wakeSoon(): void {
     if (this.#isWakingSoon) return
     this.#isWakingSoon = true
@@ -305,24 +275,23 @@ export class Worker {
     })
   }
 
-  /** It came when the worker was already stopping, or it is of a version that it does not know. */
-  async #giveBack({ job, stage, segment, lease }: Claimed): Promise<void> {
+  async #release({ job, stage, segment, lease }: Claimed): Promise<void> {
     const worker = this.name
     await this.#parts.batcher.send({ type: 'ReleaseLease', job, stage, segment, lease, worker })
   }
 
-  #lookIfIdle(): void {
-    const inHand = this.#attempts.size + this.#givingBack.size + this.#submitClaims
-    if (inHand === 0 && !this.#isClaiming) this.#onIdle()
+  #checkIdle(): void {
+    const left = this.#attempts.size + this.#releases.size + this.#submitClaims
+    if (left === 0 && !this.#isClaiming) this.#onIdle()
   }
 
-  async #stop(): Promise<void> {
+  async #stopWhenIdle(): Promise<void> {
     this.#timer?.cancel()
     const { timing, executor } = this.#parts
     const deadline = timing.after(
       this.#shutdownMs,
       () => {
-        for (const attempt of this.#attempts.members) attempt.stop('shutdown')
+        for (const attempt of this.#attempts) attempt.stop('shutdown')
       },
       true,
     )
@@ -335,7 +304,7 @@ export class Worker {
   #idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#onIdle = resolve
-      this.#lookIfIdle()
+      this.#checkIdle()
     })
   }
 }
@@ -377,7 +346,7 @@ function byName(definitions: readonly AnyJob[]): ReadonlyMap<string, AnyJob> {
   return all
 }
 
-/** A stage waits in its own queue: a worker that names queues takes of every stage what is there. */
+/** A stage waits in its own queue; a worker that names queues claims every stage from them. */
 function channelsOf(
   definitions: readonly AnyJob[],
   queues: readonly string[] | undefined,

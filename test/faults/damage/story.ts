@@ -10,8 +10,8 @@
  */
 import type { Command } from '../../../src/kernel/index.ts'
 import type { Query } from '../../../src/store/store.ts'
-import type { ClaimRequest } from '../../../src/store/claim-request.ts'
 import { failure, onRecord, plain } from '../../support/specs.ts'
+import type { ClaimRequest } from '../../../src/store/claim-request.ts'
 
 export type Call =
   | { readonly kind: 'execute'; readonly commands: readonly Command[] }

@@ -169,11 +169,10 @@ const BARE: Readonly<Record<string, string>> = {
     'rows that are not as they were, which become a conflict, or it was closed here: causes of SqlFailed',
   'src/store/sql/sqlite/stall-timer.ts':
     'a stalled transaction that was rolled back: the connection makes a conflict of it',
-  'src/store/offline/copy/directory-source.ts':
-    'something is written while a folder is copied: nothing is',
-  'src/store/offline/verify-directory.ts':
-    'something is written while a folder is verified: nothing is',
-  'src/worker/refusal.ts': 'a rejection of a report, on its way to become the failure on record',
+  'src/store/directory/directory-state.ts':
+    'something is written to a folder that is only read: nothing is',
+  'src/worker/attempt/attempt.ts':
+    'a rejection of a report, on its way to become the failure on record',
   'src/worker/isolation/child-host.ts': 'a child without its modules: it is told them first',
   'src/worker/isolation/child-pool.ts': 'an effect records a step: it has no way to',
   'src/worker/isolation/protocol.ts': 'an error of the worker, as it is told to a child',

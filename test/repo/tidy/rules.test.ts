@@ -101,6 +101,13 @@ const EXAMPLES: readonly Example[] = [
     beside: [{ path: 'src/kernel/model.ts', text: 'export type Task = 1' }],
   })),
   {
+    says: 'the submitter imports the worker',
+    rule: rules.submitPathKnowsNoWorker,
+    path: 'src/engine/client/submitter.ts',
+    bad: `import type { Worker } from '../../worker/index.ts'`,
+    good: `import type { Store } from '../../store/index.ts'`,
+  },
+  {
     says: 'a source uses test support',
     rule: rules.sourcesDoNotKnowTests,
     path: 'src/store/memory.ts',
@@ -280,6 +287,10 @@ const EXAMPLES: readonly Example[] = [
   },
 ]
 
+function handleWith(text: string): rules.SourceFile {
+  return { path: 'src/engine/client/handle.ts', text }
+}
+
 describe('a rule fails when', () => {
   it.each(EXAMPLES)('$says', ({ rule, path, bad, good, goodPath, beside = [], goodBeside }) => {
     expect(rule([...beside, { path, text: bad }])).not.toEqual([])
@@ -289,6 +300,24 @@ describe('a rule fails when', () => {
   it('every rule has an example', () => {
     const shown = new Set(EXAMPLES.map(({ rule }) => rule))
     expect(Object.values(rules.ALL_RULES).filter((rule) => !shown.has(rule))).toEqual([])
+  })
+
+  it('a file that the submitter imports brings the worker along', () => {
+    const submitter = {
+      path: 'src/engine/client/submitter.ts',
+      text: `import { Handle } from './handle.ts'`,
+    }
+    const other = {
+      path: 'src/engine/pawl.ts',
+      text: `import { Worker } from '../worker/index.ts'`,
+    }
+    const [found] = rules.submitPathKnowsNoWorker([
+      submitter,
+      handleWith(`import type { Timing } from '../../worker/clock.ts'`),
+    ])
+    expect(found?.what).toMatch(/^src\/engine\/client\/handle\.ts:1: /)
+    const good = handleWith(`import type { Timing } from '../../store/clock.ts'`)
+    expect(rules.submitPathKnowsNoWorker([submitter, good, other])).toEqual([])
   })
 
   it('says where: file and line', () => {

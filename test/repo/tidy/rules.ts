@@ -146,6 +146,25 @@ export const oneNameForOneType: Rule = (files) => {
   })
 }
 
+/** Where a submit begins. */
+const SUBMIT_PATH = 'src/engine/client/submitter.ts'
+
+/** Follows every import from the submitter on, types included. */
+export const submitPathKnowsNoWorker: Rule = (files) => {
+  const texts = new Map(files.filter(isSource).map(({ path, text }) => [path, text]))
+  const seen = new Set([SUBMIT_PATH])
+  const found: Problem[] = []
+  for (const path of seen) {
+    for (const { specifier, line } of importsOf(texts.get(path) ?? '')) {
+      const target = targetOf(path, specifier)
+      if (target === null) continue
+      if (roomOf(target) !== 'worker') seen.add(target)
+      else found.push(problem('submit', path, line, `a submit would reach '${specifier}'.`))
+    }
+  }
+  return found
+}
+
 export const sourcesDoNotKnowTests: Rule = (files) =>
   files.filter(isSource).flatMap((file) =>
     importsOf(file.text).flatMap(({ specifier, line }) => {
@@ -340,6 +359,7 @@ export const ALL_RULES: Readonly<Record<string, Rule>> = {
   'no file imports itself by way of others': filesHaveNoCircles,
   'no folder imports itself by way of others': foldersHaveNoCircles,
   'a type name is declared once': oneNameForOneType,
+  'a submit passes through no file of the worker': submitPathKnowsNoWorker,
   'sources import nothing outside src/': sourcesDoNotKnowTests,
   'the kernel imports and reads nothing outside itself': kernelStandsAlone,
   'only ports read a clock, wait or draw at random': onlyPortsReadClockOrChance,

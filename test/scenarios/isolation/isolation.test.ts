@@ -301,7 +301,7 @@ describe.each(['thread', 'process'] as const)('a child that is a %s', (isolation
     const hidden = job('hidden', { retry: { max: 0 }, run: () => 1 })
     pawl.work([hidden], { isolation, modules: SOURCES })
     const handle = await pawl.submit(hidden)
-    await expect(handle.result()).rejects.toThrow(/'hidden'.*test\/isolation\/jobs\.ts/)
+    await expect(handle.result()).rejects.toThrow(/'hidden'.*test\/scenarios\/isolation\/jobs\.ts/)
   })
 
   it('that cannot import a module fails the job with the reason', async () => {

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
 import { effect, pipeline, typed } from '../../../src/index.ts'
-import { realTiming } from '../../../src/worker/index.ts'
 import { deferred } from '../../support/engines.ts'
 import { hookedEngine } from '../../support/hooked-store.ts'
+import { realTiming } from '../../../src/store/clock.ts'
 
 const TIMEOUT = { timeout: '10s' } as const
 

@@ -1,9 +1,9 @@
 /**
- * How quickly many commands are sent, one batch after the other.
+ * Sends many commands one batch after the other, no more than so many in a period, spread evenly.
  */
 import type { Duration } from '../../definition/index.ts'
 import { InvalidDefinition, toMs } from '../../definition/index.ts'
-import type { Timing } from '../../worker/index.ts'
+import type { Timing } from '../../store/clock.ts'
 
 export interface RateOptions {
   readonly count: number
@@ -13,8 +13,7 @@ export interface RateOptions {
 /** How long one batch may be ahead of the rate. */
 const BATCH_MS = 100
 
-/** No more than so many in a period, spread evenly over it. */
-export class CommandRate {
+export class RateLimiter {
   /** How many at once. */
   readonly batch: number
   readonly #timing: Timing
@@ -30,8 +29,8 @@ export class CommandRate {
     this.batch = Math.min(most, Math.max(1, atOnce))
   }
 
-  /** Settled when so many more may go, or when nobody wants them to any more. */
-  async turn(count: number, signal: AbortSignal): Promise<void> {
+  /** Waits until so many more may be sent, or until the signal is aborted. */
+  async waitFor(count: number, signal: AbortSignal): Promise<void> {
     const now = this.#timing.now()
     const waitMs = this.#freeAt - now
     this.#freeAt = Math.max(now, this.#freeAt) + count * this.#msEach

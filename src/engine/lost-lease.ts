@@ -1,18 +1,18 @@
 /**
- * Why the lease of a task's last attempt was lost: it ran out, or was taken away. Nothing came from
- * the handler then, so the log is asked, which has who and why. Only a message is made of it: what
- * cannot be found is left out.
+ * Why the lease of a task's last attempt was lost: it ran out, or was revoked. The handler said
+ * nothing then, so this reads the log, which has who and why. It only makes a message of it: what it
+ * cannot find is left out.
  */
-import type { Entry, EntryOf, TaskAddress } from '../../kernel/index.ts'
-import type { JobOverview, Outcome, Store } from '../../store/index.ts'
+import type { Entry, EntryOf, TaskAddress } from '../kernel/index.ts'
+import type { JobOverview, Outcome, Store } from '../store/index.ts'
 
 type Loss = EntryOf<'LeaseExpired'> | EntryOf<'LeaseRevoked'>
 
 /** The loss is the newest entry of its task, or a late report was refused since. */
 const NEWEST = 3
-/** Back to where the history is looked at, until so many of its entries were seen. */
-const STRETCHES: readonly number[] = [1, 1_000, 100_000, 10_000_000, Infinity]
-/** A stretch that has more is too long to be looked through for a message. */
+/** How far back the history is read, until so many of its entries were seen. */
+const RANGES: readonly number[] = [1, 1_000, 100_000, 10_000_000, Infinity]
+/** A range that has more is too long to be read for a message. */
 const MOST_ENTRIES = 100
 
 export function isLost(endedBy: Outcome['endedBy']): boolean {
@@ -20,7 +20,7 @@ export function isLost(endedBy: Outcome['endedBy']): boolean {
 }
 
 /** What is said of a task whose handler said nothing. `loss`: what the log says, if it was found. */
-export function withoutError(endedBy: Outcome['endedBy'], loss: string | null): string {
+export function lossText(endedBy: Outcome['endedBy'], loss: string | null): string {
   if (!isLost(endedBy)) return 'It was stopped.'
   return loss ?? `The lease of its last attempt was lost (${endedBy}): history() says why.`
 }
@@ -49,8 +49,8 @@ export async function lossOf(
 }
 
 async function newestLoss(store: Store, task: TaskAddress, last: number): Promise<Loss | null> {
-  for (const stretch of STRETCHES) {
-    const after = Math.max(0, last - stretch)
+  for (const range of RANGES) {
+    const after = Math.max(0, last - range)
     const page = await store.query({ kind: 'history', job: task.job, after, limit: MOST_ENTRIES })
     if (page.length === MOST_ENTRIES) return null
     const losses = page.map(({ entry }) => entry).filter((entry) => isLossOf(entry, task))

@@ -1,9 +1,13 @@
 /**
- * Artifacts in a folder of this machine: the usual place.
+ * Where artifacts are kept.
  *
- * A file is written under a name that nobody reads, made durable, and then given its own name.
- * Whenever the process ends, there is the whole file or none. What is left of a write that was
- * cut short stands in `tmp` and is removed when it is a day old.
+ * - in a folder of this machine: the usual place. A file is written under a temporary name, made
+ *   durable, and then given its own name, so whenever the process ends, there is the whole file or
+ *   none. What is left of a write that was cut short stands in `tmp` and is removed when it is a
+ *   day old.
+ * - in memory, for engines in memory: lost with the process.
+ * - nowhere: an engine that several machines may share has no folder that all of them see, so it
+ *   keeps none until `open` is told where.
  */
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
@@ -11,7 +15,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { ArtifactPlace } from '../../definition/index.ts'
 import { InvalidDefinition } from '../../definition/index.ts'
 import { newFileName } from '../random.ts'
-import { ArtifactMissing } from './errors.ts'
+import { ArtifactMissing } from './stored-artifact.ts'
 
 const TEMPORARY = 'tmp'
 const CHUNK_BYTES = 262_144
@@ -78,7 +82,7 @@ class FolderPlace implements ArtifactPlace {
     }
   }
 
-  /** All at once, under another name: half of it would be nobody's if the process ended. */
+  /** Renamed first: half a folder could not be told from a whole one if the process ended. */
   async remove(folder: string): Promise<void> {
     const temporary = await this.#temporary()
     try {
@@ -93,7 +97,7 @@ class FolderPlace implements ArtifactPlace {
   async list(folder: string, after: string, limit: number): Promise<readonly string[]> {
     try {
       const names = await readdir(folder === '' ? this.#root : this.#at(folder))
-      // What somebody else put there, such as `lost+found`, may have a name that is no path.
+      // Other files there, such as `lost+found`, may have names that are no paths.
       return names
         .filter((name) => name > after && PATH.test(name))
         .filter((name) => !(folder === '' && name === TEMPORARY))
@@ -129,7 +133,7 @@ class FolderPlace implements ArtifactPlace {
 
   /**
    * A name is durable when its folder is, and that one when the one above it is. All of them, up
-   * to the root: whoever made one of them may not have come to this yet.
+   * to the root: another writer may have made one of them and not synced it yet.
    */
   async #sync(folder: string): Promise<void> {
     for (let at = folder; ; at = dirname(at)) {
@@ -188,4 +192,59 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 function isMissing(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
+export function memoryPlace(): ArtifactPlace {
+  return new MemoryPlace()
+}
+
+class MemoryPlace implements ArtifactPlace {
+  readonly #files = new Map<string, Uint8Array>()
+
+  async write(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const parts: Uint8Array[] = []
+    for await (const bytes of content) parts.push(Uint8Array.from(bytes))
+    this.#files.set(path, Buffer.concat(parts))
+  }
+
+  async size(path: string): Promise<number | null> {
+    return this.#files.get(path)?.length ?? null
+  }
+
+  async *read(path: string): AsyncGenerator<Uint8Array, void, void> {
+    const bytes = this.#files.get(path)
+    if (bytes === undefined) throw new ArtifactMissing(path)
+    yield Uint8Array.from(bytes)
+  }
+
+  async remove(folder: string): Promise<void> {
+    for (const path of this.#files.keys()) {
+      if (path.startsWith(`${folder}/`)) this.#files.delete(path)
+    }
+  }
+
+  async list(folder: string, after: string, limit: number): Promise<readonly string[]> {
+    const head = folder === '' ? '' : `${folder}/`
+    const names = new Set<string>()
+    for (const path of this.#files.keys()) {
+      if (!path.startsWith(head)) continue
+      const [name = ''] = path.slice(head.length).split('/')
+      if (name > after) names.add(name)
+    }
+    return [...names].toSorted().slice(0, limit)
+  }
+}
+
+/** Writing is refused with this. */
+export function noPlace(why: string): ArtifactPlace {
+  return {
+    write: () => Promise.reject(new InvalidDefinition(why)),
+    size: () => Promise.resolve(null),
+    // oxlint-disable-next-line require-yield
+    async *read(path) {
+      throw new ArtifactMissing(path)
+    },
+    remove: () => Promise.resolve(),
+    list: () => Promise.resolve([]),
+  }
 }

@@ -1,24 +1,24 @@
 /**
- * What is still to be done in a test, and when it can be done next.
+ * The jobs of a test that are not over, when one of them can go on next, and the error of a test
+ * whose jobs do not end.
  *
- * It reads the log as it grows and looks at every job that an entry is about. Nothing is
- * guessed: a time on the agenda is the due time of a task, the end of a lease, the last moment
- * to start, or the moment at which a rate lets the next one through.
+ * It reads the log as it grows and queries every job that an entry is about. A time it gives is the
+ * due time of a task, the end of a lease, the last moment to start, or the moment at which a rate
+ * lets the next task start.
  */
 import type { Entry, JobSpec, Rate, Task } from '../kernel/index.ts'
-import { isFinal, mayStartAt } from '../kernel/index.ts'
+import { isFinal, mayStartAt, PawlError } from '../kernel/index.ts'
 import type { JobView, Store } from '../store/index.ts'
-import type { OpenJob } from './errors.ts'
 
-interface Noted extends OpenJob {
+interface PendingJob extends OpenJob {
   /** Nothing but a person can end its waiting. */
   readonly waitsForPerson: boolean
   readonly times: readonly number[]
 }
 
-export class Agenda {
+export class PendingWork {
   readonly #store: Store
-  readonly #open = new Map<string, Noted>()
+  readonly #open = new Map<string, PendingJob>()
   readonly #changed = new Set<string>()
   readonly #rates = new Map<string, { kind: 'queue' | 'limit'; key: string; rate: Rate }>()
   #position = 0
@@ -53,18 +53,18 @@ export class Agenda {
     }))
   }
 
-  /** Over, or in the hands of a person. */
-  isThrough(job: string): boolean {
+  /** Over, or waiting for a person. */
+  hasEnded(job: string): boolean {
     return this.#open.get(job)?.waitsForPerson ?? true
   }
 
-  /** Looks at what changed. To be called BEFORE anything else is asked. */
+  /** Queries the jobs that changed. To be called BEFORE the other questions. */
   async refresh(): Promise<void> {
     for (const id of this.#changed) {
       this.#changed.delete(id)
       const view = await this.#store.query({ kind: 'job', job: id })
       if (view === null || isFinal(view.state)) this.#open.delete(id)
-      else this.#open.set(id, noted(view))
+      else this.#open.set(id, pendingJobOf(view))
     }
   }
 
@@ -103,7 +103,7 @@ export class Agenda {
   }
 }
 
-function noted({ job, state, stages }: JobView): Noted {
+function pendingJobOf({ job, state, stages }: JobView): PendingJob {
   const tasks = stages.flatMap((stage) => stage.tasks)
   const held = tasks.find((task) => task.lease !== null)
   const waitsForPerson = state === 'QUARANTINED'
@@ -123,4 +123,30 @@ function timesOf({ state, lease, dueAt, startBy, attempt }: Task): number[] {
   if (state === 'LEASED') return lease === null ? [] : [lease.expiresAt]
   if (state !== 'WAITING') return []
   return startBy === null || attempt > 0 ? [dueAt] : [dueAt, startBy]
+}
+
+/** A job that is not over, in words. */
+export interface OpenJob {
+  readonly id: string
+  readonly type: string
+  readonly state: string
+  readonly attempt: number
+  /** The worker that holds its lease; null: none. */
+  readonly worker: string | null
+}
+
+/** Jobs were run, and something did not come to its end. `open` says what. */
+export class NotSettled extends PawlError {
+  readonly open: readonly OpenJob[]
+
+  constructor(why: string, open: readonly OpenJob[]) {
+    const lines = open.map((one) => `\n  - ${lineOf(one)}`)
+    super('NotSettled', 'rejected', `${why} Still open:${lines.join('') || ' nothing.'}`, { open })
+    this.open = open
+  }
+}
+
+function lineOf({ id, type, state, attempt, worker }: OpenJob): string {
+  const held = worker === null ? '' : `, held by ${worker}`
+  return `job ${id} ('${type}'): ${state}, attempt ${attempt}${held}`
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ENGINES } from '../../../test/support/engines.ts'
-import type { AnyJob } from '../../definition/index.ts'
-import { job, pipeline, typed } from '../../definition/index.ts'
-import type { Store } from '../../store/index.ts'
-import { MemoryStore } from '../../store/index.ts'
-import { testEngine } from '../../testing/index.ts'
-import { realTiming } from '../../worker/index.ts'
-import { Pawl } from '../pawl.ts'
+import { ENGINES } from '../../test/support/engines.ts'
+import type { AnyJob } from '../definition/index.ts'
+import { job, pipeline, typed } from '../definition/index.ts'
+import type { Store } from '../store/index.ts'
+import { MemoryStore } from '../store/index.ts'
+import { testEngine } from '../testing/index.ts'
+import { Pawl } from './pawl.ts'
+import { realTiming } from '../store/clock.ts'
 
 /** An engine whose worker is played by the test. */
 class Stage {
@@ -114,7 +114,7 @@ describe('a job whose lease ran out', () => {
 })
 
 describe('a job whose lease was taken away', () => {
-  it('says by whom and why', async () => {
+  it('says who revoked it and why', async () => {
     const stage = new Stage()
     const id = await submitted(stage, silent)
     await stage.take('silent')

@@ -3,7 +3,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { startProcess } from './process-child.ts'
+import { startProcess } from './child.ts'
 
 function childrenOfThis(): string[] {
   const all = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })

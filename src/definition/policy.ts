@@ -1,0 +1,145 @@
+/**
+ * How a task is run, as people write it: queue, lease, timeout, retries, limits, and when silence
+ * counts as stalled.
+ *
+ * All but `stalled` becomes data that goes into the log with the job, so that the authority
+ * computes every delay itself and a replay computes the same one. What makes no sense is refused
+ * where it is written, and not at the first submit or failure.
+ */
+import type { LimitSpec, RetryPolicy, TaskPolicy } from '../kernel/index.ts'
+import { DEFAULT_RETRY, invalidPolicy, invalidRetry } from '../kernel/index.ts'
+import type { Duration } from './duration.ts'
+import { toMs } from './duration.ts'
+import { InvalidDefinition } from './errors.ts'
+/** A bound that jobs with the same key share. */
+export interface LimitOptions {
+  readonly key: string
+  /** How many run at once. */
+  readonly concurrency?: number
+  /** How many may start in a period. */
+  readonly rate?: { readonly count: number; readonly per: Duration }
+}
+
+export interface RetryOptions {
+  /** How many failures are given another attempt. Default 3; 0: none. */
+  readonly max?: number
+  /**
+   * `'fixed'` (default): always `delay`. `'exponential'`: `delay`, doubled each time, up to
+   * `cap`. A list: the delay after each failure, the last one repeats.
+   */
+  readonly backoff?: 'fixed' | 'exponential' | readonly Duration[]
+  /** Default 1 s. */
+  readonly delay?: Duration
+  /** Exponential: no delay is longer. Default 1 h. */
+  readonly cap?: Duration
+  /**
+   * The share of a delay that is varied, so that tasks which failed together come back apart:
+   * 0 none, 1 anything up to the whole delay. Default 0, for exponential 0.5.
+   */
+  readonly jitter?: number
+}
+
+export function checkedRetry(options: RetryOptions | undefined, whose: string): RetryPolicy {
+  const policy = retryPolicy(options, `the retry of ${whose}`)
+  const wrong = invalidRetry(policy)
+  if (wrong !== null) throw new InvalidDefinition(`The retry of ${whose} must be ${wrong}.`)
+  return policy
+}
+
+export function retryPolicy(options: RetryOptions | undefined, what: string): RetryPolicy {
+  if (options === undefined) return DEFAULT_RETRY
+  const { backoff = 'fixed', max, delay, cap, jitter } = options
+  const delaysMs =
+    typeof backoff === 'string' ? [] : backoff.map((one) => toMs(one, `A delay of ${what}`))
+  return {
+    max: max ?? (delaysMs.length > 0 ? delaysMs.length : DEFAULT_RETRY.max),
+    backoff: typeof backoff === 'string' ? backoff : 'list',
+    delayMs: delay === undefined ? DEFAULT_RETRY.delayMs : toMs(delay, `The delay of ${what}`),
+    capMs: cap === undefined ? DEFAULT_RETRY.capMs : toMs(cap, `The cap of ${what}`),
+    delaysMs,
+    jitter: jitter ?? (backoff === 'exponential' ? 0.5 : 0),
+  }
+}
+
+const DEFAULT_STALLED_MS = 600_000
+
+/** The worker lives, and its handler says nothing: no progress, no line, no step, no effect. */
+export interface StalledOptions {
+  /** How long a handler may say nothing. Default 10 minutes. */
+  readonly after?: Duration
+  /**
+   * The worker gives up the lease, and the job is tried again, which costs a retry. Default false:
+   * the engine notifies, and the handler goes on.
+   */
+  readonly recover?: boolean
+}
+
+export interface StalledRule {
+  readonly afterMs: number
+  readonly recover: boolean
+}
+
+export function stalledRule(options: StalledOptions | undefined, what: string): StalledRule {
+  const { after, recover = false } = options ?? {}
+  const afterMs =
+    after === undefined ? DEFAULT_STALLED_MS : toMs(after, `\`stalled.after\` of ${what}`)
+  if (afterMs > 0) return { afterMs, recover }
+  throw new InvalidDefinition(`\`stalled.after\` of ${what} must be more than 0.`)
+}
+
+export interface Policy {
+  /** Default `'default'`. */
+  readonly queue?: string
+  /** How long a worker may be silent before the job goes to another. Default 30 s. */
+  readonly lease?: Duration
+  /** Longest run of one attempt. Default: no bound. */
+  readonly timeout?: Duration
+  /** Default: 3 times, a second apart. */
+  readonly retry?: RetryOptions
+  /**
+   * Where a job goes that used up its retries: `'always'` (default) waits for a person in
+   * quarantine, `'never'` fails.
+   */
+  readonly quarantine?: 'always' | 'never'
+  readonly limits?: readonly LimitOptions[]
+  /** When silence counts as stalled, and what is done then. Default: flagged after 10 minutes. */
+  readonly stalled?: StalledOptions
+}
+
+const DEFAULT_LEASE_MS = 30_000
+
+export function taskPolicy(options: Policy, what: string): TaskPolicy {
+  const { queue, lease, timeout, retry, quarantine, limits } = options
+  const policy: TaskPolicy = {
+    queue: queue ?? 'default',
+    leaseMs: lease === undefined ? DEFAULT_LEASE_MS : toMs(lease, `The lease of ${what}`),
+    timeoutMs: timeout === undefined ? null : toMs(timeout, `The timeout of ${what}`),
+    retry: retryPolicy(retry, `the retry of ${what}`),
+    quarantine: quarantine ?? 'always',
+    limits: limitSpecs(limits, what),
+  }
+  // The authority would refuse every job of it: better now than at the first submit.
+  const wrong = invalidPolicy(policy)
+  if (wrong !== null) throw new InvalidDefinition(`The policy of ${what} must be ${wrong}.`)
+  return policy
+}
+
+export function limitSpecs(
+  limits: readonly LimitOptions[] | undefined,
+  what: string,
+): readonly LimitSpec[] {
+  for (const { key, concurrency, rate } of limits ?? []) {
+    if (concurrency !== undefined || rate !== undefined) continue
+    throw new InvalidDefinition(
+      `The limit '${key}' of ${what} bounds nothing: give it a concurrency or a rate.`,
+    )
+  }
+  return (limits ?? []).map(({ key, concurrency, rate }) => ({
+    key,
+    concurrency: concurrency ?? null,
+    rate:
+      rate === undefined
+        ? null
+        : { count: rate.count, perMs: toMs(rate.per, `The rate of a limit of ${what}`) },
+  }))
+}

@@ -1,5 +1,0 @@
-export { ScheduleHandle } from './schedule-handle.ts'
-export type { OnRecordAt, ScheduleInfo, UnreadableScheduleInfo } from './schedule-info.ts'
-export { Schedules } from './schedules.ts'
-export type { Missed } from './stored-schedule.ts'
-export type { ScheduleOptions, ScheduleTerms } from './terms.ts'

@@ -1,8 +1,0 @@
-export { Drafts, isArtifactStep } from './drafts.ts'
-export { ArtifactCorrupt, ArtifactMissing } from './errors.ts'
-export { folderPlace, rootOf } from './folder-place.ts'
-export { memoryPlace } from './memory-place.ts'
-export { noPlace } from './no-place.ts'
-export type { JobOnFile, TaskOnFile } from './paths.ts'
-export { folderOf, MARKER } from './paths.ts'
-export { openStored, withinReach } from './stored-artifact.ts'

@@ -1,0 +1,257 @@
+/**
+ * What a handler is given: the request that its worker makes of a claim, the port back to that
+ * worker, and the context that the handler sees.
+ *
+ * A request is plain data, so that it can go to another thread or process.
+ */
+import { inspect } from 'node:util'
+import type {
+  ArtifactDraft,
+  ArtifactPlace,
+  ArtifactRef,
+  ChildCall,
+  EffectCall,
+  HandlerCommit,
+  JobDetails,
+  Runnable,
+  StageDefinition,
+  StageDetails,
+  StoredArtifact,
+} from '../../definition/index.ts'
+import {
+  fromJson,
+  InvalidDefinition,
+  isCommit,
+  makeCommit,
+  toJson,
+} from '../../definition/index.ts'
+import type { Payload } from '../../kernel/index.ts'
+import type { Claimed, ClaimedSegment, Ending, OutputsPage, PriorStage } from '../../store/index.ts'
+import type { AbortHandle } from '../abort-handle.ts'
+import { Drafts, isArtifactStep } from '../artifact/drafts.ts'
+import type { TaskOnFile } from '../artifact/paths.ts'
+import { openStored, withinReach } from '../artifact/stored-artifact.ts'
+import type { SharedValues } from './shared-values.ts'
+
+/** What the worker knows of the attempt. */
+export interface HandlerRequest {
+  readonly job: JobDetails
+  /** Which store it is in; null: one that is lost with its process. */
+  readonly store: string | null
+  /** Id and time name one job: an id may be used again once its job is forgotten. */
+  readonly submittedAt: number
+  readonly version: number
+  /** Null for a segment: many share it, and it is read once. */
+  readonly input: Payload | null
+  readonly steps: readonly { readonly name: string; readonly value: Payload }[]
+  /** Null: a plain job. */
+  readonly stage: StageRequest | null
+}
+
+/** From the handler back to the worker that holds the lease. */
+export interface HandlerPort {
+  /** Durable when it returns. Gives the recorded value: an earlier record of the same name stands. */
+  record(name: string, value: Payload): Promise<Payload>
+  progress(value: Payload): void
+  log(line: string): void
+  /** The handler goes on, although it said nothing of this job. */
+  heard(): void
+  /** What the job was submitted with. */
+  input(): Promise<Payload>
+  /** A page of the outputs of a stage, of segments after this one. */
+  outputs(stage: number, after: number): Promise<OutputsPage>
+  /** Shared by all runs of this worker in this thread. */
+  readonly shared: SharedValues
+  /** Null: they are out of reach from where the handler runs. */
+  readonly artifacts: ArtifactPlace | null
+  /** Why nothing of the user's can be written with the commit; null: it can. */
+  readonly noWrites: string | null
+}
+
+/** What a request has more if it is about a stage. */
+export interface StageRequest extends StageDetails {
+  readonly segment: number
+  readonly each: ClaimedSegment | null
+  readonly prior: readonly PriorStage[]
+  readonly ending: Ending | null
+}
+
+export function requestOf(claimed: Claimed, store: string | null): HandlerRequest {
+  const { job: id, type, attempt, lease, queue, priority, version, input, steps } = claimed
+  const { schedule: from } = claimed
+  const schedule = from === null ? null : { id: from.id, time: new Date(from.tick) }
+  const job = { id, type, attempt, lease, queue, priority, schedule }
+  const { submittedAt } = claimed
+  return { job, store, submittedAt, version, input, steps, stage: stageRequestOf(claimed) }
+}
+
+function stageRequestOf(claimed: Claimed): StageRequest | null {
+  const { stageName: name, stageVersion, segment, each, prior, ending } = claimed
+  if (name === null) return null
+  return { name, version: stageVersion ?? 1, segment, each, prior, ending }
+}
+
+export class HandlerContext {
+  readonly input: unknown
+  readonly job: JobDetails
+  readonly #abortHandle: AbortHandle
+  readonly #definition: Runnable
+  readonly #port: HandlerPort
+  readonly #request: HandlerRequest
+  #drafts: Drafts | null = null
+  #names: Set<string> | null = null
+  #commit: HandlerCommit<unknown> | null = null
+
+  constructor(
+    definition: Runnable,
+    request: HandlerRequest,
+    port: HandlerPort,
+    abortHandle: AbortHandle,
+    input: unknown,
+  ) {
+    this.input = input
+    this.job = request.job
+    this.#abortHandle = abortHandle
+    this.#definition = definition
+    this.#port = port
+    this.#request = request
+  }
+
+  get signal(): AbortSignal {
+    return this.#abortHandle.signal
+  }
+
+  // Handlers destructure them, so each is bound; and made only when it is read.
+
+  get step(): (name: string, work: () => unknown) => Promise<unknown> {
+    return (name, work) => this.#step(name, work)
+  }
+
+  get progress(): (value: unknown) => void {
+    return (value) => this.#progress(value)
+  }
+
+  get log(): (line: string) => void {
+    return (line) => this.#port.log(textOf(line))
+  }
+
+  get artifact(): (name: string) => ArtifactDraft {
+    return (name) => this.#draft(name)
+  }
+
+  get openArtifact(): (ref: ArtifactRef) => Promise<StoredArtifact> {
+    return async (ref) => openStored(this.#place(), ref)
+  }
+
+  get commit(): (
+    output: unknown,
+    effects?: readonly EffectCall[],
+    children?: readonly ChildCall[],
+  ) => HandlerCommit<unknown> {
+    return (output, effects = [], children = []) => this.#makeCommit(output, effects, children)
+  }
+
+  /** Progress is only shown: a value that cannot be is no reason to fail. */
+  #progress(value: unknown): void {
+    try {
+      this.#port.progress(toJson(value, `The progress of job ${this.job.id}`, 'progress'))
+    } catch (error) {
+      this.#port.log((error as Error).message)
+    }
+  }
+
+  #draft(name: string): ArtifactDraft {
+    const { steps } = this.#request
+    this.#drafts ??= new Drafts({
+      place: this.#place(),
+      task: taskOnFile(this.#definition, this.#request),
+      steps,
+      record: (step, value) => this.#port.record(step, value),
+      log: (line) => this.#port.log(line),
+      abortHandle: this.#abortHandle,
+    })
+    return this.#drafts.draft(name)
+  }
+
+  #place(): ArtifactPlace {
+    return withinReach(this.#port.artifacts, this.job.id)
+  }
+
+  async #step(name: string, work: () => unknown): Promise<unknown> {
+    if (typeof name !== 'string' || typeof work !== 'function') {
+      throw new InvalidDefinition(
+        `A step of job ${this.job.id} has no name or nothing to do: write step('name', () => …).`,
+        { job: this.job.id },
+      )
+    }
+    const what = `step '${name}' of job ${this.job.id}`
+    this.#names ??= new Set()
+    if (isArtifactStep(name)) {
+      throw new InvalidDefinition(
+        `No ${what}: names that begin with 'artifact:' or 'artifact-reused:' are those of artifacts.`,
+        { job: this.job.id, step: name },
+      )
+    }
+    if (this.#names.has(name)) {
+      throw new InvalidDefinition(
+        `There are two steps named '${name}' in one execution of job ${this.job.id}: a step is known by its name alone, so give each its own, e.g. '${name}-2'.`,
+        { job: this.job.id, step: name },
+      )
+    }
+    this.#names.add(name)
+    const before = this.#request.steps.find((step) => step.name === name)
+    if (before !== undefined) return fromJson(before.value)
+    this.#abortHandle.throwIfStopped()
+    const value = toJson(await work(), `The value of ${what}`, name)
+    this.#abortHandle.throwIfStopped()
+    return fromJson(await this.#port.record(name, value))
+  }
+
+  #makeCommit(
+    output: unknown,
+    effects: readonly EffectCall[],
+    children: readonly ChildCall[],
+  ): HandlerCommit<unknown> {
+    for (const { effect } of effects) {
+      if (this.#definition.effects.has(effect)) continue
+      throw new InvalidDefinition(
+        `Job '${this.job.type}' promised the effect '${effect}', which is not in its \`effects\`: list it there, so that any worker can finish it.`,
+        { job: this.job.id, effect },
+      )
+    }
+    this.#commit = makeCommit(output, effects, children, this.#port.noWrites)
+    return this.#commit
+  }
+
+  /** What was returned, as a commit. */
+  commitOf(returned: unknown): HandlerCommit<unknown> {
+    if (isCommit(returned)) return returned
+    if (this.#commit !== null) {
+      throw new InvalidDefinition(
+        `Job ${this.job.id} made a commit and did not return it: write \`return commit(…)\`. Nothing was committed.`,
+        { job: this.job.id },
+      )
+    }
+    return makeCommit(returned, [], [])
+  }
+}
+
+/** A line is only shown: what is no text is shown as well as it can be. */
+function textOf(line: unknown): string {
+  if (typeof line === 'string') return line
+  try {
+    return inspect(line)
+  } catch (error) {
+    return `A line that cannot be shown: ${String(error)}`
+  }
+}
+
+function taskOnFile(definition: Runnable, request: HandlerRequest): TaskOnFile {
+  const { job, store, submittedAt, stage } = request
+  const { id, attempt } = job
+  // Of the code that runs, not of the submit: another version may write something else.
+  const version = stage === null ? definition.version : (definition as StageDefinition).spec.version
+  const name = stage?.name ?? null
+  const segment = stage?.segment ?? 0
+  return { store, job: id, submittedAt, stage: name, version, segment, attempt }
+}
