@@ -3,209 +3,568 @@
  *
  * ```
  * channel ─┬─ finishing: committed tasks, by due time. They come first, and nothing stops them.
- *          └─ yards, those that are open in a heap: behind the same shared gates, or none
- *               └─ bays, in a heap by priority and turn: the lanes of one group
- *                    └─ lanes, in a heap by due time: the same limits
- *                         └─ chain: tasks by due time and submission
+ *          └─ partitions whose limits are open, in a queue: the same shared limits, or none
+ *               └─ groups, in a queue by priority and turn
+ *                    └─ ready lists, in a queue by due time: the same priority, group and limits
+ *                         └─ tasks, in a queue by due time and submission
  * ```
  *
- * So the best task that may start is at the top, and what is stopped is not looked at.
+ * So the best task that may start is at the top, and what a limit stops is not looked at:
+ * - A partition that a limit closes leaves the queue, with all its lists, however many they are.
+ * - A list that is stopped by a limit which is not shared leaves its partition alone. So a group
+ *   with ten thousand keys is in one partition and not in ten thousand (`limits.ts`).
  */
 import type { LimitSpec } from '../../kernel/index.ts'
 import { missedStart } from '../../kernel/index.ts'
-import type { LimitState } from './limit-state.ts'
-import { ReadyList } from './ready-list.ts'
-import type { SlotTable } from './slot-table.ts'
+import type { Effort, QueueMember } from './indexed-queue.ts'
+import { IndexedQueue, NOT_QUEUED } from './indexed-queue.ts'
+import type { Limited, LimitState } from './limits.ts'
 import type { QueueState } from './queue-state.ts'
-import type { Effort } from './indexed-queue.ts'
-import { NOT_QUEUED, IndexedQueue } from './indexed-queue.ts'
-import type { Turns } from './group-turn.ts'
-import { GroupTurn } from './group-turn.ts'
-import { LimitPartition } from './limit-partition.ts'
+import type { TaskSlots } from './task-queue.ts'
+import { TaskQueue } from './task-queue.ts'
+
+/** What all channels of an index share. */
+export interface Shared {
+  /** Whose slots are live while their task waits. */
+  readonly slots: TaskSlots
+  readonly effort: Effort
+  /** How many turns were given so far. */
+  turns: number
+}
+
+/**
+ * The ready tasks of a channel that have the same priority, group and limits, so that what stops
+ * the first of them stops all. A list is queued; or it is empty; or a limit stops it that is not
+ * shared. It ranks by its head, which may be garbage: then it stands too far in front, and `best`
+ * moves it. Where a queue ages, a task rises by one priority for each `ageingMs` that it waits. A
+ * higher priority counts as an earlier due time instead, so nothing is ranked again as time goes by.
+ */
+export class ReadyList extends TaskQueue implements QueueMember, Limited {
+  slot = NOT_QUEUED
+  previous: QueueMember | null = null
+  next: QueueMember | null = null
+  readonly channel: ReadyChannel
+  readonly jobPriority: number
+  readonly groupName: string | null
+  readonly limits: readonly LimitState[]
+  group: ReadyGroup
+  /** Where it is queued, or was last. */
+  home: PartitionGroup | null = null
+  /** Tasks that are ready, the one on offer included. */
+  ready = 0
+  /** Another list of its group that is found by the same text. Only the group writes it. */
+  alike: ReadyList | null = null
+
+  constructor(
+    channel: ReadyChannel,
+    jobPriority: number,
+    groupName: string | null,
+    group: ReadyGroup,
+    limits: readonly LimitState[],
+  ) {
+    super(channel.shared.slots)
+    this.channel = channel
+    this.jobPriority = jobPriority
+    this.groupName = groupName
+    this.group = group
+    this.limits = limits
+  }
+
+  get priority(): number {
+    return this.group.priority
+  }
+
+  get turn(): number {
+    return this.group.turn
+  }
+
+  get dueAt(): number {
+    const { ageingMs } = this.channel.queue
+    return ageingMs === null ? this.headTime : this.headTime - this.jobPriority * ageingMs
+  }
+
+  get submission(): number {
+    return this.headNumber
+  }
+
+  taskCame(): void {
+    this.channel.queue.ready += 1
+    this.ready += 1
+    this.group.taskCame()
+  }
+
+  taskLeft(isServed: boolean): void {
+    this.channel.queue.ready -= 1
+    this.ready -= 1
+    this.group.taskLeft(isServed)
+  }
+
+  /** Its head may be another one now, or its first, or it lost the last. */
+  headChanged(): void {
+    if (this.ready === 0) this.clear()
+    this.channel.headChanged(this)
+  }
+
+  limitChanged(): void {
+    this.channel.place(this)
+  }
+
+  isFor(jobPriority: number, limits: readonly LimitSpec[]): boolean {
+    const own = this.limits
+    if (this.jobPriority !== jobPriority || own.length !== limits.length) return false
+    for (let i = 0; i < own.length; i++) {
+      if (!(own[i] as LimitState).isFor(limits[i] as LimitSpec)) return false
+    }
+    return true
+  }
+}
+
+/**
+ * What one group has ready in one channel, at one priority; at all priorities in a queue that
+ * ages. Groups take turns. Jobs without a group are one group.
+ *
+ * Idle: it has nothing ready. Waiting: its turn comes after every group's that waited before, and
+ * it goes to the end again each time that it is served. So a group is served once in a round,
+ * however much it has waiting. A group that was idle has saved up nothing, for it joins at the
+ * end, and groups that come and go pass no other.
+ *
+ * It finds its lists by their limits, and by their priority where that is not the group's.
+ */
+class ReadyGroup {
+  readonly priority: number
+  /** The smallest is next. Meaningless while the group is idle. */
+  turn = 0
+  /** Tasks that are ready, whether a limit stops them or not; the one on offer included. */
+  ready = 0
+  readonly #shared: Shared
+  /** The only list, until there are two: nearly always it is, and there are many groups. */
+  #list: ReadyList | null = null
+  /** The first of the lists that have this text; the others follow it (`alike`). */
+  #byText: Map<string, ReadyList> | null = null
+
+  constructor(priority: number, shared: Shared) {
+    this.priority = priority
+    this.#shared = shared
+  }
+
+  taskCame(): void {
+    this.ready += 1
+    if (this.ready === 1) this.#goToEnd()
+  }
+
+  taskLeft(isServed: boolean): void {
+    this.ready -= 1
+    if (isServed && this.ready > 0) this.#goToEnd()
+  }
+
+  /** Takes a list of a group that is no more. Of two turns the one that comes first counts. */
+  adopt(list: ReadyList): void {
+    const { turn } = list.group
+    this.addList(list)
+    list.group = this
+    if (list.ready === 0) return
+    this.turn = this.ready === 0 ? turn : Math.min(this.turn, turn)
+    this.ready += list.ready
+  }
+
+  findList(jobPriority: number, limits: readonly LimitSpec[]): ReadyList | null {
+    let list = this.#list
+    if (this.#byText !== null) list = this.#byText.get(this.#textOf(jobPriority, limits)) ?? null
+    while (list !== null && !list.isFor(jobPriority, limits)) list = list.alike
+    return list
+  }
+
+  addList(list: ReadyList): void {
+    if (this.#list === null && this.#byText === null) {
+      this.#list = list
+      return
+    }
+    if (this.#byText === null) {
+      const first = this.#list as ReadyList
+      this.#byText = new Map([[this.#textOf(first.jobPriority, first.limits), first]])
+      this.#list = null
+    }
+    const text = this.#textOf(list.jobPriority, list.limits)
+    list.alike = this.#byText.get(text) ?? null
+    this.#byText.set(text, list)
+  }
+
+  lists(): ReadyList[] {
+    const lists = this.#list === null ? [] : [this.#list]
+    for (const first of this.#byText?.values() ?? []) {
+      for (let list: ReadyList | null = first; list !== null; list = list.alike) lists.push(list)
+    }
+    return lists
+  }
+
+  /** Forgets its lists. */
+  clear(): void {
+    for (const list of this.lists()) list.alike = null
+    this.#list = null
+    this.#byText = null
+  }
+
+  /** One key is text already; building text for each task would cost more than all the rest. */
+  #textOf(jobPriority: number, limits: readonly LimitSpec[]): string {
+    const [first] = limits
+    const text =
+      limits.length < 2
+        ? (first?.key ?? '')
+        : limits.map(({ key }) => `${key.length}:${key}`).join()
+    return jobPriority === this.priority ? text : `${jobPriority} ${text}`
+  }
+
+  #goToEnd(): void {
+    this.#shared.turns += 1
+    this.turn = this.#shared.turns
+  }
+}
+
+/**
+ * The lists of one group that are queued in one partition. When the group's turn passes, this
+ * moves, however many lists it has. The turn by which it ranks may be an older one of its group.
+ * Turns only grow, so it stands too far in front then, and `best` moves it.
+ */
+class PartitionGroup extends IndexedQueue<ReadyList> implements QueueMember {
+  slot = NOT_QUEUED
+  previous: QueueMember | null = null
+  next: QueueMember | null = null
+  turn = 0
+  readonly group: ReadyGroup
+  readonly partition: LimitPartition
+
+  constructor(group: ReadyGroup, partition: LimitPartition, effort: Effort) {
+    super(effort)
+    this.group = group
+    this.partition = partition
+  }
+
+  get isOutdated(): boolean {
+    return this.turn !== this.group.turn
+  }
+
+  get priority(): number {
+    return this.group.priority
+  }
+
+  get dueAt(): number {
+    return this.first?.dueAt ?? Infinity
+  }
+
+  get submission(): number {
+    return this.first?.submission ?? Infinity
+  }
+}
+
+/**
+ * The lists of a channel that have the same shared limits, by group. It is among the channel's
+ * open partitions while it has lists and all its limits are open. One partition has no limits.
+ */
+class LimitPartition extends IndexedQueue<PartitionGroup> implements QueueMember, Limited {
+  slot = NOT_QUEUED
+  previous: QueueMember | null = null
+  next: QueueMember | null = null
+  readonly limits: readonly LimitState[]
+  readonly #open: IndexedQueue<LimitPartition>
+  readonly #byGroup = new Map<ReadyGroup, PartitionGroup>()
+  readonly #effort: Effort
+
+  constructor(
+    limits: readonly LimitState[],
+    open: IndexedQueue<LimitPartition>,
+    effort: Effort,
+  ) {
+    super(effort)
+    this.limits = limits
+    this.#open = open
+    this.#effort = effort
+    for (const limit of limits) limit.addPartition(this)
+  }
+
+  get priority(): number {
+    return this.first?.priority ?? 0
+  }
+
+  get turn(): number {
+    return this.first?.turn ?? 0
+  }
+
+  get dueAt(): number {
+    return this.first?.dueAt ?? Infinity
+  }
+
+  get submission(): number {
+    return this.first?.submission ?? Infinity
+  }
+
+  enqueue(list: ReadyList): void {
+    if (list.home?.partition !== this || list.home.group !== list.group) {
+      list.home = this.#groupFor(list.group)
+    }
+    list.home.add(list)
+    this.groupChanged(list.home)
+  }
+
+  dequeue(list: ReadyList): void {
+    const home = list.home as PartitionGroup
+    home.remove(list)
+    this.groupChanged(home)
+  }
+
+  /** The group's turn changed, or which of its lists comes first. */
+  groupChanged(group: PartitionGroup): void {
+    group.turn = group.group.turn
+    if (group.first === null) this.remove(group)
+    else if (group.slot === NOT_QUEUED) this.add(group)
+    else this.moved(group)
+    this.limitChanged()
+  }
+
+  limitChanged(): void {
+    const isQueued = this.slot !== NOT_QUEUED
+    if (this.first === null || this.limits.some(({ isClosed }) => isClosed)) {
+      if (isQueued) this.#open.remove(this)
+    } else if (isQueued) this.#open.moved(this)
+    else this.#open.add(this)
+  }
+
+  /** Forgets groups that have nothing ready. */
+  sweep(): void {
+    for (const group of this.#byGroup.keys()) if (group.ready === 0) this.#byGroup.delete(group)
+  }
+
+  #groupFor(group: ReadyGroup): PartitionGroup {
+    let known = this.#byGroup.get(group)
+    if (known === undefined) {
+      known = new PartitionGroup(group, this, this.#effort)
+      this.#byGroup.set(group, known)
+    }
+    return known
+  }
+}
 
 export class ReadyChannel {
   readonly queue: QueueState
-  readonly places: SlotTable
+  readonly shared: Shared
+  /** Committed tasks take no turns, and their priority counts no more. */
   readonly finishing: ReadyList
-  readonly #effort: Effort
-  readonly #turns: Turns
-  /** By priority, then by group. */
-  #shares = new Map<number, Map<string | null, GroupTurn>>()
+  /** By priority, then by name. */
+  #groups = new Map<number, Map<string | null, ReadyGroup>>()
   readonly #open: IndexedQueue<LimitPartition>
-  readonly #free: LimitPartition
-  /** By their gates as text. */
-  readonly #behind = new Map<string, LimitPartition>()
+  readonly #unlimited: LimitPartition
+  /** The others, by the ids of their limits. */
+  readonly #partitions = new Map<string, LimitPartition>()
 
-  constructor(queue: QueueState, places: SlotTable, effort: Effort, turns: Turns) {
+  constructor(queue: QueueState, shared: Shared) {
     this.queue = queue
-    this.places = places
-    this.#effort = effort
-    this.#turns = turns
-    // What is committed takes no turns, and its priority counts no more.
-    this.finishing = new ReadyList(this, new GroupTurn(0, { given: 0 }), 0, null, [])
-    this.#open = new IndexedQueue(effort)
-    this.#free = new LimitPartition(this, [], effort)
+    this.shared = shared
+    this.finishing = new ReadyList(this, 0, null, new ReadyGroup(0, { ...shared }), [])
+    this.#open = new IndexedQueue(shared.effort)
+    this.#unlimited = new LimitPartition([], this.#open, shared.effort)
   }
 
-  /** Nothing is ready in it. AFTER a sweep: nobody counts on it. */
+  /** AFTER a sweep: nothing is ready in it. */
   get isUnused(): boolean {
-    return this.finishing.isUnused && this.#shares.size === 0
+    return this.finishing.ready === 0 && this.#groups.size === 0
   }
 
-  /** Null: nobody added it yet. */
-  lane(priority: number, group: string | null, limits: readonly LimitSpec[]): ReadyList | null {
-    return this.#shares.get(this.#levelOf(priority))?.get(group)?.lane(priority, limits) ?? null
+  findList(
+    priority: number,
+    group: string | null,
+    limits: readonly LimitSpec[],
+  ): ReadyList | null {
+    const groups = this.#groups.get(this.#levelOf(priority))
+    return groups?.get(group)?.findList(priority, limits) ?? null
   }
 
-  addLane(priority: number, group: string | null, gates: readonly LimitState[]): ReadyList {
-    const share = this.#share(priority, group)
-    const lane = new ReadyList(this, share, priority, group, gates)
-    share.addLane(lane)
-    for (const gate of gates) gate.added(lane)
-    return lane
+  addList(priority: number, groupName: string | null, limits: readonly LimitState[]): ReadyList {
+    const group = this.#group(priority, groupName)
+    const list = new ReadyList(this, priority, groupName, group, limits)
+    group.addList(list)
+    for (const limit of limits) limit.addList(list)
+    return list
   }
 
-  /** The lane got another head, its first, or lost its last. */
-  changed(lane: ReadyList): void {
-    if (lane === this.finishing) return
-    const { bay } = lane
-    if (bay === null || lane.isEmpty) return this.place(lane)
-    bay.moved(lane)
-    bay.yard.settle(bay)
-    this.settle(bay.yard)
+  headChanged(list: ReadyList): void {
+    if (list === this.finishing) return
+    if (list.slot === NOT_QUEUED || list.isEmpty) return this.place(list)
+    const home = list.home as PartitionGroup
+    home.moved(list)
+    home.partition.groupChanged(home)
   }
 
-  /** Puts a lane where it belongs, after its gates, or what it holds, changed. */
-  place(lane: ReadyList): void {
-    const { bay } = lane
-    const yard = lane.isEmpty ? null : this.#yardFor(lane)
-    if (bay !== null) {
-      if (bay.yard === yard) return
-      bay.yard.leave(lane, bay)
-      this.settle(bay.yard)
+  /** Puts a list where it belongs, after its limits, or what it holds, changed. */
+  place(list: ReadyList): void {
+    const partition = list.isEmpty ? null : this.#partitionFor(list)
+    if (list.slot !== NOT_QUEUED) {
+      const before = (list.home as PartitionGroup).partition
+      if (before === partition) return
+      before.dequeue(list)
     }
-    if (yard === null) return
-    yard.enter(lane)
-    this.settle(yard)
+    partition?.enqueue(list)
   }
 
-  /** The lane whose head comes first, as far as limits go. */
+  /** The list whose head comes first, of those that may start. */
   best(now: number): ReadyList | null {
     this.finishing.trim()
     if (!this.finishing.isEmpty) return this.finishing
     if (!this.queue.isOpen(now)) return null
     for (;;) {
-      const yard = this.#open.first
-      const bay = yard?.bays.first
-      if (yard === undefined || bay === undefined) return null
-      const lane = bay.first as ReadyList
-      if (bay.isOutdated) {
-        yard.settle(bay)
-        this.settle(yard)
-      } else if (lane.trim()) {
-        this.changed(lane)
-      } else if (missedStart(lane.head, now)) {
-        // Too late to start: it waits for being stopped, and is never offered again.
-        lane.pop()
-        this.changed(lane)
+      const group = this.#open.first?.first ?? null
+      if (group === null) return null
+      const list = group.first as ReadyList
+      if (group.isOutdated) {
+        group.partition.groupChanged(group)
+      } else if (list.trim()) {
+        this.headChanged(list)
+      } else if (missedStart(list.headTask, now)) {
+        // Too late to start: the upkeep stops it, and until then it is not offered.
+        list.pop()
+        this.headChanged(list)
       } else {
-        return lane
+        return list
       }
     }
-  }
-
-  /** Puts a yard where it belongs, after its bays or its gate changed. */
-  settle(yard: LimitPartition): void {
-    const best = yard.bays.first
-    if (best === undefined || !yard.isOpen) {
-      if (yard.slot !== NOT_QUEUED) this.#open.remove(yard)
-      return
-    }
-    if (yard.slot === NOT_QUEUED) this.#open.add(yard)
-    else this.#open.moved(yard)
   }
 
   /** Ageing began, ended or has another pace: other tasks share a turn, and rank otherwise. */
   rankAgain(): void {
-    const lanes = [...this.#lanes()]
-    this.#shares = new Map()
-    for (const lane of lanes) {
-      const { bay, share: before } = lane
-      if (bay !== null) {
-        bay.yard.leave(lane, bay)
-        this.settle(bay.yard)
-      }
-      lane.share = this.#share(lane.level, lane.group)
-      lane.share.addLane(lane)
-      if (lane.ready > 0) lane.share.takeIn(lane.ready, before.turn)
+    const lists = this.#lists()
+    for (const list of lists) {
+      if (list.slot !== NOT_QUEUED) list.home?.partition.dequeue(list)
+      list.alike = null
     }
-    for (const lane of lanes) this.place(lane)
-    this.#sweepYards()
+    this.#groups = new Map()
+    for (const list of lists) this.#group(list.jobPriority, list.groupName).adopt(list)
+    for (const list of lists) this.place(list)
+    this.#sweepPartitions()
   }
 
-  /** Forgets what is empty; what is not says so to its gates. The number of lanes that are left. */
+  /** Forgets what is empty. The number of lists that are left. */
   sweep(): number {
     let left = 0
-    for (const [level, shares] of this.#shares) {
-      for (const [group, share] of shares) {
-        if (share.ready === 0) shares.delete(group)
-        else share.sweep()
+    for (const [level, groups] of this.#groups) {
+      for (const [name, group] of groups) {
+        const lists = group.lists()
+        group.clear()
+        for (const list of lists) {
+          if (list.ready > 0) group.addList(list)
+          else for (const limit of list.limits) limit.removeList(list)
+        }
+        if (group.ready === 0) groups.delete(name)
       }
-      if (shares.size === 0) this.#shares.delete(level)
+      if (groups.size === 0) this.#groups.delete(level)
     }
-    for (const lane of this.#lanes()) {
-      left += 1
-      for (const gate of lane.gates) gate.added(lane)
-    }
-    this.#sweepYards()
+    left = this.#lists().length
+    this.#sweepPartitions()
     return left
   }
 
-  #sweepYards(): void {
-    for (const [text, yard] of this.#behind) {
-      yard.sweep()
-      if (yard.bays.size > 0) continue
-      this.#behind.delete(text)
-      for (const gate of yard.gates) gate.removeYard(yard)
+  #sweepPartitions(): void {
+    this.#unlimited.sweep()
+    for (const [text, partition] of this.#partitions) {
+      partition.sweep()
+      if (partition.first !== null) continue
+      this.#partitions.delete(text)
+      for (const limit of partition.limits) limit.removePartition(partition)
     }
   }
 
-  *#lanes(): Generator<ReadyList> {
-    for (const shares of this.#shares.values()) {
-      for (const share of shares.values()) yield* share.lanes()
-    }
+  #lists(): ReadyList[] {
+    return [...this.#groups.values()].flatMap((groups) =>
+      [...groups.values()].flatMap((group) => group.lists()),
+    )
   }
 
-  /** In a queue with ageing, groups take turns over all priorities together. */
+  /** In a queue that ages, groups take turns over all priorities together. */
   #levelOf(priority: number): number {
     return this.queue.ageingMs === null ? priority : 0
   }
 
-  #share(priority: number, group: string | null): GroupTurn {
+  #group(priority: number, name: string | null): ReadyGroup {
     const level = this.#levelOf(priority)
-    let shares = this.#shares.get(level)
-    if (shares === undefined)
-      this.#shares.set(level, (shares = new Map<string | null, GroupTurn>()))
-    let share = shares.get(group)
-    if (share === undefined) shares.set(group, (share = new GroupTurn(level, this.#turns)))
-    return share
+    let groups = this.#groups.get(level)
+    if (groups === undefined) this.#groups.set(level, (groups = new Map()))
+    let group = groups.get(name)
+    if (group === undefined) groups.set(name, (group = new ReadyGroup(level, this.shared)))
+    return group
   }
 
-  /** Null: nowhere. Whoever opens a gate of its own puts it back. */
-  #yardFor(lane: ReadyList): LimitPartition | null {
+  /** Null: none, while a limit stops the list that is not shared. */
+  #partitionFor({ limits }: ReadyList): LimitPartition | null {
     let text = ''
-    for (const { isShared, isClosed, submission } of lane.gates) {
-      if (isShared) text += ` ${submission}`
+    for (const { isShared, isClosed, id } of limits) {
+      if (isShared) text += ` ${id}`
       else if (isClosed) return null
     }
-    return text === '' ? this.#free : (this.#behind.get(text) ?? this.#addYard(text, lane))
+    if (text === '') return this.#unlimited
+    let partition = this.#partitions.get(text)
+    if (partition === undefined) {
+      const shared = limits.filter(({ isShared }) => isShared)
+      partition = new LimitPartition(shared, this.#open, this.shared.effort)
+      this.#partitions.set(text, partition)
+    }
+    return partition
   }
+}
 
-  #addYard(text: string, lane: ReadyList): LimitPartition {
-    const gates = lane.gates.filter(({ isShared }) => isShared)
-    const yard = new LimitPartition(this, gates, this.#effort)
-    this.#behind.set(text, yard)
-    for (const gate of gates) gate.addYard(yard)
-    return yard
+/** How lists of one queue, or of different queues, are compared. */
+interface Scale {
+  readonly priority: (list: ReadyList) => number
+  readonly dueAt: (list: ReadyList) => number
+}
+
+/** As the queue itself ranks them. */
+const RANK: Scale = {
+  priority: ({ priority }) => priority,
+  dueAt: ({ dueAt }) => dueAt,
+}
+
+/** With the priority to which they have risen: only some queues may age. */
+function risenAt(now: number): Scale {
+  return {
+    priority: ({ jobPriority, headTime, channel }) => {
+      const { ageingMs } = channel.queue
+      return ageingMs === null ? jobPriority : jobPriority + Math.floor((now - headTime) / ageingMs)
+    },
+    dueAt: ({ headTime }) => headTime,
   }
+}
+
+/**
+ * Which comes first of the best lists of several channels that are asked together. Committed
+ * tasks come first. Then, first within each queue and then between queues: the highest priority;
+ * of each group what is due first; of the groups the one whose turn it is.
+ *
+ * Lists of one queue stand together in the array, which is not empty.
+ */
+export function bestOfChannels(lists: readonly ReadyList[], now: number): ReadyList {
+  const finishing = lists.filter((list) => list === list.channel.finishing)
+  if (finishing.length > 0) return finishing.reduce((a, b) => (isEarlier(b, a, RANK) ? b : a))
+  const best: ReadyList[] = []
+  for (let from = 0; from < lists.length;) {
+    const { queue } = (lists[from] as ReadyList).channel
+    let to = from + 1
+    while (lists[to]?.channel.queue === queue) to += 1
+    best.push(firstBy(lists.slice(from, to), RANK))
+    from = to
+  }
+  return firstBy(best, risenAt(now))
+}
+
+function firstBy(lists: readonly ReadyList[], scale: Scale): ReadyList {
+  if (lists.length === 1) return lists[0] as ReadyList
+  const top = lists.reduce((most, list) => Math.max(most, scale.priority(list)), -Infinity)
+  const ofGroup = new Map<string | null, ReadyList>()
+  for (const list of lists) {
+    if (scale.priority(list) < top) continue
+    const other = ofGroup.get(list.groupName)
+    if (other === undefined || isEarlier(list, other, scale)) ofGroup.set(list.groupName, list)
+  }
+  return [...ofGroup.values()].reduce((a, b) => (b.turn < a.turn ? b : a))
+}
+
+function isEarlier(list: ReadyList, other: ReadyList, { dueAt }: Scale): boolean {
+  const [time, otherTime] = [dueAt(list), dueAt(other)]
+  return time < otherTime || (time === otherTime && list.submission < other.submission)
 }

@@ -10,7 +10,7 @@ interface Member extends QueueMember {
 }
 
 function member(dueAt: number, submission: number): Member {
-  return { slot: NOT_QUEUED, priority: 0, turn: 0, dueAt, submission }
+  return { slot: NOT_QUEUED, previous: null, next: null, priority: 0, turn: 0, dueAt, submission }
 }
 
 describe('a sorted set', () => {
@@ -39,10 +39,13 @@ describe('a sorted set', () => {
         members = members.filter((other) => other !== removed)
         expect(removed.slot).toBe(NOT_QUEUED)
       }
-      expect(ranks.first).toBe(members.toSorted(compareOrder)[0])
-      expect(ranks.size).toBe(members.length)
+      expect(ranks.first).toBe(members.toSorted(compareOrder)[0] ?? null)
     }
-    expect([...ranks].toSorted(compareOrder)).toEqual(members.toSorted(compareOrder))
+    for (const one of members.toSorted(compareOrder)) {
+      expect(ranks.first).toBe(one)
+      ranks.remove(one)
+    }
+    expect(ranks.first).toBe(null)
   })
 
   it('takes a step or two for members that come in order, however many there are', () => {

@@ -114,7 +114,7 @@ function commandsFor(
   for (const cursor of cursors) if (mayGo(cursor)) heap.add(cursor)
   while (commands.length < limit) {
     const oldest = heap.first
-    if (oldest === undefined) break
+    if (oldest === null) break
     if (!mayGo(oldest)) {
       heap.remove(oldest)
       continue
@@ -141,6 +141,8 @@ function dueAt({ type, retainMs }: JobKind, endedAt: number, { ageMs, types }: R
 /** Goes through jobs of a kind in the order of their ends: it is ranked by the next one's. */
 class Cursor implements QueueMember {
   slot = -1
+  previous: QueueMember | null = null
+  next: QueueMember | null = null
   readonly priority = 0
   readonly turn = 0
   readonly submission = 0

@@ -1,0 +1,202 @@
+/**
+ * The limits that tasks declare: how much of each key is used, and which limits that closes.
+ *
+ * A limit is a key with its bounds. Open: one more task may start, as far as this limit goes.
+ * Closed: the key is used up, until a lease ends (concurrency) or a time comes (rate). The log
+ * says what is charged and credited; after each change the limits of the key are checked at once,
+ * so `isClosed` is never out of date. A limit that only time can open is in a queue of timers.
+ *
+ * What a limit stops is told when it opens and closes, and goes where it belongs:
+ * - a limit that few lists have tells each of them;
+ * - a shared limit, which many lists have, tells the partitions that hold them (`channel.ts`).
+ */
+import type { LimitSpec, LimitUse, Rate, Usage } from '../../kernel/index.ts'
+import { chargeGrant, creditEnd, mayStartAt } from '../../kernel/index.ts'
+import type { Effort, QueueMember } from './indexed-queue.ts'
+import { IndexedQueue, NOT_QUEUED } from './indexed-queue.ts'
+
+/** A list of tasks, or a partition of such lists. */
+export interface Limited {
+  /** One of its limits opened, closed, or became shared. */
+  limitChanged(): void
+}
+
+/**
+ * A limit of so many lists is not shared yet. More make it dear to move each of them when the
+ * limit opens and closes; fewer make many sets of shared limits, each with a partition.
+ */
+const FEW_LISTS = 16
+
+/** The usage of a key, as `decide` reads it. */
+class LimitKey implements Usage {
+  held = 0
+  fullAt = 0
+  /** One for each pair of bounds that tasks declare for the key; nearly always one. */
+  limits: LimitState[] = []
+}
+
+export class LimitState implements LimitUse, QueueMember {
+  readonly key: string
+  readonly concurrency: number | null
+  readonly rate: Rate | null
+  readonly usage: LimitKey
+  readonly id: number
+  isClosed = false
+  isShared = false
+  /** How many lists have it. */
+  #lists = 0
+  /** The lists; the partitions once it is shared. */
+  #stops: Limited[] = []
+  // Among the timers.
+  slot = NOT_QUEUED
+  previous: QueueMember | null = null
+  next: QueueMember | null = null
+  readonly priority = 0
+  readonly turn = 0
+  /** When it opens by itself. */
+  dueAt = 0
+
+  constructor({ key, concurrency, rate }: LimitSpec, usage: LimitKey, id: number) {
+    this.key = key
+    this.concurrency = concurrency
+    this.rate = rate
+    this.usage = usage
+    this.id = id
+  }
+
+  get submission(): number {
+    return this.id
+  }
+
+  get isUnused(): boolean {
+    return this.#lists === 0
+  }
+
+  addList(list: Limited): void {
+    this.#lists += 1
+    if (this.isShared) return
+    this.#stops.push(list)
+    if (this.#lists <= FEW_LISTS) return
+    const lists = this.#stops
+    this.isShared = true
+    this.#stops = []
+    for (const one of lists) one.limitChanged()
+  }
+
+  removeList(list: Limited): void {
+    this.#lists -= 1
+    if (!this.isShared) this.#stops = this.#stops.filter((one) => one !== list)
+  }
+
+  addPartition(partition: Limited): void {
+    this.#stops.push(partition)
+  }
+
+  removePartition(partition: Limited): void {
+    this.#stops = this.#stops.filter((one) => one !== partition)
+  }
+
+  setClosed(isClosed: boolean): void {
+    this.isClosed = isClosed
+    for (const one of this.#stops) one.limitChanged()
+  }
+
+  isFor({ key, concurrency, rate }: LimitSpec): boolean {
+    return (
+      this.key === key &&
+      this.concurrency === concurrency &&
+      this.rate?.count === rate?.count &&
+      this.rate?.perMs === rate?.perMs
+    )
+  }
+}
+
+export class Limits {
+  /** By key: what `decide` reads. */
+  readonly usage = new Map<string, LimitKey>()
+  readonly #timers: IndexedQueue<LimitState>
+  #ids = 0
+
+  constructor(effort: Effort) {
+    this.#timers = new IndexedQueue(effort)
+  }
+
+  limitFor(spec: LimitSpec, now: number): LimitState {
+    const key = this.#key(spec.key)
+    for (const limit of key.limits) if (limit.isFor(spec)) return limit
+    this.#ids += 1
+    const limit = new LimitState(spec, key, this.#ids)
+    key.limits.push(limit)
+    this.#check(limit, now)
+    return limit
+  }
+
+  restore(key: string, fullAt: number): void {
+    this.#key(key).fullAt = fullAt
+  }
+
+  charge(specs: readonly LimitSpec[], at: number, resumed: boolean): void {
+    for (const spec of specs) {
+      const key = this.#key(spec.key)
+      chargeGrant(key, spec, at, resumed)
+      this.#checkAll(key, at)
+    }
+  }
+
+  /** As `charge`, for a task that is not resumed, and without looking keys up. */
+  chargeKnown(limits: readonly LimitState[], at: number): void {
+    for (const limit of limits) {
+      chargeGrant(limit.usage, limit, at, false)
+      this.#checkAll(limit.usage, at)
+    }
+  }
+
+  credit(specs: readonly LimitSpec[], at: number): void {
+    for (const spec of specs) {
+      const key = this.#key(spec.key)
+      creditEnd(key)
+      this.#checkAll(key, at)
+    }
+  }
+
+  /** Opens the limits whose time has come. */
+  advance(now: number): void {
+    for (;;) {
+      const limit = this.#timers.first
+      if (limit === null || limit.dueAt > now) return
+      this.#check(limit, now)
+    }
+  }
+
+  /** Forgets limits that no list has, and keys that nothing uses. */
+  sweep(now: number): void {
+    for (const [name, key] of this.usage) {
+      for (const limit of key.limits) {
+        if (limit.isUnused && limit.slot !== NOT_QUEUED) this.#timers.remove(limit)
+      }
+      key.limits = key.limits.filter((limit) => !limit.isUnused)
+      if (key.limits.length === 0 && key.held === 0 && key.fullAt <= now) this.usage.delete(name)
+    }
+  }
+
+  #key(name: string): LimitKey {
+    let key = this.usage.get(name)
+    if (key === undefined) this.usage.set(name, (key = new LimitKey()))
+    return key
+  }
+
+  #checkAll(key: LimitKey, now: number): void {
+    for (const limit of key.limits) this.#check(limit, now)
+  }
+
+  #check(limit: LimitState, now: number): void {
+    const startAt = mayStartAt(limit, limit.usage, now)
+    const isClosed = startAt > now
+    if (limit.slot !== NOT_QUEUED) this.#timers.remove(limit)
+    if (isClosed && startAt < Infinity) {
+      limit.dueAt = startAt
+      this.#timers.add(limit)
+    }
+    if (isClosed !== limit.isClosed) limit.setClosed(isClosed)
+  }
+}
