@@ -25,11 +25,29 @@ import { TaskQueue } from './task-queue.ts'
 
 /** What all channels of an index share. */
 export interface Shared {
-  /** Whose slots are live while their task waits. */
   readonly slots: TaskSlots
   readonly effort: Effort
   /** How many turns were given so far. */
   turns: number
+  /** Lists of which no task is ready. */
+  unused: number
+}
+
+/**
+ * What one group has ready in one channel, at one priority; at all priorities in a queue that
+ * ages. Groups take turns. Jobs without a group are one group.
+ *
+ * Idle: it has nothing ready. Waiting: its turn comes after every group's that waited before, and
+ * it goes to the end again each time that it is served. So a group is served once in a round,
+ * however much it has waiting. A group that was idle has saved up nothing, for it joins at the
+ * end, and groups that come and go pass no other.
+ */
+interface ReadyGroup {
+  readonly priority: number
+  /** The smallest is next. Meaningless while the group is idle. */
+  turn: number
+  /** Tasks that are ready, whether a limit stops them or not; the one on offer included. */
+  ready: number
 }
 
 /**
@@ -43,17 +61,16 @@ export class ReadyList extends TaskQueue implements QueueMember, Limited {
   slot = NOT_QUEUED
   previous: QueueMember | null = null
   next: QueueMember | null = null
+  /** Where it is queued, or was last. */
+  home: PartitionGroup | null = null
+  /** Tasks that are ready, the one on offer included. */
+  ready = 0
   readonly channel: ReadyChannel
   readonly jobPriority: number
   readonly groupName: string | null
   readonly limits: readonly LimitState[]
   group: ReadyGroup
-  /** Where it is queued, or was last. */
-  home: PartitionGroup | null = null
-  /** Tasks that are ready, the one on offer included. */
-  ready = 0
-  /** Another list of its group that is found by the same text. Only the group writes it. */
-  alike: ReadyList | null = null
+  readonly #shared: Shared
 
   constructor(
     channel: ReadyChannel,
@@ -61,13 +78,16 @@ export class ReadyList extends TaskQueue implements QueueMember, Limited {
     groupName: string | null,
     group: ReadyGroup,
     limits: readonly LimitState[],
+    shared: Shared,
   ) {
-    super(channel.shared.slots)
+    super(shared.slots)
     this.channel = channel
     this.jobPriority = jobPriority
     this.groupName = groupName
     this.group = group
     this.limits = limits
+    this.#shared = shared
+    shared.unused += 1
   }
 
   get priority(): number {
@@ -88,15 +108,19 @@ export class ReadyList extends TaskQueue implements QueueMember, Limited {
   }
 
   taskCame(): void {
-    this.channel.queue.ready += 1
+    if (this.ready === 0) this.#shared.unused -= 1
     this.ready += 1
-    this.group.taskCame()
+    this.channel.queue.ready += 1
+    this.group.ready += 1
+    if (this.group.ready === 1) this.#goToEnd()
   }
 
   taskLeft(isServed: boolean): void {
-    this.channel.queue.ready -= 1
     this.ready -= 1
-    this.group.taskLeft(isServed)
+    this.channel.queue.ready -= 1
+    this.group.ready -= 1
+    if (isServed && this.group.ready > 0) this.#goToEnd()
+    if (this.ready === 0) this.#shared.unused += 1
   }
 
   /** Its head may be another one now, or its first, or it lost the last. */
@@ -109,114 +133,10 @@ export class ReadyList extends TaskQueue implements QueueMember, Limited {
     this.channel.place(this)
   }
 
-  isFor(jobPriority: number, limits: readonly LimitSpec[]): boolean {
-    const own = this.limits
-    if (this.jobPriority !== jobPriority || own.length !== limits.length) return false
-    for (let i = 0; i < own.length; i++) {
-      if (!(own[i] as LimitState).isFor(limits[i] as LimitSpec)) return false
-    }
-    return true
-  }
-}
-
-/**
- * What one group has ready in one channel, at one priority; at all priorities in a queue that
- * ages. Groups take turns. Jobs without a group are one group.
- *
- * Idle: it has nothing ready. Waiting: its turn comes after every group's that waited before, and
- * it goes to the end again each time that it is served. So a group is served once in a round,
- * however much it has waiting. A group that was idle has saved up nothing, for it joins at the
- * end, and groups that come and go pass no other.
- *
- * It finds its lists by their limits, and by their priority where that is not the group's.
- */
-class ReadyGroup {
-  readonly priority: number
-  /** The smallest is next. Meaningless while the group is idle. */
-  turn = 0
-  /** Tasks that are ready, whether a limit stops them or not; the one on offer included. */
-  ready = 0
-  readonly #shared: Shared
-  /** The only list, until there are two: nearly always it is, and there are many groups. */
-  #list: ReadyList | null = null
-  /** The first of the lists that have this text; the others follow it (`alike`). */
-  #byText: Map<string, ReadyList> | null = null
-
-  constructor(priority: number, shared: Shared) {
-    this.priority = priority
-    this.#shared = shared
-  }
-
-  taskCame(): void {
-    this.ready += 1
-    if (this.ready === 1) this.#goToEnd()
-  }
-
-  taskLeft(isServed: boolean): void {
-    this.ready -= 1
-    if (isServed && this.ready > 0) this.#goToEnd()
-  }
-
-  /** Takes a list of a group that is no more. Of two turns the one that comes first counts. */
-  adopt(list: ReadyList): void {
-    const { turn } = list.group
-    this.addList(list)
-    list.group = this
-    if (list.ready === 0) return
-    this.turn = this.ready === 0 ? turn : Math.min(this.turn, turn)
-    this.ready += list.ready
-  }
-
-  findList(jobPriority: number, limits: readonly LimitSpec[]): ReadyList | null {
-    let list = this.#list
-    if (this.#byText !== null) list = this.#byText.get(this.#textOf(jobPriority, limits)) ?? null
-    while (list !== null && !list.isFor(jobPriority, limits)) list = list.alike
-    return list
-  }
-
-  addList(list: ReadyList): void {
-    if (this.#list === null && this.#byText === null) {
-      this.#list = list
-      return
-    }
-    if (this.#byText === null) {
-      const first = this.#list as ReadyList
-      this.#byText = new Map([[this.#textOf(first.jobPriority, first.limits), first]])
-      this.#list = null
-    }
-    const text = this.#textOf(list.jobPriority, list.limits)
-    list.alike = this.#byText.get(text) ?? null
-    this.#byText.set(text, list)
-  }
-
-  lists(): ReadyList[] {
-    const lists = this.#list === null ? [] : [this.#list]
-    for (const first of this.#byText?.values() ?? []) {
-      for (let list: ReadyList | null = first; list !== null; list = list.alike) lists.push(list)
-    }
-    return lists
-  }
-
-  /** Forgets its lists. */
-  clear(): void {
-    for (const list of this.lists()) list.alike = null
-    this.#list = null
-    this.#byText = null
-  }
-
-  /** One key is text already; building text for each task would cost more than all the rest. */
-  #textOf(jobPriority: number, limits: readonly LimitSpec[]): string {
-    const [first] = limits
-    const text =
-      limits.length < 2
-        ? (first?.key ?? '')
-        : limits.map(({ key }) => `${key.length}:${key}`).join()
-    return jobPriority === this.priority ? text : `${jobPriority} ${text}`
-  }
-
+  /** The group was served, or was idle. */
   #goToEnd(): void {
     this.#shared.turns += 1
-    this.turn = this.#shared.turns
+    this.group.turn = this.#shared.turns
   }
 }
 
@@ -269,11 +189,7 @@ class LimitPartition extends IndexedQueue<PartitionGroup> implements QueueMember
   readonly #byGroup = new Map<ReadyGroup, PartitionGroup>()
   readonly #effort: Effort
 
-  constructor(
-    limits: readonly LimitState[],
-    open: IndexedQueue<LimitPartition>,
-    effort: Effort,
-  ) {
+  constructor(limits: readonly LimitState[], open: IndexedQueue<LimitPartition>, effort: Effort) {
     super(effort)
     this.limits = limits
     this.#open = open
@@ -345,9 +261,11 @@ class LimitPartition extends IndexedQueue<PartitionGroup> implements QueueMember
 
 export class ReadyChannel {
   readonly queue: QueueState
-  readonly shared: Shared
   /** Committed tasks take no turns, and their priority counts no more. */
   readonly finishing: ReadyList
+  readonly #shared: Shared
+  /** By priority, group and limits, as text. */
+  readonly #lists = new Map<string, ReadyList>()
   /** By priority, then by name. */
   #groups = new Map<number, Map<string | null, ReadyGroup>>()
   readonly #open: IndexedQueue<LimitPartition>
@@ -357,30 +275,31 @@ export class ReadyChannel {
 
   constructor(queue: QueueState, shared: Shared) {
     this.queue = queue
-    this.shared = shared
-    this.finishing = new ReadyList(this, 0, null, new ReadyGroup(0, { ...shared }), [])
+    this.#shared = shared
+    const apart = { ...shared, turns: 0 }
+    this.finishing = new ReadyList(this, 0, null, newGroup(0), [], apart)
     this.#open = new IndexedQueue(shared.effort)
     this.#unlimited = new LimitPartition([], this.#open, shared.effort)
   }
 
   /** AFTER a sweep: nothing is ready in it. */
   get isUnused(): boolean {
-    return this.finishing.ready === 0 && this.#groups.size === 0
+    return this.finishing.ready === 0 && this.#lists.size === 0
   }
 
-  findList(
+  findList(name: string): ReadyList | null {
+    return this.#lists.get(name) ?? null
+  }
+
+  addList(
+    name: string,
     priority: number,
-    group: string | null,
-    limits: readonly LimitSpec[],
-  ): ReadyList | null {
-    const groups = this.#groups.get(this.#levelOf(priority))
-    return groups?.get(group)?.findList(priority, limits) ?? null
-  }
-
-  addList(priority: number, groupName: string | null, limits: readonly LimitState[]): ReadyList {
+    groupName: string | null,
+    limits: readonly LimitState[],
+  ): ReadyList {
     const group = this.#group(priority, groupName)
-    const list = new ReadyList(this, priority, groupName, group, limits)
-    group.addList(list)
+    const list = new ReadyList(this, priority, groupName, group, limits, this.#shared)
+    this.#lists.set(name, list)
     for (const limit of limits) limit.addList(list)
     return list
   }
@@ -427,37 +346,38 @@ export class ReadyChannel {
     }
   }
 
-  /** Ageing began, ended or has another pace: other tasks share a turn, and rank otherwise. */
+  /**
+   * Ageing began, ended or has another pace: other tasks share a turn, and rank otherwise. Of the
+   * turns of groups that become one, the first counts.
+   */
   rankAgain(): void {
-    const lists = this.#lists()
-    for (const list of lists) {
-      if (list.slot !== NOT_QUEUED) list.home?.partition.dequeue(list)
-      list.alike = null
-    }
+    const lists = [...this.#lists.values()].filter(({ ready }) => ready > 0)
+    for (const list of lists) if (list.slot !== NOT_QUEUED) list.home?.partition.dequeue(list)
     this.#groups = new Map()
-    for (const list of lists) this.#group(list.jobPriority, list.groupName).adopt(list)
+    for (const list of this.#lists.values()) {
+      const { turn } = list.group
+      list.group = this.#group(list.jobPriority, list.groupName)
+      if (list.ready === 0) continue
+      list.group.turn = list.group.ready === 0 ? turn : Math.min(list.group.turn, turn)
+      list.group.ready += list.ready
+    }
     for (const list of lists) this.place(list)
     this.#sweepPartitions()
   }
 
   /** Forgets what is empty. The number of lists that are left. */
   sweep(): number {
-    let left = 0
+    for (const [name, list] of this.#lists) {
+      if (list.ready > 0) continue
+      this.#lists.delete(name)
+      for (const limit of list.limits) limit.removeList(list)
+    }
     for (const [level, groups] of this.#groups) {
-      for (const [name, group] of groups) {
-        const lists = group.lists()
-        group.clear()
-        for (const list of lists) {
-          if (list.ready > 0) group.addList(list)
-          else for (const limit of list.limits) limit.removeList(list)
-        }
-        if (group.ready === 0) groups.delete(name)
-      }
+      for (const [name, { ready }] of groups) if (ready === 0) groups.delete(name)
       if (groups.size === 0) this.#groups.delete(level)
     }
-    left = this.#lists().length
     this.#sweepPartitions()
-    return left
+    return this.#lists.size
   }
 
   #sweepPartitions(): void {
@@ -470,23 +390,13 @@ export class ReadyChannel {
     }
   }
 
-  #lists(): ReadyList[] {
-    return [...this.#groups.values()].flatMap((groups) =>
-      [...groups.values()].flatMap((group) => group.lists()),
-    )
-  }
-
   /** In a queue that ages, groups take turns over all priorities together. */
-  #levelOf(priority: number): number {
-    return this.queue.ageingMs === null ? priority : 0
-  }
-
   #group(priority: number, name: string | null): ReadyGroup {
-    const level = this.#levelOf(priority)
+    const level = this.queue.ageingMs === null ? priority : 0
     let groups = this.#groups.get(level)
     if (groups === undefined) this.#groups.set(level, (groups = new Map()))
     let group = groups.get(name)
-    if (group === undefined) groups.set(name, (group = new ReadyGroup(level, this.shared)))
+    if (group === undefined) groups.set(name, (group = newGroup(level)))
     return group
   }
 
@@ -501,11 +411,28 @@ export class ReadyChannel {
     let partition = this.#partitions.get(text)
     if (partition === undefined) {
       const shared = limits.filter(({ isShared }) => isShared)
-      partition = new LimitPartition(shared, this.#open, this.shared.effort)
+      partition = new LimitPartition(shared, this.#open, this.#shared.effort)
       this.#partitions.set(text, partition)
     }
     return partition
   }
+}
+
+function newGroup(priority: number): ReadyGroup {
+  return { priority, turn: 0, ready: 0 }
+}
+
+/** Of the lists of a channel. Names of groups and keys may be any text, so their lengths are in it. */
+export function listName(
+  priority: number,
+  group: string | null,
+  limits: readonly LimitSpec[],
+): string {
+  let name = group === null ? `${priority} -` : `${priority} ${group.length} ${group}`
+  for (const { key, concurrency, rate } of limits) {
+    name += ` ${key.length} ${key} ${concurrency} ${rate?.count ?? 0} ${rate?.perMs ?? 0}`
+  }
+  return name
 }
 
 /** How lists of one queue, or of different queues, are compared. */

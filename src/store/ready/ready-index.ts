@@ -25,7 +25,7 @@
  */
 import type { Job, JobSpec, LimitUse, Queue, Task, Usage } from '../../kernel/index.ts'
 import type { ReadyList, Shared } from './channel.ts'
-import { bestOfChannels, ReadyChannel } from './channel.ts'
+import { bestOfChannels, listName, ReadyChannel } from './channel.ts'
 import type { Effort } from './indexed-queue.ts'
 import { Limits } from './limits.ts'
 import { QueueState } from './queue-state.ts'
@@ -67,6 +67,7 @@ export class ReadyIndex {
     slots: new TaskSlots((task) => task.state === 'WAITING'),
     effort: this.effort,
     turns: 0,
+    unused: 0,
   }
   /** Tasks that are due at this time or before are in their channels, the others in `due`. */
   #now = 0
@@ -76,8 +77,6 @@ export class ReadyIndex {
   /** Smaller than any submission, and in order of coming back. */
   #returns = -Number.MAX_SAFE_INTEGER
   #lists = 0
-  /** Of these: lists of which no task is ready. */
-  #unused = 0
 
   constructor(jobs: ReadonlyMap<string, Job>) {
     this.#jobs = jobs
@@ -129,7 +128,6 @@ export class ReadyIndex {
     if (dueAt > this.#now) return this.#due.discard()
     const list = isOffered ? (this.#offered as ReadyList) : this.#listOf(task, job.spec)
     list.taskLeft(task.lease !== null && task.commit === null)
-    if (list.ready === 0 && list !== list.channel.finishing) this.#unused += 1
     if (isOffered) return this.#endOffer()
     list.discard()
     list.headChanged()
@@ -248,7 +246,6 @@ export class ReadyIndex {
 
   #addReady(task: Task, job: Job, dueAt: number, submission: number): void {
     const list = this.#listOf(task, job.spec)
-    if (list.ready === 0 && list !== list.channel.finishing) this.#unused -= 1
     list.taskCame()
     if (list.push(task, dueAt, submission)) list.headChanged()
   }
@@ -278,23 +275,24 @@ export class ReadyIndex {
     if (task.commit !== null) return channel.finishing
     const { priority, group } = spec
     const { limits } = task.policy
-    const known = channel.findList(priority, group, limits)
+    const name = listName(priority, group, limits)
+    const known = channel.findList(name)
     if (known !== null) return known
-    if (this.#unused > FEW_UNUSED && this.#unused * 2 > this.#lists) {
+    const { unused } = this.#shared
+    if (unused > FEW_UNUSED && unused * 2 > this.#lists) {
       this.#sweep()
       // It was empty until now, so it may be gone.
       channel = this.#channelOf(task, spec)
     }
     this.#lists += 1
-    this.#unused += 1
     const found = limits.map((limit) => this.#limits.limitFor(limit, this.#now))
-    return channel.addList(priority, group, found)
+    return channel.addList(name, priority, group, found)
   }
 
   /** Forgets lists, groups, limits, channels and queues that nothing uses any more. */
   #sweep(): void {
     this.#lists = 0
-    this.#unused = 0
+    this.#shared.unused = 0
     for (const [name, { state, byType }] of this.#queues) {
       for (const [type, stages] of byType) {
         for (const [stage, channel] of stages) {
