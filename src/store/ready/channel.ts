@@ -14,9 +14,9 @@
  * - A list that is stopped by a limit which is not shared leaves its partition alone. So a group
  *   with ten thousand keys is in one partition and not in ten thousand (`limits.ts`).
  */
-import type { LimitSpec } from '../../kernel/index.ts'
+import type { LimitSpec, Place } from '../../kernel/index.ts'
 import { missedStart } from '../../kernel/index.ts'
-import type { Effort, QueueMember } from './indexed-queue.ts'
+import type { IsBefore, QueueMember } from './indexed-queue.ts'
 import { IndexedQueue, NOT_QUEUED } from './indexed-queue.ts'
 import type { Limited, LimitState } from './limits.ts'
 import type { QueueState } from './queue-state.ts'
@@ -26,7 +26,7 @@ import { TaskQueue } from './task-queue.ts'
 /** What all channels of an index share. */
 export interface Shared {
   readonly slots: TaskSlots
-  readonly effort: Effort
+  readonly isBefore: IsBefore<Place>
   /** How many turns were given so far. */
   turns: number
   /** Lists of which no task is ready. */
@@ -57,7 +57,7 @@ interface ReadyGroup {
  * moves it. Where a queue ages, a task rises by one priority for each `ageingMs` that it waits. A
  * higher priority counts as an earlier due time instead, so nothing is ranked again as time goes by.
  */
-export class ReadyList extends TaskQueue implements QueueMember, Limited {
+export class ReadyList extends TaskQueue implements Place, QueueMember, Limited {
   slot = NOT_QUEUED
   previous: QueueMember | null = null
   next: QueueMember | null = null
@@ -145,34 +145,27 @@ export class ReadyList extends TaskQueue implements QueueMember, Limited {
  * moves, however many lists it has. The turn by which it ranks may be an older one of its group.
  * Turns only grow, so it stands too far in front then, and `best` moves it.
  */
-class PartitionGroup extends IndexedQueue<ReadyList> implements QueueMember {
+class PartitionGroup extends IndexedQueue<ReadyList> implements Place, QueueMember {
   slot = NOT_QUEUED
   previous: QueueMember | null = null
   next: QueueMember | null = null
-  turn = 0
   readonly group: ReadyGroup
   readonly partition: LimitPartition
+  readonly priority: number
+  turn = 0
+  // No two groups of a partition have the same turn, so the rest is never compared.
+  readonly dueAt = 0
+  readonly submission = 0
 
-  constructor(group: ReadyGroup, partition: LimitPartition, effort: Effort) {
-    super(effort)
+  constructor(group: ReadyGroup, partition: LimitPartition, isBefore: IsBefore<Place>) {
+    super(isBefore)
     this.group = group
     this.partition = partition
+    this.priority = group.priority
   }
 
   get isOutdated(): boolean {
     return this.turn !== this.group.turn
-  }
-
-  get priority(): number {
-    return this.group.priority
-  }
-
-  get dueAt(): number {
-    return this.first?.dueAt ?? Infinity
-  }
-
-  get submission(): number {
-    return this.first?.submission ?? Infinity
   }
 }
 
@@ -180,20 +173,20 @@ class PartitionGroup extends IndexedQueue<ReadyList> implements QueueMember {
  * The lists of a channel that have the same shared limits, by group. It is among the channel's
  * open partitions while it has lists and all its limits are open. One partition has no limits.
  */
-class LimitPartition extends IndexedQueue<PartitionGroup> implements QueueMember, Limited {
+class LimitPartition extends IndexedQueue<PartitionGroup> implements Place, QueueMember, Limited {
   slot = NOT_QUEUED
   previous: QueueMember | null = null
   next: QueueMember | null = null
   readonly limits: readonly LimitState[]
   readonly #open: IndexedQueue<LimitPartition>
   readonly #byGroup = new Map<ReadyGroup, PartitionGroup>()
-  readonly #effort: Effort
+  readonly #shared: Shared
 
-  constructor(limits: readonly LimitState[], open: IndexedQueue<LimitPartition>, effort: Effort) {
-    super(effort)
+  constructor(limits: readonly LimitState[], open: IndexedQueue<LimitPartition>, shared: Shared) {
+    super(shared.isBefore)
     this.limits = limits
     this.#open = open
-    this.#effort = effort
+    this.#shared = shared
     for (const limit of limits) limit.addPartition(this)
   }
 
@@ -206,11 +199,11 @@ class LimitPartition extends IndexedQueue<PartitionGroup> implements QueueMember
   }
 
   get dueAt(): number {
-    return this.first?.dueAt ?? Infinity
+    return this.first?.first?.dueAt ?? Infinity
   }
 
   get submission(): number {
-    return this.first?.submission ?? Infinity
+    return this.first?.first?.submission ?? Infinity
   }
 
   enqueue(list: ReadyList): void {
@@ -252,7 +245,7 @@ class LimitPartition extends IndexedQueue<PartitionGroup> implements QueueMember
   #groupFor(group: ReadyGroup): PartitionGroup {
     let known = this.#byGroup.get(group)
     if (known === undefined) {
-      known = new PartitionGroup(group, this, this.#effort)
+      known = new PartitionGroup(group, this, this.#shared.isBefore)
       this.#byGroup.set(group, known)
     }
     return known
@@ -278,8 +271,8 @@ export class ReadyChannel {
     this.#shared = shared
     const apart = { ...shared, turns: 0 }
     this.finishing = new ReadyList(this, 0, null, newGroup(0), [], apart)
-    this.#open = new IndexedQueue(shared.effort)
-    this.#unlimited = new LimitPartition([], this.#open, shared.effort)
+    this.#open = new IndexedQueue<LimitPartition>(shared.isBefore)
+    this.#unlimited = new LimitPartition([], this.#open, shared)
   }
 
   /** AFTER a sweep: nothing is ready in it. */
@@ -411,7 +404,7 @@ export class ReadyChannel {
     let partition = this.#partitions.get(text)
     if (partition === undefined) {
       const shared = limits.filter(({ isShared }) => isShared)
-      partition = new LimitPartition(shared, this.#open, this.#shared.effort)
+      partition = new LimitPartition(shared, this.#open, this.#shared)
       this.#partitions.set(text, partition)
     }
     return partition

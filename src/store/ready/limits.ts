@@ -4,7 +4,7 @@
  * A limit is a key with its bounds. Open: one more task may start, as far as this limit goes.
  * Closed: the key is used up, until a lease ends (concurrency) or a time comes (rate). The log
  * says what is charged and credited; after each change the limits of the key are checked at once,
- * so `isClosed` is never out of date. A limit that only time can open is in a queue of timers.
+ * so `isClosed` is never out of date. A limit that only time can open has a timer.
  *
  * What a limit stops is told when it opens and closes, and goes where it belongs:
  * - a limit that few lists have tells each of them;
@@ -12,8 +12,7 @@
  */
 import type { LimitSpec, LimitUse, Rate, Usage } from '../../kernel/index.ts'
 import { chargeGrant, creditEnd, mayStartAt } from '../../kernel/index.ts'
-import type { Effort, QueueMember } from './indexed-queue.ts'
-import { IndexedQueue, NOT_QUEUED } from './indexed-queue.ts'
+import { Heap } from './indexed-queue.ts'
 
 /** A list of tasks, or a partition of such lists. */
 export interface Limited {
@@ -35,7 +34,7 @@ class LimitKey implements Usage {
   limits: LimitState[] = []
 }
 
-export class LimitState implements LimitUse, QueueMember {
+export class LimitState implements LimitUse {
   readonly key: string
   readonly concurrency: number | null
   readonly rate: Rate | null
@@ -47,14 +46,8 @@ export class LimitState implements LimitUse, QueueMember {
   #lists = 0
   /** The lists; the partitions once it is shared. */
   #stops: Limited[] = []
-  // Among the timers.
-  slot = NOT_QUEUED
-  previous: QueueMember | null = null
-  next: QueueMember | null = null
-  readonly priority = 0
-  readonly turn = 0
-  /** When it opens by itself. */
-  dueAt = 0
+  /** When it opens by itself, as its newest timer says. */
+  opensAt = 0
 
   constructor({ key, concurrency, rate }: LimitSpec, usage: LimitKey, id: number) {
     this.key = key
@@ -62,10 +55,6 @@ export class LimitState implements LimitUse, QueueMember {
     this.rate = rate
     this.usage = usage
     this.id = id
-  }
-
-  get submission(): number {
-    return this.id
   }
 
   get isUnused(): boolean {
@@ -111,15 +100,17 @@ export class LimitState implements LimitUse, QueueMember {
   }
 }
 
+interface Timer {
+  readonly at: number
+  readonly limit: LimitState
+}
+
 export class Limits {
   /** By key: what `decide` reads. */
   readonly usage = new Map<string, LimitKey>()
-  readonly #timers: IndexedQueue<LimitState>
+  /** A timer whose limit has changed since does no harm. */
+  readonly #timers = new Heap<Timer>((a, b) => a.at < b.at)
   #ids = 0
-
-  constructor(effort: Effort) {
-    this.#timers = new IndexedQueue(effort)
-  }
 
   limitFor(spec: LimitSpec, now: number): LimitState {
     const key = this.#key(spec.key)
@@ -162,18 +153,16 @@ export class Limits {
   /** Opens the limits whose time has come. */
   advance(now: number): void {
     for (;;) {
-      const limit = this.#timers.first
-      if (limit === null || limit.dueAt > now) return
-      this.#check(limit, now)
+      const [timer] = this.#timers.items
+      if (timer === undefined || timer.at > now) return
+      this.#timers.removeAt(0)
+      this.#check(timer.limit, now)
     }
   }
 
   /** Forgets limits that no list has, and keys that nothing uses. */
   sweep(now: number): void {
     for (const [name, key] of this.usage) {
-      for (const limit of key.limits) {
-        if (limit.isUnused && limit.slot !== NOT_QUEUED) this.#timers.remove(limit)
-      }
       key.limits = key.limits.filter((limit) => !limit.isUnused)
       if (key.limits.length === 0 && key.held === 0 && key.fullAt <= now) this.usage.delete(name)
     }
@@ -192,10 +181,9 @@ export class Limits {
   #check(limit: LimitState, now: number): void {
     const startAt = mayStartAt(limit, limit.usage, now)
     const isClosed = startAt > now
-    if (limit.slot !== NOT_QUEUED) this.#timers.remove(limit)
-    if (isClosed && startAt < Infinity) {
-      limit.dueAt = startAt
-      this.#timers.add(limit)
+    if (isClosed && startAt < Infinity && startAt !== limit.opensAt) {
+      limit.opensAt = startAt
+      this.#timers.push({ at: startAt, limit })
     }
     if (isClosed !== limit.isClosed) limit.setClosed(isClosed)
   }

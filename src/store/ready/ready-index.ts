@@ -24,9 +24,9 @@
  * Everything here follows from the entries that were applied, so it is never saved.
  */
 import type { Job, JobSpec, LimitUse, Queue, Task, Usage } from '../../kernel/index.ts'
+import { compareOrder } from '../../kernel/index.ts'
 import type { ReadyList, Shared } from './channel.ts'
 import { bestOfChannels, listName, ReadyChannel } from './channel.ts'
-import type { Effort } from './indexed-queue.ts'
 import { Limits } from './limits.ts'
 import { QueueState } from './queue-state.ts'
 import { TaskQueue, TaskSlots } from './task-queue.ts'
@@ -56,16 +56,19 @@ const FEW_UNUSED = 1_000
 
 export class ReadyIndex {
   /** Counted for tests: how much was looked at. */
-  readonly effort: Effort & { offers: number } = { comparisons: 0, offers: 0 }
+  readonly effort = { comparisons: 0, offers: 0 }
   readonly #jobs: ReadonlyMap<string, Job>
   readonly #queues = new Map<string, QueueChannels>()
-  readonly #limits = new Limits(this.effort)
+  readonly #limits = new Limits()
   readonly #due = new TaskQueue(
     new TaskSlots((task, time) => task.state === 'WAITING' && task.dueAt === time),
   )
   readonly #shared: Shared = {
     slots: new TaskSlots((task) => task.state === 'WAITING'),
-    effort: this.effort,
+    isBefore: (a, b) => {
+      this.effort.comparisons += 1
+      return compareOrder(a, b) < 0
+    },
     turns: 0,
     unused: 0,
   }

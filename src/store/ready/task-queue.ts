@@ -11,15 +11,15 @@
  * queue is garbage. A slot is for one attempt: a task that was granted and came back has another
  * one, and the old one stays garbage even if the task waits for the same time again.
  *
- * After `pop` the new head may be garbage. Who needs to know calls `trim`; after `discard` the head
- * is live.
+ * After `discard` the head is live. After `pop` it may be garbage, until `trim`: to look, the queue
+ * has to fetch the task, and a caller may never need it.
  *
  * The slots of many queues are rows of one table (`TaskSlots`), a task and four numbers each. A
  * million small objects would make garbage collections slow, and ten thousand queues with arrays
  * of their own would be ten thousand times what the processor has to fetch.
  */
 import type { Task } from '../../kernel/index.ts'
-import { Heap } from './heap.ts'
+import { Heap } from './indexed-queue.ts'
 
 /** Whether a task still waits for this time, if it is at the same attempt. */
 export type IsLive = (task: Task, time: number) => boolean
@@ -39,7 +39,7 @@ const NUMBERS = 4
 
 const FEWEST_SLOTS = 32
 
-/** The table of slots. One that was freed last is used first: it is still in the cache. */
+/** The table. A slot that was freed last is used first: it is still in the cache. */
 export class TaskSlots {
   readonly #isLive: IsLive
   #tasks: (Task | null)[] = []
@@ -55,7 +55,7 @@ export class TaskSlots {
     return this.#used
   }
 
-  /** How many there is memory for. */
+  /** How many slots there is memory for. */
   get capacity(): number {
     return this.#numbers.length / NUMBERS
   }
@@ -100,19 +100,16 @@ export class TaskSlots {
     this.#numbers[slot * NUMBERS + NEXT] = next
   }
 
-  isBefore(a: number, b: number): boolean {
+  isLive(slot: number): boolean {
+    const task = this.#tasks[slot] as Task
+    if (task.attempt !== this.#numbers[slot * NUMBERS + ATTEMPT]) return false
+    return this.#isLive(task, this.time(slot))
+  }
+
+  readonly isBefore = (a: number, b: number): boolean => {
     const timeA = this.time(a)
     const timeB = this.time(b)
     return timeA < timeB || (timeA === timeB && this.number(a) < this.number(b))
-  }
-
-  isLive(slot: number): boolean {
-    const task = this.#tasks[slot] as Task
-    const at = slot * NUMBERS
-    return (
-      task.attempt === this.#numbers[at + ATTEMPT] &&
-      this.#isLive(task, this.#numbers[at + TIME] as number)
-    )
   }
 
   #freeSlot(): number {
@@ -139,64 +136,14 @@ export class TaskSlots {
   }
 }
 
-/** Slots of tasks that came out of order. */
-class SlotHeap extends Heap<number> {
-  readonly #slots: TaskSlots
-
-  constructor(slots: TaskSlots) {
-    super()
-    this.#slots = slots
-  }
-
-  get size(): number {
-    return this.items.length
-  }
-
-  get first(): number {
-    return this.items[0] ?? NO_SLOT
-  }
-
-  add(slot: number): void {
-    this.push(slot)
-  }
-
-  removeFirst(): void {
-    this.removeAt(0)
-  }
-
-  /** Slots from this place in the heap downwards whose time has come. */
-  *until(time: number, at = 0): Generator<number> {
-    const slot = this.items[at]
-    if (slot === undefined || this.#slots.time(slot) > time) return
-    yield slot
-    yield* this.until(time, 2 * at + 1)
-    yield* this.until(time, 2 * at + 2)
-  }
-
-  /** Frees what is garbage. What is left is sorted, and so it is a heap. */
-  sweep(): void {
-    const live = this.items.filter((slot) => this.#slots.isLive(slot))
-    for (const slot of this.items) if (!this.#slots.isLive(slot)) this.#slots.free(slot)
-    live.sort((a, b) => (this.isBefore(a, b) ? -1 : 1))
-    this.items.length = 0
-    for (const slot of live) this.items.push(slot)
-  }
-
-  protected override isBefore(a: number, b: number): boolean {
-    return this.#slots.isBefore(a, b)
-  }
-
-  protected override noteSlot(): void {}
-}
-
 export class TaskQueue {
   readonly #slots: TaskSlots
   #first = NO_SLOT
   #last = NO_SLOT
-  /** Null while all tasks came in order. */
-  #heap: SlotHeap | null = null
   /** Slots in the run. */
   #inRun = 0
+  /** Slots of tasks that came out of order; null while there was none. */
+  #heap: Heap<number> | null = null
   /** How many slots are garbage, or more. */
   #garbage = 0
 
@@ -206,7 +153,7 @@ export class TaskQueue {
 
   /** Slots in use, garbage included. */
   get size(): number {
-    return this.#inRun + (this.#heap?.size ?? 0)
+    return this.#inRun + (this.#heap?.items.length ?? 0)
   }
 
   get isEmpty(): boolean {
@@ -231,19 +178,14 @@ export class TaskQueue {
 
   /** Whether the head may be another one now. */
   push(task: Task, time: number, number: number): boolean {
-    const slots = this.#slots
-    const last = this.#last
-    const slot = slots.add(task, time, number)
-    if (last !== NO_SLOT && slots.isBefore(slot, last)) {
-      this.#heap ??= new SlotHeap(slots)
-      this.#heap.add(slot)
-      return true
+    const slot = this.#slots.add(task, time, number)
+    if (this.#last === NO_SLOT || !this.#slots.isBefore(slot, this.#last)) {
+      this.#append(slot)
+      return this.#first === slot
     }
-    if (last === NO_SLOT) this.#first = slot
-    else slots.link(last, slot)
-    this.#last = slot
-    this.#inRun += 1
-    return last === NO_SLOT
+    this.#heap ??= new Heap(this.#slots.isBefore)
+    this.#heap.push(slot)
+    return true
   }
 
   pop(): Task {
@@ -285,16 +227,25 @@ export class TaskQueue {
       if (found.length >= most || slots.time(slot) > until) break
       if (slots.isLive(slot)) found.push(slots.task(slot))
     }
-    for (const slot of this.#heap?.until(until) ?? []) {
+    const others = this.#heap?.items ?? []
+    if (others.length === 0 || slots.time(others[0] as number) > until) return
+    for (const slot of others) {
       if (found.length >= most) return
-      if (slots.isLive(slot)) found.push(slots.task(slot))
+      if (slots.time(slot) <= until && slots.isLive(slot)) found.push(slots.task(slot))
     }
   }
 
   get #head(): number {
-    const top = this.#heap === null ? NO_SLOT : this.#heap.first
+    const top = this.#heap?.items[0] ?? NO_SLOT
     if (top === NO_SLOT) return this.#first
     return this.#first === NO_SLOT || this.#slots.isBefore(top, this.#first) ? top : this.#first
+  }
+
+  #append(slot: number): void {
+    if (this.#last === NO_SLOT) this.#first = slot
+    else this.#slots.link(this.#last, slot)
+    this.#last = slot
+    this.#inRun += 1
   }
 
   #dropHead(): void {
@@ -304,29 +255,25 @@ export class TaskQueue {
       if (this.#first === NO_SLOT) this.#last = NO_SLOT
       this.#inRun -= 1
     } else {
-      this.#heap?.removeFirst()
+      this.#heap?.removeAt(0)
     }
     this.#slots.free(head)
   }
 
-  /** Takes the garbage out. The head is live. */
+  /** Makes one run of what is live. */
   #sweep(): void {
     const slots = this.#slots
-    let last = NO_SLOT
-    for (let slot = this.#first; slot !== NO_SLOT;) {
-      const next = slots.next(slot)
-      if (slots.isLive(slot)) {
-        last = slot
-      } else {
-        if (last === NO_SLOT) this.#first = next
-        else slots.link(last, next)
-        slots.free(slot)
-        this.#inRun -= 1
-      }
-      slot = next
+    const all = [...(this.#heap?.items ?? [])]
+    for (let slot = this.#first; slot !== NO_SLOT; slot = slots.next(slot)) all.push(slot)
+    this.#first = this.#last = NO_SLOT
+    this.#inRun = this.#garbage = 0
+    this.#heap = null
+    const live = all.filter((slot) => slots.isLive(slot))
+    live.sort((a, b) => (slots.isBefore(a, b) ? -1 : 1))
+    for (const slot of all) if (!slots.isLive(slot)) slots.free(slot)
+    for (const slot of live) {
+      slots.link(slot, NO_SLOT)
+      this.#append(slot)
     }
-    this.#last = last
-    this.#heap?.sweep()
-    this.#garbage = 0
   }
 }

@@ -10,8 +10,7 @@
 import type { Command } from '../../kernel/index.ts'
 import type { JobKind, FinishedTable, FinishedKind } from '../../log/index.ts'
 import { CorruptLog, MalformedBytes } from '../../log/index.ts'
-import type { QueueMember } from '../ready/indexed-queue.ts'
-import { IndexedQueue } from '../ready/indexed-queue.ts'
+import { Heap } from '../ready/indexed-queue.ts'
 
 export interface Retention {
   /** How long a job that is over stays readable, if it did not say so itself. */
@@ -110,18 +109,18 @@ function commandsFor(
   const commands: Command[] = []
   const mayGo = ({ kind, dueAt: endedAt }: Cursor): boolean =>
     endedAt < now && (dueAt(kind, endedAt, retention) <= now || surplus.has(kind.type))
-  const heap = new IndexedQueue<Cursor>({ comparisons: 0 })
-  for (const cursor of cursors) if (mayGo(cursor)) heap.add(cursor)
+  const heap = new Heap<Cursor>((a, b) => a.dueAt < b.dueAt)
+  for (const cursor of cursors) if (mayGo(cursor)) heap.push(cursor)
   while (commands.length < limit) {
-    const oldest = heap.first
-    if (oldest === null) break
+    const [oldest] = heap.items
+    if (oldest === undefined) break
     if (!mayGo(oldest)) {
-      heap.remove(oldest)
+      heap.removeAt(0)
       continue
     }
     const { kind, dueAt: endedAt } = oldest
     const job = oldest.take()
-    heap.moved(oldest)
+    heap.movedAt(0)
     if (job === null) continue
     commands.push({ type: 'ForgetJob', job, endedBefore: endedAt + 1 })
     surplus.less(kind.type)
@@ -139,13 +138,7 @@ function dueAt({ type, retainMs }: JobKind, endedAt: number, { ageMs, types }: R
 }
 
 /** Goes through jobs of a kind in the order of their ends: it is ranked by the next one's. */
-class Cursor implements QueueMember {
-  slot = -1
-  previous: QueueMember | null = null
-  next: QueueMember | null = null
-  readonly priority = 0
-  readonly turn = 0
-  readonly submission = 0
+class Cursor {
   /** When the job ended that it stands at; Infinity: behind the last. */
   dueAt = Infinity
   readonly kind: FinishedKind
