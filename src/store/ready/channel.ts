@@ -90,12 +90,13 @@ export class ReadyList extends TaskQueue implements Place, QueueMember, Limited 
     shared.unused += 1
   }
 
+  // Lists are compared within a group, so these are the same.
   get priority(): number {
-    return this.group.priority
+    return 0
   }
 
   get turn(): number {
-    return this.group.turn
+    return 0
   }
 
   get dueAt(): number {
@@ -222,10 +223,11 @@ class LimitPartition extends IndexedQueue<PartitionGroup> implements Place, Queu
 
   /** The group's turn changed, or which of its lists comes first. */
   groupChanged(group: PartitionGroup): void {
+    const { isOutdated } = group
     group.turn = group.group.turn
     if (group.first === null) this.remove(group)
     else if (group.slot === NOT_QUEUED) this.add(group)
-    else this.moved(group)
+    else if (isOutdated) this.moved(group)
     this.limitChanged()
   }
 
@@ -436,7 +438,7 @@ interface Scale {
 
 /** As the queue itself ranks them. */
 const RANK: Scale = {
-  priority: ({ priority }) => priority,
+  priority: ({ group }) => group.priority,
   dueAt: ({ dueAt }) => dueAt,
 }
 
@@ -481,7 +483,7 @@ function firstBy(lists: readonly ReadyList[], scale: Scale): ReadyList {
     const other = ofGroup.get(list.groupName)
     if (other === undefined || isEarlier(list, other, scale)) ofGroup.set(list.groupName, list)
   }
-  return [...ofGroup.values()].reduce((a, b) => (b.turn < a.turn ? b : a))
+  return [...ofGroup.values()].reduce((a, b) => (b.group.turn < a.group.turn ? b : a))
 }
 
 function isEarlier(list: ReadyList, other: ReadyList, { dueAt }: Scale): boolean {

@@ -26,12 +26,15 @@ export interface Limited {
  */
 const FEW_LISTS = 16
 
+/** Nearly all limits share it: there are many, and each array would be one more to fetch. */
+const NONE: Limited[] = []
+
 /** The usage of a key, as `decide` reads it. */
 class LimitKey implements Usage {
   held = 0
   fullAt = 0
-  /** One for each pair of bounds that tasks declare for the key; nearly always one. */
-  limits: LimitState[] = []
+  /** The first of its limits: one for each pair of bounds that tasks declare for the key. */
+  limit: LimitState | null = null
 }
 
 export class LimitState implements LimitUse {
@@ -42,10 +45,13 @@ export class LimitState implements LimitUse {
   readonly id: number
   isClosed = false
   isShared = false
+  /** Another limit of its key. */
+  nextOfKey: LimitState | null = null
   /** How many lists have it. */
   #lists = 0
-  /** The lists; the partitions once it is shared. */
-  #stops: Limited[] = []
+  /** What it stops: its lists, or its partitions once it is shared. Nearly always there is one. */
+  #first: Limited | null = null
+  #others: Limited[] = NONE
   /** When it opens by itself, as its newest timer says. */
   opensAt = 0
 
@@ -64,30 +70,32 @@ export class LimitState implements LimitUse {
   addList(list: Limited): void {
     this.#lists += 1
     if (this.isShared) return
-    this.#stops.push(list)
+    this.#addStopped(list)
     if (this.#lists <= FEW_LISTS) return
-    const lists = this.#stops
+    const lists = [this.#first as Limited, ...this.#others]
     this.isShared = true
-    this.#stops = []
+    this.#first = null
+    this.#others = NONE
     for (const one of lists) one.limitChanged()
   }
 
   removeList(list: Limited): void {
     this.#lists -= 1
-    if (!this.isShared) this.#stops = this.#stops.filter((one) => one !== list)
+    if (!this.isShared) this.#removeStopped(list)
   }
 
   addPartition(partition: Limited): void {
-    this.#stops.push(partition)
+    this.#addStopped(partition)
   }
 
   removePartition(partition: Limited): void {
-    this.#stops = this.#stops.filter((one) => one !== partition)
+    this.#removeStopped(partition)
   }
 
   setClosed(isClosed: boolean): void {
     this.isClosed = isClosed
-    for (const one of this.#stops) one.limitChanged()
+    this.#first?.limitChanged()
+    for (const one of this.#others) one.limitChanged()
   }
 
   isFor({ key, concurrency, rate }: LimitSpec): boolean {
@@ -97,6 +105,20 @@ export class LimitState implements LimitUse {
       this.rate?.count === rate?.count &&
       this.rate?.perMs === rate?.perMs
     )
+  }
+
+  #addStopped(one: Limited): void {
+    if (this.#first === null) this.#first = one
+    else if (this.#others === NONE) this.#others = [one]
+    else this.#others.push(one)
+  }
+
+  #removeStopped(one: Limited): void {
+    const [first = null, ...others] = [this.#first, ...this.#others].filter(
+      (other) => other !== one,
+    )
+    this.#first = first
+    this.#others = others.length === 0 ? NONE : (others as Limited[])
   }
 }
 
@@ -114,10 +136,13 @@ export class Limits {
 
   limitFor(spec: LimitSpec, now: number): LimitState {
     const key = this.#key(spec.key)
-    for (const limit of key.limits) if (limit.isFor(spec)) return limit
+    let limit = key.limit
+    while (limit !== null && !limit.isFor(spec)) limit = limit.nextOfKey
+    if (limit !== null) return limit
     this.#ids += 1
-    const limit = new LimitState(spec, key, this.#ids)
-    key.limits.push(limit)
+    limit = new LimitState(spec, key, this.#ids)
+    limit.nextOfKey = key.limit
+    key.limit = limit
     this.#check(limit, now)
     return limit
   }
@@ -163,8 +188,8 @@ export class Limits {
   /** Forgets limits that no list has, and keys that nothing uses. */
   sweep(now: number): void {
     for (const [name, key] of this.usage) {
-      key.limits = key.limits.filter((limit) => !limit.isUnused)
-      if (key.limits.length === 0 && key.held === 0 && key.fullAt <= now) this.usage.delete(name)
+      key.limit = withoutUnused(key.limit)
+      if (key.limit === null && key.held === 0 && key.fullAt <= now) this.usage.delete(name)
     }
   }
 
@@ -175,7 +200,7 @@ export class Limits {
   }
 
   #checkAll(key: LimitKey, now: number): void {
-    for (const limit of key.limits) this.#check(limit, now)
+    for (let limit = key.limit; limit !== null; limit = limit.nextOfKey) this.#check(limit, now)
   }
 
   #check(limit: LimitState, now: number): void {
@@ -187,4 +212,10 @@ export class Limits {
     }
     if (isClosed !== limit.isClosed) limit.setClosed(isClosed)
   }
+}
+
+function withoutUnused(limit: LimitState | null): LimitState | null {
+  if (limit === null) return null
+  limit.nextOfKey = withoutUnused(limit.nextOfKey)
+  return limit.isUnused ? limit.nextOfKey : limit
 }
