@@ -122,16 +122,16 @@ export class LimitState implements LimitUse {
   }
 }
 
-interface Timer {
+interface LimitTimer {
   readonly at: number
   readonly limit: LimitState
 }
 
-export class Limits {
+export class LimitUsage {
   /** By key: what `decide` reads. */
   readonly usage = new Map<string, LimitKey>()
   /** A timer whose limit has changed since does no harm. */
-  readonly #timers = new Heap<Timer>((a, b) => a.at < b.at)
+  readonly #timers = new Heap<LimitTimer>((a, b) => a.at < b.at)
   #ids = 0
 
   limitFor(spec: LimitSpec, now: number): LimitState {

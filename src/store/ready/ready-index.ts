@@ -27,7 +27,7 @@ import type { Job, JobSpec, LimitUse, Queue, Task, Usage } from '../../kernel/in
 import { compareOrder } from '../../kernel/index.ts'
 import type { ReadyList, Shared } from './channel.ts'
 import { bestOfChannels, listName, ReadyChannel } from './channel.ts'
-import { Limits } from './limits.ts'
+import { LimitUsage } from './limits.ts'
 import { QueueState } from './queue-state.ts'
 import { TaskQueue, TaskSlots } from './task-queue.ts'
 
@@ -59,7 +59,7 @@ export class ReadyIndex {
   readonly effort = { comparisons: 0, offers: 0 }
   readonly #jobs: ReadonlyMap<string, Job>
   readonly #queues = new Map<string, QueueChannels>()
-  readonly #limits = new Limits()
+  readonly #limits = new LimitUsage()
   readonly #due = new TaskQueue(
     new TaskSlots((task, time) => task.state === 'WAITING' && task.dueAt === time),
   )
@@ -106,14 +106,18 @@ export class ReadyIndex {
   /** Counted for tests: what is remembered of queues. */
   get size(): { queues: number; channels: number } {
     let channels = 0
-    for (const queue of this.#queues.values()) channels += channelsOf(queue).length
+    for (const { byType } of this.#queues.values()) {
+      for (const stages of byType.values()) channels += stages.size
+    }
     return { queues: this.#queues.size, channels }
   }
 
   queueChanged(queue: Queue): void {
-    const known = this.#queue(queue.name)
-    if (!known.state.configure(queue, this.#now)) return
-    for (const channel of channelsOf(known)) channel.rankAgain()
+    const { state, byType } = this.#queue(queue.name)
+    if (!state.configure(queue, this.#now)) return
+    for (const stages of byType.values()) {
+      for (const channel of stages.values()) channel.rankAgain()
+    }
   }
 
   /** A task is waiting, and nothing but time, pause and limits keeps it from being granted. */
@@ -308,8 +312,4 @@ export class ReadyIndex {
     }
     this.#limits.sweep(this.#now)
   }
-}
-
-function channelsOf({ byType }: QueueChannels): ReadyChannel[] {
-  return [...byType.values()].flatMap((stages) => [...stages.values()])
 }

@@ -102,7 +102,7 @@ describe('queues that share their slots', () => {
       list: [] as Waiting[],
     }))
     for (let step = 1; step <= 6_000; step++) {
-      const { queue, list } = dice.pick(pairs) as (typeof pairs)[number]
+      const { queue, list } = dice.pick(pairs)
       const way = dice.below(step % 2_000 < 1_000 ? 12 : 20)
       if (list.length === 0 || way < 8) {
         const task = makeTask(dice.chance(80) ? step : dice.below(step))
