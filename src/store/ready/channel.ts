@@ -23,8 +23,8 @@ import type { QueueState } from './queue-state.ts'
 import type { TaskSlots } from './task-queue.ts'
 import { TaskQueue } from './task-queue.ts'
 
-/** What all channels of an index share. */
-export interface Shared {
+/** What all channels of an index have in common. */
+export interface IndexState {
   readonly slots: TaskSlots
   readonly isBefore: IsBefore<Place>
   /** How many turns were given so far. */
@@ -44,6 +44,7 @@ export interface Shared {
  */
 interface ReadyGroup {
   readonly priority: number
+  readonly name: string | null
   /** The smallest is next. Meaningless while the group is idle. */
   turn: number
   /** Tasks that are ready, whether a limit stops them or not; the one on offer included. */
@@ -67,27 +68,24 @@ export class ReadyList extends TaskQueue implements Place, QueueMember, Limited 
   ready = 0
   readonly channel: ReadyChannel
   readonly jobPriority: number
-  readonly groupName: string | null
-  readonly limits: readonly LimitState[]
   group: ReadyGroup
-  readonly #shared: Shared
+  readonly limits: readonly LimitState[]
+  readonly #index: IndexState
 
   constructor(
     channel: ReadyChannel,
     jobPriority: number,
-    groupName: string | null,
     group: ReadyGroup,
     limits: readonly LimitState[],
-    shared: Shared,
+    index: IndexState,
   ) {
-    super(shared.slots)
+    super(index.slots)
     this.channel = channel
     this.jobPriority = jobPriority
-    this.groupName = groupName
     this.group = group
     this.limits = limits
-    this.#shared = shared
-    shared.unused += 1
+    this.#index = index
+    index.unused += 1
   }
 
   // Lists are compared within a group, so these are the same.
@@ -109,7 +107,7 @@ export class ReadyList extends TaskQueue implements Place, QueueMember, Limited 
   }
 
   taskCame(): void {
-    if (this.ready === 0) this.#shared.unused -= 1
+    if (this.ready === 0) this.#index.unused -= 1
     this.ready += 1
     this.channel.queue.ready += 1
     this.group.ready += 1
@@ -121,7 +119,7 @@ export class ReadyList extends TaskQueue implements Place, QueueMember, Limited 
     this.channel.queue.ready -= 1
     this.group.ready -= 1
     if (isServed && this.group.ready > 0) this.#goToEnd()
-    if (this.ready === 0) this.#shared.unused += 1
+    if (this.ready === 0) this.#index.unused += 1
   }
 
   /** Its head may be another one now, or its first, or it lost the last. */
@@ -136,8 +134,8 @@ export class ReadyList extends TaskQueue implements Place, QueueMember, Limited 
 
   /** The group was served, or was idle. */
   #goToEnd(): void {
-    this.#shared.turns += 1
-    this.group.turn = this.#shared.turns
+    this.#index.turns += 1
+    this.group.turn = this.#index.turns
   }
 }
 
@@ -181,13 +179,17 @@ class LimitPartition extends IndexedQueue<PartitionGroup> implements Place, Queu
   readonly limits: readonly LimitState[]
   readonly #open: IndexedQueue<LimitPartition>
   readonly #byGroup = new Map<ReadyGroup, PartitionGroup>()
-  readonly #shared: Shared
+  readonly #index: IndexState
 
-  constructor(limits: readonly LimitState[], open: IndexedQueue<LimitPartition>, shared: Shared) {
-    super(shared.isBefore)
+  constructor(
+    limits: readonly LimitState[],
+    open: IndexedQueue<LimitPartition>,
+    index: IndexState,
+  ) {
+    super(index.isBefore)
     this.limits = limits
     this.#open = open
-    this.#shared = shared
+    this.#index = index
     for (const limit of limits) limit.addPartition(this)
   }
 
@@ -247,7 +249,7 @@ class LimitPartition extends IndexedQueue<PartitionGroup> implements Place, Queu
   #groupFor(group: ReadyGroup): PartitionGroup {
     let known = this.#byGroup.get(group)
     if (known === undefined) {
-      known = new PartitionGroup(group, this, this.#shared.isBefore)
+      known = new PartitionGroup(group, this, this.#index.isBefore)
       this.#byGroup.set(group, known)
     }
     return known
@@ -258,7 +260,7 @@ export class ReadyChannel {
   readonly queue: QueueState
   /** Committed tasks take no turns, and their priority counts no more. */
   readonly finishing: ReadyList
-  readonly #shared: Shared
+  readonly #index: IndexState
   /** By priority, group and limits, as text. */
   readonly #lists = new Map<string, ReadyList>()
   /** By priority, then by name. */
@@ -268,13 +270,13 @@ export class ReadyChannel {
   /** The others, by the ids of their limits. */
   readonly #partitions = new Map<string, LimitPartition>()
 
-  constructor(queue: QueueState, shared: Shared) {
+  constructor(queue: QueueState, index: IndexState) {
     this.queue = queue
-    this.#shared = shared
-    const apart = { ...shared, turns: 0 }
-    this.finishing = new ReadyList(this, 0, null, newGroup(0), [], apart)
-    this.#open = new IndexedQueue<LimitPartition>(shared.isBefore)
-    this.#unlimited = new LimitPartition([], this.#open, shared)
+    this.#index = index
+    const apart = { ...index, turns: 0 }
+    this.finishing = new ReadyList(this, 0, newGroup(0, null), [], apart)
+    this.#open = new IndexedQueue<LimitPartition>(index.isBefore)
+    this.#unlimited = new LimitPartition([], this.#open, index)
   }
 
   /** AFTER a sweep: nothing is ready in it. */
@@ -289,11 +291,10 @@ export class ReadyChannel {
   addList(
     name: string,
     priority: number,
-    groupName: string | null,
+    group: string | null,
     limits: readonly LimitState[],
   ): ReadyList {
-    const group = this.#group(priority, groupName)
-    const list = new ReadyList(this, priority, groupName, group, limits, this.#shared)
+    const list = new ReadyList(this, priority, this.#group(priority, group), limits, this.#index)
     this.#lists.set(name, list)
     for (const limit of limits) limit.addList(list)
     return list
@@ -350,8 +351,9 @@ export class ReadyChannel {
     for (const list of lists) if (list.slot !== NOT_QUEUED) list.home?.partition.dequeue(list)
     this.#groups = new Map()
     for (const list of this.#lists.values()) {
-      const { turn } = list.group
-      list.group = this.#group(list.jobPriority, list.groupName)
+      const { name, turn } = list.group
+      list.group.ready = 0
+      list.group = this.#group(list.jobPriority, name)
       if (list.ready === 0) continue
       list.group.turn = list.group.ready === 0 ? turn : Math.min(list.group.turn, turn)
       list.group.ready += list.ready
@@ -391,7 +393,7 @@ export class ReadyChannel {
     let groups = this.#groups.get(level)
     if (groups === undefined) this.#groups.set(level, (groups = new Map()))
     let group = groups.get(name)
-    if (group === undefined) groups.set(name, (group = newGroup(level)))
+    if (group === undefined) groups.set(name, (group = newGroup(level, name)))
     return group
   }
 
@@ -406,15 +408,15 @@ export class ReadyChannel {
     let partition = this.#partitions.get(text)
     if (partition === undefined) {
       const shared = limits.filter(({ isShared }) => isShared)
-      partition = new LimitPartition(shared, this.#open, this.#shared)
+      partition = new LimitPartition(shared, this.#open, this.#index)
       this.#partitions.set(text, partition)
     }
     return partition
   }
 }
 
-function newGroup(priority: number): ReadyGroup {
-  return { priority, turn: 0, ready: 0 }
+function newGroup(priority: number, name: string | null): ReadyGroup {
+  return { priority, name, turn: 0, ready: 0 }
 }
 
 /** Of the lists of a channel. Names of groups and keys may be any text, so their lengths are in it. */
@@ -431,25 +433,19 @@ export function listName(
 }
 
 /** How lists of one queue, or of different queues, are compared. */
-interface Scale {
-  readonly priority: (list: ReadyList) => number
-  readonly dueAt: (list: ReadyList) => number
-}
+type Scale = (list: ReadyList) => { readonly priority: number; readonly dueAt: number }
 
 /** As the queue itself ranks them. */
-const RANK: Scale = {
-  priority: ({ group }) => group.priority,
-  dueAt: ({ dueAt }) => dueAt,
+function ranked({ group, dueAt }: ReadyList): ReturnType<Scale> {
+  return { priority: group.priority, dueAt }
 }
 
 /** With the priority to which they have risen: only some queues may age. */
 function risenAt(now: number): Scale {
-  return {
-    priority: ({ jobPriority, headTime, channel }) => {
-      const { ageingMs } = channel.queue
-      return ageingMs === null ? jobPriority : jobPriority + Math.floor((now - headTime) / ageingMs)
-    },
-    dueAt: ({ headTime }) => headTime,
+  return ({ jobPriority, headTime, channel }) => {
+    const { ageingMs } = channel.queue
+    const risen = ageingMs === null ? 0 : Math.floor((now - headTime) / ageingMs)
+    return { priority: jobPriority + risen, dueAt: headTime }
   }
 }
 
@@ -458,17 +454,17 @@ function risenAt(now: number): Scale {
  * tasks come first. Then, first within each queue and then between queues: the highest priority;
  * of each group what is due first; of the groups the one whose turn it is.
  *
- * Lists of one queue stand together in the array, which is not empty.
+ * The lists of one queue are neighbours in the array, which is not empty.
  */
 export function bestOfChannels(lists: readonly ReadyList[], now: number): ReadyList {
   const finishing = lists.filter((list) => list === list.channel.finishing)
-  if (finishing.length > 0) return finishing.reduce((a, b) => (isEarlier(b, a, RANK) ? b : a))
+  if (finishing.length > 0) return finishing.reduce((a, b) => (isEarlier(b, a, ranked) ? b : a))
   const best: ReadyList[] = []
   for (let from = 0; from < lists.length;) {
     const { queue } = (lists[from] as ReadyList).channel
     let to = from + 1
     while (lists[to]?.channel.queue === queue) to += 1
-    best.push(firstBy(lists.slice(from, to), RANK))
+    best.push(firstBy(lists.slice(from, to), ranked))
     from = to
   }
   return firstBy(best, risenAt(now))
@@ -476,17 +472,18 @@ export function bestOfChannels(lists: readonly ReadyList[], now: number): ReadyL
 
 function firstBy(lists: readonly ReadyList[], scale: Scale): ReadyList {
   if (lists.length === 1) return lists[0] as ReadyList
-  const top = lists.reduce((most, list) => Math.max(most, scale.priority(list)), -Infinity)
+  const top = lists.reduce((most, list) => Math.max(most, scale(list).priority), -Infinity)
   const ofGroup = new Map<string | null, ReadyList>()
   for (const list of lists) {
-    if (scale.priority(list) < top) continue
-    const other = ofGroup.get(list.groupName)
-    if (other === undefined || isEarlier(list, other, scale)) ofGroup.set(list.groupName, list)
+    if (scale(list).priority < top) continue
+    const { name } = list.group
+    const other = ofGroup.get(name)
+    if (other === undefined || isEarlier(list, other, scale)) ofGroup.set(name, list)
   }
   return [...ofGroup.values()].reduce((a, b) => (b.group.turn < a.group.turn ? b : a))
 }
 
-function isEarlier(list: ReadyList, other: ReadyList, { dueAt }: Scale): boolean {
-  const [time, otherTime] = [dueAt(list), dueAt(other)]
-  return time < otherTime || (time === otherTime && list.submission < other.submission)
+function isEarlier(list: ReadyList, other: ReadyList, scale: Scale): boolean {
+  const laterBy = scale(list).dueAt - scale(other).dueAt
+  return laterBy < 0 || (laterBy === 0 && list.submission < other.submission)
 }

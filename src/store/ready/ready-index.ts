@@ -9,12 +9,10 @@
  * What stops a task stops many, and is noted once: a paused queue, or one whose own limit is used
  * up, at the queue (`queue-state.ts`); a limit that is used up, at the limit (`limits.ts`), which
  * takes its lists out of the channel's order until it opens (`channel.ts`). So neither makes an
- * offer scan. A task that is committed and only needs finishing is stopped by neither, and comes
- * first.
+ * offer scan. A committed task, which only needs finishing, is stopped by neither and comes first.
  *
- * Within a priority, groups take turns; within a group, what is due first comes first. A task that
- * was taken before (its lease ran out, or was given back) comes before the others that are due
- * since the same millisecond: it keeps its place.
+ * A task that was taken before (its lease ran out, or was given back) comes before the others that
+ * are due since the same millisecond: it keeps its place.
  *
  * Costs, n tasks waiting: to insert or take out O(log n), and O(1) for tasks that come in order; to
  * offer O(channels asked + log n). A limit that opens or closes takes a step for each set of shared
@@ -25,7 +23,7 @@
  */
 import type { Job, JobSpec, LimitUse, Queue, Task, Usage } from '../../kernel/index.ts'
 import { compareOrder } from '../../kernel/index.ts'
-import type { ReadyList, Shared } from './channel.ts'
+import type { IndexState, ReadyList } from './channel.ts'
 import { bestOfChannels, listName, ReadyChannel } from './channel.ts'
 import { LimitUsage } from './limits.ts'
 import { QueueState } from './queue-state.ts'
@@ -63,7 +61,7 @@ export class ReadyIndex {
   readonly #due = new TaskQueue(
     new TaskSlots((task, time) => task.state === 'WAITING' && task.dueAt === time),
   )
-  readonly #shared: Shared = {
+  readonly #state: IndexState = {
     slots: new TaskSlots((task) => task.state === 'WAITING'),
     isBefore: (a, b) => {
       this.effort.comparisons += 1
@@ -272,7 +270,7 @@ export class ReadyIndex {
     let stages = byType.get(spec.type)
     if (stages === undefined) byType.set(spec.type, (stages = new Map()))
     let channel = stages.get(stage)
-    if (channel === undefined) stages.set(stage, (channel = new ReadyChannel(state, this.#shared)))
+    if (channel === undefined) stages.set(stage, (channel = new ReadyChannel(state, this.#state)))
     return channel
   }
 
@@ -285,7 +283,7 @@ export class ReadyIndex {
     const name = listName(priority, group, limits)
     const known = channel.findList(name)
     if (known !== null) return known
-    const { unused } = this.#shared
+    const { unused } = this.#state
     if (unused > FEW_UNUSED && unused * 2 > this.#lists) {
       this.#sweep()
       // It was empty until now, so it may be gone.
@@ -299,7 +297,7 @@ export class ReadyIndex {
   /** Forgets lists, groups, limits, channels and queues that nothing uses any more. */
   #sweep(): void {
     this.#lists = 0
-    this.#shared.unused = 0
+    this.#state.unused = 0
     for (const [name, { state, byType }] of this.#queues) {
       for (const [type, stages] of byType) {
         for (const [stage, channel] of stages) {
