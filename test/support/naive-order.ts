@@ -14,7 +14,7 @@ interface Place {
   readonly submission: number
 }
 
-/** A group in a channel at a priority: who takes turns. */
+/** A group in a channel at a priority: these take turns. */
 interface Party {
   readonly name: string
   readonly places: Set<Place>
@@ -32,7 +32,7 @@ export class NaiveOrder {
     this.#ledger = ledger
   }
 
-  /** Before each command: what became due since then is in line. */
+  /** Before each command: what became due since then joins the order. */
   before(now: number): void {
     const inLine = new Set(this.#parties.flatMap(({ places }) => [...places]))
     const due = [...this.#places.values()].filter(
@@ -41,7 +41,7 @@ export class NaiveOrder {
     for (const place of due.toSorted(byTime)) this.#join(place)
   }
 
-  /** After it: who came, and who went? */
+  /** After each command: which tasks came, and which left. */
   after(now: number): void {
     this.#regroup()
     for (const job of this.#ledger.world.jobs.values()) {
@@ -145,7 +145,7 @@ export class NaiveOrder {
     else party.places.add(place)
   }
 
-  /** Ageing may have begun or ended: whoever shares a turn now has the first of theirs. */
+  /** Ageing may have begun or ended: groups that share a turn now have the first of their turns. */
   #regroup(): void {
     const before = this.#parties
     this.#parties = []

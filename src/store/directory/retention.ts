@@ -10,8 +10,7 @@ import type { Command } from '../../kernel/index.ts'
 import type { JobKind, FinishedTable, FinishedKind } from '../../log/index.ts'
 import { CorruptLog, MalformedBytes } from '../../log/index.ts'
 import type { Retention } from '../store.ts'
-import type { QueueMember } from '../ready/indexed-queue.ts'
-import { IndexedQueue } from '../ready/indexed-queue.ts'
+import { Heap } from '../ready/indexed-queue.ts'
 
 /** A job that could not be forgotten is named again after so long: its parent may have ended. */
 const POSTPONED_MS = 60_000
@@ -101,18 +100,18 @@ function commandsFor(
   const commands: Command[] = []
   const mayGo = ({ kind, dueAt: endedAt }: Cursor): boolean =>
     endedAt < now && (dueAt(kind, endedAt, retention) <= now || surplus.has(kind.type))
-  const heap = new IndexedQueue<Cursor>({ comparisons: 0 })
-  for (const cursor of cursors) if (mayGo(cursor)) heap.add(cursor)
+  const heap = new Heap<Cursor>((a, b) => a.dueAt < b.dueAt)
+  for (const cursor of cursors) if (mayGo(cursor)) heap.push(cursor)
   while (commands.length < limit) {
-    const oldest = heap.first
+    const [oldest] = heap.items
     if (oldest === undefined) break
     if (!mayGo(oldest)) {
-      heap.remove(oldest)
+      heap.removeAt(0)
       continue
     }
     const { kind, dueAt: endedAt } = oldest
     const job = oldest.takeId()
-    heap.moved(oldest)
+    heap.movedAt(0)
     if (job === null) continue
     commands.push({ type: 'ForgetJob', job, endedBefore: endedAt + 1 })
     surplus.subtract(kind.type)
@@ -130,11 +129,7 @@ function dueAt({ type, retainMs }: JobKind, endedAt: number, { ageMs, types }: R
 }
 
 /** Goes through jobs of a kind in the order of their ends, and is ranked by the end of the next. */
-class Cursor implements QueueMember {
-  slot = -1
-  readonly priority = 0
-  readonly turn = 0
-  readonly submission = 0
+class Cursor {
   /** When the next job ended; Infinity: behind the last. */
   dueAt = Infinity
   readonly kind: FinishedKind

@@ -3,209 +3,487 @@
  *
  * ```
  * channel ─┬─ finishing: committed tasks, by due time. They come first, and nothing stops them.
- *          └─ yards, those that are open in a heap: behind the same shared gates, or none
- *               └─ bays, in a heap by priority and turn: the lanes of one group
- *                    └─ lanes, in a heap by due time: the same limits
- *                         └─ chain: tasks by due time and submission
+ *          └─ partitions whose limits are open, in a queue: the same shared limits, or none
+ *               └─ groups, in a queue by priority and turn
+ *                    └─ ready lists, in a queue by due time: the same priority, group and limits
+ *                         └─ tasks, in a queue by due time and submission
  * ```
  *
- * So the best task that may start is at the top, and what is stopped is not looked at.
+ * So the best task that may start is at the top, and what a limit stops is not looked at:
+ * - A partition that a limit closes leaves the queue, with all its lists, however many they are.
+ * - A list that is stopped by a limit which is not shared leaves its partition alone. So a group
+ *   with ten thousand keys is in one partition and not in ten thousand (`limits.ts`).
  */
-import type { LimitSpec } from '../../kernel/index.ts'
+import type { LimitSpec, Place } from '../../kernel/index.ts'
 import { missedStart } from '../../kernel/index.ts'
-import type { LimitState } from './limit-state.ts'
-import { ReadyList } from './ready-list.ts'
-import type { SlotTable } from './slot-table.ts'
+import type { IsBefore, QueueMember } from './indexed-queue.ts'
+import { IndexedQueue, NOT_QUEUED } from './indexed-queue.ts'
+import type { Limited, LimitState } from './limits.ts'
 import type { QueueState } from './queue-state.ts'
-import type { Effort } from './indexed-queue.ts'
-import { NOT_QUEUED, IndexedQueue } from './indexed-queue.ts'
-import type { Turns } from './group-turn.ts'
-import { GroupTurn } from './group-turn.ts'
-import { LimitPartition } from './limit-partition.ts'
+import type { TaskSlots } from './task-queue.ts'
+import { TaskQueue } from './task-queue.ts'
+
+/** What all channels of an index have in common. */
+export interface IndexState {
+  readonly slots: TaskSlots
+  readonly isBefore: IsBefore<Place>
+  /** How many turns were given so far. */
+  turns: number
+  /** Lists of which no task is ready. */
+  unused: number
+}
+
+/**
+ * What one group has ready in one channel, at one priority; at all priorities in a queue that
+ * ages. Groups take turns. Jobs without a group are one group.
+ *
+ * Idle: it has nothing ready. Waiting: its turn comes after every group's that waited before, and
+ * it goes to the end again each time that it is served. So a group is served once in a round,
+ * however much it has waiting. A group that was idle has saved up nothing, for it joins at the
+ * end, and groups that come and go pass no other.
+ */
+interface ReadyGroup {
+  readonly priority: number
+  readonly name: string | null
+  /** The smallest is next. Meaningless while the group is idle. */
+  turn: number
+  /** Tasks that are ready, whether a limit stops them or not; the one on offer included. */
+  ready: number
+}
+
+/**
+ * The ready tasks of a channel that have the same priority, group and limits, so that what stops
+ * the first of them stops all. A list is queued; or it is empty; or a limit stops it that is not
+ * shared. It ranks by its head, which may be garbage: then it stands too far in front, and `best`
+ * moves it. Where a queue ages, a task rises by one priority for each `ageingMs` that it waits. A
+ * higher priority counts as an earlier due time instead, so nothing is ranked again as time goes by.
+ */
+export class ReadyList extends TaskQueue implements Place, QueueMember, Limited {
+  slot = NOT_QUEUED
+  previous: QueueMember | null = null
+  next: QueueMember | null = null
+  /** Where it is queued, or was last. */
+  home: PartitionGroup | null = null
+  /** Tasks that are ready, the one on offer included. */
+  ready = 0
+  readonly channel: ReadyChannel
+  readonly jobPriority: number
+  group: ReadyGroup
+  readonly limits: readonly LimitState[]
+  readonly #index: IndexState
+
+  constructor(
+    channel: ReadyChannel,
+    jobPriority: number,
+    group: ReadyGroup,
+    limits: readonly LimitState[],
+    index: IndexState,
+  ) {
+    super(index.slots)
+    this.channel = channel
+    this.jobPriority = jobPriority
+    this.group = group
+    this.limits = limits
+    this.#index = index
+    index.unused += 1
+  }
+
+  // Lists are compared within a group, so these are the same.
+  get priority(): number {
+    return 0
+  }
+
+  get turn(): number {
+    return 0
+  }
+
+  get dueAt(): number {
+    const { ageingMs } = this.channel.queue
+    return ageingMs === null ? this.headTime : this.headTime - this.jobPriority * ageingMs
+  }
+
+  get submission(): number {
+    return this.headNumber
+  }
+
+  taskCame(): void {
+    if (this.ready === 0) this.#index.unused -= 1
+    this.ready += 1
+    this.channel.queue.ready += 1
+    this.group.ready += 1
+    if (this.group.ready === 1) this.#goToEnd()
+  }
+
+  taskLeft(isServed: boolean): void {
+    this.ready -= 1
+    this.channel.queue.ready -= 1
+    this.group.ready -= 1
+    if (isServed && this.group.ready > 0) this.#goToEnd()
+    if (this.ready === 0) this.#index.unused += 1
+  }
+
+  /** Its head may be another one now, or its first, or it lost the last. */
+  headChanged(): void {
+    if (this.ready === 0) this.clear()
+    this.channel.headChanged(this)
+  }
+
+  limitChanged(): void {
+    this.channel.place(this)
+  }
+
+  /** The group was served, or was idle. */
+  #goToEnd(): void {
+    this.#index.turns += 1
+    this.group.turn = this.#index.turns
+  }
+}
+
+/**
+ * The lists of one group that are queued in one partition. When the group's turn passes, this
+ * moves, however many lists it has. The turn by which it ranks may be an older one of its group.
+ * Turns only grow, so it stands too far in front then, and `best` moves it.
+ */
+class PartitionGroup extends IndexedQueue<ReadyList> implements Place, QueueMember {
+  slot = NOT_QUEUED
+  previous: QueueMember | null = null
+  next: QueueMember | null = null
+  readonly group: ReadyGroup
+  readonly partition: LimitPartition
+  readonly priority: number
+  turn = 0
+  // No two groups of a partition have the same turn, so the rest is never compared.
+  readonly dueAt = 0
+  readonly submission = 0
+
+  constructor(group: ReadyGroup, partition: LimitPartition, isBefore: IsBefore<Place>) {
+    super(isBefore)
+    this.group = group
+    this.partition = partition
+    this.priority = group.priority
+  }
+
+  get isOutdated(): boolean {
+    return this.turn !== this.group.turn
+  }
+}
+
+/**
+ * The lists of a channel that have the same shared limits, by group. It is among the channel's
+ * open partitions while it has lists and all its limits are open. One partition has no limits.
+ */
+class LimitPartition extends IndexedQueue<PartitionGroup> implements Place, QueueMember, Limited {
+  slot = NOT_QUEUED
+  previous: QueueMember | null = null
+  next: QueueMember | null = null
+  readonly limits: readonly LimitState[]
+  readonly #open: IndexedQueue<LimitPartition>
+  readonly #byGroup = new Map<ReadyGroup, PartitionGroup>()
+  readonly #index: IndexState
+
+  constructor(
+    limits: readonly LimitState[],
+    open: IndexedQueue<LimitPartition>,
+    index: IndexState,
+  ) {
+    super(index.isBefore)
+    this.limits = limits
+    this.#open = open
+    this.#index = index
+    for (const limit of limits) limit.addPartition(this)
+  }
+
+  get priority(): number {
+    return this.first?.priority ?? 0
+  }
+
+  get turn(): number {
+    return this.first?.turn ?? 0
+  }
+
+  get dueAt(): number {
+    return this.first?.first?.dueAt ?? Infinity
+  }
+
+  get submission(): number {
+    return this.first?.first?.submission ?? Infinity
+  }
+
+  enqueue(list: ReadyList): void {
+    if (list.home?.partition !== this || list.home.group !== list.group) {
+      list.home = this.#groupFor(list.group)
+    }
+    list.home.add(list)
+    this.groupChanged(list.home)
+  }
+
+  dequeue(list: ReadyList): void {
+    const home = list.home as PartitionGroup
+    home.remove(list)
+    this.groupChanged(home)
+  }
+
+  /** The group's turn changed, or which of its lists comes first. */
+  groupChanged(group: PartitionGroup): void {
+    const { isOutdated } = group
+    group.turn = group.group.turn
+    if (group.first === null) this.remove(group)
+    else if (group.slot === NOT_QUEUED) this.add(group)
+    else if (isOutdated) this.moved(group)
+    this.limitChanged()
+  }
+
+  limitChanged(): void {
+    const isQueued = this.slot !== NOT_QUEUED
+    if (this.first === null || this.limits.some(({ isClosed }) => isClosed)) {
+      if (isQueued) this.#open.remove(this)
+    } else if (isQueued) this.#open.moved(this)
+    else this.#open.add(this)
+  }
+
+  /** Forgets groups that have nothing ready. */
+  sweep(): void {
+    for (const group of this.#byGroup.keys()) if (group.ready === 0) this.#byGroup.delete(group)
+  }
+
+  #groupFor(group: ReadyGroup): PartitionGroup {
+    let known = this.#byGroup.get(group)
+    if (known === undefined) {
+      known = new PartitionGroup(group, this, this.#index.isBefore)
+      this.#byGroup.set(group, known)
+    }
+    return known
+  }
+}
 
 export class ReadyChannel {
   readonly queue: QueueState
-  readonly places: SlotTable
+  /** Committed tasks take no turns, and their priority counts no more. */
   readonly finishing: ReadyList
-  readonly #effort: Effort
-  readonly #turns: Turns
-  /** By priority, then by group. */
-  #shares = new Map<number, Map<string | null, GroupTurn>>()
+  readonly #index: IndexState
+  /** By priority, group and limits, as text. */
+  readonly #lists = new Map<string, ReadyList>()
+  /** By priority, then by name. */
+  #groups = new Map<number, Map<string | null, ReadyGroup>>()
   readonly #open: IndexedQueue<LimitPartition>
-  readonly #free: LimitPartition
-  /** By their gates as text. */
-  readonly #behind = new Map<string, LimitPartition>()
+  readonly #unlimited: LimitPartition
+  /** The others, by the ids of their limits. */
+  readonly #partitions = new Map<string, LimitPartition>()
 
-  constructor(queue: QueueState, places: SlotTable, effort: Effort, turns: Turns) {
+  constructor(queue: QueueState, index: IndexState) {
     this.queue = queue
-    this.places = places
-    this.#effort = effort
-    this.#turns = turns
-    // What is committed takes no turns, and its priority counts no more.
-    this.finishing = new ReadyList(this, new GroupTurn(0, { given: 0 }), 0, null, [])
-    this.#open = new IndexedQueue(effort)
-    this.#free = new LimitPartition(this, [], effort)
+    this.#index = index
+    const apart = { ...index, turns: 0 }
+    this.finishing = new ReadyList(this, 0, newGroup(0, null), [], apart)
+    this.#open = new IndexedQueue<LimitPartition>(index.isBefore)
+    this.#unlimited = new LimitPartition([], this.#open, index)
   }
 
-  /** Nothing is ready in it. AFTER a sweep: nobody counts on it. */
+  /** AFTER a sweep: nothing is ready in it. */
   get isUnused(): boolean {
-    return this.finishing.isUnused && this.#shares.size === 0
+    return this.finishing.ready === 0 && this.#lists.size === 0
   }
 
-  /** Null: nobody added it yet. */
-  lane(priority: number, group: string | null, limits: readonly LimitSpec[]): ReadyList | null {
-    return this.#shares.get(this.#levelOf(priority))?.get(group)?.lane(priority, limits) ?? null
+  findList(name: string): ReadyList | null {
+    return this.#lists.get(name) ?? null
   }
 
-  addLane(priority: number, group: string | null, gates: readonly LimitState[]): ReadyList {
-    const share = this.#share(priority, group)
-    const lane = new ReadyList(this, share, priority, group, gates)
-    share.addLane(lane)
-    for (const gate of gates) gate.added(lane)
-    return lane
+  addList(
+    name: string,
+    priority: number,
+    group: string | null,
+    limits: readonly LimitState[],
+  ): ReadyList {
+    const list = new ReadyList(this, priority, this.#group(priority, group), limits, this.#index)
+    this.#lists.set(name, list)
+    for (const limit of limits) limit.addList(list)
+    return list
   }
 
-  /** The lane got another head, its first, or lost its last. */
-  changed(lane: ReadyList): void {
-    if (lane === this.finishing) return
-    const { bay } = lane
-    if (bay === null || lane.isEmpty) return this.place(lane)
-    bay.moved(lane)
-    bay.yard.settle(bay)
-    this.settle(bay.yard)
+  headChanged(list: ReadyList): void {
+    if (list === this.finishing) return
+    if (list.slot === NOT_QUEUED || list.isEmpty) return this.place(list)
+    const home = list.home as PartitionGroup
+    home.moved(list)
+    home.partition.groupChanged(home)
   }
 
-  /** Puts a lane where it belongs, after its gates, or what it holds, changed. */
-  place(lane: ReadyList): void {
-    const { bay } = lane
-    const yard = lane.isEmpty ? null : this.#yardFor(lane)
-    if (bay !== null) {
-      if (bay.yard === yard) return
-      bay.yard.leave(lane, bay)
-      this.settle(bay.yard)
+  /** Puts a list where it belongs, after its limits, or what it holds, changed. */
+  place(list: ReadyList): void {
+    const partition = list.isEmpty ? null : this.#partitionFor(list)
+    if (list.slot !== NOT_QUEUED) {
+      const before = (list.home as PartitionGroup).partition
+      if (before === partition) return
+      before.dequeue(list)
     }
-    if (yard === null) return
-    yard.enter(lane)
-    this.settle(yard)
+    partition?.enqueue(list)
   }
 
-  /** The lane whose head comes first, as far as limits go. */
+  /** The list whose head comes first, of those that may start. */
   best(now: number): ReadyList | null {
     this.finishing.trim()
     if (!this.finishing.isEmpty) return this.finishing
     if (!this.queue.isOpen(now)) return null
     for (;;) {
-      const yard = this.#open.first
-      const bay = yard?.bays.first
-      if (yard === undefined || bay === undefined) return null
-      const lane = bay.first as ReadyList
-      if (bay.isOutdated) {
-        yard.settle(bay)
-        this.settle(yard)
-      } else if (lane.trim()) {
-        this.changed(lane)
-      } else if (missedStart(lane.head, now)) {
-        // Too late to start: it waits for being stopped, and is never offered again.
-        lane.pop()
-        this.changed(lane)
+      const group = this.#open.first?.first ?? null
+      if (group === null) return null
+      const list = group.first as ReadyList
+      if (group.isOutdated) {
+        group.partition.groupChanged(group)
+      } else if (list.trim()) {
+        this.headChanged(list)
+      } else if (missedStart(list.headTask, now)) {
+        // Too late to start: the upkeep stops it, and until then it is not offered.
+        list.pop()
+        this.headChanged(list)
       } else {
-        return lane
+        return list
       }
     }
   }
 
-  /** Puts a yard where it belongs, after its bays or its gate changed. */
-  settle(yard: LimitPartition): void {
-    const best = yard.bays.first
-    if (best === undefined || !yard.isOpen) {
-      if (yard.slot !== NOT_QUEUED) this.#open.remove(yard)
-      return
-    }
-    if (yard.slot === NOT_QUEUED) this.#open.add(yard)
-    else this.#open.moved(yard)
-  }
-
-  /** Ageing began, ended or has another pace: other tasks share a turn, and rank otherwise. */
+  /**
+   * Ageing began, ended or has another pace: other tasks share a turn, and rank otherwise. Of the
+   * turns of groups that become one, the first counts.
+   */
   rankAgain(): void {
-    const lanes = [...this.#lanes()]
-    this.#shares = new Map()
-    for (const lane of lanes) {
-      const { bay, share: before } = lane
-      if (bay !== null) {
-        bay.yard.leave(lane, bay)
-        this.settle(bay.yard)
-      }
-      lane.share = this.#share(lane.level, lane.group)
-      lane.share.addLane(lane)
-      if (lane.ready > 0) lane.share.takeIn(lane.ready, before.turn)
+    const lists = [...this.#lists.values()].filter(({ ready }) => ready > 0)
+    for (const list of lists) if (list.slot !== NOT_QUEUED) list.home?.partition.dequeue(list)
+    this.#groups = new Map()
+    for (const list of this.#lists.values()) {
+      const { name, turn } = list.group
+      list.group.ready = 0
+      list.group = this.#group(list.jobPriority, name)
+      if (list.ready === 0) continue
+      list.group.turn = list.group.ready === 0 ? turn : Math.min(list.group.turn, turn)
+      list.group.ready += list.ready
     }
-    for (const lane of lanes) this.place(lane)
-    this.#sweepYards()
+    for (const list of lists) this.place(list)
+    this.#sweepPartitions()
   }
 
-  /** Forgets what is empty; what is not says so to its gates. The number of lanes that are left. */
+  /** Forgets what is empty. The number of lists that are left. */
   sweep(): number {
-    let left = 0
-    for (const [level, shares] of this.#shares) {
-      for (const [group, share] of shares) {
-        if (share.ready === 0) shares.delete(group)
-        else share.sweep()
-      }
-      if (shares.size === 0) this.#shares.delete(level)
+    for (const [name, list] of this.#lists) {
+      if (list.ready > 0) continue
+      this.#lists.delete(name)
+      for (const limit of list.limits) limit.removeList(list)
     }
-    for (const lane of this.#lanes()) {
-      left += 1
-      for (const gate of lane.gates) gate.added(lane)
+    for (const [level, groups] of this.#groups) {
+      for (const [name, { ready }] of groups) if (ready === 0) groups.delete(name)
+      if (groups.size === 0) this.#groups.delete(level)
     }
-    this.#sweepYards()
-    return left
+    this.#sweepPartitions()
+    return this.#lists.size
   }
 
-  #sweepYards(): void {
-    for (const [text, yard] of this.#behind) {
-      yard.sweep()
-      if (yard.bays.size > 0) continue
-      this.#behind.delete(text)
-      for (const gate of yard.gates) gate.removeYard(yard)
+  #sweepPartitions(): void {
+    this.#unlimited.sweep()
+    for (const [text, partition] of this.#partitions) {
+      partition.sweep()
+      if (partition.first !== null) continue
+      this.#partitions.delete(text)
+      for (const limit of partition.limits) limit.removePartition(partition)
     }
   }
 
-  *#lanes(): Generator<ReadyList> {
-    for (const shares of this.#shares.values()) {
-      for (const share of shares.values()) yield* share.lanes()
-    }
+  /** In a queue that ages, groups take turns over all priorities together. */
+  #group(priority: number, name: string | null): ReadyGroup {
+    const level = this.queue.ageingMs === null ? priority : 0
+    let groups = this.#groups.get(level)
+    if (groups === undefined) this.#groups.set(level, (groups = new Map()))
+    let group = groups.get(name)
+    if (group === undefined) groups.set(name, (group = newGroup(level, name)))
+    return group
   }
 
-  /** In a queue with ageing, groups take turns over all priorities together. */
-  #levelOf(priority: number): number {
-    return this.queue.ageingMs === null ? priority : 0
-  }
-
-  #share(priority: number, group: string | null): GroupTurn {
-    const level = this.#levelOf(priority)
-    let shares = this.#shares.get(level)
-    if (shares === undefined)
-      this.#shares.set(level, (shares = new Map<string | null, GroupTurn>()))
-    let share = shares.get(group)
-    if (share === undefined) shares.set(group, (share = new GroupTurn(level, this.#turns)))
-    return share
-  }
-
-  /** Null: nowhere. Whoever opens a gate of its own puts it back. */
-  #yardFor(lane: ReadyList): LimitPartition | null {
+  /** Null: none, while a limit stops the list that is not shared. */
+  #partitionFor({ limits }: ReadyList): LimitPartition | null {
     let text = ''
-    for (const { isShared, isClosed, submission } of lane.gates) {
-      if (isShared) text += ` ${submission}`
+    for (const { isShared, isClosed, id } of limits) {
+      if (isShared) text += ` ${id}`
       else if (isClosed) return null
     }
-    return text === '' ? this.#free : (this.#behind.get(text) ?? this.#addYard(text, lane))
+    if (text === '') return this.#unlimited
+    let partition = this.#partitions.get(text)
+    if (partition === undefined) {
+      const shared = limits.filter(({ isShared }) => isShared)
+      partition = new LimitPartition(shared, this.#open, this.#index)
+      this.#partitions.set(text, partition)
+    }
+    return partition
   }
+}
 
-  #addYard(text: string, lane: ReadyList): LimitPartition {
-    const gates = lane.gates.filter(({ isShared }) => isShared)
-    const yard = new LimitPartition(this, gates, this.#effort)
-    this.#behind.set(text, yard)
-    for (const gate of gates) gate.addYard(yard)
-    return yard
+function newGroup(priority: number, name: string | null): ReadyGroup {
+  return { priority, name, turn: 0, ready: 0 }
+}
+
+/** Of the lists of a channel. Names of groups and keys may be any text, so their lengths are in it. */
+export function listName(
+  priority: number,
+  group: string | null,
+  limits: readonly LimitSpec[],
+): string {
+  let name = group === null ? `${priority} -` : `${priority} ${group.length} ${group}`
+  for (const { key, concurrency, rate } of limits) {
+    name += ` ${key.length} ${key} ${concurrency} ${rate?.count ?? 0} ${rate?.perMs ?? 0}`
   }
+  return name
+}
+
+/** How lists of one queue, or of different queues, are compared. */
+type Scale = (list: ReadyList) => { readonly priority: number; readonly dueAt: number }
+
+/** As the queue itself ranks them. */
+function ranked({ group, dueAt }: ReadyList): ReturnType<Scale> {
+  return { priority: group.priority, dueAt }
+}
+
+/** With the priority to which they have risen: only some queues may age. */
+function risenAt(now: number): Scale {
+  return ({ jobPriority, headTime, channel }) => {
+    const { ageingMs } = channel.queue
+    const risen = ageingMs === null ? 0 : Math.floor((now - headTime) / ageingMs)
+    return { priority: jobPriority + risen, dueAt: headTime }
+  }
+}
+
+/**
+ * Which comes first of the best lists of several channels that are asked together. Committed
+ * tasks come first. Then, first within each queue and then between queues: the highest priority;
+ * of each group what is due first; of the groups the one whose turn it is.
+ *
+ * The lists of one queue are neighbours in the array, which is not empty.
+ */
+export function bestOfChannels(lists: readonly ReadyList[], now: number): ReadyList {
+  const finishing = lists.filter((list) => list === list.channel.finishing)
+  if (finishing.length > 0) return finishing.reduce((a, b) => (isEarlier(b, a, ranked) ? b : a))
+  const best: ReadyList[] = []
+  for (let from = 0; from < lists.length;) {
+    const { queue } = (lists[from] as ReadyList).channel
+    let to = from + 1
+    while (lists[to]?.channel.queue === queue) to += 1
+    best.push(firstBy(lists.slice(from, to), ranked))
+    from = to
+  }
+  return firstBy(best, risenAt(now))
+}
+
+function firstBy(lists: readonly ReadyList[], scale: Scale): ReadyList {
+  if (lists.length === 1) return lists[0] as ReadyList
+  const top = lists.reduce((most, list) => Math.max(most, scale(list).priority), -Infinity)
+  const ofGroup = new Map<string | null, ReadyList>()
+  for (const list of lists) {
+    if (scale(list).priority < top) continue
+    const { name } = list.group
+    const other = ofGroup.get(name)
+    if (other === undefined || isEarlier(list, other, scale)) ofGroup.set(name, list)
+  }
+  return [...ofGroup.values()].reduce((a, b) => (b.group.turn < a.group.turn ? b : a))
+}
+
+function isEarlier(list: ReadyList, other: ReadyList, scale: Scale): boolean {
+  const laterBy = scale(list).dueAt - scale(other).dueAt
+  return laterBy < 0 || (laterBy === 0 && list.submission < other.submission)
 }

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { CHANNEL, limit, ReadyBench } from '../../../test/support/ready-bench.ts'
 import { onRecord, plain } from '../../../test/support/specs.ts'
 
-/** Who the jobs belong to, which are named after their group. */
-function owners(jobs: readonly string[]): string {
+/** The groups of jobs, which are named after them. */
+function groupsOf(jobs: readonly string[]): string {
   return jobs.map((job) => job.split(' ')[0]).join('')
 }
 
@@ -20,7 +20,7 @@ describe('groups', () => {
     submitMany(bench, 'a', 100_000)
     bench.now = 1
     submitMany(bench, 'b', 3)
-    expect(owners(bench.claim(8))).toBe('abababaa')
+    expect(groupsOf(bench.claim(8))).toBe('abababaa')
   })
 
   it('are served in order of due time within, and jobs without one are one group', () => {
@@ -39,17 +39,17 @@ describe('groups', () => {
     submitMany(bench, 'a', 3)
     submitMany(bench, 'b', 3)
     submitMany(bench, 'b', 1, 5)
-    expect(owners(bench.claim(20))).toBe('abaaababab')
+    expect(groupsOf(bench.claim(20))).toBe('abaaababab')
   })
 
   it('that were idle have saved up nothing', () => {
     const bench = new ReadyBench()
     submitMany(bench, 'a', 50)
     submitMany(bench, 'b', 1)
-    expect(owners(bench.claim(30))).toBe(`ab${'a'.repeat(28)}`)
+    expect(groupsOf(bench.claim(30))).toBe(`ab${'a'.repeat(28)}`)
     submitMany(bench, 'b', 50)
     bench.now = 1
-    expect(owners(bench.claim(6))).toBe('ababab')
+    expect(groupsOf(bench.claim(6))).toBe('ababab')
   })
 
   it('that a limit stopped have one turn at once, and then theirs', () => {
@@ -57,14 +57,14 @@ describe('groups', () => {
     const limits = [limit('b', { concurrency: 1 })]
     submitMany(bench, 'a', 50)
     for (let i = 0; i < 9; i++) bench.submit(`b ${i}`, plain({ group: 'b' }, { limits }))
-    expect(owners(bench.claim(20))).toBe(`ab${'a'.repeat(18)}`)
+    expect(groupsOf(bench.claim(20))).toBe(`ab${'a'.repeat(18)}`)
     for (let i = 0; i < 4; i++) {
       bench.commit(`b ${i}`)
-      expect(owners(bench.claim(2))).toBe('ba')
+      expect(groupsOf(bench.claim(2))).toBe('ba')
     }
   })
 
-  it('that come and go pass nobody: a group of its own for each job is first come, first served', () => {
+  it('that come and go pass no other: a group of its own for each job is first come, first served', () => {
     const bench = new ReadyBench()
     submitMany(bench, 'old', 3)
     for (let i = 0; i < 6; i++) {
@@ -91,7 +91,7 @@ describe('groups', () => {
     for (let i = 0; i < 9; i++) bench.submit(`a ${i}`, plain({ group: 'a' }))
     for (let i = 0; i < 2; i++) bench.submit(`b ${i}`, plain({ group: 'b', type: 'other' }))
     for (let i = 0; i < 2; i++) bench.submit(`c ${i}`, plain({ group: 'c' }, { queue: 'right' }))
-    expect(owners(bench.claim(9, [other, right, left]))).toBe('abcabcaaa')
+    expect(groupsOf(bench.claim(9, [other, right, left]))).toBe('abcabcaaa')
   })
 
   it('are served in order of due time across channels, if they are one group', () => {
@@ -104,7 +104,7 @@ describe('groups', () => {
     expect(bench.claim(9, [other, CHANNEL])).toEqual([0, 1, 2, 3, 4, 5].map((i) => `job ${i}`))
   })
 
-  it('that are busy elsewhere still get their turn here', () => {
+  it('that are busy in another channel still get their turn in this one', () => {
     const bench = new ReadyBench()
     const [red, blue] = [
       { ...CHANNEL, type: 'red' },
@@ -122,7 +122,7 @@ describe('groups', () => {
     submitMany(bench, 'a', 3)
     submitMany(bench, 'b', 3)
     for (const i of [0, 1]) bench.must({ type: 'CancelJob', job: `a 0 0 ${i}`, ...onRecord })
-    expect(owners(bench.claim(9))).toBe('abbb')
+    expect(groupsOf(bench.claim(9))).toBe('abbb')
   })
 
   it('of ten thousand cost one of them as little to serve', () => {

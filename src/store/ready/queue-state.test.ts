@@ -4,7 +4,7 @@ import { CHANNEL, ReadyBench } from '../../../test/support/ready-bench.ts'
 import { onRecord, plain } from '../../../test/support/specs.ts'
 
 describe('queues, job types and stages', () => {
-  it('are forgotten once nothing waits in them and nobody holds a lease of theirs', () => {
+  it('are forgotten once nothing waits in them and no worker holds a lease of theirs', () => {
     const bench = new ReadyBench()
     const queues = 5_000
     bench.submit('held', plain({}, { queue: 'in use' }))

@@ -89,7 +89,7 @@ function reportOf(dice: Dice, task: Task, way: number): Command {
   return { type: 'CommitExecution', ...at, output: '1', effects }
 }
 
-/** Keys that were used once: lanes that are empty, so that a sweep comes when others need some. */
+/** Keys that were used once: their lists are empty, so that the index sweeps when it makes others. */
 function useOnce(ledger: Ledger, keys: number): void {
   const channels = CHANNELS.filter(({ queue, type }) => queue === 'left' && type === 'red')
   for (let now = 0; now < keys; now++) {

@@ -85,7 +85,7 @@ describe('what was taken before', () => {
     bench.submit('first')
     bench.now = 1
     for (const job of ['a', 'b', 'c']) bench.submit(job)
-    // Granted from the middle of the line, so that its place there stays, as garbage.
+    // Granted from the middle of the list, so that its slot there stays, as garbage.
     for (let lease = 1; lease <= 5; lease++) {
       const grant = { type: 'GrantLease', job: 'b', stage: 0, segment: 0 } as const
       bench.must({ ...grant, worker: 'other', request: lease, started: true })
@@ -205,11 +205,11 @@ describe('a paused queue', () => {
 })
 
 describe('a limit that is used up', () => {
-  it('stops ten thousand lanes at once: claiming does not look at them', () => {
+  it('stops ten thousand lists at once: claiming does not look at them', () => {
     const bench = new ReadyBench()
     const shared = limit('shared', { concurrency: 1 })
-    const lanes = 10_000
-    for (let i = 0; i < lanes; i++) {
+    const lists = 10_000
+    for (let i = 0; i < lists; i++) {
       bench.submit(
         `job ${i}`,
         plain({}, { limits: [shared, limit(`own ${i}`, { concurrency: 1 })] }),
@@ -227,7 +227,7 @@ describe('a limit that is used up', () => {
       expect(bench.claim(5)).toEqual(['job 1'])
     })
     expect(opened.offers).toBe(1)
-    expect(opened.comparisons).toBeLessThan(4 * Math.log2(lanes))
+    expect(opened.comparisons).toBeLessThan(4 * Math.log2(lists))
   })
 
   it('is passed by as soon as a lease that holds it ends, best first', () => {
@@ -265,7 +265,7 @@ describe('a limit that is used up', () => {
     expect(bench.claim(5)).toEqual(['second 77'])
   })
 
-  it('costs nothing when another of the same lanes is used up in turn with it', () => {
+  it('costs nothing when another of the same lists is used up in turn with it', () => {
     const bench = new ReadyBench()
     const byRate = limit('api', { rate: { count: 1, perMs: 10 } })
     const limits = [byRate, limit('gpu', { concurrency: 1 })]
@@ -383,7 +383,7 @@ describe('a limit that is used up', () => {
     const again = new Ledger()
     again.tick(50)
     again.ready.restoreBuckets([], ready.buckets(50).limits)
-    // What waits stands there before what is leased is taken in, and says when that began.
+    // What waits is in its list BEFORE what is leased is restored, which says when its lease began.
     for (const job of [...world.jobs.values()].toReversed()) again.restore({ job, stages: null })
     const request = { worker: 'w', request: 9, channels: [CHANNEL], max: 9, started: true }
     expect(again.claim(request, 50).map(({ job }) => job)).toEqual(['c'])
@@ -399,7 +399,7 @@ describe('a limit that is used up', () => {
     expect(bench.ledger.usage.size).toBeLessThan(3_000)
   })
 
-  it('forgets keys whose last job left from behind another, where nobody asks any more', () => {
+  it('forgets keys whose last job left from behind another, in a queue that no worker asks any more', () => {
     const bench = new ReadyBench()
     const other = { ...CHANNEL, queue: 'other' }
     for (let i = 0; i < 2_000; i++) {

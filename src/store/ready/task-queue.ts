@@ -1,280 +1,279 @@
 /**
- * A line of tasks, ordered by a time and, within it, by the order of arrival.
+ * A queue of tasks, ordered by a time and, within it, by a number.
  *
- * Tasks nearly always arrive in order, so a line is two things:
- * - a run: a ring of tasks that came in order; joining its end and leaving its head is O(1);
- * - a heap for those that came out of order; O(log n) both ways.
- * The head is the smaller of the two heads.
+ * Tasks nearly always come in order, so a queue has two parts:
+ * - a run: a linked list of tasks that came in order. To append and to take the first is O(1).
+ * - a heap of tasks that came out of order; O(log n).
+ * The head is the smaller of the two firsts.
  *
- * Leaving from the middle is lazy. Whoever takes a task away says `discard`; the place stays,
- * is skipped when it comes to the head, and is swept out with the others once more than half
- * of the line is such garbage. So the head is always live, and nothing is ever searched for.
- * A place is for one attempt: a task that was granted and came back has a new one, and its old
- * place stays garbage even if it waits for the same time again.
+ * A task that leaves from the middle is removed later. The caller says `discard`; the slot of the
+ * task stays, as garbage, until it comes to the head (`trim`), or until more than half of the
+ * queue is garbage. A slot is for one attempt: a task that was granted and came back has another
+ * one, and the old one stays garbage even if the task waits for the same time again.
  *
- * Places are kept in two arrays, one of tasks and one of numbers: a million small objects are
- * what makes a garbage collector slow. There are few lines; many lanes share one table (`places.ts`).
+ * After `discard` the head is live. After `pop` it may be garbage, until `trim`: to look, the queue
+ * has to fetch the task, and a caller may never need it.
+ *
+ * The slots of many queues are rows of one table (`TaskSlots`), a task and four numbers each. A
+ * million small objects would make garbage collections slow, and ten thousand queues with arrays
+ * of their own would be ten thousand times what the processor has to fetch.
  */
 import type { Task } from '../../kernel/index.ts'
+import { Heap } from './indexed-queue.ts'
 
-/** Whether the task still stands in line for this time, if it is at the attempt that it was at. */
-export type StillThere = (task: Task, at: number) => boolean
+/** Whether a task still waits for this time, if it is at the same attempt. */
+export type IsLive = (task: Task, time: number) => boolean
 
-const SMALLEST_RING = 8
-/** Below this a sweep is not worth its while. */
-const FEW = 32
+/** Below this much garbage a sweep is not worth its while. */
+const LITTLE_GARBAGE = 32
 
-/** The numbers of a place: its time, its place within it, the attempt that the task was at. */
+const NO_SLOT = -1
+/** The numbers of a slot. */
 const TIME = 0
-const PLACE = 1
+const NUMBER = 1
+/** That the task was at. */
 const ATTEMPT = 2
-const NUMBERS = 3
+/** The next slot of the run, or the next one that is free. */
+const NEXT = 3
+const NUMBERS = 4
 
-export class TaskQueue {
-  readonly #isLive: StillThere
+const FEWEST_SLOTS = 32
+
+/** The table. A slot that was freed last is used first: it is still in the cache. */
+export class TaskSlots {
+  readonly #isLive: IsLive
   #tasks: (Task | null)[] = []
-  #numbers: number[] = []
-  #first = 0
-  #count = 0
-  readonly #heapTasks: Task[] = []
-  readonly #heapNumbers: number[] = []
-  #stale = 0
-  #headInHeap = false
+  #numbers = new Float64Array(FEWEST_SLOTS * NUMBERS)
+  #free = NO_SLOT
+  #used = 0
 
-  constructor(isLive: StillThere) {
+  constructor(isLive: IsLive) {
     this.#isLive = isLive
   }
 
-  /** Places taken, garbage included. */
+  get used(): number {
+    return this.#used
+  }
+
+  /** How many slots there is memory for. */
+  get capacity(): number {
+    return this.#numbers.length / NUMBERS
+  }
+
+  add(task: Task, time: number, number: number): number {
+    const slot = this.#freeSlot()
+    const at = slot * NUMBERS
+    this.#tasks[slot] = task
+    this.#numbers[at + TIME] = time
+    this.#numbers[at + NUMBER] = number
+    this.#numbers[at + ATTEMPT] = task.attempt
+    this.#numbers[at + NEXT] = NO_SLOT
+    this.#used += 1
+    return slot
+  }
+
+  free(slot: number): void {
+    this.#used -= 1
+    if (this.#used === 0 && this.#tasks.length > FEWEST_SLOTS) return this.#clear()
+    this.#tasks[slot] = null
+    this.#numbers[slot * NUMBERS + NEXT] = this.#free
+    this.#free = slot
+  }
+
+  task(slot: number): Task {
+    return this.#tasks[slot] as Task
+  }
+
+  time(slot: number): number {
+    return this.#numbers[slot * NUMBERS + TIME] as number
+  }
+
+  number(slot: number): number {
+    return this.#numbers[slot * NUMBERS + NUMBER] as number
+  }
+
+  next(slot: number): number {
+    return this.#numbers[slot * NUMBERS + NEXT] as number
+  }
+
+  link(slot: number, next: number): void {
+    this.#numbers[slot * NUMBERS + NEXT] = next
+  }
+
+  isLive(slot: number): boolean {
+    const task = this.#tasks[slot] as Task
+    if (task.attempt !== this.#numbers[slot * NUMBERS + ATTEMPT]) return false
+    return this.#isLive(task, this.time(slot))
+  }
+
+  readonly isBefore = (a: number, b: number): boolean => {
+    const timeA = this.time(a)
+    const timeB = this.time(b)
+    return timeA < timeB || (timeA === timeB && this.number(a) < this.number(b))
+  }
+
+  #freeSlot(): number {
+    const slot = this.#free
+    if (slot !== NO_SLOT) {
+      this.#free = this.next(slot)
+      return slot
+    }
+    const slots = this.#tasks.length
+    if (slots === this.capacity) {
+      const numbers = new Float64Array(slots * 2 * NUMBERS)
+      numbers.set(this.#numbers)
+      this.#numbers = numbers
+    }
+    this.#tasks.push(null)
+    return slots
+  }
+
+  /** No task waits: gives back the memory that a great many needed. */
+  #clear(): void {
+    this.#tasks = []
+    this.#free = NO_SLOT
+    this.#numbers = new Float64Array(FEWEST_SLOTS * NUMBERS)
+  }
+}
+
+export class TaskQueue {
+  readonly #slots: TaskSlots
+  #first = NO_SLOT
+  #last = NO_SLOT
+  /** Slots in the run. */
+  #inRun = 0
+  /** Slots of tasks that came out of order; null while there was none. */
+  #heap: Heap<number> | null = null
+  /** How many slots are garbage, or more. */
+  #garbage = 0
+
+  constructor(slots: TaskSlots) {
+    this.#slots = slots
+  }
+
+  /** Slots in use, garbage included. */
   get size(): number {
-    return this.#count + this.#heapTasks.length
+    return this.#inRun + (this.#heap?.items.length ?? 0)
   }
 
   get isEmpty(): boolean {
-    return this.#count === 0 && this.#heapTasks.length === 0
+    return this.#head === NO_SLOT
   }
 
-  /** Only while the line is not empty. */
+  /** Only while the queue is not empty. */
   get headTask(): Task {
-    return (this.#headInHeap ? this.#heapTasks[0] : this.#tasks[this.#first]) as Task
+    return this.#slots.task(this.#head)
   }
 
+  /** Infinity while the queue is empty. */
   get headTime(): number {
-    return (
-      this.#headInHeap ? this.#heapNumbers[TIME] : this.#numbers[this.#first * NUMBERS + TIME]
-    ) as number
+    const head = this.#head
+    return head === NO_SLOT ? Infinity : this.#slots.time(head)
   }
 
-  get headPlace(): number {
-    return (
-      this.#headInHeap ? this.#heapNumbers[PLACE] : this.#numbers[this.#first * NUMBERS + PLACE]
-    ) as number
+  get headNumber(): number {
+    const head = this.#head
+    return head === NO_SLOT ? Infinity : this.#slots.number(head)
   }
 
-  push(task: Task, time: number, place: number): void {
-    if (this.#count === 0 || !this.#beforeLast(time, place)) {
-      if (this.#count === this.#tasks.length) this.#resize(this.#tasks.length * 2)
-      this.#append(task, time, place)
-    } else {
-      this.#heapPush(task, time, place)
+  /** Whether the head may be another one now. */
+  push(task: Task, time: number, number: number): boolean {
+    const slot = this.#slots.add(task, time, number)
+    if (this.#last === NO_SLOT || !this.#slots.isBefore(slot, this.#last)) {
+      this.#append(slot)
+      return this.#first === slot
     }
-    this.#findHead()
+    this.#heap ??= new Heap(this.#slots.isBefore)
+    this.#heap.push(slot)
+    return true
   }
 
-  /** Takes the head out. What comes to the head instead is live. */
   pop(): Task {
-    const task = this.headTask
+    const task = this.#slots.task(this.#head)
     this.#dropHead()
-    this.#trim()
     return task
   }
 
-  /** A task of this line left it: its place is garbage from now on. */
+  /** Drops garbage from the head. Whether there was any. */
+  trim(): boolean {
+    let isOther = false
+    for (let head = this.#head; head !== NO_SLOT; head = this.#head) {
+      if (this.#slots.isLive(head)) break
+      this.#dropHead()
+      if (this.#garbage > 0) this.#garbage -= 1
+      isOther = true
+    }
+    return isOther
+  }
+
+  /** AFTER a task of this queue stopped waiting: its slot is garbage from now on. */
   discard(): void {
-    this.#stale += 1
-    this.#trim()
-    if (this.#stale > FEW && this.#stale * 2 > this.size) this.#sweep()
+    this.#garbage += 1
+    this.trim()
+    if (this.#garbage > LITTLE_GARBAGE && this.#garbage * 2 > this.size) this.#sweep()
+  }
+
+  /** No task of it waits: all of it is garbage. */
+  clear(): void {
+    while (this.#head !== NO_SLOT) this.#dropHead()
+    this.#heap = null
+    this.#garbage = 0
   }
 
   /** Adds up to `most` live tasks whose time has come to `found`; in no order, and none leaves. */
   collect(until: number, most: number, found: Task[]): void {
-    const mask = this.#tasks.length - 1
-    for (let i = 0; i < this.#count && found.length < most; i++) {
-      const slot = (this.#first + i) & mask
-      if ((this.#numbers[slot * NUMBERS + TIME] as number) > until) break
-      const task = this.#tasks[slot] as Task
-      if (this.#isPlaceOf(task, this.#numbers, slot)) found.push(task)
+    const slots = this.#slots
+    for (let slot = this.#first; slot !== NO_SLOT; slot = slots.next(slot)) {
+      if (found.length >= most || slots.time(slot) > until) break
+      if (slots.isLive(slot)) found.push(slots.task(slot))
     }
-    this.#collectHeap(0, until, most, found)
-  }
-
-  #collectHeap(index: number, until: number, most: number, found: Task[]): void {
-    if (index >= this.#heapTasks.length || found.length >= most) return
-    if ((this.#heapNumbers[index * NUMBERS + TIME] as number) > until) return
-    const task = this.#heapTasks[index] as Task
-    if (this.#isPlaceOf(task, this.#heapNumbers, index)) found.push(task)
-    this.#collectHeap(2 * index + 1, until, most, found)
-    this.#collectHeap(2 * index + 2, until, most, found)
-  }
-
-  /** Whether a place still counts. */
-  #isPlaceOf(task: Task, numbers: readonly number[], slot: number): boolean {
-    const at = slot * NUMBERS
-    return (
-      task.attempt === numbers[at + ATTEMPT] && this.#isLive(task, numbers[at + TIME] as number)
-    )
-  }
-
-  #trim(): void {
-    this.#findHead()
-    while (!this.isEmpty && !this.#headIsLive()) {
-      this.#dropHead()
-      this.#findHead()
-      if (this.#stale > 0) this.#stale -= 1
+    const others = this.#heap?.items ?? []
+    if (others.length === 0 || slots.time(others[0] as number) > until) return
+    for (const slot of others) {
+      if (found.length >= most) return
+      if (slots.time(slot) <= until && slots.isLive(slot)) found.push(slots.task(slot))
     }
   }
 
-  #headIsLive(): boolean {
-    return this.#headInHeap
-      ? this.#isPlaceOf(this.#heapTasks[0] as Task, this.#heapNumbers, 0)
-      : this.#isPlaceOf(this.#tasks[this.#first] as Task, this.#numbers, this.#first)
+  get #head(): number {
+    const top = this.#heap?.items[0] ?? NO_SLOT
+    if (top === NO_SLOT) return this.#first
+    return this.#first === NO_SLOT || this.#slots.isBefore(top, this.#first) ? top : this.#first
   }
 
-  #findHead(): void {
-    if (this.#heapTasks.length === 0) {
-      this.#headInHeap = false
-      return
-    }
-    const at = this.#first * NUMBERS
-    const time = this.#heapNumbers[TIME] as number
-    const place = this.#heapNumbers[PLACE] as number
-    this.#headInHeap =
-      this.#count === 0 ||
-      time < (this.#numbers[at + TIME] as number) ||
-      (time === this.#numbers[at + TIME] && place < (this.#numbers[at + PLACE] as number))
+  #append(slot: number): void {
+    if (this.#last === NO_SLOT) this.#first = slot
+    else this.#slots.link(this.#last, slot)
+    this.#last = slot
+    this.#inRun += 1
   }
 
   #dropHead(): void {
-    if (this.#headInHeap) return this.#heapPop()
-    this.#tasks[this.#first] = null
-    this.#first = (this.#first + 1) & (this.#tasks.length - 1)
-    this.#count -= 1
-  }
-
-  #beforeLast(time: number, place: number): boolean {
-    const at = ((this.#first + this.#count - 1) & (this.#tasks.length - 1)) * NUMBERS
-    const lastTime = this.#numbers[at + TIME] as number
-    return time < lastTime || (time === lastTime && place < (this.#numbers[at + PLACE] as number))
-  }
-
-  /** There is room. */
-  #append(task: Task, time: number, place: number): void {
-    const slot = (this.#first + this.#count) & (this.#tasks.length - 1)
-    const at = slot * NUMBERS
-    this.#tasks[slot] = task
-    this.#numbers[at + TIME] = time
-    this.#numbers[at + PLACE] = place
-    this.#numbers[at + ATTEMPT] = task.attempt
-    this.#count += 1
-  }
-
-  /** A ring of at least so many places, with what is in it. */
-  #resize(least: number): void {
-    const [old, oldNumbers] = [this.#tasks, this.#numbers]
-    let size = SMALLEST_RING
-    while (size < least) size *= 2
-    const tasks: (Task | null)[] = []
-    tasks.length = size
-    tasks.fill(null)
-    // Not whole from the beginning: arrays of small integers would be made anew with the first time.
-    const numbers: number[] = []
-    numbers.length = size * NUMBERS
-    numbers.fill(0.5)
-    for (let i = 0; i < this.#count; i++) {
-      const slot = (this.#first + i) & (old.length - 1)
-      tasks[i] = old[slot] as Task
-      for (let n = 0; n < NUMBERS; n++) {
-        numbers[i * NUMBERS + n] = oldNumbers[slot * NUMBERS + n] as number
-      }
+    const head = this.#head
+    if (head === this.#first) {
+      this.#first = this.#slots.next(head)
+      if (this.#first === NO_SLOT) this.#last = NO_SLOT
+      this.#inRun -= 1
+    } else {
+      this.#heap?.removeAt(0)
     }
-    this.#tasks = tasks
-    this.#numbers = numbers
-    this.#first = 0
+    this.#slots.free(head)
   }
 
-  #heapPush(task: Task, time: number, place: number): void {
-    let index = this.#heapTasks.length
-    this.#heapTasks.push(task)
-    this.#heapNumbers.push(time, place, task.attempt)
-    while (index > 0) {
-      const parent = (index - 1) >> 1
-      if (!this.#heapBefore(index, parent)) return
-      this.#heapSwap(index, parent)
-      index = parent
-    }
-  }
-
-  #heapPop(): void {
-    const last = this.#heapTasks.length - 1
-    this.#heapSwap(0, last)
-    this.#heapTasks.pop()
-    this.#heapNumbers.length = last * NUMBERS
-    let index = 0
-    for (;;) {
-      const left = 2 * index + 1
-      if (left >= last) return
-      const right = left + 1
-      const child = right < last && this.#heapBefore(right, left) ? right : left
-      if (!this.#heapBefore(child, index)) return
-      this.#heapSwap(index, child)
-      index = child
-    }
-  }
-
-  #heapBefore(a: number, b: number): boolean {
-    const numbers = this.#heapNumbers
-    const timeA = numbers[a * NUMBERS + TIME] as number
-    const timeB = numbers[b * NUMBERS + TIME] as number
-    if (timeA !== timeB) return timeA < timeB
-    return (numbers[a * NUMBERS + PLACE] as number) < (numbers[b * NUMBERS + PLACE] as number)
-  }
-
-  #heapSwap(a: number, b: number): void {
-    const task = this.#heapTasks[a] as Task
-    this.#heapTasks[a] = this.#heapTasks[b] as Task
-    this.#heapTasks[b] = task
-    const numbers = this.#heapNumbers
-    for (let n = 0; n < NUMBERS; n++) {
-      const number = numbers[a * NUMBERS + n] as number
-      numbers[a * NUMBERS + n] = numbers[b * NUMBERS + n] as number
-      numbers[b * NUMBERS + n] = number
-    }
-  }
-
-  /** Rebuilds the line from its live places, which makes room as well. */
+  /** Makes one run of what is live. */
   #sweep(): void {
-    const live: { task: Task; time: number; place: number }[] = []
-    const keep = (task: Task, numbers: readonly number[], slot: number): void => {
-      if (!this.#isPlaceOf(task, numbers, slot)) return
-      const at = slot * NUMBERS
-      live.push({ task, time: numbers[at + TIME] as number, place: numbers[at + PLACE] as number })
+    const slots = this.#slots
+    const all = [...(this.#heap?.items ?? [])]
+    for (let slot = this.#first; slot !== NO_SLOT; slot = slots.next(slot)) all.push(slot)
+    this.#first = this.#last = NO_SLOT
+    this.#inRun = this.#garbage = 0
+    this.#heap = null
+    const live = all.filter((slot) => slots.isLive(slot))
+    live.sort((a, b) => (slots.isBefore(a, b) ? -1 : 1))
+    for (const slot of all) if (!slots.isLive(slot)) slots.free(slot)
+    for (const slot of live) {
+      slots.link(slot, NO_SLOT)
+      this.#append(slot)
     }
-    for (let i = 0; i < this.#count; i++) {
-      const slot = (this.#first + i) & (this.#tasks.length - 1)
-      keep(this.#tasks[slot] as Task, this.#numbers, slot)
-    }
-    this.#heapTasks.forEach((task, i) => keep(task, this.#heapNumbers, i))
-    live.sort((a, b) => a.time - b.time || a.place - b.place)
-    this.#count = 0
-    this.#heapTasks.length = 0
-    this.#heapNumbers.length = 0
-    this.#stale = 0
-    this.#first = 0
-    // Room for twice what there is: it had as much garbage, and will have it again.
-    const needed = Math.max(SMALLEST_RING, 2 * live.length)
-    if (this.#tasks.length < needed || this.#tasks.length > 4 * needed) this.#resize(needed)
-    else this.#tasks.fill(null)
-    for (const { task, time, place } of live) this.#append(task, time, place)
-    this.#findHead()
   }
 }

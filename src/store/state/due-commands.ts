@@ -9,7 +9,7 @@
 import type { Command, Job, StageTasks, Tallies, Tally, Task, World } from '../../kernel/index.ts'
 import { isEnding, openableStages } from '../../kernel/index.ts'
 import type { HeldLeases } from './held-leases.ts'
-import { TaskQueue } from '../ready/task-queue.ts'
+import { TaskQueue, TaskSlots } from '../ready/task-queue.ts'
 
 /** How far the stopping of an ending pipeline got: everything before is over, or committed. */
 interface DueCursor {
@@ -21,7 +21,9 @@ export class DueCommands {
   readonly #world: World
   readonly #leases: HeldLeases
   readonly #tallies: (job: Job) => Tallies
-  readonly #startBy = new TaskQueue((task) => task.state === 'WAITING' && task.attempt === 0)
+  readonly #startBy = new TaskQueue(
+    new TaskSlots((task) => task.state === 'WAITING' && task.attempt === 0),
+  )
   readonly #pipelines = new Map<string, DueCursor>()
   #pushed = 0
 

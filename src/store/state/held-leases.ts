@@ -5,7 +5,7 @@
  * answer, and never asks for the one before.
  */
 import type { Lease, Task } from '../../kernel/index.ts'
-import { TaskQueue } from '../ready/task-queue.ts'
+import { TaskQueue, TaskSlots } from '../ready/task-queue.ts'
 
 /** Beyond this many workers those that hold nothing are forgotten, oldest first. */
 const MOST_WORKERS = 10_000
@@ -16,7 +16,7 @@ interface ClaimedRequest {
 }
 
 export class HeldLeases {
-  readonly #expiry = new TaskQueue((task, at) => task.lease?.expiresAt === at)
+  readonly #expiry = new TaskQueue(new TaskSlots((task, at) => task.lease?.expiresAt === at))
   readonly #byWorker = new Map<string, ClaimedRequest>()
   #pushed = 0
   #count = 0

@@ -6,7 +6,7 @@
  */
 import type { Job, Tallies, Tally, Task } from '../../kernel/index.ts'
 import { addToTally, emptyTally, NO_TALLIES } from '../../kernel/index.ts'
-import { TaskQueue } from '../ready/task-queue.ts'
+import { TaskQueue, TaskSlots } from '../ready/task-queue.ts'
 
 interface StageCounts {
   /** One per stage: what `decide` reads. */
@@ -23,6 +23,7 @@ function stillWaits(task: Task, at: number): boolean {
 
 export class StageTallies {
   readonly #byJob = new Map<string, StageCounts>()
+  readonly #slots = new TaskSlots(stillWaits)
   #places = 0
 
   addJob(job: Job): void {
@@ -35,6 +36,7 @@ export class StageTallies {
   }
 
   removeJob(job: string): void {
+    for (const queue of this.#byJob.get(job)?.again ?? []) queue?.clear()
     this.#byJob.delete(job)
   }
 
@@ -73,7 +75,7 @@ export class StageTallies {
     if (waitedFor !== null) stages.again[task.stage]?.discard()
     if (waits === null) return
     this.#places += 1
-    const queue = (stages.again[task.stage] ??= new TaskQueue(stillWaits))
+    const queue = (stages.again[task.stage] ??= new TaskQueue(this.#slots))
     queue.push(task, waits, this.#places)
   }
 }
