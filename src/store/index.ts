@@ -16,17 +16,14 @@ export type { News, NewsKind } from './news.ts'
 export type { StoreNotice } from './notice.ts'
 export type { DirectoryOptions } from './directory/open-directory.ts'
 export { openDirectory } from './directory/open-directory.ts'
-export type { PostgresOptions } from './sql/postgres/open-postgres.ts'
-export { openPostgres } from './sql/postgres/open-postgres.ts'
+export type { PostgresOptions, SqliteOptions, SqlOptions } from './sql/open-sql.ts'
+export { openPostgres, openSqliteStore } from './sql/open-sql.ts'
 export type { ChannelName } from './ready/ready-index.ts'
 export type { Reservation, Taker } from './taker.ts'
 export { FIRST_WITH_SUBMIT } from './taker.ts'
 export { ReadyIndex } from './ready/ready-index.ts'
-export type { SqliteOptions } from './sql/sqlite/open-sqlite.ts'
-export { openSqliteStore } from './sql/sqlite/open-sqlite.ts'
 export type { SqlTrouble } from './sql/failures.ts'
 export { SqlFailed } from './sql/failures.ts'
-export type { SqlOptions } from './sql/open-sql.ts'
 export { NewerTables } from './sql/tables.ts'
 export { SqlStore } from './sql/sql-store.ts'
 export type * from './store.ts'
@@ -34,7 +31,19 @@ export { BadRequest, StoreClosed } from './store.ts'
 export { isThrough } from './views/job-views.ts'
 export type { OfflineOptions } from './offline/owned-folder.ts'
 export type { GivenUp, Problem, RepairReport, Salvage, Unreadable } from '../log/index.ts'
-export { NotRepairable } from '../log/index.ts'
+export {
+  NotRepairable,
+  CorruptLog,
+  DirectoryInUse,
+  DirectoryNotUsable,
+  DiskFull,
+  FolderNotEmpty,
+  NewerEntry,
+  NewerFormat,
+  NoSuchPosition,
+  StoreEnded,
+  UnknownOutcome,
+} from '../log/index.ts'
 export type { RepairOptions } from './offline/repair-directory.ts'
 export { repairDirectory } from './offline/repair-directory.ts'
 export type { Moment, StateAt } from './offline/state-at.ts'
@@ -65,15 +74,3 @@ export type { CopyOptions } from './offline/copy/copy-store.ts'
 export { copyStore } from './offline/copy/copy-store.ts'
 export type { Copied } from './offline/copy/sql-target.ts'
 export { CopyByBackup, CopyUnfinished, NotEmpty, SourceDamaged } from './copy-errors.ts'
-export {
-  CorruptLog,
-  DirectoryInUse,
-  DirectoryNotUsable,
-  DiskFull,
-  FolderNotEmpty,
-  NewerEntry,
-  NewerFormat,
-  NoSuchPosition,
-  StoreEnded,
-  UnknownOutcome,
-} from '../log/index.ts'

@@ -2,7 +2,7 @@
  * Lanes whose connection runs what it is sent in order: a piece leaves when it has sent its last.
  */
 import { describe, expect, it } from 'vitest'
-import type { Answered, Statement, Connection } from './connection.ts'
+import type { StatementResult, Statement, Connection } from './connection.ts'
 import { SqlFailed } from './failures.ts'
 import { ConnectionPool } from './connection-pool.ts'
 
@@ -17,7 +17,7 @@ class Slow implements Connection {
   readonly sent: Sent[] = []
   isClosed = false
 
-  run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+  run(asks: readonly Statement[]): Promise<readonly StatementResult[]> {
     return new Promise((resolve, reject) => {
       const text = asks.map(({ sql }) => sql).join(' ')
       const answer = (): void => resolve(asks.map(() => ({ rows: [], changed: 0 })))

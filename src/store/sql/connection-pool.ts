@@ -11,13 +11,12 @@
  */
 import { nowUs, pause } from '../clock.ts'
 import { StoreClosed } from '../store.ts'
-import type { Answered, Statement, Connection } from './connection.ts'
+import type { StatementResult, Statement, Connection } from './connection.ts'
+import { MOST_AWAY_MS } from './dialect.ts'
 import { SqlFailed } from './failures.ts'
-import type { TableVersion } from './table-version.ts'
+import type { TableVersion } from './tables.ts'
 
 const MOST_CONFLICTS = 50
-/** So long a database is waited for, that is away or that others have. */
-export const MOST_AWAY_MS = 30_000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 1_000
 const AWAY = 'The connection was lost while others used it.'
@@ -166,7 +165,7 @@ export class ConnectionPool<C extends Connection = Connection> {
     if (begin === null) return connection
     let isHere = true
     let isOpen = false
-    const run = async (asks: readonly Statement[]): Promise<readonly Answered[]> => {
+    const run = async (asks: readonly Statement[]): Promise<readonly StatementResult[]> => {
       if (!isHere && (await comeBack()) !== connection) throw new SqlFailed('lost', AWAY, null)
       const last = asks.at(-1)?.sql
       isOpen = (isOpen || asks[0]?.sql === begin) && last !== commit && last !== rollback

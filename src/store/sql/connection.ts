@@ -43,7 +43,7 @@ export interface Moving {
   readonly rows: readonly { spot: number | null }[]
 }
 
-export interface Answered {
+export interface StatementResult {
   /** What the statement selected or returned: for all of its rows of parameters, one after the other. */
   readonly rows: readonly Row[]
   /** How many rows it inserted, changed or deleted. */
@@ -56,7 +56,7 @@ export interface Connection {
    * fails, those behind it have no effect, and the promise is rejected with a `SqlFailed`: whoever
    * began a transaction rolls it back.
    */
-  run(asks: readonly Statement[]): Promise<readonly Answered[]>
+  run(asks: readonly Statement[]): Promise<readonly StatementResult[]>
   /** Ends it once what was sent is through. Closing twice is fine. */
   close(): Promise<void>
 }

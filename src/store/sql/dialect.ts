@@ -6,6 +6,9 @@ import type { UserTransaction } from '../user-transaction.ts'
 import type { Statement, ClientConnection, Connection } from './connection.ts'
 import type { Statements } from './statements.ts'
 
+/** How long a store waits for a database that is away, or that another process has locked. */
+export const MOST_AWAY_MS = 30_000
+
 /** Tells other processes, and hears what they tell. */
 export interface Notifier {
   /** Those who do not hear it find out by themselves, a little later. */

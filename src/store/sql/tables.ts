@@ -9,8 +9,8 @@ import { nowUs, pause } from '../clock.ts'
 import { newStoreId } from '../random.ts'
 import type { Connection } from './connection.ts'
 import type { Dialect } from './dialect.ts'
+import { MOST_AWAY_MS } from './dialect.ts'
 import { SqlFailed } from './failures.ts'
-import { MOST_AWAY_MS } from './connection-pool.ts'
 
 const PAUSE_MS = 20
 
@@ -99,4 +99,32 @@ async function versionOf(
   const version = Number(answered?.rows[0]?.[0] ?? 0)
   if (Number.isInteger(version)) return version
   throw new SqlFailed('broken', 'The table `meta` does not say the version of the tables.', null)
+}
+
+const EVERY_US = 1_000_000
+
+export class TableVersion {
+  readonly #meta: string
+  readonly #known: number
+  #askedUs = nowUs()
+
+  /** `meta`: the statement. `known`: the newest version that is. */
+  constructor(meta: string, known: number) {
+    this.#meta = meta
+    this.#known = known
+  }
+
+  /** `isNew`: nobody has asked on this connection yet. */
+  isDue(isNew: boolean): boolean {
+    return isNew || nowUs() - this.#askedUs >= EVERY_US
+  }
+
+  /** Throws `NewerTables`. */
+  async assert(connection: Connection): Promise<void> {
+    const askedUs = nowUs()
+    const [answered] = await connection.run([{ sql: this.#meta, values: ['version'] }])
+    const found = Number(answered?.rows[0]?.[0] ?? 0)
+    if (found > this.#known) throw new NewerTables(found, this.#known)
+    this.#askedUs = askedUs
+  }
 }

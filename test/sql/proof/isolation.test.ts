@@ -3,7 +3,7 @@
  */
 import { expect, it } from 'vitest'
 import { openConnection } from '../../../src/store/sql/postgres/connection.ts'
-import { openPostgres } from '../../../src/store/sql/postgres/open-postgres.ts'
+import { openPostgres } from '../../../src/store/sql/open-sql.ts'
 import { freshSchema } from '../../support/postgres.ts'
 import { onRecord, plain } from '../../support/specs.ts'
 

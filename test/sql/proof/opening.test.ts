@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { SmallDisk } from '../../faults/crash/small-disk.ts'
 import { VACUUM_TABLES } from '../../../src/store/sql/postgres/vacuum-tables.ts'
-import type { Answered } from '../../../src/store/sql/connection.ts'
+import type { StatementResult } from '../../../src/store/sql/connection.ts'
 import { onRecord, plain } from '../../support/specs.ts'
 import type { Address } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
@@ -15,7 +15,10 @@ import { DATABASE_NAMES, freshAddress } from './stores.ts'
 const OPENERS = 8
 
 /** All in one transaction. */
-async function run(address: Address, ...texts: readonly string[]): Promise<readonly Answered[]> {
+async function run(
+  address: Address,
+  ...texts: readonly string[]
+): Promise<readonly StatementResult[]> {
   const connection = await dialectOf(address).connect()
   const answers = await connection.run(texts.map((sql) => ({ sql, values: [] })))
   await connection.close()

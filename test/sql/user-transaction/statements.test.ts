@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openPostgres } from '../../../src/store/sql/postgres/open-postgres.ts'
+import { openPostgres } from '../../../src/store/sql/open-sql.ts'
 import { qualified } from '../../../src/store/sql/postgres/qualified.ts'
 import { POSTGRES } from '../../../src/store/sql/postgres/statements.ts'
 import type { SqlStore } from '../../../src/store/sql/sql-store.ts'

@@ -16,7 +16,7 @@ import { FIRST_WITH_SUBMIT } from '../../taker.ts'
 import { LazyTransaction } from '../transaction/lazy-transaction.ts'
 import type { Candidate, CandidateChannel } from './candidates.ts'
 import { channelsOf, firstLook, inOrder, look } from './candidates.ts'
-import type { Answered, Statement, Connection, Row } from '../connection.ts'
+import type { StatementResult, Statement, Connection, Row } from '../connection.ts'
 import type { Done } from '../transaction/working-set.ts'
 import { WorkingSet } from '../transaction/working-set.ts'
 import { RowLoader } from '../transaction/row-loader.ts'
@@ -209,7 +209,7 @@ class Claiming {
       ...asks,
       look(this.#parts.sql, channels, this.#now),
     ])
-    return (answers.at(-1) as Answered).rows
+    return (answers.at(-1) as StatementResult).rows
   }
 
   /**

@@ -14,7 +14,7 @@ import type { Beat, Clock } from '../../clock.ts'
 import { afterMs, beat, nowUs } from '../../clock.ts'
 import type { News, NewsKind } from '../../news.ts'
 import { ALL_NEWS } from '../../news.ts'
-import type { Answered, Statement, Connection, Row } from '../connection.ts'
+import type { StatementResult, Statement, Connection, Row } from '../connection.ts'
 import type { Notifier, Dialect } from '../dialect.ts'
 import { NewsThrottle } from './news-throttle.ts'
 import type { Done } from '../transaction/working-set.ts'
@@ -198,7 +198,7 @@ export class ChangeNotifier {
     const [times, entries] = await connection.run(asks)
     this.#sign = sign
     this.#lookedUs = askedUs
-    this.#takeTimes((times as Answered).rows[0] as Row, askedUs / 1_000)
+    this.#takeTimes((times as StatementResult).rows[0] as Row, askedUs / 1_000)
     if (entries === undefined) return onBeat()
     if (seen !== null) return this.#takeEntries(entries.rows)
     this.#seen = entries.rows[0]?.[1] as number

@@ -8,7 +8,7 @@
  *   Everything is refused at once. It does not come back: whoever needs one opens another.
  */
 import type { Client, Query as PgQuery } from 'pg'
-import type { Answered, Statement, ClientConnection } from '../connection.ts'
+import type { StatementResult, Statement, ClientConnection } from '../connection.ts'
 import type { SqlFailed } from '../failures.ts'
 import { sqlFailed } from '../failures.ts'
 import type { Wire } from './statement-batch.ts'
@@ -70,7 +70,7 @@ class PostgresConnection implements ClientConnection {
     return this.#client
   }
 
-  run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+  run(asks: readonly Statement[]): Promise<readonly StatementResult[]> {
     return new Promise((resolve, reject) => {
       if (this.#end !== null) throw this.#end
       const bound = this.#bind(asks)

@@ -5,7 +5,7 @@
  * the next. A batch has one Sync, at its end: what stands behind a failure is skipped, and all
  * answers come in one piece. It takes the place of a query of pg, and writes with pg's means.
  */
-import type { Answered, Statement, Row, Value } from '../connection.ts'
+import type { StatementResult, Statement, Row, Value } from '../connection.ts'
 import { spotIn } from './row-locations.ts'
 import type { Parameter } from './parameters.ts'
 import { columns, scalar } from './parameters.ts'
@@ -115,18 +115,18 @@ export function bind(
 }
 
 export interface BatchOutcome {
-  answered(answers: readonly Answered[]): void
+  answered(answers: readonly StatementResult[]): void
   /** With the text of the statement, if the server said it of one. */
   failed(error: Error, sql: string | null): void
 }
 
-const NOTHING: Answered = { rows: [], changed: 0 }
+const NOTHING: StatementResult = { rows: [], changed: 0 }
 /** How a statement ended: `INSERT 0 5`, `UPDATE 5`, `COMMIT`. */
 const CHANGES = /^(?:INSERT \d+|UPDATE|DELETE|MERGE|COPY) (\d+)$/
 
 export class StatementBatch {
   readonly #bound: readonly Bound[]
-  readonly #answers: Answered[]
+  readonly #answers: StatementResult[]
   readonly #outcome: BatchOutcome
   #next = 0
   #rows: Row[] = []

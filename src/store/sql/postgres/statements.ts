@@ -5,9 +5,8 @@
  * Locks are taken in one order: queues, then rows, keys, schedules and limits, each by name. A table
  * of parameters comes as arrays, one for each column.
  */
-import { SAME } from '../same-statements.ts'
+import { SAME, BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED } from '../statements.ts'
 import type { Statements } from '../statements.ts'
-import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED } from '../statements.ts'
 import { addressed, given } from './parameter-tables.ts'
 import { inChannel } from './channel-hash.ts'
 import { UNPARK } from './unpark.ts'

@@ -6,7 +6,7 @@
  *   differs, and can be changed by their users, so each row comes as one text.
  */
 import { PgTransaction } from '../adapters/pg.ts'
-import type { Answered, Statement, Connection, Row, Value } from '../connection.ts'
+import type { StatementResult, Statement, Connection, Row, Value } from '../connection.ts'
 import type { SqlFailed } from '../failures.ts'
 import { innermost, sqlFailed } from '../failures.ts'
 import type { SqlParameter, UserTransaction } from '../../user-transaction.ts'
@@ -43,7 +43,7 @@ class PipedGuest implements Connection {
     this.#client = client
   }
 
-  run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+  run(asks: readonly Statement[]): Promise<readonly StatementResult[]> {
     return new Promise((resolve, reject) => {
       const bound = bind(asks, UNNAMED)
       const outcome = {
@@ -74,8 +74,8 @@ class PatientGuest implements Connection {
     this.#transaction = transaction
   }
 
-  async run(asks: readonly Statement[]): Promise<readonly Answered[]> {
-    const answers: Answered[] = []
+  async run(asks: readonly Statement[]): Promise<readonly StatementResult[]> {
+    const answers: StatementResult[] = []
     for (const ask of asks) answers.push(await this.#runOne(ask))
     return answers
   }
@@ -84,7 +84,7 @@ class PatientGuest implements Connection {
     return Promise.resolve()
   }
 
-  async #runOne(ask: Statement): Promise<Answered> {
+  async #runOne(ask: Statement): Promise<StatementResult> {
     if ('rows' in ask && ask.rows.length === 0) return { rows: [], changed: 0 }
     const parameters = 'rows' in ask ? columnsOf(ask.rows) : ask.values
     const isRead = READS.test(ask.sql) && !CHANGES.test(ask.sql)

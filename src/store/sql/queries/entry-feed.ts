@@ -7,7 +7,7 @@
  * over that had taken a position when it was first seen.
  */
 import type { Positioned } from '../../store.ts'
-import type { Answered, Connection } from '../connection.ts'
+import type { StatementResult, Connection } from '../connection.ts'
 import type { JobQueries } from './job-queries.ts'
 import type { Statements } from '../statements.ts'
 
@@ -39,7 +39,7 @@ export class EntryFeed {
         { sql: this.#sql.horizon, values: [] },
         { sql: this.#sql.eventsAfter, values: [position, PAGE] },
       ])
-      const [oldest = 0] = (horizon as Answered).rows[0] as readonly number[]
+      const [oldest = 0] = (horizon as StatementResult).rows[0] as readonly number[]
       if (this.#settling !== null && oldest >= this.#settling.before) {
         this.#settled = Math.max(this.#settled, this.#settling.position)
         this.#settling = null
@@ -64,7 +64,7 @@ export class EntryFeed {
   /** From here on what is missing now is waited for, until it cannot come any more. */
   async #wait(connection: Connection): Promise<void> {
     const [fence] = await connection.run([{ sql: this.#sql.fence, values: [] }])
-    const [before = 0, position = 0] = (fence as Answered).rows[0] as readonly number[]
+    const [before = 0, position = 0] = (fence as StatementResult).rows[0] as readonly number[]
     this.#settling = { position, before }
   }
 }

@@ -3,7 +3,7 @@
  */
 import { createQueue } from '../../../kernel/index.ts'
 import type { Holder, InUse, LimitView, QueueView, WorkerView } from '../../store.ts'
-import type { Answered, Connection, Row } from '../connection.ts'
+import type { StatementResult, Connection, Row } from '../connection.ts'
 import type { LeasedRowView, JobQueries } from './job-queries.ts'
 import type { Records } from '../rows/records.ts'
 import type { Statements } from '../statements.ts'
@@ -28,7 +28,7 @@ export class UsageQueries {
       { sql: this.#sql.clock, values: [now] },
       { sql: this.#sql.queueView, values: [now, name] },
     ])
-    const [record, fullAt, held, ready] = (answered as Answered).rows[0] as Row
+    const [record, fullAt, held, ready] = (answered as StatementResult).rows[0] as Row
     const queue =
       record === null ? createQueue(name) : this.#records.queue(record as Uint8Array, name)
     const use = await this.#inUse(
@@ -80,6 +80,6 @@ export class UsageQueries {
 }
 
 /** 0: the bucket is full by now. */
-function fullLater(fullAt: number, clock: Answered | undefined): number {
+function fullLater(fullAt: number, clock: StatementResult | undefined): number {
   return fullAt > (clock?.rows[0]?.[0] as number) ? fullAt : 0
 }

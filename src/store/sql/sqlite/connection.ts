@@ -11,7 +11,7 @@
  */
 import { resolve as absolute } from 'node:path'
 import type { Worker } from 'node:worker_threads'
-import type { Answered, Statement, Connection } from '../connection.ts'
+import type { StatementResult, Statement, Connection } from '../connection.ts'
 import type { SqlFailed } from '../failures.ts'
 import { sqlFailed } from '../failures.ts'
 import type { OpenFileRequest, ThreadReply, ThreadRequest } from './messages.ts'
@@ -46,7 +46,7 @@ export async function openConnection(address: SqliteAddress): Promise<Connection
 }
 
 interface PendingRequest {
-  resolve(answers: readonly Answered[]): void
+  resolve(answers: readonly StatementResult[]): void
   reject(failure: SqlFailed): void
 }
 
@@ -74,7 +74,7 @@ class SqliteConnection implements Connection {
     this.opened = this.#perform({ do: 'open', opening })
   }
 
-  async run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+  async run(asks: readonly Statement[]): Promise<readonly StatementResult[]> {
     if (this.#end !== null) throw this.#end
     if (this.#isForHere && asks[0]?.sql === BEGIN && this.#waiting.length === 0) {
       this.#isForHere = false
@@ -99,7 +99,7 @@ class SqliteConnection implements Connection {
   async #runHere(
     here: InThreadConnection,
     asks: readonly Statement[],
-  ): Promise<readonly Answered[]> {
+  ): Promise<readonly StatementResult[]> {
     const last = asks.at(-1)?.sql
     // BEFORE anybody else sends something: what comes behind the end of it is not of it.
     this.#isHere = last !== COMMIT && last !== ROLLBACK
@@ -139,7 +139,7 @@ class SqliteConnection implements Connection {
   #perform(
     task: ThreadRequest,
     transfer: readonly ArrayBuffer[] = [],
-  ): Promise<readonly Answered[]> {
+  ): Promise<readonly StatementResult[]> {
     this.#worker.postMessage(task, transfer)
     // Only one that has something to do keeps the process alive.
     if (this.#waiting.length === 0) this.#worker.ref()

@@ -3,7 +3,7 @@
  * database itself. A file that somebody else writes to is not waited for here, because nothing else
  * could go on meanwhile: it is a conflict, and whoever has it tries again later.
  */
-import type { Answered, Statement, ClientConnection } from '../connection.ts'
+import type { StatementResult, Statement, ClientConnection } from '../connection.ts'
 import { sqlFailed } from '../failures.ts'
 import type { OfStatement } from './sqlite-file.ts'
 import { SqliteFile } from './sqlite-file.ts'
@@ -29,7 +29,7 @@ export class InThreadConnection implements ClientConnection {
     return this.#file.database
   }
 
-  async run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+  async run(asks: readonly Statement[]): Promise<readonly StatementResult[]> {
     if (this.#isClosed) throw sqlFailed('lost', this.#where, new RangeError('It was closed here'))
     try {
       return this.#file.run(flatAsks(asks))

@@ -9,7 +9,7 @@ import type {
 } from '../../../log/disk/sqlite-driver.ts'
 import { openSqlite, sqliteShadeOf } from '../../../log/disk/sqlite-driver.ts'
 import { nowUs } from '../../clock.ts'
-import type { Answered, Row } from '../connection.ts'
+import type { StatementResult, Row } from '../connection.ts'
 import { NOT_AS_EXPECTED } from './failures.ts'
 import { BEGIN } from './file-hold.ts'
 import type { FlatAsk, OpenFileRequest } from './messages.ts'
@@ -73,7 +73,7 @@ export class SqliteFile {
   }
 
   /** What it throws has `sql`. Nothing behind that is run. */
-  run(asks: readonly FlatAsk[]): Answered[] {
+  run(asks: readonly FlatAsk[]): StatementResult[] {
     return asks.map((ask) => {
       try {
         return ask.sql === BEGIN ? this.#takeFile(ask) : this.#run(ask)
@@ -129,7 +129,7 @@ export class SqliteFile {
     this.close()
   }
 
-  #takeFile(ask: FlatAsk): Answered {
+  #takeFile(ask: FlatAsk): StatementResult {
     if (this.#busyMs <= POLLED_MS) return this.#run(ask)
     const untilUs = nowUs() + this.#busyMs * 1_000
     this.#database.exec(`pragma busy_timeout = ${POLLED_MS}`)
@@ -146,7 +146,7 @@ export class SqliteFile {
     }
   }
 
-  #run(ask: FlatAsk): Answered {
+  #run(ask: FlatAsk): StatementResult {
     const { sql, width, expect } = ask
     if (sql === ROLLBACK) this.rollBack()
     if (sql === ROLLBACK || ask.count === 0) return { rows: [], changed: 0 }

@@ -6,9 +6,8 @@
  * a table of parameters is run for each of its rows.
  */
 import type { Checks } from '../dialect.ts'
-import { SAME } from '../same-statements.ts'
+import { SAME, BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../statements.ts'
 import type { Statements } from '../statements.ts'
-import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../statements.ts'
 import { BEGIN } from './file-hold.ts'
 import { UNPARK } from './unpark.ts'
 import { UNUSED } from './unused-rows.ts'

@@ -5,7 +5,7 @@
  */
 import { parentPort } from 'node:worker_threads'
 import { letsGoAtClose, sqliteShadeOf } from '../../../log/disk/sqlite-driver.ts'
-import type { Answered } from '../connection.ts'
+import type { StatementResult } from '../connection.ts'
 import type { OfStatement } from './sqlite-file.ts'
 import { SqliteFile } from './sqlite-file.ts'
 import { troubleOf } from './failures.ts'
@@ -17,7 +17,7 @@ let file: SqliteFile | null = null
 let hold = new FileHold(() => file?.rollBack())
 
 /** Null: there is nothing to say, because it ends. */
-function perform(task: ThreadRequest): readonly Answered[] | null {
+function perform(task: ThreadRequest): readonly StatementResult[] | null {
   if (task.do === 'run') {
     hold.goOn(task.asks[0]?.sql)
     return file?.run(task.asks) ?? []

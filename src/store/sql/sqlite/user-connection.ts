@@ -2,7 +2,7 @@
  * A connection made of a transaction of the user's, in SQLite: statements one after the other, on the
  * user's own connection. It neither begins nor ends it.
  */
-import type { Answered, Statement, Connection, Row, Value } from '../connection.ts'
+import type { StatementResult, Statement, Connection, Row, Value } from '../connection.ts'
 import { innermost, sqlFailed } from '../failures.ts'
 import type { UserTransaction } from '../../user-transaction.ts'
 import { numbered } from './sqlite-file.ts'
@@ -15,8 +15,8 @@ export class UserConnection implements Connection {
     this.#transaction = transaction
   }
 
-  async run(asks: readonly Statement[]): Promise<readonly Answered[]> {
-    const answers: Answered[] = []
+  async run(asks: readonly Statement[]): Promise<readonly StatementResult[]> {
+    const answers: StatementResult[] = []
     for (const ask of asks) {
       const all: Row[] = []
       for (const row of 'rows' in ask ? ask.rows : [ask.values]) {

@@ -2,7 +2,7 @@
  * A transaction that begins with the first thing that it is asked. One that is asked nothing has
  * never been there.
  */
-import type { Answered, Statement, Connection } from '../connection.ts'
+import type { StatementResult, Statement, Connection } from '../connection.ts'
 
 export class LazyTransaction implements Connection {
   readonly #connection: Connection
@@ -17,7 +17,7 @@ export class LazyTransaction implements Connection {
     return this.#begin.length === 0
   }
 
-  async run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+  async run(asks: readonly Statement[]): Promise<readonly StatementResult[]> {
     const begin = this.#begin
     if (begin.length === 0) return this.#connection.run(asks)
     this.#begin = []

@@ -3,7 +3,7 @@ import type { Command } from '../../../kernel/index.ts'
 import { freshFile } from '../../../../test/support/sqlite.ts'
 import { plain } from '../../../../test/support/specs.ts'
 import type { Claimed } from '../../store.ts'
-import { openSqliteStore } from '../sqlite/open-sqlite.ts'
+import { openSqliteStore } from '../open-sql.ts'
 import type { SqlStore } from '../sql-store.ts'
 
 const CHANNELS = [{ queue: 'default', type: 'test', stage: null }]

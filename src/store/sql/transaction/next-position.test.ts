@@ -6,7 +6,7 @@ import type { Command } from '../../../kernel/index.ts'
 import { plain } from '../../../../test/support/specs.ts'
 import { freshFile } from '../../../../test/support/sqlite.ts'
 import type { Positioned } from '../../store.ts'
-import { openSqliteStore } from '../sqlite/open-sqlite.ts'
+import { openSqliteStore } from '../open-sql.ts'
 import type { SqlStore } from '../sql-store.ts'
 
 const BATCHES = 40

@@ -3,7 +3,7 @@
  */
 import type { Job } from '../../../kernel/index.ts'
 import { stagesOf } from '../../../kernel/index.ts'
-import type { Answered, Statement, Connection, Row } from '../connection.ts'
+import type { StatementResult, Statement, Connection, Row } from '../connection.ts'
 import { NotLoaded } from './loaded-map.ts'
 import type { WorkingSet } from './working-set.ts'
 import type { LockPlan } from './lock-plan.ts'
@@ -37,7 +37,10 @@ export class RowLoader {
    * Loads until nothing is missing. `last` is sent behind each load, so that it is answered AFTER the
    * last lock: the answers to it.
    */
-  async load(missing: () => LockPlan, last: readonly Statement[]): Promise<readonly Answered[]> {
+  async load(
+    missing: () => LockPlan,
+    last: readonly Statement[],
+  ): Promise<readonly StatementResult[]> {
     let needs = missing()
     for (let round = 1; ; round++) {
       // Where nothing is loaded, nothing follows from it.
@@ -58,17 +61,20 @@ export class RowLoader {
   }
 
   /** Limits that are there, as far as nobody else has them: it waits for none. The answers to `last`. */
-  async tryLimits(needs: LockPlan, last: readonly Statement[]): Promise<readonly Answered[]> {
+  async tryLimits(
+    needs: LockPlan,
+    last: readonly Statement[],
+  ): Promise<readonly StatementResult[]> {
     const ask = { sql: this.#parts.sql.tryLimits, rows: named(needs.limits) }
     const [answered, ...rest] = await this.#connection.run([ask, ...last])
     this.#takeLimits(answered?.rows ?? [])
     return rest
   }
 
-  async #round(needs: LockPlan, last: readonly Statement[]): Promise<readonly Answered[]> {
+  async #round(needs: LockPlan, last: readonly Statement[]): Promise<readonly StatementResult[]> {
     const parts = this.#partsOf(needs)
     const answers = await this.#connection.run([...parts.map(({ ask }) => ask), ...last])
-    parts.forEach(({ take }, i) => take((answers[i] as Answered).rows))
+    parts.forEach(({ take }, i) => take((answers[i] as StatementResult).rows))
     await this.#takeOutdated()
     return answers.slice(parts.length)
   }

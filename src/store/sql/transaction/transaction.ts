@@ -13,7 +13,7 @@ import type { Command, Decision } from '../../../kernel/index.ts'
 import { decideIn, malformed, noReads } from '../../../kernel/index.ts'
 import type { Answer } from '../../store.ts'
 import { LazyTransaction } from './lazy-transaction.ts'
-import type { Answered, Statement, Connection } from '../connection.ts'
+import type { StatementResult, Statement, Connection } from '../connection.ts'
 import type { ForgetCount } from '../dialect.ts'
 import { SqlFailed } from '../failures.ts'
 import type { LeasedRowCache } from './leased-row-cache.ts'
@@ -155,7 +155,7 @@ async function place(
 }
 
 /** What `positions` was answered with. */
-export function positionsIn(answered: Answered | undefined): readonly number[] {
+export function positionsIn(answered: StatementResult | undefined): readonly number[] {
   // One text, because five hundred rows are read ten times slower than this.
   const text = answered?.rows[0]?.[0] as string | null | undefined
   return JSON.parse(`[${text ?? ''}]`) as number[]

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { plain } from '../../../../test/support/specs.ts'
 import { freshFile } from '../../../../test/support/sqlite.ts'
-import { openSqliteStore } from '../sqlite/open-sqlite.ts'
+import { openSqliteStore } from '../open-sql.ts'
 
 const OVER = 5_100
 

@@ -2,7 +2,7 @@
  * When it is looked whether there is something to be swept up, and when it is.
  */
 import { describe, expect, it } from 'vitest'
-import type { Answered, Statement, Connection } from '../connection.ts'
+import type { StatementResult, Statement, Connection } from '../connection.ts'
 import { ConnectionPool } from '../connection-pool.ts'
 import { Vacuum } from './vacuum.ts'
 
@@ -10,7 +10,7 @@ class Counted implements Connection {
   readonly said: string[] = []
   left = 0
 
-  async run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+  async run(asks: readonly Statement[]): Promise<readonly StatementResult[]> {
     for (const { sql } of asks) this.said.push(sql)
     return asks.map(() => ({ rows: [[this.left]], changed: 0 }))
   }

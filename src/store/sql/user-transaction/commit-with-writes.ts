@@ -19,7 +19,7 @@ import { ConnectionPool } from '../connection-pool.ts'
 import { lend } from './lent-client.ts'
 import type { Done } from '../transaction/working-set.ts'
 import { TurnAssignment } from '../transaction/turn-assignment.ts'
-import type { TableVersion } from '../table-version.ts'
+import type { TableVersion } from '../tables.ts'
 import type { Frame, TransactionParts } from '../transaction/transaction.ts'
 import { execute, wholeTransaction } from '../transaction/transaction.ts'
 

@@ -18,7 +18,7 @@ import {
   tasksOf,
 } from '../../../kernel/index.ts'
 import { texts } from '../../state/entry-check.ts'
-import { AT } from '../rows/work-columns.ts'
+import { AT } from '../statements.ts'
 import type { Connection, Row, Value } from '../connection.ts'
 import type { Baseline, EventRow } from '../rows/event-rows.ts'
 import { baseline, eventRow } from '../rows/event-rows.ts'

@@ -3,7 +3,7 @@
  */
 import type { Rate, Task } from '../../../kernel/index.ts'
 import type { Row } from '../connection.ts'
-import { AT } from '../rows/work-columns.ts'
+import { AT } from '../statements.ts'
 import { wholeBucketMs } from './register-fold.ts'
 
 export interface CountedLimitUse {

@@ -2,7 +2,7 @@
  * What a repair does to rows: collected while everything is checked, each row once, and said in
  * words.
  */
-import { AT } from '../rows/work-columns.ts'
+import { AT } from '../statements.ts'
 import type { Statement, Row, Value } from '../connection.ts'
 import type { Fix } from './database-problem.ts'
 import { rowName } from './database-problem.ts'

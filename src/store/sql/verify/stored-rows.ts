@@ -9,7 +9,7 @@ import type { Row } from '../connection.ts'
 import type { JobFold } from './job-fold.ts'
 import type { Records } from '../rows/records.ts'
 import { CorruptRecord } from '../rows/records.ts'
-import { AT } from '../rows/work-columns.ts'
+import { AT } from '../statements.ts'
 import { JOB_ROW, rowKey } from '../rows/work-rows.ts'
 
 export interface JobFromRows {

@@ -1,11 +1,8 @@
 /**
- * Opens a store on PostgreSQL, in a schema of its own.
+ * What a store on PostgreSQL is told of it. The tables are in a schema of their own.
  */
 import type { News } from '../../news.ts'
 import type { Dialect } from '../dialect.ts'
-import type { SqlOptions } from '../open-sql.ts'
-import { openSql } from '../open-sql.ts'
-import type { SqlStore } from '../sql-store.ts'
 import type { Connection } from '../connection.ts'
 import type { PostgresAddress } from './address.ts'
 import { openNotifier } from './notify.ts'
@@ -18,27 +15,16 @@ import { POSTGRES } from './statements.ts'
 import { FORGET_COUNT } from './forget-count.ts'
 import { VACUUM_TABLES } from './vacuum-tables.ts'
 
-export interface PostgresOptions extends SqlOptions {
-  /** `postgres://user:password@host:port/database`. */
-  readonly url: string
-  /** Default: `pawl`. */
-  readonly schema?: string
-}
-
 /** Transactions under way at once: one decides while others wait for the disk. */
 const LANES = 4
 const POLL_MS = 500
-
-export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
-  return openSql(postgresDialect(options), options)
-}
 
 /** How long a server may take. */
 type Limits = SilenceLimits & Pick<PostgresAddress, 'connectMs'>
 
 /** `limits`: a port for tests. */
 export function postgresDialect(
-  { url, schema = 'pawl' }: PostgresOptions,
+  { url, schema = 'pawl' }: Pick<PostgresAddress, 'url' | 'schema'>,
   limits: Limits = {},
 ): Dialect {
   return {
