@@ -45,25 +45,22 @@ import { SqlExamination } from './upkeep/sql-examination.ts'
 import { EntryFeed } from './queries/entry-feed.ts'
 import { SqlRetention } from './upkeep/sql-retention.ts'
 import { UserTransactions } from './user-transaction/user-transactions.ts'
-import { LeasedRowCache } from './transaction/leased-row-cache.ts'
+import { LeasedRowCache, NextPosition, QueueCache, SubmissionCache } from './transaction/context.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { MOST_AWAY_MS } from './dialect.ts'
 import type { Done } from './transaction/working-set.ts'
 import { ChangeNotifier } from './notify/change-notifier.ts'
-import { NextPosition } from './transaction/next-position.ts'
 import { TurnAssignment } from './transaction/turn-assignment.ts'
 import { JobQueries } from './queries/job-queries.ts'
-import { QueueCache } from './transaction/queue-cache.ts'
 import { QuickClaims } from './claim/quick-claims.ts'
 import { Records } from './rows/records.ts'
 import { Takers } from './transaction/submit-grants.ts'
 import { TableVersion } from './tables.ts'
 import { channelsOfAny, withSafeNames } from './queries/name-lookups.ts'
 import type { Statements } from './statements.ts'
-import { SubmissionCache } from './transaction/submission-cache.ts'
 import { Vacuum } from './upkeep/vacuum.ts'
 import { QueryBatcher } from './queries/query-batcher.ts'
-import type { TransactionParts } from './transaction/transaction.ts'
+import type { TransactionContext } from './transaction/context.ts'
 import { SqlDueCommands } from './upkeep/sql-due-commands.ts'
 import { UnusedRows } from './upkeep/unused-rows.ts'
 import { UsageQueries } from './queries/usage-queries.ts'
@@ -85,7 +82,7 @@ export class SqlStore implements Store {
   readonly id: string
   readonly #sql: Statements
   readonly #pool: ConnectionPool
-  readonly #parts: TransactionParts
+  readonly #parts: TransactionContext
   readonly #batches: CommandBatches
   readonly #quick: QuickClaims
   readonly #sweeping: Vacuum
@@ -132,17 +129,17 @@ export class SqlStore implements Store {
     const records = new Records()
     const now = (): number | null => (clock === null ? null : Math.floor(clock.now()))
     this.#queries = new JobQueries(sql, records)
+    const turns = new TurnAssignment(sql)
     const parts = {
       sql,
       records,
       now,
-      queries: this.#queries,
-      places: new TurnAssignment(sql),
+      turns,
       queues: new QueueCache(),
-      submitted: new SubmissionCache(),
-      held: new LeasedRowCache(),
-      position: checks === null ? null : new NextPosition(checks.isLast),
-      forgets: dialect.forgets ?? null,
+      submissions: new SubmissionCache(),
+      leasedRows: new LeasedRowCache(),
+      nextPosition: checks === null ? null : new NextPosition(checks.isLast),
+      forgetCount: dialect.forgets ?? null,
     }
     this.#parts = parts
     const onDone = (done: readonly Done[]): void => this.#noteDone(done)
@@ -153,7 +150,7 @@ export class SqlStore implements Store {
     this.#sweeping = new Vacuum(this.#pool, dialect.sweep ?? null)
     const { steps, guest } = dialect
     const tables = new TableVersion(guest.statements.meta, steps.length)
-    this.#guests = new UserTransactions(id, guest, parts, tables)
+    this.#guests = new UserTransactions(id, guest, { ...parts, turns: turns.withoutLocks }, tables)
     this.#writing = new CommitWithWrites(guest, parts, onDone, tables)
     this.#uses = new UsageQueries(sql, this.#queries, records)
     this.#unused = new UnusedRows(sql)
@@ -167,7 +164,7 @@ export class SqlStore implements Store {
       clock,
       aheadMs,
       run: (work) => this.#pool.run(work),
-      mayStop: (queue) => this.#parts.queues.mayStop(queue),
+      mayStop: (queue) => this.#parts.queues.mayBeRestricted(queue),
       onBeat: () => this.#othersWrote(),
     })
   }

@@ -8,7 +8,7 @@ import { LockPlan } from '../transaction/lock-plan.ts'
 import type { LoadedColumns } from '../rows/work-rows.ts'
 import { channelName, loadedColumns, LOWEST_LEVEL } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
-import type { TransactionParts } from '../transaction/transaction.ts'
+import type { TransactionContext } from '../transaction/context.ts'
 
 export interface CandidateChannel {
   readonly channel: string
@@ -47,7 +47,7 @@ export function firstLook(
   { channels }: ClaimRequest,
   among: readonly CandidateChannel[],
   mostDue: number,
-  { sql, now, queues }: TransactionParts,
+  { sql, now, queues }: TransactionContext,
 ): FirstLook {
   return {
     needed: () => {

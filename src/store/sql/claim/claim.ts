@@ -13,7 +13,7 @@ import { decideIn, eachPath, mayStartAt, noReads, stageIndex } from '../../../ke
 import { claimed, endingOf } from '../../views/claimed.ts'
 import type { Claimed, ClaimRequest } from '../../store.ts'
 import { FIRST_WITH_SUBMIT } from '../../taker.ts'
-import { LazyTransaction } from '../transaction/lazy-transaction.ts'
+import { LazyTransaction, cacheLeased, positionsIn } from '../transaction/transaction.ts'
 import type { Candidate, CandidateChannel } from './candidates.ts'
 import { channelsOf, firstLook, inOrder, look } from './candidates.ts'
 import type { StatementResult, Statement, Connection, Row } from '../connection.ts'
@@ -22,10 +22,16 @@ import { WorkingSet } from '../transaction/working-set.ts'
 import { RowLoader } from '../transaction/row-loader.ts'
 import { LockPlan } from '../transaction/lock-plan.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
-import { JOB_ROW, loadedColumns, LOWEST_LEVEL, RESUMED, rowKey } from '../rows/work-rows.ts'
+import {
+  JOB_ROW,
+  leasedTasks,
+  loadedColumns,
+  LOWEST_LEVEL,
+  RESUMED,
+  rowKey,
+} from '../rows/work-rows.ts'
 import { buildWrites } from '../transaction/build-writes.ts'
-import type { TransactionParts } from '../transaction/transaction.ts'
-import { keepHeld, positionsIn } from '../transaction/transaction.ts'
+import type { TransactionContext } from '../transaction/context.ts'
 
 /** Looks at what has become due, and at limits whose time has come, in one claim. */
 const MOST_DUE = 500
@@ -47,7 +53,7 @@ export async function claim(
   connection: Connection,
   request: ClaimRequest,
   mayRepeat: boolean,
-  parts: TransactionParts,
+  parts: TransactionContext,
 ): Promise<ClaimDone> {
   const begun = await new Claiming(connection, request, parts).run(mayRepeat, true)
   if (begun !== null) return begun
@@ -59,7 +65,7 @@ export async function claim(
 class Claiming {
   readonly #connection: Connection
   readonly #request: ClaimRequest
-  readonly #parts: TransactionParts
+  readonly #parts: TransactionContext
   readonly #loaded: WorkingSet
   readonly #loading: RowLoader
   readonly #reads = noReads()
@@ -73,7 +79,7 @@ class Claiming {
   #isForOthers = false
   #now = 0
 
-  constructor(connection: Connection, request: ClaimRequest, parts: TransactionParts) {
+  constructor(connection: Connection, request: ClaimRequest, parts: TransactionContext) {
     this.#connection = new LazyTransaction(connection, [{ sql: parts.sql.begin, values: [] }])
     this.#request = request
     this.#parts = parts
@@ -85,7 +91,7 @@ class Claiming {
   async run(mayRepeat: boolean, puts: boolean): Promise<ClaimDone | null> {
     const { sql, now } = this.#parts
     const { request } = this.#request
-    const stops = this.#request.channels.some(({ queue }) => this.#parts.queues.stops(queue))
+    const stops = this.#request.channels.some(({ queue }) => this.#parts.queues.isRestricted(queue))
     const channels = stops ? [] : channelsOf(this.#request, this.#request.max)
     const most = puts ? MOST_DUE : 0
     const first = firstLook(this.#loaded, this.#request, channels, most, this.#parts)
@@ -106,9 +112,9 @@ class Claiming {
 
   /** What the same request got before, as far as it is still held; null: nothing is known of it. */
   async #heldBefore(rows: readonly Row[], request: number): Promise<ClaimDone | null> {
-    const { queries, sql } = this.#parts
+    const { records, sql } = this.#parts
     const { worker } = this.#request
-    const held = queries.leasedOf(rows).filter(({ lease }) => {
+    const held = leasedTasks(rows, records).filter(({ lease }) => {
       return lease.worker === worker && lease.request < FIRST_WITH_SUBMIT
     })
     const newest = held.reduce((most, { lease }) => Math.max(most, lease.request), 0)
@@ -135,7 +141,7 @@ class Claiming {
    * it that a claim must not have while it waits for other locks.
    */
   async #standInLine(due: readonly Row[], woken: readonly Row[]): Promise<boolean> {
-    const { sql, places } = this.#parts
+    const { sql, turns: places } = this.#parts
     let isLocked = woken.length > 0
     if (due.length > 0) {
       const newcomers = due.map((row) => ({
@@ -357,7 +363,7 @@ class Claiming {
     const left = this.#openChannels().map(({ channel, level }) => [channel, level, this.#now])
     const asks = await this.#save()
     const last = this.#done.reduce((most, { position }) => Math.max(most, position), 0)
-    if (last > 0) this.#parts.position?.sent(last)
+    if (last > 0) this.#parts.nextPosition?.sent(last)
     const answers = await this.#connection.run([
       ...asks,
       { sql: sql.leftInLine, rows: left },
@@ -367,7 +373,7 @@ class Claiming {
     if (answers.at(-2)?.rows.length !== 0) {
       this.#againAt = Math.min(this.#againAt, this.#now + SKIPPED_MS)
     }
-    keepHeld(this.#loaded, this.#done, this.#parts.held)
+    cacheLeased(this.#loaded, this.#done, this.#parts.leasedRows)
     const againInMs = this.#againAt === Infinity ? null : this.#againAt - this.#now
     return { leases, done: this.#done, againInMs, isForOthers: this.#isForOthers }
   }

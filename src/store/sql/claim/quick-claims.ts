@@ -13,7 +13,7 @@ import type { Job, Lease, Task } from '../../../kernel/index.ts'
 import { decideIn, noReads } from '../../../kernel/index.ts'
 import { claimed } from '../../views/claimed.ts'
 import type { ClaimRequest } from '../../store.ts'
-import { LazyTransaction } from '../transaction/lazy-transaction.ts'
+import { LazyTransaction, cacheLeased } from '../transaction/transaction.ts'
 import type { Candidate } from './candidates.ts'
 import { channelsOf, firstLook, inOrder } from './candidates.ts'
 import type { ClaimDone } from './claim.ts'
@@ -24,8 +24,7 @@ import { WorkingSet } from '../transaction/working-set.ts'
 import { RowLoader } from '../transaction/row-loader.ts'
 import { JOB_ROW } from '../rows/work-rows.ts'
 import { buildWrites } from '../transaction/build-writes.ts'
-import type { TransactionParts } from '../transaction/transaction.ts'
-import { keepHeld } from '../transaction/transaction.ts'
+import type { TransactionContext } from '../transaction/context.ts'
 
 /** So many claims are done in a transaction after one that had to be. */
 const WARY_CLAIMS = 20
@@ -47,11 +46,11 @@ export class QuickClaims {
   readonly #pool: ConnectionPool
   /** Null: transactions overlap, and nothing is known before they begin. */
   readonly #checks: Checks | null
-  readonly #parts: TransactionParts
+  readonly #parts: TransactionContext
   #turn: Promise<void> = Promise.resolve()
   #wary = 0
 
-  constructor(pool: ConnectionPool, checks: Checks | null, parts: TransactionParts) {
+  constructor(pool: ConnectionPool, checks: Checks | null, parts: TransactionContext) {
     this.#pool = pool
     this.#checks = checks
     this.#parts = parts
@@ -61,7 +60,7 @@ export class QuickClaims {
   claim(request: ClaimRequest): Promise<ClaimDone | NotDone> {
     const isWary = this.#wary > 0
     if (isWary) this.#wary -= 1
-    if (isWary || this.#parts.position?.next == null) return Promise.resolve(NOT_DONE)
+    if (isWary || this.#parts.nextPosition?.next == null) return Promise.resolve(NOT_DONE)
     const before = this.#turn
     return new Promise((resolve, reject) => {
       this.#turn = new Promise((pass) => {
@@ -97,7 +96,7 @@ export class QuickClaims {
     const { needed, asks } = firstLook(loaded, request, channelsOf(request, most), 1, this.#parts)
     const [due, woken, found] = await loading.load(needed, asks)
     if (due?.rows.length !== 0 || woken?.rows.length !== 0) return null
-    if (channels.some(({ queue }) => queues.stops(queue))) return null
+    if (channels.some(({ queue }) => queues.isRestricted(queue))) return null
     const candidates = inOrder(found?.rows ?? []).slice(0, most)
     if (candidates.some(({ columns }) => columns.stage !== JOB_ROW)) return null
     for (const { columns } of candidates) loading.take(columns)
@@ -111,7 +110,7 @@ export class QuickClaims {
     { loaded, candidates }: Seen,
     onSent: () => void,
   ): Promise<ClaimDone | NotDone> {
-    const { position, sql } = this.#parts
+    const { nextPosition: position, sql } = this.#parts
     const first = position?.next ?? null
     const time = this.#parts.now()
     const checks = this.#checks
@@ -143,7 +142,7 @@ export class QuickClaims {
       const saved = own.run([...asks, { sql: sql.commit, values: [] }])
       onSent()
       await saved
-      keepHeld(loaded, loaded.done, this.#parts.held)
+      cacheLeased(loaded, loaded.done, this.#parts.leasedRows)
     }
     const leases = granted.map((job) => {
       const task = job.task as Task

@@ -1,8 +1,8 @@
 /**
  * What is asked about jobs: read in one statement each, so that an answer is of one moment.
  */
-import type { Job, Lease, StageTasks, Tallies, Task } from '../../../kernel/index.ts'
-import { jobState, NO_TALLIES, stagesOf } from '../../../kernel/index.ts'
+import type { Job, StageTasks, Tallies, Task } from '../../../kernel/index.ts'
+import { emptyTally, jobState, NO_TALLIES, stagesOf } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import { outputsPage } from '../../views/stage-views.ts'
 import type {
@@ -19,10 +19,9 @@ import { quarantinedJob } from '../../views/quarantine-page.ts'
 import { endedOf, listing, matches, PageOfJobs, outcomeOf } from '../../views/job-views.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { Records } from '../rows/records.ts'
-import type { LoadedColumns } from '../rows/work-rows.ts'
-import { JOB_ROW, loadedColumns } from '../rows/work-rows.ts'
+import type { TaskWithLease } from '../rows/work-rows.ts'
+import { jobRecords, leasedTasks, loadedColumns, tallyRow } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
-import { LoadedTallies } from '../transaction/loaded-tallies.ts'
 
 interface Tallied {
   readonly job: Job
@@ -100,31 +99,8 @@ export class JobQueries {
     return stages
   }
 
-  /** Jobs whose rows come one after the other, each job's own row first. */
   recordsOf(rows: readonly Row[]): JobRecord[] {
-    const found: JobRecord[] = []
-    for (const row of rows) {
-      const columns = loadedColumns(row)
-      if (columns.stage === JOB_ROW) found.push(this.#jobOf(columns))
-      else if (found.at(-1)?.job.id === columns.job)
-        this.#addTask(found.at(-1) as JobRecord, columns)
-    }
-    return found
-  }
-
-  #jobOf({ position, lastPosition, record, spec }: LoadedColumns): JobRecord {
-    const job = this.#records.job(record, this.#records.submitted(spec as Uint8Array, position))
-    job.firstPosition = position
-    job.lastPosition = lastPosition
-    return { job, stages: job.opened?.map((n) => (n < 0 ? null : [])) ?? null }
-  }
-
-  #addTask({ job, stages }: JobRecord, columns: LoadedColumns): void {
-    const { stage, segment, lastPosition, record } = columns
-    const tasks = (stages as StageTasks)[stage]
-    if (tasks != null)
-      tasks[segment] = this.#records.task(record as Uint8Array, job, stage, segment)
-    job.lastPosition = Math.max(job.lastPosition, lastPosition)
+    return jobRecords(rows, this.#records)
   }
 
   async outputs(
@@ -194,11 +170,12 @@ export class JobQueries {
     if (pipelines.length === 0) return new Map()
     const rows = pipelines.map(({ id }) => [id])
     const [answered] = await connection.run([{ sql: this.#sql.tallies, rows }])
-    const loaded = new Map(
-      pipelines.map((job) => [job.id, new LoadedTallies(stagesOf(job).length)]),
-    )
-    for (const row of answered?.rows ?? []) loaded.get(row[0] as string)?.take(row)
-    return new Map(pipelines.map((job) => [job.id, loaded.get(job.id)?.of(job) ?? NO_TALLIES]))
+    const byJob = new Map(pipelines.map((job) => [job.id, stagesOf(job).map(emptyTally)]))
+    for (const { job, stage, tally } of (answered?.rows ?? []).map(tallyRow)) {
+      const tallies = byJob.get(job)
+      if (tallies !== undefined && stage < tallies.length) tallies[stage] = tally
+    }
+    return byJob
   }
 
   /** The tasks of a pipeline that are FAILED or DEAD. */
@@ -211,18 +188,9 @@ export class JobQueries {
   }
 
   /** The tasks that hold a lease, the oldest grant first. */
-  async leased(connection: Connection): Promise<LeasedRowView[]> {
+  async leased(connection: Connection): Promise<TaskWithLease[]> {
     const [answered] = await connection.run([{ sql: this.#sql.leased, values: [] }])
-    return this.leasedOf(answered?.rows ?? [])
-  }
-
-  leasedOf(rows: readonly Row[]): LeasedRowView[] {
-    const found: LeasedRowView[] = []
-    for (const { job, stages } of this.recordsOf(rows)) {
-      const tasks = job.task === null ? (stages ?? []).flat() : [job.task]
-      for (const task of tasks) if (task != null && isLeased(task)) found.push(task)
-    }
-    return found.toSorted(byGrant)
+    return leasedTasks(answered?.rows ?? [], this.#records)
   }
 
   async pausedAmong(connection: Connection, names: Iterable<string>): Promise<Set<string>> {
@@ -252,20 +220,6 @@ export class JobQueries {
       entry: this.#records.entry(record as Uint8Array, position as number),
     }))
   }
-}
-
-export type LeasedRowView = Task & { readonly lease: Lease }
-
-function isLeased(task: Task): task is LeasedRowView {
-  return task.lease !== null
-}
-
-/** Within a millisecond by name, so that all stores agree. */
-function byGrant(a: LeasedRowView, b: LeasedRowView): number {
-  const apart = a.lease.grantedAt - b.lease.grantedAt
-  if (apart !== 0) return apart
-  if (a.job !== b.job) return a.job < b.job ? -1 : 1
-  return a.stage - b.stage || a.segment - b.segment
 }
 
 /** As they were named, or by position. */

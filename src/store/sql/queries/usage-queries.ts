@@ -4,7 +4,8 @@
 import { createQueue } from '../../../kernel/index.ts'
 import type { Holder, InUse, LimitView, QueueView, WorkerView } from '../../store.ts'
 import type { StatementResult, Connection, Row } from '../connection.ts'
-import type { LeasedRowView, JobQueries } from './job-queries.ts'
+import type { JobQueries } from './job-queries.ts'
+import type { TaskWithLease } from '../rows/work-rows.ts'
 import type { Records } from '../rows/records.ts'
 import type { Statements } from '../statements.ts'
 
@@ -62,7 +63,7 @@ export class UsageQueries {
     connection: Connection,
     held: number,
     fullAt: number,
-    isMeant: (task: LeasedRowView) => boolean,
+    isMeant: (task: TaskWithLease) => boolean,
   ): Promise<InUse> {
     const holders = await this.#holders(connection, isMeant)
     return { held, fullAt, holders: holders.slice(0, MOST_HOLDERS) }
@@ -70,7 +71,7 @@ export class UsageQueries {
 
   async #holders(
     connection: Connection,
-    isMeant: (task: LeasedRowView) => boolean,
+    isMeant: (task: TaskWithLease) => boolean,
   ): Promise<Holder[]> {
     const leased = await this.#queries.leased(connection)
     return leased.filter(isMeant).map(({ job, stage, segment, lease }) => {

@@ -9,8 +9,9 @@
  * - in line: it has one;
  * - parked: it has one, and the key of a limit that has no room for it.
  */
-import type { Job, Task } from '../../../kernel/index.ts'
-import { isFinal, jobEndedAt, jobState, NO_TALLIES } from '../../../kernel/index.ts'
+import type { Job, Lease, Tally, Task } from '../../../kernel/index.ts'
+import type { JobRecord } from '../../../log/index.ts'
+import { emptyTally, isFinal, jobEndedAt, jobState, NO_TALLIES } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Row, Value } from '../connection.ts'
 import type { Records } from './records.ts'
@@ -252,4 +253,82 @@ export function loadedColumns(row: Row, from = 0, spot: number | null = null): L
     spec: row[from + 9] as Uint8Array | null,
     spot,
   }
+}
+
+/** Jobs whose rows come one after the other, each job's own row first. */
+export function jobRecords(rows: readonly Row[], records: Records): JobRecord[] {
+  const found: JobRecord[] = []
+  for (const row of rows) {
+    const columns = loadedColumns(row)
+    const last = found.at(-1)
+    if (columns.stage === JOB_ROW) found.push(jobRecord(columns, records))
+    else if (last?.job.id === columns.job) addTask(last, columns, records)
+  }
+  return found
+}
+
+function jobRecord(columns: LoadedColumns, records: Records): JobRecord {
+  const { position, lastPosition, record, spec } = columns
+  const job = records.job(record, records.submitted(spec as Uint8Array, position))
+  job.firstPosition = position
+  job.lastPosition = lastPosition
+  return { job, stages: job.opened?.map((n) => (n < 0 ? null : [])) ?? null }
+}
+
+function addTask({ job, stages }: JobRecord, columns: LoadedColumns, records: Records): void {
+  const { stage, segment, lastPosition, record } = columns
+  const tasks = stages?.[stage]
+  if (tasks != null) tasks[segment] = records.task(record as Uint8Array, job, stage, segment)
+  job.lastPosition = Math.max(job.lastPosition, lastPosition)
+}
+
+export type TaskWithLease = Task & { readonly lease: Lease }
+
+/** The tasks in these rows that hold a lease, the oldest grant first. */
+export function leasedTasks(rows: readonly Row[], records: Records): TaskWithLease[] {
+  const found: TaskWithLease[] = []
+  for (const { job, stages } of jobRecords(rows, records)) {
+    const tasks = job.task === null ? (stages ?? []).flat() : [job.task]
+    for (const task of tasks) if (task != null && isLeased(task)) found.push(task)
+  }
+  return found.toSorted(byGrant)
+}
+
+function isLeased(task: Task): task is TaskWithLease {
+  return task.lease !== null
+}
+
+/** Within a millisecond by name, so that all stores agree. */
+function byGrant(a: TaskWithLease, b: TaskWithLease): number {
+  const apart = a.lease.grantedAt - b.lease.grantedAt
+  if (apart !== 0) return apart
+  if (a.job !== b.job) return a.job < b.job ? -1 : 1
+  return a.stage - b.stage || a.segment - b.segment
+}
+
+/** A row of the statement `tallies`. */
+export interface TallyRow {
+  readonly job: string
+  readonly stage: number
+  readonly tally: Tally
+  /** Waiting tasks that were never granted. */
+  readonly neverGranted: number
+}
+
+export function tallyRow(row: Row): TallyRow {
+  const neverGranted = row[11] as number
+  const tally: Tally = {
+    ...emptyTally(),
+    waiting: row[2] as number,
+    leased: row[3] as number,
+    completed: row[4] as number,
+    failed: row[5] as number,
+    dead: row[6] as number,
+    deadCommitted: row[7] as number,
+    committedOpen: row[8] as number,
+    granted: row[9] as number,
+    endedAt: (row[10] as number | null) ?? 0,
+    retryAt: neverGranted > 0 ? 0 : ((row[12] as number | null) ?? Infinity),
+  }
+  return { job: row[0] as string, stage: row[1] as number, tally, neverGranted }
 }

@@ -6,8 +6,8 @@ import { taskIn } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Statement, Connection, Moving, Row } from '../connection.ts'
 import type { WorkingSet } from './working-set.ts'
-import type { Newcomer, TurnsAssigned } from './turn-assignment.ts'
-import type { QueueCache } from './queue-cache.ts'
+import type { TaskWithoutTurn } from './turn-assignment.ts'
+import type { TransactionContext } from './context.ts'
 import type { Records } from '../rows/records.ts'
 import type { RowState } from '../rows/work-rows.ts'
 import {
@@ -21,26 +21,16 @@ import {
   levelOf,
   takenColumns,
 } from '../rows/work-rows.ts'
-import type { Statements } from '../statements.ts'
-import type { SubmissionCache } from './submission-cache.ts'
-
-export interface BuildWritesParts {
-  readonly sql: Statements
-  readonly records: Records
-  readonly places: TurnsAssigned
-  readonly queues: QueueCache
-  readonly submitted: SubmissionCache
-}
 
 /** What is to be run; when it is through, the rows are as they are in the database. */
 export async function buildWrites(
   loaded: WorkingSet,
   connection: Connection,
   now: number,
-  parts: BuildWritesParts,
+  parts: TransactionContext,
 ): Promise<Statement[]> {
   const { sql } = parts
-  for (const [name] of loaded.changedQueues) parts.queues.know(loaded.queues.get(name) as Queue)
+  for (const [name] of loaded.changedQueues) parts.queues.set(loaded.queues.get(name) as Queue)
   await standInLine(loaded, connection, now, parts)
   const asks: Statement[] = []
   const add = (text: string, rows: readonly Row[], expect?: number): void => {
@@ -100,9 +90,9 @@ async function standInLine(
   loaded: WorkingSet,
   connection: Connection,
   now: number,
-  { places, queues }: BuildWritesParts,
+  { turns: places, queues }: TransactionContext,
 ): Promise<void> {
-  const newcomers: Newcomer[] = []
+  const newcomers: TaskWithoutTurn[] = []
   for (const row of loaded.changed) {
     const job = loaded.jobs.get(row.job) as Job
     const task = taskOf(loaded, row, job)
@@ -140,7 +130,7 @@ interface RowsToSave {
   readonly moving: Moving
 }
 
-function rowsOf(loaded: WorkingSet, { records, queues }: BuildWritesParts): RowsToSave {
+function rowsOf(loaded: WorkingSet, { records, queues }: TransactionContext): RowsToSave {
   const ageing = (queue: string): number | null => queues.ageingMs(queue)
   const fresh: Row[] = []
   const inserted: Row[] = []

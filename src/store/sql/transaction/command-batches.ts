@@ -11,7 +11,7 @@ import type { ConnectionPool } from '../connection-pool.ts'
 import type { Done } from './working-set.ts'
 import type { Takers } from './submit-grants.ts'
 import { SubmitGrants } from './submit-grants.ts'
-import type { TransactionParts } from './transaction.ts'
+import type { TransactionContext } from './context.ts'
 import { execute, wholeTransaction } from './transaction.ts'
 
 /** Commands of one transaction: more take long, and keep others from their rows. */
@@ -31,7 +31,7 @@ interface Call {
 export class CommandBatches {
   readonly #pool: ConnectionPool
   readonly #many: number
-  readonly #parts: TransactionParts
+  readonly #parts: TransactionContext
   readonly #onDone: (done: readonly Done[]) => void
   readonly #takers: Takers | null
   readonly #waiting: Call[] = []
@@ -50,7 +50,7 @@ export class CommandBatches {
   constructor(
     pool: ConnectionPool,
     many: number,
-    parts: TransactionParts,
+    parts: TransactionContext,
     onDone: (done: readonly Done[]) => void,
     takers: Takers | null,
   ) {

@@ -22,9 +22,8 @@ import {
   stagesOf,
   tickId,
 } from '../../../kernel/index.ts'
-import type { LeasedRowCache } from './leased-row-cache.ts'
+import type { LeasedRowCache, QueueCache } from './context.ts'
 import type { WorkingSet } from './working-set.ts'
-import type { QueueCache } from './queue-cache.ts'
 import { JOB_ROW, keyName, rowKey } from '../rows/work-rows.ts'
 
 export type RowAddress = readonly [job: string, stage: number, segment: number]

@@ -4,13 +4,12 @@
 import type { Job } from '../../../kernel/index.ts'
 import { stagesOf } from '../../../kernel/index.ts'
 import type { StatementResult, Statement, Connection, Row } from '../connection.ts'
-import { NotLoaded } from './loaded-map.ts'
+import { NotLoaded, LoadedTallies } from './working-set.ts'
 import type { WorkingSet } from './working-set.ts'
 import type { LockPlan } from './lock-plan.ts'
 import type { LoadedColumns } from '../rows/work-rows.ts'
-import { JOB_ROW, loadedColumns } from '../rows/work-rows.ts'
-import type { BuildWritesParts } from './build-writes.ts'
-import { LoadedTallies } from './loaded-tallies.ts'
+import { JOB_ROW, loadedColumns, tallyRow } from '../rows/work-rows.ts'
+import type { TransactionContext } from './context.ts'
 
 /** A part of a load: what is asked, and what is done with the answers. */
 interface LoadPart {
@@ -24,10 +23,10 @@ const MOST_ROUNDS = 8
 export class RowLoader {
   readonly #connection: Connection
   readonly #loaded: WorkingSet
-  readonly #parts: BuildWritesParts
+  readonly #parts: TransactionContext
   readonly #outdated: LoadedColumns[] = []
 
-  constructor(connection: Connection, parts: BuildWritesParts, loaded: WorkingSet) {
+  constructor(connection: Connection, parts: TransactionContext, loaded: WorkingSet) {
     this.#connection = connection
     this.#parts = parts
     this.#loaded = loaded
@@ -101,7 +100,7 @@ export class RowLoader {
     const seen = [...needs.seen].flatMap(([key, row]) => (needs.locked.has(key) ? [] : [row]))
     add(sql.seeRows, seen, (rows) => this.#takeRows(seen, rows))
     const locked = [...needs.locked.values()]
-    const wanted = locked.map((row) => [...row, !this.#parts.submitted.has(row[0])])
+    const wanted = locked.map((row) => [...row, !this.#parts.submissions.has(row[0])])
     add(sql.lockRows, wanted, (rows) => this.#takeRows(locked, rows))
     add(sql.lockKeys, named(needs.keys), (rows) => this.#takeKeys(needs.keys, rows))
     add(sql.lockTasks, named(needs.tasks), () => undefined)
@@ -123,7 +122,7 @@ export class RowLoader {
 
   /** A row, with what was submitted: as it was sent, or as it is known here. */
   take(columns: LoadedColumns): void {
-    const { records, submitted } = this.#parts
+    const { records, submissions: submitted } = this.#parts
     const { job, stage, position, spec } = columns
     if (stage !== JOB_ROW) {
       // Its job is not there yet: what is known of that is of an earlier life.
@@ -134,12 +133,12 @@ export class RowLoader {
     const known = spec === null ? submitted.find(job, position) : records.submitted(spec, position)
     if (known === null) {
       // Nothing takes its place if the id is a plain job's now: it would be asked for each time.
-      submitted.drop(job)
+      submitted.delete(job)
       this.#outdated.push(columns)
       return
     }
     // Each segment asks for it again; of a plain job, whoever has its lease has it already (`Held`).
-    if (spec !== null && known.spec.stages !== null) submitted.keep(known, position)
+    if (spec !== null && known.spec.stages !== null) submitted.add(known, position)
     this.#loaded.takeRow(columns, known)
   }
 
@@ -168,10 +167,11 @@ export class RowLoader {
   }
 
   #takeTallies(asked: ReadonlySet<string>, rows: readonly Row[]): void {
+    const counted = rows.map(tallyRow)
     for (const id of asked) {
       const job = this.#loaded.jobs.get(id) as Job
       const tallies = new LoadedTallies(stagesOf(job).length)
-      for (const row of rows) if (row[0] === id) tallies.take(row)
+      for (const row of counted) if (row.job === id) tallies.set(row)
       this.#loaded.takeTallies(job, tallies)
     }
   }
@@ -179,21 +179,21 @@ export class RowLoader {
   #takeQueues(asked: readonly Row[], rows: readonly Row[]): void {
     for (const [name] of asked) {
       this.#loaded.queues.isAbsent(name as string)
-      this.#parts.queues.knowAbsent(name as string)
+      this.#parts.queues.setAbsent(name as string)
     }
     for (const [name, record, fullAt] of rows) {
       const queue = this.#parts.records.queue(record as Uint8Array, name as string)
       this.#loaded.takeQueue(queue, fullAt as number)
-      this.#parts.queues.know(queue)
+      this.#parts.queues.set(queue)
     }
   }
 
   /** Only to know how they rank what waits in them. */
   #lookAtQueues(asked: ReadonlySet<string>, rows: readonly Row[]): void {
     const { records, queues } = this.#parts
-    for (const name of asked) queues.knowAbsent(name)
+    for (const name of asked) queues.setAbsent(name)
     for (const [name, record] of rows)
-      queues.know(records.queue(record as Uint8Array, name as string))
+      queues.set(records.queue(record as Uint8Array, name as string))
   }
 
   /** AFTER the queues themselves. */

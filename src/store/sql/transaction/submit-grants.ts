@@ -18,7 +18,7 @@ import type { Reservation, Taker } from '../../taker.ts'
 import type { Statement } from '../connection.ts'
 import type { WorkingSet } from './working-set.ts'
 import type { LockPlan } from './lock-plan.ts'
-import type { QueueCache } from './queue-cache.ts'
+import type { QueueCache } from './context.ts'
 import { channelName, JOB_ROW, LOWEST_LEVEL, rowKey } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 
@@ -87,7 +87,7 @@ export class SubmitGrants {
     // A queue that is changed is locked first, and others with it, in one order.
     if (commands.some(({ type }) => QUEUE_COMMANDS.has(type))) return
     for (const { queue, type, jobs } of inOrder(commands)) {
-      if (this.#queues.stops(queue)) continue
+      if (this.#queues.isRestricted(queue)) continue
       const reservation = this.#takers.reserve(queue, type, jobs.size)
       if (reservation !== null) this.#rides.push({ queue, type, jobs, reservation, taken: [] })
     }

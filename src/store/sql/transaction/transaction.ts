@@ -12,32 +12,44 @@
 import type { Command, Decision } from '../../../kernel/index.ts'
 import { decideIn, malformed, noReads } from '../../../kernel/index.ts'
 import type { Answer } from '../../store.ts'
-import { LazyTransaction } from './lazy-transaction.ts'
 import type { StatementResult, Statement, Connection } from '../connection.ts'
 import type { ForgetCount } from '../dialect.ts'
 import { SqlFailed } from '../failures.ts'
-import type { LeasedRowCache } from './leased-row-cache.ts'
+import type { LeasedRowCache, TransactionContext } from './context.ts'
 import type { Done } from './working-set.ts'
 import { WorkingSet } from './working-set.ts'
 import { RowLoader } from './row-loader.ts'
 import { LockPlan } from './lock-plan.ts'
-import type { NextPosition } from './next-position.ts'
-import type { JobQueries } from '../queries/job-queries.ts'
 import type { SubmitGrants } from './submit-grants.ts'
 import { JOB_ROW, rowKey } from '../rows/work-rows.ts'
-import type { BuildWritesParts } from './build-writes.ts'
 import { buildWrites } from './build-writes.ts'
 import type { Statements } from '../statements.ts'
 
-export interface TransactionParts extends BuildWritesParts {
-  readonly queries: JobQueries
-  readonly held: LeasedRowCache
-  /** Null: the database's own clock. */
-  readonly now: () => number | null
-  /** Null: only the database knows. */
-  readonly position: NextPosition | null
-  /** Null: nobody else writes meanwhile. */
-  readonly forgets: ForgetCount | null
+/** Sends what it begins with together with the first statements. Without any, it never began. */
+export class LazyTransaction implements Connection {
+  readonly #connection: Connection
+  #begin: readonly Statement[]
+
+  constructor(connection: Connection, begin: readonly Statement[]) {
+    this.#connection = connection
+    this.#begin = begin
+  }
+
+  get hasBegun(): boolean {
+    return this.#begin.length === 0
+  }
+
+  async run(asks: readonly Statement[]): Promise<readonly StatementResult[]> {
+    const begin = this.#begin
+    if (begin.length === 0) return this.#connection.run(asks)
+    this.#begin = []
+    const answers = await this.#connection.run([...begin, ...asks])
+    return answers.slice(begin.length)
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close()
+  }
 }
 
 export interface Frame {
@@ -75,7 +87,7 @@ export interface Executed {
 export async function execute(
   connection: Connection,
   commands: readonly Command[],
-  parts: TransactionParts,
+  parts: TransactionContext,
   trusts = false,
   frame: Frame = wholeTransaction(parts.sql),
   submitGrants: SubmitGrants | null = null,
@@ -85,14 +97,15 @@ export async function execute(
   // What is done again may be done already: then nothing is granted but what was.
   const rides = trusts && submitGrants?.isIdle === false ? submitGrants : null
   const needed = (): LockPlan => {
-    const needs = new LockPlan(loaded, parts.queues, trusts ? parts.held : null)
+    const needs = new LockPlan(loaded, parts.queues, trusts ? parts.leasedRows : null)
     for (const command of formed) needs.add(command)
     rides?.need(needs, loaded)
     return needs
   }
   const own = new LazyTransaction(connection, frame.begin)
   const known = trusts ? placeKnown(parts, needed, formed.length) : null
-  const forgets = trusts && formed.some(({ type }) => type === 'SubmitJob') ? parts.forgets : null
+  const forgets =
+    trusts && formed.some(({ type }) => type === 'SubmitJob') ? parts.forgetCount : null
   const count = formed.length + (rides?.places ?? 0)
   const found = known ?? (await place(own, needed, count, parts, loaded, forgets, rides))
   const { now, positions } = found
@@ -109,12 +122,12 @@ export async function execute(
   if (known !== null) asks.unshift(known.check)
   // AFTER the rows are in, and AFTER the positions of this one were drawn.
   if (forgets !== null) asks.push({ sql: forgets.isStill, values: [found.forgets] })
-  if (parts.forgets !== null && loaded.forgotten.size > 0) {
-    asks.push({ sql: parts.forgets.note, values: [] })
+  if (parts.forgetCount !== null && loaded.forgotten.size > 0) {
+    asks.push({ sql: parts.forgetCount.note, values: [] })
   }
-  parts.position?.sent(last.position)
+  parts.nextPosition?.sent(last.position)
   await frame.save(own, asks, answers)
-  keepHeld(loaded, loaded.done, parts.held)
+  cacheLeased(loaded, loaded.done, parts.leasedRows)
   return { answers, done: loaded.done }
 }
 
@@ -133,7 +146,7 @@ async function place(
   connection: Connection,
   needed: () => LockPlan,
   count: number,
-  parts: TransactionParts,
+  parts: TransactionContext,
   loaded: WorkingSet,
   forgets: ForgetCount | null,
   rides: SubmitGrants | null,
@@ -163,7 +176,7 @@ export function positionsIn(answered: StatementResult | undefined): readonly num
 
 /** Null: something has to be loaded, or asked for. */
 function placeKnown(
-  { position, now }: TransactionParts,
+  { nextPosition: position, now }: TransactionContext,
   needed: () => LockPlan,
   count: number,
 ): (EntryPlace & { readonly check: Statement }) | null {
@@ -180,11 +193,11 @@ function placeKnown(
 }
 
 /** AFTER the commit of what was done: plain jobs whose leases go on. */
-export function keepHeld(loaded: WorkingSet, done: readonly Done[], held: LeasedRowCache): void {
+export function cacheLeased(loaded: WorkingSet, done: readonly Done[], held: LeasedRowCache): void {
   for (const { job } of done) {
     if (job === null || job.task === null || job.task.lease === null) continue
     const row = loaded.rows.get(rowKey(job.id, JOB_ROW, 0))
-    if (row !== undefined) held.keep({ job, row })
+    if (row !== undefined) held.add({ job, row })
   }
 }
 

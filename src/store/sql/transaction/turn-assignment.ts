@@ -14,7 +14,7 @@ import type { RowState } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 
 /** A task that is to stand in line. */
-export interface Newcomer {
+export interface TaskWithoutTurn {
   readonly row: Pick<RowState, 'turn'>
   readonly channel: string
   readonly level: number
@@ -25,12 +25,12 @@ export interface Newcomer {
 const UNGROUPED = ''
 
 /** Gives newcomers their places. */
-export interface TurnsAssigned {
+export interface TurnAssigner {
   /** True: turns were kept, and nobody else can take one until this is over. */
-  assign(newcomers: readonly Newcomer[], connection: Connection): Promise<boolean>
+  assign(newcomers: readonly TaskWithoutTurn[], connection: Connection): Promise<boolean>
 }
 
-export class TurnAssignment implements TurnsAssigned {
+export class TurnAssignment implements TurnAssigner {
   readonly #sql: Statements
   /** Channels that were seen to have groups. */
   readonly #grouped = new Set<string>()
@@ -44,7 +44,7 @@ export class TurnAssignment implements TurnsAssigned {
    * when they are seen to be due, by the first claim. For transactions of which nobody knows how
    * long they take: a turn that is kept in the database would keep others waiting.
    */
-  readonly later: TurnsAssigned = {
+  readonly withoutLocks: TurnAssigner = {
     assign: async (newcomers) => {
       for (const { row, channel, group } of newcomers) {
         if (group === null && !this.#grouped.has(channel)) row.turn = 0
@@ -54,8 +54,8 @@ export class TurnAssignment implements TurnsAssigned {
   }
 
   /** Gives each of them its turn. */
-  async assign(newcomers: readonly Newcomer[], connection: Connection): Promise<boolean> {
-    const byGroup = new Map<string, Newcomer[]>()
+  async assign(newcomers: readonly TaskWithoutTurn[], connection: Connection): Promise<boolean> {
+    const byGroup = new Map<string, TaskWithoutTurn[]>()
     for (const one of newcomers) {
       if (one.group !== null) this.#grouped.add(one.channel)
       if (!this.#grouped.has(one.channel)) {
@@ -72,7 +72,7 @@ export class TurnAssignment implements TurnsAssigned {
   }
 
   async #assign(
-    byGroup: ReadonlyMap<string, readonly Newcomer[]>,
+    byGroup: ReadonlyMap<string, readonly TaskWithoutTurn[]>,
     connection: Connection,
   ): Promise<void> {
     // In one order, because they are locked.

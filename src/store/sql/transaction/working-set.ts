@@ -18,6 +18,7 @@ import type {
   Schedule,
   StageTasks,
   Tallies,
+  Tally,
   Task,
   Usage,
   World,
@@ -29,17 +30,18 @@ import {
   emptyTally,
   fold,
   NO_TALLIES,
+  PawlError,
+  addToTally,
+  isEnding,
   segmentsOf,
   stagesOf,
 } from '../../../kernel/index.ts'
 import { isListed, TaskSnapshot } from '../../state/task-snapshot.ts'
-import type { LeasedRow } from './leased-row-cache.ts'
+import type { LeasedRow } from './context.ts'
 import { SqlFailed } from '../failures.ts'
-import { LoadedMap, NotLoaded } from './loaded-map.ts'
 import type { Records } from '../rows/records.ts'
-import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
+import type { LoadedColumns, RowState, TallyRow } from '../rows/work-rows.ts'
 import { JOB_ROW, keyName, rowKey } from '../rows/work-rows.ts'
-import { LoadedTallies } from './loaded-tallies.ts'
 
 /** What an entry did, for whoever counts when it is durable. */
 export interface Done {
@@ -50,6 +52,49 @@ export interface Done {
   readonly job: Job | null
   readonly task: Task | null
   readonly was: TaskSnapshot | null
+}
+
+export class NotLoaded extends PawlError {
+  constructor(what: string) {
+    super('NotLoaded', 'bug', `${what} was decided on before it was loaded: please report this.`)
+  }
+}
+
+/** Knows what is there and what is not. It refuses to answer for what was never loaded. */
+export class LoadedMap<T> extends Map<string, T> {
+  readonly #kind: string
+  readonly #absent = new Set<string>()
+
+  constructor(kind: string) {
+    super()
+    this.#kind = kind
+  }
+
+  /** It was looked for, and is not there. */
+  isAbsent(id: string): void {
+    if (!super.has(id)) this.#absent.add(id)
+  }
+
+  isKnown(id: string): boolean {
+    return super.has(id) || this.#absent.has(id)
+  }
+
+  override get(id: string): T | undefined {
+    const found = super.get(id)
+    if (found === undefined && !this.#absent.has(id)) throw new NotLoaded(`${this.#kind} ${id}`)
+    return found
+  }
+
+  override set(id: string, value: T): this {
+    // The constructor of a map has no fields yet.
+    this.#absent?.delete(id)
+    return super.set(id, value)
+  }
+
+  override delete(id: string): boolean {
+    this.#absent.add(id)
+    return super.delete(id)
+  }
 }
 
 /** Jobs are read without a lock for reports about their segments. */
@@ -406,5 +451,62 @@ export class WorkingSet implements Indexes {
   #stageOf(job: Job, stage: number): Task[] {
     const stages = this.world.tasks.get(job.id) as StageTasks
     return (stages[stage] ??= Array.from<Task>({ length: Math.max(0, segmentsOf(job, stage)) }))
+  }
+}
+
+/** The tallies of a pipeline: counted by the database when they were loaded, and updated with each entry. */
+export class LoadedTallies {
+  readonly #tallies: Tally[]
+  /** Waiting tasks that were never granted, per stage. */
+  readonly #fresh: number[]
+  /** Per stage: the task that was first to be retried waits no more, and who is next is not known. */
+  readonly #isUnsure: boolean[]
+
+  constructor(stages: number) {
+    this.#tallies = Array.from({ length: stages }, emptyTally)
+    this.#fresh = this.#tallies.map(() => 0)
+    this.#isUnsure = this.#tallies.map(() => false)
+  }
+
+  set({ stage, tally, neverGranted }: TallyRow): void {
+    if (stage >= this.#tallies.length) return
+    this.#tallies[stage] = tally
+    this.#fresh[stage] = neverGranted
+  }
+
+  /** Null: an entry of this transaction made it impossible to say when a retry is due. */
+  of(job: Job): Tallies | null {
+    // Of one that is ending nobody asks what is retried when.
+    return this.#isUnsure.includes(true) && !isEnding(job, this.#tallies) ? null : this.#tallies
+  }
+
+  /** BEFORE an entry changes the task. */
+  takeOut(task: Task): void {
+    const tally = this.#tallies[task.stage] as Tally
+    addToTally(tally, task, -1)
+    if (task.state !== 'WAITING') return
+    if (task.attempt === 0) this.#fresh[task.stage] = (this.#fresh[task.stage] as number) - 1
+    else if (task.dueAt <= tally.retryAt) this.#isUnsure[task.stage] = true
+  }
+
+  /** AFTER an entry created or changed the task. */
+  putIn(task: Task): void {
+    const { stage, state, attempt, dueAt } = task
+    const tally = this.#tallies[stage] as Tally
+    addToTally(tally, task, 1)
+    const isWaiting = state === 'WAITING'
+    if (isWaiting && attempt === 0) this.#fresh[stage] = (this.#fresh[stage] as number) + 1
+    if (tally.waiting === 0) {
+      tally.retryAt = Infinity
+      this.#isUnsure[stage] = false
+    } else if ((this.#fresh[stage] as number) > 0) {
+      tally.retryAt = 0
+      this.#isUnsure[stage] = false
+    } else if (isWaiting) {
+      tally.retryAt = Math.min(tally.retryAt, dueAt)
+    } else if (tally.retryAt === 0) {
+      // The last one that was never granted is gone: the others wait for their times.
+      this.#isUnsure[stage] = true
+    }
   }
 }

@@ -14,18 +14,19 @@ import { TransactionFailed, WritesFailed, WritesTooSlow } from '../../user-trans
 import type { Statement, ClientConnection } from '../connection.ts'
 import type { UserTransactionDialect } from '../dialect.ts'
 import { SqlFailed, sqlFailed } from '../failures.ts'
-import { LeasedRowCache } from '../transaction/leased-row-cache.ts'
+import { LeasedRowCache } from '../transaction/context.ts'
 import { ConnectionPool } from '../connection-pool.ts'
 import { lend } from './lent-client.ts'
 import type { Done } from '../transaction/working-set.ts'
 import { TurnAssignment } from '../transaction/turn-assignment.ts'
 import type { TableVersion } from '../tables.ts'
-import type { Frame, TransactionParts } from '../transaction/transaction.ts'
+import type { Frame } from '../transaction/transaction.ts'
+import type { TransactionContext } from '../transaction/context.ts'
 import { execute, wholeTransaction } from '../transaction/transaction.ts'
 
 export class CommitWithWrites {
   readonly #dialect: UserTransactionDialect
-  readonly #parts: TransactionParts
+  readonly #parts: TransactionContext
   readonly #pool: ConnectionPool<ClientConnection>
   readonly #onDone: (done: readonly Done[]) => void
   /** By job. */
@@ -33,13 +34,13 @@ export class CommitWithWrites {
 
   constructor(
     dialect: UserTransactionDialect,
-    parts: TransactionParts,
+    parts: TransactionContext,
     onDone: (done: readonly Done[]) => void,
     tables: TableVersion,
   ) {
     const { statements: sql, pool: count, mostConflicts = 50 } = dialect
     this.#dialect = dialect
-    this.#parts = { ...parts, sql, places: new TurnAssignment(sql), position: null }
+    this.#parts = { ...parts, sql, turns: new TurnAssignment(sql), nextPosition: null }
     this.#onDone = onDone
     const connect = (): Promise<ClientConnection> => dialect.connect()
     this.#pool = new ConnectionPool(null, {

@@ -9,13 +9,10 @@ import { fromPg } from '../adapters/index.ts'
 import { openPostgres } from '../open-sql.ts'
 import { postgresDialect } from '../postgres/dialect.ts'
 import { UserTransactions } from './user-transactions.ts'
-import { LeasedRowCache } from '../transaction/leased-row-cache.ts'
+import { LeasedRowCache, QueueCache, SubmissionCache } from '../transaction/context.ts'
 import { TurnAssignment } from '../transaction/turn-assignment.ts'
-import { JobQueries } from '../queries/job-queries.ts'
-import { QueueCache } from '../transaction/queue-cache.ts'
 import { Records } from '../rows/records.ts'
 import { TableVersion } from '../tables.ts'
-import { SubmissionCache } from '../transaction/submission-cache.ts'
 
 it('a transaction that sees a queue as it was once does not tell others', async () => {
   const at = await freshSchema()
@@ -36,13 +33,12 @@ it('a transaction that sees a queue as it was once does not tell others', async 
     sql,
     records,
     queues,
-    queries: new JobQueries(sql, records),
-    places: new TurnAssignment(sql),
-    submitted: new SubmissionCache(),
-    held: new LeasedRowCache(),
+    turns: new TurnAssignment(sql).withoutLocks,
+    submissions: new SubmissionCache(),
+    leasedRows: new LeasedRowCache(),
     now: () => null,
-    position: null,
-    forgets: null,
+    nextPosition: null,
+    forgetCount: null,
   }
   const tables = new TableVersion(guest.statements.meta, steps.length)
   const guests = new UserTransactions(store.id, guest, parts, tables)

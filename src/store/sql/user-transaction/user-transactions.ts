@@ -14,13 +14,11 @@ import type { Statement, Connection } from '../connection.ts'
 import type { UserTransactionDialect } from '../dialect.ts'
 import type { SqlTrouble } from '../failures.ts'
 import { innermost, SqlFailed } from '../failures.ts'
-import { LeasedRowCache } from '../transaction/leased-row-cache.ts'
-import type { TurnAssignment } from '../transaction/turn-assignment.ts'
-import { QueueCache } from '../transaction/queue-cache.ts'
 import type { TableVersion } from '../tables.ts'
 import type { Statements } from '../statements.ts'
-import { SubmissionCache } from '../transaction/submission-cache.ts'
-import type { Frame, TransactionParts } from '../transaction/transaction.ts'
+import type { Frame } from '../transaction/transaction.ts'
+import type { TransactionContext } from '../transaction/context.ts'
+import { withoutMemory } from '../transaction/context.ts'
 import { execute } from '../transaction/transaction.ts'
 
 /** As many as in a transaction of our own. */
@@ -34,7 +32,7 @@ const SUBMITTED: News = new Set(['work', 'upkeep'] as const)
 export class UserTransactions {
   readonly #id: string
   readonly #dialect: UserTransactionDialect
-  readonly #parts: TransactionParts
+  readonly #parts: TransactionContext
   readonly #tables: TableVersion
   /** Connections that are known to lead to this store. */
   readonly #known = new WeakSet<object>()
@@ -45,13 +43,13 @@ export class UserTransactions {
   constructor(
     id: string,
     dialect: UserTransactionDialect,
-    parts: TransactionParts & { readonly places: TurnAssignment },
+    parts: TransactionContext,
     tables: TableVersion,
   ) {
     this.#tables = tables
     this.#id = id
     this.#dialect = dialect
-    this.#parts = { ...parts, sql: dialect.statements, places: parts.places.later }
+    this.#parts = { ...parts, sql: dialect.statements }
   }
 
   execute(transaction: UserTransaction, commands: readonly Command[]): Promise<Answer[]> {
@@ -102,13 +100,7 @@ export class UserTransactions {
   ): Promise<readonly Answer[]> {
     const { sql } = this.#parts
     // Of what a transaction did that may be rolled back, and saw as it was once, nothing is remembered.
-    const parts = {
-      ...this.#parts,
-      queues: new QueueCache(),
-      submitted: new SubmissionCache(),
-      held: new LeasedRowCache(),
-      position: null,
-    }
+    const parts = withoutMemory(this.#parts)
     const frame = within(sql, this.#dialect.tell(this.#id, SUBMITTED))
     await this.#dialect.enter(connection)
     const isNew = !this.#known.has(key)
