@@ -129,7 +129,9 @@ describe('many rows that are alike', () => {
       const rows = jobs.map(([job, position]): Value[] =>
         ([job, was, position, position + 1_000, 2] as Value[]).concat(THEN),
       )
-      return connection.run([{ sql: POSTGRES.updateTaken, rows, moving: { from, rows: [] } }])
+      return connection.run([
+        { sql: POSTGRES.updateTaken, rows, locations: { known: from, rows: [] } },
+      ])
     }
     expect(await troubleOf(update(1, [...spots.slice(1), spots[0] as number]))).toBe('conflict')
     // At the right place there may be a later version of the same job.

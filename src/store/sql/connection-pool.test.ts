@@ -47,7 +47,7 @@ function setUp(): { pool: ConnectionPool<Slow>; slow: Slow; all: Slow[] } {
     all.push(another)
     return Promise.resolve(another)
   }
-  const parts = { connect, count: 1, begin: 'begin', commit: 'commit', rollback: 'rollback' }
+  const parts = { connect, size: 1, begin: 'begin', commit: 'commit', rollback: 'rollback' }
   return { pool: new ConnectionPool(slow, parts), slow, all }
 }
 

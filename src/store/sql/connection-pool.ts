@@ -21,15 +21,15 @@ const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 1_000
 const AWAY = 'The connection was lost while others used it.'
 
-export interface ConnectionPoolParts<C extends Connection> {
+export interface ConnectionPoolOptions<C extends Connection> {
   readonly connect: () => Promise<C>
-  readonly count: number
+  readonly size: number
   readonly commit: string
   readonly rollback: string
   /** What a transaction begins with, where what is sent is run in order; null: it may not be. */
   readonly begin: string | null
   /** Asserted BEFORE a piece, if it is due: what it throws is what the piece fails with. */
-  readonly tables?: Pick<TableVersion, 'isDue' | 'assert'>
+  readonly tableVersion?: Pick<TableVersion, 'isDue' | 'assertKnown'>
   /** So often in a row somebody else may be quicker. Default: 50. */
   readonly mostConflicts?: number
   /** So long a database may be away before those who wait are told. Default: 30 s. */
@@ -42,7 +42,7 @@ interface Piece<C> {
 }
 
 export class ConnectionPool<C extends Connection = Connection> {
-  readonly #parts: ConnectionPoolParts<C>
+  readonly #parts: ConnectionPoolOptions<C>
   readonly #idle: (C | null)[]
   readonly #waiting: ((lane: C | null) => void)[] = []
   readonly #running = new Set<Promise<void>>()
@@ -50,9 +50,9 @@ export class ConnectionPool<C extends Connection = Connection> {
   #isOver = false
 
   /** `first`: a connection that is there already, if there is one. */
-  constructor(first: C | null, parts: ConnectionPoolParts<C>) {
+  constructor(first: C | null, parts: ConnectionPoolOptions<C>) {
     this.#parts = parts
-    this.#idle = [...Array.from({ length: parts.count - 1 }, () => null), first]
+    this.#idle = [...Array.from({ length: parts.size - 1 }, () => null), first]
   }
 
   run<T>(work: (connection: C) => Promise<T>): Promise<T> {
@@ -75,7 +75,7 @@ export class ConnectionPool<C extends Connection = Connection> {
   }
 
   /** Also while it is being closed; afterwards there is nothing. */
-  runLast<T>(work: (connection: C) => Promise<T>, nothing: T): Promise<T> {
+  runUntilClosed<T>(work: (connection: C) => Promise<T>, nothing: T): Promise<T> {
     return this.#isOver ? Promise.resolve(nothing) : this.#add(work)
   }
 
@@ -121,7 +121,11 @@ export class ConnectionPool<C extends Connection = Connection> {
       hasLeft = false
       return connection
     }
-    const { mostConflicts = MOST_CONFLICTS, mostAwayMs = MOST_AWAY_MS, tables } = this.#parts
+    const {
+      mostConflicts = MOST_CONFLICTS,
+      mostAwayMs = MOST_AWAY_MS,
+      tableVersion: tables,
+    } = this.#parts
     let conflicts = 0
     let lostUs: number | null = null
     let pauseMs = FIRST_PAUSE_MS
@@ -131,7 +135,7 @@ export class ConnectionPool<C extends Connection = Connection> {
       try {
         const isNew = connection === null
         used = connection ??= await this.#parts.connect()
-        if (tables?.isDue(isNew) === true) await tables.assert(used)
+        if (tables?.isDue(isNew) === true) await tables.assertKnown(used)
         await piece.work(this.#leaving(used, leave, comeBack))
         break
       } catch (error) {

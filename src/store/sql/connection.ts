@@ -31,16 +31,16 @@ export type Statement =
        * PostgreSQL the commit may be sent by then, so there the statement itself sees to it.
        */
       readonly expect?: number
-      readonly moving?: Moving
+      readonly locations?: RowLocations
     }
 
 /**
  * Where the rows are that an ask changes, as far as that is known, and who is told where they are then: see
  * `RowState`. A connection that cannot go by it leaves it.
  */
-export interface Moving {
-  readonly from: readonly (number | null)[]
-  readonly rows: readonly { spot: number | null }[]
+export interface RowLocations {
+  readonly known: readonly (number | null)[]
+  readonly rows: readonly { ctid: number | null }[]
 }
 
 export interface StatementResult {

@@ -12,7 +12,7 @@ export const MOST_AWAY_MS = 30_000
 /** Tells other processes, and hears what they tell. */
 export interface Notifier {
   /** Those who do not hear it find out by themselves, a little later. */
-  ring(news: News): void
+  notify(news: News): void
   /** What was rung before is told. */
   close(): Promise<void>
 }
@@ -26,25 +26,25 @@ export interface UserTransactionDialect {
    * Sets a savepoint. Throws `TransactionFailed` unless a transaction is under way; takes the lock
    * that everybody who writes must have, if there is one.
    */
-  enter(connection: Connection): Promise<void>
+  setSavepoint(connection: Connection): Promise<void>
   /** AFTER `enter`: throws `TransactionFailed` if its locks are not seen here, and ours not there. */
   assertSafe(): void
   /** Tells the processes on the store with this id, once the transaction is committed. */
-  tell(id: string, news: News): readonly Statement[]
+  notify(id: string, news: News): readonly Statement[]
   /** A new connection on which nothing is set, to be lent to a user. */
   connect(): Promise<ClientConnection>
   /** How many users may write at once. */
-  readonly pool: number
+  readonly connections: number
   /** See `Lanes`. */
   readonly mostConflicts?: number
   /** From here on a statement, or doing nothing, may take so long in this transaction. */
-  limit(ms: number): readonly Statement[]
+  limitDuration(ms: number): readonly Statement[]
   /** What a user's write threw says that somebody else was quicker. */
   isConflict(error: unknown): boolean
 }
 
 /** Of what was known before a transaction began: each is → a row if it is still so. */
-export interface Checks {
+export interface Preconditions {
   /** position: that of the last entry. */
   readonly isLast: string
   /** queue, version: of this queue; 0: nobody configured it. */
@@ -57,11 +57,11 @@ export interface Checks {
  */
 export interface ForgetCount {
   /** → how often. */
-  readonly count: string
+  readonly read: string
   /** count: → a conflict unless it is still so. */
-  readonly isStill: string
+  readonly assertSame: string
   /** Once more; it counts at once, whatever becomes of the transaction. */
-  readonly note: string
+  readonly increment: string
 }
 
 /** How what was changed is cleared away, where it stays in the way. */
@@ -84,9 +84,9 @@ export interface Dialect {
   readonly statements: Statements
   /** A new connection, with everything set as the statements expect. */
   connect(): Promise<Connection>
-  readonly guest: UserTransactionDialect
+  readonly userTransactions: UserTransactionDialect
   /** How many transactions may be under way at once. */
-  readonly pool: number
+  readonly connections: number
   /** See `Lanes`. */
   readonly mostAwayMs?: number
   /** So many commands are worth a transaction of their own while another one is under way. */
@@ -95,11 +95,11 @@ export interface Dialect {
    * One transaction comes after the other, and a connection runs what it is sent in order, leaving no
    * transaction open that failed: what is known is checked with what is written. Left out: they overlap.
    */
-  readonly checks?: Checks
+  readonly preconditions?: Preconditions
   /** Left out: transactions do not overlap. */
-  readonly forgets?: ForgetCount
+  readonly forgetCount?: ForgetCount
   /** Left out: nothing stays. */
-  readonly sweep?: VacuumTables
+  readonly vacuum?: VacuumTables
   /** Left out: the database has tools of its own. */
   readonly fileCheck?: FileCheck
   /** It remembers by itself how many of the sorted events were read. */
@@ -114,7 +114,7 @@ export interface Dialect {
    */
   readonly openNotifier?: (id: string, onHeard: (news: News) => void) => Notifier
   /** The tables, as steps that are taken in order. */
-  readonly steps: readonly (readonly string[])[]
+  readonly migrations: readonly (readonly string[])[]
   /** Makes room for the tables, and keeps everybody else from making them, until the transaction ends. */
   readonly prepare: readonly string[]
   /** → 1 if the tables are there, else 0. */

@@ -9,7 +9,7 @@ import type { Dialect } from './dialect.ts'
 import { postgresDialect } from './postgres/dialect.ts'
 import { SqlStore } from './sql-store.ts'
 import { sqliteDialect } from './sqlite/dialect.ts'
-import { migrate, whileOthers } from './tables.ts'
+import { migrate, retryOnConflict } from './tables.ts'
 import { checkOnOpen } from './verify/check-on-open.ts'
 
 export interface SqlOptions {
@@ -42,7 +42,7 @@ export function openSqliteStore(options: SqliteOptions): Promise<SqlStore> {
 }
 
 export async function openSql(dialect: Dialect, options: SqlOptions = {}): Promise<SqlStore> {
-  const first = await whileOthers(dialect, () => dialect.connect())
+  const first = await retryOnConflict(dialect, () => dialect.connect())
   try {
     const id = await migrate(first, dialect)
     await checkOnOpen(first, dialect.statements)

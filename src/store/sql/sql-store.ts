@@ -37,7 +37,7 @@ import { recordOverview, recordTask, recordView } from '../views/job-views.ts'
 import type { Taker } from '../taker.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import { CommandBatches } from './transaction/command-batches.ts'
-import type { ClaimDone } from './claim/claim.ts'
+import type { ClaimResult } from './claim/claim.ts'
 import { claim } from './claim/claim.ts'
 import type { Connection } from './connection.ts'
 import type { Dialect } from './dialect.ts'
@@ -48,7 +48,7 @@ import { UserTransactions } from './user-transaction/user-transactions.ts'
 import { LeasedRowCache, NextPosition, QueueCache, SubmissionCache } from './transaction/context.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { MOST_AWAY_MS } from './dialect.ts'
-import type { Done } from './transaction/working-set.ts'
+import type { AppliedEntry } from './transaction/working-set.ts'
 import { ChangeNotifier } from './notify/change-notifier.ts'
 import { TurnAssignment } from './transaction/turn-assignment.ts'
 import { JobQueries } from './queries/job-queries.ts'
@@ -114,17 +114,22 @@ export class SqlStore implements Store {
   #closing: Promise<void> | null = null
 
   constructor({ id, dialect, first, clock, aheadMs, retention }: SqlStoreParts) {
-    const { statements: sql, pool: count, checks = null, mostAwayMs = MOST_AWAY_MS } = dialect
+    const {
+      statements: sql,
+      connections: count,
+      preconditions: checks = null,
+      mostAwayMs = MOST_AWAY_MS,
+    } = dialect
     this.id = id
     this.#sql = sql
     this.#pool = new ConnectionPool(first, {
       connect: () => dialect.connect(),
-      count,
+      size: count,
       commit: sql.commit,
       rollback: sql.rollback,
       begin: checks === null ? null : sql.begin,
       mostAwayMs,
-      tables: new TableVersion(sql.meta, dialect.steps.length),
+      tableVersion: new TableVersion(sql.meta, dialect.migrations.length),
     })
     const records = new Records()
     const now = (): number | null => (clock === null ? null : Math.floor(clock.now()))
@@ -139,16 +144,16 @@ export class SqlStore implements Store {
       submissions: new SubmissionCache(),
       leasedRows: new LeasedRowCache(),
       nextPosition: checks === null ? null : new NextPosition(checks.isLast),
-      forgetCount: dialect.forgets ?? null,
+      forgetCount: dialect.forgetCount ?? null,
     }
     this.#parts = parts
-    const onDone = (done: readonly Done[]): void => this.#noteDone(done)
+    const onDone = (done: readonly AppliedEntry[]): void => this.#noteDone(done)
     // Where transactions come one after the other, a claim is as quick as another message.
     const takers = checks === null ? this.#takers : null
     this.#batches = new CommandBatches(this.#pool, dialect.manyCommands, parts, onDone, takers)
     this.#quick = new QuickClaims(this.#pool, checks, parts)
-    this.#sweeping = new Vacuum(this.#pool, dialect.sweep ?? null)
-    const { steps, guest } = dialect
+    this.#sweeping = new Vacuum(this.#pool, dialect.vacuum ?? null)
+    const { migrations: steps, userTransactions: guest } = dialect
     const tables = new TableVersion(guest.statements.meta, steps.length)
     this.#guests = new UserTransactions(id, guest, { ...parts, turns: turns.withoutLocks }, tables)
     this.#writing = new CommitWithWrites(guest, parts, onDone, tables)
@@ -246,7 +251,7 @@ export class SqlStore implements Store {
     this.#answered.delete(worker)
     const mayRepeat = known === undefined || number <= known
     const claimed = await this.#claim({ ...request, channels }, mayRepeat)
-    const { leases, done, againInMs, isForOthers } = claimed
+    const { leases, applied: done, retryInMs: againInMs, enqueuedForOthers: isForOthers } = claimed
     this.#answered.set(worker, Math.max(number, known ?? 0))
     this.#noteDone(done)
     this.#sweeping.taken(leases.length)
@@ -255,7 +260,7 @@ export class SqlStore implements Store {
     return leases
   }
 
-  async #claim(request: ClaimRequest, asked: boolean): Promise<ClaimDone> {
+  async #claim(request: ClaimRequest, asked: boolean): Promise<ClaimResult> {
     const quick = asked ? { mayRepeat: true } : await this.#quick.claim(request)
     if (!('mayRepeat' in quick)) return quick
     let { mayRepeat } = quick
@@ -382,16 +387,16 @@ export class SqlStore implements Store {
 
   #readOn(position: number): Promise<readonly Positioned[]> {
     // Closed: what a watch has not seen by then it sees when it is resumed.
-    return this.#pool.runLast<readonly Positioned[]>(
+    return this.#pool.runUntilClosed<readonly Positioned[]>(
       (connection) => this.#feed.read(connection, position),
       [],
     )
   }
 
   /** AFTER it is durable. */
-  #noteDone(done: readonly Done[]): void {
+  #noteDone(done: readonly AppliedEntry[]): void {
     if (done.length === 0) return
-    for (const { entry, job, task, was } of done) {
+    for (const { entry, job, task, taskBefore: was } of done) {
       if (entry.type === 'JobSubmitted') this.#meters.submitted(entry)
       else if ('segment' in entry && job !== null && task !== null && was !== null) {
         const isDead = task.state === 'DEAD'

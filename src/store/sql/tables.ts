@@ -27,7 +27,7 @@ export class NewerTables extends PawlError {
 }
 /** Nothing is brought up to date: whoever opens the store does that. */
 export async function assertTables(connection: Connection, dialect: Dialect): Promise<void> {
-  const known = dialect.steps.length
+  const known = dialect.migrations.length
   const found = await versionOf(connection, dialect)
   if (found > known) throw new NewerTables(found, known)
   if (found === known) return
@@ -37,15 +37,16 @@ export async function assertTables(connection: Connection, dialect: Dialect): Pr
 
 /** The store's id. */
 export async function migrate(connection: Connection, dialect: Dialect): Promise<string> {
-  const { statements: sql, steps } = dialect
+  const { statements: sql, migrations: steps } = dialect
   const known = await versionOf(connection, dialect)
-  if (known !== steps.length) await whileOthers(dialect, () => takeSteps(connection, dialect))
+  if (known !== steps.length)
+    await retryOnConflict(dialect, () => runMigrations(connection, dialect))
   const [answered] = await connection.run([{ sql: sql.meta, values: ['id'] }])
   return answered?.rows[0]?.[0] as string
 }
 
-async function takeSteps(connection: Connection, dialect: Dialect): Promise<void> {
-  const { statements: sql, steps, prepare } = dialect
+async function runMigrations(connection: Connection, dialect: Dialect): Promise<void> {
+  const { statements: sql, migrations: steps, prepare } = dialect
   await connection.run([sql.beginAlone, ...prepare].map((text) => ({ sql: text, values: [] })))
   try {
     // Again, AFTER everybody else was kept out.
@@ -65,7 +66,7 @@ async function takeSteps(connection: Connection, dialect: Dialect): Promise<void
 }
 
 /** Done again while others have what it needs: they may make the tables, or repair them. */
-export async function whileOthers<T>(
+export async function retryOnConflict<T>(
   { mostAwayMs = MOST_AWAY_MS }: Pick<Dialect, 'mostAwayMs'>,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -120,7 +121,7 @@ export class TableVersion {
   }
 
   /** Throws `NewerTables`. */
-  async assert(connection: Connection): Promise<void> {
+  async assertKnown(connection: Connection): Promise<void> {
     const askedUs = nowUs()
     const [answered] = await connection.run([{ sql: this.#meta, values: ['version'] }])
     const found = Number(answered?.rows[0]?.[0] ?? 0)

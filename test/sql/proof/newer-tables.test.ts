@@ -28,7 +28,7 @@ const STEP = [`alter table work add column later integer`, `create index later o
 
 function newer(address: Address): Dialect {
   const dialect = dialectOf(address)
-  return { ...dialect, steps: [...dialect.steps, STEP] }
+  return { ...dialect, migrations: [...dialect.migrations, STEP] }
 }
 
 const codeOf = (work: Promise<unknown>): Promise<unknown> =>

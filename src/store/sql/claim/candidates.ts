@@ -52,7 +52,7 @@ export function firstLook(
   return {
     needed: () => {
       const needs = new LockPlan(loaded, queues)
-      for (const { queue } of channels) if (!loaded.queues.isKnown(queue)) needs.queues.add(queue)
+      for (const { queue } of channels) if (!loaded.queues.isLoaded(queue)) needs.queues.add(queue)
       return needs
     },
     asks: [

@@ -13,11 +13,11 @@ import { decideIn, eachPath, mayStartAt, noReads, stageIndex } from '../../../ke
 import { claimed, endingOf } from '../../views/claimed.ts'
 import type { Claimed, ClaimRequest } from '../../store.ts'
 import { FIRST_WITH_SUBMIT } from '../../taker.ts'
-import { LazyTransaction, cacheLeased, positionsIn } from '../transaction/transaction.ts'
+import { LazyTransaction, cacheLeased, positionsOf } from '../transaction/transaction.ts'
 import type { Candidate, CandidateChannel } from './candidates.ts'
 import { channelsOf, firstLook, inOrder, look } from './candidates.ts'
 import type { StatementResult, Statement, Connection, Row } from '../connection.ts'
-import type { Done } from '../transaction/working-set.ts'
+import type { AppliedEntry } from '../transaction/working-set.ts'
 import { WorkingSet } from '../transaction/working-set.ts'
 import { RowLoader } from '../transaction/row-loader.ts'
 import { LockPlan } from '../transaction/lock-plan.ts'
@@ -39,13 +39,13 @@ const MOST_DUE = 500
 /** After so long somebody looks again at what others had locked. */
 const SKIPPED_MS = 20
 
-export interface ClaimDone {
+export interface ClaimResult {
   readonly leases: readonly Claimed[]
-  readonly done: readonly Done[]
+  readonly applied: readonly AppliedEntry[]
   /** After so long there may be something that was stopped or skipped now; null: time does not help. */
-  readonly againInMs: number | null
+  readonly retryInMs: number | null
   /** It put something in line that others take: nobody else sees that its time has come. */
-  readonly isForOthers: boolean
+  readonly enqueuedForOthers: boolean
 }
 
 /** `mayRepeat`: the worker may have been answered before, and not have heard it. */
@@ -54,12 +54,12 @@ export async function claim(
   request: ClaimRequest,
   mayRepeat: boolean,
   parts: TransactionContext,
-): Promise<ClaimDone> {
+): Promise<ClaimResult> {
   const begun = await new Claiming(connection, request, parts).run(mayRepeat, true)
   if (begun !== null) return begun
   // What others wait for was let go: it begins anew, and everything is in line by now.
   const done = await new Claiming(connection, request, parts).run(mayRepeat, false)
-  return { ...(done as ClaimDone), isForOthers: true }
+  return { ...(done as ClaimResult), enqueuedForOthers: true }
 }
 
 class Claiming {
@@ -70,7 +70,7 @@ class Claiming {
   readonly #loading: RowLoader
   readonly #reads = noReads()
   readonly #granted: Task[] = []
-  readonly #done: Done[] = []
+  readonly #done: AppliedEntry[] = []
   /** Limits that have to be looked at again at a time. */
   readonly #wakes = new Map<string, number>()
   /** Queues that let nothing more through. */
@@ -88,7 +88,7 @@ class Claiming {
   }
 
   /** `puts`: what has become due is put in line first. Null: that is all that was done. */
-  async run(mayRepeat: boolean, puts: boolean): Promise<ClaimDone | null> {
+  async run(mayRepeat: boolean, puts: boolean): Promise<ClaimResult | null> {
     const { sql, now } = this.#parts
     const { request } = this.#request
     const stops = this.#request.channels.some(({ queue }) => this.#parts.queues.isRestricted(queue))
@@ -98,7 +98,7 @@ class Claiming {
     const last = [...first.asks, { sql: sql.clock, values: [now()] }]
     if (mayRepeat) last.push({ sql: sql.leased, values: [] })
     const [due, woken, found, clock, held] = await this.#loading.load(first.needed, last)
-    this.#now = Math.max(clock?.rows[0]?.[0] as number, this.#loaded.latest)
+    this.#now = Math.max(clock?.rows[0]?.[0] as number, this.#loaded.latestTime)
     const before = mayRepeat ? await this.#heldBefore(held?.rows ?? [], request) : null
     if (before !== null) return before
     if (await this.#standInLine(due?.rows ?? [], woken?.rows ?? [])) {
@@ -111,7 +111,7 @@ class Claiming {
   }
 
   /** What the same request got before, as far as it is still held; null: nothing is known of it. */
-  async #heldBefore(rows: readonly Row[], request: number): Promise<ClaimDone | null> {
+  async #heldBefore(rows: readonly Row[], request: number): Promise<ClaimResult | null> {
     const { records, sql } = this.#parts
     const { worker } = this.#request
     const held = leasedTasks(rows, records).filter(({ lease }) => {
@@ -133,7 +133,7 @@ class Claiming {
     for (const { job, stage, segment } of again) this.#granted.push(this.#task(job, stage, segment))
     const leases = await this.#claimed()
     await this.#connection.run([{ sql: sql.rollback, values: [] }])
-    return { leases, done: [], againInMs: null, isForOthers: false }
+    return { leases, applied: [], retryInMs: null, enqueuedForOthers: false }
   }
 
   /**
@@ -246,13 +246,13 @@ class Claiming {
         ? this.#loading.load(needed, last)
         : this.#loading.tryLimits(needed(), last))
       this.#now = Math.max(this.#now, clock?.rows[0]?.[0] as number)
-      const positions = positionsIn(given)
+      const positions = positionsOf(given)
       for (const [i, candidate] of candidates.entries()) {
         candidate.position = positions[i] as number
       }
     }
     // Somebody may have written these rows after the clock was read.
-    this.#now = Math.max(this.#now, this.#loaded.latest)
+    this.#now = Math.max(this.#now, this.#loaded.latestTime)
     return isAll || needed().isEmpty
   }
 
@@ -351,13 +351,13 @@ class Claiming {
     const { sql } = this.#parts
     const asks = await buildWrites(this.#loaded, this.#connection, this.#now, this.#parts)
     if (this.#wakes.size > 0) asks.push({ sql: sql.setWakes, rows: [...this.#wakes] })
-    this.#done.push(...this.#loaded.done)
-    this.#loaded.saved()
+    this.#done.push(...this.#loaded.applied)
+    this.#loaded.clearChanges()
     this.#wakes.clear()
     return asks
   }
 
-  async #finish(): Promise<ClaimDone> {
+  async #finish(): Promise<ClaimResult> {
     const { sql } = this.#parts
     const leases = await this.#claimed()
     const left = this.#openChannels().map(({ channel, level }) => [channel, level, this.#now])
@@ -375,7 +375,12 @@ class Claiming {
     }
     cacheLeased(this.#loaded, this.#done, this.#parts.leasedRows)
     const againInMs = this.#againAt === Infinity ? null : this.#againAt - this.#now
-    return { leases, done: this.#done, againInMs, isForOthers: this.#isForOthers }
+    return {
+      leases,
+      applied: this.#done,
+      retryInMs: againInMs,
+      enqueuedForOthers: this.#isForOthers,
+    }
   }
 
   async #claimed(): Promise<Claimed[]> {

@@ -16,9 +16,9 @@ import type { ClaimRequest } from '../../store.ts'
 import { LazyTransaction, cacheLeased } from '../transaction/transaction.ts'
 import type { Candidate } from './candidates.ts'
 import { channelsOf, firstLook, inOrder } from './candidates.ts'
-import type { ClaimDone } from './claim.ts'
+import type { ClaimResult } from './claim.ts'
 import type { Connection } from '../connection.ts'
-import type { Checks } from '../dialect.ts'
+import type { Preconditions } from '../dialect.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
 import { WorkingSet } from '../transaction/working-set.ts'
 import { RowLoader } from '../transaction/row-loader.ts'
@@ -30,14 +30,14 @@ import type { TransactionContext } from '../transaction/context.ts'
 const WARY_CLAIMS = 20
 
 /** It has to be done in a transaction. */
-export interface NotDone {
+export interface NeedsTransaction {
   /** It may have been granted before. */
   readonly mayRepeat: boolean
 }
 
-const NOT_DONE: NotDone = { mayRepeat: false }
+const NEEDS_TRANSACTION: NeedsTransaction = { mayRepeat: false }
 
-interface Seen {
+interface SeenCandidates {
   readonly loaded: WorkingSet
   readonly candidates: readonly Candidate[]
 }
@@ -45,22 +45,22 @@ interface Seen {
 export class QuickClaims {
   readonly #pool: ConnectionPool
   /** Null: transactions overlap, and nothing is known before they begin. */
-  readonly #checks: Checks | null
+  readonly #checks: Preconditions | null
   readonly #parts: TransactionContext
   #turn: Promise<void> = Promise.resolve()
   #wary = 0
 
-  constructor(pool: ConnectionPool, checks: Checks | null, parts: TransactionContext) {
+  constructor(pool: ConnectionPool, checks: Preconditions | null, parts: TransactionContext) {
     this.#pool = pool
     this.#checks = checks
     this.#parts = parts
   }
 
   /** One that was never asked before. */
-  claim(request: ClaimRequest): Promise<ClaimDone | NotDone> {
+  claim(request: ClaimRequest): Promise<ClaimResult | NeedsTransaction> {
     const isWary = this.#wary > 0
     if (isWary) this.#wary -= 1
-    if (isWary || this.#parts.nextPosition?.next == null) return Promise.resolve(NOT_DONE)
+    if (isWary || this.#parts.nextPosition?.next == null) return Promise.resolve(NEEDS_TRANSACTION)
     const before = this.#turn
     return new Promise((resolve, reject) => {
       this.#turn = new Promise((pass) => {
@@ -70,15 +70,15 @@ export class QuickClaims {
     })
   }
 
-  async #claim(request: ClaimRequest, onSent: () => void): Promise<ClaimDone | NotDone> {
+  async #claim(request: ClaimRequest, onSent: () => void): Promise<ClaimResult | NeedsTransaction> {
     const done = await this.#tryTo(request, onSent)
     if ('mayRepeat' in done) this.#wary = WARY_CLAIMS
     return done
   }
 
-  async #tryTo(request: ClaimRequest, onSent: () => void): Promise<ClaimDone | NotDone> {
+  async #tryTo(request: ClaimRequest, onSent: () => void): Promise<ClaimResult | NeedsTransaction> {
     const seen = await this.#pool.run((connection) => this.#look(connection, request))
-    if (seen === null) return NOT_DONE
+    if (seen === null) return NEEDS_TRANSACTION
     let isFirst = true
     return this.#pool.run(async (connection) => {
       // Something was wrong, or the connection was lost with the answer.
@@ -88,7 +88,7 @@ export class QuickClaims {
     })
   }
 
-  async #look(connection: Connection, request: ClaimRequest): Promise<Seen | null> {
+  async #look(connection: Connection, request: ClaimRequest): Promise<SeenCandidates | null> {
     const { queues, records } = this.#parts
     const { channels, max: most } = request
     const loaded = new WorkingSet(records)
@@ -107,26 +107,27 @@ export class QuickClaims {
   async #grant(
     connection: Connection,
     { worker, request, started }: ClaimRequest,
-    { loaded, candidates }: Seen,
+    { loaded, candidates }: SeenCandidates,
     onSent: () => void,
-  ): Promise<ClaimDone | NotDone> {
+  ): Promise<ClaimResult | NeedsTransaction> {
     const { nextPosition: position, sql } = this.#parts
     const first = position?.next ?? null
     const time = this.#parts.now()
     const checks = this.#checks
-    if (checks === null || position === null || first === null || time === null) return NOT_DONE
-    const now = Math.max(time, loaded.latest)
+    if (checks === null || position === null || first === null || time === null)
+      return NEEDS_TRANSACTION
+    const now = Math.max(time, loaded.latestTime)
     const reads = noReads()
     const granted: Job[] = []
     const versions = new Map<string, number>()
     for (const { columns } of candidates) {
       const job = loaded.jobs.get(columns.job) as Job
       const { stage, segment, policy } = job.task as Task
-      if (policy.limits.length > 0) return NOT_DONE
+      if (policy.limits.length > 0) return NEEDS_TRANSACTION
       const address = { job: job.id, stage, segment }
       const command = { type: 'GrantLease', ...address, worker, request, started } as const
       const { entry } = decideIn(loaded.world, loaded, command, reads, now)
-      if (entry === null) return NOT_DONE
+      if (entry === null) return NEEDS_TRANSACTION
       loaded.apply(entry, first + granted.length)
       granted.push(job)
       versions.set(policy.queue, loaded.queues.get(policy.queue)?.version ?? 0)
@@ -142,12 +143,12 @@ export class QuickClaims {
       const saved = own.run([...asks, { sql: sql.commit, values: [] }])
       onSent()
       await saved
-      cacheLeased(loaded, loaded.done, this.#parts.leasedRows)
+      cacheLeased(loaded, loaded.applied, this.#parts.leasedRows)
     }
     const leases = granted.map((job) => {
       const task = job.task as Task
       return claimed(job, null, task, task.lease as Lease, now, null)
     })
-    return { leases, done: loaded.done, againInMs: null, isForOthers: false }
+    return { leases, applied: loaded.applied, retryInMs: null, enqueuedForOthers: false }
   }
 }

@@ -17,7 +17,7 @@ import { ALL_NEWS } from '../../news.ts'
 import type { StatementResult, Statement, Connection, Row } from '../connection.ts'
 import type { Notifier, Dialect } from '../dialect.ts'
 import { NewsThrottle } from './news-throttle.ts'
-import type { Done } from '../transaction/working-set.ts'
+import type { AppliedEntry } from '../transaction/working-set.ts'
 import { dueAtOf, newsOf, newsOfType } from './news-of-entries.ts'
 
 export interface ChangeNotifierParts {
@@ -46,7 +46,7 @@ export class ChangeNotifier {
   readonly #parts: ChangeNotifierParts
   readonly #listeners = new Set<(news: News) => void>()
   readonly #telling = new NewsThrottle((news) => this.#tellAll(news))
-  readonly #ringing = new NewsThrottle((news) => this.#notifier?.ring(news))
+  readonly #ringing = new NewsThrottle((news) => this.#notifier?.notify(news))
   /** Positions of entries that were written here, and not seen again yet. */
   readonly #own = new Set<number>()
   #notifier: Notifier | null = null
@@ -98,7 +98,7 @@ export class ChangeNotifier {
   }
 
   /** AFTER they are durable: entries that were written here. */
-  wrote(done: readonly Done[]): void {
+  wrote(done: readonly AppliedEntry[]): void {
     if (this.#beat === null) return
     const { mayStop } = this.#parts
     const news = new Set<NewsKind>()

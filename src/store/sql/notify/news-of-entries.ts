@@ -4,7 +4,7 @@
 import type { Entry } from '../../../kernel/index.ts'
 import type { NewsKind } from '../../news.ts'
 import { isListed } from '../../state/task-snapshot.ts'
-import type { Done } from '../transaction/working-set.ts'
+import type { AppliedEntry } from '../transaction/working-set.ts'
 
 /** At most: that an entry of a type may be all of this. */
 const BY_TYPE: Readonly<Record<Entry['type'], readonly NewsKind[]>> = {
@@ -44,7 +44,10 @@ export function newsOfType(type: string): readonly NewsKind[] | null {
 }
 
 /** `mayStop`: whether a queue has limits of its own. */
-export function newsOf(done: Done, mayStop: (queue: string) => boolean): readonly NewsKind[] {
+export function newsOf(
+  done: AppliedEntry,
+  mayStop: (queue: string) => boolean,
+): readonly NewsKind[] {
   const kinds = BY_TYPE[done.entry.type]
   if (kinds.length === 0) return kinds
   return kinds.filter((kind) => {
@@ -54,7 +57,7 @@ export function newsOf(done: Done, mayStop: (queue: string) => boolean): readonl
 }
 
 /** It can be taken now, or it left room for others that wait for a limit. */
-function isWork({ entry, job, task }: Done, mayStop: (queue: string) => boolean): boolean {
+function isWork({ entry, job, task }: AppliedEntry, mayStop: (queue: string) => boolean): boolean {
   // Of several tasks, or of a queue. A pipeline has nothing to take before a stage is opened.
   if (task === null) return entry.type !== 'JobSubmitted'
   const { limits, queue } = task.policy
@@ -63,7 +66,7 @@ function isWork({ entry, job, task }: Done, mayStop: (queue: string) => boolean)
 }
 
 /** When a task can be taken; null: it was not time that it waited for when its entry was decided. */
-export function dueAtOf({ entry, job, task }: Done): number | null {
+export function dueAtOf({ entry, job, task }: AppliedEntry): number | null {
   if (task === null || job === null || !isListed(job, task)) return null
   return task.dueAt > entry.at ? task.dueAt : null
 }

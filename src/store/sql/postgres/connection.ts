@@ -78,7 +78,7 @@ class PostgresConnection implements ClientConnection {
         answered: (answers) => {
           this.#settle(query)
           for (const [i, ask] of asks.entries()) {
-            if ('moving' in ask) noteSpots(ask.moving, answers[i]?.rows ?? [])
+            if ('locations' in ask) noteSpots(ask.locations, answers[i]?.rows ?? [])
           }
           resolve(answers)
         },

@@ -30,17 +30,17 @@ export function postgresDialect(
   return {
     statements: POSTGRES,
     connect: () => connectTo({ url, schema, ...limits }),
-    guest: postgresUserDialect({ url, ...limits }, schema),
-    pool: LANES,
+    userTransactions: postgresUserDialect({ url, ...limits }, schema),
+    connections: LANES,
     // Those that are committed at the same time share the disk.
     manyCommands: 16,
     pollMs: POLL_MS,
     openNotifier: (id: string, onHeard: (news: News) => void) =>
       openNotifier({ url, schema, ...limits }, id, onHeard),
-    forgets: FORGET_COUNT,
-    sweep: VACUUM_TABLES,
+    forgetCount: FORGET_COUNT,
+    vacuum: VACUUM_TABLES,
     hasCursor: true,
-    steps: STEPS,
+    migrations: STEPS,
     // The lock first: two that create a schema at once may both fail.
     prepare: [
       `select pg_advisory_xact_lock(hashtextextended('pawl/' || '${quoted(schema)}', 0))`,

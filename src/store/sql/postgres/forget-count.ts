@@ -6,7 +6,7 @@ import type { ForgetCount } from '../dialect.ts'
 const count = `coalesce(pg_sequence_last_value('forgets'::regclass), 0)`
 
 export const FORGET_COUNT: ForgetCount = {
-  count: `select ${count}`,
-  isStill: `select as_expected(${count}, $1::int8)`,
-  note: `select nextval('forgets')`,
+  read: `select ${count}`,
+  assertSame: `select as_expected(${count}, $1::int8)`,
+  increment: `select nextval('forgets')`,
 }

@@ -6,7 +6,7 @@
  * - Rows of an update that stand side by side and have most values in common are updated together: what they
  *   share is sent, and taken apart by the server, once. If it is known where they are, they are not looked for.
  */
-import type { Statement, Moving, Row } from '../connection.ts'
+import type { Statement, RowLocations, Row } from '../connection.ts'
 import type { Sent } from './statement-batch.ts'
 import { whole } from './statement-batch.ts'
 import { COPIES } from './copy-statements.ts'
@@ -53,7 +53,9 @@ export function partsOf(ask: Statement): readonly Sent[] {
   if (ask.rows.length < MANY) return [whole(ask)]
   const copy = COPIES.get(ask.sql)
   if (copy !== undefined) return copies(copy, ask.rows)
-  return ask.sql === POSTGRES.updateTaken ? updates(ask.rows, ask.moving?.from ?? []) : [whole(ask)]
+  return ask.sql === POSTGRES.updateTaken
+    ? updates(ask.rows, ask.locations?.known ?? [])
+    : [whole(ask)]
 }
 
 function copies(sql: string, rows: readonly Row[]): Sent[] {
@@ -66,7 +68,7 @@ function copies(sql: string, rows: readonly Row[]): Sent[] {
 }
 
 /** In order, as the rows are: the answers say where each of them is then. */
-function updates(rows: readonly Row[], spots: Moving['from']): Sent[] {
+function updates(rows: readonly Row[], spots: RowLocations['known']): Sent[] {
   const sent: Sent[] = []
   let others: Row[] = []
   const sendOthers = (): void => {
@@ -93,7 +95,7 @@ function isAlike(one: Row, other: Row): boolean {
   return true
 }
 
-function updateAlike(rows: readonly Row[], spots: Moving['from']): Sent {
+function updateAlike(rows: readonly Row[], spots: RowLocations['known']): Sent {
   const [first = []] = rows
   const shared = ALIKE_AT.map((at) => scalar(first[at] ?? null))
   if (spots.length < rows.length || spots.includes(null)) {
@@ -110,8 +112,8 @@ function updateAlike(rows: readonly Row[], spots: Moving['from']): Sent {
 }
 
 /** Tells where rows are that were moved. `answer`: what `updateTaken` was answered, part by part. */
-export function noteSpots({ rows }: Moving, answer: readonly Row[]): void {
+export function noteSpots({ rows }: RowLocations, answer: readonly Row[]): void {
   const spots = answer.flatMap(([text]) => spotsIn(text as string))
   if (spots.length !== rows.length) return
-  rows.forEach((row, i) => (row.spot = spots[i] as number))
+  rows.forEach((row, i) => (row.ctid = spots[i] as number))
 }

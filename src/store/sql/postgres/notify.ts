@@ -50,7 +50,7 @@ export function openNotifier(
     onGap: () => onHeard(ALL_NEWS),
   })
   return {
-    ring: (news) => listener.ring(said(news, teller)),
+    notify: (news) => listener.ring(said(news, teller)),
     close: () => listener.close(),
   }
 }

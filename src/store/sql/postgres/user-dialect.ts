@@ -32,7 +32,7 @@ export function postgresUserDialect(
   return {
     statements,
     connection: userConnection,
-    async enter(connection) {
+    async setSavepoint(connection) {
       try {
         await connection.run([{ sql: savepoint, values: [] }])
       } catch (error) {
@@ -51,10 +51,10 @@ export function postgresUserDialect(
     // Locks are the server's.
     assertSafe: () => undefined,
     // `NOTIFY` is delivered when the transaction is committed, and never if it is not.
-    tell: (id, news) => [{ sql: TELL, values: [channelOf(id), said(news)] }],
+    notify: (id, news) => [{ sql: TELL, values: [channelOf(id), said(news)] }],
     connect: () => openConnection({ ...address, isPipelined: false }),
-    pool: LANES,
-    limit: (ms) => [{ sql: LIMIT_TIME, values: [String(ms)] }],
+    connections: LANES,
+    limitDuration: (ms) => [{ sql: LIMIT_TIME, values: [String(ms)] }],
     isConflict: (error) => CONFLICTS.has(stateOf(error)),
   }
 }

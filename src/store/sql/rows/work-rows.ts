@@ -47,7 +47,7 @@ export interface RowState extends Standing {
    * Where it is in its table, as the database itself counts; null: not known. A hint: whoever goes by it
    * looks whether it is the right row.
    */
-  spot: number | null
+  ctid: number | null
 }
 
 /** A job's own row goes by its id, which has no U+0000 in it: nearly all rows are such. */
@@ -251,7 +251,7 @@ export function loadedColumns(row: Row, from = 0, spot: number | null = null): L
     parked: row[from + 7] as string | null,
     record: row[from + 8] as Uint8Array | null,
     spec: row[from + 9] as Uint8Array | null,
-    spot,
+    ctid: spot,
   }
 }
 

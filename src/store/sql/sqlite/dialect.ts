@@ -40,16 +40,16 @@ export function sqliteDialect(options: { readonly path: string }): Dialect {
   return {
     statements: SQLITE,
     connect: () => openConnection({ path }),
-    guest: sqliteUserDialect(path),
+    userTransactions: sqliteUserDialect(path),
     // One writes at a time, whatever the number of connections.
-    pool: 1,
+    connections: 1,
     manyCommands: 250,
-    checks: CHECKS,
+    preconditions: CHECKS,
     pollMs: POLL_MS,
     signOfWrites: () => signOf(wal),
     fileCheck: FILE_CHECK,
     hasCursor: false,
-    steps: STEPS,
+    migrations: STEPS,
     prepare: [],
     hasTables: `select count(*) from sqlite_master where type = 'table' and name = 'meta'`,
     setVersion: `

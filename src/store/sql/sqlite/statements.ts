@@ -5,7 +5,7 @@
  * A transaction takes the file's one lock when it begins, so nothing else is locked. A statement with
  * a table of parameters is run for each of its rows.
  */
-import type { Checks } from '../dialect.ts'
+import type { Preconditions } from '../dialect.ts'
 import { SAME, BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../statements.ts'
 import type { Statements } from '../statements.ts'
 import { BEGIN } from './file-hold.ts'
@@ -273,7 +273,7 @@ export const SQLITE: Statements = {
   unparkAll: 'update work set parked = null where parked = ?',
 }
 
-export const CHECKS: Checks = {
+export const CHECKS: Preconditions = {
   isLast: 'select 1 where ? = (select coalesce(max(position), 0) from events)',
   isQueue: 'select 1 where ?2 = coalesce((select version from queues where queue = ?1), 0)',
 }

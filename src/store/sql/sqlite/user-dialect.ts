@@ -22,7 +22,7 @@ export function sqliteUserDialect(path: string): UserTransactionDialect {
   return {
     statements: SQLITE,
     connection: (transaction) => new UserConnection(transaction),
-    async enter(connection) {
+    async setSavepoint(connection) {
       const isUnderWay = await connection.run([{ sql: GUEST.begin, values: [] }]).then(
         () => false,
         (error: unknown) => {
@@ -49,12 +49,12 @@ export function sqliteUserDialect(path: string): UserTransactionDialect {
       throw new TransactionFailed(message, false, undefined)
     },
     // Everybody looks whether something was written.
-    tell: () => [],
+    notify: () => [],
     connect: async () => new InThreadConnection(path),
     // One writes at a time.
-    pool: 1,
+    connections: 1,
     mostConflicts: MOST_CONFLICTS,
-    limit: () => [],
+    limitDuration: () => [],
     isConflict: () => false,
   }
 }

@@ -4,7 +4,7 @@
 import type { Job, Queue, Schedule, Usage } from '../../../kernel/index.ts'
 import { taskIn } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
-import type { Statement, Connection, Moving, Row } from '../connection.ts'
+import type { Statement, Connection, RowLocations, Row } from '../connection.ts'
 import type { WorkingSet } from './working-set.ts'
 import type { TaskWithoutTurn } from './turn-assignment.ts'
 import type { TransactionContext } from './context.ts'
@@ -51,10 +51,10 @@ export async function buildWrites(
   add(sql.insertRows, inserted)
   add(sql.updateRows, updated, updated.length)
   if (taken.length > 0) {
-    asks.push({ sql: sql.updateTaken, rows: taken, expect: taken.length, moving })
+    asks.push({ sql: sql.updateTaken, rows: taken, expect: taken.length, locations: moving })
   }
   add(sql.saveQueues, queueRows(loaded, parts.records))
-  for (const { entry } of loaded.done) {
+  for (const { entry } of loaded.applied) {
     if (entry.type !== 'QueueConfigured') continue
     asks.push({
       sql: sql.rankAgain,
@@ -80,7 +80,7 @@ export async function buildWrites(
   )
   add(
     sql.noteLooks,
-    [...loaded.looks].map((id) => [id]),
+    [...loaded.touchedPipelines].map((id) => [id]),
   )
   return asks
 }
@@ -115,7 +115,7 @@ function taskOf(loaded: WorkingSet, row: RowState, job: Job): Job['task'] {
 }
 
 function eventRows(loaded: WorkingSet, records: Records): Row[] {
-  return loaded.done.map(({ entry, position, before }) => {
+  return loaded.applied.map(({ entry, position, previousPosition: before }) => {
     const job = 'job' in entry ? entry.job : null
     return [position, job, before, entry.type, entry.at, records.ofEntry(entry)]
   })
@@ -127,7 +127,7 @@ interface RowsToSave {
   readonly updated: readonly Row[]
   readonly taken: readonly Row[]
   /** Of those that are taken. */
-  readonly moving: Moving
+  readonly moving: RowLocations
 }
 
 function rowsOf(loaded: WorkingSet, { records, queues }: TransactionContext): RowsToSave {
@@ -136,7 +136,7 @@ function rowsOf(loaded: WorkingSet, { records, queues }: TransactionContext): Ro
   const inserted: Row[] = []
   const updated: Row[] = []
   const taken: Row[] = []
-  const moving = { from: [] as (number | null)[], rows: [] as RowState[] }
+  const moving = { known: [] as (number | null)[], rows: [] as RowState[] }
   for (const row of loaded.changed) {
     const job = loaded.jobs.get(row.job) as Job
     const task = taskOf(loaded, row, job)
@@ -146,7 +146,7 @@ function rowsOf(loaded: WorkingSet, { records, queues }: TransactionContext): Ro
     } else if (row.version > 0 && isTaken(row, job, task)) {
       taken.push(takenColumns(row, job, records))
       // Whoever loses its key is moved by that, BEFORE this.
-      moving.from.push(hasKey ? row.spot : null)
+      moving.known.push(hasKey ? row.ctid : null)
       moving.rows.push(row)
     } else {
       const changing = changingColumns(row, job, task, records, ageing)
@@ -158,7 +158,7 @@ function rowsOf(loaded: WorkingSet, { records, queues }: TransactionContext): Ro
       }
     }
     row.version = (task ?? job).version
-    row.spot = null
+    row.ctid = null
   }
   return { fresh, inserted, updated, taken, moving }
 }

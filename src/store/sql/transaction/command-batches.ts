@@ -8,11 +8,11 @@ import { StoreClosed } from '../../store.ts'
 import type { Connection } from '../connection.ts'
 import { SqlFailed } from '../failures.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
-import type { Done } from './working-set.ts'
+import type { AppliedEntry } from './working-set.ts'
 import type { Takers } from './submit-grants.ts'
 import { SubmitGrants } from './submit-grants.ts'
 import type { TransactionContext } from './context.ts'
-import { execute, wholeTransaction } from './transaction.ts'
+import { execute, ownTransaction } from './transaction.ts'
 
 /** Commands of one transaction: more take long, and keep others from their rows. */
 const MOST_COMMANDS = 500
@@ -32,7 +32,7 @@ export class CommandBatches {
   readonly #pool: ConnectionPool
   readonly #many: number
   readonly #parts: TransactionContext
-  readonly #onDone: (done: readonly Done[]) => void
+  readonly #onDone: (done: readonly AppliedEntry[]) => void
   readonly #takers: Takers | null
   readonly #waiting: Call[] = []
   #isCalled = false
@@ -51,7 +51,7 @@ export class CommandBatches {
     pool: ConnectionPool,
     many: number,
     parts: TransactionContext,
-    onDone: (done: readonly Done[]) => void,
+    onDone: (done: readonly AppliedEntry[]) => void,
     takers: Takers | null,
   ) {
     this.#pool = pool
@@ -137,8 +137,8 @@ export class CommandBatches {
       if (mayTrust && !trusts) this.#wary -= 1
       const batch = left.slice(0, MOST_COMMANDS)
       if (trusts) submitGrants?.begin(batch)
-      const frame = wholeTransaction(this.#parts.sql)
-      const { answers, done } = await execute(
+      const frame = ownTransaction(this.#parts.sql)
+      const { answers, applied: done } = await execute(
         connection,
         batch,
         this.#parts,

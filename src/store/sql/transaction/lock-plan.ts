@@ -91,7 +91,7 @@ export class LockPlan {
       case 'ConfigureQueue':
       case 'PauseQueue':
       case 'ResumeQueue':
-        if (!this.#loaded.queues.isKnown(command.queue)) this.ownQueues.add(command.queue)
+        if (!this.#loaded.queues.isLoaded(command.queue)) this.ownQueues.add(command.queue)
         return
       case 'SetSchedule':
       case 'RemoveSchedule':
@@ -111,7 +111,7 @@ export class LockPlan {
 
   #submit(id: string, spec: JobSpec): void {
     const isValid = invalidFields(spec) === null && invalidShape(spec) === null
-    if (isValid && this.#trusted !== null && hasOnlyItsId(spec)) this.#loaded.jobs.isAbsent(id)
+    if (isValid && this.#trusted !== null && hasOnlyItsId(spec)) this.#loaded.jobs.setAbsent(id)
     else this.#job(id, 'lock')
     if (!isValid) return
     if (spec.policy !== null) this.#rank(spec.policy.queue)
@@ -135,7 +135,7 @@ export class LockPlan {
     if (isMaybePlain && this.#trusted !== null && 'worker' in command) this.#trust(command.job)
     const job = this.#job(command.job, locksJob || isMaybePlain ? 'lock' : 'see')
     // With the job at once: only a pipeline has such a row.
-    if (!isMaybePlain && !this.#loaded.jobs.isKnown(command.job)) this.#row(command)
+    if (!isMaybePlain && !this.#loaded.jobs.isLoaded(command.job)) this.#row(command)
     if (job === null) return
     const task = this.#task(job, command.stage, command.segment)
     if (locksJob) this.#locked(job)
@@ -147,8 +147,8 @@ export class LockPlan {
 
   /** A job whose lease was given to this process: it is as it was then, or saving it will fail. */
   #trust(id: string): void {
-    const held = this.#loaded.jobs.isKnown(id) ? null : this.#trusted?.take(id)
-    if (held != null) this.#loaded.takeHeld(held)
+    const held = this.#loaded.jobs.isLoaded(id) ? null : this.#trusted?.take(id)
+    if (held != null) this.#loaded.addCached(held)
   }
 
   /** The child that an effect stands for, and whoever has its key. */
@@ -180,7 +180,7 @@ export class LockPlan {
   /** Null: it is not there, or not loaded yet. */
   #job(id: string, how: 'lock' | 'see'): Job | null {
     const { jobs } = this.#loaded
-    if (jobs.isKnown(id)) return jobs.get(id) ?? null
+    if (jobs.isLoaded(id)) return jobs.get(id) ?? null
     const address = [id, JOB_ROW, 0] as const
     if (how === 'lock') this.locked.set(rowKey(...address), address)
     else this.seen.set(rowKey(...address), address)
@@ -212,12 +212,12 @@ export class LockPlan {
 
   #limits({ policy }: Task): void {
     for (const { key } of policy.limits) {
-      if (!this.#loaded.usage.isKnown(key)) this.limits.add(key)
+      if (!this.#loaded.usage.isLoaded(key)) this.limits.add(key)
     }
   }
 
   #queue(name: string): void {
-    if (!this.#loaded.queues.isKnown(name)) this.queues.add(name)
+    if (!this.#loaded.queues.isLoaded(name)) this.queues.add(name)
   }
 
   #rank(queue: string): void {
@@ -225,14 +225,14 @@ export class LockPlan {
   }
 
   #schedule(id: string): void {
-    if (!this.#loaded.schedules.isKnown(id)) this.schedules.add(id)
+    if (!this.#loaded.schedules.isLoaded(id)) this.schedules.add(id)
   }
 
   /** Whoever holds the key, and whether that job is over. */
   #key(type: string, key: string): void {
     const { keys, jobs } = this.#loaded
     const name = keyName(type, key)
-    if (!keys.isKnown(name)) {
+    if (!keys.isLoaded(name)) {
       this.keys.add(name)
       return
     }

@@ -56,7 +56,7 @@ export class RowLoader {
   async loadTroubled(jobs: ReadonlySet<string>): Promise<void> {
     const rows = [...jobs].map((id) => [id])
     const [answered] = await this.#connection.run([{ sql: this.#parts.sql.troubled, rows }])
-    for (const row of answered?.rows ?? []) this.#loaded.takeRow(loadedColumns(row), null)
+    for (const row of answered?.rows ?? []) this.#loaded.addRow(loadedColumns(row), null)
   }
 
   /** Limits that are there, as far as nobody else has them: it waits for none. The answers to `last`. */
@@ -117,7 +117,7 @@ export class RowLoader {
     const found = rows.map((row) => loadedColumns(row))
     // A job comes before its segments.
     for (const columns of found.toSorted((a, b) => a.stage - b.stage)) this.take(columns)
-    for (const [job] of asked) this.#loaded.jobs.isAbsent(job as string)
+    for (const [job] of asked) this.#loaded.jobs.setAbsent(job as string)
   }
 
   /** A row, with what was submitted: as it was sent, or as it is known here. */
@@ -127,7 +127,7 @@ export class RowLoader {
     if (stage !== JOB_ROW) {
       // Its job is not there yet: what is known of that is of an earlier life.
       if (this.#outdated.some((one) => one.job === job)) this.#outdated.push(columns)
-      else this.#loaded.takeRow(columns, null)
+      else this.#loaded.addRow(columns, null)
       return
     }
     const known = spec === null ? submitted.find(job, position) : records.submitted(spec, position)
@@ -139,7 +139,7 @@ export class RowLoader {
     }
     // Each segment asks for it again; of a plain job, whoever has its lease has it already (`Held`).
     if (spec !== null && known.spec.stages !== null) submitted.add(known, position)
-    this.#loaded.takeRow(columns, known)
+    this.#loaded.addRow(columns, known)
   }
 
   /** The id was used again since: what was kept under it is of its earlier life. */
@@ -163,7 +163,7 @@ export class RowLoader {
       this.take(loadedColumns(row, 1))
       this.#loaded.keys.set(row[0] as string, row[1] as string)
     }
-    for (const key of asked) this.#loaded.keys.isAbsent(key)
+    for (const key of asked) this.#loaded.keys.setAbsent(key)
   }
 
   #takeTallies(asked: ReadonlySet<string>, rows: readonly Row[]): void {
@@ -172,18 +172,18 @@ export class RowLoader {
       const job = this.#loaded.jobs.get(id) as Job
       const tallies = new LoadedTallies(stagesOf(job).length)
       for (const row of counted) if (row.job === id) tallies.set(row)
-      this.#loaded.takeTallies(job, tallies)
+      this.#loaded.addTallies(job, tallies)
     }
   }
 
   #takeQueues(asked: readonly Row[], rows: readonly Row[]): void {
     for (const [name] of asked) {
-      this.#loaded.queues.isAbsent(name as string)
+      this.#loaded.queues.setAbsent(name as string)
       this.#parts.queues.setAbsent(name as string)
     }
     for (const [name, record, fullAt] of rows) {
       const queue = this.#parts.records.queue(record as Uint8Array, name as string)
-      this.#loaded.takeQueue(queue, fullAt as number)
+      this.#loaded.addQueue(queue, fullAt as number)
       this.#parts.queues.set(queue)
     }
   }
@@ -202,16 +202,16 @@ export class RowLoader {
     for (const row of asked) {
       const name = row[0] as string
       const fullAt = this.#loaded.queueUsage(name)?.fullAt ?? 0
-      this.#loaded.takeQueueUsage(name, held.get(name) ?? 0, fullAt)
+      this.#loaded.setQueueUsage(name, held.get(name) ?? 0, fullAt)
     }
   }
 
   #takeSchedules(asked: ReadonlySet<string>, rows: readonly Row[]): void {
     for (const [id, record] of rows) {
       const schedule = this.#parts.records.schedule(record as Uint8Array, id as string)
-      this.#loaded.takeSchedule(schedule)
+      this.#loaded.addSchedule(schedule)
     }
-    for (const id of asked) this.#loaded.schedules.isAbsent(id)
+    for (const id of asked) this.#loaded.schedules.setAbsent(id)
   }
 
   #takeLimits(rows: readonly Row[]): void {

@@ -95,7 +95,7 @@ export class SubmitGrants {
 
   /** A grant is decided on the queue as well. */
   need(needs: LockPlan, loaded: WorkingSet): void {
-    for (const { queue } of this.#rides) if (!loaded.queues.isKnown(queue)) needs.queues.add(queue)
+    for (const { queue } of this.#rides) if (!loaded.queues.isLoaded(queue)) needs.queues.add(queue)
   }
 
   /** → whether something stands in line before them, or should. */
@@ -117,7 +117,7 @@ export class SubmitGrants {
         const grant = { type: 'GrantLease', ...address, worker, request, started: true } as const
         const { entry } = decideIn(loaded.world, loaded, grant, this.#reads, now)
         if (entry === null) continue
-        loaded.apply(entry, positions[loaded.done.length] as number)
+        loaded.apply(entry, positions[loaded.applied.length] as number)
         taken.push(claimedOf(loaded.jobs.get(job) as Job, now))
       }
       ride.taken = taken
@@ -128,7 +128,7 @@ export class SubmitGrants {
   find(loaded: WorkingSet, now: number): void {
     for (const ride of this.#rides) {
       ride.taken = [...ride.jobs].flatMap((id) => {
-        const job = loaded.jobs.isKnown(id) ? loaded.jobs.get(id) : undefined
+        const job = loaded.jobs.isLoaded(id) ? loaded.jobs.get(id) : undefined
         return job !== undefined && isOf(ride.reservation, job) ? [claimedOf(job, now)] : []
       })
     }

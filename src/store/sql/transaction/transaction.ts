@@ -16,7 +16,7 @@ import type { StatementResult, Statement, Connection } from '../connection.ts'
 import type { ForgetCount } from '../dialect.ts'
 import { SqlFailed } from '../failures.ts'
 import type { LeasedRowCache, TransactionContext } from './context.ts'
-import type { Done } from './working-set.ts'
+import type { AppliedEntry } from './working-set.ts'
 import { WorkingSet } from './working-set.ts'
 import { RowLoader } from './row-loader.ts'
 import { LockPlan } from './lock-plan.ts'
@@ -52,13 +52,13 @@ export class LazyTransaction implements Connection {
   }
 }
 
-export interface Frame {
+export interface TransactionBoundary {
   /** Sent ahead of everything else. */
   readonly begin: readonly Statement[]
   /** Ends it when nothing is to be saved. */
-  readonly drop: readonly Statement[]
+  readonly rollback: readonly Statement[]
   /** Saves what follows from the answers, and ends it. */
-  save(
+  commit(
     connection: Connection,
     asks: readonly Statement[],
     answers: readonly Answer[],
@@ -66,18 +66,18 @@ export interface Frame {
 }
 
 /** A transaction of its own. */
-export function wholeTransaction({ begin, commit, rollback }: Statements): Frame {
+export function ownTransaction({ begin, commit, rollback }: Statements): TransactionBoundary {
   return {
     begin: [{ sql: begin, values: [] }],
-    drop: [{ sql: rollback, values: [] }],
-    save: (connection, asks) => connection.run([...asks, { sql: commit, values: [] }]),
+    rollback: [{ sql: rollback, values: [] }],
+    commit: (connection, asks) => connection.run([...asks, { sql: commit, values: [] }]),
   }
 }
 
 export interface Executed {
   /** As many as could be decided in one transaction, from the first on; at least one. */
   readonly answers: readonly Answer[]
-  readonly done: readonly Done[]
+  readonly applied: readonly AppliedEntry[]
 }
 
 /**
@@ -89,7 +89,7 @@ export async function execute(
   commands: readonly Command[],
   parts: TransactionContext,
   trusts = false,
-  frame: Frame = wholeTransaction(parts.sql),
+  frame: TransactionBoundary = ownTransaction(parts.sql),
   submitGrants: SubmitGrants | null = null,
 ): Promise<Executed> {
   const loaded = new WorkingSet(parts.records)
@@ -109,26 +109,26 @@ export async function execute(
   const count = formed.length + (rides?.places ?? 0)
   const found = known ?? (await place(own, needed, count, parts, loaded, forgets, rides))
   const { now, positions } = found
-  const time = Math.max(now, loaded.latest)
+  const time = Math.max(now, loaded.latestTime)
   const answers = decideAll(loaded, commands, time, positions)
   if (found.isFree) rides?.grant(loaded, positions, time)
   else if (!trusts) submitGrants?.find(loaded, time)
-  const last = loaded.done.at(-1)
+  const last = loaded.applied.at(-1)
   if (last === undefined) {
-    if (own.hasBegun) await own.run(frame.drop)
-    return { answers, done: [] }
+    if (own.hasBegun) await own.run(frame.rollback)
+    return { answers, applied: [] }
   }
   const asks = await buildWrites(loaded, own, time, parts)
   if (known !== null) asks.unshift(known.check)
   // AFTER the rows are in, and AFTER the positions of this one were drawn.
-  if (forgets !== null) asks.push({ sql: forgets.isStill, values: [found.forgets] })
+  if (forgets !== null) asks.push({ sql: forgets.assertSame, values: [found.forgets] })
   if (parts.forgetCount !== null && loaded.forgotten.size > 0) {
-    asks.push({ sql: parts.forgetCount.note, values: [] })
+    asks.push({ sql: parts.forgetCount.increment, values: [] })
   }
   parts.nextPosition?.sent(last.position)
-  await frame.save(own, asks, answers)
-  cacheLeased(loaded, loaded.done, parts.leasedRows)
-  return { answers, done: loaded.done }
+  await frame.commit(own, asks, answers)
+  cacheLeased(loaded, loaded.applied, parts.leasedRows)
+  return { answers, applied: loaded.applied }
 }
 
 /** When it is, and where the entries will stand. */
@@ -153,7 +153,7 @@ async function place(
 ): Promise<EntryPlace> {
   const last: Statement[] = [
     { sql: parts.sql.clock, values: [parts.now()] },
-    ...(forgets === null ? [] : [{ sql: forgets.count, values: [] }]),
+    ...(forgets === null ? [] : [{ sql: forgets.read, values: [] }]),
     ...(rides === null ? [] : [rides.look(parts.sql)]),
     { sql: parts.sql.positions, values: [count] },
   ]
@@ -163,12 +163,12 @@ async function place(
     now: answers[0]?.rows[0]?.[0] as number,
     forgets: forgets === null ? null : (answers[1]?.rows[0]?.[0] as number),
     isFree: rides !== null && answers.at(-2)?.rows.length === 0,
-    positions: positionsIn(answers.at(-1)),
+    positions: positionsOf(answers.at(-1)),
   }
 }
 
 /** What `positions` was answered with. */
-export function positionsIn(answered: StatementResult | undefined): readonly number[] {
+export function positionsOf(answered: StatementResult | undefined): readonly number[] {
   // One text, because five hundred rows are read ten times slower than this.
   const text = answered?.rows[0]?.[0] as string | null | undefined
   return JSON.parse(`[${text ?? ''}]`) as number[]
@@ -193,7 +193,11 @@ function placeKnown(
 }
 
 /** AFTER the commit of what was done: plain jobs whose leases go on. */
-export function cacheLeased(loaded: WorkingSet, done: readonly Done[], held: LeasedRowCache): void {
+export function cacheLeased(
+  loaded: WorkingSet,
+  done: readonly AppliedEntry[],
+  held: LeasedRowCache,
+): void {
   for (const { job } of done) {
     if (job === null || job.task === null || job.task.lease === null) continue
     const row = loaded.rows.get(rowKey(job.id, JOB_ROW, 0))
@@ -211,10 +215,10 @@ function decideAll(
   const answers: Answer[] = []
   for (const command of commands) {
     const decision = decideIn(loaded.world, loaded, command, reads, now)
-    if (loaded.mustEnd) break
+    if (loaded.hasUnknownTallies) break
     const { entry } = decision
-    if (entry === null && loaded.trusted.size > 0) assertLookedUp(loaded, command)
-    if (entry !== null) loaded.apply(entry, positions[loaded.done.length] as number)
+    if (entry === null && loaded.fromCache.size > 0) assertLookedUp(loaded, command)
+    if (entry !== null) loaded.apply(entry, positions[loaded.applied.length] as number)
     answers.push(answerOf(decision))
   }
   return answers
@@ -223,7 +227,7 @@ function decideAll(
 /** A no, or a repeat, writes nothing that could be checked: it is said of what was looked up only. */
 function assertLookedUp(loaded: WorkingSet, command: Command): void {
   if (typeof command !== 'object' || command === null || !('job' in command)) return
-  if (!loaded.trusted.has(command.job)) return
+  if (!loaded.fromCache.has(command.job)) return
   throw new SqlFailed('conflict', `Job ${command.job} has to be looked up.`, null)
 }
 

@@ -44,14 +44,14 @@ import type { LoadedColumns, RowState, TallyRow } from '../rows/work-rows.ts'
 import { JOB_ROW, keyName, rowKey } from '../rows/work-rows.ts'
 
 /** What an entry did, for whoever counts when it is durable. */
-export interface Done {
+export interface AppliedEntry {
   readonly entry: Entry
   readonly position: number
   /** Of the same row; null: there is none. */
-  readonly before: number | null
+  readonly previousPosition: number | null
   readonly job: Job | null
   readonly task: Task | null
-  readonly was: TaskSnapshot | null
+  readonly taskBefore: TaskSnapshot | null
 }
 
 export class NotLoaded extends PawlError {
@@ -71,11 +71,11 @@ export class LoadedMap<T> extends Map<string, T> {
   }
 
   /** It was looked for, and is not there. */
-  isAbsent(id: string): void {
+  setAbsent(id: string): void {
     if (!super.has(id)) this.#absent.add(id)
   }
 
-  isKnown(id: string): boolean {
+  isLoaded(id: string): boolean {
     return super.has(id) || this.#absent.has(id)
   }
 
@@ -104,7 +104,7 @@ export class WorkingSet implements Indexes {
   readonly world: World
   readonly usage = new LoadedMap<Usage>('Limit')
   readonly rows = new Map<string, RowState>()
-  readonly done: Done[] = []
+  readonly applied: AppliedEntry[] = []
   /** Rows to be saved, in the order in which they were first changed. */
   readonly changed = new Set<RowState>()
   readonly forgotten = new Set<string>()
@@ -116,13 +116,13 @@ export class WorkingSet implements Indexes {
   /** Keys of limits that leases were given back to, and how many. */
   readonly freed = new Map<string, number>()
   /** Pipelines that something happened to. */
-  readonly looks = new Set<string>()
+  readonly touchedPipelines = new Set<string>()
   /** Jobs that nobody looked up: only an entry, which is saved with a check, may follow from them. */
-  readonly trusted = new Set<string>()
+  readonly fromCache = new Set<string>()
   /** Tallies were asked for that can no longer be told: the rest is for another transaction. */
-  mustEnd = false
+  hasUnknownTallies = false
   /** No record that was loaded is of a later time. */
-  latest = 0
+  latestTime = 0
   readonly #records: Records
   readonly #tallies = new Map<string, LoadedTallies>()
   readonly #queueUsage = new Map<string, Usage>()
@@ -159,7 +159,7 @@ export class WorkingSet implements Indexes {
     const loaded = this.#tallies.get(job.id)
     if (loaded === undefined) throw new NotLoaded(`The tallies of job ${job.id}`)
     const tallies = loaded.of(job)
-    if (tallies === null) this.mustEnd = true
+    if (tallies === null) this.hasUnknownTallies = true
     // Never looked at: the transaction ends before this command.
     return tallies ?? stagesOf(job).map(emptyTally)
   }
@@ -178,20 +178,30 @@ export class WorkingSet implements Indexes {
   }
 
   /** A row as it was loaded, with what was submitted as its job. The job of a segment comes first. */
-  takeRow(columns: LoadedColumns, submitted: JobSubmitted | null): void {
-    const { job: id, stage, segment, position, lastPosition, version, turn, parked, spot } = columns
+  addRow(columns: LoadedColumns, submitted: JobSubmitted | null): void {
+    const {
+      job: id,
+      stage,
+      segment,
+      position,
+      lastPosition,
+      version,
+      turn,
+      parked,
+      ctid: spot,
+    } = columns
     const key = rowKey(id, stage, segment)
     if (this.rows.has(key)) return
     const { record } = columns
     if (stage === JOB_ROW) {
       if (submitted === null) throw new NotLoaded(`What was submitted as job ${id}`)
-      this.#takeJob(this.#records.job(record, submitted), columns)
+      this.#addJob(this.#records.job(record, submitted), columns)
     } else {
       const job = this.jobs.get(id) as Job
       if (job.firstPosition !== position) throw new SqlFailed('conflict', OTHER_LIFE, null)
       const task = this.#records.task(record as Uint8Array, job, stage, segment)
-      this.latest = Math.max(this.latest, task.time)
-      this.#stageOf(job, stage)[segment] = task
+      this.latestTime = Math.max(this.latestTime, task.time)
+      this.#tasksOfStage(job, stage)[segment] = task
     }
     this.rows.set(key, {
       job: id,
@@ -202,22 +212,22 @@ export class WorkingSet implements Indexes {
       version,
       turn,
       parked,
-      spot,
+      ctid: spot,
     })
   }
 
   /** A plain job that nobody looked up. */
-  takeHeld({ job, row }: LeasedRow): void {
-    this.latest = Math.max(this.latest, job.task?.time ?? 0)
+  addCached({ job, row }: LeasedRow): void {
+    this.latestTime = Math.max(this.latestTime, job.task?.time ?? 0)
     this.jobs.set(job.id, job)
     this.rows.set(rowKey(row.job, row.stage, row.segment), row)
-    this.trusted.add(job.id)
+    this.fromCache.add(job.id)
   }
 
-  #takeJob(job: Job, { position, lastPosition }: LoadedColumns): void {
+  #addJob(job: Job, { position, lastPosition }: LoadedColumns): void {
     job.firstPosition = position
     job.lastPosition = lastPosition
-    this.latest = Math.max(this.latest, job.time, job.task?.time ?? 0)
+    this.latestTime = Math.max(this.latestTime, job.time, job.task?.time ?? 0)
     this.jobs.set(job.id, job)
     if (job.opened !== null && !this.world.tasks.has(job.id)) {
       this.world.tasks.set(
@@ -227,29 +237,35 @@ export class WorkingSet implements Indexes {
     }
   }
 
-  takeTallies(job: Job, tallies: LoadedTallies): void {
+  addTallies(job: Job, tallies: LoadedTallies): void {
     this.#tallies.set(job.id, tallies)
   }
 
-  takeQueue(queue: Queue, fullAt: number): void {
-    this.latest = Math.max(this.latest, queue.time)
+  addQueue(queue: Queue, fullAt: number): void {
+    this.latestTime = Math.max(this.latestTime, queue.time)
     this.queues.set(queue.name, queue)
-    this.takeQueueUsage(queue.name, 0, fullAt)
+    this.setQueueUsage(queue.name, 0, fullAt)
   }
 
-  takeSchedule(schedule: Schedule): void {
-    this.latest = Math.max(this.latest, schedule.time)
+  addSchedule(schedule: Schedule): void {
+    this.latestTime = Math.max(this.latestTime, schedule.time)
     this.schedules.set(schedule.id, schedule)
   }
 
-  takeQueueUsage(queue: string, held: number, fullAt: number): void {
+  setQueueUsage(queue: string, held: number, fullAt: number): void {
     this.#queueUsage.set(queue, { held, fullAt })
   }
 
   /** What was noted is saved, in this transaction: from here on it is noted anew. */
-  saved(): void {
-    this.done.length = 0
-    const sets = [this.changed, this.forgotten, this.droppedKeys, this.chargedQueues, this.looks]
+  clearChanges(): void {
+    this.applied.length = 0
+    const sets = [
+      this.changed,
+      this.forgotten,
+      this.droppedKeys,
+      this.chargedQueues,
+      this.touchedPipelines,
+    ]
     for (const set of [...sets, this.changedLimits]) set.clear()
     for (const map of [this.changedQueues, this.changedSchedules, this.freed]) map.clear()
   }
@@ -280,7 +296,14 @@ export class WorkingSet implements Indexes {
           this.changedSchedules.set(entry.schedule, known?.version ?? 0)
         }
         fold(this.world, entry)
-        this.done.push({ entry, position, before: null, job: null, task: null, was: null })
+        this.applied.push({
+          entry,
+          position,
+          previousPosition: null,
+          job: null,
+          task: null,
+          taskBefore: null,
+        })
         return
       }
       default: {
@@ -307,30 +330,44 @@ export class WorkingSet implements Indexes {
     job.lastPosition = position
     if (job.task === null) {
       this.#tallies.set(job.id, new LoadedTallies(stagesOf(job).length))
-      this.looks.add(job.id)
+      this.touchedPipelines.add(job.id)
     }
     this.#newRow(job, JOB_ROW, 0, position)
-    this.done.push({ entry, position, before: null, job, task: job.task, was: null })
+    this.applied.push({
+      entry,
+      position,
+      previousPosition: null,
+      job,
+      task: job.task,
+      taskBefore: null,
+    })
   }
 
   #openStage(entry: Entry & { type: 'StageOpened' }, position: number): void {
     const job = this.jobs.get(entry.job) as Job
-    const before = this.#touch(rowKey(job.id, JOB_ROW, 0), position)
+    const before = this.#markChanged(rowKey(job.id, JOB_ROW, 0), position)
     fold(this.world, entry)
     for (const task of this.world.tasks.get(job.id)?.[entry.stage] ?? []) {
-      this.#tallies.get(job.id)?.putIn(task)
+      this.#tallies.get(job.id)?.add(task)
       this.#newRow(job, task.stage, task.segment, position)
     }
     job.lastPosition = position
-    this.looks.add(job.id)
-    this.done.push({ entry, position, before, job, task: null, was: null })
+    this.touchedPipelines.add(job.id)
+    this.applied.push({
+      entry,
+      position,
+      previousPosition: before,
+      job,
+      task: null,
+      taskBefore: null,
+    })
   }
 
   #forget(entry: Entry & { type: 'JobForgotten' }, position: number): void {
     const job = this.jobs.get(entry.job) as Job
     const { type, key } = job.spec
     const before = this.rows.get(rowKey(job.id, JOB_ROW, 0))?.lastPosition ?? null
-    if (key !== null && this.#keyHolders.isKnown(keyName(type, key))) {
+    if (key !== null && this.#keyHolders.isLoaded(keyName(type, key))) {
       if (this.#keyHolders.get(keyName(type, key)) === job.id) {
         this.#keyHolders.delete(keyName(type, key))
       }
@@ -342,9 +379,16 @@ export class WorkingSet implements Indexes {
       this.changed.delete(row)
     }
     this.#tallies.delete(job.id)
-    this.looks.delete(job.id)
+    this.touchedPipelines.delete(job.id)
     this.forgotten.add(job.id)
-    this.done.push({ entry, position, before, job, task: null, was: null })
+    this.applied.push({
+      entry,
+      position,
+      previousPosition: before,
+      job,
+      task: null,
+      taskBefore: null,
+    })
   }
 
   /** An entry of a task, or of a job that is not about its stages. */
@@ -353,34 +397,35 @@ export class WorkingSet implements Indexes {
       task === null || job.task !== null
         ? rowKey(job.id, JOB_ROW, 0)
         : rowKey(job.id, task.stage, task.segment)
-    const before = this.#touch(name, position)
+    const before = this.#markChanged(name, position)
     const was = task === null ? null : new TaskSnapshot().note(job, task)
-    const isInLine = was?.listed === true && this.#isInLine(name)
+    const isInLine = was?.listed === true && this.#isReady(name)
     const tallies = job.task === null && task !== null ? this.#tallies.get(job.id) : undefined
-    if (task !== null) tallies?.takeOut(task)
+    if (task !== null) tallies?.remove(task)
     fold(this.world, entry)
-    if (task !== null) tallies?.putIn(task)
+    if (task !== null) tallies?.add(task)
     if (job.task !== null || task === null) job.lastPosition = position
-    if (job.task === null && (was === null || was.state !== task?.state)) this.looks.add(job.id)
-    if (task !== null && was !== null) this.#follow(task, was)
-    if (task !== null && isInLine) this.#leaveLine(task, isListed(job, task), entry.at)
-    this.done.push({ entry, position, before, job, task, was })
+    if (job.task === null && (was === null || was.state !== task?.state))
+      this.touchedPipelines.add(job.id)
+    if (task !== null && was !== null) this.#updateUsage(task, was)
+    if (task !== null && isInLine) this.#freeLimitsOf(task, isListed(job, task), entry.at)
+    this.applied.push({ entry, position, previousPosition: before, job, task, taskBefore: was })
   }
 
   /** It waits for nothing but a claim. */
-  #isInLine(name: string): boolean {
+  #isReady(name: string): boolean {
     const row = this.rows.get(name)
     return row !== undefined && row.turn !== null && row.parked === null
   }
 
   /** One that was called because its limits have room, and goes: others are called in its place. */
-  #leaveLine({ lease, dueAt, policy }: Task, listed: boolean, now: number): void {
+  #freeLimitsOf({ lease, dueAt, policy }: Task, listed: boolean, now: number): void {
     if (lease !== null || (listed && dueAt <= now)) return
     for (const { key } of policy.limits) this.freed.set(key, (this.freed.get(key) ?? 0) + 1)
   }
 
   /** What a lease that began or ended means for limits. */
-  #follow(task: Task, was: TaskSnapshot): void {
+  #updateUsage(task: Task, was: TaskSnapshot): void {
     if (task.lease === was.lease) return
     const { queue, limits } = task.policy
     const usage = this.#queueUsage.get(queue)
@@ -419,7 +464,14 @@ export class WorkingSet implements Indexes {
     const usage = this.#queueUsage.get(entry.queue)
     const { rate } = this.queues.get(entry.queue) as Queue
     if (usage !== undefined) changeRate(usage, rate, entry.at)
-    this.done.push({ entry, position, before: null, job: null, task: null, was: null })
+    this.applied.push({
+      entry,
+      position,
+      previousPosition: null,
+      job: null,
+      task: null,
+      taskBefore: null,
+    })
   }
 
   #newRow(job: Job, stage: number, segment: number, lastPosition: number): void {
@@ -432,14 +484,14 @@ export class WorkingSet implements Indexes {
       version: 0,
       turn: null,
       parked: null,
-      spot: null,
+      ctid: null,
     }
     this.rows.set(rowKey(job.id, stage, segment), row)
     this.changed.add(row)
   }
 
   /** Where its entry before stands. */
-  #touch(name: string, position: number): number {
+  #markChanged(name: string, position: number): number {
     const row = this.rows.get(name)
     if (row === undefined) throw new NotLoaded(`Row ${name}`)
     const before = row.lastPosition
@@ -448,7 +500,7 @@ export class WorkingSet implements Indexes {
     return before
   }
 
-  #stageOf(job: Job, stage: number): Task[] {
+  #tasksOfStage(job: Job, stage: number): Task[] {
     const stages = this.world.tasks.get(job.id) as StageTasks
     return (stages[stage] ??= Array.from<Task>({ length: Math.max(0, segmentsOf(job, stage)) }))
   }
@@ -458,55 +510,59 @@ export class WorkingSet implements Indexes {
 export class LoadedTallies {
   readonly #tallies: Tally[]
   /** Waiting tasks that were never granted, per stage. */
-  readonly #fresh: number[]
+  readonly #neverGranted: number[]
   /** Per stage: the task that was first to be retried waits no more, and who is next is not known. */
-  readonly #isUnsure: boolean[]
+  readonly #isRetryUnknown: boolean[]
 
   constructor(stages: number) {
     this.#tallies = Array.from({ length: stages }, emptyTally)
-    this.#fresh = this.#tallies.map(() => 0)
-    this.#isUnsure = this.#tallies.map(() => false)
+    this.#neverGranted = this.#tallies.map(() => 0)
+    this.#isRetryUnknown = this.#tallies.map(() => false)
   }
 
   set({ stage, tally, neverGranted }: TallyRow): void {
     if (stage >= this.#tallies.length) return
     this.#tallies[stage] = tally
-    this.#fresh[stage] = neverGranted
+    this.#neverGranted[stage] = neverGranted
   }
 
   /** Null: an entry of this transaction made it impossible to say when a retry is due. */
   of(job: Job): Tallies | null {
     // Of one that is ending nobody asks what is retried when.
-    return this.#isUnsure.includes(true) && !isEnding(job, this.#tallies) ? null : this.#tallies
+    return this.#isRetryUnknown.includes(true) && !isEnding(job, this.#tallies)
+      ? null
+      : this.#tallies
   }
 
   /** BEFORE an entry changes the task. */
-  takeOut(task: Task): void {
+  remove(task: Task): void {
     const tally = this.#tallies[task.stage] as Tally
     addToTally(tally, task, -1)
     if (task.state !== 'WAITING') return
-    if (task.attempt === 0) this.#fresh[task.stage] = (this.#fresh[task.stage] as number) - 1
-    else if (task.dueAt <= tally.retryAt) this.#isUnsure[task.stage] = true
+    if (task.attempt === 0)
+      this.#neverGranted[task.stage] = (this.#neverGranted[task.stage] as number) - 1
+    else if (task.dueAt <= tally.retryAt) this.#isRetryUnknown[task.stage] = true
   }
 
   /** AFTER an entry created or changed the task. */
-  putIn(task: Task): void {
+  add(task: Task): void {
     const { stage, state, attempt, dueAt } = task
     const tally = this.#tallies[stage] as Tally
     addToTally(tally, task, 1)
     const isWaiting = state === 'WAITING'
-    if (isWaiting && attempt === 0) this.#fresh[stage] = (this.#fresh[stage] as number) + 1
+    if (isWaiting && attempt === 0)
+      this.#neverGranted[stage] = (this.#neverGranted[stage] as number) + 1
     if (tally.waiting === 0) {
       tally.retryAt = Infinity
-      this.#isUnsure[stage] = false
-    } else if ((this.#fresh[stage] as number) > 0) {
+      this.#isRetryUnknown[stage] = false
+    } else if ((this.#neverGranted[stage] as number) > 0) {
       tally.retryAt = 0
-      this.#isUnsure[stage] = false
+      this.#isRetryUnknown[stage] = false
     } else if (isWaiting) {
       tally.retryAt = Math.min(tally.retryAt, dueAt)
     } else if (tally.retryAt === 0) {
       // The last one that was never granted is gone: the others wait for their times.
-      this.#isUnsure[stage] = true
+      this.#isRetryUnknown[stage] = true
     }
   }
 }

@@ -24,7 +24,7 @@ function setUp(): { counted: Counted; sweeping: Vacuum; pool: ConnectionPool } {
   const counted = new Counted()
   const connect = (): Promise<Connection> => Promise.resolve(counted)
   const texts = { begin: null, commit: 'commit', rollback: 'rollback' }
-  const pool = new ConnectionPool<Connection>(counted, { ...texts, connect, count: 1 })
+  const pool = new ConnectionPool<Connection>(counted, { ...texts, connect, size: 1 })
   return { counted, pool, sweeping: new Vacuum(pool, { count: 'count', run: 'sweep' }) }
 }
 

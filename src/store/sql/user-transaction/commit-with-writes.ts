@@ -17,28 +17,28 @@ import { SqlFailed, sqlFailed } from '../failures.ts'
 import { LeasedRowCache } from '../transaction/context.ts'
 import { ConnectionPool } from '../connection-pool.ts'
 import { lend } from './lent-client.ts'
-import type { Done } from '../transaction/working-set.ts'
+import type { AppliedEntry } from '../transaction/working-set.ts'
 import { TurnAssignment } from '../transaction/turn-assignment.ts'
 import type { TableVersion } from '../tables.ts'
-import type { Frame } from '../transaction/transaction.ts'
+import type { TransactionBoundary } from '../transaction/transaction.ts'
 import type { TransactionContext } from '../transaction/context.ts'
-import { execute, wholeTransaction } from '../transaction/transaction.ts'
+import { execute, ownTransaction } from '../transaction/transaction.ts'
 
 export class CommitWithWrites {
   readonly #dialect: UserTransactionDialect
   readonly #parts: TransactionContext
   readonly #pool: ConnectionPool<ClientConnection>
-  readonly #onDone: (done: readonly Done[]) => void
+  readonly #onDone: (done: readonly AppliedEntry[]) => void
   /** By job. */
   readonly #underWay = new Map<string, Promise<unknown>>()
 
   constructor(
     dialect: UserTransactionDialect,
     parts: TransactionContext,
-    onDone: (done: readonly Done[]) => void,
+    onDone: (done: readonly AppliedEntry[]) => void,
     tables: TableVersion,
   ) {
-    const { statements: sql, pool: count, mostConflicts = 50 } = dialect
+    const { statements: sql, connections: count, mostConflicts = 50 } = dialect
     this.#dialect = dialect
     this.#parts = { ...parts, sql, turns: new TurnAssignment(sql), nextPosition: null }
     this.#onDone = onDone
@@ -47,9 +47,9 @@ export class CommitWithWrites {
       ...sql,
       begin: null,
       connect,
-      count,
+      size: count,
       mostConflicts,
-      tables,
+      tableVersion: tables,
     })
   }
 
@@ -100,7 +100,13 @@ export class CommitWithWrites {
         // What is wrong about what was not looked up shows when it is saved, BEFORE the user writes.
         const trusting = trusts
         trusts = false
-        const { answers, done } = await execute(connection, [command], this.#parts, trusting, frame)
+        const { answers, applied: done } = await execute(
+          connection,
+          [command],
+          this.#parts,
+          trusting,
+          frame,
+        )
         this.#onDone(done)
         return answers[0] as Answer
       } catch (error) {
@@ -123,8 +129,8 @@ export class CommitWithWrites {
     let isNew = false
     const parts = { ...this.#parts, held: new LeasedRowCache() }
     const { answers } = await execute(connection, [command], parts, false, {
-      ...wholeTransaction(sql),
-      save: () => {
+      ...ownTransaction(sql),
+      commit: () => {
         isNew = true
         return connection.run(drop)
       },
@@ -136,15 +142,19 @@ export class CommitWithWrites {
     return this.#pool.close()
   }
 
-  #frame(connection: ClientConnection, command: Command, writes: Writes): Frame {
+  #frame(connection: ClientConnection, command: Command, writes: Writes): TransactionBoundary {
     const { sql } = this.#parts
     const job = 'job' in command ? command.job : ''
-    const whole = wholeTransaction(sql)
+    const whole = ownTransaction(sql)
     return {
       ...whole,
-      save: async (_, asks, answers) => {
-        if (answers[0]?.verdict !== 'committed') return whole.save(connection, asks, answers)
-        await connection.run([...asks, ...this.#dialect.limit(writes.withinMs), ask(sql.savepoint)])
+      commit: async (_, asks, answers) => {
+        if (answers[0]?.verdict !== 'committed') return whole.commit(connection, asks, answers)
+        await connection.run([
+          ...asks,
+          ...this.#dialect.limitDuration(writes.withinMs),
+          ask(sql.savepoint),
+        ])
         await this.#write(connection, job, writes)
         await connection.run([ask(sql.release), ask(sql.commit)]).catch((error: unknown) => {
           throw notEnded(job, error)

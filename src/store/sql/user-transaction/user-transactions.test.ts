@@ -26,7 +26,7 @@ it('a transaction that sees a queue as it was once does not tell others', async 
     { type: 'ConfigureQueue', queue: 'q', ...configured, ...onRecord },
   ])
   expect(answer?.verdict).toBe('committed')
-  const { statements: sql, guest, steps } = postgresDialect(at)
+  const { statements: sql, userTransactions: guest, migrations: steps } = postgresDialect(at)
   const queues = new QueueCache()
   const records = new Records()
   const parts = {

@@ -16,7 +16,7 @@ import type { SqlTrouble } from '../failures.ts'
 import { innermost, SqlFailed } from '../failures.ts'
 import type { TableVersion } from '../tables.ts'
 import type { Statements } from '../statements.ts'
-import type { Frame } from '../transaction/transaction.ts'
+import type { TransactionBoundary } from '../transaction/transaction.ts'
 import type { TransactionContext } from '../transaction/context.ts'
 import { withoutMemory } from '../transaction/context.ts'
 import { execute } from '../transaction/transaction.ts'
@@ -101,11 +101,11 @@ export class UserTransactions {
     const { sql } = this.#parts
     // Of what a transaction did that may be rolled back, and saw as it was once, nothing is remembered.
     const parts = withoutMemory(this.#parts)
-    const frame = within(sql, this.#dialect.tell(this.#id, SUBMITTED))
-    await this.#dialect.enter(connection)
+    const frame = within(sql, this.#dialect.notify(this.#id, SUBMITTED))
+    await this.#dialect.setSavepoint(connection)
     const isNew = !this.#known.has(key)
     if (isNew) await this.#assertHere(connection, key)
-    if (this.#tables.isDue(isNew)) await this.#tables.assert(connection)
+    if (this.#tables.isDue(isNew)) await this.#tables.assertKnown(connection)
     for (let tries = 1; ; tries++) {
       try {
         const { answers } = await execute(connection, commands, parts, false, frame)
@@ -127,11 +127,11 @@ function ask(sql: string): Statement {
 }
 
 /** From a savepoint on. When nothing is to be saved it is gone back to, so that no lock stays. */
-function within({ undo, release }: Statements, telling: readonly Statement[]): Frame {
+function within({ undo, release }: Statements, telling: readonly Statement[]): TransactionBoundary {
   return {
     begin: [],
-    drop: [ask(undo), ask(release)],
-    save: (connection, asks) => connection.run([...asks, ...telling, ask(release)]),
+    rollback: [ask(undo), ask(release)],
+    commit: (connection, asks) => connection.run([...asks, ...telling, ask(release)]),
   }
 }
 

@@ -194,7 +194,7 @@ export class RowCheck {
       version: (task ?? job).version,
       turn,
       parked,
-      spot: null,
+      ctid: null,
     }
     return [
       ...fixedColumns(state, job, task, true),
