@@ -8,7 +8,7 @@
  */
 
 /** What a record is made from; `spec` is the JobSubmitted that the job came with, of job rows only. */
-export const LOADED = [
+export const LOADED_COLUMNS = [
   'job',
   'stage',
   'segment',
@@ -21,7 +21,7 @@ export const LOADED = [
 ] as const
 
 /** Written once, when the row is inserted. */
-export const FIXED = [
+export const FIXED_COLUMNS = [
   'job',
   'stage',
   'segment',
@@ -35,7 +35,7 @@ export const FIXED = [
 ] as const
 
 /** Written for a plain job that nothing happened to since it was submitted: the rest follows. */
-export const FRESH = [
+export const FRESH_COLUMNS = [
   'job',
   'position',
   'type',
@@ -53,7 +53,7 @@ export const FRESH = [
 ] as const
 
 /** Written with every change. */
-export const CHANGING = [
+export const CHANGING_COLUMNS = [
   'last_position',
   'version',
   'state',
@@ -74,7 +74,7 @@ export const CHANGING = [
 ] as const
 
 /** Written with every change of a plain job that was taken once and is not listed: the rest follows. */
-export const TAKEN = [
+export const TAKEN_COLUMNS = [
   'last_position',
   'version',
   'state',
@@ -96,8 +96,8 @@ export interface Statements {
   readonly rollback: string
   /** A part of a transaction that can be taken back without the rest. */
   readonly savepoint: string
-  readonly undo: string
-  readonly release: string
+  readonly rollbackToSavepoint: string
+  readonly releaseSavepoint: string
   /** now → the time in milliseconds. AFTER all locks. */
   readonly clock: string
   /** count → so many new positions, ascending, as one text: `7,8,9`. */
@@ -106,48 +106,48 @@ export interface Statements {
   /** rows (job, stage, segment, whether the spec is wanted) → loaded, spec; locked in order. */
   readonly lockRows: string
   /** rows (job, stage, segment) → the same, without locks: for what cannot change, or may be stale. */
-  readonly seeRows: string
+  readonly readRows: string
   /** rows (position) → position, record. */
   readonly events: string
   /** rows (key) → key, loaded, spec of the job that holds it; locked. */
   readonly lockKeys: string
   /** rows (job) → loaded, spec of its tasks that are FAILED or DEAD. */
-  readonly troubled: string
+  readonly failedTasks: string
   /** rows (job): its tasks that are open or DEAD are locked in order. */
-  readonly lockTasks: string
+  readonly lockOpenTasks: string
   /** rows (job) → job, stage, and the sums of a tally. */
   readonly tallies: string
   /** rows (queue): nobody grants in these queues until this is over. */
   readonly lockQueues: string
   /** rows (queue): others may grant too, and the queue stays as it is. */
-  readonly shareQueues: string
+  readonly lockQueuesShared: string
   /** rows (queue): those with limits of their own are locked. What they hold is asked for AFTER that. */
-  readonly lockLimited: string
+  readonly lockLimitedQueues: string
   /** rows (queue) → queue, record, full_at. */
   readonly queues: string
   /** rows (queue) → queue, record. */
-  readonly seeQueues: string
+  readonly readQueues: string
   /** rows (queue) → queue, how many leases are held in it. */
-  readonly heldInQueues: string
+  readonly leasesInQueues: string
   /** rows (schedule) → record; locked. */
   readonly lockSchedules: string
   /** rows (key): makes sure that there is something to lock. */
-  readonly makeLimits: string
+  readonly insertLimits: string
   /** rows (key) → key, held, full_at; locked in order. */
   readonly lockLimits: string
   /** rows (key) → the same, of those that are there and that nobody else has locked. */
-  readonly tryLimits: string
+  readonly tryLockLimits: string
 
   /** now, most → job, stage, segment, channel, level, grp of tasks that have become due; locked. */
-  readonly becameDue: string
+  readonly lockDueTasks: string
   /** rows (job, stage, segment, turn): they stand in line, and wait for no limit. */
-  readonly standInLine: string
+  readonly setTurns: string
   /** rows (channel, lowest level, most, now, positions taken) → loaded, spec, a new position, level, rank, place and, if the database can tell, where it is; locked. */
   readonly candidates: string
   /** rows (channel, lowest level, now) → 1 for each in which something can be taken, whoever looks at it. */
-  readonly leftInLine: string
+  readonly channelsWithReady: string
   /** now, most → key of limits whose rate lets something start by now. */
-  readonly wokenLimits: string
+  readonly limitsToWake: string
   /**
    * rows (key, most, now): of each channel, so many of those that wait for a limit stand in line again,
    * the best first. If one of them is locked by somebody else, the limit is looked at again now. The
@@ -159,18 +159,18 @@ export interface Statements {
   /** rows (key). */
   readonly clearWakes: string
   /** rows (channel, level, grp) → channel, level, grp, the turn of its newest, the first that waits. */
-  readonly shares: string
+  readonly lockGroupTurns: string
   /** rows (channel, level, grp, turn). */
-  readonly saveShares: string
+  readonly saveGroupTurns: string
 
   /** key, most → key, held, full_at, wake_at of limits behind it, in order. */
   readonly limitsAfter: string
   /** rows (key, time): those that nobody holds or waits to be called for, and that were full by then. */
-  readonly dropLimits: string
+  readonly deleteLimits: string
   /** channel, level, grp, most → channel, level, grp, turn of those behind it, in order; with the first turn that waits, and the newest. */
-  readonly sharesAfter: string
+  readonly groupTurnsAfter: string
   /** rows (channel, level, grp, turn): those that are still at this turn. */
-  readonly dropShares: string
+  readonly deleteGroupTurns: string
 
   /** rows (position, job, before, type, at, record). */
   readonly insertEvents: string
@@ -192,7 +192,7 @@ export interface Statements {
   /** rows (queue, version before, version, record, is_limited, is_paused, full_at); 0 before: there was none. */
   readonly saveQueues: string
   /** queue, ageing, whether it ages: everything that waits in it is ranked again. */
-  readonly rankAgain: string
+  readonly rerankQueue: string
   /** rows (queue, full_at). */
   readonly chargeQueues: string
   /** rows (schedule, version before, version, record, is_set). */
@@ -200,7 +200,7 @@ export interface Statements {
   /** rows (key, held, full_at). */
   readonly saveLimits: string
   /** rows (job): a pipeline that the orchestrator is to look at. */
-  readonly noteLooks: string
+  readonly notePipelines: string
 
   /** rows (job) → job of those of them that are neither over nor given up by anybody. */
   readonly notEnded: string
@@ -217,7 +217,7 @@ export interface Statements {
   /** job → where the newest entry of any of its rows stands. */
   readonly lastPosition: string
   /** job, position, most → position, record of its entries behind it, in order. */
-  readonly history: string
+  readonly jobHistory: string
   /** position, most → position, record of all entries behind it, in order. */
   readonly eventsAfter: string
   /** now, queue → record, full_at, how many leases are held, how many tasks are due and wait. */
@@ -234,40 +234,40 @@ export interface Statements {
   readonly counts: string
 
   /** now, most → job, stage, segment, attempt of leases that ran out. */
-  readonly expired: string
+  readonly expiredLeases: string
   /** now, most → job, stage, segment of tasks that nobody took in time. */
-  readonly tooLate: string
+  readonly startTooLate: string
   /** most → id, job of looks that were asked for. */
-  readonly looks: string
+  readonly pipelineNotes: string
   /** rows (id). */
-  readonly forgetLooks: string
+  readonly deletePipelineNotes: string
   /** rows (job) → loaded, spec of its own row. */
   readonly jobRows: string
   /** job, most → stage, segment of tasks that an ending job stops; on-failure stages too. */
-  readonly stoppable: string
+  readonly tasksToStop: string
   /** rows (job, over_at): a pipeline came to its end. */
-  readonly markOver: string
+  readonly markEnded: string
   /** → type, retain_ms of all kinds of jobs that are over; there may be none of one without a time. */
-  readonly kinds: string
+  readonly endedKinds: string
   /** → type, how many jobs of it are over: reads all of them. */
-  readonly overByType: string
+  readonly countEndedByType: string
   /** type, retain_ms, most → job, over_at of those that ended first. */
-  readonly oldest: string
+  readonly oldestEnded: string
 
   /** now, told → the time; then the first times behind what was told at which tasks are due, limits have room, leases end and tasks come too late, each null if there is none. */
-  readonly timesAhead: string
+  readonly nextTimes: string
   /** position, most → position, type of entries behind it, in order. */
-  readonly newest: string
+  readonly entryTypesAfter: string
   /** → the number of a transaction before which all are over, the newest position. */
   readonly horizon: string
   /** → a number above those of all transactions that took a position so far, the newest position. */
   readonly fence: string
   /** name → value. */
-  readonly meta: string
+  readonly readMeta: string
   /** name, value: only if there is none. */
   readonly setMeta: string
   /** name. */
-  readonly dropMeta: string
+  readonly deleteMeta: string
 
   /** What follows is for verify, repair and copy. Everything that is read is of one moment. */
   readonly beginReading: string
@@ -278,18 +278,18 @@ export interface Statements {
   /** The next 500 of them: EVENT. On SQLite: how many were taken before. */
   readonly nextEvents: string
   /** They are not needed any more. */
-  readonly unsortEvents: string
+  readonly dropSortedEvents: string
   /** position, most → EVENT of those behind it, by position. */
-  readonly wholeEvents: string
+  readonly eventRowsAfter: string
   /** most → EVENT, the newest first. */
   readonly newestEvents: string
   /** → how many of the triggers are missing that keep events as they are. */
-  readonly missingGuards: string
+  readonly missingTriggers: string
   readonly countEvents: string
   /** → the newest position, the last one that was given out. */
-  readonly positionsGiven: string
+  readonly lastPositions: string
   /** position: later ones are given out from now on. */
-  readonly passPosition: string
+  readonly advancePosition: string
   /** → table, name, how often, of what must be there once and is not. */
   readonly duplicates: string
   /** most → job, stage, segment, position of rows whose JobSubmitted is not there. */
@@ -297,7 +297,7 @@ export interface Statements {
   /** rows (job) → fixed, changing of all of its rows, in order. */
   readonly wholeRows: string
   /** rows (job) → job of those that the orchestrator is to look at. */
-  readonly lookedAt: string
+  readonly notedPipelines: string
   /** → queue, version, record, is_limited, is_paused, full_at. */
   readonly allQueues: string
   /** → schedule, version, record, is_set. */
@@ -313,7 +313,7 @@ export interface Statements {
   /** rows (job, stage, segment). */
   readonly deleteRows: string
   /** rows (key): nobody holds it. */
-  readonly freeKeys: string
+  readonly releaseKeys: string
   /** rows (queue). */
   readonly deleteQueues: string
   /** rows (schedule). */
@@ -323,10 +323,10 @@ export interface Statements {
 }
 
 /** The columns of an event. */
-export const EVENT = ['position', 'job', 'before', 'type', 'at', 'record'] as const
+export const EVENT_COLUMNS = ['position', 'job', 'before', 'type', 'at', 'record'] as const
 
 /** The columns of a baseline: see `baseline.ts`. */
-export const BASELINE = [
+export const BASELINE_COLUMNS = [
   'kind',
   'name',
   'stage',
@@ -337,25 +337,25 @@ export const BASELINE = [
 ] as const
 
 /** Whole rows of `work`: all columns, in one order. */
-export const COLUMNS = [...FIXED, ...CHANGING] as const
-export type Column = (typeof COLUMNS)[number]
+export const WORK_COLUMNS = [...FIXED_COLUMNS, ...CHANGING_COLUMNS] as const
+export type Column = (typeof WORK_COLUMNS)[number]
 /** Where each column stands in a whole row. */
-export const AT = Object.fromEntries(COLUMNS.map((column, i) => [column, i])) as Readonly<
-  Record<Column, number>
->
+export const WORK_COLUMN_AT = Object.fromEntries(
+  WORK_COLUMNS.map((column, i) => [column, i]),
+) as Readonly<Record<Column, number>>
 
 /** Statements that every database takes word for word: they have no parameters. */
-export const SAME = {
+export const COMMON_STATEMENTS = {
   commit: 'commit',
   rollback: 'rollback',
   savepoint: 'savepoint pawl',
-  undo: 'rollback to savepoint pawl',
-  release: 'release savepoint pawl',
+  rollbackToSavepoint: 'rollback to savepoint pawl',
+  releaseSavepoint: 'release savepoint pawl',
   counts: `
     select (select count(*) from work where expires_at is not null),
       (select count(distinct job) from work where state = 'DEAD')`,
   // From kind to kind by the index, however many jobs are of each. The last of a type has no time.
-  kinds: `
+  endedKinds: `
     with recursive types (type) as (
       select (select min(type) from work where over_at is not null)
       union all
@@ -370,7 +370,7 @@ export const SAME = {
         where w.over_at is not null and w.type = k.type and w.retain_ms > k.retain_ms
       ) from kinds k where k.retain_ms is not null
     ) select type, retain_ms from kinds`,
-  overByType: 'select type, count(*) from work where over_at is not null group by type',
+  countEndedByType: 'select type, count(*) from work where over_at is not null group by type',
   countEvents: 'select count(*) from events',
   allQueues: 'select queue, version, record, is_limited, is_paused, full_at from queues',
   allSchedules: 'select schedule, version, record, is_set from schedules',

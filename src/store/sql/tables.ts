@@ -41,7 +41,7 @@ export async function migrate(connection: Connection, dialect: Dialect): Promise
   const known = await versionOf(connection, dialect)
   if (known !== steps.length)
     await retryOnConflict(dialect, () => runMigrations(connection, dialect))
-  const [answered] = await connection.run([{ sql: sql.meta, values: ['id'] }])
+  const [answered] = await connection.run([{ sql: sql.readMeta, values: ['id'] }])
   return answered?.rows[0]?.[0] as string
 }
 
@@ -92,7 +92,7 @@ async function versionOf(
   const [there] = await connection.run([{ sql: hasTables, values: [] }])
   if (Number(there?.rows[0]?.[0]) === 0) return 0
   const [answered] = await connection
-    .run([{ sql: statements.meta, values: ['version'] }])
+    .run([{ sql: statements.readMeta, values: ['version'] }])
     .catch((error: unknown) => {
       const isHidden = error instanceof SqlFailed && error.trouble === 'missing'
       throw isHidden ? new SqlFailed('denied', HIDDEN, error) : error

@@ -25,7 +25,7 @@ const STRIDE = process.env['PAWL_CAMPAIGN'] === 'long' ? 1 : MOMENTS.length
 /** Gives what ends a connection: whoever has it only sees that it is gone. */
 type Aim = (connection: Connection) => Promise<() => Promise<unknown>>
 
-const META: ReadonlySet<string | undefined> = new Set([POSTGRES.meta, SQLITE.meta])
+const META: ReadonlySet<string | undefined> = new Set([POSTGRES.readMeta, SQLITE.readMeta])
 
 class Cutter {
   /** So many runs more, then one is cut. */

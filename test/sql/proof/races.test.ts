@@ -6,7 +6,6 @@ import type { Command, LimitSpec } from '../../../src/kernel/index.ts'
 import type { Claimed } from '../../../src/store/index.ts'
 import type { Statement, Connection, Row } from '../../../src/store/sql/connection.ts'
 import { EntryFeed } from '../../../src/store/sql/queries/entry-feed.ts'
-import { JobQueries } from '../../../src/store/sql/queries/job-queries.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
 import type { SqlStore } from '../../../src/store/sql/sql-store.ts'
 import { POSTGRES } from '../../../src/store/sql/postgres/statements.ts'
@@ -174,7 +173,7 @@ describe('two on PostgreSQL', () => {
   it('are watched without a gap, whichever transaction began first', async () => {
     const { open } = await two()
     const records = new Records()
-    const feed = new EntryFeed(POSTGRES, new JobQueries(POSTGRES, records))
+    const feed = new EntryFeed(POSTGRES, records)
     const [early, late, watch] = [await open(), await open(), await open()]
     const write = async (connection: Connection, position: number): Promise<void> => {
       const entry = {

@@ -91,7 +91,7 @@ describe.each(DATABASE_NAMES)('on %s, rows that say nothing any more', (name) =>
     const sweeping = (async () => {
       for (;;) {
         // By then every bucket is full.
-        swept += await unused.sweep(connection, Date.now() + DAY_MS)
+        swept += await unused.deletePortion(connection, Date.now() + DAY_MS)
         if (isOver) return
       }
     })()

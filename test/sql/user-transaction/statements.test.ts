@@ -62,7 +62,7 @@ describe('statements with their schema', () => {
   })
 
   it('without it they find nothing', async () => {
-    await expect(client.query(`prepare x as ${POSTGRES.seeQueues}`)).rejects.toThrow('not exist')
+    await expect(client.query(`prepare x as ${POSTGRES.readQueues}`)).rejects.toThrow('not exist')
     await expect(client.query(`prepare x as ${POSTGRES.positions}`)).rejects.toThrow('not exist')
   })
 

@@ -48,7 +48,7 @@ class SqlSource implements CopySource {
 
   async load(): Promise<void> {
     const { statements: sql } = this.#dialect
-    const [[newest] = []] = await this.#rowsOf(sql.positionsGiven)
+    const [[newest] = []] = await this.#rowsOf(sql.lastPositions)
     this.end = newest as number
     this.buckets = {
       queues: await this.#fullAts(sql.allQueues, 5),
@@ -57,7 +57,7 @@ class SqlSource implements CopySource {
   }
 
   async *events(): AsyncIterable<{ events: readonly EventRow[]; done: number }> {
-    const { wholeEvents } = this.#dialect.statements
+    const { eventRowsAfter: wholeEvents } = this.#dialect.statements
     let done = 0
     for (let after = 0; ;) {
       const events = (await this.#rowsOf(wholeEvents, after, PAGE)).map(eventRow)

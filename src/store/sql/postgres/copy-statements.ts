@@ -1,20 +1,20 @@
 /**
  * Inserts that can be done by COPY.
  */
-import { CHANGING, EVENT, FIXED, FRESH } from '../statements.ts'
+import { CHANGING_COLUMNS, EVENT_COLUMNS, FIXED_COLUMNS, FRESH_COLUMNS } from '../statements.ts'
 import { typeOf } from './parameter-tables.ts'
 import { POSTGRES } from './statements.ts'
 
 /** By the text of the insert: the text of the COPY, which takes the same rows. */
 export const COPIES: ReadonlyMap<string, string> = new Map([
-  [POSTGRES.insertEvents, copy('events', contents(EVENT))],
-  [POSTGRES.insertRows, copy('work', contents([...FIXED, ...CHANGING]))],
+  [POSTGRES.insertEvents, copy('events', contents(EVENT_COLUMNS))],
+  [POSTGRES.insertRows, copy('work', contents([...FIXED_COLUMNS, ...CHANGING_COLUMNS]))],
   [
     POSTGRES.insertFresh,
     copy('work', {
-      ...contents(FRESH),
-      last_position: `$${FRESH.indexOf('position') + 1}`,
-      place: `$${FRESH.indexOf('position') + 1}`,
+      ...contents(FRESH_COLUMNS),
+      last_position: `$${FRESH_COLUMNS.indexOf('position') + 1}`,
+      place: `$${FRESH_COLUMNS.indexOf('position') + 1}`,
     }),
   ],
 ])

@@ -1,11 +1,11 @@
 /**
  * How rows of plain jobs that were taken are changed on PostgreSQL: `updateTaken` of `../statements.ts`.
  */
-import { TAKEN } from '../statements.ts'
+import { TAKEN_COLUMNS } from '../statements.ts'
 import { addressed, given, typeOf } from './parameter-tables.ts'
 
 /** The columns of a row that `updateTaken` is given. */
-export const TAKEN_ROW = ['job', 'was', 'position', ...TAKEN] as const
+export const TAKEN_ROW = ['job', 'was', 'position', ...TAKEN_COLUMNS] as const
 
 /**
  * `same`: columns that have one value in all rows. They come behind the others, as scalars.
@@ -22,7 +22,7 @@ export function updateTaken(same: readonly string[], bySpot = false): string {
   const rows = given(differ)
   return `
     with changed as (
-      update work w set ${TAKEN.map((column) => `${column} = ${value(column)}`).join(', ')},
+      update work w set ${TAKEN_COLUMNS.map((column) => `${column} = ${value(column)}`).join(', ')},
         rank = ${value('due_at')}, place = 0, channel = null, level = null, parked = null, start_by = null
       from ${bySpot ? rows : `(select given.*, -1 as stage, 0 as segment from ${rows} offset 0) as given`}
       where ${bySpot ? 'w.ctid = given.spot' : addressed}

@@ -1,5 +1,6 @@
 /**
- * What is asked about jobs: read in one statement each, so that an answer is of one moment.
+ * Queries about jobs. Each answer is read with one statement where it can be, so that it is of one
+ * moment.
  */
 import type { Job, StageTasks, Tallies, Task } from '../../../kernel/index.ts'
 import { emptyTally, jobState, NO_TALLIES, stagesOf } from '../../../kernel/index.ts'
@@ -19,70 +20,74 @@ import { quarantinedJob } from '../../views/quarantine-page.ts'
 import { endedOf, listing, matches, PageOfJobs, outcomeOf } from '../../views/job-views.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { Records } from '../rows/records.ts'
-import type { TaskWithLease } from '../rows/work-rows.ts'
-import { jobRecords, leasedTasks, loadedColumns, tallyRow } from '../rows/work-rows.ts'
+import { jobRecords, loadedColumns, tallyRow } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 
-interface Tallied {
+/** What queries need of the store. */
+export interface QueryContext {
+  readonly sql: Statements
+  readonly records: Records
+  /** Null: the database's own clock. */
+  readonly now: () => number | null
+}
+
+interface JobWithTallies {
   readonly job: Job
   readonly tallies: Tallies
 }
 
-/** Jobs of one look; a filter may let none of them through. */
+/** Jobs that are read at once; a filter may let none of them through. */
 const PAGE = 200
 
 export class JobQueries {
   readonly #sql: Statements
   readonly #records: Records
+  readonly #now: () => number | null
 
-  constructor(sql: Statements, records: Records) {
+  constructor({ sql, records, now }: QueryContext) {
     this.#sql = sql
     this.#records = records
+    this.#now = now
+  }
+
+  /** The store's time. */
+  async now(connection: Connection): Promise<number> {
+    const [clock] = await connection.run([{ sql: this.#sql.clock, values: [this.#now()] }])
+    return clock?.rows[0]?.[0] as number
   }
 
   /** A job with all of its tasks; null: there is none. */
   async record(connection: Connection, id: string): Promise<JobRecord | null> {
     const [answered] = await connection.run([{ sql: this.#sql.wholeJobs, rows: [[id]] }])
-    return this.recordsOf(answered?.rows ?? [])[0] ?? null
+    return jobRecords(answered?.rows ?? [], this.#records)[0] ?? null
   }
 
-  /** Those of the jobs that nobody has to wait for any more. */
-  async ended(
-    connection: Connection,
-    jobs: readonly string[],
-    now: number | null,
-  ): Promise<Ended[]> {
+  /** Those of the jobs that have come to an end, or that are not there. */
+  async ended(connection: Connection, jobs: readonly string[]): Promise<Ended[]> {
     const rows = [...new Set(jobs)].map((id) => [id])
     const [answered] = await connection.run([{ sql: this.#sql.notEnded, rows }])
     const open = new Set(answered?.rows.map(([id]) => id as string))
     const rest = rows.filter(([id]) => !open.has(id as string))
     const ids = rest.map(([id]) => id as string)
     if (ids.length === 0) return []
-    const outcomes = await this.outcomes(connection, ids, now)
+    const outcomes = await this.outcomes(connection, ids)
     const found = new Map(ids.map((id, i) => [id, outcomes[i] ?? null]))
     return endedOf(ids, (id) => found.get(id) ?? null)
   }
 
-  /**
-   * How each of them stands; null: there is none. Of a pipeline only what went wrong is read. `given`:
-   * the time; null: the database's.
-   */
-  async outcomes(
-    connection: Connection,
-    ids: readonly string[],
-    given: number | null,
-  ): Promise<(Outcome | null)[]> {
+  /** The state of each job; null: there is none. Of a pipeline only failed tasks are read. */
+  async outcomes(connection: Connection, ids: readonly string[]): Promise<(Outcome | null)[]> {
     const rows = [...new Set(ids)].map((id) => [id])
     const [clock, answered] = await connection.run([
-      { sql: this.#sql.clock, values: [given] },
+      { sql: this.#sql.clock, values: [this.#now()] },
       { sql: this.#sql.jobRows, rows },
     ])
     const now = clock?.rows[0]?.[0] as number
     const found = new Map<string, Outcome>()
-    for (const { job, tallies } of await this.#tallied(connection, answered?.rows ?? [])) {
+    for (const { job, tallies } of await this.#withTallies(connection, answered?.rows ?? [])) {
       if (job.task === null) job.lastPosition = await this.#lastPosition(connection, job)
       const isWrong = tallies.some(({ failed, dead }) => failed + dead > 0)
-      const stages = isWrong ? await this.#troubledStages(connection, job) : null
+      const stages = isWrong ? await this.#failedStages(connection, job) : null
       found.set(job.id, outcomeOf(job, stages, tallies, now))
     }
     return ids.map((id) => found.get(id) ?? null)
@@ -93,14 +98,10 @@ export class JobQueries {
     return (answered?.rows[0]?.[0] as number | null) ?? lastPosition
   }
 
-  async #troubledStages(connection: Connection, job: Job): Promise<StageTasks> {
+  async #failedStages(connection: Connection, job: Job): Promise<StageTasks> {
     const stages: StageTasks = stagesOf(job).map(() => [])
-    for (const task of await this.#troubled(connection, job)) stages[task.stage]?.push(task)
+    for (const task of await this.#failedTasks(connection, job)) stages[task.stage]?.push(task)
     return stages
-  }
-
-  recordsOf(rows: readonly Row[]): JobRecord[] {
-    return jobRecords(rows, this.#records)
   }
 
   async outputs(
@@ -114,14 +115,15 @@ export class JobQueries {
     return outputsPage(tasks, after, limit)
   }
 
-  async jobs(connection: Connection, query: QueryOf<'jobs'>, now: number): Promise<JobsPage> {
+  async jobs(connection: Connection, query: QueryOf<'jobs'>): Promise<JobsPage> {
+    const now = await this.now(connection)
     const page = new PageOfJobs(query)
     const isDead = query.state === 'QUARANTINED'
     const sql = isDead ? this.#sql.deadJobsAfter : this.#sql.jobsAfter
     let after = query.after ?? 0
     for (;;) {
       const [answered] = await connection.run([{ sql, values: [after, PAGE] }])
-      const jobs = await this.#tallied(connection, answered?.rows ?? [])
+      const jobs = await this.#withTallies(connection, answered?.rows ?? [])
       for (const { job, tallies } of jobs) {
         if (!page.add(listing(job, tallies, now))) return page.page
         after = job.firstPosition
@@ -130,11 +132,8 @@ export class JobQueries {
     }
   }
 
-  async quarantine(
-    connection: Connection,
-    query: QueryOf<'quarantine'>,
-    now: number,
-  ): Promise<QuarantinePage> {
+  async quarantine(connection: Connection, query: QueryOf<'quarantine'>): Promise<QuarantinePage> {
+    const now = await this.now(connection)
     const jobs: QuarantinedJob[] = []
     let after = query.after ?? 0
     for (;;) {
@@ -143,11 +142,11 @@ export class JobQueries {
           ? { sql: this.#sql.deadJobsAfter, values: [after, PAGE] }
           : { sql: this.#sql.jobRows, rows: query.jobs.map((id) => [id]) }
       const [answered] = await connection.run([ask])
-      const found = await this.#tallied(connection, answered?.rows ?? [])
+      const found = await this.#withTallies(connection, answered?.rows ?? [])
       for (const { job, tallies } of inOrder(found, query.jobs)) {
         after = job.firstPosition
         if (jobState(job, tallies, now) !== 'QUARANTINED' || !matches(job.spec, query)) continue
-        const tasks = job.task === null ? await this.#troubled(connection, job) : [job.task]
+        const tasks = job.task === null ? await this.#failedTasks(connection, job) : [job.task]
         jobs.push(quarantinedJob(job, tasks, tallies))
         if (jobs.length === query.limit) return { jobs, next: after, now }
       }
@@ -156,8 +155,8 @@ export class JobQueries {
   }
 
   /** Jobs by their own rows, with the tallies of those that are pipelines. */
-  async #tallied(connection: Connection, rows: readonly Row[]): Promise<Tallied[]> {
-    const jobs = this.recordsOf(rows).map(({ job }) => job)
+  async #withTallies(connection: Connection, rows: readonly Row[]): Promise<JobWithTallies[]> {
+    const jobs = jobRecords(rows, this.#records).map(({ job }) => job)
     const pipelines = jobs.filter(({ task }) => task === null)
     const byJob = await this.talliesOf(connection, pipelines)
     return jobs.map((job) => ({ job, tallies: byJob.get(job.id) ?? NO_TALLIES }))
@@ -179,23 +178,17 @@ export class JobQueries {
   }
 
   /** The tasks of a pipeline that are FAILED or DEAD. */
-  async #troubled(connection: Connection, job: Job): Promise<Task[]> {
-    const [answered] = await connection.run([{ sql: this.#sql.troubled, rows: [[job.id]] }])
+  async #failedTasks(connection: Connection, job: Job): Promise<Task[]> {
+    const [answered] = await connection.run([{ sql: this.#sql.failedTasks, rows: [[job.id]] }])
     return (answered?.rows ?? []).map((row) => {
       const { stage, segment, record } = loadedColumns(row)
       return this.#records.task(record as Uint8Array, job, stage, segment)
     })
   }
 
-  /** The tasks that hold a lease, the oldest grant first. */
-  async leased(connection: Connection): Promise<TaskWithLease[]> {
-    const [answered] = await connection.run([{ sql: this.#sql.leased, values: [] }])
-    return leasedTasks(answered?.rows ?? [], this.#records)
-  }
-
   async pausedAmong(connection: Connection, names: Iterable<string>): Promise<Set<string>> {
     const rows = [...names].map((name) => [name])
-    const [answered] = await connection.run([{ sql: this.#sql.seeQueues, rows }])
+    const [answered] = await connection.run([{ sql: this.#sql.readQueues, rows }])
     const paused = new Set<string>()
     for (const [name, record] of answered?.rows ?? []) {
       const queue = this.#records.queue(record as Uint8Array, name as string)
@@ -208,25 +201,25 @@ export class JobQueries {
     connection: Connection,
     { job, after = 0, limit }: QueryOf<'history'>,
   ): Promise<Positioned[]> {
-    const ask = { sql: this.#sql.history, values: [job, after, limit] }
+    const ask = { sql: this.#sql.jobHistory, values: [job, after, limit] }
     const [answered] = await connection.run([ask])
-    return this.positioned(answered?.rows ?? [])
+    return positionedEntries(answered?.rows ?? [], this.#records)
   }
+}
 
-  /** Rows of position and record. */
-  positioned(rows: readonly Row[]): Positioned[] {
-    return rows.map(([position, record]) => ({
-      position: position as number,
-      entry: this.#records.entry(record as Uint8Array, position as number),
-    }))
-  }
+/** Rows of position and record. */
+export function positionedEntries(rows: readonly Row[], records: Records): Positioned[] {
+  return rows.map(([position, record]) => ({
+    position: position as number,
+    entry: records.entry(record as Uint8Array, position as number),
+  }))
 }
 
 /** As they were named, or by position. */
 function inOrder(
-  found: readonly Tallied[],
+  found: readonly JobWithTallies[],
   named: readonly string[] | undefined,
-): readonly Tallied[] {
+): readonly JobWithTallies[] {
   if (named === undefined) return found
   const byId = new Map(found.map((one) => [one.job.id, one]))
   return named.flatMap((id) => byId.get(id) ?? [])

@@ -57,7 +57,7 @@ export async function buildWrites(
   for (const { entry } of loaded.applied) {
     if (entry.type !== 'QueueConfigured') continue
     asks.push({
-      sql: sql.rankAgain,
+      sql: sql.rerankQueue,
       values: [entry.queue, entry.ageingMs ?? 0, entry.ageingMs !== null],
     })
   }
@@ -79,7 +79,7 @@ export async function buildWrites(
     [...loaded.freed].map(([key, count]) => [key, count, now]),
   )
   add(
-    sql.noteLooks,
+    sql.notePipelines,
     [...loaded.touchedPipelines].map((id) => [id]),
   )
   return asks

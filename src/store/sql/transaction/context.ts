@@ -9,14 +9,17 @@
  *   writes. A transaction that was wrong fails with a conflict, and is done again with what it reads.
  */
 import type { Job, JobSubmitted, Queue } from '../../../kernel/index.ts'
+import type { Clock } from '../../clock.ts'
 import type { Statement } from '../connection.ts'
-import type { ForgetCount } from '../dialect.ts'
-import type { Records } from '../rows/records.ts'
+import type { Dialect, ForgetCount } from '../dialect.ts'
+import { Records } from '../rows/records.ts'
 import type { RowState } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 import type { TurnAssigner } from './turn-assignment.ts'
+import { TurnAssignment } from './turn-assignment.ts'
 
 export interface TransactionContext {
+  /** In the words of the connection that the transaction runs on. */
   readonly sql: Statements
   readonly records: Records
   readonly turns: TurnAssigner
@@ -29,6 +32,24 @@ export interface TransactionContext {
   readonly nextPosition: NextPosition | null
   /** Null: transactions do not overlap. */
   readonly forgetCount: ForgetCount | null
+}
+
+/** For the store's own connections. */
+export function newContext(
+  { statements: sql, preconditions, forgetCount }: Dialect,
+  clock: Clock | null,
+): TransactionContext & { readonly turns: TurnAssignment } {
+  return {
+    sql,
+    records: new Records(),
+    turns: new TurnAssignment(sql),
+    now: () => (clock === null ? null : Math.floor(clock.now())),
+    queues: new QueueCache(),
+    submissions: new SubmissionCache(),
+    leasedRows: new LeasedRowCache(),
+    nextPosition: preconditions === undefined ? null : new NextPosition(preconditions.isLast),
+    forgetCount: forgetCount ?? null,
+  }
 }
 
 /** The same without anything remembered, and for nothing to be remembered in. */

@@ -95,11 +95,12 @@ export class SubmitGrants {
 
   /** A grant is decided on the queue as well. */
   need(needs: LockPlan, loaded: WorkingSet): void {
-    for (const { queue } of this.#rides) if (!loaded.queues.isLoaded(queue)) needs.queues.add(queue)
+    for (const { queue } of this.#rides)
+      if (!loaded.queues.isLoaded(queue)) needs.sharedQueues.add(queue)
   }
 
   /** → whether something stands in line before them, or should. */
-  look({ leftInLine }: Statements): Statement {
+  look({ channelsWithReady: leftInLine }: Statements): Statement {
     const now = Math.floor(this.#takers.now())
     const channels = new Set(this.#rides.map(({ queue, type }) => channelName(queue, type, null)))
     return { sql: leftInLine, rows: [...channels].map((name) => [name, LOWEST_LEVEL, now]) }

@@ -98,7 +98,7 @@ export async function execute(
   const rides = trusts && submitGrants?.isIdle === false ? submitGrants : null
   const needed = (): LockPlan => {
     const needs = new LockPlan(loaded, parts.queues, trusts ? parts.leasedRows : null)
-    for (const command of formed) needs.add(command)
+    for (const command of formed) needs.addCommand(command)
     rides?.need(needs, loaded)
     return needs
   }

@@ -78,7 +78,7 @@ export class TurnAssignment implements TurnAssigner {
     // In one order, because they are locked.
     const names = [...byGroup.keys()].toSorted()
     const asked = names.map((name) => JSON.parse(name) as Row)
-    const [answered] = await connection.run([{ sql: this.#sql.shares, rows: asked }])
+    const [answered] = await connection.run([{ sql: this.#sql.lockGroupTurns, rows: asked }])
     const saved: Row[] = []
     for (const [channel, level, group, own, first, newest] of answered?.rows ?? []) {
       const name = JSON.stringify([channel, level, group])
@@ -89,6 +89,6 @@ export class TurnAssignment implements TurnAssigner {
       for (const { row } of byGroup.get(name) ?? []) row.turn = turn++
       saved.push([channel as string, level as number, group as string, turn - 1])
     }
-    await connection.run([{ sql: this.#sql.saveShares, rows: saved }])
+    await connection.run([{ sql: this.#sql.saveGroupTurns, rows: saved }])
   }
 }

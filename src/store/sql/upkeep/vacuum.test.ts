@@ -20,41 +20,41 @@ class Counted implements Connection {
   }
 }
 
-function setUp(): { counted: Counted; sweeping: Vacuum; pool: ConnectionPool } {
+function setUp(): { counted: Counted; vacuum: Vacuum; pool: ConnectionPool } {
   const counted = new Counted()
   const connect = (): Promise<Connection> => Promise.resolve(counted)
   const texts = { begin: null, commit: 'commit', rollback: 'rollback' }
   const pool = new ConnectionPool<Connection>(counted, { ...texts, connect, size: 1 })
-  return { counted, pool, sweeping: new Vacuum(pool, { count: 'count', run: 'sweep' }) }
+  return { counted, pool, vacuum: new Vacuum(pool, { count: 'count', run: 'sweep' }) }
 }
 
 describe('what a database leaves behind', () => {
   it('is looked at when many jobs were taken, and swept up if it is enough', async () => {
-    const { counted, sweeping } = setUp()
-    sweeping.taken(4_999)
+    const { counted, vacuum } = setUp()
+    vacuum.noteGrants(4_999)
     expect(counted.said).toEqual([])
-    sweeping.taken(1)
+    vacuum.noteGrants(1)
     await expect.poll(() => counted.said).toEqual(['count'])
     counted.left = 100_000
     await expect
       .poll(() => {
-        sweeping.taken(5_000)
+        vacuum.noteGrants(5_000)
         return counted.said
       })
       .toContain('sweep')
   })
 
   it('is of no concern if it fails', async () => {
-    const { counted, sweeping, pool } = setUp()
+    const { counted, vacuum, pool } = setUp()
     await pool.close()
-    sweeping.taken(5_000)
+    vacuum.noteGrants(5_000)
     await Promise.resolve()
     expect(counted.said).toEqual([])
   })
 
   it('is nothing where nothing stays', () => {
     const { counted, pool } = setUp()
-    new Vacuum(pool, null).taken(1_000_000)
+    new Vacuum(pool, null).noteGrants(1_000_000)
     expect(counted.said).toEqual([])
   })
 })

@@ -156,9 +156,11 @@ export class CommitWithWrites {
           ask(sql.savepoint),
         ])
         await this.#write(connection, job, writes)
-        await connection.run([ask(sql.release), ask(sql.commit)]).catch((error: unknown) => {
-          throw notEnded(job, error)
-        })
+        await connection
+          .run([ask(sql.releaseSavepoint), ask(sql.commit)])
+          .catch((error: unknown) => {
+            throw notEnded(job, error)
+          })
       },
     }
   }
@@ -183,7 +185,7 @@ export class CommitWithWrites {
       throw sqlFailed('conflict', 'The writes of a commit', error as Error)
     }
     try {
-      await connection.run([ask(this.#parts.sql.undo)])
+      await connection.run([ask(this.#parts.sql.rollbackToSavepoint)])
     } catch (failure) {
       if (failure instanceof SqlFailed && failure.trouble === 'lost') throw failure
     }

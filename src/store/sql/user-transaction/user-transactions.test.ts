@@ -40,7 +40,7 @@ it('a transaction that sees a queue as it was once does not tell others', async 
     nextPosition: null,
     forgetCount: null,
   }
-  const tables = new TableVersion(guest.statements.meta, steps.length)
+  const tables = new TableVersion(guest.statements.readMeta, steps.length)
   const guests = new UserTransactions(store.id, guest, parts, tables)
   const submit = { type: 'SubmitJob', job: 'a', spec: plain({}, { queue: 'q' }) } as const
   const answers = await guests.execute(fromPg(client), [submit])

@@ -83,7 +83,7 @@ export class UserTransactions {
 
   /** The tables that the transaction sees may be those of another database. */
   async #assertHere(connection: Connection, key: object): Promise<void> {
-    const [answered] = await connection.run([{ sql: this.#parts.sql.meta, values: ['id'] }])
+    const [answered] = await connection.run([{ sql: this.#parts.sql.readMeta, values: ['id'] }])
     if (answered?.rows[0]?.[0] !== this.#id) {
       const message =
         'The transaction is in another database than this store: give it one of the database that the store was opened on.'
@@ -114,7 +114,7 @@ export class UserTransactions {
         const isConflict = error instanceof SqlFailed && error.trouble === 'conflict'
         if (!isConflict || tries === MOST_TRIES) throw error
         // If this fails, too, the transaction is lost as a whole: the first reason says more.
-        await connection.run([ask(sql.undo)]).catch(() => {
+        await connection.run([ask(sql.rollbackToSavepoint)]).catch(() => {
           throw error
         })
       }
@@ -127,7 +127,10 @@ function ask(sql: string): Statement {
 }
 
 /** From a savepoint on. When nothing is to be saved it is gone back to, so that no lock stays. */
-function within({ undo, release }: Statements, telling: readonly Statement[]): TransactionBoundary {
+function within(
+  { rollbackToSavepoint: undo, releaseSavepoint: release }: Statements,
+  telling: readonly Statement[],
+): TransactionBoundary {
   return {
     begin: [],
     rollback: [ask(undo), ask(release)],

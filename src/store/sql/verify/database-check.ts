@@ -18,7 +18,7 @@ import {
   tasksOf,
 } from '../../../kernel/index.ts'
 import { texts } from '../../state/entry-check.ts'
-import { AT } from '../statements.ts'
+import { WORK_COLUMN_AT } from '../statements.ts'
 import type { Connection, Row, Value } from '../connection.ts'
 import type { Baseline, EventRow } from '../rows/event-rows.ts'
 import { baseline, eventRow } from '../rows/event-rows.ts'
@@ -98,7 +98,7 @@ export class DatabaseCheck implements Onlooker {
     ]
     this.#small = new RegisterFold(baselines.map(baseline), records, this)
     await this.#readEvents()
-    await this.#rowsOf(sql.unsortEvents)
+    await this.#rowsOf(sql.dropSortedEvents)
     await this.#checkSmall()
     await this.#checkStrays()
     await this.#checkTables()
@@ -177,13 +177,13 @@ export class DatabaseCheck implements Onlooker {
     for (const fold of folds) fold.finish()
     const rows = await this.#rowsFor(sql.wholeRows, new Set(folds.map(({ id }) => id)))
     const pipelines = folds.filter(({ record }) => record !== null && record.job.task === null)
-    const looked = await this.#rowsFor(sql.lookedAt, new Set(pipelines.map(({ id }) => id)))
+    const looked = await this.#rowsFor(sql.notedPipelines, new Set(pipelines.map(({ id }) => id)))
     const looks = new Set(looked.map(([job]) => job as string))
     this.#rows += rows.length
     const byJob = new Map<string, Row[]>()
     for (const row of rows) {
-      const known = byJob.get(row[AT.job] as string)
-      if (known === undefined) byJob.set(row[AT.job] as string, [row])
+      const known = byJob.get(row[WORK_COLUMN_AT.job] as string)
+      if (known === undefined) byJob.set(row[WORK_COLUMN_AT.job] as string, [row])
       else known.push(row)
     }
     for (const fold of folds) this.#compareJob(fold, byJob.get(fold.id) ?? [], looks)
@@ -238,7 +238,11 @@ export class DatabaseCheck implements Onlooker {
   ): void {
     const found = new Map<string, Row[]>()
     for (const row of rows) {
-      const name = rowName(id, row[AT.stage] as number, row[AT.segment] as number)
+      const name = rowName(
+        id,
+        row[WORK_COLUMN_AT.stage] as number,
+        row[WORK_COLUMN_AT.segment] as number,
+      )
       found.set(name, [...(found.get(name) ?? []), row])
     }
     for (const row of expected?.rows ?? []) {
@@ -276,8 +280,8 @@ export class DatabaseCheck implements Onlooker {
   /** A pipeline that something is to be done about must be on the orchestrator's list. */
   #checkLook({ job, isOver, rows: expected }: ExpectedJob, rows: readonly Row[]): void {
     if (job.task !== null) return
-    const own = rows.find((row) => (row[AT.stage] as number) < 0)
-    const isNoted = own === undefined || own[AT.over_at] !== null
+    const own = rows.find((row) => (row[WORK_COLUMN_AT.stage] as number) < 0)
+    const isNoted = own === undefined || own[WORK_COLUMN_AT.over_at] !== null
     const world = createWorld(new Map([[job.id, job]]))
     const stages = stagesOf(job).map((_, stage) => {
       const tasks = expected.flatMap((row) => (row.stage === stage ? (row.task ?? []) : []))
@@ -338,12 +342,12 @@ export class DatabaseCheck implements Onlooker {
         position,
       )
     }
-    const [[missing] = []] = await this.#rowsOf(sql.missingGuards)
+    const [[missing] = []] = await this.#rowsOf(sql.missingTriggers)
     if (Number(missing) > 0) {
       const what = `${Number(missing)} of the triggers that keep events as they are are missing or off`
       this.#say('meta', 'triggers', what, null)
     }
-    const [[newest, given] = []] = await this.#rowsOf(sql.positionsGiven)
+    const [[newest, given] = []] = await this.#rowsOf(sql.lastPositions)
     if ((given as number) < (newest as number)) {
       const what = `the next position would be ${Number(given) + 1}, and ${Number(newest)} is taken`
       this.#say('meta', 'positions', what, { table: 'meta', position: newest as number })
@@ -362,7 +366,11 @@ export class DatabaseCheck implements Onlooker {
   }
 
   #name(row: Row): [job: string, stage: number, segment: number] {
-    const address = [row[AT.job], row[AT.stage], row[AT.segment]] as [string, number, number]
+    const address = [
+      row[WORK_COLUMN_AT.job],
+      row[WORK_COLUMN_AT.stage],
+      row[WORK_COLUMN_AT.segment],
+    ] as [string, number, number]
     this.#named.add(rowName(...address))
     return address
   }

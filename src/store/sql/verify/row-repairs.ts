@@ -2,7 +2,7 @@
  * What a repair does to rows: collected while everything is checked, each row once, and said in
  * words.
  */
-import { AT } from '../statements.ts'
+import { WORK_COLUMN_AT } from '../statements.ts'
 import type { Statement, Row, Value } from '../connection.ts'
 import type { Fix } from './database-problem.ts'
 import { rowName } from './database-problem.ts'
@@ -55,8 +55,10 @@ export class RowRepairs {
     )
     // Whoever has it by mistake gives it back BEFORE its owner gets it.
     add(
-      sql.freeKeys,
-      rows.flatMap((row) => (row[AT.key_held] === null ? [] : [[row[AT.key_held] as Value]])),
+      sql.releaseKeys,
+      rows.flatMap((row) =>
+        row[WORK_COLUMN_AT.key_held] === null ? [] : [[row[WORK_COLUMN_AT.key_held] as Value]],
+      ),
     )
     add(sql.insertRows, rows)
     for (const table of ['queues', 'schedules'] as const) {
@@ -73,7 +75,7 @@ export class RowRepairs {
     }
     const limits = fixes.filter((fix) => fix.table === 'limits')
     const keys = limits.map(({ key }) => [key])
-    add(sql.makeLimits, keys)
+    add(sql.insertLimits, keys)
     add(
       sql.saveLimits,
       limits.map(({ key, held, fullAt }) => [key, held, fullAt]),
@@ -81,11 +83,11 @@ export class RowRepairs {
     add(sql.unparkAll, keys)
     const looks = fixes.filter((fix) => fix.table === 'looks')
     add(
-      sql.noteLooks,
+      sql.notePipelines,
       looks.map(({ job }) => [job]),
     )
     for (const fix of fixes) {
-      if (fix.table === 'meta') asks.push({ sql: sql.passPosition, values: [fix.position] })
+      if (fix.table === 'meta') asks.push({ sql: sql.advancePosition, values: [fix.position] })
     }
     this.#known.clear()
     this.#fixes = []
