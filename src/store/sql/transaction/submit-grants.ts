@@ -1,11 +1,11 @@
 /**
- * Jobs that are taken with their submit. Where somebody in this process has room for a job, and
- * nothing stands in line before it, it is granted in the transaction that it is submitted in: it runs
- * one transaction, with its round trips and its sync, sooner than if a claim came for it.
+ * Jobs that are granted with their submit. Where a worker of this process has room for a job, and no
+ * ready task comes before it, it is granted in the transaction that it is submitted in: it runs one
+ * transaction, with its round trips and its sync, sooner than if a claim came for it.
  *
- * - idle: nobody rides.
- * - begun: room is kept for jobs that are to be submitted.
- * - settled: whoever kept room was told what was granted. It is idle again.
+ * - idle: no room is reserved.
+ * - begun: workers have reserved room for jobs that are to be submitted.
+ * - settled: the workers were told what was granted. It is idle again.
  *
  * A transaction that is done again, because its connection was lost, may have been committed the first
  * time. Then its leases are those that were granted then: they bear the number of the reservation.
@@ -22,7 +22,7 @@ import type { QueueCache } from './context.ts'
 import { channelName, JOB_ROW, LOWEST_LEVEL, rowKey } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 
-/** Who takes jobs in this process. */
+/** The workers of this process that take jobs with their submit. */
 export class Takers {
   readonly #takers = new Set<Taker>()
   /** About the authority's time. */
@@ -52,7 +52,7 @@ export class Takers {
 }
 
 /** Jobs of one channel that there is room for. */
-interface Ride {
+interface ReservedGrants {
   readonly queue: string
   readonly type: string
   readonly jobs: ReadonlySet<string>
@@ -64,7 +64,7 @@ export class SubmitGrants {
   readonly #takers: Takers
   readonly #queues: QueueCache
   readonly #reads = noReads()
-  #rides: Ride[] = []
+  #reserved: ReservedGrants[] = []
 
   /** `queues`: what is known of them; nothing is taken where it may not be let through. */
   constructor(takers: Takers, queues: QueueCache) {
@@ -73,12 +73,12 @@ export class SubmitGrants {
   }
 
   get isIdle(): boolean {
-    return this.#rides.length === 0
+    return this.#reserved.length === 0
   }
 
   /** How many may be granted. */
   get places(): number {
-    return this.#rides.reduce((sum, { reservation }) => sum + reservation.places, 0)
+    return this.#reserved.reduce((sum, { reservation }) => sum + reservation.places, 0)
   }
 
   /** BEFORE the transaction that submits them. */
@@ -86,32 +86,33 @@ export class SubmitGrants {
     if (!this.isIdle || this.#takers.isEmpty) return
     // A queue that is changed is locked first, and others with it, in one order.
     if (commands.some(({ type }) => QUEUE_COMMANDS.has(type))) return
-    for (const { queue, type, jobs } of inOrder(commands)) {
+    for (const { queue, type, jobs } of channelJobs(commands)) {
       if (this.#queues.isRestricted(queue)) continue
       const reservation = this.#takers.reserve(queue, type, jobs.size)
-      if (reservation !== null) this.#rides.push({ queue, type, jobs, reservation, taken: [] })
+      if (reservation !== null) this.#reserved.push({ queue, type, jobs, reservation, taken: [] })
     }
   }
 
   /** A grant is decided on the queue as well. */
-  need(needs: LockPlan, loaded: WorkingSet): void {
-    for (const { queue } of this.#rides)
-      if (!loaded.queues.isLoaded(queue)) needs.sharedQueues.add(queue)
+  addQueues(plan: LockPlan): void {
+    for (const { queue } of this.#reserved) plan.addQueue(queue)
   }
 
-  /** → whether something stands in line before them, or should. */
-  look({ channelsWithReady: leftInLine }: Statements): Statement {
+  /** → a row if a ready task comes before them, or one that is due. */
+  readyStatement({ channelsWithReady: leftInLine }: Statements): Statement {
     const now = Math.floor(this.#takers.now())
-    const channels = new Set(this.#rides.map(({ queue, type }) => channelName(queue, type, null)))
+    const channels = new Set(
+      this.#reserved.map(({ queue, type }) => channelName(queue, type, null)),
+    )
     return { sql: leftInLine, rows: [...channels].map((name) => [name, LOWEST_LEVEL, now]) }
   }
 
   /** Grants what was submitted in this transaction. `positions`: of all its entries. */
-  grant(loaded: WorkingSet, positions: readonly number[], now: number): void {
-    for (const ride of this.#rides) {
-      const { worker, request, places } = ride.reservation
+  grantJobs(loaded: WorkingSet, positions: readonly number[], now: number): void {
+    for (const reserved of this.#reserved) {
+      const { worker, request, places } = reserved.reservation
       const taken: Claimed[] = []
-      for (const job of ride.jobs) {
+      for (const job of reserved.jobs) {
         if (taken.length === places) break
         if (loaded.rows.get(rowKey(job, JOB_ROW, 0))?.version !== 0) continue
         const address = { job, stage: 0, segment: 0 }
@@ -121,30 +122,30 @@ export class SubmitGrants {
         loaded.apply(entry, positions[loaded.applied.length] as number)
         taken.push(claimedOf(loaded.jobs.get(job) as Job, now))
       }
-      ride.taken = taken
+      reserved.taken = taken
     }
   }
 
   /** What was granted the first time that this was done. */
-  find(loaded: WorkingSet, now: number): void {
-    for (const ride of this.#rides) {
-      ride.taken = [...ride.jobs].flatMap((id) => {
+  findGranted(loaded: WorkingSet, now: number): void {
+    for (const reserved of this.#reserved) {
+      reserved.taken = [...reserved.jobs].flatMap((id) => {
         const job = loaded.jobs.isLoaded(id) ? loaded.jobs.get(id) : undefined
-        return job !== undefined && isOf(ride.reservation, job) ? [claimedOf(job, now)] : []
+        return job !== undefined && isOf(reserved.reservation, job) ? [claimedOf(job, now)] : []
       })
     }
   }
 
-  /** AFTER it is durable: whoever kept room is told. */
+  /** AFTER it is durable: tells the workers what was granted. */
   settle(): void {
-    const rides = this.#rides
-    this.#rides = []
-    for (const { reservation, taken } of rides) reservation.settle(taken)
+    const reserved = this.#reserved
+    this.#reserved = []
+    for (const { reservation, taken } of reserved) reservation.settle(taken)
   }
 
-  /** It is given up, and nobody knows what was granted. */
+  /** The transaction failed: what was granted is not known. */
   drop(): void {
-    for (const ride of this.#rides) ride.taken = []
+    for (const reserved of this.#reserved) reserved.taken = []
     this.settle()
   }
 }
@@ -171,10 +172,10 @@ interface ChannelJobs {
   readonly jobs: Set<string>
 }
 
-/** Those that may ride, as they would stand in line: by priority, then as they come. */
-function inOrder(commands: readonly Command[]): ChannelJobs[] {
+/** Jobs that may be granted, in the order of a claim: by priority, then as they come. */
+function channelJobs(commands: readonly Command[]): ChannelJobs[] {
   const submits = commands.flatMap((command) => {
-    if (command.type !== 'SubmitJob' || !mayRide(command.spec)) return []
+    if (command.type !== 'SubmitJob' || !mayBeGranted(command.spec)) return []
     const { type, priority, policy } = command.spec
     return [{ job: command.job, type, queue: policy.queue, priority }]
   })
@@ -187,10 +188,10 @@ function inOrder(commands: readonly Command[]): ChannelJobs[] {
   return runs
 }
 
-type Plain = JobSpec & { readonly policy: NonNullable<JobSpec['policy']> }
+type PlainSpec = JobSpec & { readonly policy: NonNullable<JobSpec['policy']> }
 
 /** A plain job that can be granted at once, and takes no turns with others. It may yet be refused. */
-function mayRide(spec: Partial<JobSpec> | null | undefined): spec is Plain {
+function mayBeGranted(spec: Partial<JobSpec> | null | undefined): spec is PlainSpec {
   return (
     spec?.stages === null &&
     spec.policy?.limits?.length === 0 &&

@@ -1,31 +1,30 @@
 /**
- * Commands that arrived together, decided together: begin, load and lock, decide, save, commit. How it
- * begins and ends is for its frame to say: it may be a part of a transaction of somebody else.
+ * Commands that arrived together, decided together: begin, load and lock, decide, write, commit. How it
+ * begins and ends is for its boundary to say: it may be a part of the user's transaction.
  *
- * Two round trips when nothing follows from what was loaded. The time is asked for behind the last
- * lock, and so are the positions of the entries: whoever waited for a row writes behind the one that
- * had it.
+ * Two round trips when no row follows from a row that was loaded. The time is read behind the last
+ * lock, and the positions are drawn there: a transaction that waited for a row writes behind the
+ * transaction that had it locked.
  *
- * One round trip when nothing has to be loaded and the next position is known (see `NextPosition`): it
- * is checked with the rest.
+ * One round trip when nothing has to be loaded and the next position is known (see `NextPosition`).
  */
 import type { Command, Decision } from '../../../kernel/index.ts'
 import { decideIn, malformed, noReads } from '../../../kernel/index.ts'
 import type { Answer } from '../../store.ts'
-import type { StatementResult, Statement, Connection } from '../connection.ts'
+import type { Connection, Statement, StatementResult } from '../connection.ts'
 import type { ForgetCount } from '../dialect.ts'
 import { SqlFailed } from '../failures.ts'
+import { JOB_ROW, rowKey } from '../rows/work-rows.ts'
+import type { Statements } from '../statements.ts'
+import { buildWrites } from './build-writes.ts'
 import type { LeasedRowCache, TransactionContext } from './context.ts'
+import { LockPlan } from './lock-plan.ts'
+import { RowLoader } from './row-loader.ts'
+import type { SubmitGrants } from './submit-grants.ts'
 import type { AppliedEntry } from './working-set.ts'
 import { WorkingSet } from './working-set.ts'
-import { RowLoader } from './row-loader.ts'
-import { LockPlan } from './lock-plan.ts'
-import type { SubmitGrants } from './submit-grants.ts'
-import { JOB_ROW, rowKey } from '../rows/work-rows.ts'
-import { buildWrites } from './build-writes.ts'
-import type { Statements } from '../statements.ts'
 
-/** Sends what it begins with together with the first statements. Without any, it never began. */
+/** Sends what it begins with ahead of the first statements. If there are none, it never began. */
 export class LazyTransaction implements Connection {
   readonly #connection: Connection
   #begin: readonly Statement[]
@@ -39,12 +38,12 @@ export class LazyTransaction implements Connection {
     return this.#begin.length === 0
   }
 
-  async run(asks: readonly Statement[]): Promise<readonly StatementResult[]> {
+  async run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
     const begin = this.#begin
-    if (begin.length === 0) return this.#connection.run(asks)
+    if (begin.length === 0) return this.#connection.run(statements)
     this.#begin = []
-    const answers = await this.#connection.run([...begin, ...asks])
-    return answers.slice(begin.length)
+    const results = await this.#connection.run([...begin, ...statements])
+    return results.slice(begin.length)
   }
 
   close(): Promise<void> {
@@ -55,22 +54,22 @@ export class LazyTransaction implements Connection {
 export interface TransactionBoundary {
   /** Sent ahead of everything else. */
   readonly begin: readonly Statement[]
-  /** Ends it when nothing is to be saved. */
+  /** Ends it when nothing is to be written. */
   readonly rollback: readonly Statement[]
-  /** Saves what follows from the answers, and ends it. */
+  /** Writes what was decided, and ends it. */
   commit(
     connection: Connection,
-    asks: readonly Statement[],
+    writes: readonly Statement[],
     answers: readonly Answer[],
   ): Promise<unknown>
 }
 
-/** A transaction of its own. */
+/** A transaction of the store's own. */
 export function ownTransaction({ begin, commit, rollback }: Statements): TransactionBoundary {
   return {
     begin: [{ sql: begin, values: [] }],
     rollback: [{ sql: rollback, values: [] }],
-    commit: (connection, asks) => connection.run([...asks, { sql: commit, values: [] }]),
+    commit: (connection, writes) => connection.run([...writes, { sql: commit, values: [] }]),
   }
 }
 
@@ -81,127 +80,126 @@ export interface Executed {
 }
 
 /**
- * `trusts`: some things are not looked up (see `LockPlan`). If that was wrong, it fails with a conflict.
- * `riding`: jobs that there is room for.
+ * `isOptimistic`: some rows are not read (see `LockPlan`, `NextPosition`). If one was not as assumed, it
+ * fails with a conflict. `submitGrants`: jobs that a worker of this process has room for.
  */
-export async function execute(
+export async function executeCommands(
   connection: Connection,
   commands: readonly Command[],
-  parts: TransactionContext,
-  trusts = false,
-  frame: TransactionBoundary = ownTransaction(parts.sql),
+  context: TransactionContext,
+  isOptimistic = false,
+  boundary: TransactionBoundary = ownTransaction(context.sql),
   submitGrants: SubmitGrants | null = null,
 ): Promise<Executed> {
-  const loaded = new WorkingSet(parts.records)
-  const formed = commands.filter((command) => malformed(command) === null)
-  // What is done again may be done already: then nothing is granted but what was.
-  const rides = trusts && submitGrants?.isIdle === false ? submitGrants : null
-  const needed = (): LockPlan => {
-    const needs = new LockPlan(loaded, parts.queues, trusts ? parts.leasedRows : null)
-    for (const command of formed) needs.addCommand(command)
-    rides?.need(needs, loaded)
-    return needs
+  const loaded = new WorkingSet(context.records)
+  const wellFormed = commands.filter((command) => malformed(command) === null)
+  // A transaction that is done again may be committed already: then it grants nothing new.
+  const grants = isOptimistic && submitGrants?.isIdle === false ? submitGrants : null
+  const missing = (): LockPlan => {
+    const plan = new LockPlan(loaded, context.queues, isOptimistic ? context.leasedRows : null)
+    for (const command of wellFormed) plan.addCommand(command)
+    grants?.addQueues(plan)
+    return plan
   }
-  const own = new LazyTransaction(connection, frame.begin)
-  const known = trusts ? placeKnown(parts, needed, formed.length) : null
-  const forgets =
-    trusts && formed.some(({ type }) => type === 'SubmitJob') ? parts.forgetCount : null
-  const count = formed.length + (rides?.places ?? 0)
-  const found = known ?? (await place(own, needed, count, parts, loaded, forgets, rides))
-  const { now, positions } = found
-  const time = Math.max(now, loaded.latestTime)
-  const answers = decideAll(loaded, commands, time, positions)
-  if (found.isFree) rides?.grant(loaded, positions, time)
-  else if (!trusts) submitGrants?.find(loaded, time)
+  const transaction = new LazyTransaction(connection, boundary.begin)
+  const hasSubmit = wellFormed.some(({ type }) => type === 'SubmitJob')
+  const forgetCount = isOptimistic && hasSubmit ? context.forgetCount : null
+  const count = wellFormed.length + (grants?.places ?? 0)
+  const known = isOptimistic ? knownPlace(context, missing, count) : null
+  const place =
+    known ?? (await loadPlace(transaction, missing, count, context, loaded, forgetCount, grants))
+  const now = Math.max(place.now, loaded.latestTime)
+  const answers = decideAll(loaded, commands, now, place.positions)
+  if (place.isNoneReady) grants?.grantJobs(loaded, place.positions, now)
+  else if (!isOptimistic) submitGrants?.findGranted(loaded, now)
   const last = loaded.applied.at(-1)
   if (last === undefined) {
-    if (own.hasBegun) await own.run(frame.rollback)
+    if (transaction.hasBegun) await transaction.run(boundary.rollback)
     return { answers, applied: [] }
   }
-  const asks = await buildWrites(loaded, own, time, parts)
-  if (known !== null) asks.unshift(known.check)
-  // AFTER the rows are in, and AFTER the positions of this one were drawn.
-  if (forgets !== null) asks.push({ sql: forgets.assertSame, values: [found.forgets] })
-  if (parts.forgetCount !== null && loaded.forgotten.size > 0) {
-    asks.push({ sql: parts.forgetCount.increment, values: [] })
+  const writes = await buildWrites(loaded, transaction, now, context)
+  if (known !== null) writes.unshift(known.check)
+  // AFTER the rows are inserted, and AFTER the positions were drawn.
+  if (forgetCount !== null) writes.push({ sql: forgetCount.assertSame, values: [place.forgotten] })
+  if (context.forgetCount !== null && loaded.forgotten.size > 0) {
+    writes.push({ sql: context.forgetCount.increment, values: [] })
   }
-  parts.nextPosition?.sent(last.position)
-  await frame.commit(own, asks, answers)
-  cacheLeased(loaded, loaded.applied, parts.leasedRows)
+  context.nextPosition?.sent(last.position)
+  await boundary.commit(transaction, writes, answers)
+  cacheLeased(loaded, loaded.applied, context.leasedRows)
   return { answers, applied: loaded.applied }
 }
 
-/** When it is, and where the entries will stand. */
+/** The time and the positions of the entries. */
 interface EntryPlace {
   readonly now: number
   readonly positions: readonly number[]
-  /** How often jobs were forgotten BEFORE the positions were drawn; null: nobody asked. */
-  readonly forgets: number | null
-  /** Nothing stands in line before those that there is room for. */
-  readonly isFree: boolean
+  /** How often jobs were forgotten BEFORE the positions were drawn; null: it was not read. */
+  readonly forgotten: number | null
+  /** No ready task comes before the jobs that may be granted with their submit. */
+  readonly isNoneReady: boolean
 }
 
-/** Loads what is needed. */
-async function place(
+/** Loads what is missing, and reads the rest AFTER the last lock. */
+async function loadPlace(
   connection: Connection,
-  needed: () => LockPlan,
+  missing: () => LockPlan,
   count: number,
-  parts: TransactionContext,
+  context: TransactionContext,
   loaded: WorkingSet,
-  forgets: ForgetCount | null,
-  rides: SubmitGrants | null,
+  forgetCount: ForgetCount | null,
+  grants: SubmitGrants | null,
 ): Promise<EntryPlace> {
   const last: Statement[] = [
-    { sql: parts.sql.clock, values: [parts.now()] },
-    ...(forgets === null ? [] : [{ sql: forgets.read, values: [] }]),
-    ...(rides === null ? [] : [rides.look(parts.sql)]),
-    { sql: parts.sql.positions, values: [count] },
+    { sql: context.sql.clock, values: [context.now()] },
+    ...(forgetCount === null ? [] : [{ sql: forgetCount.read, values: [] }]),
+    ...(grants === null ? [] : [grants.readyStatement(context.sql)]),
+    { sql: context.sql.positions, values: [count] },
   ]
-  const loading = new RowLoader(connection, parts, loaded)
-  const answers = await loading.load(needed, last)
+  const results = await new RowLoader(connection, context, loaded).load(missing, last)
   return {
-    now: answers[0]?.rows[0]?.[0] as number,
-    forgets: forgets === null ? null : (answers[1]?.rows[0]?.[0] as number),
-    isFree: rides !== null && answers.at(-2)?.rows.length === 0,
-    positions: positionsOf(answers.at(-1)),
+    now: results[0]?.rows[0]?.[0] as number,
+    forgotten: forgetCount === null ? null : (results[1]?.rows[0]?.[0] as number),
+    isNoneReady: grants !== null && results.at(-2)?.rows.length === 0,
+    positions: positionsOf(results.at(-1)),
   }
 }
 
-/** What `positions` was answered with. */
-export function positionsOf(answered: StatementResult | undefined): readonly number[] {
+/** Null: something has to be loaded, or the database has to be asked. */
+function knownPlace(
+  { nextPosition, now }: TransactionContext,
+  missing: () => LockPlan,
+  count: number,
+): (EntryPlace & { readonly check: Statement }) | null {
+  const first = nextPosition?.next ?? null
+  const time = now()
+  if (nextPosition === null || first === null || time === null || !missing().isEmpty) return null
+  return {
+    now: time,
+    forgotten: null,
+    isNoneReady: false,
+    positions: Array.from({ length: count }, (_, i) => first + i),
+    check: nextPosition.check(first),
+  }
+}
+
+/** The result of the statement `positions`. */
+export function positionsOf(result: StatementResult | undefined): readonly number[] {
   // One text, because five hundred rows are read ten times slower than this.
-  const text = answered?.rows[0]?.[0] as string | null | undefined
+  const text = result?.rows[0]?.[0] as string | null | undefined
   return JSON.parse(`[${text ?? ''}]`) as number[]
 }
 
-/** Null: something has to be loaded, or asked for. */
-function placeKnown(
-  { nextPosition: position, now }: TransactionContext,
-  needed: () => LockPlan,
-  count: number,
-): (EntryPlace & { readonly check: Statement }) | null {
-  const first = position?.next ?? null
-  const time = now()
-  if (position === null || first === null || time === null || !needed().isEmpty) return null
-  return {
-    now: time,
-    forgets: null,
-    isFree: false,
-    positions: Array.from({ length: count }, (_, i) => first + i),
-    check: position.check(first),
-  }
-}
-
-/** AFTER the commit of what was done: plain jobs whose leases go on. */
+/** AFTER the commit: plain jobs that hold a lease. */
 export function cacheLeased(
   loaded: WorkingSet,
-  done: readonly AppliedEntry[],
-  held: LeasedRowCache,
+  applied: readonly AppliedEntry[],
+  leasedRows: LeasedRowCache,
 ): void {
-  for (const { job } of done) {
+  for (const { job } of applied) {
     if (job === null || job.task === null || job.task.lease === null) continue
     const row = loaded.rows.get(rowKey(job.id, JOB_ROW, 0))
-    if (row !== undefined) held.add({ job, row })
+    if (row !== undefined) leasedRows.add({ job, row })
   }
 }
 
@@ -217,18 +215,18 @@ function decideAll(
     const decision = decideIn(loaded.world, loaded, command, reads, now)
     if (loaded.hasUnknownTallies) break
     const { entry } = decision
-    if (entry === null && loaded.fromCache.size > 0) assertLookedUp(loaded, command)
+    if (entry === null && loaded.fromCache.size > 0) assertNotFromCache(loaded, command)
     if (entry !== null) loaded.apply(entry, positions[loaded.applied.length] as number)
     answers.push(answerOf(decision))
   }
   return answers
 }
 
-/** A no, or a repeat, writes nothing that could be checked: it is said of what was looked up only. */
-function assertLookedUp(loaded: WorkingSet, command: Command): void {
+/** A rejection, or a repeat, writes nothing that could be checked, so its job has to be read. */
+function assertNotFromCache(loaded: WorkingSet, command: Command): void {
   if (typeof command !== 'object' || command === null || !('job' in command)) return
   if (!loaded.fromCache.has(command.job)) return
-  throw new SqlFailed('conflict', `Job ${command.job} has to be looked up.`, null)
+  throw new SqlFailed('conflict', `Job ${command.job} has to be read again.`, null)
 }
 
 function answerOf({ verdict, value, rejection }: Decision): Answer {

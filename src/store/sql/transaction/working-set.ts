@@ -1,11 +1,11 @@
 /**
- * The part of the state that one transaction has loaded: what the kernel looks at, and what changed.
+ * The part of the state that one transaction has loaded: what the kernel reads, and what changed.
  *
- * It is a world with gaps. Whoever asks it for something that was never loaded has found a bug, and
- * is told so: what commands need is said in `needs.ts`.
+ * It is a world with gaps. It refuses to answer for what was never loaded (`NotLoaded`): that is a bug,
+ * because `LockPlan` says what commands need.
  *
- * - `take…`: what came from the database.
- * - `apply`: an entry that was decided: the records change, and what is to be saved is noted.
+ * - `add…`: what came from the database.
+ * - `apply`: an entry that was decided. The records change, and what is to be written is noted.
  */
 import type {
   Entry,
@@ -43,11 +43,11 @@ import type { Records } from '../rows/records.ts'
 import type { LoadedColumns, RowState, TallyRow } from '../rows/work-rows.ts'
 import { JOB_ROW, keyName, rowKey } from '../rows/work-rows.ts'
 
-/** What an entry did, for whoever counts when it is durable. */
+/** An entry that was decided, with the job and task as they are AFTER it. */
 export interface AppliedEntry {
   readonly entry: Entry
   readonly position: number
-  /** Of the same row; null: there is none. */
+  /** Of the entry before it of the same row; null: there is none. */
   readonly previousPosition: number | null
   readonly job: Job | null
   readonly task: Task | null
@@ -70,7 +70,7 @@ export class LoadedMap<T> extends Map<string, T> {
     this.#kind = kind
   }
 
-  /** It was looked for, and is not there. */
+  /** It was read, and is not there. */
   setAbsent(id: string): void {
     if (!super.has(id)) this.#absent.add(id)
   }
@@ -97,8 +97,8 @@ export class LoadedMap<T> extends Map<string, T> {
   }
 }
 
-/** Jobs are read without a lock for reports about their segments. */
-const OTHER_LIFE = 'A job was forgotten, and its id used again, while it was loaded.'
+/** The job of a segment is read without a lock, for reports about the segment. */
+const ID_REUSED = 'A job was forgotten, and its id used again, while it was loaded.'
 
 export class WorkingSet implements Indexes {
   readonly world: World
@@ -115,11 +115,11 @@ export class WorkingSet implements Indexes {
   readonly changedLimits = new Set<string>()
   /** Keys of limits that leases were given back to, and how many. */
   readonly freed = new Map<string, number>()
-  /** Pipelines that something happened to. */
+  /** Pipelines that upkeep must check. */
   readonly touchedPipelines = new Set<string>()
-  /** Jobs that nobody looked up: only an entry, which is saved with a check, may follow from them. */
+  /** Jobs that were not read (see `LeasedRowCache`): only an entry, whose write is checked, may follow. */
   readonly fromCache = new Set<string>()
-  /** Tallies were asked for that can no longer be told: the rest is for another transaction. */
+  /** Tallies that are no longer known were needed: the rest is for another transaction. */
   hasUnknownTallies = false
   /** No record that was loaded is of a later time. */
   latestTime = 0
@@ -160,7 +160,7 @@ export class WorkingSet implements Indexes {
     if (loaded === undefined) throw new NotLoaded(`The tallies of job ${job.id}`)
     const tallies = loaded.of(job)
     if (tallies === null) this.hasUnknownTallies = true
-    // Never looked at: the transaction ends before this command.
+    // Never used: the transaction ends before this command.
     return tallies ?? stagesOf(job).map(emptyTally)
   }
 
@@ -179,17 +179,7 @@ export class WorkingSet implements Indexes {
 
   /** A row as it was loaded, with what was submitted as its job. The job of a segment comes first. */
   addRow(columns: LoadedColumns, submitted: JobSubmitted | null): void {
-    const {
-      job: id,
-      stage,
-      segment,
-      position,
-      lastPosition,
-      version,
-      turn,
-      parked,
-      ctid: spot,
-    } = columns
+    const { job: id, stage, segment, position, lastPosition, version, turn, parked, ctid } = columns
     const key = rowKey(id, stage, segment)
     if (this.rows.has(key)) return
     const { record } = columns
@@ -198,7 +188,7 @@ export class WorkingSet implements Indexes {
       this.#addJob(this.#records.job(record, submitted), columns)
     } else {
       const job = this.jobs.get(id) as Job
-      if (job.firstPosition !== position) throw new SqlFailed('conflict', OTHER_LIFE, null)
+      if (job.firstPosition !== position) throw new SqlFailed('conflict', ID_REUSED, null)
       const task = this.#records.task(record as Uint8Array, job, stage, segment)
       this.latestTime = Math.max(this.latestTime, task.time)
       this.#tasksOfStage(job, stage)[segment] = task
@@ -212,11 +202,11 @@ export class WorkingSet implements Indexes {
       version,
       turn,
       parked,
-      ctid: spot,
+      ctid,
     })
   }
 
-  /** A plain job that nobody looked up. */
+  /** A plain job that was not read. */
   addCached({ job, row }: LeasedRow): void {
     this.latestTime = Math.max(this.latestTime, job.task?.time ?? 0)
     this.jobs.set(job.id, job)
@@ -256,7 +246,7 @@ export class WorkingSet implements Indexes {
     this.#queueUsage.set(queue, { held, fullAt })
   }
 
-  /** What was noted is saved, in this transaction: from here on it is noted anew. */
+  /** AFTER what was noted is written, in the same transaction. */
   clearChanges(): void {
     this.applied.length = 0
     const sets = [
@@ -270,7 +260,6 @@ export class WorkingSet implements Indexes {
     for (const map of [this.changedQueues, this.changedSchedules, this.freed]) map.clear()
   }
 
-  /** Applies what was decided, to stand at a position. */
   apply(entry: Entry, position: number): void {
     switch (entry.type) {
       case 'JobSubmitted':
@@ -345,7 +334,7 @@ export class WorkingSet implements Indexes {
 
   #openStage(entry: Entry & { type: 'StageOpened' }, position: number): void {
     const job = this.jobs.get(entry.job) as Job
-    const before = this.#markChanged(rowKey(job.id, JOB_ROW, 0), position)
+    const previousPosition = this.#markChanged(rowKey(job.id, JOB_ROW, 0), position)
     fold(this.world, entry)
     for (const task of this.world.tasks.get(job.id)?.[entry.stage] ?? []) {
       this.#tallies.get(job.id)?.add(task)
@@ -356,7 +345,7 @@ export class WorkingSet implements Indexes {
     this.applied.push({
       entry,
       position,
-      previousPosition: before,
+      previousPosition,
       job,
       task: null,
       taskBefore: null,
@@ -366,7 +355,7 @@ export class WorkingSet implements Indexes {
   #forget(entry: Entry & { type: 'JobForgotten' }, position: number): void {
     const job = this.jobs.get(entry.job) as Job
     const { type, key } = job.spec
-    const before = this.rows.get(rowKey(job.id, JOB_ROW, 0))?.lastPosition ?? null
+    const previousPosition = this.rows.get(rowKey(job.id, JOB_ROW, 0))?.lastPosition ?? null
     if (key !== null && this.#keyHolders.isLoaded(keyName(type, key))) {
       if (this.#keyHolders.get(keyName(type, key)) === job.id) {
         this.#keyHolders.delete(keyName(type, key))
@@ -384,7 +373,7 @@ export class WorkingSet implements Indexes {
     this.applied.push({
       entry,
       position,
-      previousPosition: before,
+      previousPosition,
       job,
       task: null,
       taskBefore: null,
@@ -397,19 +386,19 @@ export class WorkingSet implements Indexes {
       task === null || job.task !== null
         ? rowKey(job.id, JOB_ROW, 0)
         : rowKey(job.id, task.stage, task.segment)
-    const before = this.#markChanged(name, position)
-    const was = task === null ? null : new TaskSnapshot().note(job, task)
-    const isInLine = was?.listed === true && this.#isReady(name)
+    const previousPosition = this.#markChanged(name, position)
+    const taskBefore = task === null ? null : new TaskSnapshot().note(job, task)
+    const wasReady = taskBefore?.listed === true && this.#isReady(name)
     const tallies = job.task === null && task !== null ? this.#tallies.get(job.id) : undefined
     if (task !== null) tallies?.remove(task)
     fold(this.world, entry)
     if (task !== null) tallies?.add(task)
     if (job.task !== null || task === null) job.lastPosition = position
-    if (job.task === null && (was === null || was.state !== task?.state))
+    if (job.task === null && (taskBefore === null || taskBefore.state !== task?.state))
       this.touchedPipelines.add(job.id)
-    if (task !== null && was !== null) this.#updateUsage(task, was)
-    if (task !== null && isInLine) this.#freeLimitsOf(task, isListed(job, task), entry.at)
-    this.applied.push({ entry, position, previousPosition: before, job, task, taskBefore: was })
+    if (task !== null && taskBefore !== null) this.#updateUsage(task, taskBefore)
+    if (task !== null && wasReady) this.#freeLimitsOf(task, isListed(job, task), entry.at)
+    this.applied.push({ entry, position, previousPosition, job, task, taskBefore })
   }
 
   /** It waits for nothing but a claim. */
@@ -418,18 +407,18 @@ export class WorkingSet implements Indexes {
     return row !== undefined && row.turn !== null && row.parked === null
   }
 
-  /** One that was called because its limits have room, and goes: others are called in its place. */
+  /** A ready task that leaves without a grant may have been unparked: others are, in its place. */
   #freeLimitsOf({ lease, dueAt, policy }: Task, listed: boolean, now: number): void {
     if (lease !== null || (listed && dueAt <= now)) return
     for (const { key } of policy.limits) this.freed.set(key, (this.freed.get(key) ?? 0) + 1)
   }
 
   /** What a lease that began or ended means for limits. */
-  #updateUsage(task: Task, was: TaskSnapshot): void {
-    if (task.lease === was.lease) return
+  #updateUsage(task: Task, before: TaskSnapshot): void {
+    if (task.lease === before.lease) return
     const { queue, limits } = task.policy
     const usage = this.#queueUsage.get(queue)
-    if (was.lease !== null) {
+    if (before.lease !== null) {
       if (usage !== undefined) creditEnd(usage)
       for (const { key } of limits) {
         creditEnd(this.usage.get(key) as Usage)
@@ -490,7 +479,7 @@ export class WorkingSet implements Indexes {
     this.changed.add(row)
   }
 
-  /** Where its entry before stands. */
+  /** The position of its entry before. */
   #markChanged(name: string, position: number): number {
     const row = this.rows.get(name)
     if (row === undefined) throw new NotLoaded(`Row ${name}`)
@@ -509,9 +498,9 @@ export class WorkingSet implements Indexes {
 /** The tallies of a pipeline: counted by the database when they were loaded, and updated with each entry. */
 export class LoadedTallies {
   readonly #tallies: Tally[]
-  /** Waiting tasks that were never granted, per stage. */
+  /** Waiting tasks that were never granted, by stage. */
   readonly #neverGranted: number[]
-  /** Per stage: the task that was first to be retried waits no more, and who is next is not known. */
+  /** By stage: the task that was first to be retried waits no more, and the next one is not known. */
   readonly #isRetryUnknown: boolean[]
 
   constructor(stages: number) {
@@ -528,7 +517,7 @@ export class LoadedTallies {
 
   /** Null: an entry of this transaction made it impossible to say when a retry is due. */
   of(job: Job): Tallies | null {
-    // Of one that is ending nobody asks what is retried when.
+    // The kernel does not ask when an ending pipeline is retried.
     return this.#isRetryUnknown.includes(true) && !isEnding(job, this.#tallies)
       ? null
       : this.#tallies

@@ -22,7 +22,7 @@ import { TurnAssignment } from '../transaction/turn-assignment.ts'
 import type { TableVersion } from '../tables.ts'
 import type { TransactionBoundary } from '../transaction/transaction.ts'
 import type { TransactionContext } from '../transaction/context.ts'
-import { execute, ownTransaction } from '../transaction/transaction.ts'
+import { executeCommands, ownTransaction } from '../transaction/transaction.ts'
 
 export class CommitWithWrites {
   readonly #dialect: UserTransactionDialect
@@ -100,7 +100,7 @@ export class CommitWithWrites {
         // What is wrong about what was not looked up shows when it is saved, BEFORE the user writes.
         const trusting = trusts
         trusts = false
-        const { answers, applied: done } = await execute(
+        const { answers, applied: done } = await executeCommands(
           connection,
           [command],
           this.#parts,
@@ -128,7 +128,7 @@ export class CommitWithWrites {
     })
     let isNew = false
     const parts = { ...this.#parts, held: new LeasedRowCache() }
-    const { answers } = await execute(connection, [command], parts, false, {
+    const { answers } = await executeCommands(connection, [command], parts, false, {
       ...ownTransaction(sql),
       commit: () => {
         isNew = true

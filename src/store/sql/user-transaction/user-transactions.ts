@@ -19,7 +19,7 @@ import type { Statements } from '../statements.ts'
 import type { TransactionBoundary } from '../transaction/transaction.ts'
 import type { TransactionContext } from '../transaction/context.ts'
 import { withoutMemory } from '../transaction/context.ts'
-import { execute } from '../transaction/transaction.ts'
+import { executeCommands } from '../transaction/transaction.ts'
 
 /** As many as in a transaction of our own. */
 const MOST_COMMANDS = 500
@@ -108,7 +108,7 @@ export class UserTransactions {
     if (this.#tables.isDue(isNew)) await this.#tables.assertKnown(connection)
     for (let tries = 1; ; tries++) {
       try {
-        const { answers } = await execute(connection, commands, parts, false, frame)
+        const { answers } = await executeCommands(connection, commands, parts, false, frame)
         return answers
       } catch (error) {
         const isConflict = error instanceof SqlFailed && error.trouble === 'conflict'
