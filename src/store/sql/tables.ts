@@ -1,8 +1,8 @@
 /**
- * The tables in a database: made, brought up to date, or refused.
+ * The tables in a database and their version: made, brought up to date, or refused.
  *
- * They are versioned. Steps that are missing are taken in one transaction, by one process; others
- * wait for it. Tables of a newer version are refused.
+ * One process runs the migrations that are missing, in one transaction; others wait for it. Tables of a
+ * newer version are refused, when the store is opened and while it is open.
  */
 import { PawlError } from '../../kernel/index.ts'
 import { nowUs, pause } from '../clock.ts'
@@ -25,7 +25,8 @@ export class NewerTables extends PawlError {
     )
   }
 }
-/** Nothing is brought up to date: whoever opens the store does that. */
+
+/** For tools that do not migrate: only opening the store does that. */
 export async function assertTables(connection: Connection, dialect: Dialect): Promise<void> {
   const known = dialect.migrations.length
   const found = await versionOf(connection, dialect)
@@ -37,26 +38,26 @@ export async function assertTables(connection: Connection, dialect: Dialect): Pr
 
 /** The store's id. */
 export async function migrate(connection: Connection, dialect: Dialect): Promise<string> {
-  const { statements: sql, migrations: steps } = dialect
+  const { statements: sql, migrations } = dialect
   const known = await versionOf(connection, dialect)
-  if (known !== steps.length)
+  if (known !== migrations.length)
     await retryOnConflict(dialect, () => runMigrations(connection, dialect))
   const [answered] = await connection.run([{ sql: sql.readMeta, values: ['id'] }])
   return answered?.rows[0]?.[0] as string
 }
 
 async function runMigrations(connection: Connection, dialect: Dialect): Promise<void> {
-  const { statements: sql, migrations: steps, prepare } = dialect
+  const { statements: sql, migrations, prepare } = dialect
   await connection.run([sql.beginAlone, ...prepare].map((text) => ({ sql: text, values: [] })))
   try {
-    // Again, AFTER everybody else was kept out.
+    // Again, AFTER other processes are kept out.
     const version = await versionOf(connection, dialect)
-    if (version > steps.length) throw new NewerTables(version, steps.length)
-    const missing = steps.slice(version).flat()
+    if (version > migrations.length) throw new NewerTables(version, migrations.length)
+    const missing = migrations.slice(version).flat()
     await connection.run([
       ...missing.map((text) => ({ sql: text, values: [] })),
       { sql: sql.setMeta, values: ['id', newStoreId()] },
-      { sql: dialect.setVersion, values: [String(steps.length)] },
+      { sql: dialect.setVersion, values: [String(migrations.length)] },
       { sql: sql.commit, values: [] },
     ])
   } catch (error) {
@@ -65,7 +66,7 @@ async function runMigrations(connection: Connection, dialect: Dialect): Promise<
   }
 }
 
-/** Done again while others have what it needs: they may make the tables, or repair them. */
+/** While another process holds the locks that it needs: it may migrate, or repair. */
 export async function retryOnConflict<T>(
   { mostAwayMs = MOST_AWAY_MS }: Pick<Dialect, 'mostAwayMs'>,
   work: () => Promise<T>,
@@ -84,48 +85,53 @@ export async function retryOnConflict<T>(
 
 const HIDDEN = 'The tables are there, but this user may not use them: look at what was granted.'
 
-/** How many steps were taken. */
+/** How many migrations were run. */
 async function versionOf(
   connection: Connection,
   { statements, hasTables }: Dialect,
 ): Promise<number> {
   const [there] = await connection.run([{ sql: hasTables, values: [] }])
   if (Number(there?.rows[0]?.[0]) === 0) return 0
-  const [answered] = await connection
+  const [found] = await connection
     .run([{ sql: statements.readMeta, values: ['version'] }])
     .catch((error: unknown) => {
       const isHidden = error instanceof SqlFailed && error.trouble === 'missing'
       throw isHidden ? new SqlFailed('denied', HIDDEN, error) : error
     })
-  const version = Number(answered?.rows[0]?.[0] ?? 0)
+  const version = Number(found?.rows[0]?.[0] ?? 0)
   if (Number.isInteger(version)) return version
   throw new SqlFailed('broken', 'The table `meta` does not say the version of the tables.', null)
 }
 
-const EVERY_US = 1_000_000
+const READ_EVERY_US = 1_000_000
 
+/**
+ * Refuses tables that a newer version of Pawl brought up to date while the store is open. The version is
+ * read on each new connection, and then about once a second, BEFORE the next work. What is under way
+ * ends as it began: `docs/sql-stores.md` says what a migration must allow for that.
+ */
 export class TableVersion {
-  readonly #meta: string
+  readonly #readMeta: string
   readonly #known: number
-  #askedUs = nowUs()
+  #readUs = nowUs()
 
-  /** `meta`: the statement. `known`: the newest version that is. */
-  constructor(meta: string, known: number) {
-    this.#meta = meta
+  /** `readMeta`: the statement. `known`: the newest version that this process knows. */
+  constructor(readMeta: string, known: number) {
+    this.#readMeta = readMeta
     this.#known = known
   }
 
-  /** `isNew`: nobody has asked on this connection yet. */
+  /** `isNew`: the version was never read on this connection. */
   isDue(isNew: boolean): boolean {
-    return isNew || nowUs() - this.#askedUs >= EVERY_US
+    return isNew || nowUs() - this.#readUs >= READ_EVERY_US
   }
 
   /** Throws `NewerTables`. */
   async assertKnown(connection: Connection): Promise<void> {
-    const askedUs = nowUs()
-    const [answered] = await connection.run([{ sql: this.#meta, values: ['version'] }])
-    const found = Number(answered?.rows[0]?.[0] ?? 0)
-    if (found > this.#known) throw new NewerTables(found, this.#known)
-    this.#askedUs = askedUs
+    const readUs = nowUs()
+    const [found] = await connection.run([{ sql: this.#readMeta, values: ['version'] }])
+    const version = Number(found?.rows[0]?.[0] ?? 0)
+    if (version > this.#known) throw new NewerTables(version, this.#known)
+    this.#readUs = readUs
   }
 }
