@@ -202,7 +202,7 @@ export interface Statements {
   /** rows (job): pipelines that upkeep must check. */
   readonly notePipelines: string
 
-  /** rows (job) → job of those that are neither over nor cancelled nor in quarantine. */
+  /** rows (job) → job of those that are neither over nor in quarantine. */
   readonly notEnded: string
   /** rows (job) → loaded, spec of all of its rows, its own first. */
   readonly wholeJobs: string
@@ -344,7 +344,7 @@ export const WORK_COLUMN_AT = Object.fromEntries(
 ) as Readonly<Record<Column, number>>
 
 /** Statements that every database takes word for word: they have no parameters. */
-export const COMMON_STATEMENTS = {
+export const STANDARD_STATEMENTS = {
   commit: 'commit',
   rollback: 'rollback',
   savepoint: 'savepoint pawl',

@@ -57,10 +57,10 @@ class SqlSource implements CopySource {
   }
 
   async *events(): AsyncIterable<{ events: readonly EventRow[]; done: number }> {
-    const { eventRowsAfter: wholeEvents } = this.#dialect.statements
+    const { eventRowsAfter } = this.#dialect.statements
     let done = 0
     for (let after = 0; ;) {
-      const events = (await this.#rowsOf(wholeEvents, after, PAGE)).map(eventRow)
+      const events = (await this.#rowsOf(eventRowsAfter, after, PAGE)).map(eventRow)
       const last = events.at(-1)
       if (last === undefined) return
       after = last.position

@@ -416,11 +416,11 @@ class ClaimTransaction {
       this.#retryAt = Math.min(this.#retryAt, this.#now + SKIPPED_MS)
     }
     cacheLeased(this.#loaded, this.#applied, this.#context.leasedRows)
-    const againInMs = this.#retryAt === Infinity ? null : this.#retryAt - this.#now
+    const retryInMs = this.#retryAt === Infinity ? null : this.#retryAt - this.#now
     return {
       leases,
       applied: this.#applied,
-      retryInMs: againInMs,
+      retryInMs,
       enqueuedForOthers: this.#enqueuedForOthers,
     }
   }

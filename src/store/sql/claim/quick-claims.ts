@@ -121,11 +121,11 @@ export class QuickClaims {
     { loaded, candidates }: SeenCandidates,
     onSent: () => void,
   ): Promise<ClaimResult | NeedsTransaction> {
-    const { nextPosition: position, sql } = this.#context
-    const first = position?.next ?? null
+    const { nextPosition, sql } = this.#context
+    const first = nextPosition?.next ?? null
     const time = this.#context.now()
     const preconditions = this.#preconditions
-    if (preconditions === null || position === null || first === null || time === null)
+    if (preconditions === null || nextPosition === null || first === null || time === null)
       return NEEDS_TRANSACTION
     const now = Math.max(time, loaded.latestTime)
     const reads = noReads()
@@ -146,11 +146,11 @@ export class QuickClaims {
     if (granted.length > 0) {
       const own = new LazyTransaction(connection, [
         { sql: sql.begin, values: [] },
-        position.check(first),
+        nextPosition.check(first),
         { sql: preconditions.isQueue, rows: [...versions], expect: versions.size },
       ])
       const writes = await buildWrites(loaded, own, now, this.#context)
-      position.sent(first + granted.length - 1)
+      nextPosition.sent(first + granted.length - 1)
       const saved = own.run([...writes, { sql: sql.commit, values: [] }])
       onSent()
       await saved

@@ -6,7 +6,7 @@
  * of parameters comes as arrays, one for each column.
  */
 import {
-  COMMON_STATEMENTS,
+  STANDARD_STATEMENTS,
   BASELINE_COLUMNS,
   CHANGING_COLUMNS,
   EVENT_COLUMNS,
@@ -55,7 +55,7 @@ function ownRow(name: string): string {
 const BEGIN = 'begin isolation level read committed'
 
 export const POSTGRES: Statements = {
-  ...COMMON_STATEMENTS,
+  ...STANDARD_STATEMENTS,
   ...UNUSED,
   begin: BEGIN,
   beginAlone: BEGIN,

@@ -62,7 +62,7 @@ export class JobQueries {
     return jobRecords(answered?.rows ?? [], this.#records)[0] ?? null
   }
 
-  /** Those of the jobs that have come to an end, or that are not there. */
+  /** Those of the jobs that are over, in quarantine, or not there. */
   async ended(connection: Connection, jobs: readonly string[]): Promise<Ended[]> {
     const rows = [...new Set(jobs)].map((id) => [id])
     const [answered] = await connection.run([{ sql: this.#sql.notEnded, rows }])

@@ -7,7 +7,7 @@
  */
 import type { Preconditions } from '../dialect.ts'
 import {
-  COMMON_STATEMENTS,
+  STANDARD_STATEMENTS,
   BASELINE_COLUMNS,
   CHANGING_COLUMNS,
   EVENT_COLUMNS,
@@ -36,7 +36,7 @@ const event = EVENT_COLUMNS.join(', ')
 const limits = 'select key, held, full_at from limits where key = ?'
 
 export const SQLITE: Statements = {
-  ...COMMON_STATEMENTS,
+  ...STANDARD_STATEMENTS,
   ...UNUSED,
   begin: BEGIN,
   beginAlone: 'begin exclusive',

@@ -99,12 +99,12 @@ export class SubmitGrants {
   }
 
   /** → a row if a ready task comes before them, or one that is due. */
-  readyStatement({ channelsWithReady: leftInLine }: Statements): Statement {
+  readyStatement({ channelsWithReady }: Statements): Statement {
     const now = Math.floor(this.#takers.now())
     const channels = new Set(
       this.#reserved.map(({ queue, type }) => channelName(queue, type, null)),
     )
-    return { sql: leftInLine, rows: [...channels].map((name) => [name, LOWEST_LEVEL, now]) }
+    return { sql: channelsWithReady, rows: [...channels].map((name) => [name, LOWEST_LEVEL, now]) }
   }
 
   /** Grants what was submitted in this transaction. `positions`: of all its entries. */

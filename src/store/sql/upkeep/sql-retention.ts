@@ -61,12 +61,12 @@ export class SqlRetention {
   /** Of each kind the jobs that ended first, in the order in which they ended. */
   async #oldestEnded(connection: Connection, limit: number): Promise<EndedRow[]> {
     const { ageMs, types } = this.#retention
-    const { endedKinds: kinds, oldestEnded: oldest } = this.#sql
-    const [answered] = await connection.run([{ sql: kinds, values: [] }])
+    const { endedKinds, oldestEnded } = this.#sql
+    const [answered] = await connection.run([{ sql: endedKinds, values: [] }])
     const rows = answered?.rows ?? []
     const most = limit + this.#postponed.size
     const asks = rows.map(([type, retainMs]) => {
-      return { sql: oldest, values: [type as string, retainMs as number | null, most] }
+      return { sql: oldestEnded, values: [type as string, retainMs as number | null, most] }
     })
     const found: EndedRow[] = []
     for (const [i, { rows: ended }] of (await connection.run(asks)).entries()) {

@@ -44,15 +44,10 @@ export class UnusedRows {
   }
 
   async deletePortion(connection: Connection, now: number): Promise<number> {
-    const {
-      limitsAfter,
-      groupTurnsAfter: sharesAfter,
-      deleteLimits: dropLimits,
-      deleteGroupTurns: dropShares,
-    } = this.#sql
+    const { limitsAfter, groupTurnsAfter, deleteLimits, deleteGroupTurns } = this.#sql
     const [limits, turns] = await connection.run([
       { sql: limitsAfter, values: [this.#lastKey, PORTION] },
-      { sql: sharesAfter, values: [...this.#lastGroup, PORTION] },
+      { sql: groupTurnsAfter, values: [...this.#lastGroup, PORTION] },
     ])
     const keys = limits?.rows ?? []
     const groups = turns?.rows ?? []
@@ -61,9 +56,9 @@ export class UnusedRows {
     const fullBy = now - FULL_MS
     const statements: Statement[] = []
     const free = keys.filter((row) => isFree(row, fullBy)).map(([key]) => [key as string, fullBy])
-    if (free.length > 0) statements.push({ sql: dropLimits, rows: free })
+    if (free.length > 0) statements.push({ sql: deleteLimits, rows: free })
     const passed = groups.filter(isPassed).map((row) => row.slice(0, 4))
-    if (passed.length > 0) statements.push({ sql: dropShares, rows: passed })
+    if (passed.length > 0) statements.push({ sql: deleteGroupTurns, rows: passed })
     if (statements.length === 0) return 0
     const dropped = await connection.run(statements)
     return dropped.reduce((sum, { changed }) => sum + changed, 0)

@@ -1,5 +1,5 @@
 /**
- * When it is looked whether there is something to be swept up, and when it is.
+ * When old rows are counted, and when they are vacuumed.
  */
 import { describe, expect, it } from 'vitest'
 import type { StatementResult, Statement, Connection } from '../connection.ts'
@@ -10,9 +10,9 @@ class Counted implements Connection {
   readonly said: string[] = []
   left = 0
 
-  async run(asks: readonly Statement[]): Promise<readonly StatementResult[]> {
-    for (const { sql } of asks) this.said.push(sql)
-    return asks.map(() => ({ rows: [[this.left]], changed: 0 }))
+  async run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
+    for (const { sql } of statements) this.said.push(sql)
+    return statements.map(() => ({ rows: [[this.left]], changed: 0 }))
   }
 
   close(): Promise<void> {
@@ -25,11 +25,11 @@ function setUp(): { counted: Counted; vacuum: Vacuum; pool: ConnectionPool } {
   const connect = (): Promise<Connection> => Promise.resolve(counted)
   const texts = { begin: null, commit: 'commit', rollback: 'rollback' }
   const pool = new ConnectionPool<Connection>(counted, { ...texts, connect, size: 1 })
-  return { counted, pool, vacuum: new Vacuum(pool, { count: 'count', run: 'sweep' }) }
+  return { counted, pool, vacuum: new Vacuum(pool, { count: 'count', run: 'vacuum' }) }
 }
 
-describe('what a database leaves behind', () => {
-  it('is looked at when many jobs were taken, and swept up if it is enough', async () => {
+describe('old rows', () => {
+  it('are counted when many tasks were granted, and vacuumed if there are enough', async () => {
     const { counted, vacuum } = setUp()
     vacuum.noteGrants(4_999)
     expect(counted.said).toEqual([])
@@ -41,10 +41,10 @@ describe('what a database leaves behind', () => {
         vacuum.noteGrants(5_000)
         return counted.said
       })
-      .toContain('sweep')
+      .toContain('vacuum')
   })
 
-  it('is of no concern if it fails', async () => {
+  it('are left where they are, if the database cannot be reached', async () => {
     const { counted, vacuum, pool } = setUp()
     await pool.close()
     vacuum.noteGrants(5_000)
@@ -52,7 +52,7 @@ describe('what a database leaves behind', () => {
     expect(counted.said).toEqual([])
   })
 
-  it('is nothing where nothing stays', () => {
+  it('are not counted in a database that keeps none', () => {
     const { counted, pool } = setUp()
     new Vacuum(pool, null).noteGrants(1_000_000)
     expect(counted.said).toEqual([])

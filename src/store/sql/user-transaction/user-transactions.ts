@@ -128,13 +128,13 @@ function ask(sql: string): Statement {
 
 /** From a savepoint on. When nothing is to be saved it is gone back to, so that no lock stays. */
 function within(
-  { rollbackToSavepoint: undo, releaseSavepoint: release }: Statements,
+  { rollbackToSavepoint, releaseSavepoint }: Statements,
   telling: readonly Statement[],
 ): TransactionBoundary {
   return {
     begin: [],
-    rollback: [ask(undo), ask(release)],
-    commit: (connection, asks) => connection.run([...asks, ...telling, ask(release)]),
+    rollback: [ask(rollbackToSavepoint), ask(releaseSavepoint)],
+    commit: (connection, asks) => connection.run([...asks, ...telling, ask(releaseSavepoint)]),
   }
 }
 
