@@ -42,8 +42,8 @@ export async function migrate(connection: Connection, dialect: Dialect): Promise
   const known = await versionOf(connection, dialect)
   if (known !== migrations.length)
     await retryOnConflict(dialect, () => runMigrations(connection, dialect))
-  const [answered] = await connection.run([{ sql: sql.readMeta, values: ['id'] }])
-  return answered?.rows[0]?.[0] as string
+  const [result] = await connection.run([{ sql: sql.readMeta, values: ['id'] }])
+  return result?.rows[0]?.[0] as string
 }
 
 async function runMigrations(connection: Connection, dialect: Dialect): Promise<void> {

@@ -29,7 +29,7 @@ import { candidatesInOrder, channelsOf, firstReads } from './candidates.ts'
 const PESSIMISTIC_CLAIMS = 20
 
 /** The claim has to be done in a transaction. */
-export interface NeedsTransaction {
+interface NeedsTransaction {
   /** Its message may have been committed. */
   readonly mayRepeat: boolean
 }

@@ -58,15 +58,15 @@ export class JobQueries {
 
   /** A job with all of its tasks; null: there is none. */
   async record(connection: Connection, id: string): Promise<JobRecord | null> {
-    const [answered] = await connection.run([{ sql: this.#sql.wholeJobs, rows: [[id]] }])
-    return jobRecords(answered?.rows ?? [], this.#records)[0] ?? null
+    const [result] = await connection.run([{ sql: this.#sql.wholeJobs, rows: [[id]] }])
+    return jobRecords(result?.rows ?? [], this.#records)[0] ?? null
   }
 
   /** Those of the jobs that are over, in quarantine, or not there. */
   async ended(connection: Connection, jobs: readonly string[]): Promise<Ended[]> {
     const rows = [...new Set(jobs)].map((id) => [id])
-    const [answered] = await connection.run([{ sql: this.#sql.notEnded, rows }])
-    const open = new Set(answered?.rows.map(([id]) => id as string))
+    const [result] = await connection.run([{ sql: this.#sql.notEnded, rows }])
+    const open = new Set(result?.rows.map(([id]) => id as string))
     const rest = rows.filter(([id]) => !open.has(id as string))
     const ids = rest.map(([id]) => id as string)
     if (ids.length === 0) return []
@@ -78,13 +78,13 @@ export class JobQueries {
   /** The state of each job; null: there is none. Of a pipeline only failed tasks are read. */
   async outcomes(connection: Connection, ids: readonly string[]): Promise<(Outcome | null)[]> {
     const rows = [...new Set(ids)].map((id) => [id])
-    const [clock, answered] = await connection.run([
+    const [clock, result] = await connection.run([
       { sql: this.#sql.clock, values: [this.#now()] },
       { sql: this.#sql.jobRows, rows },
     ])
     const now = clock?.rows[0]?.[0] as number
     const found = new Map<string, Outcome>()
-    for (const { job, tallies } of await this.#withTallies(connection, answered?.rows ?? [])) {
+    for (const { job, tallies } of await this.#withTallies(connection, result?.rows ?? [])) {
       if (job.task === null) job.lastPosition = await this.#lastPosition(connection, job)
       const isWrong = tallies.some(({ failed, dead }) => failed + dead > 0)
       const stages = isWrong ? await this.#failedStages(connection, job) : null
@@ -94,8 +94,8 @@ export class JobQueries {
   }
 
   async #lastPosition(connection: Connection, { id, lastPosition }: Job): Promise<number> {
-    const [answered] = await connection.run([{ sql: this.#sql.lastPosition, values: [id] }])
-    return (answered?.rows[0]?.[0] as number | null) ?? lastPosition
+    const [result] = await connection.run([{ sql: this.#sql.lastPosition, values: [id] }])
+    return (result?.rows[0]?.[0] as number | null) ?? lastPosition
   }
 
   async #failedStages(connection: Connection, job: Job): Promise<StageTasks> {
@@ -122,8 +122,8 @@ export class JobQueries {
     const sql = isDead ? this.#sql.deadJobsAfter : this.#sql.jobsAfter
     let after = query.after ?? 0
     for (;;) {
-      const [answered] = await connection.run([{ sql, values: [after, PAGE] }])
-      const jobs = await this.#withTallies(connection, answered?.rows ?? [])
+      const [result] = await connection.run([{ sql, values: [after, PAGE] }])
+      const jobs = await this.#withTallies(connection, result?.rows ?? [])
       for (const { job, tallies } of jobs) {
         if (!page.add(listing(job, tallies, now))) return page.page
         after = job.firstPosition
@@ -137,12 +137,12 @@ export class JobQueries {
     const jobs: QuarantinedJob[] = []
     let after = query.after ?? 0
     for (;;) {
-      const ask =
+      const statement =
         query.jobs === undefined
           ? { sql: this.#sql.deadJobsAfter, values: [after, PAGE] }
           : { sql: this.#sql.jobRows, rows: query.jobs.map((id) => [id]) }
-      const [answered] = await connection.run([ask])
-      const found = await this.#withTallies(connection, answered?.rows ?? [])
+      const [result] = await connection.run([statement])
+      const found = await this.#withTallies(connection, result?.rows ?? [])
       for (const { job, tallies } of inOrder(found, query.jobs)) {
         after = job.firstPosition
         if (jobState(job, tallies, now) !== 'QUARANTINED' || !matches(job.spec, query)) continue
@@ -168,9 +168,9 @@ export class JobQueries {
   ): Promise<ReadonlyMap<string, Tallies>> {
     if (pipelines.length === 0) return new Map()
     const rows = pipelines.map(({ id }) => [id])
-    const [answered] = await connection.run([{ sql: this.#sql.tallies, rows }])
+    const [result] = await connection.run([{ sql: this.#sql.tallies, rows }])
     const byJob = new Map(pipelines.map((job) => [job.id, stagesOf(job).map(emptyTally)]))
-    for (const { job, stage, tally } of (answered?.rows ?? []).map(tallyRow)) {
+    for (const { job, stage, tally } of (result?.rows ?? []).map(tallyRow)) {
       const tallies = byJob.get(job)
       if (tallies !== undefined && stage < tallies.length) tallies[stage] = tally
     }
@@ -179,8 +179,8 @@ export class JobQueries {
 
   /** The tasks of a pipeline that are FAILED or DEAD. */
   async #failedTasks(connection: Connection, job: Job): Promise<Task[]> {
-    const [answered] = await connection.run([{ sql: this.#sql.failedTasks, rows: [[job.id]] }])
-    return (answered?.rows ?? []).map((row) => {
+    const [result] = await connection.run([{ sql: this.#sql.failedTasks, rows: [[job.id]] }])
+    return (result?.rows ?? []).map((row) => {
       const { stage, segment, record } = loadedColumns(row)
       return this.#records.task(record as Uint8Array, job, stage, segment)
     })
@@ -188,9 +188,9 @@ export class JobQueries {
 
   async pausedAmong(connection: Connection, names: Iterable<string>): Promise<Set<string>> {
     const rows = [...names].map((name) => [name])
-    const [answered] = await connection.run([{ sql: this.#sql.readQueues, rows }])
+    const [result] = await connection.run([{ sql: this.#sql.readQueues, rows }])
     const paused = new Set<string>()
-    for (const [name, record] of answered?.rows ?? []) {
+    for (const [name, record] of result?.rows ?? []) {
       const queue = this.#records.queue(record as Uint8Array, name as string)
       if (queue.paused) paused.add(queue.name)
     }
@@ -201,9 +201,9 @@ export class JobQueries {
     connection: Connection,
     { job, after = 0, limit }: QueryOf<'history'>,
   ): Promise<Positioned[]> {
-    const ask = { sql: this.#sql.jobHistory, values: [job, after, limit] }
-    const [answered] = await connection.run([ask])
-    return positionedEntries(answered?.rows ?? [], this.#records)
+    const statement = { sql: this.#sql.jobHistory, values: [job, after, limit] }
+    const [result] = await connection.run([statement])
+    return positionedEntries(result?.rows ?? [], this.#records)
   }
 }
 

@@ -26,7 +26,7 @@ import type { LeasedRowCache, QueueCache } from './context.ts'
 import type { WorkingSet } from './working-set.ts'
 import { JOB_ROW, keyName, rowKey } from '../rows/work-rows.ts'
 
-export type RowAddress = readonly [job: string, stage: number, segment: number]
+type RowAddress = readonly [job: string, stage: number, segment: number]
 
 export class LockPlan {
   readonly rowsToLock = new Map<string, RowAddress>()

@@ -101,8 +101,18 @@ export class LoadedMap<T> extends Map<string, T> {
 const ID_REUSED = 'A job was forgotten, and its id used again, while it was loaded.'
 
 export class WorkingSet implements Indexes {
-  readonly world: World
+  readonly jobs = new LoadedMap<Job>('Job')
+  readonly queues = new LoadedMap<Queue>('Queue')
+  readonly schedules = new LoadedMap<Schedule>('Schedule')
+  readonly world: World = {
+    jobs: this.jobs,
+    tasks: new Map<string, StageTasks>(),
+    queues: this.queues,
+    schedules: this.schedules,
+  }
   readonly usage = new LoadedMap<Usage>('Limit')
+  /** Which job holds a key. */
+  readonly keys = new LoadedMap<string>('Key')
   readonly rows = new Map<string, RowState>()
   readonly applied: AppliedEntry[] = []
   /** Rows to be saved, in the order in which they were first changed. */
@@ -126,32 +136,9 @@ export class WorkingSet implements Indexes {
   readonly #records: Records
   readonly #tallies = new Map<string, LoadedTallies>()
   readonly #queueUsage = new Map<string, Usage>()
-  readonly #keyHolders = new LoadedMap<string>('Key')
 
   constructor(records: Records) {
     this.#records = records
-    this.world = {
-      jobs: new LoadedMap<Job>('Job'),
-      tasks: new Map<string, StageTasks>(),
-      queues: new LoadedMap<Queue>('Queue'),
-      schedules: new LoadedMap<Schedule>('Schedule'),
-    }
-  }
-
-  get jobs(): LoadedMap<Job> {
-    return this.world.jobs as LoadedMap<Job>
-  }
-
-  get queues(): LoadedMap<Queue> {
-    return this.world.queues as LoadedMap<Queue>
-  }
-
-  get schedules(): LoadedMap<Schedule> {
-    return this.world.schedules as LoadedMap<Schedule>
-  }
-
-  get keys(): LoadedMap<string> {
-    return this.#keyHolders
   }
 
   tallies(job: Job): Tallies {
@@ -173,7 +160,7 @@ export class WorkingSet implements Indexes {
   }
 
   keyHolder(type: string, key: string): Job | null {
-    const id = this.#keyHolders.get(keyName(type, key))
+    const id = this.keys.get(keyName(type, key))
     return id === undefined ? null : (this.jobs.get(id) ?? null)
   }
 
@@ -249,15 +236,9 @@ export class WorkingSet implements Indexes {
   /** AFTER what was noted is written, in the same transaction. */
   clearChanges(): void {
     this.applied.length = 0
-    const sets = [
-      this.changed,
-      this.forgotten,
-      this.droppedKeys,
-      this.chargedQueues,
-      this.touchedPipelines,
-    ]
-    for (const set of [...sets, this.changedLimits]) set.clear()
-    for (const map of [this.changedQueues, this.changedSchedules, this.freed]) map.clear()
+    const ofJobs = [this.changed, this.forgotten, this.droppedKeys, this.touchedPipelines]
+    const ofQueues = [this.changedQueues, this.chargedQueues, this.changedSchedules]
+    for (const one of [...ofJobs, ...ofQueues, this.changedLimits, this.freed]) one.clear()
   }
 
   apply(entry: Entry, position: number): void {
@@ -285,14 +266,7 @@ export class WorkingSet implements Indexes {
           this.changedSchedules.set(entry.schedule, known?.version ?? 0)
         }
         fold(this.world, entry)
-        this.applied.push({
-          entry,
-          position,
-          previousPosition: null,
-          job: null,
-          task: null,
-          taskBefore: null,
-        })
+        this.#noteApplied(entry, position)
         return
       }
       default: {
@@ -309,9 +283,9 @@ export class WorkingSet implements Indexes {
   #submit(entry: JobSubmitted, position: number): void {
     const { type, key } = entry.spec
     if (key !== null) {
-      const before = this.#keyHolders.get(keyName(type, key))
+      const before = this.keys.get(keyName(type, key))
       if (before !== undefined) this.droppedKeys.add(before)
-      this.#keyHolders.set(keyName(type, key), entry.job)
+      this.keys.set(keyName(type, key), entry.job)
     }
     fold(this.world, entry)
     const job = this.jobs.get(entry.job) as Job
@@ -322,14 +296,7 @@ export class WorkingSet implements Indexes {
       this.touchedPipelines.add(job.id)
     }
     this.#newRow(job, JOB_ROW, 0, position)
-    this.applied.push({
-      entry,
-      position,
-      previousPosition: null,
-      job,
-      task: job.task,
-      taskBefore: null,
-    })
+    this.#noteApplied(entry, position, null, job, job.task)
   }
 
   #openStage(entry: Entry & { type: 'StageOpened' }, position: number): void {
@@ -342,23 +309,16 @@ export class WorkingSet implements Indexes {
     }
     job.lastPosition = position
     this.touchedPipelines.add(job.id)
-    this.applied.push({
-      entry,
-      position,
-      previousPosition,
-      job,
-      task: null,
-      taskBefore: null,
-    })
+    this.#noteApplied(entry, position, previousPosition, job)
   }
 
   #forget(entry: Entry & { type: 'JobForgotten' }, position: number): void {
     const job = this.jobs.get(entry.job) as Job
     const { type, key } = job.spec
     const previousPosition = this.rows.get(rowKey(job.id, JOB_ROW, 0))?.lastPosition ?? null
-    if (key !== null && this.#keyHolders.isLoaded(keyName(type, key))) {
-      if (this.#keyHolders.get(keyName(type, key)) === job.id) {
-        this.#keyHolders.delete(keyName(type, key))
+    if (key !== null && this.keys.isLoaded(keyName(type, key))) {
+      if (this.keys.get(keyName(type, key)) === job.id) {
+        this.keys.delete(keyName(type, key))
       }
     }
     fold(this.world, entry)
@@ -370,14 +330,7 @@ export class WorkingSet implements Indexes {
     this.#tallies.delete(job.id)
     this.touchedPipelines.delete(job.id)
     this.forgotten.add(job.id)
-    this.applied.push({
-      entry,
-      position,
-      previousPosition,
-      job,
-      task: null,
-      taskBefore: null,
-    })
+    this.#noteApplied(entry, position, previousPosition, job)
   }
 
   /** An entry of a task, or of a job that is not about its stages. */
@@ -398,7 +351,7 @@ export class WorkingSet implements Indexes {
       this.touchedPipelines.add(job.id)
     if (task !== null && taskBefore !== null) this.#updateUsage(task, taskBefore)
     if (task !== null && wasReady) this.#freeLimitsOf(task, isListed(job, task), entry.at)
-    this.applied.push({ entry, position, previousPosition, job, task, taskBefore })
+    this.#noteApplied(entry, position, previousPosition, job, task, taskBefore)
   }
 
   /** It waits for nothing but a claim. */
@@ -453,14 +406,18 @@ export class WorkingSet implements Indexes {
     const usage = this.#queueUsage.get(entry.queue)
     const { rate } = this.queues.get(entry.queue) as Queue
     if (usage !== undefined) changeRate(usage, rate, entry.at)
-    this.applied.push({
-      entry,
-      position,
-      previousPosition: null,
-      job: null,
-      task: null,
-      taskBefore: null,
-    })
+    this.#noteApplied(entry, position)
+  }
+
+  #noteApplied(
+    entry: Entry,
+    position: number,
+    previousPosition: number | null = null,
+    job: Job | null = null,
+    task: Task | null = null,
+    taskBefore: TaskSnapshot | null = null,
+  ): void {
+    this.applied.push({ entry, position, previousPosition, job, task, taskBefore })
   }
 
   #newRow(job: Job, stage: number, segment: number, lastPosition: number): void {

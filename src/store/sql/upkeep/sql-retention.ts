@@ -62,14 +62,14 @@ export class SqlRetention {
   async #oldestEnded(connection: Connection, limit: number): Promise<EndedRow[]> {
     const { ageMs, types } = this.#retention
     const { endedKinds, oldestEnded } = this.#sql
-    const [answered] = await connection.run([{ sql: endedKinds, values: [] }])
-    const rows = answered?.rows ?? []
+    const [result] = await connection.run([{ sql: endedKinds, values: [] }])
+    const rows = result?.rows ?? []
     const most = limit + this.#postponed.size
-    const asks = rows.map(([type, retainMs]) => {
+    const statements = rows.map(([type, retainMs]) => {
       return { sql: oldestEnded, values: [type as string, retainMs as number | null, most] }
     })
     const found: EndedRow[] = []
-    for (const [i, { rows: ended }] of (await connection.run(asks)).entries()) {
+    for (const [i, { rows: ended }] of (await connection.run(statements)).entries()) {
       const [type, retainMs] = rows[i] as readonly [string, number | null]
       const keptMs = retainMs ?? types?.[type]?.ageMs ?? ageMs
       for (const [job, at] of ended as readonly (readonly [string, number])[]) {
@@ -83,10 +83,10 @@ export class SqlRetention {
   async #count(connection: Connection): Promise<void> {
     const { count, types } = this.#retention
     const begunUs = nowUs()
-    const [answered] = await connection.run([{ sql: this.#sql.countEndedByType, values: [] }])
+    const [result] = await connection.run([{ sql: this.#sql.countEndedByType, values: [] }])
     this.#surplus = -count
     this.#surplusOf.clear()
-    for (const [type, number] of (answered?.rows ?? []) as readonly (readonly [string, number])[]) {
+    for (const [type, number] of (result?.rows ?? []) as readonly (readonly [string, number])[]) {
       this.#surplus += number
       const most = types?.[type]?.count
       if (most !== undefined) this.#surplusOf.set(type, number - most)

@@ -43,8 +43,8 @@ export class Vacuum {
 
   #vacuum({ count, run }: VacuumTables): Promise<void> {
     return this.#pool.run(async (connection) => {
-      const [answered] = await connection.run([{ sql: count, values: [] }])
-      if ((answered?.rows[0]?.[0] as number) < ENOUGH) return
+      const [result] = await connection.run([{ sql: count, values: [] }])
+      if ((result?.rows[0]?.[0] as number) < ENOUGH) return
       const beganUs = nowUs()
       await connection.run([{ sql: run, values: [] }])
       const endedUs = nowUs()
