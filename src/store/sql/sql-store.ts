@@ -113,7 +113,7 @@ export class SqlStore implements Store {
       onCommitted,
       takers,
     )
-    this.#claims = new Claims(this.#pool, preconditions, context)
+    this.#claims = new Claims(this.#pool, context)
     this.#vacuum = new Vacuum(this.#pool, dialect.vacuum ?? null)
     const tables = new TableVersion(userDialect.statements.readMeta, dialect.migrations.length)
     this.#userTransactions = new UserTransactions(

@@ -324,7 +324,7 @@ export interface Statements {
 /** The columns of an event. */
 export const EVENT_COLUMNS = ['position', 'job', 'before', 'type', 'at', 'record'] as const
 
-/** The columns of a baseline: see `baseline.ts`. */
+/** The columns of a baseline: see `rows/event-rows.ts`. */
 export const BASELINE_COLUMNS = [
   'kind',
   'name',

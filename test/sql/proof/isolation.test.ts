@@ -27,7 +27,7 @@ it.each(['repeatable read', 'serializable'])(
         ...onRecord,
       },
     ])
-    // Somebody grants just now: both have to wait, one behind the other.
+    // A transaction grants just now: both have to wait, one behind the other.
     const granting = await openConnection({ url: own, schema })
     const shared = `select pg_advisory_xact_lock_shared(hashtextextended(current_schema() || '/queue/q', 0))`
     await granting.run([

@@ -1,6 +1,6 @@
 /**
  * Tables that a newer version brings up to date while stores of an older one are open; and a version
- * that cannot, because somebody else has the file.
+ * that cannot, because another process has the file.
  */
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
@@ -160,7 +160,7 @@ async function holding(path: string): Promise<Connection> {
   return other
 }
 
-describe('a SQLite file that somebody else has while its tables are to be made', () => {
+describe('a SQLite file that another process has locked while its tables are to be made', () => {
   it('is waited for', async () => {
     const path = await freshFile()
     const other = await holding(path)
@@ -175,7 +175,7 @@ describe('a SQLite file that somebody else has while its tables are to be made',
     await other.close()
   })
 
-  it('is not waited for without end, and what is said then is so', async () => {
+  it('is not waited for without end, and the error says what is so', async () => {
     const path = await freshFile()
     const other = await holding(path)
     const opening = openSql(impatient(path, 100, () => undefined))

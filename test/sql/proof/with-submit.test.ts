@@ -19,7 +19,7 @@ import { freshAddress } from './stores.ts'
 const by = { by: 'ops', reason: 'because' }
 const CHANNELS = [{ queue: 'q', type: 'red', stage: null }]
 
-/** Somebody with so many places, and what was settled with it. */
+/** A worker with so many places, and what was settled with it. */
 class Room implements Taker {
   places: number
   readonly asked: ChannelName[] = []
@@ -55,7 +55,7 @@ interface Scene {
   readonly room: Room
 }
 
-/** A store with somebody who has room. In the end everything in it must be right. */
+/** A store with a worker that has room. In the end everything in it must be right. */
 async function scene(places: number, options: SqlOptions = {}, wrap?: Wrap): Promise<Scene> {
   const address = await freshAddress('PostgreSQL')
   const store = await openAt(address, options, wrap)
@@ -136,7 +136,7 @@ it('of those that come together, the most urgent are granted first, whatever the
   expect(await claim(store)).toEqual(['a'])
 })
 
-it('nothing is granted before what stands in line', async () => {
+it('nothing is granted before a task that is ready', async () => {
   const { store, room } = await scene(0)
   await store.execute(submits('a'))
   room.places = 5
@@ -146,7 +146,7 @@ it('nothing is granted before what stands in line', async () => {
   expect(await claim(store)).toEqual(['a', 'b'])
 })
 
-it('nothing is granted before what has become due, and does not stand in line yet', async () => {
+it('nothing is granted before a task that is due and has no turn yet', async () => {
   let now = 1_000_000
   const { store, room } = await scene(5, { clock: { now: () => now } })
   await store.execute([submit('a', { delayMs: 1_000 })])
@@ -179,7 +179,7 @@ it('a queue that another process has limited lets no more through', async () => 
   expect(room.places).toBe(3)
 })
 
-describe('nobody is asked for room for a job', () => {
+describe('no worker is asked for room for a job', () => {
   const limits = [{ key: 'k', concurrency: 1, rate: null }]
   const specs: [string, JobSpec][] = [
     ['that waits for its time', plain({ type: 'red', delayMs: 1_000 })],
@@ -219,7 +219,7 @@ it('a job that runs is not handed out again when it is submitted again', async (
   expect(again).toMatchObject({ verdict: 'committed', value: 'a' })
   const [other] = await store.execute([submit('a', { input: '"other"' })])
   expect(other?.rejection?.code).toBe('IdReused')
-  // For a while, nothing is taken for granted, and nobody is asked.
+  // For a while batches are pessimistic, and no worker is asked.
   expect(room.settled).toEqual([['a'], []])
   expect(room.places).toBe(4)
 })
@@ -273,7 +273,7 @@ it('room is given back when a submit fails', async () => {
   expect(room.places).toBe(1)
 })
 
-it('nobody is asked who has left', async () => {
+it('no worker is asked that has left', async () => {
   const { store, room } = await scene(0)
   const gone = new Room(5)
   store.standBy(gone)()

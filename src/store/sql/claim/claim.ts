@@ -15,7 +15,6 @@ import { FIRST_WITH_SUBMIT } from '../../taker.ts'
 import { claimed, endingOf } from '../../views/claimed.ts'
 import type { Connection, Row, Statement, StatementResult } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
-import type { Preconditions } from '../dialect.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
 import {
   JOB_ROW,
@@ -55,14 +54,10 @@ export class Claims {
   /** The newest request of each worker that was answered here. */
   readonly #answered = new Map<string, number>()
 
-  constructor(
-    pool: ConnectionPool,
-    preconditions: Preconditions | null,
-    context: TransactionContext,
-  ) {
+  constructor(pool: ConnectionPool, context: TransactionContext) {
     this.#pool = pool
     this.#context = context
-    this.#quickClaims = new QuickClaims(pool, preconditions, context)
+    this.#quickClaims = new QuickClaims(pool, context)
   }
 
   async claim(request: ClaimRequest): Promise<ClaimResult> {

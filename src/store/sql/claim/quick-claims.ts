@@ -15,7 +15,6 @@ import type { ClaimRequest } from '../../store.ts'
 import { claimed } from '../../views/claimed.ts'
 import type { Connection } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
-import type { Preconditions } from '../dialect.ts'
 import { JOB_ROW } from '../rows/work-rows.ts'
 import { buildWrites } from '../transaction/build-writes.ts'
 import type { TransactionContext } from '../transaction/context.ts'
@@ -43,19 +42,12 @@ interface SeenCandidates {
 
 export class QuickClaims {
   readonly #pool: ConnectionPool
-  /** Null: transactions overlap, and nothing is known before they begin. */
-  readonly #preconditions: Preconditions | null
   readonly #context: TransactionContext
   #turn: Promise<void> = Promise.resolve()
   #pessimisticLeft = 0
 
-  constructor(
-    pool: ConnectionPool,
-    preconditions: Preconditions | null,
-    context: TransactionContext,
-  ) {
+  constructor(pool: ConnectionPool, context: TransactionContext) {
     this.#pool = pool
-    this.#preconditions = preconditions
     this.#context = context
   }
 
@@ -124,9 +116,7 @@ export class QuickClaims {
     const { nextPosition, sql } = this.#context
     const first = nextPosition?.next ?? null
     const time = this.#context.now()
-    const preconditions = this.#preconditions
-    if (preconditions === null || nextPosition === null || first === null || time === null)
-      return NEEDS_TRANSACTION
+    if (nextPosition === null || first === null || time === null) return NEEDS_TRANSACTION
     const now = Math.max(time, loaded.latestTime)
     const reads = noReads()
     const granted: Job[] = []
@@ -147,7 +137,7 @@ export class QuickClaims {
       const own = new LazyTransaction(connection, [
         { sql: sql.begin, values: [] },
         nextPosition.check(first),
-        { sql: preconditions.isQueue, rows: [...versions], expect: versions.size },
+        nextPosition.checkQueues(versions),
       ])
       const writes = await buildWrites(loaded, own, now, this.#context)
       nextPosition.sent(first + granted.length - 1)

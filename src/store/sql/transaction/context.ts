@@ -11,7 +11,7 @@
 import type { Job, JobSubmitted, Queue } from '../../../kernel/index.ts'
 import type { Clock } from '../../clock.ts'
 import type { Statement } from '../connection.ts'
-import type { Dialect, ForgetCount } from '../dialect.ts'
+import type { Dialect, ForgetCount, Preconditions } from '../dialect.ts'
 import { Records } from '../rows/records.ts'
 import type { RowState } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
@@ -47,7 +47,7 @@ export function newContext(
     queues: new QueueCache(),
     submissions: new SubmissionCache(),
     leasedRows: new LeasedRowCache(),
-    nextPosition: preconditions === undefined ? null : new NextPosition(preconditions.isLast),
+    nextPosition: preconditions === undefined ? null : new NextPosition(preconditions),
     forgetCount: forgetCount ?? null,
   }
 }
@@ -202,12 +202,11 @@ export class LeasedRowCache {
  * failed; then all that were sent behind it fail as well.
  */
 export class NextPosition {
-  readonly #isLast: string
+  readonly #preconditions: Preconditions
   #next: number | null = null
 
-  /** `isLast`: see `Preconditions`. */
-  constructor(isLast: string) {
-    this.#isLast = isLast
+  constructor(preconditions: Preconditions) {
+    this.#preconditions = preconditions
   }
 
   /** Null: nothing was sent yet. */
@@ -217,7 +216,12 @@ export class NextPosition {
 
   /** Fails with a conflict unless the next entry stands here. */
   check(next: number): Statement {
-    return { sql: this.#isLast, rows: [[next - 1]], expect: 1 }
+    return { sql: this.#preconditions.isLast, rows: [[next - 1]], expect: 1 }
+  }
+
+  /** Fails with a conflict unless the queues have these versions. */
+  checkQueues(versions: ReadonlyMap<string, number>): Statement {
+    return { sql: this.#preconditions.isQueue, rows: [...versions], expect: versions.size }
   }
 
   /** Entries up to this one were sent. */
