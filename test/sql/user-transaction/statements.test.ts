@@ -67,8 +67,8 @@ describe('statements with their schema', () => {
   })
 
   it('that are read have a name of its own for each column: libraries read by name', async () => {
-    const read = ['meta', 'clock', 'positions', 'lockRows', 'seeRows', 'lockKeys', 'tallies']
-    const others = ['queues', 'seeQueues', 'heldInQueues', 'lockSchedules', 'lockLimits']
+    const read = ['readMeta', 'clock', 'positions', 'lockRows', 'readRows', 'lockKeys', 'tallies']
+    const others = ['queues', 'readQueues', 'leasesInQueues', 'lockSchedules', 'lockLimits']
     const texts = new Map(all())
     for (const name of [...read, ...others]) {
       const text = texts.get(name) as string
