@@ -2,8 +2,7 @@
  * A store where `open` of the engine would have one.
  */
 import type { Store } from '../../src/store/index.ts'
-import { openPostgres } from '../../src/store/sql/postgres/open-postgres.ts'
-import { openSqliteStore } from '../../src/store/sql/sqlite/open-sqlite.ts'
+import { openPostgres, openSqliteStore } from '../../src/store/sql/open-sql.ts'
 
 const SQLITE = 'sqlite:'
 

@@ -12,8 +12,7 @@ import type {
   Store,
 } from '../../src/store/index.ts'
 import { MemoryStore, openDirectory } from '../../src/store/index.ts'
-import { openPostgres } from '../../src/store/sql/postgres/open-postgres.ts'
-import { openSqliteStore } from '../../src/store/sql/sqlite/open-sqlite.ts'
+import { openPostgres, openSqliteStore } from '../../src/store/sql/open-sql.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { freshFile } from '../support/sqlite.ts'
 import { SimDisk } from '../faults/sim/sim-disk.ts'

@@ -4,8 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/store/index.ts'
-import { openPostgres } from '../../src/store/sql/postgres/open-postgres.ts'
-import { openSqliteStore } from '../../src/store/sql/sqlite/open-sqlite.ts'
+import { openPostgres, openSqliteStore } from '../../src/store/sql/open-sql.ts'
 import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { Dice } from '../model/properties/dice.ts'
 import { freshSchema } from '../support/postgres.ts'

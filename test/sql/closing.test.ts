@@ -78,7 +78,7 @@ it('a file is whole when it is closed, after a stalled transaction was rolled ba
   expect(valueIn(path, 'select count(*) from t')).toBe(2)
 })
 
-it('whoever else has a file open is not waited for when it is closed, and loses nothing', async () => {
+it('another process that has a file open is not waited for when it is closed, and loses nothing', async () => {
   const path = newPath()
   const connection = await openConnection({ path })
   await connection.run([ask('create table t (n)')])

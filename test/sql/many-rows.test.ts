@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Command, TaskPolicy } from '../../src/kernel/index.ts'
 import { openConnection } from '../../src/store/sql/postgres/connection.ts'
 import { MANY } from '../../src/store/sql/postgres/many-rows.ts'
-import { openPostgres, postgresDialect } from '../../src/store/sql/postgres/open-postgres.ts'
+import { openPostgres } from '../../src/store/sql/open-sql.ts'
+import { postgresDialect } from '../../src/store/sql/postgres/dialect.ts'
 import { POSTGRES } from '../../src/store/sql/postgres/statements.ts'
 import { rowLocations } from '../../src/store/sql/postgres/wire-values.ts'
 import type { Claimed, Store } from '../../src/store/index.ts'
@@ -128,7 +129,9 @@ describe('many rows that are alike', () => {
       const rows = jobs.map(([job, position]): Value[] =>
         ([job, was, position, position + 1_000, 2] as Value[]).concat(THEN),
       )
-      return connection.run([{ sql: POSTGRES.updateTaken, rows, moving: { from, rows: [] } }])
+      return connection.run([
+        { sql: POSTGRES.updateTaken, rows, locations: { known: from, rows: [] } },
+      ])
     }
     expect(await troubleOf(update(1, [...spots.slice(1), spots[0] as number]))).toBe('conflict')
     // At the right place there may be a later version of the same job.

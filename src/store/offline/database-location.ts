@@ -4,13 +4,13 @@
  */
 import { existsSync } from 'node:fs'
 import { PawlError } from '../../kernel/index.ts'
-import { postgresDialect } from '../sql/postgres/open-postgres.ts'
+import { postgresDialect } from '../sql/postgres/dialect.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { DatabaseRepairReport, RepairDatabaseOptions } from '../sql/verify/repair-database.ts'
 import { repairSql } from '../sql/verify/repair-database.ts'
 import type { DatabaseReport, VerifyDatabaseOptions } from '../sql/verify/verify-database.ts'
 import { verifySql } from '../sql/verify/verify-database.ts'
-import { sqliteDialect } from '../sql/sqlite/open-sqlite.ts'
+import { sqliteDialect } from '../sql/sqlite/dialect.ts'
 
 export interface DatabaseOptions {
   /** Of PostgreSQL. Default: `pawl`. */

@@ -1,8 +1,9 @@
 /**
- * Lanes whose connection runs what it is sent in order: a piece leaves when it has sent its last.
+ * A pool whose connections run what they are sent in order: work releases its connection when it has
+ * sent the end of its transaction.
  */
 import { describe, expect, it } from 'vitest'
-import type { Answered, Statement, Connection } from './connection.ts'
+import type { StatementResult, Statement, Connection } from './connection.ts'
 import { SqlFailed } from './failures.ts'
 import { ConnectionPool } from './connection-pool.ts'
 
@@ -17,10 +18,10 @@ class Slow implements Connection {
   readonly sent: Sent[] = []
   isClosed = false
 
-  run(asks: readonly Statement[]): Promise<readonly Answered[]> {
+  run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
     return new Promise((resolve, reject) => {
-      const text = asks.map(({ sql }) => sql).join(' ')
-      const answer = (): void => resolve(asks.map(() => ({ rows: [], changed: 0 })))
+      const text = statements.map(({ sql }) => sql).join(' ')
+      const answer = (): void => resolve(statements.map(() => ({ rows: [], changed: 0 })))
       this.sent.push({ text, answer, fail: reject })
     })
   }
@@ -47,12 +48,12 @@ function setUp(): { pool: ConnectionPool<Slow>; slow: Slow; all: Slow[] } {
     all.push(another)
     return Promise.resolve(another)
   }
-  const parts = { connect, count: 1, begin: 'begin', commit: 'commit', rollback: 'rollback' }
-  return { pool: new ConnectionPool(slow, parts), slow, all }
+  const options = { connect, size: 1, begin: 'begin', commit: 'commit', rollback: 'rollback' }
+  return { pool: new ConnectionPool(slow, options), slow, all }
 }
 
-describe('a piece that has sent its last', () => {
-  it('lets the next one send, and waits for its own answer', async () => {
+describe('work that has sent the end of its transaction', () => {
+  it('lets the next work send, and waits for its own answer', async () => {
     const { pool, slow } = setUp()
     const first = pool.run((connection) => connection.run(asked('begin a commit')))
     const second = pool.run((connection) => connection.run(asked('begin b commit')))
@@ -63,7 +64,7 @@ describe('a piece that has sent its last', () => {
     expect(await first).toHaveLength(3)
   })
 
-  it('or a question outside of a transaction, lets the next one send', async () => {
+  it('or a read outside of a transaction, lets the next work send', async () => {
     const { pool, slow } = setUp()
     const first = pool.run(async (connection) => {
       await connection.run(asked('read'))
@@ -81,7 +82,7 @@ describe('a piece that has sent its last', () => {
     await first
   })
 
-  it('keeps the lane while its transaction is open', async () => {
+  it('keeps the connection while its transaction is open', async () => {
     const { pool, slow } = setUp()
     const first = pool.run(async (connection) => {
       await connection.run(asked('begin a'))
@@ -95,7 +96,7 @@ describe('a piece that has sent its last', () => {
     await first
   })
 
-  it('comes back for another transaction, when the lane is free', async () => {
+  it('takes the connection again for another transaction, when it is free', async () => {
     const { pool, slow } = setUp()
     const first = pool.run(async (connection) => {
       await connection.run(asked('begin a commit'))
@@ -115,14 +116,14 @@ describe('a piece that has sent its last', () => {
     await Promise.all([first, second])
   })
 
-  it('is done again if somebody was quicker', async () => {
+  it('is run again after a conflict', async () => {
     const { pool, slow } = setUp()
     let tries = 0
     const first = pool.run((connection) => {
       tries += 1
       return connection.run(asked(`begin a${tries} commit`))
     })
-    slow.sent[0]?.fail(new SqlFailed('conflict', 'Somebody was quicker.', null))
+    slow.sent[0]?.fail(new SqlFailed('conflict', 'Another transaction wrote first.', null))
     await expect.poll(() => slow.texts.at(-1)).toBe('rollback')
     slow.sent[1]?.answer()
     await expect.poll(() => slow.texts.at(-1)).toBe('begin a2 commit')
@@ -131,7 +132,7 @@ describe('a piece that has sent its last', () => {
     expect(tries).toBe(2)
   })
 
-  it('is done again, with the others, on a new connection if theirs was lost', async () => {
+  it('is run again, with the others, on a new connection if theirs was lost', async () => {
     const { pool, slow, all } = setUp()
     const both = Promise.all(
       ['a', 'b'].map((name) => pool.run((connection) => connection.run(asked(`${name} commit`)))),

@@ -1,59 +1,60 @@
 /**
- * Connections that take turns with work: each piece is a transaction, or a question.
+ * Connections, and work that is run on them: each piece of work is a transaction, or a read.
  *
- * A piece that somebody else was quicker than is done again; so is one whose connection was lost, on
- * a new one. That is safe, whether its commit came through or not: commands say by themselves what
- * they are, and are answered the same again.
+ * The pool runs work again when another transaction wrote first, and, on a new connection, when its
+ * connection was lost. That is safe whether its commit came through or not: commands carry their own
+ * ids, and are answered the same again.
  *
- * Where a connection runs what it is sent in order, a piece has its lane only while a transaction of its
- * own is open: when it has sent the end of it, or a question outside of one, the next piece is
- * decided while the database works. For more, or if something failed, it comes back.
+ * Where a connection runs what it is sent in order, work has it to itself only while a transaction of
+ * its own is open. Once the work has sent the end of the transaction, or a read outside of one, the next
+ * work is given the connection while the database still answers. If the work has more to send, or
+ * failed, it waits for a connection again.
  */
 import { nowUs, pause } from '../clock.ts'
 import { StoreClosed } from '../errors.ts'
-import type { Answered, Statement, Connection } from './connection.ts'
+import type { StatementResult, Statement, Connection } from './connection.ts'
+import { MOST_AWAY_MS } from './dialect.ts'
 import { SqlFailed } from './failures.ts'
-import type { TableVersion } from './table-version.ts'
+import type { TableVersion } from './tables.ts'
 
 const MOST_CONFLICTS = 50
-/** So long a database is waited for, that is away or that others have. */
-export const MOST_AWAY_MS = 30_000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 1_000
-const AWAY = 'The connection was lost while others used it.'
+const LOST = 'The connection was lost while other work used it.'
 
-export interface ConnectionPoolParts<C extends Connection> {
+export interface ConnectionPoolOptions<C extends Connection> {
   readonly connect: () => Promise<C>
-  readonly count: number
+  readonly size: number
   readonly commit: string
   readonly rollback: string
-  /** What a transaction begins with, where what is sent is run in order; null: it may not be. */
+  /** What a transaction begins with, where a connection runs what it is sent in order; else null. */
   readonly begin: string | null
-  /** Asserted BEFORE a piece, if it is due: what it throws is what the piece fails with. */
-  readonly tables?: Pick<TableVersion, 'isDue' | 'assert'>
-  /** So often in a row somebody else may be quicker. Default: 50. */
+  /** Asserted BEFORE work, if it is due: the work fails with what it throws. */
+  readonly tableVersion?: Pick<TableVersion, 'isDue' | 'assertKnown'>
+  /** Conflicts in a row before work fails. Default: 50. */
   readonly mostConflicts?: number
-  /** So long a database may be away before those who wait are told. Default: 30 s. */
+  /** How long a database may be away before work fails. Default: 30 s. */
   readonly mostAwayMs?: number
 }
 
-interface Piece<C> {
-  readonly work: (connection: C) => Promise<void>
-  readonly fail: (error: unknown) => void
+interface Work<C> {
+  readonly run: (connection: C) => Promise<void>
+  readonly reject: (error: unknown) => void
 }
 
 export class ConnectionPool<C extends Connection = Connection> {
-  readonly #parts: ConnectionPoolParts<C>
+  readonly #options: ConnectionPoolOptions<C>
   readonly #idle: (C | null)[]
-  readonly #waiting: ((lane: C | null) => void)[] = []
+  /** Null: a new connection is to be opened. */
+  readonly #waiting: ((connection: C | null) => void)[] = []
   readonly #running = new Set<Promise<void>>()
   #isClosed = false
   #isOver = false
 
   /** `first`: a connection that is there already, if there is one. */
-  constructor(first: C | null, parts: ConnectionPoolParts<C>) {
-    this.#parts = parts
-    this.#idle = [...Array.from({ length: parts.count - 1 }, () => null), first]
+  constructor(first: C | null, options: ConnectionPoolOptions<C>) {
+    this.#options = options
+    this.#idle = [...Array.from({ length: options.size - 1 }, () => null), first]
   }
 
   run<T>(work: (connection: C) => Promise<T>): Promise<T> {
@@ -62,12 +63,9 @@ export class ConnectionPool<C extends Connection = Connection> {
 
   #add<T>(work: (connection: C) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const piece: Piece<C> = {
-        work: (connection) => work(connection).then(resolve),
-        fail: reject,
-      }
-      this.#waiting.push((lane) => {
-        const running = this.#do(piece, lane)
+      const added: Work<C> = { run: (connection) => work(connection).then(resolve), reject }
+      this.#waiting.push((connection) => {
+        const running = this.#runWork(added, connection)
         this.#running.add(running)
         void running.then(() => this.#running.delete(running))
       })
@@ -75,15 +73,15 @@ export class ConnectionPool<C extends Connection = Connection> {
     })
   }
 
-  /** Also while it is being closed; afterwards there is nothing. */
-  runLast<T>(work: (connection: C) => Promise<T>, nothing: T): Promise<T> {
+  /** Also while the pool is being closed; then it resolves with `nothing`. */
+  runUntilClosed<T>(work: (connection: C) => Promise<T>, nothing: T): Promise<T> {
     return this.#isOver ? Promise.resolve(nothing) : this.#add(work)
   }
 
-  /** What is under way, or waits, is finished. */
+  /** Finishes work that is under way, or waits. */
   async close(): Promise<void> {
     this.#isClosed = true
-    // A watch that has something left to show reads on when it was given the rest.
+    // A watch that is given entries reads the next ones, also now.
     do await Promise.all(this.#running)
     while (this.#running.size > 0)
     this.#isOver = true
@@ -93,62 +91,66 @@ export class ConnectionPool<C extends Connection = Connection> {
   #next(): void {
     const first = this.#waiting[0]
     if (first === undefined) return
-    const lane = this.#idle.pop()
-    if (lane === undefined) return
+    const connection = this.#idle.pop()
+    if (connection === undefined) return
     this.#waiting.shift()
-    first(lane)
+    first(connection)
   }
 
-  /** A lane for one that was at work before. */
-  #lane(): Promise<C | null> {
+  /** For work that was given one before: it comes first. */
+  #takeAgain(): Promise<C | null> {
     return new Promise((resolve) => {
       this.#waiting.unshift(resolve)
       this.#next()
     })
   }
 
-  async #do(piece: Piece<C>, lane: C | null): Promise<void> {
-    let connection = lane
-    let hasLeft = false
-    const leave = (): void => {
-      if (hasLeft) return
-      hasLeft = true
+  async #runWork(work: Work<C>, taken: C | null): Promise<void> {
+    let connection = taken
+    let isReleased = false
+    const release = (): void => {
+      if (isReleased) return
+      isReleased = true
       this.#idle.push(connection)
       this.#next()
     }
-    const comeBack = async (): Promise<C | null> => {
-      if (!hasLeft) return connection
-      connection = await this.#lane()
-      hasLeft = false
+    const takeAgain = async (): Promise<C | null> => {
+      if (!isReleased) return connection
+      connection = await this.#takeAgain()
+      isReleased = false
       return connection
     }
-    const { mostConflicts = MOST_CONFLICTS, mostAwayMs = MOST_AWAY_MS, tables } = this.#parts
+    const {
+      mostConflicts = MOST_CONFLICTS,
+      mostAwayMs = MOST_AWAY_MS,
+      tableVersion,
+    } = this.#options
     let conflicts = 0
     let lostUs: number | null = null
     let pauseMs = FIRST_PAUSE_MS
     for (;;) {
-      // The one that it was done on: whoever comes back may be given another one, which is well.
+      // The connection that this try ran on: `takeAgain` may give another one, which works.
       let used: C | null = null
       try {
         const isNew = connection === null
-        used = connection ??= await this.#parts.connect()
-        if (tables?.isDue(isNew) === true) await tables.assert(used)
-        await piece.work(this.#leaving(used, leave, comeBack))
+        used = connection ??= await this.#options.connect()
+        if (tableVersion?.isDue(isNew) === true) await tableVersion.assertKnown(used)
+        await work.run(this.#releasing(used, release, takeAgain))
         break
       } catch (error) {
         const trouble = error instanceof SqlFailed ? error.trouble : null
-        connection = await comeBack()
+        connection = await takeAgain()
         if ((trouble === 'lost' && connection === used) || connection === null) {
           await connection?.close().catch(() => undefined)
           connection = null
         } else if (!(await this.#rollBack(connection))) {
           connection = null
         }
-        const isAgain =
+        const isRetried =
           (trouble === 'conflict' && ++conflicts < mostConflicts) ||
           (trouble === 'lost' && nowUs() - (lostUs ??= nowUs()) < mostAwayMs * 1_000)
-        if (!isAgain) {
-          piece.fail(error)
+        if (!isRetried) {
+          work.reject(error)
           break
         }
         if (trouble === 'lost' || conflicts > 2) {
@@ -157,31 +159,31 @@ export class ConnectionPool<C extends Connection = Connection> {
         }
       }
     }
-    leave()
+    release()
   }
 
-  /** A connection that the lane is left with, and come back to when there is more to send. */
-  #leaving(connection: C, leave: () => void, comeBack: () => Promise<C | null>): C {
-    const { begin, commit, rollback } = this.#parts
+  /** Releases the connection with the end of a transaction, and takes it again to send more. */
+  #releasing(connection: C, release: () => void, takeAgain: () => Promise<C | null>): C {
+    const { begin, commit, rollback } = this.#options
     if (begin === null) return connection
-    let isHere = true
+    let isTaken = true
     let isOpen = false
-    const run = async (asks: readonly Statement[]): Promise<readonly Answered[]> => {
-      if (!isHere && (await comeBack()) !== connection) throw new SqlFailed('lost', AWAY, null)
-      const last = asks.at(-1)?.sql
-      isOpen = (isOpen || asks[0]?.sql === begin) && last !== commit && last !== rollback
-      isHere = isOpen
-      const running = connection.run(asks)
-      if (!isHere) leave()
+    const run = async (statements: readonly Statement[]): Promise<readonly StatementResult[]> => {
+      if (!isTaken && (await takeAgain()) !== connection) throw new SqlFailed('lost', LOST, null)
+      const last = statements.at(-1)?.sql
+      isOpen = (isOpen || statements[0]?.sql === begin) && last !== commit && last !== rollback
+      isTaken = isOpen
+      const running = connection.run(statements)
+      if (!isTaken) release()
       return running
     }
     return { run, close: () => connection.close() } as unknown as C
   }
 
-  /** False: the connection is of no more use. */
+  /** False: the connection is closed. */
   async #rollBack(connection: Connection): Promise<boolean> {
     try {
-      await connection.run([{ sql: this.#parts.rollback, values: [] }])
+      await connection.run([{ sql: this.#options.rollback, values: [] }])
       return true
     } catch (error) {
       // Outside of a transaction there is nothing to roll back.

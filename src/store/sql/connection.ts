@@ -1,8 +1,8 @@
 /**
- * What a store on a database needs of its driver: one connection, and statements sent together.
+ * What a store needs of a database driver: a connection that runs statements which are sent together.
  *
- * A dialect has the texts of the statements and a connection that runs them; nothing else of a
- * database is known outside of its folder. Values are what both databases can hold.
+ * A dialect has the texts of the statements and the connection; nothing else of a database is known
+ * outside of its folder. Values are what both databases can hold.
  */
 export type Value = string | number | boolean | null | Uint8Array
 
@@ -31,20 +31,22 @@ export type Statement =
        * PostgreSQL the commit may be sent by then, so there the statement itself sees to it.
        */
       readonly expect?: number
-      readonly moving?: Moving
+      readonly locations?: RowLocations
     }
 
 /**
- * Where the rows are that an ask changes, as far as that is known, and who is told where they are then: see
- * `RowState`. A connection that cannot go by it leaves it.
+ * PostgreSQL's own addresses of the rows that a statement changes: see `RowState`. Other connections
+ * leave it alone.
  */
-export interface Moving {
-  readonly from: readonly (number | null)[]
-  readonly rows: readonly { spot: number | null }[]
+export interface RowLocations {
+  /** Before the statement; null: not known. */
+  readonly known: readonly (number | null)[]
+  /** These are given the addresses AFTER the statement. */
+  readonly rows: readonly { ctid: number | null }[]
 }
 
-export interface Answered {
-  /** What the statement selected or returned: for all of its rows of parameters, one after the other. */
+export interface StatementResult {
+  /** What the statement selected or returned, for all rows of its parameters one after the other. */
   readonly rows: readonly Row[]
   /** How many rows it inserted, changed or deleted. */
   readonly changed: number
@@ -52,16 +54,16 @@ export interface Answered {
 
 export interface Connection {
   /**
-   * Sends them all at once, to be run in this order, and answers when all are through. If one
-   * fails, those behind it have no effect, and the promise is rejected with a `SqlFailed`: whoever
+   * Sends them all at once, to be run in this order, and resolves when all are through. If one fails,
+   * those behind it have no effect, and the promise is rejected with a `SqlFailed`: the caller that
    * began a transaction rolls it back.
    */
-  run(asks: readonly Statement[]): Promise<readonly Answered[]>
+  run(statements: readonly Statement[]): Promise<readonly StatementResult[]>
   /** Ends it once what was sent is through. Closing twice is fine. */
   close(): Promise<void>
 }
 
-/** One that a user can write on, by what the driver gives. */
+/** A connection that a user can write on, with the driver's own client. */
 export interface ClientConnection extends Connection {
   readonly client: object
 }

@@ -1,77 +1,80 @@
 /**
- * What a store on a database is told of the database: its statements, and how to reach it.
+ * What a store on a database is told of it: its statements, how to reach it, and what it can do.
  */
 import type { News } from '../notice.ts'
 import type { UserTransaction } from '../user-transaction.ts'
 import type { Statement, ClientConnection, Connection } from './connection.ts'
 import type { Statements } from './statements.ts'
 
-/** Tells other processes, and hears what they tell. */
+/** How long a store waits for a database that is away, or that another process has locked. */
+export const MOST_AWAY_MS = 30_000
+
+/** Notifies other processes, and is notified by them. */
 export interface Notifier {
-  /** Those who do not hear it find out by themselves, a little later. */
-  ring(news: News): void
-  /** What was rung before is told. */
+  /** A process that misses it finds out by itself, a little later. */
+  notify(news: News): void
+  /** AFTER everything was sent. */
   close(): Promise<void>
 }
 
-/** How a store takes part in a transaction of the user's, and a user in one of the store. */
+/** How a store takes part in the user's transaction, and a user in the store's. */
 export interface UserTransactionDialect {
-  /** For connections on which nothing is set as ours expect it. */
+  /** For connections without the settings of the store's own. */
   readonly statements: Statements
   connection(transaction: UserTransaction): Connection
   /**
-   * Sets a savepoint. Throws `TransactionFailed` unless a transaction is under way; takes the lock
-   * that everybody who writes must have, if there is one.
+   * Throws `TransactionFailed` unless a transaction is under way. Takes the lock that every writer must
+   * have, if there is one.
    */
-  enter(connection: Connection): Promise<void>
-  /** AFTER `enter`: throws `TransactionFailed` if its locks are not seen here, and ours not there. */
+  setSavepoint(connection: Connection): Promise<void>
+  /** AFTER `setSavepoint`: throws `TransactionFailed` if the user's connection and the store's do not see each other's locks. */
   assertSafe(): void
-  /** Tells the processes on the store with this id, once the transaction is committed. */
-  tell(id: string, news: News): readonly Statement[]
-  /** A new connection on which nothing is set, to be lent to a user. */
+  /** Notifies the processes of the store with this id, once the transaction is committed. */
+  notify(id: string, news: News): readonly Statement[]
+  /** A new connection without settings, to be lent to a user. */
   connect(): Promise<ClientConnection>
   /** How many users may write at once. */
-  readonly pool: number
-  /** See `Lanes`. */
+  readonly connections: number
+  /** See `ConnectionPool`. */
   readonly mostConflicts?: number
-  /** From here on a statement, or doing nothing, may take so long in this transaction. */
-  limit(ms: number): readonly Statement[]
-  /** What a user's write threw says that somebody else was quicker. */
+  /** From here on a statement, or a pause between two, may take so long in this transaction. */
+  limitDuration(ms: number): readonly Statement[]
+  /** Whether an error of a user's write says that another transaction wrote first. */
   isConflict(error: unknown): boolean
 }
 
-/** Of what was known before a transaction began: each is → a row if it is still so. */
-export interface Checks {
-  /** position: that of the last entry. */
+/** Checks of what was known before a transaction began: each is → a row if it still holds. */
+export interface Preconditions {
+  /** position: the last entry stands there. */
   readonly isLast: string
-  /** queue, version: of this queue; 0: nobody configured it. */
+  /** queue, version: the queue has this version; 0: it was never configured. */
   readonly isQueue: string
 }
 
 /**
- * How often jobs were forgotten: an id that is taken to be new may have been another job's, which was
- * forgotten meanwhile under a later position.
+ * How often jobs were forgotten. An optimistic submit takes its id to be new. Without this, another
+ * transaction could submit and forget a job with the id meanwhile, at later positions, unnoticed.
  */
 export interface ForgetCount {
   /** → how often. */
-  readonly count: string
-  /** count: → a conflict unless it is still so. */
-  readonly isStill: string
-  /** Once more; it counts at once, whatever becomes of the transaction. */
-  readonly note: string
+  readonly read: string
+  /** count: fails with a conflict unless it is still the same. */
+  readonly assertSame: string
+  /** Counts at once, also if the transaction is rolled back. */
+  readonly increment: string
 }
 
-/** How what was changed is cleared away, where it stays in the way. */
+/** For a database that keeps old versions of rows. */
 export interface VacuumTables {
-  /** → about how many rows there are to be cleared away. */
+  /** → about how many old versions there are. */
   readonly count: string
   /** On its own, outside of a transaction. */
   readonly run: string
 }
 
-/** How a database is looked through that is a file, and whose indexes nobody else looks after. */
+/** How a database that is a file is checked, which has no tools of its own. */
 export interface FileCheck {
-  /** → what is wrong, and the index that is to be made anew, or null if none would put it right. */
+  /** → what is wrong, and the index to make anew, or null if that does not help. */
   readonly run: string
   /** Make all indexes anew, in a transaction. They fail where rows are there twice that may not be. */
   readonly makeIndexes: readonly string[]
@@ -81,38 +84,38 @@ export interface Dialect {
   readonly statements: Statements
   /** A new connection, with everything set as the statements expect. */
   connect(): Promise<Connection>
-  readonly guest: UserTransactionDialect
+  readonly userTransactions: UserTransactionDialect
   /** How many transactions may be under way at once. */
-  readonly pool: number
-  /** See `Lanes`. */
+  readonly connections: number
+  /** See `ConnectionPool`. */
   readonly mostAwayMs?: number
-  /** So many commands are worth a transaction of their own while another one is under way. */
+  /** So many commands are worth another transaction while one is under way. */
   readonly manyCommands: number
   /**
-   * One transaction comes after the other, and a connection runs what it is sent in order, leaving no
-   * transaction open that failed: what is known is checked with what is written. Left out: they overlap.
+   * Transactions run one after the other, and a connection runs what it is sent in order and leaves no
+   * failed transaction open: what is known is checked with what is written. Left out: they overlap.
    */
-  readonly checks?: Checks
+  readonly preconditions?: Preconditions
   /** Left out: transactions do not overlap. */
-  readonly forgets?: ForgetCount
-  /** Left out: nothing stays. */
-  readonly sweep?: VacuumTables
+  readonly forgetCount?: ForgetCount
+  /** Left out: the database keeps no old versions of rows. */
+  readonly vacuum?: VacuumTables
   /** Left out: the database has tools of its own. */
   readonly fileCheck?: FileCheck
-  /** It remembers by itself how many of the sorted events were read. */
+  /** The database itself remembers how many of the sorted events were read. */
   readonly hasCursor: boolean
-  /** How often somebody looks whether others wrote something, or time made something due. */
+  /** How often the store checks for what other processes wrote, and for what became due. */
   readonly pollMs: number
-  /** Another one when somebody wrote meanwhile; cheaper than to look. Left out, or null: none. */
+  /** Changes when any process wrote; cheaper than a read. Left out, or null: not known. */
   readonly signOfWrites?: () => string | null
   /**
-   * Of the store with this id. It hears its own ringing not, and it says that it may have missed
-   * something when it begins to hear. Left out: there is none, and entries are looked for.
+   * Of the store with this id. It is not notified of what it sends itself, and when it begins to
+   * listen it reports all news, because it may have missed some. Left out: entries are read instead.
    */
   readonly openNotifier?: (id: string, onHeard: (news: News) => void) => Notifier
-  /** The tables, as steps that are taken in order. */
-  readonly steps: readonly (readonly string[])[]
-  /** Makes room for the tables, and keeps everybody else from making them, until the transaction ends. */
+  /** What makes the tables, in order: one list of statements for each version. */
+  readonly migrations: readonly (readonly string[])[]
+  /** Makes the schema, and keeps other processes from migrating until the transaction ends. */
   readonly prepare: readonly string[]
   /** → 1 if the tables are there, else 0. */
   readonly hasTables: string

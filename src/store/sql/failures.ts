@@ -1,10 +1,10 @@
 /**
- * What can go wrong with a database, sorted by what is to be done about it.
+ * What can go wrong with a database, sorted by what the store or a person does about it.
  *
- * - `conflict`: somebody else was quicker (a serialization failure, a deadlock, a busy file, a row
- *   that is there already): the transaction is rolled back and done again, so often or so long.
+ * - `conflict`: another transaction wrote first (a serialization failure, a deadlock, a busy file, a
+ *   row that is there already). The store rolls back and tries again, so often or so long.
  * - `lost`: the connection is gone. What was not committed is not there; a commit that was under
- *   way may be. Commands are sent again: they say by themselves what they are.
+ *   way may be. The store sends the commands again: they carry their own ids.
  * - `full`, `read-only`: nothing can be written until a person did something about it.
  * - `missing`: the tables are not there, or are of another version.
  * - `denied`: the user may not do this, or could not log in.
@@ -37,23 +37,24 @@ export class SqlFailed extends PawlError {
 }
 
 const WHAT_TO_DO: Readonly<Record<SqlTrouble, string>> = {
-  // Read by a person only when it was done again for as long as it may be.
-  conflict: 'Somebody else was quicker each time, or has it for too long: try again later.',
+  // A person reads this only when the store has given up trying.
+  conflict:
+    'Another transaction wrote first each time, or holds a lock for too long: try again later.',
   lost: 'The connection is gone: whether the last commit arrived is not known.',
-  full: 'Nothing can be written before somebody makes room.',
+  full: 'Nothing can be written until a person makes room.',
   'read-only': 'Nothing can be written here: give it a database that takes writes.',
   missing: 'The tables are not there, or are those of another version.',
   denied: 'Look at the name, the password and the rights that it is opened with.',
   broken: 'This is a bug, or the database is damaged.',
 }
 
-/** Libraries put what a driver threw into errors of their own. */
+/** What a driver threw: libraries wrap it in errors of their own. */
 export function innermost(error: unknown): Error {
   if (!(error instanceof Error)) return new RangeError(String(error))
   return error.cause instanceof Error ? innermost(error.cause) : error
 }
 
-/** `where` is the database, for people; `sql` the statement of which it was said, if it was of one. */
+/** `where`: the database, for people. `sql`: the statement that failed, if it was one. */
 export function sqlFailed(
   trouble: SqlTrouble,
   where: string,

@@ -1,13 +1,16 @@
 /**
- * Opens a store on a database: makes the tables, or brings them up to date, and begins.
+ * Opens a store on PostgreSQL or in a SQLite file: makes the tables, or brings them up to date, and
+ * checks what can be checked at a fixed cost. A store that fails the check is not opened.
  */
 import type { Clock } from '../clock.ts'
-import { nowUs } from '../clock.ts'
+import { nowUs, systemClock } from '../clock.ts'
 import type { Retention } from '../store.ts'
 import type { Dialect } from './dialect.ts'
-import { checkOnOpen } from './verify/check-on-open.ts'
+import { postgresDialect } from './postgres/dialect.ts'
 import { SqlStore } from './sql-store.ts'
-import { migrate, whileOthers } from './tables.ts'
+import { sqliteDialect } from './sqlite/dialect.ts'
+import { migrate, retryOnConflict } from './tables.ts'
+import { checkOnOpen } from './verify/check-on-open.ts'
 
 export interface SqlOptions {
   /** Null, or left out: the database's own on PostgreSQL. */
@@ -15,10 +18,31 @@ export interface SqlOptions {
   readonly retention?: Partial<Retention>
 }
 
+export interface PostgresOptions extends SqlOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string
+  /** Default: `pawl`. */
+  readonly schema?: string
+}
+
+export interface SqliteOptions extends SqlOptions {
+  /** The file. Created if it is not there; its folder must be. */
+  readonly path: string
+}
+
 const DAY_MS = 86_400_000
 
+export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
+  return openSql(postgresDialect(options), options)
+}
+
+export function openSqliteStore(options: SqliteOptions): Promise<SqlStore> {
+  const { clock = systemClock } = options
+  return openSql(sqliteDialect(options), { ...options, clock })
+}
+
 export async function openSql(dialect: Dialect, options: SqlOptions = {}): Promise<SqlStore> {
-  const first = await whileOthers(dialect, () => dialect.connect())
+  const first = await retryOnConflict(dialect, () => dialect.connect())
   try {
     const id = await migrate(first, dialect)
     await checkOnOpen(first, dialect.statements)

@@ -1,77 +1,60 @@
 /**
  * The store on a database: SQLite for several processes on one host, PostgreSQL for many machines.
  *
- * Rows are a projection of the entries and are written in the same transaction. What is decided is
- * decided by the kernel, on rows that are locked; SQL only finds them. Nothing is kept in memory
- * that others could change, but for proposals.
+ * Rows are a projection of the entries, and are written in the same transaction. The kernel decides, on
+ * locked rows; SQL only finds them. What the store remembers between transactions is checked or only
+ * proposed (see `transaction/context.ts`).
  *
- * - open: all methods work. A database that is away is waited for, for a while.
+ * - open: all methods work. A call waits for a database that is away, for a while.
  * - closed.
  */
 import type { Command } from '../../kernel/index.ts'
 import { reject } from '../../kernel/index.ts'
-import { recordTallies } from '../../log/index.ts'
+import type { ClaimRequest } from '../claim-request.ts'
 import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
-import { Meters } from '../state/metrics.ts'
+import { StoreClosed } from '../errors.ts'
 import type { News } from '../notice.ts'
 import { CommandCopies } from '../state/command-copies.ts'
+import { Meters } from '../state/metrics.ts'
 import type {
   Retention,
   Answer,
   AnswerTo,
-  Answers,
   Claimed,
   Metrics,
-  Outcome,
   Positioned,
   Query,
-  QueryKind,
-  QueryOf,
   Store,
   SubmittedAndClaimed,
 } from '../store.ts'
-import type { ClaimRequest } from '../claim-request.ts'
-import { BadRequest, StoreClosed } from '../errors.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
-import { jobOverview, taskView, jobView } from '../views/job-views.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
-import { CommandBatches } from './transaction/command-batches.ts'
-import type { ClaimDone } from './claim/claim.ts'
-import { claim } from './claim/claim.ts'
+import { Claims } from './claim/claim.ts'
 import type { Connection } from './connection.ts'
+import { ConnectionPool } from './connection-pool.ts'
 import type { Dialect } from './dialect.ts'
-import { SqlExamination } from './upkeep/sql-examination.ts'
-import { EntryFeed } from './queries/entry-feed.ts'
-import { SqlRetention } from './upkeep/sql-retention.ts'
-import { UserTransactions } from './user-transaction/user-transactions.ts'
-import { LeasedRowCache } from './transaction/leased-row-cache.ts'
-import { ConnectionPool, MOST_AWAY_MS } from './connection-pool.ts'
-import type { Done } from './transaction/working-set.ts'
+import { MOST_AWAY_MS } from './dialect.ts'
 import { ChangeNotifier } from './notify/change-notifier.ts'
-import { NextPosition } from './transaction/next-position.ts'
-import { TurnAssignment } from './transaction/turn-assignment.ts'
+import { EntryFeed } from './queries/entry-feed.ts'
 import { JobQueries } from './queries/job-queries.ts'
-import { QueueCache } from './transaction/queue-cache.ts'
-import { QuickClaims } from './claim/quick-claims.ts'
-import { Records } from './rows/records.ts'
-import { TableVersion } from './table-version.ts'
-import { channelsOfAny, withSafeNames } from './queries/name-lookups.ts'
-import type { Statements } from './statements.ts'
-import { SubmissionCache } from './transaction/submission-cache.ts'
+import { SqlQueries } from './queries/sql-queries.ts'
+import { TableVersion } from './tables.ts'
+import { CommandBatches } from './transaction/command-batches.ts'
+import type { TransactionContext } from './transaction/context.ts'
+import { newContext } from './transaction/context.ts'
+import type { AppliedEntry } from './transaction/working-set.ts'
+import { SqlExamination } from './upkeep/sql-examination.ts'
+import { SqlUpkeep } from './upkeep/sql-upkeep.ts'
 import { Vacuum } from './upkeep/vacuum.ts'
-import { QueryBatcher } from './queries/query-batcher.ts'
-import type { TransactionParts } from './transaction/transaction.ts'
-import { SqlDueCommands } from './upkeep/sql-due-commands.ts'
-import { UnusedRows } from './upkeep/unused-rows.ts'
-import { UsageQueries } from './queries/usage-queries.ts'
 import { CommitWithWrites } from './user-transaction/commit-with-writes.ts'
+import { UserTransactions } from './user-transaction/user-transactions.ts'
 
-export interface SqlStoreParts {
+export interface SqlStoreOptions {
   readonly id: string
   readonly dialect: Dialect
-  /** The one that the tables were looked at with. */
+  /** The connection that the tables were checked on. */
   readonly first: Connection
   /** Null: the database's own. */
   readonly clock: Clock | null
@@ -82,114 +65,100 @@ export interface SqlStoreParts {
 
 export class SqlStore implements Store {
   readonly id: string
-  readonly #sql: Statements
   readonly #pool: ConnectionPool
-  readonly #parts: TransactionParts
+  readonly #context: TransactionContext
+  readonly #copies = new CommandCopies()
   readonly #batches: CommandBatches
-  readonly #quick: QuickClaims
-  readonly #sweeping: Vacuum
-  readonly #guests: UserTransactions
-  readonly #writing: CommitWithWrites
-  readonly #queries: JobQueries
-  readonly #uses: UsageQueries
-  readonly #upkeep: SqlDueCommands
-  readonly #unused: UnusedRows
-  readonly #forgetting: SqlRetention
-  readonly #examination: SqlExamination
+  readonly #userTransactions: UserTransactions
+  readonly #commitWithWrites: CommitWithWrites
+  readonly #claims: Claims
+  readonly #vacuum: Vacuum
+  readonly #jobQueries: JobQueries
+  readonly #queries: SqlQueries
+  readonly #upkeep: SqlUpkeep
   readonly #feed: EntryFeed
   readonly #meters = new Meters()
-  readonly #own = new CommandCopies()
-  readonly #watching = new EntryWatches(
-    (position) => this.#readOn(position),
-    (isWaiting) => this.#news.keep(isWaiting),
+  readonly #notifier: ChangeNotifier
+  readonly #watches = new EntryWatches(
+    (position) => this.#readEntries(position),
+    (isWaiting) => this.#notifier.keepProcessAlive(isWaiting),
   )
-  readonly #news: ChangeNotifier
-  readonly #outcomes = new QueryBatcher<string, Outcome | null>((jobs) =>
-    this.#pool.run((connection) => {
-      return this.#queries.outcomes(withSafeNames(connection), jobs, this.#parts.now())
-    }),
-  )
-  /** The newest request of each worker that was answered here. */
-  readonly #answered = new Map<string, number>()
   /** Only where a claim that follows would be another transaction. */
   submitAndClaim?: NonNullable<Store['submitAndClaim']>
   #isClosed = false
   #closing: Promise<void> | null = null
 
-  constructor({ id, dialect, first, clock, aheadMs, retention }: SqlStoreParts) {
-    const { statements: sql, pool: count, checks = null, mostAwayMs = MOST_AWAY_MS } = dialect
+  constructor({ id, dialect, first, clock, aheadMs, retention }: SqlStoreOptions) {
+    const { statements: sql, connections: size, mostAwayMs = MOST_AWAY_MS } = dialect
+    const { preconditions = null, userTransactions: userDialect } = dialect
     this.id = id
-    this.#sql = sql
     this.#pool = new ConnectionPool(first, {
       connect: () => dialect.connect(),
-      count,
+      size,
       commit: sql.commit,
       rollback: sql.rollback,
-      begin: checks === null ? null : sql.begin,
+      begin: preconditions === null ? null : sql.begin,
       mostAwayMs,
-      tables: new TableVersion(sql.meta, dialect.steps.length),
+      tableVersion: new TableVersion(sql.readMeta, dialect.migrations.length),
     })
-    const records = new Records()
-    const now = (): number | null => (clock === null ? null : Math.floor(clock.now()))
-    this.#queries = new JobQueries(sql, records)
-    const parts = {
-      sql,
-      records,
-      now,
-      queries: this.#queries,
-      places: new TurnAssignment(sql),
-      queues: new QueueCache(),
-      submitted: new SubmissionCache(),
-      held: new LeasedRowCache(),
-      position: checks === null ? null : new NextPosition(checks.isLast),
-      forgets: dialect.forgets ?? null,
-    }
-    this.#parts = parts
-    const onDone = (done: readonly Done[]): void => this.#noteDone(done)
-    this.#batches = new CommandBatches(this.#pool, dialect.manyCommands, parts, onDone, () =>
+    const context = newContext(dialect, clock)
+    this.#context = context
+    const onCommitted = (applied: readonly AppliedEntry[]): void => this.#noteCommitted(applied)
+    const { manyCommands } = dialect
+    this.#batches = new CommandBatches(this.#pool, manyCommands, context, onCommitted, () =>
       this.now(),
     )
     // Where transactions come one after the other, a claim is as quick as another message.
-    if (checks === null) {
+    if (preconditions === null) {
       this.submitAndClaim = (commands, claims) => this.#submitAndClaim(commands, claims)
     }
-    this.#quick = new QuickClaims(this.#pool, checks, parts)
-    this.#sweeping = new Vacuum(this.#pool, dialect.sweep ?? null)
-    const { steps, guest } = dialect
-    const tables = new TableVersion(guest.statements.meta, steps.length)
-    this.#guests = new UserTransactions(id, guest, parts, tables)
-    this.#writing = new CommitWithWrites(guest, parts, onDone, tables)
-    this.#uses = new UsageQueries(sql, this.#queries, records)
-    this.#unused = new UnusedRows(sql)
-    this.#upkeep = new SqlDueCommands(sql, this.#queries, () => this.#news.found('ends'))
-    this.#forgetting = new SqlRetention(sql, retention)
-    this.#examination = new SqlExamination(sql, this.#queries)
-    this.#feed = new EntryFeed(sql, this.#queries)
-    this.#news = new ChangeNotifier({
+    this.#claims = new Claims(this.#pool, context)
+    this.#vacuum = new Vacuum(this.#pool, dialect.vacuum ?? null)
+    const tables = new TableVersion(userDialect.statements.readMeta, dialect.migrations.length)
+    this.#userTransactions = new UserTransactions(
+      id,
+      userDialect,
+      { ...context, turns: context.turns.withoutLocks },
+      tables,
+    )
+    this.#commitWithWrites = new CommitWithWrites(userDialect, context, onCommitted, tables)
+    this.#notifier = new ChangeNotifier({
       id,
       dialect,
       clock,
       aheadMs,
       run: (work) => this.#pool.run(work),
-      mayStop: (queue) => this.#parts.queues.mayStop(queue),
-      onBeat: () => this.#othersWrote(),
+      mayBeRestricted: (queue) => context.queues.mayBeRestricted(queue),
+      onOtherWrites: () => this.#noteOtherWrites(),
+    })
+    this.#feed = new EntryFeed(sql, context.records)
+    const jobQueries = new JobQueries(context)
+    const examination = new SqlExamination(context, jobQueries)
+    this.#jobQueries = jobQueries
+    this.#upkeep = new SqlUpkeep(context, jobQueries, retention, () =>
+      this.#notifier.tellAll('ends'),
+    )
+    this.#queries = new SqlQueries(this.#pool, context, jobQueries, {
+      examination: (query, connection) => examination.examine(connection, query),
+      metrics: (_query, connection) => this.#metrics(connection),
+      upkeep: ({ limit }, connection) => this.#upkeep.dueCommands(connection, limit),
     })
   }
 
   /** The authority's time, as well as it is known here. */
   now(): number {
-    return this.#news.now()
+    return this.#notifier.now()
   }
 
   onNews(listener: (news: News) => void): () => void {
     this.#assertOpen()
-    return this.#news.onNews(listener)
+    return this.#notifier.onNews(listener)
   }
 
   async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
     this.#assertOpen()
     const startedUs = nowUs()
-    const answers = await this.#onOwn(commands, (own) => this.#decide(own))
+    const answers = await this.#withCopies(commands, (copies) => this.#decide(copies))
     this.#meters.durableUs.add(nowUs() - startedUs)
     return answers
   }
@@ -198,16 +167,16 @@ export class SqlStore implements Store {
     commands: readonly Command[],
     claims: readonly ClaimRequest[],
   ): Promise<SubmittedAndClaimed> {
-    // A submit that waits for a user who writes with the same job is no reason to keep room.
-    if (this.#writing.isUnderWay) {
+    // A submit may have to wait for a user who writes with the same job: no room is kept meanwhile.
+    if (this.#commitWithWrites.isUnderWay) {
       return { answers: await this.execute(commands), claimed: claims.map(() => []) }
     }
     this.#assertOpen()
     claims.forEach(assertClaim)
     const startedUs = nowUs()
     let claimed: SubmittedAndClaimed['claimed'] = []
-    const answers = await this.#onOwn(commands, async (own) => {
-      const done = await this.#batches.submitAndClaim(own, claims)
+    const answers = await this.#withCopies(commands, async (copies) => {
+      const done = await this.#batches.submitAndClaim(copies, claims)
       claimed = done.claimed
       return done.answers
     })
@@ -215,9 +184,9 @@ export class SqlStore implements Store {
     return { answers, claimed }
   }
 
-  #decide(own: readonly Command[]): Promise<readonly Answer[]> {
-    if (!this.#writing.isUnderWay) return this.#batches.execute(own)
-    return this.#writing.decideAround(own, (some) => this.#batches.execute(some))
+  #decide(commands: readonly Command[]): Promise<readonly Answer[]> {
+    if (!this.#commitWithWrites.isUnderWay) return this.#batches.execute(commands)
+    return this.#commitWithWrites.decideAround(commands, (some) => this.#batches.execute(some))
   }
 
   async executeIn(
@@ -225,37 +194,39 @@ export class SqlStore implements Store {
     commands: readonly Command[],
   ): Promise<readonly Answer[]> {
     this.#assertOpen()
-    return this.#onOwn(commands, (own) => this.#guests.execute(transaction, own))
+    return this.#withCopies(commands, (copies) => {
+      return this.#userTransactions.execute(transaction, copies)
+    })
   }
 
   async executeWith(command: Command, writes: Writes): Promise<Answer> {
     this.#assertOpen()
-    const [answer] = await this.#onOwn([command], async ([own]) => {
-      return own === undefined ? [] : [await this.#writing.execute(own, writes)]
+    const [answer] = await this.#withCopies([command], async ([copy]) => {
+      return copy === undefined ? [] : [await this.#commitWithWrites.execute(copy, writes)]
     })
     return answer as Answer
   }
 
-  /** Commands that nobody can change any more; one that cannot be copied is refused. */
-  async #onOwn(
+  /** Decides copies of the commands, which no caller can change; one that cannot be copied is refused. */
+  async #withCopies(
     commands: readonly Command[],
-    decide: (own: readonly Command[]) => Promise<readonly Answer[]>,
+    decide: (copies: readonly Command[]) => Promise<readonly Answer[]>,
   ): Promise<readonly Answer[]> {
-    const own: Command[] = []
+    const copies: Command[] = []
     const answers: (Answer | null)[] = commands.map((command) => {
-      const copy = this.#own.copy(command)
+      const copy = this.#copies.copy(command)
       if (copy === null) return notPlain()
-      own.push(copy)
+      copies.push(copy)
       return null
     })
-    const decided = await decide(own)
+    const decided = await decide(copies)
     let next = 0
     return answers.map((answer) => {
       if (answer !== null) return answer
-      const command = own[next] as Command
+      const command = copies[next] as Command
       const given = decided[next++] as Answer
       if (command?.type === 'ForgetJob' && given.verdict === 'rejected') {
-        this.#forgetting.postpone(command.job, command.endedBefore)
+        this.#upkeep.postponeForget(command.job, command.endedBefore)
       }
       return given
     })
@@ -264,51 +235,23 @@ export class SqlStore implements Store {
   async claim(request: ClaimRequest): Promise<readonly Claimed[]> {
     this.#assertOpen()
     assertClaim(request)
-    const { worker, request: number } = request
-    const channels = channelsOfAny(request.channels)
-    const known = this.#answered.get(worker)
-    this.#answered.delete(worker)
-    const mayRepeat = known === undefined || number <= known
-    const claimed = await this.#claim({ ...request, channels }, mayRepeat)
-    const { leases, done, againInMs, isForOthers } = claimed
-    this.#answered.set(worker, Math.max(number, known ?? 0))
-    this.#noteDone(done)
-    this.#sweeping.taken(leases.length)
-    if (againInMs !== null) this.#news.soon(againInMs)
-    if (isForOthers) this.#news.found('work')
+    const { leases, applied, retryInMs, enqueuedForOthers } = await this.#claims.claim(request)
+    this.#noteCommitted(applied)
+    this.#vacuum.noteGrants(leases.length)
+    if (retryInMs !== null) this.#notifier.tellWorkIn(retryInMs)
+    if (enqueuedForOthers) this.#notifier.tellAll('work')
     return leases
-  }
-
-  async #claim(request: ClaimRequest, asked: boolean): Promise<ClaimDone> {
-    const quick = asked ? { mayRepeat: true } : await this.#quick.claim(request)
-    if (!('mayRepeat' in quick)) return quick
-    let { mayRepeat } = quick
-    return this.#pool.run((connection) => {
-      const running = claim(connection, request, mayRepeat, this.#parts)
-      // Done again after a lost connection, it may have been granted the first time.
-      mayRepeat = true
-      return running
-    })
   }
 
   async query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
     this.#assertOpen()
-    if (!Object.hasOwn(this.#answers, query.kind)) {
-      throw new BadRequest(`There is no query '${query.kind}'.`)
-    }
-    // Everybody who waits for a job asks for it, and many do at once.
-    if (query.kind === 'outcome') return this.#outcomes.ask(query.job)
-    const answer = this.#answers[query.kind] as (
-      asked: Q,
-      connection: Connection,
-    ) => Promise<AnswerTo<Q>>
-    return this.#pool.run((connection) => answer(query, withSafeNames(connection)))
+    return this.#queries.answer(query)
   }
 
   watch(from: number): AsyncIterable<Positioned> {
     this.#assertOpen()
-    this.#news.begin()
-    return this.#watching.watch(from)
+    this.#notifier.begin()
+    return this.#watches.watch(from)
   }
 
   close(): Promise<void> {
@@ -318,122 +261,45 @@ export class SqlStore implements Store {
   }
 
   async #close(): Promise<void> {
-    this.#watching.close(null)
-    await this.#writing.close()
+    this.#watches.close(null)
+    await this.#commitWithWrites.close()
     await this.#pool.close()
-    await this.#news.close()
-  }
-
-  readonly #answers: {
-    readonly [K in QueryKind]: (
-      query: QueryOf<K>,
-      connection: Connection,
-    ) => Promise<Answers[K]['answer']>
-  } = {
-    job: async ({ job }, connection) => {
-      const record = await this.#queries.record(connection, job)
-      return record === null
-        ? null
-        : jobView(record, recordTallies(record), await this.#now(connection))
-    },
-    overview: async ({ job }, connection) => {
-      const record = await this.#queries.record(connection, job)
-      return record === null
-        ? null
-        : jobOverview(record, recordTallies(record), await this.#now(connection))
-    },
-    outcome: async ({ job }, connection) => {
-      const [outcome] = await this.#queries.outcomes(connection, [job], this.#parts.now())
-      return outcome ?? null
-    },
-    ended: ({ jobs }, connection) => this.#queries.ended(connection, jobs, this.#parts.now()),
-    input: async ({ job }, connection) => {
-      const record = await this.#queries.record(connection, job)
-      return record?.job.spec.input ?? null
-    },
-    task: async ({ job, stage, segment }, connection) => {
-      const record = await this.#queries.record(connection, job)
-      return record === null ? null : taskView(record, stage, segment)
-    },
-    outputs: (query, connection) => this.#queries.outputs(connection, query),
-    jobs: async (query, connection) => {
-      return this.#queries.jobs(connection, query, await this.#now(connection))
-    },
-    quarantine: async (query, connection) => {
-      return this.#queries.quarantine(connection, query, await this.#now(connection))
-    },
-    history: (query, connection) => this.#queries.history(connection, query),
-    queue: ({ queue }, connection) => this.#uses.queue(connection, queue, this.#parts.now()),
-    limit: ({ key }, connection) => this.#uses.limit(connection, key, this.#parts.now()),
-    'worker-leases': ({ worker }, connection) => this.#uses.worker(connection, worker),
-    schedule: async ({ schedule }, connection) => {
-      const [answered] = await connection.run([{ sql: this.#sql.schedule, values: [schedule] }])
-      const record = answered?.rows[0]?.[0] as Uint8Array | undefined
-      return record === undefined ? null : this.#parts.records.schedule(record, schedule)
-    },
-    schedules: async ({ after, limit }, connection) => {
-      // No id has U+0000 in it, which comes before all others.
-      const [from = ''] = (after ?? '').split('\0')
-      const ask = { sql: this.#sql.schedules, values: [from, limit] }
-      const [answered] = await connection.run([ask])
-      return (answered?.rows ?? []).map(([id, record]) => {
-        return this.#parts.records.schedule(record as Uint8Array, id as string)
-      })
-    },
-    examination: async (query, connection) => {
-      return this.#examination.look(connection, query, await this.#now(connection))
-    },
-    metrics: (_query, connection) => this.#metrics(connection),
-    upkeep: ({ limit }, connection) => this.#dueUpkeep(connection, limit),
-  }
-
-  async #dueUpkeep(connection: Connection, limit: number): Promise<Command[]> {
-    const commands = await this.#upkeep.due(connection, this.#parts.now(), limit)
-    const now = await this.#now(connection)
-    await this.#unused.sweepIfItIsTime(connection, now)
-    const left = limit - commands.length
-    return [...commands, ...(await this.#forgetting.due(connection, now, left))]
+    await this.#notifier.close()
   }
 
   async #metrics(connection: Connection): Promise<Metrics> {
-    const [answered] = await connection.run([{ sql: this.#sql.counts, values: [] }])
-    const [leases, quarantined] = answered?.rows[0] ?? [0, 0]
-    const now = await this.#now(connection)
+    const [counted] = await connection.run([{ sql: this.#context.sql.counts, values: [] }])
+    const [leases, quarantined] = counted?.rows[0] ?? [0, 0]
+    const now = await this.#jobQueries.now(connection)
     return this.#meters.metrics(now, leases as number, quarantined as number)
   }
 
-  async #now(connection: Connection): Promise<number> {
-    const ask = { sql: this.#sql.clock, values: [this.#parts.now()] }
-    const [answered] = await connection.run([ask])
-    return answered?.rows[0]?.[0] as number
-  }
-
-  #readOn(position: number): Promise<readonly Positioned[]> {
-    // Closed: what a watch has not seen by then it sees when it is resumed.
-    return this.#pool.runLast<readonly Positioned[]>(
+  #readEntries(position: number): Promise<readonly Positioned[]> {
+    // Once the pool is closed: a watch sees the rest when it is resumed.
+    return this.#pool.runUntilClosed<readonly Positioned[]>(
       (connection) => this.#feed.read(connection, position),
       [],
     )
   }
 
-  /** AFTER it is durable. */
-  #noteDone(done: readonly Done[]): void {
-    if (done.length === 0) return
-    for (const { entry, job, task, was } of done) {
+  /** AFTER they are durable. */
+  #noteCommitted(applied: readonly AppliedEntry[]): void {
+    if (applied.length === 0) return
+    for (const { entry, job, task, taskBefore } of applied) {
       if (entry.type === 'JobSubmitted') this.#meters.submitted(entry)
-      else if ('segment' in entry && job !== null && task !== null && was !== null) {
+      else if ('segment' in entry && job !== null && task !== null && taskBefore !== null) {
         const isDead = task.state === 'DEAD'
-        this.#meters.changedTask(entry, job, was, isDead, task.policy.queue)
+        this.#meters.changedTask(entry, job, taskBefore, isDead, task.policy.queue)
       } else this.#meters.changed(entry)
     }
-    this.#watching.wake()
-    this.#news.wrote(done)
+    this.#watches.wake()
+    this.#notifier.noteCommitted(applied)
   }
 
-  /** Maybe. */
-  #othersWrote(): void {
-    this.#parts.queues.clear()
-    this.#watching.wake()
+  /** Other processes may have written. */
+  #noteOtherWrites(): void {
+    this.#context.queues.clear()
+    this.#watches.wake()
   }
 
   #assertOpen(): void {

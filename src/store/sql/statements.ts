@@ -1,14 +1,14 @@
 /**
- * What is asked of a database, by name. Each dialect has the texts, in a file of its own, and
- * nothing else in the store knows SQL.
+ * The statements by name. Each dialect has their texts, in a file of its own; nothing else in the store
+ * knows SQL.
  *
- * No statement decides anything: they lock, load, count and save. Behind each name stand its
- * parameters and, after the arrow, its columns; *rows* are given as a table. `now` may be null:
- * then it is the database's own clock.
+ * No statement decides anything: they lock, read, count and write. Each comment has the parameters and,
+ * after the arrow, the columns; *rows* are a table of parameters. `now` may be null: then it is the
+ * database's own clock.
  */
 
-/** What a record is made from; `spec` is the JobSubmitted that the job came with, of job rows only. */
-export const LOADED = [
+/** What a record is made from. Below, `spec` is the record of the job's JobSubmitted, of job rows only. */
+export const LOADED_COLUMNS = [
   'job',
   'stage',
   'segment',
@@ -21,7 +21,7 @@ export const LOADED = [
 ] as const
 
 /** Written once, when the row is inserted. */
-export const FIXED = [
+export const FIXED_COLUMNS = [
   'job',
   'stage',
   'segment',
@@ -34,8 +34,8 @@ export const FIXED = [
   'retain_ms',
 ] as const
 
-/** Written for a plain job that nothing happened to since it was submitted: the rest follows. */
-export const FRESH = [
+/** Written for a plain job that has not changed since it was submitted; the other columns follow. */
+export const FRESH_COLUMNS = [
   'job',
   'position',
   'type',
@@ -53,7 +53,7 @@ export const FRESH = [
 ] as const
 
 /** Written with every change. */
-export const CHANGING = [
+export const CHANGING_COLUMNS = [
   'last_position',
   'version',
   'state',
@@ -73,8 +73,8 @@ export const CHANGING = [
   'over_at',
 ] as const
 
-/** Written with every change of a plain job that was taken once and is not listed: the rest follows. */
-export const TAKEN = [
+/** Written with every change of a plain job that was granted once and is not listed; the others follow. */
+export const TAKEN_COLUMNS = [
   'last_position',
   'version',
   'state',
@@ -88,16 +88,16 @@ export const TAKEN = [
 ] as const
 
 export interface Statements {
-  /** One that can be done again: if it does not go on for long, it may be taken back. */
+  /** For a transaction that can be done again: the database may roll it back if it is idle for long. */
   readonly begin: string
-  /** One that nobody takes back, however long it takes. */
+  /** For a transaction that the database does not roll back, however long it takes. */
   readonly beginAlone: string
   readonly commit: string
   readonly rollback: string
-  /** A part of a transaction that can be taken back without the rest. */
+  /** Begins a part of a transaction that can be rolled back without the rest. */
   readonly savepoint: string
-  readonly undo: string
-  readonly release: string
+  readonly rollbackToSavepoint: string
+  readonly releaseSavepoint: string
   /** now → the time in milliseconds. AFTER all locks. */
   readonly clock: string
   /** count → so many new positions, ascending, as one text: `7,8,9`. */
@@ -105,84 +105,84 @@ export interface Statements {
 
   /** rows (job, stage, segment, whether the spec is wanted) → loaded, spec; locked in order. */
   readonly lockRows: string
-  /** rows (job, stage, segment) → the same, without locks: for what cannot change, or may be stale. */
-  readonly seeRows: string
+  /** rows (job, stage, segment) → the same without locks, for rows that cannot change or may be stale. */
+  readonly readRows: string
   /** rows (position) → position, record. */
   readonly events: string
   /** rows (key) → key, loaded, spec of the job that holds it; locked. */
   readonly lockKeys: string
   /** rows (job) → loaded, spec of its tasks that are FAILED or DEAD. */
-  readonly troubled: string
+  readonly failedTasks: string
   /** rows (job): its tasks that are open or DEAD are locked in order. */
-  readonly lockTasks: string
+  readonly lockOpenTasks: string
   /** rows (job) → job, stage, and the sums of a tally. */
   readonly tallies: string
-  /** rows (queue): nobody grants in these queues until this is over. */
+  /** rows (queue): locked alone: no other transaction grants in them. */
   readonly lockQueues: string
-  /** rows (queue): others may grant too, and the queue stays as it is. */
-  readonly shareQueues: string
-  /** rows (queue): those with limits of their own are locked. What they hold is asked for AFTER that. */
-  readonly lockLimited: string
+  /** rows (queue): locked with others: they may grant, too, and the queue stays as it is. */
+  readonly lockQueuesShared: string
+  /** rows (queue): locks those with limits of their own. Their leases are counted AFTER that. */
+  readonly lockLimitedQueues: string
   /** rows (queue) → queue, record, full_at. */
   readonly queues: string
-  /** rows (queue) → queue, record. */
-  readonly seeQueues: string
-  /** rows (queue) → queue, how many leases are held in it. */
-  readonly heldInQueues: string
+  /** rows (queue) → queue, record; without locks. */
+  readonly readQueues: string
+  /** rows (queue) → queue, how many of its tasks hold a lease. */
+  readonly leasesInQueues: string
   /** rows (schedule) → record; locked. */
   readonly lockSchedules: string
-  /** rows (key): makes sure that there is something to lock. */
-  readonly makeLimits: string
+  /** rows (key): inserts those that are not there, so that they can be locked. */
+  readonly insertLimits: string
   /** rows (key) → key, held, full_at; locked in order. */
   readonly lockLimits: string
-  /** rows (key) → the same, of those that are there and that nobody else has locked. */
-  readonly tryLimits: string
+  /** rows (key) → the same, of those that are there and that no other transaction has locked. */
+  readonly tryLockLimits: string
 
-  /** now, most → job, stage, segment, channel, level, grp of tasks that have become due; locked. */
-  readonly becameDue: string
-  /** rows (job, stage, segment, turn): they stand in line, and wait for no limit. */
-  readonly standInLine: string
+  /** now, most → job, stage, segment, channel, level, grp of due tasks without a turn; locked. */
+  readonly lockDueTasks: string
+  /** rows (job, stage, segment, turn): they are ready, and parked for no limit. */
+  readonly setTurns: string
   /** rows (channel, lowest level, most, now, positions taken) → loaded, spec, a new position, level, rank, place and, if the database can tell, where it is; locked. */
   readonly candidates: string
-  /** rows (channel, lowest level, now) → 1 for each in which something can be taken, whoever looks at it. */
-  readonly leftInLine: string
+  /** rows (channel, lowest level, now) → 1 for each that has a ready task, locked or not. */
+  readonly channelsWithReady: string
   /** now, most → key of limits whose rate lets something start by now. */
-  readonly wokenLimits: string
+  readonly limitsToWake: string
   /**
-   * rows (key, most, now): of each channel, so many of those that wait for a limit stand in line again,
-   * the best first. If one of them is locked by somebody else, the limit is looked at again now. The
+   * rows (key, most, now): of each channel, so many of the tasks parked for a limit are ready again, the
+   * best first. If another transaction has one of them locked, the limit's wake_at is set to now. The
    * limits are locked.
    */
   readonly unpark: string
-  /** rows (key, wake_at): looked at again at this time, or earlier. */
+  /** rows (key, wake_at): a claim unparks for it at this time, or earlier. */
   readonly setWakes: string
   /** rows (key). */
   readonly clearWakes: string
-  /** rows (channel, level, grp) → channel, level, grp, the turn of its newest, the first that waits. */
-  readonly shares: string
+  /** rows (channel, level, grp) → channel, level, grp, the group's newest turn, the smallest that is ready, the newest of all; locked. */
+  readonly lockGroupTurns: string
   /** rows (channel, level, grp, turn). */
-  readonly saveShares: string
+  readonly saveGroupTurns: string
 
   /** key, most → key, held, full_at, wake_at of limits behind it, in order. */
   readonly limitsAfter: string
-  /** rows (key, time): those that nobody holds or waits to be called for, and that were full by then. */
-  readonly dropLimits: string
-  /** channel, level, grp, most → channel, level, grp, turn of those behind it, in order; with the first turn that waits, and the newest. */
-  readonly sharesAfter: string
+  /** rows (key, time): of those that no task holds or is parked for, and whose bucket was full by then. */
+  readonly deleteLimits: string
+  /** channel, level, grp, most → channel, level, grp, turn of those behind it, in order; with the smallest turn that is ready, and the newest. */
+  readonly groupTurnsAfter: string
   /** rows (channel, level, grp, turn): those that are still at this turn. */
-  readonly dropShares: string
+  readonly deleteGroupTurns: string
 
   /** rows (position, job, before, type, at, record). */
   readonly insertEvents: string
-  /** rows (fresh): jobs that nothing happened to since they were submitted. Fails if one is there. */
+  /** rows (fresh): jobs that have not changed since they were submitted. Fails if one is there. */
   readonly insertFresh: string
   /** rows (fixed, changing): fails if one is there. */
   readonly insertRows: string
-  /** rows (job, stage, segment, version before, position, changing): fails if one is another by now. */
+  /** rows (job, stage, segment, version before, position, changing): fails if one has changed. */
   readonly updateRows: string
   /**
-   * rows (job, version before, position, taken): the same of plain jobs that were taken. On
-   * PostgreSQL → where they are now, in order, as one text.
+   * rows (job, version before, position, taken): the same of plain jobs that were granted once. On
+   * PostgreSQL → their ctids after it, in order, as one text.
    */
   readonly updateTaken: string
   /** rows (job): all of its rows. */
@@ -192,17 +192,17 @@ export interface Statements {
   /** rows (queue, version before, version, record, is_limited, is_paused, full_at); 0 before: there was none. */
   readonly saveQueues: string
   /** queue, ageing, whether it ages: everything that waits in it is ranked again. */
-  readonly rankAgain: string
+  readonly rerankQueue: string
   /** rows (queue, full_at). */
   readonly chargeQueues: string
   /** rows (schedule, version before, version, record, is_set). */
   readonly saveSchedules: string
   /** rows (key, held, full_at). */
   readonly saveLimits: string
-  /** rows (job): a pipeline that the orchestrator is to look at. */
-  readonly noteLooks: string
+  /** rows (job): pipelines that upkeep must check. */
+  readonly notePipelines: string
 
-  /** rows (job) → job of those of them that are neither over nor given up by anybody. */
+  /** rows (job) → job of those that are neither over nor in quarantine. */
   readonly notEnded: string
   /** rows (job) → loaded, spec of all of its rows, its own first. */
   readonly wholeJobs: string
@@ -212,12 +212,12 @@ export interface Statements {
   readonly openJobsAfter: string
   /** position, passed → how many the next ones submitted are, at most so many, and the last position. */
   readonly submitsAfter: string
-  /** position, most → the same of those of them that have a task that is DEAD. */
+  /** position, most → the same of those that have a task that is DEAD. */
   readonly deadJobsAfter: string
-  /** job → where the newest entry of any of its rows stands. */
+  /** job → the position of the newest entry of any of its rows. */
   readonly lastPosition: string
   /** job, position, most → position, record of its entries behind it, in order. */
-  readonly history: string
+  readonly jobHistory: string
   /** position, most → position, record of all entries behind it, in order. */
   readonly eventsAfter: string
   /** now, queue → record, full_at, how many leases are held, how many tasks are due and wait. */
@@ -234,99 +234,98 @@ export interface Statements {
   readonly counts: string
 
   /** now, most → job, stage, segment, attempt of leases that ran out. */
-  readonly expired: string
-  /** now, most → job, stage, segment of tasks that nobody took in time. */
-  readonly tooLate: string
-  /** most → id, job of looks that were asked for. */
-  readonly looks: string
+  readonly expiredLeases: string
+  /** now, most → job, stage, segment of tasks that no worker took in time. */
+  readonly startTooLate: string
+  /** most → id, job. */
+  readonly pipelineNotes: string
   /** rows (id). */
-  readonly forgetLooks: string
+  readonly deletePipelineNotes: string
   /** rows (job) → loaded, spec of its own row. */
   readonly jobRows: string
-  /** job, most → stage, segment of tasks that an ending job stops; on-failure stages too. */
-  readonly stoppable: string
+  /** job, most → stage, segment of tasks that an ending job stops; also of on-failure stages. */
+  readonly tasksToStop: string
   /** rows (job, over_at): a pipeline came to its end. */
-  readonly markOver: string
-  /** → type, retain_ms of all kinds of jobs that are over; there may be none of one without a time. */
-  readonly kinds: string
+  readonly markEnded: string
+  /** → type, retain_ms of all kinds of jobs that are over. A kind without retain_ms may have no job. */
+  readonly endedKinds: string
   /** → type, how many jobs of it are over: reads all of them. */
-  readonly overByType: string
+  readonly countEndedByType: string
   /** type, retain_ms, most → job, over_at of those that ended first. */
-  readonly oldest: string
+  readonly oldestEnded: string
 
-  /** now, told → the time; then the first times behind what was told at which tasks are due, limits have room, leases end and tasks come too late, each null if there is none. */
-  readonly timesAhead: string
+  /** now, announced → the time; then the first times after `announced` at which a task is due, a limit has room, a lease ends and a task is too late, each null if there is none. */
+  readonly nextTimes: string
   /** position, most → position, type of entries behind it, in order. */
-  readonly newest: string
+  readonly entryTypesAfter: string
   /** → the number of a transaction before which all are over, the newest position. */
   readonly horizon: string
   /** → a number above those of all transactions that took a position so far, the newest position. */
   readonly fence: string
   /** name → value. */
-  readonly meta: string
+  readonly readMeta: string
   /** name, value: only if there is none. */
   readonly setMeta: string
   /** name. */
-  readonly dropMeta: string
+  readonly deleteMeta: string
 
-  /** What follows is for verify, repair and copy. Everything that is read is of one moment. */
+  /** The rest is for verify, repair and copy. This begins a transaction that reads one moment. */
   readonly beginReading: string
-  /** Nobody else writes until the transaction is over. Others can still read. */
+  /** No other transaction writes until this one is over. Others can still read. */
   readonly lockAll: string
   /** Puts all events in order: those of no job first, then job by job, each by position. */
   readonly sortEvents: string
-  /** The next 500 of them: EVENT. On SQLite: how many were taken before. */
+  /** The next 500 of them: EVENT_COLUMNS. On SQLite: how many were taken before. */
   readonly nextEvents: string
-  /** They are not needed any more. */
-  readonly unsortEvents: string
-  /** position, most → EVENT of those behind it, by position. */
-  readonly wholeEvents: string
-  /** most → EVENT, the newest first. */
+  readonly dropSortedEvents: string
+  /** position, most → EVENT_COLUMNS of those behind it, by position. */
+  readonly eventRowsAfter: string
+  /** most → EVENT_COLUMNS, the newest first. */
   readonly newestEvents: string
-  /** → how many of the triggers are missing that keep events as they are. */
-  readonly missingGuards: string
+  /** → how many are missing of the triggers that refuse to change events. */
+  readonly missingTriggers: string
   readonly countEvents: string
-  /** → the newest position, the last one that was given out. */
-  readonly positionsGiven: string
-  /** position: later ones are given out from now on. */
-  readonly passPosition: string
-  /** → table, name, how often, of what must be there once and is not. */
+  /** → the newest position, the last one that was drawn. */
+  readonly lastPositions: string
+  /** position: the next ones that are drawn are later. */
+  readonly advancePosition: string
+  /** → table, name, count of what is there more than once, and must not be. */
   readonly duplicates: string
   /** most → job, stage, segment, position of rows whose JobSubmitted is not there. */
   readonly strayRows: string
   /** rows (job) → fixed, changing of all of its rows, in order. */
   readonly wholeRows: string
-  /** rows (job) → job of those that the orchestrator is to look at. */
-  readonly lookedAt: string
+  /** rows (job) → job of those that upkeep must check. */
+  readonly notedPipelines: string
   /** → queue, version, record, is_limited, is_paused, full_at. */
   readonly allQueues: string
   /** → schedule, version, record, is_set. */
   readonly allSchedules: string
   /** → key, held, full_at, wake_at. */
   readonly allLimits: string
-  /** kind → BASELINE of all of this kind. */
+  /** kind → BASELINE_COLUMNS of all of this kind. */
   readonly baselines: string
-  /** rows (name) → BASELINE of jobs, also of those that were given up. */
+  /** rows (name) → BASELINE_COLUMNS of jobs, also of those that were given up. */
   readonly baselinesOf: string
   /** rows (kind, name, stage, segment, through, last_position, record). */
   readonly insertBaselines: string
   /** rows (job, stage, segment). */
   readonly deleteRows: string
-  /** rows (key): nobody holds it. */
-  readonly freeKeys: string
+  /** rows (key): no job holds it any more. */
+  readonly releaseKeys: string
   /** rows (queue). */
   readonly deleteQueues: string
   /** rows (schedule). */
   readonly deleteSchedules: string
-  /** rows (key): all that wait for this limit stand in line again. */
+  /** rows (key): all tasks that are parked for it are ready again. */
   readonly unparkAll: string
 }
 
 /** The columns of an event. */
-export const EVENT = ['position', 'job', 'before', 'type', 'at', 'record'] as const
+export const EVENT_COLUMNS = ['position', 'job', 'before', 'type', 'at', 'record'] as const
 
-/** The columns of a baseline: see `baseline.ts`. */
-export const BASELINE = [
+/** The columns of a baseline: see `rows/event-rows.ts`. */
+export const BASELINE_COLUMNS = [
   'kind',
   'name',
   'stage',
@@ -335,3 +334,44 @@ export const BASELINE = [
   'last_position',
   'record',
 ] as const
+
+/** Whole rows of `work`: all columns, in one order. */
+export const WORK_COLUMNS = [...FIXED_COLUMNS, ...CHANGING_COLUMNS] as const
+export type Column = (typeof WORK_COLUMNS)[number]
+/** Where each column stands in a whole row. */
+export const WORK_COLUMN_AT = Object.fromEntries(
+  WORK_COLUMNS.map((column, i) => [column, i]),
+) as Readonly<Record<Column, number>>
+
+/** Statements that every database takes word for word: they have no parameters. */
+export const STANDARD_STATEMENTS = {
+  commit: 'commit',
+  rollback: 'rollback',
+  savepoint: 'savepoint pawl',
+  rollbackToSavepoint: 'rollback to savepoint pawl',
+  releaseSavepoint: 'release savepoint pawl',
+  counts: `
+    select (select count(*) from work where expires_at is not null),
+      (select count(distinct job) from work where state = 'DEAD')`,
+  // From kind to kind by the index, however many jobs are of each. The last of a type has no time.
+  endedKinds: `
+    with recursive types (type) as (
+      select (select min(type) from work where over_at is not null)
+      union all
+      select (select min(w.type) from work w where w.over_at is not null and w.type > t.type)
+      from types t where t.type is not null
+    ), kinds (type, retain_ms) as (
+      select t.type, (select min(w.retain_ms) from work w where w.over_at is not null and w.type = t.type)
+      from types t where t.type is not null
+      union all
+      select k.type, (
+        select min(w.retain_ms) from work w
+        where w.over_at is not null and w.type = k.type and w.retain_ms > k.retain_ms
+      ) from kinds k where k.retain_ms is not null
+    ) select type, retain_ms from kinds`,
+  countEndedByType: 'select type, count(*) from work where over_at is not null group by type',
+  countEvents: 'select count(*) from events',
+  allQueues: 'select queue, version, record, is_limited, is_paused, full_at from queues',
+  allSchedules: 'select schedule, version, record, is_set from schedules',
+  allLimits: 'select key, held, full_at, wake_at from limits',
+} satisfies Partial<Statements>

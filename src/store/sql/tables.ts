@@ -1,16 +1,16 @@
 /**
- * The tables in a database: made, brought up to date, or refused.
+ * The tables in a database and their version: made, brought up to date, or refused.
  *
- * They are versioned. Steps that are missing are taken in one transaction, by one process; others
- * wait for it. Tables of a newer version are refused.
+ * One process runs the migrations that are missing, in one transaction; others wait for it. Tables of a
+ * newer version are refused, when the store is opened and while it is open.
  */
 import { PawlError } from '../../kernel/index.ts'
 import { nowUs, pause } from '../clock.ts'
 import { newStoreId } from '../random.ts'
 import type { Connection } from './connection.ts'
 import type { Dialect } from './dialect.ts'
+import { MOST_AWAY_MS } from './dialect.ts'
 import { SqlFailed } from './failures.ts'
-import { MOST_AWAY_MS } from './connection-pool.ts'
 
 const PAUSE_MS = 20
 
@@ -25,9 +25,10 @@ export class NewerTables extends PawlError {
     )
   }
 }
-/** Nothing is brought up to date: whoever opens the store does that. */
+
+/** For tools that do not migrate: only opening the store does that. */
 export async function assertTables(connection: Connection, dialect: Dialect): Promise<void> {
-  const known = dialect.steps.length
+  const known = dialect.migrations.length
   const found = await versionOf(connection, dialect)
   if (found > known) throw new NewerTables(found, known)
   if (found === known) return
@@ -37,25 +38,26 @@ export async function assertTables(connection: Connection, dialect: Dialect): Pr
 
 /** The store's id. */
 export async function migrate(connection: Connection, dialect: Dialect): Promise<string> {
-  const { statements: sql, steps } = dialect
+  const { statements: sql, migrations } = dialect
   const known = await versionOf(connection, dialect)
-  if (known !== steps.length) await whileOthers(dialect, () => takeSteps(connection, dialect))
-  const [answered] = await connection.run([{ sql: sql.meta, values: ['id'] }])
-  return answered?.rows[0]?.[0] as string
+  if (known !== migrations.length)
+    await retryOnConflict(dialect, () => runMigrations(connection, dialect))
+  const [result] = await connection.run([{ sql: sql.readMeta, values: ['id'] }])
+  return result?.rows[0]?.[0] as string
 }
 
-async function takeSteps(connection: Connection, dialect: Dialect): Promise<void> {
-  const { statements: sql, steps, prepare } = dialect
+async function runMigrations(connection: Connection, dialect: Dialect): Promise<void> {
+  const { statements: sql, migrations, prepare } = dialect
   await connection.run([sql.beginAlone, ...prepare].map((text) => ({ sql: text, values: [] })))
   try {
-    // Again, AFTER everybody else was kept out.
+    // Again, AFTER other processes are kept out.
     const version = await versionOf(connection, dialect)
-    if (version > steps.length) throw new NewerTables(version, steps.length)
-    const missing = steps.slice(version).flat()
+    if (version > migrations.length) throw new NewerTables(version, migrations.length)
+    const missing = migrations.slice(version).flat()
     await connection.run([
       ...missing.map((text) => ({ sql: text, values: [] })),
       { sql: sql.setMeta, values: ['id', newStoreId()] },
-      { sql: dialect.setVersion, values: [String(steps.length)] },
+      { sql: dialect.setVersion, values: [String(migrations.length)] },
       { sql: sql.commit, values: [] },
     ])
   } catch (error) {
@@ -64,8 +66,8 @@ async function takeSteps(connection: Connection, dialect: Dialect): Promise<void
   }
 }
 
-/** Done again while others have what it needs: they may make the tables, or repair them. */
-export async function whileOthers<T>(
+/** While another process holds the locks that it needs: it may migrate, or repair. */
+export async function retryOnConflict<T>(
   { mostAwayMs = MOST_AWAY_MS }: Pick<Dialect, 'mostAwayMs'>,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -83,20 +85,53 @@ export async function whileOthers<T>(
 
 const HIDDEN = 'The tables are there, but this user may not use them: look at what was granted.'
 
-/** How many steps were taken. */
+/** How many migrations were run. */
 async function versionOf(
   connection: Connection,
   { statements, hasTables }: Dialect,
 ): Promise<number> {
   const [there] = await connection.run([{ sql: hasTables, values: [] }])
   if (Number(there?.rows[0]?.[0]) === 0) return 0
-  const [answered] = await connection
-    .run([{ sql: statements.meta, values: ['version'] }])
+  const [found] = await connection
+    .run([{ sql: statements.readMeta, values: ['version'] }])
     .catch((error: unknown) => {
       const isHidden = error instanceof SqlFailed && error.trouble === 'missing'
       throw isHidden ? new SqlFailed('denied', HIDDEN, error) : error
     })
-  const version = Number(answered?.rows[0]?.[0] ?? 0)
+  const version = Number(found?.rows[0]?.[0] ?? 0)
   if (Number.isInteger(version)) return version
   throw new SqlFailed('broken', 'The table `meta` does not say the version of the tables.', null)
+}
+
+const READ_EVERY_US = 1_000_000
+
+/**
+ * Refuses tables that a newer version of Pawl brought up to date while the store is open. The version is
+ * read on each new connection, and then about once a second, BEFORE the next work. What is under way
+ * ends as it began: `docs/sql-stores.md` says what a migration must allow for that.
+ */
+export class TableVersion {
+  readonly #readMeta: string
+  readonly #known: number
+  #readUs = nowUs()
+
+  /** `readMeta`: the statement. `known`: the newest version that this process knows. */
+  constructor(readMeta: string, known: number) {
+    this.#readMeta = readMeta
+    this.#known = known
+  }
+
+  /** `isNew`: the version was never read on this connection. */
+  isDue(isNew: boolean): boolean {
+    return isNew || nowUs() - this.#readUs >= READ_EVERY_US
+  }
+
+  /** Throws `NewerTables`. */
+  async assertKnown(connection: Connection): Promise<void> {
+    const readUs = nowUs()
+    const [found] = await connection.run([{ sql: this.#readMeta, values: ['version'] }])
+    const version = Number(found?.rows[0]?.[0] ?? 0)
+    if (version > this.#known) throw new NewerTables(version, this.#known)
+    this.#readUs = readUs
+  }
 }

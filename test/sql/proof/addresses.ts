@@ -6,8 +6,8 @@ import type { Connection } from '../../../src/store/sql/connection.ts'
 import type { Dialect } from '../../../src/store/sql/dialect.ts'
 import type { SqlOptions } from '../../../src/store/sql/open-sql.ts'
 import type { SqlStore } from '../../../src/store/sql/sql-store.ts'
-import { postgresDialect } from '../../../src/store/sql/postgres/open-postgres.ts'
-import { sqliteDialect } from '../../../src/store/sql/sqlite/open-sqlite.ts'
+import { postgresDialect } from '../../../src/store/sql/postgres/dialect.ts'
+import { sqliteDialect } from '../../../src/store/sql/sqlite/dialect.ts'
 import { systemClock } from '../../../src/store/clock.ts'
 
 export type Address =

@@ -82,23 +82,28 @@ class Busy {
 }
 
 describe.each(DATABASE_NAMES)('claims on one %s', (name) => {
-  it.each([1, 2])('are of what may be taken where they stand, with %i stores', async (count) => {
-    const address = await freshAddress(name)
-    const stores = await Promise.all(Array.from({ length: count }, () => openAt(address)))
-    // Several workers of each.
-    const all = [...stores, ...stores].map(
-      (store, i) => new Busy(store, `w${i}`, new Dice(SEED + i)),
-    )
-    await Promise.all(
-      all.map(async (one) => {
-        for (let step = 0; step < STEPS; step++) await one.step()
-      }),
-    )
-    await Promise.all(stores.map((store) => store.close()))
-    const { problems, entries } = await checkLog(dialectOf(address))
-    expect(problems).toEqual([])
-    const types = new Set(entries.map(({ type }) => type))
-    expect(types).toContain('QueuePaused')
-    expect(entries.filter(({ type }) => type === 'LeaseGranted').length).toBeGreaterThan(STEPS / 3)
-  })
+  it.each([1, 2])(
+    'grant only what may be granted where their entries stand, with %i stores',
+    async (count) => {
+      const address = await freshAddress(name)
+      const stores = await Promise.all(Array.from({ length: count }, () => openAt(address)))
+      // Several workers of each.
+      const all = [...stores, ...stores].map(
+        (store, i) => new Busy(store, `w${i}`, new Dice(SEED + i)),
+      )
+      await Promise.all(
+        all.map(async (one) => {
+          for (let step = 0; step < STEPS; step++) await one.step()
+        }),
+      )
+      await Promise.all(stores.map((store) => store.close()))
+      const { problems, entries } = await checkLog(dialectOf(address))
+      expect(problems).toEqual([])
+      const types = new Set(entries.map(({ type }) => type))
+      expect(types).toContain('QueuePaused')
+      expect(entries.filter(({ type }) => type === 'LeaseGranted').length).toBeGreaterThan(
+        STEPS / 3,
+      )
+    },
+  )
 })

@@ -3,7 +3,7 @@
  */
 import { expect, it } from 'vitest'
 import { openConnection } from '../../../src/store/sql/postgres/connection.ts'
-import { openPostgres } from '../../../src/store/sql/postgres/open-postgres.ts'
+import { openPostgres } from '../../../src/store/sql/open-sql.ts'
 import { freshSchema } from '../../support/postgres.ts'
 import { onRecord, plain } from '../../support/specs.ts'
 
@@ -27,7 +27,7 @@ it.each(['repeatable read', 'serializable'])(
         ...onRecord,
       },
     ])
-    // Somebody grants just now: both have to wait, one behind the other.
+    // A transaction grants just now: both have to wait, one behind the other.
     const granting = await openConnection({ url: own, schema })
     const shared = `select pg_advisory_xact_lock_shared(hashtextextended(current_schema() || '/queue/q', 0))`
     await granting.run([

@@ -101,7 +101,7 @@ async function drain(address: Address, witness: Witness): Promise<void> {
   for (let idle = 0; idle < 60;) {
     await load.upkeep()
     const isIdle = (await load.work()) === 0
-    // A lease that somebody left runs out within 400 ms.
+    // A lease that a killed process left runs out within 400 ms.
     if (isIdle) await new Promise((resolve) => setTimeout(resolve, 20))
     idle = isIdle ? idle + 1 : 0
   }

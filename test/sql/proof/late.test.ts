@@ -1,6 +1,6 @@
 /**
- * Jobs whose time comes while nobody looks: the transaction that they came with is still under way, or
- * somebody else was quicker to put them in line. Whoever waits for work hears of them all the same.
+ * Jobs that become due between two checks: the transaction that submits them is still under way, or
+ * another process gave them their turns. Listeners are told of them all the same.
  */
 import { expect, it } from 'vitest'
 import type { Command } from '../../../src/kernel/index.ts'
@@ -18,7 +18,7 @@ function submit(job: string, delayMs: number): Command {
   return { type: 'SubmitJob', job, spec: plain({ delayMs }) }
 }
 
-it('is told when it is there, although a look before has passed its time', async () => {
+it('is news when it is durable, although a check before it has passed its time', async () => {
   const address = await freshAddress('PostgreSQL')
   const { insertEvents } = dialectOf(address).statements
   let isSlow = false
@@ -78,7 +78,7 @@ it.each(DATABASE_NAMES)(
   },
 )
 
-it.each(DATABASE_NAMES)('is told on time right behind another one, on %s', async (name) => {
+it.each(DATABASE_NAMES)('is news on time right behind another one, on %s', async (name) => {
   const store = await openAt(await freshAddress(name))
   let toldAt = 0
   store.onNews((news) => {

@@ -29,7 +29,7 @@ function say(told: Told): void {
   }
 }
 
-/** Whoever starts a process while the database is away starts it again. */
+/** The parent starts a process again if the database was away. */
 async function openWhenThere(address: Address): Promise<SqlStore> {
   for (let tries = 1; ; tries++) {
     try {

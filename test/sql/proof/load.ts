@@ -59,7 +59,7 @@ export class Load {
   #withSubmit = FIRST_SUBMIT_CLAIM
   #request = 0
 
-  /** `name`: nobody else has it. */
+  /** `name`: of this process alone. */
   constructor(store: Store, dice: Dice, name: string, tell: (told: Told) => void) {
     this.#store = store
     this.#dice = dice
@@ -103,7 +103,7 @@ export class Load {
     })
     const answers = await this.#submit(commands)
     for (const { verdict, value } of answers) {
-      // With a key it may be somebody else's.
+      // With a key it may be another process's job.
       if (verdict === 'committed') this.#tell({ kind: 'submitted', job: value as string })
     }
   }

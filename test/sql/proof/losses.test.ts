@@ -1,6 +1,6 @@
 /**
- * A connection is lost at every point of a story, before and behind what it was to run: whoever
- * asked is answered as if nothing had happened, and so is what is there in the end.
+ * A connection is lost at every point of a story, before and behind what it was to run: the caller is
+ * answered as if nothing had happened, and the state in the end is the same.
  */
 import { describe, expect, it } from 'vitest'
 import type { Command } from '../../../src/kernel/index.ts'
@@ -22,10 +22,10 @@ type Moment = (typeof MOMENTS)[number]
 /** Each run is cut at one of the moments; in a long campaign at all of them. */
 const STRIDE = process.env['PAWL_CAMPAIGN'] === 'long' ? 1 : MOMENTS.length
 
-/** Gives what ends a connection: whoever has it only sees that it is gone. */
+/** Gives what ends a connection: its user only sees that it is gone. */
 type Aim = (connection: Connection) => Promise<() => Promise<unknown>>
 
-const META: ReadonlySet<string | undefined> = new Set([POSTGRES.meta, SQLITE.meta])
+const META: ReadonlySet<string | undefined> = new Set([POSTGRES.readMeta, SQLITE.readMeta])
 
 class Cutter {
   /** So many runs more, then one is cut. */

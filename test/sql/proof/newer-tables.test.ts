@@ -1,12 +1,12 @@
 /**
  * Tables that a newer version brings up to date while stores of an older one are open; and a version
- * that cannot, because somebody else has the file.
+ * that cannot, because another process has the file.
  */
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
 import { fromPg } from '../../../src/store/sql/user-transaction/adapters.ts'
 import { openConnection } from '../../../src/store/sql/sqlite/connection.ts'
-import { sqliteDialect } from '../../../src/store/sql/sqlite/open-sqlite.ts'
+import { sqliteDialect } from '../../../src/store/sql/sqlite/dialect.ts'
 import type { Connection } from '../../../src/store/sql/connection.ts'
 import type { Dialect } from '../../../src/store/sql/dialect.ts'
 import { SqlFailed } from '../../../src/store/sql/failures.ts'
@@ -28,7 +28,7 @@ const STEP = [`alter table work add column later integer`, `create index later o
 
 function newer(address: Address): Dialect {
   const dialect = dialectOf(address)
-  return { ...dialect, steps: [...dialect.steps, STEP] }
+  return { ...dialect, migrations: [...dialect.migrations, STEP] }
 }
 
 const codeOf = (work: Promise<unknown>): Promise<unknown> =>
@@ -160,7 +160,7 @@ async function holding(path: string): Promise<Connection> {
   return other
 }
 
-describe('a SQLite file that somebody else has while its tables are to be made', () => {
+describe('a SQLite file that another process has locked while its tables are to be made', () => {
   it('is waited for', async () => {
     const path = await freshFile()
     const other = await holding(path)
@@ -175,7 +175,7 @@ describe('a SQLite file that somebody else has while its tables are to be made',
     await other.close()
   })
 
-  it('is not waited for without end, and what is said then is so', async () => {
+  it('is not waited for without end, and the error says what is so', async () => {
     const path = await freshFile()
     const other = await holding(path)
     const opening = openSql(impatient(path, 100, () => undefined))

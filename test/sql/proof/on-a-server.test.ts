@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Connection, Value } from '../../../src/store/sql/connection.ts'
 import type { SqlStore } from '../../../src/store/sql/sql-store.ts'
 import { openConnection } from '../../../src/store/sql/postgres/connection.ts'
-import { openPostgres } from '../../../src/store/sql/postgres/open-postgres.ts'
+import { openPostgres } from '../../../src/store/sql/open-sql.ts'
 import { sharedPostgres } from '../../support/postgres.ts'
 import { plain } from '../../support/specs.ts'
 

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { SmallDisk } from '../../faults/crash/small-disk.ts'
 import { VACUUM_TABLES } from '../../../src/store/sql/postgres/statements.ts'
-import type { Answered } from '../../../src/store/sql/connection.ts'
+import type { StatementResult } from '../../../src/store/sql/connection.ts'
 import { onRecord, plain } from '../../support/specs.ts'
 import type { Address } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
@@ -15,7 +15,10 @@ import { DATABASE_NAMES, freshAddress } from './stores.ts'
 const OPENERS = 8
 
 /** All in one transaction. */
-async function run(address: Address, ...texts: readonly string[]): Promise<readonly Answered[]> {
+async function run(
+  address: Address,
+  ...texts: readonly string[]
+): Promise<readonly StatementResult[]> {
   const connection = await dialectOf(address).connect()
   const answers = await connection.run(texts.map((sql) => ({ sql, values: [] })))
   await connection.close()
@@ -47,7 +50,7 @@ describe.each(DATABASE_NAMES)('a store on %s', (name) => {
     })
   })
 
-  it('refuses that events are changed or removed, whoever asks', async () => {
+  it('refuses that any user changes or removes events', async () => {
     const address = await freshAddress(name)
     const store = await openAt(address)
     await store.execute([submit('a')])
@@ -57,7 +60,7 @@ describe.each(DATABASE_NAMES)('a store on %s', (name) => {
   })
 })
 
-/** What somebody who only works with the tables may do: see docs/sql-stores.md. */
+/** What a user who only works with the tables may do: see docs/sql-stores.md. */
 const GRANTS = (schema: string, role: string): readonly string[] => [
   `grant usage on schema ${schema} to ${role}`,
   `grant select on all tables in schema ${schema} to ${role}`,
@@ -120,7 +123,7 @@ async function userOf(): Promise<{
 }
 
 describe('on PostgreSQL, a user', () => {
-  it('who owns the tables sweeps up, and who may not is no worse off', async () => {
+  it('who owns the tables vacuums them, and one who may not is no worse off', async () => {
     const { owner, user, schema, role } = await userOf()
     const store = await openAt(owner)
     await run(owner, ...GRANTS(schema, role))
@@ -181,7 +184,7 @@ describe('on PostgreSQL, a user', () => {
     })
   })
 
-  it('who may not take away what says nothing any more leaves it, and goes on', async () => {
+  it('who may not delete unused rows leaves them, and goes on', async () => {
     const { owner, user, schema, role } = await userOf()
     await (await openAt(owner)).close()
     await run(owner, ...GRANTS(schema, role), `revoke delete on ${schema}.limits from ${role}`)

@@ -21,19 +21,19 @@ const HOT: readonly (keyof Statements)[] = [
   'lockRows',
   'updateRows',
   'updateTaken',
-  'becameDue',
-  'wokenLimits',
+  'lockDueTasks',
+  'limitsToWake',
   'lockLimits',
   'unpark',
-  'expired',
-  'tooLate',
-  'standInLine',
-  'kinds',
-  'oldest',
+  'expiredLeases',
+  'startTooLate',
+  'setTurns',
+  'endedKinds',
+  'oldestEnded',
   'limitsAfter',
-  'dropLimits',
-  'sharesAfter',
-  'dropShares',
+  'deleteLimits',
+  'groupTurnsAfter',
+  'deleteGroupTurns',
 ]
 
 async function fill(address: Address, from: number, to: number): Promise<void> {
@@ -78,18 +78,18 @@ const WHOLE_TABLE = {
 
 /** Of these, only what is due by now is read, however much is due later. */
 const BY_TIME: ReadonlySet<keyof Statements> = new Set<keyof Statements>([
-  'becameDue',
-  'wokenLimits',
-  'expired',
-  'tooLate',
+  'lockDueTasks',
+  'limitsToWake',
+  'expiredLeases',
+  'startTooLate',
 ])
 /** Of these, the first few are read, however many there are: none is sorted. */
 const IN_ORDER: ReadonlySet<keyof Statements> = new Set<keyof Statements>([
   ...BY_TIME,
   'candidates',
-  'oldest',
+  'oldestEnded',
   'limitsAfter',
-  'sharesAfter',
+  'groupTurnsAfter',
 ])
 const SORTED = { PostgreSQL: /\bSort\b/, SQLite: /TEMP B-TREE/ }
 const TIME_IN_INDEX = {

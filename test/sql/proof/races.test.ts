@@ -6,7 +6,6 @@ import type { Command, LimitSpec } from '../../../src/kernel/index.ts'
 import type { Claimed } from '../../../src/store/index.ts'
 import type { Statement, Connection, Row } from '../../../src/store/sql/connection.ts'
 import { EntryFeed } from '../../../src/store/sql/queries/entry-feed.ts'
-import { JobQueries } from '../../../src/store/sql/queries/job-queries.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
 import type { SqlStore } from '../../../src/store/sql/sql-store.ts'
 import { POSTGRES } from '../../../src/store/sql/postgres/statements.ts'
@@ -21,7 +20,7 @@ function ask(sql: string, ...values: Row): Statement {
   return { sql, values }
 }
 
-/** A worker with a store of its own, or of somebody else. */
+/** A worker with a store of its own, or a shared one. */
 class Hand {
   readonly store: SqlStore
   #request = 0
@@ -83,7 +82,7 @@ async function two(): Promise<{ address: Address; open: () => Promise<Connection
   return { address, open: () => dialectOf(address).connect() }
 }
 
-describe.each(DATABASE_NAMES)('what waits for a limit on %s', (name) => {
+describe.each(DATABASE_NAMES)('a task that is parked for a limit on %s', (name) => {
   async function handWith(...jobs: readonly [job: string, type?: string, ms?: number][]) {
     let now = 1_000
     const hand = new Hand(await openAt(await freshAddress(name), { clock: { now: () => now } }))
@@ -93,18 +92,18 @@ describe.each(DATABASE_NAMES)('what waits for a limit on %s', (name) => {
     return { hand, pass: (ms: number) => (now += ms) }
   }
 
-  it('is called for every channel that it waits in', async () => {
+  it('is ready again in every channel when the limit has room', async () => {
     const { hand } = await handWith(['a'], ['b', 'blue'], ['c'])
     expect(await hand.names(['red', 'blue'])).toEqual(['a'])
     await hand.commit('a')
-    // Nobody works on blue jobs.
+    // No worker takes blue jobs.
     expect(await hand.names()).toEqual(['c'])
     await hand.commit('c')
     expect(await hand.names(['red', 'blue'])).toEqual(['b'])
     await hand.store.close()
   })
 
-  it('is called when the one that was called before is cancelled', async () => {
+  it('is ready again when the task that was unparked before it is cancelled', async () => {
     const { hand } = await handWith(['a'], ['b'], ['c'])
     expect(await hand.names()).toEqual(['a'])
     await hand.commit('a')
@@ -113,7 +112,7 @@ describe.each(DATABASE_NAMES)('what waits for a limit on %s', (name) => {
     await hand.store.close()
   })
 
-  it('is called when the one that was called before came too late', async () => {
+  it('is ready again when the task that was unparked before it came too late', async () => {
     const { hand, pass } = await handWith(['a'], ['b', 'red', 50], ['c'])
     expect(await hand.names()).toEqual(['a'])
     await hand.commit('a')
@@ -125,7 +124,7 @@ describe.each(DATABASE_NAMES)('what waits for a limit on %s', (name) => {
 })
 
 describe.each(DATABASE_NAMES)('a clock that runs backwards on %s', (name) => {
-  it('stands still for those who claim', async () => {
+  it('stands still for claims', async () => {
     let now = 5_000
     const hand = new Hand(await openAt(await freshAddress(name), { clock: { now: () => now } }))
     await hand.submit('a')
@@ -135,8 +134,8 @@ describe.each(DATABASE_NAMES)('a clock that runs backwards on %s', (name) => {
   })
 })
 
-describe('two on PostgreSQL', () => {
-  it('see how far the rate of a queue is used up, whoever waited for whom', async () => {
+describe('two transactions on PostgreSQL', () => {
+  it('see how far the rate of a queue is used up, whichever waited for the other', async () => {
     const { address, open } = await two()
     const hand = new Hand(await openAt(address))
     const bounds = { concurrency: null, rate: { count: 1, perMs: 1_000_000 }, ageingMs: null }
@@ -155,7 +154,7 @@ describe('two on PostgreSQL', () => {
     await hand.store.close()
   })
 
-  it('call a task when a limit is freed while somebody looks at it', async () => {
+  it('unpark a task when its limit is freed while another claim has it locked', async () => {
     const address = await freshAddress('PostgreSQL')
     const hand = new Hand(await openAt(address))
     await hand.submit('a')
@@ -174,7 +173,7 @@ describe('two on PostgreSQL', () => {
   it('are watched without a gap, whichever transaction began first', async () => {
     const { open } = await two()
     const records = new Records()
-    const feed = new EntryFeed(POSTGRES, new JobQueries(POSTGRES, records))
+    const feed = new EntryFeed(POSTGRES, records)
     const [early, late, watch] = [await open(), await open(), await open()]
     const write = async (connection: Connection, position: number): Promise<void> => {
       const entry = {

@@ -20,7 +20,7 @@ const PAGE = 1_000
 /** What is picked from grows with the steps, and so does each of them. */
 const timeout = IS_LONG ? 1_800_000 : 300_000
 
-/** The world as somebody knows it who reads the events, a little late. */
+/** The world as a reader of the events knows it, a little late. */
 class Reader {
   readonly #audit = new LogAudit()
   readonly #records = new Records()

@@ -1,6 +1,6 @@
 /**
- * Rows of limits and of groups that say nothing any more: they are taken away, and nobody who comes
- * meanwhile is let through that would not have been.
+ * Rows of limits and of groups that say nothing any more: upkeep deletes them, and no claim is granted
+ * more meanwhile than it would have been.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -50,8 +50,8 @@ async function claim(
   return store.claim({ worker, request, channels: CHANNELS, max: 50, started: true })
 }
 
-describe.each(DATABASE_NAMES)('on %s, rows that say nothing any more', (name) => {
-  it('are taken away by upkeep, and no others', async () => {
+describe.each(DATABASE_NAMES)('on %s, unused rows', (name) => {
+  it('are deleted by upkeep, and no others', async () => {
     const address = await freshAddress(name)
     let now = 1_000_000
     const store = await openAt(address, { clock: { now: () => now } })
@@ -81,7 +81,7 @@ describe.each(DATABASE_NAMES)('on %s, rows that say nothing any more', (name) =>
     await later.close()
   })
 
-  it('are made anew by who needs them, while others take them away', async () => {
+  it('are inserted again by transactions that need them, while others delete them', async () => {
     const address = await freshAddress(name)
     const stores = await Promise.all([openAt(address), openAt(address)])
     const dialect = dialectOf(address)
@@ -91,7 +91,7 @@ describe.each(DATABASE_NAMES)('on %s, rows that say nothing any more', (name) =>
     const sweeping = (async () => {
       for (;;) {
         // By then every bucket is full.
-        swept += await unused.sweep(connection, Date.now() + DAY_MS)
+        swept += await unused.deletePortion(connection, Date.now() + DAY_MS)
         if (isOver) return
       }
     })()

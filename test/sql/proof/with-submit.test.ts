@@ -57,7 +57,7 @@ interface Scene {
   readonly room: Room
 }
 
-/** A store with somebody who has room. In the end everything in it must be right. */
+/** A store with a worker that has room. In the end everything in it must be right. */
 async function scene(places: number, options: SqlOptions = {}, wrap?: Wrap): Promise<Scene> {
   const address = await freshAddress('PostgreSQL')
   const store = await openAt(address, options, wrap)
@@ -137,7 +137,7 @@ it('of those that come together, the most urgent are granted first, whatever the
   expect(await claim(store)).toEqual(['a'])
 })
 
-it('nothing is granted before what stands in line', async () => {
+it('nothing is granted before a task that is ready', async () => {
   const { store, room } = await scene(0)
   await room.execute(submits('a'))
   room.places = 5
@@ -147,7 +147,7 @@ it('nothing is granted before what stands in line', async () => {
   expect(await claim(store)).toEqual(['a', 'b'])
 })
 
-it('nothing is granted before what has become due, and does not stand in line yet', async () => {
+it('nothing is granted before a task that is due and has no turn yet', async () => {
   let now = 1_000_000
   const { store, room } = await scene(5, { clock: { now: () => now } })
   await room.execute([submit('a', { delayMs: 1_000 })])

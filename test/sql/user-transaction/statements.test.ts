@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openPostgres } from '../../../src/store/sql/postgres/open-postgres.ts'
+import { openPostgres } from '../../../src/store/sql/open-sql.ts'
 import { POSTGRES, qualified } from '../../../src/store/sql/postgres/statements.ts'
 import type { SqlStore } from '../../../src/store/sql/sql-store.ts'
 import { freshSchema } from '../../support/postgres.ts'
@@ -61,13 +61,13 @@ describe('statements with their schema', () => {
   })
 
   it('without it they find nothing', async () => {
-    await expect(client.query(`prepare x as ${POSTGRES.seeQueues}`)).rejects.toThrow('not exist')
+    await expect(client.query(`prepare x as ${POSTGRES.readQueues}`)).rejects.toThrow('not exist')
     await expect(client.query(`prepare x as ${POSTGRES.positions}`)).rejects.toThrow('not exist')
   })
 
   it('that are read have a name of its own for each column: libraries read by name', async () => {
-    const read = ['meta', 'clock', 'positions', 'lockRows', 'seeRows', 'lockKeys', 'tallies']
-    const others = ['queues', 'seeQueues', 'heldInQueues', 'lockSchedules', 'lockLimits']
+    const read = ['readMeta', 'clock', 'positions', 'lockRows', 'readRows', 'lockKeys', 'tallies']
+    const others = ['queues', 'readQueues', 'leasesInQueues', 'lockSchedules', 'lockLimits']
     const texts = new Map(all())
     for (const name of [...read, ...others]) {
       const text = texts.get(name) as string

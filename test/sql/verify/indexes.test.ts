@@ -4,7 +4,7 @@
 import { DatabaseSync } from '@photostructure/sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { repairDatabase, verifyDatabase } from '../../../src/store/index.ts'
-import { openSqliteStore } from '../../../src/store/sql/sqlite/open-sqlite.ts'
+import { openSqliteStore } from '../../../src/store/sql/open-sql.ts'
 import { troubleOf } from '../databases.ts'
 import { plain } from '../../support/specs.ts'
 import { freshFile } from '../../support/sqlite.ts'

@@ -4,7 +4,7 @@
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { verifyDatabase } from '../../../src/store/index.ts'
-import { openSqliteStore } from '../../../src/store/sql/sqlite/open-sqlite.ts'
+import { openSqliteStore } from '../../../src/store/sql/open-sql.ts'
 import { plain } from '../../support/specs.ts'
 import { freshFile } from '../../support/sqlite.ts'
 

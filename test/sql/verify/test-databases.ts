@@ -3,12 +3,12 @@
  * function that plants damage in it with plain SQL, past all guards.
  */
 import type { Clock } from '../../../src/store/index.ts'
-import { postgresDialect } from '../../../src/store/sql/postgres/open-postgres.ts'
+import { postgresDialect } from '../../../src/store/sql/postgres/dialect.ts'
 import type { Connection, Row } from '../../../src/store/sql/connection.ts'
 import type { Dialect } from '../../../src/store/sql/dialect.ts'
 import { openSql } from '../../../src/store/sql/open-sql.ts'
 import type { SqlStore } from '../../../src/store/sql/sql-store.ts'
-import { sqliteDialect } from '../../../src/store/sql/sqlite/open-sqlite.ts'
+import { sqliteDialect } from '../../../src/store/sql/sqlite/dialect.ts'
 import { freshSchema } from '../../support/postgres.ts'
 import { freshFile } from '../../support/sqlite.ts'
 

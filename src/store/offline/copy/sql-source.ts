@@ -32,7 +32,7 @@ export async function withSqlSource<T>(
     // BEFORE anything is read: a database that is half a copy itself is refused.
     await checkOnOpen(connection, sql)
     await connection.run([{ sql: sql.beginReading, values: [] }])
-    const [[newest] = []] = await rowsOf(sql.positionsGiven)
+    const [[newest] = []] = await rowsOf(sql.lastPositions)
     return await work({
       total: await countEvents(connection, sql.countEvents),
       end: newest as number,
@@ -42,7 +42,7 @@ export async function withSqlSource<T>(
       },
       async *events() {
         for (let after = 0, done = 0; ;) {
-          const events = (await rowsOf(sql.wholeEvents, after, PAGE)).map(eventRow)
+          const events = (await rowsOf(sql.eventRowsAfter, after, PAGE)).map(eventRow)
           const last = events.at(-1)
           if (last === undefined) return
           after = last.position

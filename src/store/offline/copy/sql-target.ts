@@ -62,11 +62,11 @@ class SqlTarget {
     for await (const page of source.baselines()) {
       await this.#write([{ sql: sql.insertBaselines, rows: page.map(baselineColumns) }])
     }
-    await this.#write([{ sql: sql.passPosition, values: [source.end + 1] }])
+    await this.#write([{ sql: sql.advancePosition, values: [source.end + 1] }])
     const jobs = await this.#makeRows(source, events)
     await this.#writeBuckets(source)
     // LAST: from here on there is a store.
-    await this.#write([{ sql: sql.dropMeta, values: [COPYING] }])
+    await this.#write([{ sql: sql.deleteMeta, values: [COPYING] }])
     this.#onProgress(2 * source.total, 2 * source.total)
     return { events, jobs }
   }
@@ -74,7 +74,7 @@ class SqlTarget {
   async #assertEmpty(): Promise<void> {
     const sql = this.#sql
     const [copying, events, queues, baselines] = await this.#connection.run([
-      { sql: sql.meta, values: [COPYING] },
+      { sql: sql.readMeta, values: [COPYING] },
       { sql: sql.newestEvents, values: [1] },
       { sql: sql.allQueues, values: [] },
       { sql: sql.baselines, values: ['gone'] },
@@ -130,7 +130,7 @@ class SqlTarget {
     const [answered] = await this.#connection.run([{ sql: this.#sql.allQueues, values: [] }])
     const names = (answered?.rows ?? []).map(([name]) => name as string)
     await this.#write([
-      { sql: this.#sql.makeLimits, rows: keys.map((key) => [key]) },
+      { sql: this.#sql.insertLimits, rows: keys.map((key) => [key]) },
       {
         sql: this.#sql.saveLimits,
         rows: keys.map((key) => [key, this.#held.get(key) ?? 0, limits.get(key) ?? 0]),

@@ -1,26 +1,47 @@
 /**
- * What a claim looks at: tasks that stand in line in its channels.
+ * What both ways to claim share: the channels of a request, what a claim reads first, its candidates in
+ * the order in which they are offered, and its result.
  */
+import { isWritable } from '../../../kernel/wellformed.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
-import type { Statement, Row } from '../connection.ts'
-import type { WorkingSet } from '../transaction/working-set.ts'
-import { LockPlan } from '../transaction/lock-plan.ts'
+import type { Claimed } from '../../store.ts'
+import type { Row, Statement } from '../connection.ts'
 import type { LoadedColumns } from '../rows/work-rows.ts'
 import { channelName, loadedColumns, LOWEST_LEVEL } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
-import type { TransactionParts } from '../transaction/transaction.ts'
+import type { TransactionContext } from '../transaction/context.ts'
+import { LockPlan } from '../transaction/lock-plan.ts'
+import type { AppliedEntry, WorkingSet } from '../transaction/working-set.ts'
+
+export interface ClaimResult {
+  readonly leases: readonly Claimed[]
+  readonly applied: readonly AppliedEntry[]
+  /** After so long a task that was stopped or skipped may be free; null: time does not help. */
+  readonly retryInMs: number | null
+  /** It gave turns to tasks of other channels that became due: no other process notices that. */
+  readonly enqueuedForOthers: boolean
+}
 
 export interface CandidateChannel {
   readonly channel: string
-  /** Only what has at least this one. */
+  /** Only tasks of at least this level. */
   readonly level: number
   readonly most: number
 }
 
 export interface Candidate {
   readonly columns: LoadedColumns
-  /** Where its entry will stand. */
+  /** Of its entry, if it is granted. */
   position: number
+}
+
+/** The request without channels whose names cannot be written: no task is in them. */
+export function withWritableChannels(request: ClaimRequest): ClaimRequest {
+  const channels = request.channels.flatMap(({ queue, type, stage }) => {
+    const names = stage === null ? [queue, type] : [queue, type, stage]
+    return names.every(isWritable) ? { queue, type, stage } : []
+  })
+  return { ...request, channels }
 }
 
 /** The channels of a request, each from a level on; without `levelOf`, all that is in them. */
@@ -34,48 +55,48 @@ export function channelsOf(
   })
 }
 
-interface FirstLook {
+interface FirstReads {
   /** The queues of the request, until they are loaded. */
-  readonly needed: () => LockPlan
-  /** What has become due, limits whose time has come, candidates. */
-  readonly asks: readonly Statement[]
+  readonly missing: () => LockPlan
+  /** → tasks that became due, limits to wake, candidates. */
+  readonly statements: readonly Statement[]
 }
 
-/** How a claim begins. `mostDue`: of what comes before the candidates. */
-export function firstLook(
+/** `mostDue`: of the tasks that became due, and of the limits to wake. */
+export function firstReads(
   loaded: WorkingSet,
   { channels }: ClaimRequest,
-  among: readonly CandidateChannel[],
+  candidateChannels: readonly CandidateChannel[],
   mostDue: number,
-  { sql, now, queues }: TransactionParts,
-): FirstLook {
+  { sql, now, queues }: TransactionContext,
+): FirstReads {
   return {
-    needed: () => {
-      const needs = new LockPlan(loaded, queues)
-      for (const { queue } of channels) if (!loaded.queues.isKnown(queue)) needs.queues.add(queue)
-      return needs
+    missing: () => {
+      const plan = new LockPlan(loaded, queues)
+      for (const { queue } of channels) plan.addQueue(queue)
+      return plan
     },
-    asks: [
-      { sql: sql.becameDue, values: [now(), mostDue] },
-      { sql: sql.wokenLimits, values: [now(), mostDue] },
-      look(sql, among, now()),
+    statements: [
+      { sql: sql.lockDueTasks, values: [now(), mostDue] },
+      { sql: sql.limitsToWake, values: [now(), mostDue] },
+      lockCandidates(sql, candidateChannels, now()),
     ],
   }
 }
 
 /** `now`: null: the database's own. */
-export function look(
+export function lockCandidates(
   { candidates }: Statements,
   channels: readonly CandidateChannel[],
   now: number | null,
 ): Statement {
-  // The last is how many positions the channels before it may take.
+  // The last value is how many positions the channels before it may draw.
   const rows = channels.map(({ channel, level, most }, i) => [channel, level, most, now, i * most])
   return { sql: candidates, rows }
 }
 
 /** The best first. SQLite answers channel by channel. */
-export function inOrder(rows: readonly Row[]): Candidate[] {
+export function candidatesInOrder(rows: readonly Row[]): Candidate[] {
   const found = rows.map((row) => ({
     columns: loadedColumns(row, 0, (row[14] ?? null) as number | null),
     position: row[10] as number,

@@ -1,121 +1,162 @@
 /**
- * A claim: candidates are locked, best first, skipping those that others look at; the kernel decides
- * on each; and those that a limit stops are parked, so that nobody looks at them again until the
- * limit has room.
+ * Claims: the store locks candidates, best first, skipping those that other processes have locked; the
+ * kernel decides on each. A task that a limit stops is parked: no claim reads it again until the limit
+ * has room. It is parked at most once for each time that its limit is used up, so blocked tasks cost
+ * nothing.
  *
- * The first candidates are looked for together with everything else, unless their queues may let
- * nothing through: two round trips are a claim. If something else turns out to come first, they are
- * looked for again. Rounds go on until enough is granted or nothing is in line. A task is parked at most once for each
- * time that its limit is used up, so what is blocked costs nothing.
+ * A claim is two round trips. The first locks candidates together with everything else, unless their
+ * queues may let nothing through. If something else turns out to come first, candidates are locked
+ * again. Rounds go on until enough is granted or no task is ready.
  */
 import type { Job, Lease, LimitSpec, StageTasks, Task, TaskAddress } from '../../../kernel/index.ts'
 import { decideIn, eachPath, mayStartAt, noReads, stageIndex } from '../../../kernel/index.ts'
-import { claimed, endingOf } from '../../views/claimed.ts'
-import type { Claimed } from '../../store.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
 import { FIRST_SUBMIT_CLAIM } from '../../claim-request.ts'
-import { LazyTransaction } from '../transaction/lazy-transaction.ts'
-import type { Candidate, CandidateChannel } from './candidates.ts'
-import { channelsOf, firstLook, inOrder, look } from './candidates.ts'
-import type { Answered, Statement, Connection, Row } from '../connection.ts'
-import type { Done } from '../transaction/working-set.ts'
-import { WorkingSet } from '../transaction/working-set.ts'
-import { RowLoader } from '../transaction/row-loader.ts'
-import { LockPlan } from '../transaction/lock-plan.ts'
+import type { Claimed } from '../../store.ts'
+import { claimed, endingOf } from '../../views/claimed.ts'
+import type { Connection, Row, Statement, StatementResult } from '../connection.ts'
+import type { ConnectionPool } from '../connection-pool.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
-import { JOB_ROW, loadedColumns, LOWEST_LEVEL, RESUMED, rowKey } from '../rows/work-rows.ts'
+import {
+  JOB_ROW,
+  leasedTasks,
+  loadedColumns,
+  LOWEST_LEVEL,
+  RESUMED,
+  rowKey,
+} from '../rows/work-rows.ts'
 import { buildWrites } from '../transaction/build-writes.ts'
-import type { TransactionParts } from '../transaction/transaction.ts'
-import { keepHeld, positionsIn } from '../transaction/transaction.ts'
+import type { TransactionContext } from '../transaction/context.ts'
+import { LockPlan } from '../transaction/lock-plan.ts'
+import { RowLoader } from '../transaction/row-loader.ts'
+import { cacheLeased, LazyTransaction, positionsOf } from '../transaction/transaction.ts'
+import type { AppliedEntry } from '../transaction/working-set.ts'
+import { WorkingSet } from '../transaction/working-set.ts'
+import type { Candidate, CandidateChannel, ClaimResult } from './candidates.ts'
+import {
+  candidatesInOrder,
+  channelsOf,
+  firstReads,
+  lockCandidates,
+  withWritableChannels,
+} from './candidates.ts'
+import { QuickClaims } from './quick-claims.ts'
 
-/** Looks at what has become due, and at limits whose time has come, in one claim. */
+/** Tasks that became due, and limits to wake, that one claim handles at most. */
 const MOST_DUE = 500
 
-/** After so long somebody looks again at what others had locked. */
+/** After this a worker claims again, if candidates were skipped because they were locked. */
 const SKIPPED_MS = 20
 
-export interface ClaimDone {
-  readonly leases: readonly Claimed[]
-  readonly done: readonly Done[]
-  /** After so long there may be something that was stopped or skipped now; null: time does not help. */
-  readonly againInMs: number | null
-  /** It put something in line that others take: nobody else sees that its time has come. */
-  readonly isForOthers: boolean
+export class Claims {
+  readonly #pool: ConnectionPool
+  readonly #context: TransactionContext
+  readonly #quickClaims: QuickClaims
+  /** The newest request of each worker that was answered here. */
+  readonly #answered = new Map<string, number>()
+
+  constructor(pool: ConnectionPool, context: TransactionContext) {
+    this.#pool = pool
+    this.#context = context
+    this.#quickClaims = new QuickClaims(pool, context)
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimResult> {
+    const { worker, request: number } = request
+    const known = this.#answered.get(worker)
+    this.#answered.delete(worker)
+    const isRepeat = known === undefined || number <= known
+    const result = await this.#claim(withWritableChannels(request), isRepeat)
+    this.#answered.set(worker, Math.max(number, known ?? 0))
+    return result
+  }
+
+  async #claim(request: ClaimRequest, isRepeat: boolean): Promise<ClaimResult> {
+    const quick = isRepeat ? { mayRepeat: true } : await this.#quickClaims.claim(request)
+    if (!('mayRepeat' in quick)) return quick
+    let { mayRepeat } = quick
+    return this.#pool.run((connection) => {
+      const running = claimInTransaction(connection, request, mayRepeat, this.#context)
+      // If the pool runs this again after a lost connection, the first run may have been committed.
+      mayRepeat = true
+      return running
+    })
+  }
 }
 
-/** `mayRepeat`: the worker may have been answered before, and not have heard it. */
-export async function claim(
+/** `mayRepeat`: the request may have been granted before, and its answer lost. */
+async function claimInTransaction(
   connection: Connection,
   request: ClaimRequest,
   mayRepeat: boolean,
-  parts: TransactionParts,
-): Promise<ClaimDone> {
-  const begun = await new Claiming(connection, request, parts).run(mayRepeat, true)
-  if (begun !== null) return begun
-  // What others wait for was let go: it begins anew, and everything is in line by now.
-  const done = await new Claiming(connection, request, parts).run(mayRepeat, false)
-  return { ...(done as ClaimDone), isForOthers: true }
+  context: TransactionContext,
+): Promise<ClaimResult> {
+  const first = await new ClaimTransaction(connection, request, context).run(mayRepeat, true)
+  if (first !== null) return first
+  // The first one gave turns, and committed to let go of the locks on them.
+  const second = await new ClaimTransaction(connection, request, context).run(mayRepeat, false)
+  return { ...(second as ClaimResult), enqueuedForOthers: true }
 }
 
-class Claiming {
+class ClaimTransaction {
   readonly #connection: Connection
   readonly #request: ClaimRequest
-  readonly #parts: TransactionParts
+  readonly #context: TransactionContext
   readonly #loaded: WorkingSet
-  readonly #loading: RowLoader
+  readonly #loader: RowLoader
   readonly #reads = noReads()
   readonly #granted: Task[] = []
-  readonly #done: Done[] = []
-  /** Limits that have to be looked at again at a time. */
+  readonly #applied: AppliedEntry[] = []
+  /** When to look at a limit again, by its key. */
   readonly #wakes = new Map<string, number>()
-  /** Queues that let nothing more through. */
-  readonly #closed = new Set<string>()
-  #againAt = Infinity
-  #isForOthers = false
+  /** Queues that let nothing more through, but for tasks that resume. */
+  readonly #closedQueues = new Set<string>()
+  #retryAt = Infinity
+  #enqueuedForOthers = false
   #now = 0
 
-  constructor(connection: Connection, request: ClaimRequest, parts: TransactionParts) {
-    this.#connection = new LazyTransaction(connection, [{ sql: parts.sql.begin, values: [] }])
+  constructor(connection: Connection, request: ClaimRequest, context: TransactionContext) {
+    this.#connection = new LazyTransaction(connection, [{ sql: context.sql.begin, values: [] }])
     this.#request = request
-    this.#parts = parts
-    this.#loaded = new WorkingSet(parts.records)
-    this.#loading = new RowLoader(this.#connection, parts, this.#loaded)
+    this.#context = context
+    this.#loaded = new WorkingSet(context.records)
+    this.#loader = new RowLoader(this.#connection, context, this.#loaded)
   }
 
-  /** `puts`: what has become due is put in line first. Null: that is all that was done. */
-  async run(mayRepeat: boolean, puts: boolean): Promise<ClaimDone | null> {
-    const { sql, now } = this.#parts
-    const { request } = this.#request
-    const stops = this.#request.channels.some(({ queue }) => this.#parts.queues.stops(queue))
-    const channels = stops ? [] : channelsOf(this.#request, this.#request.max)
-    const most = puts ? MOST_DUE : 0
-    const first = firstLook(this.#loaded, this.#request, channels, most, this.#parts)
-    const last = [...first.asks, { sql: sql.clock, values: [now()] }]
+  /** `givesTurns`: to tasks that became due. Null: that is all that this transaction did. */
+  async run(mayRepeat: boolean, givesTurns: boolean): Promise<ClaimResult | null> {
+    const { sql, now, queues } = this.#context
+    const { request, max } = this.#request
+    const isRestricted = this.#request.channels.some(({ queue }) => queues.isRestricted(queue))
+    const channels = isRestricted ? [] : channelsOf(this.#request, max)
+    const mostDue = givesTurns ? MOST_DUE : 0
+    const first = firstReads(this.#loaded, this.#request, channels, mostDue, this.#context)
+    const last = [...first.statements, { sql: sql.clock, values: [now()] }]
     if (mayRepeat) last.push({ sql: sql.leased, values: [] })
-    const [due, woken, found, clock, held] = await this.#loading.load(first.needed, last)
-    this.#now = Math.max(clock?.rows[0]?.[0] as number, this.#loaded.latest)
-    const before = mayRepeat ? await this.#heldBefore(held?.rows ?? [], request) : null
+    const [due, toWake, found, clock, leased] = await this.#loader.load(first.missing, last)
+    this.#now = Math.max(clock?.rows[0]?.[0] as number, this.#loaded.latestTime)
+    const before = mayRepeat ? await this.#grantedBefore(leased?.rows ?? [], request) : null
     if (before !== null) return before
-    if (await this.#standInLine(due?.rows ?? [], woken?.rows ?? [])) {
+    if (await this.#giveTurns(due?.rows ?? [], toWake?.rows ?? [])) {
       await this.#connection.run([{ sql: sql.commit, values: [] }])
       return null
     }
-    const isFirst = due?.rows.length === 0 && woken?.rows.length === 0
-    await this.#grantAll(isFirst && !stops ? (found?.rows ?? []) : null)
+    const isFirst = due?.rows.length === 0 && toWake?.rows.length === 0
+    await this.#grantAll(isFirst && !isRestricted ? (found?.rows ?? []) : null)
     return this.#finish()
   }
 
-  /** What the same request got before, as far as it is still held; null: nothing is known of it. */
-  async #heldBefore(rows: readonly Row[], request: number): Promise<ClaimDone | null> {
-    const { queries, sql } = this.#parts
+  /** What the same request was granted before, as far as its leases last; null: it was not answered. */
+  async #grantedBefore(rows: readonly Row[], request: number): Promise<ClaimResult | null> {
+    const { records, sql } = this.#context
     const { worker } = this.#request
-    const held = queries.leasedOf(rows).filter(({ lease }) => {
+    const leased = leasedTasks(rows, records).filter(({ lease }) => {
       return lease.worker === worker && lease.request < FIRST_SUBMIT_CLAIM
     })
-    const newest = held.reduce((most, { lease }) => Math.max(most, lease.request), 0)
+    const newest = leased.reduce((most, { lease }) => Math.max(most, lease.request), 0)
     if (newest < request) return null
-    // A worker never asks for the one before: it is told that it has nothing of it.
-    const again = newest === request ? held.filter(({ lease }) => lease.request === request) : []
+    // A worker never repeats an older request: it is granted nothing.
+    const again = newest === request ? leased.filter(({ lease }) => lease.request === request) : []
     const stages = new Set(again.map(({ job, stage, segment }) => rowKey(job, stage, segment)))
     const plain = new Set(again.map(({ job }) => rowKey(job, JOB_ROW, 0)))
     const columns = rows
@@ -124,22 +165,22 @@ class Claiming {
         const key = rowKey(job, stage, segment)
         return stages.has(key) || plain.has(key)
       })
-    await this.#take(columns)
+    await this.#addRows(columns)
     for (const { job, stage, segment } of again) this.#granted.push(this.#task(job, stage, segment))
     const leases = await this.#claimed()
     await this.#connection.run([{ sql: sql.rollback, values: [] }])
-    return { leases, done: [], againInMs: null, isForOthers: false }
+    return { leases, applied: [], retryInMs: null, enqueuedForOthers: false }
   }
 
   /**
-   * What has become due, and what waits for a limit whose time has come. True: something is locked by
-   * it that a claim must not have while it waits for other locks.
+   * Gives turns to tasks that became due, and unparks tasks whose limit has room by now. True: it
+   * locked rows that a claim must not hold while it waits for other locks.
    */
-  async #standInLine(due: readonly Row[], woken: readonly Row[]): Promise<boolean> {
-    const { sql, places } = this.#parts
-    let isLocked = woken.length > 0
+  async #giveTurns(due: readonly Row[], toWake: readonly Row[]): Promise<boolean> {
+    const { sql, turns } = this.#context
+    let hasLocks = toWake.length > 0
     if (due.length > 0) {
-      const newcomers = due.map((row) => ({
+      const tasks = due.map((row) => ({
         row: { turn: null as number | null },
         address: row.slice(0, 3),
         channel: row[3] as string,
@@ -147,131 +188,133 @@ class Claiming {
         group: row[5] as string | null,
       }))
       const own = new Set(channelsOf(this.#request, 1).map(({ channel }) => channel))
-      this.#isForOthers = newcomers.some(({ channel }) => !own.has(channel))
-      if (await places.assign(newcomers, this.#connection)) isLocked = true
-      const rows = newcomers.map(({ address, row }) => address.concat(row.turn))
-      await this.#connection.run([{ sql: sql.standInLine, rows }])
+      this.#enqueuedForOthers = tasks.some(({ channel }) => !own.has(channel))
+      if (await turns.assign(tasks, this.#connection)) hasLocks = true
+      const rows = tasks.map(({ address, row }) => address.concat(row.turn))
+      await this.#connection.run([{ sql: sql.setTurns, rows }])
     }
-    if (woken.length === 0) return isLocked
-    const keys = woken.map(([key]) => key as string)
+    if (toWake.length === 0) return hasLocks
+    const keys = toWake.map(([key]) => key as string)
     await this.#connection.run([
       { sql: sql.clearWakes, rows: keys.map((key) => [key]) },
       { sql: sql.unpark, rows: keys.map((key) => [key, 1, this.#now]) },
     ])
-    return isLocked
+    return hasLocks
   }
 
-  /** `found`: candidates of all channels; null: they are to be looked for. */
+  /** `found`: the first candidates; null: they are not locked yet. */
   async #grantAll(found: readonly Row[] | null): Promise<void> {
     for (let round = 0; ; round++) {
       const channels = this.#openChannels()
       if (channels.length === 0) return
       const isFound = round === 0 && channels.every(({ level }) => level === LOWEST_LEVEL)
-      const rows = (isFound ? found : null) ?? (await this.#lookAgain(channels))
-      const candidates = inOrder(rows).slice(0, channels[0]?.most)
+      const rows = (isFound ? found : null) ?? (await this.#lockMore(channels))
+      const candidates = candidatesInOrder(rows).slice(0, channels[0]?.most)
       if (candidates.length === 0) return
-      const isAll = await this.#takeAll(candidates, round === 0)
-      for (const candidate of candidates)
-        if (isAll || this.#isKnown(candidate)) this.#offer(candidate)
-      // Others decide on the same limits just now: what they leave is for the next claim.
+      const isAll = await this.#loadAll(candidates, round === 0)
+      for (const candidate of candidates) {
+        if (isAll || this.#hasLimits(candidate)) this.#offer(candidate)
+      }
+      // Other processes decide on the same limits now: what they leave is for the next claim.
       if (!isAll || this.#granted.length >= this.#request.max) return
-      // All that was asked for was there, and there may be more.
       const isMore = candidates.length >= channels[0]!.most || this.#loaded.freed.size > 0
       if (!isMore) return
     }
   }
 
-  /** None when enough is granted. */
+  /** No channel when enough is granted. */
   #openChannels(): CandidateChannel[] {
     const most = this.#request.max - this.#granted.length
     if (most <= 0) return []
     return channelsOf(this.#request, most, (queue) => {
-      const isClosed = this.#closed.has(queue) || this.#lets(queue) === 0
+      const isClosed = this.#closedQueues.has(queue) || !this.#isOpen(queue)
       return isClosed ? RESUMED : LOWEST_LEVEL
     })
   }
 
-  /** How many more a queue lets through, as far as its own rules go. */
-  #lets(name: string): number {
+  /** Whether a queue's own pause and limits let another task through. */
+  #isOpen(name: string): boolean {
     const queue = this.#loaded.queues.get(name)
-    if (queue === undefined) return Infinity
-    if (queue.paused) return 0
+    if (queue === undefined) return true
+    if (queue.paused) return false
     const own: LimitSpec = { key: name, concurrency: queue.concurrency, rate: queue.rate }
-    const usage = this.#loaded.queueUsage(name) ?? undefined
-    const at = mayStartAt(own, usage, this.#now)
-    if (at <= this.#now) return Infinity
-    this.#againAt = Math.min(this.#againAt, at)
-    return 0
+    const at = mayStartAt(own, this.#loaded.queueUsage(name) ?? undefined, this.#now)
+    if (at <= this.#now) return true
+    this.#retryAt = Math.min(this.#retryAt, at)
+    return false
   }
 
-  async #lookAgain(channels: readonly CandidateChannel[]): Promise<readonly Row[]> {
-    const asks = await this.#save()
+  async #lockMore(channels: readonly CandidateChannel[]): Promise<readonly Row[]> {
+    const writes = await this.#takeWrites()
     const answers = await this.#connection.run([
-      ...asks,
-      look(this.#parts.sql, channels, this.#now),
+      ...writes,
+      lockCandidates(this.#context.sql, channels, this.#now),
     ])
-    return (answers.at(-1) as Answered).rows
+    return (answers.at(-1) as StatementResult).rows
   }
 
   /**
-   * Candidates, with the limits that are to let them through. False: some limits are not known, because
-   * others have them. Only the first time they are waited for: who has some limits and waits for more
-   * may wait for one that waits for him.
+   * Loads candidates, and locks their limits. False: other processes have locked some of the limits. It
+   * waits for limits only the first time: a transaction that holds some and waits for more may wait
+   * for one that waits for it.
    *
-   * Behind the locks of the limits, time and positions are asked for anew: a grant comes AFTER the
-   * end of the lease that made room for it.
+   * Time and positions are read again AFTER the limits are locked: a grant comes after the end of the
+   * lease that made room for it.
    */
-  async #takeAll(candidates: readonly Candidate[], waits: boolean): Promise<boolean> {
-    const { sql, now } = this.#parts
-    await this.#take(candidates.map(({ columns }) => columns))
-    const needed = (): LockPlan => {
-      const needs = new LockPlan(this.#loaded, this.#parts.queues)
+  async #loadAll(candidates: readonly Candidate[], waits: boolean): Promise<boolean> {
+    const { sql, now } = this.#context
+    await this.#addRows(candidates.map(({ columns }) => columns))
+    const missing = (): LockPlan => {
+      const plan = this.#plan()
       for (const { columns } of candidates) {
-        needs.addTask(this.#task(columns.job, columns.stage, columns.segment))
+        plan.addLimits(this.#task(columns.job, columns.stage, columns.segment))
       }
-      return needs
+      return plan
     }
-    const isAll = needed().isEmpty
+    const isAll = missing().isEmpty
     if (!isAll) {
       const last = [
         { sql: sql.clock, values: [now()] },
         { sql: sql.positions, values: [candidates.length] },
       ]
       const [clock, given] = await (waits
-        ? this.#loading.load(needed, last)
-        : this.#loading.tryLimits(needed(), last))
+        ? this.#loader.load(missing, last)
+        : this.#loader.tryLockLimits(missing(), last))
       this.#now = Math.max(this.#now, clock?.rows[0]?.[0] as number)
-      const positions = positionsIn(given)
+      const positions = positionsOf(given)
       for (const [i, candidate] of candidates.entries()) {
         candidate.position = positions[i] as number
       }
     }
-    // Somebody may have written these rows after the clock was read.
-    this.#now = Math.max(this.#now, this.#loaded.latest)
-    return isAll || needed().isEmpty
+    // Another transaction may have written these rows after the clock was read.
+    this.#now = Math.max(this.#now, this.#loaded.latestTime)
+    return isAll || missing().isEmpty
   }
 
-  /** Takes rows in, with their jobs. */
-  async #take(rows: readonly LoadedColumns[]): Promise<void> {
-    for (const columns of rows) if (columns.stage === JOB_ROW) this.#loading.take(columns)
+  /** Adds rows to the working set, with their jobs. */
+  async #addRows(rows: readonly LoadedColumns[]): Promise<void> {
+    for (const columns of rows) if (columns.stage === JOB_ROW) this.#loader.addRow(columns)
     const segments = rows.filter(({ stage }) => stage !== JOB_ROW)
     if (segments.length > 0) {
-      await this.#loading.load(() => this.#jobsOf(segments), [])
-      for (const columns of segments) this.#loading.take(columns)
+      await this.#loader.load(() => this.#jobsOf(segments), [])
+      for (const columns of segments) this.#loader.addRow(columns)
     }
   }
 
-  /** All of its limits are. */
-  #isKnown({ columns: { job, stage, segment } }: Candidate): boolean {
-    const needs = new LockPlan(this.#loaded, this.#parts.queues)
-    needs.addTask(this.#task(job, stage, segment))
-    return needs.isEmpty
+  #hasLimits({ columns: { job, stage, segment } }: Candidate): boolean {
+    const plan = this.#plan()
+    plan.addLimits(this.#task(job, stage, segment))
+    return plan.isEmpty
   }
 
   #jobsOf(segments: readonly LoadedColumns[]): LockPlan {
-    const needs = new LockPlan(this.#loaded, this.#parts.queues)
-    for (const { job } of segments) needs.addJob(job)
-    return needs
+    const plan = this.#plan()
+    for (const { job } of segments) plan.addReadJob(job)
+    return plan
+  }
+
+  #plan(): LockPlan {
+    return new LockPlan(this.#loaded, this.#context.queues)
   }
 
   #task(job: string, stage: number, segment: number): Task {
@@ -293,16 +336,16 @@ class Claiming {
     if (decision.entry !== null) {
       this.#loaded.apply(decision.entry, position)
       this.#granted.push(task)
-      return this.#callNext(task, null)
+      return this.#freeOtherLimits(task, null)
     }
-    const key = decision.rejection?.code === 'LimitReached' ? this.#blockedBy(task) : undefined
-    if (key !== undefined) return this.#park(columns, task, key)
-    this.#closed.add(task.policy.queue)
+    const full = decision.rejection?.code === 'LimitReached' ? this.#fullLimit(task) : undefined
+    if (full !== undefined) return this.#park(columns, task, full)
+    this.#closedQueues.add(task.policy.queue)
   }
 
-  /** The key of the first limit of the task that has no room; undefined: it is the queue's own. */
-  #blockedBy(task: Task): LimitSpec | undefined {
-    if (this.#lets(task.policy.queue) === 0) return undefined
+  /** The first limit of the task that has no room; undefined: it is the queue's own. */
+  #fullLimit(task: Task): LimitSpec | undefined {
+    if (!this.#isOpen(task.policy.queue)) return undefined
     return task.policy.limits.find((limit) => {
       return mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now) > this.#now
     })
@@ -314,20 +357,20 @@ class Claiming {
     ) as RowState
     row.parked = limit.key
     this.#loaded.changed.add(row)
-    this.#wake(limit, mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now))
-    this.#callNext(task, limit.key)
+    this.#wakeAt(limit, mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now))
+    this.#freeOtherLimits(task, limit.key)
   }
 
   /**
-   * Others may wait for limits that this one left room in: it was called in their place, or there
-   * is room for more than one.
+   * Unparks a task for each limit of this one that has room left: this one was unparked in place of
+   * another, or there is room for more than one.
    */
-  #callNext({ policy }: Task, parkedFor: string | null): void {
+  #freeOtherLimits({ policy }: Task, parkedFor: string | null): void {
     for (const limit of policy.limits) {
       if (limit.key === parkedFor) continue
       const at = mayStartAt(limit, this.#loaded.usage.get(limit.key), this.#now)
       if (at > this.#now) {
-        this.#wake(limit, at)
+        this.#wakeAt(limit, at)
         continue
       }
       this.#loaded.freed.set(limit.key, (this.#loaded.freed.get(limit.key) ?? 0) + 1)
@@ -335,42 +378,47 @@ class Claiming {
   }
 
   /** Infinity: only the end of a lease helps. */
-  #wake({ key }: LimitSpec, at: number): void {
+  #wakeAt({ key }: LimitSpec, at: number): void {
     if (at === Infinity) return
-    this.#againAt = Math.min(this.#againAt, at)
+    this.#retryAt = Math.min(this.#retryAt, at)
     this.#wakes.set(key, Math.min(at, this.#wakes.get(key) ?? Infinity))
   }
 
-  /** What is to be run so that the next look sees what was decided so far. */
-  async #save(): Promise<Statement[]> {
-    const { sql } = this.#parts
-    const asks = await buildWrites(this.#loaded, this.#connection, this.#now, this.#parts)
-    if (this.#wakes.size > 0) asks.push({ sql: sql.setWakes, rows: [...this.#wakes] })
-    this.#done.push(...this.#loaded.done)
-    this.#loaded.saved()
+  /** Statements that write what was decided so far. */
+  async #takeWrites(): Promise<Statement[]> {
+    const { sql } = this.#context
+    const writes = await buildWrites(this.#loaded, this.#connection, this.#now, this.#context)
+    if (this.#wakes.size > 0) writes.push({ sql: sql.setWakes, rows: [...this.#wakes] })
+    this.#applied.push(...this.#loaded.applied)
+    this.#loaded.clearChanges()
     this.#wakes.clear()
-    return asks
+    return writes
   }
 
-  async #finish(): Promise<ClaimDone> {
-    const { sql } = this.#parts
+  async #finish(): Promise<ClaimResult> {
+    const { sql } = this.#context
     const leases = await this.#claimed()
     const left = this.#openChannels().map(({ channel, level }) => [channel, level, this.#now])
-    const asks = await this.#save()
-    const last = this.#done.reduce((most, { position }) => Math.max(most, position), 0)
-    if (last > 0) this.#parts.position?.sent(last)
+    const writes = await this.#takeWrites()
+    const last = this.#applied.reduce((most, { position }) => Math.max(most, position), 0)
+    if (last > 0) this.#context.nextPosition?.sent(last)
     const answers = await this.#connection.run([
-      ...asks,
-      { sql: sql.leftInLine, rows: left },
+      ...writes,
+      { sql: sql.channelsWithReady, rows: left },
       { sql: sql.commit, values: [] },
     ])
-    // It was skipped, because others had it locked. They may let go of it without taking it.
+    // Other processes have these locked. They may let go of them without a grant.
     if (answers.at(-2)?.rows.length !== 0) {
-      this.#againAt = Math.min(this.#againAt, this.#now + SKIPPED_MS)
+      this.#retryAt = Math.min(this.#retryAt, this.#now + SKIPPED_MS)
     }
-    keepHeld(this.#loaded, this.#done, this.#parts.held)
-    const againInMs = this.#againAt === Infinity ? null : this.#againAt - this.#now
-    return { leases, done: this.#done, againInMs, isForOthers: this.#isForOthers }
+    cacheLeased(this.#loaded, this.#applied, this.#context.leasedRows)
+    const retryInMs = this.#retryAt === Infinity ? null : this.#retryAt - this.#now
+    return {
+      leases,
+      applied: this.#applied,
+      retryInMs,
+      enqueuedForOthers: this.#enqueuedForOthers,
+    }
   }
 
   async #claimed(): Promise<Claimed[]> {
@@ -384,7 +432,7 @@ class Claiming {
     })
   }
 
-  /** What a segment is handed of other stages: the output it works on, or why the job ends. */
+  /** What a handler is given of other stages: the output that it works on, or why the job ends. */
   async #loadForHandlers(): Promise<void> {
     const addresses: TaskAddress[] = []
     const failing = new Set<string>()
@@ -398,13 +446,13 @@ class Claiming {
       addresses.push({ job: job.id, stage: from, segment: task.segment })
     }
     if (addresses.length === 0 && failing.size === 0) return
-    await this.#loading.load(() => {
-      const needs = new LockPlan(this.#loaded, this.#parts.queues)
-      for (const address of addresses) needs.addSeen(address)
-      for (const id of failing) needs.addTallies(this.#loaded.jobs.get(id) as Job)
-      return needs
+    await this.#loader.load(() => {
+      const plan = this.#plan()
+      for (const address of addresses) plan.addReadTask(address)
+      for (const id of failing) plan.addTallies(this.#loaded.jobs.get(id) as Job)
+      return plan
     }, [])
-    if (failing.size > 0) await this.#loading.loadTroubled(failing)
+    if (failing.size > 0) await this.#loader.loadFailedTasks(failing)
   }
 }
 

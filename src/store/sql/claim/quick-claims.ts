@@ -1,67 +1,62 @@
 /**
- * Claims of plain jobs without limits, where the next position is known (see `NextPosition`): what is in
- * line is looked at without a transaction, and granted in one message, so that the database works
- * for others while it is decided on.
+ * Claims of plain jobs without limits, where the next position is known (see `NextPosition`): the store
+ * reads candidates outside of a transaction, and grants them with one message, so that the database
+ * works for other calls while the kernel decides.
  *
- * What was seen may be out of date by then, so the message checks everything that the grants were
- * decided on: the versions of the jobs and of their queues. (That nobody else wrote does not follow
- * from the position: others may have, before something that was sent from here.) If one is another, and
- * when anything else comes first, or is not plain, the claim is done in a transaction. Claims of one
- * process take turns, so that no two of them see the same.
+ * What was read may be out of date by then, so the message checks everything that the grants were
+ * decided on: the versions of the jobs and of their queues. (The position alone does not prove it:
+ * another process may have written before something that this process sent.) If a check fails, or a
+ * candidate is not plain, the claim is done in a transaction. Claims of one process take turns, so
+ * that no two of them read the same candidates.
  */
 import type { Job, Lease, Task } from '../../../kernel/index.ts'
 import { decideIn, noReads } from '../../../kernel/index.ts'
-import { claimed } from '../../views/claimed.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
-import { LazyTransaction } from '../transaction/lazy-transaction.ts'
-import type { Candidate } from './candidates.ts'
-import { channelsOf, firstLook, inOrder } from './candidates.ts'
-import type { ClaimDone } from './claim.ts'
+import { claimed } from '../../views/claimed.ts'
 import type { Connection } from '../connection.ts'
-import type { Checks } from '../dialect.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
-import { WorkingSet } from '../transaction/working-set.ts'
-import { RowLoader } from '../transaction/row-loader.ts'
 import { JOB_ROW } from '../rows/work-rows.ts'
 import { buildWrites } from '../transaction/build-writes.ts'
-import type { TransactionParts } from '../transaction/transaction.ts'
-import { keepHeld } from '../transaction/transaction.ts'
+import type { TransactionContext } from '../transaction/context.ts'
+import { RowLoader } from '../transaction/row-loader.ts'
+import { cacheLeased, LazyTransaction } from '../transaction/transaction.ts'
+import { WorkingSet } from '../transaction/working-set.ts'
+import type { Candidate, ClaimResult } from './candidates.ts'
+import { candidatesInOrder, channelsOf, firstReads } from './candidates.ts'
 
 /** So many claims are done in a transaction after one that had to be. */
-const WARY_CLAIMS = 20
+const PESSIMISTIC_CLAIMS = 20
 
-/** It has to be done in a transaction. */
-export interface NotDone {
-  /** It may have been granted before. */
+/** The claim has to be done in a transaction. */
+interface NeedsTransaction {
+  /** Its message may have been committed. */
   readonly mayRepeat: boolean
 }
 
-const NOT_DONE: NotDone = { mayRepeat: false }
+const NEEDS_TRANSACTION: NeedsTransaction = { mayRepeat: false }
 
-interface Seen {
+interface SeenCandidates {
   readonly loaded: WorkingSet
   readonly candidates: readonly Candidate[]
 }
 
 export class QuickClaims {
   readonly #pool: ConnectionPool
-  /** Null: transactions overlap, and nothing is known before they begin. */
-  readonly #checks: Checks | null
-  readonly #parts: TransactionParts
+  readonly #context: TransactionContext
   #turn: Promise<void> = Promise.resolve()
-  #wary = 0
+  #pessimisticLeft = 0
 
-  constructor(pool: ConnectionPool, checks: Checks | null, parts: TransactionParts) {
+  constructor(pool: ConnectionPool, context: TransactionContext) {
     this.#pool = pool
-    this.#checks = checks
-    this.#parts = parts
+    this.#context = context
   }
 
-  /** One that was never asked before. */
-  claim(request: ClaimRequest): Promise<ClaimDone | NotDone> {
-    const isWary = this.#wary > 0
-    if (isWary) this.#wary -= 1
-    if (isWary || this.#parts.position?.next == null) return Promise.resolve(NOT_DONE)
+  /** A request that was never sent before. */
+  claim(request: ClaimRequest): Promise<ClaimResult | NeedsTransaction> {
+    const isPessimistic = this.#pessimisticLeft > 0
+    if (isPessimistic) this.#pessimisticLeft -= 1
+    if (isPessimistic || this.#context.nextPosition?.next == null)
+      return Promise.resolve(NEEDS_TRANSACTION)
     const before = this.#turn
     return new Promise((resolve, reject) => {
       this.#turn = new Promise((pass) => {
@@ -71,63 +66,69 @@ export class QuickClaims {
     })
   }
 
-  async #claim(request: ClaimRequest, onSent: () => void): Promise<ClaimDone | NotDone> {
-    const done = await this.#tryTo(request, onSent)
-    if ('mayRepeat' in done) this.#wary = WARY_CLAIMS
+  async #claim(request: ClaimRequest, onSent: () => void): Promise<ClaimResult | NeedsTransaction> {
+    const done = await this.#grantOnce(request, onSent)
+    if ('mayRepeat' in done) this.#pessimisticLeft = PESSIMISTIC_CLAIMS
     return done
   }
 
-  async #tryTo(request: ClaimRequest, onSent: () => void): Promise<ClaimDone | NotDone> {
-    const seen = await this.#pool.run((connection) => this.#look(connection, request))
-    if (seen === null) return NOT_DONE
+  async #grantOnce(
+    request: ClaimRequest,
+    onSent: () => void,
+  ): Promise<ClaimResult | NeedsTransaction> {
+    const seen = await this.#pool.run((connection) => this.#readCandidates(connection, request))
+    if (seen === null) return NEEDS_TRANSACTION
     let isFirst = true
     return this.#pool.run(async (connection) => {
-      // Something was wrong, or the connection was lost with the answer.
+      // A check failed, or the connection was lost with the answer.
       if (!isFirst) return { mayRepeat: true }
       isFirst = false
       return this.#grant(connection, request, seen, onSent)
     })
   }
 
-  async #look(connection: Connection, request: ClaimRequest): Promise<Seen | null> {
-    const { queues, records } = this.#parts
+  async #readCandidates(
+    connection: Connection,
+    request: ClaimRequest,
+  ): Promise<SeenCandidates | null> {
+    const { queues, records } = this.#context
     const { channels, max: most } = request
     const loaded = new WorkingSet(records)
-    const loading = new RowLoader(connection, this.#parts, loaded)
-    const { needed, asks } = firstLook(loaded, request, channelsOf(request, most), 1, this.#parts)
-    const [due, woken, found] = await loading.load(needed, asks)
-    if (due?.rows.length !== 0 || woken?.rows.length !== 0) return null
-    if (channels.some(({ queue }) => queues.stops(queue))) return null
-    const candidates = inOrder(found?.rows ?? []).slice(0, most)
+    const loader = new RowLoader(connection, this.#context, loaded)
+    const candidateChannels = channelsOf(request, most)
+    const first = firstReads(loaded, request, candidateChannels, 1, this.#context)
+    const [due, toWake, found] = await loader.load(first.missing, first.statements)
+    if (due?.rows.length !== 0 || toWake?.rows.length !== 0) return null
+    if (channels.some(({ queue }) => queues.isRestricted(queue))) return null
+    const candidates = candidatesInOrder(found?.rows ?? []).slice(0, most)
     if (candidates.some(({ columns }) => columns.stage !== JOB_ROW)) return null
-    for (const { columns } of candidates) loading.take(columns)
+    for (const { columns } of candidates) loader.addRow(columns)
     return { loaded, candidates }
   }
 
-  /** Everything up to the message is done at once: nobody else sends anything meanwhile. */
+  /** It waits for no I/O before the message is sent: no other call sends anything meanwhile. */
   async #grant(
     connection: Connection,
     { worker, request, started }: ClaimRequest,
-    { loaded, candidates }: Seen,
+    { loaded, candidates }: SeenCandidates,
     onSent: () => void,
-  ): Promise<ClaimDone | NotDone> {
-    const { position, sql } = this.#parts
-    const first = position?.next ?? null
-    const time = this.#parts.now()
-    const checks = this.#checks
-    if (checks === null || position === null || first === null || time === null) return NOT_DONE
-    const now = Math.max(time, loaded.latest)
+  ): Promise<ClaimResult | NeedsTransaction> {
+    const { nextPosition, sql } = this.#context
+    const first = nextPosition?.next ?? null
+    const time = this.#context.now()
+    if (nextPosition === null || first === null || time === null) return NEEDS_TRANSACTION
+    const now = Math.max(time, loaded.latestTime)
     const reads = noReads()
     const granted: Job[] = []
     const versions = new Map<string, number>()
     for (const { columns } of candidates) {
       const job = loaded.jobs.get(columns.job) as Job
       const { stage, segment, policy } = job.task as Task
-      if (policy.limits.length > 0) return NOT_DONE
+      if (policy.limits.length > 0) return NEEDS_TRANSACTION
       const address = { job: job.id, stage, segment }
       const command = { type: 'GrantLease', ...address, worker, request, started } as const
       const { entry } = decideIn(loaded.world, loaded, command, reads, now)
-      if (entry === null) return NOT_DONE
+      if (entry === null) return NEEDS_TRANSACTION
       loaded.apply(entry, first + granted.length)
       granted.push(job)
       versions.set(policy.queue, loaded.queues.get(policy.queue)?.version ?? 0)
@@ -135,20 +136,20 @@ export class QuickClaims {
     if (granted.length > 0) {
       const own = new LazyTransaction(connection, [
         { sql: sql.begin, values: [] },
-        position.check(first),
-        { sql: checks.isQueue, rows: [...versions], expect: versions.size },
+        nextPosition.check(first),
+        nextPosition.checkQueues(versions),
       ])
-      const asks = await buildWrites(loaded, own, now, this.#parts)
-      position.sent(first + granted.length - 1)
-      const saved = own.run([...asks, { sql: sql.commit, values: [] }])
+      const writes = await buildWrites(loaded, own, now, this.#context)
+      nextPosition.sent(first + granted.length - 1)
+      const saved = own.run([...writes, { sql: sql.commit, values: [] }])
       onSent()
       await saved
-      keepHeld(loaded, loaded.done, this.#parts.held)
+      cacheLeased(loaded, loaded.applied, this.#context.leasedRows)
     }
     const leases = granted.map((job) => {
       const task = job.task as Task
       return claimed(job, null, task, task.lease as Lease, now, null)
     })
-    return { leases, done: loaded.done, againInMs: null, isForOthers: false }
+    return { leases, applied: loaded.applied, retryInMs: null, enqueuedForOthers: false }
   }
 }

@@ -1,27 +1,26 @@
 /**
- * What happens on a database without being asked for here: what others do, and what time does.
+ * News of what happens on a database: what other processes write, and what becomes due in time.
  *
- * - quiet: nobody wants to know.
- * - listening: what others write is heard by a bell, or, where there is none, looked for at each
- *   beat. Each beat also looks when time will have made something due before the next one, and the
- *   news of that come on time. A beat keeps no process alive, unless somebody watches.
+ * - quiet: there are no listeners and no watches.
+ * - listening: other processes notify this one, or, where the database has no notifications, this one
+ *   reads their entries at each beat. Each beat also reads when the next task or lease is due before
+ *   the next beat, and the news of that come on time. A beat keeps the process alive only for a watch.
  * - closed.
  *
- * What is written here is told to others. Here it is news only as far as there may be something to
- * take, because nobody but the store knows which limits it left room in.
+ * What this process writes is news for others. For itself it is news only if a worker may find work,
+ * because only the store knows which limits have room.
  */
 import type { Beat, Clock } from '../../clock.ts'
 import { afterMs, beat, nowUs } from '../../clock.ts'
 import type { News, NewsKind } from '../../notice.ts'
 import { ALL_NEWS } from '../../notice.ts'
-import type { Answered, Statement, Connection, Row } from '../connection.ts'
+import type { StatementResult, Statement, Connection, Row } from '../connection.ts'
 import type { Notifier, Dialect } from '../dialect.ts'
-import { NewsThrottle } from './news-throttle.ts'
-import type { Done } from '../transaction/working-set.ts'
+import type { AppliedEntry } from '../transaction/working-set.ts'
 import { dueAtOf, newsOf, newsOfType } from './news-of-entries.ts'
 
-export interface ChangeNotifierParts {
-  /** Of the store: what other processes know it by, too. */
+export interface ChangeNotifierOptions {
+  /** Of the store, the same in all processes. */
   readonly id: string
   readonly dialect: Dialect
   /** Null: the database's own. */
@@ -29,52 +28,54 @@ export interface ChangeNotifierParts {
   /** How far the database's clock was ahead of this process's when the store was opened. */
   readonly aheadMs: number
   readonly run: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
-  readonly mayStop: (queue: string) => boolean
-  /** Now and then, and whenever others wrote something. */
-  readonly onBeat: () => void
+  readonly mayBeRestricted: (queue: string) => boolean
+  /** Called now and then, and whenever other processes wrote. */
+  readonly onOtherWrites: () => void
 }
 
 const WORK: News = new Set<NewsKind>(['work'])
-/** Entries of one look; the next one goes on. */
+/** Entries that are read at once. */
 const MOST_ENTRIES = 500
-/** What comes later than this is found by a beat, or by whoever looks by himself. */
+/** What is due later than this is found by a beat. */
 const LONGEST_WAIT_MS = 1_000
-/** So often it is looked at least, whatever the sign of writes says. */
+/** It checks at least so often, whatever the sign of writes says. */
 const LONGEST_REST_US = 500_000
+/** News are told at most so often. */
+const THROTTLE_MS = 10
 
 export class ChangeNotifier {
-  readonly #parts: ChangeNotifierParts
+  readonly #options: ChangeNotifierOptions
   readonly #listeners = new Set<(news: News) => void>()
-  readonly #telling = new NewsThrottle((news) => this.#tellAll(news))
-  readonly #ringing = new NewsThrottle((news) => this.#notifier?.ring(news))
-  /** Positions of entries that were written here, and not seen again yet. */
-  readonly #own = new Set<number>()
+  readonly #toListeners = new NewsThrottle((news) => this.#tellListeners(news))
+  readonly #toOthers = new NewsThrottle((news) => this.#notifier?.notify(news))
+  /** Of entries that were written here, and not read again yet. */
+  readonly #ownPositions = new Set<number>()
   #notifier: Notifier | null = null
   #beat: Beat | null = null
   #aheadMs: number
-  /** The newest entry that was looked at; null: none yet. */
+  /** Position of the newest entry that was read; null: none yet. */
   #seen: number | null = null
-  /** What was due at this time was told. */
-  #toldMs = 0
-  /** The sign of writes before the last look, and when that was. */
-  #sign: string | null = null
-  #lookedUs = -Infinity
-  #isLooking = false
-  #isLookWanted = false
-  #lookUs = Infinity
-  /** What was waited for until then has not been told yet. */
+  /** Listeners were told of everything that was due at this time. */
+  #announcedMs = 0
+  /** The sign of writes before the last check, and when that was. */
+  #signOfWrites: string | null = null
+  #checkedUs = -Infinity
+  #isChecking = false
+  #isCheckWanted = false
+  #nextCheckUs = Infinity
+  /** The timer has run out, and listeners were not told yet. */
   #isTimeUp = false
-  #stopWaiting: (() => void) | null = null
+  #stopTimer: (() => void) | null = null
   #isClosed = false
 
-  constructor(parts: ChangeNotifierParts) {
-    this.#parts = parts
-    this.#aheadMs = parts.aheadMs
+  constructor(options: ChangeNotifierOptions) {
+    this.#options = options
+    this.#aheadMs = options.aheadMs
   }
 
   /** The authority's time, as well as it is known here. */
   now(): number {
-    const { clock } = this.#parts
+    const { clock } = this.#options
     return clock === null ? nowUs() / 1_000 + this.#aheadMs : clock.now()
   }
 
@@ -86,169 +87,204 @@ export class ChangeNotifier {
 
   begin(): void {
     if (this.#beat !== null || this.#isClosed) return
-    const { dialect, id } = this.#parts
-    this.#beat = beat(dialect.pollMs, () => this.#lookIfWritten())
-    this.#notifier = dialect.openNotifier?.(id, (news) => this.#heard(news)) ?? null
-    void this.#look()
+    const { dialect, id } = this.#options
+    this.#beat = beat(dialect.pollMs, () => this.#checkIfWritten())
+    this.#notifier = dialect.openNotifier?.(id, (news) => this.#noteNews(news)) ?? null
+    void this.#check()
   }
 
-  /** Whether somebody waits for what comes next, and for nothing else. */
-  keep(isKept: boolean): void {
+  /** While a watch waits for the next entry. */
+  keepProcessAlive(isKept: boolean): void {
     this.#beat?.keep(isKept)
   }
 
   /** AFTER they are durable: entries that were written here. */
-  wrote(done: readonly Done[]): void {
+  noteCommitted(applied: readonly AppliedEntry[]): void {
     if (this.#beat === null) return
-    const { mayStop } = this.#parts
+    const { mayBeRestricted } = this.#options
     const news = new Set<NewsKind>()
-    const now = Math.max(this.now(), this.#toldMs)
-    for (const one of done) {
-      for (const kind of newsOf(one, mayStop)) news.add(kind)
+    const now = Math.max(this.now(), this.#announcedMs)
+    for (const one of applied) {
+      for (const kind of newsOf(one, mayBeRestricted)) news.add(kind)
       const dueAt = dueAtOf(one)
-      // Time may have passed it before it was durable, and a look with it, which does not come back.
+      // It may have become due before it was durable, and a check may have missed it.
       if (dueAt !== null && dueAt <= now) news.add('work')
-      else if (dueAt !== null) this.#lookIn(dueAt - now)
-      if (this.#notifier === null) this.#own.add(one.position)
+      else if (dueAt !== null) this.#checkIn(dueAt - now)
+      if (this.#notifier === null) this.#ownPositions.add(one.position)
     }
-    if (this.#notifier !== null && news.size > 0) this.#ringing.add(news)
-    if (news.has('work')) this.#tellAll(WORK)
+    if (this.#notifier !== null && news.size > 0) this.#toOthers.add(news)
+    if (news.has('work')) this.#tellListeners(WORK)
   }
 
-  /** Found by this process, and news for all of them. */
-  found(kind: NewsKind): void {
-    this.#telling.add([kind])
-    if (this.#notifier !== null) this.#ringing.add([kind])
+  /** News for all processes, found by this one. */
+  tellAll(kind: NewsKind): void {
+    this.#toListeners.add([kind])
+    if (this.#notifier !== null) this.#toOthers.add([kind])
   }
 
-  /** In so many milliseconds there may be something to take. */
-  soon(ms: number): void {
+  /** In so many milliseconds there may be work. */
+  tellWorkIn(ms: number): void {
     if (this.#beat === null || ms > LONGEST_WAIT_MS) return
-    afterMs(Math.ceil(ms), () => this.#telling.add(['work']))
+    afterMs(Math.ceil(ms), () => this.#toListeners.add(['work']))
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     this.#beat?.stop()
-    this.#stopWaiting?.()
+    this.#stopTimer?.()
     this.#listeners.clear()
-    this.#telling.stop()
-    this.#ringing.flush()
-    this.#ringing.stop()
+    this.#toListeners.stop()
+    this.#toOthers.flush()
+    this.#toOthers.stop()
     await this.#notifier?.close()
   }
 
-  #heard(news: News): void {
+  #noteNews(news: News): void {
     if (this.#isClosed) return
-    this.#parts.onBeat()
-    this.#telling.add(news)
+    this.#options.onOtherWrites()
+    this.#toListeners.add(news)
   }
 
-  #tellAll(news: News): void {
+  #tellListeners(news: News): void {
     for (const listener of this.#listeners) listener(news)
   }
 
-  /** A look that is planned for earlier stays so: it will find what comes after it. */
-  #lookIn(ms: number): void {
+  /** A check that is planned for earlier stays planned: it finds what is due after it. */
+  #checkIn(ms: number): void {
     const us = nowUs() + ms * 1_000
-    if (ms > LONGEST_WAIT_MS || us >= this.#lookUs) return
-    this.#lookUs = us
-    this.#stopWaiting?.()
-    this.#stopWaiting = afterMs(Math.ceil(ms), () => {
-      this.#lookUs = Infinity
+    if (ms > LONGEST_WAIT_MS || us >= this.#nextCheckUs) return
+    this.#nextCheckUs = us
+    this.#stopTimer?.()
+    this.#stopTimer = afterMs(Math.ceil(ms), () => {
+      this.#nextCheckUs = Infinity
       this.#isTimeUp = true
-      void this.#look()
+      void this.#check()
     })
   }
 
-  #lookIfWritten(): void {
-    const sign = this.#parts.dialect.signOfWrites?.() ?? null
-    const isRested = nowUs() - this.#lookedUs > LONGEST_REST_US
-    if (sign === null || sign !== this.#sign || isRested) void this.#look()
+  #checkIfWritten(): void {
+    const sign = this.#options.dialect.signOfWrites?.() ?? null
+    const isRested = nowUs() - this.#checkedUs > LONGEST_REST_US
+    if (sign === null || sign !== this.#signOfWrites || isRested) void this.#check()
   }
 
-  async #look(): Promise<void> {
-    this.#isLookWanted = true
-    if (this.#isLooking) return
-    this.#isLooking = true
-    while (this.#isLookWanted && !this.#isClosed) {
-      this.#isLookWanted = false
+  async #check(): Promise<void> {
+    this.#isCheckWanted = true
+    if (this.#isChecking) return
+    this.#isChecking = true
+    while (this.#isCheckWanted && !this.#isClosed) {
+      this.#isCheckWanted = false
       try {
-        await this.#parts.run((connection) => this.#lookWith(connection))
+        await this.#options.run((connection) => this.#checkOn(connection))
       } catch {
-        // A database that is away is asked again at the next beat; whoever needs it is told.
+        // A database that is away is checked again at the next beat; calls that need it fail themselves.
       }
     }
-    this.#isLooking = false
+    this.#isChecking = false
   }
 
-  async #lookWith(connection: Connection): Promise<void> {
-    const { dialect, clock, onBeat } = this.#parts
-    const { timesAhead, horizon, newest } = dialect.statements
+  async #checkOn(connection: Connection): Promise<void> {
+    const { dialect, clock, onOtherWrites } = this.#options
+    const { nextTimes, horizon, entryTypesAfter } = dialect.statements
     const given = clock === null ? null : Math.floor(clock.now())
-    // BEFORE asking: what is written meanwhile is looked for again.
+    // BEFORE the read: what is written meanwhile changes the sign, and is read at the next beat.
     const sign = dialect.signOfWrites?.() ?? null
-    this.#passOwn()
-    const asks: Statement[] = [{ sql: timesAhead, values: [given, this.#toldMs] }]
+    this.#skipOwnEntries()
+    const statements: Statement[] = [{ sql: nextTimes, values: [given, this.#announcedMs] }]
     const seen = this.#seen
     const hasNotifier = dialect.openNotifier !== undefined
-    if (!hasNotifier && seen === null) asks.push({ sql: horizon, values: [] })
-    if (!hasNotifier && seen !== null) asks.push({ sql: newest, values: [seen, MOST_ENTRIES] })
+    if (!hasNotifier && seen === null) statements.push({ sql: horizon, values: [] })
+    if (!hasNotifier && seen !== null)
+      statements.push({ sql: entryTypesAfter, values: [seen, MOST_ENTRIES] })
     const askedUs = nowUs()
-    const [times, entries] = await connection.run(asks)
-    this.#sign = sign
-    this.#lookedUs = askedUs
-    this.#takeTimes((times as Answered).rows[0] as Row, askedUs / 1_000)
-    if (entries === undefined) return onBeat()
-    if (seen !== null) return this.#takeEntries(entries.rows)
+    const [times, entries] = await connection.run(statements)
+    this.#signOfWrites = sign
+    this.#checkedUs = askedUs
+    this.#noteTimes((times as StatementResult).rows[0] as Row, askedUs / 1_000)
+    if (entries === undefined) return onOtherWrites()
+    if (seen !== null) return this.#noteEntries(entries.rows)
     this.#seen = entries.rows[0]?.[1] as number
-    this.#heard(ALL_NEWS)
+    this.#noteNews(ALL_NEWS)
   }
 
   /** The database's time, and the next ones at which something is due. */
-  #takeTimes([clock, ...next]: Row, askedMs: number): void {
+  #noteTimes([clock, ...next]: Row, askedMs: number): void {
     const now = clock as number
-    // It was read between question and answer. What was known before is better if it fits.
+    // The clock was read between question and answer. The difference known before is better if it fits.
     const [least, most] = [now - nowUs() / 1_000, now - askedMs]
     this.#aheadMs = Math.max(least, Math.min(most, this.#aheadMs))
-    this.#toldMs = Math.max(this.#toldMs, now)
-    // A time that was waited for has come, also if somebody put what it was about in line before.
+    this.#announcedMs = Math.max(this.#announcedMs, now)
+    // A time that the timer was set for has come, also if another process gave the task its turn before.
     let hasCome = this.#isTimeUp
     this.#isTimeUp = false
     for (const time of next as readonly (number | null)[]) {
       if (time === null) continue
       if (time > now) {
-        this.#lookIn(time - now)
+        this.#checkIn(time - now)
         continue
       }
       hasCome = true
-      // Of each kind it was the first: what comes behind it is to be waited for, too.
-      this.#isLookWanted = true
+      // It was the first of its kind: the next one has to be read, too.
+      this.#isCheckWanted = true
     }
-    if (hasCome) this.#telling.add(['work', 'upkeep'])
+    if (hasCome) this.#toListeners.add(['work', 'upkeep'])
   }
 
-  /** Where it is looked for entries, each stands right behind the one before. */
-  #passOwn(): void {
+  /** Where entries are read, positions have no gaps. */
+  #skipOwnEntries(): void {
     if (this.#seen === null) return
     let seen = this.#seen
-    while (this.#own.delete(seen + 1)) seen += 1
+    while (this.#ownPositions.delete(seen + 1)) seen += 1
     this.#seen = seen
   }
 
-  /** Positions and types of entries: of others, or of this process. */
-  #takeEntries(entries: readonly Row[]): void {
+  /** Positions and types of entries, of this process and of others. */
+  #noteEntries(entries: readonly Row[]): void {
     const last = entries.at(-1)?.[0] as number | undefined
     if (last === undefined) return
     this.#seen = last
-    const others = entries.filter(([position]) => !this.#own.has(position as number))
-    for (const position of this.#own) if (position <= last) this.#own.delete(position)
-    if (entries.length === MOST_ENTRIES) this.#isLookWanted = true
+    const others = entries.filter(([position]) => !this.#ownPositions.has(position as number))
+    for (const position of this.#ownPositions)
+      if (position <= last) this.#ownPositions.delete(position)
+    if (entries.length === MOST_ENTRIES) this.#isCheckWanted = true
     if (others.length === 0) return
     const news = new Set<NewsKind>()
     for (const [, type] of others) {
       for (const kind of newsOfType(type as string) ?? ALL_NEWS) news.add(kind)
     }
-    this.#heard(news)
+    this.#noteNews(news)
+  }
+}
+
+/** Joins news that come close together: the first at once, those behind it after a pause. */
+class NewsThrottle {
+  readonly #tell: (news: News) => void
+  readonly #waiting = new Set<NewsKind>()
+  #stopTimer: (() => void) | null = null
+
+  constructor(tell: (news: News) => void) {
+    this.#tell = tell
+  }
+
+  add(news: Iterable<NewsKind>): void {
+    for (const kind of news) this.#waiting.add(kind)
+    if (this.#stopTimer === null) this.flush()
+  }
+
+  flush(): void {
+    this.stop()
+    if (this.#waiting.size === 0) return
+    const news = new Set(this.#waiting)
+    this.#waiting.clear()
+    this.#stopTimer = afterMs(THROTTLE_MS, () => {
+      this.#stopTimer = null
+      this.flush()
+    })
+    this.#tell(news)
+  }
+
+  stop(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = null
   }
 }

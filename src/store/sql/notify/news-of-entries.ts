@@ -4,9 +4,9 @@
 import type { Entry } from '../../../kernel/index.ts'
 import type { NewsKind } from '../../notice.ts'
 import { isListed } from '../../state/task-snapshot.ts'
-import type { Done } from '../transaction/working-set.ts'
+import type { AppliedEntry } from '../transaction/working-set.ts'
 
-/** At most: that an entry of a type may be all of this. */
+/** What an entry of a type can be news of, at most. */
 const BY_TYPE: Readonly<Record<Entry['type'], readonly NewsKind[]>> = {
   JobSubmitted: ['work', 'upkeep'],
   JobReleased: ['work', 'upkeep'],
@@ -38,32 +38,38 @@ const BY_TYPE: Readonly<Record<Entry['type'], readonly NewsKind[]>> = {
   ScheduleRemoved: ['schedules'],
 }
 
-/** Of an entry of which only the type is known; one of a newer version is news of every kind. */
+/** Null: the type is of a newer version, and may be news of every kind. */
 export function newsOfType(type: string): readonly NewsKind[] | null {
   return Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type as Entry['type']] : null
 }
 
-/** `mayStop`: whether a queue has limits of its own. */
-export function newsOf(done: Done, mayStop: (queue: string) => boolean): readonly NewsKind[] {
-  const kinds = BY_TYPE[done.entry.type]
+/** `mayBeRestricted`: whether a queue may be paused, or have limits of its own. */
+export function newsOf(
+  applied: AppliedEntry,
+  mayBeRestricted: (queue: string) => boolean,
+): readonly NewsKind[] {
+  const kinds = BY_TYPE[applied.entry.type]
   if (kinds.length === 0) return kinds
   return kinds.filter((kind) => {
-    if (kind === 'work') return isWork(done, mayStop)
-    return kind === 'upkeep' ? done.job?.task === null : true
+    if (kind === 'work') return isWork(applied, mayBeRestricted)
+    return kind === 'upkeep' ? applied.job?.task === null : true
   })
 }
 
-/** It can be taken now, or it left room for others that wait for a limit. */
-function isWork({ entry, job, task }: Done, mayStop: (queue: string) => boolean): boolean {
-  // Of several tasks, or of a queue. A pipeline has nothing to take before a stage is opened.
+/** Its task is ready, or it left room for others that wait for a limit. */
+function isWork(
+  { entry, job, task }: AppliedEntry,
+  mayBeRestricted: (queue: string) => boolean,
+): boolean {
+  // It is about several tasks, or about a queue. A pipeline has no task before a stage is opened.
   if (task === null) return entry.type !== 'JobSubmitted'
   const { limits, queue } = task.policy
   const isWaiting = job !== null && isListed(job, task) && task.dueAt <= entry.at
-  return isWaiting || limits.length > 0 || mayStop(queue)
+  return isWaiting || limits.length > 0 || mayBeRestricted(queue)
 }
 
-/** When a task can be taken; null: it was not time that it waited for when its entry was decided. */
-export function dueAtOf({ entry, job, task }: Done): number | null {
+/** When its task will be due; null: it is due already, or does not wait. */
+export function dueAtOf({ entry, job, task }: AppliedEntry): number | null {
   if (task === null || job === null || !isListed(job, task)) return null
   return task.dueAt > entry.at ? task.dueAt : null
 }

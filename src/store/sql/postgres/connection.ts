@@ -8,7 +8,7 @@
  *   Everything is refused at once. It does not come back: the pool opens another.
  */
 import type { Query as PgQuery } from 'pg'
-import type { Answered, Statement, ClientConnection } from '../connection.ts'
+import type { StatementResult, Statement, ClientConnection } from '../connection.ts'
 import type { SqlFailed } from '../failures.ts'
 import { sqlFailed } from '../failures.ts'
 import type { Wire } from './statement-batch.ts'
@@ -65,7 +65,7 @@ class PostgresConnection implements ClientConnection {
     return this.#client
   }
 
-  run(statements: readonly Statement[]): Promise<readonly Answered[]> {
+  run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
     return new Promise((resolve, reject) => {
       if (this.#end !== null) throw this.#end
       const bound = this.#bind(statements)
@@ -73,7 +73,7 @@ class PostgresConnection implements ClientConnection {
         answered: (answers) => {
           this.#finish(query)
           for (const [i, statement] of statements.entries()) {
-            if ('moving' in statement) noteLocations(statement.moving, answers[i]?.rows ?? [])
+            if ('locations' in statement) noteLocations(statement.locations, answers[i]?.rows ?? [])
           }
           resolve(answers)
         },

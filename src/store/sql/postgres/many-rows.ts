@@ -7,7 +7,7 @@
  *   sent once, and read once by the server. If the locations of the rows are known, the server goes there
  *   without an index.
  */
-import type { Statement, Moving, Row } from '../connection.ts'
+import type { Statement, RowLocations, Row } from '../connection.ts'
 import type { Sent } from './statement-batch.ts'
 import { whole } from './statement-batch.ts'
 import { COPIES, POSTGRES, TAKEN_ROW, updateTaken } from './statements.ts'
@@ -46,13 +46,13 @@ function placesOf(isOne: (column: string) => boolean): readonly number[] {
 /** What is sent for a statement, in order. */
 export function partsOf(statement: Statement): readonly Sent[] {
   if (!('rows' in statement)) return [whole(statement)]
-  const { sql, rows, moving } = statement
+  const { sql, rows, locations } = statement
   // No statement of the store is a COPY already.
   if (isCopy(sql)) return copies(sql, rows)
   if (rows.length < MANY) return [whole(statement)]
   const copy = COPIES.get(sql)
   if (copy !== undefined) return copies(copy, rows)
-  return sql === POSTGRES.updateTaken ? updates(rows, moving?.from ?? []) : [whole(statement)]
+  return sql === POSTGRES.updateTaken ? updates(rows, locations?.known ?? []) : [whole(statement)]
 }
 
 function copies(sql: string, rows: readonly Row[]): Sent[] {
@@ -65,7 +65,7 @@ function copies(sql: string, rows: readonly Row[]): Sent[] {
 }
 
 /** In the order of the rows: the answers say where each of them is then. */
-function updates(rows: readonly Row[], locations: Moving['from']): Sent[] {
+function updates(rows: readonly Row[], locations: RowLocations['known']): Sent[] {
   const sent: Sent[] = []
   let others: Row[] = []
   const sendOthers = (): void => {
@@ -92,7 +92,7 @@ function isAlike(one: Row, other: Row): boolean {
   return true
 }
 
-function updateAlike(rows: readonly Row[], locations: Moving['from']): Sent {
+function updateAlike(rows: readonly Row[], locations: RowLocations['known']): Sent {
   const [first = []] = rows
   const shared = SHARED_AT.map((at) => scalar(first[at] ?? null))
   if (locations.length < rows.length || locations.includes(null)) {
@@ -106,8 +106,8 @@ function updateAlike(rows: readonly Row[], locations: Moving['from']): Sent {
 }
 
 /** Notes where updated rows are now. `answer`: what the parts of `updateTaken` answered, in order. */
-export function noteLocations({ rows }: Moving, answer: readonly Row[]): void {
+export function noteLocations({ rows }: RowLocations, answer: readonly Row[]): void {
   const locations = answer.flatMap(([text]) => rowLocations(text as string))
   if (locations.length !== rows.length) return
-  rows.forEach((row, i) => (row.spot = locations[i] as number))
+  rows.forEach((row, i) => (row.ctid = locations[i] as number))
 }

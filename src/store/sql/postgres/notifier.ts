@@ -55,7 +55,7 @@ export function openNotifier(
   })
   listener.begin()
   return {
-    ring: (news) => listener.notify(newsPayload(news, self)),
+    notify: (news) => listener.notify(newsPayload(news, self)),
     close: () => listener.close(),
   }
 }

@@ -5,7 +5,7 @@
  * the next. A batch has one Sync, at its end: the server skips what stands behind a failure, and all
  * answers come in one piece. A batch takes the place of a query of pg, and writes with pg's connection.
  */
-import type { Answered, Statement, Row, Value } from '../connection.ts'
+import type { StatementResult, Statement, Row, Value } from '../connection.ts'
 import type { Parameter, Reader } from './wire-values.ts'
 import { columns, readerOf, scalar } from './wire-values.ts'
 
@@ -81,18 +81,18 @@ export function bind(
 }
 
 interface BatchOutcome {
-  answered(answers: readonly Answered[]): void
+  answered(answers: readonly StatementResult[]): void
   /** With the text of the statement, if the server said it of one. */
   failed(error: Error, sql: string | null): void
 }
 
-const NOTHING: Answered = { rows: [], changed: 0 }
+const NOTHING: StatementResult = { rows: [], changed: 0 }
 /** How a statement ended: `INSERT 0 5`, `UPDATE 5`, `COMMIT`. */
 const CHANGES = /^(?:INSERT \d+|UPDATE|DELETE|MERGE|COPY) (\d+)$/
 
 export class StatementBatch {
   readonly #bound: readonly Bound[]
-  readonly #answers: Answered[]
+  readonly #answers: StatementResult[]
   readonly #outcome: BatchOutcome
   #next = 0
   #rows: Row[] = []

@@ -6,9 +6,17 @@
  * of parameters comes as arrays, one for each column.
  */
 import type { ForgetCount, VacuumTables } from '../dialect.ts'
-import { SAME } from '../same-statements.ts'
 import type { Statements } from '../statements.ts'
-import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../statements.ts'
+import {
+  BASELINE_COLUMNS,
+  CHANGING_COLUMNS,
+  EVENT_COLUMNS,
+  FIXED_COLUMNS,
+  FRESH_COLUMNS,
+  LOADED_COLUMNS,
+  TAKEN_COLUMNS,
+  STANDARD_STATEMENTS,
+} from '../statements.ts'
 import { channelHash } from './schema.ts'
 
 /** The types of columns in a table of parameters; the others are `int8`. */
@@ -47,7 +55,7 @@ function typeOf(column: string): string {
 /** Which rows `w` of work are given. */
 const addressed = `w.job = given.job and w.stage = given.stage and w.segment = given.segment`
 
-const loaded = LOADED.map((column) => `w.${column}`).join(', ')
+const loaded = LOADED_COLUMNS.map((column) => `w.${column}`).join(', ')
 const submitted = '(select e.record from events e where e.position = w.position)'
 /** The JobSubmitted, of a job's own row only. */
 const spec = `case when w.stage = -1 then ${submitted} end as spec`
@@ -57,7 +65,7 @@ const now = `coalesce($1::int8, ${clock})`
 /** The planner uses an index only for a time that does not change from row to row. */
 const once = `(select ${now})`
 const names = given(['name'], ['text'])
-const event = EVENT.join(', ')
+const event = EVENT_COLUMNS.join(', ')
 /** It needs no right but the one to draw positions. */
 const lastGiven = `coalesce(pg_sequence_last_value('positions'::regclass), 0)`
 
@@ -81,7 +89,7 @@ function inChannel(channel: string): string {
 }
 
 /** The columns of a row that `updateTaken` is given. */
-export const TAKEN_ROW = ['job', 'was', 'position', ...TAKEN] as const
+export const TAKEN_ROW = ['job', 'was', 'position', ...TAKEN_COLUMNS] as const
 
 /**
  * The text of `updateTaken`, and of its forms for rows that have much in common (see `many-rows.ts`).
@@ -100,7 +108,7 @@ export function updateTaken(shared: readonly string[], byLocation = false): stri
   const rows = given(differ)
   return `
     with changed as (
-      update work w set ${TAKEN.map((column) => `${column} = ${value(column)}`).join(', ')},
+      update work w set ${TAKEN_COLUMNS.map((column) => `${column} = ${value(column)}`).join(', ')},
         rank = ${value('due_at')}, place = 0, channel = null, level = null, parked = null, start_by = null
       from ${byLocation ? rows : `(select given.*, -1 as stage, 0 as segment from ${rows} offset 0) as given`}
       where ${byLocation ? 'w.ctid = given.location' : addressed}
@@ -148,7 +156,7 @@ const UNPARK = `
       )`
 
 export const POSTGRES: Statements = {
-  ...SAME,
+  ...STANDARD_STATEMENTS,
   begin: BEGIN,
   beginAlone: BEGIN,
   clock: `select ${now}`,
@@ -161,15 +169,15 @@ export const POSTGRES: Statements = {
     select ${loaded}, case when w.stage = -1 and given.wanted then ${submitted} end
     from ${given([...ADDRESS, 'wanted'], ['text', 'int4', 'int4', 'bool'])} join work w on ${addressed}
     order by w.job, w.stage, w.segment for update of w`,
-  seeRows: `select ${loaded}, ${spec} from ${given(ADDRESS)} join work w on ${addressed}`,
+  readRows: `select ${loaded}, ${spec} from ${given(ADDRESS)} join work w on ${addressed}`,
   events: `select e.position, e.record from ${given(['position'])} join events e using (position)`,
   lockKeys: `
     select w.key_held, ${loaded}, ${spec} from ${names} join work w on w.key_held = given.name
     order by w.job for update of w`,
-  troubled: `
+  failedTasks: `
     select ${loaded}, null as spec from ${names} ${rowsOf('given.name', TASKS)}
     where w.state in ('FAILED', 'DEAD') order by w.job, w.stage, w.segment`,
-  lockTasks: `
+  lockOpenTasks: `
     with locked as (
       select w.job from (select name from ${names} order by name) as given
       cross join lateral (
@@ -195,43 +203,43 @@ export const POSTGRES: Statements = {
   lockQueues: `
     select pg_advisory_xact_lock(hashtextextended(current_schema() || '/queue/' || name, 0))
     from (select name from ${names} order by name) as ordered`,
-  shareQueues: `
+  lockQueuesShared: `
     select pg_advisory_xact_lock_shared(hashtextextended(current_schema() || '/queue/' || name, 0))
     from (select name from ${names} order by name) as ordered`,
   // On its own: a statement that waits for a lock reads everything else as it was before the wait.
-  lockLimited: `
+  lockLimitedQueues: `
     select q.queue from ${names} join queues q on q.queue = given.name
     where q.is_limited order by q.queue for update of q`,
   queues: `select q.queue, q.record, q.full_at from ${names} join queues q on q.queue = given.name`,
-  seeQueues: `select q.queue, q.record from ${names} join queues q on q.queue = given.name`,
-  heldInQueues: `
+  readQueues: `select q.queue, q.record from ${names} join queues q on q.queue = given.name`,
+  leasesInQueues: `
     select q.queue,
       (select count(*) from work w where w.expires_at is not null and w.queue = q.queue)
     from ${names} join queues q on q.queue = given.name where q.is_limited`,
   lockSchedules: `
     select s.schedule, s.record from ${names} join schedules s on s.schedule = given.name
     order by s.schedule for update of s`,
-  makeLimits: `
+  insertLimits: `
     insert into limits (key, held, full_at) select name, 0, 0 from ${names} order by name
     on conflict (key) do nothing`,
   lockLimits: `
     select l.key, l.held, l.full_at from ${names} join limits l on l.key = given.name
     order by l.key for update of l`,
-  tryLimits: `
+  tryLockLimits: `
     select l.key, l.held, l.full_at from ${names} join limits l on l.key = given.name
     order by l.key for update of l skip locked`,
 
-  becameDue: `
+  lockDueTasks: `
     select w.job, w.stage, w.segment, w.channel, w.level, w.grp from work w
     where w.channel is not null and w.turn is null and w.due_at <= ${once}
     order by w.due_at, w.place, w.segment limit $2::int4 for update skip locked`,
-  standInLine: `
+  setTurns: `
     update work w set turn = given.turn from ${given([...ADDRESS, 'turn'])} where ${addressed}`,
   candidates: `
     select ${loaded}, ${spec}, nextval('positions'), w.level, w.rank, w.place, w.location
     from ${given(['name', 'lowest', 'most', 'now', 'taken'], ['text', 'int4', 'int4', 'int8', 'int8'])}
     cross join lateral (
-      select ${[...LOADED, 'level', 'rank', 'place'].map((column) => `x.${column}`).join(', ')}, x.ctid as location
+      select ${[...LOADED_COLUMNS, 'level', 'rank', 'place'].map((column) => `x.${column}`).join(', ')}, x.ctid as location
       from work x
       where ${inChannel('given.name')} and x.turn is not null and x.parked is null
         and x.level >= given.lowest
@@ -239,7 +247,7 @@ export const POSTGRES: Statements = {
       order by x.level desc, x.turn, x.rank, x.place, x.segment
       limit given.most for update skip locked
     ) w`,
-  leftInLine: `
+  channelsWithReady: `
     select 1 from ${given(['name', 'lowest', 'now'], ['text', 'int4', 'int8'])}
     where exists (
       select 1 from work x
@@ -248,7 +256,7 @@ export const POSTGRES: Statements = {
     ) or exists (
       select 1 from work x where x.channel is not null and x.turn is null and x.due_at <= given.now
     )`,
-  wokenLimits: `
+  limitsToWake: `
     select key from limits where wake_at <= ${once} order by wake_at limit $2::int4
     for update skip locked`,
   unpark: UNPARK,
@@ -256,14 +264,14 @@ export const POSTGRES: Statements = {
     update limits l set wake_at = least(l.wake_at, given.wake_at)
     from ${given(['name', 'wake_at'], ['text', 'int8'])} where l.key = given.name`,
   clearWakes: `update limits l set wake_at = null from ${names} where l.key = given.name`,
-  shares: `
+  lockGroupTurns: `
     select given.channel, given.level, given.grp, s.turn,
       (select x.turn from work x where ${inChannel('given.channel')} and x.level = given.level
         and x.turn is not null and x.parked is null order by x.turn limit 1),
       (select max(n.turn) from shares n where n.channel = given.channel and n.level = given.level)
     from ${given(['channel', 'level', 'grp'])}
     left join shares s on s.channel = given.channel and s.level = given.level and s.grp = given.grp`,
-  saveShares: `
+  saveGroupTurns: `
     insert into shares (channel, level, grp, turn)
     select channel, level, grp, turn from ${given(['channel', 'level', 'grp', 'turn'])}
     order by channel, level, grp
@@ -272,21 +280,21 @@ export const POSTGRES: Statements = {
   // A row that another transaction has locked is passed: nothing waits for it.
   limitsAfter: `
     select key, held, full_at, wake_at from limits where key > $1::text order by key limit $2::int4`,
-  dropLimits: `
+  deleteLimits: `
     delete from limits l using (
       select x.key from unnest($1::text[], $2::float8[]) as given (name, full_by)
       join limits x on x.key = given.name
       where x.held = 0 and x.full_at <= given.full_by and x.wake_at is null
       for update of x skip locked
     ) as free where l.key = free.key`,
-  sharesAfter: `
+  groupTurnsAfter: `
     select s.channel, s.level, s.grp, s.turn,
       (select x.turn from work x where ${inChannel('s.channel')} and x.level = s.level
         and x.turn is not null and x.parked is null order by x.turn limit 1),
       (select max(n.turn) from shares n where n.channel = s.channel and n.level = s.level)
     from shares s where (s.channel, s.level, s.grp) > ($1::text, $2::int4, $3::text)
     order by s.channel, s.level, s.grp limit $4::int4`,
-  dropShares: `
+  deleteGroupTurns: `
     delete from shares s using (
       select x.channel, x.level, x.grp
       from unnest($1::text[], $2::int4[], $3::text[], $4::int8[]) as given (channel, level, grp, turn)
@@ -300,15 +308,15 @@ export const POSTGRES: Statements = {
     insert into events (position, job, before, type, at, record)
     select * from ${given(['position', 'job', 'before', 'type', 'at', 'record'])}`,
   insertFresh: `
-    insert into work (${FRESH.join(', ')}, last_position, place)
-    select given.*, position, position from ${given(FRESH)}`,
+    insert into work (${FRESH_COLUMNS.join(', ')}, last_position, place)
+    select given.*, position, position from ${given(FRESH_COLUMNS)}`,
   insertRows: `
-    insert into work (${[...FIXED, ...CHANGING].join(', ')})
-    select * from ${given([...FIXED, ...CHANGING])}`,
+    insert into work (${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].join(', ')})
+    select * from ${given([...FIXED_COLUMNS, ...CHANGING_COLUMNS])}`,
   updateRows: `
     with changed as (
-      update work w set ${CHANGING.map((column) => `${column} = given.${column}`).join(', ')}
-      from ${given([...ADDRESS, 'was', 'position', ...CHANGING])}
+      update work w set ${CHANGING_COLUMNS.map((column) => `${column} = given.${column}`).join(', ')}
+      from ${given([...ADDRESS, 'was', 'position', ...CHANGING_COLUMNS])}
       where ${addressed} and w.version = given.was and w.position = given.position
       returning 1
     ) select as_expected(count(*), cardinality($1::text[])) from changed`,
@@ -331,7 +339,7 @@ export const POSTGRES: Statements = {
       where queues.version = any($2::int8[])
       returning 1
     ) select as_expected(count(*), cardinality($1::text[])) from saved`,
-  rankAgain: `
+  rerankQueue: `
     update work set level = case when $3::bool then 0 else priority end,
       rank = due_at - priority * $2::int8
     where queue = $1::text and channel is not null and level <> 2147483647`,
@@ -355,7 +363,7 @@ export const POSTGRES: Statements = {
     update limits l set held = given.held, full_at = given.full_at
     from ${given(['name', 'held', 'full_at'], ['text', 'int8', 'float8'])}
     where l.key = given.name`,
-  noteLooks: `insert into looks (job) select name from ${names}`,
+  notePipelines: `insert into looks (job) select name from ${names}`,
 
   notEnded: `
     select w.job from ${names} ${rowsOf('given.name', OWN)} where w.over_at is null
@@ -386,7 +394,7 @@ export const POSTGRES: Statements = {
     ) as dead ${rowsOf('dead.job', OWN)}
     order by w.position`,
   lastPosition: `select max(last_position) from work where job = $1::text`,
-  history: `
+  jobHistory: `
     with recursive chain (position, before, record) as (
       select e.position, e.before, e.record from work w join events e on e.position = w.last_position
       where w.job = $1::text
@@ -413,26 +421,26 @@ export const POSTGRES: Statements = {
     order by schedule collate "C" limit $2::int4`,
 
   // Another transaction decides on a locked row: the next round of upkeep sees it again.
-  expired: `
+  expiredLeases: `
     select job, stage, segment, attempt from work where expires_at <= ${once}
     order by expires_at limit $2::int4 for update skip locked`,
-  tooLate: `
+  startTooLate: `
     select job, stage, segment from work where start_by <= ${once} order by start_by limit $2::int4`,
-  looks: `select id, job from looks order by id limit $1::int4`,
-  forgetLooks: `delete from looks l using ${given(['id'])} where l.id = given.id`,
+  pipelineNotes: `select id, job from looks order by id limit $1::int4`,
+  deletePipelineNotes: `delete from looks l using ${given(['id'])} where l.id = given.id`,
   jobRows: `
     select ${loaded}, ${spec} from ${names} ${rowsOf('given.name', OWN)}`,
-  stoppable: `
+  tasksToStop: `
     select stage, segment from work
     where job = $1::text and stage >= 0 and state in ('WAITING', 'LEASED') and not committed
     order by stage, segment limit $2::int4`,
-  markOver: `
+  markEnded: `
     update work w set over_at = given.over_at from (
       select r.job, r.stage, r.segment, given.over_at
       from ${given(['name', 'over_at'], ['text', 'int8'])} ${rowsOf('given.name', OWN, 'r')}
     ) as given where ${addressed}`,
   // One of the two is empty. The index gives the order only for what stands in `order by`, null or not.
-  oldest: `
+  oldestEnded: `
     (select job, over_at from work
     where over_at is not null and type = $1::text and retain_ms is null and $2::int8 is null
     order by retain_ms, over_at limit $3::int4)
@@ -441,13 +449,13 @@ export const POSTGRES: Statements = {
     where over_at is not null and type = $1::text and retain_ms = $2::int8
     order by over_at limit $3::int4)`,
 
-  timesAhead: `
+  nextTimes: `
     select ${now},
       (select min(due_at) from work where channel is not null and turn is null and due_at > $2::int8),
       (select min(wake_at) from limits where wake_at > $2::int8),
       (select min(expires_at) from work where expires_at > $2::int8),
       (select min(start_by) from work where start_by > $2::int8)`,
-  newest: `
+  entryTypesAfter: `
     select position, type from events where position > $1::int8 order by position limit $2::int4`,
   horizon: `
     select pg_snapshot_xmin(pg_current_snapshot())::text::int8,
@@ -455,9 +463,9 @@ export const POSTGRES: Statements = {
   // The transaction's own number, because a snapshot does not know of those that were given out last.
   fence: `
     select pg_current_xact_id()::text::int8 + 1, coalesce((select max(position) from events), 0)`,
-  meta: `select value from meta where name = $1::text`,
+  readMeta: `select value from meta where name = $1::text`,
   setMeta: `insert into meta (name, value) values ($1::text, $2::text) on conflict (name) do nothing`,
-  dropMeta: `delete from meta where name = $1::text`,
+  deleteMeta: `delete from meta where name = $1::text`,
 
   beginReading: 'begin isolation level repeatable read read only',
   lockAll: `
@@ -467,17 +475,17 @@ export const POSTGRES: Statements = {
     declare sorted no scroll cursor for
     select ${event} from events order by job collate "C" nulls first, position`,
   nextEvents: 'fetch forward 500 from sorted',
-  unsortEvents: 'close sorted',
-  wholeEvents: `
+  dropSortedEvents: 'close sorted',
+  eventRowsAfter: `
     select ${event} from events where position > $1::int8 order by position limit $2::int4`,
   newestEvents: `select ${event} from events order by position desc limit $1::int4`,
-  missingGuards: `
+  missingTriggers: `
     select 4 - count(*) from pg_catalog.pg_trigger
     where tgrelid in ('events'::regclass, 'baselines'::regclass)
       and tgname in ('append_only', 'append_only_whole') and tgenabled in ('O', 'A')`,
-  positionsGiven: `
+  lastPositions: `
     select coalesce((select max(position) from events), 0), ${lastGiven}`,
-  passPosition: `select setval('positions', greatest($1::int8, ${lastGiven}, 1))`,
+  advancePosition: `select setval('positions', greatest($1::int8, ${lastGiven}, 1))`,
   duplicates: `
     select 'work', key_held, count(*) from work where key_held is not null
     group by key_held having count(*) > 1
@@ -493,20 +501,20 @@ export const POSTGRES: Statements = {
       where e.position = w.position and e.job = w.job and e.type = 'JobSubmitted'
     ) order by w.job, w.stage, w.segment limit $1::int4`,
   wholeRows: `
-    select ${[...FIXED, ...CHANGING].map((column) => `w.${column}`).join(', ')}
+    select ${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].map((column) => `w.${column}`).join(', ')}
     from ${names} ${rowsOf('given.name')} order by w.job, w.stage, w.segment`,
-  lookedAt: `select distinct l.job from ${names} join looks l on l.job = given.name`,
+  notedPipelines: `select distinct l.job from ${names} join looks l on l.job = given.name`,
   baselines: `
-    select ${BASELINE.join(', ')} from baselines where kind = $1::text
+    select ${BASELINE_COLUMNS.join(', ')} from baselines where kind = $1::text
     order by name, stage, segment, through`,
   baselinesOf: `
-    select ${BASELINE.map((column) => `b.${column}`).join(', ')}
+    select ${BASELINE_COLUMNS.map((column) => `b.${column}`).join(', ')}
     from ${names} join baselines b on b.name = given.name
     where b.kind in ('job', 'kept', 'gone') order by b.name, b.stage, b.segment, b.through`,
   insertBaselines: `
-    insert into baselines (${BASELINE.join(', ')}) select * from ${given(BASELINE)}`,
+    insert into baselines (${BASELINE_COLUMNS.join(', ')}) select * from ${given(BASELINE_COLUMNS)}`,
   deleteRows: `delete from work w using ${given(ADDRESS)} where ${addressed}`,
-  freeKeys: `update work w set key_held = null from ${names} where w.key_held = given.name`,
+  releaseKeys: `update work w set key_held = null from ${names} where w.key_held = given.name`,
   deleteQueues: `delete from queues q using ${names} where q.queue = given.name`,
   deleteSchedules: `delete from schedules s using ${names} where s.schedule = given.name`,
   unparkAll: `update work w set parked = null from ${names} where w.parked = given.name`,
@@ -514,9 +522,9 @@ export const POSTGRES: Statements = {
 
 /** By the text of an insert: the text of the COPY that takes the same rows. */
 export const COPIES: ReadonlyMap<string, string> = new Map([
-  [POSTGRES.insertEvents, copy('events', EVENT)],
-  [POSTGRES.insertRows, copy('work', [...FIXED, ...CHANGING])],
-  [POSTGRES.insertFresh, copy('work', FRESH, ['last_position', 'place'])],
+  [POSTGRES.insertEvents, copy('events', EVENT_COLUMNS)],
+  [POSTGRES.insertRows, copy('work', [...FIXED_COLUMNS, ...CHANGING_COLUMNS])],
+  [POSTGRES.insertFresh, copy('work', FRESH_COLUMNS, ['last_position', 'place'])],
 ])
 
 /**
@@ -539,9 +547,9 @@ function copy(
 const forgets = `coalesce(pg_sequence_last_value('forgets'::regclass), 0)`
 
 export const FORGET_COUNT: ForgetCount = {
-  count: `select ${forgets}`,
-  isStill: `select as_expected(${forgets}, $1::int8)`,
-  note: `select nextval('forgets')`,
+  read: `select ${forgets}`,
+  assertSame: `select as_expected(${forgets}, $1::int8)`,
+  increment: `select nextval('forgets')`,
 }
 
 const CHURNING = ['work', 'looks', 'limits', 'shares']

@@ -8,7 +8,7 @@
  */
 import type { SqlParameter, UserTransaction } from '../../user-transaction.ts'
 import { TransactionFailed } from '../../user-transaction.ts'
-import type { Answered, Statement, Connection, Row, Value } from '../connection.ts'
+import type { StatementResult, Statement, Connection, Row, Value } from '../connection.ts'
 import type { UserTransactionDialect } from '../dialect.ts'
 import type { SqlFailed } from '../failures.ts'
 import { innermost, sqlFailed } from '../failures.ts'
@@ -41,7 +41,7 @@ export function postgresUserDialect(
   return {
     statements,
     connection: userConnection,
-    async enter(connection) {
+    async setSavepoint(connection) {
       try {
         await connection.run([{ sql: savepoint, values: [] }])
       } catch (error) {
@@ -60,10 +60,10 @@ export function postgresUserDialect(
     // The server holds the locks.
     assertSafe: () => undefined,
     // `NOTIFY` is delivered when the transaction is committed, and never if it is not.
-    tell: (id, news) => [{ sql: NOTIFY, values: [channelOf(id), newsPayload(news)] }],
+    notify: (id, news) => [{ sql: NOTIFY, values: [channelOf(id), newsPayload(news)] }],
     connect: () => openConnection({ ...address, isPipelined: false }),
-    pool: CONNECTIONS,
-    limit: (ms) => [{ sql: LIMIT_TIME, values: [String(ms)] }],
+    connections: CONNECTIONS,
+    limitDuration: (ms) => [{ sql: LIMIT_TIME, values: [String(ms)] }],
     isConflict: (error) => CONFLICTS.has(stateOf(error)),
   }
 }
@@ -100,7 +100,7 @@ class BatchUserConnection implements Connection {
     this.#client = client
   }
 
-  run(statements: readonly Statement[]): Promise<readonly Answered[]> {
+  run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
     return new Promise((resolve, reject) => {
       const bound = bind(statements, UNNAMED)
       const outcome = {
@@ -131,8 +131,8 @@ class SingleStatementUserConnection implements Connection {
     this.#transaction = transaction
   }
 
-  async run(statements: readonly Statement[]): Promise<readonly Answered[]> {
-    const answers: Answered[] = []
+  async run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
+    const answers: StatementResult[] = []
     for (const statement of statements) answers.push(await this.#runOne(statement))
     return answers
   }
@@ -141,7 +141,7 @@ class SingleStatementUserConnection implements Connection {
     return Promise.resolve()
   }
 
-  async #runOne(statement: Statement): Promise<Answered> {
+  async #runOne(statement: Statement): Promise<StatementResult> {
     const { sql } = statement
     if ('rows' in statement && statement.rows.length === 0) return { rows: [], changed: 0 }
     const parameters = 'rows' in statement ? columnsOf(statement.rows) : statement.values

@@ -1,8 +1,9 @@
 /**
- * What is asked about jobs: read in one statement each, so that an answer is of one moment.
+ * Queries about jobs. Each answer is read with one statement where it can be, so that it is of one
+ * moment.
  */
-import type { Job, Lease, StageTasks, Tallies, Task } from '../../../kernel/index.ts'
-import { jobState, NO_TALLIES, stagesOf } from '../../../kernel/index.ts'
+import type { Job, StageTasks, Tallies, Task } from '../../../kernel/index.ts'
+import { emptyTally, jobState, NO_TALLIES, stagesOf } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import { outputsPage, endedOf, outcomeOf } from '../../views/job-views.ts'
 import { listing, matches, PageOfJobs, quarantinedJob } from '../../views/job-pages.ts'
@@ -18,112 +19,88 @@ import type {
 } from '../../store.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { Records } from '../rows/records.ts'
-import type { LoadedColumns } from '../rows/work-rows.ts'
-import { JOB_ROW, loadedColumns } from '../rows/work-rows.ts'
+import { jobRecords, loadedColumns, tallyRow } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
-import { LoadedTallies } from '../transaction/loaded-tallies.ts'
 
-interface Tallied {
+/** What queries need of the store. */
+export interface QueryContext {
+  readonly sql: Statements
+  readonly records: Records
+  /** Null: the database's own clock. */
+  readonly now: () => number | null
+}
+
+interface JobWithTallies {
   readonly job: Job
   readonly tallies: Tallies
 }
 
-/** Jobs of one look; a filter may let none of them through. */
+/** Jobs that are read at once; a filter may let none of them through. */
 const PAGE = 200
 
 export class JobQueries {
   readonly #sql: Statements
   readonly #records: Records
+  readonly #now: () => number | null
 
-  constructor(sql: Statements, records: Records) {
+  constructor({ sql, records, now }: QueryContext) {
     this.#sql = sql
     this.#records = records
+    this.#now = now
+  }
+
+  /** The store's time. */
+  async now(connection: Connection): Promise<number> {
+    const [clock] = await connection.run([{ sql: this.#sql.clock, values: [this.#now()] }])
+    return clock?.rows[0]?.[0] as number
   }
 
   /** A job with all of its tasks; null: there is none. */
   async record(connection: Connection, id: string): Promise<JobRecord | null> {
-    const [answered] = await connection.run([{ sql: this.#sql.wholeJobs, rows: [[id]] }])
-    return this.recordsOf(answered?.rows ?? [])[0] ?? null
+    const [result] = await connection.run([{ sql: this.#sql.wholeJobs, rows: [[id]] }])
+    return jobRecords(result?.rows ?? [], this.#records)[0] ?? null
   }
 
-  /** Those of the jobs that nobody has to wait for any more. */
-  async ended(
-    connection: Connection,
-    jobs: readonly string[],
-    now: number | null,
-  ): Promise<Ended[]> {
+  /** Those of the jobs that are over, in quarantine, or not there. */
+  async ended(connection: Connection, jobs: readonly string[]): Promise<Ended[]> {
     const rows = [...new Set(jobs)].map((id) => [id])
-    const [answered] = await connection.run([{ sql: this.#sql.notEnded, rows }])
-    const open = new Set(answered?.rows.map(([id]) => id as string))
+    const [result] = await connection.run([{ sql: this.#sql.notEnded, rows }])
+    const open = new Set(result?.rows.map(([id]) => id as string))
     const rest = rows.filter(([id]) => !open.has(id as string))
     const ids = rest.map(([id]) => id as string)
     if (ids.length === 0) return []
-    const outcomes = await this.outcomes(connection, ids, now)
+    const outcomes = await this.outcomes(connection, ids)
     const found = new Map(ids.map((id, i) => [id, outcomes[i] ?? null]))
     return endedOf(ids, (id) => found.get(id) ?? null)
   }
 
-  /**
-   * How each of them stands; null: there is none. Of a pipeline only what went wrong is read. `given`:
-   * the time; null: the database's.
-   */
-  async outcomes(
-    connection: Connection,
-    ids: readonly string[],
-    given: number | null,
-  ): Promise<(Outcome | null)[]> {
+  /** The state of each job; null: there is none. Of a pipeline only failed tasks are read. */
+  async outcomes(connection: Connection, ids: readonly string[]): Promise<(Outcome | null)[]> {
     const rows = [...new Set(ids)].map((id) => [id])
-    const [clock, answered] = await connection.run([
-      { sql: this.#sql.clock, values: [given] },
+    const [clock, result] = await connection.run([
+      { sql: this.#sql.clock, values: [this.#now()] },
       { sql: this.#sql.jobRows, rows },
     ])
     const now = clock?.rows[0]?.[0] as number
     const found = new Map<string, Outcome>()
-    for (const { job, tallies } of await this.#tallied(connection, answered?.rows ?? [])) {
+    for (const { job, tallies } of await this.#withTallies(connection, result?.rows ?? [])) {
       if (job.task === null) job.lastPosition = await this.#lastPosition(connection, job)
       const isWrong = tallies.some(({ failed, dead }) => failed + dead > 0)
-      const stages = isWrong ? await this.#troubledStages(connection, job) : null
+      const stages = isWrong ? await this.#failedStages(connection, job) : null
       found.set(job.id, outcomeOf({ job, stages }, tallies, now))
     }
     return ids.map((id) => found.get(id) ?? null)
   }
 
   async #lastPosition(connection: Connection, { id, lastPosition }: Job): Promise<number> {
-    const [answered] = await connection.run([{ sql: this.#sql.lastPosition, values: [id] }])
-    return (answered?.rows[0]?.[0] as number | null) ?? lastPosition
+    const [result] = await connection.run([{ sql: this.#sql.lastPosition, values: [id] }])
+    return (result?.rows[0]?.[0] as number | null) ?? lastPosition
   }
 
-  async #troubledStages(connection: Connection, job: Job): Promise<StageTasks> {
+  async #failedStages(connection: Connection, job: Job): Promise<StageTasks> {
     const stages: StageTasks = stagesOf(job).map(() => [])
-    for (const task of await this.#troubled(connection, job)) stages[task.stage]?.push(task)
+    for (const task of await this.#failedTasks(connection, job)) stages[task.stage]?.push(task)
     return stages
-  }
-
-  /** Jobs whose rows come one after the other, each job's own row first. */
-  recordsOf(rows: readonly Row[]): JobRecord[] {
-    const found: JobRecord[] = []
-    for (const row of rows) {
-      const columns = loadedColumns(row)
-      if (columns.stage === JOB_ROW) found.push(this.#jobOf(columns))
-      else if (found.at(-1)?.job.id === columns.job)
-        this.#addTask(found.at(-1) as JobRecord, columns)
-    }
-    return found
-  }
-
-  #jobOf({ position, lastPosition, record, spec }: LoadedColumns): JobRecord {
-    const job = this.#records.job(record, this.#records.submitted(spec as Uint8Array, position))
-    job.firstPosition = position
-    job.lastPosition = lastPosition
-    return { job, stages: job.opened?.map((n) => (n < 0 ? null : [])) ?? null }
-  }
-
-  #addTask({ job, stages }: JobRecord, columns: LoadedColumns): void {
-    const { stage, segment, lastPosition, record } = columns
-    const tasks = (stages as StageTasks)[stage]
-    if (tasks != null)
-      tasks[segment] = this.#records.task(record as Uint8Array, job, stage, segment)
-    job.lastPosition = Math.max(job.lastPosition, lastPosition)
   }
 
   async outputs(
@@ -137,14 +114,15 @@ export class JobQueries {
     return outputsPage(tasks, after, limit)
   }
 
-  async jobs(connection: Connection, query: QueryOf<'jobs'>, now: number): Promise<JobsPage> {
+  async jobs(connection: Connection, query: QueryOf<'jobs'>): Promise<JobsPage> {
+    const now = await this.now(connection)
     const page = new PageOfJobs(query)
     const isDead = query.state === 'QUARANTINED'
     const sql = isDead ? this.#sql.deadJobsAfter : this.#sql.jobsAfter
     let after = query.after ?? 0
     for (;;) {
-      const [answered] = await connection.run([{ sql, values: [after, PAGE] }])
-      const jobs = await this.#tallied(connection, answered?.rows ?? [])
+      const [result] = await connection.run([{ sql, values: [after, PAGE] }])
+      const jobs = await this.#withTallies(connection, result?.rows ?? [])
       for (const { job, tallies } of jobs) {
         if (!page.add(listing(job, tallies, now))) return page.page
         after = job.firstPosition
@@ -153,24 +131,21 @@ export class JobQueries {
     }
   }
 
-  async quarantine(
-    connection: Connection,
-    query: QueryOf<'quarantine'>,
-    now: number,
-  ): Promise<QuarantinePage> {
+  async quarantine(connection: Connection, query: QueryOf<'quarantine'>): Promise<QuarantinePage> {
+    const now = await this.now(connection)
     const jobs: QuarantinedJob[] = []
     let after = query.after ?? 0
     for (;;) {
-      const ask =
+      const statement =
         query.jobs === undefined
           ? { sql: this.#sql.deadJobsAfter, values: [after, PAGE] }
           : { sql: this.#sql.jobRows, rows: query.jobs.map((id) => [id]) }
-      const [answered] = await connection.run([ask])
-      const found = await this.#tallied(connection, answered?.rows ?? [])
+      const [result] = await connection.run([statement])
+      const found = await this.#withTallies(connection, result?.rows ?? [])
       for (const { job, tallies } of inOrder(found, query.jobs)) {
         after = job.firstPosition
         if (jobState(job, tallies, now) !== 'QUARANTINED' || !matches(job.spec, query)) continue
-        const tasks = job.task === null ? await this.#troubled(connection, job) : [job.task]
+        const tasks = job.task === null ? await this.#failedTasks(connection, job) : [job.task]
         jobs.push(quarantinedJob(job, tasks, tallies))
         if (jobs.length === query.limit) return { jobs, next: after, now }
       }
@@ -179,8 +154,8 @@ export class JobQueries {
   }
 
   /** Jobs by their own rows, with the tallies of those that are pipelines. */
-  async #tallied(connection: Connection, rows: readonly Row[]): Promise<Tallied[]> {
-    const jobs = this.recordsOf(rows).map(({ job }) => job)
+  async #withTallies(connection: Connection, rows: readonly Row[]): Promise<JobWithTallies[]> {
+    const jobs = jobRecords(rows, this.#records).map(({ job }) => job)
     const pipelines = jobs.filter(({ task }) => task === null)
     const byJob = await this.talliesOf(connection, pipelines)
     return jobs.map((job) => ({ job, tallies: byJob.get(job.id) ?? NO_TALLIES }))
@@ -192,43 +167,29 @@ export class JobQueries {
   ): Promise<ReadonlyMap<string, Tallies>> {
     if (pipelines.length === 0) return new Map()
     const rows = pipelines.map(({ id }) => [id])
-    const [answered] = await connection.run([{ sql: this.#sql.tallies, rows }])
-    const loaded = new Map(
-      pipelines.map((job) => [job.id, new LoadedTallies(stagesOf(job).length)]),
-    )
-    for (const row of answered?.rows ?? []) loaded.get(row[0] as string)?.take(row)
-    return new Map(pipelines.map((job) => [job.id, loaded.get(job.id)?.of(job) ?? NO_TALLIES]))
+    const [result] = await connection.run([{ sql: this.#sql.tallies, rows }])
+    const byJob = new Map(pipelines.map((job) => [job.id, stagesOf(job).map(emptyTally)]))
+    for (const { job, stage, tally } of (result?.rows ?? []).map(tallyRow)) {
+      const tallies = byJob.get(job)
+      if (tallies !== undefined && stage < tallies.length) tallies[stage] = tally
+    }
+    return byJob
   }
 
   /** The tasks of a pipeline that are FAILED or DEAD. */
-  async #troubled(connection: Connection, job: Job): Promise<Task[]> {
-    const [answered] = await connection.run([{ sql: this.#sql.troubled, rows: [[job.id]] }])
-    return (answered?.rows ?? []).map((row) => {
+  async #failedTasks(connection: Connection, job: Job): Promise<Task[]> {
+    const [result] = await connection.run([{ sql: this.#sql.failedTasks, rows: [[job.id]] }])
+    return (result?.rows ?? []).map((row) => {
       const { stage, segment, record } = loadedColumns(row)
       return this.#records.task(record as Uint8Array, job, stage, segment)
     })
   }
 
-  /** The tasks that hold a lease, the oldest grant first. */
-  async leased(connection: Connection): Promise<LeasedRowView[]> {
-    const [answered] = await connection.run([{ sql: this.#sql.leased, values: [] }])
-    return this.leasedOf(answered?.rows ?? [])
-  }
-
-  leasedOf(rows: readonly Row[]): LeasedRowView[] {
-    const found: LeasedRowView[] = []
-    for (const { job, stages } of this.recordsOf(rows)) {
-      const tasks = job.task === null ? (stages ?? []).flat() : [job.task]
-      for (const task of tasks) if (task != null && isLeased(task)) found.push(task)
-    }
-    return found.toSorted(byGrant)
-  }
-
   async pausedAmong(connection: Connection, names: Iterable<string>): Promise<Set<string>> {
     const rows = [...names].map((name) => [name])
-    const [answered] = await connection.run([{ sql: this.#sql.seeQueues, rows }])
+    const [result] = await connection.run([{ sql: this.#sql.readQueues, rows }])
     const paused = new Set<string>()
-    for (const [name, record] of answered?.rows ?? []) {
+    for (const [name, record] of result?.rows ?? []) {
       const queue = this.#records.queue(record as Uint8Array, name as string)
       if (queue.paused) paused.add(queue.name)
     }
@@ -239,39 +200,25 @@ export class JobQueries {
     connection: Connection,
     { job, after = 0, limit }: QueryOf<'history'>,
   ): Promise<Positioned[]> {
-    const ask = { sql: this.#sql.history, values: [job, after, limit] }
-    const [answered] = await connection.run([ask])
-    return this.positioned(answered?.rows ?? [])
-  }
-
-  /** Rows of position and record. */
-  positioned(rows: readonly Row[]): Positioned[] {
-    return rows.map(([position, record]) => ({
-      position: position as number,
-      entry: this.#records.entry(record as Uint8Array, position as number),
-    }))
+    const statement = { sql: this.#sql.jobHistory, values: [job, after, limit] }
+    const [result] = await connection.run([statement])
+    return positionedEntries(result?.rows ?? [], this.#records)
   }
 }
 
-export type LeasedRowView = Task & { readonly lease: Lease }
-
-function isLeased(task: Task): task is LeasedRowView {
-  return task.lease !== null
-}
-
-/** Within a millisecond by name, so that all stores agree. */
-function byGrant(a: LeasedRowView, b: LeasedRowView): number {
-  const apart = a.lease.grantedAt - b.lease.grantedAt
-  if (apart !== 0) return apart
-  if (a.job !== b.job) return a.job < b.job ? -1 : 1
-  return a.stage - b.stage || a.segment - b.segment
+/** Rows of position and record. */
+export function positionedEntries(rows: readonly Row[], records: Records): Positioned[] {
+  return rows.map(([position, record]) => ({
+    position: position as number,
+    entry: records.entry(record as Uint8Array, position as number),
+  }))
 }
 
 /** As they were named, or by position. */
 function inOrder(
-  found: readonly Tallied[],
+  found: readonly JobWithTallies[],
   named: readonly string[] | undefined,
-): readonly Tallied[] {
+): readonly JobWithTallies[] {
   if (named === undefined) return found
   const byId = new Map(found.map((one) => [one.job.id, one]))
   return named.flatMap((id) => byId.get(id) ?? [])

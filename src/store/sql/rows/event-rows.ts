@@ -1,9 +1,9 @@
 /**
- * Events and baselines as they are stored, and what is wrong with one by itself: its record must
- * check, and its columns must say what the record says.
+ * Events and baselines as they are stored, and what is wrong with an event by itself: its checksum must
+ * be right, and its columns must say what its record says.
  *
- * A baseline is where a fold begins if the events before do not lead to the state, or are not to be
- * counted. It holds up to and including the position `through`; of several the last one counts.
+ * A fold begins at a baseline if the events before it do not lead to the state, or must not count. A
+ * baseline holds up to and including the position `through`; of several the last one counts.
  * - `job`, `queue`, `schedule`: rows as they were in the store that this one was copied from. Events
  *   before are history: they can be read, and nothing follows from them.
  * - `kept`: rows of a job whose events are damaged, and were given up. The job was kept.
@@ -17,7 +17,7 @@ import { CorruptRecord } from './records.ts'
 export interface EventRow {
   readonly position: number
   readonly job: string | null
-  /** Where the entry before of the same row stands. */
+  /** Position of the entry before it of the same row. */
   readonly before: number | null
   readonly type: string
   readonly at: number
@@ -72,7 +72,7 @@ export function newestOf(baselines: readonly Baseline[]): readonly Baseline[] {
   return baselines.filter((one) => one.through === through)
 }
 
-/** Something that is wrong with an event, or that follows from all of them. */
+/** Something that is wrong with an event, or with what all of them lead to. */
 export interface EventProblem {
   readonly what: string
   readonly position: number | null
@@ -84,7 +84,7 @@ export interface ReadEvent {
   readonly wrong: readonly string[]
 }
 
-/** Entries of a newer version throw: that is no damage. */
+/** Throws for an entry of a newer version: that is no damage. */
 export function readEvent(row: EventRow, records: Records): ReadEvent {
   let entry: Entry
   try {

@@ -1,9 +1,9 @@
 /**
- * What stands in the `record` columns: entries, jobs, tasks, queues and schedules as bytes, in the
- * same encoding as in the log of a directory, each with a checksum behind it.
+ * The bytes in the `record` columns: entries, jobs, tasks, queues and schedules in the encoding of a
+ * directory's log, each with a checksum behind it.
  *
- * What was submitted is in the record of the `JobSubmitted` only: the row of a job says where that
- * stands, and is small however large its payload is.
+ * What was submitted is in the record of the `JobSubmitted` only. The row of a job has its position, and
+ * is small however large its input is.
  */
 import type {
   Entry,
@@ -34,7 +34,7 @@ import {
 } from '../../../log/index.ts'
 import { asBuffer } from '../connection.ts'
 
-/** A record in the database does not check, or makes no sense: a person must look. */
+/** The checksum of a record is wrong, or it makes no sense: a person must look. */
 export class CorruptRecord extends PawlError {
   /** Without the place. */
   readonly why: string
@@ -55,10 +55,10 @@ export class CorruptRecord extends PawlError {
 const FORMAT = 1
 const CHECKSUM = 4
 
-/** Memory that records are cut from. */
-const PIECE = 64 * 1_024
-/** Most records fit into so much. */
-const ROOM = 1_024
+/** Size of the buffers that small records share. */
+const BUFFER_BYTES = 64 * 1_024
+/** Records up to this size share a buffer. */
+const SMALL_BYTES = 1_024
 
 const JOB_TASK = 1
 const JOB_OPENED = 2
@@ -67,7 +67,7 @@ const JOB_CANCELLED = 8
 
 export class Records {
   readonly #interning = new Interning()
-  #writer = new ByteWriter(PIECE)
+  #writer = new ByteWriter(BUFFER_BYTES)
   /** Where the record begins that is being written. */
   #start = 0
 
@@ -114,7 +114,7 @@ export class Records {
     return this.#end()
   }
 
-  /** `record`: null if nothing happened to it since it was submitted. */
+  /** `record`: null if the job has not changed since it was submitted. */
   job(record: Uint8Array | null, submitted: JobSubmitted): Job {
     return record === null ? createJob(submitted) : this.#job(record, submitted.job, submitted.spec)
   }
@@ -205,10 +205,10 @@ export class Records {
     })
   }
 
-  /** Small ones share memory, one behind the other: each in memory of its own costs more than what is in it. */
+  /** Small records share a buffer: a buffer for each costs more than what is in it. */
   #begin(): ByteWriter {
-    if (this.#writer.at > PIECE - ROOM) this.#writer = new ByteWriter(PIECE)
-    // A checksum is quick from such a place on.
+    if (this.#writer.at > BUFFER_BYTES - SMALL_BYTES) this.#writer = new ByteWriter(BUFFER_BYTES)
+    // A checksum is quicker from a multiple of four on.
     this.#start = (this.#writer.at + 3) & ~3
     this.#writer.at = this.#start
     return this.#writer
@@ -218,8 +218,8 @@ export class Records {
     const writer = this.#writer
     writer.u32(checksumOf(writer.buffer, this.#start, writer.at))
     const record = writer.buffer.subarray(this.#start, writer.at)
-    if (record.length <= ROOM) return record
-    // A large one keeps no more than itself, and the next one stands in its place.
+    if (record.length <= SMALL_BYTES) return record
+    // A large record is copied, so that it keeps no more memory than its own.
     writer.at = this.#start
     return Buffer.from(record)
   }

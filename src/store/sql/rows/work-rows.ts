@@ -1,60 +1,56 @@
 /**
- * One row of `work` for each aggregate that work is made of: a job (a plain one with its task), or
- * a segment of a pipeline. The record is the truth of a row; the other columns say what it says, in
- * a form that a database can look for.
+ * The rows of `work`: one for each job (a plain one with its task) and for each segment of a pipeline.
+ * The record is the truth of a row; the other columns repeat it in a form that a database can search.
  *
- * A task that waits, and that nothing but time, pause and limits keeps from being granted, is
- * listed: it has a channel. Then it stands in one of three places:
- * - not due yet: it has no turn;
- * - in line: it has one;
- * - parked: it has one, and the key of a limit that has no room for it.
+ * A task that waits, and that nothing but time, pause and limits keeps from being granted, is listed:
+ * it has a channel. It is in one of three states:
+ * - not due: it has no turn;
+ * - ready: it has a turn;
+ * - parked: it has a turn, and the key of a limit that has no room for it.
  */
-import type { Job, Task } from '../../../kernel/index.ts'
-import { isFinal, jobEndedAt, jobState, NO_TALLIES } from '../../../kernel/index.ts'
+import type { Job, Lease, Tally, Task } from '../../../kernel/index.ts'
+import type { JobRecord } from '../../../log/index.ts'
+import { emptyTally, isFinal, jobEndedAt, jobState, NO_TALLIES } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Row, Value } from '../connection.ts'
 import type { Records } from './records.ts'
 
 /** The stage of a row that is a job. */
 export const JOB_ROW = -1
-/** The level of a task that is committed: it comes before all others, whatever stops those. */
+/** The level of a task that is committed: it comes before all others, and no pause or limit stops it. */
 export const RESUMED = 2_147_483_647
 export const LOWEST_LEVEL = -2_147_483_648
 /** Of a pipeline's own row: it has no task that could have a state. */
 const PIPELINE = 'PIPELINE'
 
-/** Where a task stands. */
-export interface Standing {
-  /** Its place in the round of the groups. Null: it waits for its time. */
-  turn: number | null
-  /** The key of the limit that it waits for; null: it waits for none. */
-  parked: string | null
-}
-
 /** What is known of a row beside the record in it. */
-export interface RowState extends Standing {
+export interface RowState {
   readonly job: string
   readonly stage: number
   readonly segment: number
-  /** Where the JobSubmitted of its job stands. */
+  /** Of the JobSubmitted of its job. */
   readonly position: number
-  /** Where its own newest entry stands. */
+  /** Of its own newest entry. */
   lastPosition: number
   /** As it is in the database; 0: it is not there yet. */
   version: number
+  /** See `TurnAssigner`. Null: the task waits for its time. */
+  turn: number | null
+  /** The key of the limit that the task waits for; null: it waits for none. */
+  parked: string | null
   /**
-   * Where it is in its table, as the database itself counts; null: not known. A hint: whoever goes by it
-   * looks whether it is the right row.
+   * PostgreSQL's address of the row in its table; null: not known. A hint: a statement that uses it
+   * checks that it is the right row.
    */
-  spot: number | null
+  ctid: number | null
 }
 
-/** A job's own row goes by its id, which has no U+0000 in it: nearly all rows are such. */
+/** A job's own row has its id as the key, which has no U+0000 in it: nearly all rows are such. */
 export function rowKey(job: string, stage: number, segment: number): string {
   return stage === JOB_ROW ? job : `${job}\u0000${stage}/${segment}`
 }
 
-/** The names of some channels of plain jobs, by type and queue: there are few, and they are used often. */
+/** The names of channels of plain jobs, by type and queue: there are few, and they are used often. */
 const channels = new Map<string, Map<string, string>>()
 const MOST_CHANNELS = 1_000
 let channelCount = 0
@@ -64,11 +60,11 @@ export function channelName(queue: string, type: string, stage: string | null): 
   const known = stage === null ? channels.get(type)?.get(queue) : undefined
   if (known !== undefined) return known
   const name = JSON.stringify([queue, type, stage])
-  if (stage === null) keepChannel(queue, type, name)
+  if (stage === null) cacheChannel(queue, type, name)
   return name
 }
 
-function keepChannel(queue: string, type: string, name: string): void {
+function cacheChannel(queue: string, type: string, name: string): void {
   if (++channelCount > MOST_CHANNELS) {
     channels.clear()
     channelCount = 1
@@ -81,7 +77,7 @@ export function keyName(type: string, key: string): string {
   return JSON.stringify([type, key])
 }
 
-/** The columns that never change, in the order of `FIXED`. */
+/** The columns that never change, in the order of `FIXED_COLUMNS`. */
 export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey: boolean): Value[] {
   const { spec } = job
   const isJob = row.stage === JOB_ROW
@@ -99,12 +95,12 @@ export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey:
   ]
 }
 
-/** Nothing happened to it since it was submitted: its record follows from that. */
+/** It has not changed since it was submitted: its record follows from its JobSubmitted. */
 export function isFresh(job: Job): boolean {
   return job.task !== null && job.task.version === 1
 }
 
-/** The columns of a fresh job, in the order of `FRESH`. */
+/** The columns of a fresh job, in the order of `FRESH_COLUMNS`. */
 export function freshColumns(row: RowState, job: Job, hasKey: boolean, ageing: Ageing): Value[] {
   const task = job.task as Task
   const { spec } = job
@@ -131,7 +127,7 @@ export function freshColumns(row: RowState, job: Job, hasKey: boolean, ageing: A
 /** How a queue ranks what waits in it. */
 export type Ageing = (queue: string) => number | null
 
-/** The columns that change, in the order of `CHANGING`. `task`: null for a pipeline's own row. */
+/** The columns that change, in the order of `CHANGING_COLUMNS`. `task`: null for a pipeline's own row. */
 export function changingColumns(
   row: RowState,
   job: Job,
@@ -155,7 +151,7 @@ export function changingColumns(
     row.turn,
     dueAt,
     dueAt - priority * (ageingMs ?? 0),
-    // What was taken before comes before the others that are due since the same millisecond.
+    // A task that was granted before comes before others that are due in the same millisecond.
     attempt > 0 ? 0 : row.position,
     listed ? row.parked : null,
     task.state === 'WAITING' && attempt === 0 ? task.startBy : null,
@@ -167,12 +163,12 @@ export function changingColumns(
   ]
 }
 
-/** A plain job that was taken once, and waits for nothing but its lease, or for nothing at all. */
+/** A plain job that was granted once and is not listed: it holds a lease, or it is over. */
 export function isTaken(row: RowState, job: Job, task: Task | null): boolean {
   return row.stage === JOB_ROW && task !== null && task.attempt > 0 && !isListed(job, task)
 }
 
-/** Which row it is, by its version and position as well, and the columns of `TAKEN`. */
+/** Which row it is, also by version and position, and the columns of `TAKEN_COLUMNS`. */
 export function takenColumns(row: RowState, job: Job, records: Records): Value[] {
   const task = job.task as Task
   return [
@@ -225,20 +221,20 @@ export function levelOf(priority: number, task: Task, ageingMs: number | null): 
   return ageingMs === null ? priority : 0
 }
 
-/** When a plain job came to its end; of a pipeline the orchestrator says so. */
+/** When a plain job came to its end; for a pipeline, upkeep writes that. */
 function overAt(job: Job): number | null {
   return isFinal(jobState(job, NO_TALLIES, 0)) ? jobEndedAt(job, NO_TALLIES) : null
 }
 
-/** The columns of `LOADED`, and the record of the job's JobSubmitted. */
+/** The columns of `LOADED_COLUMNS`, and the record of the job's JobSubmitted. */
 export interface LoadedColumns extends RowState {
-  /** Null: nothing happened to it since it was submitted. */
+  /** Null: it has not changed since it was submitted. */
   readonly record: Uint8Array | null
-  /** Of a job's own row; null: it was not asked for. */
+  /** Of a job's own row; null: it was not read. */
   readonly spec: Uint8Array | null
 }
 
-export function loadedColumns(row: Row, from = 0, spot: number | null = null): LoadedColumns {
+export function loadedColumns(row: Row, from = 0, ctid: number | null = null): LoadedColumns {
   return {
     job: row[from] as string,
     stage: row[from + 1] as number,
@@ -250,6 +246,84 @@ export function loadedColumns(row: Row, from = 0, spot: number | null = null): L
     parked: row[from + 7] as string | null,
     record: row[from + 8] as Uint8Array | null,
     spec: row[from + 9] as Uint8Array | null,
-    spot,
+    ctid,
   }
+}
+
+/** Jobs whose rows come one after the other, each job's own row first. */
+export function jobRecords(rows: readonly Row[], records: Records): JobRecord[] {
+  const found: JobRecord[] = []
+  for (const row of rows) {
+    const columns = loadedColumns(row)
+    const last = found.at(-1)
+    if (columns.stage === JOB_ROW) found.push(jobRecord(columns, records))
+    else if (last?.job.id === columns.job) addTask(last, columns, records)
+  }
+  return found
+}
+
+function jobRecord(columns: LoadedColumns, records: Records): JobRecord {
+  const { position, lastPosition, record, spec } = columns
+  const job = records.job(record, records.submitted(spec as Uint8Array, position))
+  job.firstPosition = position
+  job.lastPosition = lastPosition
+  return { job, stages: job.opened?.map((n) => (n < 0 ? null : [])) ?? null }
+}
+
+function addTask({ job, stages }: JobRecord, columns: LoadedColumns, records: Records): void {
+  const { stage, segment, lastPosition, record } = columns
+  const tasks = stages?.[stage]
+  if (tasks != null) tasks[segment] = records.task(record as Uint8Array, job, stage, segment)
+  job.lastPosition = Math.max(job.lastPosition, lastPosition)
+}
+
+export type TaskWithLease = Task & { readonly lease: Lease }
+
+/** The tasks in these rows that hold a lease, the oldest grant first. */
+export function leasedTasks(rows: readonly Row[], records: Records): TaskWithLease[] {
+  const found: TaskWithLease[] = []
+  for (const { job, stages } of jobRecords(rows, records)) {
+    const tasks = job.task === null ? (stages ?? []).flat() : [job.task]
+    for (const task of tasks) if (task != null && isLeased(task)) found.push(task)
+  }
+  return found.toSorted(byGrant)
+}
+
+function isLeased(task: Task): task is TaskWithLease {
+  return task.lease !== null
+}
+
+/** Within a millisecond by name, so that all stores agree. */
+function byGrant(a: TaskWithLease, b: TaskWithLease): number {
+  const apart = a.lease.grantedAt - b.lease.grantedAt
+  if (apart !== 0) return apart
+  if (a.job !== b.job) return a.job < b.job ? -1 : 1
+  return a.stage - b.stage || a.segment - b.segment
+}
+
+/** A row of the statement `tallies`. */
+export interface TallyRow {
+  readonly job: string
+  readonly stage: number
+  readonly tally: Tally
+  /** Waiting tasks that were never granted. */
+  readonly neverGranted: number
+}
+
+export function tallyRow(row: Row): TallyRow {
+  const neverGranted = row[11] as number
+  const tally: Tally = {
+    ...emptyTally(),
+    waiting: row[2] as number,
+    leased: row[3] as number,
+    completed: row[4] as number,
+    failed: row[5] as number,
+    dead: row[6] as number,
+    deadCommitted: row[7] as number,
+    committedOpen: row[8] as number,
+    granted: row[9] as number,
+    endedAt: (row[10] as number | null) ?? 0,
+    retryAt: neverGranted > 0 ? 0 : ((row[12] as number | null) ?? Infinity),
+  }
+  return { job: row[0] as string, stage: row[1] as number, tally, neverGranted }
 }

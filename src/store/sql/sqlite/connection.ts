@@ -13,7 +13,7 @@ import { resolve as absolute } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { threadFile } from '../../../log/disk/thread-file.ts'
 import { afterMs } from '../../clock.ts'
-import type { Answered, Statement, Connection } from '../connection.ts'
+import type { StatementResult, Statement, Connection } from '../connection.ts'
 import type { SqlFailed } from '../failures.ts'
 import { sqlFailed } from '../failures.ts'
 import type { OpenFileRequest, ThreadReply, ThreadRequest } from './messages.ts'
@@ -46,7 +46,7 @@ export async function openConnection(address: SqliteAddress): Promise<Connection
 }
 
 interface PendingRequest {
-  resolve(answers: readonly Answered[]): void
+  resolve(answers: readonly StatementResult[]): void
   reject(failure: SqlFailed): void
 }
 
@@ -74,7 +74,7 @@ class SqliteConnection implements Connection {
     this.opened = this.#request({ do: 'open', opening })
   }
 
-  async run(statements: readonly Statement[]): Promise<readonly Answered[]> {
+  async run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
     if (this.#end !== null) throw this.#end
     if (this.#isNextInThread && statements[0]?.sql === BEGIN && this.#pending.length === 0) {
       this.#isNextInThread = false
@@ -101,7 +101,7 @@ class SqliteConnection implements Connection {
   async #runInThread(
     connection: InThreadConnection,
     statements: readonly Statement[],
-  ): Promise<readonly Answered[]> {
+  ): Promise<readonly StatementResult[]> {
     const last = statements.at(-1)?.sql
     // BEFORE another caller sends something: what comes behind the end of the transaction is not part of it.
     this.#isInThread = last !== COMMIT && last !== ROLLBACK
@@ -141,7 +141,7 @@ class SqliteConnection implements Connection {
   #request(
     request: ThreadRequest,
     transfer: readonly ArrayBuffer[] = [],
-  ): Promise<readonly Answered[]> {
+  ): Promise<readonly StatementResult[]> {
     this.#worker.postMessage(request, transfer)
     // Only a thread that has something to do keeps the process alive.
     if (this.#pending.length === 0) this.#worker.ref()

@@ -2,7 +2,7 @@
  * The messages between a connection to SQLite and its thread. Each request is answered once, in order.
  */
 import type { SqliteValue } from '../../../log/disk/sqlite-driver.ts'
-import type { Answered, Statement, Row } from '../connection.ts'
+import type { StatementResult, Statement, Row } from '../connection.ts'
 import type { SqlTrouble } from '../failures.ts'
 
 /** Which file is to be opened, and how. */
@@ -111,13 +111,13 @@ export function flatStatements(statements: readonly Statement[]): FlatStatement[
   return all
 }
 
-export function flatAnswers(answers: readonly Answered[]): FlatAnswer[] {
+export function flatAnswers(answers: readonly StatementResult[]): FlatAnswer[] {
   const all: FlatAnswer[] = []
   for (const { rows, changed } of answers) all.push({ changed, ...flat(rows) })
   return all
 }
 
-export function answersOf(answers: readonly FlatAnswer[]): Answered[] {
+export function answersOf(answers: readonly FlatAnswer[]): StatementResult[] {
   return answers.map((answer) => ({ rows: rowsOf(answer), changed: answer.changed }))
 }
 

@@ -5,7 +5,8 @@ import { symlink, utimes, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { plain } from '../../../../test/support/specs.ts'
 import { freshFile } from '../../../../test/support/sqlite.ts'
-import { openSqliteStore, sqliteDialect } from './open-sqlite.ts'
+import { openSqliteStore } from '../open-sql.ts'
+import { sqliteDialect } from './dialect.ts'
 
 it('is none while what was written may not be seen yet, or look like what is written next', async () => {
   const path = await freshFile()

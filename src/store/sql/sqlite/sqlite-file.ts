@@ -9,7 +9,7 @@ import type {
 } from '../../../log/disk/sqlite-driver.ts'
 import { openSqlite, sqliteExtendedCode } from '../../../log/disk/sqlite-driver.ts'
 import { nowUs } from '../../clock.ts'
-import type { Answered, ClientConnection, Row, Statement } from '../connection.ts'
+import type { StatementResult, ClientConnection, Row, Statement } from '../connection.ts'
 import { sqlFailed } from '../failures.ts'
 import { NOT_AS_EXPECTED, troubleOf } from './failures.ts'
 import type { FlatStatement, OpenFileRequest } from './messages.ts'
@@ -72,7 +72,7 @@ export class SqliteFile {
   }
 
   /** What it throws has `sql`. Nothing behind that is run. */
-  run(statements: readonly FlatStatement[]): Answered[] {
+  run(statements: readonly FlatStatement[]): StatementResult[] {
     return statements.map((one) => {
       try {
         return one.sql === BEGIN ? this.#lockFile(one) : this.#run(one)
@@ -122,7 +122,7 @@ export class SqliteFile {
     }
   }
 
-  #lockFile(begin: FlatStatement): Answered {
+  #lockFile(begin: FlatStatement): StatementResult {
     if (this.#busyMs <= POLLED_MS) return this.#run(begin)
     const untilUs = nowUs() + this.#busyMs * 1_000
     this.#database.exec(`pragma busy_timeout = ${POLLED_MS}`)
@@ -139,7 +139,7 @@ export class SqliteFile {
     }
   }
 
-  #run(statement: FlatStatement): Answered {
+  #run(statement: FlatStatement): StatementResult {
     const { sql, count, width, expect } = statement
     if (sql === ROLLBACK) this.rollBack()
     if (sql === ROLLBACK || count === 0) return { rows: [], changed: 0 }
@@ -234,7 +234,7 @@ export class InThreadConnection implements ClientConnection {
     return this.#file.database
   }
 
-  async run(statements: readonly Statement[]): Promise<readonly Answered[]> {
+  async run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
     if (this.#isClosed) throw sqlFailed('lost', this.#where, new RangeError('It was closed here'))
     try {
       return this.#file.run(flatStatements(statements))

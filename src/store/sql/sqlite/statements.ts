@@ -5,24 +5,32 @@
  * A transaction takes the file's one lock when it begins, so nothing else is locked. A statement with
  * a table of parameters is run for each of its rows.
  */
-import type { Checks, FileCheck } from '../dialect.ts'
-import { SAME } from '../same-statements.ts'
+import type { Preconditions, FileCheck } from '../dialect.ts'
 import type { Statements } from '../statements.ts'
-import { BASELINE, CHANGING, EVENT, FIXED, FRESH, LOADED, TAKEN } from '../statements.ts'
+import {
+  BASELINE_COLUMNS,
+  CHANGING_COLUMNS,
+  EVENT_COLUMNS,
+  FIXED_COLUMNS,
+  FRESH_COLUMNS,
+  LOADED_COLUMNS,
+  TAKEN_COLUMNS,
+  STANDARD_STATEMENTS,
+} from '../statements.ts'
 import { BEGIN } from './stall-timer.ts'
 
 function marks(columns: readonly string[]): string {
   return columns.map(() => '?').join(', ')
 }
 
-const loaded = LOADED.map((column) => `w.${column}`).join(', ')
+const loaded = LOADED_COLUMNS.map((column) => `w.${column}`).join(', ')
 const submitted = '(select e.record from events e where e.position = w.position)'
 /** The JobSubmitted, of a job's own row only. */
 const spec = `case when w.stage = -1 then ${submitted} end as spec`
 /** Locks nothing: the transaction has the whole file. */
 const nothing = 'select ?'
 const queues = 'select queue, record, full_at from queues where queue = ?'
-const event = EVENT.join(', ')
+const event = EVENT_COLUMNS.join(', ')
 const limits = 'select key, held, full_at from limits where key = ?'
 
 /** Goes from channel to channel by the index, however many tasks wait in each. */
@@ -42,7 +50,7 @@ const UNPARK = `
     )`
 
 export const SQLITE: Statements = {
-  ...SAME,
+  ...STANDARD_STATEMENTS,
   begin: BEGIN,
   beginAlone: 'begin exclusive',
   clock: 'select ?',
@@ -53,13 +61,13 @@ export const SQLITE: Statements = {
   lockRows: `
     select ${loaded}, case when w.stage = -1 and ?4 then ${submitted} end as spec
     from work w where w.job = ?1 and w.stage = ?2 and w.segment = ?3`,
-  seeRows: `select ${loaded}, ${spec} from work w where w.job = ? and w.stage = ? and w.segment = ?`,
+  readRows: `select ${loaded}, ${spec} from work w where w.job = ? and w.stage = ? and w.segment = ?`,
   events: 'select position, record from events where position = ?',
   lockKeys: `select w.key_held, ${loaded}, ${spec} from work w where w.key_held = ?`,
-  troubled: `
+  failedTasks: `
     select ${loaded}, null as spec from work w
     where w.job = ? and w.stage >= 0 and w.state in ('FAILED', 'DEAD') order by w.stage, w.segment`,
-  lockTasks: nothing,
+  lockOpenTasks: nothing,
   tallies: `
     select job, stage,
       count(*) filter (where state = 'WAITING'),
@@ -75,25 +83,25 @@ export const SQLITE: Statements = {
       min(due_at) filter (where state = 'WAITING' and attempt > 0)
     from work where job = ? and stage >= 0 group by job, stage`,
   lockQueues: nothing,
-  shareQueues: nothing,
-  lockLimited: nothing,
+  lockQueuesShared: nothing,
+  lockLimitedQueues: nothing,
   queues,
-  seeQueues: queues,
-  heldInQueues: `
+  readQueues: queues,
+  leasesInQueues: `
     select q.queue, count(*) from queues q
     join work w on w.queue = q.queue and w.expires_at is not null
     where q.queue = ? and q.is_limited group by q.queue`,
   lockSchedules: 'select schedule, record from schedules where schedule = ?',
-  makeLimits:
+  insertLimits:
     'insert into limits (key, held, full_at) values (?, 0, 0) on conflict (key) do nothing',
   lockLimits: limits,
-  tryLimits: limits,
+  tryLockLimits: limits,
 
-  becameDue: `
+  lockDueTasks: `
     select job, stage, segment, channel, level, grp from work
     where channel is not null and turn is null and due_at <= ?
     order by due_at, place, segment limit ?`,
-  standInLine: `update work set turn = ?4 where job = ?1 and stage = ?2 and segment = ?3`,
+  setTurns: `update work set turn = ?4 where job = ?1 and stage = ?2 and segment = ?3`,
   // Numbered AFTER the limit: a window over all that waits would read all of it.
   candidates: `
     select ${loaded}, ${spec},
@@ -105,7 +113,7 @@ export const SQLITE: Statements = {
         and x.level >= ?2 and (x.start_by is null or x.start_by > ?4)
       order by x.level desc, x.turn, x.rank, x.place, x.segment limit ?3
     ) w`,
-  leftInLine: `
+  channelsWithReady: `
     select 1 where exists (
       select 1 from work x
       where x.channel = ?1 and x.turn is not null and x.parked is null
@@ -113,47 +121,48 @@ export const SQLITE: Statements = {
     ) or exists (
       select 1 from work x where x.channel is not null and x.turn is null and x.due_at <= ?3
     )`,
-  wokenLimits: 'select key from limits where wake_at <= ? order by wake_at limit ?',
+  limitsToWake: 'select key from limits where wake_at <= ? order by wake_at limit ?',
   unpark: UNPARK,
   setWakes: `
     update limits set wake_at = min(coalesce(wake_at, ?2), ?2) where key = ?1`,
   clearWakes: 'update limits set wake_at = null where key = ?',
-  shares: `
+  lockGroupTurns: `
     select ?1, ?2, ?3,
       (select turn from shares where channel = ?1 and level = ?2 and grp = ?3),
       (select turn from work where channel = ?1 and level = ?2
         and turn is not null and parked is null order by turn limit 1),
       (select max(turn) from shares where channel = ?1 and level = ?2)`,
-  saveShares: `
+  saveGroupTurns: `
     insert into shares (channel, level, grp, turn) values (?, ?, ?, ?)
     on conflict (channel, level, grp) do update set turn = max(turn, excluded.turn)`,
 
   limitsAfter: 'select key, held, full_at, wake_at from limits where key > ? order by key limit ?',
-  dropLimits: `
+  deleteLimits: `
     delete from limits where key = ?1 and held = 0 and full_at <= ?2 and wake_at is null`,
-  sharesAfter: `
+  groupTurnsAfter: `
     select s.channel, s.level, s.grp, s.turn,
       (select x.turn from work x where x.channel = s.channel and x.level = s.level
         and x.turn is not null and x.parked is null order by x.turn limit 1),
       (select max(n.turn) from shares n where n.channel = s.channel and n.level = s.level)
     from shares s where (s.channel, s.level, s.grp) > (?, ?, ?)
     order by s.channel, s.level, s.grp limit ?`,
-  dropShares: 'delete from shares where channel = ?1 and level = ?2 and grp = ?3 and turn = ?4',
+  deleteGroupTurns:
+    'delete from shares where channel = ?1 and level = ?2 and grp = ?3 and turn = ?4',
 
   insertEvents:
     'insert into events (position, job, before, type, at, record) values (?, ?, ?, ?, ?, ?)',
   insertFresh: `
-    insert into work (${FRESH.join(', ')}, stage, segment, last_position, version, state, place,
+    insert into work (${FRESH_COLUMNS.join(', ')}, stage, segment, last_position, version, state, place,
       committed, attempt)
-    values (${FRESH.map((_, i) => `?${i + 1}`).join(', ')}, -1, 0, ?2, 1, 'WAITING', ?2, 0, 0)`,
+    values (${FRESH_COLUMNS.map((_, i) => `?${i + 1}`).join(', ')}, -1, 0, ?2, 1, 'WAITING', ?2, 0, 0)`,
   insertRows: `
-    insert into work (${[...FIXED, ...CHANGING].join(', ')}) values (${marks([...FIXED, ...CHANGING])})`,
+    insert into work (${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].join(', ')}) values (${marks([...FIXED_COLUMNS, ...CHANGING_COLUMNS])})`,
   updateRows: `
-    update work set ${CHANGING.map((column, i) => `${column} = ?${i + 6}`).join(', ')}
+    update work set ${CHANGING_COLUMNS.map((column, i) => `${column} = ?${i + 6}`).join(', ')}
     where job = ?1 and stage = ?2 and segment = ?3 and version = ?4 and position = ?5`,
   updateTaken: `
-    update work set ${TAKEN.map((column, i) => `${column} = ?${i + 4}`).join(', ')},
-      rank = ?${TAKEN.indexOf('due_at') + 4}, place = 0, channel = null, level = null, parked = null,
+    update work set ${TAKEN_COLUMNS.map((column, i) => `${column} = ?${i + 4}`).join(', ')},
+      rank = ?${TAKEN_COLUMNS.indexOf('due_at') + 4}, place = 0, channel = null, level = null, parked = null,
       start_by = null
     where job = ?1 and stage = -1 and segment = 0 and version = ?2 and position = ?3`,
   deleteJobs: 'delete from work where job = ?',
@@ -164,7 +173,7 @@ export const SQLITE: Statements = {
     on conflict (queue) do update set version = excluded.version, record = excluded.record,
       is_limited = excluded.is_limited, is_paused = excluded.is_paused, full_at = excluded.full_at
     where queues.version = ?2`,
-  rankAgain: `
+  rerankQueue: `
     update work set level = case when ?3 then 0 else priority end, rank = due_at - priority * ?2
     where queue = ?1 and channel is not null and level <> 2147483647`,
   chargeQueues: 'update queues set full_at = ?2 where queue = ?1',
@@ -174,7 +183,7 @@ export const SQLITE: Statements = {
       is_set = excluded.is_set
     where schedules.version = ?2`,
   saveLimits: 'update limits set held = ?2, full_at = ?3 where key = ?1',
-  noteLooks: 'insert into looks (job) values (?)',
+  notePipelines: 'insert into looks (job) values (?)',
 
   notEnded: `
     select w.job from work w where w.job = ? and w.stage = -1 and w.segment = 0 and w.over_at is null
@@ -204,7 +213,7 @@ export const SQLITE: Statements = {
     ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
     order by w.position`,
   lastPosition: 'select max(last_position) from work where job = ?',
-  history: `
+  jobHistory: `
     with recursive chain (position, before, record) as (
       select e.position, e.before, e.record from work w join events e on e.position = w.last_position
       where w.job = ?1
@@ -227,34 +236,35 @@ export const SQLITE: Statements = {
   schedules: `
     select schedule, record from schedules where is_set and schedule > ? order by schedule limit ?`,
 
-  expired:
+  expiredLeases:
     'select job, stage, segment, attempt from work where expires_at <= ? order by expires_at limit ?',
-  tooLate: 'select job, stage, segment from work where start_by <= ? order by start_by limit ?',
-  looks: 'select id, job from looks order by id limit ?',
-  forgetLooks: 'delete from looks where id = ?',
+  startTooLate:
+    'select job, stage, segment from work where start_by <= ? order by start_by limit ?',
+  pipelineNotes: 'select id, job from looks order by id limit ?',
+  deletePipelineNotes: 'delete from looks where id = ?',
   jobRows: `select ${loaded}, ${spec} from work w where w.job = ? and w.stage = -1 and w.segment = 0`,
-  stoppable: `
+  tasksToStop: `
     select stage, segment from work
     where job = ? and stage >= 0 and state in ('WAITING', 'LEASED') and not committed
     order by stage, segment limit ?`,
-  markOver: 'update work set over_at = ?2 where job = ?1 and stage = -1 and segment = 0',
-  oldest: `
+  markEnded: 'update work set over_at = ?2 where job = ?1 and stage = -1 and segment = 0',
+  oldestEnded: `
     select job, over_at from work where over_at is not null and type = ? and retain_ms is ?
     order by over_at limit ?`,
 
-  timesAhead: `
+  nextTimes: `
     select ?1,
       (select min(due_at) from work where channel is not null and turn is null and due_at > ?2),
       (select min(wake_at) from limits where wake_at > ?2),
       (select min(expires_at) from work where expires_at > ?2),
       (select min(start_by) from work where start_by > ?2)`,
-  newest: 'select position, type from events where position > ? order by position limit ?',
+  entryTypesAfter: 'select position, type from events where position > ? order by position limit ?',
   // There is one transaction at a time, so none that began earlier can commit later.
   horizon: 'select 1, coalesce(max(position), 0) from events',
   fence: 'select 0, coalesce(max(position), 0) from events',
-  meta: 'select value from meta where name = ?',
+  readMeta: 'select value from meta where name = ?',
   setMeta: 'insert into meta (name, value) values (?, ?) on conflict (name) do nothing',
-  dropMeta: 'delete from meta where name = ?',
+  deleteMeta: 'delete from meta where name = ?',
 
   beginReading: 'begin',
   lockAll: 'select 1',
@@ -262,18 +272,18 @@ export const SQLITE: Statements = {
   sortEvents: `
     create temporary table sorted as select position from events order by job, position`,
   nextEvents: `
-    select ${EVENT.map((column) => `e.${column}`).join(', ')}
+    select ${EVENT_COLUMNS.map((column) => `e.${column}`).join(', ')}
     from temp.sorted s join events e on e.position = s.position
     where s.rowid > ?1 and s.rowid <= ?1 + 500 order by s.rowid`,
-  unsortEvents: 'drop table temp.sorted',
-  wholeEvents: `select ${event} from events where position > ? order by position limit ?`,
+  dropSortedEvents: 'drop table temp.sorted',
+  eventRowsAfter: `select ${event} from events where position > ? order by position limit ?`,
   newestEvents: `select ${event} from events order by position desc limit ?`,
-  missingGuards: `
+  missingTriggers: `
     select 4 - count(*) from sqlite_master where type = 'trigger'
       and name in ('no_update', 'no_delete', 'no_baseline_update', 'no_baseline_delete')`,
-  positionsGiven: `
+  lastPositions: `
     select coalesce(max(position), 0), coalesce(max(position), 0) from events`,
-  passPosition: 'select ?',
+  advancePosition: 'select ?',
   duplicates: `
     select 'work', key_held, count(*) from work where key_held is not null
     group by key_held having count(*) > 1`,
@@ -283,23 +293,23 @@ export const SQLITE: Statements = {
       where e.position = w.position and e.job = w.job and e.type = 'JobSubmitted'
     ) order by w.job, w.stage, w.segment limit ?`,
   wholeRows: `
-    select ${[...FIXED, ...CHANGING].join(', ')} from work where job = ? order by stage, segment`,
-  lookedAt: 'select distinct job from looks where job = ?',
+    select ${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].join(', ')} from work where job = ? order by stage, segment`,
+  notedPipelines: 'select distinct job from looks where job = ?',
   baselines: `
-    select ${BASELINE.join(', ')} from baselines where kind = ?
+    select ${BASELINE_COLUMNS.join(', ')} from baselines where kind = ?
     order by name, stage, segment, through`,
   baselinesOf: `
-    select ${BASELINE.join(', ')} from baselines where name = ? and kind in ('job', 'kept', 'gone')
+    select ${BASELINE_COLUMNS.join(', ')} from baselines where name = ? and kind in ('job', 'kept', 'gone')
     order by stage, segment, through`,
-  insertBaselines: `insert into baselines (${BASELINE.join(', ')}) values (${marks(BASELINE)})`,
+  insertBaselines: `insert into baselines (${BASELINE_COLUMNS.join(', ')}) values (${marks(BASELINE_COLUMNS)})`,
   deleteRows: 'delete from work where job = ? and stage = ? and segment = ?',
-  freeKeys: 'update work set key_held = null where key_held = ?',
+  releaseKeys: 'update work set key_held = null where key_held = ?',
   deleteQueues: 'delete from queues where queue = ?',
   deleteSchedules: 'delete from schedules where schedule = ?',
   unparkAll: 'update work set parked = null where parked = ?',
 }
 
-export const CHECKS: Checks = {
+export const CHECKS: Preconditions = {
   isLast: 'select 1 where ? = (select coalesce(max(position), 0) from events)',
   isQueue: 'select 1 where ?2 = coalesce((select version from queues where queue = ?1), 0)',
 }

@@ -5,7 +5,7 @@
  */
 import { parentPort } from 'node:worker_threads'
 import { releasesFileOnClose, sqliteExtendedCode } from '../../../log/disk/sqlite-driver.ts'
-import type { Answered } from '../connection.ts'
+import type { StatementResult } from '../connection.ts'
 import type { OfStatement } from './sqlite-file.ts'
 import { SqliteFile } from './sqlite-file.ts'
 import { troubleOf } from './failures.ts'
@@ -17,7 +17,7 @@ let file: SqliteFile | null = null
 let stallTimer = new StallTimer(() => file?.rollBack())
 
 /** Null: the thread ends, without an answer. */
-function perform(request: ThreadRequest): readonly Answered[] | null {
+function perform(request: ThreadRequest): readonly StatementResult[] | null {
   if (request.do === 'run') {
     stallTimer.receive(request.statements[0]?.sql)
     return file?.run(request.statements) ?? []

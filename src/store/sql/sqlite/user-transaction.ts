@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { openSqlite } from '../../../log/disk/sqlite-driver.ts'
 import type { UserTransaction } from '../../user-transaction.ts'
 import { TransactionFailed } from '../../user-transaction.ts'
-import type { Answered, Statement, Connection, Row, Value } from '../connection.ts'
+import type { StatementResult, Statement, Connection, Row, Value } from '../connection.ts'
 import type { UserTransactionDialect } from '../dialect.ts'
 import { innermost, SqlFailed, sqlFailed } from '../failures.ts'
 import { troubleOf } from './failures.ts'
@@ -24,7 +24,7 @@ export function sqliteUserDialect(path: string): UserTransactionDialect {
   return {
     statements: SQLITE,
     connection: (transaction) => new SqliteUserConnection(transaction),
-    async enter(connection) {
+    async setSavepoint(connection) {
       const isUnderWay = await connection.run([{ sql: USER_TRANSACTION.begin, values: [] }]).then(
         () => false,
         (error: unknown) => {
@@ -51,12 +51,12 @@ export function sqliteUserDialect(path: string): UserTransactionDialect {
       throw new TransactionFailed(message, false, undefined)
     },
     // All processes poll for writes.
-    tell: () => [],
+    notify: () => [],
     connect: async () => new InThreadConnection(path),
     // SQLite allows one writer at a time.
-    pool: 1,
+    connections: 1,
     mostConflicts: MOST_CONFLICTS,
-    limit: () => [],
+    limitDuration: () => [],
     isConflict: () => false,
   }
 }
@@ -90,8 +90,8 @@ class SqliteUserConnection implements Connection {
     this.#transaction = transaction
   }
 
-  async run(statements: readonly Statement[]): Promise<readonly Answered[]> {
-    const answers: Answered[] = []
+  async run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
+    const answers: StatementResult[] = []
     for (const one of statements) {
       const all: Row[] = []
       for (const row of 'rows' in one ? one.rows : [one.values]) {

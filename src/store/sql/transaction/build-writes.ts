@@ -1,13 +1,13 @@
 /**
- * Saves what a transaction decided: the entries, and the rows that follow from them.
+ * Builds the writes of a transaction: the entries that it decided, and the rows that follow from them.
  */
 import type { Job, Queue, Schedule, Usage } from '../../../kernel/index.ts'
 import { taskIn } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
-import type { Statement, Connection, Moving, Row } from '../connection.ts'
+import type { Statement, Connection, RowLocations, Row } from '../connection.ts'
 import type { WorkingSet } from './working-set.ts'
-import type { Newcomer, TurnsAssigned } from './turn-assignment.ts'
-import type { QueueCache } from './queue-cache.ts'
+import type { TaskWithoutTurn } from './turn-assignment.ts'
+import type { TransactionContext } from './context.ts'
 import type { Records } from '../rows/records.ts'
 import type { RowState } from '../rows/work-rows.ts'
 import {
@@ -21,88 +21,77 @@ import {
   levelOf,
   takenColumns,
 } from '../rows/work-rows.ts'
-import type { Statements } from '../statements.ts'
-import type { SubmissionCache } from './submission-cache.ts'
 
-export interface BuildWritesParts {
-  readonly sql: Statements
-  readonly records: Records
-  readonly places: TurnsAssigned
-  readonly queues: QueueCache
-  readonly submitted: SubmissionCache
-}
-
-/** What is to be run; when it is through, the rows are as they are in the database. */
+/**
+ * The statements that write what a transaction decided. From here on the row states say what the
+ * database will have.
+ */
 export async function buildWrites(
   loaded: WorkingSet,
   connection: Connection,
   now: number,
-  parts: BuildWritesParts,
+  context: TransactionContext,
 ): Promise<Statement[]> {
-  const { sql } = parts
-  for (const [name] of loaded.changedQueues) parts.queues.know(loaded.queues.get(name) as Queue)
-  await standInLine(loaded, connection, now, parts)
-  const asks: Statement[] = []
-  const add = (text: string, rows: readonly Row[], expect?: number): void => {
+  const { sql, records, queues } = context
+  for (const [name] of loaded.changedQueues) queues.set(loaded.queues.get(name) as Queue)
+  await assignTurns(loaded, connection, now, context)
+  const writes: Statement[] = []
+  const write = (text: string, rows: readonly Row[], expect?: number): void => {
     if (rows.length === 0) return
-    asks.push(expect === undefined ? { sql: text, rows } : { sql: text, rows, expect })
+    writes.push(expect === undefined ? { sql: text, rows } : { sql: text, rows, expect })
   }
-  add(sql.insertEvents, eventRows(loaded, parts.records))
-  add(
-    sql.deleteJobs,
-    [...loaded.forgotten].map((id) => [id]),
-  )
-  add(
-    sql.dropKeys,
-    [...loaded.droppedKeys].map((id) => [id]),
-  )
-  const { fresh, inserted, updated, taken, moving } = rowsOf(loaded, parts)
-  add(sql.insertFresh, fresh)
-  add(sql.insertRows, inserted)
-  add(sql.updateRows, updated, updated.length)
+  write(sql.insertEvents, eventRows(loaded, records))
+  write(sql.deleteJobs, inRows(loaded.forgotten))
+  write(sql.dropKeys, inRows(loaded.droppedKeys))
+  const { fresh, inserted, updated, taken, locations } = workRows(loaded, context)
+  write(sql.insertFresh, fresh)
+  write(sql.insertRows, inserted)
+  write(sql.updateRows, updated, updated.length)
   if (taken.length > 0) {
-    asks.push({ sql: sql.updateTaken, rows: taken, expect: taken.length, moving })
+    writes.push({ sql: sql.updateTaken, rows: taken, expect: taken.length, locations })
   }
-  add(sql.saveQueues, queueRows(loaded, parts.records))
-  for (const { entry } of loaded.done) {
+  write(sql.saveQueues, queueRows(loaded, records))
+  for (const { entry } of loaded.applied) {
     if (entry.type !== 'QueueConfigured') continue
-    asks.push({
-      sql: sql.rankAgain,
-      values: [entry.queue, entry.ageingMs ?? 0, entry.ageingMs !== null],
-    })
+    const values = [entry.queue, entry.ageingMs ?? 0, entry.ageingMs !== null]
+    writes.push({ sql: sql.rerankQueue, values })
   }
-  add(
+  const charged = [...loaded.chargedQueues]
+  write(
     sql.chargeQueues,
-    [...loaded.chargedQueues].map((name) => [name, loaded.queueUsage(name)?.fullAt ?? 0]),
+    charged.map((name) => [name, loaded.queueUsage(name)?.fullAt ?? 0]),
   )
-  add(sql.saveSchedules, scheduleRows(loaded, parts.records))
-  add(
+  write(sql.saveSchedules, scheduleRows(loaded, records))
+  const changedLimits = [...loaded.changedLimits]
+  write(
     sql.saveLimits,
-    [...loaded.changedLimits].map((key) => {
+    changedLimits.map((key) => {
       const { held, fullAt } = loaded.usage.get(key) as Usage
       return [key, held, fullAt]
     }),
   )
-  // Limits have room: as many of those that wait for them stand in line again.
-  add(
+  // Limits have room for so many: as many of the tasks that are parked for them are ready again.
+  const freed = [...loaded.freed]
+  write(
     sql.unpark,
-    [...loaded.freed].map(([key, count]) => [key, count, now]),
+    freed.map(([key, count]) => [key, count, now]),
   )
-  add(
-    sql.noteLooks,
-    [...loaded.looks].map((id) => [id]),
-  )
-  return asks
+  write(sql.notePipelines, inRows(loaded.touchedPipelines))
+  return writes
 }
 
-/** Tasks that are due, and have no place yet, are given one; others wait for their time. */
-async function standInLine(
+function inRows(ids: ReadonlySet<string>): Row[] {
+  return [...ids].map((id) => [id])
+}
+
+/** Tasks that are due and have no turn are given one; others wait for their time. */
+async function assignTurns(
   loaded: WorkingSet,
   connection: Connection,
   now: number,
-  { places, queues }: BuildWritesParts,
+  { turns, queues }: TransactionContext,
 ): Promise<void> {
-  const newcomers: Newcomer[] = []
+  const tasks: TaskWithoutTurn[] = []
   for (const row of loaded.changed) {
     const job = loaded.jobs.get(row.job) as Job
     const task = taskOf(loaded, row, job)
@@ -112,10 +101,10 @@ async function standInLine(
       row.parked = null
     } else if (row.turn === null) {
       const level = levelOf(job.spec.priority, task, queues.ageingMs(task.policy.queue))
-      newcomers.push({ row, channel: channelOf(job, task), level, group: job.spec.group })
+      tasks.push({ row, channel: channelOf(job, task), level, group: job.spec.group })
     }
   }
-  if (newcomers.length > 0) await places.assign(newcomers, connection)
+  if (tasks.length > 0) await turns.assign(tasks, connection)
 }
 
 function taskOf(loaded: WorkingSet, row: RowState, job: Job): Job['task'] {
@@ -125,28 +114,28 @@ function taskOf(loaded: WorkingSet, row: RowState, job: Job): Job['task'] {
 }
 
 function eventRows(loaded: WorkingSet, records: Records): Row[] {
-  return loaded.done.map(({ entry, position, before }) => {
+  return loaded.applied.map(({ entry, position, previousPosition }) => {
     const job = 'job' in entry ? entry.job : null
-    return [position, job, before, entry.type, entry.at, records.ofEntry(entry)]
+    return [position, job, previousPosition, entry.type, entry.at, records.ofEntry(entry)]
   })
 }
 
-interface RowsToSave {
+interface WorkRows {
   readonly fresh: readonly Row[]
   readonly inserted: readonly Row[]
   readonly updated: readonly Row[]
   readonly taken: readonly Row[]
-  /** Of those that are taken. */
-  readonly moving: Moving
+  /** Of the rows in `taken`. */
+  readonly locations: RowLocations
 }
 
-function rowsOf(loaded: WorkingSet, { records, queues }: BuildWritesParts): RowsToSave {
+function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): WorkRows {
   const ageing = (queue: string): number | null => queues.ageingMs(queue)
   const fresh: Row[] = []
   const inserted: Row[] = []
   const updated: Row[] = []
   const taken: Row[] = []
-  const moving = { from: [] as (number | null)[], rows: [] as RowState[] }
+  const locations = { known: [] as (number | null)[], rows: [] as RowState[] }
   for (const row of loaded.changed) {
     const job = loaded.jobs.get(row.job) as Job
     const task = taskOf(loaded, row, job)
@@ -155,9 +144,9 @@ function rowsOf(loaded: WorkingSet, { records, queues }: BuildWritesParts): Rows
       fresh.push(freshColumns(row, job, hasKey, ageing))
     } else if (row.version > 0 && isTaken(row, job, task)) {
       taken.push(takenColumns(row, job, records))
-      // Whoever loses its key is moved by that, BEFORE this.
-      moving.from.push(hasKey ? row.spot : null)
-      moving.rows.push(row)
+      // A row that loses its key moves by that, BEFORE this.
+      locations.known.push(hasKey ? row.ctid : null)
+      locations.rows.push(row)
     } else {
       const changing = changingColumns(row, job, task, records, ageing)
       if (row.version > 0) {
@@ -168,9 +157,9 @@ function rowsOf(loaded: WorkingSet, { records, queues }: BuildWritesParts): Rows
       }
     }
     row.version = (task ?? job).version
-    row.spot = null
+    row.ctid = null
   }
-  return { fresh, inserted, updated, taken, moving }
+  return { fresh, inserted, updated, taken, locations }
 }
 
 function queueRows(loaded: WorkingSet, records: Records): Row[] {

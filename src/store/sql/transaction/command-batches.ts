@@ -1,65 +1,66 @@
 /**
- * Calls that arrive together are decided together. There are no timers: what arrives while the lanes
- * are busy is the next batch.
+ * Calls that arrive together are decided together, in one transaction. There are no timers: the calls
+ * that arrive while the connections are busy are the next batch.
  */
 import type { Command } from '../../../kernel/index.ts'
-import type { Answer, SubmittedAndClaimed } from '../../store.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
 import { StoreClosed } from '../../errors.ts'
+import type { Answer, SubmittedAndClaimed } from '../../store.ts'
 import type { Connection } from '../connection.ts'
-import { SqlFailed } from '../failures.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
-import type { Done } from './working-set.ts'
+import { SqlFailed } from '../failures.ts'
+import type { TransactionContext } from './context.ts'
 import type { SubmitClaim } from './submit-grants.ts'
 import { SubmitGrants } from './submit-grants.ts'
-import type { TransactionParts } from './transaction.ts'
-import { execute, wholeTransaction } from './transaction.ts'
+import { executeCommands, ownTransaction } from './transaction.ts'
+import type { AppliedEntry } from './working-set.ts'
 
-/** Commands of one transaction: more take long, and keep others from their rows. */
+/** Commands of one transaction: more take long, and keep other transactions from their rows. */
 const MOST_COMMANDS = 500
-const WARY_BATCHES = 20
+/** After a conflict, so many batches read everything that they decide on. */
+const PESSIMISTIC_BATCHES = 20
 const MOST_RUNNING = 2
-/** When whole transactions wait. One lane is left for others. */
+/** When whole transactions wait. One connection is left for others. */
 const MOST_RUNNING_FULL = 3
 
 interface Call {
   readonly commands: readonly Command[]
   readonly claims: readonly SubmitClaim[]
   readonly answers: Answer[]
-  readonly settle: (done: SubmittedAndClaimed) => void
-  readonly fail: (error: unknown) => void
+  readonly resolve: (done: SubmittedAndClaimed) => void
+  readonly reject: (error: unknown) => void
 }
 
 export class CommandBatches {
   readonly #pool: ConnectionPool
-  readonly #many: number
-  readonly #parts: TransactionParts
-  readonly #onDone: (done: readonly Done[]) => void
+  readonly #manyCommands: number
+  readonly #context: TransactionContext
+  readonly #onCommitted: (applied: readonly AppliedEntry[]) => void
   readonly #now: () => number
   readonly #waiting: Call[] = []
-  #isCalled = false
+  /** Commands in `#waiting`. */
+  #waitingCommands = 0
+  /** A batch waits for a connection: it takes all calls that wait by then. */
+  #isNextWaiting = false
   #running = 0
-  /** Commands that wait. */
-  #count = 0
-  /** So many batches more are decided on what was looked up, and not on trust. */
-  #wary = 0
+  #pessimisticLeft = 0
 
   /**
-   * `many`: while a batch is under way the next one forms, because with few commands a transaction
-   * costs more than what is in it. When so many wait, another one begins at once.
+   * `manyCommands`: while a batch is under way the next one forms, because with few commands a
+   * transaction costs more than what is in it. When so many wait, another one begins at once.
    * `now`: about the authority's time.
    */
   constructor(
     pool: ConnectionPool,
-    many: number,
-    parts: TransactionParts,
-    onDone: (done: readonly Done[]) => void,
+    manyCommands: number,
+    context: TransactionContext,
+    onCommitted: (applied: readonly AppliedEntry[]) => void,
     now: () => number,
   ) {
     this.#pool = pool
-    this.#many = many
-    this.#parts = parts
-    this.#onDone = onDone
+    this.#manyCommands = manyCommands
+    this.#context = context
+    this.#onCommitted = onCommitted
     this.#now = now
   }
 
@@ -73,94 +74,92 @@ export class CommandBatches {
   ): Promise<SubmittedAndClaimed> {
     const claims = requests.map((request) => ({ request, granted: [] }))
     if (commands.length === 0) return Promise.resolve({ answers: [], claimed: grantsOf(claims) })
-    return new Promise((settle, fail) => {
-      this.#waiting.push({ commands, claims, answers: [], settle, fail })
-      this.#count += commands.length
-      this.#call()
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ commands, claims, answers: [], resolve, reject })
+      this.#waitingCommands += commands.length
+      this.#beginBatch()
     })
   }
 
-  /** One lane is asked for at a time: whoever gets it takes all that waits. */
-  #call(): void {
-    if (this.#isCalled || this.#waiting.length === 0) return
-    const most = this.#count >= MOST_COMMANDS ? MOST_RUNNING_FULL : MOST_RUNNING
-    const isMany = this.#count >= this.#many && this.#running < most
+  #beginBatch(): void {
+    if (this.#isNextWaiting || this.#waiting.length === 0) return
+    const most = this.#waitingCommands >= MOST_COMMANDS ? MOST_RUNNING_FULL : MOST_RUNNING
+    const isMany = this.#waitingCommands >= this.#manyCommands && this.#running < most
     if (this.#running > 0 && !isMany) return
-    this.#isCalled = true
+    this.#isNextWaiting = true
     this.#running += 1
     let calls: Call[] | null = null
     let tries = 0
     // The same for all tries: it knows what the first one may have granted.
-    const submitGrants = new SubmitGrants(this.#parts.queues, this.#now)
+    const submitGrants = new SubmitGrants(this.#context.queues, this.#now)
     const running = this.#pool.run(async (connection) => {
       if (calls === null) {
-        calls = this.#take()
-        this.#isCalled = false
-        this.#call()
+        calls = this.#takeCalls()
+        this.#isNextWaiting = false
+        this.#beginBatch()
       }
-      // Somebody was quicker, or an id was not new: for some time, nothing is taken for granted.
-      if (++tries > 1) this.#wary = WARY_BATCHES
+      // Another transaction wrote first, or an id was not new.
+      if (++tries > 1) this.#pessimisticLeft = PESSIMISTIC_BATCHES
       await this.#decide(connection, calls, true, submitGrants)
     })
     void running
       .catch((error: unknown) => {
         if (calls === null) {
           calls = this.#waiting.splice(0)
-          this.#count = 0
-          this.#isCalled = false
+          this.#waitingCommands = 0
+          this.#isNextWaiting = false
         }
-        return this.#failed(calls, error)
+        return this.#decideEach(calls, error)
       })
       .finally(() => {
         this.#running -= 1
-        this.#call()
+        this.#beginBatch()
       })
   }
 
-  /** What is wrong with one call is no matter of the others: each is done by itself. */
-  async #failed(calls: readonly Call[], error: unknown): Promise<void> {
+  /** AFTER a batch failed: each of its calls is done by itself, so that one does not fail the others. */
+  async #decideEach(calls: readonly Call[], error: unknown): Promise<void> {
     const left = calls.filter((call) => call.answers.length < call.commands.length)
-    if (left.length < 2 || !isOfOne(error)) {
-      for (const call of left) call.fail(error)
+    if (left.length < 2 || !mayBeOfOneCall(error)) {
+      for (const call of left) call.reject(error)
       return
     }
     for (const call of left) {
       await this.#pool
         .run((connection) => this.#decide(connection, [call], false, null))
-        .catch((reason: unknown) => call.fail(reason))
+        .catch((reason: unknown) => call.reject(reason))
     }
   }
 
-  /** What was answered before the connection was lost is not asked again. */
+  /** Commands that were answered before the connection was lost are not decided again. */
   async #decide(
     connection: Connection,
     calls: readonly Call[],
-    mayTrust: boolean,
+    mayBeOptimistic: boolean,
     submitGrants: SubmitGrants | null,
   ): Promise<void> {
     for (;;) {
-      const left = commandsLeft(calls)
+      const left = calls.flatMap(({ commands, answers }) => commands.slice(answers.length))
       if (left.length === 0) return
-      const trusts = mayTrust && this.#wary === 0
-      if (mayTrust && !trusts) this.#wary -= 1
+      const isOptimistic = mayBeOptimistic && this.#pessimisticLeft === 0
+      if (mayBeOptimistic && !isOptimistic) this.#pessimisticLeft -= 1
       const batch = left.slice(0, MOST_COMMANDS)
-      if (trusts) submitGrants?.plan(batch, claimsLeft(calls))
-      const frame = wholeTransaction(this.#parts.sql)
-      const { answers, done } = await execute(
+      if (isOptimistic) submitGrants?.plan(batch, claimsLeft(calls))
+      const { answers, applied } = await executeCommands(
         connection,
         batch,
-        this.#parts,
-        trusts,
-        frame,
+        this.#context,
+        isOptimistic,
+        ownTransaction(this.#context.sql),
         submitGrants,
       )
-      this.#onDone(done)
+      this.#onCommitted(applied)
       submitGrants?.finish()
-      hand(calls, answers)
+      answerCalls(calls, answers)
     }
   }
 
-  #take(): Call[] {
+  #takeCalls(): Call[] {
     const calls: Call[] = []
     let count = 0
     while (count < MOST_COMMANDS) {
@@ -170,19 +169,15 @@ export class CommandBatches {
       this.#waiting.shift()
       count += next.commands.length
     }
-    this.#count -= count
+    this.#waitingCommands -= count
     return calls
   }
 }
 
-/** It may be of one call, and not of the database as a whole. */
-function isOfOne(error: unknown): boolean {
+/** And not of the database as a whole. */
+function mayBeOfOneCall(error: unknown): boolean {
   if (error instanceof StoreClosed) return false
   return !(error instanceof SqlFailed) || error.trouble === 'broken' || error.trouble === 'conflict'
-}
-
-function commandsLeft(calls: readonly Call[]): Command[] {
-  return calls.flatMap(({ commands, answers }) => commands.slice(answers.length))
 }
 
 /** Of calls that are not answered yet. */
@@ -196,8 +191,8 @@ function grantsOf(claims: readonly SubmitClaim[]): SubmittedAndClaimed['claimed'
   return claims.map(({ granted }) => granted)
 }
 
-/** Gives each call its answers; one that has all of them is settled. */
-function hand(calls: readonly Call[], answers: readonly Answer[]): void {
+/** Gives each call its answers; a call that has all of them is resolved. */
+function answerCalls(calls: readonly Call[], answers: readonly Answer[]): void {
   let at = 0
   for (const call of calls) {
     const lacking = call.commands.length - call.answers.length
@@ -205,7 +200,7 @@ function hand(calls: readonly Call[], answers: readonly Answer[]): void {
     call.answers.push(...answers.slice(at, at + lacking))
     at += Math.min(lacking, answers.length - at)
     if (call.answers.length === call.commands.length) {
-      call.settle({ answers: call.answers, claimed: grantsOf(call.claims) })
+      call.resolve({ answers: call.answers, claimed: grantsOf(call.claims) })
     }
     if (at >= answers.length) return
   }

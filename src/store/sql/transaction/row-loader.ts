@@ -1,220 +1,236 @@
 /**
- * Loads what a transaction needs, in as few round trips as there are things that follow from others.
+ * Loads what a transaction needs into its working set. Rows that follow from no other row are loaded in
+ * one round trip.
  */
 import type { Job } from '../../../kernel/index.ts'
 import { stagesOf } from '../../../kernel/index.ts'
-import type { Answered, Statement, Connection, Row } from '../connection.ts'
-import { NotLoaded } from './loaded-map.ts'
+import type { StatementResult, Statement, Connection, Row } from '../connection.ts'
+import { NotLoaded, LoadedTallies } from './working-set.ts'
 import type { WorkingSet } from './working-set.ts'
 import type { LockPlan } from './lock-plan.ts'
 import type { LoadedColumns } from '../rows/work-rows.ts'
-import { JOB_ROW, loadedColumns } from '../rows/work-rows.ts'
-import type { BuildWritesParts } from './build-writes.ts'
-import { LoadedTallies } from './loaded-tallies.ts'
+import { JOB_ROW, loadedColumns, tallyRow } from '../rows/work-rows.ts'
+import type { TransactionContext } from './context.ts'
 
-/** A part of a load: what is asked, and what is done with the answers. */
-interface LoadPart {
-  readonly ask: Statement
-  readonly take: (rows: readonly Row[]) => void
+/** One statement of a load, and what adds its rows to the working set. */
+interface LoadStep {
+  readonly statement: Statement
+  readonly add: (rows: readonly Row[]) => void
 }
 
-/** So many loads that follow from each other; more would be a bug. */
+/** Loads that follow from each other; more would be a bug. */
 const MOST_ROUNDS = 8
 
 export class RowLoader {
   readonly #connection: Connection
   readonly #loaded: WorkingSet
-  readonly #parts: BuildWritesParts
-  readonly #outdated: LoadedColumns[] = []
+  readonly #context: TransactionContext
+  /** Rows of jobs whose JobSubmitted is still to be read, with their segments. */
+  readonly #withoutSpec: LoadedColumns[] = []
 
-  constructor(connection: Connection, parts: BuildWritesParts, loaded: WorkingSet) {
+  constructor(connection: Connection, context: TransactionContext, loaded: WorkingSet) {
     this.#connection = connection
-    this.#parts = parts
+    this.#context = context
     this.#loaded = loaded
   }
 
   /**
-   * Loads until nothing is missing. `last` is sent behind each load, so that it is answered AFTER the
-   * last lock: the answers to it.
+   * Loads until the plan is empty. `last` is sent behind each load, so that it is answered AFTER the
+   * last lock: the results of `last`.
    */
-  async load(missing: () => LockPlan, last: readonly Statement[]): Promise<readonly Answered[]> {
-    let needs = missing()
+  async load(
+    missing: () => LockPlan,
+    last: readonly Statement[],
+  ): Promise<readonly StatementResult[]> {
+    let plan = missing()
     for (let round = 1; ; round++) {
-      // Where nothing is loaded, nothing follows from it.
-      const isLast = needs.isEmpty
-      const answers = await this.#round(needs, last)
-      if (isLast) return answers
-      needs = missing()
-      if (needs.isEmpty) return answers
+      const isLast = plan.isEmpty
+      const results = await this.#round(plan, last)
+      // Where nothing was loaded, nothing follows from it.
+      if (isLast) return results
+      plan = missing()
+      if (plan.isEmpty) return results
       if (round === MOST_ROUNDS) throw new NotLoaded('Something that is not to be found')
     }
   }
 
-  /** The tasks of these pipelines that FAILED or are DEAD: why they end. */
-  async loadTroubled(jobs: ReadonlySet<string>): Promise<void> {
-    const rows = [...jobs].map((id) => [id])
-    const [answered] = await this.#connection.run([{ sql: this.#parts.sql.troubled, rows }])
-    for (const row of answered?.rows ?? []) this.#loaded.takeRow(loadedColumns(row), null)
+  /** The tasks of these pipelines that are FAILED or DEAD: why they end. */
+  async loadFailedTasks(jobs: ReadonlySet<string>): Promise<void> {
+    const statement = { sql: this.#context.sql.failedTasks, rows: inRows(jobs) }
+    const [found] = await this.#connection.run([statement])
+    for (const row of found?.rows ?? []) this.#loaded.addRow(loadedColumns(row), null)
   }
 
-  /** Limits that are there, as far as nobody else has them: it waits for none. The answers to `last`. */
-  async tryLimits(needs: LockPlan, last: readonly Statement[]): Promise<readonly Answered[]> {
-    const ask = { sql: this.#parts.sql.tryLimits, rows: named(needs.limits) }
-    const [answered, ...rest] = await this.#connection.run([ask, ...last])
-    this.#takeLimits(answered?.rows ?? [])
+  /** Locks those limits that no other transaction has locked, without waiting. The results of `last`. */
+  async tryLockLimits(
+    plan: LockPlan,
+    last: readonly Statement[],
+  ): Promise<readonly StatementResult[]> {
+    const statement = { sql: this.#context.sql.tryLockLimits, rows: inRows(plan.limits) }
+    const [limits, ...rest] = await this.#connection.run([statement, ...last])
+    this.#addLimits(limits?.rows ?? [])
     return rest
   }
 
-  async #round(needs: LockPlan, last: readonly Statement[]): Promise<readonly Answered[]> {
-    const parts = this.#partsOf(needs)
-    const answers = await this.#connection.run([...parts.map(({ ask }) => ask), ...last])
-    parts.forEach(({ take }, i) => take((answers[i] as Answered).rows))
-    await this.#takeOutdated()
-    return answers.slice(parts.length)
+  async #round(plan: LockPlan, last: readonly Statement[]): Promise<readonly StatementResult[]> {
+    const steps = this.#stepsOf(plan)
+    const sent = [...steps.map(({ statement }) => statement), ...last]
+    const results = await this.#connection.run(sent)
+    steps.forEach(({ add }, i) => add((results[i] as StatementResult).rows))
+    await this.#addWithoutSpec()
+    return results.slice(steps.length)
   }
 
-  #partsOf(needs: LockPlan): LoadPart[] {
-    const { sql } = this.#parts
-    const parts: LoadPart[] = []
-    const add = (
+  #stepsOf(plan: LockPlan): LoadStep[] {
+    const { sql, submissions } = this.#context
+    const steps: LoadStep[] = []
+    const step = (
       text: string,
       rows: readonly Row[],
-      take: (rows: readonly Row[]) => void,
+      add: (rows: readonly Row[]) => void = () => undefined,
     ): void => {
-      if (rows.length > 0) parts.push({ ask: { sql: text, rows }, take })
+      if (rows.length > 0) steps.push({ statement: { sql: text, rows }, add })
     }
-    const own = named(needs.ownQueues)
     // In one order everywhere: queues, rows, keys, tasks of jobs, schedules, limits.
-    add(sql.lockQueues, own, () => undefined)
-    add(sql.shareQueues, named(needs.queues), () => undefined)
-    const queues = [...own, ...named(needs.queues)]
-    add(sql.lockLimited, queues, () => undefined)
-    add(sql.queues, queues, (rows) => this.#takeQueues(queues, rows))
-    add(sql.heldInQueues, queues, (rows) => this.#takeHeld(queues, rows))
-    add(sql.seeQueues, named(needs.ranks), (rows) => this.#lookAtQueues(needs.ranks, rows))
-    const seen = [...needs.seen].flatMap(([key, row]) => (needs.locked.has(key) ? [] : [row]))
-    add(sql.seeRows, seen, (rows) => this.#takeRows(seen, rows))
-    const locked = [...needs.locked.values()]
-    const wanted = locked.map((row) => [...row, !this.#parts.submitted.has(row[0])])
-    add(sql.lockRows, wanted, (rows) => this.#takeRows(locked, rows))
-    add(sql.lockKeys, named(needs.keys), (rows) => this.#takeKeys(needs.keys, rows))
-    add(sql.lockTasks, named(needs.tasks), () => undefined)
-    add(sql.tallies, named(needs.tallies), (rows) => this.#takeTallies(needs.tallies, rows))
-    const schedules = named(needs.schedules)
-    add(sql.lockSchedules, schedules, (rows) => this.#takeSchedules(needs.schedules, rows))
-    const limits = named(needs.limits)
-    add(sql.makeLimits, limits, () => undefined)
-    add(sql.lockLimits, limits, (rows) => this.#takeLimits(rows))
-    return parts
+    const exclusive = inRows(plan.exclusiveQueues)
+    const shared = inRows(plan.sharedQueues)
+    const queues = [...exclusive, ...shared]
+    step(sql.lockQueues, exclusive)
+    step(sql.lockQueuesShared, shared)
+    step(sql.lockLimitedQueues, queues)
+    step(sql.queues, queues, (rows) => this.#addQueues(queues, rows))
+    step(sql.leasesInQueues, queues, (rows) => this.#addQueueUsage(queues, rows))
+    const ranked = plan.queuesToRead
+    step(sql.readQueues, inRows(ranked), (rows) => this.#cacheQueues(ranked, rows))
+    const read = [...plan.rowsToRead].flatMap(([key, row]) => {
+      return plan.rowsToLock.has(key) ? [] : [row]
+    })
+    step(sql.readRows, read, (rows) => this.#addRows(read, rows))
+    const locked = [...plan.rowsToLock.values()]
+    const withSpec = locked.map((row) => [...row, !submissions.has(row[0])])
+    step(sql.lockRows, withSpec, (rows) => this.#addRows(locked, rows))
+    step(sql.lockKeys, inRows(plan.keys), (rows) => this.#addKeys(plan.keys, rows))
+    step(sql.lockOpenTasks, inRows(plan.jobsWithTasks))
+    step(sql.tallies, inRows(plan.tallies), (rows) => this.#addTallies(plan.tallies, rows))
+    step(sql.lockSchedules, inRows(plan.schedules), (rows) => {
+      this.#addSchedules(plan.schedules, rows)
+    })
+    step(sql.insertLimits, inRows(plan.limits))
+    step(sql.lockLimits, inRows(plan.limits), (rows) => this.#addLimits(rows))
+    return steps
   }
 
-  #takeRows(asked: readonly Row[], rows: readonly Row[]): void {
+  #addRows(asked: readonly Row[], rows: readonly Row[]): void {
     const found = rows.map((row) => loadedColumns(row))
     // A job comes before its segments.
-    for (const columns of found.toSorted((a, b) => a.stage - b.stage)) this.take(columns)
-    for (const [job] of asked) this.#loaded.jobs.isAbsent(job as string)
+    for (const columns of found.toSorted((a, b) => a.stage - b.stage)) this.addRow(columns)
+    for (const [job] of asked) this.#loaded.jobs.setAbsent(job as string)
   }
 
-  /** A row, with what was submitted: as it was sent, or as it is known here. */
-  take(columns: LoadedColumns): void {
-    const { records, submitted } = this.#parts
+  /** The JobSubmitted of a job comes with its row, or from the cache. */
+  addRow(columns: LoadedColumns): void {
+    const { records, submissions } = this.#context
     const { job, stage, position, spec } = columns
     if (stage !== JOB_ROW) {
-      // Its job is not there yet: what is known of that is of an earlier life.
-      if (this.#outdated.some((one) => one.job === job)) this.#outdated.push(columns)
-      else this.#loaded.takeRow(columns, null)
+      if (this.#withoutSpec.some((one) => one.job === job)) this.#withoutSpec.push(columns)
+      else this.#loaded.addRow(columns, null)
       return
     }
-    const known = spec === null ? submitted.find(job, position) : records.submitted(spec, position)
-    if (known === null) {
-      // Nothing takes its place if the id is a plain job's now: it would be asked for each time.
-      submitted.drop(job)
-      this.#outdated.push(columns)
+    const submitted =
+      spec === null ? submissions.find(job, position) : records.submitted(spec, position)
+    if (submitted === null) {
+      // The cache has another job, which was forgotten and had this id. If the id is a plain job's now,
+      // nothing would replace it, and each load would miss.
+      submissions.delete(job)
+      this.#withoutSpec.push(columns)
       return
     }
-    // Each segment asks for it again; of a plain job, whoever has its lease has it already (`Held`).
-    if (spec !== null && known.spec.stages !== null) submitted.keep(known, position)
-    this.#loaded.takeRow(columns, known)
+    // Each segment of a pipeline needs it again. A plain job is in the cache of leased rows.
+    if (spec !== null && submitted.spec.stages !== null) submissions.add(submitted, position)
+    this.#loaded.addRow(columns, submitted)
   }
 
-  /** The id was used again since: what was kept under it is of its earlier life. */
-  async #takeOutdated(): Promise<void> {
-    const rows = this.#outdated.splice(0)
+  async #addWithoutSpec(): Promise<void> {
+    const rows = this.#withoutSpec.splice(0)
     if (rows.length === 0) return
     const jobs = rows.filter(({ stage }) => stage === JOB_ROW)
-    const ask = { sql: this.#parts.sql.events, rows: jobs.map(({ position }) => [position]) }
-    const [answered] = await this.#connection.run([ask])
-    const records = new Map((answered?.rows ?? []).map(([at, record]) => [at, record]))
+    const statement = {
+      sql: this.#context.sql.events,
+      rows: jobs.map(({ position }) => [position]),
+    }
+    const [events] = await this.#connection.run([statement])
+    const records = new Map((events?.rows ?? []).map(([at, record]) => [at, record]))
     for (const columns of jobs) {
       const spec = (records.get(columns.position) ?? null) as Uint8Array | null
       if (spec === null) throw new NotLoaded(`What was submitted as job ${columns.job}`)
-      this.take({ ...columns, spec })
+      this.addRow({ ...columns, spec })
     }
-    for (const columns of rows) if (columns.stage !== JOB_ROW) this.take(columns)
+    for (const columns of rows) if (columns.stage !== JOB_ROW) this.addRow(columns)
   }
 
-  #takeKeys(asked: ReadonlySet<string>, rows: readonly Row[]): void {
+  #addKeys(asked: ReadonlySet<string>, rows: readonly Row[]): void {
     for (const row of rows) {
-      this.take(loadedColumns(row, 1))
+      this.addRow(loadedColumns(row, 1))
       this.#loaded.keys.set(row[0] as string, row[1] as string)
     }
-    for (const key of asked) this.#loaded.keys.isAbsent(key)
+    for (const key of asked) this.#loaded.keys.setAbsent(key)
   }
 
-  #takeTallies(asked: ReadonlySet<string>, rows: readonly Row[]): void {
+  #addTallies(asked: ReadonlySet<string>, rows: readonly Row[]): void {
+    const counted = rows.map(tallyRow)
     for (const id of asked) {
       const job = this.#loaded.jobs.get(id) as Job
       const tallies = new LoadedTallies(stagesOf(job).length)
-      for (const row of rows) if (row[0] === id) tallies.take(row)
-      this.#loaded.takeTallies(job, tallies)
+      for (const row of counted) if (row.job === id) tallies.set(row)
+      this.#loaded.addTallies(job, tallies)
     }
   }
 
-  #takeQueues(asked: readonly Row[], rows: readonly Row[]): void {
+  #addQueues(asked: readonly Row[], rows: readonly Row[]): void {
     for (const [name] of asked) {
-      this.#loaded.queues.isAbsent(name as string)
-      this.#parts.queues.knowAbsent(name as string)
+      this.#loaded.queues.setAbsent(name as string)
+      this.#context.queues.setAbsent(name as string)
     }
     for (const [name, record, fullAt] of rows) {
-      const queue = this.#parts.records.queue(record as Uint8Array, name as string)
-      this.#loaded.takeQueue(queue, fullAt as number)
-      this.#parts.queues.know(queue)
+      const queue = this.#context.records.queue(record as Uint8Array, name as string)
+      this.#loaded.addQueue(queue, fullAt as number)
+      this.#context.queues.set(queue)
     }
   }
 
-  /** Only to know how they rank what waits in them. */
-  #lookAtQueues(asked: ReadonlySet<string>, rows: readonly Row[]): void {
-    const { records, queues } = this.#parts
-    for (const name of asked) queues.knowAbsent(name)
-    for (const [name, record] of rows)
-      queues.know(records.queue(record as Uint8Array, name as string))
+  #cacheQueues(asked: ReadonlySet<string>, rows: readonly Row[]): void {
+    const { records, queues } = this.#context
+    for (const name of asked) queues.setAbsent(name)
+    for (const [name, record] of rows) {
+      queues.set(records.queue(record as Uint8Array, name as string))
+    }
   }
 
   /** AFTER the queues themselves. */
-  #takeHeld(asked: readonly Row[], rows: readonly Row[]): void {
-    const held = new Map(rows.map((row) => [row[0] as string, row[1] as number]))
+  #addQueueUsage(asked: readonly Row[], rows: readonly Row[]): void {
+    const leases = new Map(rows.map((row) => [row[0] as string, row[1] as number]))
     for (const row of asked) {
       const name = row[0] as string
       const fullAt = this.#loaded.queueUsage(name)?.fullAt ?? 0
-      this.#loaded.takeQueueUsage(name, held.get(name) ?? 0, fullAt)
+      this.#loaded.setQueueUsage(name, leases.get(name) ?? 0, fullAt)
     }
   }
 
-  #takeSchedules(asked: ReadonlySet<string>, rows: readonly Row[]): void {
+  #addSchedules(asked: ReadonlySet<string>, rows: readonly Row[]): void {
     for (const [id, record] of rows) {
-      const schedule = this.#parts.records.schedule(record as Uint8Array, id as string)
-      this.#loaded.takeSchedule(schedule)
+      const schedule = this.#context.records.schedule(record as Uint8Array, id as string)
+      this.#loaded.addSchedule(schedule)
     }
-    for (const id of asked) this.#loaded.schedules.isAbsent(id)
+    for (const id of asked) this.#loaded.schedules.setAbsent(id)
   }
 
-  #takeLimits(rows: readonly Row[]): void {
+  #addLimits(rows: readonly Row[]): void {
     for (const [key, held, fullAt] of rows) {
       this.#loaded.usage.set(key as string, { held: held as number, fullAt: fullAt as number })
     }
   }
 }
 
-function named(names: ReadonlySet<string>): Row[] {
+function inRows(names: ReadonlySet<string>): Row[] {
   return [...names].map((name) => [name])
 }

@@ -1,6 +1,6 @@
 /**
  * PostgreSQL: grants within the transaction of a submit. A claim that travels with a submit gets
- * jobs that are submitted in the same transaction, if nothing stands in line before them: such a job
+ * jobs that are submitted in the same transaction, if no ready task comes before them: such a job
  * starts one transaction, with its round trips and its sync, sooner than by a claim that follows.
  *
  * - idle: no claim came with the batch, or it has been answered.
@@ -12,13 +12,13 @@
 import type { Command, Job, Lease, Task } from '../../../kernel/index.ts'
 import { decideIn, invalidFields, noReads } from '../../../kernel/index.ts'
 import { claimed } from '../../views/claimed.ts'
-import type { Claimed } from '../../store.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
 import { isForSubmitClaim } from '../../claim-request.ts'
+import type { Claimed } from '../../store.ts'
 import type { Statement } from '../connection.ts'
 import type { WorkingSet } from './working-set.ts'
 import type { LockPlan } from './lock-plan.ts'
-import type { QueueCache } from './queue-cache.ts'
+import type { QueueCache } from './context.ts'
 import { channelName, JOB_ROW, LOWEST_LEVEL, rowKey } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 
@@ -67,7 +67,7 @@ export class SubmitGrants {
     if (commands.some(({ type }) => QUEUE_COMMANDS.has(type))) return
     const left = new Map(claims.map((one) => [one, one.request.max - one.granted.length]))
     for (const { queue, type, jobs } of inOrder(commands)) {
-      if (this.#queues.stops(queue)) continue
+      if (this.#queues.isRestricted(queue)) continue
       const claim = claims.find((one) => (left.get(one) ?? 0) > 0 && isFor(one, queue, type))
       if (claim === undefined) continue
       const most = Math.min(left.get(claim) as number, jobs.size)
@@ -77,21 +77,19 @@ export class SubmitGrants {
   }
 
   /** A grant is decided on the queue as well. */
-  need(needs: LockPlan, loaded: WorkingSet): void {
-    for (const { queue } of this.#planned) {
-      if (!loaded.queues.isKnown(queue)) needs.queues.add(queue)
-    }
+  addQueues(plan: LockPlan): void {
+    for (const { queue } of this.#planned) plan.addQueue(queue)
   }
 
-  /** → whether something stands in line before them, or should. */
-  look({ leftInLine }: Statements): Statement {
+  /** → a row if a ready task comes before them, or one that is due. */
+  readyStatement({ channelsWithReady }: Statements): Statement {
     const now = Math.floor(this.#now())
     const channels = new Set(this.#planned.map(({ queue, type }) => channelName(queue, type, null)))
-    return { sql: leftInLine, rows: [...channels].map((name) => [name, LOWEST_LEVEL, now]) }
+    return { sql: channelsWithReady, rows: [...channels].map((name) => [name, LOWEST_LEVEL, now]) }
   }
 
   /** Grants what was submitted in this transaction. `positions`: of all its entries. */
-  grant(loaded: WorkingSet, positions: readonly number[], now: number): void {
+  grantJobs(loaded: WorkingSet, positions: readonly number[], now: number): void {
     for (const planned of this.#planned) {
       const { worker, request, started } = planned.claim.request
       const granted: Claimed[] = []
@@ -102,7 +100,7 @@ export class SubmitGrants {
         const grant = { type: 'GrantLease', ...address, worker, request, started } as const
         const { entry } = decideIn(loaded.world, loaded, grant, this.#reads, now)
         if (entry === null) continue
-        loaded.apply(entry, positions[loaded.done.length] as number)
+        loaded.apply(entry, positions[loaded.applied.length] as number)
         granted.push(claimedOf(loaded.jobs.get(job) as Job, now))
       }
       planned.granted = granted
@@ -110,10 +108,10 @@ export class SubmitGrants {
   }
 
   /** What was granted the first time that this transaction was run. */
-  find(loaded: WorkingSet, now: number): void {
+  findGranted(loaded: WorkingSet, now: number): void {
     for (const planned of this.#planned) {
       planned.granted = [...planned.jobs].flatMap((id) => {
-        const job = loaded.jobs.isKnown(id) ? loaded.jobs.get(id) : undefined
+        const job = loaded.jobs.isLoaded(id) ? loaded.jobs.get(id) : undefined
         return job !== undefined && isOf(planned.claim, job) ? [claimedOf(job, now)] : []
       })
     }
@@ -155,7 +153,7 @@ interface ChannelJobs {
   readonly jobs: Set<string>
 }
 
-/** The jobs that may be granted, as they would stand in line: by priority, then as they come. */
+/** The jobs that may be granted, in the order of the queue: by priority, then as they come. */
 function inOrder(commands: readonly Command[]): ChannelJobs[] {
   const submits = commands.flatMap((command) => {
     if (command.type !== 'SubmitJob' || !isForSubmitClaim(command.spec)) return []

@@ -1,190 +1,205 @@
 /**
- * Commands that arrived together, decided together: begin, load and lock, decide, save, commit. How it
- * begins and ends is for its frame to say: it may be a part of a transaction of somebody else.
+ * Commands that arrived together, decided together: begin, load and lock, decide, write, commit. How it
+ * begins and ends is for its boundary to say: it may be a part of the user's transaction.
  *
- * Two round trips when nothing follows from what was loaded. The time is asked for behind the last
- * lock, and so are the positions of the entries: whoever waited for a row writes behind the one that
- * had it.
+ * Two round trips when no row follows from a row that was loaded. The time is read behind the last
+ * lock, and the positions are drawn there: a transaction that waited for a row writes behind the
+ * transaction that had it locked.
  *
- * One round trip when nothing has to be loaded and the next position is known (see `NextPosition`): it
- * is checked with the rest.
+ * One round trip when nothing has to be loaded and the next position is known (see `NextPosition`).
  */
 import type { Command, Decision } from '../../../kernel/index.ts'
 import { decideIn, malformed, noReads } from '../../../kernel/index.ts'
 import type { Answer } from '../../store.ts'
-import { LazyTransaction } from './lazy-transaction.ts'
-import type { Answered, Statement, Connection } from '../connection.ts'
+import type { Connection, Statement, StatementResult } from '../connection.ts'
 import type { ForgetCount } from '../dialect.ts'
 import { SqlFailed } from '../failures.ts'
-import type { LeasedRowCache } from './leased-row-cache.ts'
-import type { Done } from './working-set.ts'
-import { WorkingSet } from './working-set.ts'
-import { RowLoader } from './row-loader.ts'
-import { LockPlan } from './lock-plan.ts'
-import type { NextPosition } from './next-position.ts'
-import type { JobQueries } from '../queries/job-queries.ts'
-import type { SubmitGrants } from './submit-grants.ts'
 import { JOB_ROW, rowKey } from '../rows/work-rows.ts'
-import type { BuildWritesParts } from './build-writes.ts'
-import { buildWrites } from './build-writes.ts'
 import type { Statements } from '../statements.ts'
+import { buildWrites } from './build-writes.ts'
+import type { LeasedRowCache, TransactionContext } from './context.ts'
+import { LockPlan } from './lock-plan.ts'
+import { RowLoader } from './row-loader.ts'
+import type { SubmitGrants } from './submit-grants.ts'
+import type { AppliedEntry } from './working-set.ts'
+import { WorkingSet } from './working-set.ts'
 
-export interface TransactionParts extends BuildWritesParts {
-  readonly queries: JobQueries
-  readonly held: LeasedRowCache
-  /** Null: the database's own clock. */
-  readonly now: () => number | null
-  /** Null: only the database knows. */
-  readonly position: NextPosition | null
-  /** Null: nobody else writes meanwhile. */
-  readonly forgets: ForgetCount | null
+/** Sends what it begins with ahead of the first statements. If there are none, it never began. */
+export class LazyTransaction implements Connection {
+  readonly #connection: Connection
+  #begin: readonly Statement[]
+
+  constructor(connection: Connection, begin: readonly Statement[]) {
+    this.#connection = connection
+    this.#begin = begin
+  }
+
+  get hasBegun(): boolean {
+    return this.#begin.length === 0
+  }
+
+  async run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
+    const begin = this.#begin
+    if (begin.length === 0) return this.#connection.run(statements)
+    this.#begin = []
+    const results = await this.#connection.run([...begin, ...statements])
+    return results.slice(begin.length)
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close()
+  }
 }
 
-export interface Frame {
+export interface TransactionBoundary {
   /** Sent ahead of everything else. */
   readonly begin: readonly Statement[]
-  /** Ends it when nothing is to be saved. */
-  readonly drop: readonly Statement[]
-  /** Saves what follows from the answers, and ends it. */
-  save(
+  /** Ends it when nothing is to be written. */
+  readonly rollback: readonly Statement[]
+  /** Writes what was decided, and ends it. */
+  commit(
     connection: Connection,
-    asks: readonly Statement[],
+    writes: readonly Statement[],
     answers: readonly Answer[],
   ): Promise<unknown>
 }
 
-/** A transaction of its own. */
-export function wholeTransaction({ begin, commit, rollback }: Statements): Frame {
+/** A transaction of the store's own. */
+export function ownTransaction({ begin, commit, rollback }: Statements): TransactionBoundary {
   return {
     begin: [{ sql: begin, values: [] }],
-    drop: [{ sql: rollback, values: [] }],
-    save: (connection, asks) => connection.run([...asks, { sql: commit, values: [] }]),
+    rollback: [{ sql: rollback, values: [] }],
+    commit: (connection, writes) => connection.run([...writes, { sql: commit, values: [] }]),
   }
 }
 
 export interface Executed {
   /** As many as could be decided in one transaction, from the first on; at least one. */
   readonly answers: readonly Answer[]
-  readonly done: readonly Done[]
+  readonly applied: readonly AppliedEntry[]
 }
 
 /**
- * `trusts`: some things are not looked up (see `LockPlan`). If that was wrong, it fails with a conflict.
- * `submitGrants`: claims that came with the commands.
+ * `isOptimistic`: some rows are not read (see `LockPlan`, `NextPosition`). If one was not as assumed, it
+ * fails with a conflict. `submitGrants`: claims that came with the commands.
  */
-export async function execute(
+export async function executeCommands(
   connection: Connection,
   commands: readonly Command[],
-  parts: TransactionParts,
-  trusts = false,
-  frame: Frame = wholeTransaction(parts.sql),
+  context: TransactionContext,
+  isOptimistic = false,
+  boundary: TransactionBoundary = ownTransaction(context.sql),
   submitGrants: SubmitGrants | null = null,
 ): Promise<Executed> {
-  const loaded = new WorkingSet(parts.records)
-  const formed = commands.filter((command) => malformed(command) === null)
-  // What is done again may be done already: then nothing is granted but what was.
-  const grants = trusts && submitGrants?.isIdle === false ? submitGrants : null
-  const needed = (): LockPlan => {
-    const needs = new LockPlan(loaded, parts.queues, trusts ? parts.held : null)
-    for (const command of formed) needs.add(command)
-    grants?.need(needs, loaded)
-    return needs
+  const loaded = new WorkingSet(context.records)
+  const wellFormed = commands.filter((command) => malformed(command) === null)
+  // A transaction that is done again may be committed already: then it grants nothing new.
+  const grants = isOptimistic && submitGrants?.isIdle === false ? submitGrants : null
+  const missing = (): LockPlan => {
+    const plan = new LockPlan(loaded, context.queues, isOptimistic ? context.leasedRows : null)
+    for (const command of wellFormed) plan.addCommand(command)
+    grants?.addQueues(plan)
+    return plan
   }
-  const own = new LazyTransaction(connection, frame.begin)
-  const known = trusts ? placeKnown(parts, needed, formed.length) : null
-  const forgets = trusts && formed.some(({ type }) => type === 'SubmitJob') ? parts.forgets : null
-  const count = formed.length + (grants?.most ?? 0)
-  const found = known ?? (await place(own, needed, count, parts, loaded, forgets, grants))
-  const { now, positions } = found
-  const time = Math.max(now, loaded.latest)
-  const answers = decideAll(loaded, commands, time, positions)
-  if (found.isFree) grants?.grant(loaded, positions, time)
-  else if (!trusts) submitGrants?.find(loaded, time)
-  const last = loaded.done.at(-1)
+  const transaction = new LazyTransaction(connection, boundary.begin)
+  const hasSubmit = wellFormed.some(({ type }) => type === 'SubmitJob')
+  const forgetCount = isOptimistic && hasSubmit ? context.forgetCount : null
+  const count = wellFormed.length + (grants?.most ?? 0)
+  const known = isOptimistic ? knownPlace(context, missing, count) : null
+  const place =
+    known ?? (await loadPlace(transaction, missing, count, context, loaded, forgetCount, grants))
+  const now = Math.max(place.now, loaded.latestTime)
+  const answers = decideAll(loaded, commands, now, place.positions)
+  if (place.isNoneReady) grants?.grantJobs(loaded, place.positions, now)
+  else if (!isOptimistic) submitGrants?.findGranted(loaded, now)
+  const last = loaded.applied.at(-1)
   if (last === undefined) {
-    if (own.hasBegun) await own.run(frame.drop)
-    return { answers, done: [] }
+    if (transaction.hasBegun) await transaction.run(boundary.rollback)
+    return { answers, applied: [] }
   }
-  const asks = await buildWrites(loaded, own, time, parts)
-  if (known !== null) asks.unshift(known.check)
-  // AFTER the rows are in, and AFTER the positions of this one were drawn.
-  if (forgets !== null) asks.push({ sql: forgets.isStill, values: [found.forgets] })
-  if (parts.forgets !== null && loaded.forgotten.size > 0) {
-    asks.push({ sql: parts.forgets.note, values: [] })
+  const writes = await buildWrites(loaded, transaction, now, context)
+  if (known !== null) writes.unshift(known.check)
+  // AFTER the rows are inserted, and AFTER the positions were drawn.
+  if (forgetCount !== null) writes.push({ sql: forgetCount.assertSame, values: [place.forgotten] })
+  if (context.forgetCount !== null && loaded.forgotten.size > 0) {
+    writes.push({ sql: context.forgetCount.increment, values: [] })
   }
-  parts.position?.sent(last.position)
-  await frame.save(own, asks, answers)
-  keepHeld(loaded, loaded.done, parts.held)
-  return { answers, done: loaded.done }
+  context.nextPosition?.sent(last.position)
+  await boundary.commit(transaction, writes, answers)
+  cacheLeased(loaded, loaded.applied, context.leasedRows)
+  return { answers, applied: loaded.applied }
 }
 
-/** When it is, and where the entries will stand. */
+/** The time and the positions of the entries. */
 interface EntryPlace {
   readonly now: number
   readonly positions: readonly number[]
-  /** How often jobs were forgotten BEFORE the positions were drawn; null: nobody asked. */
-  readonly forgets: number | null
-  /** Nothing stands in line before those that there is room for. */
-  readonly isFree: boolean
+  /** How often jobs were forgotten BEFORE the positions were drawn; null: it was not read. */
+  readonly forgotten: number | null
+  /** No ready task comes before the jobs that may be granted with their submit. */
+  readonly isNoneReady: boolean
 }
 
-/** Loads what is needed. */
-async function place(
+/** Loads what is missing, and reads the rest AFTER the last lock. */
+async function loadPlace(
   connection: Connection,
-  needed: () => LockPlan,
+  missing: () => LockPlan,
   count: number,
-  parts: TransactionParts,
+  context: TransactionContext,
   loaded: WorkingSet,
-  forgets: ForgetCount | null,
+  forgetCount: ForgetCount | null,
   grants: SubmitGrants | null,
 ): Promise<EntryPlace> {
   const last: Statement[] = [
-    { sql: parts.sql.clock, values: [parts.now()] },
-    ...(forgets === null ? [] : [{ sql: forgets.count, values: [] }]),
-    ...(grants === null ? [] : [grants.look(parts.sql)]),
-    { sql: parts.sql.positions, values: [count] },
+    { sql: context.sql.clock, values: [context.now()] },
+    ...(forgetCount === null ? [] : [{ sql: forgetCount.read, values: [] }]),
+    ...(grants === null ? [] : [grants.readyStatement(context.sql)]),
+    { sql: context.sql.positions, values: [count] },
   ]
-  const loading = new RowLoader(connection, parts, loaded)
-  const answers = await loading.load(needed, last)
+  const results = await new RowLoader(connection, context, loaded).load(missing, last)
   return {
-    now: answers[0]?.rows[0]?.[0] as number,
-    forgets: forgets === null ? null : (answers[1]?.rows[0]?.[0] as number),
-    isFree: grants !== null && answers.at(-2)?.rows.length === 0,
-    positions: positionsIn(answers.at(-1)),
+    now: results[0]?.rows[0]?.[0] as number,
+    forgotten: forgetCount === null ? null : (results[1]?.rows[0]?.[0] as number),
+    isNoneReady: grants !== null && results.at(-2)?.rows.length === 0,
+    positions: positionsOf(results.at(-1)),
   }
 }
 
-/** What `positions` was answered with. */
-export function positionsIn(answered: Answered | undefined): readonly number[] {
+/** Null: something has to be loaded, or the database has to be asked. */
+function knownPlace(
+  { nextPosition, now }: TransactionContext,
+  missing: () => LockPlan,
+  count: number,
+): (EntryPlace & { readonly check: Statement }) | null {
+  const first = nextPosition?.next ?? null
+  const time = now()
+  if (nextPosition === null || first === null || time === null || !missing().isEmpty) return null
+  return {
+    now: time,
+    forgotten: null,
+    isNoneReady: false,
+    positions: Array.from({ length: count }, (_, i) => first + i),
+    check: nextPosition.check(first),
+  }
+}
+
+/** The result of the statement `positions`. */
+export function positionsOf(result: StatementResult | undefined): readonly number[] {
   // One text, because five hundred rows are read ten times slower than this.
-  const text = answered?.rows[0]?.[0] as string | null | undefined
+  const text = result?.rows[0]?.[0] as string | null | undefined
   return JSON.parse(`[${text ?? ''}]`) as number[]
 }
 
-/** Null: something has to be loaded, or asked for. */
-function placeKnown(
-  { position, now }: TransactionParts,
-  needed: () => LockPlan,
-  count: number,
-): (EntryPlace & { readonly check: Statement }) | null {
-  const first = position?.next ?? null
-  const time = now()
-  if (position === null || first === null || time === null || !needed().isEmpty) return null
-  return {
-    now: time,
-    forgets: null,
-    isFree: false,
-    positions: Array.from({ length: count }, (_, i) => first + i),
-    check: position.check(first),
-  }
-}
-
-/** AFTER the commit of what was done: plain jobs whose leases go on. */
-export function keepHeld(loaded: WorkingSet, done: readonly Done[], held: LeasedRowCache): void {
-  for (const { job } of done) {
+/** AFTER the commit: plain jobs that hold a lease. */
+export function cacheLeased(
+  loaded: WorkingSet,
+  applied: readonly AppliedEntry[],
+  leasedRows: LeasedRowCache,
+): void {
+  for (const { job } of applied) {
     if (job === null || job.task === null || job.task.lease === null) continue
     const row = loaded.rows.get(rowKey(job.id, JOB_ROW, 0))
-    if (row !== undefined) held.keep({ job, row })
+    if (row !== undefined) leasedRows.add({ job, row })
   }
 }
 
@@ -198,20 +213,20 @@ function decideAll(
   const answers: Answer[] = []
   for (const command of commands) {
     const decision = decideIn(loaded.world, loaded, command, reads, now)
-    if (loaded.mustEnd) break
+    if (loaded.hasUnknownTallies) break
     const { entry } = decision
-    if (entry === null && loaded.trusted.size > 0) assertLookedUp(loaded, command)
-    if (entry !== null) loaded.apply(entry, positions[loaded.done.length] as number)
+    if (entry === null && loaded.fromCache.size > 0) assertNotFromCache(loaded, command)
+    if (entry !== null) loaded.apply(entry, positions[loaded.applied.length] as number)
     answers.push(answerOf(decision))
   }
   return answers
 }
 
-/** A no, or a repeat, writes nothing that could be checked: it is said of what was looked up only. */
-function assertLookedUp(loaded: WorkingSet, command: Command): void {
+/** A rejection, or a repeat, writes nothing that could be checked, so its job has to be read. */
+function assertNotFromCache(loaded: WorkingSet, command: Command): void {
   if (typeof command !== 'object' || command === null || !('job' in command)) return
-  if (!loaded.trusted.has(command.job)) return
-  throw new SqlFailed('conflict', `Job ${command.job} has to be looked up.`, null)
+  if (!loaded.fromCache.has(command.job)) return
+  throw new SqlFailed('conflict', `Job ${command.job} has to be read again.`, null)
 }
 
 function answerOf({ verdict, value, rejection }: Decision): Answer {

@@ -1,36 +1,33 @@
 /**
- * Gives tasks that have become due their places in line.
+ * Gives turns to tasks that have become due: with a turn, a task is ready for a claim.
  *
- * Groups take turns: each task of a group has a turn behind the one before it, and what is offered is
- * what has the smallest turn. A group that comes begins where the line is now, so it waits for about
- * one task of each other group, however much they have. Jobs without a group are one group, from
- * when the channel has any; until then their turn is 0, and nobody has to keep count.
+ * Groups take turns: each task of a group has the turn behind the one before it, and a claim takes the
+ * smallest turn first. A group's first task begins at the smallest turn that is ready, so it waits for
+ * about one task of each other group, however many they have. Jobs without a group count as one group
+ * once the channel has groups; until then their turn is 0, and none is kept in the database.
  *
- * Turns are kept in the database (`shares`), and a place is a proposal: nothing wrong is granted when
- * two processes give the same turn.
+ * Turns are proposals: nothing wrong is granted when two processes give the same turn.
  */
 import type { Connection, Row } from '../connection.ts'
 import type { RowState } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 
-/** A task that is to stand in line. */
-export interface Newcomer {
+export interface TaskWithoutTurn {
   readonly row: Pick<RowState, 'turn'>
   readonly channel: string
   readonly level: number
   readonly group: string | null
 }
 
-/** The name of the group of those that have none. */
+/** The group of jobs that have none. */
 const UNGROUPED = ''
 
-/** Gives newcomers their places. */
-export interface TurnsAssigned {
-  /** True: turns were kept, and nobody else can take one until this is over. */
-  assign(newcomers: readonly Newcomer[], connection: Connection): Promise<boolean>
+export interface TurnAssigner {
+  /** True: rows of turns are locked until the transaction is over. */
+  assign(tasks: readonly TaskWithoutTurn[], connection: Connection): Promise<boolean>
 }
 
-export class TurnAssignment implements TurnsAssigned {
+export class TurnAssignment implements TurnAssigner {
   readonly #sql: Statements
   /** Channels that were seen to have groups. */
   readonly #grouped = new Set<string>()
@@ -40,23 +37,22 @@ export class TurnAssignment implements TurnsAssigned {
   }
 
   /**
-   * Without a look at what others have: no turn but where nobody keeps count. The others get theirs
-   * when they are seen to be due, by the first claim. For transactions of which nobody knows how
-   * long they take: a turn that is kept in the database would keep others waiting.
+   * Only for tasks of channels without groups; the first claim that finds the others due gives them
+   * their turns. For the user's transactions: the locks of turns would keep claims waiting until
+   * the user commits.
    */
-  readonly later: TurnsAssigned = {
-    assign: async (newcomers) => {
-      for (const { row, channel, group } of newcomers) {
+  readonly withoutLocks: TurnAssigner = {
+    assign: async (tasks) => {
+      for (const { row, channel, group } of tasks) {
         if (group === null && !this.#grouped.has(channel)) row.turn = 0
       }
       return false
     },
   }
 
-  /** Gives each of them its turn. */
-  async assign(newcomers: readonly Newcomer[], connection: Connection): Promise<boolean> {
-    const byGroup = new Map<string, Newcomer[]>()
-    for (const one of newcomers) {
+  async assign(tasks: readonly TaskWithoutTurn[], connection: Connection): Promise<boolean> {
+    const byGroup = new Map<string, TaskWithoutTurn[]>()
+    for (const one of tasks) {
       if (one.group !== null) this.#grouped.add(one.channel)
       if (!this.#grouped.has(one.channel)) {
         one.row.turn = 0
@@ -67,20 +63,20 @@ export class TurnAssignment implements TurnsAssigned {
       if (known === undefined) byGroup.set(name, [one])
       else known.push(one)
     }
-    if (byGroup.size > 0) await this.#assign(byGroup, connection)
+    if (byGroup.size > 0) await this.#assignByGroup(byGroup, connection)
     return byGroup.size > 0
   }
 
-  async #assign(
-    byGroup: ReadonlyMap<string, readonly Newcomer[]>,
+  async #assignByGroup(
+    byGroup: ReadonlyMap<string, readonly TaskWithoutTurn[]>,
     connection: Connection,
   ): Promise<void> {
-    // In one order, because they are locked.
+    // In one order everywhere, because they are locked.
     const names = [...byGroup.keys()].toSorted()
-    const asked = names.map((name) => JSON.parse(name) as Row)
-    const [answered] = await connection.run([{ sql: this.#sql.shares, rows: asked }])
+    const rows = names.map((name) => JSON.parse(name) as Row)
+    const [turns] = await connection.run([{ sql: this.#sql.lockGroupTurns, rows }])
     const saved: Row[] = []
-    for (const [channel, level, group, own, first, newest] of answered?.rows ?? []) {
+    for (const [channel, level, group, own, first, newest] of turns?.rows ?? []) {
       const name = JSON.stringify([channel, level, group])
       let turn = Math.max(
         (own as number | null) === null ? 0 : (own as number) + 1,
@@ -89,6 +85,6 @@ export class TurnAssignment implements TurnsAssigned {
       for (const { row } of byGroup.get(name) ?? []) row.turn = turn++
       saved.push([channel as string, level as number, group as string, turn - 1])
     }
-    await connection.run([{ sql: this.#sql.saveShares, rows: saved }])
+    await connection.run([{ sql: this.#sql.saveGroupTurns, rows: saved }])
   }
 }

@@ -1,11 +1,11 @@
 /**
- * The part of the state that one transaction has loaded: what the kernel looks at, and what changed.
+ * The part of the state that one transaction has loaded: what the kernel reads, and what changed.
  *
- * It is a world with gaps. Whoever asks it for something that was never loaded has found a bug, and
- * is told so: what commands need is said in `needs.ts`.
+ * It is a world with gaps. It refuses to answer for what was never loaded (`NotLoaded`): that is a bug,
+ * because `LockPlan` says what commands need.
  *
- * - `take…`: what came from the database.
- * - `apply`: an entry that was decided: the records change, and what is to be saved is noted.
+ * - `add…`: what came from the database.
+ * - `apply`: an entry that was decided. The records change, and what is to be written is noted.
  */
 import type {
   Entry,
@@ -18,6 +18,7 @@ import type {
   Schedule,
   StageTasks,
   Tallies,
+  Tally,
   Task,
   Usage,
   World,
@@ -29,37 +30,91 @@ import {
   emptyTally,
   fold,
   NO_TALLIES,
+  PawlError,
+  addToTally,
+  isEnding,
   segmentsOf,
   stagesOf,
 } from '../../../kernel/index.ts'
 import { isListed, TaskSnapshot } from '../../state/task-snapshot.ts'
-import type { LeasedRow } from './leased-row-cache.ts'
+import type { LeasedRow } from './context.ts'
 import { SqlFailed } from '../failures.ts'
-import { LoadedMap, NotLoaded } from './loaded-map.ts'
 import type { Records } from '../rows/records.ts'
-import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
+import type { LoadedColumns, RowState, TallyRow } from '../rows/work-rows.ts'
 import { JOB_ROW, keyName, rowKey } from '../rows/work-rows.ts'
-import { LoadedTallies } from './loaded-tallies.ts'
 
-/** What an entry did, for whoever counts when it is durable. */
-export interface Done {
+/** An entry that was decided, with the job and task as they are AFTER it. */
+export interface AppliedEntry {
   readonly entry: Entry
   readonly position: number
-  /** Of the same row; null: there is none. */
-  readonly before: number | null
+  /** Of the entry before it of the same row; null: there is none. */
+  readonly previousPosition: number | null
   readonly job: Job | null
   readonly task: Task | null
-  readonly was: TaskSnapshot | null
+  readonly taskBefore: TaskSnapshot | null
 }
 
-/** Jobs are read without a lock for reports about their segments. */
-const OTHER_LIFE = 'A job was forgotten, and its id used again, while it was loaded.'
+export class NotLoaded extends PawlError {
+  constructor(what: string) {
+    super('NotLoaded', 'bug', `${what} was decided on before it was loaded: please report this.`)
+  }
+}
+
+/** Knows what is there and what is not. It refuses to answer for what was never loaded. */
+export class LoadedMap<T> extends Map<string, T> {
+  readonly #kind: string
+  readonly #absent = new Set<string>()
+
+  constructor(kind: string) {
+    super()
+    this.#kind = kind
+  }
+
+  /** It was read, and is not there. */
+  setAbsent(id: string): void {
+    if (!super.has(id)) this.#absent.add(id)
+  }
+
+  isLoaded(id: string): boolean {
+    return super.has(id) || this.#absent.has(id)
+  }
+
+  override get(id: string): T | undefined {
+    const found = super.get(id)
+    if (found === undefined && !this.#absent.has(id)) throw new NotLoaded(`${this.#kind} ${id}`)
+    return found
+  }
+
+  override set(id: string, value: T): this {
+    // The constructor of a map has no fields yet.
+    this.#absent?.delete(id)
+    return super.set(id, value)
+  }
+
+  override delete(id: string): boolean {
+    this.#absent.add(id)
+    return super.delete(id)
+  }
+}
+
+/** The job of a segment is read without a lock, for reports about the segment. */
+const ID_REUSED = 'A job was forgotten, and its id used again, while it was loaded.'
 
 export class WorkingSet implements Indexes {
-  readonly world: World
+  readonly jobs = new LoadedMap<Job>('Job')
+  readonly queues = new LoadedMap<Queue>('Queue')
+  readonly schedules = new LoadedMap<Schedule>('Schedule')
+  readonly world: World = {
+    jobs: this.jobs,
+    tasks: new Map<string, StageTasks>(),
+    queues: this.queues,
+    schedules: this.schedules,
+  }
   readonly usage = new LoadedMap<Usage>('Limit')
+  /** Which job holds a key. */
+  readonly keys = new LoadedMap<string>('Key')
   readonly rows = new Map<string, RowState>()
-  readonly done: Done[] = []
+  readonly applied: AppliedEntry[] = []
   /** Rows to be saved, in the order in which they were first changed. */
   readonly changed = new Set<RowState>()
   readonly forgotten = new Set<string>()
@@ -70,43 +125,20 @@ export class WorkingSet implements Indexes {
   readonly changedLimits = new Set<string>()
   /** Keys of limits that leases were given back to, and how many. */
   readonly freed = new Map<string, number>()
-  /** Pipelines that something happened to. */
-  readonly looks = new Set<string>()
-  /** Jobs that nobody looked up: only an entry, which is saved with a check, may follow from them. */
-  readonly trusted = new Set<string>()
-  /** Tallies were asked for that can no longer be told: the rest is for another transaction. */
-  mustEnd = false
+  /** Pipelines that upkeep must check. */
+  readonly touchedPipelines = new Set<string>()
+  /** Jobs that were not read (see `LeasedRowCache`): only an entry, whose write is checked, may follow. */
+  readonly fromCache = new Set<string>()
+  /** Tallies that are no longer known were needed: the rest is for another transaction. */
+  hasUnknownTallies = false
   /** No record that was loaded is of a later time. */
-  latest = 0
+  latestTime = 0
   readonly #records: Records
   readonly #tallies = new Map<string, LoadedTallies>()
   readonly #queueUsage = new Map<string, Usage>()
-  readonly #keyHolders = new LoadedMap<string>('Key')
 
   constructor(records: Records) {
     this.#records = records
-    this.world = {
-      jobs: new LoadedMap<Job>('Job'),
-      tasks: new Map<string, StageTasks>(),
-      queues: new LoadedMap<Queue>('Queue'),
-      schedules: new LoadedMap<Schedule>('Schedule'),
-    }
-  }
-
-  get jobs(): LoadedMap<Job> {
-    return this.world.jobs as LoadedMap<Job>
-  }
-
-  get queues(): LoadedMap<Queue> {
-    return this.world.queues as LoadedMap<Queue>
-  }
-
-  get schedules(): LoadedMap<Schedule> {
-    return this.world.schedules as LoadedMap<Schedule>
-  }
-
-  get keys(): LoadedMap<string> {
-    return this.#keyHolders
   }
 
   tallies(job: Job): Tallies {
@@ -114,8 +146,8 @@ export class WorkingSet implements Indexes {
     const loaded = this.#tallies.get(job.id)
     if (loaded === undefined) throw new NotLoaded(`The tallies of job ${job.id}`)
     const tallies = loaded.of(job)
-    if (tallies === null) this.mustEnd = true
-    // Never looked at: the transaction ends before this command.
+    if (tallies === null) this.hasUnknownTallies = true
+    // Never used: the transaction ends before this command.
     return tallies ?? stagesOf(job).map(emptyTally)
   }
 
@@ -128,25 +160,25 @@ export class WorkingSet implements Indexes {
   }
 
   keyHolder(type: string, key: string): Job | null {
-    const id = this.#keyHolders.get(keyName(type, key))
+    const id = this.keys.get(keyName(type, key))
     return id === undefined ? null : (this.jobs.get(id) ?? null)
   }
 
   /** A row as it was loaded, with what was submitted as its job. The job of a segment comes first. */
-  takeRow(columns: LoadedColumns, submitted: JobSubmitted | null): void {
-    const { job: id, stage, segment, position, lastPosition, version, turn, parked, spot } = columns
+  addRow(columns: LoadedColumns, submitted: JobSubmitted | null): void {
+    const { job: id, stage, segment, position, lastPosition, version, turn, parked, ctid } = columns
     const key = rowKey(id, stage, segment)
     if (this.rows.has(key)) return
     const { record } = columns
     if (stage === JOB_ROW) {
       if (submitted === null) throw new NotLoaded(`What was submitted as job ${id}`)
-      this.#takeJob(this.#records.job(record, submitted), columns)
+      this.#addJob(this.#records.job(record, submitted), columns)
     } else {
       const job = this.jobs.get(id) as Job
-      if (job.firstPosition !== position) throw new SqlFailed('conflict', OTHER_LIFE, null)
+      if (job.firstPosition !== position) throw new SqlFailed('conflict', ID_REUSED, null)
       const task = this.#records.task(record as Uint8Array, job, stage, segment)
-      this.latest = Math.max(this.latest, task.time)
-      this.#stageOf(job, stage)[segment] = task
+      this.latestTime = Math.max(this.latestTime, task.time)
+      this.#tasksOfStage(job, stage)[segment] = task
     }
     this.rows.set(key, {
       job: id,
@@ -157,22 +189,22 @@ export class WorkingSet implements Indexes {
       version,
       turn,
       parked,
-      spot,
+      ctid,
     })
   }
 
-  /** A plain job that nobody looked up. */
-  takeHeld({ job, row }: LeasedRow): void {
-    this.latest = Math.max(this.latest, job.task?.time ?? 0)
+  /** A plain job that was not read. */
+  addCached({ job, row }: LeasedRow): void {
+    this.latestTime = Math.max(this.latestTime, job.task?.time ?? 0)
     this.jobs.set(job.id, job)
     this.rows.set(rowKey(row.job, row.stage, row.segment), row)
-    this.trusted.add(job.id)
+    this.fromCache.add(job.id)
   }
 
-  #takeJob(job: Job, { position, lastPosition }: LoadedColumns): void {
+  #addJob(job: Job, { position, lastPosition }: LoadedColumns): void {
     job.firstPosition = position
     job.lastPosition = lastPosition
-    this.latest = Math.max(this.latest, job.time, job.task?.time ?? 0)
+    this.latestTime = Math.max(this.latestTime, job.time, job.task?.time ?? 0)
     this.jobs.set(job.id, job)
     if (job.opened !== null && !this.world.tasks.has(job.id)) {
       this.world.tasks.set(
@@ -182,34 +214,33 @@ export class WorkingSet implements Indexes {
     }
   }
 
-  takeTallies(job: Job, tallies: LoadedTallies): void {
+  addTallies(job: Job, tallies: LoadedTallies): void {
     this.#tallies.set(job.id, tallies)
   }
 
-  takeQueue(queue: Queue, fullAt: number): void {
-    this.latest = Math.max(this.latest, queue.time)
+  addQueue(queue: Queue, fullAt: number): void {
+    this.latestTime = Math.max(this.latestTime, queue.time)
     this.queues.set(queue.name, queue)
-    this.takeQueueUsage(queue.name, 0, fullAt)
+    this.setQueueUsage(queue.name, 0, fullAt)
   }
 
-  takeSchedule(schedule: Schedule): void {
-    this.latest = Math.max(this.latest, schedule.time)
+  addSchedule(schedule: Schedule): void {
+    this.latestTime = Math.max(this.latestTime, schedule.time)
     this.schedules.set(schedule.id, schedule)
   }
 
-  takeQueueUsage(queue: string, held: number, fullAt: number): void {
+  setQueueUsage(queue: string, held: number, fullAt: number): void {
     this.#queueUsage.set(queue, { held, fullAt })
   }
 
-  /** What was noted is saved, in this transaction: from here on it is noted anew. */
-  saved(): void {
-    this.done.length = 0
-    const sets = [this.changed, this.forgotten, this.droppedKeys, this.chargedQueues, this.looks]
-    for (const set of [...sets, this.changedLimits]) set.clear()
-    for (const map of [this.changedQueues, this.changedSchedules, this.freed]) map.clear()
+  /** AFTER what was noted is written, in the same transaction. */
+  clearChanges(): void {
+    this.applied.length = 0
+    const ofJobs = [this.changed, this.forgotten, this.droppedKeys, this.touchedPipelines]
+    const ofQueues = [this.changedQueues, this.chargedQueues, this.changedSchedules]
+    for (const one of [...ofJobs, ...ofQueues, this.changedLimits, this.freed]) one.clear()
   }
 
-  /** Applies what was decided, to stand at a position. */
   apply(entry: Entry, position: number): void {
     switch (entry.type) {
       case 'JobSubmitted':
@@ -235,7 +266,7 @@ export class WorkingSet implements Indexes {
           this.changedSchedules.set(entry.schedule, known?.version ?? 0)
         }
         fold(this.world, entry)
-        this.done.push({ entry, position, before: null, job: null, task: null, was: null })
+        this.#noteApplied(entry, position)
         return
       }
       default: {
@@ -252,9 +283,9 @@ export class WorkingSet implements Indexes {
   #submit(entry: JobSubmitted, position: number): void {
     const { type, key } = entry.spec
     if (key !== null) {
-      const before = this.#keyHolders.get(keyName(type, key))
+      const before = this.keys.get(keyName(type, key))
       if (before !== undefined) this.droppedKeys.add(before)
-      this.#keyHolders.set(keyName(type, key), entry.job)
+      this.keys.set(keyName(type, key), entry.job)
     }
     fold(this.world, entry)
     const job = this.jobs.get(entry.job) as Job
@@ -262,32 +293,32 @@ export class WorkingSet implements Indexes {
     job.lastPosition = position
     if (job.task === null) {
       this.#tallies.set(job.id, new LoadedTallies(stagesOf(job).length))
-      this.looks.add(job.id)
+      this.touchedPipelines.add(job.id)
     }
     this.#newRow(job, JOB_ROW, 0, position)
-    this.done.push({ entry, position, before: null, job, task: job.task, was: null })
+    this.#noteApplied(entry, position, null, job, job.task)
   }
 
   #openStage(entry: Entry & { type: 'StageOpened' }, position: number): void {
     const job = this.jobs.get(entry.job) as Job
-    const before = this.#touch(rowKey(job.id, JOB_ROW, 0), position)
+    const previousPosition = this.#markChanged(rowKey(job.id, JOB_ROW, 0), position)
     fold(this.world, entry)
     for (const task of this.world.tasks.get(job.id)?.[entry.stage] ?? []) {
-      this.#tallies.get(job.id)?.putIn(task)
+      this.#tallies.get(job.id)?.add(task)
       this.#newRow(job, task.stage, task.segment, position)
     }
     job.lastPosition = position
-    this.looks.add(job.id)
-    this.done.push({ entry, position, before, job, task: null, was: null })
+    this.touchedPipelines.add(job.id)
+    this.#noteApplied(entry, position, previousPosition, job)
   }
 
   #forget(entry: Entry & { type: 'JobForgotten' }, position: number): void {
     const job = this.jobs.get(entry.job) as Job
     const { type, key } = job.spec
-    const before = this.rows.get(rowKey(job.id, JOB_ROW, 0))?.lastPosition ?? null
-    if (key !== null && this.#keyHolders.isKnown(keyName(type, key))) {
-      if (this.#keyHolders.get(keyName(type, key)) === job.id) {
-        this.#keyHolders.delete(keyName(type, key))
+    const previousPosition = this.rows.get(rowKey(job.id, JOB_ROW, 0))?.lastPosition ?? null
+    if (key !== null && this.keys.isLoaded(keyName(type, key))) {
+      if (this.keys.get(keyName(type, key)) === job.id) {
+        this.keys.delete(keyName(type, key))
       }
     }
     fold(this.world, entry)
@@ -297,9 +328,9 @@ export class WorkingSet implements Indexes {
       this.changed.delete(row)
     }
     this.#tallies.delete(job.id)
-    this.looks.delete(job.id)
+    this.touchedPipelines.delete(job.id)
     this.forgotten.add(job.id)
-    this.done.push({ entry, position, before, job, task: null, was: null })
+    this.#noteApplied(entry, position, previousPosition, job)
   }
 
   /** An entry of a task, or of a job that is not about its stages. */
@@ -308,38 +339,39 @@ export class WorkingSet implements Indexes {
       task === null || job.task !== null
         ? rowKey(job.id, JOB_ROW, 0)
         : rowKey(job.id, task.stage, task.segment)
-    const before = this.#touch(name, position)
-    const was = task === null ? null : new TaskSnapshot().note(job, task)
-    const isInLine = was?.listed === true && this.#isInLine(name)
+    const previousPosition = this.#markChanged(name, position)
+    const taskBefore = task === null ? null : new TaskSnapshot().note(job, task)
+    const wasReady = taskBefore?.listed === true && this.#isReady(name)
     const tallies = job.task === null && task !== null ? this.#tallies.get(job.id) : undefined
-    if (task !== null) tallies?.takeOut(task)
+    if (task !== null) tallies?.remove(task)
     fold(this.world, entry)
-    if (task !== null) tallies?.putIn(task)
+    if (task !== null) tallies?.add(task)
     if (job.task !== null || task === null) job.lastPosition = position
-    if (job.task === null && (was === null || was.state !== task?.state)) this.looks.add(job.id)
-    if (task !== null && was !== null) this.#follow(task, was)
-    if (task !== null && isInLine) this.#leaveLine(task, isListed(job, task), entry.at)
-    this.done.push({ entry, position, before, job, task, was })
+    if (job.task === null && (taskBefore === null || taskBefore.state !== task?.state))
+      this.touchedPipelines.add(job.id)
+    if (task !== null && taskBefore !== null) this.#updateUsage(task, taskBefore)
+    if (task !== null && wasReady) this.#freeLimitsOf(task, isListed(job, task), entry.at)
+    this.#noteApplied(entry, position, previousPosition, job, task, taskBefore)
   }
 
   /** It waits for nothing but a claim. */
-  #isInLine(name: string): boolean {
+  #isReady(name: string): boolean {
     const row = this.rows.get(name)
     return row !== undefined && row.turn !== null && row.parked === null
   }
 
-  /** One that was called because its limits have room, and goes: others are called in its place. */
-  #leaveLine({ lease, dueAt, policy }: Task, listed: boolean, now: number): void {
+  /** A ready task that leaves without a grant may have been unparked: others are, in its place. */
+  #freeLimitsOf({ lease, dueAt, policy }: Task, listed: boolean, now: number): void {
     if (lease !== null || (listed && dueAt <= now)) return
     for (const { key } of policy.limits) this.freed.set(key, (this.freed.get(key) ?? 0) + 1)
   }
 
   /** What a lease that began or ended means for limits. */
-  #follow(task: Task, was: TaskSnapshot): void {
-    if (task.lease === was.lease) return
+  #updateUsage(task: Task, before: TaskSnapshot): void {
+    if (task.lease === before.lease) return
     const { queue, limits } = task.policy
     const usage = this.#queueUsage.get(queue)
-    if (was.lease !== null) {
+    if (before.lease !== null) {
       if (usage !== undefined) creditEnd(usage)
       for (const { key } of limits) {
         creditEnd(this.usage.get(key) as Usage)
@@ -374,7 +406,18 @@ export class WorkingSet implements Indexes {
     const usage = this.#queueUsage.get(entry.queue)
     const { rate } = this.queues.get(entry.queue) as Queue
     if (usage !== undefined) changeRate(usage, rate, entry.at)
-    this.done.push({ entry, position, before: null, job: null, task: null, was: null })
+    this.#noteApplied(entry, position)
+  }
+
+  #noteApplied(
+    entry: Entry,
+    position: number,
+    previousPosition: number | null = null,
+    job: Job | null = null,
+    task: Task | null = null,
+    taskBefore: TaskSnapshot | null = null,
+  ): void {
+    this.applied.push({ entry, position, previousPosition, job, task, taskBefore })
   }
 
   #newRow(job: Job, stage: number, segment: number, lastPosition: number): void {
@@ -387,14 +430,14 @@ export class WorkingSet implements Indexes {
       version: 0,
       turn: null,
       parked: null,
-      spot: null,
+      ctid: null,
     }
     this.rows.set(rowKey(job.id, stage, segment), row)
     this.changed.add(row)
   }
 
-  /** Where its entry before stands. */
-  #touch(name: string, position: number): number {
+  /** The position of its entry before. */
+  #markChanged(name: string, position: number): number {
     const row = this.rows.get(name)
     if (row === undefined) throw new NotLoaded(`Row ${name}`)
     const before = row.lastPosition
@@ -403,8 +446,69 @@ export class WorkingSet implements Indexes {
     return before
   }
 
-  #stageOf(job: Job, stage: number): Task[] {
+  #tasksOfStage(job: Job, stage: number): Task[] {
     const stages = this.world.tasks.get(job.id) as StageTasks
     return (stages[stage] ??= Array.from<Task>({ length: Math.max(0, segmentsOf(job, stage)) }))
+  }
+}
+
+/** The tallies of a pipeline: counted by the database when they were loaded, and updated with each entry. */
+export class LoadedTallies {
+  readonly #tallies: Tally[]
+  /** Waiting tasks that were never granted, by stage. */
+  readonly #neverGranted: number[]
+  /** By stage: the task that was first to be retried waits no more, and the next one is not known. */
+  readonly #isRetryUnknown: boolean[]
+
+  constructor(stages: number) {
+    this.#tallies = Array.from({ length: stages }, emptyTally)
+    this.#neverGranted = this.#tallies.map(() => 0)
+    this.#isRetryUnknown = this.#tallies.map(() => false)
+  }
+
+  set({ stage, tally, neverGranted }: TallyRow): void {
+    if (stage >= this.#tallies.length) return
+    this.#tallies[stage] = tally
+    this.#neverGranted[stage] = neverGranted
+  }
+
+  /** Null: an entry of this transaction made it impossible to say when a retry is due. */
+  of(job: Job): Tallies | null {
+    // The kernel does not ask when an ending pipeline is retried.
+    return this.#isRetryUnknown.includes(true) && !isEnding(job, this.#tallies)
+      ? null
+      : this.#tallies
+  }
+
+  /** BEFORE an entry changes the task. */
+  remove(task: Task): void {
+    const tally = this.#tallies[task.stage] as Tally
+    addToTally(tally, task, -1)
+    if (task.state !== 'WAITING') return
+    if (task.attempt === 0)
+      this.#neverGranted[task.stage] = (this.#neverGranted[task.stage] as number) - 1
+    else if (task.dueAt <= tally.retryAt) this.#isRetryUnknown[task.stage] = true
+  }
+
+  /** AFTER an entry created or changed the task. */
+  add(task: Task): void {
+    const { stage, state, attempt, dueAt } = task
+    const tally = this.#tallies[stage] as Tally
+    addToTally(tally, task, 1)
+    const isWaiting = state === 'WAITING'
+    if (isWaiting && attempt === 0)
+      this.#neverGranted[stage] = (this.#neverGranted[stage] as number) + 1
+    if (tally.waiting === 0) {
+      tally.retryAt = Infinity
+      this.#isRetryUnknown[stage] = false
+    } else if ((this.#neverGranted[stage] as number) > 0) {
+      tally.retryAt = 0
+      this.#isRetryUnknown[stage] = false
+    } else if (isWaiting) {
+      tally.retryAt = Math.min(tally.retryAt, dueAt)
+    } else if (tally.retryAt === 0) {
+      // The last one that was never granted is gone: the others wait for their times.
+      this.#isRetryUnknown[stage] = true
+    }
   }
 }

@@ -1,10 +1,10 @@
 /**
- * What is looked at of many jobs, most of which are over for long.
+ * The examination of many jobs, most of which are over for long.
  */
 import { describe, expect, it } from 'vitest'
 import { plain } from '../../../../test/support/specs.ts'
 import { freshFile } from '../../../../test/support/sqlite.ts'
-import { openSqliteStore } from '../sqlite/open-sqlite.ts'
+import { openSqliteStore } from '../open-sql.ts'
 
 const OVER = 5_100
 
@@ -19,12 +19,12 @@ describe('the examination of a store on a database', () => {
     )
     const open = Array.from({ length: 60 }, (_, i) => `open-${i}`)
     await store.execute(open.map((job) => ({ type: 'SubmitJob', job, spec }) as const))
-    const looks: [looked: number, isRoundOver: boolean][] = []
+    const rounds: [looked: number, isRoundOver: boolean][] = []
     do {
       const seen = await store.query({ kind: 'examination', limit: 50, waitedMs: 1_000 })
-      looks.push([seen.looked, seen.isRoundOver])
-    } while (looks.at(-1)?.[1] === false)
-    expect(looks).toEqual([
+      rounds.push([seen.looked, seen.isRoundOver])
+    } while (rounds.at(-1)?.[1] === false)
+    expect(rounds).toEqual([
       [0, false],
       [50, false],
       [10, true],

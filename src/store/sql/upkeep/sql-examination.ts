@@ -1,6 +1,6 @@
 /**
- * Examines jobs that are not over a few at a time, round after round: whether what must always hold
- * does hold, and which of them wait for long without a sign of a worker. It only looks.
+ * Examines jobs that are not over, a few at a time, round after round: whether what must always hold
+ * does hold, and which of them have waited for long without a sign of a worker. It changes nothing.
  */
 import type { Task, Violation } from '../../../kernel/index.ts'
 import { createWorld, isFinal, isHeldBack, jobState, jobViolations } from '../../../kernel/index.ts'
@@ -9,65 +9,64 @@ import { recordTallies } from '../../../log/index.ts'
 import type { Examined, QueryOf, WaitsLong } from '../../store.ts'
 import { waitingSince } from '../../state/task-snapshot.ts'
 import type { Connection } from '../connection.ts'
-import type { JobQueries } from '../queries/job-queries.ts'
-import { channelName, channelOf } from '../rows/work-rows.ts'
-import type { Statements } from '../statements.ts'
+import type { JobQueries, QueryContext } from '../queries/job-queries.ts'
+import { channelName, channelOf, jobRecords } from '../rows/work-rows.ts'
 
-/** Of a job with more tasks than this nothing is looked at: reading it takes too long. */
+/** A job with more tasks than this is not examined: reading it takes too long. */
 const MOST_TASKS = 200
 const MOST_JOBS = 50
-/** So many that were submitted are passed in one look, most of them over for long. */
+/** Submitted jobs that one call passes at most, nearly all of them over for long. */
 const MOST_PASSED = 5_000
 
 export class SqlExamination {
-  readonly #sql: Statements
+  readonly #context: QueryContext
   readonly #queries: JobQueries
+  /** The position that the round has come to. */
   #after = 0
 
-  constructor(sql: Statements, queries: JobQueries) {
-    this.#sql = sql
+  constructor(context: QueryContext, queries: JobQueries) {
+    this.#context = context
     this.#queries = queries
   }
 
-  async look(
+  async examine(
     connection: Connection,
     { limit, waitedMs }: QueryOf<'examination'>,
-    now: number,
   ): Promise<Examined> {
+    const { sql, records } = this.#context
+    const now = await this.#queries.now(connection)
     const most = Math.min(limit, MOST_JOBS)
-    const [answered, passed] = await connection.run([
-      { sql: this.#sql.openJobsAfter, values: [this.#after, MOST_PASSED, most] },
-      { sql: this.#sql.submitsAfter, values: [this.#after, MOST_PASSED] },
+    const [found, passed] = await connection.run([
+      { sql: sql.openJobsAfter, values: [this.#after, MOST_PASSED, most] },
+      { sql: sql.submitsAfter, values: [this.#after, MOST_PASSED] },
     ])
-    const jobs = this.#queries.recordsOf(answered?.rows ?? []).map(({ job }) => job)
+    const jobs = jobRecords(found?.rows ?? [], records).map(({ job }) => job)
     const [count, last] = passed?.rows[0] ?? [0, null]
     if (jobs.length === most) this.#after = jobs.at(-1)?.firstPosition ?? 0
     else this.#after = count === MOST_PASSED ? (last as number) : 0
     const small = jobs.filter(({ opened }) => countTasks(opened) <= MOST_TASKS)
     const rows = small.map(({ id }) => [id])
-    const [whole] = await connection.run([{ sql: this.#sql.wholeJobs, rows }])
+    const [whole] = await connection.run([{ sql: sql.wholeJobs, rows }])
     const violations: Violation[] = []
     const waiting: WaitsLong[] = []
-    for (const record of this.#queries.recordsOf(whole?.rows ?? [])) {
+    for (const record of jobRecords(whole?.rows ?? [], records)) {
       violations.push(...violationsOf(record, now))
       noteWaiting(record, now - waitedMs, waiting)
     }
     const isRoundOver = this.#after === 0
-    const unserved = waiting.length === 0 ? [] : await this.#unserved(connection, waiting)
+    const unserved = waiting.length === 0 ? [] : await this.#withoutWorkers(connection, waiting)
     return { looked: jobs.length, isRoundOver, violations, waiting: unserved }
   }
 
-  /**
-   * Where somebody has a job in hand, there are workers, in whichever process. A queue that is
-   * paused is no sign that there are none.
-   */
-  async #unserved(
+  /** Without those in a channel where a worker of any process holds a lease, or in a paused queue. */
+  async #withoutWorkers(
     connection: Connection,
     waiting: readonly WaitsLong[],
   ): Promise<readonly WaitsLong[]> {
-    const [answered] = await connection.run([{ sql: this.#sql.leased, values: [] }])
+    const { sql, records } = this.#context
+    const [found] = await connection.run([{ sql: sql.leased, values: [] }])
     const served = new Set<string>()
-    for (const { job, stages } of this.#queries.recordsOf(answered?.rows ?? [])) {
+    for (const { job, stages } of jobRecords(found?.rows ?? [], records)) {
       const tasks = job.task === null ? (stages ?? []).flat() : [job.task]
       for (const task of tasks) if (task != null) served.add(channelOf(job, task))
     }
@@ -91,7 +90,7 @@ function violationsOf({ job, stages }: JobRecord, now: number): Violation[] {
   return jobViolations(world, job, tallies, now)
 }
 
-/** Could have been taken since before this time, and is not held. */
+/** Tasks that a worker could have taken since before this time. */
 function noteWaiting({ job, stages }: JobRecord, before: number, waiting: WaitsLong[]): void {
   if (isHeldBack(job)) return
   const tasks: readonly Task[] =

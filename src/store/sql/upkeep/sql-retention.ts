@@ -1,7 +1,6 @@
 /**
- * Retention: which jobs that are over are to be forgotten. It only says so, and `decide` has the last
- * word. Asking costs a look at each kind of jobs, so it looks now and then, and again at once while
- * there is something to forget.
+ * Which jobs that are over are to be forgotten. `decide` has the last word. Finding them costs a read of
+ * each kind of jobs, so it reads every 5 s, and again at once while there is something to forget.
  */
 import type { Command } from '../../../kernel/index.ts'
 import { nowUs } from '../../clock.ts'
@@ -10,9 +9,9 @@ import type { Connection } from '../connection.ts'
 import type { Statements } from '../statements.ts'
 
 const PAUSE_MS = 5_000
-/** What was refused is asked for again after so long: its origin may be recorded by then. */
+/** A job that may not be forgotten yet is tried again after this: its origin may be recorded by then. */
 const POSTPONED_MS = 60_000
-/** Counting may take this part of the time. */
+/** Counting reads every job that is over, so it takes at most this part of the time. */
 const COUNTS_ONE_IN = 100
 
 interface EndedRow {
@@ -26,10 +25,10 @@ export class SqlRetention {
   readonly #sql: Statements
   readonly #retention: Retention
   readonly #postponed = new Map<string, number>()
-  #nextLook = 0
-  /** The next time to count, by this process's own time. */
+  #nextRead = 0
+  /** When to count again, by this process's own clock. */
   #countUs = 0
-  /** So many more are over than may be kept, when they were counted, without those that go. */
+  /** How many more were over than may be kept when they were counted, less those forgotten since. */
   #surplus = 0
   readonly #surplusOf = new Map<string, number>()
 
@@ -38,17 +37,16 @@ export class SqlRetention {
     this.#retention = retention
   }
 
-  /** Forgetting a job was refused. */
   postpone(id: string, now: number): void {
     this.#postponed.set(id, now + POSTPONED_MS)
   }
 
-  async due(connection: Connection, now: number, limit: number): Promise<Command[]> {
-    if (limit <= 0 || now < this.#nextLook) return []
+  async dueCommands(connection: Connection, now: number, limit: number): Promise<Command[]> {
+    if (limit <= 0 || now < this.#nextRead) return []
     for (const [id, until] of this.#postponed) if (until <= now) this.#postponed.delete(id)
     if (nowUs() >= this.#countUs) await this.#count(connection)
     const commands: Command[] = []
-    for (const one of await this.#oldest(connection, limit)) {
+    for (const one of await this.#oldestEnded(connection, limit)) {
       if (commands.length >= limit) break
       const isSurplus = this.#surplus > 0 || (this.#surplusOf.get(one.type) ?? 0) > 0
       if (one.endedAt >= now || (one.dueAt > now && !isSurplus)) continue
@@ -56,22 +54,22 @@ export class SqlRetention {
       this.#surplus -= 1
       this.#surplusOf.set(one.type, (this.#surplusOf.get(one.type) ?? 0) - 1)
     }
-    this.#nextLook = commands.length > 0 ? 0 : now + PAUSE_MS
+    this.#nextRead = commands.length > 0 ? 0 : now + PAUSE_MS
     return commands
   }
 
-  /** Of each kind those that ended first, the first of all in front. */
-  async #oldest(connection: Connection, limit: number): Promise<EndedRow[]> {
+  /** Of each kind the jobs that ended first, in the order in which they ended. */
+  async #oldestEnded(connection: Connection, limit: number): Promise<EndedRow[]> {
     const { ageMs, types } = this.#retention
-    const { kinds, oldest } = this.#sql
-    const [answered] = await connection.run([{ sql: kinds, values: [] }])
-    const rows = answered?.rows ?? []
+    const { endedKinds, oldestEnded } = this.#sql
+    const [result] = await connection.run([{ sql: endedKinds, values: [] }])
+    const rows = result?.rows ?? []
     const most = limit + this.#postponed.size
-    const asks = rows.map(([type, retainMs]) => {
-      return { sql: oldest, values: [type as string, retainMs as number | null, most] }
+    const statements = rows.map(([type, retainMs]) => {
+      return { sql: oldestEnded, values: [type as string, retainMs as number | null, most] }
     })
     const found: EndedRow[] = []
-    for (const [i, { rows: ended }] of (await connection.run(asks)).entries()) {
+    for (const [i, { rows: ended }] of (await connection.run(statements)).entries()) {
       const [type, retainMs] = rows[i] as readonly [string, number | null]
       const keptMs = retainMs ?? types?.[type]?.ageMs ?? ageMs
       for (const [job, at] of ended as readonly (readonly [string, number])[]) {
@@ -82,14 +80,13 @@ export class SqlRetention {
     return found.toSorted((a, b) => a.endedAt - b.endedAt)
   }
 
-  /** How many there are too many. It reads all that are over, so it takes a hundredth of the time. */
   async #count(connection: Connection): Promise<void> {
     const { count, types } = this.#retention
     const begunUs = nowUs()
-    const [answered] = await connection.run([{ sql: this.#sql.overByType, values: [] }])
+    const [result] = await connection.run([{ sql: this.#sql.countEndedByType, values: [] }])
     this.#surplus = -count
     this.#surplusOf.clear()
-    for (const [type, number] of (answered?.rows ?? []) as readonly (readonly [string, number])[]) {
+    for (const [type, number] of (result?.rows ?? []) as readonly (readonly [string, number])[]) {
       this.#surplus += number
       const most = types?.[type]?.count
       if (most !== undefined) this.#surplusOf.set(type, number - most)

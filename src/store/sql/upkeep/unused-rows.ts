@@ -1,18 +1,18 @@
 /**
- * Takes rows away that say nothing any more: of limits that nobody holds and whose bucket is full again,
- * and of groups whose turns are all behind the line. Without them the same is decided: who needs one
- * makes it anew.
+ * Deletes rows that say nothing any more: of limits that no task holds and whose bucket is full again,
+ * and of groups whose turns have all passed. The store decides the same without them, and inserts one
+ * again when it needs it.
  *
- * It goes from row to row, a portion at a time, and begins anew at the end. While much of what it
- * passes is of no use it goes on at once, else it rests. Any number of processes may do so: what
- * somebody uses just now is locked, and is left where it is.
+ * It goes through the tables a portion at a time, and begins anew at the end. While half of a portion
+ * is unused it goes on at once, else it rests. Any number of processes may do so: a row that a
+ * transaction uses is locked, and stays.
  */
 import { nowUs } from '../../clock.ts'
 import type { Statement, Connection, Row } from '../connection.ts'
 import { SqlFailed } from '../failures.ts'
 import type { Statements } from '../statements.ts'
 
-/** Rows that are passed in one look, of each table. */
+/** Rows that are read at once, of each table. */
 const PORTION = 500
 const PAUSE_MS = 5_000
 /** A bucket is full for so long: the clocks of two processes may differ a little. */
@@ -21,46 +21,46 @@ const FULL_MS = 60_000
 export class UnusedRows {
   readonly #sql: Statements
   #lastKey = ''
-  #lastShare: Row = BEFORE_ALL
+  #lastGroup: Row = BEFORE_ALL
   #nextUs = 0
 
   constructor(sql: Statements) {
     this.#sql = sql
   }
 
-  /** How many were taken away. */
-  async sweepIfItIsTime(connection: Connection, now: number): Promise<number> {
+  /** How many were deleted. */
+  async deleteIfDue(connection: Connection, now: number): Promise<number> {
     if (nowUs() < this.#nextUs) return 0
     try {
-      const swept = await this.sweep(connection, now)
-      this.#nextUs = swept >= PORTION / 2 ? 0 : nowUs() + PAUSE_MS * 1_000
-      return swept
+      const deleted = await this.deletePortion(connection, now)
+      this.#nextUs = deleted >= PORTION / 2 ? 0 : nowUs() + PAUSE_MS * 1_000
+      return deleted
     } catch (error) {
-      // Who may not do this leaves it to those who may.
+      // A process without the right to delete leaves it to others.
       if (!(error instanceof SqlFailed) || error.trouble !== 'denied') throw error
       this.#nextUs = Infinity
       return 0
     }
   }
 
-  async sweep(connection: Connection, now: number): Promise<number> {
-    const { limitsAfter, sharesAfter, dropLimits, dropShares } = this.#sql
-    const [limits, shares] = await connection.run([
+  async deletePortion(connection: Connection, now: number): Promise<number> {
+    const { limitsAfter, groupTurnsAfter, deleteLimits, deleteGroupTurns } = this.#sql
+    const [limits, turns] = await connection.run([
       { sql: limitsAfter, values: [this.#lastKey, PORTION] },
-      { sql: sharesAfter, values: [...this.#lastShare, PORTION] },
+      { sql: groupTurnsAfter, values: [...this.#lastGroup, PORTION] },
     ])
     const keys = limits?.rows ?? []
-    const groups = shares?.rows ?? []
+    const groups = turns?.rows ?? []
     this.#lastKey = keys.length < PORTION ? '' : (keys.at(-1)?.[0] as string)
-    this.#lastShare = groups.length < PORTION ? BEFORE_ALL : (groups.at(-1)?.slice(0, 3) as Row)
+    this.#lastGroup = groups.length < PORTION ? BEFORE_ALL : (groups.at(-1)?.slice(0, 3) as Row)
     const fullBy = now - FULL_MS
-    const asks: Statement[] = []
+    const statements: Statement[] = []
     const free = keys.filter((row) => isFree(row, fullBy)).map(([key]) => [key as string, fullBy])
-    if (free.length > 0) asks.push({ sql: dropLimits, rows: free })
+    if (free.length > 0) statements.push({ sql: deleteLimits, rows: free })
     const passed = groups.filter(isPassed).map((row) => row.slice(0, 4))
-    if (passed.length > 0) asks.push({ sql: dropShares, rows: passed })
-    if (asks.length === 0) return 0
-    const dropped = await connection.run(asks)
+    if (passed.length > 0) statements.push({ sql: deleteGroupTurns, rows: passed })
+    if (statements.length === 0) return 0
+    const dropped = await connection.run(statements)
     return dropped.reduce((sum, { changed }) => sum + changed, 0)
   }
 }
@@ -68,12 +68,12 @@ export class UnusedRows {
 /** Every channel has a name. */
 const BEFORE_ALL: Row = ['', 0, '']
 
-/** Without it, it is as with it. */
+/** The limit has all its room without the row, too. */
 function isFree([, held, fullAt, wakeAt]: Row, fullBy: number): boolean {
   return held === 0 && (fullAt as number) <= fullBy && wakeAt === null
 }
 
-/** Of each line the newest turn stays, so that turns go on from there. */
+/** The newest turn of each channel and level stays, so that turns go on from there. */
 function isPassed([, , , turn, first, newest]: Row): boolean {
   return (turn as number) < ((first ?? newest) as number)
 }

@@ -1,8 +1,8 @@
 /**
- * When it is looked whether there is something to be swept up, and when it is.
+ * When old rows are counted, and when they are vacuumed.
  */
 import { describe, expect, it } from 'vitest'
-import type { Answered, Statement, Connection } from '../connection.ts'
+import type { StatementResult, Statement, Connection } from '../connection.ts'
 import { ConnectionPool } from '../connection-pool.ts'
 import { Vacuum } from './vacuum.ts'
 
@@ -10,9 +10,9 @@ class Counted implements Connection {
   readonly said: string[] = []
   left = 0
 
-  async run(asks: readonly Statement[]): Promise<readonly Answered[]> {
-    for (const { sql } of asks) this.said.push(sql)
-    return asks.map(() => ({ rows: [[this.left]], changed: 0 }))
+  async run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
+    for (const { sql } of statements) this.said.push(sql)
+    return statements.map(() => ({ rows: [[this.left]], changed: 0 }))
   }
 
   close(): Promise<void> {
@@ -20,41 +20,41 @@ class Counted implements Connection {
   }
 }
 
-function setUp(): { counted: Counted; sweeping: Vacuum; pool: ConnectionPool } {
+function setUp(): { counted: Counted; vacuum: Vacuum; pool: ConnectionPool } {
   const counted = new Counted()
   const connect = (): Promise<Connection> => Promise.resolve(counted)
   const texts = { begin: null, commit: 'commit', rollback: 'rollback' }
-  const pool = new ConnectionPool<Connection>(counted, { ...texts, connect, count: 1 })
-  return { counted, pool, sweeping: new Vacuum(pool, { count: 'count', run: 'sweep' }) }
+  const pool = new ConnectionPool<Connection>(counted, { ...texts, connect, size: 1 })
+  return { counted, pool, vacuum: new Vacuum(pool, { count: 'count', run: 'vacuum' }) }
 }
 
-describe('what a database leaves behind', () => {
-  it('is looked at when many jobs were taken, and swept up if it is enough', async () => {
-    const { counted, sweeping } = setUp()
-    sweeping.taken(4_999)
+describe('old rows', () => {
+  it('are counted when many tasks were granted, and vacuumed if there are enough', async () => {
+    const { counted, vacuum } = setUp()
+    vacuum.noteGrants(4_999)
     expect(counted.said).toEqual([])
-    sweeping.taken(1)
+    vacuum.noteGrants(1)
     await expect.poll(() => counted.said).toEqual(['count'])
     counted.left = 100_000
     await expect
       .poll(() => {
-        sweeping.taken(5_000)
+        vacuum.noteGrants(5_000)
         return counted.said
       })
-      .toContain('sweep')
+      .toContain('vacuum')
   })
 
-  it('is of no concern if it fails', async () => {
-    const { counted, sweeping, pool } = setUp()
+  it('are left where they are, if the database cannot be reached', async () => {
+    const { counted, vacuum, pool } = setUp()
     await pool.close()
-    sweeping.taken(5_000)
+    vacuum.noteGrants(5_000)
     await Promise.resolve()
     expect(counted.said).toEqual([])
   })
 
-  it('is nothing where nothing stays', () => {
+  it('are not counted in a database that keeps none', () => {
     const { counted, pool } = setUp()
-    new Vacuum(pool, null).taken(1_000_000)
+    new Vacuum(pool, null).noteGrants(1_000_000)
     expect(counted.said).toEqual([])
   })
 })

@@ -15,40 +15,41 @@ import { TransactionFailed, WritesFailed, WritesTooSlow } from '../../user-trans
 import type { Statement, ClientConnection } from '../connection.ts'
 import type { UserTransactionDialect } from '../dialect.ts'
 import { SqlFailed, sqlFailed } from '../failures.ts'
-import { LeasedRowCache } from '../transaction/leased-row-cache.ts'
+import { LeasedRowCache } from '../transaction/context.ts'
 import { ConnectionPool } from '../connection-pool.ts'
-import type { Done } from '../transaction/working-set.ts'
+import type { AppliedEntry } from '../transaction/working-set.ts'
 import { TurnAssignment } from '../transaction/turn-assignment.ts'
-import type { TableVersion } from '../table-version.ts'
-import type { Frame, TransactionParts } from '../transaction/transaction.ts'
-import { execute, wholeTransaction } from '../transaction/transaction.ts'
+import type { TableVersion } from '../tables.ts'
+import type { TransactionBoundary } from '../transaction/transaction.ts'
+import type { TransactionContext } from '../transaction/context.ts'
+import { executeCommands, ownTransaction } from '../transaction/transaction.ts'
 
 export class CommitWithWrites {
   readonly #dialect: UserTransactionDialect
-  readonly #parts: TransactionParts
+  readonly #parts: TransactionContext
   readonly #pool: ConnectionPool<ClientConnection>
-  readonly #onDone: (done: readonly Done[]) => void
+  readonly #onDone: (done: readonly AppliedEntry[]) => void
   /** What is being committed, by job. */
   readonly #underWay = new Map<string, Promise<unknown>>()
 
   constructor(
     dialect: UserTransactionDialect,
-    parts: TransactionParts,
-    onDone: (done: readonly Done[]) => void,
+    parts: TransactionContext,
+    onDone: (done: readonly AppliedEntry[]) => void,
     tables: TableVersion,
   ) {
-    const { statements: sql, pool: count, mostConflicts = 50 } = dialect
+    const { statements: sql, connections: count, mostConflicts = 50 } = dialect
     this.#dialect = dialect
-    this.#parts = { ...parts, sql, places: new TurnAssignment(sql), position: null }
+    this.#parts = { ...parts, sql, turns: new TurnAssignment(sql), nextPosition: null }
     this.#onDone = onDone
     const connect = (): Promise<ClientConnection> => dialect.connect()
     this.#pool = new ConnectionPool(null, {
       ...sql,
       begin: null,
       connect,
-      count,
+      size: count,
       mostConflicts,
-      tables,
+      tableVersion: tables,
     })
   }
 
@@ -99,7 +100,7 @@ export class CommitWithWrites {
         // The first try uses cached rows. If they are stale, saving fails, BEFORE the user's function is run.
         const usesCache = isFirst
         isFirst = false
-        const { answers, done } = await execute(
+        const { answers, applied: done } = await executeCommands(
           connection,
           [command],
           this.#parts,
@@ -128,9 +129,9 @@ export class CommitWithWrites {
     })
     let isNew = false
     const parts = { ...this.#parts, held: new LeasedRowCache() }
-    const { answers } = await execute(connection, [command], parts, false, {
-      ...wholeTransaction(sql),
-      save: () => {
+    const { answers } = await executeCommands(connection, [command], parts, false, {
+      ...ownTransaction(sql),
+      commit: () => {
         isNew = true
         return connection.run(drop)
       },
@@ -142,22 +143,22 @@ export class CommitWithWrites {
     return this.#pool.close()
   }
 
-  #frame(connection: ClientConnection, command: Command, writes: Writes): Frame {
+  #frame(connection: ClientConnection, command: Command, writes: Writes): TransactionBoundary {
     const { sql } = this.#parts
     const job = 'job' in command ? command.job : ''
-    const whole = wholeTransaction(sql)
+    const whole = ownTransaction(sql)
     return {
       ...whole,
-      save: async (_, saves, answers) => {
-        if (answers[0]?.verdict !== 'committed') return whole.save(connection, saves, answers)
+      commit: async (_, saves, answers) => {
+        if (answers[0]?.verdict !== 'committed') return whole.commit(connection, saves, answers)
         await connection.run([
           ...saves,
-          ...this.#dialect.limit(writes.withinMs),
+          ...this.#dialect.limitDuration(writes.withinMs),
           statement(sql.savepoint),
         ])
         await this.#runWrites(connection, job, writes)
         await connection
-          .run([statement(sql.release), statement(sql.commit)])
+          .run([statement(sql.releaseSavepoint), statement(sql.commit)])
           .catch((error: unknown) => {
             throw commitFailure(job, error)
           })
@@ -185,7 +186,7 @@ export class CommitWithWrites {
       throw sqlFailed('conflict', 'The writes of a commit', error as Error)
     }
     try {
-      await connection.run([statement(this.#parts.sql.undo)])
+      await connection.run([statement(this.#parts.sql.rollbackToSavepoint)])
     } catch (failure) {
       if (failure instanceof SqlFailed && failure.trouble === 'lost') throw failure
     }

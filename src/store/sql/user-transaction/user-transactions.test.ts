@@ -6,15 +6,13 @@ import { expect, it } from 'vitest'
 import { onRecord, plain } from '../../../../test/support/specs.ts'
 import { freshSchema } from '../../../../test/support/postgres.ts'
 import { fromPg } from './adapters.ts'
-import { openPostgres, postgresDialect } from '../postgres/open-postgres.ts'
+import { openPostgres } from '../open-sql.ts'
+import { postgresDialect } from '../postgres/dialect.ts'
 import { UserTransactions } from './user-transactions.ts'
-import { LeasedRowCache } from '../transaction/leased-row-cache.ts'
+import { LeasedRowCache, QueueCache, SubmissionCache } from '../transaction/context.ts'
 import { TurnAssignment } from '../transaction/turn-assignment.ts'
-import { JobQueries } from '../queries/job-queries.ts'
-import { QueueCache } from '../transaction/queue-cache.ts'
 import { Records } from '../rows/records.ts'
-import { TableVersion } from '../table-version.ts'
-import { SubmissionCache } from '../transaction/submission-cache.ts'
+import { TableVersion } from '../tables.ts'
 
 it('a transaction that sees a queue as it was once does not cache it', async () => {
   const at = await freshSchema()
@@ -28,22 +26,21 @@ it('a transaction that sees a queue as it was once does not cache it', async () 
     { type: 'ConfigureQueue', queue: 'q', ...configured, ...onRecord },
   ])
   expect(answer?.verdict).toBe('committed')
-  const { statements: sql, guest, steps } = postgresDialect(at)
+  const { statements: sql, userTransactions: guest, migrations: steps } = postgresDialect(at)
   const queues = new QueueCache()
   const records = new Records()
   const parts = {
     sql,
     records,
     queues,
-    queries: new JobQueries(sql, records),
-    places: new TurnAssignment(sql),
-    submitted: new SubmissionCache(),
-    held: new LeasedRowCache(),
+    turns: new TurnAssignment(sql).withoutLocks,
+    submissions: new SubmissionCache(),
+    leasedRows: new LeasedRowCache(),
     now: () => null,
-    position: null,
-    forgets: null,
+    nextPosition: null,
+    forgetCount: null,
   }
-  const tables = new TableVersion(guest.statements.meta, steps.length)
+  const tables = new TableVersion(guest.statements.readMeta, steps.length)
   const transactions = new UserTransactions(store.id, guest, parts, tables)
   const submit = { type: 'SubmitJob', job: 'a', spec: plain({}, { queue: 'q' }) } as const
   const answers = await transactions.execute(fromPg(client), [submit])

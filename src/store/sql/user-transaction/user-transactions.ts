@@ -14,14 +14,12 @@ import type { Statement, Connection } from '../connection.ts'
 import type { UserTransactionDialect } from '../dialect.ts'
 import type { SqlTrouble } from '../failures.ts'
 import { innermost, SqlFailed } from '../failures.ts'
-import { LeasedRowCache } from '../transaction/leased-row-cache.ts'
-import type { TurnAssignment } from '../transaction/turn-assignment.ts'
-import { QueueCache } from '../transaction/queue-cache.ts'
-import type { TableVersion } from '../table-version.ts'
+import type { TableVersion } from '../tables.ts'
 import type { Statements } from '../statements.ts'
-import { SubmissionCache } from '../transaction/submission-cache.ts'
-import type { Frame, TransactionParts } from '../transaction/transaction.ts'
-import { execute } from '../transaction/transaction.ts'
+import type { TransactionBoundary } from '../transaction/transaction.ts'
+import type { TransactionContext } from '../transaction/context.ts'
+import { withoutMemory } from '../transaction/context.ts'
+import { executeCommands } from '../transaction/transaction.ts'
 
 /** As many as in a transaction of our own. */
 const MOST_COMMANDS = 500
@@ -34,7 +32,7 @@ const SUBMITTED: News = new Set(['work', 'upkeep'] as const)
 export class UserTransactions {
   readonly #id: string
   readonly #dialect: UserTransactionDialect
-  readonly #parts: TransactionParts
+  readonly #parts: TransactionContext
   readonly #tables: TableVersion
   /** Connections that are known to lead to this store. */
   readonly #known = new WeakSet<object>()
@@ -45,13 +43,13 @@ export class UserTransactions {
   constructor(
     id: string,
     dialect: UserTransactionDialect,
-    parts: TransactionParts & { readonly places: TurnAssignment },
+    parts: TransactionContext,
     tables: TableVersion,
   ) {
     this.#tables = tables
     this.#id = id
     this.#dialect = dialect
-    this.#parts = { ...parts, sql: dialect.statements, places: parts.places.later }
+    this.#parts = { ...parts, sql: dialect.statements }
   }
 
   execute(transaction: UserTransaction, commands: readonly Command[]): Promise<Answer[]> {
@@ -85,7 +83,7 @@ export class UserTransactions {
 
   /** The tables that the transaction sees may be those of another database. */
   async #assertHere(connection: Connection, key: object): Promise<void> {
-    const [answered] = await connection.run([{ sql: this.#parts.sql.meta, values: ['id'] }])
+    const [answered] = await connection.run([{ sql: this.#parts.sql.readMeta, values: ['id'] }])
     if (answered?.rows[0]?.[0] !== this.#id) {
       const message =
         'The transaction is in another database than this store: give it one of the database that the store was opened on.'
@@ -102,27 +100,21 @@ export class UserTransactions {
   ): Promise<readonly Answer[]> {
     const { sql } = this.#parts
     // Empty caches: the transaction may be rolled back, and may see the tables as they were long ago.
-    const parts = {
-      ...this.#parts,
-      queues: new QueueCache(),
-      submitted: new SubmissionCache(),
-      held: new LeasedRowCache(),
-      position: null,
-    }
-    const frame = savepointFrame(sql, this.#dialect.tell(this.#id, SUBMITTED))
-    await this.#dialect.enter(connection)
+    const parts = withoutMemory(this.#parts)
+    const boundary = savepointBoundary(sql, this.#dialect.notify(this.#id, SUBMITTED))
+    await this.#dialect.setSavepoint(connection)
     const isNew = !this.#known.has(key)
     if (isNew) await this.#assertHere(connection, key)
-    if (this.#tables.isDue(isNew)) await this.#tables.assert(connection)
+    if (this.#tables.isDue(isNew)) await this.#tables.assertKnown(connection)
     for (let tries = 1; ; tries++) {
       try {
-        const { answers } = await execute(connection, commands, parts, false, frame)
+        const { answers } = await executeCommands(connection, commands, parts, false, boundary)
         return answers
       } catch (error) {
         const isConflict = error instanceof SqlFailed && error.trouble === 'conflict'
         if (!isConflict || tries === MOST_TRIES) throw error
         // If this fails, too, the whole transaction is lost: the first reason says more.
-        await connection.run([statement(sql.undo)]).catch(() => {
+        await connection.run([statement(sql.rollbackToSavepoint)]).catch(() => {
           throw error
         })
       }
@@ -135,11 +127,16 @@ function statement(sql: string): Statement {
 }
 
 /** From a savepoint on. If there is nothing to save, it is rolled back to, so that no lock stays. */
-function savepointFrame({ undo, release }: Statements, notify: readonly Statement[]): Frame {
+function savepointBoundary(
+  { rollbackToSavepoint, releaseSavepoint }: Statements,
+  notify: readonly Statement[],
+): TransactionBoundary {
   return {
     begin: [],
-    drop: [statement(undo), statement(release)],
-    save: (connection, saves) => connection.run([...saves, ...notify, statement(release)]),
+    rollback: [statement(rollbackToSavepoint), statement(releaseSavepoint)],
+    commit: (connection, saves) => {
+      return connection.run([...saves, ...notify, statement(releaseSavepoint)])
+    },
   }
 }
 

@@ -39,9 +39,9 @@ const NEWEST = 20
 
 export async function checkOnOpen(connection: Connection, sql: Statements): Promise<void> {
   const [copying, guards, positions, newest] = await connection.run([
-    { sql: sql.meta, values: [COPYING] },
-    { sql: sql.missingGuards, values: [] },
-    { sql: sql.positionsGiven, values: [] },
+    { sql: sql.readMeta, values: [COPYING] },
+    { sql: sql.missingTriggers, values: [] },
+    { sql: sql.lastPositions, values: [] },
     { sql: sql.newestEvents, values: [NEWEST] },
   ])
   if ((copying?.rows.length ?? 0) > 0) throw new CopyUnfinished('this database')
@@ -70,7 +70,7 @@ export async function checkOnOpen(connection: Connection, sql: Statements): Prom
   }
   const jobs = [...new Set(events.flatMap(({ job }) => job ?? []))]
   const rows = jobs.map((job) => [job, JOB_ROW, 0])
-  const [found] = await connection.run([{ sql: sql.seeRows, rows }])
+  const [found] = await connection.run([{ sql: sql.readRows, rows }])
   for (const row of found?.rows ?? []) {
     const what = problemOf(row, records)
     if (what !== null) report('work', row[0] as string, what, null)

@@ -18,7 +18,7 @@ import {
   tasksOf,
 } from '../../../kernel/index.ts'
 import { texts } from '../../state/entry-check.ts'
-import { AT } from '../rows/work-columns.ts'
+import { WORK_COLUMN_AT } from '../statements.ts'
 import type { Connection, Row, Value } from '../connection.ts'
 import type { Baseline, EventRow } from '../rows/event-rows.ts'
 import { baseline, eventRow } from '../rows/event-rows.ts'
@@ -96,7 +96,7 @@ export class DatabaseCheck implements FoldListener {
     ]
     this.#queuesAndSchedules = new QueueScheduleFold(baselines.map(baseline), records, this)
     await this.#readEvents()
-    await this.#rowsOf(sql.unsortEvents)
+    await this.#rowsOf(sql.dropSortedEvents)
     await this.#checkSmallTables()
     await this.#checkStrays()
     await this.#checkTables()
@@ -172,13 +172,13 @@ export class DatabaseCheck implements FoldListener {
     for (const fold of folds) fold.finish()
     const rows = await this.#rowsFor(sql.wholeRows, new Set(folds.map(({ id }) => id)))
     const pipelines = folds.filter(({ record }) => record !== null && record.job.task === null)
-    const looked = await this.#rowsFor(sql.lookedAt, new Set(pipelines.map(({ id }) => id)))
+    const looked = await this.#rowsFor(sql.notedPipelines, new Set(pipelines.map(({ id }) => id)))
     const looks = new Set(looked.map(([job]) => job as string))
     this.#rows += rows.length
     const byJob = new Map<string, Row[]>()
     for (const row of rows) {
-      const known = byJob.get(row[AT.job] as string)
-      if (known === undefined) byJob.set(row[AT.job] as string, [row])
+      const known = byJob.get(row[WORK_COLUMN_AT.job] as string)
+      if (known === undefined) byJob.set(row[WORK_COLUMN_AT.job] as string, [row])
       else known.push(row)
     }
     for (const fold of folds) this.#compareJob(fold, byJob.get(fold.id) ?? [], looks)
@@ -233,7 +233,11 @@ export class DatabaseCheck implements FoldListener {
   ): void {
     const found = new Map<string, Row[]>()
     for (const row of rows) {
-      const name = rowName(id, row[AT.stage] as number, row[AT.segment] as number)
+      const name = rowName(
+        id,
+        row[WORK_COLUMN_AT.stage] as number,
+        row[WORK_COLUMN_AT.segment] as number,
+      )
       found.set(name, [...(found.get(name) ?? []), row])
     }
     for (const row of expected?.rows ?? []) {
@@ -264,8 +268,8 @@ export class DatabaseCheck implements FoldListener {
   /** A pipeline that something is to be done about must be on the orchestrator's list, `looks`. */
   #checkLook({ job, isOver, rows: expected }: ExpectedJob, rows: readonly Row[]): void {
     if (job.task !== null) return
-    const own = rows.find((row) => (row[AT.stage] as number) < 0)
-    const isNoted = own === undefined || own[AT.over_at] !== null
+    const own = rows.find((row) => (row[WORK_COLUMN_AT.stage] as number) < 0)
+    const isNoted = own === undefined || own[WORK_COLUMN_AT.over_at] !== null
     const world = createWorld(new Map([[job.id, job]]))
     const stages = stagesOf(job).map((_, stage) => {
       const tasks = expected.flatMap((row) => (row.stage === stage ? (row.task ?? []) : []))
@@ -325,12 +329,12 @@ export class DatabaseCheck implements FoldListener {
         position,
       )
     }
-    const [[missing] = []] = await this.#rowsOf(sql.missingGuards)
+    const [[missing] = []] = await this.#rowsOf(sql.missingTriggers)
     if (Number(missing) > 0) {
       const what = `${Number(missing)} of the triggers that keep events as they are are missing or off`
       this.#report('meta', 'triggers', what, null)
     }
-    const [[newest, given] = []] = await this.#rowsOf(sql.positionsGiven)
+    const [[newest, given] = []] = await this.#rowsOf(sql.lastPositions)
     if ((given as number) < (newest as number)) {
       const what = `the next position would be ${Number(given) + 1}, and ${Number(newest)} is taken`
       this.#report('meta', 'positions', what, { table: 'meta', position: newest as number })
@@ -351,7 +355,11 @@ export class DatabaseCheck implements FoldListener {
   }
 
   #noteReported(row: Row): [job: string, stage: number, segment: number] {
-    const address = [row[AT.job], row[AT.stage], row[AT.segment]] as [string, number, number]
+    const address = [
+      row[WORK_COLUMN_AT.job],
+      row[WORK_COLUMN_AT.stage],
+      row[WORK_COLUMN_AT.segment],
+    ] as [string, number, number]
     this.#reported.add(rowName(...address))
     return address
   }

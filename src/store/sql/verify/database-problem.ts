@@ -2,7 +2,7 @@
  * What can be wrong in a database, what would put it right, and a repair as the statements that do so.
  */
 import type { Statement, Row, Value } from '../connection.ts'
-import { AT } from '../rows/work-columns.ts'
+import { WORK_COLUMN_AT } from '../statements.ts'
 import type { Statements } from '../statements.ts'
 
 /** Something that is wrong, and where. */
@@ -99,8 +99,10 @@ export class RowRepairs {
     )
     // A row that has a key by mistake loses it BEFORE its owner gets it.
     run(
-      sql.freeKeys,
-      rows.flatMap((row) => (row[AT.key_held] === null ? [] : [[row[AT.key_held] as Value]])),
+      sql.releaseKeys,
+      rows.flatMap((row) =>
+        row[WORK_COLUMN_AT.key_held] === null ? [] : [[row[WORK_COLUMN_AT.key_held] as Value]],
+      ),
     )
     run(sql.insertRows, rows)
     const replace = (table: 'queues' | 'schedules', remove: string, save: string): void => {
@@ -118,7 +120,7 @@ export class RowRepairs {
     replace('schedules', sql.deleteSchedules, sql.saveSchedules)
     const limits = fixes.filter((fix) => fix.table === 'limits')
     const keys = limits.map(({ key }) => [key])
-    run(sql.makeLimits, keys)
+    run(sql.insertLimits, keys)
     run(
       sql.saveLimits,
       limits.map(({ key, held, fullAt }) => [key, held, fullAt]),
@@ -126,11 +128,12 @@ export class RowRepairs {
     run(sql.unparkAll, keys)
     const looks = fixes.filter((fix) => fix.table === 'looks')
     run(
-      sql.noteLooks,
+      sql.notePipelines,
       looks.map(({ job }) => [job]),
     )
     for (const fix of fixes) {
-      if (fix.table === 'meta') statements.push({ sql: sql.passPosition, values: [fix.position] })
+      if (fix.table === 'meta')
+        statements.push({ sql: sql.advancePosition, values: [fix.position] })
     }
     this.#known.clear()
     this.#fixes = []

@@ -23,7 +23,7 @@ import type { Baseline, EventRow, EventProblem } from '../rows/event-rows.ts'
 import { newestOf, readEvent, shown } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
 import { CorruptRecord } from '../rows/records.ts'
-import { AT } from '../rows/work-columns.ts'
+import { WORK_COLUMN_AT } from '../statements.ts'
 import { JOB_ROW, rowKey } from '../rows/work-rows.ts'
 
 /** Told of what concerns other jobs, and limits. */
@@ -265,20 +265,20 @@ export function jobFromRows(
   rows: readonly Row[],
   records: Records,
 ): JobFromRows | null {
-  const own = rows.find((row) => row[AT.stage] === JOB_ROW)
+  const own = rows.find((row) => row[WORK_COLUMN_AT.stage] === JOB_ROW)
   if (own === undefined || submitted === null) return null
   try {
-    const job = records.job(own[AT.record] as Uint8Array | null, submitted.entry)
+    const job = records.job(own[WORK_COLUMN_AT.record] as Uint8Array | null, submitted.entry)
     const stages: StageTasks | null = job.opened?.map((n) => (n < 0 ? null : [])) ?? null
     const last = new Map<string, number>()
     for (const row of rows) {
-      const stage = row[AT.stage] as number
-      const segment = row[AT.segment] as number
-      const position = row[AT.last_position] as number
+      const stage = row[WORK_COLUMN_AT.stage] as number
+      const segment = row[WORK_COLUMN_AT.segment] as number
+      const position = row[WORK_COLUMN_AT.last_position] as number
       last.set(rowKey(id, stage, segment), position)
       job.lastPosition = Math.max(job.lastPosition, position)
       if (row === own) continue
-      const task = records.task(row[AT.record] as Uint8Array, job, stage, segment)
+      const task = records.task(row[WORK_COLUMN_AT.record] as Uint8Array, job, stage, segment)
       if (segment < 0 || segment >= segmentsOf(job, stage)) return null
       const tasks = stages?.[stage]
       if (tasks == null) return null

@@ -3,7 +3,7 @@
  */
 import type { Rate, Task } from '../../../kernel/index.ts'
 import type { Row } from '../connection.ts'
-import { AT } from '../rows/work-columns.ts'
+import { WORK_COLUMN_AT } from '../statements.ts'
 import type { Fix, ReportProblem } from './database-problem.ts'
 
 interface CountedLimitUse {
@@ -56,9 +56,9 @@ export class CountedLimitUses {
 
   /** A row as it was found, and its task. */
   countWaiting(row: Row, { policy }: Task): void {
-    const parked = row[AT.parked] as string | null
+    const parked = row[WORK_COLUMN_AT.parked] as string | null
     if (parked !== null) this.of(parked).parked += 1
-    if (parked !== null || row[AT.channel] === null) return
+    if (parked !== null || row[WORK_COLUMN_AT.channel] === null) return
     for (const { key } of policy.limits) this.of(key).ready += 1
   }
 }

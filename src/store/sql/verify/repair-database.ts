@@ -124,7 +124,7 @@ class Repair {
   async run(): Promise<DatabaseRepairReport> {
     const sql = this.#sql
     const total = await countEvents(this.#connection, sql.countEvents)
-    const [given] = await this.#connection.run([{ sql: sql.positionsGiven, values: [] }])
+    const [given] = await this.#connection.run([{ sql: sql.lastPositions, values: [] }])
     this.#newest = Number(given?.rows[0]?.[0])
     await this.#checkFile()
     await this.#check(total)

@@ -22,8 +22,8 @@ import {
 import type { JobRecord } from '../../../log/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Row, Value } from '../connection.ts'
-import type { Column } from '../rows/work-columns.ts'
-import { AT, COLUMNS } from '../rows/work-columns.ts'
+import type { Column } from '../statements.ts'
+import { WORK_COLUMN_AT, WORK_COLUMNS } from '../statements.ts'
 import { shown } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
 import { CorruptRecord } from '../rows/records.ts'
@@ -92,17 +92,17 @@ export class RowCheck {
   row(expected: ExpectedJob, row: ExpectedRow): Value[] {
     const { job, isOver } = expected
     const whole = this.#columns(expected, row, null, null, this.#ageingOf(row)[0] ?? null)
-    if (!keepsKey(job, isOver)) whole[AT.key_held] = null
-    if (row.stage === JOB_ROW) whole[AT.over_at] = expected.overAt
+    if (!keepsKey(job, isOver)) whole[WORK_COLUMN_AT.key_held] = null
+    if (row.stage === JOB_ROW) whole[WORK_COLUMN_AT.over_at] = expected.overAt
     return whole
   }
 
   /** What is wrong with the row that was found. */
   problems(expected: ExpectedJob, row: ExpectedRow, found: Row): string[] {
-    const turn = found[AT.turn] as number | null
-    const parked = found[AT.parked] as string | null
+    const turn = found[WORK_COLUMN_AT.turn] as number | null
+    const parked = found[WORK_COLUMN_AT.parked] as string | null
     const columns = this.#ranked(expected, row, turn, parked, found)
-    return COLUMNS.flatMap((column, i) => {
+    return WORK_COLUMNS.flatMap((column, i) => {
       const value = found[i] as Value
       if (column === 'record') {
         return this.#recordProblems(expected.job, row, columns[i] as Uint8Array, value)
@@ -199,7 +199,7 @@ export class RowCheck {
       version: (task ?? job).version,
       turn,
       parked,
-      spot: null,
+      ctid: null,
     }
     return [
       ...fixedColumns(state, job, task, true),
@@ -209,7 +209,10 @@ export class RowCheck {
 }
 
 function isRankedAs(columns: Row, found: Row): boolean {
-  return columns[AT.level] === found[AT.level] && columns[AT.rank] === found[AT.rank]
+  return (
+    columns[WORK_COLUMN_AT.level] === found[WORK_COLUMN_AT.level] &&
+    columns[WORK_COLUMN_AT.rank] === found[WORK_COLUMN_AT.rank]
+  )
 }
 
 /** The fields of a record that are not as the events say. */

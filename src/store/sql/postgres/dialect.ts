@@ -1,11 +1,8 @@
 /**
- * Opens a store on PostgreSQL, in a schema of its own.
+ * What a store on PostgreSQL is told of it. The tables are in a schema of their own.
  */
 import type { News } from '../../notice.ts'
 import type { Dialect } from '../dialect.ts'
-import type { SqlOptions } from '../open-sql.ts'
-import { openSql } from '../open-sql.ts'
-import type { SqlStore } from '../sql-store.ts'
 import type { Connection } from '../connection.ts'
 import type { PostgresAddress, ServerLimits } from './address.ts'
 import { openNotifier } from './notifier.ts'
@@ -14,40 +11,29 @@ import { postgresUserDialect } from './user-transaction.ts'
 import { STEPS } from './schema.ts'
 import { FORGET_COUNT, POSTGRES, quoted, VACUUM_TABLES } from './statements.ts'
 
-export interface PostgresOptions extends SqlOptions {
-  /** `postgres://user:password@host:port/database`. */
-  readonly url: string
-  /** Default: `pawl`. */
-  readonly schema?: string
-}
-
 /** Transactions under way at once: one decides while others wait for the disk. */
-const LANES = 4
+const CONNECTIONS = 4
 const POLL_MS = 500
-
-export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
-  return openSql(postgresDialect(options), options)
-}
 
 /** `limits`: a port for tests. */
 export function postgresDialect(
-  { url, schema = 'pawl' }: PostgresOptions,
+  { url, schema = 'pawl' }: Pick<PostgresAddress, 'url' | 'schema'>,
   limits: ServerLimits = {},
 ): Dialect {
   return {
     statements: POSTGRES,
     connect: () => connectTo({ url, schema, ...limits }),
-    guest: postgresUserDialect({ url, ...limits }, schema),
-    pool: LANES,
+    userTransactions: postgresUserDialect({ url, ...limits }, schema),
+    connections: CONNECTIONS,
     // Those that are committed at the same time share the disk.
     manyCommands: 16,
     pollMs: POLL_MS,
     openNotifier: (id: string, onHeard: (news: News) => void) =>
       openNotifier({ url, schema, ...limits }, id, onHeard),
-    forgets: FORGET_COUNT,
-    sweep: VACUUM_TABLES,
+    forgetCount: FORGET_COUNT,
+    vacuum: VACUUM_TABLES,
     hasCursor: true,
-    steps: STEPS,
+    migrations: STEPS,
     // The lock first: two that create a schema at once may both fail.
     prepare: [
       `select pg_advisory_xact_lock(hashtextextended('pawl/' || '${quoted(schema)}', 0))`,

@@ -1,29 +1,16 @@
 /**
- * Opens a store in a SQLite file.
+ * What a store in a SQLite file is told of it.
  */
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { systemClock } from '../../clock.ts'
 import type { Dialect } from '../dialect.ts'
-import type { SqlOptions } from '../open-sql.ts'
-import { openSql } from '../open-sql.ts'
-import type { SqlStore } from '../sql-store.ts'
 import { openConnection } from './connection.ts'
 import { sqliteUserDialect } from './user-transaction.ts'
 import { STEPS } from './schema.ts'
 import { CHECKS, FILE_CHECK, SQLITE } from './statements.ts'
 
-export interface SqliteOptions extends SqlOptions {
-  /** The file. Created if it is not there; its folder must be. */
-  readonly path: string
-}
-
 const POLL_MS = 25
-
-export function openSqliteStore(options: SqliteOptions): Promise<SqlStore> {
-  const { clock = systemClock } = options
-  return openSql(sqliteDialect(options), { ...options, clock })
-}
 
 /**
  * What was written is seen by others only when the disk has it, which may take so long; and systems
@@ -45,23 +32,23 @@ function signOf(path: string): string | null {
   }
 }
 
-export function sqliteDialect(options: SqliteOptions): Dialect {
+export function sqliteDialect(options: { readonly path: string }): Dialect {
   // Once: whoever goes to another folder later still means this file.
   const path = resolve(options.path)
   const wal = `${path}-wal`
   return {
     statements: SQLITE,
     connect: () => openConnection({ path }),
-    guest: sqliteUserDialect(path),
+    userTransactions: sqliteUserDialect(path),
     // One writes at a time, whatever the number of connections.
-    pool: 1,
+    connections: 1,
     manyCommands: 250,
-    checks: CHECKS,
+    preconditions: CHECKS,
     pollMs: POLL_MS,
     signOfWrites: () => signOf(wal),
     fileCheck: FILE_CHECK,
     hasCursor: false,
-    steps: STEPS,
+    migrations: STEPS,
     prepare: [],
     hasTables: `select count(*) from sqlite_master where type = 'table' and name = 'meta'`,
     setVersion: `
