@@ -39,7 +39,7 @@ import { EntryWatches } from '../views/entry-watch.ts'
 import type { Listed } from '../views/job-pages.ts'
 import { listing, PageOfJobs } from '../views/job-pages.ts'
 import { outputsPage, tasksIn } from '../views/job-views.ts'
-import type { QueryAnswers } from '../views/ledger-queries.ts'
+import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
 import type { CheckpointSchedule } from './checkpoint-schedule.ts'
 import type { DirectoryState } from './directory-state.ts'
@@ -86,7 +86,7 @@ export class DirectoryStore implements Store {
   readonly #ledger: Ledger
   readonly #copies = new CommandCopies()
   readonly #watches: EntryWatches
-  readonly #answers: QueryAnswers
+  readonly #answers: LedgerAnswers
   #closing: Promise<void> | null = null
 
   constructor(parts: DirectoryParts) {
@@ -184,7 +184,7 @@ export class DirectoryStore implements Store {
     return this.#closing
   }
 
-  #queryAnswers(): QueryAnswers {
+  #queryAnswers(): LedgerAnswers {
     const { finished } = this.#parts.state
     const shared = ledgerQueries(this.#ledger, (id) => finished.find(id))
     return {

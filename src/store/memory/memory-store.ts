@@ -26,7 +26,7 @@ import type {
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import { listing, PageOfJobs } from '../views/job-pages.ts'
-import type { QueryAnswers } from '../views/ledger-queries.ts'
+import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
 
 /** Calls between two turns of the event loop, at most. */
@@ -86,7 +86,7 @@ export class MemoryStore implements Store {
     this.#watches.close(null)
   }
 
-  readonly #answers: QueryAnswers = {
+  readonly #answers: LedgerAnswers = {
     ...ledgerQueries(this.#ledger),
     jobs: (query) => this.#jobs(query),
     history: ({ job, after = 0, limit }) => {

@@ -32,7 +32,7 @@ import {
 } from './job-views.ts'
 
 /** How a store in memory answers each kind of query. */
-export type QueryAnswers<K extends QueryKind = QueryKind> = {
+export type LedgerAnswers<K extends QueryKind = QueryKind> = {
   readonly [One in K]: (
     query: QueryOf<One>,
   ) => Answers[One]['answer'] | Promise<Answers[One]['answer']>
@@ -42,7 +42,7 @@ export type QueryAnswers<K extends QueryKind = QueryKind> = {
 export function ledgerQueries(
   ledger: Ledger,
   findFinished: (id: string) => JobRecord | null = () => null,
-): QueryAnswers<Exclude<QueryKind, 'jobs' | 'history' | 'upkeep'>> {
+): LedgerAnswers<Exclude<QueryKind, 'jobs' | 'history' | 'upkeep'>> {
   const examination = new Examination(ledger)
   const find = (id: string): JobRecord | null => recordOf(ledger, id) ?? findFinished(id)
   const tallies = (record: JobRecord): Tallies => talliesOf(ledger, record)

@@ -22,7 +22,9 @@ for (const { path, text } of files) {
 
 const folders = folderGraph(files)
 const arrowsOf = (folder: string): string => {
-  const targets = [folder, `${folder} (front)`].flatMap((node) => [...(folders.get(node) ?? [])])
+  const targets = [folder, `${folder} (front)`].flatMap((node) =>
+    Array.from(folders.get(node) ?? []),
+  )
   const names = targets.map((node) => short(node.replace(' (front)', '')))
   return [...new Set(names)]
     .filter((name) => name !== short(folder))

@@ -24,6 +24,12 @@ const OPENING = '/** Owns this. */\n'
 const LATER = ['TO', 'DO'].join('')
 const long = (lines: number): string => '  step()\n'.repeat(lines)
 
+/** What `path` must say to import `target`. */
+function from(path: string, target: string): string {
+  const relative = posix.relative(posix.dirname(path), target)
+  return `import type { A } from '${relative.startsWith('.') ? relative : `./${relative}`}'`
+}
+
 const EXAMPLES: readonly Example[] = [
   {
     says: 'the store is imported by the kernel',
@@ -76,8 +82,6 @@ const EXAMPLES: readonly Example[] = [
       ['a sub-folder uses the front above', rules.foldersHaveNoCircles, 'a.ts', 'x/b.ts', 'x/c.ts'],
     ] as const
   ).map(([says, rule, a, b, c]) => {
-    const from = (path: string, target: string): string =>
-      `import type { A } from '${posix.relative(posix.dirname(path), target).replace(/^(?!\.)/, './')}'`
     const others = (target: string): SourceFile[] => [
       { path: `src/store/${b}`, text: from(b, target) },
       { path: `src/store/${c}`, text: '' },
