@@ -1,7 +1,7 @@
 /**
  * Runs one operation of Pawl with V8's call counts on, and prints as JSON which functions of
- * `src/` it called: { walk: { file: [function] } }. Everything is done once before, so that what
- * only the first call does (opening files, preparing statements) is not counted.
+ * `src/` it called: { walk: { file: [function] } }. Each is done several times, so that what only
+ * the first call does (opening files, preparing statements) is not counted.
  *
  *   program.ts <location> leave [schema]   leaves a lease behind
  *   program.ts <location> walk [schema]    waits for its expiry, then submits a job and works it off
@@ -36,6 +36,8 @@ async function called(): Promise<Record<string, string[]>> {
 }
 
 const greet = job('greet', { input: typed<string>(), run: ({ input }) => `Hello, ${input}` })
+/** The first of them warms everything up. */
+const ROUNDS = 5
 /** Its first attempt ends with the process. */
 const lost = job('lost', {
   input: typed<null>(),
@@ -55,10 +57,13 @@ if (isLeft) {
   const ends = pawl.handle('lost').events()
   for await (const { entry } of ends) if (entry.type === 'LeaseExpired') break
   walks['expiry'] = await called()
-  for (const input of ['warm', 'counted']) {
+  const fewest = (one: Record<string, string[]>, other?: Record<string, string[]>) =>
+    other !== undefined && Object.keys(other).length < Object.keys(one).length ? other : one
+  for (let round = 0; round < ROUNDS; round++) {
     await called()
-    const handle = await pawl.submit(greet, input)
-    walks['submit'] = await called()
+    const handle = await pawl.submit(greet, 'Ada')
+    // What timers of the engine do meanwhile is no part of a submit.
+    walks['submit'] = fewest(await called(), walks['submit'])
     const worker = pawl.work([greet])
     await handle.result()
     walks['claim to commit'] = await called()

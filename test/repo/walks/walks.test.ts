@@ -16,14 +16,16 @@ type Walks = Readonly<Record<string, Readonly<Record<string, readonly string[]>>
 interface Step {
   readonly name: string
   readonly file: string
+  /** Handed over as a function, so that the file before it calls it by another name. */
+  readonly isCallback: boolean
 }
 
 const STORES = ['in a directory', 'on PostgreSQL'] as const
 const WALKS = ['submit', 'claim to commit', 'expiry'] as const
 /** How many files one operation passes through. Fewer is better: lower these, never raise them. */
 const MOST_FILES = {
-  'submit in a directory': 62,
-  'submit on PostgreSQL': 70,
+  'submit in a directory': 54,
+  'submit on PostgreSQL': 58,
 }
 
 const PROGRAM = 'test/repo/walks/program.ts'
@@ -51,10 +53,13 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 function stepsOf(page: string, title: string): Step[] {
   const heading = `### ${title[0]?.toUpperCase()}${title.slice(1)}\n`
   const section = page.slice(page.indexOf(heading) + heading.length).split(/^#/m)[0] as string
-  return [...section.matchAll(/^\d+\. `([\w.#]+)` \(`(src\/[\w./-]+)`\)/gm)].map((match) => ({
-    name: match[1] as string,
-    file: match[2] as string,
-  }))
+  return [...section.matchAll(/^\d+\. `([\w.#]+)` \(`(src\/[\w./-]+)`(, callback)?\)/gm)].map(
+    (match) => ({
+      name: match[1] as string,
+      file: match[2] as string,
+      isCallback: match[3] !== undefined,
+    }),
+  )
 }
 
 describe.each(STORES)('the walks %s', (store) => {
@@ -64,14 +69,15 @@ describe.each(STORES)('the walks %s', (store) => {
     expect(steps.length).toBeGreaterThan(5)
     const functions = called.get(store)?.[walk] ?? {}
     let before = ''
-    for (const { name, file } of steps) {
+    for (const { name, file, isCallback } of steps) {
       const last = (name.split('.').at(-1) as string).replace(/^#?/, '')
       const names = functions[file] ?? []
       expect({ file, names }, `${name} is not called by a ${walk} ${store}`).toEqual({
         file,
         names: expect.arrayContaining([expect.stringMatching(new RegExp(`^#?${last}$`))]),
       })
-      if (before !== '') expect(before, `${name} is called by no step before it`).toContain(last)
+      if (before !== '' && !isCallback)
+        expect(before, `${name} is called by no step before it`).toContain(last)
       before += await readFile(join(ROOT, file), 'utf8')
     }
   })
