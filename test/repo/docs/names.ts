@@ -23,9 +23,11 @@ const FAILURE_CODES = ['TimedOut', 'ThrownValue']
 
 const EXPORT = /\bexport\s+(?:class|interface|type|const|function)\s+(\w+)/g
 const INTERFACE = /\binterface\s+(\w+)(?:\s+extends\s+([\w\s,]+?))?\s*\{\n([\s\S]*?)\n\}/g
+const CLASS = /\bclass\s+(\w+)[^{]*\{\n([\s\S]*?)\n\}/g
+const METHOD = /^ {2}(?:(?:override|static|async|get) )*\*?(#?\w+)(?:<[^>]*>)?\(/gm
 const FIELD = /^ {2}(?:readonly )?(\w+)\??:/gm
 
-/** Entries, commands, states, codes, guards, exported names, and `Record.field`. */
+/** Entries, commands, states, codes, guards, exported names, `Record.field` and `Class.method`. */
 export function knownNames(files: readonly SourceFile[]): ReadonlySet<string> {
   const sources = files
     .filter(({ path }) => path.startsWith('src/') && !path.endsWith('.test.ts'))
@@ -43,7 +45,15 @@ export function knownNames(files: readonly SourceFile[]): ReadonlySet<string> {
     ...guards,
     ...sources.flatMap((code) => [...code.matchAll(EXPORT)].map((match) => match[1] as string)),
     ...fieldsOf(sources.join('\n')),
+    ...methodsOf(sources.join('\n')),
   ])
+}
+
+/** `LogWriter.append` and the like. */
+function methodsOf(code: string): string[] {
+  return [...code.matchAll(CLASS)].flatMap(([, name = '', body = '']) =>
+    [...body.matchAll(METHOD)].map((match) => `${name}.${match[1]}`),
+  )
 }
 
 /** `Lease.worker` and the like; fields of extended interfaces count as own. */
