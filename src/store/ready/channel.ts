@@ -42,13 +42,52 @@ export interface IndexState {
  * however much it has waiting. A group that was idle has saved up nothing, for it joins at the
  * end, and groups that come and go pass no other.
  */
-interface ReadyGroup {
+class ReadyGroup {
   readonly priority: number
   readonly name: string | null
   /** The smallest is next. Meaningless while the group is idle. */
-  turn: number
+  turn = 0
   /** Tasks that are ready, whether a limit stops them or not; the one on offer included. */
-  ready: number
+  ready = 0
+  /** The only list, until there are two: nearly always it is, and there are many groups. */
+  #list: ReadyList | null = null
+  /** By the keys of their limits; a list is followed by others with the same keys (`alike`). */
+  #byKeys: Map<string, ReadyList> | null = null
+
+  constructor(priority: number, name: string | null) {
+    this.priority = priority
+    this.name = name
+  }
+
+  findList(jobPriority: number, limits: readonly LimitSpec[]): ReadyList | null {
+    let list = this.#byKeys === null ? this.#list : (this.#byKeys.get(keysOf(limits)) ?? null)
+    while (list !== null && !list.isFor(jobPriority, limits)) list = list.alike
+    return list
+  }
+
+  addList(list: ReadyList): void {
+    list.alike = null
+    if (this.#list === null) {
+      this.#list = list
+      return
+    }
+    this.#byKeys ??= new Map([[keysOf(this.#list.limits), this.#list]])
+    const keys = keysOf(list.limits)
+    list.alike = this.#byKeys.get(keys) ?? null
+    this.#byKeys.set(keys, list)
+  }
+
+  forgetLists(): void {
+    this.#list = null
+    this.#byKeys = null
+  }
+}
+
+/** One key is text already: to build text for each task costs a tenth of a submit. */
+function keysOf(limits: readonly LimitSpec[]): string {
+  const [first] = limits
+  if (limits.length < 2) return first?.key ?? ''
+  return limits.map(({ key }) => `${key.length}:${key}`).join()
 }
 
 /**
@@ -70,6 +109,8 @@ export class ReadyList extends TaskQueue implements Place, QueueMember, Limited 
   readonly jobPriority: number
   group: ReadyGroup
   readonly limits: readonly LimitState[]
+  /** Another list of its group with the same keys. Only the group writes it. */
+  alike: ReadyList | null = null
   readonly #index: IndexState
 
   constructor(
@@ -130,6 +171,15 @@ export class ReadyList extends TaskQueue implements Place, QueueMember, Limited 
 
   limitChanged(): void {
     this.channel.place(this)
+  }
+
+  isFor(jobPriority: number, limits: readonly LimitSpec[]): boolean {
+    const own = this.limits
+    if (this.jobPriority !== jobPriority || own.length !== limits.length) return false
+    for (let i = 0; i < own.length; i++) {
+      if (!(own[i] as LimitState).isFor(limits[i] as LimitSpec)) return false
+    }
+    return true
   }
 
   /** The group was served, or was idle. */
@@ -261,8 +311,7 @@ export class ReadyChannel {
   /** Committed tasks take no turns, and their priority counts no more. */
   readonly finishing: ReadyList
   readonly #index: IndexState
-  /** By priority, group and limits, as text. */
-  readonly #lists = new Map<string, ReadyList>()
+  readonly #lists = new Set<ReadyList>()
   /** By priority, then by name. */
   #groups = new Map<number, Map<string | null, ReadyGroup>>()
   readonly #open: IndexedQueue<LimitPartition>
@@ -274,7 +323,7 @@ export class ReadyChannel {
     this.queue = queue
     this.#index = index
     const apart = { ...index, turns: 0 }
-    this.finishing = new ReadyList(this, 0, newGroup(0, null), [], apart)
+    this.finishing = new ReadyList(this, 0, new ReadyGroup(0, null), [], apart)
     this.#open = new IndexedQueue<LimitPartition>(index.isBefore)
     this.#unlimited = new LimitPartition([], this.#open, index)
   }
@@ -284,18 +333,16 @@ export class ReadyChannel {
     return this.finishing.ready === 0 && this.#lists.size === 0
   }
 
-  findList(name: string): ReadyList | null {
-    return this.#lists.get(name) ?? null
+  findList(priority: number, group: string | null, limits: readonly LimitSpec[]): ReadyList | null {
+    const groups = this.#groups.get(this.#levelOf(priority))
+    return groups?.get(group)?.findList(priority, limits) ?? null
   }
 
-  addList(
-    name: string,
-    priority: number,
-    group: string | null,
-    limits: readonly LimitState[],
-  ): ReadyList {
-    const list = new ReadyList(this, priority, this.#group(priority, group), limits, this.#index)
-    this.#lists.set(name, list)
+  addList(priority: number, name: string | null, limits: readonly LimitState[]): ReadyList {
+    const group = this.#group(priority, name)
+    const list = new ReadyList(this, priority, group, limits, this.#index)
+    this.#lists.add(list)
+    group.addList(list)
     for (const limit of limits) limit.addList(list)
     return list
   }
@@ -347,13 +394,14 @@ export class ReadyChannel {
    * turns of groups that become one, the first counts.
    */
   rankAgain(): void {
-    const lists = [...this.#lists.values()].filter(({ ready }) => ready > 0)
+    const lists = [...this.#lists]
     for (const list of lists) if (list.slot !== NOT_QUEUED) list.home?.partition.dequeue(list)
     this.#groups = new Map()
-    for (const list of this.#lists.values()) {
+    for (const list of lists) {
       const { name, turn } = list.group
       list.group.ready = 0
       list.group = this.#group(list.jobPriority, name)
+      list.group.addList(list)
       if (list.ready === 0) continue
       list.group.turn = list.group.ready === 0 ? turn : Math.min(list.group.turn, turn)
       list.group.ready += list.ready
@@ -364,14 +412,20 @@ export class ReadyChannel {
 
   /** Forgets what is empty. The number of lists that are left. */
   sweep(): number {
-    for (const [name, list] of this.#lists) {
-      if (list.ready > 0) continue
-      this.#lists.delete(name)
-      for (const limit of list.limits) limit.removeList(list)
-    }
     for (const [level, groups] of this.#groups) {
-      for (const [name, { ready }] of groups) if (ready === 0) groups.delete(name)
+      for (const [name, group] of groups) {
+        group.forgetLists()
+        if (group.ready === 0) groups.delete(name)
+      }
       if (groups.size === 0) this.#groups.delete(level)
+    }
+    for (const list of this.#lists) {
+      if (list.ready > 0) {
+        list.group.addList(list)
+      } else {
+        this.#lists.delete(list)
+        for (const limit of list.limits) limit.removeList(list)
+      }
     }
     this.#sweepPartitions()
     return this.#lists.size
@@ -388,12 +442,16 @@ export class ReadyChannel {
   }
 
   /** In a queue that ages, groups take turns over all priorities together. */
+  #levelOf(priority: number): number {
+    return this.queue.ageingMs === null ? priority : 0
+  }
+
   #group(priority: number, name: string | null): ReadyGroup {
-    const level = this.queue.ageingMs === null ? priority : 0
+    const level = this.#levelOf(priority)
     let groups = this.#groups.get(level)
     if (groups === undefined) this.#groups.set(level, (groups = new Map()))
     let group = groups.get(name)
-    if (group === undefined) groups.set(name, (group = newGroup(level, name)))
+    if (group === undefined) groups.set(name, (group = new ReadyGroup(level, name)))
     return group
   }
 
@@ -413,23 +471,6 @@ export class ReadyChannel {
     }
     return partition
   }
-}
-
-function newGroup(priority: number, name: string | null): ReadyGroup {
-  return { priority, name, turn: 0, ready: 0 }
-}
-
-/** Of the lists of a channel. Names of groups and keys may be any text, so their lengths are in it. */
-export function listName(
-  priority: number,
-  group: string | null,
-  limits: readonly LimitSpec[],
-): string {
-  let name = group === null ? `${priority} -` : `${priority} ${group.length} ${group}`
-  for (const { key, concurrency, rate } of limits) {
-    name += ` ${key.length} ${key} ${concurrency} ${rate?.count ?? 0} ${rate?.perMs ?? 0}`
-  }
-  return name
 }
 
 /** How lists of one queue, or of different queues, are compared. */

@@ -25,7 +25,7 @@ import type { Job, JobSpec, LimitUse, Queue, Task, Usage } from '../../kernel/in
 import { compareOrder } from '../../kernel/index.ts'
 import type { ChannelName } from '../claim-request.ts'
 import type { IndexState, ReadyList } from './channel.ts'
-import { bestOfChannels, listName, ReadyChannel } from './channel.ts'
+import { bestOfChannels, ReadyChannel } from './channel.ts'
 import { LimitUsage } from './limits.ts'
 import { QueueState } from './queue-state.ts'
 import { TaskQueue, TaskSlots } from './task-queue.ts'
@@ -274,8 +274,7 @@ export class ReadyIndex {
     if (task.commit !== null) return channel.finishing
     const { priority, group } = spec
     const { limits } = task.policy
-    const name = listName(priority, group, limits)
-    const known = channel.findList(name)
+    const known = channel.findList(priority, group, limits)
     if (known !== null) return known
     const { unused } = this.#state
     if (unused > FEW_UNUSED && unused * 2 > this.#lists) {
@@ -285,7 +284,7 @@ export class ReadyIndex {
     }
     this.#lists += 1
     const found = limits.map((limit) => this.#limits.limitFor(limit, this.#now))
-    return channel.addList(name, priority, group, found)
+    return channel.addList(priority, group, found)
   }
 
   /** Forgets lists, groups, limits, channels and queues that nothing uses any more. */
