@@ -107,6 +107,16 @@ describe('claims that travel with submits', () => {
     expect(worker.asked).toEqual([])
   })
 
+  it('do not travel with more submits than one transaction holds', async () => {
+    const batcher = new CommandBatcher(new Granting({ now: () => 1_000 }))
+    const worker = claimer('a', 1)
+    batcher.standBy(worker)
+    await batcher.sendAll(Array.from({ length: 501 }, (_, i) => submit(`${i}`)))
+    expect(worker.asked).toEqual([])
+    await batcher.sendAll(Array.from({ length: 500 }, (_, i) => submit(`more ${i}`)))
+    expect(worker.asked).toEqual([500])
+  })
+
   it('are told that they got nothing when the submit fails', async () => {
     const batcher = new CommandBatcher(new Granting({ now: () => 1_000 }))
     const worker = claimer('a', 1)

@@ -29,6 +29,8 @@ export interface ClaimWithSubmit {
   granted(claimed: readonly Claimed[]): void
 }
 
+/** Commands that claims travel with. No store decides fewer in one transaction. */
+const MOST_WITH_CLAIMS = 500
 /** A callback on it runs after those that are queued already; quicker than `queueMicrotask`. */
 const RESOLVED = Promise.resolve()
 
@@ -120,10 +122,11 @@ export class CommandBatcher {
   }
 
   async #execute(commands: readonly Command[]): Promise<readonly Answer[]> {
-    const claims = this.#claimsFor(commands)
-    if (claims.length === 0) return this.#store.execute(commands)
+    const claims: ClaimWithSubmit[] = []
     let claimed: readonly (readonly Claimed[])[] = []
     try {
+      this.#addClaims(claims, commands)
+      if (claims.length === 0) return await this.#store.execute(commands)
       const requests = claims.map(({ request }) => request)
       const done = await (this.#store as Required<Store>).submitAndClaim(commands, requests)
       claimed = done.claimed
@@ -133,9 +136,10 @@ export class CommandBatcher {
     }
   }
 
-  #claimsFor(commands: readonly Command[]): ClaimWithSubmit[] {
-    const claims: ClaimWithSubmit[] = []
-    if (this.#store.submitAndClaim === undefined || commands[0]?.type !== 'SubmitJob') return claims
+  /** So many that one transaction holds them: a worker gets its leases when the call is answered. */
+  #addClaims(claims: ClaimWithSubmit[], commands: readonly Command[]): void {
+    if (this.#store.submitAndClaim === undefined || this.#claimers.size === 0) return
+    if (commands[0]?.type !== 'SubmitJob' || commands.length > MOST_WITH_CLAIMS) return
     let left = commands.length
     for (const claimer of this.#claimers) {
       if (left <= 0) break
@@ -144,7 +148,6 @@ export class CommandBatcher {
       claims.push(claim)
       left -= claim.request.max
     }
-    return claims
   }
 
   /** What one call needs cannot be read, and nothing happened: only that call fails. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CHANNEL, limit, ReadyBench } from '../../../test/support/ready-bench.ts'
+import { Dice } from '../../../test/model/properties/dice.ts'
 import { failure, onRecord, plain, retry } from '../../../test/support/specs.ts'
 import { Ledger } from '../state/ledger.ts'
 
@@ -416,5 +417,38 @@ describe('a limit that is used up', () => {
       bench.commit(`guest ${i}`)
     }
     expect(bench.ledger.usage.has('user 1999')).toBe(false)
+  })
+})
+
+describe('a limit that closes with a grant', () => {
+  it('leaves all other lists in order, whatever its own list has next', () => {
+    for (let seed = 1; seed <= 300; seed++) {
+      const dice = new Dice(seed)
+      const bench = new ReadyBench()
+      const most = 1 + dice.below(4)
+      const lists = Array.from({ length: 12 }, (_, i) => [
+        `own ${i}`,
+        ...['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].filter(() => dice.chance(20)),
+      ])
+      const waiting = Array.from({ length: 72 }, (_, i) => {
+        const limits = dice.pick(lists)
+        const specs = limits.map((key) => {
+          return limit(key, { concurrency: key.startsWith('own') ? 99 : most })
+        })
+        const dueAt = 1 + i + dice.below(60)
+        bench.submit(`job ${i}`, plain({ dueAt }, { limits: specs }))
+        return { id: `job ${i}`, dueAt, limits }
+      }).toSorted((a, b) => a.dueAt - b.dueAt)
+      bench.now = 10_000
+      const used = new Map<string, number>()
+      const isFree = (key: string): boolean => key.startsWith('own') || (used.get(key) ?? 0) < most
+      for (;;) {
+        const next = waiting.find(({ limits }) => limits.every(isFree))
+        expect(bench.claim(1), `seed ${seed}`).toEqual(next === undefined ? [] : [next.id])
+        if (next === undefined) break
+        waiting.splice(waiting.indexOf(next), 1)
+        for (const key of next.limits) used.set(key, (used.get(key) ?? 0) + 1)
+      }
+    }
   })
 })

@@ -149,6 +149,8 @@ export class ReadyIndex {
     if (isOffered && !resumed) {
       // Its list knows the queue and the limits: neither has to be looked up.
       const list = this.#offered as ReadyList
+      // BEFORE a limit closes: that moves other lists, past one that must not stand where it was.
+      if (list.limits.length > 0) list.headChanged()
       list.channel.queue.charge(at, resumed)
       this.#limits.chargeKnown(list.limits, at)
       return

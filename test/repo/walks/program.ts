@@ -35,6 +35,12 @@ async function called(): Promise<Record<string, string[]>> {
   return files
 }
 
+type Called = Record<string, string[]>
+
+function fewest(one: Called, other?: Called): Called {
+  return other !== undefined && Object.keys(other).length < Object.keys(one).length ? other : one
+}
+
 const greet = job('greet', { input: typed<string>(), run: ({ input }) => `Hello, ${input}` })
 /** The first of them warms everything up. */
 const ROUNDS = 5
@@ -57,8 +63,6 @@ if (isLeft) {
   const ends = pawl.handle('lost').events()
   for await (const { entry } of ends) if (entry.type === 'LeaseExpired') break
   walks['expiry'] = await called()
-  const fewest = (one: Record<string, string[]>, other?: Record<string, string[]>) =>
-    other !== undefined && Object.keys(other).length < Object.keys(one).length ? other : one
   for (let round = 0; round < ROUNDS; round++) {
     await called()
     const handle = await pawl.submit(greet, 'Ada')

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freshSchema } from '../../support/postgres.ts'
+import { codeOf } from '../tidy/scan.ts'
 import { ROOT } from '../tidy/tree.ts'
 
 type Walks = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
@@ -76,9 +77,15 @@ describe.each(STORES)('the walks %s', (store) => {
         file,
         names: expect.arrayContaining([expect.stringMatching(new RegExp(`^#?${last}$`))]),
       })
-      if (before !== '' && !isCallback)
-        expect(before, `${name} is called by no step before it`).toContain(last)
-      before += await readFile(join(ROOT, file), 'utf8')
+      const text = codeOf(await readFile(join(ROOT, file), 'utf8'))
+      const [owner = ''] = name.split('.')
+      if (owner !== name) expect(text, file).toMatch(new RegExp(`\\bclass ${owner}\\b`))
+      if (before !== '' && !isCallback) {
+        expect(before, `${name} is called by no step before it`).toMatch(
+          new RegExp(`${last}(?:\\?\\.)?\\(`),
+        )
+      }
+      before += text
     }
   })
 })

@@ -282,13 +282,13 @@ it('a claim gets no job of a channel that it does not name', async () => {
 
 it('two claims share what is submitted, and neither gets more than it has room for', async () => {
   const { store } = await scene(0)
-  const claims = [1, 1].map((max, i) => {
+  const claims = [1, 2].map((max, i) => {
     return { worker: `w${i}`, request: FIRST_SUBMIT_CLAIM, channels: CHANNELS, max, started: true }
   })
-  const jobs = [submit('a'), submit('b', { type: 'blue' }), submit('c'), submit('d')]
+  const jobs = [submit('a'), submit('b', { type: 'blue' }), submit('c'), submit('d'), submit('e')]
   const { claimed } = await store.submitAndClaim!(jobs, claims)
-  expect(claimed.map((granted) => granted.map(({ job }) => job))).toEqual([['a'], ['c']])
-  expect(await claim(store)).toEqual(['d'])
+  expect(claimed.map((granted) => granted.map(({ job }) => job))).toEqual([['a'], ['c', 'd']])
+  expect(await claim(store)).toEqual(['e'])
 })
 
 it('a claim of the wrong form is refused, and nothing is submitted', async () => {

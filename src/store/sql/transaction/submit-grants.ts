@@ -68,11 +68,14 @@ export class SubmitGrants {
     const left = new Map(claims.map((one) => [one, one.request.max - one.granted.length]))
     for (const { queue, type, jobs } of inOrder(commands)) {
       if (this.#queues.isRestricted(queue)) continue
-      const claim = claims.find((one) => (left.get(one) ?? 0) > 0 && isFor(one, queue, type))
-      if (claim === undefined) continue
-      const most = Math.min(left.get(claim) as number, jobs.size)
-      left.set(claim, (left.get(claim) as number) - most)
-      this.#planned.push({ queue, type, jobs, claim, most, granted: [] })
+      let unplanned = jobs.size
+      for (const claim of claims) {
+        const most = Math.min(left.get(claim) as number, unplanned)
+        if (most === 0 || !isFor(claim, queue, type)) continue
+        left.set(claim, (left.get(claim) as number) - most)
+        unplanned -= most
+        this.#planned.push({ queue, type, jobs, claim, most, granted: [] })
+      }
     }
   }
 
