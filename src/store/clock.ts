@@ -12,12 +12,10 @@ export interface Clock {
    * so far.
    */
   goOnFrom?(ms: number): void
-  /** To measure how long something takes; only differences count. Without it, nothing is measured. */
-  nowUs?(): number
 }
 
 /** May jump either way; the ledger takes care that the log's time never runs backwards. */
-export const systemClock: Clock = { now: () => Date.now(), nowUs }
+export const systemClock: Clock = { now: () => Date.now() }
 
 /** To measure how long something takes, in microseconds; only differences count. */
 export function nowUs(): number {
@@ -155,7 +153,6 @@ export function awakeClock(sources: TimeSources = REAL_SOURCES): AwakeClock {
       return shown
     },
     goOnFrom: (ms) => goOnFrom(ms, sources.monotonicMs()),
-    nowUs: () => sources.monotonicMs() * 1_000,
     close() {
       isClosed = true
       stop()

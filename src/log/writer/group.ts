@@ -44,10 +44,6 @@ export class Group {
     return this.#link
   }
 
-  get entries(): number {
-    return this.#entries
-  }
-
   get isEmpty(): boolean {
     return this.#writer.at === GROUP_HEAD
   }

@@ -10,9 +10,8 @@ import { LogWriter } from './log-writer.ts'
 const FOLDER = '/store'
 const STORE_ID = '00'.repeat(16)
 
-/** A log on a disk whose writes end when the test says so, and a stopwatch that it turns. */
+/** A log on a disk whose writes end when the test says so. */
 class Setting {
-  us = 0
   /** Groups whose write was begun, and how many of these are not done. */
   begun = 0
   writing = 0
@@ -38,12 +37,7 @@ class Setting {
       remove: (path) => sim.remove(path),
       syncFolder: (path) => sim.syncFolder(path),
     }
-    const options = {
-      segmentBytes: 65_536,
-      reserveBytes: 0,
-      now: () => 1_000,
-      nowUs: () => this.us,
-    }
+    const options = { segmentBytes: 65_536, reserveBytes: 0, now: () => 1_000 }
     const start = { segments: [], storeId: STORE_ID, end: 0, link: 0 }
     this.writer = await LogWriter.open(disk, FOLDER, options, start)
     return this
@@ -71,22 +65,25 @@ class Setting {
     }
   }
 
-  /** A caller makes an entry, which takes so long, and waits for it. */
-  async write(workUs: number, then: () => void = () => undefined): Promise<void> {
+  /** A caller makes an entry and waits for it. */
+  async write(then: () => void = () => undefined): Promise<void> {
     this.#entries += 1
     const queue = `q-${this.#entries}`
     const entry: Entry = { type: 'QueuePaused', at: 1_000, version: 1, queue, by: '', reason: '' }
-    this.us += workUs
     this.writer.append(entry, 0)
     await this.writer.durable()
     then()
   }
 
-  /** What is being written is done after so long. */
-  async endWrites(afterUs: number): Promise<void> {
-    this.us += afterUs
-    for (const endWrite of this.#writes.splice(0)) endWrite()
+  /** What is being written is done. */
+  async endWrites(): Promise<void> {
+    this.endWriteNow()
     await this.turn()
+  }
+
+  /** The same, before the event loop turns. */
+  endWriteNow(): void {
+    for (const endWrite of this.#writes.splice(0)) endWrite()
   }
 
   /** The event loop turns: every caller that can go on has gone on. */
@@ -99,75 +96,59 @@ class Setting {
   }
 }
 
-/** A group that took 500 µs. */
 async function setting(): Promise<Setting> {
   const log = await new Setting().open()
-  void log.write(0)
+  void log.write()
   await log.turn()
-  await log.endWrites(500)
+  await log.endWrites()
   expect(log.begun).toBe(1)
   return log
 }
 
 it('a group waits for all callers that write in the same turn', async () => {
   const log = await setting()
-  void log.write(100)
-  void log.write(100)
+  void log.write()
+  void log.write()
   expect(log.begun).toBe(1)
   await log.turn()
   expect(log.begun).toBe(2)
-  await log.endWrites(500)
+  await log.endWrites()
   expect(log.begun).toBe(2)
   await log.writer.close()
 })
 
-it('but not longer than a write takes', async () => {
-  const log = await setting()
-  void log.write(300)
-  void log.write(300)
-  expect(log.begun).toBe(1)
-  void log.write(300)
-  // At once, while others still work in the same turn.
-  expect(log.begun).toBe(2)
-  void log.write(300)
-  expect(log.writing).toBe(1)
-  await log.endWrites(0)
-  await log.endWrites(500)
-  expect(log.begun).toBe(3)
-  await log.writer.close()
-})
-
-/** A caller that writes again and again, and another one that writes while a group is being written. */
-async function twoCallers(workUs: number): Promise<Setting> {
+it('callers that are answered join the group that forms', async () => {
   const log = await setting()
   let left = 4
   const goOn = (): void => {
     left -= 1
-    if (left > 0) void log.write(workUs, goOn)
+    if (left > 0) void log.write(goOn)
   }
   goOn()
   await log.turn()
-  await log.endWrites(500)
-  // What it wrote after its first answer is being written.
+  await log.endWrites()
+  // What it wrote after its first answer is being written, and another caller writes meanwhile.
   expect(log.begun).toBe(3)
-  void log.write(0)
-  return log
-}
-
-it('callers that are answered join the group that forms if that is less work than a write', async () => {
-  const log = await twoCallers(200)
-  await log.endWrites(500)
-  await log.endWrites(500)
+  void log.write()
+  await log.endWrites()
+  await log.endWrites()
   expect(log.begun).toBe(4)
   await log.writer.close()
 })
 
-it('and work while it is written if it is more', async () => {
-  const log = await twoCallers(300)
-  await log.endWrites(500)
-  await log.endWrites(500)
-  expect(log.begun).toBe(5)
-  await log.endWrites(500)
+it('a full group does not wait for the callers that are answered', async () => {
+  const log = await setting()
+  void log.write()
+  await log.turn()
+  expect(log.begun).toBe(2)
+  // A marker closes the group that forms.
+  void log.write()
+  log.writer.appendMarker({ now: 1_000, queues: [], limits: [] })
+  log.endWriteNow()
+  for (let i = 0; i < 10; i++) await Promise.resolve()
+  expect(log.begun).toBe(3)
+  await log.endWrites()
+  await log.endWrites()
   await log.writer.close()
 })
 
@@ -176,16 +157,15 @@ it('one group is written at a time, whenever callers write', async () => {
   // Told that a group is durable, it begins a checkpoint at once.
   log.writer.onDurable = () => {
     if (log.begun > 40) return
-    log.us += 5_000
     log.writer.appendMarker({ now: 1_000, queues: [], limits: [] })
     void log.writer.durable()
   }
   for (let i = 0; i < 60; i++) {
-    void log.write(i % 3 === 0 ? 900 : 50, () => void log.write(300))
+    void log.write(() => void log.write())
     if (i % 4 === 0) await log.turn()
-    await log.endWrites(200)
+    await log.endWrites()
   }
-  for (let i = 0; i < 100 && log.writing > 0; i++) await log.endWrites(200)
+  for (let i = 0; i < 100 && log.writing > 0; i++) await log.endWrites()
   await log.writer.close()
   expect(log.begun).toBeGreaterThan(40)
   expect(log.mostWriting).toBe(1)

@@ -19,7 +19,6 @@ import { writeAll } from '../disk/disk.ts'
 import type { Segment } from '../segments/segments.ts'
 import { makeSpare, removeSpare, restartSegment, startSegment } from '../segments/segments.ts'
 import { Spare } from '../segments/segments.ts'
-import { GroupTiming } from './group-timing.ts'
 import { eventLoopTurn } from '../disk/event-loop-turn.ts'
 import type { CheckpointMarker } from '../format/checkpoint-marker.ts'
 
@@ -38,8 +37,6 @@ export interface WriterOptions {
   readonly reserveBytes: number
   /** The authority's time. */
   readonly now: () => number
-  /** To measure how long something takes; one that stands still measures nothing. */
-  readonly nowUs: () => number
 }
 
 /** A group that is larger than this is closed, and the next one begins. */
@@ -65,13 +62,6 @@ export class LogWriter {
   #closed: Group[] = []
   #forming = new Group()
   #writing: Group | null = null
-  /** Resolved when the group that is being written is on the disk. */
-  #write: Promise<void> | null = null
-  /** Entries of the group that was written last. */
-  #writtenEntries = 0
-  /** Entries so far. */
-  #appended = 0
-  readonly #timing: GroupTiming
   #idle: Group[] = []
   /** Bytes of all groups that are not written yet, but for the one that forms. */
   #waitingBytes = 0
@@ -102,7 +92,6 @@ export class LogWriter {
     this.#mark = mark
     this.#file = file
     this.#spare = new Spare(disk, folder, options.segmentBytes)
-    this.#timing = new GroupTiming(options.nowUs)
     this.#forming.begin(start.end, start.link)
   }
 
@@ -163,7 +152,6 @@ export class LogWriter {
   /** The entry's position. `before`: the position of the job's entry before this one, or 0. */
   append(entry: Entry, before: number): number {
     const position = this.#forming.add(entry, before)
-    this.#appended += 1
     if (this.#forming.bytes > MOST_GROUP_BYTES) {
       this.#closeGroup()
       this.#running ??= this.#run()
@@ -186,7 +174,6 @@ export class LogWriter {
     if (newest === null) return null
     newest.outcome ??= new GroupOutcome()
     this.#running ??= this.#run()
-    if (this.#write === null && this.#timing.isLate) this.#startWrite()
     return newest.outcome.promise
   }
 
@@ -252,20 +239,14 @@ export class LogWriter {
   }
 
   async #run(): Promise<void> {
-    this.#timing.noteIdle(this.#appended)
     try {
-      for (;;) {
-        // A turn of the event loop: the callers that were just answered join the group that forms.
-        await eventLoopTurn()
-        this.#timing.noteTurn(this.#appended)
-        if (this.#write === null) {
-          // What forms after the end may be half of something: it is never written.
-          if (this.#failure !== null || this.#isAllWritten) return
-          this.#startWrite()
-        }
-        await this.#write
-        this.#endWrite(this.#writing as Group)
-        if (this.#startsAtOnce()) this.#startWrite()
+      // A turn of the event loop: callers of the same turn share a group.
+      await eventLoopTurn()
+      // What forms after the end may be half of something: it is never written.
+      while (this.#failure === null && !this.#isAllWritten) {
+        await this.#writeNext()
+        // The callers that were just answered join the group that forms, unless one is full already.
+        if (this.#closed.length === 0) await eventLoopTurn()
       }
     } catch (error) {
       this.end(error)
@@ -279,33 +260,18 @@ export class LogWriter {
     return this.#closed.length === 0 && this.#forming.isEmpty
   }
 
-  /** Whether the next group does not wait for the callers that were just answered. */
-  #startsAtOnce(): boolean {
-    if (this.#write !== null || this.#failure !== null || this.#isAllWritten) return false
-    const entries = this.#writtenEntries + this.#forming.entries
-    return this.#closed.length > 0 || this.#timing.takeLongerThanWrite(entries)
-  }
-
-  #startWrite(): void {
+  async #writeNext(): Promise<void> {
     if (this.#closed.length === 0) this.#closeGroup()
-    this.#writing = this.#closed.shift() as Group
-    this.#timing.noteWriteStart()
-    this.#write = this.#writeGroup(this.#writing)
-    // The loop awaits it later: a failure that comes before is no crash.
-    this.#write.catch(() => undefined)
-  }
-
-  async #writeGroup(group: Group): Promise<void> {
-    const { bytes } = group
+    const group = this.#closed.shift() as Group
+    this.#writing = group
     const { base, size } = this.#segment.head
-    if (offsetOf(base, this.#durable) + bytes > size) await this.#rotate(bytes)
+    if (offsetOf(base, this.#durable) + group.bytes > size) await this.#rotate(group.bytes)
     const offset = offsetOf(this.#segment.head.base, this.#durable)
     await writeAll(this.#file, group.seal(offset), offset)
+    this.#endWrite(group)
   }
 
   #endWrite(group: Group): void {
-    this.#timing.noteWriteEnd()
-    this.#writtenEntries = group.entries
     this.#durable = group.end
     this.#link = group.link
     this.#waitingBytes -= group.bytes
@@ -313,8 +279,6 @@ export class LogWriter {
     // still counts as being written, so that `end` tells the callers that wait for it.
     this.#mark.set(this.#durable)
     this.#writing = null
-    this.#write = null
-    this.#timing.noteIdle(this.#appended)
     group.outcome?.resolve()
     if (this.#idle.length < MOST_IDLE) this.#idle.push(group)
     this.#makeNextSegment()

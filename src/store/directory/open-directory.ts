@@ -127,7 +127,7 @@ async function openOwned(
     const start = await startOf(disk, folder, loaded)
     const { segmentBytes, reserveBytes } = settings
     const now = (): number => ledger.tick(clock.now())
-    const options = { segmentBytes, reserveBytes, now, nowUs: () => clock.nowUs?.() ?? 0 }
+    const options = { segmentBytes, reserveBytes, now }
     const writer = await LogWriter.open(disk, folder, options, start)
     state.appendTo(writer)
     const reader = new LogReader(disk, () => writer.segments)

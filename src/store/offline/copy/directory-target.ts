@@ -24,7 +24,6 @@ import type {
   Manifest,
   CheckpointMarker,
 } from '../../../log/index.ts'
-import { nowUs } from '../../clock.ts'
 import type { OfflineOptions } from '../owned-folder.ts'
 import { withOwnedFolder } from '../owned-folder.ts'
 import { newStoreId } from '../../random.ts'
@@ -106,7 +105,7 @@ class DirectoryTarget {
     const writer = await LogWriter.open(
       this.#disk,
       this.#folder,
-      { segmentBytes: this.#segmentBytes, reserveBytes: 0, now: () => this.#now, nowUs },
+      { segmentBytes: this.#segmentBytes, reserveBytes: 0, now: () => this.#now },
       { segments: [], storeId: this.#storeId, end: base, link: 0 },
     )
     try {
