@@ -38,6 +38,8 @@ const NEXT = 3
 const NUMBERS = 4
 
 const FEWEST_SLOTS = 32
+/** A table of so many is kept while no task waits: that many leases come and go all the time. */
+const KEPT_SLOTS = 512
 
 /** The table. A slot that was freed last is used first: it is still in the cache. */
 export class TaskSlots {
@@ -74,7 +76,7 @@ export class TaskSlots {
 
   free(slot: number): void {
     this.#used -= 1
-    if (this.#used === 0 && this.#tasks.length > FEWEST_SLOTS) return this.#clear()
+    if (this.#used === 0 && this.#tasks.length > KEPT_SLOTS) return this.#clear()
     this.#tasks[slot] = null
     this.#numbers[slot * NUMBERS + NEXT] = this.#free
     this.#free = slot
