@@ -67,7 +67,7 @@ export type {
   Holder,
   JobSummary,
   JobsPage,
-  Positioned,
+  PositionedEntry,
   SqlParameter,
   SqlValue,
   Traffic,

@@ -16,7 +16,7 @@ import { InvalidDefinition } from '../definition/index.ts'
 import type { Command, JobState } from '../kernel/index.ts'
 import type { Timing } from '../store/clock.ts'
 import { CommandBatcher } from '../store/command-batcher.ts'
-import type { JobSummary, Positioned, Store, StoreNotice } from '../store/index.ts'
+import type { JobSummary, PositionedEntry, Store, StoreNotice } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
 import type { Metrics } from '../store/store.ts'
 import type { NewerJob, StalledTask, WorkerOptions } from '../worker/index.ts'
@@ -259,14 +259,14 @@ export class Pawl {
   async history(
     id: string,
     page: { readonly after?: number; readonly limit?: number } = {},
-  ): Promise<readonly Positioned[]> {
+  ): Promise<readonly PositionedEntry[]> {
     assertLimit(page.limit)
     const { after = 0, limit = DEFAULT_PAGE } = page
     return this.#parts.store.query({ kind: 'history', job: id, after, limit })
   }
 
   /** Every entry from a position on (default: from the beginning), and then as they come. */
-  watch(options: { readonly from?: number } = {}): AsyncIterable<Positioned> {
+  watch(options: { readonly from?: number } = {}): AsyncIterable<PositionedEntry> {
     return this.#parts.store.watch(options.from ?? 0)
   }
 

@@ -41,7 +41,7 @@ export type { WriterStart } from './writer/log-writer.ts'
 export { LogWriter } from './writer/log-writer.ts'
 
 export type { LogFound, Torn } from './recovery/tail.ts'
-export { readLog, settleTail } from './recovery/tail.ts'
+export { readLog, recoverTail } from './recovery/tail.ts'
 
 export { backUp } from './checkpoint/backup.ts'
 export type { CheckpointMade } from './checkpoint/checkpoint.ts'

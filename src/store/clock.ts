@@ -30,13 +30,13 @@ export function afterMs(ms: number, call: () => void, isKept = false): () => voi
 }
 
 /** Something that is done again and again. */
-export interface Beat {
+export interface RepeatingTimer {
   /** Whether it keeps the process alive. At first it does not. */
   keep(isKept: boolean): void
   stop(): void
 }
 
-export function beat(ms: number, call: () => void): Beat {
+export function repeatEvery(ms: number, call: () => void): RepeatingTimer {
   const timer = setInterval(call, ms)
   timer.unref()
   return {
@@ -99,7 +99,7 @@ function stalledIn(gapMs: number): number {
  * was granted to another one, so no lease runs out by it.
  *
  * - in step: it shows the wall clock.
- * - stalled: the event loop does not turn; it goes on by a beat, and then stands.
+ * - stalled: the event loop does not turn; it goes on by a repeatEvery, and then stands.
  * - behind: the loop turns again; it runs a little faster until it is in step.
  * - ahead: the wall clock is far behind what was shown before; it goes on at its own pace, until the
  *   wall clock has come so far.

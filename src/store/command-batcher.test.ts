@@ -88,7 +88,7 @@ describe('claims that travel with submits', () => {
   it('are asked of workers until there is room for all jobs, and told what they got', async () => {
     const batcher = new CommandBatcher(new Granting({ now: () => 1_000 }))
     const workers = [claimer('a', 0), claimer('b', 1), claimer('c', 2), claimer('d', 1)]
-    for (const one of workers) batcher.standBy(one)
+    for (const one of workers) batcher.addClaimer(one)
     await batcher.sendAll([submit('1'), submit('2'), submit('3')])
     expect(workers.map(({ asked }) => asked)).toEqual([[3], [3], [3], []])
     expect(workers.map(({ granted }) => granted)).toEqual([[], [['1']], [['2', '3']], []])
@@ -97,10 +97,10 @@ describe('claims that travel with submits', () => {
   it('are asked for neither by reports, nor for a store that takes none, nor of one who left', async () => {
     const worker = claimer('a', 1)
     const granting = new CommandBatcher(new Granting({ now: () => 1_000 }))
-    const leave = granting.standBy(worker)
+    const leave = granting.addClaimer(worker)
     await granting.send({ type: 'CancelJob', job: '1', by: 'ops', reason: '' })
     const plainStore = new CommandBatcher(new Damaged({ now: () => 1_000 }))
-    plainStore.standBy(worker)
+    plainStore.addClaimer(worker)
     await plainStore.send(submit('1'))
     leave()
     await granting.send(submit('1'))
@@ -110,7 +110,7 @@ describe('claims that travel with submits', () => {
   it('do not travel with more submits than one transaction holds', async () => {
     const batcher = new CommandBatcher(new Granting({ now: () => 1_000 }))
     const worker = claimer('a', 1)
-    batcher.standBy(worker)
+    batcher.addClaimer(worker)
     await batcher.sendAll(Array.from({ length: 501 }, (_, i) => submit(`${i}`)))
     expect(worker.asked).toEqual([])
     await batcher.sendAll(Array.from({ length: 500 }, (_, i) => submit(`more ${i}`)))
@@ -120,7 +120,7 @@ describe('claims that travel with submits', () => {
   it('are told that they got nothing when the submit fails', async () => {
     const batcher = new CommandBatcher(new Granting({ now: () => 1_000 }))
     const worker = claimer('a', 1)
-    batcher.standBy(worker)
+    batcher.addClaimer(worker)
     await expect(batcher.send(submit('bad'))).rejects.toBe(DAMAGE)
     expect(worker.granted).toEqual([[]])
   })

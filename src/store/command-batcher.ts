@@ -57,7 +57,7 @@ export class CommandBatcher {
   }
 
   /** Claims of this worker travel with submits from now on, where the store takes them. Gives its end. */
-  standBy(claimer: SubmitClaimer): () => void {
+  addClaimer(claimer: SubmitClaimer): () => void {
     this.#claimers.add(claimer)
     return () => void this.#claimers.delete(claimer)
   }

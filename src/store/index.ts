@@ -16,7 +16,7 @@ export { TransactionFailed, WritesFailed, WritesTooSlow } from './user-transacti
 export type { FinishedJobSource, Journal } from './state/ledger.ts'
 export { Ledger } from './state/ledger.ts'
 export { ReadyIndex } from './ready/ready-index.ts'
-export { isThrough } from './views/job-views.ts'
+export { isSettled } from './views/job-views.ts'
 
 export { MemoryStore } from './memory/memory-store.ts'
 export type { OpenedDirectory } from './directory/directory-store.ts'
@@ -26,7 +26,7 @@ export { openDirectory } from './directory/open-directory.ts'
 export type { PostgresOptions, SqliteOptions, SqlOptions } from './sql/open-sql.ts'
 export { openPostgres, openSqliteStore } from './sql/open-sql.ts'
 export { SqlStore } from './sql/sql-store.ts'
-export type { SqlTrouble } from './sql/failures.ts'
+export type { SqlFailureReason } from './sql/failures.ts'
 export { SqlFailed } from './sql/failures.ts'
 export { NewerTables } from './sql/tables.ts'
 export type {

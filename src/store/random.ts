@@ -9,7 +9,7 @@ export function newStoreId(): string {
 }
 
 /** Of a process, for as long as it has a store open. */
-export function newTellerName(): string {
+export function newNotifierName(): string {
   return randomBytes(8).toString('hex')
 }
 

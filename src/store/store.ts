@@ -78,7 +78,7 @@ export interface PriorStage {
 }
 
 /** Why a pipeline ends. */
-export type Ending = Pick<Trouble, 'error' | 'at'> & Pick<Job, 'cancelled'>
+export type Ending = Pick<FailureDetails, 'error' | 'at'> & Pick<Job, 'cancelled'>
 
 /** Which part of an array a task works on. */
 export interface ClaimedSegment {
@@ -167,7 +167,7 @@ export interface JobOverview {
 }
 
 /** What went wrong: of a plain job, or of the task of a pipeline that is to blame. */
-export interface Trouble {
+export interface FailureDetails {
   /** The newest failure; null: there is none. */
   readonly error: Failure | null
   /** The names of the effects that are held for a person. */
@@ -179,7 +179,7 @@ export interface Trouble {
 }
 
 /** How a job stands, without the rest of it: for callers that wait for its end. */
-export interface Outcome extends Trouble {
+export interface Outcome extends FailureDetails {
   readonly type: string
   readonly state: JobState
   /** Of a plain job; null: there is none, or not yet. */
@@ -285,7 +285,7 @@ export interface Examined {
 }
 
 /** An entry and where it stands in the log. Positions start at 1 and only grow. */
-export interface Positioned {
+export interface PositionedEntry {
   readonly position: number
   readonly entry: Entry
 }
@@ -430,7 +430,7 @@ export interface Answers {
   /** The entries of a job and its tasks, oldest first. */
   history: {
     ask: { readonly job: string; readonly after?: number; readonly limit: number }
-    answer: readonly Positioned[]
+    answer: readonly PositionedEntry[]
   }
   /** A queue that was never configured has the defaults. */
   queue: { ask: { readonly queue: string }; answer: QueueView }
@@ -489,7 +489,7 @@ export interface Store {
    * Every entry after the position `from` (0: all), in order, each once, and then new ones as
    * they become durable. Going on later from the last position seen misses nothing.
    */
-  watch(from: number): AsyncIterable<Positioned>
+  watch(from: number): AsyncIterable<PositionedEntry>
   /**
    * Of a store that several processes share: calls when something may have happened that was not
    * asked for here. What comes together is one call, and a call may be about nothing. Gives its

@@ -17,7 +17,7 @@ import type {
   AnswerTo,
   Claimed,
   ClaimRequest,
-  Positioned,
+  PositionedEntry,
   Query,
   Store,
 } from '../store/index.ts'
@@ -138,7 +138,7 @@ export class CrashingStore implements Store {
     return this.#parts.store.query(query)
   }
 
-  watch(from: number): AsyncIterable<Positioned> {
+  watch(from: number): AsyncIterable<PositionedEntry> {
     return this.#parts.store.watch(from)
   }
 

@@ -25,7 +25,7 @@ import type {
   SubmitOptions,
 } from '../engine/index.ts'
 import { Pawl, UnknownJob } from '../engine/index.ts'
-import type { Positioned, Store } from '../store/index.ts'
+import type { PositionedEntry, Store } from '../store/index.ts'
 import { MemoryStore } from '../store/index.ts'
 import type { Worker, WorkerOptions } from '../worker/index.ts'
 import { ReconcileFailed } from '../worker/index.ts'
@@ -65,7 +65,7 @@ export interface Ran<Output> {
   readonly output: Output
   readonly info: JobInfo
   /** Every entry about it, oldest first. */
-  readonly history: readonly Positioned[]
+  readonly history: readonly PositionedEntry[]
 }
 
 /** Lets workers die. */

@@ -8,7 +8,7 @@ import type {
   ClaimRequest,
   Clock,
   DirectoryOptions,
-  Positioned,
+  PositionedEntry,
   Store,
 } from '../../src/store/index.ts'
 import { MemoryStore, openDirectory } from '../../src/store/index.ts'
@@ -76,7 +76,7 @@ export function reportOf({ job, stage: index, segment, lease }: Claimed): {
 }
 
 /** Positions start behind 0 and only grow. */
-export function isAscending(entries: readonly Positioned[]): boolean {
+export function isAscending(entries: readonly PositionedEntry[]): boolean {
   return entries.every(({ position }, i) => position > (entries[i - 1]?.position ?? 0))
 }
 

@@ -3,7 +3,7 @@ import { Dice } from '../model/properties/dice.ts'
 import { failure, onRecord, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
 import type { Command, JobSpec, JobState } from '../../src/kernel/index.ts'
 import { replay } from '../../src/kernel/index.ts'
-import type { Claimed, ClaimRequest, Positioned } from '../../src/store/index.ts'
+import type { Claimed, ClaimRequest, PositionedEntry } from '../../src/store/index.ts'
 import { BadRequest, StoreClosed, systemClock } from '../../src/store/index.ts'
 import { STORES, setUp, claim, reportOf, isAscending, commit } from './bench.ts'
 
@@ -357,7 +357,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     it('sees every entry once, in order, wherever it is interrupted and resumed', async () => {
       const { clock, store, send } = await setUp(kind)
       const dice = new Dice(7)
-      const seen: Positioned[] = []
+      const seen: PositionedEntry[] = []
       const total = 300
       const watching = (async () => {
         while (seen.length < total) {

@@ -3,7 +3,7 @@
  * can be asked, as data that fits into a file.
  */
 import { realDisk } from '../../src/log/index.ts'
-import type { DirectoryOptions, DirectoryStore, Positioned } from '../../src/store/index.ts'
+import type { DirectoryOptions, DirectoryStore, PositionedEntry } from '../../src/store/index.ts'
 import { openDirectory } from '../../src/store/index.ts'
 import { BEGIN, STORY } from './story.ts'
 
@@ -64,7 +64,7 @@ export async function tellStory(folder: string): Promise<number> {
 /** Everything that a store says of itself. */
 export interface Told {
   readonly now: number
-  readonly entries: readonly Positioned[]
+  readonly entries: readonly PositionedEntry[]
   readonly jobs: readonly unknown[]
   readonly histories: Readonly<Record<string, readonly number[]>>
   readonly queues: readonly unknown[]
@@ -74,7 +74,7 @@ export interface Told {
 export async function ask(folder: string, now: number, more?: DirectoryOptions): Promise<Told> {
   const store = await openAt(folder, now, more)
   try {
-    const entries: Positioned[] = []
+    const entries: PositionedEntry[] = []
     const watch = store.watch(0)
     const last = await endOf(store)
     for await (const one of watch) {

@@ -10,7 +10,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { job, open, typed } from '../../src/index.ts'
 import { openConnection } from '../../src/store/sql/sqlite/connection.ts'
-import { ask, troubleOf } from './databases.ts'
+import { ask, reasonOf } from './databases.ts'
 
 function newPath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-closing-'))
@@ -69,7 +69,7 @@ it('a file is whole when it is closed, after a stalled transaction was rolled ba
   own.exec('begin immediate')
   own.exec('rollback')
   own.close()
-  expect(await troubleOf(connection.run([ask('select 1')]))).toBe('conflict')
+  expect(await reasonOf(connection.run([ask('select 1')]))).toBe('conflict')
   // Done in this thread, and then by the one that has the file open.
   await connection.run([ask('begin immediate'), ask('insert into t values (1)'), ask('commit')])
   await connection.run([ask('insert into t values (2)')])

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Connection, Row } from '../../src/store/sql/connection.ts'
 import type { Place } from './databases.ts'
-import { ask, DATABASES, troubleOf } from './databases.ts'
+import { ask, DATABASES, reasonOf } from './databases.ts'
 
 const BYTES = Uint8Array.from({ length: 300 }, (_, at) => at % 256)
 
@@ -115,7 +115,7 @@ describe.each(DATABASES)('a connection to $name', (database) => {
       ask('commit'),
       ask(words.insert, 'c', 1, true, null),
     ])
-    expect(await troubleOf(failing)).toBe('broken')
+    expect(await reasonOf(failing)).toBe('broken')
     await connection.run([ask('rollback')])
     expect(await idsOf()).toEqual([])
     await connection.run([ask(words.insert, 'd', 1, true, null)])
@@ -128,16 +128,16 @@ describe.each(DATABASES)('a connection to $name', (database) => {
       ask(words.insert, 'a', 1, true, null),
       { sql: words.insertAll, rows: [['b', 1, true, null]] },
     ])
-    expect(await troubleOf(failing)).toBe('broken')
+    expect(await reasonOf(failing)).toBe('broken')
     expect(await idsOf()).toEqual([])
   })
 
   it('goes on after failures with statements that had failed, or were behind one', async () => {
     const failing = connection.run([ask(words.missing), ask(words.insert, 'a', 1, true, null)])
     const behind = connection.run([ask(words.insert, 'b', 1, true, null)])
-    expect(await troubleOf(failing)).toBe('missing')
-    expect(await troubleOf(behind)).toBe('none')
-    expect(await troubleOf(connection.run([ask(words.missing)]))).toBe('missing')
+    expect(await reasonOf(failing)).toBe('missing')
+    expect(await reasonOf(behind)).toBe('none')
+    expect(await reasonOf(connection.run([ask(words.missing)]))).toBe('missing')
     await connection.run([ask(words.insert, 'c', 1, true, null)])
     expect(await idsOf()).toEqual(['b', 'c'])
   })
@@ -147,7 +147,7 @@ describe.each(DATABASES)('a connection to $name', (database) => {
     await connection.run([add('a', 1)])
     const failing = connection.run([add('a', 2)])
     const behind = connection.run([ask(words.select), add('b', 3)])
-    expect(await troubleOf(failing)).toBe('conflict')
+    expect(await reasonOf(failing)).toBe('conflict')
     expect((await behind)[1]?.rows).toEqual([[3]])
     expect((await connection.run([add('c', 4)]))[0]?.rows).toEqual([[4]])
   })
@@ -155,16 +155,14 @@ describe.each(DATABASES)('a connection to $name', (database) => {
   it('calls a row that is there already a conflict', async () => {
     const row: Row = ['a', 1, true, null]
     await connection.run([ask(words.insert, ...row)])
-    expect(await troubleOf(connection.run([ask(words.insert, ...row)]))).toBe('conflict')
-    expect(await troubleOf(connection.run([{ sql: words.insertAll, rows: [row] }]))).toBe(
-      'conflict',
-    )
+    expect(await reasonOf(connection.run([ask(words.insert, ...row)]))).toBe('conflict')
+    expect(await reasonOf(connection.run([{ sql: words.insertAll, rows: [row] }]))).toBe('conflict')
   })
 
   it('says that a database cannot be written to', async () => {
     await connection.run([ask(words.forbidWrites)])
     const refused = connection.run([ask(words.insert, 'a', 1, true, null)])
-    expect(await troubleOf(refused)).toBe('read-only')
+    expect(await reasonOf(refused)).toBe('read-only')
   })
 
   it('shows nobody else what is not committed', async () => {
@@ -187,7 +185,7 @@ describe.each(DATABASES)('a connection to $name', (database) => {
     const rows = Array.from({ length: 2_000 }, (_, at): Row => [`id-${at}`, at, true, BYTES])
     const busy = connection.run([ask(words.begin), { sql: words.insertAll, rows }, ask('commit')])
     const closing = connection.close()
-    expect(await troubleOf(connection.run([ask(words.select)]))).toBe('lost')
+    expect(await reasonOf(connection.run([ask(words.select)]))).toBe('lost')
     const [, answer] = await busy
     expect(answer?.changed).toBe(2_000)
     await closing
@@ -202,7 +200,7 @@ describe.each(DATABASES)('a connection to $name', (database) => {
     await expect(failing).rejects.toThrow(/nowhere.*In: select 1 from nowhere/)
     await expect(failing).rejects.toMatchObject({
       code: 'SqlFailed',
-      details: { trouble: 'missing' },
+      details: { reason: 'missing' },
     })
   })
 })

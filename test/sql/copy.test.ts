@@ -13,7 +13,7 @@ import { verifySql } from '../../src/store/sql/verify/verify-database.ts'
 import type { Place } from '../support/postgres.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { pipeline, plain, stage } from '../support/specs.ts'
-import { ask, troubleOf } from './databases.ts'
+import { ask, reasonOf } from './databases.ts'
 
 let place: Place
 let connection: Connection
@@ -78,7 +78,7 @@ describe('rows that are copied', () => {
     ]
     for (const row of wrong) {
       const run = connection.run([insert, { sql: COPY, rows: [row] }])
-      expect(await troubleOf(run)).toBe('broken')
+      expect(await reasonOf(run)).toBe('broken')
     }
     expect(await counted()).toBe(0)
   })
@@ -117,7 +117,7 @@ describe('rows that are copied', () => {
       ask('commit'),
     ])
     const next = connection.run([ask('rollback'), count])
-    expect(await troubleOf(failing)).toBe('conflict')
+    expect(await reasonOf(failing)).toBe('conflict')
     expect((await next)[1]?.rows).toEqual([[1]])
     const [copied] = await connection.run([{ sql: COPY, rows: rows.slice(1) }])
     expect(copied?.changed).toBe(1)
@@ -130,7 +130,7 @@ describe('rows that are copied', () => {
     const more = rowsOf(Array.from({ length: 500 }, (_, i) => (i === 499 ? 'id-1' : `more-${i}`)))
     const failing = connection.run([ask('begin'), { sql: COPY, rows: more }, ask('commit')])
     const next = connection.run([ask('rollback'), count])
-    expect(await troubleOf(failing)).toBe('conflict')
+    expect(await reasonOf(failing)).toBe('conflict')
     expect((await next)[1]?.rows).toEqual([[500]])
   })
 
@@ -142,7 +142,7 @@ describe('rows that are copied', () => {
       ask('commit'),
     ])
     const next = connection.run([ask('rollback'), count])
-    expect(await troubleOf(failing)).toBe('broken')
+    expect(await reasonOf(failing)).toBe('broken')
     expect((await next)[1]?.rows).toEqual([[0]])
   })
 })

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Statement, Connection, Row } from '../../src/store/sql/connection.ts'
 import { openConnection as openPostgres } from '../../src/store/sql/postgres/connection.ts'
 import { openConnection as openSqlite } from '../../src/store/sql/sqlite/connection.ts'
-import type { SqlTrouble } from '../../src/store/sql/failures.ts'
+import type { SqlFailureReason } from '../../src/store/sql/failures.ts'
 import { SqlFailed } from '../../src/store/sql/failures.ts'
 import { freshSchema } from '../support/postgres.ts'
 
@@ -46,12 +46,12 @@ export function ask(sql: string, ...values: Row): Statement {
 }
 
 /** How a run failed. Anything but a `SqlFailed` is thrown on. */
-export async function troubleOf(work: Promise<unknown>): Promise<SqlTrouble | 'none'> {
+export async function reasonOf(work: Promise<unknown>): Promise<SqlFailureReason | 'none'> {
   try {
     await work
     return 'none'
   } catch (error) {
-    if (error instanceof SqlFailed) return error.trouble
+    if (error instanceof SqlFailed) return error.reason
     throw error
   }
 }

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openConnection } from '../../src/store/sql/postgres/connection.ts'
 import { PostgresListener } from '../../src/store/sql/postgres/notifier.ts'
 import { PostgresServer } from '../support/postgres-server.ts'
-import { ask, troubleOf } from './databases.ts'
+import { ask, reasonOf } from './databases.ts'
 
 /** Odd, so that it must be quoted. */
 const CHANNEL = 'Pawl "odd"'
@@ -95,7 +95,7 @@ describe('a listener', () => {
   it('comes back when the server does', async () => {
     const heard = await listening()
     await server.stop('immediate')
-    expect(await troubleOf(notify('nobody'))).toBe('lost')
+    expect(await reasonOf(notify('nobody'))).toBe('lost')
     await server.restart()
     expect(await heard.next()).toBe('gap')
     await notify('again')
@@ -123,6 +123,6 @@ describe('a listener', () => {
       onNotification: nothing,
       onGap: nothing,
     }
-    expect(await troubleOf(new PostgresListener(nowhere).listen())).toBe('lost')
+    expect(await reasonOf(new PostgresListener(nowhere).listen())).toBe('lost')
   })
 })

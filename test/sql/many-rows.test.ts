@@ -16,7 +16,7 @@ import { verifySql } from '../../src/store/sql/verify/verify-database.ts'
 import type { Place } from '../support/postgres.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { plain } from '../support/specs.ts'
-import { ask, troubleOf } from './databases.ts'
+import { ask, reasonOf } from './databases.ts'
 
 const JOBS = 3 * MANY
 /** What a row says that is leased, behind its version. */
@@ -130,13 +130,13 @@ describe('many rows that are alike', () => {
         ([job, was, position, position + 1_000, 2] as Value[]).concat(THEN),
       )
       return connection.run([
-        { sql: POSTGRES.updateTaken, rows, locations: { known: from, rows: [] } },
+        { sql: POSTGRES.updateUnlisted, rows, locations: { known: from, rows: [] } },
       ])
     }
-    expect(await troubleOf(update(1, [...spots.slice(1), spots[0] as number]))).toBe('conflict')
+    expect(await reasonOf(update(1, [...spots.slice(1), spots[0] as number]))).toBe('conflict')
     // At the right place there may be a later version of the same job.
-    expect(await troubleOf(update(0, spots))).toBe('conflict')
-    expect(await troubleOf(update(1, spots))).toBe('none')
+    expect(await reasonOf(update(0, spots))).toBe('conflict')
+    expect(await reasonOf(update(1, spots))).toBe('none')
     expect(await seen()).toEqual({ 'where it is': JOBS })
   })
 

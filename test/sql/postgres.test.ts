@@ -9,10 +9,10 @@ import { connect, createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openConnection } from '../../src/store/sql/postgres/connection.ts'
 import type { Connection } from '../../src/store/sql/connection.ts'
-import type { SqlTrouble } from '../../src/store/sql/failures.ts'
+import type { SqlFailureReason } from '../../src/store/sql/failures.ts'
 import type { Place } from '../support/postgres.ts'
 import { freshSchema } from '../support/postgres.ts'
-import { ask, troubleOf } from './databases.ts'
+import { ask, reasonOf } from './databases.ts'
 
 let place: Place
 let owner: Connection
@@ -131,10 +131,10 @@ describe('what is sent', () => {
     for (const value of ['1', 2 ** 53, 0.5, true, Uint8Array.of(1)]) {
       const rows = [[1], [value]]
       const refused = connection.run([ask('insert into t values (1)'), { sql: many, rows }])
-      expect([value, await troubleOf(refused)]).toEqual([value, 'broken'])
+      expect([value, await reasonOf(refused)]).toEqual([value, 'broken'])
     }
     const uncast = connection.run([{ sql: 'insert into t select unnest($1)', rows: [[1]] }])
-    expect(await troubleOf(uncast)).toBe('broken')
+    expect(await reasonOf(uncast)).toBe('broken')
     expect(await valueOf(connection, 'select count(*) from t')).toBe(0)
   })
 
@@ -153,14 +153,14 @@ describe('what is sent', () => {
     await connection.run([ask('create table t (n int8)'), ask('insert into t values (7)')])
     expect((await connection.run([read]))[0]?.rows).toEqual([[7]])
     await connection.run([ask('alter table t alter n type text')])
-    expect(await troubleOf(connection.run([read]))).toBe('conflict')
+    expect(await reasonOf(connection.run([read]))).toBe('conflict')
     expect((await connection.run([read]))[0]?.rows).toEqual([['7']])
   })
 
   it('is not said to be committed if its transaction had failed', async () => {
     const connection = await opened()
-    expect(await troubleOf(connection.run([ask('begin'), ask('select 1/0')]))).toBe('broken')
-    expect(await troubleOf(connection.run([ask('commit')]))).toBe('broken')
+    expect(await reasonOf(connection.run([ask('begin'), ask('select 1/0')]))).toBe('broken')
+    expect(await reasonOf(connection.run([ask('commit')]))).toBe('broken')
     expect(await valueOf(connection, 'select 1')).toBe(1)
   })
 })
@@ -169,8 +169,8 @@ describe('a connection that ends', () => {
   it('is lost when its backend is terminated in the middle of a statement', async () => {
     const connection = await opened()
     const pid = await pidOf(connection)
-    const busy = troubleOf(connection.run([ask('select pg_sleep(600)')]))
-    const behind = troubleOf(connection.run([ask('select 1')]))
+    const busy = reasonOf(connection.run([ask('select pg_sleep(600)')]))
+    const behind = reasonOf(connection.run([ask('select 1')]))
     await waitsFor(pid, 'PgSleep')
     await terminate(pid)
     expect(await busy).toBe('lost')
@@ -184,8 +184,8 @@ describe('a connection that ends', () => {
   it('is lost when its backend is terminated while it is idle', async () => {
     const connection = await opened()
     await terminate(await pidOf(connection))
-    while ((await troubleOf(connection.run([ask('select 1')]))) === 'none') continue
-    expect(await troubleOf(connection.run([ask('select 1')]))).toBe('lost')
+    while ((await reasonOf(connection.run([ask('select 1')]))) === 'none') continue
+    expect(await reasonOf(connection.run([ask('select 1')]))).toBe('lost')
     await connection.close()
   })
 
@@ -203,10 +203,10 @@ describe('a connection that ends', () => {
     const url = new URL(place.url)
     url.port = String((relay.address() as AddressInfo).port)
     const connection = await opened({ ...place, url: url.href })
-    const busy = troubleOf(connection.run([ask('select pg_sleep(600)')]))
+    const busy = reasonOf(connection.run([ask('select pg_sleep(600)')]))
     for (const socket of sockets) socket.resetAndDestroy()
     expect(await busy).toBe('lost')
-    expect(await troubleOf(connection.run([ask('select 1')]))).toBe('lost')
+    expect(await reasonOf(connection.run([ask('select 1')]))).toBe('lost')
     relay.close()
   })
 
@@ -234,13 +234,13 @@ function withUrl(change: (url: URL) => void): Promise<unknown> {
 describe('opening', () => {
   it('is denied with a wrong password, and names the server without it', async () => {
     const denied = withUrl((url) => (url.password = 'wrong'))
-    expect(await troubleOf(denied)).toBe('denied')
+    expect(await reasonOf(denied)).toBe('denied')
     await expect(denied).rejects.toThrow(/^PostgreSQL at 127\.0\.0\.1:\d+\/postgres: /)
     await expect(denied).rejects.not.toThrow(/wrong/)
   })
 
   it('finds no such database', async () => {
-    expect(await troubleOf(withUrl((url) => (url.pathname = '/nowhere')))).toBe('missing')
+    expect(await reasonOf(withUrl((url) => (url.pathname = '/nowhere')))).toBe('missing')
   })
 
   it('is lost where nobody listens, and where nobody answers', async () => {
@@ -248,19 +248,19 @@ describe('opening', () => {
     silent.listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const port = String((silent.address() as AddressInfo).port)
-    expect(await troubleOf(withUrl((url) => (url.port = port)))).toBe('lost')
+    expect(await reasonOf(withUrl((url) => (url.port = port)))).toBe('lost')
     silent.close()
     await once(silent, 'close')
-    expect(await troubleOf(withUrl((url) => (url.port = port)))).toBe('lost')
+    expect(await reasonOf(withUrl((url) => (url.port = port)))).toBe('lost')
   })
 
   it('is denied where the address is none', async () => {
-    expect(await troubleOf(openConnection({ url: 'postgres://[' }))).toBe('denied')
+    expect(await reasonOf(openConnection({ url: 'postgres://[' }))).toBe('denied')
   })
 })
 
 describe('what the server says', () => {
-  const SAID: readonly (readonly [string, SqlTrouble])[] = [
+  const SAID: readonly (readonly [string, SqlFailureReason])[] = [
     ['40001', 'conflict'],
     ['40P01', 'conflict'],
     ['55P03', 'conflict'],
@@ -286,10 +286,10 @@ describe('what the server says', () => {
     ['XX001', 'broken'],
   ]
 
-  it.each(SAID)('by the code %s is %s', async (code, trouble) => {
+  it.each(SAID)('by the code %s is %s', async (code, reason) => {
     const connection = await opened()
     const raised = `do $$ begin raise exception 'as said' using errcode = '${code}'; end $$`
-    expect(await troubleOf(connection.run([ask(raised)]))).toBe(trouble)
+    expect(await reasonOf(connection.run([ask(raised)]))).toBe(reason)
   })
 
   it('of two that wait for each other is a conflict for one', async () => {
@@ -303,7 +303,7 @@ describe('what the server says', () => {
     await one.run([ask('begin'), raise('a')])
     await two.run([ask('begin'), raise('b')])
     const both = [one.run([raise('b'), ask('commit')]), two.run([raise('a'), ask('commit')])]
-    const ends = await Promise.all(both.map(troubleOf))
+    const ends = await Promise.all(both.map(reasonOf))
     expect(ends.toSorted()).toEqual(['conflict', 'none'])
     expect(await valueOf(owner, `select sum(n) from ${place.schema}.t`)).toBe(2)
   })

@@ -15,7 +15,7 @@ import { SilenceWatch } from '../../src/store/sql/postgres/silence-watch.ts'
 import type { Place } from '../support/postgres.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { plain } from '../support/specs.ts'
-import { ask, troubleOf } from './databases.ts'
+import { ask, reasonOf } from './databases.ts'
 
 /** Passes on what both sides say, or takes it and passes on nothing. */
 class Proxy {
@@ -98,7 +98,7 @@ describe('a connection to a server that says nothing any more', () => {
     const connection = await opened()
     proxy.mute(true)
     const runs = [connection.run([ask('select 1')]), connection.run([ask('select 2')])]
-    expect(await Promise.all(runs.map(troubleOf))).toEqual(['lost', 'lost'])
+    expect(await Promise.all(runs.map(reasonOf))).toEqual(['lost', 'lost'])
     await expect(connection.run([ask('select 1')])).rejects.toThrow(/does not answer any more/)
     await connection.close()
   })
@@ -106,7 +106,7 @@ describe('a connection to a server that says nothing any more', () => {
   it('is lost, if the server answers to others, and knows nothing of what was sent', async () => {
     const connection = await opened()
     proxy.mute(false)
-    expect(await troubleOf(connection.run([ask('select 1')]))).toBe('lost')
+    expect(await reasonOf(connection.run([ask('select 1')]))).toBe('lost')
     await connection.close()
   })
 
@@ -123,7 +123,7 @@ describe('a connection to a server that says nothing any more', () => {
   it('is opened in vain', async () => {
     proxy.mute(true)
     const url = proxy.through(place.url)
-    expect(await troubleOf(openConnection({ url, connectMs: 200 }))).toBe('lost')
+    expect(await reasonOf(openConnection({ url, connectMs: 200 }))).toBe('lost')
   })
 })
 
@@ -182,7 +182,7 @@ describe('a store on a server that says nothing any more', () => {
     await expect(store.execute([submit('b')])).rejects.toMatchObject({
       code: 'SqlFailed',
       kind: 'unknown_outcome',
-      trouble: 'lost',
+      reason: 'lost',
     })
     await store.close()
   })

@@ -17,7 +17,7 @@ import {
   returnThread,
 } from '../../src/store/sql/sqlite/connection.ts'
 import { SmallDisk } from '../faults/crash/small-disk.ts'
-import { ask, troubleOf } from './databases.ts'
+import { ask, reasonOf } from './databases.ts'
 
 let folder: string
 let path: string
@@ -90,7 +90,7 @@ describe('a file', () => {
   it('refuses a statement that lacks a value', async () => {
     const connection = await opened()
     await connection.run([CREATE])
-    expect(await troubleOf(connection.run([ask(ADD, 'a')]))).toBe('broken')
+    expect(await reasonOf(connection.run([ask(ADD, 'a')]))).toBe('broken')
     expect(await valueOf(connection, 'select count(*) from t')).toBe(0)
   })
 })
@@ -123,9 +123,9 @@ describe('a file that somebody else writes to', () => {
   it('is a conflict once it was waited for', async () => {
     const [holder, waiter] = [await opened(), await opened({ busyMs: 10 })]
     await holder.run([CREATE, ask('begin exclusive')])
-    expect(await troubleOf(waiter.run([ask('begin immediate')]))).toBe('conflict')
-    expect(await troubleOf(waiter.run([ask(ADD, 'a', 1)]))).toBe('conflict')
-    expect(await troubleOf(waiter.run([ask(`${ADD} returning n`, 'a', 1)]))).toBe('conflict')
+    expect(await reasonOf(waiter.run([ask('begin immediate')]))).toBe('conflict')
+    expect(await reasonOf(waiter.run([ask(ADD, 'a', 1)]))).toBe('conflict')
+    expect(await reasonOf(waiter.run([ask(`${ADD} returning n`, 'a', 1)]))).toBe('conflict')
     expect(await valueOf(waiter, 'select count(*) from t')).toBe(0)
     await holder.run([ask('commit')])
   })
@@ -142,7 +142,7 @@ describe('a file that somebody else writes to', () => {
     own.exec(`insert into t values ('own', 1)`)
     own.exec('commit')
     own.close()
-    expect(await troubleOf(holder.run([ask(ADD, 'b', 2), ask('commit')]))).toBe('conflict')
+    expect(await reasonOf(holder.run([ask(ADD, 'b', 2), ask('commit')]))).toBe('conflict')
     await holder.run([ask('rollback')])
     // The one is done here, and the other one, behind it, by the thread.
     await Promise.all([
@@ -203,7 +203,7 @@ describe('a file that somebody else writes to', () => {
     own.exec('begin immediate')
     own.exec('rollback')
     own.close()
-    expect(await troubleOf(holder.run([ask(ADD, 'a', 1)]))).toBe('conflict')
+    expect(await reasonOf(holder.run([ask(ADD, 'a', 1)]))).toBe('conflict')
     await rename(inside, join(folder, 'away'))
     await holder.run([ask('begin immediate'), ask(ADD, 'b', 2), ask('commit')])
     expect(await valueOf(holder, 'select id from t')).toBe('b')
@@ -215,7 +215,7 @@ describe('a file that somebody else writes to', () => {
     const [one, two] = [await opened(), await opened()]
     await one.run([CREATE, ask('begin'), ask('select * from t')])
     await two.run([ask(ADD, 'a', 1)])
-    expect(await troubleOf(one.run([ask(ADD, 'b', 2)]))).toBe('conflict')
+    expect(await reasonOf(one.run([ask(ADD, 'b', 2)]))).toBe('conflict')
     await one.run([ask('rollback')])
   })
 
@@ -233,11 +233,11 @@ describe('a file that cannot be used', () => {
     const connection = await opened()
     await connection.run([CREATE, ask('pragma max_page_count = 4')])
     const rows = Array.from({ length: 1_000 }, (_, at) => [`some long id of ${at}`, at])
-    expect(await troubleOf(connection.run([{ sql: ADD, rows }]))).toBe('full')
-    expect(await troubleOf(connection.run([{ sql: `${ADD} returning n`, rows }]))).toBe('conflict')
+    expect(await reasonOf(connection.run([{ sql: ADD, rows }]))).toBe('full')
+    expect(await reasonOf(connection.run([{ sql: `${ADD} returning n`, rows }]))).toBe('conflict')
     const others = rows.map(([id = '', n = 0]) => [`other ${id}`, n])
     const returning = connection.run([{ sql: `${ADD} returning n`, rows: others }])
-    expect(await troubleOf(returning)).toBe('full')
+    expect(await reasonOf(returning)).toBe('full')
   })
 
   it('is full when the disk is, and goes on once there is room', async (context) => {
@@ -252,8 +252,8 @@ describe('a file that cannot be used', () => {
       await disk.fill()
       const rows = Array.from({ length: 1_000 }, (_, at) => [`some long id of ${at}`, at])
       const asks = [ask('begin immediate'), { sql: ADD, rows }, ask('commit')]
-      expect(await troubleOf(connection.run(asks))).toBe('full')
-      await troubleOf(connection.run([ask('rollback')]))
+      expect(await reasonOf(connection.run(asks))).toBe('full')
+      await reasonOf(connection.run([ask('rollback')]))
       expect(await valueOf(connection, 'select count(*) from t')).toBe(1)
       await disk.makeRoom()
       await connection.run(asks)
@@ -267,7 +267,7 @@ describe('a file that cannot be used', () => {
   it('is broken when it is not a database, and named', async () => {
     await writeFile(path, 'something else '.repeat(100))
     const failing = openConnection({ path })
-    expect(await troubleOf(failing)).toBe('broken')
+    expect(await reasonOf(failing)).toBe('broken')
     await expect(failing).rejects.toThrow(`The SQLite file ${path}: file is not a database.`)
   })
 
@@ -281,13 +281,13 @@ describe('a file that cannot be used', () => {
     await file.close()
     const connection = await opened()
     const failing = connection.run([ask('select sum(n), max(id) from t')])
-    expect(await troubleOf(failing)).toBe('broken')
+    expect(await reasonOf(failing)).toBe('broken')
     await expect(failing).rejects.toThrow(path)
   })
 
   it('is denied where there is no folder, and named', async () => {
     const failing = openConnection({ path: join(folder, 'nowhere', 'jobs.db') })
-    expect(await troubleOf(failing)).toBe('denied')
+    expect(await reasonOf(failing)).toBe('denied')
     await expect(failing).rejects.toThrow(join(folder, 'nowhere', 'jobs.db'))
   })
 })
@@ -300,8 +300,8 @@ describe('the thread', () => {
     expect(await valueOf(connection, 'select 1')).toBe(1)
     // While it is at rest: one that is inside of SQLite would take the whole process with it.
     void thread.terminate()
-    expect(await troubleOf(connection.run([ask('select 1')]))).toBe('lost')
-    expect(await troubleOf(connection.run([ask('select 1')]))).toBe('lost')
+    expect(await reasonOf(connection.run([ask('select 1')]))).toBe('lost')
+    expect(await reasonOf(connection.run([ask('select 1')]))).toBe('lost')
     await connection.close()
     expect(await valueOf(await opened(), 'select 1')).toBe(1)
   })

@@ -7,7 +7,7 @@ import type {
   AnswerTo,
   Claimed,
   ClaimRequest,
-  Positioned,
+  PositionedEntry,
   Query,
   Store,
 } from '../../src/store/index.ts'
@@ -45,7 +45,7 @@ export class HookedStore implements Store {
     return this.#store.query(query)
   }
 
-  watch(from: number): AsyncIterable<Positioned> {
+  watch(from: number): AsyncIterable<PositionedEntry> {
     return this.#store.watch(from)
   }
 

@@ -6,7 +6,7 @@ import { isPipeline, outputFrom, StageOutputs, toMs } from '../../definition/ind
 import type { JobState } from '../../kernel/index.ts'
 import { isFinal } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
-import type { Outcome, OutputsPage, Positioned, PriorStage, Store } from '../../store/index.ts'
+import type { Outcome, OutputsPage, PositionedEntry, PriorStage, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
 import { JobFailed, JobQuarantined, JobWasCancelled, ResultTimeout, UnknownJob } from '../errors.ts'
 import { lossIn } from '../lost-lease.ts'
@@ -70,7 +70,7 @@ export class Handle<Result = unknown> {
   }
 
   /** Everything that happened to the job, and then what happens, until it is over. */
-  async *events(): AsyncIterable<Positioned> {
+  async *events(): AsyncIterable<PositionedEntry> {
     const { store } = this.#parts
     let last = 0
     for (;;) {

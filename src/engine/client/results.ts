@@ -13,7 +13,7 @@ import type { Command } from '../../kernel/index.ts'
 import { stateByCommit } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { Answer, Outcome, Store } from '../../store/index.ts'
-import { isThrough } from '../../store/index.ts'
+import { isSettled } from '../../store/index.ts'
 
 interface Waiter {
   readonly outcome: Promise<Outcome | null>
@@ -236,7 +236,7 @@ export class Results {
         waiting.isOutdated = false
         const outcome = await this.#store.query({ kind: 'outcome', job })
         if (this.#waiting.get(job) !== waiting) return
-        if (outcome === null || isThrough(outcome)) return this.#resolve(job, outcome)
+        if (outcome === null || isSettled(outcome)) return this.#resolve(job, outcome)
         // Only the job itself can say so: a definition may have changed since it was submitted.
         waiting.plainType = outcome.last === null ? outcome.type : null
       }

@@ -1,7 +1,7 @@
 /**
  * Reading the log from a position to its end, and making that end firm to write behind it.
  *
- * `readLog` only reads, so verify and time travel use it too. `settleTail` does what `readLog` found to
+ * `readLog` only reads, so verify and time travel use it too. `recoverTail` does what `readLog` found to
  * be necessary: it cuts what is torn, and makes what was read durable BEFORE a caller is told of it.
  */
 import { BrokenEntry } from '../../kernel/index.ts'
@@ -140,7 +140,7 @@ function tornAt(segment: Segment, stop: Stop, why: string): Torn {
 }
 
 /** After this the log ends where it says, durably, with nothing but zeros behind. */
-export async function settleTail(
+export async function recoverTail(
   disk: Disk,
   folder: string,
   found: LogFound,

@@ -2,7 +2,7 @@
  * The reader and files that go away under it.
  */
 import { describe, expect, it } from 'vitest'
-import { DiskAround, FileAround } from '../../../test/faults/damage/around.ts'
+import { DiskWrapper, FileWrapper } from '../../../test/faults/damage/disk-wrapper.ts'
 import type { SimDisk } from '../../../test/faults/sim/sim-disk.ts'
 import { Bench, range } from '../../../test/support/directory-bench.ts'
 import { plain } from '../../../test/support/specs.ts'
@@ -112,7 +112,7 @@ describe('a segment that is replaced by a larger one of the same name', () => {
 })
 
 /** Something happens after the first read of a file. */
-class Dropping extends DiskAround {
+class Dropping extends DiskWrapper {
   readonly #then: () => Promise<void>
 
   constructor(disk: SimDisk, then: () => Promise<void>) {
@@ -125,7 +125,7 @@ class Dropping extends DiskAround {
   }
 }
 
-class DroppingFile extends FileAround {
+class DroppingFile extends FileWrapper {
   readonly #then: () => Promise<void>
 
   constructor(inner: DiskFile, then: () => Promise<void>) {
@@ -141,7 +141,7 @@ class DroppingFile extends FileAround {
 }
 
 /** Files are opened when the event loop comes round, as on a real disk. */
-class SlowToOpen extends DiskAround {
+class SlowToOpen extends DiskWrapper {
   override async open(path: string, access: Access): Promise<DiskFile> {
     await new Promise((resolve) => {
       setImmediate(resolve)

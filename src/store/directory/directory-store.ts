@@ -28,7 +28,7 @@ import type {
   Claimed,
   JobsPage,
   OutputsPage,
-  Positioned,
+  PositionedEntry,
   Query,
   QueryOf,
   Retention,
@@ -153,7 +153,7 @@ export class DirectoryStore implements Store {
     return shown
   }
 
-  watch(from: number): AsyncIterable<Positioned> {
+  watch(from: number): AsyncIterable<PositionedEntry> {
     this.#assertOpen()
     return this.#watches.watch(from)
   }
@@ -315,11 +315,11 @@ export class DirectoryStore implements Store {
   }
 
   /** Entries are linked from the newest to the oldest: those that are newer than the page go. */
-  async #history({ job: id, after = 0, limit }: QueryOf<'history'>): Promise<Positioned[]> {
+  async #history({ job: id, after = 0, limit }: QueryOf<'history'>): Promise<PositionedEntry[]> {
     const job = this.#ledger.inMemory(id) ?? this.#parts.state.finished.find(id)?.job
     let position = job?.lastPosition ?? 0
     await this.#writer.durable()
-    const newestFirst: Positioned[] = []
+    const newestFirst: PositionedEntry[] = []
     while (position > after) {
       const found = await this.#parts.reader.at(position)
       if (found === null) break

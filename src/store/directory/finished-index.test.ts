@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { Bench, range } from '../../../test/support/directory-bench.ts'
-import { DiskAround, FileAround } from '../../../test/faults/damage/around.ts'
+import { DiskWrapper, FileWrapper } from '../../../test/faults/damage/disk-wrapper.ts'
 import { SimDisk } from '../../../test/faults/sim/sim-disk.ts'
 import { plain } from '../../../test/support/specs.ts'
 import type { Command } from '../../kernel/index.ts'
@@ -99,14 +99,14 @@ async function opened(disk: SimDisk): Promise<Bench> {
 }
 
 /** The last byte of a file of finished jobs is written as another one. */
-class Scribbling extends DiskAround {
+class Scribbling extends DiskWrapper {
   override async open(file: string, access: Access): Promise<DiskFile> {
     const inner = await super.open(file, access)
     return file.includes('/finished-') ? new ScribbledFile(inner) : inner
   }
 }
 
-class ScribbledFile extends FileAround {
+class ScribbledFile extends FileWrapper {
   override async write(bytes: Uint8Array, at: number): Promise<number> {
     const other = Buffer.from(bytes)
     other[other.length - 1] = (other.at(-1) ?? 0) ^ 1

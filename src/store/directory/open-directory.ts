@@ -12,7 +12,7 @@ import {
   LogWriter,
   realDisk,
   removeOtherCheckpoints,
-  settleTail,
+  recoverTail,
   takeOwnership,
 } from '../../log/index.ts'
 import { CheckpointSchedule } from './checkpoint-schedule.ts'
@@ -119,7 +119,7 @@ async function openOwned(
   const loaded = await loadDirectory(disk, folder, onNotice)
   const { state, manifests, entries } = loaded
   try {
-    const torn = loaded.log === null ? null : await settleTail(disk, folder, loaded.log)
+    const torn = loaded.log === null ? null : await recoverTail(disk, folder, loaded.log)
     if (torn !== null) onNotice({ kind: 'torn-tail', torn })
     const { ledger } = state
     goOn(clock, ledger.now, onNotice)

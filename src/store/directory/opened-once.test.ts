@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DiskAround } from '../../../test/faults/damage/around.ts'
+import { DiskWrapper } from '../../../test/faults/damage/disk-wrapper.ts'
 import { Bench, grown, range } from '../../../test/support/directory-bench.ts'
 import { onRecord, plain } from '../../../test/support/specs.ts'
 import type { Command } from '../../kernel/index.ts'
@@ -22,7 +22,7 @@ function configure(concurrency: number): Command {
 }
 
 /** Tells when a segment is copied to the archive. */
-class Archiving extends DiskAround {
+class Archiving extends DiskWrapper {
   readonly #then: () => void
 
   constructor(disk: Disk, then: () => void) {

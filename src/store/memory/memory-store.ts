@@ -18,7 +18,7 @@ import type {
   AnswerTo,
   Claimed,
   JobsPage,
-  Positioned,
+  PositionedEntry,
   Query,
   QueryOf,
   Store,
@@ -76,7 +76,7 @@ export class MemoryStore implements Store {
     return answer(query)
   }
 
-  watch(from: number): AsyncIterable<Positioned> {
+  watch(from: number): AsyncIterable<PositionedEntry> {
     this.#assertOpen()
     return this.#watches.watch(from)
   }
@@ -122,7 +122,7 @@ export class MemoryStore implements Store {
     job.lastPosition = position
   }
 
-  #entriesAt(positions: readonly number[]): Positioned[] {
+  #entriesAt(positions: readonly number[]): PositionedEntry[] {
     return positions.flatMap((position) => {
       const entry = this.#entries[position - 1]
       return entry === undefined ? [] : [{ position, entry }]

@@ -138,24 +138,24 @@ export class ConnectionPool<C extends Connection = Connection> {
         await work.run(this.#releasing(used, release, takeAgain))
         break
       } catch (error) {
-        const trouble = error instanceof SqlFailed ? error.trouble : null
+        const reason = error instanceof SqlFailed ? error.reason : null
         connection = await takeAgain()
-        if ((trouble === 'lost' && connection === used) || connection === null) {
+        if ((reason === 'lost' && connection === used) || connection === null) {
           await connection?.close().catch(() => undefined)
           connection = null
         } else if (!(await this.#rollBack(connection))) {
           connection = null
         }
         const isRetried =
-          (trouble === 'conflict' && ++conflicts < mostConflicts) ||
-          (trouble === 'lost' && nowUs() - (lostUs ??= nowUs()) < mostAwayMs * 1_000)
+          (reason === 'conflict' && ++conflicts < mostConflicts) ||
+          (reason === 'lost' && nowUs() - (lostUs ??= nowUs()) < mostAwayMs * 1_000)
         if (!isRetried) {
           work.reject(error)
           break
         }
-        if (trouble === 'lost' || conflicts > 2) {
+        if (reason === 'lost' || conflicts > 2) {
           await pause(pauseMs)
-          pauseMs = Math.min(pauseMs * 2, trouble === 'lost' ? LONGEST_PAUSE_MS : FIRST_PAUSE_MS)
+          pauseMs = Math.min(pauseMs * 2, reason === 'lost' ? LONGEST_PAUSE_MS : FIRST_PAUSE_MS)
         }
       }
     }
@@ -187,7 +187,7 @@ export class ConnectionPool<C extends Connection = Connection> {
       return true
     } catch (error) {
       // Outside of a transaction there is nothing to roll back.
-      if (error instanceof SqlFailed && error.trouble !== 'lost') return true
+      if (error instanceof SqlFailed && error.reason !== 'lost') return true
       await connection.close().catch(() => undefined)
       return false
     }

@@ -12,7 +12,7 @@
  */
 import { PawlError } from '../../kernel/index.ts'
 
-export type SqlTrouble =
+export type SqlFailureReason =
   | 'conflict'
   | 'lost'
   | 'full'
@@ -22,21 +22,21 @@ export type SqlTrouble =
   | 'broken'
 
 export class SqlFailed extends PawlError {
-  readonly trouble: SqlTrouble
+  readonly reason: SqlFailureReason
 
-  constructor(trouble: SqlTrouble, message: string, cause: unknown) {
+  constructor(reason: SqlFailureReason, message: string, cause: unknown) {
     super(
       'SqlFailed',
-      trouble === 'lost' ? 'unknown_outcome' : trouble === 'conflict' ? 'retryable' : 'rejected',
+      reason === 'lost' ? 'unknown_outcome' : reason === 'conflict' ? 'retryable' : 'rejected',
       message,
-      { trouble },
+      { reason },
       cause,
     )
-    this.trouble = trouble
+    this.reason = reason
   }
 }
 
-const WHAT_TO_DO: Readonly<Record<SqlTrouble, string>> = {
+const WHAT_TO_DO: Readonly<Record<SqlFailureReason, string>> = {
   // A person reads this only when the store has given up trying.
   conflict:
     'Another transaction wrote first each time, or holds a lock for too long: try again later.',
@@ -56,12 +56,12 @@ export function innermost(error: unknown): Error {
 
 /** `where`: the database, for people. `sql`: the statement that failed, if it was one. */
 export function sqlFailed(
-  trouble: SqlTrouble,
+  reason: SqlFailureReason,
   where: string,
   cause: Error,
   sql: string | null = null,
 ): SqlFailed {
   const said = cause.message.replace(/\.?$/, '.')
   const statement = sql === null ? '' : ` In: ${sql.trim().replaceAll(/\s+/g, ' ').slice(0, 200)}`
-  return new SqlFailed(trouble, `${where}: ${said} ${WHAT_TO_DO[trouble]}${statement}`, cause)
+  return new SqlFailed(reason, `${where}: ${said} ${WHAT_TO_DO[reason]}${statement}`, cause)
 }

@@ -24,7 +24,7 @@ import type {
   AnswerTo,
   Claimed,
   Metrics,
-  Positioned,
+  PositionedEntry,
   Query,
   Store,
   SubmittedAndClaimed,
@@ -41,7 +41,7 @@ import { EntryFeed } from './queries/entry-feed.ts'
 import { JobQueries } from './queries/job-queries.ts'
 import { SqlQueries } from './queries/sql-queries.ts'
 import { TableVersion } from './tables.ts'
-import { CommandBatches } from './transaction/command-batches.ts'
+import { TransactionBatcher } from './transaction/transaction-batcher.ts'
 import type { TransactionContext } from './transaction/context.ts'
 import { newContext } from './transaction/context.ts'
 import type { AppliedEntry } from './transaction/working-set.ts'
@@ -68,7 +68,7 @@ export class SqlStore implements Store {
   readonly #pool: ConnectionPool
   readonly #context: TransactionContext
   readonly #copies = new CommandCopies()
-  readonly #batches: CommandBatches
+  readonly #batches: TransactionBatcher
   readonly #userTransactions: UserTransactions
   readonly #commitWithWrites: CommitWithWrites
   readonly #claims: Claims
@@ -105,7 +105,7 @@ export class SqlStore implements Store {
     this.#context = context
     const onCommitted = (applied: readonly AppliedEntry[]): void => this.#noteCommitted(applied)
     const { manyCommands } = dialect
-    this.#batches = new CommandBatches(this.#pool, manyCommands, context, onCommitted, () =>
+    this.#batches = new TransactionBatcher(this.#pool, manyCommands, context, onCommitted, () =>
       this.now(),
     )
     // Where transactions come one after the other, a claim is as quick as another message.
@@ -248,7 +248,7 @@ export class SqlStore implements Store {
     return this.#queries.answer(query)
   }
 
-  watch(from: number): AsyncIterable<Positioned> {
+  watch(from: number): AsyncIterable<PositionedEntry> {
     this.#assertOpen()
     this.#notifier.begin()
     return this.#watches.watch(from)
@@ -274,9 +274,9 @@ export class SqlStore implements Store {
     return this.#meters.metrics(now, leases as number, quarantined as number)
   }
 
-  #readEntries(position: number): Promise<readonly Positioned[]> {
+  #readEntries(position: number): Promise<readonly PositionedEntry[]> {
     // Once the pool is closed: a watch sees the rest when it is resumed.
-    return this.#pool.runUntilClosed<readonly Positioned[]>(
+    return this.#pool.runUntilClosed<readonly PositionedEntry[]>(
       (connection) => this.#feed.read(connection, position),
       [],
     )

@@ -73,8 +73,8 @@ export const CHANGING_COLUMNS = [
   'over_at',
 ] as const
 
-/** Written with every change of a plain job that was granted once and is not listed; the others follow. */
-export const TAKEN_COLUMNS = [
+/** Written with every change of a plain job that was granted before and is not listed; the others follow. */
+export const UNLISTED_COLUMNS = [
   'last_position',
   'version',
   'state',
@@ -181,10 +181,10 @@ export interface Statements {
   /** rows (job, stage, segment, version before, position, changing): fails if one has changed. */
   readonly updateRows: string
   /**
-   * rows (job, version before, position, taken): the same of plain jobs that were granted once. On
-   * PostgreSQL → their ctids after it, in order, as one text.
+   * rows (job, version before, position, UNLISTED_COLUMNS): the same of plain jobs that were granted before
+   * and are not listed. On PostgreSQL → their ctids after it, in order, as one text.
    */
-  readonly updateTaken: string
+  readonly updateUnlisted: string
   /** rows (job): all of its rows. */
   readonly deleteJobs: string
   /** rows (job): it no longer holds its key. */

@@ -76,7 +76,7 @@ export async function retryOnConflict<T>(
     try {
       return await work()
     } catch (error) {
-      const isConflict = error instanceof SqlFailed && error.trouble === 'conflict'
+      const isConflict = error instanceof SqlFailed && error.reason === 'conflict'
       if (!isConflict || nowUs() - beganUs > mostAwayMs * 1_000) throw error
     }
     await pause(PAUSE_MS)
@@ -95,7 +95,7 @@ async function versionOf(
   const [found] = await connection
     .run([{ sql: statements.readMeta, values: ['version'] }])
     .catch((error: unknown) => {
-      const isHidden = error instanceof SqlFailed && error.trouble === 'missing'
+      const isHidden = error instanceof SqlFailed && error.reason === 'missing'
       throw isHidden ? new SqlFailed('denied', HIDDEN, error) : error
     })
   const version = Number(found?.rows[0]?.[0] ?? 0)

@@ -5,7 +5,7 @@
 import type { Commit, Job, Lease, StageTasks, Tallies, Task } from '../../kernel/index.ts'
 import { eachPath, effectKey, segmentsOf, stageIndex } from '../../kernel/index.ts'
 import type { Ledger } from '../state/ledger.ts'
-import { priorStages, troubleIn } from './job-views.ts'
+import { priorStages, failureIn } from './job-views.ts'
 import type { Claimed, ClaimedSegment, Ending, ResumedCommit, UnfinishedEffect } from '../store.ts'
 
 /** Of a task that a ledger has just granted. */
@@ -19,7 +19,7 @@ export function claimedBy(ledger: Ledger, task: Task): Claimed {
 }
 
 export function endingOf(job: Job, stages: StageTasks, tallies: Tallies): Ending {
-  const { error, at } = troubleIn(job, stages, tallies, 'FAILED')
+  const { error, at } = failureIn(job, stages, tallies, 'FAILED')
   return { error, at, cancelled: job.cancelled }
 }
 

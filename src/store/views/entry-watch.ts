@@ -4,10 +4,10 @@
  * A watch reads at its own pace: it keeps a position, not a queue, so a slow one costs nothing
  * and a lost one is resumed by opening another.
  */
-import type { Positioned } from '../store.ts'
+import type { PositionedEntry } from '../store.ts'
 
 /** Some of the durable entries behind a position, oldest first; none: there are none yet. */
-export type ReadOn = (position: number) => Promise<readonly Positioned[]>
+export type ReadOn = (position: number) => Promise<readonly PositionedEntry[]>
 
 export class EntryWatches {
   readonly #read: ReadOn
@@ -38,12 +38,12 @@ export class EntryWatches {
     this.wake()
   }
 
-  watch(from: number): AsyncIterable<Positioned> {
+  watch(from: number): AsyncIterable<PositionedEntry> {
     return { [Symbol.asyncIterator]: () => new EntryWatch(this, from) }
   }
 
   /** The entries behind a position, when there are any; null when there will never be. */
-  async next(position: number, watch: EntryWatch): Promise<readonly Positioned[] | null> {
+  async next(position: number, watch: EntryWatch): Promise<readonly PositionedEntry[] | null> {
     for (;;) {
       if (watch.isOver) return null
       const wakes = this.#wakes
@@ -64,10 +64,10 @@ export class EntryWatches {
 }
 
 /** Not a generator: leaving one that waits would have to wait for the next entry. */
-class EntryWatch implements AsyncIterator<Positioned> {
+class EntryWatch implements AsyncIterator<PositionedEntry> {
   readonly #watching: EntryWatches
   #position: number
-  #ahead: readonly Positioned[] = []
+  #ahead: readonly PositionedEntry[] = []
   #taken = 0
   /** One step at a time, however many are asked for at once. */
   #last: Promise<unknown> = Promise.resolve()
@@ -78,19 +78,19 @@ class EntryWatch implements AsyncIterator<Positioned> {
     this.#position = from
   }
 
-  next(): Promise<IteratorResult<Positioned>> {
+  next(): Promise<IteratorResult<PositionedEntry>> {
     const step = this.#last.then(() => this.#step())
     this.#last = step.catch(() => undefined)
     return step
   }
 
-  async return(): Promise<IteratorResult<Positioned>> {
+  async return(): Promise<IteratorResult<PositionedEntry>> {
     this.isOver = true
     this.#watching.wake()
     return { done: true, value: undefined }
   }
 
-  async #step(): Promise<IteratorResult<Positioned>> {
+  async #step(): Promise<IteratorResult<PositionedEntry>> {
     if (this.#taken === this.#ahead.length) {
       const entries = await this.#watching.next(this.#position, this)
       if (entries === null) return { done: true, value: undefined }
@@ -98,7 +98,7 @@ class EntryWatch implements AsyncIterator<Positioned> {
       this.#taken = 0
     }
     if (this.isOver) return { done: true, value: undefined }
-    const found = this.#ahead[this.#taken] as Positioned
+    const found = this.#ahead[this.#taken] as PositionedEntry
     this.#taken += 1
     this.#position = found.position
     return { done: false, value: found }

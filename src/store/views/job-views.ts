@@ -35,7 +35,7 @@ import type {
   PriorStage,
   StageOverview,
   StageView,
-  Trouble,
+  FailureDetails,
 } from '../store.ts'
 
 export function jobView({ job, stages }: JobRecord, tallies: Tallies, now: number): JobView {
@@ -74,11 +74,11 @@ export function endedOf(
 ): Ended[] {
   return jobs
     .map((job) => ({ job, outcome: outcomeOfJob(job) }))
-    .filter(({ outcome: found }) => found === null || isThrough(found))
+    .filter(({ outcome: found }) => found === null || isSettled(found))
 }
 
 /** It is over, or waits for a person. */
-export function isThrough({ state }: Pick<Outcome, 'state'>): boolean {
+export function isSettled({ state }: Pick<Outcome, 'state'>): boolean {
   return isFinal(state) || state === 'QUARANTINED'
 }
 
@@ -88,8 +88,8 @@ export function outcomeOf({ job, stages }: JobRecord, tallies: Tallies, now: num
   const state = jobState(job, tallies, now)
   const isWrong = state === 'FAILED' || state === 'QUARANTINED'
   const blamed = state === 'FAILED' ? 'FAILED' : 'DEAD'
-  const ofStages = isWrong ? troubleIn(job, stages, tallies, blamed) : NO_TROUBLE
-  const { error, held, endedBy, at } = task === null ? ofStages : plainTrouble(task, state)
+  const ofStages = isWrong ? failureIn(job, stages, tallies, blamed) : NO_FAILURE
+  const { error, held, endedBy, at } = task === null ? ofStages : plainFailure(task, state)
   // Spelled out: every caller that waits for a job asks for it, and spreading objects is slow.
   return {
     type: spec.type,
@@ -105,7 +105,7 @@ export function outcomeOf({ job, stages }: JobRecord, tallies: Tallies, now: num
   }
 }
 
-function plainTrouble({ error, commit, leases }: Task, state: JobState): Trouble {
+function plainFailure({ error, commit, leases }: Task, state: JobState): FailureDetails {
   const held: string[] = []
   for (const effect of state === 'QUARANTINED' ? (commit?.effects ?? []) : []) {
     if (effect.state === 'HELD') held.push(effect.promise.name)
@@ -168,7 +168,7 @@ function priorStage(job: Job, { name, each }: StageSpec, stage: number): PriorSt
   return { name, stage, segments: each === null ? null : opened === NOT_OPENED ? 0 : opened }
 }
 
-const NO_TROUBLE: Trouble = { error: null, held: [], endedBy: null, at: null }
+const NO_FAILURE: FailureDetails = { error: null, held: [], endedBy: null, at: null }
 /** Names of effects that are held, in one answer. */
 const MOST_HELD = 20
 
@@ -176,12 +176,12 @@ const MOST_HELD = 20
  * Why a pipeline FAILED, or waits for a person: the first task that is to blame. `blamed`: the state
  * that did it, FAILED or DEAD. There may be tasks in the other one, too.
  */
-export function troubleIn(
+export function failureIn(
   job: Job,
   stages: StageTasks | null,
   tallies: Tallies,
   blamed: 'FAILED' | 'DEAD',
-): Trouble {
+): FailureDetails {
   let first: Task | null = null
   const held: string[] = []
   for (const [i, { onFailure, tolerate }] of stagesOf(job).entries()) {
@@ -196,7 +196,7 @@ export function troubleIn(
       }
     }
   }
-  return first === null ? NO_TROUBLE : troubleOf(job, first, held)
+  return first === null ? NO_FAILURE : failureDetails(job, first, held)
 }
 
 /** A task that was only stopped is FAILED without an error: it says less than any that has one. */
@@ -205,7 +205,7 @@ function blameOf({ state, error }: Task, blamed: 'FAILED' | 'DEAD'): number {
   return blamed === 'FAILED' ? isIt + 2 * hasError : 2 * isIt + hasError
 }
 
-function troubleOf(job: Job, task: Task, held: readonly string[]): Trouble {
+function failureDetails(job: Job, task: Task, held: readonly string[]): FailureDetails {
   const { error, segment, leases, stage } = task
   const spec = stagesOf(job)[stage]
   return {

@@ -134,19 +134,39 @@ describe('a claim that is under way', () => {
   })
 })
 
+describe('a worker that is killed', () => {
+  it('gives nothing back of a claim that is answered afterwards, as a process that died would', async () => {
+    const slow = slowClaims()
+    const handle = await slow.pawl.submit(plain, 1)
+    const worker = slow.pawl.work([plain], { poll: '1h' })
+    await expect.poll(() => slow.held).toHaveLength(1)
+    await worker.kill()
+    slow.hold = false
+    slow.held[0]?.()
+    // It would have gone out by now: another worker has claimed, and run a job of its own.
+    const other = slow.pawl.work([limited])
+    expect(await (await slow.pawl.submit(limited, 2)).result()).toBe(2)
+    await other.stop()
+    const entries = (await slow.pawl.history(handle.id)).map(({ entry }) => entry.type)
+    expect(entries).toEqual(['JobSubmitted', 'LeaseGranted'])
+  })
+})
+
 /** A worker whose claims travel with a submit when the test says so. */
 function standingBy() {
   const slow = slowClaims()
   const claimers: SubmitClaimer[] = []
   const kept: ClaimWithSubmit[] = []
-  const standBy = vi.spyOn(CommandBatcher.prototype, 'standBy').mockImplementation((claimer) => {
-    claimers.push(claimer)
-    return () => void claimers.pop()
-  })
+  const addClaimer = vi
+    .spyOn(CommandBatcher.prototype, 'addClaimer')
+    .mockImplementation((claimer) => {
+      claimers.push(claimer)
+      return () => void claimers.pop()
+    })
   const settle = (): void => kept.splice(0).forEach((one) => one.granted([]))
   onTestFinished(() => {
     settle()
-    standBy.mockRestore()
+    addClaimer.mockRestore()
   })
   return Object.assign(slow, {
     claimers,

@@ -71,6 +71,8 @@ export class Worker {
   #isWakingSoon = false
   #timer: Timer | null = null
   #stopping: Promise<void> | null = null
+  /** As if its process had died: what it is granted after this, it leaves to expiry. */
+  #isKilled = false
   #onIdle: () => void = () => undefined
 
   constructor(parts: WorkerParts, definitions: readonly AnyJob[], options: WorkerOptions = {}) {
@@ -97,7 +99,7 @@ export class Worker {
     this.#shutdownMs =
       shutdown === undefined ? DEFAULT_SHUTDOWN_MS : toMs(shutdown, 'The shutdown of a worker')
     const unlisten = onSignal.add(this, options.signals ?? DEFAULT_SIGNALS)
-    const leaveBatcher = parts.batcher.standBy({
+    const leaveBatcher = parts.batcher.addClaimer({
       claimFor: (commands) => this.#claimFor(commands),
     })
     this.#onStopped = () => {
@@ -150,6 +152,7 @@ export class Worker {
   /** Drops everything at once and reports nothing, as a crash would. For tests. */
   async kill(): Promise<void> {
     this.#stopping ??= Promise.resolve()
+    this.#isKilled = true
     this.#timer?.cancel()
     for (const attempt of this.#attempts) attempt.die()
     await this.#parts.executor.close()
@@ -276,6 +279,7 @@ export class Worker {
   }
 
   async #release({ job, stage, segment, lease }: Claimed): Promise<void> {
+    if (this.#isKilled) return
     const worker = this.name
     await this.#parts.batcher.send({ type: 'ReleaseLease', job, stage, segment, lease, worker })
   }

@@ -12,7 +12,7 @@ import type { Line } from './lines.ts'
 import { lineText } from './lines.ts'
 import { Load } from './load.ts'
 import { STORE_OPTIONS } from './store-options.ts'
-import { tellingDisk } from './telling-disk.ts'
+import { reportingDisk } from './reporting-disk.ts'
 
 /**
  * - telling: the real disk, and each of its calls is said.
@@ -56,10 +56,10 @@ function optionsFor(disk: DiskKind): DirectoryOptions {
     case 'plain':
       return options
     case 'telling':
-      return { ...options, disk: tellingDisk(tell, false) }
+      return { ...options, disk: reportingDisk(tell, false) }
     case 'early':
       // A checkpoint reads the log back, and would find what is held back missing.
-      return { ...options, disk: tellingDisk(tell, true), checkpointBytes: Infinity }
+      return { ...options, disk: reportingDisk(tell, true), checkpointBytes: Infinity }
   }
 }
 

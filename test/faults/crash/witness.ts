@@ -23,7 +23,7 @@ import {
   tasksOf,
   worldViolations,
 } from '../../../src/kernel/index.ts'
-import type { Positioned, Store } from '../../../src/store/store.ts'
+import type { PositionedEntry, Store } from '../../../src/store/store.ts'
 import type { Dice } from '../../model/properties/dice.ts'
 import { onRecord } from '../../support/specs.ts'
 import {
@@ -167,7 +167,7 @@ export class Witness {
     return touched
   }
 
-  #see({ position, entry }: Positioned): void {
+  #see({ position, entry }: PositionedEntry): void {
     const identity = entryIdentity(entry)
     if (position <= (this.#positions.at(-1) ?? 0)) this.#problem(`backwards: ${identity}`)
     if (this.#seen.has(identity)) this.#problem(`twice: ${identity}`)
@@ -282,7 +282,7 @@ export class Witness {
   /** From the oldest entry that is there. */
   async #checkAll(store: Store): Promise<void> {
     const end = this.#positions.at(-1) as number
-    const found: Positioned[] = []
+    const found: PositionedEntry[] = []
     for await (const one of store.watch(0)) {
       found.push(one)
       if (one.position >= end) break

@@ -11,7 +11,7 @@ import { MARK } from './sample-log.ts'
 import type { Opened, Opener } from './setting.ts'
 import { FOLDER, nameOf } from './setting.ts'
 import { stateOf } from './state.ts'
-import { must } from './telling.ts'
+import { must } from './story-run.ts'
 import { plain } from '../../support/specs.ts'
 
 /**

@@ -5,11 +5,11 @@
  */
 import type { Fault } from '../sim/sim-disk.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
-import { LookedAt } from './looked-at.ts'
+import { CheckedDisks } from './checked-disks.ts'
 import type { Opener } from './setting.ts'
 import { nameOf, ownersLeft, settled } from './setting.ts'
-import type { Reference, Told } from './telling.ts'
-import { must, tellOn, toldInFull } from './telling.ts'
+import type { Reference, Told } from './story-run.ts'
+import { must, tellOn, toldInFull } from './story-run.ts'
 
 export const SHORT: Fault = { short: true }
 
@@ -53,7 +53,7 @@ export async function tryFaults(
   tried: Tried = { stories: 0, openings: 0, problems: [] },
 ): Promise<Tried> {
   const owners = ownersLeft()
-  const lookedAt = new LookedAt(reference, open)
+  const lookedAt = new CheckedDisks(reference, open)
   for (const fault of plan.faults) {
     for (let call = 1; ; call += plan.step ?? 1) {
       const { told, disk, calls } = await failed(reference, open, call, fault)
@@ -110,7 +110,7 @@ async function reopened(
   reference: Reference,
   told: Told,
   disk: SimDisk,
-  lookedAt: LookedAt,
+  lookedAt: CheckedDisks,
   outcomes: number,
 ): Promise<void> {
   await lookedAt.mustGoOn(told, disk, outcomes > 0)
@@ -124,7 +124,7 @@ async function tryAgain(
   reference: Reference,
   open: Opener,
   plan: Plan,
-  { call, fault, lookedAt }: { call: number; fault: Fault; lookedAt: LookedAt },
+  { call, fault, lookedAt }: { call: number; fault: Fault; lookedAt: CheckedDisks },
   tried: Tried,
 ): Promise<void> {
   for (let second = 1; ; second++) {
@@ -134,9 +134,9 @@ async function tryAgain(
     const before = disk.calls
     disk.failAt(second, fault)
     const result = await settled(open(disk), 'open')
-    const isThrough = disk.calls - before < second
+    const isSettled = disk.calls - before < second
     if (result.status === 'fulfilled') await settled(result.value.close(), 'close')
-    if (isThrough) return
+    if (isSettled) return
     const where = `call ${call}, then ${second} while opening, with ${JSON.stringify(fault)}`
     try {
       if (result.status === 'rejected') {

@@ -7,7 +7,7 @@ import type { Plan } from './failing.ts'
 import { FAULTS, tryFaults } from './failing.ts'
 import { isLong, openStore, openWithCheckpoints, openWithoutHistory } from './setting.ts'
 import { SHORT_STORY, STORY, STORY_WITHOUT_HISTORY } from './story.ts'
-import { referenceOf } from './telling.ts'
+import { referenceOf } from './story-run.ts'
 
 function say(name: string, { stories, openings }: { stories: number; openings: number }): void {
   const [told, opened] = [stories, openings].map((count) => count.toLocaleString('en'))

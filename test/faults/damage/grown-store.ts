@@ -16,7 +16,7 @@ import type {
   ChannelName,
   DirectoryStore,
   OfflineOptions,
-  Positioned,
+  PositionedEntry,
 } from '../../../src/store/index.ts'
 import { Ledger, openDirectory } from '../../../src/store/index.ts'
 import type { Dice } from '../../model/properties/dice.ts'
@@ -157,8 +157,8 @@ export async function forged(entries: readonly Entry[]): Promise<SimDisk> {
 }
 
 /** Every entry that a log has, in order. */
-export async function entriesOn(disk: SimDisk): Promise<Positioned[]> {
-  const entries: Positioned[] = []
+export async function entriesOn(disk: SimDisk): Promise<PositionedEntry[]> {
+  const entries: PositionedEntry[] = []
   const interning = new Interning()
   const begin = Number.parseInt(filesOn(disk, 'log')[0]?.slice(-16) ?? '0', 16)
   await readLog(disk, FOLDER, begin, ({ code, length, version }, position, bytes, body) => {

@@ -5,7 +5,7 @@
  * The disk itself goes on: what was written and not synced can be read by whoever comes next.
  */
 import type { Access, Disk, DiskFile } from '../../../src/log/disk/disk.ts'
-import { DiskAround, FileAround } from './around.ts'
+import { DiskWrapper, FileWrapper } from './disk-wrapper.ts'
 
 export class Killed extends Error {
   override readonly name = 'Killed'
@@ -39,7 +39,7 @@ class Life {
   }
 }
 
-class KilledFile extends FileAround {
+class KilledFile extends FileWrapper {
   readonly #life: Life
   readonly #inPart: boolean
 
@@ -82,7 +82,7 @@ class KilledFile extends FileAround {
   }
 }
 
-export class KilledDisk extends DiskAround {
+export class KilledDisk extends DiskWrapper {
   readonly #life: Life
   readonly #inPart: boolean
 

@@ -8,11 +8,11 @@ import { everyCrash } from '../sim/every-crash.ts'
 import type { Fault } from '../sim/sim-disk.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 import { KilledDisk } from './killed.ts'
-import { LookedAt } from './looked-at.ts'
+import { CheckedDisks } from './checked-disks.ts'
 import type { Opener } from './setting.ts'
 import { settled, TestClock } from './setting.ts'
-import type { Reference, Told } from './telling.ts'
-import { tell, tellOn, untold } from './telling.ts'
+import type { Reference, Told } from './story-run.ts'
+import { tell, tellOn, untold } from './story-run.ts'
 
 export interface Losses {
   /** Moments at which the power went. */
@@ -37,7 +37,7 @@ export const noLosses = (): Losses => ({ moments: 0, disks: 0, problems: [] })
 
 /** All of these disks, each left by the same telling. */
 async function look(
-  lookedAt: LookedAt,
+  lookedAt: CheckedDisks,
   told: Told,
   left: Iterable<SimDisk>,
   where: string,
@@ -64,7 +64,7 @@ export async function losePower(
   plan: LossPlan,
 ): Promise<Losses> {
   const losses = noLosses()
-  const lookedAt = new LookedAt(reference, open)
+  const lookedAt = new CheckedDisks(reference, open)
   const most = plan.most ?? 10
   let told = untold()
   const story = async (disk: SimDisk): Promise<void> => {
@@ -86,7 +86,7 @@ export async function losePower(
 
 /** The power goes while what was left is being opened. */
 async function loseAgain(
-  lookedAt: LookedAt,
+  lookedAt: CheckedDisks,
   told: Told,
   left: SimDisk,
   open: Opener,
@@ -119,7 +119,7 @@ export async function losePowerLater(
   plan: LossPlan,
 ): Promise<Losses> {
   const losses = noLosses()
-  const lookedAt = new LookedAt(reference, open)
+  const lookedAt = new CheckedDisks(reference, open)
   for (let call = 1; losses.problems.length < (plan.most ?? 10); call++) {
     const { disk, told, isDone } = await ended(reference, open, ending, call)
     if (isDone) return losses

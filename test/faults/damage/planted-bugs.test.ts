@@ -18,8 +18,8 @@ import { lagging, sampleLog } from './sample-log.ts'
 import type { Opener } from './setting.ts'
 import { openerOf, openStore } from './setting.ts'
 import { SHORT_STORY } from './story.ts'
-import type { Reference } from './telling.ts'
-import { referenceOf } from './telling.ts'
+import type { Reference } from './story-run.ts'
+import { referenceOf } from './story-run.ts'
 
 let reference: Reference
 let samples: readonly Sample[]
@@ -251,9 +251,9 @@ const IN_RECOVERY: readonly Bug[] = [
     plant: () =>
       mocked<typeof import('../../../src/log/recovery/tail.ts')>(
         log('recovery/tail'),
-        ({ settleTail }) => ({
-          settleTail: (disk, folder, found) =>
-            settleTail(disk, folder, { ...found, mark: found.end }),
+        ({ recoverTail }) => ({
+          recoverTail: (disk, folder, found) =>
+            recoverTail(disk, folder, { ...found, mark: found.end }),
         }),
       ),
   },

@@ -8,7 +8,7 @@ import type { Ending, Losses } from './losing-power.ts'
 import { losePower, losePowerLater } from './losing-power.ts'
 import { isLong, openStore, openWithCheckpoints, openWithoutHistory } from './setting.ts'
 import { SHORT_STORY, STORY, STORY_WITHOUT_HISTORY } from './story.ts'
-import { referenceOf, tellOn } from './telling.ts'
+import { referenceOf, tellOn } from './story-run.ts'
 
 function say(name: string, { moments, disks }: Losses): void {
   const [lost, left] = [moments, disks].map((count) => count.toLocaleString('en'))

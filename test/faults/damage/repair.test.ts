@@ -4,13 +4,13 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Positioned, RepairReport, StateAt } from '../../../src/store/index.ts'
+import type { PositionedEntry, RepairReport, StateAt } from '../../../src/store/index.ts'
 import { repairDirectory, stateAt, verifyDirectory } from '../../../src/store/index.ts'
 import { Dice } from '../../model/properties/dice.ts'
 import { everyCrash } from '../sim/every-crash.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 import { onRecord } from '../../support/specs.ts'
-import { WornDisk } from './worn-disk.ts'
+import { UnreadableBlockDisk } from './unreadable-block-disk.ts'
 import {
   entriesOn,
   filesOn,
@@ -28,7 +28,7 @@ const SEGMENT_HEAD = 4_096
 const isLong = process.env['PAWL_CAMPAIGN'] === 'long'
 
 let whole: SimDisk
-let entries: Positioned[]
+let entries: PositionedEntry[]
 /** Where the log ends, and where its checkpoints are, oldest first. */
 let end: number
 let checkpoints: number[]
@@ -211,7 +211,7 @@ describe('repair', () => {
       ({ position }) => placeOf(position).path === path && position < oldest,
     )
     expect(inFile.length).toBeGreaterThan(0)
-    breakAt(disk, (inFile[0] as Positioned).position)
+    breakAt(disk, (inFile[0] as PositionedEntry).position)
     const report = await repaired(disk)
     expect(baseOf(filesOn(disk, 'log')[0] as string)).toBe(oldest - 8)
     expect(report.lost).toEqual({ entries: [], unreadable: [] })
@@ -223,7 +223,7 @@ describe('repair', () => {
   it('cuts the log behind every checkpoint, and lists what is lost', async () => {
     const disk = whole.clone()
     const behind = entries.filter(({ position }) => position > (checkpoints[1] as number))
-    const broken = (behind[5] as Positioned).position
+    const broken = (behind[5] as PositionedEntry).position
     breakAt(disk, broken)
     const report = await repaired(disk)
     expect(report.history).toEqual({ entries: [], unreadable: [] })
@@ -281,12 +281,12 @@ describe('repair', () => {
   })
 
   it('gives up what the disk itself cannot read', async () => {
-    const broken = (entries[30] as Positioned).position
+    const broken = (entries[30] as PositionedEntry).position
     const newest = filesOn(whole, 'live').at(-1) as string
     const places = [placeOf(broken), { path: newest, offset: 100 }, { path: MARK, offset: 0 }]
     for (const { path, offset } of places) {
       const disk = whole.clone()
-      const worn = new WornDisk(disk, path, offset)
+      const worn = new UnreadableBlockDisk(disk, path, offset)
       const { problems } = await verifyDirectory(FOLDER, { ...offline(disk), disk: worn })
       expect(problems.map(({ file }) => file)).toContain(path)
       const report = await repairDirectory(FOLDER, { ...offline(disk), disk: worn, apply: true })
@@ -335,23 +335,23 @@ async function repairAll(disk: SimDisk): Promise<void> {
 describe('repair that is interrupted', () => {
   const damages: Readonly<Record<string, (disk: SimDisk) => Promise<void> | void>> = {
     'a mark that is missing': (disk) => disk.remove(MARK),
-    'an old segment': (disk) => breakAt(disk, (entries[20] as Positioned).position),
+    'an old segment': (disk) => breakAt(disk, (entries[20] as PositionedEntry).position),
     'the segment with a checkpoint': (disk) => {
       const oldest = checkpoints[0] as number
       const { path } = placeOf(oldest)
       const first = entries.find(({ position }) => placeOf(position).path === path)
-      breakAt(disk, (first as Positioned).position)
+      breakAt(disk, (first as PositionedEntry).position)
     },
     'the newest entries': (disk) => {
       const behind = entries.filter(({ position }) => position > (checkpoints[1] as number))
-      breakAt(disk, (behind[1] as Positioned).position)
+      breakAt(disk, (behind[1] as PositionedEntry).position)
     },
     'the whole log': async (disk) => {
       for (const path of filesOn(disk, 'log')) await disk.remove(path)
     },
     'old and new entries and a head': (disk) => {
-      breakAt(disk, (entries[20] as Positioned).position)
-      breakAt(disk, (entries.at(-3) as Positioned).position)
+      breakAt(disk, (entries[20] as PositionedEntry).position)
+      breakAt(disk, (entries.at(-3) as PositionedEntry).position)
       flip(disk, placeOf(checkpoints[1] as number).path, 20)
     },
   }

@@ -8,7 +8,7 @@ import type { Disk, Torn } from '../../../src/log/index.ts'
 import { decodeEntry, Interning, readLog, MARKER_CODE } from '../../../src/log/index.ts'
 import type { DirectoryOptions } from '../../../src/store/directory/open-directory.ts'
 import { openDirectory } from '../../../src/store/directory/open-directory.ts'
-import type { Positioned, Store } from '../../../src/store/store.ts'
+import type { PositionedEntry, Store } from '../../../src/store/store.ts'
 import type { SimDisk } from '../sim/sim-disk.ts'
 
 vi.mock('../../../src/store/random.ts', () => ({
@@ -105,8 +105,8 @@ function withArchive(disk: SimDisk): SimDisk {
 }
 
 /** Every entry that the log on a disk has or had, in order. Changes nothing. */
-export async function entriesOn(disk: SimDisk): Promise<Positioned[]> {
-  const seen: Positioned[] = []
+export async function entriesOn(disk: SimDisk): Promise<PositionedEntry[]> {
+  const seen: PositionedEntry[] = []
   const interning = new Interning()
   await readLog(
     withArchive(disk),

@@ -90,7 +90,7 @@ export class SimFile implements DiskFile {
     )
   }
 
-  #write(bytes: Uint8Array, at: number, isThrough: boolean): number {
+  #write(bytes: Uint8Array, at: number, isSettled: boolean): number {
     const act = (fate: Fate): number => {
       if (this.#access === 'read') throw systemError('EBADF', 'write', this.#name)
       if (bytes.length === 0) return 0
@@ -99,21 +99,21 @@ export class SimFile implements DiskFile {
       const end = at + count
       const room = this.#ground.room()
       if (this.#inode.bytesMissing(at, end) > room) {
-        this.#tear(bytes, at, isThrough, room)
+        this.#tear(bytes, at, isSettled, room)
         throw systemError('ENOSPC', 'write', this.#name)
       }
       const grew = end > this.#inode.size
       this.#inode.write(count < bytes.length ? bytes.subarray(0, count) : bytes, at)
-      if (isThrough && fate !== 'dies') this.#inode.settleWritten(at, end, grew)
+      if (isSettled && fate !== 'dies') this.#inode.settleWritten(at, end, grew)
       return count
     }
     return this.#run('write', ` at ${at} +${bytes.length}`, act, () => {
-      if (this.#access !== 'read') this.#tear(bytes, at, isThrough, this.#ground.room())
+      if (this.#access !== 'read') this.#tear(bytes, at, isSettled, this.#ground.room())
     })
   }
 
   /** A write that failed: none, some or all of its sectors are there, as far as there is room. */
-  #tear(bytes: Uint8Array, at: number, isThrough: boolean, room: number): void {
+  #tear(bytes: Uint8Array, at: number, isSettled: boolean, room: number): void {
     const { dice } = this.#ground
     const percent = dice.pick([0, 50, 100])
     let left = Math.floor(room / SECTOR)
@@ -123,6 +123,6 @@ export class SimFile implements DiskFile {
       left -= 1
       return left >= 0
     })
-    if (isThrough) this.#inode.failWritten(at, at + bytes.length)
+    if (isSettled) this.#inode.failWritten(at, at + bytes.length)
   }
 }

@@ -146,7 +146,7 @@ function impatient(path: string, mostAwayMs: number, onConflict: () => void): Di
       close: () => inner.close(),
       run: (asks) =>
         inner.run(asks).catch((error: unknown) => {
-          if (error instanceof SqlFailed && error.trouble === 'conflict') onConflict()
+          if (error instanceof SqlFailed && error.reason === 'conflict') onConflict()
           throw error
         }),
     }
@@ -179,7 +179,7 @@ describe('a SQLite file that another process has locked while its tables are to 
     const path = await freshFile()
     const other = await holding(path)
     const opening = openSql(impatient(path, 100, () => undefined))
-    await expect(opening).rejects.toMatchObject({ trouble: 'conflict', kind: 'retryable' })
+    await expect(opening).rejects.toMatchObject({ reason: 'conflict', kind: 'retryable' })
     await expect(opening).rejects.toThrow(/try again later/)
     await other.close()
   })

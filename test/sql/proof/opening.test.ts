@@ -65,7 +65,7 @@ const GRANTS = (schema: string, role: string): readonly string[] => [
   `grant usage on schema ${schema} to ${role}`,
   `grant select on all tables in schema ${schema} to ${role}`,
   `grant insert on ${schema}.events to ${role}`,
-  `grant insert, update, delete on ${schema}.work, ${schema}.looks, ${schema}.limits, ${schema}.shares
+  `grant insert, update, delete on ${schema}.work, ${schema}.pipelines_to_check, ${schema}.limits, ${schema}.group_turns
     to ${role}`,
   `grant insert, update on ${schema}.queues, ${schema}.schedules to ${role}`,
   `grant usage, select on sequence ${schema}.positions, ${schema}.forgets to ${role}`,
@@ -131,7 +131,7 @@ describe('on PostgreSQL, a user', () => {
     await run(owner, `update work set turn = turn`)
     const { count, run: sweep } = VACUUM_TABLES
     const swept = `select count(*) from pg_stat_user_tables
-      where schemaname = '${schema}' and relname in ('work', 'looks', 'limits', 'shares')
+      where schemaname = '${schema}' and relname in ('work', 'pipelines_to_check', 'limits', 'group_turns')
         and vacuum_count > 0`
     const [dead] = await run(user, count)
     await run(user, sweep)
@@ -149,7 +149,7 @@ describe('on PostgreSQL, a user', () => {
       where n.nspname = '${schema}' and 'autovacuum_vacuum_scale_factor=0.01' = any(c.reloptions)
       order by c.relname`
     const [answered] = await run(owner, sooner)
-    expect(answered?.rows.flat()).toEqual(['limits', 'looks', 'shares', 'work'])
+    expect(answered?.rows.flat()).toEqual(['limits', 'pipelines_to_check', 'group_turns', 'work'])
   })
 
   it('who may use the tables, and do nothing else, does everything that a store does', async () => {
@@ -180,7 +180,7 @@ describe('on PostgreSQL, a user', () => {
     expect((await run(owner, 'select * from limits'))[0]?.rows).toEqual([])
     expect((await checkLog(dialectOf(user))).problems).toEqual([])
     await expect(run(user, `set local x.y = ''`, 'truncate events')).rejects.toMatchObject({
-      trouble: 'denied',
+      reason: 'denied',
     })
   })
 
@@ -209,9 +209,9 @@ describe('on PostgreSQL, a user', () => {
 
   it('who may do nothing is told so', async () => {
     const { owner, user } = await userOf()
-    await expect(openAt(user)).rejects.toMatchObject({ code: 'SqlFailed', trouble: 'denied' })
+    await expect(openAt(user)).rejects.toMatchObject({ code: 'SqlFailed', reason: 'denied' })
     await (await openAt(owner)).close()
-    await expect(openAt(user)).rejects.toMatchObject({ code: 'SqlFailed', trouble: 'denied' })
+    await expect(openAt(user)).rejects.toMatchObject({ code: 'SqlFailed', reason: 'denied' })
   })
 
   it('of a server that takes no writes is told so', async () => {
@@ -223,7 +223,7 @@ describe('on PostgreSQL, a user', () => {
       `alter role ${role} set default_transaction_read_only = on`,
     )
     const store = await openAt(user)
-    await expect(store.execute([submit('a')])).rejects.toMatchObject({ trouble: 'read-only' })
+    await expect(store.execute([submit('a')])).rejects.toMatchObject({ reason: 'read-only' })
     expect(await store.query({ kind: 'jobs', limit: 10 })).toMatchObject({ jobs: [] })
     await store.close()
   })
@@ -243,7 +243,7 @@ describe('on SQLite, a disk', () => {
         job: 'b',
         spec: plain({ input: `"${'x'.repeat(900_000)}"` }),
       } as const
-      await expect(store.execute([large])).rejects.toMatchObject({ trouble: 'full' })
+      await expect(store.execute([large])).rejects.toMatchObject({ reason: 'full' })
       await disk.makeRoom()
       const [answer] = await store.execute([large])
       expect(answer?.verdict).toBe('committed')

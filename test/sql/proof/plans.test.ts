@@ -20,7 +20,7 @@ const HOT: readonly (keyof Statements)[] = [
   'candidates',
   'lockRows',
   'updateRows',
-  'updateTaken',
+  'updateUnlisted',
   'lockDueTasks',
   'limitsToWake',
   'lockLimits',

@@ -40,7 +40,7 @@ async function rowsOf(address: Address, sql: string): Promise<readonly Row[]> {
 }
 
 const KEYS = 'select key from limits order by key'
-const GROUPS = 'select grp from shares order by grp'
+const GROUPS = 'select grp from group_turns order by grp'
 
 async function claim(
   store: SqlStore,

@@ -5,7 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { repairDatabase, verifyDatabase } from '../../../src/store/index.ts'
 import { openSqliteStore } from '../../../src/store/sql/open-sql.ts'
-import { troubleOf } from '../databases.ts'
+import { reasonOf } from '../databases.ts'
 import { plain } from '../../support/specs.ts'
 import { freshFile } from '../../support/sqlite.ts'
 
@@ -104,7 +104,7 @@ describe('an index that lacks rows', () => {
     empty('sqlite_autoindex_work_1', 'work', 'channel')
     run(`insert into work select * from work not indexed where job = 'a'`)
     expect((await verifyDatabase(location)).problems).not.toEqual([])
-    expect(await troubleOf(repairDatabase(location, { apply: true }))).toBe('conflict')
+    expect(await reasonOf(repairDatabase(location, { apply: true }))).toBe('conflict')
     expect(valueOf('select count(*) as value from work not indexed')).toBe(JOBS.length + 1)
   })
 

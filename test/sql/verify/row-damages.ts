@@ -162,10 +162,10 @@ export const ROW_DAMAGES: Readonly<Record<string, Damage>> = {
     run(`update schedules set version = 9`),
   ),
   'a pipeline that the orchestrator would not look at': damage(
-    'looks',
+    'pipelines_to_check',
     'pipe',
     /would not look/,
-    (run) => run(`delete from looks`),
+    (run) => run(`delete from pipelines_to_check`),
   ),
   'a task that nothing will unpark': damage(
     'limits',

@@ -3,15 +3,15 @@
  *
  * - quiet: there are no listeners and no watches.
  * - listening: other processes notify this one, or, where the database has no notifications, this one
- *   reads their entries at each beat. Each beat also reads when the next task or lease is due before
- *   the next beat, and the news of that come on time. A beat keeps the process alive only for a watch.
+ *   reads their entries at each poll. Each poll also reads when the next task or lease is due before
+ *   the next poll, and the news of that come on time. A poll keeps the process alive only for a watch.
  * - closed.
  *
  * What this process writes is news for others. For itself it is news only if a worker may find work,
  * because only the store knows which limits have room.
  */
-import type { Beat, Clock } from '../../clock.ts'
-import { afterMs, beat, nowUs } from '../../clock.ts'
+import type { RepeatingTimer, Clock } from '../../clock.ts'
+import { afterMs, repeatEvery, nowUs } from '../../clock.ts'
 import type { News, NewsKind } from '../../notice.ts'
 import { ALL_NEWS } from '../../notice.ts'
 import type { StatementResult, Statement, Connection, Row } from '../connection.ts'
@@ -36,7 +36,7 @@ export interface ChangeNotifierOptions {
 const WORK: News = new Set<NewsKind>(['work'])
 /** Entries that are read at once. */
 const MOST_ENTRIES = 500
-/** What is due later than this is found by a beat. */
+/** What is due later than this is found by a poll. */
 const LONGEST_WAIT_MS = 1_000
 /** It checks at least so often, whatever the sign of writes says. */
 const LONGEST_REST_US = 500_000
@@ -51,7 +51,7 @@ export class ChangeNotifier {
   /** Of entries that were written here, and not read again yet. */
   readonly #ownPositions = new Set<number>()
   #notifier: Notifier | null = null
-  #beat: Beat | null = null
+  #poll: RepeatingTimer | null = null
   #aheadMs: number
   /** Position of the newest entry that was read; null: none yet. */
   #seen: number | null = null
@@ -86,21 +86,21 @@ export class ChangeNotifier {
   }
 
   begin(): void {
-    if (this.#beat !== null || this.#isClosed) return
+    if (this.#poll !== null || this.#isClosed) return
     const { dialect, id } = this.#options
-    this.#beat = beat(dialect.pollMs, () => this.#checkIfWritten())
+    this.#poll = repeatEvery(dialect.pollMs, () => this.#checkIfWritten())
     this.#notifier = dialect.openNotifier?.(id, (news) => this.#noteNews(news)) ?? null
     void this.#check()
   }
 
   /** While a watch waits for the next entry. */
   keepProcessAlive(isKept: boolean): void {
-    this.#beat?.keep(isKept)
+    this.#poll?.keep(isKept)
   }
 
   /** AFTER they are durable: entries that were written here. */
   noteCommitted(applied: readonly AppliedEntry[]): void {
-    if (this.#beat === null) return
+    if (this.#poll === null) return
     const { mayBeRestricted } = this.#options
     const news = new Set<NewsKind>()
     const now = Math.max(this.now(), this.#announcedMs)
@@ -124,13 +124,13 @@ export class ChangeNotifier {
 
   /** In so many milliseconds there may be work. */
   tellWorkIn(ms: number): void {
-    if (this.#beat === null || ms > LONGEST_WAIT_MS) return
+    if (this.#poll === null || ms > LONGEST_WAIT_MS) return
     afterMs(Math.ceil(ms), () => this.#toListeners.add(['work']))
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#beat?.stop()
+    this.#poll?.stop()
     this.#stopTimer?.()
     this.#listeners.clear()
     this.#toListeners.stop()
@@ -177,7 +177,7 @@ export class ChangeNotifier {
       try {
         await this.#options.run((connection) => this.#checkOn(connection))
       } catch {
-        // A database that is away is checked again at the next beat; calls that need it fail themselves.
+        // A database that is away is checked again at the next poll; calls that need it fail themselves.
       }
     }
     this.#isChecking = false
@@ -187,7 +187,7 @@ export class ChangeNotifier {
     const { dialect, clock, onOtherWrites } = this.#options
     const { nextTimes, horizon, entryTypesAfter } = dialect.statements
     const given = clock === null ? null : Math.floor(clock.now())
-    // BEFORE the read: what is written meanwhile changes the sign, and is read at the next beat.
+    // BEFORE the read: what is written meanwhile changes the sign, and is read at the next poll.
     const sign = dialect.signOfWrites?.() ?? null
     this.#skipOwnEntries()
     const statements: Statement[] = [{ sql: nextTimes, values: [given, this.#announcedMs] }]

@@ -9,7 +9,7 @@ import type { SqlFailed } from '../failures.ts'
 import { sqlFailed } from '../failures.ts'
 import type { PostgresAddress } from './address.ts'
 import { CONNECT_MS, nameOf } from './address.ts'
-import { stateOf, troubleOfOpening } from './failures.ts'
+import { stateOf, reasonOfOpening } from './failures.ts'
 
 /** A peer that is gone without a word is noticed some ten seconds after this. */
 const KEEP_ALIVE_MS = 10_000
@@ -127,5 +127,5 @@ export async function within<T>(
 
 function failed(address: PostgresAddress, error: unknown): SqlFailed {
   const cause = error instanceof Error ? error : new RangeError(String(error))
-  return sqlFailed(troubleOfOpening(cause), nameOf(address), cause)
+  return sqlFailed(reasonOfOpening(cause), nameOf(address), cause)
 }

@@ -17,7 +17,7 @@ import type { PostgresAddress } from './address.ts'
 import { ANSWER_MS, nameOf, SILENT_MS } from './address.ts'
 import type { Connected, ConnectedClient } from './client.ts'
 import { connect, isAtWork, within } from './client.ts'
-import { troubleOf } from './failures.ts'
+import { reasonOf } from './failures.ts'
 import { noteLocations, partsOf } from './many-rows.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
@@ -140,8 +140,8 @@ class PostgresConnection implements ClientConnection {
   }
 
   #failure(error: Error, sql: string | null): SqlFailed {
-    const trouble = troubleOf(error)
-    return trouble === 'lost' ? this.#lose(error) : sqlFailed(trouble, this.#where, error, sql)
+    const reason = reasonOf(error)
+    return reason === 'lost' ? this.#lose(error) : sqlFailed(reason, this.#where, error, sql)
   }
 
   /** The caller is told the first reason. */

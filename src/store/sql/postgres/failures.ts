@@ -1,10 +1,10 @@
 /**
  * What PostgreSQL and the network say when something goes wrong, sorted by what is to be done.
  */
-import type { SqlTrouble } from '../failures.ts'
+import type { SqlFailureReason } from '../failures.ts'
 
 /** By SQLSTATE, or by its first two digits. */
-const TROUBLES: Readonly<Record<string, SqlTrouble>> = {
+const REASONS: Readonly<Record<string, SqlFailureReason>> = {
   '08': 'lost',
   '23505': 'conflict',
   '25006': 'read-only',
@@ -37,7 +37,7 @@ interface ServerError {
 }
 
 /** What went wrong with a statement, on a connection that was there. */
-export function troubleOf(error: Error): SqlTrouble {
+export function reasonOf(error: Error): SqlFailureReason {
   const { code, severity, routine } = error as ServerError
   if (error instanceof RangeError) return 'broken'
   // Anything but an answer of the server is the end of the connection, and so is its last word.
@@ -51,8 +51,8 @@ export function troubleOf(error: Error): SqlTrouble {
 const GONE = /\b(?:terminated|closed|ended|not queryable)\b|\bE(?:CONN\w+|PIPE)\b/
 
 /** What went wrong on a connection of the user's: anything may be thrown by what they use. */
-export function troubleInTransaction(error: Error): SqlTrouble {
-  if (typeof (error as ServerError).severity === 'string') return troubleOf(error)
+export function reasonInTransaction(error: Error): SqlFailureReason {
+  if (typeof (error as ServerError).severity === 'string') return reasonOf(error)
   return GONE.test(error.message) ? 'lost' : 'broken'
 }
 
@@ -66,7 +66,7 @@ export function stateOf(error: unknown): string | null {
 }
 
 /** What went wrong with opening one. */
-export function troubleOfOpening(error: Error): SqlTrouble {
+export function reasonOfOpening(error: Error): SqlFailureReason {
   const { code, severity, syscall } = error as ServerError
   if (typeof severity === 'string') return byState(code) ?? 'denied'
   const isNetwork = syscall !== undefined || error instanceof AggregateError
@@ -74,6 +74,6 @@ export function troubleOfOpening(error: Error): SqlTrouble {
   return isNetwork || /timeout expired|terminated/.test(error.message) ? 'lost' : 'denied'
 }
 
-function byState(code: unknown): SqlTrouble | undefined {
-  return TROUBLES[String(code)] ?? TROUBLES[String(code).slice(0, 2)]
+function byState(code: unknown): SqlFailureReason | undefined {
+  return REASONS[String(code)] ?? REASONS[String(code).slice(0, 2)]
 }

@@ -10,7 +10,7 @@
 import type { Statement, RowLocations, Row } from '../connection.ts'
 import type { Sent } from './statement-batch.ts'
 import { whole } from './statement-batch.ts'
-import { COPIES, POSTGRES, TAKEN_ROW, updateTaken } from './statements.ts'
+import { COPIES, POSTGRES, UNLISTED_ROW, updateUnlisted } from './statements.ts'
 import { arrayOf, columns, copyMessages, isCopy, rowLocations, scalar } from './wire-values.ts'
 
 /** With fewer rows, it takes longer to begin than it saves. */
@@ -35,12 +35,12 @@ const SHARED: ReadonlySet<string> = new Set([
 ])
 const SHARED_AT = placesOf((column) => SHARED.has(column))
 const OWN_AT = placesOf((column) => !SHARED.has(column))
-const SHARED_COLUMNS = SHARED_AT.map((at) => TAKEN_ROW[at] as string)
-export const UPDATE_SHARED = updateTaken(SHARED_COLUMNS)
-export const UPDATE_BY_LOCATION = updateTaken(SHARED_COLUMNS, true)
+const SHARED_COLUMNS = SHARED_AT.map((at) => UNLISTED_ROW[at] as string)
+export const UPDATE_SHARED = updateUnlisted(SHARED_COLUMNS)
+export const UPDATE_BY_LOCATION = updateUnlisted(SHARED_COLUMNS, true)
 
 function placesOf(isOne: (column: string) => boolean): readonly number[] {
-  return TAKEN_ROW.flatMap((column, at) => (isOne(column) ? [at] : []))
+  return UNLISTED_ROW.flatMap((column, at) => (isOne(column) ? [at] : []))
 }
 
 /** What is sent for a statement, in order. */
@@ -52,7 +52,9 @@ export function partsOf(statement: Statement): readonly Sent[] {
   if (rows.length < MANY) return [whole(statement)]
   const copy = COPIES.get(sql)
   if (copy !== undefined) return copies(copy, rows)
-  return sql === POSTGRES.updateTaken ? updates(rows, locations?.known ?? []) : [whole(statement)]
+  return sql === POSTGRES.updateUnlisted
+    ? updates(rows, locations?.known ?? [])
+    : [whole(statement)]
 }
 
 function copies(sql: string, rows: readonly Row[]): Sent[] {
@@ -69,7 +71,7 @@ function updates(rows: readonly Row[], locations: RowLocations['known']): Sent[]
   const sent: Sent[] = []
   let others: Row[] = []
   const sendOthers = (): void => {
-    if (others.length > 0) sent.push(whole({ sql: POSTGRES.updateTaken, rows: others }))
+    if (others.length > 0) sent.push(whole({ sql: POSTGRES.updateUnlisted, rows: others }))
     others = []
   }
   for (let from = 0, end = 0; from < rows.length; from = end) {
@@ -105,7 +107,7 @@ function updateAlike(rows: readonly Row[], locations: RowLocations['known']): Se
   return { sql: UPDATE_BY_LOCATION, values, copied: null }
 }
 
-/** Notes where updated rows are now. `answer`: what the parts of `updateTaken` answered, in order. */
+/** Notes where updated rows are now. `answer`: what the parts of `updateUnlisted` answered, in order. */
 export function noteLocations({ rows }: RowLocations, answer: readonly Row[]): void {
   const locations = answer.flatMap(([text]) => rowLocations(text as string))
   if (locations.length !== rows.length) return

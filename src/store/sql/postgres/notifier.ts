@@ -7,7 +7,7 @@
 import { afterMs } from '../../clock.ts'
 import type { News, NewsKind } from '../../notice.ts'
 import { ALL_NEWS, NEWS_KINDS } from '../../notice.ts'
-import { newTellerName } from '../../random.ts'
+import { newNotifierName } from '../../random.ts'
 import type { Notifier } from '../dialect.ts'
 import type { PostgresAddress } from './address.ts'
 import { ANSWER_MS } from './address.ts'
@@ -42,7 +42,7 @@ export function openNotifier(
   storeId: string,
   onHeard: (news: News) => void,
 ): Notifier {
-  const self = newTellerName()
+  const self = newNotifierName()
   const listener = new PostgresListener({
     ...address,
     name: `pawl listener ${schema}`,

@@ -133,15 +133,15 @@ export const STEPS: readonly (readonly string[])[] = [
       wake_at bigint
     ) ${CHURN}`,
     `create index waking on limits (wake_at) where wake_at is not null`,
-    `create table shares (
+    `create table group_turns (
       channel text collate "C" not null,
       level integer not null,
       grp text collate "C" not null,
       turn bigint not null,
       primary key (channel, level, grp)
     ) ${CHURN}`,
-    `create index newest_turn on shares (channel, level, turn desc)`,
-    `create table looks (
+    `create index newest_turn on group_turns (channel, level, turn desc)`,
+    `create table pipelines_to_check (
       id bigint generated always as identity primary key,
       job text collate "C" not null
     ) ${CHURN}`,

@@ -14,7 +14,7 @@ import {
   FIXED_COLUMNS,
   FRESH_COLUMNS,
   LOADED_COLUMNS,
-  TAKEN_COLUMNS,
+  UNLISTED_COLUMNS,
   STANDARD_STATEMENTS,
 } from '../statements.ts'
 import { channelHash } from './schema.ts'
@@ -88,18 +88,18 @@ function inChannel(channel: string): string {
   return `${channelHash('x.channel')} = ${channelHash(channel)} and x.channel = ${channel}`
 }
 
-/** The columns of a row that `updateTaken` is given. */
-export const TAKEN_ROW = ['job', 'was', 'position', ...TAKEN_COLUMNS] as const
+/** The columns of a row that `updateUnlisted` is given. */
+export const UNLISTED_ROW = ['job', 'was', 'position', ...UNLISTED_COLUMNS] as const
 
 /**
- * The text of `updateTaken`, and of its forms for rows that have much in common (see `many-rows.ts`).
+ * The text of `updateUnlisted`, and of its forms for rows that have much in common (see `many-rows.ts`).
  *
  * `shared`: columns with one value for all rows. They come behind the others, as scalars.
  * `byLocation`: the last array says where the rows are, and no array says their jobs. The position tells
  * whether the row there is the right one: no two plain jobs have the same.
  */
-export function updateTaken(shared: readonly string[], byLocation = false): string {
-  const own = TAKEN_ROW.filter((column) => !shared.includes(column))
+export function updateUnlisted(shared: readonly string[], byLocation = false): string {
+  const own = UNLISTED_ROW.filter((column) => !shared.includes(column))
   const differ = byLocation ? [...own.slice(1), 'location'] : own
   const value = (column: string): string => {
     const at = shared.indexOf(column)
@@ -108,7 +108,7 @@ export function updateTaken(shared: readonly string[], byLocation = false): stri
   const rows = given(differ)
   return `
     with changed as (
-      update work w set ${TAKEN_COLUMNS.map((column) => `${column} = ${value(column)}`).join(', ')},
+      update work w set ${UNLISTED_COLUMNS.map((column) => `${column} = ${value(column)}`).join(', ')},
         rank = ${value('due_at')}, place = 0, channel = null, level = null, parked = null, start_by = null
       from ${byLocation ? rows : `(select given.*, -1 as stage, 0 as segment from ${rows} offset 0) as given`}
       where ${byLocation ? 'w.ctid = given.location' : addressed}
@@ -268,14 +268,14 @@ export const POSTGRES: Statements = {
     select given.channel, given.level, given.grp, s.turn,
       (select x.turn from work x where ${inChannel('given.channel')} and x.level = given.level
         and x.turn is not null and x.parked is null order by x.turn limit 1),
-      (select max(n.turn) from shares n where n.channel = given.channel and n.level = given.level)
+      (select max(n.turn) from group_turns n where n.channel = given.channel and n.level = given.level)
     from ${given(['channel', 'level', 'grp'])}
-    left join shares s on s.channel = given.channel and s.level = given.level and s.grp = given.grp`,
+    left join group_turns s on s.channel = given.channel and s.level = given.level and s.grp = given.grp`,
   saveGroupTurns: `
-    insert into shares (channel, level, grp, turn)
+    insert into group_turns (channel, level, grp, turn)
     select channel, level, grp, turn from ${given(['channel', 'level', 'grp', 'turn'])}
     order by channel, level, grp
-    on conflict (channel, level, grp) do update set turn = greatest(shares.turn, excluded.turn)`,
+    on conflict (channel, level, grp) do update set turn = greatest(group_turns.turn, excluded.turn)`,
 
   // A row that another transaction has locked is passed: nothing waits for it.
   limitsAfter: `
@@ -291,14 +291,14 @@ export const POSTGRES: Statements = {
     select s.channel, s.level, s.grp, s.turn,
       (select x.turn from work x where ${inChannel('s.channel')} and x.level = s.level
         and x.turn is not null and x.parked is null order by x.turn limit 1),
-      (select max(n.turn) from shares n where n.channel = s.channel and n.level = s.level)
-    from shares s where (s.channel, s.level, s.grp) > ($1::text, $2::int4, $3::text)
+      (select max(n.turn) from group_turns n where n.channel = s.channel and n.level = s.level)
+    from group_turns s where (s.channel, s.level, s.grp) > ($1::text, $2::int4, $3::text)
     order by s.channel, s.level, s.grp limit $4::int4`,
   deleteGroupTurns: `
-    delete from shares s using (
+    delete from group_turns s using (
       select x.channel, x.level, x.grp
       from unnest($1::text[], $2::int4[], $3::text[], $4::int8[]) as given (channel, level, grp, turn)
-      join shares x on x.channel = given.channel and x.level = given.level and x.grp = given.grp
+      join group_turns x on x.channel = given.channel and x.level = given.level and x.grp = given.grp
       where x.turn = given.turn
       for update of x skip locked
     ) as passed
@@ -320,7 +320,7 @@ export const POSTGRES: Statements = {
       where ${addressed} and w.version = given.was and w.position = given.position
       returning 1
     ) select as_expected(count(*), cardinality($1::text[])) from changed`,
-  updateTaken: updateTaken([]),
+  updateUnlisted: updateUnlisted([]),
   deleteJobs: `delete from work w using ${names} where w.job = given.name`,
   dropKeys: `
     update work w set key_held = null
@@ -363,7 +363,7 @@ export const POSTGRES: Statements = {
     update limits l set held = given.held, full_at = given.full_at
     from ${given(['name', 'held', 'full_at'], ['text', 'int8', 'float8'])}
     where l.key = given.name`,
-  notePipelines: `insert into looks (job) select name from ${names}`,
+  notePipelines: `insert into pipelines_to_check (job) select name from ${names}`,
 
   notEnded: `
     select w.job from ${names} ${rowsOf('given.name', OWN)} where w.over_at is null
@@ -426,8 +426,8 @@ export const POSTGRES: Statements = {
     order by expires_at limit $2::int4 for update skip locked`,
   startTooLate: `
     select job, stage, segment from work where start_by <= ${once} order by start_by limit $2::int4`,
-  pipelineNotes: `select id, job from looks order by id limit $1::int4`,
-  deletePipelineNotes: `delete from looks l using ${given(['id'])} where l.id = given.id`,
+  pipelineNotes: `select id, job from pipelines_to_check order by id limit $1::int4`,
+  deletePipelineNotes: `delete from pipelines_to_check l using ${given(['id'])} where l.id = given.id`,
   jobRows: `
     select ${loaded}, ${spec} from ${names} ${rowsOf('given.name', OWN)}`,
   tasksToStop: `
@@ -469,7 +469,7 @@ export const POSTGRES: Statements = {
 
   beginReading: 'begin isolation level repeatable read read only',
   lockAll: `
-    lock table events, baselines, work, queues, schedules, limits, shares, looks in exclusive mode`,
+    lock table events, baselines, work, queues, schedules, limits, group_turns, pipelines_to_check in exclusive mode`,
   // The server sorts on the disk what does not fit into memory.
   sortEvents: `
     declare sorted no scroll cursor for
@@ -503,7 +503,7 @@ export const POSTGRES: Statements = {
   wholeRows: `
     select ${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].map((column) => `w.${column}`).join(', ')}
     from ${names} ${rowsOf('given.name')} order by w.job, w.stage, w.segment`,
-  notedPipelines: `select distinct l.job from ${names} join looks l on l.job = given.name`,
+  notedPipelines: `select distinct l.job from ${names} join pipelines_to_check l on l.job = given.name`,
   baselines: `
     select ${BASELINE_COLUMNS.join(', ')} from baselines where kind = $1::text
     order by name, stage, segment, through`,
@@ -552,7 +552,7 @@ export const FORGET_COUNT: ForgetCount = {
   increment: `select nextval('forgets')`,
 }
 
-const CHURNING = ['work', 'looks', 'limits', 'shares']
+const CHURNING = ['work', 'pipelines_to_check', 'limits', 'group_turns']
 const dead = CHURNING.map((table) => `pg_stat_get_dead_tuples('${table}'::regclass)`)
 
 /** The server only warns a user who may not vacuum, or who comes while another session does. */
@@ -570,7 +570,7 @@ export const LIMIT_TIME = `
 export const NOTIFY = `select pg_notify($1::text, $2::text)`
 
 const TABLE =
-  /\b(from|join|into|update)(\s+)(work|events|queues|schedules|limits|shares|looks|meta)\b/g
+  /\b(from|join|into|update)(\s+)(work|events|queues|schedules|limits|group_turns|pipelines_to_check|meta)\b/g
 const SEQUENCE = /'positions'/g
 const FUNCTION = /\bas_expected\(/g
 const CURRENT = /\bcurrent_schema\(\)/g

@@ -15,7 +15,7 @@ import { innermost, sqlFailed } from '../failures.ts'
 import { PgTransaction } from '../user-transaction/adapters.ts'
 import type { PostgresAddress } from './address.ts'
 import { openConnection } from './connection.ts'
-import { stateOf, troubleInTransaction } from './failures.ts'
+import { stateOf, reasonInTransaction } from './failures.ts'
 import { channelOf, newsPayload } from './notifier.ts'
 import type { Wire } from './statement-batch.ts'
 import { StatementBatch, bind, UNNAMED } from './statement-batch.ts'
@@ -158,7 +158,7 @@ class SingleStatementUserConnection implements Connection {
 
 function failed(error: unknown, sql: string | null): SqlFailed {
   const cause = innermost(error)
-  return sqlFailed(troubleInTransaction(cause), WHERE, cause, sql)
+  return sqlFailed(reasonInTransaction(cause), WHERE, cause, sql)
 }
 
 function columnsOf(rows: readonly Row[]): SqlParameter[] {

@@ -6,7 +6,7 @@
  * transaction that may still commit, or it is never filled. The feed waits at a gap until every
  * transaction is over that had drawn a position when the feed first saw it.
  */
-import type { Positioned } from '../../store.ts'
+import type { PositionedEntry } from '../../store.ts'
 import type { StatementResult, Connection } from '../connection.ts'
 import type { Records } from '../rows/records.ts'
 import { positionedEntries } from './job-queries.ts'
@@ -28,7 +28,7 @@ export class EntryFeed {
   }
 
   /** Entries behind a position, up to the first gap that may still be filled. */
-  async read(connection: Connection, position: number): Promise<Positioned[]> {
+  async read(connection: Connection, position: number): Promise<PositionedEntry[]> {
     for (let look = 0; look < 2; look++) {
       // In this order: what is read is at least as new as what is known of it.
       const [horizon, events] = await connection.run([

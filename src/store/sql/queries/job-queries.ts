@@ -12,7 +12,7 @@ import type {
   JobsPage,
   Outcome,
   OutputsPage,
-  Positioned,
+  PositionedEntry,
   QuarantinedJob,
   QuarantinePage,
   QueryOf,
@@ -199,7 +199,7 @@ export class JobQueries {
   async history(
     connection: Connection,
     { job, after = 0, limit }: QueryOf<'history'>,
-  ): Promise<Positioned[]> {
+  ): Promise<PositionedEntry[]> {
     const statement = { sql: this.#sql.jobHistory, values: [job, after, limit] }
     const [result] = await connection.run([statement])
     return positionedEntries(result?.rows ?? [], this.#records)
@@ -207,7 +207,7 @@ export class JobQueries {
 }
 
 /** Rows of position and record. */
-export function positionedEntries(rows: readonly Row[], records: Records): Positioned[] {
+export function positionedEntries(rows: readonly Row[], records: Records): PositionedEntry[] {
   return rows.map(([position, record]) => ({
     position: position as number,
     entry: records.entry(record as Uint8Array, position as number),

@@ -163,13 +163,13 @@ export function changingColumns(
   ]
 }
 
-/** A plain job that was granted once and is not listed: it holds a lease, or it is over. */
-export function isTaken(row: RowState, job: Job, task: Task | null): boolean {
+/** A plain job that was granted before and is not listed: it holds a lease, or it is over. */
+export function isUnlisted(row: RowState, job: Job, task: Task | null): boolean {
   return row.stage === JOB_ROW && task !== null && task.attempt > 0 && !isListed(job, task)
 }
 
-/** Which row it is, also by version and position, and the columns of `TAKEN_COLUMNS`. */
-export function takenColumns(row: RowState, job: Job, records: Records): Value[] {
+/** Which row it is, also by version and position, and the columns of `UNLISTED_COLUMNS`. */
+export function unlistedColumns(row: RowState, job: Job, records: Records): Value[] {
   const task = job.task as Task
   return [
     row.job,

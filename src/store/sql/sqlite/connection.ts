@@ -159,7 +159,7 @@ class SqliteConnection implements Connection {
     }
     const cause = Object.assign(new Error(reply.message), { errcode: reply.errcode })
     if (reply.message === STALLED) this.#isNextInThread = true
-    first?.reject(sqlFailed(reply.trouble, this.#where, cause, reply.sql))
+    first?.reject(sqlFailed(reply.reason, this.#where, cause, reply.sql))
   }
 
   readonly #exited = (code: number): void => {

@@ -2,10 +2,10 @@
  * What SQLite says when something goes wrong, sorted by what is to be done.
  */
 import { sqlitePrimaryCode, sqliteExtendedCode } from '../../../log/disk/sqlite-driver.ts'
-import type { SqlTrouble } from '../failures.ts'
+import type { SqlFailureReason } from '../failures.ts'
 
 /** By SQLite's number for it. */
-const TROUBLES: Readonly<Record<number, SqlTrouble>> = {
+const REASONS: Readonly<Record<number, SqlFailureReason>> = {
   3: 'denied',
   5: 'conflict',
   6: 'conflict',
@@ -16,7 +16,7 @@ const TROUBLES: Readonly<Record<number, SqlTrouble>> = {
 }
 
 /** Extended numbers that differ from the rest of their kind. */
-const EXTENDED: Readonly<Record<number, SqlTrouble>> = {
+const EXTENDED: Readonly<Record<number, SqlFailureReason>> = {
   // A primary key, a unique index, a row id.
   1555: 'conflict',
   2067: 'conflict',
@@ -32,7 +32,7 @@ export const NOT_AS_EXPECTED = 'rows are not as they were'
 export const STALLED = 'the stalled transaction was rolled back'
 
 /** Where the driver does not give the number: the message of SQLite. */
-const WORDS: readonly (readonly [RegExp, SqlTrouble])[] = [
+const WORDS: readonly (readonly [RegExp, SqlFailureReason])[] = [
   [/^no such (?:table|column)/, 'missing'],
   [new RegExp(`^${NOT_AS_EXPECTED}`), 'conflict'],
   [new RegExp(`^${STALLED}`), 'conflict'],
@@ -42,8 +42,8 @@ const WORDS: readonly (readonly [RegExp, SqlTrouble])[] = [
   [/^attempt to write a readonly database/, 'read-only'],
 ]
 
-export function troubleOf(error: Error): SqlTrouble {
+export function reasonOf(error: Error): SqlFailureReason {
   const [kind, extended] = [sqlitePrimaryCode(error), sqliteExtendedCode(error)]
-  const byNumber = extended === null ? undefined : (EXTENDED[extended] ?? TROUBLES[kind ?? 0])
+  const byNumber = extended === null ? undefined : (EXTENDED[extended] ?? REASONS[kind ?? 0])
   return byNumber ?? WORDS.find(([words]) => words.test(error.message))?.[1] ?? 'broken'
 }

@@ -3,7 +3,7 @@
  */
 import type { SqliteValue } from '../../../log/disk/sqlite-driver.ts'
 import type { StatementResult, Statement, Row } from '../connection.ts'
-import type { SqlTrouble } from '../failures.ts'
+import type { SqlFailureReason } from '../failures.ts'
 
 /** Which file is to be opened, and how. */
 export interface OpenFileRequest {
@@ -21,7 +21,7 @@ export type ThreadRequest =
 export type ThreadReply =
   | { readonly answers: readonly FlatAnswer[] }
   | {
-      readonly trouble: SqlTrouble
+      readonly reason: SqlFailureReason
       readonly message: string
       /** SQLite's number for it. */
       readonly errcode: number | null

@@ -103,14 +103,14 @@ export const STEPS: readonly (readonly string[])[] = [
       wake_at integer
     ) without rowid`,
     `create index waking on limits (wake_at) where wake_at is not null`,
-    `create table shares (
+    `create table group_turns (
       channel text not null,
       level integer not null,
       grp text not null,
       turn integer not null,
       primary key (channel, level, grp)
     ) without rowid`,
-    `create index newest_turn on shares (channel, level, turn desc)`,
-    `create table looks (id integer primary key autoincrement, job text not null)`,
+    `create index newest_turn on group_turns (channel, level, turn desc)`,
+    `create table pipelines_to_check (id integer primary key autoincrement, job text not null)`,
   ],
 ]

@@ -11,7 +11,7 @@ import { openSqlite, sqliteExtendedCode } from '../../../log/disk/sqlite-driver.
 import { nowUs } from '../../clock.ts'
 import type { StatementResult, ClientConnection, Row, Statement } from '../connection.ts'
 import { sqlFailed } from '../failures.ts'
-import { NOT_AS_EXPECTED, troubleOf } from './failures.ts'
+import { NOT_AS_EXPECTED, reasonOf } from './failures.ts'
 import type { FlatStatement, OpenFileRequest } from './messages.ts'
 import { flatStatements, valuesOf } from './messages.ts'
 import { BEGIN, ROLLBACK } from './stall-timer.ts'
@@ -253,6 +253,6 @@ export class InThreadConnection implements ClientConnection {
 
   #failure(error: unknown): Error {
     const cause = error as Error & OfStatement
-    return sqlFailed(troubleOf(cause), this.#where, cause, cause.sql ?? null)
+    return sqlFailed(reasonOf(cause), this.#where, cause, cause.sql ?? null)
   }
 }

@@ -14,7 +14,7 @@ import {
   FIXED_COLUMNS,
   FRESH_COLUMNS,
   LOADED_COLUMNS,
-  TAKEN_COLUMNS,
+  UNLISTED_COLUMNS,
   STANDARD_STATEMENTS,
 } from '../statements.ts'
 import { BEGIN } from './stall-timer.ts'
@@ -128,12 +128,12 @@ export const SQLITE: Statements = {
   clearWakes: 'update limits set wake_at = null where key = ?',
   lockGroupTurns: `
     select ?1, ?2, ?3,
-      (select turn from shares where channel = ?1 and level = ?2 and grp = ?3),
+      (select turn from group_turns where channel = ?1 and level = ?2 and grp = ?3),
       (select turn from work where channel = ?1 and level = ?2
         and turn is not null and parked is null order by turn limit 1),
-      (select max(turn) from shares where channel = ?1 and level = ?2)`,
+      (select max(turn) from group_turns where channel = ?1 and level = ?2)`,
   saveGroupTurns: `
-    insert into shares (channel, level, grp, turn) values (?, ?, ?, ?)
+    insert into group_turns (channel, level, grp, turn) values (?, ?, ?, ?)
     on conflict (channel, level, grp) do update set turn = max(turn, excluded.turn)`,
 
   limitsAfter: 'select key, held, full_at, wake_at from limits where key > ? order by key limit ?',
@@ -143,11 +143,11 @@ export const SQLITE: Statements = {
     select s.channel, s.level, s.grp, s.turn,
       (select x.turn from work x where x.channel = s.channel and x.level = s.level
         and x.turn is not null and x.parked is null order by x.turn limit 1),
-      (select max(n.turn) from shares n where n.channel = s.channel and n.level = s.level)
-    from shares s where (s.channel, s.level, s.grp) > (?, ?, ?)
+      (select max(n.turn) from group_turns n where n.channel = s.channel and n.level = s.level)
+    from group_turns s where (s.channel, s.level, s.grp) > (?, ?, ?)
     order by s.channel, s.level, s.grp limit ?`,
   deleteGroupTurns:
-    'delete from shares where channel = ?1 and level = ?2 and grp = ?3 and turn = ?4',
+    'delete from group_turns where channel = ?1 and level = ?2 and grp = ?3 and turn = ?4',
 
   insertEvents:
     'insert into events (position, job, before, type, at, record) values (?, ?, ?, ?, ?, ?)',
@@ -160,9 +160,9 @@ export const SQLITE: Statements = {
   updateRows: `
     update work set ${CHANGING_COLUMNS.map((column, i) => `${column} = ?${i + 6}`).join(', ')}
     where job = ?1 and stage = ?2 and segment = ?3 and version = ?4 and position = ?5`,
-  updateTaken: `
-    update work set ${TAKEN_COLUMNS.map((column, i) => `${column} = ?${i + 4}`).join(', ')},
-      rank = ?${TAKEN_COLUMNS.indexOf('due_at') + 4}, place = 0, channel = null, level = null, parked = null,
+  updateUnlisted: `
+    update work set ${UNLISTED_COLUMNS.map((column, i) => `${column} = ?${i + 4}`).join(', ')},
+      rank = ?${UNLISTED_COLUMNS.indexOf('due_at') + 4}, place = 0, channel = null, level = null, parked = null,
       start_by = null
     where job = ?1 and stage = -1 and segment = 0 and version = ?2 and position = ?3`,
   deleteJobs: 'delete from work where job = ?',
@@ -183,7 +183,7 @@ export const SQLITE: Statements = {
       is_set = excluded.is_set
     where schedules.version = ?2`,
   saveLimits: 'update limits set held = ?2, full_at = ?3 where key = ?1',
-  notePipelines: 'insert into looks (job) values (?)',
+  notePipelines: 'insert into pipelines_to_check (job) values (?)',
 
   notEnded: `
     select w.job from work w where w.job = ? and w.stage = -1 and w.segment = 0 and w.over_at is null
@@ -240,8 +240,8 @@ export const SQLITE: Statements = {
     'select job, stage, segment, attempt from work where expires_at <= ? order by expires_at limit ?',
   startTooLate:
     'select job, stage, segment from work where start_by <= ? order by start_by limit ?',
-  pipelineNotes: 'select id, job from looks order by id limit ?',
-  deletePipelineNotes: 'delete from looks where id = ?',
+  pipelineNotes: 'select id, job from pipelines_to_check order by id limit ?',
+  deletePipelineNotes: 'delete from pipelines_to_check where id = ?',
   jobRows: `select ${loaded}, ${spec} from work w where w.job = ? and w.stage = -1 and w.segment = 0`,
   tasksToStop: `
     select stage, segment from work
@@ -294,7 +294,7 @@ export const SQLITE: Statements = {
     ) order by w.job, w.stage, w.segment limit ?`,
   wholeRows: `
     select ${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].join(', ')} from work where job = ? order by stage, segment`,
-  notedPipelines: 'select distinct job from looks where job = ?',
+  notedPipelines: 'select distinct job from pipelines_to_check where job = ?',
   baselines: `
     select ${BASELINE_COLUMNS.join(', ')} from baselines where kind = ?
     order by name, stage, segment, through`,
@@ -315,7 +315,7 @@ export const CHECKS: Preconditions = {
 }
 
 /** Tables that have indexes. */
-const INDEXED = ['events', 'baselines', 'work', 'limits', 'shares']
+const INDEXED = ['events', 'baselines', 'work', 'limits', 'group_turns']
 
 /**
  * SQLite reads its whole file. Tables of the user's may be in the same file: problems of theirs are

@@ -8,7 +8,7 @@ import { releasesFileOnClose, sqliteExtendedCode } from '../../../log/disk/sqlit
 import type { StatementResult } from '../connection.ts'
 import type { OfStatement } from './sqlite-file.ts'
 import { SqliteFile } from './sqlite-file.ts'
-import { troubleOf } from './failures.ts'
+import { reasonOf } from './failures.ts'
 import type { ThreadReply, ThreadRequest } from './messages.ts'
 import { buffersOf, flatAnswers } from './messages.ts'
 import { StallTimer } from './stall-timer.ts'
@@ -38,7 +38,7 @@ function perform(request: ThreadRequest): readonly StatementResult[] | null {
 
 function failure(error: Error & OfStatement): ThreadReply {
   const { message, sql = null } = error
-  return { trouble: troubleOf(error), message, errcode: sqliteExtendedCode(error), sql }
+  return { reason: reasonOf(error), message, errcode: sqliteExtendedCode(error), sql }
 }
 
 parentPort?.on('message', (request: ThreadRequest) => {

@@ -9,7 +9,7 @@ import { TransactionFailed } from '../../user-transaction.ts'
 import type { StatementResult, Statement, Connection, Row, Value } from '../connection.ts'
 import type { UserTransactionDialect } from '../dialect.ts'
 import { innermost, SqlFailed, sqlFailed } from '../failures.ts'
-import { troubleOf } from './failures.ts'
+import { reasonOf } from './failures.ts'
 import { InThreadConnection, numbered } from './sqlite-file.ts'
 import { SQLITE, USER_TRANSACTION } from './statements.ts'
 
@@ -76,7 +76,7 @@ function isOfOtherCopy(path: string): boolean {
     database.exec('rollback')
     return true
   } catch (error) {
-    if (troubleOf(error as Error) === 'conflict') return false
+    if (reasonOf(error as Error) === 'conflict') return false
     throw error
   } finally {
     database.close()
@@ -114,7 +114,7 @@ class SqliteUserConnection implements Connection {
       return rows.map((one) => Object.values(one).map(plain))
     } catch (error) {
       const cause = innermost(error)
-      throw sqlFailed(troubleOf(cause), 'The transaction', cause, sql)
+      throw sqlFailed(reasonOf(cause), 'The transaction', cause, sql)
     }
   }
 }

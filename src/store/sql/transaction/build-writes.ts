@@ -16,10 +16,10 @@ import {
   fixedColumns,
   freshColumns,
   isFresh,
-  isTaken,
+  isUnlisted,
   JOB_ROW,
   levelOf,
-  takenColumns,
+  unlistedColumns,
 } from '../rows/work-rows.ts'
 
 /**
@@ -43,12 +43,12 @@ export async function buildWrites(
   write(sql.insertEvents, eventRows(loaded, records))
   write(sql.deleteJobs, inRows(loaded.forgotten))
   write(sql.dropKeys, inRows(loaded.droppedKeys))
-  const { fresh, inserted, updated, taken, locations } = workRows(loaded, context)
+  const { fresh, inserted, updated, unlisted, locations } = workRows(loaded, context)
   write(sql.insertFresh, fresh)
   write(sql.insertRows, inserted)
   write(sql.updateRows, updated, updated.length)
-  if (taken.length > 0) {
-    writes.push({ sql: sql.updateTaken, rows: taken, expect: taken.length, locations })
+  if (unlisted.length > 0) {
+    writes.push({ sql: sql.updateUnlisted, rows: unlisted, expect: unlisted.length, locations })
   }
   write(sql.saveQueues, queueRows(loaded, records))
   for (const { entry } of loaded.applied) {
@@ -124,8 +124,8 @@ interface WorkRows {
   readonly fresh: readonly Row[]
   readonly inserted: readonly Row[]
   readonly updated: readonly Row[]
-  readonly taken: readonly Row[]
-  /** Of the rows in `taken`. */
+  readonly unlisted: readonly Row[]
+  /** Of the rows in `unlisted`. */
   readonly locations: RowLocations
 }
 
@@ -134,7 +134,7 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
   const fresh: Row[] = []
   const inserted: Row[] = []
   const updated: Row[] = []
-  const taken: Row[] = []
+  const unlisted: Row[] = []
   const locations = { known: [] as (number | null)[], rows: [] as RowState[] }
   for (const row of loaded.changed) {
     const job = loaded.jobs.get(row.job) as Job
@@ -142,8 +142,8 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
     const hasKey = !loaded.droppedKeys.has(row.job)
     if (row.version === 0 && isFresh(job)) {
       fresh.push(freshColumns(row, job, hasKey, ageing))
-    } else if (row.version > 0 && isTaken(row, job, task)) {
-      taken.push(takenColumns(row, job, records))
+    } else if (row.version > 0 && isUnlisted(row, job, task)) {
+      unlisted.push(unlistedColumns(row, job, records))
       // A row that loses its key moves by that, BEFORE this.
       locations.known.push(hasKey ? row.ctid : null)
       locations.rows.push(row)
@@ -159,7 +159,7 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
     row.version = (task ?? job).version
     row.ctid = null
   }
-  return { fresh, inserted, updated, taken, locations }
+  return { fresh, inserted, updated, unlisted, locations }
 }
 
 function queueRows(loaded: WorkingSet, records: Records): Row[] {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { Command, JobSpec } from '../../../kernel/index.ts'
 import { onRecord, pipeline, plain, stage } from '../../../../test/support/specs.ts'
 import { freshFile } from '../../../../test/support/sqlite.ts'
-import type { Claimed, Positioned } from '../../store.ts'
+import type { Claimed, PositionedEntry } from '../../store.ts'
 import type { Connection } from '../connection.ts'
 import { openSql, openSqliteStore } from '../open-sql.ts'
 import type { SqlStore } from '../sql-store.ts'
@@ -103,7 +103,7 @@ function command(job: string): Command {
 }
 
 async function positions(store: SqlStore, count: number): Promise<number[]> {
-  const seen: Positioned[] = []
+  const seen: PositionedEntry[] = []
   for await (const one of store.watch(0)) {
     seen.push(one)
     if (seen.length === count) break

@@ -37,7 +37,7 @@ export class UnusedRows {
       return deleted
     } catch (error) {
       // A process without the right to delete leaves it to others.
-      if (!(error instanceof SqlFailed) || error.trouble !== 'denied') throw error
+      if (!(error instanceof SqlFailed) || error.reason !== 'denied') throw error
       this.#nextUs = Infinity
       return 0
     }

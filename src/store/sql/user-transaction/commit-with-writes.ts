@@ -125,7 +125,7 @@ export class CommitWithWrites {
     const drop = [statement(sql.rollback)]
     // There may be no transaction any more.
     await connection.run(drop).catch((error: unknown) => {
-      if (error instanceof SqlFailed && error.trouble === 'lost') throw error
+      if (error instanceof SqlFailed && error.reason === 'lost') throw error
     })
     let isNew = false
     const parts = { ...this.#parts, held: new LeasedRowCache() }
@@ -188,7 +188,7 @@ export class CommitWithWrites {
     try {
       await connection.run([statement(this.#parts.sql.rollbackToSavepoint)])
     } catch (failure) {
-      if (failure instanceof SqlFailed && failure.trouble === 'lost') throw failure
+      if (failure instanceof SqlFailed && failure.reason === 'lost') throw failure
     }
   }
 }
@@ -206,7 +206,7 @@ function within(ms: number, work: () => Promise<unknown>): Promise<unknown> {
 
 /** A commit fails for what the user's function did. */
 function commitFailure(job: string, error: unknown): unknown {
-  if (!(error instanceof SqlFailed) || error.trouble !== 'broken') return error
+  if (!(error instanceof SqlFailed) || error.reason !== 'broken') return error
   const { cause } = error
   const said = cause instanceof Error ? cause.message.replace(/\.?$/, '.') : ''
   const message = `The transaction could not be committed: ${said} A statement of the function's failed and was passed over, or broke a rule that is looked at last, or the function ended the transaction, which is not its own.`

@@ -12,7 +12,7 @@ import type { UserTransaction } from '../../user-transaction.ts'
 import { TransactionFailed } from '../../user-transaction.ts'
 import type { Statement, Connection } from '../connection.ts'
 import type { UserTransactionDialect } from '../dialect.ts'
-import type { SqlTrouble } from '../failures.ts'
+import type { SqlFailureReason } from '../failures.ts'
 import { innermost, SqlFailed } from '../failures.ts'
 import type { TableVersion } from '../tables.ts'
 import type { Statements } from '../statements.ts'
@@ -111,7 +111,7 @@ export class UserTransactions {
         const { answers } = await executeCommands(connection, commands, parts, false, boundary)
         return answers
       } catch (error) {
-        const isConflict = error instanceof SqlFailed && error.trouble === 'conflict'
+        const isConflict = error instanceof SqlFailed && error.reason === 'conflict'
         if (!isConflict || tries === MOST_TRIES) throw error
         // If this fails, too, the whole transaction is lost: the first reason says more.
         await connection.run([statement(sql.rollbackToSavepoint)]).catch(() => {
@@ -140,9 +140,9 @@ function savepointBoundary(
   }
 }
 
-const RETRYABLE: ReadonlySet<SqlTrouble> = new Set<SqlTrouble>(['conflict', 'lost'])
+const RETRYABLE: ReadonlySet<SqlFailureReason> = new Set<SqlFailureReason>(['conflict', 'lost'])
 
-const WHAT_TO_DO: Readonly<Partial<Record<SqlTrouble, string>>> = {
+const WHAT_TO_DO: Readonly<Partial<Record<SqlFailureReason, string>>> = {
   conflict:
     'Another transaction was quicker, and a transaction that is yours cannot be done again from here: roll it back, and run it again from its beginning.',
   lost: 'The connection is gone, and your transaction with it: nothing of it was committed. Run it again from its beginning.',
@@ -151,9 +151,9 @@ const WHAT_TO_DO: Readonly<Partial<Record<SqlTrouble, string>>> = {
 }
 
 function failed(error: SqlFailed): TransactionFailed {
-  const { trouble, cause } = error
+  const { reason, cause } = error
   const said = innermost(cause).message.replace(/\.?$/, '.')
-  const then = WHAT_TO_DO[trouble] ?? 'Roll the transaction back.'
+  const then = WHAT_TO_DO[reason] ?? 'Roll the transaction back.'
   const message = `A submit in your transaction failed: ${said} ${then}`
-  return new TransactionFailed(message, RETRYABLE.has(trouble), cause)
+  return new TransactionFailed(message, RETRYABLE.has(reason), cause)
 }

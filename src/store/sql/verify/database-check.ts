@@ -173,7 +173,7 @@ export class DatabaseCheck implements FoldListener {
     const rows = await this.#rowsFor(sql.wholeRows, new Set(folds.map(({ id }) => id)))
     const pipelines = folds.filter(({ record }) => record !== null && record.job.task === null)
     const looked = await this.#rowsFor(sql.notedPipelines, new Set(pipelines.map(({ id }) => id)))
-    const looks = new Set(looked.map(([job]) => job as string))
+    const noted = new Set(looked.map(([job]) => job as string))
     this.#rows += rows.length
     const byJob = new Map<string, Row[]>()
     for (const row of rows) {
@@ -181,10 +181,10 @@ export class DatabaseCheck implements FoldListener {
       if (known === undefined) byJob.set(row[WORK_COLUMN_AT.job] as string, [row])
       else known.push(row)
     }
-    for (const fold of folds) this.#compareJob(fold, byJob.get(fold.id) ?? [], looks)
+    for (const fold of folds) this.#compareJob(fold, byJob.get(fold.id) ?? [], noted)
   }
 
-  #compareJob(fold: JobFold, rows: readonly Row[], looks: ReadonlySet<string>): void {
+  #compareJob(fold: JobFold, rows: readonly Row[], noted: ReadonlySet<string>): void {
     const { id, wrong, record } = fold
     for (const one of wrong) this.#report('events', id, one.what, null, one.position)
     const stored = wrong.length > 0 ? jobFromRows(fold, rows, this.#parts.records) : null
@@ -202,7 +202,7 @@ export class DatabaseCheck implements FoldListener {
     }
     const expected = known === null ? null : expectedJob(known, this.#lastIn(fold, stored, givenUp))
     this.#compareRows(id, expected, rows, isByRows && givenUp === null)
-    if (expected !== null && !looks.has(id)) this.#checkLook(expected, rows)
+    if (expected !== null && !noted.has(id)) this.#checkLook(expected, rows)
   }
 
   /** The position of a row's newest entry; of what was given up, that of the JobSubmitted. */
@@ -265,7 +265,7 @@ export class DatabaseCheck implements FoldListener {
     }
   }
 
-  /** A pipeline that something is to be done about must be on the orchestrator's list, `looks`. */
+  /** A pipeline that something is to be done about must be on the orchestrator's list, `pipelines_to_check`. */
   #checkLook({ job, isOver, rows: expected }: ExpectedJob, rows: readonly Row[]): void {
     if (job.task !== null) return
     const own = rows.find((row) => (row[WORK_COLUMN_AT.stage] as number) < 0)
@@ -288,7 +288,7 @@ export class DatabaseCheck implements FoldListener {
     const isDue = (isOver && !isNoted) || isStopping || openableStages(job, tallies).length > 0
     if (!isDue) return
     const what = 'something is to be done about it, and the orchestrator would not look'
-    this.#report('looks', job.id, what, { table: 'looks', job: job.id })
+    this.#report('pipelines_to_check', job.id, what, { table: 'pipelines_to_check', job: job.id })
   }
 
   async #checkSmallTables(): Promise<void> {

@@ -9,7 +9,7 @@ import type { Statements } from '../statements.ts'
 export interface DatabaseProblem {
   readonly what: string
   /**
-   * `events`, `baselines`, `work`, `queues`, `schedules`, `limits`, `looks` or `meta`; on SQLite also
+   * `events`, `baselines`, `work`, `queues`, `schedules`, `limits`, `pipelines_to_check` or `meta`; on SQLite also
    * `indexes`, or `file` for what is about none of our tables and indexes alone.
    */
   readonly table: string
@@ -39,7 +39,7 @@ export type Fix =
       readonly held: number
       readonly fullAt: number
     }
-  | { readonly table: 'looks'; readonly job: string }
+  | { readonly table: 'pipelines_to_check'; readonly job: string }
   | { readonly table: 'meta'; readonly position: number }
 
 /** Without a fix nothing in the database says what is right. */
@@ -126,10 +126,10 @@ export class RowRepairs {
       limits.map(({ key, held, fullAt }) => [key, held, fullAt]),
     )
     run(sql.unparkAll, keys)
-    const looks = fixes.filter((fix) => fix.table === 'looks')
+    const noted = fixes.filter((fix) => fix.table === 'pipelines_to_check')
     run(
       sql.notePipelines,
-      looks.map(({ job }) => [job]),
+      noted.map(({ job }) => [job]),
     )
     for (const fix of fixes) {
       if (fix.table === 'meta')
@@ -152,8 +152,8 @@ function stepOf(fix: Fix): string {
       return `${fix.table} ${fix.name}: ${writtenOrDeleted(fix.row)}`
     case 'limits':
       return `limits ${fix.key}: held is ${fix.held}, full_at is ${fix.fullAt}, its tasks unparked`
-    case 'looks':
-      return `looks ${fix.job}: noted`
+    case 'pipelines_to_check':
+      return `pipelines_to_check ${fix.job}: noted`
     case 'meta':
       return `positions: the next one comes after ${fix.position}`
   }

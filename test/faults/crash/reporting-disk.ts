@@ -10,7 +10,7 @@ import { realDisk } from '../../../src/log/index.ts'
 
 export type Say = (call: string) => void
 
-export function tellingDisk(say: Say, isEarly: boolean): Disk {
+export function reportingDisk(say: Say, isEarly: boolean): Disk {
   return {
     makeFolder(path) {
       return realDisk.makeFolder(path)
@@ -24,7 +24,7 @@ export function tellingDisk(say: Say, isEarly: boolean): Disk {
       const file = await realDisk.open(path, access)
       if (isEarly && access === 'write-through') return new EarlyFile(file, name, say)
       if (isEarly && name === 'MARK') return new SilentFile(file, name, say)
-      return new TellingFile(file, name, say)
+      return new ReportingFile(file, name, say)
     },
     rename(from, to) {
       say(`rename ${basename(from)} ${basename(to)}`)
@@ -41,7 +41,7 @@ export function tellingDisk(say: Say, isEarly: boolean): Disk {
   }
 }
 
-class TellingFile implements DiskFile {
+class ReportingFile implements DiskFile {
   protected readonly file: DiskFile
   protected readonly name: string
   protected readonly say: Say
@@ -85,7 +85,7 @@ class TellingFile implements DiskFile {
 }
 
 /** One write behind. */
-class EarlyFile extends TellingFile {
+class EarlyFile extends ReportingFile {
   #held: { readonly bytes: Uint8Array; readonly at: number } | null = null
 
   override async write(bytes: Uint8Array, at: number): Promise<number> {
@@ -106,7 +106,7 @@ class EarlyFile extends TellingFile {
 }
 
 /** Of the mark: otherwise the store itself would see what is missing. */
-class SilentFile extends TellingFile {
+class SilentFile extends ReportingFile {
   override writeNow(bytes: Uint8Array): number {
     return bytes.length
   }

@@ -1,5 +1,5 @@
 /**
- * A disk with one block that it cannot read: whoever tries gets EIO, as with worn-out media. A
+ * A disk with one block that it cannot read: a read of it fails with EIO, as with worn-out media. A
  * file that is made anew under the same name is fine.
  */
 import type { Access, Disk, DiskFile } from '../../../src/log/disk/disk.ts'
@@ -8,13 +8,13 @@ const BLOCK = 512
 
 type Path = string
 
-export class WornDisk implements Disk {
+export class UnreadableBlockDisk implements Disk {
   readonly #disk: Disk
   readonly #path: Path
   readonly #from: number
-  #isWorn = true
+  #isUnreadable = true
 
-  /** The block at an offset of a file is worn out. */
+  /** The block at an offset of a file cannot be read. */
   constructor(disk: Disk, path: Path, offset: number) {
     this.#disk = disk
     this.#path = path
@@ -31,12 +31,12 @@ export class WornDisk implements Disk {
 
   async rename(from: Path, to: Path): Promise<void> {
     await this.#disk.rename(from, to)
-    if (to === this.#path) this.#isWorn = false
+    if (to === this.#path) this.#isUnreadable = false
   }
 
   async remove(path: Path): Promise<void> {
     await this.#disk.remove(path)
-    if (path === this.#path) this.#isWorn = false
+    if (path === this.#path) this.#isUnreadable = false
   }
 
   async syncFolder(path: Path): Promise<void> {
@@ -45,7 +45,7 @@ export class WornDisk implements Disk {
 
   async open(path: Path, access: Access): Promise<DiskFile> {
     const file = await this.#disk.open(path, access)
-    if (path !== this.#path || !this.#isWorn) return file
+    if (path !== this.#path || !this.#isUnreadable) return file
     const check = (at: number, length: number): void => {
       if (at >= this.#from + BLOCK || at + length <= this.#from) return
       throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })

@@ -8,10 +8,10 @@
 import { createHash } from 'node:crypto'
 import type { SimDisk } from '../sim/sim-disk.ts'
 import type { Opener } from './setting.ts'
-import type { Reference, Told } from './telling.ts'
-import { countsOn, mustFit, mustGoOn, mustHold, toldInFull } from './telling.ts'
+import type { Reference, Told } from './story-run.ts'
+import { countsOn, mustFit, mustGoOn, mustHold, toldInFull } from './story-run.ts'
 
-export class LookedAt {
+export class CheckedDisks {
   readonly #reference: Reference
   readonly #open: Opener
   /** What was found on disks, by how they looked. */

@@ -31,7 +31,7 @@ interface Call {
   readonly reject: (error: unknown) => void
 }
 
-export class CommandBatches {
+export class TransactionBatcher {
   readonly #pool: ConnectionPool
   readonly #manyCommands: number
   readonly #context: TransactionContext
@@ -177,7 +177,7 @@ export class CommandBatches {
 /** And not of the database as a whole. */
 function mayBeOfOneCall(error: unknown): boolean {
   if (error instanceof StoreClosed) return false
-  return !(error instanceof SqlFailed) || error.trouble === 'broken' || error.trouble === 'conflict'
+  return !(error instanceof SqlFailed) || error.reason === 'broken' || error.reason === 'conflict'
 }
 
 /** Of calls that are not answered yet. */

@@ -4,7 +4,7 @@
  */
 import type { Access, Disk, DiskFile } from '../../../src/log/disk/disk.ts'
 
-export class FileAround implements DiskFile {
+export class FileWrapper implements DiskFile {
   protected readonly inner: DiskFile
 
   constructor(inner: DiskFile) {
@@ -40,7 +40,7 @@ export class FileAround implements DiskFile {
   }
 }
 
-export class DiskAround implements Disk {
+export class DiskWrapper implements Disk {
   protected readonly inner: Disk
 
   constructor(inner: Disk) {
