@@ -35,6 +35,7 @@ for (let round = 1; round <= rounds; round++) {
     ['vitest', 'run', 'test/model/properties'],
     {
       PAWL_SEED: seed,
+      PAWL_CAMPAIGN: 'long',
     },
   )
 }

@@ -22,7 +22,7 @@ interface Told {
 
 /** Runs until it has acknowledged enough, then kills it. */
 async function live(folder: string, life: number, told: Told): Promise<void> {
-  const child = spawn(process.execPath, ['--import', 'tsx', WORKER, folder, String(life)], {
+  const child = spawn(process.execPath, [...process.execArgv, WORKER, folder, String(life)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let acknowledged = 0

@@ -5,7 +5,8 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildExamples, removeBuilt } from '../../support/built.ts'
 import { freshSchema } from '../../support/postgres.ts'
 
 interface Ran {
@@ -16,17 +17,25 @@ interface Ran {
 
 /** Examples that keep something keep it where they are run. */
 const folder = mkdtempSync(join(tmpdir(), 'pawl-examples-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+/** Processes that must read TypeScript take ten times as long to start. */
+let built: string
+beforeAll(async () => {
+  built = await buildExamples()
+})
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await removeBuilt(built)
+})
 
 const TSX = resolve('node_modules/tsx/dist/esm/index.mjs')
 
 function run(name: string, ...args: readonly string[]): Promise<Ran> {
-  return runFile(resolve(`examples/${name}/main.ts`), ...args)
+  return runNode(join(built, `examples/${name}/main.js`), ...args)
 }
 
-function runFile(file: string, ...args: readonly string[]): Promise<Ran> {
+function runNode(...args: readonly string[]): Promise<Ran> {
   return new Promise((done) => {
-    execFile(process.execPath, ['--import', TSX, file, ...args], { cwd: folder }, (error, ...out) =>
+    execFile(process.execPath, args, { cwd: folder }, (error, ...out) =>
       done({ code: Number(error?.code ?? 0), stdout: out[0], stderr: out[1] }),
     )
   })
@@ -37,19 +46,20 @@ const SHORT = ['--seconds', '3', '--orders', '25', '--kills', '2'] as const
 
 describe.concurrent('the examples', () => {
   it('hello: a first job', async () => {
-    expect(await run('hello')).toEqual({ code: 0, stdout: 'Hello, Ada!\n', stderr: '' })
+    const ran = await runNode('--import', TSX, resolve('examples/hello/main.ts'))
+    expect(ran).toEqual({ code: 0, stdout: 'Hello, Ada!\n', stderr: '' })
   })
 
   it('hello: the same on every store, by another string', async () => {
     const { url, schema } = await freshSchema()
     const places = { sqlite: `'sqlite:jobs.db'`, postgres: `'${url}', { schema: '${schema}' }` }
     for (const [name, place] of Object.entries(places)) {
-      const text = readFileSync('examples/hello/main.ts', 'utf8')
-        .replace('../../src/index.ts', resolve('src/index.ts'))
-        .replace(`open('./data')`, `open(${place})`)
-      const file = join(folder, `hello-${name}.mts`)
-      writeFileSync(file, text)
-      expect(await runFile(file)).toEqual({ code: 0, stdout: 'Hello, Ada!\n', stderr: '' })
+      const text = readFileSync(join(built, 'examples/hello/main.js'), 'utf8')
+      const moved = text.replace('"./data"', place)
+      expect(moved).not.toBe(text)
+      const file = join(built, `examples/hello/${name}.js`)
+      writeFileSync(file, moved)
+      expect(await runNode(file)).toEqual({ code: 0, stdout: 'Hello, Ada!\n', stderr: '' })
     }
   })
 

@@ -7,15 +7,20 @@ import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
 import { open } from '../../../src/index.ts'
+import { buildFiles, removeBuilt, THREADS } from '../../support/built.ts'
 import { temporaryFolder } from '../../support/engines.ts'
 import { CHUNKS, large, sent, small } from './jobs.ts'
 
-const PROGRAM = fileURLToPath(new URL('./program.ts', import.meta.url))
 const MODULES = [new URL('./jobs.ts', import.meta.url)]
+
+let built: string
+beforeAll(async () => {
+  built = await buildFiles({ program: 'test/scenarios/artifacts/program.ts', ...THREADS })
+})
+afterAll(() => removeBuilt(built))
 
 async function opened(location: string): Promise<Pawl> {
   const pawl = await open(location)
@@ -25,7 +30,7 @@ async function opened(location: string): Promise<Pawl> {
 
 it('a process that is killed in the middle of a file leaves none, and the next one writes it', async () => {
   const folder = await temporaryFolder()
-  const program = spawn(process.execPath, ['--import', 'tsx', PROGRAM, folder], {
+  const program = spawn(process.execPath, [join(built, 'program.js'), folder], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => void program.kill('SIGKILL'))

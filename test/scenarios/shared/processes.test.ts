@@ -5,18 +5,22 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handle, Pawl } from '../../../src/index.ts'
 import { open } from '../../../src/index.ts'
+import { buildFiles, removeBuilt, THREADS } from '../../support/built.ts'
 import { spread, stuck, where } from './jobs.ts'
 import type { SharedPlace } from './places.ts'
 import { SHARED } from './places.ts'
 import type { ProgramTask } from './program.ts'
 
-const TSX = resolve('node_modules/tsx/dist/esm/index.mjs')
-const PROGRAM = resolve('test/scenarios/shared/program.ts')
+let built: string
+beforeAll(async () => {
+  built = await buildFiles({ program: 'test/scenarios/shared/program.ts', ...THREADS })
+})
+afterAll(() => removeBuilt(built))
 
 interface Started {
   readonly child: ChildProcess
@@ -26,7 +30,7 @@ interface Started {
 
 function start(place: SharedPlace, waitsFor: string | null): Started {
   const task: ProgramTask = { ...place, waitsFor }
-  const child = spawn(process.execPath, ['--import', TSX, PROGRAM, JSON.stringify(task)], {
+  const child = spawn(process.execPath, [join(built, 'program.js'), JSON.stringify(task)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })

@@ -4,18 +4,23 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
+import { buildFiles, removeBuilt, THREADS } from '../../support/built.ts'
 import { openShop } from './postgres-shop.ts'
 import { openSqliteShop } from './sqlite-shop.ts'
 import { pay } from './paying-program.ts'
 
-const TSX = resolve('node_modules/tsx/dist/esm/index.mjs')
-const PROGRAM = fileURLToPath(new URL('paying-program.ts', import.meta.url))
 const ORDERS = 24
+
+let built: string
+beforeAll(async () => {
+  const program = 'test/sql/user-transaction/paying-program.ts'
+  built = await buildFiles({ program, ...THREADS })
+})
+afterAll(() => removeBuilt(built))
 
 interface Shop {
   readonly pawl: Pawl
@@ -37,7 +42,7 @@ const SHOPS: Readonly<Record<string, () => Promise<Shop>>> = {
 }
 
 function start(told: readonly string[]): ChildProcess {
-  const child = spawn(process.execPath, ['--import', TSX, PROGRAM, ...told], {
+  const child = spawn(process.execPath, [join(built, 'program.js'), ...told], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -2,8 +2,9 @@
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildExamples, removeBuilt } from '../../../support/built.ts'
 
 interface Ran {
   readonly code: number
@@ -12,16 +13,20 @@ interface Ran {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-documents-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const TSX = resolve('node_modules/tsx/dist/esm/index.mjs')
-const MAIN = resolve('examples/documents/main.ts')
+let built: string
+beforeAll(async () => {
+  built = await buildExamples()
+})
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await removeBuilt(built)
+})
 
 function run(args: readonly string[], interruptAt: RegExp | null = null): Promise<Ran> {
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
-      ['--import', TSX, MAIN, ...args],
+      [join(built, 'examples/documents/main.js'), ...args],
       { cwd: folder },
       (error, stdout, stderr) => done({ code: Number(error?.code ?? 0), stdout, stderr }),
     )
