@@ -20,11 +20,12 @@ import type { StepReport } from './workload/steps.ts'
 
 type Say = (line: string) => void
 
-const STORES = ['directory', 'sqlite', 'postgres'] as const
+export const STORES = ['directory', 'sqlite', 'postgres'] as const
 type StoreName = (typeof STORES)[number]
 
 /** On a database. The latency has 100 a second. */
 const JOBS = {
+  startup: 1_000,
   bulk: 20_000,
   drain: 20_000,
   singles: 10_000,
@@ -32,7 +33,7 @@ const JOBS = {
   latency: 500,
   memory: 20_000,
 }
-type Workload = keyof typeof JOBS
+export type Workload = keyof typeof JOBS
 const WORKLOADS = Object.keys(JOBS) as readonly Workload[]
 
 /** A directory is so much quicker that it would be done before the code is compiled. */
@@ -112,7 +113,7 @@ export async function* benchCompare(say: Say, args: readonly string[]): AsyncGen
 }
 
 /** One store, in every round, in every workload, with both builds. */
-class Comparison {
+export class Comparison {
   readonly #a: Build
   readonly #b: Build
   readonly #share: number
@@ -150,6 +151,15 @@ class Comparison {
     }
   }
 
+  get cells(): readonly Compared[] {
+    return this.#cells
+  }
+
+  /** Parts that could not run, each with why. */
+  get leftOut(): readonly string[] {
+    return this.#leftOut
+  }
+
   lines(): string[] {
     return ['', ...comparisonTable(this.#cells), ...this.#leftOut]
   }
@@ -161,7 +171,7 @@ class Comparison {
 
   /** The build that begins is the other one in the next round. */
   async #pair(places: Places, { store, workload }: CellInProgress, round: number): Promise<Pair> {
-    const isMore = store === 'directory' && workload !== 'latency'
+    const isMore = store === 'directory' && workload !== 'latency' && workload !== 'startup'
     const jobs = Math.ceil(JOBS[workload] * this.#share * (isMore ? TIMES_IN_DIRECTORY : 1))
     const reportOf = ({ name, entry }: Build): Promise<StepReport> => {
       const subject = { name, entry, adapter: PAWL_ADAPTER, variant: store, places }

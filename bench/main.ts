@@ -9,9 +9,10 @@ import { benchEngine } from './engine.ts'
 import { benchKernel } from './kernel.ts'
 import { benchLimits } from './limits.ts'
 import { benchLog } from './log.ts'
-import { BadOption } from './options.ts'
+import { BadOption, BenchFailed } from './options.ts'
 import { benchPeers } from './peers.ts'
 import { benchPipelines } from './pipelines.ts'
+import { benchQuick } from './quick.ts'
 import { benchSql } from './sql.ts'
 
 /** The lines of the result, as soon as they are known. */
@@ -49,6 +50,10 @@ const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Be
     what: 'two builds of Pawl by turns: time, cores, round trips, bytes and syncs (--help for more)',
     run: benchCompare,
   },
+  quick: {
+    what: 'whether anything costs a fifth more than at the commit in bench/baseline.txt',
+    run: benchQuick,
+  },
   peers: {
     what: 'Pawl beside other job queues, by turns (--help for more)',
     run: benchPeers,
@@ -76,9 +81,9 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     for await (const line of bench.run((said) => console.error(said), rest)) console.log(line)
   } catch (error) {
-    if (!(error instanceof BadOption)) throw error
+    if (!(error instanceof BadOption || error instanceof BenchFailed)) throw error
     console.error(error.message)
-    return 2
+    return error instanceof BadOption ? 2 : 1
   }
   return 0
 }

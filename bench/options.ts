@@ -10,6 +10,9 @@ type Known = NonNullable<ParseArgsConfig['options']>
 /** The command line makes no sense. */
 export class BadOption extends Error {}
 
+/** Measured, and worse than it may be. */
+export class BenchFailed extends Error {}
+
 export interface Arguments {
   readonly help: boolean
   /** What stands there without a name. */

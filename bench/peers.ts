@@ -21,6 +21,7 @@ type Say = (line: string) => void
 
 /** The latency has 100 a second; a backlog has twenty times as many jobs, of which these are timed. */
 const JOBS = {
+  startup: 1_000,
   bulk: 20_000,
   drain: 20_000,
   singles: 5_000,

@@ -5,7 +5,7 @@
  * Both are compiled with, and run on, the packages that are installed in this checkout.
  */
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { BadOption } from '../options.ts'
 
@@ -17,7 +17,7 @@ export interface Build {
   readonly dependencies: string
 }
 
-const SOURCES = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json']
+const SOURCES = ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json']
 
 /** `root`: of the checkout. `folder`: does not exist yet. */
 export function buildCommit(root: string, ref: string, folder: string): Build {
@@ -46,10 +46,12 @@ export function buildFiles(root: string, folder: string): Build {
 function compile(root: string, sources: string, folder: string, name: string): Build {
   const packages = join(root, 'node_modules')
   symlinkSync(packages, join(folder, 'node_modules'), 'junction')
-  const tsc = join(packages, 'typescript', 'bin', 'tsc')
-  const project = join(sources, 'tsconfig.build.json')
   const dist = join(folder, 'dist')
-  run(sources, process.execPath, [tsc, '--project', project, '--outDir', dist])
+  const script = join(sources, 'scripts', 'build.mjs')
+  // A commit that has none is compiled file by file.
+  const tsc = [join(packages, 'typescript', 'bin', 'tsc'), '--project', 'tsconfig.build.json']
+  const build = existsSync(script) ? [script, dist] : [...tsc, '--outDir', dist]
+  run(sources, process.execPath, build)
   const manifest = readFileSync(join(folder, 'package.json'), 'utf8')
   const { dependencies } = JSON.parse(manifest) as { readonly dependencies: unknown }
   return { name, entry: join(dist, 'index.js'), dependencies: JSON.stringify(dependencies) }

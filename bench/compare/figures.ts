@@ -52,6 +52,21 @@ export function comparisonTable(cells: readonly Compared[]): string[] {
   return table(HEAD, rows, 3)
 }
 
+/** Figures that repeat well enough to be judged: wall time and percentiles do not. */
+const JUDGED = ['CPU µs/job', 'round trips/job', 'bytes/job', 'syncs/job', 'heap bytes/job']
+
+/** What costs B more than `most` times what it costs A, and more in every single round. */
+export function slowerThan(cells: readonly Compared[], most: number): string[] {
+  return cells.flatMap(({ store, workload, a, b }) =>
+    JUDGED.flatMap((name) => {
+      const figure = FIGURES[name] as Figure
+      const ratio = ratioOf(b.map(figure), a.map(figure))
+      if (ratio === null || ratio.median <= most || ratio.least <= 1) return []
+      return [`${store}, ${workload}: ${name} ${ratioText(ratio)}`]
+    }),
+  )
+}
+
 function figureText(values: readonly (number | undefined)[]): string {
   const middle = median(values.filter((value) => value !== undefined))
   if (middle >= 100) return Math.round(middle).toLocaleString('en-US')

@@ -32,6 +32,7 @@ interface Plan {
 const BACKLOG_TIMES = 20
 
 const PLANS = {
+  startup: { step: 'startup' },
   bulk: { step: 'bulk' },
   drain: { step: 'drain', before: (jobs) => jobs },
   singles: { step: 'singles' },

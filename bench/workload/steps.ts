@@ -59,6 +59,20 @@ export const STEPS = {
     return { jobs: size.jobs, ...used }
   },
 
+  /** All that a process does for its first jobs, from the import on; `openMs` is until it is open. */
+  async startup({ adapter, place, size, meter }) {
+    const from = performance.now()
+    let openMs = 0
+    const used = await meter.of(async () => {
+      const queue = await adapter.open(place)
+      openMs = performance.now() - from
+      const payloads = Array.from({ length: size.jobs }, (_, index) => payload(index))
+      await enqueueAll(adapter, queue, payloads, size.inFlight)
+      await drained(queue, size.jobs)
+    })
+    return { jobs: size.jobs, openMs, ...used }
+  },
+
   /** From the start of the worker until the last job is recorded as finished. */
   async drain({ adapter, place, size, meter }) {
     const from = performance.now()

@@ -46,8 +46,7 @@ async function must(ran: Promise<Ran>): Promise<string> {
 /** Built and packed beside the repository, so that an old `dist` has no part in it. */
 async function pack(into: string): Promise<string> {
   const stage = join(into, 'stage')
-  const build = ['--project', 'tsconfig.build.json', '--outDir', join(stage, 'dist')]
-  await must(node(ROOT, TSC, ...build))
+  await must(node(ROOT, join('scripts', 'build.mjs'), join(stage, 'dist')))
   for (const file of BESIDE_DIST) await cp(file, join(stage, file))
   await must(run('npm', ['pack', '--ignore-scripts', '--pack-destination', into], stage))
   const packed = (await readdir(into)).find((name) => name.endsWith('.tgz'))
