@@ -3,7 +3,7 @@
  * tested: its figures are those of a machine.
  */
 import { describe, expect, it } from 'vitest'
-import { comparisonTable } from '../../bench/compare/figures.ts'
+import { comparisonTable, slowerThan } from '../../bench/compare/figures.ts'
 import { BadOption, readArguments } from '../../bench/options.ts'
 import { cpuTable, figuresTable, ratiosTable } from '../../bench/peers/figures.ts'
 import { isPawl, QUEUE_NAMES } from '../../bench/peers/subjects.ts'
@@ -21,6 +21,10 @@ const STORES = ['directory', 'sqlite', 'postgres']
 /** Without the head. */
 function cellsOf(lines: readonly string[]): string[][] {
   return lines.slice(1).map((line) => line.split(/\s{2,}/))
+}
+
+function figures(cpuUs: number, syncs: number, wallMs = 50): StepReport {
+  return { jobs: 100, wallMs, cpuUs, syncs }
 }
 
 function took(wallMs: number): StepReport {
@@ -106,6 +110,26 @@ describe('the table of a comparison', () => {
       ['directory', 'bulk', 'CPU µs/job', '30.00', '30.00', '1.00'],
       ['directory', 'bulk', 'syncs/job', '0.0100', '0.0100', '1.00'],
     ])
+  })
+})
+
+describe('the guard against getting slower', () => {
+  const a = [figures(1_000, 10), figures(1_000, 10), figures(1_000, 10)]
+  const judged = (b: readonly StepReport[]): string[] =>
+    slowerThan([{ store: 'sqlite', workload: 'drain', a, b }], 1.2)
+
+  it('names what costs too much, and more in every round', () => {
+    const b = [figures(1_250, 10), figures(1_300, 11), figures(1_100, 10)]
+    expect(judged(b)).toEqual(['sqlite, drain: CPU µs/job 1.25 (1.10–1.30)'])
+  })
+
+  it('passes a cost that one round does not show, and one that is not above the bound', () => {
+    expect(judged([figures(2_000, 10), figures(2_000, 10), figures(990, 10)])).toEqual([])
+    expect(judged([figures(1_200, 12), figures(1_200, 12), figures(1_200, 12)])).toEqual([])
+  })
+
+  it('does not judge by the clock', () => {
+    expect(judged([figures(1_000, 10, 500), figures(1_000, 10, 500)])).toEqual([])
   })
 })
 
