@@ -5,12 +5,14 @@
  * step runs in a process of its own, and each round has all queues, so that a machine whose pace
  * changes is fair to all of them.
  */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Scratch } from './log/scratch.ts'
 import { readArguments } from './options.ts'
+import { barChart } from './peers/chart.ts'
 import type { Measured } from './peers/figures.ts'
-import { cpuTable, figuresTable, ratiosTable } from './peers/figures.ts'
+import { barsOf, cpuTable, figuresTable, ratiosTable } from './peers/figures.ts'
 import { LONGEST_MS, secondsToRecover } from './peers/recovery.ts'
 import { isPawl, QUEUE_NAMES, QUEUES, Subjects } from './peers/subjects.ts'
 import type { Subject } from './workload/run-workload.ts'
@@ -49,6 +51,7 @@ const OPTIONS = {
   rounds: { type: 'string' },
   quick: { type: 'boolean' },
   json: { type: 'string' },
+  charts: { type: 'string' },
   folder: { type: 'string' },
 } as const
 
@@ -63,6 +66,7 @@ const HELP = [
   `  --rounds <count>     each with all queues (default ${ROUNDS})`,
   '  --quick              a tenth of the jobs: to see that it runs, not to judge',
   '  --json <file>        writes what every step said, too',
+  '  --charts <folder>    draws a chart for each workload there, as SVG',
   '  --folder <path>      where to write (default: the folder of the system for temporary files)',
   '',
   'Names are separated by commas. The peers are installed into bench/peers/node_modules on first',
@@ -98,11 +102,31 @@ export async function* benchPeers(say: Say, args: readonly string[]): AsyncGener
     if (timed.length > 0) yield* run.tables(timed, rounds)
     if (workloads.includes('recovery')) yield* await run.recovery()
     yield* run.leftOut
+    const charts = options.text('charts')
+    if (charts !== undefined) drawCharts(charts, run.measured, timed)
     const json = options.text('json')
     if (json !== undefined) writeFileSync(json, `${JSON.stringify(run.measured, null, 1)}\n`)
   } finally {
     await subjects.close()
     scratch.close()
+  }
+}
+
+const TITLES: Readonly<Record<string, string>> = {
+  startup: 'Startup: import, open, submit 1,000 jobs and work them off; jobs a second',
+  bulk: 'Bulk submit, jobs a second',
+  drain: 'Drain: a worker starts and works off all that waits, jobs a second',
+  singles: 'Single submits, 64 under way, jobs a second',
+  cycle: 'Full cycles: submitted and worked off in one process, jobs a second',
+  latency: 'From submit to the start of the handler at 100 jobs a second, p99',
+  backlog: 'The first 5,000 of 100,000 waiting jobs, jobs a second',
+}
+
+function drawCharts(folder: string, all: readonly Measured[], workloads: readonly string[]): void {
+  mkdirSync(folder, { recursive: true })
+  for (const workload of workloads) {
+    const chart = barChart(TITLES[workload] ?? workload, barsOf(all, workload))
+    writeFileSync(join(folder, `${workload}.svg`), chart)
   }
 }
 

@@ -4,6 +4,7 @@
 import { median, ratioOf, ratioText } from '../ratio.ts'
 import { table, whole } from '../table.ts'
 import type { StepReport } from '../workload/steps.ts'
+import type { Bar } from './chart.ts'
 
 /** A queue through the workloads: a report of each round, undefined where it failed. */
 export interface Measured {
@@ -71,6 +72,22 @@ export function cpuTable(all: readonly Measured[], workloads: readonly string[])
     ...workloads.map((workload) => spreadText(valuesOf(reports[workload] ?? [], cpuUsPerJob))),
   ])
   return table(['CPU µs/job', ...workloads], rows)
+}
+
+/** Of a chart: synced queues only, the quickest first; of the latency, the time at p99. */
+export function barsOf(all: readonly Measured[], workload: string): Bar[] {
+  const isLatency = workload === 'latency'
+  const bars = all
+    .filter(({ isSynced }) => isSynced)
+    .flatMap(({ name, isPawl, reports }) => {
+      const figure: Figure = isLatency ? ({ p99Ms }) => p99Ms : perSecond
+      const values = valuesOf(reports[workload] ?? [], figure)
+      if (values.length === 0) return []
+      const value = median(values)
+      const label = isLatency ? `${value.toFixed(1)} ms` : `${whole(value)}/s`
+      return [{ name, value, label, isPawl }]
+    })
+  return bars.toSorted((a, b) => (isLatency ? a.value - b.value : b.value - a.value))
 }
 
 function costOf(report: StepReport | undefined): number | undefined {

@@ -5,7 +5,8 @@
 import { describe, expect, it } from 'vitest'
 import { comparisonTable, slowerThan } from '../../bench/compare/figures.ts'
 import { BadOption, readArguments } from '../../bench/options.ts'
-import { cpuTable, figuresTable, ratiosTable } from '../../bench/peers/figures.ts'
+import { barChart } from '../../bench/peers/chart.ts'
+import { barsOf, cpuTable, figuresTable, ratiosTable } from '../../bench/peers/figures.ts'
 import { isPawl, QUEUE_NAMES } from '../../bench/peers/subjects.ts'
 import { agreement, median, ratioOf, ratioText } from '../../bench/ratio.ts'
 import { payload } from '../../bench/workload/queue.ts'
@@ -130,6 +131,32 @@ describe('the guard against getting slower', () => {
 
   it('does not judge by the clock', () => {
     expect(judged([figures(1_000, 10, 500), figures(1_000, 10, 500)])).toEqual([])
+  })
+})
+
+describe('a chart of queues beside each other', () => {
+  const queue = (name: string, wallMs: number, isSynced = true) => {
+    const reports = { bulk: [took(wallMs)], latency: [{ p50Ms: 1, p99Ms: wallMs }] }
+    return { name, isPawl: name.startsWith('pawl'), isSynced, reports }
+  }
+  const all = [queue('a <b>', 400), queue('pawl-directory', 100), queue('unsynced', 50, false)]
+
+  it('has the synced ones, the quickest first', () => {
+    const named = (workload: string): string[] =>
+      barsOf(all, workload).map(({ name, label }) => `${name} ${label}`)
+    expect(named('bulk')).toEqual(['pawl-directory 10,000/s', 'a <b> 2,500/s'])
+    expect(named('latency')).toEqual(['pawl-directory 100.0 ms', 'a <b> 400.0 ms'])
+    expect(named('cycle')).toEqual([])
+  })
+
+  it('has bars as long as their values, and Pawl stands out', () => {
+    const chart = barChart('Bulk', barsOf(all, 'bulk'))
+    const bars = [...chart.matchAll(/<rect class="(\w+)" .*? width="([\d.]+)"/g)]
+    expect(bars.map(([, name, width]) => [name, width])).toEqual([
+      ['pawl', '440.0'],
+      ['peer', '110.0'],
+    ])
+    expect(chart).toContain('>a &lt;b&gt;<')
   })
 })
 
