@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { comparisonTable, slowerThan } from '../../bench/compare/figures.ts'
 import { BadOption, readArguments } from '../../bench/options.ts'
 import { barChart } from '../../bench/peers/chart.ts'
+import type { Measured } from '../../bench/peers/figures.ts'
 import { barsOf, cpuTable, figuresTable, ratiosTable } from '../../bench/peers/figures.ts'
 import { isPawl, QUEUE_NAMES } from '../../bench/peers/subjects.ts'
 import { agreement, median, ratioOf, ratioText } from '../../bench/ratio.ts'
@@ -30,6 +31,11 @@ function figures(cpuUs: number, syncs: number, wallMs = 50): StepReport {
 
 function took(wallMs: number): StepReport {
   return { jobs: 1_000, wallMs, cpuUs: 2_000, serverCpuUs: 1_000 }
+}
+
+function measured(name: string, wallMs: number, isSynced = true): Measured {
+  const reports = { bulk: [took(wallMs)], latency: [{ p50Ms: 1, p99Ms: wallMs }] }
+  return { name, isPawl: name.startsWith('pawl'), isSynced, reports }
 }
 
 describe('the options of a bench', () => {
@@ -135,15 +141,11 @@ describe('the guard against getting slower', () => {
 })
 
 describe('a chart of queues beside each other', () => {
-  const queue = (name: string, wallMs: number, isSynced = true) => {
-    const reports = { bulk: [took(wallMs)], latency: [{ p50Ms: 1, p99Ms: wallMs }] }
-    return { name, isPawl: name.startsWith('pawl'), isSynced, reports }
-  }
-  const all = [queue('a <b>', 400), queue('pawl-directory', 100), queue('unsynced', 50, false)]
+  const all = [measured('a <b>', 400), measured('pawl-directory', 100), measured('x', 50, false)]
+  const named = (workload: string): string[] =>
+    barsOf(all, workload).map(({ name, label }) => `${name} ${label}`)
 
   it('has the synced ones, the quickest first', () => {
-    const named = (workload: string): string[] =>
-      barsOf(all, workload).map(({ name, label }) => `${name} ${label}`)
     expect(named('bulk')).toEqual(['pawl-directory 10,000/s', 'a <b> 2,500/s'])
     expect(named('latency')).toEqual(['pawl-directory 100.0 ms', 'a <b> 400.0 ms'])
     expect(named('cycle')).toEqual([])
