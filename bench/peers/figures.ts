@@ -74,6 +74,14 @@ export function cpuTable(all: readonly Measured[], workloads: readonly string[])
   return table(['CPU µs/job', ...workloads], rows)
 }
 
+/** What a long queue does to the pace of each; 1: nothing. */
+export function backlogTable(all: readonly Measured[]): string[] {
+  const rows = all.map(({ name, reports: { of20k = [], of200k = [] } }) => {
+    return [name, ratioText(ratioOf(of20k.map(costOf), of200k.map(costOf)))]
+  })
+  return table(['', 'of 200k / of 20k'], rows)
+}
+
 /** Of a chart: synced queues only, the quickest first; of the latency, the time at p99. */
 export function barsOf(all: readonly Measured[], workload: string): Bar[] {
   const isLatency = workload === 'latency'

@@ -29,7 +29,9 @@ interface Plan {
   readonly before?: (jobs: number) => number
 }
 
-const BACKLOG_TIMES = 20
+/** `of20k` and `of200k` take 5,000 unless they are told to take fewer. */
+const SHORT_BACKLOG_TIMES = 4
+const LONG_BACKLOG_TIMES = 40
 
 const PLANS = {
   startup: { step: 'startup' },
@@ -39,7 +41,8 @@ const PLANS = {
   cycle: { step: 'cycle' },
   latency: { step: 'latency' },
   memory: { step: 'memory' },
-  backlog: { step: 'head', before: (jobs) => jobs * BACKLOG_TIMES },
+  of20k: { step: 'head', before: (jobs) => jobs * SHORT_BACKLOG_TIMES },
+  of200k: { step: 'head', before: (jobs) => jobs * LONG_BACKLOG_TIMES },
 } satisfies Record<string, Plan>
 
 export type WorkloadName = keyof typeof PLANS

@@ -7,7 +7,13 @@ import { comparisonTable, slowerThan } from '../../bench/compare/figures.ts'
 import { BadOption, readArguments } from '../../bench/options.ts'
 import { barChart } from '../../bench/peers/chart.ts'
 import type { Measured } from '../../bench/peers/figures.ts'
-import { barsOf, cpuTable, figuresTable, ratiosTable } from '../../bench/peers/figures.ts'
+import {
+  backlogTable,
+  barsOf,
+  cpuTable,
+  figuresTable,
+  ratiosTable,
+} from '../../bench/peers/figures.ts'
 import { isPawl, QUEUE_NAMES } from '../../bench/peers/subjects.ts'
 import { agreement, median, ratioOf, ratioText } from '../../bench/ratio.ts'
 import { payload } from '../../bench/workload/queue.ts'
@@ -159,6 +165,14 @@ describe('a chart of queues beside each other', () => {
       ['peer', '110.0'],
     ])
     expect(chart).toContain('>a &lt;b&gt;<')
+  })
+})
+
+describe('what a long queue does to the pace', () => {
+  it('is the ratio of the paces, round by round', () => {
+    const reports = { of20k: [took(100), took(100)], of200k: [took(200), took(100)] }
+    const one = { name: 'pg-boss', isPawl: false, isSynced: true, reports }
+    expect(cellsOf(backlogTable([one]))).toEqual([['pg-boss', '0.75 (0.50–1.00)']])
   })
 })
 
