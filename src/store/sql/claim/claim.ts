@@ -16,6 +16,7 @@ import type { Claimed } from '../../store.ts'
 import { claimed, endingOf } from '../../views/claimed.ts'
 import type { Connection, Row, Statement, StatementResult } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
+import { QueueCounts } from '../rows/queue-counts.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
 import {
   JOB_ROW,
@@ -186,12 +187,22 @@ class ClaimTransaction {
         channel: row[3] as string,
         level: row[4] as number,
         group: row[5] as string | null,
+        queue: row[6] as string,
       }))
       const own = new Set(channelsOf(this.#request, 1).map(({ channel }) => channel))
       this.#enqueuedForOthers = tasks.some(({ channel }) => !own.has(channel))
       if (await turns.assign(tasks, this.#connection)) hasLocks = true
       const rows = tasks.map(({ address, row }) => address.concat(row.turn))
-      await this.#connection.run([{ sql: sql.setTurns, rows }])
+      const counts = new QueueCounts()
+      for (const { queue, row } of tasks) {
+        if (row.turn === null) continue
+        counts.add(queue, 'later', -1)
+        counts.add(queue, 'ready', 1)
+      }
+      await this.#connection.run([
+        { sql: sql.setTurns, rows },
+        { sql: sql.addQueueCounts, rows: counts.rows },
+      ])
     }
     if (toWake.length === 0) return hasLocks
     const keys = toWake.map(([key]) => key as string)

@@ -14,6 +14,7 @@ import {
   FIXED_COLUMNS,
   FRESH_COLUMNS,
   LOADED_COLUMNS,
+  QUEUE_COUNTS,
   UNLISTED_COLUMNS,
   STANDARD_STATEMENTS,
 } from '../statements.ts'
@@ -78,6 +79,15 @@ const TASKS = ' and x.stage >= 0'
  */
 function rowsOf(job: string, condition = '', name = 'w'): string {
   return `cross join lateral (select * from work x where x.job = ${job}${condition} offset 0) ${name}`
+}
+
+/** The counts of queues, as they were added up and as they changed since. */
+function countsOf(condition = ''): string {
+  const counts = `queue, ${QUEUE_COUNTS.join(', ')}`
+  return `
+      select ${counts} from queue_counts${condition}
+      union all
+      select ${counts} from queue_count_changes${condition}`
 }
 
 /** Whatever the server's default is: a statement that waited for a lock must read what is there by then. */
@@ -230,7 +240,7 @@ export const POSTGRES: Statements = {
     order by l.key for update of l skip locked`,
 
   lockDueTasks: `
-    select w.job, w.stage, w.segment, w.channel, w.level, w.grp from work w
+    select w.job, w.stage, w.segment, w.channel, w.level, w.grp, w.queue from work w
     where w.channel is not null and w.turn is null and w.due_at <= ${once}
     order by w.due_at, w.place, w.segment limit $2::int4 for update skip locked`,
   setTurns: `
@@ -364,6 +374,9 @@ export const POSTGRES: Statements = {
     from ${given(['name', 'held', 'full_at'], ['text', 'int8', 'float8'])}
     where l.key = given.name`,
   notePipelines: `insert into pipelines_to_check (job) select name from ${names}`,
+  addQueueCounts: `
+    insert into queue_count_changes (queue, ${QUEUE_COUNTS.join(', ')})
+    select * from ${given(['queue', ...QUEUE_COUNTS])}`,
 
   notEnded: `
     select w.job from ${names} ${rowsOf('given.name', OWN)} where w.over_at is null
@@ -406,9 +419,20 @@ export const POSTGRES: Statements = {
   queueView: `
     select (select record from queues where queue = $2::text),
       (select full_at from queues where queue = $2::text),
-      (select count(*) from work where expires_at is not null and queue = $2::text),
-      (select count(*) from work where channel is not null and queue = $2::text and due_at <= ${once})`,
+      coalesce(sum(leased), 0)::int8, coalesce(sum(ready), 0)::int8, (
+        select count(*) from (
+          select queue from work where channel is not null and turn is null and due_at <= ${once}
+          order by due_at limit $3::int4
+        ) as due where queue = $2::text
+      )
+    from (${countsOf(' where queue = $2::text')}) as counted`,
   limitView: `select held, full_at from limits where key = $1::text`,
+  counts: `
+    select coalesce(sum(leased), 0)::int8, coalesce(sum(dead), 0)::int8 + (
+      select count(distinct job) from (
+        select job from work where state = 'DEAD' and stage >= 0 order by job limit $1::int4
+      ) as segments
+    ) from (${countsOf()}) as counted`,
   leased: `
     select ${loaded}, ${spec} from work w where w.expires_at is not null
     union all
@@ -449,6 +473,25 @@ export const POSTGRES: Statements = {
     where over_at is not null and type = $1::text and retain_ms = $2::int8
     order by over_at limit $3::int4)`,
 
+  // Changes that another process adds up are locked: they are passed.
+  foldQueueCounts: `
+    with taken as (
+      delete from queue_count_changes where ctid = any(array(
+        select ctid from queue_count_changes limit $1::int4 for update skip locked
+      )) returning queue, ${QUEUE_COUNTS.join(', ')}
+    ), folded as (
+      insert into queue_counts (queue, ${QUEUE_COUNTS.join(', ')})
+      select queue, ${QUEUE_COUNTS.map((count) => `sum(${count})`).join(', ')} from taken
+      group by queue order by queue
+      on conflict (queue) do update
+        set ${QUEUE_COUNTS.map((count) => `${count} = queue_counts.${count} + excluded.${count}`).join(', ')}
+    ) select count(*) from taken`,
+  deleteZeroCounts: `
+    delete from queue_counts where ctid = any(array(
+      select ctid from queue_counts where ${QUEUE_COUNTS.map((count) => `${count} = 0`).join(' and ')}
+      for update skip locked
+    ))`,
+
   nextTimes: `
     select ${now},
       (select min(due_at) from work where channel is not null and turn is null and due_at > $2::int8),
@@ -469,7 +512,8 @@ export const POSTGRES: Statements = {
 
   beginReading: 'begin isolation level repeatable read read only',
   lockAll: `
-    lock table events, baselines, work, queues, schedules, limits, group_turns, pipelines_to_check in exclusive mode`,
+    lock table events, baselines, work, queues, schedules, limits, group_turns, queue_counts,
+      queue_count_changes, pipelines_to_check in exclusive mode`,
   // The server sorts on the disk what does not fit into memory.
   sortEvents: `
     declare sorted no scroll cursor for
@@ -504,6 +548,10 @@ export const POSTGRES: Statements = {
     select ${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].map((column) => `w.${column}`).join(', ')}
     from ${names} ${rowsOf('given.name')} order by w.job, w.stage, w.segment`,
   notedPipelines: `select distinct l.job from ${names} join pipelines_to_check l on l.job = given.name`,
+  allQueueCounts: `
+    select queue, ${QUEUE_COUNTS.map((count) => `sum(${count})::int8`).join(', ')}
+    from (${countsOf()}) as counted group by queue
+    having ${QUEUE_COUNTS.map((count) => `sum(${count}) <> 0`).join(' or ')}`,
   baselines: `
     select ${BASELINE_COLUMNS.join(', ')} from baselines where kind = $1::text
     order by name, stage, segment, through`,
@@ -552,7 +600,14 @@ export const FORGET_COUNT: ForgetCount = {
   increment: `select nextval('forgets')`,
 }
 
-const CHURNING = ['work', 'pipelines_to_check', 'limits', 'group_turns']
+const CHURNING = [
+  'work',
+  'pipelines_to_check',
+  'limits',
+  'group_turns',
+  'queue_counts',
+  'queue_count_changes',
+]
 const dead = CHURNING.map((table) => `pg_stat_get_dead_tuples('${table}'::regclass)`)
 
 /** The server only warns a user who may not vacuum, or who comes while another session does. */
@@ -570,7 +625,7 @@ export const LIMIT_TIME = `
 export const NOTIFY = `select pg_notify($1::text, $2::text)`
 
 const TABLE =
-  /\b(from|join|into|update)(\s+)(work|events|queues|schedules|limits|group_turns|pipelines_to_check|meta)\b/g
+  /\b(from|join|into|update)(\s+)(work|events|queues|schedules|limits|group_turns|queue_count_changes|pipelines_to_check|meta)\b/g
 const SEQUENCE = /'positions'/g
 const FUNCTION = /\bas_expected\(/g
 const CURRENT = /\bcurrent_schema\(\)/g

@@ -14,6 +14,7 @@ import {
   FIXED_COLUMNS,
   FRESH_COLUMNS,
   LOADED_COLUMNS,
+  QUEUE_COUNTS,
   UNLISTED_COLUMNS,
   STANDARD_STATEMENTS,
 } from '../statements.ts'
@@ -98,7 +99,7 @@ export const SQLITE: Statements = {
   tryLockLimits: limits,
 
   lockDueTasks: `
-    select job, stage, segment, channel, level, grp from work
+    select job, stage, segment, channel, level, grp, queue from work
     where channel is not null and turn is null and due_at <= ?
     order by due_at, place, segment limit ?`,
   setTurns: `update work set turn = ?4 where job = ?1 and stage = ?2 and segment = ?3`,
@@ -184,6 +185,10 @@ export const SQLITE: Statements = {
     where schedules.version = ?2`,
   saveLimits: 'update limits set held = ?2, full_at = ?3 where key = ?1',
   notePipelines: 'insert into pipelines_to_check (job) values (?)',
+  addQueueCounts: `
+    insert into queue_counts (queue, ${QUEUE_COUNTS.join(', ')}) values (?, ${marks(QUEUE_COUNTS)})
+    on conflict (queue) do update
+      set ${QUEUE_COUNTS.map((count) => `${count} = ${count} + excluded.${count}`).join(', ')}`,
 
   notEnded: `
     select w.job from work w where w.job = ? and w.stage = -1 and w.segment = 0 and w.over_at is null
@@ -223,9 +228,19 @@ export const SQLITE: Statements = {
   eventsAfter: 'select position, record from events where position > ? order by position limit ?',
   queueView: `
     select (select record from queues where queue = ?2), (select full_at from queues where queue = ?2),
-      (select count(*) from work where expires_at is not null and queue = ?2),
-      (select count(*) from work where channel is not null and queue = ?2 and due_at <= ?1)`,
+      coalesce((select leased from queue_counts where queue = ?2), 0),
+      coalesce((select ready from queue_counts where queue = ?2), 0),
+      (select count(*) from (
+        select queue from work where channel is not null and turn is null and due_at <= ?1
+        order by due_at limit ?3
+      ) where queue = ?2)`,
   limitView: 'select held, full_at from limits where key = ?',
+  counts: `
+    select coalesce(sum(leased), 0), coalesce(sum(dead), 0) + (
+      select count(distinct job) from (
+        select job from work where state = 'DEAD' and stage >= 0 order by job limit ?1
+      )
+    ) from queue_counts`,
   leased: `
     select ${loaded}, ${spec} from work w where w.expires_at is not null
     union all
@@ -251,6 +266,11 @@ export const SQLITE: Statements = {
   oldestEnded: `
     select job, over_at from work where over_at is not null and type = ? and retain_ms is ?
     order by over_at limit ?`,
+
+  // One transaction at a time: each adds to the counts itself.
+  foldQueueCounts: 'select 0 where ?1 is not null',
+  deleteZeroCounts: `
+    delete from queue_counts where ${QUEUE_COUNTS.map((count) => `${count} = 0`).join(' and ')}`,
 
   nextTimes: `
     select ?1,
@@ -295,6 +315,9 @@ export const SQLITE: Statements = {
   wholeRows: `
     select ${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].join(', ')} from work where job = ? order by stage, segment`,
   notedPipelines: 'select distinct job from pipelines_to_check where job = ?',
+  allQueueCounts: `
+    select queue, ${QUEUE_COUNTS.join(', ')} from queue_counts
+    where ${QUEUE_COUNTS.map((count) => `${count} <> 0`).join(' or ')}`,
   baselines: `
     select ${BASELINE_COLUMNS.join(', ')} from baselines where kind = ?
     order by name, stage, segment, through`,

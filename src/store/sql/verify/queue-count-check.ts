@@ -1,0 +1,27 @@
+/** The counts of queues as the store keeps them, beside those of the tasks themselves. */
+import type { Row } from '../connection.ts'
+import { isNotZero, QueueCounts } from '../rows/queue-counts.ts'
+import { QUEUE_COUNTS } from '../statements.ts'
+import type { ReportProblem } from './database-problem.ts'
+
+/** `rows`: as they are kept. `counted`: as the tasks are, once everything else is repaired. */
+export function checkQueueCounts(
+  rows: readonly Row[],
+  counted: QueueCounts,
+  report: ReportProblem,
+): void {
+  const kept = new QueueCounts()
+  for (const row of rows) kept.addRow(row)
+  for (const queue of new Set([...kept.queues, ...counted.queues])) {
+    const [found, expected] = [kept.rowOf(queue), counted.rowOf(queue)]
+    const differences = QUEUE_COUNTS.map((_, i) => {
+      return (expected[i + 1] as number) - (found[i + 1] as number)
+    })
+    const missing = [queue, ...differences]
+    if (!isNotZero(missing)) continue
+    const what = QUEUE_COUNTS.flatMap((as, i) =>
+      differences[i] === 0 ? [] : `${as} is ${found[i + 1]}, and ${expected[i + 1]} tasks are`,
+    )
+    report('queue_counts', queue, what.join('; '), { table: 'queue_counts', queue, missing })
+  }
+}
