@@ -28,6 +28,7 @@ export const FIXED_COLUMNS = [
   'position',
   'type',
   'queue',
+  'key',
   'key_held',
   'grp',
   'priority',
@@ -40,6 +41,7 @@ export const FRESH_COLUMNS = [
   'position',
   'type',
   'queue',
+  'key',
   'key_held',
   'grp',
   'priority',
@@ -158,7 +160,10 @@ export interface Statements {
   readonly setWakes: string
   /** rows (key). */
   readonly clearWakes: string
-  /** rows (channel, level, grp) → channel, level, grp, the group's newest turn, the smallest that is ready, the newest of all; locked. */
+  /**
+   * rows (channel, level, grp) → channel, level, grp, the group's newest turn, and where a group begins that
+   * has none: at the smallest turn that is ready or, if none is, behind the newest of all.
+   */
   readonly lockGroupTurns: string
   /** rows (channel, level, grp, turn). */
   readonly saveGroupTurns: string
@@ -210,6 +215,8 @@ export interface Statements {
   readonly wholeJobs: string
   /** position, most → loaded, spec of the own rows of jobs that were submitted behind it, in order. */
   readonly jobsAfter: string
+  /** position, most, key → the same of those with the key. */
+  readonly jobsWithKeyAfter: string
   /** position, passed, most → the same of those among the next ones submitted that are not over. */
   readonly openJobsAfter: string
   /** position, passed → how many the next ones submitted are, at most so many, and the last position. */

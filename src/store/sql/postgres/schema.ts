@@ -96,6 +96,7 @@ export const STEPS: readonly (readonly string[])[] = [
       queue text collate "C",
       start_by bigint,
       retain_ms bigint,
+      key text collate "C",
       key_held text collate "C",
       parked text collate "C",
       grp text collate "C",
@@ -113,6 +114,7 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index dead on work (position) where state = 'DEAD'`,
     `create index dead_segments on work (job) where state = 'DEAD' and stage >= 0`,
     `create unique index key_held on work (key_held) where key_held is not null`,
+    `create index keyed on work (key, position) where key is not null`,
     `create table queues (
       queue text collate "C" primary key,
       version bigint not null,

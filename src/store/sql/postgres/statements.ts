@@ -27,6 +27,7 @@ const TYPES: Readonly<Record<string, string>> = {
   segment: 'int4',
   type: 'text',
   queue: 'text',
+  key: 'text',
   key_held: 'text',
   grp: 'text',
   state: 'text',
@@ -274,13 +275,24 @@ export const POSTGRES: Statements = {
     update limits l set wake_at = least(l.wake_at, given.wake_at)
     from ${given(['name', 'wake_at'], ['text', 'int8'])} where l.key = given.name`,
   clearWakes: `update limits l set wake_at = null from ${names} where l.key = given.name`,
+  // Where a group begins is the same for all groups of a channel and level: it is looked up once.
   lockGroupTurns: `
-    select given.channel, given.level, given.grp, s.turn,
-      (select x.turn from work x where ${inChannel('given.channel')} and x.level = given.level
-        and x.turn is not null and x.parked is null order by x.turn limit 1),
-      (select max(n.turn) from group_turns n where n.channel = given.channel and n.level = given.level)
-    from ${given(['channel', 'level', 'grp'])}
-    left join group_turns s on s.channel = given.channel and s.level = given.level and s.grp = given.grp`,
+    with wanted as materialized (
+      select channel, level, grp from ${given(['channel', 'level', 'grp'])}
+    ), places as materialized (
+      select one.channel, one.level, coalesce(
+        (select x.turn from work x where ${inChannel('one.channel')} and x.level = one.level
+          and x.turn is not null and x.parked is null order by x.turn limit 1),
+        (select max(n.turn) + 1 from group_turns n where n.channel = one.channel and n.level = one.level),
+        0
+      ) as start
+      from (select distinct channel, level from wanted) as one
+    )
+    select g.channel, g.level, g.grp, (
+      select s.turn from group_turns s
+      where s.channel = g.channel and s.level = g.level and s.grp = g.grp
+    ), p.start
+    from wanted g join places p on p.channel = g.channel and p.level = g.level`,
   saveGroupTurns: `
     insert into group_turns (channel, level, grp, turn)
     select channel, level, grp, turn from ${given(['channel', 'level', 'grp', 'turn'])}
@@ -389,6 +401,9 @@ export const POSTGRES: Statements = {
     ${rowsOf('s.job', OWN)}
     where s.type = 'JobSubmitted' and s.position > $1::int8 and w.position = s.position
     order by s.position limit $2::int4`,
+  jobsWithKeyAfter: `
+    select ${loaded}, ${spec} from work w where w.key = $3::text and w.position > $1::int8
+    order by w.position limit $2::int4`,
   openJobsAfter: `
     select ${loaded}, s.record as spec from (
       select position, job, record from events

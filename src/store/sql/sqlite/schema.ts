@@ -49,6 +49,7 @@ export const STEPS: readonly (readonly string[])[] = [
       position integer not null,
       type text not null,
       queue text,
+      key text,
       key_held text,
       grp text,
       priority integer not null,
@@ -83,6 +84,7 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index dead on work (position) where state = 'DEAD'`,
     `create index dead_segments on work (job) where state = 'DEAD' and stage >= 0`,
     `create unique index key_held on work (key_held) where key_held is not null`,
+    `create index keyed on work (key, position) where key is not null`,
     `create table queues (
       queue text primary key,
       version integer not null,

@@ -130,9 +130,12 @@ export const SQLITE: Statements = {
   lockGroupTurns: `
     select ?1, ?2, ?3,
       (select turn from group_turns where channel = ?1 and level = ?2 and grp = ?3),
-      (select turn from work where channel = ?1 and level = ?2
-        and turn is not null and parked is null order by turn limit 1),
-      (select max(turn) from group_turns where channel = ?1 and level = ?2)`,
+      coalesce(
+        (select turn from work where channel = ?1 and level = ?2
+          and turn is not null and parked is null order by turn limit 1),
+        (select max(turn) + 1 from group_turns where channel = ?1 and level = ?2),
+        0
+      )`,
   saveGroupTurns: `
     insert into group_turns (channel, level, grp, turn) values (?, ?, ?, ?)
     on conflict (channel, level, grp) do update set turn = max(turn, excluded.turn)`,
@@ -199,6 +202,9 @@ export const SQLITE: Statements = {
     select ${loaded}, s.record as spec from events s
     join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
     where s.type = 'JobSubmitted' and s.position > ? order by s.position limit ?`,
+  jobsWithKeyAfter: `
+    select ${loaded}, ${spec} from work w where w.key = ?3 and w.position > ?1
+    order by w.position limit ?2`,
   openJobsAfter: `
     select ${loaded}, s.record as spec from (
       select position, job, record from events

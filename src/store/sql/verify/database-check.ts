@@ -43,6 +43,8 @@ interface DatabaseCheckParts {
   readonly hasCursor: boolean
   /** Without a fix nothing in the database says what is right. */
   onProblem(problem: DatabaseProblem, fix: Fix | null): void
+  /** What follows from the other fixes. */
+  onFix(fix: Fix): void
   /**
    * The events of a job do not check. `stored`: what its rows say; null: they do not check, either. It
    * answers whether the events are given up and the job is `kept`, or the job is `gone`, or neither.
@@ -66,7 +68,10 @@ const MOST_STRAYS = 100_000
 export class DatabaseCheck implements FoldListener {
   readonly #parts: DatabaseCheckParts
   readonly #uses = new CountedLimitUses()
+  /** Of the tasks as they are once all rows are repaired. */
   readonly #counts = new QueueCounts()
+  /** Queues of which some rows are to be repaired. */
+  readonly #rewritten = new Set<string>()
   readonly #check: RowCheck
   /** Jobs that hold leases: their limits are checked in the end. */
   readonly #leased: World = createWorld()
@@ -258,6 +263,7 @@ export class DatabaseCheck implements FoldListener {
       const turn = wrong.length === 0 || isByRows ? first?.[WORK_COLUMN_AT.turn] : null
       this.#countTask((expected as ExpectedJob).job, row.task, turn as number | null)
       if (wrong.length === 0) continue
+      if (row.task !== null) this.#rewritten.add(row.task.policy.queue)
       const address = [id, row.stage, row.segment] as const
       const columns = isByRows ? null : this.#check.row(expected as ExpectedJob, row)
       const fix: Fix | null = isByRows ? null : { table: 'work', address, row: columns }
@@ -310,7 +316,13 @@ export class DatabaseCheck implements FoldListener {
     const report: ReportProblem = (...problem) => this.#report(...problem)
     checkQueues(await this.#rowsOf(sql.allQueues), folded, this.#uses, records, report)
     checkSchedules(await this.#rowsOf(sql.allSchedules), folded, records, report)
-    checkQueueCounts(await this.#rowsOf(sql.allQueueCounts), this.#counts, report)
+    checkQueueCounts(
+      await this.#rowsOf(sql.allQueueCounts),
+      this.#counts,
+      this.#rewritten,
+      report,
+      (fix) => this.#parts.onFix(fix),
+    )
     checkLimits(await this.#rowsOf(sql.allLimits), this.#uses, this.#hasBaselines, report)
     await this.#parts.onPage(this.#events)
   }

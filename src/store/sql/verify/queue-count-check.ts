@@ -2,13 +2,19 @@
 import type { Row } from '../connection.ts'
 import { isNotZero, QueueCounts } from '../rows/queue-counts.ts'
 import { QUEUE_COUNTS } from '../statements.ts'
-import type { ReportProblem } from './database-problem.ts'
+import type { Fix, ReportProblem } from './database-problem.ts'
 
-/** `rows`: as they are kept. `counted`: as the tasks are, once everything else is repaired. */
+/**
+ * `rows`: as they are kept. `counted`: as the tasks are, once all rows are repaired. `rewritten`: queues of
+ * which some rows are to be repaired, and lose their turns by that: what is ready until then counts as later
+ * from then on. That is no problem of its own, and goes to `onFix`.
+ */
 export function checkQueueCounts(
   rows: readonly Row[],
   counted: QueueCounts,
+  rewritten: ReadonlySet<string>,
   report: ReportProblem,
+  onFix: (fix: Fix) => void,
 ): void {
   const kept = new QueueCounts()
   for (const row of rows) kept.addRow(row)
@@ -19,9 +25,15 @@ export function checkQueueCounts(
     })
     const missing = [queue, ...differences]
     if (!isNotZero(missing)) continue
+    const fix: Fix = { table: 'queue_counts', queue, missing }
+    const [later, ready, ...others] = differences as [number, number, ...number[]]
+    if (rewritten.has(queue) && later === -ready && others.every((one) => one === 0)) {
+      onFix(fix)
+      continue
+    }
     const what = QUEUE_COUNTS.flatMap((as, i) =>
       differences[i] === 0 ? [] : `${as} is ${found[i + 1]}, and ${expected[i + 1]} tasks are`,
     )
-    report('queue_counts', queue, what.join('; '), { table: 'queue_counts', queue, missing })
+    report('queue_counts', queue, what.join('; '), fix)
   }
 }
