@@ -146,6 +146,11 @@ export interface Statements {
   readonly setTurns: string
   /** rows (channel, lowest level, most, now, positions taken) → loaded, spec, a new position, level, rank, place and, if the database can tell, where it is; locked. */
   readonly candidates: string
+  /**
+   * now, most due, most → channels that have ready tasks, so many at most, and those of the tasks that became
+   * due first; null if a limit has room by now.
+   */
+  readonly busyChannels: string
   /** rows (channel, lowest level, now) → 1 for each that has a ready task, locked or not. */
   readonly channelsWithReady: string
   /** now, most → key of limits whose rate lets something start by now. */

@@ -33,6 +33,7 @@ import { RowLoader } from '../transaction/row-loader.ts'
 import { cacheLeased, LazyTransaction, positionsOf } from '../transaction/transaction.ts'
 import type { AppliedEntry } from '../transaction/working-set.ts'
 import { WorkingSet } from '../transaction/working-set.ts'
+import { hasManyChannels, withBusyChannels } from './busy-channels.ts'
 import type { Candidate, CandidateChannel, ClaimResult } from './candidates.ts'
 import {
   candidatesInOrder,
@@ -48,6 +49,13 @@ const MOST_DUE = 500
 
 /** After this a worker claims again, if candidates were skipped because they were locked. */
 const SKIPPED_MS = 20
+
+const NOTHING: ClaimResult = {
+  leases: [],
+  applied: [],
+  retryInMs: null,
+  enqueuedForOthers: false,
+}
 
 export class Claims {
   readonly #pool: ConnectionPool
@@ -67,9 +75,17 @@ export class Claims {
     const known = this.#answered.get(worker)
     this.#answered.delete(worker)
     const isRepeat = known === undefined || number <= known
-    const result = await this.#claim(withWritableChannels(request), isRepeat)
+    const result = await this.#claimBusy(withWritableChannels(request), isRepeat)
     this.#answered.set(worker, Math.max(number, known ?? 0))
     return result
+  }
+
+  async #claimBusy(request: ClaimRequest, isRepeat: boolean): Promise<ClaimResult> {
+    if (!hasManyChannels(request)) return this.#claim(request, isRepeat)
+    const busy = await this.#pool.run((connection) => {
+      return withBusyChannels(connection, request, this.#context)
+    })
+    return busy.channels.length === 0 && !isRepeat ? NOTHING : this.#claim(busy, isRepeat)
   }
 
   async #claim(request: ClaimRequest, isRepeat: boolean): Promise<ClaimResult> {

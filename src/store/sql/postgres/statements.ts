@@ -258,6 +258,29 @@ export const POSTGRES: Statements = {
       order by x.level desc, x.turn, x.rank, x.place, x.segment
       limit given.most for update skip locked
     ) w`,
+  // From channel to channel by the index, however many tasks wait in each. If two channels had the same
+  // hash, the second would be found once the first is empty.
+  busyChannels: `
+    with recursive ready (hash, name) as (
+      (select ${channelHash('x.channel')}, x.channel from work x
+        where x.channel is not null and x.turn is not null and x.parked is null
+        order by 1 limit 1)
+      union all
+      select next.hash, next.name from ready r cross join lateral (
+        select ${channelHash('x.channel')} as hash, x.channel as name from work x
+        where x.channel is not null and x.turn is not null and x.parked is null
+          and ${channelHash('x.channel')} > r.hash
+        order by 1 limit 1
+      ) next
+    )
+    (select name from ready limit $3::int4)
+    union all
+    select channel from (
+      select channel from work where channel is not null and turn is null and due_at <= ${once}
+      order by due_at limit $2::int4
+    ) as due
+    union all
+    select null where exists (select 1 from limits where wake_at <= ${once})`,
   channelsWithReady: `
     select 1 from ${given(['name', 'lowest', 'now'], ['text', 'int4', 'int8'])}
     where exists (
@@ -448,11 +471,14 @@ export const POSTGRES: Statements = {
         select job from work where state = 'DEAD' and stage >= 0 order by job limit $1::int4
       ) as segments
     ) from (${countsOf()}) as counted`,
+  // Apart from the stage: to have jobs in order, the server would read the whole table by the primary key.
   leased: `
     select ${loaded}, ${spec} from work w where w.expires_at is not null
     union all
     select ${loaded}, ${spec} from (
-      select distinct l.job from work l where l.expires_at is not null and l.stage >= 0
+      select distinct l.job from (
+        select job, stage from work where expires_at is not null offset 0
+      ) as l where l.stage >= 0
     ) as of ${rowsOf('of.job', OWN)} order by 1, 2, 3`,
   schedule: `select record from schedules where schedule = $1::text`,
   schedules: `

@@ -114,6 +114,25 @@ export const SQLITE: Statements = {
         and x.level >= ?2 and (x.start_by is null or x.start_by > ?4)
       order by x.level desc, x.turn, x.rank, x.place, x.segment limit ?3
     ) w`,
+  // From channel to channel by the index, however many tasks wait in each.
+  busyChannels: `
+    with recursive ready (name) as (
+      select min(channel) from work
+      where channel is not null and turn is not null and parked is null
+      union all
+      select (
+        select min(channel) from work
+        where channel > name and channel is not null and turn is not null and parked is null
+      ) from ready where name is not null limit ?3
+    )
+    select name from ready where name is not null
+    union all
+    select channel from (
+      select channel from work where channel is not null and turn is null and due_at <= ?1
+      order by due_at limit ?2
+    )
+    union all
+    select null where exists (select 1 from limits where wake_at <= ?1)`,
   channelsWithReady: `
     select 1 where exists (
       select 1 from work x
@@ -247,8 +266,9 @@ export const SQLITE: Statements = {
         select job from work where state = 'DEAD' and stage >= 0 order by job limit ?1
       )
     ) from queue_counts`,
+  // By name: to have its rows in order, SQLite would read the whole table by the primary key.
   leased: `
-    select ${loaded}, ${spec} from work w where w.expires_at is not null
+    select ${loaded}, ${spec} from work w indexed by leased where w.expires_at is not null
     union all
     select ${loaded}, ${spec} from work w where w.stage = -1 and w.segment = 0 and w.job in (
       select x.job from work x where x.expires_at is not null and x.stage >= 0

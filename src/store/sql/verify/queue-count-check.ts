@@ -32,7 +32,9 @@ export function checkQueueCounts(
       continue
     }
     const what = QUEUE_COUNTS.flatMap((as, i) =>
-      differences[i] === 0 ? [] : `${as} is ${found[i + 1]}, and ${expected[i + 1]} tasks are`,
+      differences[i] === 0
+        ? []
+        : `${as} is ${Number(found[i + 1])}, and ${Number(expected[i + 1])} tasks are`,
     )
     report('queue_counts', queue, what.join('; '), fix)
   }
