@@ -310,7 +310,10 @@ export interface InUse {
 /** What is used of the queue's own limit is known whether it has one or not. */
 export interface QueueView extends InUse {
   readonly queue: Queue
-  /** Tasks that are due and wait for a worker, a limit, or the end of a pause. */
+  /**
+   * Tasks that are due and wait for a worker, a limit, or the end of a pause. In a database, of those that
+   * became due while no worker claimed, the first 10,000 of all queues count.
+   */
   readonly ready: number
 }
 

@@ -16,7 +16,10 @@ export interface QueueInfo {
   readonly ageingMs: number | null
   /** Tasks that a worker has. */
   readonly running: number
-  /** Tasks that are due and wait for a worker, a limit, or the end of a pause. */
+  /**
+   * Tasks that are due and wait for a worker, a limit, or the end of a pause. In a database, of those that
+   * became due while no worker claimed, the first 10,000 of all queues count.
+   */
   readonly ready: number
   /** When its own bounds let the next one start; null: when one that runs has ended. */
   readonly nextAt: Date | null

@@ -41,8 +41,10 @@ export interface FinishedKind extends JobKind {
 export interface FinishedRow {
   readonly offset: number
   readonly idHash: number
-  /** 0: it has no key that outlives it. */
+  /** 0: it has no key. */
   readonly keyHash: number
+  /** It still holds its key. */
+  readonly keepsKey: boolean
   readonly firstPosition: number
   readonly endedAt: number
   readonly kind: JobKind
@@ -61,7 +63,7 @@ export interface FinishedIndex {
   readonly byFirst: Uint32Array
   /** Rows by kind, and in order of their end. */
   readonly byEnd: Uint32Array
-  /** Hash tables of ids, and of keys. */
+  /** Hash tables of ids, and of keys that jobs still hold. */
   readonly ids: Uint32Array
   readonly keys: Uint32Array
 }
@@ -85,8 +87,9 @@ export function rowOf(job: Job, offset: number, endedAt: number): FinishedRow {
   return {
     offset,
     idHash: hashText(job.id),
+    keyHash: key === null ? NONE : hashKey(type, key),
     // A unique key is free again when its job is over.
-    keyHash: key === null || unique ? NONE : hashKey(type, key),
+    keepsKey: key !== null && !unique,
     firstPosition: job.firstPosition,
     endedAt,
     kind: spec,
@@ -118,15 +121,16 @@ export class FinishedRows {
   #reals = new Float64Array(3 * FIRST_ROWS)
   #hashes = new Uint32Array(2 * FIRST_ROWS)
   #kindOf = new Uint32Array(FIRST_ROWS)
+  #keepsKey = new Uint8Array(FIRST_ROWS)
   readonly kinds = new Kinds()
   readonly #ids = new HashIndex((row) => this.idHash(row))
-  readonly #keys = new HashIndex((row) => this.keyHash(row))
+  readonly #keys = new HashIndex((row) => (this.keepsKey(row) ? this.keyHash(row) : NONE))
 
   get length(): number {
     return this.#length
   }
 
-  push({ offset, firstPosition, endedAt, idHash, keyHash, kind }: FinishedRow): void {
+  push({ offset, firstPosition, endedAt, idHash, keyHash, keepsKey, kind }: FinishedRow): void {
     const row = this.#length++
     if (3 * row === this.#reals.length) this.#grow()
     this.#reals[3 * row] = offset
@@ -135,6 +139,7 @@ export class FinishedRows {
     this.#hashes[2 * row] = idHash
     this.#hashes[2 * row + 1] = keyHash
     this.#kindOf[row] = this.kinds.add(kind)
+    this.#keepsKey[row] = keepsKey ? 1 : 0
   }
 
   /** The number of a row's kind. */
@@ -162,12 +167,16 @@ export class FinishedRows {
     return this.#hashes[2 * row + 1] as number
   }
 
+  keepsKey(row: number): boolean {
+    return this.#keepsKey[row] === 1
+  }
+
   /** A row that has the hash of an id and `isIt`; -1: none. */
   findId(hash: number, isIt: (row: number) => boolean): number {
     return this.#ids.find(hash, this.#length, isIt)
   }
 
-  /** The same by the hash of a key. */
+  /** The same by the hash of a key that its job still holds. */
   findKey(hash: number, isIt: (row: number) => boolean): number {
     return this.#keys.find(hash, this.#length, isIt)
   }
@@ -176,10 +185,11 @@ export class FinishedRows {
     this.#reals = twice(this.#reals, new Float64Array(2 * this.#reals.length))
     this.#hashes = twice(this.#hashes, new Uint32Array(2 * this.#hashes.length))
     this.#kindOf = twice(this.#kindOf, new Uint32Array(2 * this.#kindOf.length))
+    this.#keepsKey = twice(this.#keepsKey, new Uint8Array(2 * this.#keepsKey.length))
   }
 }
 
-function twice<T extends Float64Array | Uint32Array>(column: T, larger: T): T {
+function twice<T extends Float64Array | Uint32Array | Uint8Array>(column: T, larger: T): T {
   larger.set(column)
   return larger
 }
@@ -224,7 +234,7 @@ function encodeIndex(rows: FinishedRows): Buffer {
     index.keyHashes[row] = keyHash
     index.byFirst[row] = row
     insertRow(index.ids, idHash, row)
-    if (keyHash !== NONE) insertRow(index.keys, keyHash, row)
+    if (rows.keepsKey(row)) insertRow(index.keys, keyHash, row)
   }
   sortRows(index.byFirst, index.firsts)
   orderByKind(index.byEnd, index.ends, rows)

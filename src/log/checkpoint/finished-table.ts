@@ -33,7 +33,7 @@ import {
   rowOf,
   startsOf,
 } from './finished-index.ts'
-import { findRow, hashKey, hashText } from './hash-index.ts'
+import { findRow, hashKey, hashText, NONE } from './hash-index.ts'
 import { RecordWindow } from './record-file.ts'
 import { countUpTo, SortedRows } from './sorted-rows.ts'
 
@@ -53,8 +53,10 @@ export abstract class FinishedTable {
   /** The number of a row's kind. */
   abstract kindOf(row: number): number
   abstract idHash(row: number): number
-  /** 0: it has no key that outlives it. */
+  /** 0: it has no key. */
   abstract keyHash(row: number): number
+  /** Its key outlives it. */
+  abstract keepsKey(row: number): boolean
   abstract endedAt(row: number): number
   abstract firstPosition(row: number): number
   /** The n-th row of a kind in order of the jobs' ends. */
@@ -115,6 +117,21 @@ export abstract class FinishedTable {
       const { spec } = this.read(row, interning).job
       return spec.type === type && spec.key === key
     })
+  }
+
+  /**
+   * Rows that still count and have the key, of this type or of any; perhaps some of other keys. A unique
+   * key may have been that of many jobs, so it is in no hash table: the column of hashes is read.
+   */
+  rowsWithKey(key: string, type: string | undefined): number[] {
+    const types = type === undefined ? this.kinds.map((kind) => kind.type) : [type]
+    const hashes = new Set(types.map((one) => hashKey(one, key)))
+    const rows: number[] = []
+    for (let row = 0; row < this.records; row++) {
+      const hash = this.keyHash(row)
+      if (hash !== NONE && hashes.has(hash) && this.#gone[row] === 0) rows.push(row)
+    }
+    return rows
   }
 
   idOf(row: number): string {
@@ -216,6 +233,7 @@ export class FinishedFile extends FinishedTable {
       offset: this.#index.offsets[row] as number,
       idHash: this.idHash(row),
       keyHash: this.keyHash(row),
+      keepsKey: this.keepsKey(row),
       firstPosition: this.firstPosition(row),
       endedAt: this.endedAt(row),
       kind: this.kinds[this.kindOf(row)] as JobKind,
@@ -228,6 +246,11 @@ export class FinishedFile extends FinishedTable {
 
   keyHash(row: number): number {
     return this.#index.keyHashes[row] as number
+  }
+
+  keepsKey(row: number): boolean {
+    const hash = this.keyHash(row)
+    return hash !== NONE && this.findKeyHash(hash, (one) => one === row) !== -1
   }
 
   endedAt(row: number): number {
@@ -319,6 +342,10 @@ export class FinishedBuffer extends FinishedTable {
 
   keyHash(row: number): number {
     return this.#rows.keyHash(row)
+  }
+
+  keepsKey(row: number): boolean {
+    return this.#rows.keepsKey(row)
   }
 
   endedAt(row: number): number {

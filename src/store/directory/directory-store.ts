@@ -214,10 +214,8 @@ export class DirectoryStore implements Store {
    */
   async #jobs(query: QueryOf<'jobs'>): Promise<JobsPage> {
     const page = new PageOfJobs(query)
-    // Jobs in quarantine are in memory, and have a list of their own.
-    const isQuarantine = query.state === 'QUARANTINED'
     for (let at = query.after ?? 0; ;) {
-      const next = this.#addToPage(page, isQuarantine, at)
+      const next = this.#addToPage(page, query, at)
       if (next === null) return page.page
       at = next
       await eventLoopTurn()
@@ -226,10 +224,8 @@ export class DirectoryStore implements Store {
   }
 
   /** Adds some jobs behind a position. Where to go on; null: the page is complete. */
-  #addToPage(page: PageOfJobs, isQuarantine: boolean, after: number): number | null {
-    const { live, finished } = this.#parts.state
-    const over = isQuarantine ? NO_JOBS.values() : finished.after(after)
-    const others = (isQuarantine ? this.#ledger.quarantined : live).after(after)
+  #addToPage(page: PageOfJobs, query: QueryOf<'jobs'>, after: number): number | null {
+    const [over, others] = this.#jobsToList(query, after)
     let left = over.next()
     let right = others.next()
     let last = after
@@ -245,6 +241,25 @@ export class DirectoryStore implements Store {
       else right = others.next()
     }
     return last
+  }
+
+  /** Those that are over, and the others. Neither has more than the filter has an index for. */
+  #jobsToList(
+    { key, type, state }: QueryOf<'jobs'>,
+    after: number,
+  ): [over: IterableIterator<Listed>, others: IterableIterator<Job>] {
+    const { live, finished } = this.#parts.state
+    if (key !== undefined) {
+      const open = this.#ledger.jobsWithKey(key, type).filter((job) => !this.#ledger.isOver(job))
+      const others = open.filter(({ firstPosition }) => firstPosition > after)
+      return [
+        finished.withKey(key, type, after),
+        others.toSorted((a, b) => a.firstPosition - b.firstPosition).values(),
+      ]
+    }
+    // Jobs in quarantine are in memory, and have a list of their own.
+    if (state === 'QUARANTINED') return [NO_JOBS.values(), this.#ledger.quarantined.after(after)]
+    return [finished.after(after), live.after(after)]
   }
 
   #listing(job: Job): Listed {

@@ -16,7 +16,6 @@ import {
   hashKey,
   hashText,
   Interning,
-  NO_HASH,
   recordTallies,
   FinishedFile,
   FinishedBuffer,
@@ -266,6 +265,18 @@ export class FinishedJobs implements FinishedJobSource {
     }
   }
 
+  /** Of these, the ones that were submitted with a key; perhaps some others. Good until something changes. */
+  *withKey(key: string, type: string | undefined, after: number): IterableIterator<Listed> {
+    const rows = this.#tables().flatMap((table) =>
+      table.rowsWithKey(key, type).map((row) => ({ table, row, first: table.firstPosition(row) })),
+    )
+    for (const { table, row, first } of rows.toSorted((a, b) => a.first - b.first)) {
+      if (first <= after) continue
+      const record = table.read(row, this.#interning)
+      yield listing(record.job, recordTallies(record), 0)
+    }
+  }
+
   async close(): Promise<void> {
     for (const finishedFile of this.#finishedFiles) await finishedFile.close()
   }
@@ -308,8 +319,7 @@ export class FinishedJobs implements FinishedJobSource {
 
 function addHash(known: HashFilter, table: FinishedTable, row: number): void {
   known.add(table.idHash(row))
-  const keyHash = table.keyHash(row)
-  if (keyHash !== NO_HASH) known.add(keyHash)
+  if (table.keepsKey(row)) known.add(table.keyHash(row))
 }
 
 /** Adds all rows, in steps. `moveOutOfMemory` adds those that come meanwhile. */

@@ -37,6 +37,8 @@ export class MemoryStore implements Store {
   readonly #entries: Entry[] = []
   /** Where the entries of each job are. */
   readonly #positions = new Map<string, number[]>()
+  /** Jobs that were submitted with a key, in order. */
+  readonly #byKey = new Map<string, Job[]>()
   readonly #watches = new EntryWatches(async (position) => this.#entriesAt([position + 1]))
   readonly #ledger = new Ledger((entry, job) => this.#append(entry, job))
   readonly #copies = new CommandCopies()
@@ -100,8 +102,11 @@ export class MemoryStore implements Store {
     const page = new PageOfJobs(query)
     const after = query.after ?? 0
     const { quarantined, now } = this.#ledger
-    // They have a list of their own: no other job is looked at.
-    const jobs = query.state === 'QUARANTINED' ? quarantined.after(after) : this.#jobsAfter(after)
+    // They have lists of their own: no other job is looked at.
+    const ofKey = query.key === undefined ? null : (this.#byKey.get(query.key) ?? [])
+    const jobs =
+      ofKey?.filter(({ firstPosition }) => firstPosition > after) ??
+      (query.state === 'QUARANTINED' ? quarantined.after(after) : this.#jobsAfter(after))
     for (const job of jobs) {
       if (!page.add(listing(job, this.#ledger.tallies(job), now))) break
     }
@@ -111,15 +116,30 @@ export class MemoryStore implements Store {
   #append(entry: Entry, job: Job | null): void {
     const position = this.#entries.push(entry)
     if (job === null) return
+    const { key } = job.spec
     if (entry.type === 'JobForgotten') {
       this.#positions.delete(job.id)
+      if (key !== null) this.#removeFromKey(job, key)
       return
     }
     if (entry.type === 'JobSubmitted') {
       job.firstPosition = position
       this.#positions.set(job.id, [position])
+      if (key !== null) this.#addToKey(job, key)
     } else this.#positions.get(job.id)?.push(position)
     job.lastPosition = position
+  }
+
+  #addToKey(job: Job, key: string): void {
+    const known = this.#byKey.get(key)
+    if (known === undefined) this.#byKey.set(key, [job])
+    else known.push(job)
+  }
+
+  #removeFromKey(job: Job, key: string): void {
+    const left = (this.#byKey.get(key) ?? []).filter((one) => one !== job)
+    if (left.length > 0) this.#byKey.set(key, left)
+    else this.#byKey.delete(key)
   }
 
   #entriesAt(positions: readonly number[]): PositionedEntry[] {

@@ -37,6 +37,17 @@ describe('the order of offers', () => {
     expect(bench.claim(5, [{ ...left, type: 'unheard of' }])).toEqual([])
   })
 
+  it('does not look into channels of queues that have nothing', () => {
+    const bench = new ReadyBench()
+    const channels = Array.from({ length: 1_000 }, (_, i) => ({ ...CHANNEL, queue: `q${i}` }))
+    channels.forEach(({ queue }, i) => bench.submit(`job ${i}`, plain({}, { queue })))
+    expect(bench.claim(2_000, channels)).toHaveLength(1_000)
+    bench.submit('a', plain({}, { queue: 'q7' }))
+    expect(bench.ledger.ready.find(channels)).toHaveLength(1)
+    expect(bench.claim(5, channels)).toEqual(['a'])
+    expect(bench.ledger.ready.find(channels)).toHaveLength(0)
+  })
+
   it('puts a retry behind what was due before it', () => {
     const bench = new ReadyBench()
     bench.submit('a', plain({}, { retry: retry({ delayMs: 10 }) }))

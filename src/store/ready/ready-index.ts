@@ -199,16 +199,19 @@ export class ReadyIndex {
     }
   }
 
-  /** The channels that exist, queue by queue: one that never had a task has nothing to offer. */
+  /** The channels of queues that have something ready, queue by queue: the others have nothing to offer. */
   find(names: readonly ChannelName[]): ReadyChannel[] {
-    const found: ReadyChannel[] = []
+    const found = new Map<QueueState, Set<ReadyChannel>>()
     for (const { queue, type, stage } of names) {
-      const channel = this.#queues.get(queue)?.byType.get(type)?.get(stage)
-      if (channel === undefined || found.includes(channel)) continue
-      const last = found.findLastIndex((one) => one.queue === channel.queue)
-      found.splice(last === -1 ? found.length : last + 1, 0, channel)
+      const known = this.#queues.get(queue)
+      if (known === undefined || known.state.ready === 0) continue
+      const channel = known.byType.get(type)?.get(stage)
+      if (channel === undefined) continue
+      const ofQueue = found.get(known.state)
+      if (ofQueue === undefined) found.set(known.state, new Set([channel]))
+      else ofQueue.add(channel)
     }
-    return found
+    return [...found.values()].flatMap((channels) => Array.from(channels))
   }
 
   /** Takes out the best task that may start now. If it is not granted, the caller puts it back. */

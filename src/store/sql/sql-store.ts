@@ -63,6 +63,9 @@ export interface SqlStoreOptions {
   readonly retention: Retention
 }
 
+/** Dead segments that are read to count their jobs. */
+const MOST_SEGMENTS = 10_000
+
 export class SqlStore implements Store {
   readonly id: string
   readonly #pool: ConnectionPool
@@ -268,7 +271,9 @@ export class SqlStore implements Store {
   }
 
   async #metrics(connection: Connection): Promise<Metrics> {
-    const [counted] = await connection.run([{ sql: this.#context.sql.counts, values: [] }])
+    const [counted] = await connection.run([
+      { sql: this.#context.sql.counts, values: [MOST_SEGMENTS] },
+    ])
     const [leases, quarantined] = counted?.rows[0] ?? [0, 0]
     const now = await this.#jobQueries.now(connection)
     return this.#meters.metrics(now, leases as number, quarantined as number)
@@ -292,6 +297,7 @@ export class SqlStore implements Store {
         this.#meters.changedTask(entry, job, taskBefore, isDead, task.policy.queue)
       } else this.#meters.changed(entry)
     }
+    this.#upkeep.noteCommitted()
     this.#watches.wake()
     this.#notifier.noteCommitted(applied)
   }

@@ -28,6 +28,7 @@ export const FIXED_COLUMNS = [
   'position',
   'type',
   'queue',
+  'key',
   'key_held',
   'grp',
   'priority',
@@ -40,6 +41,7 @@ export const FRESH_COLUMNS = [
   'position',
   'type',
   'queue',
+  'key',
   'key_held',
   'grp',
   'priority',
@@ -138,12 +140,17 @@ export interface Statements {
   /** rows (key) → the same, of those that are there and that no other transaction has locked. */
   readonly tryLockLimits: string
 
-  /** now, most → job, stage, segment, channel, level, grp of due tasks without a turn; locked. */
+  /** now, most → job, stage, segment, channel, level, grp, queue of due tasks without a turn; locked. */
   readonly lockDueTasks: string
   /** rows (job, stage, segment, turn): they are ready, and parked for no limit. */
   readonly setTurns: string
   /** rows (channel, lowest level, most, now, positions taken) → loaded, spec, a new position, level, rank, place and, if the database can tell, where it is; locked. */
   readonly candidates: string
+  /**
+   * now, most due, most → channels that have ready tasks, so many at most, and those of the tasks that became
+   * due first; null if a limit has room by now.
+   */
+  readonly busyChannels: string
   /** rows (channel, lowest level, now) → 1 for each that has a ready task, locked or not. */
   readonly channelsWithReady: string
   /** now, most → key of limits whose rate lets something start by now. */
@@ -158,7 +165,10 @@ export interface Statements {
   readonly setWakes: string
   /** rows (key). */
   readonly clearWakes: string
-  /** rows (channel, level, grp) → channel, level, grp, the group's newest turn, the smallest that is ready, the newest of all; locked. */
+  /**
+   * rows (channel, level, grp) → channel, level, grp, the group's newest turn, and where a group begins that
+   * has none: at the smallest turn that is ready or, if none is, behind the newest of all.
+   */
   readonly lockGroupTurns: string
   /** rows (channel, level, grp, turn). */
   readonly saveGroupTurns: string
@@ -201,6 +211,8 @@ export interface Statements {
   readonly saveLimits: string
   /** rows (job): pipelines that upkeep must check. */
   readonly notePipelines: string
+  /** rows (queue, QUEUE_COUNTS): added to the counts of the queue. */
+  readonly addQueueCounts: string
 
   /** rows (job) → job of those that are neither over nor in quarantine. */
   readonly notEnded: string
@@ -208,6 +220,8 @@ export interface Statements {
   readonly wholeJobs: string
   /** position, most → loaded, spec of the own rows of jobs that were submitted behind it, in order. */
   readonly jobsAfter: string
+  /** position, most, key → the same of those with the key. */
+  readonly jobsWithKeyAfter: string
   /** position, passed, most → the same of those among the next ones submitted that are not over. */
   readonly openJobsAfter: string
   /** position, passed → how many the next ones submitted are, at most so many, and the last position. */
@@ -220,7 +234,10 @@ export interface Statements {
   readonly jobHistory: string
   /** position, most → position, record of all entries behind it, in order. */
   readonly eventsAfter: string
-  /** now, queue → record, full_at, how many leases are held, how many tasks are due and wait. */
+  /**
+   * now, queue, most → record, full_at, the counts of its leased and its ready tasks, and how many are due
+   * that no claim has given a turn yet. Of those it reads so many, of all queues.
+   */
   readonly queueView: string
   /** key → held, full_at. */
   readonly limitView: string
@@ -230,7 +247,7 @@ export interface Statements {
   readonly schedule: string
   /** after, most → record of those that are set, in order. */
   readonly schedules: string
-  /** → how many leases are held, how many jobs are in quarantine. */
+  /** most → how many leases are held, how many jobs are in quarantine; of segments it reads so many. */
   readonly counts: string
 
   /** now, most → job, stage, segment, attempt of leases that ran out. */
@@ -253,6 +270,11 @@ export interface Statements {
   readonly countEndedByType: string
   /** type, retain_ms, most → job, over_at of those that ended first. */
   readonly oldestEnded: string
+
+  /** most → how many changes of counts were added up: so many at most. */
+  readonly foldQueueCounts: string
+  /** Deletes counts that are all 0. */
+  readonly deleteZeroCounts: string
 
   /** now, announced → the time; then the first times after `announced` at which a task is due, a limit has room, a lease ends and a task is too late, each null if there is none. */
   readonly nextTimes: string
@@ -303,6 +325,8 @@ export interface Statements {
   readonly allSchedules: string
   /** → key, held, full_at, wake_at. */
   readonly allLimits: string
+  /** → queue, QUEUE_COUNTS of all that are not 0. */
+  readonly allQueueCounts: string
   /** kind → BASELINE_COLUMNS of all of this kind. */
   readonly baselines: string
   /** rows (name) → BASELINE_COLUMNS of jobs, also of those that were given up. */
@@ -320,6 +344,9 @@ export interface Statements {
   /** rows (key): all tasks that are parked for it are ready again. */
   readonly unparkAll: string
 }
+
+/** What is counted of the tasks in a queue: see `rows/queue-counts.ts`. */
+export const QUEUE_COUNTS = ['later', 'ready', 'leased', 'dead'] as const
 
 /** The columns of an event. */
 export const EVENT_COLUMNS = ['position', 'job', 'before', 'type', 'at', 'record'] as const
@@ -350,9 +377,6 @@ export const STANDARD_STATEMENTS = {
   savepoint: 'savepoint pawl',
   rollbackToSavepoint: 'rollback to savepoint pawl',
   releaseSavepoint: 'release savepoint pawl',
-  counts: `
-    select (select count(*) from work where expires_at is not null),
-      (select count(distinct job) from work where state = 'DEAD')`,
   // From kind to kind by the index, however many jobs are of each. The last of a type has no time.
   endedKinds: `
     with recursive types (type) as (

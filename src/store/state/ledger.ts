@@ -147,6 +147,11 @@ export class Ledger implements Indexes {
     return this.#finished === null ? null : this.#readmit(this.#finished.findKey(type, key))
   }
 
+  /** Those in memory that hold a key, of this type or of any. */
+  jobsWithKey(key: string, type: string | undefined): Job[] {
+    return this.#keys.withKey(key, type)
+  }
+
   /** Moves time on; back is ignored. */
   tick(now: number): number {
     // Whole milliseconds, whatever the clock says.

@@ -85,15 +85,25 @@ export class LiveJobMap extends Map<string, Job> {
 export class JobsByKey {
   readonly #byKey = new Map<string, Job>()
   readonly #keys = new Map<Job, string>()
+  /** Types that had a job with a key: there are few. */
+  readonly #types = new Set<string>()
 
   get(type: string, key: string): Job | undefined {
     return this.#byKey.get(keyText(type, key))
   }
 
+  /** Of this type, or of any. */
+  withKey(key: string, type: string | undefined): Job[] {
+    const types = type === undefined ? [...this.#types] : [type]
+    return types.flatMap((one) => this.get(one, key) ?? [])
+  }
+
   /** A job was submitted with a key: it has it now, even if another job had it before. */
   add(job: Job): void {
     const { type, key } = job.spec
-    if (key !== null) this.#setHolder(job, keyText(type, key))
+    if (key === null) return
+    this.#types.add(type)
+    this.#setHolder(job, keyText(type, key))
   }
 
   /** A job that was read from the disk has its key only if no other job has it now. */

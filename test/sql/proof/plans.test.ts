@@ -15,7 +15,7 @@ import { DATABASE_NAMES, freshAddress } from './stores.ts'
 
 const SIZES = process.env['PAWL_CAMPAIGN'] === 'long' ? [0, 1_000, 100_000] : [0, 2_000]
 const BATCH = 500
-/** Each is in the way of every job, many times a second. */
+/** Each is in the way of every job, many times a second, or is what a monitor asks for. */
 const HOT: readonly (keyof Statements)[] = [
   'candidates',
   'lockRows',
@@ -34,6 +34,12 @@ const HOT: readonly (keyof Statements)[] = [
   'deleteLimits',
   'groupTurnsAfter',
   'deleteGroupTurns',
+  'queueView',
+  'counts',
+  'leased',
+  'jobsWithKeyAfter',
+  'busyChannels',
+  'lockGroupTurns',
 ]
 
 async function fill(address: Address, from: number, to: number): Promise<void> {
@@ -73,7 +79,8 @@ async function sqlitePlan(connection: Connection, sql: string): Promise<string> 
 /** `work` and the other tables are only ever reached by an index. */
 const WHOLE_TABLE = {
   PostgreSQL: /Seq Scan on (?:work|limits|events)|Hash Join|Merge Join/,
-  SQLite: /^SCAN (?:work|limits|events|w|x|y|e)(?! USING (?:COVERING )?INDEX)\b/m,
+  SQLite:
+    /^SCAN (?:(?:work|limits|events|w|x|y|e)(?! USING (?:COVERING )?INDEX)\b|\w+ USING INDEX sqlite_autoindex)/m,
 }
 
 /** Of these, only what is due by now is read, however much is due later. */
@@ -90,6 +97,7 @@ const IN_ORDER: ReadonlySet<keyof Statements> = new Set<keyof Statements>([
   'oldestEnded',
   'limitsAfter',
   'groupTurnsAfter',
+  'jobsWithKeyAfter',
 ])
 const SORTED = { PostgreSQL: /\bSort\b/, SQLite: /TEMP B-TREE/ }
 const TIME_IN_INDEX = {

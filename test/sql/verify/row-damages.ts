@@ -53,7 +53,7 @@ export async function flip(
 async function copyRow(run: Run, changes: Readonly<Record<string, string>>): Promise<void> {
   const [row] = await run(`select * from work where job = 'pipe' and stage = 1 and segment = 0`)
   const columns = [
-    'job, stage, segment, position, type, queue, key_held, grp, priority, retain_ms',
+    'job, stage, segment, position, type, queue, key, key_held, grp, priority, retain_ms',
     'last_position, version, state, record, channel, level, turn, due_at, rank, place, parked',
     'start_by, expires_at, committed, attempt, ended_at, over_at',
   ].join(', ')
@@ -134,6 +134,17 @@ export const ROW_DAMAGES: Readonly<Record<string, Damage>> = {
   ),
   'a queue that is used up for ever': damage('queues', 'slow', /full_at is 9000000000/, (run) =>
     run(`update queues set full_at = 9000000000 where queue = 'slow'`),
+  ),
+  'a queue in which too many are counted': damage(
+    'queue_counts',
+    'slow',
+    /leased is 7, and/,
+    async (run) => {
+      await run(`delete from queue_counts where queue = 'slow'`)
+      await run(
+        `insert into queue_counts (queue, later, ready, leased, dead) values ('slow', 0, 0, 7, 0)`,
+      )
+    },
   ),
   'a queue that is not paused': damage('queues', 'other', /is_paused is/, (run) =>
     run(`update queues set is_paused = false where queue = 'other'`),

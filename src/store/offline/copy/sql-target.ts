@@ -97,6 +97,7 @@ class SqlTarget {
         records: new Records(),
         hasCursor: this.#dialect.hasCursor,
         onProblem: (problem, fix) => this.#addRow(problem, fix, repairs),
+        onFix: (fix) => repairs.add(fix),
         onDamaged: () => null,
         onPage: async (done) => {
           await this.#write(repairs.takeStatements())

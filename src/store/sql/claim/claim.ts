@@ -16,6 +16,7 @@ import type { Claimed } from '../../store.ts'
 import { claimed, endingOf } from '../../views/claimed.ts'
 import type { Connection, Row, Statement, StatementResult } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
+import { QueueCounts } from '../rows/queue-counts.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
 import {
   JOB_ROW,
@@ -32,6 +33,7 @@ import { RowLoader } from '../transaction/row-loader.ts'
 import { cacheLeased, LazyTransaction, positionsOf } from '../transaction/transaction.ts'
 import type { AppliedEntry } from '../transaction/working-set.ts'
 import { WorkingSet } from '../transaction/working-set.ts'
+import { hasManyChannels, withBusyChannels } from './busy-channels.ts'
 import type { Candidate, CandidateChannel, ClaimResult } from './candidates.ts'
 import {
   candidatesInOrder,
@@ -47,6 +49,13 @@ const MOST_DUE = 500
 
 /** After this a worker claims again, if candidates were skipped because they were locked. */
 const SKIPPED_MS = 20
+
+const NOTHING: ClaimResult = {
+  leases: [],
+  applied: [],
+  retryInMs: null,
+  enqueuedForOthers: false,
+}
 
 export class Claims {
   readonly #pool: ConnectionPool
@@ -66,9 +75,17 @@ export class Claims {
     const known = this.#answered.get(worker)
     this.#answered.delete(worker)
     const isRepeat = known === undefined || number <= known
-    const result = await this.#claim(withWritableChannels(request), isRepeat)
+    const result = await this.#claimBusy(withWritableChannels(request), isRepeat)
     this.#answered.set(worker, Math.max(number, known ?? 0))
     return result
+  }
+
+  async #claimBusy(request: ClaimRequest, isRepeat: boolean): Promise<ClaimResult> {
+    if (!hasManyChannels(request)) return this.#claim(request, isRepeat)
+    const busy = await this.#pool.run((connection) => {
+      return withBusyChannels(connection, request, this.#context)
+    })
+    return busy.channels.length === 0 && !isRepeat ? NOTHING : this.#claim(busy, isRepeat)
   }
 
   async #claim(request: ClaimRequest, isRepeat: boolean): Promise<ClaimResult> {
@@ -186,12 +203,22 @@ class ClaimTransaction {
         channel: row[3] as string,
         level: row[4] as number,
         group: row[5] as string | null,
+        queue: row[6] as string,
       }))
       const own = new Set(channelsOf(this.#request, 1).map(({ channel }) => channel))
       this.#enqueuedForOthers = tasks.some(({ channel }) => !own.has(channel))
       if (await turns.assign(tasks, this.#connection)) hasLocks = true
       const rows = tasks.map(({ address, row }) => address.concat(row.turn))
-      await this.#connection.run([{ sql: sql.setTurns, rows }])
+      const counts = new QueueCounts()
+      for (const { queue, row } of tasks) {
+        if (row.turn === null) continue
+        counts.add(queue, 'later', -1)
+        counts.add(queue, 'ready', 1)
+      }
+      await this.#connection.run([
+        { sql: sql.setTurns, rows },
+        { sql: sql.addQueueCounts, rows: counts.rows },
+      ])
     }
     if (toWake.length === 0) return hasLocks
     const keys = toWake.map(([key]) => key as string)

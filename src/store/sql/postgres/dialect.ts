@@ -54,13 +54,15 @@ export function postgresDialect(
 /**
  * Every statement has one plan that is right for it, whatever is in the tables: by the indexes that
  * are there for it, row by row. A planner that goes by statistics would read whole tables while they
- * are small, remember that, and be wrong when they have grown.
+ * are small, remember that, and be wrong when they have grown. What is off counts as so dear that the
+ * server would compile a statement that needs it all the same: so `jit` is off, too.
  */
 const PLANS = [
   'enable_seqscan',
   'enable_bitmapscan',
   'enable_hashjoin',
   'enable_mergejoin',
+  'jit',
 ] as const
 
 async function connectTo(address: PostgresAddress): Promise<Connection> {

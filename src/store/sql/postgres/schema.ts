@@ -96,6 +96,7 @@ export const STEPS: readonly (readonly string[])[] = [
       queue text collate "C",
       start_by bigint,
       retain_ms bigint,
+      key text collate "C",
       key_held text collate "C",
       parked text collate "C",
       grp text collate "C",
@@ -111,7 +112,9 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index never_taken on work (start_by) where start_by is not null`,
     `create index over on work (type, retain_ms, over_at) where over_at is not null`,
     `create index dead on work (position) where state = 'DEAD'`,
+    `create index dead_segments on work (job) where state = 'DEAD' and stage >= 0`,
     `create unique index key_held on work (key_held) where key_held is not null`,
+    `create index keyed on work (key, position) where key is not null`,
     `create table queues (
       queue text collate "C" primary key,
       version bigint not null,
@@ -141,6 +144,21 @@ export const STEPS: readonly (readonly string[])[] = [
       primary key (channel, level, grp)
     ) ${CHURN}`,
     `create index newest_turn on group_turns (channel, level, turn desc)`,
+    `create table queue_counts (
+      queue text collate "C" primary key,
+      later bigint not null,
+      ready bigint not null,
+      leased bigint not null,
+      dead bigint not null
+    ) ${CHURN}`,
+    // Transactions only append, so that none waits for another; upkeep adds them up in queue_counts.
+    `create table queue_count_changes (
+      queue text collate "C" not null,
+      later bigint not null,
+      ready bigint not null,
+      leased bigint not null,
+      dead bigint not null
+    ) ${CHURN}`,
     `create table pipelines_to_check (
       id bigint generated always as identity primary key,
       job text collate "C" not null

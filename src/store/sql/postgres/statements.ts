@@ -14,6 +14,7 @@ import {
   FIXED_COLUMNS,
   FRESH_COLUMNS,
   LOADED_COLUMNS,
+  QUEUE_COUNTS,
   UNLISTED_COLUMNS,
   STANDARD_STATEMENTS,
 } from '../statements.ts'
@@ -26,6 +27,7 @@ const TYPES: Readonly<Record<string, string>> = {
   segment: 'int4',
   type: 'text',
   queue: 'text',
+  key: 'text',
   key_held: 'text',
   grp: 'text',
   state: 'text',
@@ -78,6 +80,15 @@ const TASKS = ' and x.stage >= 0'
  */
 function rowsOf(job: string, condition = '', name = 'w'): string {
   return `cross join lateral (select * from work x where x.job = ${job}${condition} offset 0) ${name}`
+}
+
+/** The counts of queues, as they were added up and as they changed since. */
+function countsOf(condition = ''): string {
+  const counts = `queue, ${QUEUE_COUNTS.join(', ')}`
+  return `
+      select ${counts} from queue_counts${condition}
+      union all
+      select ${counts} from queue_count_changes${condition}`
 }
 
 /** Whatever the server's default is: a statement that waited for a lock must read what is there by then. */
@@ -230,7 +241,7 @@ export const POSTGRES: Statements = {
     order by l.key for update of l skip locked`,
 
   lockDueTasks: `
-    select w.job, w.stage, w.segment, w.channel, w.level, w.grp from work w
+    select w.job, w.stage, w.segment, w.channel, w.level, w.grp, w.queue from work w
     where w.channel is not null and w.turn is null and w.due_at <= ${once}
     order by w.due_at, w.place, w.segment limit $2::int4 for update skip locked`,
   setTurns: `
@@ -247,6 +258,29 @@ export const POSTGRES: Statements = {
       order by x.level desc, x.turn, x.rank, x.place, x.segment
       limit given.most for update skip locked
     ) w`,
+  // From channel to channel by the index, however many tasks wait in each. If two channels had the same
+  // hash, the second would be found once the first is empty.
+  busyChannels: `
+    with recursive ready (hash, name) as (
+      (select ${channelHash('x.channel')}, x.channel from work x
+        where x.channel is not null and x.turn is not null and x.parked is null
+        order by 1 limit 1)
+      union all
+      select next.hash, next.name from ready r cross join lateral (
+        select ${channelHash('x.channel')} as hash, x.channel as name from work x
+        where x.channel is not null and x.turn is not null and x.parked is null
+          and ${channelHash('x.channel')} > r.hash
+        order by 1 limit 1
+      ) next
+    )
+    (select name from ready limit $3::int4)
+    union all
+    select channel from (
+      select channel from work where channel is not null and turn is null and due_at <= ${once}
+      order by due_at limit $2::int4
+    ) as due
+    union all
+    select null where exists (select 1 from limits where wake_at <= ${once})`,
   channelsWithReady: `
     select 1 from ${given(['name', 'lowest', 'now'], ['text', 'int4', 'int8'])}
     where exists (
@@ -264,13 +298,24 @@ export const POSTGRES: Statements = {
     update limits l set wake_at = least(l.wake_at, given.wake_at)
     from ${given(['name', 'wake_at'], ['text', 'int8'])} where l.key = given.name`,
   clearWakes: `update limits l set wake_at = null from ${names} where l.key = given.name`,
+  // Where a group begins is the same for all groups of a channel and level: it is looked up once.
   lockGroupTurns: `
-    select given.channel, given.level, given.grp, s.turn,
-      (select x.turn from work x where ${inChannel('given.channel')} and x.level = given.level
-        and x.turn is not null and x.parked is null order by x.turn limit 1),
-      (select max(n.turn) from group_turns n where n.channel = given.channel and n.level = given.level)
-    from ${given(['channel', 'level', 'grp'])}
-    left join group_turns s on s.channel = given.channel and s.level = given.level and s.grp = given.grp`,
+    with wanted as materialized (
+      select channel, level, grp from ${given(['channel', 'level', 'grp'])}
+    ), places as materialized (
+      select one.channel, one.level, coalesce(
+        (select x.turn from work x where ${inChannel('one.channel')} and x.level = one.level
+          and x.turn is not null and x.parked is null order by x.turn limit 1),
+        (select max(n.turn) + 1 from group_turns n where n.channel = one.channel and n.level = one.level),
+        0
+      ) as start
+      from (select distinct channel, level from wanted) as one
+    )
+    select g.channel, g.level, g.grp, (
+      select s.turn from group_turns s
+      where s.channel = g.channel and s.level = g.level and s.grp = g.grp
+    ), p.start
+    from wanted g join places p on p.channel = g.channel and p.level = g.level`,
   saveGroupTurns: `
     insert into group_turns (channel, level, grp, turn)
     select channel, level, grp, turn from ${given(['channel', 'level', 'grp', 'turn'])}
@@ -364,6 +409,9 @@ export const POSTGRES: Statements = {
     from ${given(['name', 'held', 'full_at'], ['text', 'int8', 'float8'])}
     where l.key = given.name`,
   notePipelines: `insert into pipelines_to_check (job) select name from ${names}`,
+  addQueueCounts: `
+    insert into queue_count_changes (queue, ${QUEUE_COUNTS.join(', ')})
+    select * from ${given(['queue', ...QUEUE_COUNTS])}`,
 
   notEnded: `
     select w.job from ${names} ${rowsOf('given.name', OWN)} where w.over_at is null
@@ -376,6 +424,9 @@ export const POSTGRES: Statements = {
     ${rowsOf('s.job', OWN)}
     where s.type = 'JobSubmitted' and s.position > $1::int8 and w.position = s.position
     order by s.position limit $2::int4`,
+  jobsWithKeyAfter: `
+    select ${loaded}, ${spec} from work w where w.key = $3::text and w.position > $1::int8
+    order by w.position limit $2::int4`,
   openJobsAfter: `
     select ${loaded}, s.record as spec from (
       select position, job, record from events
@@ -406,14 +457,28 @@ export const POSTGRES: Statements = {
   queueView: `
     select (select record from queues where queue = $2::text),
       (select full_at from queues where queue = $2::text),
-      (select count(*) from work where expires_at is not null and queue = $2::text),
-      (select count(*) from work where channel is not null and queue = $2::text and due_at <= ${once})`,
+      coalesce(sum(leased), 0)::int8, coalesce(sum(ready), 0)::int8, (
+        select count(*) from (
+          select queue from work where channel is not null and turn is null and due_at <= ${once}
+          order by due_at limit $3::int4
+        ) as due where queue = $2::text
+      )
+    from (${countsOf(' where queue = $2::text')}) as counted`,
   limitView: `select held, full_at from limits where key = $1::text`,
+  counts: `
+    select coalesce(sum(leased), 0)::int8, coalesce(sum(dead), 0)::int8 + (
+      select count(distinct job) from (
+        select job from work where state = 'DEAD' and stage >= 0 order by job limit $1::int4
+      ) as segments
+    ) from (${countsOf()}) as counted`,
+  // Apart from the stage: to have jobs in order, the server would read the whole table by the primary key.
   leased: `
     select ${loaded}, ${spec} from work w where w.expires_at is not null
     union all
     select ${loaded}, ${spec} from (
-      select distinct l.job from work l where l.expires_at is not null and l.stage >= 0
+      select distinct l.job from (
+        select job, stage from work where expires_at is not null offset 0
+      ) as l where l.stage >= 0
     ) as of ${rowsOf('of.job', OWN)} order by 1, 2, 3`,
   schedule: `select record from schedules where schedule = $1::text`,
   schedules: `
@@ -449,6 +514,25 @@ export const POSTGRES: Statements = {
     where over_at is not null and type = $1::text and retain_ms = $2::int8
     order by over_at limit $3::int4)`,
 
+  // Changes that another process adds up are locked: they are passed.
+  foldQueueCounts: `
+    with taken as (
+      delete from queue_count_changes where ctid = any(array(
+        select ctid from queue_count_changes limit $1::int4 for update skip locked
+      )) returning queue, ${QUEUE_COUNTS.join(', ')}
+    ), folded as (
+      insert into queue_counts (queue, ${QUEUE_COUNTS.join(', ')})
+      select queue, ${QUEUE_COUNTS.map((count) => `sum(${count})`).join(', ')} from taken
+      group by queue order by queue
+      on conflict (queue) do update
+        set ${QUEUE_COUNTS.map((count) => `${count} = queue_counts.${count} + excluded.${count}`).join(', ')}
+    ) select count(*) from taken`,
+  deleteZeroCounts: `
+    delete from queue_counts where ctid = any(array(
+      select ctid from queue_counts where ${QUEUE_COUNTS.map((count) => `${count} = 0`).join(' and ')}
+      for update skip locked
+    ))`,
+
   nextTimes: `
     select ${now},
       (select min(due_at) from work where channel is not null and turn is null and due_at > $2::int8),
@@ -469,7 +553,8 @@ export const POSTGRES: Statements = {
 
   beginReading: 'begin isolation level repeatable read read only',
   lockAll: `
-    lock table events, baselines, work, queues, schedules, limits, group_turns, pipelines_to_check in exclusive mode`,
+    lock table events, baselines, work, queues, schedules, limits, group_turns, queue_counts,
+      queue_count_changes, pipelines_to_check in exclusive mode`,
   // The server sorts on the disk what does not fit into memory.
   sortEvents: `
     declare sorted no scroll cursor for
@@ -504,6 +589,10 @@ export const POSTGRES: Statements = {
     select ${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].map((column) => `w.${column}`).join(', ')}
     from ${names} ${rowsOf('given.name')} order by w.job, w.stage, w.segment`,
   notedPipelines: `select distinct l.job from ${names} join pipelines_to_check l on l.job = given.name`,
+  allQueueCounts: `
+    select queue, ${QUEUE_COUNTS.map((count) => `sum(${count})::int8`).join(', ')}
+    from (${countsOf()}) as counted group by queue
+    having ${QUEUE_COUNTS.map((count) => `sum(${count}) <> 0`).join(' or ')}`,
   baselines: `
     select ${BASELINE_COLUMNS.join(', ')} from baselines where kind = $1::text
     order by name, stage, segment, through`,
@@ -552,7 +641,14 @@ export const FORGET_COUNT: ForgetCount = {
   increment: `select nextval('forgets')`,
 }
 
-const CHURNING = ['work', 'pipelines_to_check', 'limits', 'group_turns']
+const CHURNING = [
+  'work',
+  'pipelines_to_check',
+  'limits',
+  'group_turns',
+  'queue_counts',
+  'queue_count_changes',
+]
 const dead = CHURNING.map((table) => `pg_stat_get_dead_tuples('${table}'::regclass)`)
 
 /** The server only warns a user who may not vacuum, or who comes while another session does. */
@@ -570,7 +666,7 @@ export const LIMIT_TIME = `
 export const NOTIFY = `select pg_notify($1::text, $2::text)`
 
 const TABLE =
-  /\b(from|join|into|update)(\s+)(work|events|queues|schedules|limits|group_turns|pipelines_to_check|meta)\b/g
+  /\b(from|join|into|update)(\s+)(work|events|queues|schedules|limits|group_turns|queue_count_changes|pipelines_to_check|meta)\b/g
 const SEQUENCE = /'positions'/g
 const FUNCTION = /\bas_expected\(/g
 const CURRENT = /\bcurrent_schema\(\)/g

@@ -17,7 +17,7 @@ import type {
   QuarantinePage,
   QueryOf,
 } from '../../store.ts'
-import type { Connection, Row } from '../connection.ts'
+import type { Connection, Row, Statement } from '../connection.ts'
 import type { Records } from '../rows/records.ts'
 import { jobRecords, loadedColumns, tallyRow } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
@@ -117,11 +117,9 @@ export class JobQueries {
   async jobs(connection: Connection, query: QueryOf<'jobs'>): Promise<JobsPage> {
     const now = await this.now(connection)
     const page = new PageOfJobs(query)
-    const isDead = query.state === 'QUARANTINED'
-    const sql = isDead ? this.#sql.deadJobsAfter : this.#sql.jobsAfter
     let after = query.after ?? 0
     for (;;) {
-      const [result] = await connection.run([{ sql, values: [after, PAGE] }])
+      const [result] = await connection.run([this.#jobsAfter(query, after)])
       const jobs = await this.#withTallies(connection, result?.rows ?? [])
       for (const { job, tallies } of jobs) {
         if (!page.add(listing(job, tallies, now))) return page.page
@@ -129,6 +127,13 @@ export class JobQueries {
       }
       if (jobs.length < PAGE) return page.page
     }
+  }
+
+  /** By the filter that leaves the fewest jobs, of those that have an index. */
+  #jobsAfter({ key, state }: QueryOf<'jobs'>, after: number): Statement {
+    const { jobsWithKeyAfter, deadJobsAfter, jobsAfter } = this.#sql
+    if (key !== undefined) return { sql: jobsWithKeyAfter, values: [after, PAGE, key] }
+    return { sql: state === 'QUARANTINED' ? deadJobsAfter : jobsAfter, values: [after, PAGE] }
   }
 
   async quarantine(connection: Connection, query: QueryOf<'quarantine'>): Promise<QuarantinePage> {

@@ -28,6 +28,8 @@ import type { JobQueries, QueryContext } from './job-queries.ts'
 
 /** More than a person looks at. */
 const MOST_HOLDERS = 20
+/** Due tasks that no claim has given a turn yet are counted by reading them: so many at most. */
+const MOST_WITHOUT_TURN = 10_000
 
 type QueryAnswers = {
   readonly [K in QueryKind]: (
@@ -125,9 +127,9 @@ export class SqlQueries {
     const { sql, records, now } = this.#context
     const [clock, found] = await connection.run([
       { sql: sql.clock, values: [now()] },
-      { sql: sql.queueView, values: [now(), name] },
+      { sql: sql.queueView, values: [now(), name, MOST_WITHOUT_TURN] },
     ])
-    const [record, fullAt, held, ready] = (found as StatementResult).rows[0] as Row
+    const [record, fullAt, held, ready, withoutTurn] = (found as StatementResult).rows[0] as Row
     const queue = record === null ? createQueue(name) : records.queue(record as Uint8Array, name)
     const use = await this.#inUse(
       connection,
@@ -135,7 +137,7 @@ export class SqlQueries {
       fullLater((fullAt as number | null) ?? 0, clock),
       ({ policy }) => policy.queue === name,
     )
-    return { queue, ready: ready as number, ...use }
+    return { queue, ready: (ready as number) + (withoutTurn as number), ...use }
   }
 
   async #limit(connection: Connection, key: string): Promise<LimitView> {

@@ -13,6 +13,7 @@ import type { JobRecord } from '../../../log/index.ts'
 import { emptyTally, isFinal, jobEndedAt, jobState, NO_TALLIES } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Row, Value } from '../connection.ts'
+import type { CountedAs } from './queue-counts.ts'
 import type { Records } from './records.ts'
 
 /** The stage of a row that is a job. */
@@ -43,6 +44,8 @@ export interface RowState {
    * checks that it is the right row.
    */
   ctid: number | null
+  /** What the counts of its queue have it as. */
+  countedAs: CountedAs | null
 }
 
 /** A job's own row has its id as the key, which has no U+0000 in it: nearly all rows are such. */
@@ -88,6 +91,7 @@ export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey:
     row.position,
     spec.type,
     task?.policy.queue ?? null,
+    isJob ? spec.key : null,
     isJob && hasKey && spec.key !== null ? keyName(spec.type, spec.key) : null,
     spec.group,
     spec.priority,
@@ -111,6 +115,7 @@ export function freshColumns(row: RowState, job: Job, hasKey: boolean, ageing: A
     row.position,
     spec.type,
     task.policy.queue,
+    spec.key,
     hasKey && spec.key !== null ? keyName(spec.type, spec.key) : null,
     spec.group,
     spec.priority,
@@ -227,7 +232,7 @@ function overAt(job: Job): number | null {
 }
 
 /** The columns of `LOADED_COLUMNS`, and the record of the job's JobSubmitted. */
-export interface LoadedColumns extends RowState {
+export interface LoadedColumns extends Omit<RowState, 'countedAs'> {
   /** Null: it has not changed since it was submitted. */
   readonly record: Uint8Array | null
   /** Of a job's own row; null: it was not read. */

@@ -49,6 +49,7 @@ export const STEPS: readonly (readonly string[])[] = [
       position integer not null,
       type text not null,
       queue text,
+      key text,
       key_held text,
       grp text,
       priority integer not null,
@@ -81,7 +82,9 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index never_taken on work (start_by) where start_by is not null`,
     `create index over on work (type, retain_ms, over_at) where over_at is not null`,
     `create index dead on work (position) where state = 'DEAD'`,
+    `create index dead_segments on work (job) where state = 'DEAD' and stage >= 0`,
     `create unique index key_held on work (key_held) where key_held is not null`,
+    `create index keyed on work (key, position) where key is not null`,
     `create table queues (
       queue text primary key,
       version integer not null,
@@ -111,6 +114,13 @@ export const STEPS: readonly (readonly string[])[] = [
       primary key (channel, level, grp)
     ) without rowid`,
     `create index newest_turn on group_turns (channel, level, turn desc)`,
+    `create table queue_counts (
+      queue text primary key,
+      later integer not null,
+      ready integer not null,
+      leased integer not null,
+      dead integer not null
+    ) without rowid`,
     `create table pipelines_to_check (id integer primary key autoincrement, job text not null)`,
   ],
 ]

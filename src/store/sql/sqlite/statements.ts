@@ -14,6 +14,7 @@ import {
   FIXED_COLUMNS,
   FRESH_COLUMNS,
   LOADED_COLUMNS,
+  QUEUE_COUNTS,
   UNLISTED_COLUMNS,
   STANDARD_STATEMENTS,
 } from '../statements.ts'
@@ -98,7 +99,7 @@ export const SQLITE: Statements = {
   tryLockLimits: limits,
 
   lockDueTasks: `
-    select job, stage, segment, channel, level, grp from work
+    select job, stage, segment, channel, level, grp, queue from work
     where channel is not null and turn is null and due_at <= ?
     order by due_at, place, segment limit ?`,
   setTurns: `update work set turn = ?4 where job = ?1 and stage = ?2 and segment = ?3`,
@@ -113,6 +114,25 @@ export const SQLITE: Statements = {
         and x.level >= ?2 and (x.start_by is null or x.start_by > ?4)
       order by x.level desc, x.turn, x.rank, x.place, x.segment limit ?3
     ) w`,
+  // From channel to channel by the index, however many tasks wait in each.
+  busyChannels: `
+    with recursive ready (name) as (
+      select min(channel) from work
+      where channel is not null and turn is not null and parked is null
+      union all
+      select (
+        select min(channel) from work
+        where channel > name and channel is not null and turn is not null and parked is null
+      ) from ready where name is not null limit ?3
+    )
+    select name from ready where name is not null
+    union all
+    select channel from (
+      select channel from work where channel is not null and turn is null and due_at <= ?1
+      order by due_at limit ?2
+    )
+    union all
+    select null where exists (select 1 from limits where wake_at <= ?1)`,
   channelsWithReady: `
     select 1 where exists (
       select 1 from work x
@@ -129,9 +149,12 @@ export const SQLITE: Statements = {
   lockGroupTurns: `
     select ?1, ?2, ?3,
       (select turn from group_turns where channel = ?1 and level = ?2 and grp = ?3),
-      (select turn from work where channel = ?1 and level = ?2
-        and turn is not null and parked is null order by turn limit 1),
-      (select max(turn) from group_turns where channel = ?1 and level = ?2)`,
+      coalesce(
+        (select turn from work where channel = ?1 and level = ?2
+          and turn is not null and parked is null order by turn limit 1),
+        (select max(turn) + 1 from group_turns where channel = ?1 and level = ?2),
+        0
+      )`,
   saveGroupTurns: `
     insert into group_turns (channel, level, grp, turn) values (?, ?, ?, ?)
     on conflict (channel, level, grp) do update set turn = max(turn, excluded.turn)`,
@@ -184,6 +207,10 @@ export const SQLITE: Statements = {
     where schedules.version = ?2`,
   saveLimits: 'update limits set held = ?2, full_at = ?3 where key = ?1',
   notePipelines: 'insert into pipelines_to_check (job) values (?)',
+  addQueueCounts: `
+    insert into queue_counts (queue, ${QUEUE_COUNTS.join(', ')}) values (?, ${marks(QUEUE_COUNTS)})
+    on conflict (queue) do update
+      set ${QUEUE_COUNTS.map((count) => `${count} = ${count} + excluded.${count}`).join(', ')}`,
 
   notEnded: `
     select w.job from work w where w.job = ? and w.stage = -1 and w.segment = 0 and w.over_at is null
@@ -194,6 +221,9 @@ export const SQLITE: Statements = {
     select ${loaded}, s.record as spec from events s
     join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
     where s.type = 'JobSubmitted' and s.position > ? order by s.position limit ?`,
+  jobsWithKeyAfter: `
+    select ${loaded}, ${spec} from work w where w.key = ?3 and w.position > ?1
+    order by w.position limit ?2`,
   openJobsAfter: `
     select ${loaded}, s.record as spec from (
       select position, job, record from events
@@ -223,11 +253,22 @@ export const SQLITE: Statements = {
   eventsAfter: 'select position, record from events where position > ? order by position limit ?',
   queueView: `
     select (select record from queues where queue = ?2), (select full_at from queues where queue = ?2),
-      (select count(*) from work where expires_at is not null and queue = ?2),
-      (select count(*) from work where channel is not null and queue = ?2 and due_at <= ?1)`,
+      coalesce((select leased from queue_counts where queue = ?2), 0),
+      coalesce((select ready from queue_counts where queue = ?2), 0),
+      (select count(*) from (
+        select queue from work where channel is not null and turn is null and due_at <= ?1
+        order by due_at limit ?3
+      ) where queue = ?2)`,
   limitView: 'select held, full_at from limits where key = ?',
+  counts: `
+    select coalesce(sum(leased), 0), coalesce(sum(dead), 0) + (
+      select count(distinct job) from (
+        select job from work where state = 'DEAD' and stage >= 0 order by job limit ?1
+      )
+    ) from queue_counts`,
+  // By name: to have its rows in order, SQLite would read the whole table by the primary key.
   leased: `
-    select ${loaded}, ${spec} from work w where w.expires_at is not null
+    select ${loaded}, ${spec} from work w indexed by leased where w.expires_at is not null
     union all
     select ${loaded}, ${spec} from work w where w.stage = -1 and w.segment = 0 and w.job in (
       select x.job from work x where x.expires_at is not null and x.stage >= 0
@@ -251,6 +292,11 @@ export const SQLITE: Statements = {
   oldestEnded: `
     select job, over_at from work where over_at is not null and type = ? and retain_ms is ?
     order by over_at limit ?`,
+
+  // One transaction at a time: each adds to the counts itself.
+  foldQueueCounts: 'select 0 where ?1 is not null',
+  deleteZeroCounts: `
+    delete from queue_counts where ${QUEUE_COUNTS.map((count) => `${count} = 0`).join(' and ')}`,
 
   nextTimes: `
     select ?1,
@@ -295,6 +341,9 @@ export const SQLITE: Statements = {
   wholeRows: `
     select ${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].join(', ')} from work where job = ? order by stage, segment`,
   notedPipelines: 'select distinct job from pipelines_to_check where job = ?',
+  allQueueCounts: `
+    select queue, ${QUEUE_COUNTS.join(', ')} from queue_counts
+    where ${QUEUE_COUNTS.map((count) => `${count} <> 0`).join(' or ')}`,
   baselines: `
     select ${BASELINE_COLUMNS.join(', ')} from baselines where kind = ?
     order by name, stage, segment, through`,

@@ -1,13 +1,14 @@
 /**
  * Builds the writes of a transaction: the entries that it decided, and the rows that follow from them.
  */
-import type { Job, Queue, Schedule, Usage } from '../../../kernel/index.ts'
+import type { Job, Queue, Schedule, Task, Usage } from '../../../kernel/index.ts'
 import { taskIn } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Statement, Connection, RowLocations, Row } from '../connection.ts'
 import type { WorkingSet } from './working-set.ts'
 import type { TaskWithoutTurn } from './turn-assignment.ts'
 import type { TransactionContext } from './context.ts'
+import { countedAs } from '../rows/queue-counts.ts'
 import type { Records } from '../rows/records.ts'
 import type { RowState } from '../rows/work-rows.ts'
 import {
@@ -77,6 +78,7 @@ export async function buildWrites(
     freed.map(([key, count]) => [key, count, now]),
   )
   write(sql.notePipelines, inRows(loaded.touchedPipelines))
+  write(sql.addQueueCounts, loaded.counts.rows)
   return writes
 }
 
@@ -156,10 +158,20 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
         inserted.push([...fixedColumns(row, job, task, hasKey), ...changing])
       }
     }
+    if (task !== null) countAgain(loaded, row, job, task)
     row.version = (task ?? job).version
     row.ctid = null
   }
   return { fresh, inserted, updated, unlisted, locations }
+}
+
+function countAgain({ counts }: WorkingSet, row: RowState, job: Job, task: Task): void {
+  const before = row.countedAs
+  row.countedAs = countedAs(job, task, row.turn)
+  if (row.countedAs === before) return
+  const { queue } = task.policy
+  counts.add(queue, before, -1)
+  counts.add(queue, row.countedAs, 1)
 }
 
 function queueRows(loaded: WorkingSet, records: Records): Row[] {

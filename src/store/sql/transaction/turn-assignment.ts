@@ -76,12 +76,9 @@ export class TurnAssignment implements TurnAssigner {
     const rows = names.map((name) => JSON.parse(name) as Row)
     const [turns] = await connection.run([{ sql: this.#sql.lockGroupTurns, rows }])
     const saved: Row[] = []
-    for (const [channel, level, group, own, first, newest] of turns?.rows ?? []) {
+    for (const [channel, level, group, own, start] of turns?.rows ?? []) {
       const name = JSON.stringify([channel, level, group])
-      let turn = Math.max(
-        (own as number | null) === null ? 0 : (own as number) + 1,
-        (first as number | null) ?? ((newest as number | null) ?? -1) + 1,
-      )
+      let turn = Math.max(((own as number | null) ?? -1) + 1, start as number)
       for (const { row } of byGroup.get(name) ?? []) row.turn = turn++
       saved.push([channel as string, level as number, group as string, turn - 1])
     }

@@ -40,6 +40,7 @@ import { isListed, TaskSnapshot } from '../../state/task-snapshot.ts'
 import type { LeasedRow } from './context.ts'
 import { SqlFailed } from '../failures.ts'
 import type { Records } from '../rows/records.ts'
+import { countedAs, QueueCounts } from '../rows/queue-counts.ts'
 import type { LoadedColumns, RowState, TallyRow } from '../rows/work-rows.ts'
 import { JOB_ROW, keyName, rowKey } from '../rows/work-rows.ts'
 
@@ -118,6 +119,8 @@ export class WorkingSet implements Indexes {
   /** Rows to be saved, in the order in which they were first changed. */
   readonly changed = new Set<RowState>()
   readonly forgotten = new Set<string>()
+  /** How the counts of queues change. */
+  counts = new QueueCounts()
   readonly droppedKeys = new Set<string>()
   readonly changedQueues = new Map<string, number>()
   readonly chargedQueues = new Set<string>()
@@ -170,13 +173,14 @@ export class WorkingSet implements Indexes {
     const key = rowKey(id, stage, segment)
     if (this.rows.has(key)) return
     const { record } = columns
+    let task: Task | null
     if (stage === JOB_ROW) {
       if (submitted === null) throw new NotLoaded(`What was submitted as job ${id}`)
-      this.#addJob(this.#records.job(record, submitted), columns)
+      task = this.#addJob(this.#records.job(record, submitted), columns).task
     } else {
       const job = this.jobs.get(id) as Job
       if (job.firstPosition !== position) throw new SqlFailed('conflict', ID_REUSED, null)
-      const task = this.#records.task(record as Uint8Array, job, stage, segment)
+      task = this.#records.task(record as Uint8Array, job, stage, segment)
       this.latestTime = Math.max(this.latestTime, task.time)
       this.#tasksOfStage(job, stage)[segment] = task
     }
@@ -190,6 +194,7 @@ export class WorkingSet implements Indexes {
       turn,
       parked,
       ctid,
+      countedAs: countedAs(this.jobs.get(id) as Job, task, turn),
     })
   }
 
@@ -201,7 +206,7 @@ export class WorkingSet implements Indexes {
     this.fromCache.add(job.id)
   }
 
-  #addJob(job: Job, { position, lastPosition }: LoadedColumns): void {
+  #addJob(job: Job, { position, lastPosition }: LoadedColumns): Job {
     job.firstPosition = position
     job.lastPosition = lastPosition
     this.latestTime = Math.max(this.latestTime, job.time, job.task?.time ?? 0)
@@ -212,6 +217,7 @@ export class WorkingSet implements Indexes {
         job.opened.map(() => null),
       )
     }
+    return job
   }
 
   addTallies(job: Job, tallies: LoadedTallies): void {
@@ -239,6 +245,7 @@ export class WorkingSet implements Indexes {
     const ofJobs = [this.changed, this.forgotten, this.droppedKeys, this.touchedPipelines]
     const ofQueues = [this.changedQueues, this.chargedQueues, this.changedSchedules]
     for (const one of [...ofJobs, ...ofQueues, this.changedLimits, this.freed]) one.clear()
+    this.counts = new QueueCounts()
   }
 
   apply(entry: Entry, position: number): void {
@@ -326,6 +333,9 @@ export class WorkingSet implements Indexes {
       if (row.job !== job.id) continue
       this.rows.delete(name)
       this.changed.delete(row)
+      // It may have ended in this transaction: then it is still counted as it was before.
+      const policy = job.task?.policy ?? job.spec.stages?.[row.stage]?.policy
+      if (policy !== undefined) this.counts.add(policy.queue, row.countedAs, -1)
     }
     this.#tallies.delete(job.id)
     this.touchedPipelines.delete(job.id)
@@ -431,6 +441,7 @@ export class WorkingSet implements Indexes {
       turn: null,
       parked: null,
       ctid: null,
+      countedAs: null,
     }
     this.rows.set(rowKey(job.id, stage, segment), row)
     this.changed.add(row)

@@ -20,6 +20,7 @@ import type { Retention } from '../../store.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { JobQueries, QueryContext } from '../queries/job-queries.ts'
 import { jobRecords } from '../rows/work-rows.ts'
+import { QueueCountFold } from './queue-count-fold.ts'
 import { SqlRetention } from './sql-retention.ts'
 import { UnusedRows } from './unused-rows.ts'
 
@@ -30,6 +31,7 @@ export class SqlUpkeep {
   readonly #context: QueryContext
   readonly #queries: JobQueries
   readonly #unusedRows: UnusedRows
+  readonly #countFold: QueueCountFold
   readonly #retention: SqlRetention
   readonly #onEnded: () => void
 
@@ -43,6 +45,7 @@ export class SqlUpkeep {
     this.#context = context
     this.#queries = queries
     this.#unusedRows = new UnusedRows(context.sql)
+    this.#countFold = new QueueCountFold(context.sql)
     this.#retention = new SqlRetention(context.sql, retention)
     this.#onEnded = onEnded
   }
@@ -52,6 +55,7 @@ export class SqlUpkeep {
     const commands = await this.#dueNow(connection, limit)
     const now = await this.#queries.now(connection)
     await this.#unusedRows.deleteIfDue(connection, now)
+    await this.#countFold.foldIfDue(connection)
     const left = limit - commands.length
     return [...commands, ...(await this.#retention.dueCommands(connection, now, left))]
   }
@@ -59,6 +63,11 @@ export class SqlUpkeep {
   /** Forgetting a job was refused: it is not asked for again for a while. */
   postponeForget(job: string, now: number): void {
     this.#retention.postpone(job, now)
+  }
+
+  /** A transaction of this process was committed. */
+  noteCommitted(): void {
+    this.#countFold.noteChanges()
   }
 
   async #dueNow(connection: Connection, limit: number): Promise<Command[]> {

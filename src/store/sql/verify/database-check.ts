@@ -7,7 +7,7 @@
  * them, jobs that hold a lease, the queues, the schedules and the limits. What one entry says of
  * another job (the child of an effect, the job of a tick) is counted, and must come out even.
  */
-import type { World } from '../../../kernel/index.ts'
+import type { Job, Task, World } from '../../../kernel/index.ts'
 import {
   countTallies,
   createWorld,
@@ -20,6 +20,7 @@ import {
 import { texts } from '../../state/entry-check.ts'
 import { WORK_COLUMN_AT } from '../statements.ts'
 import type { Connection, Row, Value } from '../connection.ts'
+import { countedAs, QueueCounts } from '../rows/queue-counts.ts'
 import type { Baseline, EventRow } from '../rows/event-rows.ts'
 import { baseline, eventRow } from '../rows/event-rows.ts'
 import type { FoldListener, JobFromRows } from './job-fold.ts'
@@ -30,6 +31,7 @@ import { rowName } from './database-problem.ts'
 import type { Records } from '../rows/records.ts'
 import type { ExpectedJob } from './row-check.ts'
 import { expectedJob, RowCheck } from './row-check.ts'
+import { checkQueueCounts } from './queue-count-check.ts'
 import { checkQueues, checkSchedules, QueueScheduleFold } from './queue-and-schedule-check.ts'
 import type { Statements } from '../statements.ts'
 
@@ -41,6 +43,8 @@ interface DatabaseCheckParts {
   readonly hasCursor: boolean
   /** Without a fix nothing in the database says what is right. */
   onProblem(problem: DatabaseProblem, fix: Fix | null): void
+  /** What follows from the other fixes. */
+  onFix(fix: Fix): void
   /**
    * The events of a job do not check. `stored`: what its rows say; null: they do not check, either. It
    * answers whether the events are given up and the job is `kept`, or the job is `gone`, or neither.
@@ -64,6 +68,10 @@ const MOST_STRAYS = 100_000
 export class DatabaseCheck implements FoldListener {
   readonly #parts: DatabaseCheckParts
   readonly #uses = new CountedLimitUses()
+  /** Of the tasks as they are once all rows are repaired. */
+  readonly #counts = new QueueCounts()
+  /** Queues of which some rows are to be repaired. */
+  readonly #rewritten = new Set<string>()
   readonly #check: RowCheck
   /** Jobs that hold leases: their limits are checked in the end. */
   readonly #leased: World = createWorld()
@@ -251,7 +259,11 @@ export class DatabaseCheck implements FoldListener {
         wrong.push(...this.#check.problems(expected as ExpectedJob, row, first))
         if (row.task !== null) this.#uses.countWaiting(first, row.task)
       }
+      // A row that is written anew has no turn.
+      const turn = wrong.length === 0 || isByRows ? first?.[WORK_COLUMN_AT.turn] : null
+      this.#countTask((expected as ExpectedJob).job, row.task, turn as number | null)
       if (wrong.length === 0) continue
+      if (row.task !== null) this.#rewritten.add(row.task.policy.queue)
       const address = [id, row.stage, row.segment] as const
       const columns = isByRows ? null : this.#check.row(expected as ExpectedJob, row)
       const fix: Fix | null = isByRows ? null : { table: 'work', address, row: columns }
@@ -263,6 +275,10 @@ export class DatabaseCheck implements FoldListener {
       const fix: Fix | null = isByRows ? null : { table: 'work', address, row: null }
       this.#report('work', name, 'no event leads to it', fix)
     }
+  }
+
+  #countTask(job: Job, task: Task | null, turn: number | null): void {
+    if (task !== null) this.#counts.add(task.policy.queue, countedAs(job, task, turn), 1)
   }
 
   /** A pipeline that something is to be done about must be on the orchestrator's list, `pipelines_to_check`. */
@@ -300,6 +316,13 @@ export class DatabaseCheck implements FoldListener {
     const report: ReportProblem = (...problem) => this.#report(...problem)
     checkQueues(await this.#rowsOf(sql.allQueues), folded, this.#uses, records, report)
     checkSchedules(await this.#rowsOf(sql.allSchedules), folded, records, report)
+    checkQueueCounts(
+      await this.#rowsOf(sql.allQueueCounts),
+      this.#counts,
+      this.#rewritten,
+      report,
+      (fix) => this.#parts.onFix(fix),
+    )
     checkLimits(await this.#rowsOf(sql.allLimits), this.#uses, this.#hasBaselines, report)
     await this.#parts.onPage(this.#events)
   }

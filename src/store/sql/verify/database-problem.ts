@@ -9,8 +9,8 @@ import type { Statements } from '../statements.ts'
 export interface DatabaseProblem {
   readonly what: string
   /**
-   * `events`, `baselines`, `work`, `queues`, `schedules`, `limits`, `pipelines_to_check` or `meta`; on SQLite also
-   * `indexes`, or `file` for what is about none of our tables and indexes alone.
+   * `events`, `baselines`, `work`, `queues`, `queue_counts`, `schedules`, `limits`, `pipelines_to_check` or
+   * `meta`; on SQLite also `indexes`, or `file` for what is about none of our tables and indexes alone.
    */
   readonly table: string
   /** A job, `job/stage/segment`, a queue, a schedule, the key of a limit, an index; null: all of it. */
@@ -38,6 +38,12 @@ export type Fix =
       readonly key: string
       readonly held: number
       readonly fullAt: number
+    }
+  | {
+      readonly table: 'queue_counts'
+      readonly queue: string
+      /** As `addQueueCounts` wants it. */
+      readonly missing: Row
     }
   | { readonly table: 'pipelines_to_check'; readonly job: string }
   | { readonly table: 'meta'; readonly position: number }
@@ -126,6 +132,11 @@ export class RowRepairs {
       limits.map(({ key, held, fullAt }) => [key, held, fullAt]),
     )
     run(sql.unparkAll, keys)
+    const counts = fixes.filter((fix) => fix.table === 'queue_counts')
+    run(
+      sql.addQueueCounts,
+      counts.map(({ missing }) => missing),
+    )
     const noted = fixes.filter((fix) => fix.table === 'pipelines_to_check')
     run(
       sql.notePipelines,
@@ -152,6 +163,8 @@ function stepOf(fix: Fix): string {
       return `${fix.table} ${fix.name}: ${writtenOrDeleted(fix.row)}`
     case 'limits':
       return `limits ${fix.key}: held is ${fix.held}, full_at is ${fix.fullAt}, its tasks unparked`
+    case 'queue_counts':
+      return `queue_counts ${fix.queue}: as its tasks are`
     case 'pipelines_to_check':
       return `pipelines_to_check ${fix.job}: noted`
     case 'meta':

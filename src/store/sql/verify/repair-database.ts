@@ -167,6 +167,7 @@ class Repair {
         if (fix === null) this.#left.push(problem)
         else this.#repairs.add(fix)
       },
+      onFix: (fix) => this.#repairs.add(fix),
       onDamaged: (fold, stored) => this.#giveUpIfAllowed(fold, stored),
       onPage: async (done) => {
         this.#options.onProgress?.(Math.min(done, total), total)

@@ -200,6 +200,7 @@ export class RowCheck {
       turn,
       parked,
       ctid: null,
+      countedAs: null,
     }
     return [
       ...fixedColumns(state, job, task, true),

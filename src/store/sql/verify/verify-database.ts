@@ -56,6 +56,7 @@ export async function verifyIn(
     onProblem(problem) {
       if (problems.length < MOST_PROBLEMS) problems.push(problem)
     },
+    onFix: () => undefined,
     onDamaged: () => null,
     onPage: (done) => {
       onProgress?.(Math.min(done, total), total)
