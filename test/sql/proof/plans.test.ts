@@ -34,6 +34,13 @@ const HOT: readonly (keyof Statements)[] = [
   'deleteLimits',
   'groupTurnsAfter',
   'deleteGroupTurns',
+  'readRows',
+  'segmentsAfter',
+  'tallies',
+  'tallyRows',
+  'pipelinesToCheck',
+  'foldTallies',
+  'deleteTalliesOf',
 ]
 
 async function fill(address: Address, from: number, to: number): Promise<void> {
@@ -72,8 +79,8 @@ async function sqlitePlan(connection: Connection, sql: string): Promise<string> 
 
 /** `work` and the other tables are only ever reached by an index. */
 const WHOLE_TABLE = {
-  PostgreSQL: /Seq Scan on (?:work|limits|events)|Hash Join|Merge Join/,
-  SQLite: /^SCAN (?:work|limits|events|w|x|y|e)(?! USING (?:COVERING )?INDEX)\b/m,
+  PostgreSQL: /Seq Scan on (?:work|limits|events|tallies)|Hash Join|Merge Join/,
+  SQLite: /^SCAN (?:work|limits|events|tallies|w|x|y|e)(?! USING (?:COVERING )?INDEX)\b/m,
 }
 
 /** Of these, only what is due by now is read, however much is due later. */
@@ -90,6 +97,7 @@ const IN_ORDER: ReadonlySet<keyof Statements> = new Set<keyof Statements>([
   'oldestEnded',
   'limitsAfter',
   'groupTurnsAfter',
+  'pipelinesToCheck',
 ])
 const SORTED = { PostgreSQL: /\bSort\b/, SQLite: /TEMP B-TREE/ }
 const TIME_IN_INDEX = {

@@ -111,6 +111,8 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index never_taken on work (start_by) where start_by is not null`,
     `create index over on work (type, retain_ms, over_at) where over_at is not null`,
     `create index dead on work (position) where state = 'DEAD'`,
+    `create index retried on work (job, stage, due_at)
+      where stage >= 0 and state = 'WAITING' and attempt > 0`,
     `create unique index key_held on work (key_held) where key_held is not null`,
     `create table queues (
       queue text collate "C" primary key,
@@ -141,9 +143,23 @@ export const STEPS: readonly (readonly string[])[] = [
       primary key (channel, level, grp)
     ) ${CHURN}`,
     `create index newest_turn on group_turns (channel, level, turn desc)`,
-    `create table pipelines_to_check (
+    `create table tallies (
       id bigint generated always as identity primary key,
+      ended_at bigint not null,
+      stage integer not null,
+      waiting integer not null,
+      leased integer not null,
+      completed integer not null,
+      failed integer not null,
+      dead integer not null,
+      dead_committed integer not null,
+      committed_open integer not null,
+      granted integer not null,
+      never_granted integer not null,
+      to_check boolean not null,
       job text collate "C" not null
     ) ${CHURN}`,
+    `create index tallies_of on tallies (job)`,
+    `create index tallies_to_check on tallies (id) where to_check`,
   ],
 ]

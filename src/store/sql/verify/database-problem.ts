@@ -9,7 +9,7 @@ import type { Statements } from '../statements.ts'
 export interface DatabaseProblem {
   readonly what: string
   /**
-   * `events`, `baselines`, `work`, `queues`, `schedules`, `limits`, `pipelines_to_check` or `meta`; on SQLite also
+   * `events`, `baselines`, `work`, `queues`, `schedules`, `limits`, `tallies` or `meta`; on SQLite also
    * `indexes`, or `file` for what is about none of our tables and indexes alone.
    */
   readonly table: string
@@ -39,7 +39,12 @@ export type Fix =
       readonly held: number
       readonly fullAt: number
     }
-  | { readonly table: 'pipelines_to_check'; readonly job: string }
+  | {
+      readonly table: 'tallies'
+      readonly job: string
+      /** All of the job's. */
+      readonly rows: readonly Row[]
+    }
   | { readonly table: 'meta'; readonly position: number }
 
 /** Without a fix nothing in the database says what is right. */
@@ -91,6 +96,7 @@ export class RowRepairs {
     }
     run(sql.insertBaselines, this.#baselines)
     run(sql.deleteJobs, this.#gone)
+    run(sql.deleteTalliesOf, this.#gone)
     const work = fixes.filter((fix) => fix.table === 'work')
     const rows = work.flatMap(({ row }) => (row === null ? [] : [row]))
     run(
@@ -126,10 +132,14 @@ export class RowRepairs {
       limits.map(({ key, held, fullAt }) => [key, held, fullAt]),
     )
     run(sql.unparkAll, keys)
-    const noted = fixes.filter((fix) => fix.table === 'pipelines_to_check')
+    const tallies = fixes.filter((fix) => fix.table === 'tallies')
     run(
-      sql.notePipelines,
-      noted.map(({ job }) => [job]),
+      sql.deleteTalliesOf,
+      tallies.map(({ job }) => [job]),
+    )
+    run(
+      sql.insertTallies,
+      tallies.flatMap((fix) => fix.rows),
     )
     for (const fix of fixes) {
       if (fix.table === 'meta')
@@ -152,8 +162,8 @@ function stepOf(fix: Fix): string {
       return `${fix.table} ${fix.name}: ${writtenOrDeleted(fix.row)}`
     case 'limits':
       return `limits ${fix.key}: held is ${fix.held}, full_at is ${fix.fullAt}, its tasks unparked`
-    case 'pipelines_to_check':
-      return `pipelines_to_check ${fix.job}: noted`
+    case 'tallies':
+      return `tallies ${fix.job}: ${writtenOrDeleted(fix.rows[0] ?? null)}`
     case 'meta':
       return `positions: the next one comes after ${fix.position}`
   }
