@@ -10,6 +10,9 @@ type Known = NonNullable<ParseArgsConfig['options']>
 /** The command line makes no sense. */
 export class BadOption extends Error {}
 
+/** A figure is not what it must be. */
+export class AimMissed extends Error {}
+
 export interface Arguments {
   readonly help: boolean
   /** What stands there without a name. */

@@ -364,10 +364,12 @@ describe('an engine', () => {
     const clock = new VirtualClock(START)
     const inMemory = new MemoryStore(clock)
     const store = new HookedStore(inMemory)
-    let tell: (news: News) => void = () => undefined
-    Object.assign(store, {
-      onNews: (listener: (news: News) => void) => ((tell = listener), () => 0),
-    })
+    const listeners: ((news: News) => void)[] = []
+    const onNews: NonNullable<Store['onNews']> = (listener) => {
+      listeners.push(listener)
+      return () => void listeners.pop()
+    }
+    Object.assign(store, { onNews })
     const { pawl } = engineOn(store, clock, { upkeepTiming: clock })
     const fired = async (): Promise<void> => {
       while (clock.fireOne()) await clock.turn()
@@ -383,7 +385,7 @@ describe('an engine', () => {
     const other = engineOn(new HookedStore(inMemory), clock).pawl
     await other.schedule('s', { job: note, input: 'x', every: '1h' })
     for (let i = 0; i < 100; i++) {
-      tell(new Set(['schedules'] as const))
+      for (const tell of listeners) tell(new Set(['schedules'] as const))
       clock.moveTo(clock.now() + 10)
       await fired()
     }

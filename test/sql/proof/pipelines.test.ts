@@ -125,7 +125,7 @@ describe.each(DATABASE_NAMES)('a pipeline on %s', (name) => {
     }
     // Times and numbers take more bytes when there are more of them, and a row says when jobs are forgotten.
     for (const [what, [rows, bytes]] of Object.entries(costs[1] ?? {})) {
-      const [rowsBefore, bytesBefore] = costs[0]?.[what] as Read
+      const [rowsBefore, bytesBefore] = (costs[0] as Record<string, Read>)[what] as Read
       expect(rows, what).toBeLessThanOrEqual(rowsBefore + 2)
       expect(bytes, what).toBeLessThanOrEqual(bytesBefore * 1.2)
     }

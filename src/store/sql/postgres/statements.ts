@@ -71,6 +71,8 @@ const now = `coalesce($1::int8, ${clock})`
 /** The planner uses an index only for a time that does not change from row to row. */
 const once = `(select ${now})`
 const names = given(['name'], ['text'])
+/** Of rows `t`. */
+const tallySums = TALLY_COUNTS.map((count) => `sum(t.${count}) as ${count}`).join(', ')
 const event = EVENT_COLUMNS.join(', ')
 /** It needs no right but the one to draw positions. */
 const lastGiven = `coalesce(pg_sequence_last_value('positions'::regclass), 0)`
@@ -194,9 +196,9 @@ export const POSTGRES: Statements = {
     ) select count(*) from locked`,
   // `offset 0`: see `rowsOf`.
   tallies: `
-    select t.job, t.stage, ${TALLY_COUNTS.map((count) => `sum(t.${count})`).join(', ')}, max(t.ended_at),
+    select t.job, t.stage, ${tallySums}, max(t.ended_at) as ended_at,
       (select min(w.due_at) from work w where w.job = t.job and w.stage = t.stage
-        and w.stage >= 0 and w.state = 'WAITING' and w.attempt > 0)
+        and w.stage >= 0 and w.state = 'WAITING' and w.attempt > 0) as retry_at
     from ${names}
     cross join lateral (select * from tallies x where x.job = given.name offset 0) t
     group by t.job, t.stage`,
@@ -458,7 +460,7 @@ export const POSTGRES: Statements = {
       returning t.job, t.stage, ${TALLY_COUNTS.map((count) => `t.${count}`).join(', ')}, t.ended_at
     )
     insert into tallies (${TALLY_COLUMNS.join(', ')})
-    select t.job, t.stage, false, ${TALLY_COUNTS.map((count) => `sum(t.${count})`).join(', ')}, max(t.ended_at)
+    select t.job, t.stage, false, ${tallySums}, max(t.ended_at)
     from taken t
     where exists (select 1 from work x where x.job = t.job${OWN})
     group by t.job, t.stage`,

@@ -36,6 +36,8 @@ const rows = `
 const nothing = 'select ?'
 const queues = 'select queue, record, full_at from queues where queue = ?'
 const event = EVENT_COLUMNS.join(', ')
+/** Of rows `x`. */
+const tallySums = TALLY_COUNTS.map((count) => `sum(x.${count}) as ${count}`).join(', ')
 const limits = 'select key, held, full_at from limits where key = ?'
 
 /** Goes from channel to channel by the index, however many tasks wait in each. */
@@ -72,9 +74,9 @@ export const SQLITE: Statements = {
     where w.job = ? and w.stage >= 0 and w.state in ('FAILED', 'DEAD') order by w.stage, w.segment`,
   lockOpenTasks: nothing,
   tallies: `
-    select x.job, x.stage, ${TALLY_COUNTS.map((count) => `sum(x.${count})`).join(', ')}, max(x.ended_at),
+    select x.job, x.stage, ${tallySums}, max(x.ended_at) as ended_at,
       (select min(w.due_at) from work w where w.job = x.job and w.stage = x.stage
-        and w.stage >= 0 and w.state = 'WAITING' and w.attempt > 0)
+        and w.stage >= 0 and w.state = 'WAITING' and w.attempt > 0) as retry_at
     from tallies x where x.job = ? group by x.job, x.stage`,
   lockQueues: nothing,
   lockQueuesShared: nothing,
@@ -248,7 +250,7 @@ export const SQLITE: Statements = {
   keepJobs: nothing,
   foldTallies: `
     insert into tallies (${TALLY_COLUMNS.join(', ')})
-    select x.job, x.stage, 0, ${TALLY_COUNTS.map((count) => `sum(x.${count})`).join(', ')}, max(x.ended_at)
+    select x.job, x.stage, 0, ${tallySums}, max(x.ended_at)
     from tallies x where x.id in (select value from json_each(?))
       and exists (select 1 from work w where w.job = x.job and w.stage = -1 and w.segment = 0)
     group by x.job, x.stage`,
