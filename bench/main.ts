@@ -6,10 +6,11 @@
 import { cpus } from 'node:os'
 import { benchCompare } from './compare.ts'
 import { benchEngine } from './engine.ts'
+import { benchGrowth } from './growth.ts'
 import { benchKernel } from './kernel.ts'
 import { benchLimits } from './limits.ts'
 import { benchLog } from './log.ts'
-import { BadOption, BenchFailed } from './options.ts'
+import { AimMissed, BadOption } from './options.ts'
 import { benchPeers } from './peers.ts'
 import { benchPipelines } from './pipelines.ts'
 import { benchQuick } from './quick.ts'
@@ -41,6 +42,10 @@ const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Be
   pipelines: {
     what: 'segments of pipelines: one of 10,000, a thousand of 10, and how the cost grows',
     run: benchPipelines,
+  },
+  growth: {
+    what: 'what a unit costs among few and among many, on each store (--help for more)',
+    run: benchGrowth,
   },
   sql: {
     what: 'the stores on SQLite and PostgreSQL, beside the least SQL of any queue (--help for more)',
@@ -81,7 +86,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     for await (const line of bench.run((said) => console.error(said), rest)) console.log(line)
   } catch (error) {
-    if (!(error instanceof BadOption || error instanceof BenchFailed)) throw error
+    if (!(error instanceof BadOption) && !(error instanceof AimMissed)) throw error
     console.error(error.message)
     return error instanceof BadOption ? 2 : 1
   }

@@ -10,8 +10,8 @@ type Known = NonNullable<ParseArgsConfig['options']>
 /** The command line makes no sense. */
 export class BadOption extends Error {}
 
-/** Measured, and worse than it may be. */
-export class BenchFailed extends Error {}
+/** A figure is not what it must be. */
+export class AimMissed extends Error {}
 
 export interface Arguments {
   readonly help: boolean

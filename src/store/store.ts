@@ -442,9 +442,12 @@ export interface Answers {
   /** What a worker holds; an unknown one holds nothing. */
   'worker-leases': { ask: { readonly worker: string }; answer: WorkerView }
   schedule: { ask: { readonly schedule: string }; answer: Schedule | null }
-  /** Those that are set, in order of their ids; `after`: the last id of the page before. */
+  /**
+   * Those that are set, in order of their ids; `after`: the last id of the page before. `ids`: only of
+   * these.
+   */
   schedules: {
-    ask: { readonly after?: string; readonly limit: number }
+    ask: { readonly after?: string; readonly limit: number; readonly ids?: readonly string[] }
     answer: readonly Schedule[]
   }
   /** Counters and timings of every transition since the store was opened. */

@@ -344,6 +344,14 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
       ])
       const rest = await store.query({ kind: 'schedules', after: 'b', limit: 2 })
       expect(rest.map(({ id }) => id)).toEqual(['c'])
+      const named = { kind: 'schedules', ids: ['c', 'gone', 'never', 'a', 'b'] } as const
+      expect((await store.query({ ...named, limit: 9 })).map(({ id }) => id)).toEqual([
+        'a',
+        'b',
+        'c',
+      ])
+      const page = await store.query({ ...named, after: 'a', limit: 1 })
+      expect(page.map(({ id }) => id)).toEqual(['b'])
     })
 
     it('of an unknown kind is refused', async () => {

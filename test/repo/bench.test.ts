@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { comparisonTable, slowerThan } from '../../bench/compare/figures.ts'
+import { growthOf, grows } from '../../bench/growth/row.ts'
 import { BadOption, readArguments } from '../../bench/options.ts'
 import { barChart } from '../../bench/peers/chart.ts'
 import type { Measured } from '../../bench/peers/figures.ts'
@@ -210,6 +211,35 @@ describe('the tables of queues beside each other', () => {
 
   it('have Pawl on each of its stores', () => {
     expect(QUEUE_NAMES.filter(isPawl)).toEqual(['pawl-directory', 'pawl-sqlite', 'pawl-postgres'])
+  })
+})
+
+describe('the growth of a cost', () => {
+  const points = [
+    { unit: 'a step', size: 10, us: 20 },
+    { unit: 'a job', size: 10, us: 5 },
+    { unit: 'a step', size: 100, us: 31 },
+    { unit: 'a job', size: 100, us: 7.5 },
+  ]
+
+  it('is the ratio of the largest size to the smallest, unit by unit', () => {
+    const found = growthOf('row', 'sqlite', points)
+    expect(found.map(({ unit, ratio }) => [unit, ratio])).toEqual([
+      ['a step', 1.55],
+      ['a job', 1.5],
+    ])
+    expect(found.map(grows)).toEqual([true, false])
+  })
+
+  it('is no failure where it is known, on that store only', () => {
+    const known = { 'a step on sqlite': 'because' }
+    expect(growthOf('row', 'sqlite', points, known).map(grows)).toEqual([false, false])
+    expect(growthOf('row', 'postgres', points, known).map(grows)).toEqual([true, false])
+  })
+
+  it('that could not be measured is a failure', () => {
+    const nothing = points.map(({ unit, size }) => ({ unit, size, us: 0 }))
+    expect(growthOf('row', 'sqlite', nothing).map(grows)).toEqual([true, true])
   })
 })
 

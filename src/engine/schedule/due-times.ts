@@ -5,6 +5,7 @@
  * Without the minute, `'skip'` would lose a job whose process was held up for a moment.
  */
 import type { Schedule } from '../../kernel/index.ts'
+import { Heap } from '../../store/ready/indexed-queue.ts'
 import { UnreadableSchedule } from '../errors.ts'
 import type { StoredSchedule } from './stored-schedule.ts'
 import { readSchedule } from './stored-schedule.ts'
@@ -68,21 +69,36 @@ export interface ReadSchedule {
 }
 
 interface CachedSchedule {
-  readonly definition: string | null
+  readonly id: string
+  definition: string
   /** Null: it cannot be read. */
-  readonly read: ReadSchedule | null
+  read: ReadSchedule | null
   /** What `nextAt` was computed for. */
   base: number
+  /** Infinity: never. */
   nextAt: number
+  /** Where it stands in the heap. */
+  slot: number
+}
+
+class HeapByTime extends Heap<CachedSchedule> {
+  constructor() {
+    super((a, b) => a.nextAt < b.nextAt)
+  }
+
+  protected override noteSlot(item: CachedSchedule, slot: number): void {
+    item.slot = slot
+  }
 }
 
 /**
- * What was read of schedules: their texts are parsed once, and their next times computed once. Every
- * round compares it with what the store says.
+ * What was read of schedules: their texts are parsed once, and their next times computed once. It may be
+ * old: what is due by it is read again BEFORE it is fired.
  */
 export class ScheduleCache {
   readonly #onError: (error: Error) => void
-  #cached = new Map<string, CachedSchedule>()
+  readonly #cached = new Map<string, CachedSchedule>()
+  readonly #byTime = new HeapByTime()
 
   constructor(onError: (error: Error) => void) {
     this.#onError = onError
@@ -90,57 +106,102 @@ export class ScheduleCache {
 
   /** When something is due next; Infinity: never. */
   get nextAt(): number {
-    let next = Infinity
-    for (const { nextAt } of this.#cached.values()) next = Math.min(next, nextAt)
-    return next
+    return this.#byTime.items[0]?.nextAt ?? Infinity
   }
 
   /** Throws `UnreadableSchedule`. Null: it was removed. */
   read(schedule: Schedule): ReadSchedule | null {
     const known = this.#cached.get(schedule.id)
-    if (known?.definition === schedule.definition && known.read !== null) return known.read
+    if (known !== undefined && known.definition === schedule.definition && known.read !== null)
+      return known.read
     const stored = readSchedule(schedule)
     if (stored === null) return null
     return { stored, timetable: readTimetable(schedule.id, stored) }
   }
 
-  /** What is due of it now; null: nothing. */
-  due(schedule: Schedule, now: number): Due | null {
-    const known = this.#entryOf(schedule)
-    if (known.read === null) return null
-    const { stored, timetable } = known.read
-    if (stored.paused !== null) return null
-    const base = baseOf(stored, schedule.firedTick)
-    if (known.base !== base) {
-      known.base = base
-      known.nextAt = timetable.after(base) ?? Infinity
+  /** The ids of those that were due, as they were read last, in order. */
+  idsDue(now: number): string[] {
+    const { items } = this.#byTime
+    const found: string[] = []
+    // What stands below one that is not due is not due, either.
+    const open = [0]
+    for (let slot = open.pop(); slot !== undefined; slot = open.pop()) {
+      const item = items[slot]
+      if (item === undefined || item.nextAt > now) continue
+      found.push(item.id)
+      open.push(2 * slot + 1, 2 * slot + 2)
     }
-    if (known.nextAt > now) return null
-    const due = dueTimes(stored, timetable, base, now)
+    return found.toSorted()
+  }
+
+  /** What is due of a schedule, as it is now; null: nothing. */
+  due(schedule: Schedule, now: number): Due | null {
+    const known = this.update(schedule)
+    if (known === null || known.read === null || known.nextAt > now) return null
+    const { stored, timetable } = known.read
+    const due = dueTimes(stored, timetable, known.base, now)
     return due === null ? null : { id: schedule.id, stored, ...due }
+  }
+
+  /** A schedule as it is now. `onError` is told once of one that cannot be read. */
+  update(schedule: Schedule): CachedSchedule | null {
+    const { id, definition } = schedule
+    if (definition === null) {
+      this.remove(id)
+      return null
+    }
+    const known = this.#cached.get(id) ?? this.#add(id)
+    if (known.definition !== definition) {
+      known.read = this.#readOrTell(schedule)
+      known.definition = definition
+      known.base = NOT_COMPUTED
+    }
+    this.#updateTime(known, schedule)
+    return known
+  }
+
+  remove(id: string): void {
+    const known = this.#cached.get(id)
+    if (known === undefined) return
+    this.#cached.delete(id)
+    this.#byTime.removeAt(known.slot)
   }
 
   /** Drops those that are not among these. */
   keepOnly(ids: ReadonlySet<string>): void {
-    for (const id of this.#cached.keys()) if (!ids.has(id)) this.#cached.delete(id)
+    for (const id of this.#cached.keys()) if (!ids.has(id)) this.remove(id)
   }
 
-  /** `onError` is told once of a schedule that cannot be read. */
-  #entryOf(schedule: Schedule): CachedSchedule {
-    const { id, definition } = schedule
-    const before = this.#cached.get(id)
-    if (before !== undefined && before.definition === definition) return before
-    let read: ReadSchedule | null = null
+  #add(id: string): CachedSchedule {
+    const slot = 0
+    const added = { id, definition: '', read: null, base: NOT_COMPUTED, nextAt: Infinity, slot }
+    this.#cached.set(id, added)
+    this.#byTime.push(added)
+    return added
+  }
+
+  #updateTime(known: CachedSchedule, { firedTick }: Schedule): void {
+    if (known.read === null || known.read.stored.paused !== null) known.nextAt = Infinity
+    else {
+      const base = baseOf(known.read.stored, firedTick)
+      if (known.base === base) return
+      known.base = base
+      known.nextAt = known.read.timetable.after(base) ?? Infinity
+    }
+    this.#byTime.movedAt(known.slot)
+  }
+
+  #readOrTell(schedule: Schedule): ReadSchedule | null {
     try {
-      read = this.read(schedule)
+      return this.read(schedule)
     } catch (error) {
       this.#onError(error as Error)
+      return null
     }
-    const known = { definition, read, base: -1, nextAt: Infinity }
-    this.#cached.set(id, known)
-    return known
   }
 }
+
+const NOT_COMPUTED = -1
 
 /** It was set on a system that knows more time zones, or by a version that reads more cron. */
 function readTimetable(id: string, { timing }: StoredSchedule): Timetable {

@@ -5,7 +5,7 @@ import { onRecord } from '../../../test/support/specs.ts'
 import { job, typed, UnknownSchedule, UnreadableSchedule } from '../../index.ts'
 import type { Command, Entry } from '../../kernel/index.ts'
 import { tickId } from '../../kernel/index.ts'
-import type { Clock, Store } from '../../store/index.ts'
+import type { Clock, News, Store } from '../../store/index.ts'
 import { MemoryStore, openDirectory } from '../../store/index.ts'
 import { VirtualClock, neverFires } from '../../testing/clock.ts'
 import type { PawlParts } from '../pawl.ts'
@@ -338,7 +338,7 @@ describe('an engine', () => {
     expect(looks).toBe(1)
   })
 
-  it('looks once for many schedules that are set together, and soon', async () => {
+  it('reads none of the others when one is set, and knows when the new one is due', async () => {
     const clock = new VirtualClock(START)
     const store = new HookedStore(new MemoryStore(clock))
     const { pawl } = engineOn(store, clock, { upkeepTiming: clock })
@@ -348,14 +348,53 @@ describe('an engine', () => {
       if (kind === 'schedules') looks += 1
     }
     for (let i = 0; i < 10; i++) {
-      await pawl.schedule(`s${i}`, HOURLY)
+      await pawl.schedule(`s${i}`, { job: note, input: 'x', every: '1s' })
       clock.moveTo(START + i)
       while (clock.fireOne()) await clock.turn()
     }
     expect(looks).toBe(0)
-    clock.moveTo(START + 20)
+    clock.moveTo(START + 1_000)
     while (clock.fireOne()) await clock.turn()
-    expect(looks).toBe(1)
+    expect((await pawl.list()).jobs).toHaveLength(10)
+    // Those that are due, before they are fired and after.
+    expect(looks).toBe(2)
+  })
+
+  it('takes what another process set after news of it, and reads all for a small part of the time', async () => {
+    const clock = new VirtualClock(START)
+    const inMemory = new MemoryStore(clock)
+    const store = new HookedStore(inMemory)
+    const listeners: ((news: News) => void)[] = []
+    const onNews: NonNullable<Store['onNews']> = (listener) => {
+      listeners.push(listener)
+      return () => void listeners.pop()
+    }
+    Object.assign(store, { onNews })
+    const { pawl } = engineOn(store, clock, { upkeepTiming: clock })
+    const fired = async (): Promise<void> => {
+      while (clock.fireOne()) await clock.turn()
+    }
+    await fired()
+    let looks = 0
+    store.beforeQuery = ({ kind }) => {
+      if (kind !== 'schedules') return
+      looks += 1
+      // So long it takes.
+      clock.moveTo(clock.now() + 10)
+    }
+    const other = engineOn(new HookedStore(inMemory), clock).pawl
+    await other.schedule('s', { job: note, input: 'x', every: '1h' })
+    for (let i = 0; i < 100; i++) {
+      for (const tell of listeners) tell(new Set(['schedules'] as const))
+      clock.moveTo(clock.now() + 10)
+      await fired()
+    }
+    expect(looks).toBeGreaterThan(2)
+    expect(looks).toBeLessThan(10)
+    store.beforeQuery = () => undefined
+    clock.moveTo(FIRST)
+    await fired()
+    expect((await pawl.list()).jobs).toHaveLength(1)
   })
 
   it('fires more than a page of schedules, so many at a time', async () => {

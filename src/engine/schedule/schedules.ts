@@ -1,10 +1,13 @@
 /**
  * The schedules of an engine: set, listed, paused, removed, and fired when their time comes.
  *
- * They share one timer. A round reads what is set, fires what is due, and sets the timer to the next
- * due time. Every engine on a store does this: ids and the kernel make sure that a time has one job,
- * whichever engine fires it. Within an engine, rounds and changes run one after the other, so that
- * nothing is fired once a pause or a removal has been answered.
+ * They share one timer. A round reads those again that are due as far as is known, fires what is due, and
+ * sets the timer to the next due time. Every engine on a store does this: ids and the kernel make sure that
+ * a time has one job, whichever engine fires it. Within an engine, rounds and changes run one after the
+ * other, so that nothing is fired once a pause or a removal has been answered.
+ *
+ * All schedules are read now and then, and after news of a change by another process; never because of a
+ * change that this engine makes.
  */
 import type { AnyJob } from '../../definition/index.ts'
 import { assertName, InvalidDefinition } from '../../definition/index.ts'
@@ -31,11 +34,13 @@ interface SchedulesParts extends FiringParts {
   readonly timing: Timing
 }
 
-/** At most so long between two rounds: another process may have set a schedule, and be gone. */
-const LONGEST_PAUSE_MS = 5_000
+/** So long between two reads of all: another process may have set a schedule, and be gone. */
+const READ_ALL_EVERY_MS = 5_000
 const AFTER_FAILURE_MS = 1_000
-/** Not at once: a program that sets thousands would read all of them thousands of times. */
-const AFTER_CHANGE_MS = 20
+/** Not at once: news of changes come together. */
+const AFTER_NEWS_MS = 20
+/** Reading all takes at most one part in so many of the time, however many there are. */
+const READ_ALL_SHARE = 20
 /** Schedules of one query. */
 const PAGE = 1_000
 /** Jobs that go to the store together. */
@@ -47,6 +52,9 @@ export class Schedules {
   readonly #cache: ScheduleCache
   #timer: Timer | null = null
   #nextAt = 0
+  /** When all are read again, and the earliest time at which they may be. By `timing`. */
+  #readAllAt = -Infinity
+  #mayReadAllAt = -Infinity
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
@@ -99,6 +107,7 @@ export class Schedules {
       if (schedule?.definition == null) return
       await this.#skipDue(schedule)
       this.#throwIfRefused(id, await this.#send({ type: 'RemoveSchedule', schedule: id, ...named }))
+      this.#cache.remove(id)
     })
   }
 
@@ -126,12 +135,16 @@ export class Schedules {
 
   /** Fires what is due: of each schedule a bounded number. How many commands that were. */
   fireDue(): Promise<number> {
+    this.#readAllAt = -Infinity
+    this.#mayReadAllAt = -Infinity
     return this.#inOrder(() => this.#fireDue())
   }
 
   /** Another process set, changed or removed one. */
   onNews(): void {
-    this.#scheduleRound(AFTER_CHANGE_MS)
+    const at = Math.max(this.#mayReadAllAt, this.#parts.timing.now() + AFTER_NEWS_MS)
+    this.#readAllAt = Math.min(this.#readAllAt, at)
+    this.#scheduleNextRound()
   }
 
   async close(): Promise<void> {
@@ -142,18 +155,44 @@ export class Schedules {
 
   async #fireDue(): Promise<number> {
     if (this.#isClosed) return 0
+    if (this.#parts.timing.now() >= this.#readAllAt) await this.#readAll()
     const now = this.#parts.now()
-    const ids = new Set<string>()
+    const ids = this.#cache.idsDue(now)
     let sent = 0
-    for await (const page of this.#pages()) {
-      for (const { id } of page) ids.add(id)
-      sent += await this.#fire(page, now)
+    for (let first = 0; first < ids.length; first += PAGE) {
+      sent += await this.#fire(ids.slice(first, first + PAGE), now)
     }
-    this.#cache.keepOnly(ids)
     return sent
   }
 
-  async #fire(page: readonly Schedule[], now: number): Promise<number> {
+  async #readAll(): Promise<void> {
+    const { timing } = this.#parts
+    // BEFORE the read: news that come meanwhile are of changes that it may have missed.
+    this.#readAllAt = Infinity
+    const began = timing.now()
+    const ids = new Set<string>()
+    try {
+      for await (const page of this.#pages()) {
+        for (const schedule of page) {
+          ids.add(schedule.id)
+          this.#cache.update(schedule)
+        }
+      }
+    } catch (error) {
+      this.#readAllAt = -Infinity
+      throw error
+    }
+    this.#cache.keepOnly(ids)
+    const now = timing.now()
+    this.#mayReadAllAt = now + (now - began) * READ_ALL_SHARE
+    const soonest = this.#readAllAt === Infinity ? now + READ_ALL_EVERY_MS : this.#readAllAt
+    this.#readAllAt = Math.max(soonest, this.#mayReadAllAt)
+  }
+
+  /** Those that are due by what is known: they are read again first. */
+  async #fire(ids: readonly string[], now: number): Promise<number> {
+    const found = await this.#parts.store.query({ kind: 'schedules', ids, limit: ids.length })
+    const gone = new Set(ids)
     let sent = 0
     let batch: Due[] = []
     let jobs = 0
@@ -163,13 +202,15 @@ export class Schedules {
       batch = []
       jobs = 0
     }
-    for (const schedule of page) {
+    for (const schedule of found) {
+      gone.delete(schedule.id)
       const due = this.#cache.due(schedule, now)
       if (due === null) continue
       batch.push(due)
       jobs += due.times.length
       if (jobs >= BATCH) await flush()
     }
+    for (const id of gone) this.#cache.remove(id)
     await flush()
     return sent
   }
@@ -200,7 +241,12 @@ export class Schedules {
         if (changed === null) return
         const isOver = schedule !== null && this.#endsTimes(schedule, changed)
         if (isOver && (await this.#skipDue(schedule))) continue
-        if (await this.#write(id, changed, schedule?.version ?? 0, actor)) return
+        const definition = definitionOf(id, changed)
+        const isSame = schedule?.definition === definition
+        if (!isSame && !(await this.#write(id, definition, schedule?.version ?? 0, actor))) continue
+        this.#cache.update({ ...(schedule ?? NEVER_SET), id, definition })
+        this.#scheduleNextRound()
+        return
       }
     })
   }
@@ -230,16 +276,10 @@ export class Schedules {
   /** False: another process has changed it since it was read. */
   async #write(
     id: string,
-    stored: StoredSchedule,
+    definition: string,
     seen: number,
     actor: Required<Actor>,
   ): Promise<boolean> {
-    const definition = scheduleText(stored)
-    if (definition.length > LIMITS.scheduleChars) {
-      throw new InvalidDefinition(
-        `Schedule '${id}' takes ${definition.length} characters, more than ${LIMITS.scheduleChars}: give its job a smaller input, such as the name of something that the handler reads.`,
-      )
-    }
     const set = { type: 'SetSchedule', schedule: id, definition, seen, ...actor } as const
     const rejection = await this.#send(set)
     if (rejection?.code === 'ScheduleChanged') return false
@@ -249,7 +289,6 @@ export class Schedules {
 
   async #send(command: Command): Promise<Rejection | null> {
     const { rejection } = await this.#parts.batcher.send(command)
-    this.#scheduleRound(AFTER_CHANGE_MS)
     return rejection
   }
 
@@ -320,12 +359,17 @@ export class Schedules {
     })
   }
 
+  #scheduleNextRound(): void {
+    // In the past if something was fired: then there may be more.
+    const dueMs = this.#cache.nextAt - this.#parts.now()
+    const readAllMs = this.#readAllAt - this.#parts.timing.now()
+    this.#scheduleRound(Math.max(0, Math.min(dueMs, readAllMs, READ_ALL_EVERY_MS)))
+  }
+
   async #runRound(): Promise<void> {
     try {
-      await this.fireDue()
-      // In the past if something was fired: then there may be more.
-      const left = this.#cache.nextAt - this.#parts.now()
-      this.#scheduleRound(Math.min(Math.max(0, left), LONGEST_PAUSE_MS))
+      await this.#inOrder(() => this.#fireDue())
+      this.#scheduleNextRound()
     } catch (error) {
       if (this.#isClosed) return
       this.#parts.onError(error as Error)
@@ -333,4 +377,14 @@ export class Schedules {
       if (!(error instanceof StoreEnded)) this.#scheduleRound(AFTER_FAILURE_MS)
     }
   }
+}
+
+const NEVER_SET: Schedule = { id: '', version: 0, time: 0, definition: null, firedTick: null }
+
+function definitionOf(id: string, stored: StoredSchedule): string {
+  const definition = scheduleText(stored)
+  if (definition.length <= LIMITS.scheduleChars) return definition
+  throw new InvalidDefinition(
+    `Schedule '${id}' takes ${definition.length} characters, more than ${LIMITS.scheduleChars}: give its job a smaller input, such as the name of something that the handler reads.`,
+  )
 }

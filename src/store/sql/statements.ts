@@ -107,7 +107,7 @@ export interface Statements {
 
   /** rows (job, stage, segment, whether the spec is wanted) → loaded, spec; locked in order. */
   readonly lockRows: string
-  /** rows (job, stage, segment) → the same without locks, for rows that cannot change or may be stale. */
+  /** The same without locks, for rows that cannot change or may be stale. */
   readonly readRows: string
   /** rows (position) → position, record. */
   readonly events: string
@@ -117,7 +117,7 @@ export interface Statements {
   readonly failedTasks: string
   /** rows (job): its tasks that are open or DEAD are locked in order. */
   readonly lockOpenTasks: string
-  /** rows (job) → job, stage, and the sums of a tally. */
+  /** rows (job) → job, stage, the sums of TALLY_COUNTS, ended_at, and the first time of a retry. */
   readonly tallies: string
   /** rows (queue): locked alone: no other transaction grants in them. */
   readonly lockQueues: string
@@ -209,10 +209,12 @@ export interface Statements {
   readonly saveSchedules: string
   /** rows (key, held, full_at). */
   readonly saveLimits: string
-  /** rows (job): pipelines that upkeep must check. */
-  readonly notePipelines: string
   /** rows (queue, QUEUE_COUNTS): added to the counts of the queue. */
   readonly addQueueCounts: string
+  /** rows (TALLY_COLUMNS). */
+  readonly insertTallies: string
+  /** rows (job). */
+  readonly deleteTalliesOf: string
 
   /** rows (job) → job of those that are neither over nor in quarantine. */
   readonly notEnded: string
@@ -230,6 +232,8 @@ export interface Statements {
   readonly deadJobsAfter: string
   /** job → the position of the newest entry of any of its rows. */
   readonly lastPosition: string
+  /** job, stage, segment, most, bytes → loaded, spec of the segments behind it, in order, up to the one that reaches so many bytes. */
+  readonly segmentsAfter: string
   /** job, position, most → position, record of its entries behind it, in order. */
   readonly jobHistory: string
   /** position, most → position, record of all entries behind it, in order. */
@@ -245,8 +249,10 @@ export interface Statements {
   readonly leased: string
   /** schedule → record. */
   readonly schedule: string
-  /** after, most → record of those that are set, in order. */
+  /** after, most → schedule, record of those that are set, in order. */
   readonly schedules: string
+  /** rows (schedule) → schedule, record of those that are set. */
+  readonly schedulesNamed: string
   /** most → how many leases are held, how many jobs are in quarantine; of segments it reads so many. */
   readonly counts: string
 
@@ -254,10 +260,19 @@ export interface Statements {
   readonly expiredLeases: string
   /** now, most → job, stage, segment of tasks that no worker took in time. */
   readonly startTooLate: string
-  /** most → id, job. */
-  readonly pipelineNotes: string
-  /** rows (id). */
-  readonly deletePipelineNotes: string
+  /** most → job of tallies that upkeep must check, the oldest first; the same job may come again. */
+  readonly pipelinesToCheck: string
+  /** rows (job) → id, TALLY_COLUMNS. */
+  readonly tallyRows: string
+  /** rows (job): its own row is not deleted until the transaction is over. */
+  readonly keepJobs: string
+  /**
+   * ids as JSON: one row for each stage in place of these, of those that are still there and that no other
+   * process is folding; none for a job that is not there. On SQLite `deleteTallies` follows.
+   */
+  readonly foldTallies: string
+  /** ids as JSON. */
+  readonly deleteTallies: string
   /** rows (job) → loaded, spec of its own row. */
   readonly jobRows: string
   /** job, most → stage, segment of tasks that an ending job stops; also of on-failure stages. */
@@ -318,7 +333,9 @@ export interface Statements {
   /** rows (job) → fixed, changing of all of its rows, in order. */
   readonly wholeRows: string
   /** rows (job) → job of those that upkeep must check. */
-  readonly notedPipelines: string
+  readonly markedPipelines: string
+  /** → job of tallies of jobs that are not there. */
+  readonly strayTallies: string
   /** → queue, version, record, is_limited, is_paused, full_at. */
   readonly allQueues: string
   /** → schedule, version, record, is_set. */
@@ -362,6 +379,22 @@ export const BASELINE_COLUMNS = [
   'record',
 ] as const
 
+/** What a tally counts. */
+export const TALLY_COUNTS = [
+  'waiting',
+  'leased',
+  'completed',
+  'failed',
+  'dead',
+  'dead_committed',
+  'committed_open',
+  'granted',
+  'never_granted',
+] as const
+
+/** The columns of a change of a tally: see `rows/tally-rows.ts`. */
+export const TALLY_COLUMNS = ['job', 'stage', 'to_check', ...TALLY_COUNTS, 'ended_at'] as const
+
 /** Whole rows of `work`: all columns, in one order. */
 export const WORK_COLUMNS = [...FIXED_COLUMNS, ...CHANGING_COLUMNS] as const
 export type Column = (typeof WORK_COLUMNS)[number]
@@ -398,4 +431,7 @@ export const STANDARD_STATEMENTS = {
   allQueues: 'select queue, version, record, is_limited, is_paused, full_at from queues',
   allSchedules: 'select schedule, version, record, is_set from schedules',
   allLimits: 'select key, held, full_at, wake_at from limits',
+  strayTallies: `
+    select distinct t.job from tallies t
+    where not exists (select 1 from work w where w.job = t.job and w.stage = -1 and w.segment = 0)`,
 } satisfies Partial<Statements>

@@ -99,6 +99,7 @@ export class Ledger implements Indexes {
   readonly meters = new Meters()
   readonly quarantined = new QuarantinedJobs((id) => this.inMemory(id))
   readonly #tallies = new StageTallies()
+  #scheduleIds: readonly string[] = []
   readonly #dueCommands: DueCommands
   readonly #journal: Journal
   readonly #finished: FinishedJobSource | null
@@ -130,6 +131,15 @@ export class Ledger implements Indexes {
 
   tallies(job: Job): Tallies {
     return this.#tallies.of(job)
+  }
+
+  /** Of all schedules that were ever set, in order: none is ever dropped. */
+  scheduleIds(): readonly string[] {
+    const { schedules } = this.world
+    if (this.#scheduleIds.length !== schedules.size) {
+      this.#scheduleIds = [...schedules.keys()].toSorted((a, b) => (a < b ? -1 : 1))
+    }
+    return this.#scheduleIds
   }
 
   queueUsage(queue: string): Usage | null {

@@ -119,22 +119,45 @@ export function taskView(record: JobRecord, stage: number, segment: number): Tas
 }
 
 /** A page ends behind the output that reaches it: outputs may be large. */
-const PAGE_CHARS = 1_048_576
+export const PAGE_CHARS = 1_048_576
 
-/** `after`: the last segment of the page before; -1: from the first. */
-export function outputsPage(tasks: readonly Task[], after: number, limit: number): OutputsPage {
-  const outputs: { segment: number; output: Payload }[] = []
-  let chars = 0
-  for (let segment = after + 1; segment < tasks.length; segment++) {
-    const { output } = tasks[segment] as Task
-    if (output === null) continue
-    if (outputs.length >= limit || chars >= PAGE_CHARS) {
-      return { outputs, next: outputs.at(-1)?.segment ?? after }
-    }
-    outputs.push({ segment, output })
-    chars += output.length
+/** Outputs of segments that are added in order, up to the end of the page. */
+export class PageOfOutputs {
+  readonly #outputs: { segment: number; output: Payload }[] = []
+  readonly #after: number
+  readonly #limit: number
+  #chars = 0
+  #isMore = false
+
+  /** `after`: the last segment of the page before; -1: from the first. */
+  constructor(after: number, limit: number) {
+    this.#after = after
+    this.#limit = limit
   }
-  return { outputs, next: null }
+
+  /** False: it is for the next page. */
+  add({ segment, output }: Task): boolean {
+    if (output === null) return true
+    this.#isMore = this.#outputs.length >= this.#limit || this.#chars >= PAGE_CHARS
+    if (this.#isMore) return false
+    this.#outputs.push({ segment, output })
+    this.#chars += output.length
+    return true
+  }
+
+  get page(): OutputsPage {
+    const last = this.#outputs.at(-1)?.segment ?? this.#after
+    return { outputs: this.#outputs, next: this.#isMore ? last : null }
+  }
+}
+
+/** `tasks`: all of the stage, by segment. */
+export function outputsPage(tasks: readonly Task[], after: number, limit: number): OutputsPage {
+  const page = new PageOfOutputs(after, limit)
+  for (let segment = after + 1; segment < tasks.length; segment++) {
+    if (!page.add(tasks[segment] as Task)) break
+  }
+  return page.page
 }
 
 /** The tasks of a stage that was opened; none of another. */

@@ -102,16 +102,31 @@ function queueView(ledger: Ledger, name: string): QueueView {
   return { queue: { ...queue }, ready: ledger.ready.readyIn(name), ...use }
 }
 
-function schedulesPage(ledger: Ledger, { after, limit }: QueryOf<'schedules'>): Schedule[] {
-  const found: Schedule[] = []
-  for (const schedule of ledger.world.schedules.values()) {
-    if (schedule.definition === null || (after !== undefined && schedule.id <= after)) continue
-    found.push(schedule)
+function schedulesPage(ledger: Ledger, { after, limit, ids }: QueryOf<'schedules'>): Schedule[] {
+  const sorted = ids === undefined ? ledger.scheduleIds() : [...new Set(ids)].toSorted(byUnits)
+  const page: Schedule[] = []
+  for (let i = after === undefined ? 0 : firstAfter(sorted, after); i < sorted.length; i++) {
+    const schedule = ledger.world.schedules.get(sorted[i] as string)
+    if (schedule === undefined || schedule.definition === null) continue
+    if (page.length >= limit) break
+    page.push({ ...schedule })
   }
-  const page = found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
-  const copies: Schedule[] = []
-  for (const schedule of page) copies.push({ ...schedule })
-  return copies
+  return page
+}
+
+function byUnits(a: string, b: string): number {
+  return a < b ? -1 : 1
+}
+
+/** Where the first text behind another one stands in a sorted list. */
+function firstAfter(sorted: readonly string[], text: string): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sorted[middle] as string) <= text) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** More than a person looks at. */

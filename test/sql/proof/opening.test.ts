@@ -65,7 +65,7 @@ const GRANTS = (schema: string, role: string): readonly string[] => [
   `grant usage on schema ${schema} to ${role}`,
   `grant select on all tables in schema ${schema} to ${role}`,
   `grant insert on ${schema}.events to ${role}`,
-  `grant insert, update, delete on ${schema}.work, ${schema}.pipelines_to_check, ${schema}.limits, ${schema}.group_turns,
+  `grant insert, update, delete on ${schema}.work, ${schema}.tallies, ${schema}.limits, ${schema}.group_turns,
     ${schema}.queue_counts, ${schema}.queue_count_changes to ${role}`,
   `grant insert, update on ${schema}.queues, ${schema}.schedules to ${role}`,
   `grant usage, select on sequence ${schema}.positions, ${schema}.forgets to ${role}`,
@@ -131,7 +131,7 @@ describe('on PostgreSQL, a user', () => {
     await run(owner, `update work set turn = turn`)
     const { count, run: sweep } = VACUUM_TABLES
     const swept = `select count(*) from pg_stat_user_tables
-      where schemaname = '${schema}' and relname in ('work', 'pipelines_to_check', 'limits', 'group_turns',
+      where schemaname = '${schema}' and relname in ('work', 'tallies', 'limits', 'group_turns',
         'queue_counts', 'queue_count_changes') and vacuum_count > 0`
     const [dead] = await run(user, count)
     await run(user, sweep)
@@ -152,9 +152,9 @@ describe('on PostgreSQL, a user', () => {
     expect(answered?.rows.flat().toSorted()).toEqual([
       'group_turns',
       'limits',
-      'pipelines_to_check',
       'queue_count_changes',
       'queue_counts',
+      'tallies',
       'work',
     ])
   })

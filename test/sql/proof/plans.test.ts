@@ -40,6 +40,13 @@ const HOT: readonly (keyof Statements)[] = [
   'jobsWithKeyAfter',
   'busyChannels',
   'lockGroupTurns',
+  'readRows',
+  'segmentsAfter',
+  'tallies',
+  'tallyRows',
+  'pipelinesToCheck',
+  'foldTallies',
+  'deleteTalliesOf',
 ]
 
 async function fill(address: Address, from: number, to: number): Promise<void> {
@@ -78,9 +85,9 @@ async function sqlitePlan(connection: Connection, sql: string): Promise<string> 
 
 /** `work` and the other tables are only ever reached by an index. */
 const WHOLE_TABLE = {
-  PostgreSQL: /Seq Scan on (?:work|limits|events)|Hash Join|Merge Join/,
+  PostgreSQL: /Seq Scan on (?:work|limits|events|tallies)|Hash Join|Merge Join/,
   SQLite:
-    /^SCAN (?:(?:work|limits|events|w|x|y|e)(?! USING (?:COVERING )?INDEX)\b|\w+ USING INDEX sqlite_autoindex)/m,
+    /^SCAN (?:(?:work|limits|events|tallies|w|x|y|e)(?! USING (?:COVERING )?INDEX)\b|\w+ USING INDEX sqlite_autoindex)/m,
 }
 
 /** Of these, only what is due by now is read, however much is due later. */
@@ -98,6 +105,7 @@ const IN_ORDER: ReadonlySet<keyof Statements> = new Set<keyof Statements>([
   'limitsAfter',
   'groupTurnsAfter',
   'jobsWithKeyAfter',
+  'pipelinesToCheck',
 ])
 const SORTED = { PostgreSQL: /\bSort\b/, SQLite: /TEMP B-TREE/ }
 const TIME_IN_INDEX = {

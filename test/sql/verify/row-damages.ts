@@ -173,10 +173,19 @@ export const ROW_DAMAGES: Readonly<Record<string, Damage>> = {
     run(`update schedules set version = 9`),
   ),
   'a pipeline that the orchestrator would not look at': damage(
-    'pipelines_to_check',
+    'tallies',
     'pipe',
     /would not look/,
-    (run) => run(`delete from pipelines_to_check`),
+    (run) => run(`update tallies set to_check = false`),
+  ),
+  'a tally with one segment too many': damage('tallies', 'pipe', /: waiting is/, (run) =>
+    run(`update tallies set waiting = waiting + 1 where job = 'pipe'`),
+  ),
+  'a tally that is gone': damage('tallies', 'pipe', /: completed is 0, and must be/, (run) =>
+    run(`delete from tallies where job = 'pipe'`),
+  ),
+  'a tally of a job that is not there': damage('tallies', 'nobody', /no such job/, (run) =>
+    run(`update tallies set job = 'nobody' where id = (select max(id) from tallies)`),
   ),
   'a task that nothing will unpark': damage(
     'limits',

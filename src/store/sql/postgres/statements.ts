@@ -15,6 +15,8 @@ import {
   FRESH_COLUMNS,
   LOADED_COLUMNS,
   QUEUE_COUNTS,
+  TALLY_COLUMNS,
+  TALLY_COUNTS,
   UNLISTED_COLUMNS,
   STANDARD_STATEMENTS,
 } from '../statements.ts'
@@ -42,6 +44,7 @@ const TYPES: Readonly<Record<string, string>> = {
   kind: 'text',
   name: 'text',
   location: 'tid',
+  to_check: 'bool',
 }
 
 /** `unnest($1::text[], $2::int8[]) as given (job, position)`. */
@@ -62,11 +65,16 @@ const submitted = '(select e.record from events e where e.position = w.position)
 /** The JobSubmitted, of a job's own row only. */
 const spec = `case when w.stage = -1 then ${submitted} end as spec`
 const ADDRESS = ['job', 'stage', 'segment'] as const
+/** The same if it is `wanted`, with rows of `addressesWithWanted`. */
+const specIfWanted = `case when w.stage = -1 and given.wanted then ${submitted} end`
+const addressesWithWanted = given([...ADDRESS, 'wanted'], ['text', 'int4', 'int4', 'bool'])
 const clock = '(extract(epoch from clock_timestamp()) * 1000)::int8'
 const now = `coalesce($1::int8, ${clock})`
 /** The planner uses an index only for a time that does not change from row to row. */
 const once = `(select ${now})`
 const names = given(['name'], ['text'])
+/** Of rows `t`. */
+const tallySums = TALLY_COUNTS.map((count) => `sum(t.${count}) as ${count}`).join(', ')
 const event = EVENT_COLUMNS.join(', ')
 /** It needs no right but the one to draw positions. */
 const lastGiven = `coalesce(pg_sequence_last_value('positions'::regclass), 0)`
@@ -177,10 +185,10 @@ export const POSTGRES: Statements = {
     select string_agg(nextval('positions')::text, ',') from own, generate_series(1, $1::int4)`,
 
   lockRows: `
-    select ${loaded}, case when w.stage = -1 and given.wanted then ${submitted} end
-    from ${given([...ADDRESS, 'wanted'], ['text', 'int4', 'int4', 'bool'])} join work w on ${addressed}
+    select ${loaded}, ${specIfWanted} from ${addressesWithWanted} join work w on ${addressed}
     order by w.job, w.stage, w.segment for update of w`,
-  readRows: `select ${loaded}, ${spec} from ${given(ADDRESS)} join work w on ${addressed}`,
+  readRows: `
+    select ${loaded}, ${specIfWanted} from ${addressesWithWanted} join work w on ${addressed}`,
   events: `select e.position, e.record from ${given(['position'])} join events e using (position)`,
   lockKeys: `
     select w.key_held, ${loaded}, ${spec} from ${names} join work w on w.key_held = given.name
@@ -197,20 +205,14 @@ export const POSTGRES: Statements = {
         order by x.stage, x.segment for update
       ) w
     ) select count(*) from locked`,
+  // `offset 0`: see `rowsOf`.
   tallies: `
-    select w.job, w.stage,
-      count(*) filter (where w.state = 'WAITING') as waiting,
-      count(*) filter (where w.state = 'LEASED') as leased,
-      count(*) filter (where w.state = 'COMPLETED') as completed,
-      count(*) filter (where w.state = 'FAILED') as failed,
-      count(*) filter (where w.state = 'DEAD') as dead,
-      count(*) filter (where w.state = 'DEAD' and w.committed) as dead_committed,
-      count(*) filter (where w.state <> 'COMPLETED' and w.committed) as committed_open,
-      count(*) filter (where w.attempt > 0) as granted,
-      max(w.ended_at) as ended_at,
-      count(*) filter (where w.state = 'WAITING' and w.attempt = 0) as fresh,
-      min(w.due_at) filter (where w.state = 'WAITING' and w.attempt > 0) as retry_at
-    from ${names} ${rowsOf('given.name', TASKS)} group by w.job, w.stage`,
+    select t.job, t.stage, ${tallySums}, max(t.ended_at) as ended_at,
+      (select min(w.due_at) from work w where w.job = t.job and w.stage = t.stage
+        and w.stage >= 0 and w.state = 'WAITING' and w.attempt > 0) as retry_at
+    from ${names}
+    cross join lateral (select * from tallies x where x.job = given.name offset 0) t
+    group by t.job, t.stage`,
   lockQueues: `
     select pg_advisory_xact_lock(hashtextextended(current_schema() || '/queue/' || name, 0))
     from (select name from ${names} order by name) as ordered`,
@@ -408,10 +410,12 @@ export const POSTGRES: Statements = {
     update limits l set held = given.held, full_at = given.full_at
     from ${given(['name', 'held', 'full_at'], ['text', 'int8', 'float8'])}
     where l.key = given.name`,
-  notePipelines: `insert into pipelines_to_check (job) select name from ${names}`,
   addQueueCounts: `
     insert into queue_count_changes (queue, ${QUEUE_COUNTS.join(', ')})
     select * from ${given(['queue', ...QUEUE_COUNTS])}`,
+  insertTallies: `
+    insert into tallies (${TALLY_COLUMNS.join(', ')}) select * from ${given(TALLY_COLUMNS)}`,
+  deleteTalliesOf: `delete from tallies t using ${names} where t.job = given.name`,
 
   notEnded: `
     select w.job from ${names} ${rowsOf('given.name', OWN)} where w.over_at is null
@@ -445,6 +449,15 @@ export const POSTGRES: Statements = {
     ) as dead ${rowsOf('dead.job', OWN)}
     order by w.position`,
   lastPosition: `select max(last_position) from work where job = $1::text`,
+  // The size of a record is known without its bytes.
+  segmentsAfter: `
+    select ${loaded}, null as spec from (
+      select x.*, sum(octet_length(x.record)) over (order by x.segment) - octet_length(x.record) as bytes_before
+      from (
+        select * from work where job = $1::text and stage = $2::int4 and segment > $3::int4
+        order by segment limit $4::int4
+      ) x
+    ) w where w.bytes_before < $5::int8 order by w.segment`,
   jobHistory: `
     with recursive chain (position, before, record) as (
       select e.position, e.before, e.record from work w join events e on e.position = w.last_position
@@ -484,6 +497,9 @@ export const POSTGRES: Statements = {
   schedules: `
     select schedule, record from schedules where is_set and schedule collate "C" > $1::text
     order by schedule collate "C" limit $2::int4`,
+  schedulesNamed: `
+    select s.schedule, s.record from ${names} join schedules s on s.schedule = given.name
+    where s.is_set`,
 
   // Another transaction decides on a locked row: the next round of upkeep sees it again.
   expiredLeases: `
@@ -491,8 +507,29 @@ export const POSTGRES: Statements = {
     order by expires_at limit $2::int4 for update skip locked`,
   startTooLate: `
     select job, stage, segment from work where start_by <= ${once} order by start_by limit $2::int4`,
-  pipelineNotes: `select id, job from pipelines_to_check order by id limit $1::int4`,
-  deletePipelineNotes: `delete from pipelines_to_check l using ${given(['id'])} where l.id = given.id`,
+  pipelinesToCheck: `select job from tallies where to_check order by id limit $1::int4`,
+  tallyRows: `
+    select t.id, ${TALLY_COLUMNS.map((column) => `t.${column}`).join(', ')} from ${names}
+    cross join lateral (select * from tallies x where x.job = given.name offset 0) t`,
+  keepJobs: `
+    select 1 from (select name from ${names} order by name) as given
+    cross join lateral (
+      select 1 from work x where x.job = given.name${OWN} for key share
+    ) w`,
+  foldTallies: `
+    with free as (
+      select x.id from json_array_elements_text($1::json) as given (id)
+      join tallies x on x.id = given.id::int8 for update of x skip locked
+    ), taken as (
+      delete from tallies t using free where t.id = free.id
+      returning t.job, t.stage, ${TALLY_COUNTS.map((count) => `t.${count}`).join(', ')}, t.ended_at
+    )
+    insert into tallies (${TALLY_COLUMNS.join(', ')})
+    select t.job, t.stage, false, ${tallySums}, max(t.ended_at)
+    from taken t
+    where exists (select 1 from work x where x.job = t.job${OWN})
+    group by t.job, t.stage`,
+  deleteTallies: 'select $1::text',
   jobRows: `
     select ${loaded}, ${spec} from ${names} ${rowsOf('given.name', OWN)}`,
   tasksToStop: `
@@ -554,7 +591,7 @@ export const POSTGRES: Statements = {
   beginReading: 'begin isolation level repeatable read read only',
   lockAll: `
     lock table events, baselines, work, queues, schedules, limits, group_turns, queue_counts,
-      queue_count_changes, pipelines_to_check in exclusive mode`,
+      queue_count_changes, tallies in exclusive mode`,
   // The server sorts on the disk what does not fit into memory.
   sortEvents: `
     declare sorted no scroll cursor for
@@ -588,7 +625,8 @@ export const POSTGRES: Statements = {
   wholeRows: `
     select ${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].map((column) => `w.${column}`).join(', ')}
     from ${names} ${rowsOf('given.name')} order by w.job, w.stage, w.segment`,
-  notedPipelines: `select distinct l.job from ${names} join pipelines_to_check l on l.job = given.name`,
+  markedPipelines: `
+    select distinct t.job from ${names} join tallies t on t.job = given.name where t.to_check`,
   allQueueCounts: `
     select queue, ${QUEUE_COUNTS.map((count) => `sum(${count})::int8`).join(', ')}
     from (${countsOf()}) as counted group by queue
@@ -641,14 +679,7 @@ export const FORGET_COUNT: ForgetCount = {
   increment: `select nextval('forgets')`,
 }
 
-const CHURNING = [
-  'work',
-  'pipelines_to_check',
-  'limits',
-  'group_turns',
-  'queue_counts',
-  'queue_count_changes',
-]
+const CHURNING = ['work', 'tallies', 'limits', 'group_turns', 'queue_counts', 'queue_count_changes']
 const dead = CHURNING.map((table) => `pg_stat_get_dead_tuples('${table}'::regclass)`)
 
 /** The server only warns a user who may not vacuum, or who comes while another session does. */
@@ -666,7 +697,7 @@ export const LIMIT_TIME = `
 export const NOTIFY = `select pg_notify($1::text, $2::text)`
 
 const TABLE =
-  /\b(from|join|into|update)(\s+)(work|events|queues|schedules|limits|group_turns|queue_count_changes|pipelines_to_check|meta)\b/g
+  /\b(from|join|into|update)(\s+)(work|events|queues|schedules|limits|group_turns|queue_count_changes|tallies|meta)\b/g
 const SEQUENCE = /'positions'/g
 const FUNCTION = /\bas_expected\(/g
 const CURRENT = /\bcurrent_schema\(\)/g

@@ -3,9 +3,15 @@
  * moment.
  */
 import type { Job, StageTasks, Tallies, Task } from '../../../kernel/index.ts'
-import { emptyTally, jobState, NO_TALLIES, stagesOf } from '../../../kernel/index.ts'
+import { emptyTally, jobState, NO_TALLIES, segmentsOf, stagesOf } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
-import { outputsPage, endedOf, outcomeOf } from '../../views/job-views.ts'
+import {
+  endedOf,
+  outcomeOf,
+  outputsPage,
+  PAGE_CHARS,
+  PageOfOutputs,
+} from '../../views/job-views.ts'
 import { listing, matches, PageOfJobs, quarantinedJob } from '../../views/job-pages.ts'
 import type {
   Ended,
@@ -19,13 +25,16 @@ import type {
 } from '../../store.ts'
 import type { Connection, Row, Statement } from '../connection.ts'
 import type { Records } from '../rows/records.ts'
-import { jobRecords, loadedColumns, tallyRow } from '../rows/work-rows.ts'
+import { tallyRow } from '../rows/tally-rows.ts'
+import { JOB_ROW, jobRecords, jobRecord, loadedColumns } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
+import type { SubmissionCache } from '../transaction/context.ts'
 
 /** What queries need of the store. */
 export interface QueryContext {
   readonly sql: Statements
   readonly records: Records
+  readonly submissions: SubmissionCache
   /** Null: the database's own clock. */
   readonly now: () => number | null
 }
@@ -37,15 +46,19 @@ interface JobWithTallies {
 
 /** Jobs that are read at once; a filter may let none of them through. */
 const PAGE = 200
+/** Segments that are read at once. */
+const MOST_OUTPUTS = 1_000
 
 export class JobQueries {
   readonly #sql: Statements
   readonly #records: Records
+  readonly #submissions: SubmissionCache
   readonly #now: () => number | null
 
-  constructor({ sql, records, now }: QueryContext) {
+  constructor({ sql, records, submissions, now }: QueryContext) {
     this.#sql = sql
     this.#records = records
+    this.#submissions = submissions
     this.#now = now
   }
 
@@ -59,6 +72,47 @@ export class JobQueries {
   async record(connection: Connection, id: string): Promise<JobRecord | null> {
     const [result] = await connection.run([{ sql: this.#sql.wholeJobs, rows: [[id]] }])
     return jobRecords(result?.rows ?? [], this.#records)[0] ?? null
+  }
+
+  /** Jobs by their own rows, without the tasks of pipelines. Those that are not there are missing. */
+  async ownRecords(connection: Connection, ids: readonly string[]): Promise<Job[]> {
+    const jobs: Job[] = []
+    let asked = ids
+    while (asked.length > 0) {
+      const rows = asked.map((id) => [id, JOB_ROW, 0, !this.#submissions.has(id)])
+      const [found] = await connection.run([{ sql: this.#sql.readRows, rows }])
+      const again: string[] = []
+      for (const columns of (found?.rows ?? []).map((row) => loadedColumns(row))) {
+        const submitted = this.#submissions.submittedAs(columns, this.#records)
+        if (submitted === null) again.push(columns.job)
+        else jobs.push(jobRecord(columns, submitted, this.#records).job)
+      }
+      asked = again
+    }
+    return jobs
+  }
+
+  /** One task of a job; null: there is none. */
+  async task(
+    connection: Connection,
+    { job: id, stage, segment }: QueryOf<'task'>,
+  ): Promise<Task | null> {
+    const [job] = await this.ownRecords(connection, [id])
+    if (job === undefined) return null
+    if (job.task !== null) return stage === 0 && segment === 0 ? job.task : null
+    if (segment < 0 || segment >= segmentsOf(job, stage)) return null
+    const rows = [[id, stage, segment, false]]
+    const [found] = await connection.run([{ sql: this.#sql.readRows, rows }])
+    return this.#tasksOf(job, found?.rows ?? [])[0] ?? null
+  }
+
+  /** None of another job that had the same id. */
+  #tasksOf(job: Job, rows: readonly Row[]): Task[] {
+    return rows.flatMap((row) => {
+      const { stage, segment, position, record } = loadedColumns(row)
+      if (position !== job.firstPosition) return []
+      return [this.#records.task(record as Uint8Array, job, stage, segment)]
+    })
   }
 
   /** Those of the jobs that are over, in quarantine, or not there. */
@@ -107,11 +161,23 @@ export class JobQueries {
     connection: Connection,
     { job: id, stage, after, limit }: QueryOf<'outputs'>,
   ): Promise<OutputsPage | null> {
-    const record = await this.record(connection, id)
-    if (record === null) return null
-    const { job, stages } = record
-    const tasks = job.task === null ? (stages?.[stage] ?? []) : stage === 0 ? [job.task] : []
-    return outputsPage(tasks, after, limit)
+    const [job] = await this.ownRecords(connection, [id])
+    if (job === undefined) return null
+    if (job.task !== null) return outputsPage(stage === 0 ? [job.task] : [], after, limit)
+    const page = new PageOfOutputs(after, limit)
+    const last = segmentsOf(job, stage) - 1
+    // One more than a page has: it says whether there is a next one.
+    const most = Math.min(limit, MOST_OUTPUTS) + 1
+    for (let read = after; read < last;) {
+      const values = [id, stage, read, most, PAGE_CHARS]
+      const [found] = await connection.run([{ sql: this.#sql.segmentsAfter, values }])
+      const tasks = this.#tasksOf(job, found?.rows ?? [])
+      // A stage that was opened has all of its segments, until the job is forgotten.
+      if (tasks.length === 0) return null
+      for (const task of tasks) if (!page.add(task)) return page.page
+      read = tasks.at(-1)?.segment ?? last
+    }
+    return page.page
   }
 
   async jobs(connection: Connection, query: QueryOf<'jobs'>): Promise<JobsPage> {
@@ -184,10 +250,7 @@ export class JobQueries {
   /** The tasks of a pipeline that are FAILED or DEAD. */
   async #failedTasks(connection: Connection, job: Job): Promise<Task[]> {
     const [result] = await connection.run([{ sql: this.#sql.failedTasks, rows: [[job.id]] }])
-    return (result?.rows ?? []).map((row) => {
-      const { stage, segment, record } = loadedColumns(row)
-      return this.#records.task(record as Uint8Array, job, stage, segment)
-    })
+    return this.#tasksOf(job, result?.rows ?? [])
   }
 
   async pausedAmong(connection: Connection, names: Iterable<string>): Promise<Set<string>> {

@@ -19,7 +19,7 @@ import type {
 } from '../../store.ts'
 import { recordTallies } from '../../../log/index.ts'
 import { BadRequest } from '../../errors.ts'
-import { jobOverview, taskView, jobView } from '../../views/job-views.ts'
+import { jobOverview, jobView } from '../../views/job-views.ts'
 import type { Connection, Row, Statement, StatementResult, Value } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
 import type { TaskWithLease } from '../rows/work-rows.ts'
@@ -92,13 +92,10 @@ export class SqlQueries {
     },
     ended: ({ jobs }, connection) => this.#jobs.ended(connection, jobs),
     input: async ({ job }, connection) => {
-      const record = await this.#jobs.record(connection, job)
-      return record?.job.spec.input ?? null
+      const [own] = await this.#jobs.ownRecords(connection, [job])
+      return own?.spec.input ?? null
     },
-    task: async ({ job, stage, segment }, connection) => {
-      const record = await this.#jobs.record(connection, job)
-      return record === null ? null : taskView(record, stage, segment)
-    },
+    task: (query, connection) => this.#jobs.task(connection, query),
     outputs: (query, connection) => this.#jobs.outputs(connection, query),
     jobs: (query, connection) => this.#jobs.jobs(connection, query),
     quarantine: (query, connection) => this.#jobs.quarantine(connection, query),
@@ -112,14 +109,20 @@ export class SqlQueries {
       const record = found?.rows[0]?.[0] as Uint8Array | undefined
       return record === undefined ? null : records.schedule(record, schedule)
     },
-    schedules: async ({ after, limit }, connection) => {
+    schedules: async ({ after, limit, ids }, connection) => {
       const { sql, records } = this.#context
       // No id has U+0000 in it, which comes before all others.
       const [from = ''] = (after ?? '').split('\0')
-      const [found] = await connection.run([{ sql: sql.schedules, values: [from, limit] }])
-      return (found?.rows ?? []).map(([id, record]) => {
+      const statement =
+        ids === undefined
+          ? { sql: sql.schedules, values: [from, limit] }
+          : { sql: sql.schedulesNamed, rows: namedAfter(ids, from) }
+      const [found] = await connection.run([statement])
+      const schedules = (found?.rows ?? []).map(([id, record]) => {
         return records.schedule(record as Uint8Array, id as string)
       })
+      if (ids === undefined) return schedules
+      return schedules.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
     },
   }
 
@@ -189,6 +192,10 @@ function fullLater(fullAt: number, clock: StatementResult | undefined): number {
 
 /** Every name has a character. */
 const NO_NAME = ''
+
+function namedAfter(ids: readonly string[], after: string): Row[] {
+  return [...new Set(ids)].flatMap((id) => (id > after ? [[id]] : []))
+}
 
 /**
  * A connection for queries about what the caller named. A text that cannot be written (it has U+0000

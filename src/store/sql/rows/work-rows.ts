@@ -8,9 +8,9 @@
  * - ready: it has a turn;
  * - parked: it has a turn, and the key of a limit that has no room for it.
  */
-import type { Job, Lease, Tally, Task } from '../../../kernel/index.ts'
+import type { Job, JobSubmitted, Lease, Task } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
-import { emptyTally, isFinal, jobEndedAt, jobState, NO_TALLIES } from '../../../kernel/index.ts'
+import { isFinal, jobEndedAt, jobState, NO_TALLIES } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Row, Value } from '../connection.ts'
 import type { CountedAs } from './queue-counts.ts'
@@ -261,15 +261,22 @@ export function jobRecords(rows: readonly Row[], records: Records): JobRecord[] 
   for (const row of rows) {
     const columns = loadedColumns(row)
     const last = found.at(-1)
-    if (columns.stage === JOB_ROW) found.push(jobRecord(columns, records))
-    else if (last?.job.id === columns.job) addTask(last, columns, records)
+    if (columns.stage === JOB_ROW) {
+      const submitted = records.submitted(columns.spec as Uint8Array, columns.position)
+      found.push(jobRecord(columns, submitted, records))
+    } else if (last?.job.id === columns.job) addTask(last, columns, records)
   }
   return found
 }
 
-function jobRecord(columns: LoadedColumns, records: Records): JobRecord {
-  const { position, lastPosition, record, spec } = columns
-  const job = records.job(record, records.submitted(spec as Uint8Array, position))
+/** Without the tasks of a pipeline. */
+export function jobRecord(
+  columns: LoadedColumns,
+  submitted: JobSubmitted,
+  records: Records,
+): JobRecord {
+  const { position, lastPosition, record } = columns
+  const job = records.job(record, submitted)
   job.firstPosition = position
   job.lastPosition = lastPosition
   return { job, stages: job.opened?.map((n) => (n < 0 ? null : [])) ?? null }
@@ -304,31 +311,4 @@ function byGrant(a: TaskWithLease, b: TaskWithLease): number {
   if (apart !== 0) return apart
   if (a.job !== b.job) return a.job < b.job ? -1 : 1
   return a.stage - b.stage || a.segment - b.segment
-}
-
-/** A row of the statement `tallies`. */
-export interface TallyRow {
-  readonly job: string
-  readonly stage: number
-  readonly tally: Tally
-  /** Waiting tasks that were never granted. */
-  readonly neverGranted: number
-}
-
-export function tallyRow(row: Row): TallyRow {
-  const neverGranted = row[11] as number
-  const tally: Tally = {
-    ...emptyTally(),
-    waiting: row[2] as number,
-    leased: row[3] as number,
-    completed: row[4] as number,
-    failed: row[5] as number,
-    dead: row[6] as number,
-    deadCommitted: row[7] as number,
-    committedOpen: row[8] as number,
-    granted: row[9] as number,
-    endedAt: (row[10] as number | null) ?? 0,
-    retryAt: neverGranted > 0 ? 0 : ((row[12] as number | null) ?? Infinity),
-  }
-  return { job: row[0] as string, stage: row[1] as number, tally, neverGranted }
 }

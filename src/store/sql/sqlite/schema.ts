@@ -83,6 +83,8 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index over on work (type, retain_ms, over_at) where over_at is not null`,
     `create index dead on work (position) where state = 'DEAD'`,
     `create index dead_segments on work (job) where state = 'DEAD' and stage >= 0`,
+    `create index retried on work (job, stage, due_at)
+      where stage >= 0 and state = 'WAITING' and attempt > 0`,
     `create unique index key_held on work (key_held) where key_held is not null`,
     `create index keyed on work (key, position) where key is not null`,
     `create table queues (
@@ -121,6 +123,23 @@ export const STEPS: readonly (readonly string[])[] = [
       leased integer not null,
       dead integer not null
     ) without rowid`,
-    `create table pipelines_to_check (id integer primary key autoincrement, job text not null)`,
+    `create table tallies (
+      id integer primary key autoincrement,
+      job text not null,
+      stage integer not null,
+      to_check integer not null,
+      waiting integer not null,
+      leased integer not null,
+      completed integer not null,
+      failed integer not null,
+      dead integer not null,
+      dead_committed integer not null,
+      committed_open integer not null,
+      granted integer not null,
+      never_granted integer not null,
+      ended_at integer not null
+    )`,
+    `create index tallies_of on tallies (job)`,
+    `create index tallies_to_check on tallies (id) where to_check`,
   ],
 ]

@@ -15,6 +15,8 @@ import {
   FRESH_COLUMNS,
   LOADED_COLUMNS,
   QUEUE_COUNTS,
+  TALLY_COLUMNS,
+  TALLY_COUNTS,
   UNLISTED_COLUMNS,
   STANDARD_STATEMENTS,
 } from '../statements.ts'
@@ -28,10 +30,15 @@ const loaded = LOADED_COLUMNS.map((column) => `w.${column}`).join(', ')
 const submitted = '(select e.record from events e where e.position = w.position)'
 /** The JobSubmitted, of a job's own row only. */
 const spec = `case when w.stage = -1 then ${submitted} end as spec`
+const rows = `
+    select ${loaded}, case when w.stage = -1 and ?4 then ${submitted} end as spec
+    from work w where w.job = ?1 and w.stage = ?2 and w.segment = ?3`
 /** Locks nothing: the transaction has the whole file. */
 const nothing = 'select ?'
 const queues = 'select queue, record, full_at from queues where queue = ?'
 const event = EVENT_COLUMNS.join(', ')
+/** Of rows `x`. */
+const tallySums = TALLY_COUNTS.map((count) => `sum(x.${count}) as ${count}`).join(', ')
 const limits = 'select key, held, full_at from limits where key = ?'
 
 /** Goes from channel to channel by the index, however many tasks wait in each. */
@@ -59,10 +66,8 @@ export const SQLITE: Statements = {
     with recursive steps (n) as (select 1 where ?1 > 0 union all select n + 1 from steps where n < ?1)
     select group_concat(n + (select coalesce(max(position), 0) from events)) from steps`,
 
-  lockRows: `
-    select ${loaded}, case when w.stage = -1 and ?4 then ${submitted} end as spec
-    from work w where w.job = ?1 and w.stage = ?2 and w.segment = ?3`,
-  readRows: `select ${loaded}, ${spec} from work w where w.job = ? and w.stage = ? and w.segment = ?`,
+  lockRows: rows,
+  readRows: rows,
   events: 'select position, record from events where position = ?',
   lockKeys: `select w.key_held, ${loaded}, ${spec} from work w where w.key_held = ?`,
   failedTasks: `
@@ -70,19 +75,10 @@ export const SQLITE: Statements = {
     where w.job = ? and w.stage >= 0 and w.state in ('FAILED', 'DEAD') order by w.stage, w.segment`,
   lockOpenTasks: nothing,
   tallies: `
-    select job, stage,
-      count(*) filter (where state = 'WAITING'),
-      count(*) filter (where state = 'LEASED'),
-      count(*) filter (where state = 'COMPLETED'),
-      count(*) filter (where state = 'FAILED'),
-      count(*) filter (where state = 'DEAD'),
-      count(*) filter (where state = 'DEAD' and committed),
-      count(*) filter (where state <> 'COMPLETED' and committed),
-      count(*) filter (where attempt > 0),
-      max(ended_at),
-      count(*) filter (where state = 'WAITING' and attempt = 0),
-      min(due_at) filter (where state = 'WAITING' and attempt > 0)
-    from work where job = ? and stage >= 0 group by job, stage`,
+    select x.job, x.stage, ${tallySums}, max(x.ended_at) as ended_at,
+      (select min(w.due_at) from work w where w.job = x.job and w.stage = x.stage
+        and w.stage >= 0 and w.state = 'WAITING' and w.attempt > 0) as retry_at
+    from tallies x where x.job = ? group by x.job, x.stage`,
   lockQueues: nothing,
   lockQueuesShared: nothing,
   lockLimitedQueues: nothing,
@@ -206,11 +202,12 @@ export const SQLITE: Statements = {
       is_set = excluded.is_set
     where schedules.version = ?2`,
   saveLimits: 'update limits set held = ?2, full_at = ?3 where key = ?1',
-  notePipelines: 'insert into pipelines_to_check (job) values (?)',
   addQueueCounts: `
     insert into queue_counts (queue, ${QUEUE_COUNTS.join(', ')}) values (?, ${marks(QUEUE_COUNTS)})
     on conflict (queue) do update
       set ${QUEUE_COUNTS.map((count) => `${count} = ${count} + excluded.${count}`).join(', ')}`,
+  insertTallies: `insert into tallies (${TALLY_COLUMNS.join(', ')}) values (${marks(TALLY_COLUMNS)})`,
+  deleteTalliesOf: 'delete from tallies where job = ?',
 
   notEnded: `
     select w.job from work w where w.job = ? and w.stage = -1 and w.segment = 0 and w.over_at is null
@@ -243,6 +240,13 @@ export const SQLITE: Statements = {
     ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
     order by w.position`,
   lastPosition: 'select max(last_position) from work where job = ?',
+  segmentsAfter: `
+    select ${LOADED_COLUMNS.join(', ')}, null as spec from (
+      select *, sum(length(record)) over (order by segment) - length(record) as bytes_before
+      from (
+        select * from work where job = ?1 and stage = ?2 and segment > ?3 order by segment limit ?4
+      ) as page
+    ) as sized where bytes_before < ?5 order by segment`,
   jobHistory: `
     with recursive chain (position, before, record) as (
       select e.position, e.before, e.record from work w join events e on e.position = w.last_position
@@ -276,13 +280,22 @@ export const SQLITE: Statements = {
   schedule: 'select record from schedules where schedule = ?',
   schedules: `
     select schedule, record from schedules where is_set and schedule > ? order by schedule limit ?`,
+  schedulesNamed: 'select schedule, record from schedules where schedule = ? and is_set',
 
   expiredLeases:
     'select job, stage, segment, attempt from work where expires_at <= ? order by expires_at limit ?',
   startTooLate:
     'select job, stage, segment from work where start_by <= ? order by start_by limit ?',
-  pipelineNotes: 'select id, job from pipelines_to_check order by id limit ?',
-  deletePipelineNotes: 'delete from pipelines_to_check where id = ?',
+  pipelinesToCheck: 'select job from tallies where to_check order by id limit ?',
+  tallyRows: `select id, ${TALLY_COLUMNS.join(', ')} from tallies where job = ?`,
+  keepJobs: nothing,
+  foldTallies: `
+    insert into tallies (${TALLY_COLUMNS.join(', ')})
+    select x.job, x.stage, 0, ${tallySums}, max(x.ended_at)
+    from tallies x where x.id in (select value from json_each(?))
+      and exists (select 1 from work w where w.job = x.job and w.stage = -1 and w.segment = 0)
+    group by x.job, x.stage`,
+  deleteTallies: 'delete from tallies where id in (select value from json_each(?))',
   jobRows: `select ${loaded}, ${spec} from work w where w.job = ? and w.stage = -1 and w.segment = 0`,
   tasksToStop: `
     select stage, segment from work
@@ -340,7 +353,7 @@ export const SQLITE: Statements = {
     ) order by w.job, w.stage, w.segment limit ?`,
   wholeRows: `
     select ${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].join(', ')} from work where job = ? order by stage, segment`,
-  notedPipelines: 'select distinct job from pipelines_to_check where job = ?',
+  markedPipelines: 'select distinct job from tallies where job = ? and to_check',
   allQueueCounts: `
     select queue, ${QUEUE_COUNTS.join(', ')} from queue_counts
     where ${QUEUE_COUNTS.map((count) => `${count} <> 0`).join(' or ')}`,

@@ -43,6 +43,7 @@ export async function buildWrites(
   }
   write(sql.insertEvents, eventRows(loaded, records))
   write(sql.deleteJobs, inRows(loaded.forgotten))
+  write(sql.deleteTalliesOf, inRows(loaded.forgottenPipelines))
   write(sql.dropKeys, inRows(loaded.droppedKeys))
   const { fresh, inserted, updated, unlisted, locations } = workRows(loaded, context)
   write(sql.insertFresh, fresh)
@@ -77,7 +78,10 @@ export async function buildWrites(
     sql.unpark,
     freed.map(([key, count]) => [key, count, now]),
   )
-  write(sql.notePipelines, inRows(loaded.touchedPipelines))
+  write(
+    sql.insertTallies,
+    [...loaded.changedPipelines].flatMap(([job, changed]) => changed.rows(job)),
+  )
   write(sql.addQueueCounts, loaded.counts.rows)
   return writes
 }

@@ -13,7 +13,7 @@ import type { Clock } from '../../clock.ts'
 import type { Statement } from '../connection.ts'
 import type { Dialect, ForgetCount, Preconditions } from '../dialect.ts'
 import { Records } from '../rows/records.ts'
-import type { RowState } from '../rows/work-rows.ts'
+import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 import type { TurnAssigner } from './turn-assignment.ts'
 import { TurnAssignment } from './turn-assignment.ts'
@@ -152,8 +152,15 @@ export class SubmissionCache {
     return kept?.position === position ? kept.entry : null
   }
 
-  delete(job: string): void {
-    this.#kept.delete(job)
+  /** What was submitted as the job of a row; null: it was not read with the row, and has to be. */
+  submittedAs({ job, position, spec }: LoadedColumns, records: Records): JobSubmitted | null {
+    const submitted = spec === null ? this.find(job, position) : records.submitted(spec, position)
+    // The cache has another job, which was forgotten and had this id. If the id is a plain job's now,
+    // nothing would replace it, and each load would miss.
+    if (submitted === null) this.#kept.delete(job)
+    // Each segment of a pipeline needs it again. A plain job is in the cache of leased rows.
+    else if (spec !== null && submitted.spec.stages !== null) this.add(submitted, position)
+    return submitted
   }
 
   add(entry: JobSubmitted, position: number): void {

@@ -8,6 +8,7 @@
  * Everything that could still change is locked; for a decision about a whole pipeline also those of its
  * tasks that are not over. Not locked are:
  * - the job of a segment, for reports about the segment: completing one never changes its job;
+ * - the job and the tallies of a segment that is stopped: a job that is ending stays so;
  * - a child, and the job of a tick: once submitted, they stay until their origin is recorded.
  */
 import type { Command, Job, JobSpec, ParentRef, Task, TaskAddress } from '../../../kernel/index.ts'
@@ -26,7 +27,7 @@ import type { LeasedRowCache, QueueCache } from './context.ts'
 import type { WorkingSet } from './working-set.ts'
 import { JOB_ROW, keyName, rowKey } from '../rows/work-rows.ts'
 
-type RowAddress = readonly [job: string, stage: number, segment: number]
+export type RowAddress = readonly [job: string, stage: number, segment: number]
 
 export class LockPlan {
   readonly rowsToLock = new Map<string, RowAddress>()
@@ -134,7 +135,7 @@ export class LockPlan {
   }
 
   #aboutTask(command: Command & TaskAddress): void {
-    const locksJob = RULES.table[command.type].locksJob || command.type === 'StopTask'
+    const { locksJob } = RULES.table[command.type]
     // Stage 0, segment 0 may be a plain job: its task is in the job's own row.
     const isMaybePlain = command.stage === 0 && command.segment === 0
     if (isMaybePlain && this.#leasedRows !== null && 'worker' in command)
@@ -145,6 +146,7 @@ export class LockPlan {
     if (job === null) return
     const task = this.#task(job, command.stage, command.segment)
     if (locksJob) this.#wholeJob(job)
+    else if (command.type === 'StopTask') this.addTallies(job)
     if (task === null) return
     this.addLimits(task)
     if (command.type === 'GrantLease') this.addQueue(task.policy.queue)

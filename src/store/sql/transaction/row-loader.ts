@@ -7,9 +7,10 @@ import { stagesOf } from '../../../kernel/index.ts'
 import type { StatementResult, Statement, Connection, Row } from '../connection.ts'
 import { NotLoaded, LoadedTallies } from './working-set.ts'
 import type { WorkingSet } from './working-set.ts'
-import type { LockPlan } from './lock-plan.ts'
+import type { LockPlan, RowAddress } from './lock-plan.ts'
 import type { LoadedColumns } from '../rows/work-rows.ts'
-import { JOB_ROW, loadedColumns, tallyRow } from '../rows/work-rows.ts'
+import { tallyRow } from '../rows/tally-rows.ts'
+import { JOB_ROW, loadedColumns } from '../rows/work-rows.ts'
 import type { TransactionContext } from './context.ts'
 
 /** One statement of a load, and what adds its rows to the working set. */
@@ -105,10 +106,12 @@ export class RowLoader {
     const read = [...plan.rowsToRead].flatMap(([key, row]) => {
       return plan.rowsToLock.has(key) ? [] : [row]
     })
-    step(sql.readRows, read, (rows) => this.#addRows(read, rows))
     const locked = [...plan.rowsToLock.values()]
-    const withSpec = locked.map((row) => [...row, !submissions.has(row[0])])
-    step(sql.lockRows, withSpec, (rows) => this.#addRows(locked, rows))
+    const withSpec = ([job, stage, segment]: RowAddress): Row => {
+      return [job, stage, segment, !submissions.has(job)]
+    }
+    step(sql.readRows, read.map(withSpec), (rows) => this.#addRows(read, rows))
+    step(sql.lockRows, locked.map(withSpec), (rows) => this.#addRows(locked, rows))
     step(sql.lockKeys, inRows(plan.keys), (rows) => this.#addKeys(plan.keys, rows))
     step(sql.lockOpenTasks, inRows(plan.jobsWithTasks))
     step(sql.tallies, inRows(plan.tallies), (rows) => this.#addTallies(plan.tallies, rows))
@@ -130,24 +133,15 @@ export class RowLoader {
   /** The JobSubmitted of a job comes with its row, or from the cache. */
   addRow(columns: LoadedColumns): void {
     const { records, submissions } = this.#context
-    const { job, stage, position, spec } = columns
+    const { job, stage } = columns
     if (stage !== JOB_ROW) {
       if (this.#withoutSpec.some((one) => one.job === job)) this.#withoutSpec.push(columns)
       else this.#loaded.addRow(columns, null)
       return
     }
-    const submitted =
-      spec === null ? submissions.find(job, position) : records.submitted(spec, position)
-    if (submitted === null) {
-      // The cache has another job, which was forgotten and had this id. If the id is a plain job's now,
-      // nothing would replace it, and each load would miss.
-      submissions.delete(job)
-      this.#withoutSpec.push(columns)
-      return
-    }
-    // Each segment of a pipeline needs it again. A plain job is in the cache of leased rows.
-    if (spec !== null && submitted.spec.stages !== null) submissions.add(submitted, position)
-    this.#loaded.addRow(columns, submitted)
+    const submitted = submissions.submittedAs(columns, records)
+    if (submitted === null) this.#withoutSpec.push(columns)
+    else this.#loaded.addRow(columns, submitted)
   }
 
   async #addWithoutSpec(): Promise<void> {

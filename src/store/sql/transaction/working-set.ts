@@ -33,15 +33,17 @@ import {
   PawlError,
   addToTally,
   isEnding,
-  segmentsOf,
   stagesOf,
 } from '../../../kernel/index.ts'
 import { isListed, TaskSnapshot } from '../../state/task-snapshot.ts'
+import type { Row } from '../connection.ts'
 import type { LeasedRow } from './context.ts'
 import { SqlFailed } from '../failures.ts'
 import type { Records } from '../rows/records.ts'
 import { countedAs, QueueCounts } from '../rows/queue-counts.ts'
-import type { LoadedColumns, RowState, TallyRow } from '../rows/work-rows.ts'
+import type { TallyRow } from '../rows/tally-rows.ts'
+import { TallyChange } from '../rows/tally-rows.ts'
+import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
 import { JOB_ROW, keyName, rowKey } from '../rows/work-rows.ts'
 
 /** An entry that was decided, with the job and task as they are AFTER it. */
@@ -128,8 +130,8 @@ export class WorkingSet implements Indexes {
   readonly changedLimits = new Set<string>()
   /** Keys of limits that leases were given back to, and how many. */
   readonly freed = new Map<string, number>()
-  /** Pipelines that upkeep must check. */
-  readonly touchedPipelines = new Set<string>()
+  readonly changedPipelines = new Map<string, ChangedPipeline>()
+  readonly forgottenPipelines = new Set<string>()
   /** Jobs that were not read (see `LeasedRowCache`): only an entry, whose write is checked, may follow. */
   readonly fromCache = new Set<string>()
   /** Tallies that are no longer known were needed: the rest is for another transaction. */
@@ -242,9 +244,11 @@ export class WorkingSet implements Indexes {
   /** AFTER what was noted is written, in the same transaction. */
   clearChanges(): void {
     this.applied.length = 0
-    const ofJobs = [this.changed, this.forgotten, this.droppedKeys, this.touchedPipelines]
+    const ofJobs = [this.changed, this.forgotten, this.droppedKeys]
+    const ofPipelines = [this.changedPipelines, this.forgottenPipelines]
     const ofQueues = [this.changedQueues, this.chargedQueues, this.changedSchedules]
-    for (const one of [...ofJobs, ...ofQueues, this.changedLimits, this.freed]) one.clear()
+    for (const one of [...ofJobs, ...ofPipelines, ...ofQueues, this.changedLimits, this.freed])
+      one.clear()
     this.counts = new QueueCounts()
   }
 
@@ -300,7 +304,7 @@ export class WorkingSet implements Indexes {
     job.lastPosition = position
     if (job.task === null) {
       this.#tallies.set(job.id, new LoadedTallies(stagesOf(job).length))
-      this.touchedPipelines.add(job.id)
+      this.#changedPipeline(job).isToCheck = true
     }
     this.#newRow(job, JOB_ROW, 0, position)
     this.#noteApplied(entry, position, null, job, job.task)
@@ -310,12 +314,14 @@ export class WorkingSet implements Indexes {
     const job = this.jobs.get(entry.job) as Job
     const previousPosition = this.#markChanged(rowKey(job.id, JOB_ROW, 0), position)
     fold(this.world, entry)
+    const changed = this.#changedPipeline(job)
+    changed.isToCheck = true
     for (const task of this.world.tasks.get(job.id)?.[entry.stage] ?? []) {
       this.#tallies.get(job.id)?.add(task)
+      changed.count(task, 1)
       this.#newRow(job, task.stage, task.segment, position)
     }
     job.lastPosition = position
-    this.touchedPipelines.add(job.id)
     this.#noteApplied(entry, position, previousPosition, job)
   }
 
@@ -338,8 +344,9 @@ export class WorkingSet implements Indexes {
       if (policy !== undefined) this.counts.add(policy.queue, row.countedAs, -1)
     }
     this.#tallies.delete(job.id)
-    this.touchedPipelines.delete(job.id)
+    this.changedPipelines.delete(job.id)
     this.forgotten.add(job.id)
+    if (job.task === null) this.forgottenPipelines.add(job.id)
     this.#noteApplied(entry, position, previousPosition, job)
   }
 
@@ -352,16 +359,38 @@ export class WorkingSet implements Indexes {
     const previousPosition = this.#markChanged(name, position)
     const taskBefore = task === null ? null : new TaskSnapshot().note(job, task)
     const wasReady = taskBefore?.listed === true && this.#isReady(name)
-    const tallies = job.task === null && task !== null ? this.#tallies.get(job.id) : undefined
-    if (task !== null) tallies?.remove(task)
-    fold(this.world, entry)
-    if (task !== null) tallies?.add(task)
+    if (job.task === null) this.#changePipeline(entry, job, task)
+    else fold(this.world, entry)
     if (job.task !== null || task === null) job.lastPosition = position
-    if (job.task === null && (taskBefore === null || taskBefore.state !== task?.state))
-      this.touchedPipelines.add(job.id)
     if (task !== null && taskBefore !== null) this.#updateUsage(task, taskBefore)
     if (task !== null && wasReady) this.#freeLimitsOf(task, isListed(job, task), entry.at)
     this.#noteApplied(entry, position, previousPosition, job, task, taskBefore)
+  }
+
+  /** `task`: null if the entry is about the pipeline itself. */
+  #changePipeline(entry: Entry, job: Job, task: Task | null): void {
+    const changed = this.#changedPipeline(job)
+    if (task === null) {
+      changed.isToCheck = true
+      return fold(this.world, entry)
+    }
+    const tallies = this.#tallies.get(job.id)
+    const { state } = task
+    tallies?.remove(task)
+    changed.count(task, -1)
+    fold(this.world, entry)
+    tallies?.add(task)
+    changed.count(task, 1)
+    // A grant opens no stage, stops no task and ends no job.
+    if (task.state !== state && task.state !== 'LEASED') changed.isToCheck = true
+  }
+
+  #changedPipeline({ id }: Job): ChangedPipeline {
+    const known = this.changedPipelines.get(id)
+    if (known !== undefined) return known
+    const changed = new ChangedPipeline()
+    this.changedPipelines.set(id, changed)
+    return changed
   }
 
   /** It waits for nothing but a claim. */
@@ -457,9 +486,33 @@ export class WorkingSet implements Indexes {
     return before
   }
 
+  /** By segment, with gaps: to make room for all of them would take longer than the transaction. */
   #tasksOfStage(job: Job, stage: number): Task[] {
     const stages = this.world.tasks.get(job.id) as StageTasks
-    return (stages[stage] ??= Array.from<Task>({ length: Math.max(0, segmentsOf(job, stage)) }))
+    return (stages[stage] ??= [])
+  }
+}
+
+/** What a transaction changed in the tallies of a pipeline. */
+export class ChangedPipeline {
+  /** Upkeep must look at it: a stage may be opened, tasks stopped, or the job may be over. */
+  isToCheck = false
+  readonly #stages = new Map<number, TallyChange>()
+
+  count(task: Task, by: 1 | -1): void {
+    const known = this.#stages.get(task.stage)
+    const change = known ?? new TallyChange()
+    if (known === undefined) this.#stages.set(task.stage, change)
+    change.count(task, by)
+  }
+
+  /** Rows of `tallies`. */
+  rows(job: string): Row[] {
+    // What is to be checked needs a row, also if nothing was counted.
+    if (this.isToCheck && this.#stages.size === 0) this.#stages.set(0, new TallyChange())
+    return [...this.#stages].flatMap(([stage, change]) =>
+      this.isToCheck || change.isOne ? [change.columns(job, stage, this.isToCheck)] : [],
+    )
   }
 }
 

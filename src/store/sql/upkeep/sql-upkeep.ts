@@ -3,29 +3,48 @@
  * tasks that no worker took in time, open stages, stop tasks of ending pipelines, forget jobs.
  *
  * It decides nothing. Any process may ask, and several at once: a command that two of them send is
- * decided once. A transaction that changes a pipeline leaves a note for it; the note is deleted when
- * nothing is left to do for the pipeline.
+ * decided once. A transaction that changes a pipeline adds a row to its tallies; the rows are folded into
+ * one for each stage when nothing is left to do for the pipeline.
  */
 import type { Command, Job, Tallies } from '../../../kernel/index.ts'
 import {
+  emptyTally,
   isEnding,
   isFinal,
   jobEndedAt,
   jobState,
-  NO_TALLIES,
   openableStages,
   stagesOf,
 } from '../../../kernel/index.ts'
 import type { Retention } from '../../store.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { JobQueries, QueryContext } from '../queries/job-queries.ts'
-import { jobRecords } from '../rows/work-rows.ts'
+import { TallyChange, tallyRowAddress } from '../rows/tally-rows.ts'
 import { QueueCountFold } from './queue-count-fold.ts'
 import { SqlRetention } from './sql-retention.ts'
 import { UnusedRows } from './unused-rows.ts'
 
-/** Notes that are read at once: many of them are of the same pipeline. */
-const MOST_NOTES = 2_000
+/** Rows that are read at once: many of them are of the same pipeline. */
+const MOST_ROWS = 2_000
+
+/** The rows of a pipeline's tallies that were read, added up. */
+class ReadTallies {
+  readonly ids: number[] = []
+  readonly #stages = new Map<number, TallyChange>()
+
+  add(row: Row): void {
+    const { id, stage } = tallyRowAddress(row)
+    this.ids.push(id)
+    const change = this.#stages.get(stage) ?? new TallyChange()
+    this.#stages.set(stage, change)
+    change.addRow(row)
+  }
+
+  /** Without the time of the next retry: what is due does not depend on it. */
+  tallies(job: Job): Tallies {
+    return stagesOf(job).map((_, stage) => this.#stages.get(stage)?.tally ?? emptyTally())
+  }
+}
 
 export class SqlUpkeep {
   readonly #context: QueryContext
@@ -72,49 +91,79 @@ export class SqlUpkeep {
 
   async #dueNow(connection: Connection, limit: number): Promise<Command[]> {
     const { sql, now } = this.#context
-    const [expired, tooLate, notes] = await connection.run([
+    const [expired, tooLate, toCheck] = await connection.run([
       { sql: sql.expiredLeases, values: [now(), limit] },
       { sql: sql.startTooLate, values: [now(), limit] },
-      { sql: sql.pipelineNotes, values: [MOST_NOTES] },
+      { sql: sql.pipelinesToCheck, values: [MOST_ROWS] },
     ])
     const commands: Command[] = []
     for (const row of expired?.rows ?? []) commands.push(expireLease(row))
     for (const row of tooLate?.rows ?? []) commands.push(stopTask(row))
     if (commands.length >= limit) return commands.slice(0, limit)
-    const byJob = new Map<string, number[]>()
-    for (const [id, job] of notes?.rows ?? []) {
-      byJob.set(job as string, [...(byJob.get(job as string) ?? []), id as number])
-    }
-    if (byJob.size > 0) await this.#checkPipelines(connection, byJob, commands, limit)
+    const ids = new Set((toCheck?.rows ?? []).map(([job]) => job as string))
+    if (ids.size > 0) await this.#checkPipelines(connection, [...ids], commands, limit)
     return commands
   }
 
-  /** AFTER the notes were read, so that it sees what they stand for. */
   async #checkPipelines(
     connection: Connection,
-    notes: ReadonlyMap<string, readonly number[]>,
+    ids: readonly string[],
     commands: Command[],
     limit: number,
   ): Promise<void> {
-    const { sql, records } = this.#context
-    const ids = [...notes.keys()]
-    const [found] = await connection.run([{ sql: sql.jobRows, rows: ids.map((id) => [id]) }])
-    const jobs = jobRecords(found?.rows ?? [], records).map(({ job }) => job)
-    const byJob = await this.#queries.talliesOf(connection, jobs)
+    // BEFORE the tallies: a stage that is known to be opened has its tasks in them.
+    const jobs = await this.#queries.ownRecords(connection, ids)
+    const byJob = await this.#readTallies(connection, ids)
     const finished = new Set(ids)
     const ended: Row[] = []
     for (const job of jobs) {
-      const tallies = byJob.get(job.id) ?? NO_TALLIES
+      const tallies = byJob.get(job.id)?.tallies(job)
+      if (tallies === undefined) continue
       const before = commands.length
       if (before < limit) await this.#checkPipeline(connection, job, tallies, commands, limit)
       if (commands.length > before || before >= limit) finished.delete(job.id)
       else if (isFinal(jobState(job, tallies, 0))) ended.push([job.id, jobEndedAt(job, tallies)])
     }
-    const finishedNotes = [...finished].flatMap((id) => (notes.get(id) ?? []).map((note) => [note]))
-    if (finishedNotes.length === 0) return
+    const read = [...byJob].filter(([id]) => finished.has(id))
+    await this.#fold(connection, read, ended)
+  }
+
+  async #readTallies(
+    connection: Connection,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, ReadTallies>> {
+    const rows = ids.map((id) => [id])
+    const [found] = await connection.run([{ sql: this.#context.sql.tallyRows, rows }])
+    const byJob = new Map<string, ReadTallies>()
+    for (const row of found?.rows ?? []) {
+      const { job } = tallyRowAddress(row)
+      const read = byJob.get(job) ?? new ReadTallies()
+      byJob.set(job, read)
+      read.add(row)
+    }
+    return byJob
+  }
+
+  /**
+   * Nothing is left to do for these pipelines, as far as the rows say that were read. What was added since
+   * stays to be checked.
+   */
+  async #fold(
+    connection: Connection,
+    read: readonly (readonly [job: string, tallies: ReadTallies])[],
+    ended: readonly Row[],
+  ): Promise<void> {
+    const { sql } = this.#context
+    if (read.length === 0) return
+    const ids = JSON.stringify(read.flatMap(([, tallies]) => tallies.ids))
     await connection.run([
+      { sql: sql.begin, values: [] },
+      // If it were forgotten meanwhile, what is folded would be left behind.
+      { sql: sql.keepJobs, rows: read.map(([job]) => [job]) },
+      { sql: sql.foldTallies, values: [ids] },
+      { sql: sql.deleteTallies, values: [ids] },
       { sql: sql.markEnded, rows: ended },
-      { sql: sql.deletePipelineNotes, rows: finishedNotes },
+      { sql: sql.commit, values: [] },
     ])
     if (ended.length > 0) this.#onEnded()
   }

@@ -69,7 +69,7 @@ export async function checkOnOpen(connection: Connection, sql: Statements): Prom
     }
   }
   const jobs = [...new Set(events.flatMap(({ job }) => job ?? []))]
-  const rows = jobs.map((job) => [job, JOB_ROW, 0])
+  const rows = jobs.map((job) => [job, JOB_ROW, 0, true])
   const [found] = await connection.run([{ sql: sql.readRows, rows }])
   for (const row of found?.rows ?? []) {
     const what = problemOf(row, records)

@@ -23,6 +23,9 @@ import type { Connection, Row, Value } from '../connection.ts'
 import { countedAs, QueueCounts } from '../rows/queue-counts.ts'
 import type { Baseline, EventRow } from '../rows/event-rows.ts'
 import { baseline, eventRow } from '../rows/event-rows.ts'
+import type { TallyRow } from '../rows/tally-rows.ts'
+import { TallyChange, tallyRow } from '../rows/tally-rows.ts'
+import { JOB_ROW } from '../rows/work-rows.ts'
 import type { FoldListener, JobFromRows } from './job-fold.ts'
 import { JobFold, jobFromRows } from './job-fold.ts'
 import { checkLimits, CountedLimitUses } from './limit-check.ts'
@@ -30,7 +33,7 @@ import type { DatabaseProblem, Fix, ReportProblem } from './database-problem.ts'
 import { rowName } from './database-problem.ts'
 import type { Records } from '../rows/records.ts'
 import type { ExpectedJob } from './row-check.ts'
-import { expectedJob, RowCheck } from './row-check.ts'
+import { expectedJob, RowCheck, tallyProblems } from './row-check.ts'
 import { checkQueueCounts } from './queue-count-check.ts'
 import { checkQueues, checkSchedules, QueueScheduleFold } from './queue-and-schedule-check.ts'
 import type { Statements } from '../statements.ts'
@@ -60,6 +63,13 @@ export interface CheckedDatabase {
   readonly rows: number
   /** The newest event. */
   readonly newest: number
+}
+
+/** What the database has of pipelines. */
+interface StoredTallies {
+  readonly rows: readonly TallyRow[]
+  /** Those that the orchestrator will look at. */
+  readonly toCheck: ReadonlySet<string>
 }
 
 /** Rows without events are named up to this number. */
@@ -180,8 +190,12 @@ export class DatabaseCheck implements FoldListener {
     for (const fold of folds) fold.finish()
     const rows = await this.#rowsFor(sql.wholeRows, new Set(folds.map(({ id }) => id)))
     const pipelines = folds.filter(({ record }) => record !== null && record.job.task === null)
-    const looked = await this.#rowsFor(sql.notedPipelines, new Set(pipelines.map(({ id }) => id)))
-    const noted = new Set(looked.map(([job]) => job as string))
+    const names = new Set(pipelines.map(({ id }) => id))
+    const marked = await this.#rowsFor(sql.markedPipelines, names)
+    const tallies: StoredTallies = {
+      rows: (await this.#rowsFor(sql.tallies, names)).map(tallyRow),
+      toCheck: new Set(marked.map(([job]) => job as string)),
+    }
     this.#rows += rows.length
     const byJob = new Map<string, Row[]>()
     for (const row of rows) {
@@ -189,10 +203,10 @@ export class DatabaseCheck implements FoldListener {
       if (known === undefined) byJob.set(row[WORK_COLUMN_AT.job] as string, [row])
       else known.push(row)
     }
-    for (const fold of folds) this.#compareJob(fold, byJob.get(fold.id) ?? [], noted)
+    for (const fold of folds) this.#compareJob(fold, byJob.get(fold.id) ?? [], tallies)
   }
 
-  #compareJob(fold: JobFold, rows: readonly Row[], noted: ReadonlySet<string>): void {
+  #compareJob(fold: JobFold, rows: readonly Row[], tallies: StoredTallies): void {
     const { id, wrong, record } = fold
     for (const one of wrong) this.#report('events', id, one.what, null, one.position)
     const stored = wrong.length > 0 ? jobFromRows(fold, rows, this.#parts.records) : null
@@ -210,7 +224,8 @@ export class DatabaseCheck implements FoldListener {
     }
     const expected = known === null ? null : expectedJob(known, this.#lastIn(fold, stored, givenUp))
     this.#compareRows(id, expected, rows, isByRows && givenUp === null)
-    if (expected !== null && !noted.has(id)) this.#checkLook(expected, rows)
+    if (expected !== null && expected.job.task === null)
+      this.#compareTallies(expected, rows, tallies)
   }
 
   /** The position of a row's newest entry; of what was given up, that of the JobSubmitted. */
@@ -281,9 +296,32 @@ export class DatabaseCheck implements FoldListener {
     if (task !== null) this.#counts.add(task.policy.queue, countedAs(job, task, turn), 1)
   }
 
-  /** A pipeline that something is to be done about must be on the orchestrator's list, `pipelines_to_check`. */
-  #checkLook({ job, isOver, rows: expected }: ExpectedJob, rows: readonly Row[]): void {
-    if (job.task !== null) return
+  #compareTallies(expected: ExpectedJob, rows: readonly Row[], stored: StoredTallies): void {
+    const { job, isOver } = expected
+    const changes = stagesOf(job).map(() => new TallyChange())
+    for (const { task } of expected.rows) if (task !== null) changes[task.stage]?.count(task, 1)
+    const fix: Fix = {
+      table: 'tallies',
+      job: job.id,
+      rows: changes.map((change, stage) => change.columns(job.id, stage, true)),
+    }
+    const own = stored.rows.filter((row) => row.job === job.id)
+    for (const [stage, { name }] of stagesOf(job).entries()) {
+      const row = own.find((one) => one.stage === stage)
+      const wrong = tallyProblems(changes[stage] as TallyChange, row, isOver)
+      for (const what of wrong) this.#report('tallies', job.id, `${name}: ${what}`, fix)
+    }
+    const hasRow = rows.some((row) => row[WORK_COLUMN_AT.stage] === JOB_ROW)
+    if (own.length > 0 && !hasRow) this.#reported.add(rowName(job.id, JOB_ROW, 0))
+    if (own.some(({ stage }) => stage < 0 || stage >= changes.length))
+      this.#report('tallies', job.id, 'they have a stage that the job has not', fix)
+    if (stored.toCheck.has(job.id) || !this.#isDue(expected, rows)) return
+    const what = 'something is to be done about it, and the orchestrator would not look'
+    this.#report('tallies', job.id, what, fix)
+  }
+
+  /** The orchestrator has something to do: then the job's tallies must say so. */
+  #isDue({ job, isOver, rows: expected }: ExpectedJob, rows: readonly Row[]): boolean {
     const own = rows.find((row) => (row[WORK_COLUMN_AT.stage] as number) < 0)
     const isNoted = own === undefined || own[WORK_COLUMN_AT.over_at] !== null
     const world = createWorld(new Map([[job.id, job]]))
@@ -301,10 +339,7 @@ export class DatabaseCheck implements FoldListener {
           commit === null &&
           stagesOf(job)[stage]?.onFailure !== true,
       )
-    const isDue = (isOver && !isNoted) || isStopping || openableStages(job, tallies).length > 0
-    if (!isDue) return
-    const what = 'something is to be done about it, and the orchestrator would not look'
-    this.#report('pipelines_to_check', job.id, what, { table: 'pipelines_to_check', job: job.id })
+    return (isOver && !isNoted) || isStopping || openableStages(job, tallies).length > 0
   }
 
   async #checkSmallTables(): Promise<void> {
@@ -336,6 +371,12 @@ export class DatabaseCheck implements FoldListener {
       if (this.#reported.has(name)) continue
       const what = `no JobSubmitted of its job stands at position ${position}`
       this.#report('work', name, what, { table: 'work', address: [job, stage, segment], row: null })
+    }
+    for (const [job] of await this.#rowsOf(sql.strayTallies)) {
+      const what = 'there is no such job'
+      const fix: Fix = { table: 'tallies', job: job as string, rows: [] }
+      const isReported = this.#reported.has(rowName(job as string, JOB_ROW, 0))
+      if (!isReported) this.#report('tallies', job as string, what, fix)
     }
     await this.#parts.onPage(this.#events)
   }

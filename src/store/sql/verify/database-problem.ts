@@ -9,8 +9,8 @@ import type { Statements } from '../statements.ts'
 export interface DatabaseProblem {
   readonly what: string
   /**
-   * `events`, `baselines`, `work`, `queues`, `queue_counts`, `schedules`, `limits`, `pipelines_to_check` or
-   * `meta`; on SQLite also `indexes`, or `file` for what is about none of our tables and indexes alone.
+   * `events`, `baselines`, `work`, `queues`, `queue_counts`, `schedules`, `limits`, `tallies` or `meta`; on
+   * SQLite also `indexes`, or `file` for what is about none of our tables and indexes alone.
    */
   readonly table: string
   /** A job, `job/stage/segment`, a queue, a schedule, the key of a limit, an index; null: all of it. */
@@ -45,7 +45,12 @@ export type Fix =
       /** As `addQueueCounts` wants it. */
       readonly missing: Row
     }
-  | { readonly table: 'pipelines_to_check'; readonly job: string }
+  | {
+      readonly table: 'tallies'
+      readonly job: string
+      /** All of the job's. */
+      readonly rows: readonly Row[]
+    }
   | { readonly table: 'meta'; readonly position: number }
 
 /** Without a fix nothing in the database says what is right. */
@@ -97,6 +102,7 @@ export class RowRepairs {
     }
     run(sql.insertBaselines, this.#baselines)
     run(sql.deleteJobs, this.#gone)
+    run(sql.deleteTalliesOf, this.#gone)
     const work = fixes.filter((fix) => fix.table === 'work')
     const rows = work.flatMap(({ row }) => (row === null ? [] : [row]))
     run(
@@ -137,10 +143,14 @@ export class RowRepairs {
       sql.addQueueCounts,
       counts.map(({ missing }) => missing),
     )
-    const noted = fixes.filter((fix) => fix.table === 'pipelines_to_check')
+    const tallies = fixes.filter((fix) => fix.table === 'tallies')
     run(
-      sql.notePipelines,
-      noted.map(({ job }) => [job]),
+      sql.deleteTalliesOf,
+      tallies.map(({ job }) => [job]),
+    )
+    run(
+      sql.insertTallies,
+      tallies.flatMap((fix) => fix.rows),
     )
     for (const fix of fixes) {
       if (fix.table === 'meta')
@@ -165,8 +175,8 @@ function stepOf(fix: Fix): string {
       return `limits ${fix.key}: held is ${fix.held}, full_at is ${fix.fullAt}, its tasks unparked`
     case 'queue_counts':
       return `queue_counts ${fix.queue}: as its tasks are`
-    case 'pipelines_to_check':
-      return `pipelines_to_check ${fix.job}: noted`
+    case 'tallies':
+      return `tallies ${fix.job}: ${writtenOrDeleted(fix.rows[0] ?? null)}`
     case 'meta':
       return `positions: the next one comes after ${fix.position}`
   }

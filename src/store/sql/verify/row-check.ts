@@ -13,6 +13,7 @@ import type { Job, Task } from '../../../kernel/index.ts'
 import {
   countTallies,
   createWorld,
+  emptyTally,
   isFinal,
   jobEndedAt,
   jobState,
@@ -27,6 +28,7 @@ import { WORK_COLUMN_AT, WORK_COLUMNS } from '../statements.ts'
 import { shown } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
 import { CorruptRecord } from '../rows/records.ts'
+import type { TallyChange, TallyRow } from '../rows/tally-rows.ts'
 import type { RowState } from '../rows/work-rows.ts'
 import { changingColumns, fixedColumns, isFresh, JOB_ROW, keyName } from '../rows/work-rows.ts'
 import { submissionOf } from './job-fold.ts'
@@ -74,6 +76,25 @@ export function expectedJob(
       })),
     ],
   }
+}
+
+/** What is wrong with the tally of a stage. `found`: undefined if the database has none. */
+export function tallyProblems(
+  { tally, neverGranted }: TallyChange,
+  found: TallyRow | undefined,
+  isOver: boolean,
+): string[] {
+  const expected: Readonly<Record<string, number>> = { ...tally, neverGranted }
+  const stored: Readonly<Record<string, number>> = {
+    ...(found?.tally ?? emptyTally()),
+    neverGranted: found?.neverGranted ?? 0,
+  }
+  return Object.keys(expected).flatMap((name) => {
+    // The time of a retry is not kept. That of the last end is that of an end that was undone, or it counts.
+    if (name === 'retryAt' || (name === 'endedAt' && !isOver)) return []
+    if (stored[name] === expected[name]) return []
+    return [`${name} is ${stored[name]}, and must be ${expected[name]}`]
+  })
 }
 
 /** How a queue may rank what waits in it; the first is how it does now. */

@@ -1,0 +1,69 @@
+/**
+ * Segments of a pipeline: what one costs from the opening of its stage to its end, and what it costs to
+ * read what one put out.
+ */
+import type { Pawl } from '../../src/index.ts'
+import { pipeline, typed } from '../../src/index.ts'
+import { median } from '../ratio.ts'
+import { cpuOf } from './place.ts'
+import type { GrowthRow } from './row.ts'
+
+const CONCURRENCY = 100
+/** A few small ones are a sample as large as one large one. */
+const SMALL_ROUNDS = 3
+
+const over = pipeline('over', { input: typed<number[]>() }).stage('each', {
+  each: 'input',
+  run: ({ segment }) => segment,
+})
+
+export const segments: GrowthRow = {
+  sizes: [2_000, 20_000],
+  async *run(place, sizes) {
+    const pawl = await place.fresh()()
+    pawl.work([over], { concurrency: CONCURRENCY })
+    await runAll(pawl, sizes[0] ?? 0)
+    for (const [i, size] of sizes.entries()) {
+      const each: number[] = []
+      for (let round = 0; round < (i === 0 ? SMALL_ROUNDS : 1); round++) {
+        each.push((await cpuOf(place, () => runAll(pawl, size))) / size)
+      }
+      yield { unit: 'a segment', size, us: median(each) }
+    }
+    await pawl.close()
+  },
+}
+
+export const outputs: GrowthRow = {
+  sizes: [2_000, 20_000],
+  async *run(place, sizes) {
+    const pawl = await place.fresh()()
+    pawl.work([over], { concurrency: CONCURRENCY })
+    for (const [i, size] of sizes.entries()) {
+      const id = await runAll(pawl, size)
+      const rounds = i === 0 ? SMALL_ROUNDS : 1
+      if (i === 0) await readAll(pawl, id)
+      const each: number[] = []
+      for (let round = 0; round < rounds; round++) {
+        each.push((await cpuOf(place, () => readAll(pawl, id))) / size)
+      }
+      yield { unit: 'an output', size, us: median(each) }
+    }
+    await pawl.close()
+  },
+}
+
+async function runAll(pawl: Pawl, size: number): Promise<string> {
+  const handle = await pawl.submit(
+    over,
+    Array.from({ length: size }, (_, i) => i),
+  )
+  await handle.result()
+  return handle.id
+}
+
+async function readAll(pawl: Pawl, id: string): Promise<void> {
+  let count = 0
+  for await (const _ of (await pawl.handle(id, over).result()) as AsyncIterable<unknown>) count += 1
+  if (count === 0) throw new Error('There are no outputs.')
+}

@@ -1,0 +1,35 @@
+/**
+ * Schedules: what it costs to set one, and to set it again with the same terms, as each start of a
+ * program does.
+ */
+import type { Pawl } from '../../src/index.ts'
+import { job, typed } from '../../src/index.ts'
+import { cpuOf } from './place.ts'
+import type { GrowthRow } from './row.ts'
+
+const tick = job('tick', { input: typed<number>(), run: () => null })
+
+export const schedules: GrowthRow = {
+  sizes: [2_000, 20_000],
+  async *run(place, sizes) {
+    const open = place.fresh()
+    let there = 0
+    const pawl = await open()
+    await set(pawl, 0, Math.ceil((sizes[0] ?? 0) / 10))
+    for (const size of sizes) {
+      const [from, to] = [there, size]
+      const us = await cpuOf(place, () => set(pawl, from, to))
+      yield { unit: 'a schedule set', size, us: us / (to - from) }
+      const again = await cpuOf(place, () => set(pawl, 0, sizes[0] ?? 0))
+      yield { unit: 'a schedule set again', size, us: again / (sizes[0] ?? 0) }
+      there = size
+    }
+    await pawl.close()
+  },
+}
+
+async function set(pawl: Pawl, from: number, to: number): Promise<void> {
+  for (let i = from; i < to; i++) {
+    await pawl.schedule(`schedule ${i}`, { job: tick, input: i, cron: `${i % 60} 3 * * *` })
+  }
+}
