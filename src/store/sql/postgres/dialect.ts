@@ -9,7 +9,8 @@ import { openNotifier } from './notifier.ts'
 import { openConnection } from './connection.ts'
 import { postgresUserDialect } from './user-transaction.ts'
 import { STEPS } from './schema.ts'
-import { FORGET_COUNT, POSTGRES, quoted, VACUUM_TABLES } from './statements.ts'
+import { quoted } from './qualified-names.ts'
+import { FORGET_COUNT, POSTGRES, VACUUM_TABLES } from './statements.ts'
 
 /** Transactions under way at once: one decides while others wait for the disk. */
 const CONNECTIONS = 4

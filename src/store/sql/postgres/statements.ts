@@ -695,33 +695,3 @@ export const LIMIT_TIME = `
 
 /** channel, payload. */
 export const NOTIFY = `select pg_notify($1::text, $2::text)`
-
-const TABLE =
-  /\b(from|join|into|update)(\s+)(work|events|queues|schedules|limits|group_turns|queue_count_changes|tallies|meta)\b/g
-const SEQUENCE = /'positions'/g
-const FUNCTION = /\bas_expected\(/g
-const CURRENT = /\bcurrent_schema\(\)/g
-
-/**
- * The statements with the schema before every name, for a user's transaction: its search path is the
- * user's, and stays as it is.
- */
-export function qualified(statements: Statements, schema: string): Statements {
-  const name = `"${schema.replaceAll('"', '""')}"`
-  const within = (text: string): string =>
-    text
-      .replaceAll(
-        TABLE,
-        (_, word: string, space: string, table: string) => `${word}${space}${name}.${table}`,
-      )
-      .replaceAll(SEQUENCE, () => `'${quoted(name)}.positions'`)
-      .replaceAll(FUNCTION, () => `${name}.as_expected(`)
-      .replaceAll(CURRENT, () => `'${quoted(schema)}'`)
-  const all = Object.entries(statements as unknown as Record<string, string>)
-  return Object.fromEntries(all.map(([key, text]) => [key, within(text)])) as unknown as Statements
-}
-
-/** For a text inside of single quotes. */
-export function quoted(text: string): string {
-  return text.replaceAll(`'`, `''`)
-}

@@ -19,7 +19,8 @@ import { stateOf, reasonInTransaction } from './failures.ts'
 import { channelOf, newsPayload } from './notifier.ts'
 import type { Wire } from './statement-batch.ts'
 import { StatementBatch, bind, UNNAMED } from './statement-batch.ts'
-import { LIMIT_TIME, NOTIFY, POSTGRES, qualified } from './statements.ts'
+import { qualified } from './qualified-names.ts'
+import { LIMIT_TIME, NOTIFY, POSTGRES } from './statements.ts'
 
 /** A savepoint outside of a transaction; anything in one that has failed. */
 const NO_TRANSACTION = '25P01'
