@@ -14,6 +14,10 @@ import type { ForgetHook } from './forget-hook.ts'
 const PAUSE_MS = 50
 /** The same on a shared database, where they cost something, and news say when something is due. */
 const SHARED_PAUSE_MS = 1_000
+/** There, each query that finds nothing doubles the pause until the next one, up to this. */
+const LONGEST_SHARED_PAUSE_MS = 5_000
+/** There, between the end of a round of examinations and the next round. */
+const SHARED_ROUND_MS = 10_000
 /** After news: other processes query, too, and news that come together are one query. */
 const AFTER_NEWS_MS = 20
 /** Commands of one query: few enough that other commands get their turn. */
@@ -27,8 +31,8 @@ interface UpkeepLoopParts {
   readonly onError: (error: Error) => void
   /** Null: jobs are forgotten without being handed over. */
   readonly forgetHook: ForgetHook | null
-  /** Examines whether all is well. */
-  readonly examine: () => Promise<unknown>
+  /** Examines whether all is well. Whether a round through all jobs is over. */
+  readonly examine: () => Promise<boolean>
   /** Told once that the store has ended: no caller will get an answer any more. */
   readonly onEnded: (error: StoreEnded) => void
 }
@@ -36,10 +40,14 @@ interface UpkeepLoopParts {
 export class UpkeepLoop {
   readonly #parts: UpkeepLoopParts
   readonly #pauseMs: number
+  readonly #longestPauseMs: number
+  readonly #roundMs: number
+  /** Queries that found nothing since there was news, or something to do. */
+  #vainQueries = 0
   #timer: Timer | null = null
   #running: Promise<void> | null = null
   #isRunning = false
-  #examinedAt = -Infinity
+  #examineFrom = -Infinity
   #runAgain = false
   #hasNews = false
   #nextAt = 0
@@ -47,7 +55,10 @@ export class UpkeepLoop {
 
   constructor(parts: UpkeepLoopParts) {
     this.#parts = parts
-    this.#pauseMs = parts.store.onNews === undefined ? PAUSE_MS : SHARED_PAUSE_MS
+    const isShared = parts.store.onNews !== undefined
+    this.#pauseMs = isShared ? SHARED_PAUSE_MS : PAUSE_MS
+    this.#longestPauseMs = isShared ? LONGEST_SHARED_PAUSE_MS : PAUSE_MS
+    this.#roundMs = isShared ? SHARED_ROUND_MS : PAUSE_MS
     this.#schedule(0)
   }
 
@@ -72,6 +83,7 @@ export class UpkeepLoop {
    * Several calls in one turn of the event loop are one query.
    */
   runNow(): void {
+    this.#vainQueries = 0
     if (this.#runAgain || this.#isClosed) return
     this.#runAgain = true
     this.#parts.timing.soon(() => {
@@ -83,6 +95,7 @@ export class UpkeepLoop {
 
   /** The same by news, which may come often: queries in a moment. */
   runSoon(): void {
+    this.#vainQueries = 0
     if (this.#isRunning) this.#hasNews = true
     else if (this.#nextAt > this.#parts.timing.now() + AFTER_NEWS_MS) this.#schedule(AFTER_NEWS_MS)
   }
@@ -111,9 +124,9 @@ export class UpkeepLoop {
   /** At its own pace, however often the loop runs. */
   async #examineIfDue(): Promise<void> {
     const now = this.#parts.timing.now()
-    if (this.#isClosed || now < this.#examinedAt + this.#pauseMs) return
-    this.#examinedAt = now
-    await this.#parts.examine()
+    if (this.#isClosed || now < this.#examineFrom) return
+    const isRoundOver = await this.#parts.examine()
+    this.#examineFrom = now + (isRoundOver ? this.#roundMs : this.#pauseMs)
   }
 
   async #runAndSchedule(): Promise<void> {
@@ -122,11 +135,13 @@ export class UpkeepLoop {
       this.#hasNews = false
       do {
         this.#runAgain = false
-        await this.sendDue()
+        if ((await this.sendDue()) > 0) this.#vainQueries = 0
         await this.#examineIfDue()
       } while (this.#runAgain)
       this.#isRunning = false
-      this.#schedule(this.#hasNews ? AFTER_NEWS_MS : this.#pauseMs)
+      const pauseMs = Math.min(this.#pauseMs * 2 ** this.#vainQueries, this.#longestPauseMs)
+      this.#vainQueries += 1
+      this.#schedule(this.#hasNews ? AFTER_NEWS_MS : pauseMs)
     } catch (error) {
       this.#isRunning = false
       if (this.#isClosed) return
