@@ -9,6 +9,7 @@ import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Store } from '../../store/index.ts'
 import { StoreEnded } from '../../store/index.ts'
 import type { ForgetHook } from './forget-hook.ts'
+import type { ForgetPace } from './forget-pace.ts'
 
 /** Between two queries that find nothing. They cost next to nothing. */
 const PAUSE_MS = 50
@@ -29,6 +30,7 @@ interface UpkeepLoopParts {
   readonly batcher: CommandBatcher
   readonly timing: Timing
   readonly onError: (error: Error) => void
+  readonly pace: ForgetPace
   /** Null: jobs are forgotten without being handed over. */
   readonly forgetHook: ForgetHook | null
   /** Examines whether all is well. Whether a round through all jobs is over. */
@@ -62,17 +64,25 @@ export class UpkeepLoop {
     this.#schedule(0)
   }
 
-  /** Sends what is due now, until nothing is. How many commands that were. */
-  async sendDue(): Promise<number> {
+  /**
+   * Sends what is due now, until nothing is. How many commands that were. `isPaced`: jobs to forget may be
+   * left for later, because other work goes on.
+   */
+  async sendDue(isPaced = false): Promise<number> {
+    const { timing, pace } = this.#parts
     let sent = 0
     for (;;) {
       if (this.#isClosed) return sent
-      const due = await this.#parts.store.query({ kind: 'upkeep', limit: BATCH })
+      const forgets = !isPaced || pace.restMs(timing.now()) === 0
+      const due = await this.#parts.store.query({ kind: 'upkeep', limit: BATCH, forgets })
       const commands = this.#parts.forgetHook === null ? due : due.filter((one) => !isForget(one))
       this.#parts.forgetHook?.offer(due.filter(isForget))
       if (commands.length === 0) return sent
+      const sentAt = timing.now()
       const answers = await this.#parts.batcher.sendAll(commands)
       sent += commands.length
+      const forgotten = commands.filter(isForget).length
+      if (forgotten > 0) pace.forgot(forgotten, timing.now() - sentAt, timing.now())
       // If all are refused, they are due again: not at once.
       if (answers.every(({ verdict }) => verdict === 'rejected')) return sent
     }
@@ -135,13 +145,16 @@ export class UpkeepLoop {
       this.#hasNews = false
       do {
         this.#runAgain = false
-        if ((await this.sendDue()) > 0) this.#vainQueries = 0
+        if ((await this.sendDue(true)) > 0) this.#vainQueries = 0
         await this.#examineIfDue()
       } while (this.#runAgain)
       this.#isRunning = false
       const pauseMs = Math.min(this.#pauseMs * 2 ** this.#vainQueries, this.#longestPauseMs)
       this.#vainQueries += 1
-      this.#schedule(this.#hasNews ? AFTER_NEWS_MS : pauseMs)
+      // There are more to forget, or there may be.
+      const restMs = this.#parts.pace.restMs(this.#parts.timing.now())
+      if (this.#hasNews) this.#schedule(AFTER_NEWS_MS)
+      else this.#schedule(restMs > 0 ? Math.min(restMs, this.#pauseMs) : pauseMs)
     } catch (error) {
       this.#isRunning = false
       if (this.#isClosed) return
