@@ -58,6 +58,7 @@ import { Schedules } from './schedule/schedules.ts'
 import type { ScheduleTerms } from './schedule/terms.ts'
 import { CommandListeners } from './upkeep/command-listeners.ts'
 import { ForgetHook } from './upkeep/forget-hook.ts'
+import { ForgetPace } from './upkeep/forget-pace.ts'
 import { UpkeepLoop } from './upkeep/upkeep-loop.ts'
 
 /** What an engine tells its owner unasked: the store's notices, and its own. */
@@ -179,8 +180,10 @@ export class Pawl {
     this.#place = parts.artifacts ?? memoryPlace()
     this.artifacts = new Artifacts(store, this.#place)
     this.#sweep = new ArtifactSweep({ ...upkeepParts, place: this.#place })
+    const pace = new ForgetPace()
     this.#upkeepLoop = new UpkeepLoop({
       store,
+      pace,
       batcher: this.#batcher,
       timing: upkeepTiming,
       onError,
@@ -194,6 +197,7 @@ export class Pawl {
       workers: this.#workers,
       results: this.#results,
       upkeepLoop: this.#upkeepLoop,
+      pace,
       schedules: this.#schedules,
     })
     this.#handleParts = {

@@ -454,8 +454,11 @@ export interface Answers {
   metrics: { ask: object; answer: Metrics }
   /** Examines the next few jobs in memory: whether their invariants hold, and which wait for long. */
   examination: { ask: { readonly limit: number; readonly waitedMs: number }; answer: Examined }
-  /** The commands that time or the orchestrator should send now. */
-  upkeep: { ask: { readonly limit: number }; answer: readonly Command[] }
+  /** The commands that time or the orchestrator should send now. `forgets`: also to forget jobs; default: yes. */
+  upkeep: {
+    ask: { readonly limit: number; readonly forgets?: boolean }
+    answer: readonly Command[]
+  }
 }
 
 export type QueryKind = keyof Answers

@@ -17,7 +17,7 @@ export interface WorkerOptions {
   readonly queues?: readonly string[]
   /**
    * How often to look for jobs, if nothing else happens. Default 50 ms; on a database, which tells
-   * when there is something, half a second.
+   * when there is something, half a second, and up to 5 s while nothing happens.
    */
   readonly poll?: Duration
   /** How long running handlers may go on after `stop`. Default 10 s. */

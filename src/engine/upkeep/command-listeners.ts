@@ -8,6 +8,7 @@ import type { Answer, News, Store } from '../../store/index.ts'
 import type { Worker } from '../../worker/index.ts'
 import type { Results } from '../client/results.ts'
 import type { Schedules } from '../schedule/schedules.ts'
+import type { ForgetPace } from './forget-pace.ts'
 import type { UpkeepLoop } from './upkeep-loop.ts'
 
 /** They make no task claimable. */
@@ -48,6 +49,7 @@ export interface CommandListenersParts {
   readonly workers: ReadonlySet<Worker>
   readonly results: Results
   readonly upkeepLoop: UpkeepLoop
+  readonly pace: ForgetPace
   readonly schedules: Schedules
 }
 
@@ -75,8 +77,9 @@ export class CommandListeners {
   }
 
   answered(commands: readonly Command[], answers: readonly Answer[]): void {
-    const { results, upkeepLoop, workers } = this.#parts
+    const { results, upkeepLoop, workers, pace } = this.#parts
     results.answered(commands, answers)
+    pace.noteCommands(commands)
     if (commands.some(mayMoveStages)) upkeepLoop.runNow()
     commands.forEach((command, i) => {
       if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
@@ -89,7 +92,8 @@ export class CommandListeners {
   }
 
   #onNews(news: News): void {
-    const { workers, results, upkeepLoop, schedules } = this.#parts
+    const { workers, results, upkeepLoop, schedules, pace } = this.#parts
+    pace.noteNews()
     if (news.has('work')) for (const worker of workers) worker.wake()
     if (news.has('interrupts')) for (const worker of workers) worker.checkLeases()
     if (news.has('ends')) results.onNews()

@@ -9,11 +9,16 @@ import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Store } from '../../store/index.ts'
 import { StoreEnded } from '../../store/index.ts'
 import type { ForgetHook } from './forget-hook.ts'
+import type { ForgetPace } from './forget-pace.ts'
 
 /** Between two queries that find nothing. They cost next to nothing. */
 const PAUSE_MS = 50
 /** The same on a shared database, where they cost something, and news say when something is due. */
 const SHARED_PAUSE_MS = 1_000
+/** There, each query that finds nothing doubles the pause until the next one, up to this. */
+const LONGEST_SHARED_PAUSE_MS = 5_000
+/** There, between the end of a round of examinations and the next round. */
+const SHARED_ROUND_MS = 10_000
 /** After news: other processes query, too, and news that come together are one query. */
 const AFTER_NEWS_MS = 20
 /** Commands of one query: few enough that other commands get their turn. */
@@ -25,10 +30,11 @@ interface UpkeepLoopParts {
   readonly batcher: CommandBatcher
   readonly timing: Timing
   readonly onError: (error: Error) => void
+  readonly pace: ForgetPace
   /** Null: jobs are forgotten without being handed over. */
   readonly forgetHook: ForgetHook | null
-  /** Examines whether all is well. */
-  readonly examine: () => Promise<unknown>
+  /** Examines whether all is well. Whether a round through all jobs is over. */
+  readonly examine: () => Promise<boolean>
   /** Told once that the store has ended: no caller will get an answer any more. */
   readonly onEnded: (error: StoreEnded) => void
 }
@@ -36,10 +42,14 @@ interface UpkeepLoopParts {
 export class UpkeepLoop {
   readonly #parts: UpkeepLoopParts
   readonly #pauseMs: number
+  readonly #longestPauseMs: number
+  readonly #roundMs: number
+  /** Queries that found nothing since there was news, or something to do. */
+  #vainQueries = 0
   #timer: Timer | null = null
   #running: Promise<void> | null = null
   #isRunning = false
-  #examinedAt = -Infinity
+  #examineFrom = -Infinity
   #runAgain = false
   #hasNews = false
   #nextAt = 0
@@ -47,21 +57,32 @@ export class UpkeepLoop {
 
   constructor(parts: UpkeepLoopParts) {
     this.#parts = parts
-    this.#pauseMs = parts.store.onNews === undefined ? PAUSE_MS : SHARED_PAUSE_MS
+    const isShared = parts.store.onNews !== undefined
+    this.#pauseMs = isShared ? SHARED_PAUSE_MS : PAUSE_MS
+    this.#longestPauseMs = isShared ? LONGEST_SHARED_PAUSE_MS : PAUSE_MS
+    this.#roundMs = isShared ? SHARED_ROUND_MS : PAUSE_MS
     this.#schedule(0)
   }
 
-  /** Sends what is due now, until nothing is. How many commands that were. */
-  async sendDue(): Promise<number> {
+  /**
+   * Sends what is due now, until nothing is. How many commands that were. `isPaced`: jobs to forget may be
+   * left for later, because other work goes on.
+   */
+  async sendDue(isPaced = false): Promise<number> {
+    const { timing, pace } = this.#parts
     let sent = 0
     for (;;) {
       if (this.#isClosed) return sent
-      const due = await this.#parts.store.query({ kind: 'upkeep', limit: BATCH })
+      const forgets = !isPaced || pace.restMs(timing.now()) === 0
+      const due = await this.#parts.store.query({ kind: 'upkeep', limit: BATCH, forgets })
       const commands = this.#parts.forgetHook === null ? due : due.filter((one) => !isForget(one))
       this.#parts.forgetHook?.offer(due.filter(isForget))
       if (commands.length === 0) return sent
+      const sentAt = timing.now()
       const answers = await this.#parts.batcher.sendAll(commands)
       sent += commands.length
+      const forgotten = commands.filter(isForget).length
+      if (forgotten > 0) pace.forgot(forgotten, timing.now() - sentAt, timing.now())
       // If all are refused, they are due again: not at once.
       if (answers.every(({ verdict }) => verdict === 'rejected')) return sent
     }
@@ -72,6 +93,7 @@ export class UpkeepLoop {
    * Several calls in one turn of the event loop are one query.
    */
   runNow(): void {
+    this.#vainQueries = 0
     if (this.#runAgain || this.#isClosed) return
     this.#runAgain = true
     this.#parts.timing.soon(() => {
@@ -83,6 +105,7 @@ export class UpkeepLoop {
 
   /** The same by news, which may come often: queries in a moment. */
   runSoon(): void {
+    this.#vainQueries = 0
     if (this.#isRunning) this.#hasNews = true
     else if (this.#nextAt > this.#parts.timing.now() + AFTER_NEWS_MS) this.#schedule(AFTER_NEWS_MS)
   }
@@ -111,9 +134,9 @@ export class UpkeepLoop {
   /** At its own pace, however often the loop runs. */
   async #examineIfDue(): Promise<void> {
     const now = this.#parts.timing.now()
-    if (this.#isClosed || now < this.#examinedAt + this.#pauseMs) return
-    this.#examinedAt = now
-    await this.#parts.examine()
+    if (this.#isClosed || now < this.#examineFrom) return
+    const isRoundOver = await this.#parts.examine()
+    this.#examineFrom = now + (isRoundOver ? this.#roundMs : this.#pauseMs)
   }
 
   async #runAndSchedule(): Promise<void> {
@@ -122,11 +145,16 @@ export class UpkeepLoop {
       this.#hasNews = false
       do {
         this.#runAgain = false
-        await this.sendDue()
+        if ((await this.sendDue(true)) > 0) this.#vainQueries = 0
         await this.#examineIfDue()
       } while (this.#runAgain)
       this.#isRunning = false
-      this.#schedule(this.#hasNews ? AFTER_NEWS_MS : this.#pauseMs)
+      const pauseMs = Math.min(this.#pauseMs * 2 ** this.#vainQueries, this.#longestPauseMs)
+      this.#vainQueries += 1
+      // There are more to forget, or there may be.
+      const restMs = this.#parts.pace.restMs(this.#parts.timing.now())
+      if (this.#hasNews) this.#schedule(AFTER_NEWS_MS)
+      else this.#schedule(restMs > 0 ? Math.min(restMs, this.#pauseMs) : pauseMs)
     } catch (error) {
       this.#isRunning = false
       if (this.#isClosed) return

@@ -195,7 +195,7 @@ export class DirectoryStore implements Store {
           : shared.outputs(query),
       jobs: (query) => this.#jobs(query),
       history: (query) => this.#history(query),
-      upkeep: ({ limit }) => this.#upkeep(limit),
+      upkeep: ({ limit, forgets = true }) => this.#upkeep(limit, forgets),
     }
   }
 
@@ -266,9 +266,10 @@ export class DirectoryStore implements Store {
     return listing(job, this.#ledger.tallies(job), this.#ledger.now)
   }
 
-  #upkeep(limit: number): Command[] {
+  #upkeep(limit: number, forgets: boolean): Command[] {
     const now = this.#clock.now()
     const commands = this.#ledger.upkeep(now, limit)
+    if (!forgets) return commands
     const { state, retention } = this.#parts
     try {
       const left = limit - commands.length

@@ -172,3 +172,63 @@ describe('work that has sent the end of its transaction', () => {
     expect(all.map(({ isClosed }) => isClosed)).toEqual([true, false])
   })
 })
+
+describe('connections that no work uses', () => {
+  it('are closed after a while, but for the last, and opened again when they are needed', async () => {
+    const opened: Quick[] = []
+    const closed: Quick[] = []
+    let onClosed = (): void => undefined
+    class Quick implements Connection {
+      run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
+        return Promise.resolve(statements.map(() => ({ rows: [], changed: 0 })))
+      }
+
+      close(): Promise<void> {
+        closed.push(this)
+        onClosed()
+        return Promise.resolve()
+      }
+    }
+    const pool = new ConnectionPool<Quick>(null, {
+      connect: () => {
+        const connection = new Quick()
+        opened.push(connection)
+        return Promise.resolve(connection)
+      },
+      size: 4,
+      commit: 'commit',
+      rollback: 'rollback',
+      begin: null,
+      idleMs: 20,
+    })
+    const busy = (count: number): Promise<unknown> => {
+      let arrived = 0
+      let letGo = (): void => undefined
+      const all = new Promise<void>((resolve) => (letGo = resolve))
+      return Promise.all(
+        Array.from({ length: count }, () =>
+          pool.run(() => {
+            arrived += 1
+            if (arrived === count) letGo()
+            return all
+          }),
+        ),
+      )
+    }
+    const threeClosed = new Promise<void>((resolve) => {
+      onClosed = () => {
+        if (closed.length === 3) resolve()
+      }
+    })
+    await busy(4)
+    expect(opened).toHaveLength(4)
+    await threeClosed
+    expect(new Set(closed).size).toBe(3)
+    await busy(1)
+    expect(opened).toHaveLength(4)
+    await busy(4)
+    expect(opened).toHaveLength(7)
+    await pool.close()
+    expect(closed).toHaveLength(7)
+  })
+})

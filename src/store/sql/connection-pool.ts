@@ -9,8 +9,10 @@
  * its own is open. Once the work has sent the end of the transaction, or a read outside of one, the next
  * work is given the connection while the database still answers. If the work has more to send, or
  * failed, it waits for a connection again.
+ *
+ * Connections are opened when they are needed. One that was not for a while is closed, but for the last.
  */
-import { nowUs, pause } from '../clock.ts'
+import { afterMs, nowUs, pause } from '../clock.ts'
 import { StoreClosed } from '../errors.ts'
 import type { StatementResult, Statement, Connection } from './connection.ts'
 import { MOST_AWAY_MS } from './dialect.ts'
@@ -20,6 +22,8 @@ import type { TableVersion } from './tables.ts'
 const MOST_CONFLICTS = 50
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 1_000
+/** A connection that no work used for so long is closed. */
+const IDLE_MS = 10_000
 const LOST = 'The connection was lost while other work used it.'
 
 export interface ConnectionPoolOptions<C extends Connection> {
@@ -35,6 +39,8 @@ export interface ConnectionPoolOptions<C extends Connection> {
   readonly mostConflicts?: number
   /** How long a database may be away before work fails. Default: 30 s. */
   readonly mostAwayMs?: number
+  /** How long a connection that is not the last may be unused. Default: 10 s. */
+  readonly idleMs?: number
 }
 
 interface Work<C> {
@@ -44,7 +50,10 @@ interface Work<C> {
 
 export class ConnectionPool<C extends Connection = Connection> {
   readonly #options: ConnectionPoolOptions<C>
+  /** The last one is used next: those that are not opened come first. */
   readonly #idle: (C | null)[]
+  readonly #usedUs = new WeakMap<C, number>()
+  #stopClosing: (() => void) | null = null
   /** Null: a new connection is to be opened. */
   readonly #waiting: ((connection: C | null) => void)[] = []
   readonly #running = new Set<Promise<void>>()
@@ -85,6 +94,7 @@ export class ConnectionPool<C extends Connection = Connection> {
     do await Promise.all(this.#running)
     while (this.#running.size > 0)
     this.#isOver = true
+    this.#stopClosing?.()
     await Promise.all(this.#idle.map(async (connection) => connection?.close()))
   }
 
@@ -95,6 +105,36 @@ export class ConnectionPool<C extends Connection = Connection> {
     if (connection === undefined) return
     this.#waiting.shift()
     first(connection)
+  }
+
+  #putBack(connection: C | null): void {
+    if (connection === null) {
+      this.#idle.unshift(null)
+      return
+    }
+    this.#idle.push(connection)
+    this.#usedUs.set(connection, nowUs())
+    this.#closeUnusedLater()
+  }
+
+  #closeUnusedLater(): void {
+    const { idleMs = IDLE_MS } = this.#options
+    if (this.#stopClosing !== null || this.#isOver || this.#options.size === 1) return
+    this.#stopClosing = afterMs(idleMs, () => {
+      this.#stopClosing = null
+      this.#closeUnused(nowUs() - idleMs * 1_000)
+    })
+  }
+
+  #closeUnused(beforeUs: number): void {
+    const open = this.#idle.flatMap((connection) => connection ?? [])
+    const unused = open.slice(0, -1).filter((one) => (this.#usedUs.get(one) ?? 0) <= beforeUs)
+    for (const connection of unused) {
+      this.#idle.splice(this.#idle.indexOf(connection), 1)
+      this.#idle.unshift(null)
+      void connection.close().catch(() => undefined)
+    }
+    if (open.length - unused.length > 1) this.#closeUnusedLater()
   }
 
   /** For work that was given one before: it comes first. */
@@ -111,7 +151,7 @@ export class ConnectionPool<C extends Connection = Connection> {
     const release = (): void => {
       if (isReleased) return
       isReleased = true
-      this.#idle.push(connection)
+      this.#putBack(connection)
       this.#next()
     }
     const takeAgain = async (): Promise<C | null> => {

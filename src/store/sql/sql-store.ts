@@ -144,7 +144,8 @@ export class SqlStore implements Store {
     this.#queries = new SqlQueries(this.#pool, context, jobQueries, {
       examination: (query, connection) => examination.examine(connection, query),
       metrics: (_query, connection) => this.#metrics(connection),
-      upkeep: ({ limit }, connection) => this.#upkeep.dueCommands(connection, limit),
+      upkeep: ({ limit, forgets = true }, connection) =>
+        this.#upkeep.dueCommands(connection, limit, forgets),
     })
   }
 

@@ -39,6 +39,8 @@ export type WorkerParts = Omit<AttemptParts, 'keeper' | 'shared' | 'onHandled' |
 
 const DEFAULT_POLL_MS = 50
 const DEFAULT_SHARED_POLL_MS = 500
+/** On a shared database, where polls are only a fallback: each that finds nothing doubles the pause, up to this. */
+const LONGEST_POLL_MS = 5_000
 const DEFAULT_SHUTDOWN_MS = 10_000
 const DEFAULT_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM']
 /** After a claim that failed. */
@@ -52,6 +54,10 @@ export class Worker {
   readonly #definitions: ReadonlyMap<string, AnyJob>
   readonly #channels: readonly ChannelName[]
   readonly #pollMs: number
+  /** The same as `#pollMs`: polls do not back off. */
+  readonly #longestPollMs: number
+  /** Polls since it was woken, or had a job. */
+  #vainPolls = 0
   readonly #shutdownMs: number
   readonly #attempts = new Set<Attempt>()
   readonly #paused = new PausedChannels()
@@ -96,6 +102,8 @@ export class Worker {
     const defaultPollMs =
       parts.store.onNews === undefined ? DEFAULT_POLL_MS : DEFAULT_SHARED_POLL_MS
     this.#pollMs = poll === undefined ? defaultPollMs : toMs(poll, 'The poll of a worker')
+    const backsOff = poll === undefined && parts.store.onNews !== undefined
+    this.#longestPollMs = backsOff ? LONGEST_POLL_MS : this.#pollMs
     this.#shutdownMs =
       shutdown === undefined ? DEFAULT_SHUTDOWN_MS : toMs(shutdown, 'The shutdown of a worker')
     const unlisten = onSignal.add(this, options.signals ?? DEFAULT_SIGNALS)
@@ -129,6 +137,11 @@ export class Worker {
 
   /** Jobs may be ready: claims some, if there is room. */
   wake(): void {
+    this.#vainPolls = 0
+    this.#claimIfRoom()
+  }
+
+  #claimIfRoom(): void {
     if (this.#stopping !== null) return
     if (this.#isClaiming || this.#busy >= this.concurrency) {
       this.#claimAgain = true
@@ -183,6 +196,7 @@ export class Worker {
         // AFTER they were accepted: in between, a reservation must not take their room.
         this.#claiming = 0
         if (claimed.length === max) this.#claimAgain = true
+        if (claimed.length > 0) this.#vainPolls = 0
       } while (this.#claimAgain && this.#stopping === null && this.#busy < this.concurrency)
     } catch (error) {
       // A store that has ended stays so: there is nothing more to ask for.
@@ -195,8 +209,14 @@ export class Worker {
     this.#timer?.cancel()
     if (this.#stopping !== null) return this.#checkIdle()
     if (pauseMs === null) return
+    pauseMs = Math.min(pauseMs * 2 ** this.#vainPolls, Math.max(pauseMs, this.#longestPollMs))
     pauseMs = Math.min(pauseMs, this.#paused.leftMs(this.#parts.timing.now()))
-    this.#timer = this.#parts.timing.after(pauseMs, () => this.wake(), true)
+    this.#timer = this.#parts.timing.after(pauseMs, () => this.#poll(), true)
+  }
+
+  #poll(): void {
+    this.#vainPolls += 1
+    this.#claimIfRoom()
   }
 
   /** A claim for jobs that are about to be submitted, unless others wait for this worker's room. */

@@ -70,12 +70,12 @@ export class SqlUpkeep {
   }
 
   /** At most `limit` commands. Deletes rows that say nothing any more, now and then. */
-  async dueCommands(connection: Connection, limit: number): Promise<Command[]> {
+  async dueCommands(connection: Connection, limit: number, forgets: boolean): Promise<Command[]> {
     const commands = await this.#dueNow(connection, limit)
     const now = await this.#queries.now(connection)
     await this.#unusedRows.deleteIfDue(connection, now)
     await this.#countFold.foldIfDue(connection)
-    const left = limit - commands.length
+    const left = forgets ? limit - commands.length : 0
     return [...commands, ...(await this.#retention.dueCommands(connection, now, left))]
   }
 
