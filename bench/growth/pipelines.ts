@@ -39,13 +39,15 @@ export const outputs: GrowthRow = {
   async *run(place, sizes) {
     const pawl = await place.fresh()()
     pawl.work([over], { concurrency: CONCURRENCY })
-    for (const [i, size] of sizes.entries()) {
+    const largest = Math.max(...sizes)
+    for (const size of sizes) {
       const id = await runAll(pawl, size)
-      const rounds = i === 0 ? SMALL_ROUNDS : 1
-      if (i === 0) await readAll(pawl, id)
+      // As many outputs at each size: a few hundred take too short to be measured.
+      const reads = 5 * Math.ceil(largest / size)
+      await readAll(pawl, id, reads)
       const each: number[] = []
-      for (let round = 0; round < rounds; round++) {
-        each.push((await cpuOf(place, () => readAll(pawl, id))) / size)
+      for (let round = 0; round < SMALL_ROUNDS; round++) {
+        each.push((await cpuOf(place, () => readAll(pawl, id, reads))) / size / reads)
       }
       yield { unit: 'an output', size, us: median(each) }
     }
@@ -62,8 +64,11 @@ async function runAll(pawl: Pawl, size: number): Promise<string> {
   return handle.id
 }
 
-async function readAll(pawl: Pawl, id: string): Promise<void> {
-  let count = 0
-  for await (const _ of (await pawl.handle(id, over).result()) as AsyncIterable<unknown>) count += 1
-  if (count === 0) throw new Error('There are no outputs.')
+async function readAll(pawl: Pawl, id: string, times: number): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    const outputsOf = (await pawl.handle(id, over).result()) as AsyncIterable<unknown>
+    let count = 0
+    for await (const _ of outputsOf) count += 1
+    if (count === 0) throw new Error('There are no outputs.')
+  }
 }

@@ -35,6 +35,13 @@ describe('a cron text', () => {
     expect(times(cron('0 9 * * *'), '2025-06-01T00:00Z', 1)).toEqual(['06-01T09:00'])
   })
 
+  it('gives its own times, also when a thousand others were read since', () => {
+    const texts = Array.from({ length: 1_000 }, (_, i) => `${i % 60} ${i % 24} ${1 + (i % 28)} * *`)
+    const all = texts.map((text) => cron(text))
+    expect(times(all[7] as Timetable, '2025-06-01T00:00Z', 1)).toEqual(['06-08T07:07'])
+    expect(times(all[999] as Timetable, '2025-06-01T00:00Z', 1)).toEqual(['06-20T15:39'])
+  })
+
   it('may have seconds, names, and words such as @daily', () => {
     const quick = cron('*/20 * * * * *')
     expect(quick.after(0)).toBe(20_000)

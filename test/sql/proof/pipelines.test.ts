@@ -79,14 +79,18 @@ class Hand {
 
   async work(): Promise<number> {
     const claimed = await this.claim()
+    await this.commit(claimed)
+    await this.look()
+    return claimed.length
+  }
+
+  async commit(claimed: readonly Claimed[]): Promise<void> {
     const worker = this.#worker
     const commits = claimed.map(({ job, stage: at, segment, lease }): Command => {
       const address = { job, stage: at, segment, lease, worker }
       return { type: 'CommitExecution', ...address, output: String(segment), effects: [] }
     })
     await this.store.execute(commits)
-    await this.look()
-    return claimed.length
   }
 
   async state(): Promise<string | undefined> {
@@ -162,6 +166,33 @@ describe.each(DATABASE_NAMES)('a pipeline on %s', (name) => {
     expect(await hands[0]?.state()).toBe('SUCCEEDED')
     expect((await verifySql(dialectOf(address))).problems).toEqual([])
     for (const { store } of hands) await store.close()
+  })
+
+  it('that changes between a look and the end of the look is looked at again', async () => {
+    const address = await freshAddress(name)
+    const { foldTallies } = dialectOf(address).statements
+    const other = new Hand(await openAt(address), 'v')
+    let beforeFold: (() => Promise<void>) | null = null
+    const wrap = (connection: Connection): Connection => ({
+      run: async (statements) => {
+        const hook = statements.some(({ sql }) => sql === foldTallies) ? beforeFold : null
+        if (hook !== null) beforeFold = null
+        await hook?.()
+        return connection.run(statements)
+      },
+      close: () => connection.close(),
+    })
+    const hand = new Hand(await openAt(address, {}, wrap))
+    await hand.submit(2 * BATCH)
+    const [first, second] = [await hand.claim(), await other.claim()]
+    await hand.commit(first)
+    // The last segments are over only AFTER the look has found nothing to do.
+    beforeFold = () => other.commit(second)
+    await hand.look()
+    expect(beforeFold).toBeNull()
+    const due = await hand.store.query({ kind: 'upkeep', limit: 9 })
+    expect(due).toEqual([{ type: 'OpenStage', job: 'p', stage: 1 }])
+    for (const { store } of [hand, other]) await store.close()
   })
 
   it('that is cancelled is stopped to its last segment', async () => {
