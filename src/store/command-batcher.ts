@@ -93,7 +93,7 @@ export class CommandBatcher {
     queue.push({ commands, resolve, reject })
     if (this.#isScheduled) return
     this.#isScheduled = true
-    void RESOLVED.then(() => this.#sendBatches())
+    void RESOLVED.then(() => process.nextTick(() => this.#sendBatches()))
   }
 
   #sendBatches(): void {

@@ -69,7 +69,7 @@ describe('a lease', () => {
 const LOSSES = ['ExpireLease', 'RevokeLease'] as const
 
 /** Grants the task, and ends the lease as its worker dies, or as an operator takes it away. */
-function lose(a: Authority, loss: (typeof LOSSES)[number], isStarted: boolean): void {
+function loseLease(a: Authority, loss: (typeof LOSSES)[number], isStarted: boolean): void {
   a.must({ type: 'GrantLease', request: a.task().attempt + 1, started: isStarted })
   if (loss === 'ExpireLease') a.advance(a.task().policy.leaseMs)
   a.must({ type: loss })
@@ -107,7 +107,7 @@ describe('an execution', () => {
     for (const loss of LOSSES) {
       const a = new Authority()
       a.must({ type: 'SubmitJob', spec: plain() })
-      lose(a, loss, false)
+      loseLease(a, loss, false)
       expect(a.task()).toMatchObject({ state: 'WAITING', retries: 0 })
     }
   })
@@ -117,10 +117,10 @@ describe('an execution', () => {
       for (const second of LOSSES) {
         const a = new Authority()
         a.must({ type: 'SubmitJob', spec: plain() })
-        lose(a, first, false)
-        lose(a, second, false)
+        loseLease(a, first, false)
+        loseLease(a, second, false)
         expect(a.task()).toMatchObject({ state: 'WAITING', retries: 1 })
-        lose(a, first, false)
+        loseLease(a, first, false)
         expect(a.task()).toMatchObject({ state: 'WAITING', retries: 2 })
       }
     }
@@ -129,10 +129,10 @@ describe('an execution', () => {
   it('that was not started is lost for nothing again once its lease was given back in between', () => {
     const a = new Authority()
     a.must({ type: 'SubmitJob', spec: plain() })
-    lose(a, 'ExpireLease', false)
+    loseLease(a, 'ExpireLease', false)
     a.must({ type: 'GrantLease', request: 2 })
     a.must({ type: 'ReleaseLease' })
-    lose(a, 'ExpireLease', false)
+    loseLease(a, 'ExpireLease', false)
     expect(a.task()).toMatchObject({ state: 'WAITING', retries: 0 })
   })
 

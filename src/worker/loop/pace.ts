@@ -52,12 +52,12 @@ export class Pace {
     this.restart(now)
   }
 
-  /** How many to claim ahead. `inHand`: those that wait in the worker, or whose reports are on their way. */
-  groupSize(inHand: number, places: number): number {
+  /** How many to claim ahead, of a worker that has so many places, and where so many wait already. */
+  groupSize(waiting: number, places: number): number {
     const inTime = Math.floor(this.#perMs * AHEAD_MS)
     if (inTime < places) return 0
     const most = Math.min(inTime, MOST_AHEAD)
-    return inHand > most / 2 ? 0 : Math.min(most - inHand, this.#group)
+    return waiting > most / 2 ? 0 : Math.min(most - waiting, this.#group)
   }
 
   /** What came of a claim that asked for some ahead. */

@@ -50,6 +50,8 @@ const DEFAULT_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM']
 const PAUSE_MS = 1_000
 /** What waits here for longer is given back: handlers have become slow, and other workers may have places. */
 const LONGEST_WAIT_MS = 1_000
+/** While so many jobs wait for the answers to their reports, the store has enough to do. */
+const MOST_REPORTING = 4_000
 
 /** How many leases to ask for. */
 interface ClaimSize {
@@ -78,6 +80,8 @@ export class Worker {
   #busy = 0
   /** Room that the claim on its way asks for. */
   #claiming = 0
+  /** Room that claims on their way with a submit ask for. */
+  #reserved = 0
   /** Claims on their way with a submit. */
   #submitClaims = 0
   #request = 0
@@ -111,7 +115,10 @@ export class Worker {
       keeper,
       shared: new SharedValues(),
       onLostWaiting: (attempt) => this.#forgetWaiting(attempt),
-      onHandled: () => this.#makeRoom(1),
+      onHandled: () => {
+        this.#busy -= 1
+        this.#fillPlaces()
+      },
       onOver: (attempt) => this.#end(attempt),
     }
     this.#definitions = byName(definitions)
@@ -133,9 +140,9 @@ export class Worker {
     this.wake()
   }
 
-  /** How many jobs it runs. */
+  /** How many handlers and effects it runs: neither what waits for a place nor what only reports. */
   get running(): number {
-    return this.#attempts.size
+    return this.#busy - this.#reserved
   }
 
   /** Whether it would take another job now. */
@@ -168,9 +175,8 @@ export class Worker {
   #nextClaim(): ClaimSize | null {
     const max = this.#waiting.size > 0 ? 0 : this.concurrency - this.#busy
     if (max === 0 && this.#hasNoneAhead) return null
-    const reporting = this.#attempts.size - this.concurrency
-    const inHand = this.#waiting.size + Math.max(0, reporting)
-    const ahead = this.#pace.groupSize(inHand, this.concurrency)
+    if (this.#attempts.size >= this.concurrency + MOST_REPORTING) return null
+    const ahead = this.#pace.groupSize(this.#waiting.size, this.concurrency)
     return max + ahead > 0 ? { max, ahead } : null
   }
 
@@ -262,6 +268,7 @@ export class Worker {
     const max = countUpTo(room, commands, channels)
     if (max === 0) return null
     this.#busy += max
+    this.#reserved += max
     this.#submitClaims += 1
     const request = this.#submitRequest++
     return {
@@ -271,12 +278,14 @@ export class Worker {
   }
 
   #granted(max: number, claimed: readonly Claimed[], askedAt: number): void {
-    this.#makeRoom(max)
+    this.#reserved -= max
+    this.#busy -= max
     this.#submitClaims -= 1
     for (const one of claimed) {
       if (this.#stopping === null) this.#accept(one, askedAt)
       else this.#awaitRelease(this.#release(one))
     }
+    this.#fillPlaces()
     this.#checkIdle()
   }
 
@@ -315,8 +324,8 @@ export class Worker {
     void attempt.run()
   }
 
-  #makeRoom(places: number): void {
-    this.#busy -= places
+  /** With what waits here, and then by a claim. */
+  #fillPlaces(): void {
     while (this.#busy < this.concurrency) {
       const [first] = this.#waiting.keys()
       if (first === undefined) break
