@@ -80,8 +80,6 @@ export class Worker {
   #busy = 0
   /** Room that the claim on its way asks for. */
   #claiming = 0
-  /** Room that claims on their way with a submit ask for. */
-  #reserved = 0
   /** Claims on their way with a submit. */
   #submitClaims = 0
   #request = 0
@@ -140,9 +138,9 @@ export class Worker {
     this.wake()
   }
 
-  /** How many handlers and effects it runs: neither what waits for a place nor what only reports. */
+  /** How many jobs it has begun and not finished, those included that only report. */
   get running(): number {
-    return this.#busy - this.#reserved
+    return this.#attempts.size
   }
 
   /** Whether it would take another job now. */
@@ -268,7 +266,6 @@ export class Worker {
     const max = countUpTo(room, commands, channels)
     if (max === 0) return null
     this.#busy += max
-    this.#reserved += max
     this.#submitClaims += 1
     const request = this.#submitRequest++
     return {
@@ -278,7 +275,6 @@ export class Worker {
   }
 
   #granted(max: number, claimed: readonly Claimed[], askedAt: number): void {
-    this.#reserved -= max
     this.#busy -= max
     this.#submitClaims -= 1
     for (const one of claimed) {
