@@ -93,6 +93,41 @@ describe('a worker that claims ahead', () => {
     expect(granted).toMatchObject({ type: 'LeaseGranted', started: true })
   })
 
+  it('claims nothing ahead while none of its handlers has ended, however quick its claims are', async () => {
+    let now = 0
+    const { pawl, store } = hookedEngine({ timing: { ...realTiming(), now: () => now } })
+    const gate = deferred()
+    const full = deferred()
+    onTestFinished(async () => {
+      gate.resolve()
+      await pawl.close()
+    })
+    let begun = 0
+    const slow = job('slow', {
+      run: async () => {
+        begun += 1
+        if (begun === PLACES) full.resolve()
+        await gate.promise
+      },
+    })
+    const asked: number[] = []
+    const claim = store.claim.bind(store)
+    store.claim = async (request) => {
+      asked.push(request.ahead ?? 0)
+      now += 10
+      return claim(request)
+    }
+    await pawl.submitMany(
+      slow,
+      Array.from({ length: SLOW }, () => ({ input: undefined })),
+    )
+    const worker = pawl.work([slow], { poll: '1h' })
+    await full.promise
+    await new Promise((resolve) => setImmediate(resolve))
+    worker.wake()
+    expect(asked).toEqual([0])
+  })
+
   it('adds no entry for the start of a job that is soon over', async () => {
     const { pawl, handles } = await fullWorker()
     const last = handles[QUICK - 1] as Handle

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { Pace } from './pace.ts'
 
-/** A worker that began so many in so long. */
+/** A worker whose handlers ended, so many in so long. */
 function measured(jobs: number, ms: number): Pace {
   const pace = new Pace()
   pace.restart(0)
-  for (let i = 0; i < jobs; i++) pace.noteBegun()
+  for (let i = 0; i < jobs; i++) pace.noteEnded()
   pace.measure(ms)
   return pace
 }
@@ -68,7 +68,7 @@ describe('the pace of a worker', () => {
   it('does not count the time in which there was nothing to do', () => {
     const pace = new Pace()
     pace.restart(1_000)
-    for (let i = 0; i < 50; i++) pace.noteBegun()
+    for (let i = 0; i < 50; i++) pace.noteEnded()
     pace.measure(1_010)
     for (let i = 0; i < 20; i++) pace.noteGranted(1, 1)
     expect(pace.groupSize(0, 10)).toBe(500)

@@ -20,19 +20,19 @@ const FIRST_GROUP = 16
 
 export class Pace {
   #perMs = 0
-  #begun = 0
+  #ended = 0
   #since = 0
   /** At most so many are asked for next. */
   #group = FIRST_GROUP
 
-  /** A job begins. */
-  noteBegun(): void {
-    this.#begun += 1
+  /** A handler ended. Not when it began: how long it takes is not known by then. */
+  noteEnded(): void {
+    this.#ended += 1
   }
 
   /** The worker had nothing to do until now: that time says nothing about its pace. */
   restart(now: number): void {
-    this.#begun = 0
+    this.#ended = 0
     this.#since = now
   }
 
@@ -40,7 +40,7 @@ export class Pace {
   measure(now: number): void {
     const ms = now - this.#since
     if (ms < SHORTEST_MEASURED_MS) return
-    const perMs = this.#begun / ms
+    const perMs = this.#ended / ms
     this.#perMs = this.#perMs === 0 ? perMs : (this.#perMs + perMs) / 2
     this.restart(now)
   }

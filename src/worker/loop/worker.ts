@@ -114,6 +114,7 @@ export class Worker {
       shared: new SharedValues(),
       onLostWaiting: (attempt) => this.#forgetWaiting(attempt),
       onHandled: () => {
+        this.#pace.noteEnded()
         this.#busy -= 1
         this.#fillPlaces()
       },
@@ -316,7 +317,6 @@ export class Worker {
   #begin(attempt: Attempt): void {
     this.#busy += 1
     this.#attempts.add(attempt)
-    this.#pace.noteBegun()
     void attempt.run()
   }
 
