@@ -1,14 +1,12 @@
 /**
  * Pawl as a queue to measure, by nothing but its public API, so that a build whose inside looks
  * different can stand beside another. Every answer is synced, the history is kept, and all options
- * but the worker's concurrency are the defaults.
+ * are the defaults.
  */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type * as PublicApi from '../../src/index.ts'
 import type { Adapter, Payload, Place, Queue } from './queue.ts'
-
-const CONCURRENCY = 100
 
 const adapter: Adapter = {
   bulk: { size: 1_000, inFlight: 2 },
@@ -39,7 +37,7 @@ const adapter: Adapter = {
         ),
       async work(given) {
         handler = given
-        pawl.work([bench], { concurrency: CONCURRENCY })
+        pawl.work([bench])
       },
       async remaining() {
         const { running, ready } = await pawl.queue('default')

@@ -51,7 +51,6 @@ export const REJECTION_CODES = [
   'LeaseNotHeld',
   'LeaseNotOverdue',
   'NotLeaseHolder',
-  'NotStarted',
   'NotCommitted',
   'AlreadyCommitted',
   'NothingToStop',

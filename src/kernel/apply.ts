@@ -172,8 +172,7 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
     case 'LeaseGranted':
       return grant(task, entry)
     case 'ExecutionStarted':
-      leaseOf(task, entry.lease, entry).startedAt = entry.at
-      return
+      return start(task, entry)
     case 'LeaseExtended': {
       const lease = leaseOf(task, entry.lease, entry)
       lease.expiresAt = entry.expiresAt
@@ -181,6 +180,7 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
       return
     }
     case 'StepRecorded':
+      start(task, entry)
       task.steps = kept(
         task.steps,
         { name: entry.name, value: entry.value, lease: entry.lease },
@@ -188,6 +188,7 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
       )
       return
     case 'ExecutionCommitted':
+      start(task, entry)
       task.output = entry.output
       task.commit = {
         lease: entry.lease,
@@ -213,6 +214,7 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
     case 'EffectResolved':
       return resolve(task, entry)
     case 'TaskFailed':
+      start(task, entry)
       task.error = entry.error
       return conclude(task, entry)
     case 'LeaseReleased':
@@ -283,6 +285,12 @@ function grant(task: Task, entry: LeaseGranted): void {
   task.attempt = entry.lease
   task.lease = lease
   task.leases = kept(task.leases, lease, LIMITS.leasesRemembered)
+}
+
+/** The work has begun, as this entry says or shows: the first one that does counts. */
+function start(task: Task, entry: TaskEntry & { readonly lease: number }): void {
+  const lease = leaseOf(task, entry.lease, entry)
+  lease.startedAt ??= entry.at
 }
 
 function promised(promise: Effect['promise']): Effect {

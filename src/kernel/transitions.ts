@@ -59,7 +59,12 @@ const ABORTS: readonly EntryType[] = [
 ]
 
 export const EXECUTION_TRANSITIONS: Table<ExecutionStatus> = {
-  LEASED: { IN_PROGRESS: ['ExecutionStarted'], ABORTED: ABORTS },
+  LEASED: {
+    IN_PROGRESS: ['ExecutionStarted', 'StepRecorded'],
+    COMMITTED: ['ExecutionCommitted'],
+    DONE: ['ExecutionCommitted'],
+    ABORTED: ABORTS,
+  },
   IN_PROGRESS: {
     COMMITTED: ['ExecutionCommitted'],
     DONE: ['ExecutionCommitted'],

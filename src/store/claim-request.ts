@@ -1,7 +1,7 @@
 /**
  * What a claim is, and what it must look like.
  */
-import type { JobSpec } from '../kernel/index.ts'
+import type { JobSpec, Queue, Task } from '../kernel/index.ts'
 import { malformed } from '../kernel/index.ts'
 import { BadRequest } from './errors.ts'
 
@@ -17,10 +17,31 @@ export interface ClaimRequest {
   /** The worker's own counter: asking again with the same number gets the same leases. */
   readonly request: number
   readonly channels: readonly ChannelName[]
-  /** At most this many leases. */
+  /** At most this many leases, for which the worker has places. */
   readonly max: number
+  /**
+   * At most this many more, which are claimed ahead: they wait in the worker, and their grants do not
+   * carry the start. Absent: none.
+   */
+  readonly ahead?: number
   /** The work begins at once, so the grants carry the start. */
   readonly started: boolean
+}
+
+/** How many leases a claim may get in all. */
+export function mostLeases({ max, ahead = 0 }: ClaimRequest): number {
+  return max + ahead
+}
+
+/**
+ * Whether a task may be claimed ahead. Not what holds a place in a limit or takes turns, because it
+ * would do so while it waits in the worker; not what has a time to start by; not what resumes a commit,
+ * which has begun. A store that comes to such a task grants nothing behind it either.
+ */
+export function mayBeClaimedAhead(task: Task, group: string | null, queue?: Queue): boolean {
+  if (task.commit !== null || task.startBy !== null || group !== null) return false
+  if (task.policy.limits.length > 0) return false
+  return queue === undefined || (queue.concurrency === null && queue.rate === null)
 }
 
 /**
@@ -47,12 +68,14 @@ export function isForSubmitClaim(spec: Partial<JobSpec> | null | undefined): spe
 }
 
 /** A claim is a series of grants, so it must have what a grant must have. */
-export function assertClaim({ worker, request, started, channels, max }: ClaimRequest): void {
+export function assertClaim(claim: ClaimRequest): void {
+  const { worker, request, started, channels, max, ahead = 0 } = claim
   const grant = { type: 'GrantLease', job: '-', stage: 0, segment: 0, worker, request, started }
   const wrong = malformed(grant)
   if (wrong !== null) throw new BadRequest(`A claim is a grant. ${wrong.message}`)
   if (!Array.isArray(channels)) throw new BadRequest('A claim names a list of channels.')
-  if (!Number.isSafeInteger(max) || max < 0) {
-    throw new BadRequest(`A claim is for a whole number of leases, not ${String(max)}.`)
+  for (const count of [max, ahead]) {
+    if (Number.isSafeInteger(count) && count >= 0) continue
+    throw new BadRequest(`A claim is for a whole number of leases, not ${String(count)}.`)
   }
 }

@@ -28,6 +28,17 @@ function submit(job: string): Command {
 }
 
 describe('calls that travel together', () => {
+  it('are all that are made before the process does any I/O, however many promises they follow', async () => {
+    const store = new Damaged({ now: () => 1_000 })
+    const batcher = new CommandBatcher(store)
+    const late = async (): Promise<Answer> => {
+      for (let i = 0; i < 50; i++) await Promise.resolve()
+      return batcher.send(submit('b'))
+    }
+    await Promise.all([batcher.send(submit('a')), late()])
+    expect(store.calls).toEqual([2])
+  })
+
   it('are made one by one when one is about what cannot be read: only that one fails', async () => {
     const store = new Damaged({ now: () => 1_000 })
     const told: string[] = []

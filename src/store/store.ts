@@ -102,6 +102,8 @@ export interface Claimed extends TaskAddress {
   readonly stageName: string | null
   readonly queue: string
   readonly lease: number
+  /** The grant carries the start. False: claimed ahead, so that losing it costs nothing the first time. */
+  readonly isStarted: boolean
   /** How long the lease holds from now on: a duration, because clocks differ. */
   readonly leaseMs: number
   /** Longest run of one attempt; null: no bound. */

@@ -17,11 +17,22 @@ export function given(task: Task): Aftermath {
   return { next: 'WAITING', dueAt: task.dueAt, retries: task.retries, settled: [] }
 }
 
-/** Expiry and revocation cost a retry if work had begun, but no delay: the time is already lost. */
+/**
+ * Expiry and revocation cost a retry if work had begun, but no delay: the time is already lost. A lease
+ * that was not started may have waited in a worker that died of another job, so its first loss is free.
+ * From the second loss in a row each costs a retry: a job that kills its worker before the start is
+ * reported must not be granted for ever.
+ */
 export function lost(task: Task, now: number): Aftermath {
   if (task.commit !== null) return interrupted(task, now, -1, true)
-  if (task.lease?.startedAt == null) return given(task)
+  if (task.lease?.startedAt == null && !wasLostBefore(task)) return given(task)
   return task.retries < task.budget ? { ...given(task), retries: task.retries + 1 } : givenUp(task)
+}
+
+/** The lease before the held one was lost, too. */
+function wasLostBefore({ leases }: Task): boolean {
+  const endedBy = leases.at(-2)?.endedBy
+  return endedBy === 'LeaseExpired' || endedBy === 'LeaseRevoked'
 }
 
 /** A failure that may be tried again waits for its delay. */

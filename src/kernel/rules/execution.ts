@@ -1,5 +1,6 @@
 /**
- * Executions: started, saved step by step, and committed or failed, once.
+ * Executions: started, saved step by step, and committed or failed, once. A worker need not report the
+ * start: the first step, commit or failure of a lease counts as its start, too.
  */
 import { committed, reject } from '../answers.ts'
 import type { CommitExecution, FailTask, RecordStep, StartExecution } from '../commands.ts'
@@ -9,7 +10,6 @@ import {
   CURRENT_LEASE,
   nameOf,
   reportedLease,
-  safety,
   theTask,
   validation,
 } from '../guards.ts'
@@ -79,15 +79,6 @@ export const recordStep: Rule<RecordStep> = {
   locksJob: false,
 }
 
-const inProgress: Guard<CommitExecution> = safety(
-  'in-progress',
-  'The execution was started.',
-  (command, reads) =>
-    theTask(reads).lease?.startedAt == null
-      ? reject('NotStarted', `Task ${nameOf(command)} was not started: report the start first.`)
-      : null,
-)
-
 const validPromises: Guard<CommitExecution> = validation(
   'valid-promises',
   'Every promised effect and child could be carried out.',
@@ -123,7 +114,7 @@ export const commitExecution: Rule<CommitExecution> = {
     reportedLease(command, reads) !== null && reads.task?.commit?.lease === command.lease
       ? committed(null, null)
       : null,
-  guards: [...CURRENT_LEASE, beforeCommit, inProgress, validPromises, roomForCommit],
+  guards: [...CURRENT_LEASE, beforeCommit, validPromises, roomForCommit],
   entry: ({ job, stage, segment, lease, output, effects }, reads, now) => ({
     type: 'ExecutionCommitted',
     at: now,

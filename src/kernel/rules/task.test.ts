@@ -66,19 +66,88 @@ describe('a lease', () => {
   })
 })
 
+const LOSSES = ['ExpireLease', 'RevokeLease'] as const
+
+/** Grants the task, and ends the lease as its worker dies, or as an operator takes it away. */
+function loseLease(a: Authority, loss: (typeof LOSSES)[number], isStarted: boolean): void {
+  a.must({ type: 'GrantLease', request: a.task().attempt + 1, started: isStarted })
+  if (loss === 'ExpireLease') a.advance(a.task().policy.leaseMs)
+  a.must({ type: loss })
+}
+
 function wide(chars: number): EffectPromise {
   return child(plain({ input: 'x'.repeat(chars) }))
 }
 
 describe('an execution', () => {
-  it('that was not started cannot be committed', () => {
+  it('is started by its first step, commit or failure, if its start was not reported', () => {
+    for (const report of [
+      { type: 'StartExecution' },
+      { type: 'RecordStep', name: 's', value: '1' },
+      { type: 'CommitExecution' },
+      { type: 'FailTask', error: failure() },
+    ] as const) {
+      const a = new Authority()
+      a.must({ type: 'SubmitJob', spec: plain() })
+      a.must({ type: 'GrantLease' })
+      expect(a.task().leases[0]?.startedAt).toBeNull()
+      a.advance(5).must(report)
+      expect(a.task().leases[0]?.startedAt).toBe(5)
+    }
+  })
+
+  it('keeps the time of its start when more is reported', () => {
+    const a = started()
+    a.advance(5).must({ type: 'RecordStep', name: 's', value: '1' })
+    a.advance(5).must({ type: 'CommitExecution' })
+    expect(a.task().leases[0]?.startedAt).toBe(0)
+  })
+
+  it('that was not started is lost for nothing the first time', () => {
+    for (const loss of LOSSES) {
+      const a = new Authority()
+      a.must({ type: 'SubmitJob', spec: plain() })
+      loseLease(a, loss, false)
+      expect(a.task()).toMatchObject({ state: 'WAITING', retries: 0 })
+    }
+  })
+
+  it('that was not started costs a retry from the second loss in a row', () => {
+    for (const first of LOSSES) {
+      for (const second of LOSSES) {
+        const a = new Authority()
+        a.must({ type: 'SubmitJob', spec: plain() })
+        loseLease(a, first, false)
+        loseLease(a, second, false)
+        expect(a.task()).toMatchObject({ state: 'WAITING', retries: 1 })
+        loseLease(a, first, false)
+        expect(a.task()).toMatchObject({ state: 'WAITING', retries: 2 })
+      }
+    }
+  })
+
+  it('that was not started is lost for nothing again once its lease was given back in between', () => {
     const a = new Authority()
     a.must({ type: 'SubmitJob', spec: plain() })
-    a.must({ type: 'GrantLease' })
-    const { rejection } = a.send({ type: 'CommitExecution' })
-    expect(rejection?.code).toBe('NotStarted')
-    expect(rejection?.check).toBe('in-progress')
-    expect(rejection?.message).toBe('Task a/0/0 was not started: report the start first.')
+    loseLease(a, 'ExpireLease', false)
+    a.must({ type: 'GrantLease', request: 2 })
+    a.must({ type: 'ReleaseLease' })
+    loseLease(a, 'ExpireLease', false)
+    expect(a.task()).toMatchObject({ state: 'WAITING', retries: 0 })
+  })
+
+  it('whose work has begun costs a retry at the first loss, whatever showed that it had', () => {
+    for (const report of [
+      { type: 'StartExecution' },
+      { type: 'RecordStep', name: 's', value: '1' },
+    ] as const) {
+      const a = new Authority()
+      a.must({ type: 'SubmitJob', spec: plain() })
+      a.must({ type: 'GrantLease' })
+      a.must(report)
+      a.must({ type: 'RevokeLease' })
+      expect(a.task()).toMatchObject({ state: 'WAITING', retries: 1 })
+    }
   })
 
   it('that is resumed after its commit has nothing to start', () => {

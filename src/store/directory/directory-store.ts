@@ -127,13 +127,14 @@ export class DirectoryStore implements Store {
     this.#assertOpen()
     assertClaim(request)
     const max = Math.min(request.max, MOST_LEASES)
-    const bytes = max * GRANT_BYTES
+    const ahead = Math.min(request.ahead ?? 0, MOST_LEASES - max)
+    const bytes = (max + ahead) * GRANT_BYTES
     for (let wait = this.#writer.ensureRoom(bytes, false); wait !== null;) {
       await wait
       this.#assertOpen()
       wait = this.#writer.ensureRoom(bytes, false)
     }
-    const bounded = { ...request, max }
+    const bounded = { ...request, max, ahead }
     const leases = this.#grant(bounded)
     await this.#writer.durable()
     return leases

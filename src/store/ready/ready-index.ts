@@ -214,11 +214,18 @@ export class ReadyIndex {
     return [...found.values()].flatMap((channels) => Array.from(channels))
   }
 
-  /** Takes out the best task that may start now. If it is not granted, the caller puts it back. */
-  offer(channels: readonly ReadyChannel[]): Task | null {
+  /**
+   * Takes out the best task that may start now. If it is not granted, the caller puts it back. A task
+   * that is not `wanted` stays where it is, and none behind it is offered in its place.
+   */
+  offer(
+    channels: readonly ReadyChannel[],
+    wanted?: (task: Task, group: string | null) => boolean,
+  ): Task | null {
     this.#endOffer()
     const list = this.#best(channels)
     if (list === null) return null
+    if (wanted !== undefined && !wanted(list.headTask, list.group.name)) return null
     this.effort.offers += 1
     this.#offered = list
     return list.pop()

@@ -52,6 +52,7 @@ import {
 import type { JobRecord, Manifest } from '../../log/index.ts'
 import { CorruptLog } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
+import { mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobsByKey, LiveJobMap } from './live-job-map.ts'
 import type { Metrics } from '../store.ts'
@@ -324,18 +325,24 @@ export class Ledger implements Indexes {
     this.#dropIndexes(job)
   }
 
-  /** Up to `max` leases. A request that was answered before gets the same, as far as still held. */
+  /**
+   * Up to `max` leases, and up to `ahead` more that are not started. A request that was answered before
+   * gets the same, as far as still held.
+   */
   claim(request: ClaimRequest, now: number): readonly Task[] {
     const at = this.tick(now)
-    const { worker, request: number, max, started } = request
+    const { worker, request: number, max } = request
+    const most = mostLeases(request)
     const before = this.leases.ofRequest(worker, number)
     if (before !== null) return before
     const channels = this.ready.find(request.channels)
     const tasks: Task[] = []
     let refused: Task[] | null = null
-    while (tasks.length < max) {
-      const task = this.ready.offer(channels)
+    while (tasks.length < most) {
+      const isAhead = tasks.length >= max
+      const task = this.ready.offer(channels, isAhead ? this.#isForAhead : undefined)
       if (task === null) break
+      const started = request.started && !isAhead
       const { job, stage, segment } = task
       this.#offered = task
       const decision = this.perform(
@@ -358,6 +365,10 @@ export class Ledger implements Indexes {
       if (job !== undefined && isListed(job, task)) this.ready.putBack(task, job)
     }
     return tasks
+  }
+
+  readonly #isForAhead = (task: Task, group: string | null): boolean => {
+    return mayBeClaimedAhead(task, group, this.world.queues.get(task.policy.queue))
   }
 
   metrics(): Metrics {

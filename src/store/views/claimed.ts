@@ -47,6 +47,7 @@ export function claimed(
     stageVersion: stageSpec?.version ?? null,
     queue: policy.queue,
     lease: lease.number,
+    isStarted: lease.startedAt !== null,
     leaseMs: Math.max(0, lease.expiresAt - now),
     timeoutMs: policy.timeoutMs,
     attempt: lease.number,

@@ -1,6 +1,7 @@
 /**
  * One attempt at a task: from the lease to the last report.
  *
+ * - waiting: it holds the lease, and its worker has no place for it yet. It may be given back.
  * - prepare: the handler runs. Whatever stops it, nothing has happened yet.
  * - commit: one report. If it is answered `committed`, the rest is finished and never redone.
  * - effects: each is started, run and reported, in the order in which it was promised.
@@ -38,9 +39,11 @@ export interface AttemptParts {
   readonly workerEvents: WorkerEvents
   /** Called AFTER a report on a task of a pipeline: another stage may be due. */
   readonly onStageReport: () => void
+  /** Called when the lease of an attempt is lost that waits: it must not begin. */
+  readonly onLostWaiting: (attempt: Attempt) => void
   /** Called once an attempt, when its handler has ended: another may run while this one reports. */
   readonly onHandled: () => void
-  /** Called once an attempt, last of all. */
+  /** Called once an attempt that ran, last of all. */
   readonly onOver: (attempt: Attempt) => void
   /** Told of errors that no caller waits for. */
   readonly onError: (error: Error) => void
@@ -52,19 +55,29 @@ export class Attempt implements HandlerPort, LeaseHolder {
   readonly #definition: Runnable
   readonly #address: LeaseAddress
   readonly #abortHandle: AbortHandle
-  #held: HeldLease | null = null
+  readonly #held: HeldLease
+  #hasBegun = false
   #isDead = false
   #isHandled = false
   /** The worker has no time left, whatever else stopped the handler before. */
   #isShutDown = false
 
-  constructor(parts: AttemptParts, definition: Runnable, claimed: Claimed, worker: string) {
-    const { job, stage, segment, lease } = claimed
+  /** `askedAt`: when the claim was sent. */
+  constructor(
+    parts: AttemptParts,
+    definition: Runnable,
+    claimed: Claimed,
+    worker: string,
+    askedAt: number,
+  ) {
+    const { job, stage, segment, lease, leaseMs, isStarted } = claimed
     this.#parts = parts
     this.#definition = definition
     this.claimed = claimed
     this.#address = { job, stage, segment, lease, worker }
     this.#abortHandle = new AbortHandle(job)
+    const { afterMs } = definition.stalled
+    this.#held = parts.keeper.keep(this.#address, leaseMs, askedAt, afterMs, isStarted, this)
   }
 
   stop(reason: AbortReason): void {
@@ -75,15 +88,23 @@ export class Attempt implements HandlerPort, LeaseHolder {
   /** As if its process had died: nothing is reported any more. */
   die(): void {
     this.#isDead = true
+    if (!this.#hasBegun) this.#dropLease()
     this.#abortHandle.stop('lease-lost')
   }
 
-  /** `askedAt`: when the claim was sent. Never throws. */
-  async run(askedAt: number): Promise<void> {
+  /** INSTEAD of `run`: it costs nothing, and another worker may have the task. */
+  async giveBack(): Promise<void> {
+    // BEFORE the lease is released: an extension that comes later would be refused on record.
+    this.#dropLease()
+    await this.#report({ type: 'ReleaseLease' })
+  }
+
+  /** Never throws. */
+  async run(): Promise<void> {
     const { keeper, onError } = this.#parts
-    const { leaseMs, commit } = this.claimed
-    const { afterMs } = this.#definition.stalled
-    this.#held = keeper.keep(this.#address, leaseMs, askedAt, afterMs, this)
+    const { commit } = this.claimed
+    this.#hasBegun = true
+    keeper.begin(this.#held)
     try {
       if (commit === null) await this.#runAndCommit()
       else await this.#finishEffects(commit.unfinished)
@@ -106,7 +127,6 @@ export class Attempt implements HandlerPort, LeaseHolder {
 
   /** Stops extending the lease. */
   #dropLease(): void {
-    if (this.#held === null) return
     this.#parts.keeper.drop(this.#held)
     if (this.#held.isSilent) this.#parts.workerEvents.notStalled(this.#address)
   }
@@ -114,7 +134,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
   /** The handler said something: it goes on. */
   heard(): void {
     const { keeper, workerEvents } = this.#parts
-    if (this.#held === null || this.#abortHandle.reason !== null) return
+    if (this.#abortHandle.reason !== null) return
     if (keeper.heard(this.#held)) workerEvents.notStalled(this.#address)
   }
 
@@ -123,7 +143,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
     const { job, stage, segment, worker } = this.#address
     const { type, attempt } = this.claimed
     const { recover: isRecovered } = this.#definition.stalled
-    const since = this.#held?.heardAt ?? 0
+    const { heardAt: since } = this.#held
     this.#parts.workerEvents.stalled({
       job,
       stage,
@@ -145,6 +165,8 @@ export class Attempt implements HandlerPort, LeaseHolder {
     if (!hasEffects) this.#endHandler()
     if (typeof outcome === 'string') return this.#reportStop(outcome)
     if (outcome.kind === 'died') return this.#revoke(outcome.why)
+    // Either report says that the work was begun.
+    this.#held.isStarted = true
     if (outcome.kind === 'failure') return this.#fail(outcome.failure)
     const { output, effects, writes } = outcome
     const { job, stage, segment, lease, worker } = this.#address
@@ -177,7 +199,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
   /** In one transaction with writes of the user's. */
   async #commitWith(report: Command, writes: CommitWrites): Promise<Answer> {
     const { batcher, keeper } = this.#parts
-    const held = this.#held as HeldLease
+    const held = this.#held
     // The transaction locks the task: an extension would wait for it, and be refused on record.
     keeper.drop(held)
     try {
@@ -210,7 +232,10 @@ export class Attempt implements HandlerPort, LeaseHolder {
   async record(name: string, value: Payload): Promise<Payload> {
     const answer = await this.#report({ type: 'RecordStep', name, value })
     this.heard()
-    if (answer.verdict === 'committed') return String(answer.value)
+    if (answer.verdict === 'committed') {
+      this.#held.isStarted = true
+      return String(answer.value)
+    }
     if (answer.rejection !== null) throw refusal(answer.rejection)
     await this.#loseLease('cancelled')
     throw new Aborted(this.#address.job, this.#abortHandle.reason ?? 'lease-lost')
@@ -271,11 +296,14 @@ export class Attempt implements HandlerPort, LeaseHolder {
   /** As if the lease had run out, but at once. It costs a retry: a job that kills its child must not run for ever. */
   async #revoke(why: string): Promise<void> {
     const { job, stage, segment, lease, worker: by } = this.#address
+    const { isStarted } = this.#held
     // BEFORE the lease is revoked: an extension that comes later would be refused on record.
     this.#dropLease()
     const reason = why.slice(0, LIMITS.reasonChars)
     const { batcher } = this.#parts
-    await batcher.send({ type: 'RevokeLease', job, stage, segment, lease, by, reason })
+    const revoke = { type: 'RevokeLease', job, stage, segment, lease, by, reason } as const
+    if (isStarted) await batcher.send(revoke)
+    else await batcher.sendAll([{ type: 'StartExecution', ...this.#address }, revoke])
   }
 
   async #fail(error: Failure): Promise<void> {
@@ -432,6 +460,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
   }
 
   lost(why: 'cancelled' | 'lease-lost'): void {
+    if (!this.#hasBegun) return this.#parts.onLostWaiting(this)
     void this.#loseLease(why)
   }
 

@@ -5,7 +5,9 @@
  * extension was answered: a worker that is not sure to hold a lease must not act. It measures the
  * time from BEFORE the lease was asked for, so the worker never believes longer than the store.
  *
- * It also notices leases that it keeps alive while their handlers say nothing.
+ * It also notices leases that it keeps alive while their handlers say nothing, and reports the start of
+ * work that goes on for more than a moment, where the grant did not: from then on, losing it costs a
+ * retry. Shorter work reports its start with its end.
  */
 import type { LeaseAddress } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
@@ -17,6 +19,8 @@ const EXTEND_AFTER = 1 / 3
 const LAST_PART = 0.1
 const SHORTEST_CHECK_MS = 10
 const LONGEST_CHECK_MS = 1_000
+/** The start of work that takes longer is reported. */
+const START_AFTER_MS = 50
 
 /** The attempt that works under a lease. */
 export interface LeaseHolder {
@@ -31,6 +35,10 @@ export interface HeldLease extends LeaseAddress {
   /** How long the handler may say nothing. */
   readonly silentMs: number
   readonly holder: LeaseHolder
+  /** When its work began; null: it waits in the worker. */
+  begunAt: number | null
+  /** The store knows of the start, or will with the next report. */
+  isStarted: boolean
   heardAt: number
   isSilent: boolean
   askedAt: number
@@ -62,6 +70,7 @@ export class LeaseKeeper {
     leaseMs: number,
     askedAt: number,
     silentMs: number,
+    isStarted: boolean,
     holder: LeaseHolder,
   ): HeldLease {
     const { job, stage, segment, lease, worker } = address
@@ -74,6 +83,8 @@ export class LeaseKeeper {
       leaseMs,
       silentMs,
       holder,
+      begunAt: null,
+      isStarted,
       heardAt: askedAt,
       isSilent: false,
       askedAt,
@@ -83,6 +94,13 @@ export class LeaseKeeper {
     }
     this.resume(held)
     return held
+  }
+
+  /** Work under the lease begins. */
+  begin(held: HeldLease): void {
+    held.begunAt = this.#timing.now()
+    held.heardAt = held.begunAt
+    if (!held.isStarted) this.#checkWithin(START_AFTER_MS)
   }
 
   drop(held: HeldLease): void {
@@ -95,7 +113,7 @@ export class LeaseKeeper {
   /** Keeps it again, AFTER `drop`. */
   resume(held: HeldLease): void {
     this.#held.add(held)
-    this.#checkWithin(held.leaseMs)
+    this.#checkWithin(checkMs(held))
   }
 
   /** The handler said something. Whether it had been silent for too long. */
@@ -107,8 +125,7 @@ export class LeaseKeeper {
   }
 
   /** Whether its time may be over. */
-  isLost(held: HeldLease | null): boolean {
-    if (held === null) return true
+  isLost(held: HeldLease): boolean {
     return this.#timing.now() - held.askedAt >= held.leaseMs * (1 - LAST_PART)
   }
 
@@ -119,9 +136,7 @@ export class LeaseKeeper {
     }
   }
 
-  /** The next check comes in time for a lease of this length. */
-  #checkWithin(leaseMs: number): void {
-    const ms = Math.min(LONGEST_CHECK_MS, Math.max(SHORTEST_CHECK_MS, leaseMs / 6))
+  #checkWithin(ms: number): void {
     const at = this.#timing.now() + ms
     if (this.#timer !== null && this.#checkAt <= at) return
     this.#timer?.cancel()
@@ -130,7 +145,7 @@ export class LeaseKeeper {
       this.#timer = null
       this.#checkAll()
       let shortest = Infinity
-      for (const held of this.#held) shortest = Math.min(shortest, held.leaseMs)
+      for (const held of this.#held) shortest = Math.min(shortest, checkMs(held))
       if (this.#held.size > 0) this.#checkWithin(shortest)
     })
   }
@@ -141,7 +156,9 @@ export class LeaseKeeper {
       const passed = now - held.askedAt
       if (passed >= held.leaseMs * (1 - LAST_PART)) this.#lose(held, 'lease-lost')
       else if (passed >= held.leaseMs * EXTEND_AFTER) void this.#extend(held)
-      if (held.isSilent || now - held.heardAt < held.silentMs || !this.#held.has(held)) continue
+      if (held.begunAt === null || !this.#held.has(held)) continue
+      if (!held.isStarted && now - held.begunAt >= START_AFTER_MS) void this.#reportStart(held)
+      if (held.isSilent || now - held.heardAt < held.silentMs) continue
       held.isSilent = true
       held.holder.fellSilent()
     }
@@ -177,9 +194,28 @@ export class LeaseKeeper {
     if (held.extendAgain && this.#held.has(held)) await this.#extend(held)
   }
 
+  async #reportStart(held: HeldLease): Promise<void> {
+    held.isStarted = true
+    const { job, stage, segment, lease, worker } = held
+    try {
+      const report = { type: 'StartExecution', job, stage, segment, lease, worker } as const
+      const { verdict } = await this.#batcher.send(report)
+      if (verdict !== 'committed') this.#lose(held, 'cancelled')
+    } catch {
+      // The store could not answer: the next check reports it again.
+      held.isStarted = false
+    }
+  }
+
   #lose(held: HeldLease, why: 'cancelled' | 'lease-lost'): void {
     if (!this.#held.has(held)) return
     this.drop(held)
     held.holder.lost(why)
   }
+}
+
+/** How soon it is to be looked at again. */
+function checkMs({ leaseMs, begunAt, isStarted }: HeldLease): number {
+  if (begunAt !== null && !isStarted) return START_AFTER_MS
+  return Math.min(LONGEST_CHECK_MS, Math.max(SHORTEST_CHECK_MS, leaseMs / 6))
 }

@@ -1,10 +1,11 @@
 /**
- * A worker: claims jobs as long as it has room for them, and runs them.
+ * A worker: claims jobs as long as it has places for them, and runs them.
  *
- * - working: claims whenever there is room and jobs may be ready; reserves room for jobs that the
- *   store grants with their submit, where it does that.
- * - stopping: claims nothing more. Handlers may finish until the deadline; then the worker stops
- *   them and gives their leases back.
+ * - working: claims whenever there is a place and jobs may be ready, and by its pace some ahead, which
+ *   wait here for a place; reserves places for jobs that the store grants with their submit, where it
+ *   does that.
+ * - stopping: claims nothing more, and gives back at once what waits here. Handlers may finish until
+ *   the deadline; then the worker stops them and gives their leases back.
  * - stopped.
  *
  * It never decides anything: the store answers which worker owns a job, and how it ended.
@@ -29,9 +30,13 @@ import { newWorkerName } from '../random.ts'
 import type { WorkerOptions } from '../worker-options.ts'
 import { DEFAULT_CONCURRENCY } from '../worker-options.ts'
 import { newerJob, PAUSED_MS, PausedChannels } from './newer-version.ts'
+import { Pace } from './pace.ts'
 import { shutdown as onSignal } from './shutdown.ts'
 
-export type WorkerParts = Omit<AttemptParts, 'keeper' | 'shared' | 'onHandled' | 'onOver'> & {
+export type WorkerParts = Omit<
+  AttemptParts,
+  'keeper' | 'shared' | 'onLostWaiting' | 'onHandled' | 'onOver'
+> & {
   readonly onStopped: () => void
   /** Makes a name that was never used before. For tests, which want the same one every time. */
   readonly nameWorker?: ((called?: string) => string) | undefined
@@ -45,6 +50,16 @@ const DEFAULT_SHUTDOWN_MS = 10_000
 const DEFAULT_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM']
 /** After a claim that failed. */
 const PAUSE_MS = 1_000
+/** What waits here for longer is given back: handlers have become slow, and other workers may have places. */
+const LONGEST_WAIT_MS = 1_000
+/** While so many jobs wait for the answers to their reports, the store has enough to do. */
+const MOST_REPORTING = 4_000
+
+/** How many leases to ask for. */
+interface ClaimSize {
+  readonly max: number
+  readonly ahead: number
+}
 
 export class Worker {
   readonly name: string
@@ -59,7 +74,11 @@ export class Worker {
   /** Polls since it was woken, or had a job. */
   #vainPolls = 0
   readonly #shutdownMs: number
+  /** Those that run, or report. */
   readonly #attempts = new Set<Attempt>()
+  /** Those that were claimed ahead and wait for a place, and when their claim was sent. */
+  readonly #waiting = new Map<Attempt, number>()
+  readonly #pace = new Pace()
   readonly #paused = new PausedChannels()
   /** Leases on their way back: a process that ended before would let them run out. */
   readonly #releases = new Set<Promise<void>>()
@@ -74,8 +93,13 @@ export class Worker {
   #isClaiming = false
   /** Jobs may have become ready since the last claim, or that claim filled all the room. */
   #claimAgain = false
-  #isWakingSoon = false
+  /** The last claim got fewer ahead than it asked for, and nothing became ready since. */
+  #hasNoneAhead = false
+  /** The last claim got a job for each place. */
+  #wasFilled = false
+  #isClaimingSoon = false
   #timer: Timer | null = null
+  #waitTimer: Timer | null = null
   #stopping: Promise<void> | null = null
   /** As if its process had died: what it is granted after this, it leaves to expiry. */
   #isKilled = false
@@ -94,7 +118,12 @@ export class Worker {
       ...parts,
       keeper,
       shared: new SharedValues(),
-      onHandled: () => this.#makeRoom(1),
+      onLostWaiting: (attempt) => this.#forgetWaiting(attempt),
+      onHandled: () => {
+        this.#pace.noteEnded()
+        this.#busy -= 1
+        this.#fillPlaces()
+      },
       onOver: (attempt) => this.#end(attempt),
     }
     this.#definitions = byName(definitions)
@@ -118,7 +147,7 @@ export class Worker {
     this.wake()
   }
 
-  /** How many jobs it runs. */
+  /** How many jobs it has begun and not finished, those included that only report. */
   get running(): number {
     return this.#attempts.size
   }
@@ -138,17 +167,29 @@ export class Worker {
   /** Jobs may be ready: claims some, if there is room. */
   wake(): void {
     this.#vainPolls = 0
-    this.#claimIfRoom()
+    this.#lookAgain()
   }
 
-  #claimIfRoom(): void {
-    if (this.#stopping !== null) return
-    if (this.#isClaiming || this.#busy >= this.concurrency) {
-      this.#claimAgain = true
-      return
-    }
+  #lookAgain(): void {
+    this.#hasNoneAhead = false
+    this.#claimAgain = true
+    this.#claimIfWanted()
+  }
+
+  #claimIfWanted(): void {
+    if (this.#stopping !== null || this.#isClaiming || !this.#claimAgain) return
+    if (this.#nextClaim() === null) return
     this.#isClaiming = true
     void this.#claim()
+  }
+
+  /** Null: there is no place, and enough is claimed ahead. */
+  #nextClaim(): ClaimSize | null {
+    const max = this.#waiting.size > 0 ? 0 : this.concurrency - this.#busy
+    if (max === 0 && this.#hasNoneAhead) return null
+    if (this.#attempts.size >= this.concurrency + MOST_REPORTING) return null
+    const ahead = this.#pace.groupSize(this.#waiting.size, this.concurrency)
+    return max + ahead > 0 ? { max, ahead } : null
   }
 
   /** Something happened to a job that it may run, or to any: asks the store about its leases. */
@@ -167,7 +208,10 @@ export class Worker {
     this.#stopping ??= Promise.resolve()
     this.#isKilled = true
     this.#timer?.cancel()
+    this.#waitTimer?.cancel()
     for (const attempt of this.#attempts) attempt.die()
+    for (const attempt of this.#waiting.keys()) attempt.die()
+    this.#waiting.clear()
     await this.#parts.executor.close()
     this.#onStopped()
   }
@@ -175,29 +219,14 @@ export class Worker {
   async #claim(): Promise<void> {
     let pauseMs: number | null = this.#pollMs
     try {
-      do {
-        this.#claimAgain = false
+      let next = this.#nextClaim()
+      while (next !== null && this.#claimAgain && this.#stopping === null) {
         const channels = this.#paused.without(this.#channels, this.#parts.timing.now())
+        this.#claimAgain = false
         if (channels.length === 0) break
-        const max = this.concurrency - this.#busy
-        // BEFORE asking: the lease may begin any time from now on.
-        const askedAt = this.#parts.timing.now()
-        this.#request += 1
-        this.#claiming = max
-        const claimed = await this.#parts.store.claim({
-          worker: this.name,
-          request: this.#request,
-          channels,
-          max,
-          started: true,
-        })
-        if (this.#stopping === null) for (const one of claimed) this.#accept(one, askedAt)
-        else await Promise.allSettled(claimed.map((one) => this.#release(one)))
-        // AFTER they were accepted: in between, a reservation must not take their room.
-        this.#claiming = 0
-        if (claimed.length === max) this.#claimAgain = true
-        if (claimed.length > 0) this.#vainPolls = 0
-      } while (this.#claimAgain && this.#stopping === null && this.#busy < this.concurrency)
+        await this.#claimOnce(next, channels)
+        next = this.#nextClaim()
+      }
     } catch (error) {
       // A store that has ended stays so: there is nothing more to ask for.
       pauseMs = hasEnded(error) ? null : PAUSE_MS
@@ -216,12 +245,40 @@ export class Worker {
 
   #poll(): void {
     this.#vainPolls += 1
-    this.#claimIfRoom()
+    this.#lookAgain()
+  }
+
+  async #claimOnce({ max, ahead }: ClaimSize, channels: readonly ChannelName[]): Promise<void> {
+    const { store, timing } = this.#parts
+    // BEFORE asking: the lease may begin any time from now on.
+    const askedAt = timing.now()
+    if (this.#attempts.size === 0 && !this.#wasFilled) this.#pace.restart(askedAt)
+    this.#request += 1
+    this.#claiming = max
+    const claimed = await store.claim({
+      worker: this.name,
+      request: this.#request,
+      channels,
+      max,
+      ahead,
+      started: true,
+    })
+    if (this.#stopping === null) for (const one of claimed) this.#accept(one, askedAt)
+    else await Promise.allSettled(claimed.map((one) => this.#release(one)))
+    // AFTER they were accepted: in between, a reservation must not take their room.
+    this.#claiming = 0
+    if (claimed.length > 0) this.#vainPolls = 0
+    this.#pace.measure(timing.now())
+    this.#pace.noteGranted(ahead, Math.max(0, claimed.length - max))
+    this.#wasFilled = claimed.length >= max
+    // If the worker was woken meanwhile, there may be more.
+    this.#hasNoneAhead = !this.#claimAgain && claimed.length < max + ahead
+    if (this.#wasFilled) this.#claimAgain = true
   }
 
   /** A claim for jobs that are about to be submitted, unless others wait for this worker's room. */
   #claimFor(commands: readonly Command[]): ClaimWithSubmit | null {
-    if (this.#stopping !== null || this.#claimAgain || this.#isWakingSoon) return null
+    if (this.#stopping !== null || this.#claimAgain || this.#isClaimingSoon) return null
     const room = this.concurrency - this.#busy - this.#claiming
     if (room < 1) return null
     // BEFORE it is asked for: the lease may begin any time from now on.
@@ -239,12 +296,13 @@ export class Worker {
   }
 
   #granted(max: number, claimed: readonly Claimed[], askedAt: number): void {
-    this.#makeRoom(max)
+    this.#busy -= max
     this.#submitClaims -= 1
     for (const one of claimed) {
       if (this.#stopping === null) this.#accept(one, askedAt)
-      else this.#releaseLater(one)
+      else this.#awaitRelease(this.#release(one))
     }
+    this.#fillPlaces()
     this.#checkIdle()
   }
 
@@ -252,16 +310,22 @@ export class Worker {
     const { type, queue, stageName: stage } = claimed
     const definition = runnableFor(this.#definitions.get(type) as AnyJob, stage) as Runnable
     const newer = newerJob(definition, claimed, this.name)
-    if (newer === null) return this.#run(definition, claimed, askedAt)
+    if (newer === null) {
+      const attempt = new Attempt(this.#parts, definition, claimed, this.name, askedAt)
+      if (this.#busy < this.concurrency) return this.#begin(attempt)
+      this.#waiting.set(attempt, askedAt)
+      if (this.#waitTimer === null) this.#checkWaitingIn(LONGEST_WAIT_MS)
+      return
+    }
     // BEFORE the lease goes back: that wakes workers, this one too.
     const until = this.#parts.timing.now() + PAUSED_MS
     if (this.#paused.pause({ queue, type, stage }, until)) this.#parts.workerEvents.newer(newer)
-    this.#releaseLater(claimed)
+    this.#awaitRelease(this.#release(claimed))
   }
 
   /** The worker is not idle before the lease is back. */
-  #releaseLater(claimed: Claimed): void {
-    const release = this.#release(claimed)
+  #awaitRelease(releasing: Promise<void>): void {
+    const release = releasing
       .catch((error: unknown) => this.#parts.onError(error as Error))
       .finally(() => {
         this.#releases.delete(release)
@@ -270,31 +334,65 @@ export class Worker {
     this.#releases.add(release)
   }
 
-  #run(definition: Runnable, claimed: Claimed, askedAt: number): void {
+  #begin(attempt: Attempt): void {
     this.#busy += 1
-    const attempt = new Attempt(this.#parts, definition, claimed, this.name)
     this.#attempts.add(attempt)
-    void attempt.run(askedAt)
+    void attempt.run()
   }
 
-  /** A worker that had room before has claimed all that was ready. */
-  #makeRoom(places: number): void {
-    if (this.#busy >= this.concurrency && this.#claimAgain) this.#wakeSoon()
-    this.#busy -= places
+  /** With what waits here, and then by a claim. */
+  #fillPlaces(): void {
+    while (this.#busy < this.concurrency) {
+      const [first] = this.#waiting.keys()
+      if (first === undefined) break
+      this.#waiting.delete(first)
+      this.#begin(first)
+    }
+    this.#claimSoon()
   }
 
   #end(attempt: Attempt): void {
     this.#attempts.delete(attempt)
+    this.#claimSoon()
     this.#checkIdle()
   }
 
+  /** Its lease was lost before it began. */
+  #forgetWaiting(attempt: Attempt): void {
+    this.#waiting.delete(attempt)
+    this.#claimSoon()
+    this.#checkIdle()
+  }
+
+  #checkWaitingIn(ms: number): void {
+    this.#waitTimer = this.#parts.timing.after(ms, () => {
+      this.#waitTimer = null
+      const [since] = this.#waiting.values()
+      if (since === undefined) return
+      const now = this.#parts.timing.now()
+      const leftMs = since + LONGEST_WAIT_MS - now
+      if (leftMs > 0) return this.#checkWaitingIn(leftMs)
+      this.#pace.forget(now)
+      this.#giveBackWaiting()
+    })
+  }
+
+  #giveBackWaiting(): void {
+    this.#waitTimer?.cancel()
+    this.#waitTimer = null
+    const attempts = [...this.#waiting.keys()]
+    this.#waiting.clear()
+    for (const attempt of attempts) this.#awaitRelease(attempt.giveBack())
+  }
+
   /** Handlers that end in the same turn of the event loop are followed by one claim. */
-  #wakeSoon(): void {
-    if (this.#isWakingSoon) return
-    this.#isWakingSoon = true
+  #claimSoon(): void {
+    if (!this.#claimAgain || this.#isClaimingSoon || this.#isClaiming) return
+    if (this.#stopping !== null || this.#nextClaim() === null) return
+    this.#isClaimingSoon = true
     this.#parts.timing.soon(() => {
-      this.#isWakingSoon = false
-      this.wake()
+      this.#isClaimingSoon = false
+      this.#claimIfWanted()
     })
   }
 
@@ -311,6 +409,7 @@ export class Worker {
 
   async #stopWhenIdle(): Promise<void> {
     this.#timer?.cancel()
+    this.#giveBackWaiting()
     const { timing, executor } = this.#parts
     const deadline = timing.after(
       this.#shutdownMs,

@@ -217,8 +217,9 @@ function encodeJob(job: Job, past: Past, scope: Scope): string {
 }
 
 /**
- * Left out on purpose: what only answers to repeats depend on (how an old lease ended, who
- * resolved what). Repeats change nothing, so states that differ in it go the same ways.
+ * Left out on purpose: what only answers to repeats depend on (how an old lease ended, but for a loss
+ * that makes the next one cost a retry; who resolved what). Repeats change nothing, so states that
+ * differ in it go the same ways.
  */
 function encodeTask(task: Task, past: Past, scope: Scope): string {
   const { commit } = task
@@ -230,12 +231,21 @@ function encodeTask(task: Task, past: Past, scope: Scope): string {
     ahead(task.time, past),
     task.attempt,
     task.leases.map((lease) => encodeLease(task, lease, past)).join('+'),
+    nextLossCosts(task) ? 'lost' : '',
     task.steps.length,
     commit === null ? '' : `${commit.lease}:${commit.effects.map(encodeEffect).join('+')}`,
     task.interventions.length,
     // Only what ended before now can be forgotten.
     scope.lives > 1 && task.endedAt === NOW ? 'now' : '',
   ].join(',')
+}
+
+/** The newest lease that is over was lost, so the next one that is lost costs a retry, started or not. */
+function nextLossCosts({ state, commit, lease, leases }: Task): boolean {
+  if (commit !== null || state === 'COMPLETED' || state === 'FAILED') return false
+  if (lease !== null && lease.startedAt !== null) return false
+  const before = leases.findLast(({ endedBy }) => endedBy !== null)?.endedBy
+  return before === 'LeaseExpired' || before === 'LeaseRevoked'
 }
 
 function encodeLease(task: Task, lease: Lease, past: Past): string {

@@ -6,13 +6,12 @@ import { RULES, rulesWithout } from '../../../src/kernel/index.ts'
 
 /**
  * What stands between a late worker and a second commit. Each one alone prevents the second
- * charge, so all four must be missing before a card is charged twice.
+ * charge, so all three must be missing before a card is charged twice.
  */
 export const COMMIT_FENCE = [
   'CommitExecution.lease-held',
   'CommitExecution.lease-unexpired',
   'CommitExecution.before-commit',
-  'CommitExecution.in-progress',
 ] as const
 
 /** The rules without all of these guards. */

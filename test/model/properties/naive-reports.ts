@@ -27,7 +27,7 @@ export function answerReport(histories: Histories, command: Report, now: number)
   // Whoever started an effect may say for ever that it is finished.
   if (command.type === 'FinishEffect') return answerFinish(histories, task, lease, command, now)
   if (lease.endedBy !== null || now >= lease.expiresAt) return lost()
-  return answerCurrent(task, lease, command)
+  return answerCurrent(task, command)
 }
 
 /** The answer to a report that was accepted before. */
@@ -94,7 +94,6 @@ function childSubmitted(
 
 function answerCurrent(
   task: TaskReading,
-  lease: LeaseReading,
   command: Exclude<Report, { type: 'FinishEffect' }>,
 ): Opinion {
   const committed = task.committedBy !== null
@@ -110,7 +109,6 @@ function answerCurrent(
     case 'CommitExecution':
       return unless({
         AlreadyCommitted: committed,
-        NotStarted: !lease.started && !lease.resumes,
         InvalidSpec: !command.effects.every(isValidPromise),
         InvalidShape: !command.effects.every(isValidPromise),
         LimitExceeded: carriedBy(command) > 8_388_608,

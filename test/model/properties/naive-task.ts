@@ -124,14 +124,17 @@ function readFact(task: TaskReading, policy: TaskPolicy, { at, command }: Fact):
       return
     }
     case 'RecordStep':
+      leaseOf(task, command.lease).started = true
       return void task.steps.set(command.name, { value: command.value, lease: command.lease })
     case 'FailTask':
+      leaseOf(task, command.lease).started = true
       return readFailure(task, policy, command, at)
     case 'ReleaseLease':
     case 'ExpireLease':
     case 'RevokeLease':
       return readLostLease(task, policy, command.type, at)
     case 'CommitExecution':
+      leaseOf(task, command.lease).started = true
       return readCommit(task, command, at)
     case 'StartEffect':
     case 'FinishEffect':
@@ -240,7 +243,11 @@ function readLostLease(
     task.dueAt = at
     return settleEffects(task, by !== 'ReleaseLease')
   }
-  if (by !== 'ReleaseLease' && lease.started) chargeRetry(task, policy)
+  if (by === 'ReleaseLease') return
+  // What was not started is free to lose once, but not twice in a row.
+  const before = task.leases.at(-2)?.endedBy ?? null
+  const isSecond = before === 'ExpireLease' || before === 'RevokeLease'
+  if (lease.started || isSecond) chargeRetry(task, policy)
 }
 
 /**

@@ -299,7 +299,6 @@ export const REJECTIONS: { readonly [C in RejectionCode]: string } = {
   LeaseNotHeld: 'The lease is over; how it ended is named.',
   LeaseNotOverdue: 'The lease has time left.',
   NotLeaseHolder: 'The lease was given to another worker.',
-  NotStarted: 'The start must be reported before the commit.',
   NotCommitted: 'The task is not committed, so it has no effects.',
   AlreadyCommitted: 'The task is committed: it is finished from here, never redone or undone.',
   NothingToStop: 'The job is not ending and the task is not late.',

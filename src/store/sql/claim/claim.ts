@@ -11,7 +11,7 @@
 import type { Job, Lease, LimitSpec, StageTasks, Task, TaskAddress } from '../../../kernel/index.ts'
 import { decideIn, eachPath, mayStartAt, noReads, stageIndex } from '../../../kernel/index.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
-import { FIRST_SUBMIT_CLAIM } from '../../claim-request.ts'
+import { FIRST_SUBMIT_CLAIM, mayBeClaimedAhead, mostLeases } from '../../claim-request.ts'
 import type { Claimed } from '../../store.ts'
 import { claimed, endingOf } from '../../views/claimed.ts'
 import type { Connection, Row, Statement, StatementResult } from '../connection.ts'
@@ -143,9 +143,9 @@ class ClaimTransaction {
   /** `givesTurns`: to tasks that became due. Null: that is all that this transaction did. */
   async run(mayRepeat: boolean, givesTurns: boolean): Promise<ClaimResult | null> {
     const { sql, now, queues } = this.#context
-    const { request, max } = this.#request
+    const { request } = this.#request
     const isRestricted = this.#request.channels.some(({ queue }) => queues.isRestricted(queue))
-    const channels = isRestricted ? [] : channelsOf(this.#request, max)
+    const channels = isRestricted ? [] : channelsOf(this.#request, mostLeases(this.#request))
     const mostDue = givesTurns ? MOST_DUE : 0
     const first = firstReads(this.#loaded, this.#request, channels, mostDue, this.#context)
     const last = [...first.statements, { sql: sql.clock, values: [now()] }]
@@ -232,26 +232,39 @@ class ClaimTransaction {
   /** `found`: the first candidates; null: they are not locked yet. */
   async #grantAll(found: readonly Row[] | null): Promise<void> {
     for (let round = 0; ; round++) {
-      const channels = this.#openChannels()
+      const channels = this.#openChannels(mostLeases(this.#request) - this.#granted.length)
       if (channels.length === 0) return
       const isFound = round === 0 && channels.every(({ level }) => level === LOWEST_LEVEL)
       const rows = (isFound ? found : null) ?? (await this.#lockMore(channels))
-      const candidates = candidatesInOrder(rows).slice(0, channels[0]?.most)
-      if (candidates.length === 0) return
+      const locked = candidatesInOrder(rows).slice(0, channels[0]?.most)
+      if (locked.length === 0) return
+      await this.#addRows(locked.map(({ columns }) => columns))
+      const candidates = this.#forRequest(locked)
       const isAll = await this.#loadAll(candidates, round === 0)
       for (const candidate of candidates) {
         if (isAll || this.#hasLimits(candidate)) this.#offer(candidate)
       }
       // Other processes decide on the same limits now: what they leave is for the next claim.
       if (!isAll || this.#granted.length >= this.#request.max) return
-      const isMore = candidates.length >= channels[0]!.most || this.#loaded.freed.size > 0
-      if (!isMore) return
+      const isMore = candidates.length < locked.length || locked.length >= channels[0]!.most
+      if (!isMore && this.#loaded.freed.size === 0) return
     }
   }
 
+  /** As many as there are places, and the next ones as long as they may be claimed ahead. */
+  #forRequest(locked: readonly Candidate[]): readonly Candidate[] {
+    const places = Math.max(0, this.#request.max - this.#granted.length)
+    const end = locked.findIndex(({ columns }, i) => {
+      if (i < places) return false
+      const task = this.#task(columns.job, columns.stage, columns.segment)
+      const group = this.#loaded.jobs.get(task.job)?.spec.group ?? null
+      return !mayBeClaimedAhead(task, group, this.#loaded.queues.get(task.policy.queue))
+    })
+    return end === -1 ? locked : locked.slice(0, end)
+  }
+
   /** No channel when enough is granted. */
-  #openChannels(): CandidateChannel[] {
-    const most = this.#request.max - this.#granted.length
+  #openChannels(most: number): CandidateChannel[] {
     if (most <= 0) return []
     return channelsOf(this.#request, most, (queue) => {
       const isClosed = this.#closedQueues.has(queue) || !this.#isOpen(queue)
@@ -281,7 +294,7 @@ class ClaimTransaction {
   }
 
   /**
-   * Loads candidates, and locks their limits. False: other processes have locked some of the limits. It
+   * Locks the limits of candidates. False: other processes have locked some of the limits. It
    * waits for limits only the first time: a transaction that holds some and waits for more may wait
    * for one that waits for it.
    *
@@ -290,7 +303,6 @@ class ClaimTransaction {
    */
   async #loadAll(candidates: readonly Candidate[], waits: boolean): Promise<boolean> {
     const { sql, now } = this.#context
-    await this.#addRows(candidates.map(({ columns }) => columns))
     const missing = (): LockPlan => {
       const plan = this.#plan()
       for (const { columns } of candidates) {
@@ -351,8 +363,9 @@ class ClaimTransaction {
 
   #offer({ columns, position }: Candidate): void {
     const task = this.#task(columns.job, columns.stage, columns.segment)
-    const { worker, request, started } = this.#request
+    const { worker, request, max } = this.#request
     const { job, stage, segment } = task
+    const started = this.#request.started && this.#granted.length < max
     const decision = decideIn(
       this.#loaded.world,
       this.#loaded,
@@ -425,7 +438,8 @@ class ClaimTransaction {
   async #finish(): Promise<ClaimResult> {
     const { sql } = this.#context
     const leases = await this.#claimed()
-    const left = this.#openChannels().map(({ channel, level }) => [channel, level, this.#now])
+    const channels = this.#openChannels(this.#request.max - this.#granted.length)
+    const left = channels.map(({ channel, level }) => [channel, level, this.#now])
     const writes = await this.#takeWrites()
     const last = this.#applied.reduce((most, { position }) => Math.max(most, position), 0)
     if (last > 0) this.#context.nextPosition?.sent(last)

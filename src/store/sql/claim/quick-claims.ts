@@ -12,6 +12,7 @@
 import type { Job, Lease, Task } from '../../../kernel/index.ts'
 import { decideIn, noReads } from '../../../kernel/index.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
+import { mayBeClaimedAhead, mostLeases } from '../../claim-request.ts'
 import { claimed } from '../../views/claimed.ts'
 import type { Connection } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
@@ -92,7 +93,8 @@ export class QuickClaims {
     request: ClaimRequest,
   ): Promise<SeenCandidates | null> {
     const { queues, records } = this.#context
-    const { channels, max: most } = request
+    const { channels, max } = request
+    const most = mostLeases(request)
     const loaded = new WorkingSet(records)
     const loader = new RowLoader(connection, this.#context, loaded)
     const candidateChannels = channelsOf(request, most)
@@ -100,8 +102,11 @@ export class QuickClaims {
     const [due, toWake, found] = await loader.load(first.missing, first.statements)
     if (due?.rows.length !== 0 || toWake?.rows.length !== 0) return null
     if (channels.some(({ queue }) => queues.isRestricted(queue))) return null
-    const candidates = candidatesInOrder(found?.rows ?? []).slice(0, most)
-    if (candidates.some(({ columns }) => columns.stage !== JOB_ROW)) return null
+    const all = candidatesInOrder(found?.rows ?? []).slice(0, most)
+    const stageAt = all.findIndex(({ columns }) => columns.stage !== JOB_ROW)
+    // Behind the places, a claim may end anywhere.
+    if (stageAt !== -1 && stageAt < max) return null
+    const candidates = stageAt === -1 ? all : all.slice(0, stageAt)
     for (const { columns } of candidates) loader.addRow(columns)
     return { loaded, candidates }
   }
@@ -109,7 +114,7 @@ export class QuickClaims {
   /** It waits for no I/O before the message is sent: no other call sends anything meanwhile. */
   async #grant(
     connection: Connection,
-    { worker, request, started }: ClaimRequest,
+    { worker, request, max, started: isStarting }: ClaimRequest,
     { loaded, candidates }: SeenCandidates,
     onSent: () => void,
   ): Promise<ClaimResult | NeedsTransaction> {
@@ -124,6 +129,10 @@ export class QuickClaims {
     for (const { columns } of candidates) {
       const job = loaded.jobs.get(columns.job) as Job
       const { stage, segment, policy } = job.task as Task
+      const isAhead = granted.length >= max
+      const queue = loaded.queues.get(policy.queue)
+      if (isAhead && !mayBeClaimedAhead(job.task as Task, job.spec.group, queue)) break
+      const started = isStarting && !isAhead
       if (policy.limits.length > 0) return NEEDS_TRANSACTION
       const address = { job: job.id, stage, segment }
       const command = { type: 'GrantLease', ...address, worker, request, started } as const
@@ -131,7 +140,7 @@ export class QuickClaims {
       if (entry === null) return NEEDS_TRANSACTION
       loaded.apply(entry, first + granted.length)
       granted.push(job)
-      versions.set(policy.queue, loaded.queues.get(policy.queue)?.version ?? 0)
+      versions.set(policy.queue, queue?.version ?? 0)
     }
     if (granted.length > 0) {
       const own = new LazyTransaction(connection, [

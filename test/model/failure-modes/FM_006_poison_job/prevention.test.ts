@@ -11,6 +11,13 @@ describe('FM_006 a job that kills its worker each time, prevented', () => {
     expect(authority.state()).toBe('QUARANTINED')
   })
 
+  it('from the second death in a row each costs a retry, although no start was ever recorded', () => {
+    const { authority, deaths } = everyWorkerDies(RULES, { started: false })
+    expect(deaths).toBe(2 + DEFAULT_RETRY.max)
+    expect(authority.task().state).toBe('DEAD')
+    expect(authority.state()).toBe('QUARANTINED')
+  })
+
   it('the log says which worker died of it, and when', () => {
     const { authority } = everyWorkerDies(RULES, { started: true })
     const diagnostics = authority.log.flatMap((entry) =>

@@ -20,12 +20,16 @@ export interface Massacre {
 }
 
 /** Worker after worker takes the job and dies of it, until it is not given out any more. */
-export function everyWorkerDies(rules: Rules, { started }: { started: boolean }): Massacre {
+export function everyWorkerDies(
+  rules: Rules,
+  { started }: { started: boolean },
+  fleet = FLEET,
+): Massacre {
   const authority = new Authority(rules)
   authority.must({ type: 'SubmitJob', spec: plain() })
   let deaths = 0
   let lastAnswer = 'committed'
-  while (deaths < FLEET && lastAnswer === 'committed') {
+  while (deaths < fleet && lastAnswer === 'committed') {
     const worker = new Worker(`worker-${deaths}`, authority, new Ledger())
     lastAnswer = worker.take({ started })
     if (lastAnswer !== 'committed') break
