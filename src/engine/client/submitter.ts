@@ -15,7 +15,7 @@ import type { HandleParts } from './handle.ts'
 import { Handle } from './handle.ts'
 
 export interface SubmitOptions extends ChildOptions {
-  /** Default: a random one. Submitting the same job under the same id again is harmless. */
+  /** Default: a UUIDv7, which tells when it was made. Submitting the same job under the same id again is harmless. */
   readonly id?: string
   /** A transaction of your own, by `fromPg` and its like: the job is there once you commit it. */
   readonly tx?: UserTransaction
