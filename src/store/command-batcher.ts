@@ -2,11 +2,20 @@
  * Sends commands to the store in batches: those of one turn of the event loop are one batch, and
  * there is no timer. New work and reports are sent apart, so that reports get through when the disk
  * is too full for new work.
+ *
+ * - Reports are sent at once.
+ * - New work is sent while the store has less than a few batches of it; the rest waits here. So a
+ *   report waits behind a bounded amount of work, however much the process submits, and what waits
+ *   here forms full batches.
+ *
+ * Once it is closing, it takes no more; what it took is still sent.
  */
 import type { Command } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
+import { eventLoopTurn } from '../log/index.ts'
+import { BatchSize, MOST_COMMANDS, payloadChars } from './batch-size.ts'
 import type { ClaimRequest } from './claim-request.ts'
-import { BadRequest } from './errors.ts'
+import { BadRequest, StoreClosed } from './errors.ts'
 import type { Answer, Claimed, Store } from './store.ts'
 import type { Writes } from './user-transaction.ts'
 
@@ -29,16 +38,26 @@ export interface ClaimWithSubmit {
   granted(claimed: readonly Claimed[]): void
 }
 
-/** Commands that claims travel with. No store decides fewer in one transaction. */
-const MOST_WITH_CLAIMS = 500
+/**
+ * Batches of new work that the store has at once: one is decided, one is written, and others wait to be
+ * next.
+ */
+export const MOST_UNDER_WAY = 4
 /** A callback on it runs after those that are queued already; quicker than `queueMicrotask`. */
 const RESOLVED = Promise.resolve()
 
 interface QueuedCall {
   readonly commands: readonly Command[]
+  /** Of its payloads. */
+  readonly chars: number
   /** Its own answers begin at `from`. */
   readonly resolve: (answers: readonly Answer[], from: number) => void
   readonly reject: (error: unknown) => void
+}
+
+interface Batch {
+  readonly calls: readonly QueuedCall[]
+  readonly size: BatchSize
 }
 
 export class CommandBatcher {
@@ -49,7 +68,14 @@ export class CommandBatcher {
     reports: [],
   }
   readonly #claimers = new Set<SubmitClaimer>()
+  /** New work that the store has. */
+  readonly #underWay = new BatchSize()
+  /** Batches that are not answered yet. */
+  readonly #sending = new Set<Promise<void>>()
   #isScheduled = false
+  /** New work is sent after the next turn of the event loop. */
+  #isTurning = false
+  #isClosing = false
 
   constructor(store: Store, events: CommandBatcherEvents = {}) {
     this.#store = store
@@ -84,23 +110,70 @@ export class CommandBatcher {
     return answer
   }
 
+  /** AFTER everything that it took is answered. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    // What waits is sent when a batch is answered, or with the next turn of the event loop.
+    do await Promise.all([eventLoopTurn(), ...this.#sending])
+    while (this.#sending.size > 0 || this.#queues.newWork.length > 0)
+  }
+
   #add(
     commands: readonly Command[],
     resolve: QueuedCall['resolve'],
     reject: QueuedCall['reject'],
   ): void {
-    const queue = commands[0]?.type === 'SubmitJob' ? this.#queues.newWork : this.#queues.reports
-    queue.push({ commands, resolve, reject })
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    void RESOLVED.then(() => this.#sendBatches())
+    if (this.#isClosing) return reject(new StoreClosed())
+    const isNewWork = commands[0]?.type === 'SubmitJob'
+    const queue = isNewWork ? this.#queues.newWork : this.#queues.reports
+    queue.push({ commands, chars: charsOf(commands), resolve, reject })
+    this.#schedule()
   }
 
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    void RESOLVED.then(() => {
+      this.#isScheduled = false
+      this.#sendBatches()
+    })
+  }
+
+  /** Reports first. */
   #sendBatches(): void {
-    this.#isScheduled = false
     const { newWork, reports } = this.#queues
-    if (reports.length > 0) void this.#sendBatch(reports.splice(0))
-    if (newWork.length > 0) void this.#sendBatch(newWork.splice(0))
+    while (reports.length > 0) this.#track(this.#sendBatch(takeBatch(reports).calls))
+    while (newWork.length > 0 && this.#hasRoom(newWork[0] as QueuedCall)) {
+      this.#track(this.#sendNewWork(takeBatch(newWork)))
+    }
+  }
+
+  #hasRoom({ commands, chars }: QueuedCall): boolean {
+    return this.#underWay.hasRoom(commands.length, chars, MOST_UNDER_WAY)
+  }
+
+  #track(sending: Promise<void>): void {
+    this.#sending.add(sending)
+    void sending.then(() => this.#sending.delete(sending))
+  }
+
+  async #sendNewWork({ calls, size }: Batch): Promise<void> {
+    this.#underWay.add(size.commands, size.chars)
+    await this.#sendBatch(calls)
+    this.#underWay.subtract(size)
+    if (this.#queues.newWork.length > 0) this.#scheduleAfterTurn()
+  }
+
+  /** Also a store that answers at once lets reports and claims in between. */
+  #scheduleAfterTurn(): void {
+    if (this.#isTurning) return
+    this.#isTurning = true
+    void eventLoopTurn().then(() => this.#endTurn())
+  }
+
+  #endTurn(): void {
+    this.#isTurning = false
+    this.#sendBatches()
   }
 
   async #sendBatch(calls: readonly QueuedCall[]): Promise<void> {
@@ -139,7 +212,7 @@ export class CommandBatcher {
   /** So many that one transaction holds them: a worker gets its leases when the call is answered. */
   #addClaims(claims: ClaimWithSubmit[], commands: readonly Command[]): void {
     if (this.#store.submitAndClaim === undefined || this.#claimers.size === 0) return
-    if (commands[0]?.type !== 'SubmitJob' || commands.length > MOST_WITH_CLAIMS) return
+    if (commands[0]?.type !== 'SubmitJob' || commands.length > MOST_COMMANDS) return
     let left = commands.length
     for (const claimer of this.#claimers) {
       if (left <= 0) break
@@ -158,4 +231,22 @@ export class CommandBatcher {
 
 function isAboutOneCall(error: unknown): boolean {
   return error instanceof PawlError && error.kind === 'corrupt'
+}
+
+function charsOf(commands: readonly Command[]): number {
+  let chars = 0
+  for (const command of commands) chars += payloadChars(command)
+  return chars
+}
+
+/** Takes calls from the front: as many as a batch holds, and at least one. */
+function takeBatch(queue: QueuedCall[]): Batch {
+  const size = new BatchSize()
+  let count = 0
+  for (const { commands, chars } of queue) {
+    if (!size.hasRoom(commands.length, chars)) break
+    size.add(commands.length, chars)
+    count += 1
+  }
+  return { calls: queue.splice(0, count), size }
 }
