@@ -45,14 +45,12 @@ export class SubmitInterrupted extends PawlError {
   /** `sure`: how many of all jobs are in for sure, from the first on. */
   constructor(ids: readonly string[], from: number, sure: number, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    const which = from === 0 ? 'them all' : `those from number ${from} on`
-    super(
-      'SubmitInterrupted',
-      'unknown_outcome',
-      `${sure} of ${from + ids.length} jobs were submitted for sure, and of the others that is not known: submit ${which} again, each with the id that \`error.ids\` gives it. What is in is not submitted twice. ${why}`,
-      { ids, from, sure },
-      cause,
-    )
+    const which = from === 0 ? 'them all' : `those behind the first ${from}`
+    const remedy =
+      ids.length === 0
+        ? `The first ${sure} jobs were submitted, and no other.`
+        : `${sure} of ${from + ids.length} jobs were submitted for sure, and of the others that is not known: submit ${which} again, each with the id that \`error.ids\` gives it. What is in is not submitted twice.`
+    super('SubmitInterrupted', 'unknown_outcome', `${remedy} ${why}`, { ids, from, sure }, cause)
     this.ids = ids
     this.from = from
   }

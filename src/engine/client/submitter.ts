@@ -48,6 +48,20 @@ function assertIterable(jobs: unknown): void {
   )
 }
 
+async function addEach(
+  jobs: Iterable<SubmittedJob> | AsyncIterable<SubmittedJob>,
+  add: (one: SubmittedJob) => Promise<void> | null,
+): Promise<void> {
+  if (Symbol.asyncIterator in jobs) {
+    for await (const one of jobs) await add(one)
+    return
+  }
+  for (const one of jobs) {
+    const room = add(one)
+    if (room !== null) await room
+  }
+}
+
 function isIdMade({ options }: SubmittedJob): boolean {
   return options?.id === undefined
 }
@@ -146,7 +160,10 @@ export class Submitter {
     return handles
   }
 
-  /** Each input is checked when it is its turn. The first that is wrong, or refused, ends it. */
+  /**
+   * Each input is checked when it is its turn. The first that is wrong ends it, AFTER those before it are
+   * submitted; so does one that is refused.
+   */
   async submitEach(
     definition: AnyJob,
     jobs: Iterable<SubmittedJob> | AsyncIterable<SubmittedJob>,
@@ -165,17 +182,8 @@ export class Submitter {
       return given.then((command) => bulk.add(command, isIdMade(one)) ?? undefined)
     }
     try {
-      if (Symbol.asyncIterator in jobs) {
-        for await (const one of jobs) await add(one)
-      } else {
-        for (const one of jobs) {
-          const room = add(one)
-          if (room !== null) await room
-        }
-      }
-      await bulk.end()
+      await addEach(jobs, add).finally(() => bulk.end())
     } catch (error) {
-      await bulk.settle()
       if (tx !== undefined || bulk.isNoneIn) throw error
       throw new SubmitInterrupted(bulk.unsure, bulk.sure, bulk.sure, error)
     }
