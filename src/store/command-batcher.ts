@@ -13,7 +13,6 @@
 import type { Command } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import { eventLoopTurn } from '../log/index.ts'
-import { BatchSize, MOST_COMMANDS, payloadChars } from './batch-size.ts'
 import type { ClaimRequest } from './claim-request.ts'
 import { BadRequest, StoreClosed } from './errors.ts'
 import type { Answer, Claimed, Store } from './store.ts'
@@ -38,6 +37,10 @@ export interface ClaimWithSubmit {
   granted(claimed: readonly Claimed[]): void
 }
 
+/** Commands of one batch: more take long, and keep other transactions from their rows. */
+export const MOST_COMMANDS = 500
+/** Characters of its payloads: twice the largest. One command alone may have more. */
+const MOST_CHARS = 2 * 1_048_576
 /**
  * Batches of new work that the store has at once: one is decided, one is written, and others wait to be
  * next.
@@ -55,7 +58,7 @@ interface QueuedCall {
   readonly reject: (error: unknown) => void
 }
 
-interface Batch {
+interface CallBatch {
   readonly calls: readonly QueuedCall[]
   readonly size: BatchSize
 }
@@ -157,7 +160,7 @@ export class CommandBatcher {
     void sending.then(() => this.#sending.delete(sending))
   }
 
-  async #sendNewWork({ calls, size }: Batch): Promise<void> {
+  async #sendNewWork({ calls, size }: CallBatch): Promise<void> {
     this.#underWay.add(size.commands, size.chars)
     await this.#sendBatch(calls)
     this.#underWay.subtract(size)
@@ -240,7 +243,7 @@ function charsOf(commands: readonly Command[]): number {
 }
 
 /** Takes calls from the front: as many as a batch holds, and at least one. */
-function takeBatch(queue: QueuedCall[]): Batch {
+function takeBatch(queue: QueuedCall[]): CallBatch {
   const size = new BatchSize()
   let count = 0
   for (const { commands, chars } of queue) {
@@ -249,4 +252,55 @@ function takeBatch(queue: QueuedCall[]): Batch {
     count += 1
   }
   return { calls: queue.splice(0, count), size }
+}
+
+/** Of inputs, outputs and values. Commands come from users, too: any field may be missing. */
+export function payloadChars(command: Command): number {
+  switch (command?.type) {
+    case 'SubmitJob':
+      return lengthOf(command.spec?.input)
+    case 'CommitExecution': {
+      let chars = lengthOf(command.output)
+      if (!Array.isArray(command.effects)) return chars
+      for (const one of command.effects) chars += lengthOf(one?.input)
+      return chars
+    }
+    case 'RecordStep':
+      return lengthOf(command.value)
+    case 'RetryTask':
+      return lengthOf(command.input)
+    case 'ForceTask':
+      return lengthOf(command.output)
+    default:
+      return 0
+  }
+}
+
+function lengthOf(text: unknown): number {
+  return typeof text === 'string' ? text.length : 0
+}
+
+/** Of commands that are sent together, or under way. */
+export class BatchSize {
+  commands = 0
+  chars = 0
+
+  add(commands: number, chars: number): void {
+    this.commands += commands
+    this.chars += chars
+  }
+
+  subtract(other: BatchSize): void {
+    this.commands -= other.commands
+    this.chars -= other.chars
+  }
+
+  /** Whether so many more stay within `batches` whole ones. A first one always does. */
+  hasRoom(commands: number, chars: number, batches = 1): boolean {
+    if (this.commands === 0) return true
+    return (
+      this.commands + commands <= batches * MOST_COMMANDS &&
+      this.chars + chars <= batches * MOST_CHARS
+    )
+  }
 }

@@ -39,7 +39,7 @@ function addUntilFull(
   most: number,
 ): { added: number; room: Promise<void> | null } {
   for (let added = 1; added <= most; added++) {
-    const room = bulk.add(submit(`${added}`), true)
+    const room = bulk.add(submit(`${added}`))
     if (room !== null) return { added, room }
   }
   return { added: most, room: null }
@@ -58,7 +58,7 @@ describe('submits on their way', () => {
 
   it('are in batches of two if they are large', () => {
     const { bulk, sent } = setUp(2)
-    for (let i = 0; i < 5; i++) void bulk.add(submit(`${i}`, `"${'x'.repeat(1_000_000)}"`), true)
+    for (let i = 0; i < 5; i++) void bulk.add(submit(`${i}`, `"${'x'.repeat(1_000_000)}"`))
     expect(sent).toEqual([
       ['0', '1'],
       ['2', '3'],
@@ -75,12 +75,12 @@ describe('submits on their way', () => {
     await expect(ending).rejects.toThrow('gone')
     expect(answered.toSorted((a, b) => a - b)).toEqual([0, 1_000])
     expect([bulk.sure, bulk.unsure.length, bulk.isNoneIn]).toEqual([500, 1_000, false])
-    expect(() => bulk.add(submit('late'), true)).toThrow('gone')
+    expect(() => bulk.add(submit('late'))).toThrow('gone')
   })
 
   it('are known not to be in when each batch failed before it changed anything', async () => {
     const { bulk, fail } = setUp(3)
-    void bulk.add(submit('a'), true)
+    void bulk.add(submit('a'))
     const ending = bulk.end()
     fail[0]?.(new StoreClosed())
     await expect(ending).rejects.toMatchObject({ code: 'StoreClosed' })

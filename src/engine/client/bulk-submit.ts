@@ -8,15 +8,11 @@
 import type { SubmitJob } from '../../kernel/index.ts'
 import { PawlError } from '../../kernel/index.ts'
 import { eventLoopTurn } from '../../log/index.ts'
-import { BatchSize } from '../../store/batch-size.ts'
+import { BatchSize } from '../../store/command-batcher.ts'
 import type { Answer } from '../../store/index.ts'
 
 export interface BulkSubmitOptions {
-  /** `made`: ids among them that this engine made. */
-  readonly send: (
-    commands: readonly SubmitJob[],
-    made: readonly string[],
-  ) => Promise<readonly Answer[]>
+  readonly send: (commands: readonly SubmitJob[]) => Promise<readonly Answer[]>
   /** Batches under way at once. */
   readonly mostUnderWay: number
   /** `from`: the place of the first of them among all. What it throws fails the bulk. */
@@ -29,14 +25,12 @@ export interface BulkSubmitOptions {
 
 interface SentBatch {
   readonly commands: readonly SubmitJob[]
-  readonly made: readonly string[]
   isIn: boolean
 }
 
 export class BulkSubmit {
   readonly #options: BulkSubmitOptions
   #batch: SubmitJob[] = []
-  #made: string[] = []
   #size = new BatchSize()
   #added = 0
   /** From the oldest that is not known to be in. */
@@ -67,14 +61,13 @@ export class BulkSubmit {
     return [...sent, ...this.#batch].map(({ job }) => job)
   }
 
-  /** Null: there is room for the next one. `isMade`: this engine made its id. */
-  add(command: SubmitJob, isMade: boolean): Promise<void> | null {
+  /** Null: there is room for the next one. */
+  add(command: SubmitJob): Promise<void> | null {
     this.#assertNoFailure()
     const chars = command.spec.input.length
     if (!this.#size.hasRoom(1, chars)) this.#sendBatch()
     if (this.#batch.length === 0) this.#sendAfterTurn(this.#batch)
     this.#batch.push(command)
-    if (isMade) this.#made.push(command.job)
     this.#size.add(1, chars)
     return this.#underWay < this.#options.mostUnderWay ? null : this.#untilOneEnds()
   }
@@ -104,9 +97,8 @@ export class BulkSubmit {
   #sendBatch(): void {
     const commands = this.#batch
     if (commands.length === 0) return
-    const sent = { commands, made: this.#made, isIn: false }
+    const sent = { commands, isIn: false }
     this.#batch = []
-    this.#made = []
     this.#size = new BatchSize()
     const from = this.#added
     this.#added += commands.length
@@ -118,7 +110,7 @@ export class BulkSubmit {
   async #send(sent: SentBatch, from: number): Promise<void> {
     const { send, onAnswered } = this.#options
     try {
-      const answers = await send(sent.commands, sent.made)
+      const answers = await send(sent.commands)
       this.#isMaybeIn = true
       onAnswered(from, sent.commands, answers)
       sent.isIn = true

@@ -33,6 +33,11 @@ function* numbers(count: number, source: Source = { read: 0, isOver: false }) {
   }
 }
 
+function* failing(count: number) {
+  yield* numbers(count)
+  throw new RangeError('the file cannot be read')
+}
+
 async function* slowly(count: number, source?: Source) {
   for (const one of numbers(count, source)) {
     if (one.input % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -118,11 +123,6 @@ describe.each(ENGINES)('submitting from what can be iterated over %s', (_, open)
 
   it('ends with the source if that fails, and says what is wrong as it is if none is in', async () => {
     const pawl = await open()
-    const failing = (from: number) =>
-      (function* () {
-        yield* numbers(from)
-        throw new RangeError('the file cannot be read')
-      })()
     await expect(pawl.submitMany(note, failing(0))).rejects.toThrow(RangeError)
     await expect(pawl.submitMany(note, failing(3))).rejects.toMatchObject({
       code: 'SubmitInterrupted',

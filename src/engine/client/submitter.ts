@@ -87,7 +87,6 @@ const COMMAND_CHARS = 300
 const MOST_KEPT_CHARS = 16_000_000
 /** Checked between two turns of the event loop. */
 const CHARS_PER_TURN = 2_000_000
-const NONE: readonly never[] = []
 
 export class Submitter {
   readonly #store: Store
@@ -118,10 +117,11 @@ export class Submitter {
     if (tx !== undefined) this.#assertTransaction(tx)
     const given = this.#submission(definition, input, options)
     const command = given instanceof Promise ? await given : given
-    const made = options.id === undefined ? [command.job] : NONE
-    const sending = tx === undefined ? this.#sendOne(command, made) : this.#sendIn(tx, [command])
-    const answers = await sending
-    return this.#handle(definition, command, answers[0] as Answer)
+    const isMade = options.id === undefined
+    const answer = await (tx === undefined
+      ? this.#sendOne(command, isMade)
+      : this.#sendIn(tx, [command]).then(([one]) => one as Answer))
+    return this.#handle(definition, command, answer)
   }
 
   /** All inputs are checked BEFORE any is submitted. */
@@ -132,22 +132,26 @@ export class Submitter {
   ): Promise<Handle<OutcomeOf<J>>[]> {
     if (tx !== undefined) this.#assertTransaction(tx)
     const { ids, commands } = await this.#check(definition, jobs)
+    const { results } = this.#handleParts
+    const since = results.submitting()
     const handles: Handle<OutcomeOf<J>>[] = []
-    let refused: { readonly at: number; readonly error: unknown } | null = null
+    const refused = { at: Infinity, answer: null as Answer | null }
     const bulk = this.#bulk(tx, (from, some, answers) => {
       for (let i = 0; i < some.length; i++) {
-        try {
-          handles[from + i] = this.#handle(definition, some[i] as Submission, answers[i] as Answer)
-        } catch (error) {
-          if (refused === null || from + i < refused.at) refused = { at: from + i, error }
+        const at = from + i
+        const answer = answers[i] as Answer
+        if (answer.rejection !== null && at < refused.at) Object.assign(refused, { at, answer })
+        else if (tx === undefined && isIdMade(jobs[at] as SubmittedJob)) {
+          results.noteNew(since, some[i] as Submission)
         }
+        handles[at] = new Handle(this.#handleParts, String(answer.value), definition)
       }
     })
     try {
       for (let i = 0; i < jobs.length; i++) {
-        const job = jobs[i] as SubmittedJob
-        const given = commands[i] ?? this.#again(definition, job, ids[i] as string)
-        const room = bulk.add(given instanceof Promise ? await given : given, isIdMade(job))
+        const given =
+          commands[i] ?? this.#again(definition, jobs[i] as SubmittedJob, ids[i] as string)
+        const room = bulk.add(given instanceof Promise ? await given : given)
         if (room !== null) await room
       }
       await bulk.end()
@@ -155,8 +159,11 @@ export class Submitter {
       await bulk.settle()
       if (tx !== undefined || bulk.isNoneIn) throw error
       throw new SubmitInterrupted(ids, 0, bulk.sure, error)
+    } finally {
+      results.submitted()
     }
-    if (refused !== null) throw (refused as { readonly error: unknown }).error
+    const { at, answer } = refused
+    if (answer !== null) this.#assertTaken(definition, ids[at] as string, answer)
     return handles
   }
 
@@ -173,13 +180,13 @@ export class Submitter {
     if (tx !== undefined) this.#assertTransaction(tx)
     const bulk = this.#bulk(tx, (_, some, answers) => {
       for (let i = 0; i < some.length; i++) {
-        this.#assertTaken(definition, some[i] as Submission, answers[i] as Answer)
+        this.#assertTaken(definition, (some[i] as Submission).job, answers[i] as Answer)
       }
     })
     const add = (one: SubmittedJob): Promise<void> | null => {
       const given = this.#item(definition, one)
-      if (!(given instanceof Promise)) return bulk.add(given, isIdMade(one))
-      return given.then((command) => bulk.add(command, isIdMade(one)) ?? undefined)
+      if (!(given instanceof Promise)) return bulk.add(given)
+      return given.then((command) => bulk.add(command) ?? undefined)
     }
     try {
       await addEach(jobs, add).finally(() => bulk.end())
@@ -194,7 +201,7 @@ export class Submitter {
   #bulk(tx: UserTransaction | undefined, onAnswered: BulkSubmitOptions['onAnswered']): BulkSubmit {
     return tx === undefined
       ? new BulkSubmit({
-          send: (some, made) => this.#send(some, made),
+          send: (some) => this.#batcher.sendAll(some),
           mostUnderWay: MOST_UNDER_WAY,
           onAnswered,
         })
@@ -253,26 +260,21 @@ export class Submitter {
   }
 
   /** If it is not known whether the job is in, the error has its id. */
-  async #sendOne(command: Submission, made: readonly string[]): Promise<readonly Answer[]> {
+  async #sendOne(command: Submission, isMade: boolean): Promise<Answer> {
+    const { results } = this.#handleParts
+    const since = results.submitting()
     try {
-      return await this.#send([command], made)
+      const answer = await this.#batcher.send(command)
+      if (isMade && answer.verdict === 'committed') results.noteNew(since, command)
+      return answer
     } catch (error) {
       throw isKnown(error) ? error : new SubmitInterrupted([command.job], 0, 0, error)
-    }
-  }
-
-  /** `made`: ids that this engine made. */
-  async #send(some: readonly Submission[], made: readonly string[]): Promise<readonly Answer[]> {
-    const { results } = this.#handleParts
-    results.submitting(made)
-    try {
-      return await this.#batcher.sendAll(some)
     } finally {
-      results.submitted(made)
+      results.submitted()
     }
   }
 
-  #assertTaken({ name }: AnyJob, { job: id }: Submission, { rejection }: Answer): void {
+  #assertTaken({ name }: AnyJob, id: string, { rejection }: Answer): void {
     if (rejection !== null) throw new Refused(`Job ${id} ('${name}')`, rejection)
   }
 
@@ -281,7 +283,7 @@ export class Submitter {
     command: Submission,
     answer: Answer,
   ): Handle<OutcomeOf<J>> {
-    this.#assertTaken(definition, command, answer)
+    this.#assertTaken(definition, command.job, answer)
     return new Handle(this.#handleParts, String(answer.value), definition)
   }
 

@@ -78,6 +78,8 @@ export class CommandListeners {
     const { results, upkeepLoop, workers } = this.#parts
     results.answered(commands, answers)
     if (commands.some(mayMoveStages)) upkeepLoop.runNow()
+    // A batch has new work, or reports.
+    if (commands[0]?.type === 'SubmitJob') return
     commands.forEach((command, i) => {
       if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
       for (const worker of workers) worker.checkLeases((command as { job: string }).job)

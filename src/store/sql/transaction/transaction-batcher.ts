@@ -8,7 +8,7 @@
  */
 import type { Command } from '../../../kernel/index.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
-import { BatchSize, MOST_COMMANDS, payloadChars } from '../../batch-size.ts'
+import { BatchSize, MOST_COMMANDS, payloadChars } from '../../command-batcher.ts'
 import { StoreClosed } from '../../errors.ts'
 import type { Answer, SubmittedAndClaimed } from '../../store.ts'
 import type { Connection } from '../connection.ts'
@@ -104,7 +104,7 @@ export class TransactionBatcher {
     if (this.#running > 0 && !isMany) return
     this.#isNextWaiting = true
     this.#running += 1
-    let batch: Batch | null = null
+    let batch: TransactionBatch | null = null
     let tries = 0
     // The same for all tries: it knows what the first one may have granted.
     const submitGrants = new SubmitGrants(this.#context.queues, this.#now)
@@ -133,7 +133,11 @@ export class TransactionBatcher {
       })
   }
 
-  async #decide(connection: Connection, batch: Batch, submitGrants: SubmitGrants): Promise<void> {
+  async #decide(
+    connection: Connection,
+    batch: TransactionBatch,
+    submitGrants: SubmitGrants,
+  ): Promise<void> {
     const { calls, commands } = batch
     const mayBeOptimistic = calls[0]?.isAlone === false
     const isOptimistic = mayBeOptimistic && this.#pessimisticLeft === 0
@@ -153,7 +157,7 @@ export class TransactionBatcher {
   }
 
   /** Reports first. */
-  #takeBatch(): Batch {
+  #takeBatch(): TransactionBatch {
     const { reports, newWork } = this.#waiting
     const batch = newBatch()
     takeCalls(reports, batch)
@@ -164,7 +168,7 @@ export class TransactionBatcher {
     return batch
   }
 
-  #takeAll(): Batch {
+  #takeAll(): TransactionBatch {
     const { reports, newWork } = this.#waiting
     this.#waitingCommands = 0
     return { ...newBatch(), calls: [...reports.splice(0), ...newWork.splice(0)] }
@@ -182,7 +186,7 @@ export class TransactionBatcher {
 }
 
 /** Calls, and the commands of them that one transaction decides. */
-interface Batch {
+interface TransactionBatch {
   readonly calls: Call[]
   readonly commands: Command[]
   readonly size: BatchSize
@@ -190,19 +194,19 @@ interface Batch {
   isFull: boolean
 }
 
-function newBatch(): Batch {
+function newBatch(): TransactionBatch {
   return { calls: [], commands: [], size: new BatchSize(), isFull: false }
 }
 
 /** Moves calls from the front of the queue to the batch. */
-function takeCalls(queue: Call[], batch: Batch): void {
+function takeCalls(queue: Call[], batch: TransactionBatch): void {
   let count = 0
   while (count < queue.length && addCall(batch, queue[count] as Call)) count += 1
   queue.splice(0, count)
 }
 
 /** A call is added whole, but for the first one: of that, as much as there is room for. */
-function addCall(batch: Batch, call: Call): boolean {
+function addCall(batch: TransactionBatch, call: Call): boolean {
   const { calls, size } = batch
   const isFirst = calls.length === 0
   const { commands, answers } = call
