@@ -136,10 +136,12 @@ export class CommandBatcher {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    void RESOLVED.then(() => {
-      this.#isScheduled = false
-      this.#sendBatches()
-    })
+    void RESOLVED.then(() => this.#sendScheduled())
+  }
+
+  #sendScheduled(): void {
+    this.#isScheduled = false
+    this.#sendBatches()
   }
 
   /** Reports first. */
