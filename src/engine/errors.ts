@@ -36,22 +36,23 @@ export class Refused extends PawlError {
   }
 }
 
-/** The store failed in the middle of a submit: some of its jobs may be in. */
+/** A submit ended in the middle: some of its jobs may be in. */
 export class SubmitInterrupted extends PawlError {
-  /** Of all jobs of the call, in order. */
+  /** Of jobs of the call, in order, from the place `from` on; of a list, of all of them. */
   readonly ids: readonly string[]
+  readonly from: number
 
-  /** `sure`: how many of them are in for sure. */
-  constructor(ids: readonly string[], sure: number, cause: unknown) {
+  /** `sure`: how many of all jobs are in for sure, from the first on. */
+  constructor(ids: readonly string[], from: number, sure: number, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    super(
-      'SubmitInterrupted',
-      'unknown_outcome',
-      `${sure} of ${ids.length} jobs were submitted for sure, and of the others that is not known: submit them all again, each with the id that \`error.ids\` gives it. What is in is not submitted twice. ${why}`,
-      { ids, sure },
-      cause,
-    )
+    const which = from === 0 ? 'them all' : `those behind the first ${from}`
+    const remedy =
+      ids.length === 0
+        ? `The first ${sure} jobs were submitted, and no other.`
+        : `${sure} of ${from + ids.length} jobs were submitted for sure, and of the others that is not known: submit ${which} again, each with the id that \`error.ids\` gives it. What is in is not submitted twice.`
+    super('SubmitInterrupted', 'unknown_outcome', `${remedy} ${why}`, { ids, from, sure }, cause)
     this.ids = ids
+    this.from = from
   }
 }
 

@@ -19,7 +19,7 @@ export type {
   RetryJobOptions,
   TaskChoice,
 } from './operator/operator.ts'
-export type { ItemOptions, SubmitOptions } from './client/submitter.ts'
+export type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 export type { QueueInfo } from './inspect/queue-info.ts'
 export type { Notice, ListFilter } from './pawl.ts'
 export { Pawl } from './pawl.ts'

@@ -31,7 +31,7 @@ import { Handle } from './client/handle.ts'
 import type { JobInfo } from './client/job-info.ts'
 import { jobInfo } from './client/job-info.ts'
 import { Results } from './client/results.ts'
-import type { ItemOptions, SubmitOptions } from './client/submitter.ts'
+import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 import { Submitter } from './client/submitter.ts'
 import type { Explanation } from './inspect/explain.ts'
 import { explain } from './inspect/explain.ts'
@@ -108,6 +108,18 @@ export interface PawlParts {
 }
 
 const DEFAULT_PAGE = 100
+
+type ManyItems<J extends AnyJob> =
+  | readonly SubmitItem<J, ItemOptions>[]
+  | Iterable<SubmitItem<J, ItemOptions>>
+  | AsyncIterable<SubmitItem<J, ItemOptions>>
+
+/** `Array.isArray` does not tell a list that may not be changed from other iterables. */
+function isList<J extends AnyJob>(
+  jobs: ManyItems<J>,
+): jobs is readonly SubmitItem<J, ItemOptions>[] {
+  return Array.isArray(jobs)
+}
 
 export class Pawl {
   /** Jobs that were given up, many at a time. */
@@ -222,16 +234,32 @@ export class Pawl {
   }
 
   /**
-   * All are durable when it returns, or when you commit `tx`. Inputs are checked before any is
-   * submitted; if the store refuses one (its id or key stands for something else), the others are in
+   * All are durable when it returns, or when you commit `tx`. Of a list, inputs are checked before any
+   * is submitted; if the store refuses one (its id or key stands for something else), the others are in
    * all the same, and the error says which one it was.
+   *
+   * Anything else that can be iterated over, an async generator for example, is read as the store takes
+   * the jobs, a few thousand ahead at most: that takes little memory, however many there are. There
+   * are no handles, and the first job that is wrong, or refused, ends it.
    */
   submitMany<J extends AnyJob>(
     definition: J,
     jobs: readonly SubmitItem<J, ItemOptions>[],
+    options?: Pick<SubmitOptions, 'tx'>,
+  ): Promise<Handle<OutcomeOf<J>>[]>
+  submitMany<J extends AnyJob>(
+    definition: J,
+    jobs: Iterable<SubmitItem<J, ItemOptions>> | AsyncIterable<SubmitItem<J, ItemOptions>>,
+    options?: Pick<SubmitOptions, 'tx'>,
+  ): Promise<SubmitSummary>
+  submitMany<J extends AnyJob>(
+    definition: J,
+    jobs: ManyItems<J>,
     { tx }: Pick<SubmitOptions, 'tx'> = {},
-  ): Promise<Handle<OutcomeOf<J>>[]> {
-    return this.#submitter.submitMany(definition, jobs, tx)
+  ): Promise<Handle<OutcomeOf<J>>[] | SubmitSummary> {
+    return isList(jobs)
+      ? this.#submitter.submitList(definition, jobs, tx)
+      : this.#submitter.submitEach(definition, jobs, tx)
   }
 
   /** Of a job that was submitted before. With its definition, `result()` is typed. */
@@ -424,6 +452,8 @@ export class Pawl {
       this.#commandListeners.close()
       await Promise.all([...this.#workers].map((worker) => worker.stop()))
       await Promise.all([this.#upkeepLoop, this.#schedules, this.#sweep].map((one) => one.close()))
+      // AFTER the workers have sent their last reports, and BEFORE the store takes nothing more.
+      await this.#batcher.close()
       await this.#parts.store.close()
     } finally {
       this.#results.end(new StoreClosed())

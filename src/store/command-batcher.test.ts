@@ -136,3 +136,84 @@ describe('claims that travel with submits', () => {
     expect(worker.granted).toEqual([[]])
   })
 })
+
+/** A store that answers when it is told to, and notes what it was sent. */
+class Held extends MemoryStore {
+  readonly sent: Command[][] = []
+  readonly #answers: (() => void)[] = []
+
+  override async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
+    this.sent.push([...commands])
+    await new Promise<void>((resolve) => this.#answers.push(resolve))
+    return super.execute(commands)
+  }
+
+  /** Answers the oldest call, and lets the event loop turn. */
+  async answerOne(): Promise<void> {
+    this.#answers.shift()?.()
+    await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+function withInput(job: string, chars: number): Command {
+  return { type: 'SubmitJob', job, spec: { ...plain(), input: `"${'x'.repeat(chars)}"` } }
+}
+
+const PAUSE: Command = { type: 'PauseQueue', queue: 'q', by: 'ops', reason: '' }
+
+describe('new work', () => {
+  it('is sent in batches of 500, four at a time; the rest waits for an answer', async () => {
+    const store = new Held({ now: () => 1_000 })
+    const batcher = new CommandBatcher(store)
+    const all = Array.from({ length: 3_000 }, (_, i) => batcher.send(submit(`${i}`)))
+    await turn()
+    expect(store.sent.map((one) => one.length)).toEqual([500, 500, 500, 500])
+    await store.answerOne()
+    expect(store.sent).toHaveLength(5)
+    while (store.sent.length < 6) await store.answerOne()
+    for (let i = 0; i < 6; i++) await store.answerOne()
+    expect(await Promise.all(all)).toHaveLength(3_000)
+    expect(store.sent.flat().map((one) => ('job' in one ? one.job : ''))).toEqual(
+      Array.from({ length: 3_000 }, (_, i) => `${i}`),
+    )
+  })
+
+  it('is sent in smaller batches if it is large', async () => {
+    const store = new Held({ now: () => 1_000 })
+    const batcher = new CommandBatcher(store)
+    const all = Array.from({ length: 12 }, (_, i) => batcher.send(withInput(`${i}`, 1_000_000)))
+    await turn()
+    expect(store.sent.map((one) => one.length)).toEqual([2, 2, 2, 2])
+    for (let i = 0; i < 8; i++) await store.answerOne()
+    await Promise.all(all)
+  })
+
+  it('lets reports pass that come later', async () => {
+    const store = new Held({ now: () => 1_000 })
+    const batcher = new CommandBatcher(store)
+    const all = Array.from({ length: 3_000 }, (_, i) => batcher.send(submit(`${i}`)))
+    await turn()
+    void batcher.send(PAUSE)
+    await turn()
+    expect(store.sent.at(-1)).toEqual([PAUSE])
+    expect(store.sent).toHaveLength(5)
+    for (let i = 0; i < 8; i++) await store.answerOne()
+    await Promise.all(all)
+  })
+
+  it('that waits is sent before the batcher is closed, and nothing more is taken', async () => {
+    const store = new Held({ now: () => 1_000 })
+    const batcher = new CommandBatcher(store)
+    const all = Array.from({ length: 3_000 }, (_, i) => batcher.send(submit(`${i}`)))
+    const closing = batcher.close()
+    await expect(batcher.send(submit('late'))).rejects.toMatchObject({ code: 'StoreClosed' })
+    for (let i = 0; i < 8; i++) await store.answerOne()
+    await closing
+    expect(await Promise.all(all)).toHaveLength(3_000)
+  })
+})

@@ -2,11 +2,19 @@
  * Sends commands to the store in batches: those of one turn of the event loop are one batch, and
  * there is no timer. New work and reports are sent apart, so that reports get through when the disk
  * is too full for new work.
+ *
+ * - Reports are sent at once.
+ * - New work is sent while the store has less than a few batches of it; the rest waits here. So a
+ *   report waits behind a bounded amount of work, however much the process submits, and what waits
+ *   here forms full batches.
+ *
+ * Once it is closing, it takes no more; what it took is still sent.
  */
 import type { Command } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
+import { eventLoopTurn } from '../log/index.ts'
 import type { ClaimRequest } from './claim-request.ts'
-import { BadRequest } from './errors.ts'
+import { BadRequest, StoreClosed } from './errors.ts'
 import type { Answer, Claimed, Store } from './store.ts'
 import type { Writes } from './user-transaction.ts'
 
@@ -29,16 +37,30 @@ export interface ClaimWithSubmit {
   granted(claimed: readonly Claimed[]): void
 }
 
-/** Commands that claims travel with. No store decides fewer in one transaction. */
-const MOST_WITH_CLAIMS = 500
+/** Commands of one batch: more take long, and keep other transactions from their rows. */
+export const MOST_COMMANDS = 500
+/** Characters of its payloads: twice the largest. One command alone may have more. */
+const MOST_CHARS = 2 * 1_048_576
+/**
+ * Batches of new work that the store has at once: one is decided, one is written, and others wait to be
+ * next.
+ */
+export const MOST_UNDER_WAY = 4
 /** A callback on it runs as a microtask; quicker than `queueMicrotask`. */
 const RESOLVED = Promise.resolve()
 
 interface QueuedCall {
   readonly commands: readonly Command[]
+  /** Of its payloads. */
+  readonly chars: number
   /** Its own answers begin at `from`. */
   readonly resolve: (answers: readonly Answer[], from: number) => void
   readonly reject: (error: unknown) => void
+}
+
+interface CallBatch {
+  readonly calls: readonly QueuedCall[]
+  readonly size: BatchSize
 }
 
 export class CommandBatcher {
@@ -49,7 +71,14 @@ export class CommandBatcher {
     reports: [],
   }
   readonly #claimers = new Set<SubmitClaimer>()
+  /** New work that the store has. */
+  readonly #underWay = new BatchSize()
+  /** Batches that are not answered yet. */
+  readonly #sending = new Set<Promise<void>>()
   #isScheduled = false
+  /** New work is sent after the next turn of the event loop. */
+  #isTurning = false
+  #isClosing = false
 
   constructor(store: Store, events: CommandBatcherEvents = {}) {
     this.#store = store
@@ -84,25 +113,72 @@ export class CommandBatcher {
     return answer
   }
 
+  /** AFTER everything that it took is answered. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    // What waits is sent when a batch is answered, or with the next turn of the event loop.
+    do await Promise.all([eventLoopTurn(), ...this.#sending])
+    while (this.#sending.size > 0 || this.#queues.newWork.length > 0)
+  }
+
   #add(
     commands: readonly Command[],
     resolve: QueuedCall['resolve'],
     reject: QueuedCall['reject'],
   ): void {
-    const queue = commands[0]?.type === 'SubmitJob' ? this.#queues.newWork : this.#queues.reports
-    queue.push({ commands, resolve, reject })
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    // From a microtask, `nextTick` calls back AFTER all microtasks, those included that they queue: so
-    // handlers that begin when others end, and need no I/O, report together.
-    void RESOLVED.then(() => process.nextTick(() => this.#sendBatches()))
+    if (this.#isClosing) return reject(new StoreClosed())
+    const isNewWork = commands[0]?.type === 'SubmitJob'
+    const queue = isNewWork ? this.#queues.newWork : this.#queues.reports
+    queue.push({ commands, chars: charsOf(commands), resolve, reject })
+    this.#schedule()
   }
 
-  #sendBatches(): void {
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    void RESOLVED.then(() => this.#sendScheduled())
+  }
+
+  #sendScheduled(): void {
     this.#isScheduled = false
+    this.#sendBatches()
+  }
+
+  /** Reports first. */
+  #sendBatches(): void {
     const { newWork, reports } = this.#queues
-    if (reports.length > 0) void this.#sendBatch(reports.splice(0))
-    if (newWork.length > 0) void this.#sendBatch(newWork.splice(0))
+    while (reports.length > 0) this.#track(this.#sendBatch(takeBatch(reports).calls))
+    while (newWork.length > 0 && this.#hasRoom(newWork[0] as QueuedCall)) {
+      this.#track(this.#sendNewWork(takeBatch(newWork)))
+    }
+  }
+
+  #hasRoom({ commands, chars }: QueuedCall): boolean {
+    return this.#underWay.hasRoom(commands.length, chars, MOST_UNDER_WAY)
+  }
+
+  #track(sending: Promise<void>): void {
+    this.#sending.add(sending)
+    void sending.then(() => this.#sending.delete(sending))
+  }
+
+  async #sendNewWork({ calls, size }: CallBatch): Promise<void> {
+    this.#underWay.add(size.commands, size.chars)
+    await this.#sendBatch(calls)
+    this.#underWay.subtract(size)
+    if (this.#queues.newWork.length > 0) this.#scheduleAfterTurn()
+  }
+
+  /** Also a store that answers at once lets reports and claims in between. */
+  #scheduleAfterTurn(): void {
+    if (this.#isTurning) return
+    this.#isTurning = true
+    void eventLoopTurn().then(() => this.#endTurn())
+  }
+
+  #endTurn(): void {
+    this.#isTurning = false
+    this.#sendBatches()
   }
 
   async #sendBatch(calls: readonly QueuedCall[]): Promise<void> {
@@ -141,7 +217,7 @@ export class CommandBatcher {
   /** So many that one transaction holds them: a worker gets its leases when the call is answered. */
   #addClaims(claims: ClaimWithSubmit[], commands: readonly Command[]): void {
     if (this.#store.submitAndClaim === undefined || this.#claimers.size === 0) return
-    if (commands[0]?.type !== 'SubmitJob' || commands.length > MOST_WITH_CLAIMS) return
+    if (commands[0]?.type !== 'SubmitJob' || commands.length > MOST_COMMANDS) return
     let left = commands.length
     for (const claimer of this.#claimers) {
       if (left <= 0) break
@@ -160,4 +236,73 @@ export class CommandBatcher {
 
 function isAboutOneCall(error: unknown): boolean {
   return error instanceof PawlError && error.kind === 'corrupt'
+}
+
+function charsOf(commands: readonly Command[]): number {
+  let chars = 0
+  for (const command of commands) chars += payloadChars(command)
+  return chars
+}
+
+/** Takes calls from the front: as many as a batch holds, and at least one. */
+function takeBatch(queue: QueuedCall[]): CallBatch {
+  const size = new BatchSize()
+  let count = 0
+  for (const { commands, chars } of queue) {
+    if (!size.hasRoom(commands.length, chars)) break
+    size.add(commands.length, chars)
+    count += 1
+  }
+  return { calls: queue.splice(0, count), size }
+}
+
+/** Of inputs, outputs and values. Commands come from users, too: any field may be missing. */
+export function payloadChars(command: Command): number {
+  switch (command?.type) {
+    case 'SubmitJob':
+      return lengthOf(command.spec?.input)
+    case 'CommitExecution': {
+      let chars = lengthOf(command.output)
+      if (!Array.isArray(command.effects)) return chars
+      for (const one of command.effects) chars += lengthOf(one?.input)
+      return chars
+    }
+    case 'RecordStep':
+      return lengthOf(command.value)
+    case 'RetryTask':
+      return lengthOf(command.input)
+    case 'ForceTask':
+      return lengthOf(command.output)
+    default:
+      return 0
+  }
+}
+
+function lengthOf(text: unknown): number {
+  return typeof text === 'string' ? text.length : 0
+}
+
+/** Of commands that are sent together, or under way. */
+export class BatchSize {
+  commands = 0
+  chars = 0
+
+  add(commands: number, chars: number): void {
+    this.commands += commands
+    this.chars += chars
+  }
+
+  subtract(other: BatchSize): void {
+    this.commands -= other.commands
+    this.chars -= other.chars
+  }
+
+  /** Whether so many more stay within `batches` whole ones. A first one always does. */
+  hasRoom(commands: number, chars: number, batches = 1): boolean {
+    if (this.commands === 0) return true
+    return (
+      this.commands + commands <= batches * MOST_COMMANDS &&
+      this.chars + chars <= batches * MOST_CHARS
+    )
+  }
 }

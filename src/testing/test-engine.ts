@@ -23,6 +23,7 @@ import type {
   ScheduleHandle,
   ScheduleTerms,
   SubmitOptions,
+  SubmitSummary,
 } from '../engine/index.ts'
 import { Pawl, UnknownJob } from '../engine/index.ts'
 import type { PositionedEntry, Store } from '../store/index.ts'
@@ -218,12 +219,25 @@ export class TestEngine extends Pawl {
   override submitMany<J extends AnyJob>(
     definition: J,
     jobs: readonly SubmitItem<J, SubmitOptions>[],
-  ): Promise<Handle<OutcomeOf<J>>[]> {
-    const own = jobs.map(({ input, options }) => ({
+  ): Promise<Handle<OutcomeOf<J>>[]>
+  override submitMany<J extends AnyJob>(
+    definition: J,
+    jobs: Iterable<SubmitItem<J, SubmitOptions>> | AsyncIterable<SubmitItem<J, SubmitOptions>>,
+  ): Promise<SubmitSummary>
+  override submitMany<J extends AnyJob>(
+    definition: J,
+    jobs: Iterable<SubmitItem<J, SubmitOptions>> | AsyncIterable<SubmitItem<J, SubmitOptions>>,
+  ): Promise<Handle<OutcomeOf<J>>[] | SubmitSummary> {
+    const prepare = ({
+      input,
+      options,
+    }: SubmitItem<J, SubmitOptions>): SubmitItem<J, SubmitOptions> => ({
       input,
       options: this.#prepared(definition, options),
-    }))
-    return super.submitMany(definition, own)
+    })
+    return Array.isArray(jobs)
+      ? super.submitMany(definition, jobs.map(prepare))
+      : super.submitMany(definition, each(jobs, prepare))
   }
 
   override async schedule<J extends AnyJob>(
@@ -279,6 +293,13 @@ export class TestEngine extends Pawl {
     this.#counts.set(stem, number)
     return `${stem}-${number}`
   }
+}
+
+async function* each<T>(
+  all: Iterable<T> | AsyncIterable<T>,
+  prepare: (one: T) => T,
+): AsyncIterable<T> {
+  for await (const one of all) yield prepare(one)
 }
 
 function timeOf(date: Date | number, what: string): number {

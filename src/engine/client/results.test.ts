@@ -113,9 +113,10 @@ describe('calls that wait for jobs of a shared store', () => {
     const commands = ['a', 'b', 'c'].map(
       (job) => ({ type: 'SubmitJob', job, spec: plain() }) as const,
     )
-    results.submitting(['a', 'b'])
+    const since = results.submitting()
     results.answered(commands, await store.execute(commands))
-    results.submitted(['a', 'b'])
+    for (const command of commands.slice(0, 2)) results.noteNew(since, command)
+    results.submitted()
     const waiter = results.waitFor('a')
     expect(store.asked).toEqual([])
     // Its id was not made here: it may have been there before.
@@ -133,22 +134,37 @@ describe('calls that wait for jobs of a shared store', () => {
     const { store, results } = setUp()
     const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const
     const cancelling = [{ type: 'CancelJob', job: 'a', by: 'ann', reason: 'enough' }] as const
-    results.submitting(['a'])
+    const since = results.submitting()
     results.answered(submitting, await store.execute(submitting))
-    results.submitted(['a'])
+    results.noteNew(since, submitting[0])
+    results.submitted()
     results.answered(cancelling, await store.execute(cancelling))
+    expect(await results.waitFor('a').outcome).toMatchObject({ state: 'FAILED' })
+  })
+
+  it('ask about one that was done something to here before the answer to its submit came', async () => {
+    const { store, results } = setUp()
+    const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const
+    const cancelling = [{ type: 'CancelJob', job: 'a', by: 'ann', reason: 'enough' }] as const
+    const since = results.submitting()
+    const answers = await store.execute(submitting)
+    results.answered(cancelling, await store.execute(cancelling))
+    results.answered(submitting, answers)
+    results.noteNew(since, submitting[0])
+    results.submitted()
     expect(await results.waitFor('a').outcome).toMatchObject({ state: 'FAILED' })
   })
 
   it('ask about one that others may have ended before the answer to its submit came', async () => {
     const { store, results } = setUp()
     const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const
-    results.submitting(['a'])
+    const since = results.submitting()
     const answers = await store.execute(submitting)
     await cancel(store, 'a')
     results.onNews()
     results.answered(submitting, answers)
-    results.submitted(['a'])
+    results.noteNew(since, submitting[0])
+    results.submitted()
     const waiter = results.waitFor('a')
     expect(store.asked).toEqual([{ kind: 'outcome', job: 'a' }])
     expect(await waiter.outcome).toMatchObject({ state: 'FAILED' })
@@ -159,9 +175,10 @@ describe('calls that wait for jobs of a store of one process', () => {
   it('ask nothing about one that was just submitted, and are told by its commit', async () => {
     const { store, results } = setUp(new Alone())
     const submitting = [{ type: 'SubmitJob', job: 'a', spec: plain() }] as const
-    results.submitting(['a'])
+    const since = results.submitting()
     results.answered(submitting, await store.execute(submitting))
-    results.submitted(['a'])
+    results.noteNew(since, submitting[0])
+    results.submitted()
     const waiter = results.waitFor('a')
     const [claimed] = await store.claim({
       worker: 'w',

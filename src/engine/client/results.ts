@@ -9,7 +9,7 @@
  * A job that this engine submitted under an id of its own, and that no command was about since, is
  * not queried when a caller begins to wait: the store would say the same.
  */
-import type { Command } from '../../kernel/index.ts'
+import type { Command, SubmitJob } from '../../kernel/index.ts'
 import { stateByCommit } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { Answer, Outcome, Store } from '../../store/index.ts'
@@ -33,8 +33,10 @@ interface WaitedJob {
 
 /** Jobs of one query. */
 const BATCH = 500
-/** New jobs that are remembered; older ones are queried. */
-const MOST_NEW = 10_000
+/** New jobs that are remembered, in each of two halves; older ones are queried. */
+const MOST_NEW = 5_000
+/** Jobs that something happened to during submits. */
+const MOST_TOUCHED = 50_000
 const NO_WAITERS: readonly Waiter[] = []
 /** A fallback for lost news. */
 const QUERY_EVERY_MS = 1_000
@@ -46,9 +48,15 @@ export class Results {
   readonly #waiting = new Map<string, WaitedJob>()
   /**
    * Jobs under ids that were made here, and that nothing happened to since they were submitted, with
-   * their types; null: on the way to the store.
+   * their types. When the newer half is full it becomes the older one.
    */
-  readonly #new = new Map<string, string | null>()
+  #new = new Map<string, string>()
+  #older = new Map<string, string>()
+  /** Submits under way, and the jobs that other commands were about meanwhile. */
+  #submits = 0
+  readonly #touched = new Set<string>()
+  /** Raised when something may have happened to any job. */
+  #age = 0
   #timer: Timer | null = null
   #isQuerying = false
   /** News came during the query. */
@@ -70,7 +78,7 @@ export class Results {
       waiter.fail(this.#ending)
       return waiter
     }
-    const plainType = this.#new.get(job) ?? null
+    const plainType = this.#new.get(job) ?? this.#older.get(job) ?? null
     const waiting = this.#waiting.get(job)
     if (waiting === undefined) {
       this.#waiting.set(job, { waiters: [waiter], plainType, isQuerying: false, isOutdated: false })
@@ -82,19 +90,32 @@ export class Results {
     return waiter
   }
 
-  /** Jobs are about to be submitted, under ids that were made for them. */
-  submitting(jobs: readonly string[]): void {
-    for (const job of jobs) this.#new.set(job, null)
+  /** Jobs are about to be submitted. What `noteNew` is to be given. */
+  submitting(): number {
+    this.#submits += 1
+    return this.#age
   }
 
-  /** AFTER their submit was answered, or failed. */
-  submitted(jobs: readonly string[]): void {
-    for (const job of jobs) if (this.#new.get(job) === null) this.#new.delete(job)
+  /** AFTER it was submitted, under an id that was made for it. Noted if its commit will say all. */
+  noteNew(since: number, { job, spec }: SubmitJob): void {
+    if (since !== this.#age || spec.stages !== null || spec.key !== null) return
+    if (this.#touched.size > 0 && this.#touched.has(job)) return
+    this.#new.set(job, spec.type)
+    if (this.#new.size <= MOST_NEW) return
+    this.#older = this.#new
+    this.#new = new Map()
+  }
+
+  /** AFTER the submit was answered, or failed. */
+  submitted(): void {
+    this.#submits -= 1
+    if (this.#submits === 0) this.#touched.clear()
   }
 
   /** To be told of every command that was answered. */
   answered(commands: readonly Command[], answers: readonly Answer[]): void {
-    this.#noteNew(commands, answers)
+    // A batch has new work, or reports.
+    if (commands[0]?.type !== 'SubmitJob') this.#touch(commands)
     if (this.#waiting.size === 0) return
     for (let i = 0; i < commands.length; i++) {
       const command = commands[i] as Command
@@ -124,36 +145,27 @@ export class Results {
     }
   }
 
-  #noteNew(commands: readonly Command[], answers: readonly Answer[]): void {
-    if (this.#new.size === 0) return
-    for (let i = 0; i < commands.length; i++) {
-      const command = commands[i] as Command
+  #touch(commands: readonly Command[]): void {
+    for (const command of commands) {
       if (!('job' in command)) continue
-      const type = answers[i]?.verdict === 'committed' ? this.#typeIfNew(command) : null
-      if (type === null) this.#new.delete(command.job)
-      else this.#new.set(command.job, type)
+      this.#new.delete(command.job)
+      this.#older.delete(command.job)
+      if (this.#submits > 0) this.#touched.add(command.job)
     }
-    if (this.#new.size > MOST_NEW) this.#forgetOldest()
+    if (this.#touched.size > MOST_TOUCHED) this.#forgetNew()
   }
 
-  /** Of a job that this command has submitted, if its commit will say all; else null. */
-  #typeIfNew(command: Command): string | null {
-    if (command.type !== 'SubmitJob' || !this.#new.has(command.job)) return null
-    const { type, stages, key } = command.spec
-    return stages === null && key === null ? type : null
-  }
-
-  #forgetOldest(): void {
-    for (const job of this.#new.keys()) {
-      if (this.#new.size <= MOST_NEW) return
-      this.#new.delete(job)
-    }
+  #forgetNew(): void {
+    this.#age += 1
+    this.#new.clear()
+    this.#older.clear()
+    this.#touched.clear()
   }
 
   /** Another process may have ended any of the jobs. */
   onNews(): void {
     // Also those whose submit is on its way: it may be in the store already.
-    this.#new.clear()
+    this.#forgetNew()
     this.#querySoon()
   }
 

@@ -6,16 +6,19 @@
 import type { AnyJob, ChildOptions, OutcomeOf } from '../../definition/index.ts'
 import { inputOf, InvalidDefinition, specOf } from '../../definition/index.ts'
 import type { Command } from '../../kernel/index.ts'
-import { PawlError } from '../../kernel/index.ts'
+import { eventLoopTurn } from '../../log/index.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
+import { MOST_UNDER_WAY } from '../../store/command-batcher.ts'
 import type { Answer, Store, UserTransaction } from '../../store/index.ts'
 import { Refused, SubmitInterrupted } from '../errors.ts'
 import { newJobId } from '../random.ts'
+import type { BulkSubmitOptions } from './bulk-submit.ts'
+import { BulkSubmit, isKnown } from './bulk-submit.ts'
 import type { HandleParts } from './handle.ts'
 import { Handle } from './handle.ts'
 
 export interface SubmitOptions extends ChildOptions {
-  /** Default: a random one. Submitting the same job under the same id again is harmless. */
+  /** Default: a UUIDv7, which tells when it was made. Submitting the same job under the same id again is harmless. */
   readonly id?: string
   /** A transaction of your own, by `fromPg` and its like: the job is there once you commit it. */
   readonly tx?: UserTransaction
@@ -36,11 +39,54 @@ function assertOptions(options: unknown): void {
   throw new InvalidDefinition(`The options of a submit are an object, not ${String(options)}.`)
 }
 
+function assertIterable(jobs: unknown): void {
+  if (typeof jobs === 'object' && jobs !== null) {
+    if (Symbol.asyncIterator in jobs || Symbol.iterator in jobs) return
+  }
+  throw new InvalidDefinition(
+    `submitMany() takes a list of { input, options }, or something that can be iterated over, not ${String(jobs)}.`,
+  )
+}
+
+async function addEach(
+  jobs: Iterable<SubmittedJob> | AsyncIterable<SubmittedJob>,
+  add: (one: SubmittedJob) => Promise<void> | null,
+): Promise<void> {
+  if (Symbol.asyncIterator in jobs) {
+    for await (const one of jobs) await add(one)
+    return
+  }
+  for (const one of jobs) {
+    const room = add(one)
+    if (room !== null) await room
+  }
+}
+
+function isIdMade({ options }: SubmittedJob): boolean {
+  return options?.id === undefined
+}
+
 type Submission = Extract<Command, { type: 'SubmitJob' }>
 
-/** Jobs of one call of the store. */
-const BATCH = 1_000
-const NONE: readonly never[] = []
+/** Of many jobs that were submitted from an iterable. */
+export interface SubmitSummary {
+  /** Jobs that are durable now. One whose key was known counts, too. */
+  readonly submitted: number
+}
+
+/** The jobs of a list, checked. */
+interface CheckedList {
+  readonly ids: readonly string[]
+  /** From the first on; the others are made again when they are sent. */
+  readonly commands: readonly Submission[]
+}
+
+/** What a command takes beside its input, about: the sums below count it as so many characters. */
+const COMMAND_CHARS = 300
+/** Of the commands that are kept from the check of a list until they are sent. */
+const MOST_KEPT_CHARS = 16_000_000
+/** Checked between two turns of the event loop. */
+const CHARS_PER_TURN = 2_000_000
 
 export class Submitter {
   readonly #store: Store
@@ -71,36 +117,129 @@ export class Submitter {
     if (tx !== undefined) this.#assertTransaction(tx)
     const given = this.#submission(definition, input, options)
     const command = given instanceof Promise ? await given : given
-    const made = options.id === undefined ? [command.job] : NONE
-    const answers = await (tx === undefined
-      ? this.#send([command], NONE, made)
-      : this.#sendIn(tx, [command]))
-    return this.#handle(definition, command, answers[0] as Answer)
+    const isMade = options.id === undefined
+    const answer = await (tx === undefined
+      ? this.#sendOne(command, isMade)
+      : this.#sendIn(tx, [command]).then(([one]) => one as Answer))
+    return this.#handle(definition, command, answer)
   }
 
-  async submitMany<J extends AnyJob>(
+  /** All inputs are checked BEFORE any is submitted. */
+  async submitList<J extends AnyJob>(
     definition: J,
     jobs: readonly SubmittedJob[],
     tx: UserTransaction | undefined,
   ): Promise<Handle<OutcomeOf<J>>[]> {
     if (tx !== undefined) this.#assertTransaction(tx)
+    const { ids, commands } = await this.#check(definition, jobs)
+    const { results } = this.#handleParts
+    const since = results.submitting()
+    const handles: Handle<OutcomeOf<J>>[] = []
+    const refused = { at: Infinity, answer: null as Answer | null }
+    const bulk = this.#bulk(tx, (from, some, answers) => {
+      for (let i = 0; i < some.length; i++) {
+        const at = from + i
+        const answer = answers[i] as Answer
+        if (answer.rejection !== null && at < refused.at) Object.assign(refused, { at, answer })
+        else if (tx === undefined && isIdMade(jobs[at] as SubmittedJob)) {
+          results.noteNew(since, some[i] as Submission)
+        }
+        handles[at] = new Handle(this.#handleParts, String(answer.value), definition)
+      }
+    })
+    try {
+      for (let i = 0; i < jobs.length; i++) {
+        const given =
+          commands[i] ?? this.#again(definition, jobs[i] as SubmittedJob, ids[i] as string)
+        const room = bulk.add(given instanceof Promise ? await given : given)
+        if (room !== null) await room
+      }
+      await bulk.end()
+    } catch (error) {
+      await bulk.settle()
+      if (tx !== undefined || bulk.isNoneIn) throw error
+      throw new SubmitInterrupted(ids, 0, bulk.sure, error)
+    } finally {
+      results.submitted()
+    }
+    const { at, answer } = refused
+    if (answer !== null) this.#assertTaken(definition, ids[at] as string, answer)
+    return handles
+  }
+
+  /**
+   * Each input is checked when it is its turn. The first that is wrong ends it, AFTER those before it are
+   * submitted; so does one that is refused.
+   */
+  async submitEach(
+    definition: AnyJob,
+    jobs: Iterable<SubmittedJob> | AsyncIterable<SubmittedJob>,
+    tx: UserTransaction | undefined,
+  ): Promise<SubmitSummary> {
+    assertIterable(jobs)
+    if (tx !== undefined) this.#assertTransaction(tx)
+    const bulk = this.#bulk(tx, (_, some, answers) => {
+      for (let i = 0; i < some.length; i++) {
+        this.#assertTaken(definition, (some[i] as Submission).job, answers[i] as Answer)
+      }
+    })
+    const add = (one: SubmittedJob): Promise<void> | null => {
+      const given = this.#item(definition, one)
+      if (!(given instanceof Promise)) return bulk.add(given)
+      return given.then((command) => bulk.add(command) ?? undefined)
+    }
+    try {
+      await addEach(jobs, add).finally(() => bulk.end())
+    } catch (error) {
+      if (tx !== undefined || bulk.isNoneIn) throw error
+      throw new SubmitInterrupted(bulk.unsure, bulk.sure, bulk.sure, error)
+    }
+    return { submitted: bulk.sure }
+  }
+
+  /** Jobs in a transaction of the user's go one batch after the other. */
+  #bulk(tx: UserTransaction | undefined, onAnswered: BulkSubmitOptions['onAnswered']): BulkSubmit {
+    return tx === undefined
+      ? new BulkSubmit({
+          send: (some) => this.#batcher.sendAll(some),
+          mostUnderWay: MOST_UNDER_WAY,
+          onAnswered,
+        })
+      : new BulkSubmit({ send: (some) => this.#sendIn(tx, some), mostUnderWay: 1, onAnswered })
+  }
+
+  async #check(definition: AnyJob, jobs: readonly SubmittedJob[]): Promise<CheckedList> {
+    const ids: string[] = []
     const commands: Submission[] = []
-    for (const { input, options = {} } of jobs) {
-      assertOptions(options)
-      commands.push(await this.#submission(definition, input, options))
+    let chars = 0
+    let turnAt = CHARS_PER_TURN
+    for (const one of jobs) {
+      const given = this.#item(definition, one)
+      const command = given instanceof Promise ? await given : given
+      ids.push(command.job)
+      chars += COMMAND_CHARS + command.spec.input.length
+      if (chars <= MOST_KEPT_CHARS) commands.push(command)
+      if (chars < turnAt) continue
+      turnAt = chars + CHARS_PER_TURN
+      await eventLoopTurn()
     }
-    const answers: Answer[] = []
-    // In batches, so that other commands get their turn during a million.
-    for (let at = 0; at < commands.length; at += BATCH) {
-      const some = commands.slice(at, at + BATCH)
-      const made = some.flatMap(({ job }, i) =>
-        jobs[at + i]?.options?.id === undefined ? [job] : [],
-      )
-      answers.push(
-        ...(await (tx === undefined ? this.#send(some, commands, made) : this.#sendIn(tx, some))),
-      )
-    }
-    return commands.map((command, i) => this.#handle(definition, command, answers[i] as Answer))
+    return { ids, commands }
+  }
+
+  #item(
+    definition: AnyJob,
+    { input, options = {} }: SubmittedJob,
+  ): Submission | Promise<Submission> {
+    assertOptions(options)
+    return this.#submission(definition, input, options)
+  }
+
+  #again(
+    definition: AnyJob,
+    { input, options }: SubmittedJob,
+    id: string,
+  ): Submission | Promise<Submission> {
+    return this.#submission(definition, input, { ...options, id })
   }
 
   #assertTransaction(tx: UserTransaction): void {
@@ -120,34 +259,32 @@ export class Submitter {
     return (await this.#store.executeIn?.(tx, commands)) ?? []
   }
 
-  /** `all`: of the call, for the error if the store fails midway. `made`: ids that this engine made. */
-  async #send(
-    some: readonly Submission[],
-    all: readonly Submission[],
-    made: readonly string[],
-  ): Promise<readonly Answer[]> {
+  /** If it is not known whether the job is in, the error has its id. */
+  async #sendOne(command: Submission, isMade: boolean): Promise<Answer> {
     const { results } = this.#handleParts
-    results.submitting(made)
+    const since = results.submitting()
     try {
-      return await this.#batcher.sendAll(some)
+      const answer = await this.#batcher.send(command)
+      if (isMade && answer.verdict === 'committed') results.noteNew(since, command)
+      return answer
     } catch (error) {
-      const first = all.indexOf(some[0] as Submission)
-      const isKnown = error instanceof PawlError && error.kind !== 'unknown_outcome'
-      if (isKnown && first <= 0) throw error
-      const ids = (all.length === 0 ? some : all).map(({ job }) => job)
-      throw new SubmitInterrupted(ids, Math.max(0, first), error)
+      throw isKnown(error) ? error : new SubmitInterrupted([command.job], 0, 0, error)
     } finally {
-      results.submitted(made)
+      results.submitted()
     }
+  }
+
+  #assertTaken({ name }: AnyJob, id: string, { rejection }: Answer): void {
+    if (rejection !== null) throw new Refused(`Job ${id} ('${name}')`, rejection)
   }
 
   #handle<J extends AnyJob>(
     definition: J,
-    { job: id }: Submission,
-    { value, rejection }: Answer,
+    command: Submission,
+    answer: Answer,
   ): Handle<OutcomeOf<J>> {
-    if (rejection !== null) throw new Refused(`Job ${id} ('${definition.name}')`, rejection)
-    return new Handle(this.#handleParts, String(value), definition)
+    this.#assertTaken(definition, command.job, answer)
+    return new Handle(this.#handleParts, String(answer.value), definition)
   }
 
   /** A promise only if the schema asks for one. */

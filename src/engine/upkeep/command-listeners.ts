@@ -81,6 +81,8 @@ export class CommandListeners {
     results.answered(commands, answers)
     pace.noteCommands(commands)
     if (commands.some(mayMoveStages)) upkeepLoop.runNow()
+    // A batch has new work, or reports.
+    if (commands[0]?.type === 'SubmitJob') return
     commands.forEach((command, i) => {
       if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
       for (const worker of workers) worker.checkLeases((command as { job: string }).job)

@@ -331,7 +331,7 @@ describe('when the store fails', () => {
       () => null as never,
       (thrown: unknown) => thrown as never,
     )
-    expect(error).toMatchObject({ code: 'SubmitInterrupted', details: { sure: 1_000 } })
+    expect(error).toMatchObject({ code: 'SubmitInterrupted', details: { sure: 500 } })
     await pawl.submitMany(
       echo,
       inputs.map((input) => ({ input, options: { id: error.ids[input] as string } })),

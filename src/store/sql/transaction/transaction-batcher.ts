@@ -1,9 +1,14 @@
 /**
  * Calls that arrive together are decided together, in one transaction. There are no timers: the calls
  * that arrive while the connections are busy are the next batch.
+ *
+ * Reports come before new work, and never wait for more of it than the transactions that are under way:
+ * a call that does not fit into one transaction goes on in another one, AFTER the reports that came
+ * meanwhile.
  */
 import type { Command } from '../../../kernel/index.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
+import { BatchSize, MOST_COMMANDS, payloadChars } from '../../command-batcher.ts'
 import { StoreClosed } from '../../errors.ts'
 import type { Answer, SubmittedAndClaimed } from '../../store.ts'
 import type { Connection } from '../connection.ts'
@@ -15,8 +20,6 @@ import { SubmitGrants } from './submit-grants.ts'
 import { executeCommands, ownTransaction } from './transaction.ts'
 import type { AppliedEntry } from './working-set.ts'
 
-/** Commands of one transaction: more take long, and keep other transactions from their rows. */
-const MOST_COMMANDS = 500
 /** After a conflict, so many batches read everything that they decide on. */
 const PESSIMISTIC_BATCHES = 20
 const MOST_RUNNING = 2
@@ -26,7 +29,12 @@ const MOST_RUNNING_FULL = 3
 interface Call {
   readonly commands: readonly Command[]
   readonly claims: readonly SubmitClaim[]
+  /** Of its first commands: the others are still to be decided. */
   readonly answers: Answer[]
+  /** A batch with it failed: it is decided by itself, so that it fails no others. */
+  isAlone: boolean
+  /** It was rejected. */
+  isOver: boolean
   readonly resolve: (done: SubmittedAndClaimed) => void
   readonly reject: (error: unknown) => void
 }
@@ -37,8 +45,11 @@ export class TransactionBatcher {
   readonly #context: TransactionContext
   readonly #onCommitted: (applied: readonly AppliedEntry[]) => void
   readonly #now: () => number
-  readonly #waiting: Call[] = []
-  /** Commands in `#waiting`. */
+  readonly #waiting: { readonly reports: Call[]; readonly newWork: Call[] } = {
+    reports: [],
+    newWork: [],
+  }
+  /** Commands in both. */
   #waitingCommands = 0
   /** A batch waits for a connection: it takes all calls that wait by then. */
   #isNextWaiting = false
@@ -75,102 +86,163 @@ export class TransactionBatcher {
     const claims = requests.map((request) => ({ request, granted: [] }))
     if (commands.length === 0) return Promise.resolve({ answers: [], claimed: grantsOf(claims) })
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ commands, claims, answers: [], resolve, reject })
+      const call = { commands, claims, answers: [], isAlone: false, isOver: false, resolve, reject }
+      this.#queueOf(call).push(call)
       this.#waitingCommands += commands.length
       this.#beginBatch()
     })
   }
 
+  #queueOf({ commands }: Call): Call[] {
+    return commands[0]?.type === 'SubmitJob' ? this.#waiting.newWork : this.#waiting.reports
+  }
+
   #beginBatch(): void {
-    if (this.#isNextWaiting || this.#waiting.length === 0) return
+    if (this.#isNextWaiting || this.#waitingCommands === 0) return
     const most = this.#waitingCommands >= MOST_COMMANDS ? MOST_RUNNING_FULL : MOST_RUNNING
     const isMany = this.#waitingCommands >= this.#manyCommands && this.#running < most
     if (this.#running > 0 && !isMany) return
     this.#isNextWaiting = true
     this.#running += 1
-    let calls: Call[] | null = null
+    let batch: TransactionBatch | null = null
     let tries = 0
     // The same for all tries: it knows what the first one may have granted.
     const submitGrants = new SubmitGrants(this.#context.queues, this.#now)
     const running = this.#pool.run(async (connection) => {
-      if (calls === null) {
-        calls = this.#takeCalls()
+      if (batch === null) {
+        batch = this.#takeBatch()
         this.#isNextWaiting = false
         this.#beginBatch()
       }
       // Another transaction wrote first, or an id was not new.
       if (++tries > 1) this.#pessimisticLeft = PESSIMISTIC_BATCHES
-      await this.#decide(connection, calls, true, submitGrants)
+      await this.#decide(connection, batch, submitGrants)
     })
     void running
       .catch((error: unknown) => {
-        if (calls === null) {
-          calls = this.#waiting.splice(0)
-          this.#waitingCommands = 0
+        if (batch === null) {
+          batch = this.#takeAll()
           this.#isNextWaiting = false
         }
-        return this.#decideEach(calls, error)
+        rejectOrSeparate(batch.calls, error)
       })
       .finally(() => {
         this.#running -= 1
+        this.#putBack(batch?.calls ?? [])
         this.#beginBatch()
       })
   }
 
-  /** AFTER a batch failed: each of its calls is done by itself, so that one does not fail the others. */
-  async #decideEach(calls: readonly Call[], error: unknown): Promise<void> {
-    const left = calls.filter((call) => call.answers.length < call.commands.length)
-    if (left.length < 2 || !mayBeOfOneCall(error)) {
-      for (const call of left) call.reject(error)
-      return
-    }
-    for (const call of left) {
-      await this.#pool
-        .run((connection) => this.#decide(connection, [call], false, null))
-        .catch((reason: unknown) => call.reject(reason))
-    }
-  }
-
-  /** Commands that were answered before the connection was lost are not decided again. */
   async #decide(
     connection: Connection,
-    calls: readonly Call[],
-    mayBeOptimistic: boolean,
-    submitGrants: SubmitGrants | null,
+    batch: TransactionBatch,
+    submitGrants: SubmitGrants,
   ): Promise<void> {
-    for (;;) {
-      const left = calls.flatMap(({ commands, answers }) => commands.slice(answers.length))
-      if (left.length === 0) return
-      const isOptimistic = mayBeOptimistic && this.#pessimisticLeft === 0
-      if (mayBeOptimistic && !isOptimistic) this.#pessimisticLeft -= 1
-      const batch = left.slice(0, MOST_COMMANDS)
-      if (isOptimistic) submitGrants?.plan(batch, claimsLeft(calls))
-      const { answers, applied } = await executeCommands(
-        connection,
-        batch,
-        this.#context,
-        isOptimistic,
-        ownTransaction(this.#context.sql),
-        submitGrants,
-      )
-      this.#onCommitted(applied)
-      submitGrants?.finish()
-      answerCalls(calls, answers)
-    }
+    const { calls, commands } = batch
+    const mayBeOptimistic = calls[0]?.isAlone === false
+    const isOptimistic = mayBeOptimistic && this.#pessimisticLeft === 0
+    if (mayBeOptimistic && !isOptimistic) this.#pessimisticLeft -= 1
+    if (isOptimistic) submitGrants.plan(commands, claimsLeft(calls))
+    const { answers, applied } = await executeCommands(
+      connection,
+      commands,
+      this.#context,
+      isOptimistic,
+      ownTransaction(this.#context.sql),
+      mayBeOptimistic ? submitGrants : null,
+    )
+    this.#onCommitted(applied)
+    submitGrants.finish()
+    answerCalls(calls, answers)
   }
 
-  #takeCalls(): Call[] {
-    const calls: Call[] = []
-    let count = 0
-    while (count < MOST_COMMANDS) {
-      const next = this.#waiting[0]
-      if (next === undefined || (count > 0 && count + next.commands.length > MOST_COMMANDS)) break
-      calls.push(next)
-      this.#waiting.shift()
-      count += next.commands.length
+  /** Reports first. */
+  #takeBatch(): TransactionBatch {
+    const { reports, newWork } = this.#waiting
+    const batch = newBatch()
+    takeCalls(reports, batch)
+    takeCalls(newWork, batch)
+    for (const { commands, answers } of batch.calls) {
+      this.#waitingCommands -= commands.length - answers.length
     }
-    this.#waitingCommands -= count
-    return calls
+    return batch
+  }
+
+  #takeAll(): TransactionBatch {
+    const { reports, newWork } = this.#waiting
+    this.#waitingCommands = 0
+    return { ...newBatch(), calls: [...reports.splice(0), ...newWork.splice(0)] }
+  }
+
+  /** Those with commands that are not decided yet, in front of the others. */
+  #putBack(calls: readonly Call[]): void {
+    for (const call of calls.toReversed()) {
+      const left = call.isOver ? 0 : call.commands.length - call.answers.length
+      if (left === 0) continue
+      this.#queueOf(call).unshift(call)
+      this.#waitingCommands += left
+    }
+  }
+}
+
+/** Calls, and the commands of them that one transaction decides. */
+interface TransactionBatch {
+  readonly calls: Call[]
+  readonly commands: Command[]
+  readonly size: BatchSize
+  /** No call is added any more. */
+  isFull: boolean
+}
+
+function newBatch(): TransactionBatch {
+  return { calls: [], commands: [], size: new BatchSize(), isFull: false }
+}
+
+/** Moves calls from the front of the queue to the batch. */
+function takeCalls(queue: Call[], batch: TransactionBatch): void {
+  let count = 0
+  while (count < queue.length && addCall(batch, queue[count] as Call)) count += 1
+  queue.splice(0, count)
+}
+
+/** A call is added whole, but for the first one: of that, as much as there is room for. */
+function addCall(batch: TransactionBatch, call: Call): boolean {
+  const { calls, size } = batch
+  const isFirst = calls.length === 0
+  const { commands, answers } = call
+  const own = sizeFrom(commands, answers.length)
+  batch.isFull ||= !isFirst && (call.isAlone || !size.hasRoom(own.commands, own.chars))
+  if (batch.isFull) return false
+  calls.push(call)
+  for (let i = answers.length; i < commands.length; i++) {
+    const chars = payloadChars(commands[i] as Command)
+    if (!size.hasRoom(1, chars)) break
+    batch.commands.push(commands[i] as Command)
+    size.add(1, chars)
+  }
+  batch.isFull = call.isAlone || size.commands < own.commands
+  return true
+}
+
+function sizeFrom(commands: readonly Command[], first: number): BatchSize {
+  const size = new BatchSize()
+  for (let i = first; i < commands.length; i++) size.add(1, payloadChars(commands[i] as Command))
+  return size
+}
+
+/**
+ * AFTER a batch failed. If that may be because of one of its calls, each of them is done by itself; else
+ * all of them fail.
+ */
+function rejectOrSeparate(calls: readonly Call[], error: unknown): void {
+  const isSeparated = calls.length > 1 && mayBeOfOneCall(error)
+  for (const call of calls) {
+    if (isSeparated) {
+      call.isAlone = true
+      continue
+    }
+    call.isOver = true
+    call.reject(error)
   }
 }
 

@@ -1,0 +1,48 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { plain } from '../../../../test/support/specs.ts'
+import { freshFile } from '../../../../test/support/sqlite.ts'
+import type { Command } from '../../../kernel/index.ts'
+import { openSqliteStore } from '../../index.ts'
+
+function submits(count: number, input = 'null'): Command[] {
+  return Array.from({ length: count }, (_, i) => {
+    return { type: 'SubmitJob', job: `job-${i}`, spec: { ...plain(), input } }
+  })
+}
+
+const PAUSE: Command = { type: 'PauseQueue', queue: 'q', by: 'ops', reason: '' }
+
+async function opened() {
+  const store = await openSqliteStore({ path: await freshFile() })
+  onTestFinished(() => store.close())
+  return store
+}
+
+describe('a call of more commands than one transaction holds', () => {
+  it('lets a report pass that comes later, and is answered in order', async () => {
+    const store = await opened()
+    const order: string[] = []
+    const many = store.execute(submits(4_000)).then((answers) => {
+      order.push('submits')
+      return answers
+    })
+    const report = store.execute([PAUSE]).then(() => order.push('report'))
+    await report
+    expect(order).toEqual(['report'])
+    const answers = await many
+    expect(answers.map(({ value }) => value)).toEqual(
+      submits(4_000).map((one) => 'job' in one && one.job),
+    )
+  })
+
+  it('is cut by the size of its payloads, too', async () => {
+    const store = await opened()
+    const order: string[] = []
+    const many = store
+      .execute(submits(12, `"${'x'.repeat(900_000)}"`))
+      .then(() => order.push('submits'))
+    await store.execute([PAUSE]).then(() => order.push('report'))
+    expect(order).toEqual(['report'])
+    await many
+  })
+})
