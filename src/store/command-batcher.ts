@@ -136,7 +136,9 @@ export class CommandBatcher {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    void RESOLVED.then(() => this.#sendScheduled())
+    // From a microtask, `nextTick` calls back AFTER all microtasks, those included that they queue: so
+    // handlers that begin when others end, and need no I/O, report together.
+    void RESOLVED.then(() => process.nextTick(() => this.#sendScheduled()))
   }
 
   #sendScheduled(): void {
