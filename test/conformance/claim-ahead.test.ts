@@ -77,10 +77,8 @@ describe.each(Object.keys(STORES))('ahead of its places, the %s store', (kind) =
       const { store } = bench
       const spec = NOT_AHEAD[why] as JobSpec
       // In this order, whichever group has its turn.
-      const [a, b, c, d] = [plain(), plain(), spec, plain()].map((one, i) => {
-        return { ...one, priority: -i }
-      }) as [JobSpec, JobSpec, JobSpec, JobSpec]
-      await submitAll(bench, { a, b, c, d })
+      const c = { ...spec, priority: -1 }
+      await submitAll(bench, { a: plain(), b: plain(), c, d: plain({ priority: -2 }) })
       const first = await store.claim(claim({ max: 1, ahead: 5 }))
       expect(shown(first)).toEqual(['a started', 'b ahead'])
       expect(await store.claim(claim({ request: 2, max: 0, ahead: 5 }))).toEqual([])

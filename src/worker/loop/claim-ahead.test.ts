@@ -69,10 +69,10 @@ async function entriesOf(pawl: Pawl, handle: Handle): Promise<Entry[]> {
 }
 
 /** The worker has the answer to an extension of the job's lease. */
-async function extended(store: HookedStore, job: string): Promise<void> {
+async function extended(store: HookedStore, id: string): Promise<void> {
   const decided = deferred()
   store.afterExecute = (commands) => {
-    if (commands.some((one) => one.type === 'ExtendLease' && one.job === job)) decided.resolve()
+    if (commands.some((one) => one.type === 'ExtendLease' && one.job === id)) decided.resolve()
   }
   await decided.promise
   await new Promise((resolve) => setImmediate(resolve))
