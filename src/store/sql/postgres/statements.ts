@@ -648,14 +648,8 @@ export const FORGET_COUNT: ForgetCount = {
   increment: `select nextval('forgets')`,
 }
 
-const CHURNING = [
-  'work',
-  'pipelines_to_check',
-  'limits',
-  'group_turns',
-  'queue_counts',
-  'queue_count_changes',
-]
+const CHURNING =
+  'work pipelines_to_check limits group_turns queue_counts queue_count_changes'.split(' ')
 const dead = CHURNING.map((table) => `pg_stat_get_dead_tuples('${table}'::regclass)`)
 
 /** The server only warns a user who may not vacuum, or who comes while another session does. */
