@@ -192,10 +192,10 @@ export class Pawl {
     this.#place = parts.artifacts ?? memoryPlace()
     this.artifacts = new Artifacts(store, this.#place)
     this.#sweep = new ArtifactSweep({ ...upkeepParts, place: this.#place })
-    const pace = new ForgetPace()
+    const traffic = { others: 0, ends: 0 }
     this.#upkeepLoop = new UpkeepLoop({
       store,
-      pace,
+      pace: new ForgetPace(traffic),
       batcher: this.#batcher,
       timing: upkeepTiming,
       onError,
@@ -209,7 +209,7 @@ export class Pawl {
       workers: this.#workers,
       results: this.#results,
       upkeepLoop: this.#upkeepLoop,
-      pace,
+      traffic,
       schedules: this.#schedules,
     })
     this.#handleParts = {

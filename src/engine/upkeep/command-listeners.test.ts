@@ -8,7 +8,6 @@ import type { News, NewsKind, Store } from '../../store/index.ts'
 import { MemoryStore } from '../../store/index.ts'
 import type { CommandListenersParts } from './command-listeners.ts'
 import { CommandListeners } from './command-listeners.ts'
-import { ForgetPace } from './forget-pace.ts'
 
 function setUp(isShared: boolean): {
   listeners: CommandListeners
@@ -34,7 +33,7 @@ function setUp(isShared: boolean): {
     results: { onNews: note('results: query'), answered: note('results: answered') },
     upkeepLoop: { runNow: note('upkeep: now'), runSoon: note('upkeep: soon') },
     schedules: { onNews: note('schedules: look') },
-    pace: new ForgetPace(),
+    traffic: { others: 0, ends: 0 },
   } as unknown as CommandListenersParts
   return {
     listeners: new CommandListeners(parts),

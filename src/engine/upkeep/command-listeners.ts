@@ -8,7 +8,7 @@ import type { Answer, News, Store } from '../../store/index.ts'
 import type { Worker } from '../../worker/index.ts'
 import type { Results } from '../client/results.ts'
 import type { Schedules } from '../schedule/schedules.ts'
-import type { ForgetPace } from './forget-pace.ts'
+import type { EngineTraffic } from './forget-pace.ts'
 import type { UpkeepLoop } from './upkeep-loop.ts'
 
 /** They make no task claimable. */
@@ -26,6 +26,15 @@ const INTERRUPTING: ReadonlySet<Command['type']> = new Set<Command['type']>([
   'ForceTask',
   'StopTask',
   'ExpireLease',
+])
+
+/** A job may be over after them. */
+const ENDING: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'CommitExecution',
+  'FailTask',
+  'FinishEffect',
+  'CancelJob',
+  'ForceTask',
 ])
 
 /** After them, a stage of the job may be opened, or its tasks stopped. */
@@ -49,7 +58,7 @@ export interface CommandListenersParts {
   readonly workers: ReadonlySet<Worker>
   readonly results: Results
   readonly upkeepLoop: UpkeepLoop
-  readonly pace: ForgetPace
+  readonly traffic: EngineTraffic
   readonly schedules: Schedules
 }
 
@@ -77,9 +86,9 @@ export class CommandListeners {
   }
 
   answered(commands: readonly Command[], answers: readonly Answer[]): void {
-    const { results, upkeepLoop, workers, pace } = this.#parts
+    const { results, upkeepLoop, workers } = this.#parts
     results.answered(commands, answers)
-    pace.noteCommands(commands)
+    this.#countTraffic(commands)
     if (commands.some(mayMoveStages)) upkeepLoop.runNow()
     // A batch has new work, or reports.
     if (commands[0]?.type === 'SubmitJob') return
@@ -89,13 +98,21 @@ export class CommandListeners {
     })
   }
 
+  #countTraffic(commands: readonly Command[]): void {
+    const { traffic } = this.#parts
+    for (const { type } of commands) {
+      if (type !== 'ForgetJob') traffic.others += 1
+      if (ENDING.has(type)) traffic.ends += 1
+    }
+  }
+
   close(): void {
     this.#endNews()
   }
 
   #onNews(news: News): void {
-    const { workers, results, upkeepLoop, schedules, pace } = this.#parts
-    pace.noteNews()
+    const { workers, results, upkeepLoop, schedules, traffic } = this.#parts
+    traffic.others += 1
     if (news.has('work')) for (const worker of workers) worker.wake()
     if (news.has('interrupts')) for (const worker of workers) worker.checkLeases()
     if (news.has('ends')) results.onNews()

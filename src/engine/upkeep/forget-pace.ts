@@ -5,48 +5,38 @@
  * - beside others: after each batch it rests four times as long as the batch took, so that forgetting takes a
  *   fifth of the time. It rests no longer than until as many jobs have ended here as it forgot: it keeps up.
  */
-import type { Command } from '../../kernel/index.ts'
+
+/** What went on beside forgetting, counted from the beginning. */
+export interface EngineTraffic {
+  /** Commands that did not forget a job, and news. */
+  others: number
+  /** Commands after which a job may be over. */
+  ends: number
+}
 
 const REST_FACTOR = 4
 
-/** A job may be over after them. */
-const ENDING: ReadonlySet<Command['type']> = new Set<Command['type']>([
-  'CommitExecution',
-  'FailTask',
-  'FinishEffect',
-  'CancelJob',
-  'ForceTask',
-])
-
 export class ForgetPace {
-  #isAlone = true
+  readonly #traffic: Readonly<EngineTraffic>
+  /** As it was at the end of the last batch. */
+  #before: EngineTraffic = { others: 0, ends: 0 }
+  #forgotten = 0
   #restUntil = -Infinity
-  /** Jobs that must end before the rest does, if that is sooner. */
-  #endsLeft = 0
 
-  /** Commands that were answered, whatever sent them. */
-  noteCommands(commands: readonly Command[]): void {
-    for (const { type } of commands) {
-      if (type === 'ForgetJob') continue
-      this.#isAlone = false
-      if (ENDING.has(type)) this.#endsLeft -= 1
-    }
-  }
-
-  /** Other processes did something. */
-  noteNews(): void {
-    this.#isAlone = false
+  constructor(traffic: Readonly<EngineTraffic>) {
+    this.#traffic = traffic
   }
 
   /** 0: the next batch may begin. */
   restMs(now: number): number {
-    if (this.#isAlone || this.#endsLeft <= 0) return 0
+    const { others, ends } = this.#traffic
+    if (others === this.#before.others || ends - this.#before.ends >= this.#forgotten) return 0
     return Math.max(0, this.#restUntil - now)
   }
 
   forgot(jobs: number, tookMs: number, now: number): void {
-    this.#isAlone = true
-    this.#endsLeft = jobs
+    this.#before = { ...this.#traffic }
+    this.#forgotten = jobs
     this.#restUntil = now + REST_FACTOR * tookMs
   }
 }

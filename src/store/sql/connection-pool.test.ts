@@ -13,6 +13,8 @@ interface Sent {
   readonly fail: (error: Error) => void
 }
 
+const nothing = (): void => undefined
+
 /** Answers when it is told to. */
 class Slow implements Connection {
   readonly sent: Sent[] = []
@@ -177,7 +179,7 @@ describe('connections that no work uses', () => {
   it('are closed after a while, but for the last, and opened again when they are needed', async () => {
     const opened: Quick[] = []
     const closed: Quick[] = []
-    let onClosed = (): void => undefined
+    let onClosed = nothing
     class Quick implements Connection {
       run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
         return Promise.resolve(statements.map(() => ({ rows: [], changed: 0 })))
@@ -203,7 +205,7 @@ describe('connections that no work uses', () => {
     })
     const busy = (count: number): Promise<unknown> => {
       let arrived = 0
-      let letGo = (): void => undefined
+      let letGo = nothing
       const all = new Promise<void>((resolve) => (letGo = resolve))
       return Promise.all(
         Array.from({ length: count }, () =>

@@ -107,6 +107,13 @@ function inChannel(channel: string): string {
   return `${channelHash('x.channel')} = ${channelHash(channel)} and x.channel = ${channel}`
 }
 
+/** Of the groups in a channel and level; two channels with the same hash count as one. */
+function newestTurn(of: string): string {
+  return `(select n.turn from group_turns n
+        where ${channelHash('n.channel')} = ${channelHash(`${of}.channel`)} and n.level = ${of}.level
+        order by n.turn desc limit 1)`
+}
+
 /** The columns of a row that `updateUnlisted` is given. */
 export const UNLISTED_ROW = ['job', 'was', 'position', ...UNLISTED_COLUMNS] as const
 
@@ -308,7 +315,7 @@ export const POSTGRES: Statements = {
       select one.channel, one.level, coalesce(
         (select x.turn from work x where ${inChannel('one.channel')} and x.level = one.level
           and x.turn is not null and x.parked is null order by x.turn limit 1),
-        (select max(n.turn) + 1 from group_turns n where n.channel = one.channel and n.level = one.level),
+        ${newestTurn('one')} + 1,
         0
       ) as start
       from (select distinct channel, level from wanted) as one
@@ -338,7 +345,7 @@ export const POSTGRES: Statements = {
     select s.channel, s.level, s.grp, s.turn,
       (select x.turn from work x where ${inChannel('s.channel')} and x.level = s.level
         and x.turn is not null and x.parked is null order by x.turn limit 1),
-      (select max(n.turn) from group_turns n where n.channel = s.channel and n.level = s.level)
+      ${newestTurn('s')}
     from group_turns s where (s.channel, s.level, s.grp) > ($1::text, $2::int4, $3::text)
     order by s.channel, s.level, s.grp limit $4::int4`,
   deleteGroupTurns: `
