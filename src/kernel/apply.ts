@@ -172,7 +172,7 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
     case 'LeaseGranted':
       return grant(task, entry)
     case 'ExecutionStarted':
-      return start(task, entry)
+      return noteStart(task, entry)
     case 'LeaseExtended': {
       const lease = leaseOf(task, entry.lease, entry)
       lease.expiresAt = entry.expiresAt
@@ -180,7 +180,7 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
       return
     }
     case 'StepRecorded':
-      start(task, entry)
+      noteStart(task, entry)
       task.steps = kept(
         task.steps,
         { name: entry.name, value: entry.value, lease: entry.lease },
@@ -188,7 +188,7 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
       )
       return
     case 'ExecutionCommitted':
-      start(task, entry)
+      noteStart(task, entry)
       task.output = entry.output
       task.commit = {
         lease: entry.lease,
@@ -214,7 +214,7 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
     case 'EffectResolved':
       return resolve(task, entry)
     case 'TaskFailed':
-      start(task, entry)
+      noteStart(task, entry)
       task.error = entry.error
       return conclude(task, entry)
     case 'LeaseReleased':
@@ -288,7 +288,7 @@ function grant(task: Task, entry: LeaseGranted): void {
 }
 
 /** The work has begun, as this entry says or shows: the first one that does counts. */
-function start(task: Task, entry: TaskEntry & { readonly lease: number }): void {
+function noteStart(task: Task, entry: TaskEntry & { readonly lease: number }): void {
   const lease = leaseOf(task, entry.lease, entry)
   lease.startedAt ??= entry.at
 }
