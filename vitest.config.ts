@@ -7,7 +7,7 @@ const ALL = ['src/**/*.test.ts', 'test/**/*.test.ts']
 
 /**
  * Tests that need a process of their own: they put other modules in the place of real ones, go to
- * another folder, or kill. All others share two processes, in which each module is loaded once.
+ * another folder, count what is called beneath them, or kill. All others share two processes, in which each module is loaded once.
  */
 const OF_THEIR_OWN = [
   'test/faults/damage/**/*.test.ts',
@@ -16,6 +16,7 @@ const OF_THEIR_OWN = [
   'test/scenarios/isolation/**/*.test.ts',
   'test/scenarios/pipelines/isolation.test.ts',
   'src/log/disk/owner.test.ts',
+  'test/scenarios/work-per-job.test.ts',
 ]
 
 /** Begun last, one of them would go on for minutes when all others are over. */

@@ -55,7 +55,7 @@ const LARGE = new Set(['whole', 'large'])
 export function missGuard(id: string, scopes: readonly Scope[] = SCOPES): Result | null {
   const rules = id === '' ? RULES : rulesWithout(id)
   const small = scopes.filter((scope) => !LARGE.has(scope.name) || scopes.length === 1)
-  for (const states of [30, 300, 1_500, 10_000, 100_000]) {
+  for (const states of [30, 300, 3_000, 10_000, 100_000]) {
     for (const scope of small) {
       const result = explore(scope, rules, { states })
       if (result.violation !== null) return result

@@ -93,7 +93,7 @@ export const EVENT_DAMAGES: Readonly<Record<string, EventDamage>> = {
   'another time': changed('done', 'LeaseGranted', `at = 5`, /at is 5, and its record says 1000/),
   'no entry before': changed('held', 'LeaseGranted', `before = null`, /before is missing, and/),
   'a wrong entry before': changed('held', 'LeaseGranted', `before = 1`, /before is 1, and the/),
-  'an entry that is gone': deleted('done', 'LeaseGranted', /ExecutionCommitted: version 3/, 'kept'),
+  'an entry that is gone': deleted('done', 'LeaseGranted', /the task has no lease 1/, 'kept'),
   'a job that was never submitted': deleted('held', 'JobSubmitted', /there is no task/, 'gone'),
   'a stage that was never opened': deleted('pipe', 'StageOpened', /there is no task/, 'kept'),
   'an entry of another job': {

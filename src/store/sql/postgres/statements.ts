@@ -695,10 +695,5 @@ export const VACUUM_TABLES: VacuumTables = {
   run: `vacuum (index_cleanup on, truncate off, skip_locked on) ${CHURNING.join(', ')}`,
 }
 
-/** milliseconds: no statement of this transaction may take longer from here on, nor a pause between two. */
-export const LIMIT_TIME = `
-  select set_config('statement_timeout', $1::text, true),
-    set_config('idle_in_transaction_session_timeout', $1::text, true)`
-
 /** channel, payload. */
 export const NOTIFY = `select pg_notify($1::text, $2::text)`

@@ -20,7 +20,12 @@ import { channelOf, newsPayload } from './notifier.ts'
 import type { Wire } from './statement-batch.ts'
 import { StatementBatch, bind, UNNAMED } from './statement-batch.ts'
 import { qualified } from './qualified-names.ts'
-import { LIMIT_TIME, NOTIFY, POSTGRES } from './statements.ts'
+import { NOTIFY, POSTGRES } from './statements.ts'
+
+/** milliseconds: no statement of this transaction may take longer from here on, nor a pause between two. */
+const LIMIT_TIME = `
+  select set_config('statement_timeout', $1::text, true),
+    set_config('idle_in_transaction_session_timeout', $1::text, true)`
 
 /** A savepoint outside of a transaction; anything in one that has failed. */
 const NO_TRANSACTION = '25P01'
