@@ -40,6 +40,9 @@ export function mostLeases({ max, ahead = 0 }: ClaimRequest): number {
  */
 export function mayBeClaimedAhead(task: Task, group: string | null, queue?: Queue): boolean {
   if (task.commit !== null || task.startBy !== null || group !== null) return false
+  // A second loss costs a retry: a task must not pay for another one that kills its worker.
+  const endedBy = task.leases.at(-1)?.endedBy
+  if (endedBy === 'LeaseExpired' || endedBy === 'LeaseRevoked') return false
   if (task.policy.limits.length > 0) return false
   return queue === undefined || (queue.concurrency === null && queue.rate === null)
 }

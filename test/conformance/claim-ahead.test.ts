@@ -98,6 +98,17 @@ describe.each(Object.keys(STORES))('ahead of its places, the %s store', (kind) =
     expect(shown(await store.claim(claim({ request: 2, max: 0, ahead: 5 })))).toEqual(['b ahead'])
   })
 
+  it('grants a task whose last lease was lost only where there is a place', async () => {
+    const bench = await setUp(kind)
+    const { store, send } = bench
+    await submitAll(bench, { a: plain() })
+    const [lost] = (await store.claim(claim({ max: 0, ahead: 1 }))) as [Claimed]
+    const { job, stage: at, segment, lease } = lost
+    await send({ type: 'RevokeLease', job, stage: at, segment, lease, ...onRecord })
+    expect(await store.claim(claim({ request: 2, max: 0, ahead: 5 }))).toEqual([])
+    expect(shown(await store.claim(claim({ request: 3, max: 1, ahead: 5 })))).toEqual(['a started'])
+  })
+
   it('grants what resumes a commit only where there is a place', async () => {
     const bench = await setUp(kind)
     const { store, send } = bench
@@ -114,7 +125,9 @@ describe.each(Object.keys(STORES))('ahead of its places, the %s store', (kind) =
     const { store, clock } = bench
     await submitAll(bench, { a: plain({}, { leaseMs: 100 }) })
     for (const [request, retries] of [0, 1, 2].entries()) {
-      await store.claim(claim({ request: request + 1, max: 0, ahead: 1 }))
+      // A task that was lost is not claimed ahead again.
+      const asked = request === 0 ? { max: 0, ahead: 1 } : { max: 1, started: false }
+      expect(await store.claim(claim({ request: request + 1, ...asked }))).toHaveLength(1)
       clock.time += 100
       await store.execute(await store.query({ kind: 'upkeep', limit: 100 }))
       const view = await store.query({ kind: 'job', job: 'a' })

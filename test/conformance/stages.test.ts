@@ -75,6 +75,23 @@ async function putAside({ store, send }: Bench): Promise<void> {
 
 const at = (segment: number) => ({ segment, output: `"many ${segment}"` })
 
+describe.each(Object.keys(STORES))('one call to the %s store', (kind) => {
+  it('may submit a job, open its stage and grant its task, whatever queue and limits that has', async () => {
+    const { store } = await setUp(kind)
+    const policy = plain({}, { queue: 'right', limits: [{ key: 'k', concurrency: 1, rate: null }] })
+      .policy as NonNullable<JobSpec['policy']>
+    const grant = { type: 'GrantLease', stage: 0, segment: 0, worker: 'w', started: true } as const
+    const answers = await store.execute([
+      { type: 'SubmitJob', job: 'p', spec: pipeline([stage('one', { policy })]) },
+      { type: 'OpenStage', job: 'p', stage: 0 },
+      { ...grant, job: 'p', request: 1 },
+      { type: 'SubmitJob', job: 'a', spec: plain({}, { queue: 'left' }) },
+      { ...grant, job: 'a', request: 2 },
+    ])
+    expect(answers.map(({ verdict }) => verdict)).toEqual(answers.map(() => 'committed'))
+  })
+})
+
 describe.each(Object.keys(STORES))('the %s store', (kind) => {
   it('hands a segment only what is its own', async () => {
     const bench = await setUp(kind)

@@ -224,6 +224,21 @@ describe('a connection that ends', () => {
   })
 })
 
+describe('a listener that is closed', () => {
+  it('keeps its process alive until all that it was given is sent', async () => {
+    const file = new URL('postgres-closing.ts', import.meta.url).pathname
+    const printed = await new Promise<string>((resolve, reject) => {
+      execFile(
+        process.execPath,
+        ['--import', 'tsx', file, place.url],
+        { timeout: 60_000 },
+        (error, stdout) => (error === null ? resolve(stdout) : reject(error)),
+      )
+    })
+    expect(printed).toBe('closed\n')
+  })
+})
+
 /** Opens the place with something else in its address. */
 function withUrl(change: (url: URL) => void): Promise<unknown> {
   const url = new URL(place.url)

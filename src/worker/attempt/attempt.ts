@@ -96,7 +96,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
   async giveBack(): Promise<void> {
     // BEFORE the lease is released: an extension that comes later would be refused on record.
     this.#dropLease()
-    await this.#report({ type: 'ReleaseLease' })
+    await this.#reportUntilAnswered({ type: 'ReleaseLease' })
   }
 
   /** Never throws. */

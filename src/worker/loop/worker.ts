@@ -45,7 +45,8 @@ export type WorkerParts = Omit<
 const DEFAULT_POLL_MS = 50
 const DEFAULT_SHARED_POLL_MS = 500
 /** On a shared database, where polls are only a fallback: each that finds nothing doubles the pause, up to this. */
-const LONGEST_POLL_MS = 5_000
+const LONGEST_POLL_MS = 2_000
+const MOST_DOUBLINGS = 10
 const DEFAULT_SHUTDOWN_MS = 10_000
 const DEFAULT_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM']
 /** After a claim that failed. */
@@ -238,7 +239,8 @@ export class Worker {
     this.#timer?.cancel()
     if (this.#stopping !== null) return this.#checkIdle()
     if (pauseMs === null) return
-    pauseMs = Math.min(pauseMs * 2 ** this.#vainPolls, Math.max(pauseMs, this.#longestPollMs))
+    const doublings = Math.min(this.#vainPolls, MOST_DOUBLINGS)
+    pauseMs = Math.min(pauseMs * 2 ** doublings, Math.max(pauseMs, this.#longestPollMs))
     pauseMs = Math.min(pauseMs, this.#paused.leftMs(this.#parts.timing.now()))
     this.#timer = this.#parts.timing.after(pauseMs, () => this.#poll(), true)
   }

@@ -11,6 +11,18 @@ import { engineAt } from './places.ts'
 
 const echo = job('echo', { input: typed<number>(), run: ({ input }) => input })
 
+describe('a queue whose own rate is used up', () => {
+  it('goes on when it has room again, though no worker polls', async () => {
+    const { url, schema } = await freshSchema()
+    const pawl = await engineAt({ location: url, options: { schema } })
+    await pawl.configure('default', { rate: { count: 1, per: '2s' } })
+    pawl.work([echo], { poll: '1h' })
+    const handles = await pawl.submitMany(echo, [{ input: 1 }, { input: 2 }])
+    const results = handles.map((handle) => handle.result({ timeout: '30s' }))
+    expect(await Promise.all(results)).toEqual([1, 2])
+  })
+})
+
 describe('the bell', () => {
   it('is put up again when its connection was lost, and nothing is missed', async () => {
     const { url, schema } = await freshSchema()

@@ -44,6 +44,16 @@ export function withWritableChannels(request: ClaimRequest): ClaimRequest {
   return { ...request, channels }
 }
 
+/**
+ * A claim locks, in each channel, as many candidates as it may get in all, because all of them may be in
+ * one. So it claims the less ahead the more channels it has: else it would lock many times what it gets,
+ * and other processes pass over what is locked.
+ */
+export function withLessAhead(request: ClaimRequest): ClaimRequest {
+  const { ahead = 0, channels } = request
+  return channels.length < 2 ? request : { ...request, ahead: Math.ceil(ahead / channels.length) }
+}
+
 /** The channels of a request, each from a level on; without `levelOf`, all that is in them. */
 export function channelsOf(
   { channels }: ClaimRequest,

@@ -40,6 +40,7 @@ import {
   channelsOf,
   firstReads,
   lockCandidates,
+  withLessAhead,
   withWritableChannels,
 } from './candidates.ts'
 import { QuickClaims } from './quick-claims.ts'
@@ -88,7 +89,8 @@ export class Claims {
     return busy.channels.length === 0 && !isRepeat ? NOTHING : this.#claim(busy, isRepeat)
   }
 
-  async #claim(request: ClaimRequest, isRepeat: boolean): Promise<ClaimResult> {
+  async #claim(whole: ClaimRequest, isRepeat: boolean): Promise<ClaimResult> {
+    const request = withLessAhead(whole)
     const quick = isRepeat ? { mayRepeat: true } : await this.#quickClaims.claim(request)
     if (!('mayRepeat' in quick)) return quick
     let { mayRepeat } = quick

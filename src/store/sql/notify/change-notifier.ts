@@ -36,6 +36,8 @@ export interface ChangeNotifierOptions {
 const WORK: News = new Set<NewsKind>(['work'])
 /** Entries that are read at once. */
 const MOST_ENTRIES = 500
+/** No timer for work is set for longer: the claim that follows sets the next one. */
+const LONGEST_RETRY_MS = 60_000
 /** What is due later than this is found by a poll. */
 const LONGEST_WAIT_MS = 1_000
 /** It checks at least so often, whatever the sign of writes says. */
@@ -124,8 +126,8 @@ export class ChangeNotifier {
 
   /** In so many milliseconds there may be work. */
   tellWorkIn(ms: number): void {
-    if (this.#poll === null || ms > LONGEST_WAIT_MS) return
-    afterMs(Math.ceil(ms), () => this.#toListeners.add(['work']))
+    if (this.#poll === null) return
+    afterMs(Math.ceil(Math.min(ms, LONGEST_RETRY_MS)), () => this.#toListeners.add(['work']))
   }
 
   async close(): Promise<void> {

@@ -91,6 +91,8 @@ export class PostgresListener {
   #isClosed = false
   #beginning: Promise<void> = Promise.resolve()
   #sending: Promise<void> = Promise.resolve()
+  /** Notifications on their way. */
+  #sends = 0
   /** Sent once it listens. */
   readonly #unsent = new Set<string>()
 
@@ -144,12 +146,13 @@ export class PostgresListener {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#stopWaiting()
+    // The caller waits for what is on its way, so the process must not end before.
+    this.#client?.ref()
     await this.#sending
     if (this.#unsent.size > 0) await this.#beginning
     const client = this.#client
     this.#client = null
     if (client === null) return
-    // The caller waits for the end, so the process must not end before.
     client.ref()
     await this.#within(client, () => client.end())
   }
@@ -161,13 +164,16 @@ export class PostgresListener {
 
   async #send(client: ConnectedClient, payload: string): Promise<void> {
     client.ref()
+    this.#sends += 1
     try {
       const values = [this.#options.channel, payload]
       await this.#within(client, () => client.query(NOTIFY, values))
     } catch {
       // The other processes do not hear it: they find out by themselves, a little later.
     }
-    client.unref()
+    this.#sends -= 1
+    // Others may be on their way, or `close` waits for the end.
+    if (this.#sends === 0 && !this.#isClosed) client.unref()
   }
 
   #lose(client: ConnectedClient): void {

@@ -47,6 +47,8 @@ export class LockPlan {
   readonly #loaded: WorkingSet
   readonly #queues: QueueCache
   readonly #leasedRows: LeasedRowCache | null
+  /** By commands BEFORE the one that is added. */
+  readonly #submitted = new Map<string, JobSpec>()
 
   /**
    * `leasedRows`: an optimistic plan. It takes jobs from this cache, and ids that are submitted to be
@@ -78,7 +80,7 @@ export class LockPlan {
     if (job.task === null && !this.#loaded.hasTallies(job.id)) this.tallies.add(job.id)
   }
 
-  addLimits({ policy }: Task): void {
+  addLimits({ policy }: Pick<Task, 'policy'>): void {
     for (const { key } of policy.limits) {
       if (!this.#loaded.usage.isLoaded(key)) this.limits.add(key)
     }
@@ -120,6 +122,7 @@ export class LockPlan {
       this.#loaded.jobs.setAbsent(id)
     else this.#job(id, 'lock')
     if (!isValid) return
+    this.#submitted.set(id, spec)
     if (spec.policy !== null) this.#ranking(spec.policy.queue)
     if (spec.key !== null) this.#key(spec.type, spec.key)
     this.#origin(spec)
@@ -143,14 +146,23 @@ export class LockPlan {
     const job = this.#job(command.job, locksJob || isMaybePlain ? 'lock' : 'read')
     // In the same load as the job: only a pipeline has such a row.
     if (!isMaybePlain && !this.#loaded.jobs.isLoaded(command.job)) this.#row(command)
+    if (command.type === 'GrantLease')
+      this.#grant(command, job?.spec ?? this.#submitted.get(command.job))
     if (job === null) return
     const task = this.#task(job, command.stage, command.segment)
     if (locksJob) this.#wholeJob(job)
     else if (command.type === 'StopTask') this.addTallies(job)
     if (task === null) return
     this.addLimits(task)
-    if (command.type === 'GrantLease') this.addQueue(task.policy.queue)
     if (command.type === 'FinishEffect') this.#child(command, task)
+  }
+
+  /** By its spec: the same transaction may submit the job, or open the stage, BEFORE this is decided. */
+  #grant({ stage }: TaskAddress, spec: JobSpec | undefined): void {
+    const policy = spec?.policy ?? spec?.stages?.[stage]?.policy
+    if (policy === undefined) return
+    this.addQueue(policy.queue)
+    this.addLimits({ policy })
   }
 
   /** A job that this process was granted: it is as it was then, or its write will fail. */

@@ -18,6 +18,25 @@ async function opened() {
   return store
 }
 
+describe('new work that waits while there are always reports', () => {
+  it('has its turn', async () => {
+    const store = await opened()
+    let isIn = false
+    let reports = 0
+    // As many as two transactions hold, at any time: each that is answered is followed by the next.
+    const report = async (): Promise<void> => {
+      while (!isIn && reports < 60_000) {
+        reports += 500
+        await store.execute(Array.from({ length: 500 }, () => PAUSE))
+      }
+    }
+    const reporting = Promise.all(Array.from({ length: 6 }, report))
+    await store.execute(submits(1)).then(() => (isIn = true))
+    await reporting
+    expect(reports).toBeLessThan(20_000)
+  })
+})
+
 describe('a call of more commands than one transaction holds', () => {
   it('lets a report pass that comes later, and is answered in order', async () => {
     const store = await opened()

@@ -23,6 +23,8 @@ import type { AppliedEntry } from './working-set.ts'
 /** After a conflict, so many batches read everything that they decide on. */
 const PESSIMISTIC_BATCHES = 20
 const MOST_RUNNING = 2
+/** While both wait, one batch in so many begins with new work. */
+const NEW_WORK_EVERY = 3
 /** When whole transactions wait. One connection is left for others. */
 const MOST_RUNNING_FULL = 3
 
@@ -55,6 +57,8 @@ export class TransactionBatcher {
   #isNextWaiting = false
   #running = 0
   #pessimisticLeft = 0
+  /** Batches in a row that began with reports while new work waited. */
+  #batchesOfReports = 0
 
   /**
    * `manyCommands`: while a batch is under way the next one forms, because with few commands a
@@ -156,12 +160,15 @@ export class TransactionBatcher {
     answerCalls(calls, answers)
   }
 
-  /** Reports first. */
+  /** Reports first, but for each third time: a worker with quick handlers may always have a batch of them. */
   #takeBatch(): TransactionBatch {
     const { reports, newWork } = this.#waiting
     const batch = newBatch()
-    takeCalls(reports, batch)
-    takeCalls(newWork, batch)
+    this.#batchesOfReports = newWork.length === 0 ? 0 : this.#batchesOfReports + 1
+    const isTurnOfNewWork = this.#batchesOfReports >= NEW_WORK_EVERY
+    const order = isTurnOfNewWork ? [newWork, reports] : [reports, newWork]
+    for (const queue of order) takeCalls(queue, batch)
+    if (isTurnOfNewWork) this.#batchesOfReports = 0
     for (const { commands, answers } of batch.calls) {
       this.#waitingCommands -= commands.length - answers.length
     }

@@ -45,6 +45,8 @@ export class QueueCountFold {
       this.#nextDeletionUs = nowUs() + DELETE_EVERY_MS * 1_000
       await connection.run([{ sql: this.#sql.deleteZeroCounts, values: [] }])
     } catch (error) {
+      // The next upkeep does the rest.
+      this.#hasChanges = true
       // A process without the right to delete leaves it to others.
       if (!(error instanceof SqlFailed) || error.reason !== 'denied') throw error
       this.#nextUs = Infinity
