@@ -14,13 +14,30 @@ import { candidates, describeParts, retell, storyOf } from './trace.ts'
 
 const COMPLETE = SCOPES.filter((scope) => scope.name !== 'large')
 
+/** Worlds of hundreds of thousands of states: `npm run explore`, and so `test:long`, go to their ends. */
+const MANY_STATES = new Set(['names', 'limits', 'whole'])
+const STATES_OF_MANY = 150_000
+
 /** Among so many states of a world, the first, are those whose stories are told again. */
 const TOLD_STATES = 20_000
 
 /** Worlds whose stories are told again, right after they were explored. */
 const TOLD = COMPLETE.filter((scope) => scope.name !== 'whole')
 
-describe.each(COMPLETE)('a world that can be explored to the end: $name', (scope) => {
+const isMany = ({ name }: { readonly name: string }): boolean => MANY_STATES.has(name)
+
+describe.each(COMPLETE.filter(isMany))('a world of many states: $name', (scope) => {
+  it('is explored by breadth, and no invariant is broken on the way', () => {
+    const result = explore(scope, undefined, { states: STATES_OF_MANY })
+    expect(violationText(result)).toEqual([])
+    expect(result.states).toBeGreaterThanOrEqual(STATES_OF_MANY)
+    if (TOLD.includes(scope)) mustBeReal(result)
+  })
+})
+
+const SMALL = COMPLETE.filter((scope) => !isMany(scope))
+
+describe.each(SMALL)('a world that can be explored to the end: $name', (scope) => {
   let result: Result | null = null
   /** What is behind it is as large as the world. */
   afterAll(() => (result = null))

@@ -21,19 +21,18 @@ async function opened() {
 describe('new work that waits while there are always reports', () => {
   it('has its turn', async () => {
     const store = await opened()
-    let isIn = false
-    let reports = 0
+    const seen = { isIn: false, reports: 0 }
     // As many as two transactions hold, at any time: each that is answered is followed by the next.
     const report = async (): Promise<void> => {
-      while (!isIn && reports < 60_000) {
-        reports += 500
+      while (!seen.isIn && seen.reports < 60_000) {
+        seen.reports += 500
         await store.execute(Array.from({ length: 500 }, () => PAUSE))
       }
     }
     const reporting = Promise.all(Array.from({ length: 6 }, report))
-    await store.execute(submits(1)).then(() => (isIn = true))
+    await store.execute(submits(1)).then(() => (seen.isIn = true))
     await reporting
-    expect(reports).toBeLessThan(20_000)
+    expect(seen.reports).toBeLessThan(20_000)
   })
 })
 
