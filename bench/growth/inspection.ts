@@ -1,0 +1,57 @@
+/**
+ * With so many jobs waiting, each with a key: what it costs to ask about a queue, a job and the engine.
+ */
+import type { Pawl } from '../../src/index.ts'
+import { job, typed } from '../../src/index.ts'
+import { median } from '../ratio.ts'
+import { cpuOf } from './place.ts'
+import type { GrowthRow } from './row.ts'
+
+const BATCH = 1_000
+const ROUNDS = 5
+/** One call is too quick to be measured. */
+const CALLS = 40
+
+/** A job that no worker of this row runs. */
+const waits = job('waits', { input: typed<number>(), run: () => null })
+
+export const inspection: GrowthRow = {
+  sizes: [10_000, 100_000, 1_000_000],
+  async *run(place, sizes) {
+    const pawl = await place.fresh()()
+    const { id } = await pawl.submit(waits, 0)
+    let there = 0
+    for (const size of sizes) {
+      await fill(pawl, there, size)
+      there = size
+      const key = `order-${Math.floor(size / 2)}`
+      const asked: Readonly<Record<string, () => Promise<unknown>>> = {
+        'a queue()': () => pawl.queue('default'),
+        'an explain()': () => pawl.explain(id),
+        'a metrics()': () => pawl.metrics(),
+        'a list by key': () => pawl.list({ key }),
+      }
+      for (const [unit, ask] of Object.entries(asked)) {
+        const each: number[] = []
+        for (let round = 0; round < ROUNDS; round++) {
+          each.push((await cpuOf(place, () => askOften(ask))) / CALLS)
+        }
+        yield { unit, size, us: median(each) }
+      }
+    }
+    await pawl.close()
+  },
+}
+
+async function askOften(ask: () => Promise<unknown>): Promise<void> {
+  for (let i = 0; i < CALLS; i++) await ask()
+}
+
+async function fill(pawl: Pawl, from: number, to: number): Promise<void> {
+  for (let first = from; first < to; first += BATCH) {
+    const jobs = Array.from({ length: Math.min(BATCH, to - first) }, (_, i) => {
+      return { input: first + i, options: { key: `order-${first + i}` } }
+    })
+    await pawl.submitMany(waits, jobs)
+  }
+}
