@@ -51,7 +51,7 @@ export default defineConfig({
     globalSetup: ['test/support/postgres-run.ts', 'test/support/threads-run.ts'],
     setupFiles: ['test/support/after-each-file.ts'],
     testTimeout: 300_000,
-    maxWorkers: 3,
+    maxWorkers: 2,
     sequence: { sequencer: OwnFirst },
     projects: [
       { extends: true, test: { name: 'own', include: OF_THEIR_OWN, isolate: true } },
