@@ -61,7 +61,13 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'step',
-    make: (at) => ({ type: 'RecordStep', ...at, name: 'render', value: PAYLOAD }),
+    make: (at) => ({
+      type: 'RecordStep',
+      ...at,
+      name: 'render',
+      value: PAYLOAD,
+      definitionVersion: 1,
+    }),
     after: 'start',
     laterMs: 0,
     expect: 'committed',

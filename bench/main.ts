@@ -10,6 +10,7 @@ import { benchGrowth } from './growth.ts'
 import { benchKernel } from './kernel.ts'
 import { benchLimits } from './limits.ts'
 import { benchLog } from './log.ts'
+import { benchMemoryPeaks } from './memory.ts'
 import { AimMissed, BadOption } from './options.ts'
 import { benchPeers } from './peers.ts'
 import { benchPipelines } from './pipelines.ts'
@@ -46,6 +47,10 @@ const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Be
   growth: {
     what: 'what a unit costs among few and among many, on each store (--help for more)',
     run: benchGrowth,
+  },
+  memory: {
+    what: 'memory of a process that submits large inputs at once, or very many jobs (--help for more)',
+    run: benchMemoryPeaks,
   },
   sql: {
     what: 'the stores on SQLite and PostgreSQL, beside the least SQL of any queue (--help for more)',

@@ -6,7 +6,9 @@ import { readOptions } from './options.ts'
 import type { Database } from './sql/databases.ts'
 import { postgres, sqlite } from './sql/databases.ts'
 import { benchDatabaseEngine } from './sql/engine.ts'
+import { benchIdle } from './sql/idle.ts'
 import { benchPhases } from './sql/phases.ts'
+import { benchPresence } from './sql/presence.ts'
 import { benchProcesses } from './sql/processes.ts'
 import { benchWaiting } from './sql/waiting.ts'
 
@@ -18,6 +20,8 @@ const PARTS: Readonly<Record<string, Part>> = {
   phases: benchPhases,
   engine: benchDatabaseEngine,
   processes: benchProcesses,
+  presence: benchPresence,
+  idle: benchIdle,
   waiting: (database, say, jobs) => benchWaiting(database, say, jobs * MANY),
 }
 /** Times as many jobs as in the other parts. */
@@ -35,10 +39,12 @@ const HELP = [
   '  --only <part>    only one part; can be given more than once:',
   '                     phases     bulk submit, drain and single submits, beside the floor',
   '                     engine     full cycles a second, and from submit to start',
-  '                     processes  sixteen that claim at once',
+  '                     processes  sixteen that work at once, and the share of each',
+  '                     presence   sixteen that work, with presence and without, by turns',
+  '                     idle       statements and connections of a process with nothing to do',
   '                     waiting    what a claim costs with twenty times --jobs waiting',
   '  --on <database>  only postgres, or only sqlite',
-  '  --jobs <count>   of `phases` and `waiting` (default 50,000)',
+  '  --jobs <count>   of `phases`, `presence` and `waiting` (default 50,000)',
   '  --folder <path>  where to write (default: the folder of the system for temporary files)',
 ]
 

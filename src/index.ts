@@ -64,9 +64,6 @@ export type { Entry, ErrorKind, Failure, JobState, Rejection } from './kernel/in
 export { PawlError } from './kernel/index.ts'
 export type {
   Distribution,
-  Holder,
-  JobSummary,
-  JobsPage,
   PositionedEntry,
   SqlParameter,
   SqlValue,
@@ -89,19 +86,12 @@ export {
   NewerTables,
   NoSuchPosition,
   openSqlite,
+  PartlyDone,
   SqlFailed,
   StoreClosed,
   StoreEnded,
   TransactionFailed,
   UnknownOutcome,
 } from './store/index.ts'
-export type {
-  AbortReason,
-  Isolation,
-  NewerJob,
-  StalledTask,
-  Worker,
-  WorkerOptions,
-} from './worker/index.ts'
+export type { AbortReason, Isolation, NewerJob, Worker, WorkerOptions } from './worker/index.ts'
 export { Aborted, ArtifactCorrupt, ArtifactMissing, ReconcileFailed } from './worker/index.ts'
-export type { Metrics } from './store/store.ts'

@@ -30,8 +30,11 @@ export const inspection: GrowthRow = {
         'an explain()': () => pawl.explain(id),
         'a metrics()': () => pawl.metrics(),
         'a list by key': () => pawl.list({ key }),
+        'a get by id': () => pawl.get(id),
       }
       for (const [unit, ask] of Object.entries(asked)) {
+        // A store may read from another place by now, with code that did not run before.
+        await askOften(ask)
         const each: number[] = []
         for (let round = 0; round < ROUNDS; round++) {
           each.push((await cpuOf(place, () => askOften(ask))) / CALLS)

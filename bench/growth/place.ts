@@ -3,7 +3,7 @@
  * and server spend on it.
  */
 import { existsSync } from 'node:fs'
-import type { Pawl } from '../../src/index.ts'
+import type { OpenOptions, Pawl } from '../../src/index.ts'
 import { open } from '../../src/index.ts'
 import type { Scratch } from '../log/scratch.ts'
 import { postgres } from '../sql/databases.ts'
@@ -18,6 +18,8 @@ export interface Place {
   readonly store: StoreName
   /** An empty store. */
   fresh(): OpenStore
+  /** Where another process opens an empty store. */
+  location(): { readonly location: string; readonly schema: string | null }
   /** Of the server, outside of this process. */
   serverUs(): number
   close(): Promise<void>
@@ -25,13 +27,17 @@ export interface Place {
 
 export async function placeOf(store: StoreName, scratch: Scratch): Promise<Place> {
   if (store !== 'postgres') {
+    const freshLocation = (): string => {
+      const path = scratch.fresh(store)
+      return store === 'sqlite' ? `sqlite:${path}` : path
+    }
     return {
       store,
       fresh: () => {
-        const path = scratch.fresh(store)
-        const location = store === 'sqlite' ? `sqlite:${path}` : path
+        const location = freshLocation()
         return () => open(location)
       },
+      location: () => ({ location: freshLocation(), schema: null }),
       serverUs: () => 0,
       close: async () => undefined,
     }
@@ -43,9 +49,19 @@ export async function placeOf(store: StoreName, scratch: Scratch): Promise<Place
       const { location, schema } = server.location()
       return () => open(location, schema === undefined ? {} : { schema })
     },
+    location: () => {
+      const { location, schema = null } = server.location()
+      return { location, schema }
+    },
     serverUs: () => server.cpuUs(),
     close: () => server.close(),
   }
+}
+
+/** Opens an empty store in this process, with options. */
+export async function openWith(place: Place, options: OpenOptions): Promise<Pawl> {
+  const { location, schema } = place.location()
+  return open(location, schema === null ? options : { ...options, schema })
 }
 
 /** CPU of process and server in microseconds; where there is no `/proc`, of the process only. */

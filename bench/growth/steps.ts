@@ -16,11 +16,9 @@ const many = job('many', {
 })
 
 const ROUNDS = 3
-const WHY = 'the row of a task has all of its steps, and is written with each'
 
 export const steps: GrowthRow = {
   sizes: [100, 1_000],
-  known: { 'a step on sqlite': WHY, 'a step on postgres': WHY },
   async *run(place, sizes) {
     const pawl = await place.fresh()()
     pawl.work([many])

@@ -53,7 +53,7 @@ export function problemsOf(
 async function* entriesOf(pawl: Pawl, id: string): AsyncGenerator<Entry> {
   for (let after = 0; ;) {
     const page = await pawl.history(id, { after, limit: PAGE })
-    for (const { entry } of page) yield entry
+    for (const { entry } of page) if (entry !== null) yield entry
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) return
     after = last.position

@@ -20,6 +20,8 @@ import { LIMITS, PawlError } from '../kernel/index.ts'
 const DEEPEST = 200
 /** Text is counted so far when it is too long, so that the message can say its size. */
 const COUNTED_CHARS = 4 * LIMITS.payloadChars
+/** Shorter ones cost less than a look. */
+const LONG_TEXT = 64 * 1_024
 /** Of a path: how many parts at its beginning and at its end, and how much of each key. */
 const PATH_PARTS = 20
 const KEY_CHARS = 64
@@ -79,7 +81,16 @@ export function toJson(value: unknown, what: string, root: string): string {
   if (text.length > LIMITS.payloadChars) {
     throw new UnserializableValue(what, root, wrongSize(`${text.length}`))
   }
-  return text
+  return text.length < LONG_TEXT ? text : inOnePiece(text)
+}
+
+/**
+ * A text that was put together is a tree of its pieces, which the first look into it makes one piece.
+ * That is now, while a quick collection frees the pieces: when the text has waited for its turn, they
+ * would stay until a full one, and it would take its memory twice.
+ */
+function inOnePiece(text: string): string {
+  return text.charCodeAt(0) === 0 ? '' : text
 }
 
 /** What `toJson` wrote. Payloads that came in another way are read too, if they do no harm. */

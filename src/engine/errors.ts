@@ -4,7 +4,8 @@
 import type { Failure, Rejection } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { Outcome } from '../store/index.ts'
-import { isLost, lossText } from './lost-lease.ts'
+import type { FailureReason } from './failure-reason.ts'
+import { lastErrorText } from './failure-reason.ts'
 
 /** For messages: where in a pipeline. */
 function placeOf(at: Outcome['at']): string {
@@ -12,26 +13,14 @@ function placeOf(at: Outcome['at']): string {
   return ` in stage '${at.stage}'${at.segment === null ? '' : `, segment ${at.segment}`}`
 }
 
-/** `loss`: what the log says of the lost lease. An error of the task is then older. */
-function whyOf(
-  { error, endedBy }: Pick<Outcome, 'error' | 'endedBy'>,
-  loss: string | null,
-): string {
-  if (error === null) return lossText(endedBy, loss)
-  const failed = `${error.code}: ${error.message}`
-  return isLost(endedBy) ? `${lossText(endedBy, loss)} Before that: ${failed}` : failed
-}
-
-/** The store refused a command. `rejection` has its code, and what to do. */
+/** The store refused a command. Its `code` is that of the rejection. */
 export class Refused extends PawlError {
   readonly rejection: Rejection
 
   constructor(what: string, rejection: Rejection) {
     const { code, message, details } = rejection
-    super('Refused', 'rejected', `${what} was refused (${code}): ${message}`, {
-      ...details,
-      rejection: code,
-    })
+    super(code, 'rejected', `${what} was refused (${code}): ${message}`, details)
+    this.name = 'Refused'
     this.rejection = rejection
   }
 }
@@ -71,18 +60,19 @@ export class UnknownJob extends PawlError {
 /** The job is over, and has no result. */
 export class JobFailed extends PawlError {
   readonly failure: Failure | null
+  readonly why: FailureReason['why']
 
   /** `at`: which task of a pipeline. */
   constructor(
     job: string,
     type: string,
-    outcome: Pick<Outcome, 'error' | 'at' | 'endedBy'>,
-    loss: string | null,
+    { error: failure, at }: Pick<Outcome, 'error' | 'at'>,
+    { why, by, reason, message: text }: FailureReason,
   ) {
-    const { error: failure, at } = outcome
-    const message = `Job ${job} (${type}) failed${placeOf(at)}. ${whyOf(outcome, loss)}`
-    super('JobFailed', 'rejected', message, { job, type, failure, at })
+    const message = `Job ${job} (${type}) failed${placeOf(at)}. ${text}`
+    super('JobFailed', 'rejected', message, { job, type, failure, at, why, by, reason })
     this.failure = failure
+    this.why = why
   }
 }
 
@@ -107,7 +97,7 @@ export class JobQuarantined extends PawlError {
     const why =
       held.length > 0
         ? `Its commit stands, and what became of ${held.map((name) => `'${name}'`).join(', ')} is for a person to say: resolveEffect().`
-        : `Retry, force or discard it. ${whyOf(outcome, loss)}`
+        : `Retry, force or discard it. ${lastErrorText(outcome, loss)}`
     const message = `Job ${job} (${type}) is in quarantine${placeOf(at)} and waits for an operator. ${why}`
     super('JobQuarantined', 'rejected', message, { job, type, failure: error, held, endedBy, at })
     this.failure = error

@@ -4,10 +4,18 @@
 export type { ArtifactCheck, Artifacts } from './artifacts/artifacts.ts'
 export type { Backup, BackupOptions } from './artifacts/backup.ts'
 export * from './errors.ts'
+export { diagram } from './client/diagram.ts'
 export type { Explanation, Obstacle, Reason } from './inspect/explain.ts'
 export { Handle } from './client/handle.ts'
-export type { Broken, Health, Unserved } from './inspect/health.ts'
-export type { AttemptInfo, EffectInfo, JobInfo, SegmentInfo, StageInfo } from './client/job-info.ts'
+export type { Broken, Health, StalledInfo, Unserved } from './inspect/health.ts'
+export type { EngineMetrics } from './inspect/engine-metrics.ts'
+export type { HolderInfo } from './inspect/holder-info.ts'
+export type { JobList, JobListItem } from './client/job-list.ts'
+export type { FailureReason } from './failure-reason.ts'
+export type { ExecutionInfo, ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
+export type { EffectInfo, JobInfo, SegmentInfo, StageInfo } from './client/job-info.ts'
+export type { HistoryItem, RecordedItem, TimedItem } from './inspect/history.ts'
+export type { WorkerInfo } from './inspect/worker-info.ts'
 export type { OpenOptions } from './open.ts'
 export { open } from './open.ts'
 export type {
@@ -19,6 +27,7 @@ export type {
   RetryJobOptions,
   TaskChoice,
 } from './operator/operator.ts'
+export type { RefusedCommand } from './upkeep/command-listeners.ts'
 export type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 export type { QueueInfo } from './inspect/queue-info.ts'
 export type { Notice, ListFilter } from './pawl.ts'

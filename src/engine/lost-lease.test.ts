@@ -60,7 +60,7 @@ describe('a job whose lease ran out', () => {
     await stage.runOut()
     await expect(stage.pawl.handle(id).result()).rejects.toMatchObject({
       code: 'JobFailed',
-      message: `Job ${id} (silent) failed. ${RAN_OUT}`,
+      message: `Job ${id} (silent) failed. ${RAN_OUT} Its retries are used up.`,
       failure: null,
     })
   })

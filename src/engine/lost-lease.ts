@@ -1,19 +1,15 @@
 /**
- * Why the lease of a task's last attempt was lost: it ran out, or was revoked. The handler said
- * nothing then, so this reads the log, which has who and why. It only makes a message of it: what it
- * cannot find is left out.
+ * How attempts ended of which the records do not say enough: a lease that ran out or was taken away, an
+ * error of an attempt that others followed. The log has who and why, so this reads the newest entries of
+ * the job. It only makes messages of them: what it cannot find is left out.
  */
-import type { Entry, EntryOf, TaskAddress } from '../kernel/index.ts'
-import type { JobOverview, Outcome, Store } from '../store/index.ts'
+import type { Entry, EntryOf, Failure, TaskAddress } from '../kernel/index.ts'
+import type { Execution, Outcome, Store } from '../store/index.ts'
 
 type Loss = EntryOf<'LeaseExpired'> | EntryOf<'LeaseRevoked'>
 
-/** The loss is the newest entry of its task, or a late report was refused since. */
-const NEWEST = 3
-/** How far back the history is read, until so many of its entries were seen. */
-const RANGES: readonly number[] = [1, 1_000, 100_000, 10_000_000, Infinity]
-/** A range that has more is too long to be read for a message. */
-const MOST_ENTRIES = 100
+/** Entries that are read for a message. */
+const MOST_ENTRIES = 500
 
 export function isLost(endedBy: Outcome['endedBy']): boolean {
   return endedBy === 'LeaseExpired' || endedBy === 'LeaseRevoked'
@@ -35,42 +31,85 @@ export async function lossIn(
   const view = await store.query({ kind: 'overview', job })
   if (view === null) return null
   const stage = at === null ? 0 : view.stages.findIndex(({ name }) => name === at.stage)
-  return lossOf(store, view, { job, stage, segment: at?.segment ?? 0 })
+  return lossOf(store, { job, stage, segment: at?.segment ?? 0 })
 }
 
 /** Null: nothing is found, or the log cannot be read. */
-export async function lossOf(
-  store: Store,
-  { job }: JobOverview,
-  task: TaskAddress,
-): Promise<string | null> {
-  const loss = await newestLoss(store, task, job.lastPosition).catch(() => null)
-  return loss === null ? null : wordsOf(loss)
+export async function lossOf(store: Store, task: TaskAddress): Promise<string | null> {
+  const { entries } = await attemptEnds(store, task.job)
+  const loss = entries.findLast((entry) => isLossOf(entry, task)) as Loss | undefined
+  return loss === undefined ? null : wordsOf(loss)
 }
 
-async function newestLoss(store: Store, task: TaskAddress, last: number): Promise<Loss | null> {
-  for (const range of RANGES) {
-    const after = Math.max(0, last - range)
-    const page = await store.query({ kind: 'history', job: task.job, after, limit: MOST_ENTRIES })
-    if (page.length === MOST_ENTRIES) return null
-    const losses = page.map(({ entry }) => entry).filter((entry) => isLossOf(entry, task))
-    const found = losses.at(-1)
-    if (found !== undefined || page.length >= NEWEST || after === 0) return found ?? null
-  }
-  return null
-}
-
-function isLossOf(entry: Entry, { stage, segment }: TaskAddress): entry is Loss {
+function isLossOf(entry: Entry, { stage, segment }: TaskAddress): boolean {
   if (entry.type !== 'LeaseExpired' && entry.type !== 'LeaseRevoked') return false
   return entry.stage === stage && entry.segment === segment
+}
+
+/** What the newest entries of a job say of how its attempts ended. */
+export interface AttemptEnds {
+  readonly entries: readonly Entry[]
+  errorOf(execution: Execution): Failure | null
+  /** Who ended it and why; null: not known, or its error says it. */
+  reasonOf(execution: Execution): string | null
+}
+
+/** Nothing, if the log cannot be read. */
+export async function attemptEnds(store: Store, job: string): Promise<AttemptEnds> {
+  const query = { kind: 'history', job, limit: MOST_ENTRIES, newest: true } as const
+  const page = await store.query(query).catch(() => [])
+  return endsIn(page.map(({ entry }) => entry))
+}
+
+export function endsIn(entries: readonly Entry[]): AttemptEnds {
+  const ends = new Map<string, Entry>()
+  for (const entry of entries) {
+    const lease = endedLease(entry)
+    if (lease !== null && 'segment' in entry) {
+      ends.set(`${entry.stage}/${entry.segment}/${lease}`, entry)
+    }
+  }
+  const endOf = ({ stage, segment, attempt }: Execution): Entry | undefined =>
+    ends.get(`${stage}/${segment}/${attempt}`)
+  return {
+    entries,
+    errorOf: (execution) => {
+      const end = endOf(execution)
+      return end?.type === 'TaskFailed' || end?.type === 'EffectFailed' ? end.error : null
+    },
+    reasonOf: (execution) => {
+      const end = endOf(execution)
+      if (end?.type === 'LeaseExpired') return end.diagnostic
+      return end?.type === 'LeaseRevoked' || end?.type === 'TaskForced' ? byWhom(end) : null
+    },
+  }
+}
+
+/** The lease that ended with this entry, if it is one that says more than the record of its task. */
+function endedLease(entry: Entry): number | null {
+  switch (entry.type) {
+    case 'TaskFailed':
+    case 'EffectFailed':
+    case 'LeaseExpired':
+    case 'LeaseRevoked':
+      return entry.lease
+    case 'TaskForced':
+      return entry.attempt
+    default:
+      return null
+  }
+}
+
+export function byWhom({ by, reason }: { readonly by: string; readonly reason: string }): string {
+  return `by ${by}: ${reason}`
 }
 
 function wordsOf(loss: Loss): string {
   return loss.type === 'LeaseExpired'
     ? `The lease of its last attempt ran out (${loss.type}): ${sentence(loss.diagnostic)}`
-    : `The lease of its last attempt was taken away (${loss.type}) by ${loss.by}: ${sentence(loss.reason)}`
+    : `The lease of its last attempt was taken away (${loss.type}) ${sentence(byWhom(loss))}`
 }
 
-function sentence(text: string): string {
+export function sentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`
 }

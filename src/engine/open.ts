@@ -56,8 +56,20 @@ export interface OpenOptions {
   readonly artifacts?: string | ArtifactPlace
   /** Of PostgreSQL: where the tables are. Made if it is not there. Default `'pawl'`. */
   readonly schema?: string
-  /** How long jobs may wait that no worker of this process takes, before a notice. Default 10 m. */
+  /**
+   * Whether processes on the store know of each other: which of them live, so that the jobs of a dead one
+   * run again within seconds, and what their workers say. `false`: jobs of a dead process wait until their
+   * leases have run out, and each process shows only its own workers. Default true. Not in memory.
+   */
+  readonly presence?: boolean
+  /** How long jobs may wait that no worker takes, before a notice. Default 10 m. */
   readonly unservedAfter?: Duration
+  /**
+   * Whether each refused command is a notice of kind `'refused'`: of clients, operators, workers and
+   * upkeep, which now and then asks for what another process has done. Default false. `metrics()`
+   * counts them either way.
+   */
+  readonly noticeRefusals?: boolean
   /** Told of checkpoints, a torn tail, a stalled job and the like. */
   readonly onNotice?: (notice: Notice) => void
   /** Told of errors that no caller waits for. Default: written to stderr. */
@@ -70,8 +82,14 @@ export interface OpenOptions {
  */
 export async function open(location: string, options: OpenOptions = {}): Promise<Pawl> {
   assertLocation(location)
-  const { onForget, onNotice, unservedAfter } = options
-  const own = { onForget, onNotice, unservedAfter, onError: options.onError ?? writeToStderr }
+  const { onForget, onNotice, noticeRefusals, unservedAfter } = options
+  const own = {
+    onForget,
+    onNotice,
+    noticeRefusals,
+    unservedAfter,
+    onError: options.onError ?? writeToStderr,
+  }
   if (isDatabase(location)) {
     const parts = await openDatabase(location, options, retentionOf(options))
     const artifacts = placeOf(options.artifacts) ?? parts.artifacts
@@ -99,7 +117,13 @@ export async function open(location: string, options: OpenOptions = {}): Promise
 }
 
 /** An option that does nothing is refused: the caller would rely on it. */
-function assertOfMemory({ retention, onForget, history, archive }: OpenOptions): void {
+function assertOfMemory(options: OpenOptions): void {
+  const { retention, onForget, history, archive, presence } = options
+  if (presence !== undefined) {
+    throw new InvalidDefinition(
+      `open('memory:') takes no \`presence\`: no other process can have an engine in memory open.`,
+    )
+  }
   for (const [name, value] of Object.entries({ retention, onForget, history, archive })) {
     if (value === undefined) continue
     throw new InvalidDefinition(
@@ -109,15 +133,25 @@ function assertOfMemory({ retention, onForget, history, archive }: OpenOptions):
 }
 
 function directoryOptions(options: OpenOptions): Omit<DirectoryOptions, 'clock'> {
-  const { history, archive, onNotice } = options
+  const { history, archive } = options
   return {
     retention: retentionOf(options),
+    presence: presenceOf(options),
     ...(history === undefined
       ? {}
       : { historyMs: history === 'forever' ? Infinity : toMs(history, 'history') }),
     ...(archive === undefined ? {} : { archive }),
-    ...(onNotice === undefined ? {} : { onNotice }),
+    ...noticesOf(options),
   }
+}
+
+function noticesOf({ onNotice }: OpenOptions): Pick<DirectoryOptions, 'onNotice'> {
+  return onNotice === undefined ? {} : { onNotice }
+}
+
+function presenceOf({ presence = true }: OpenOptions): boolean {
+  if (typeof presence === 'boolean') return presence
+  throw new InvalidDefinition(`\`presence\` is true or false, not ${String(presence)}.`)
 }
 
 function retentionOf({ retention }: OpenOptions): Partial<Retention> {
@@ -180,12 +214,19 @@ async function openDatabase(
   retention: Partial<Retention>,
 ): Promise<DatabaseParts & { readonly artifacts: ArtifactPlace }> {
   assertOptions(location, options)
+  const presence = presenceOf(options)
   const isSqlite = SQLITE.test(location)
   const path = location.replace(SQLITE, '')
   if (isSqlite) assertPath(path)
   const store: Store & { now(): number } = isSqlite
-    ? await openSqliteStore({ path, retention })
-    : await openPostgres({ url: location, schema: schemaOf(options), retention })
+    ? await openSqliteStore({ path, retention, presence, ...noticesOf(options) })
+    : await openPostgres({
+        url: location,
+        schema: schemaOf(options),
+        retention,
+        presence,
+        ...noticesOf(options),
+      })
   return {
     store,
     // Leases are measured by a monotonic clock.

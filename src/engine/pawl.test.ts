@@ -75,7 +75,7 @@ describe('a job', () => {
     expect(await handle.result()).toBe('yes')
     const info = await handle.info()
     expect(info.attempt).toBe(3)
-    expect(info.retries).toBe(2)
+    expect(info.retryCount).toBe(2)
   })
 
   it('that used up its retries waits for an operator, who can retry it', async () => {

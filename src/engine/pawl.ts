@@ -16,9 +16,8 @@ import { InvalidDefinition } from '../definition/index.ts'
 import type { Command, JobState } from '../kernel/index.ts'
 import type { Timing } from '../store/clock.ts'
 import { CommandBatcher } from '../store/command-batcher.ts'
-import type { JobSummary, PositionedEntry, Store, StoreNotice } from '../store/index.ts'
+import type { PositionedEntry, Store, StoreNotice } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
-import type { Metrics } from '../store/store.ts'
 import type { NewerJob, StalledTask, WorkerOptions } from '../worker/index.ts'
 import { executorFor, memoryPlace, Worker } from '../worker/index.ts'
 import type { Actor } from './actor.ts'
@@ -30,16 +29,26 @@ import type { HandleParts } from './client/handle.ts'
 import { Handle } from './client/handle.ts'
 import type { JobInfo } from './client/job-info.ts'
 import { jobInfo } from './client/job-info.ts'
+import type { JobList } from './client/job-list.ts'
+import { jobList } from './client/job-list.ts'
 import { Results } from './client/results.ts'
 import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 import { Submitter } from './client/submitter.ts'
+import type { EngineMetrics } from './inspect/engine-metrics.ts'
+import { engineMetrics } from './inspect/engine-metrics.ts'
+import type { ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
+import { executionsPage } from './inspect/executions.ts'
 import type { Explanation } from './inspect/explain.ts'
 import { explain } from './inspect/explain.ts'
-import type { Health, Unserved } from './inspect/health.ts'
-import { HealthWatch } from './inspect/health.ts'
+import type { Health, StalledInfo, Unserved } from './inspect/health.ts'
+import { HealthWatch, stalledInfo } from './inspect/health.ts'
+import type { HistoryItem } from './inspect/history.ts'
+import { jobHistory } from './inspect/history.ts'
 import type { QueueInfo } from './inspect/queue-info.ts'
 import { queueInfo } from './inspect/queue-info.ts'
 import { SoftState } from './inspect/soft-state.ts'
+import type { WorkerInfo } from './inspect/worker-info.ts'
+import { servesChannel } from './inspect/worker-info.ts'
 import type {
   DefinitionOf,
   DiscardOptions,
@@ -52,10 +61,12 @@ import type {
 import { Operator } from './operator/operator.ts'
 import { Quarantine } from './operator/quarantine.ts'
 import { assertWhole } from './operator/rate-limiter.ts'
+import { PresenceLoop } from './presence/presence-loop.ts'
 import { ScheduleHandle } from './schedule/schedule-handle.ts'
 import type { ScheduleInfo, UnreadableScheduleInfo } from './schedule/schedule-info.ts'
 import { Schedules } from './schedule/schedules.ts'
 import type { ScheduleTerms } from './schedule/terms.ts'
+import type { RefusedCommand } from './upkeep/command-listeners.ts'
 import { CommandListeners } from './upkeep/command-listeners.ts'
 import { ForgetHook } from './upkeep/forget-hook.ts'
 import { ForgetPace } from './upkeep/forget-pace.ts'
@@ -65,11 +76,13 @@ import { UpkeepLoop } from './upkeep/upkeep-loop.ts'
 export type Notice =
   | StoreNotice
   /** A worker keeps a lease alive while the handler says nothing. */
-  | ({ readonly kind: 'stalled' } & StalledTask)
+  | ({ readonly kind: 'stalled' } & StalledInfo)
   /** A worker released a job, because its definition is older than the one that recorded the job. */
   | ({ readonly kind: 'newer-version' } & NewerJob)
   /** Jobs have waited for long that no worker of this process takes. */
   | ({ readonly kind: 'unserved' } & Unserved)
+  /** A command was refused. Only with `noticeRefusals`. */
+  | ({ readonly kind: 'refused' } & RefusedCommand)
 
 export interface ListFilter {
   readonly type?: string
@@ -94,6 +107,8 @@ export interface PawlParts {
   /** Told of errors that no caller waits for. */
   readonly onError: (error: Error) => void
   readonly onNotice?: ((notice: Notice) => void) | undefined
+  /** Whether a refused command is a notice. Default: no. */
+  readonly noticeRefusals?: boolean | undefined
   /** How long jobs may wait that no worker takes, before a notice. */
   readonly unservedAfter?: Duration | undefined
   /** Null: an engine in memory has nothing to back up. */
@@ -138,6 +153,7 @@ export class Pawl {
   readonly #results: Results
   readonly #commandListeners: CommandListeners
   readonly #softState: SoftState
+  readonly #presenceLoop: PresenceLoop
   readonly #healthWatch: HealthWatch
   readonly #workers = new Set<Worker>()
   /** The definitions that this engine was given last, by their names. */
@@ -154,38 +170,26 @@ export class Pawl {
     this.#batcher = new CommandBatcher(store, {
       sent: (commands) => this.#commandListeners.sent(commands),
       answered: (commands, answers) => this.#commandListeners.answered(commands, answers),
+      failed: onError,
     })
-    const notify = (notice: Notice): void => {
-      try {
-        parts.onNotice?.(notice)
-      } catch (error) {
-        onError(error as Error)
-      }
-    }
-    this.#softState = new SoftState(
-      (task) => notify({ kind: 'stalled', ...task }),
-      (job) => notify({ kind: 'newer-version', ...job }),
-    )
-    this.#healthWatch = new HealthWatch(
-      {
-        store,
-        now: () => timing.now(),
-        isServed: (...channel) => [...this.#workers].some((one) => one.serves(...channel)),
-        stalled: () => this.#softState.stalledTasks(),
-        onUnserved: (unserved) => notify({ kind: 'unserved', ...unserved }),
-        onError,
-      },
-      parts.unservedAfter,
-    )
+    const notify = notifier(parts.onNotice, onError)
+    const onStalled = (task: StalledTask): void => notify({ kind: 'stalled', ...stalledInfo(task) })
+    this.#softState = new SoftState({
+      now: this.#now,
+      authorityTime: (ms) => this.#now() - (timing.now() - ms),
+      onStalled,
+      onNewer: (job) => notify({ kind: 'newer-version', ...job }),
+    })
+    this.#presenceLoop = this.#newPresenceLoop(upkeepTiming, onStalled)
+    this.#healthWatch = this.#newHealthWatch(notify)
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#batcher, definitionOf)
-    const { signal: closing } = this.#closed
     this.quarantine = new Quarantine({
       store,
       batcher: this.#batcher,
       timing,
       definitionOf,
-      closing,
+      closing: this.#closed.signal,
     })
     const upkeepParts = { store, onError, now: this.#now, timing: upkeepTiming }
     this.#schedules = new Schedules({ ...upkeepParts, batcher: this.#batcher })
@@ -211,12 +215,16 @@ export class Pawl {
       upkeepLoop: this.#upkeepLoop,
       traffic,
       schedules: this.#schedules,
+      onRefused:
+        parts.noticeRefusals === true ? (refused) => notify({ kind: 'refused', ...refused }) : null,
     })
     this.#handleParts = {
       store,
       timing,
       results: this.#results,
       get: (id) => this.get(id),
+      progressOf: async (id) => (await this.#presenceLoop.reportsOf(id)).progress,
+      onProgress: (id, listener) => this.#softState.onProgress(id, listener),
       cancel: (id, actor) => this.cancel(id, actor),
     }
     this.#submitter = new Submitter(store, this.#batcher, this.#handleParts, this.#definitions)
@@ -272,29 +280,39 @@ export class Pawl {
 
   async get(id: string): Promise<JobInfo | null> {
     assertJobId(id)
-    const view = await this.#parts.store.query({ kind: 'overview', job: id })
+    const [view, { progress, lines }, stalled] = await Promise.all([
+      this.#parts.store.query({ kind: 'overview', job: id }),
+      this.#presenceLoop.reportsOf(id),
+      this.#presenceLoop.stalledTasks(id),
+    ])
     if (view === null) return null
-    const { progress, lines } = this.#softState.reportsOf(id)
-    return jobInfo(view, progress, lines, this.#softState.stalledTasks(id)[0]?.since ?? null)
+    const stalledSince = stalled[0]?.since ?? null
+    return jobInfo(this.#parts.store, view, { progress, lines, stalledSince })
   }
 
   /** In order of submission, page by page. */
-  async list(
-    filter: ListFilter = {},
-  ): Promise<{ jobs: readonly JobSummary[]; next: number | null }> {
+  async list(filter: ListFilter = {}): Promise<JobList> {
     assertLimit(filter.limit)
     const { limit = DEFAULT_PAGE } = filter
-    return this.#parts.store.query({ kind: 'jobs', ...filter, limit })
+    return jobList(await this.#parts.store.query({ kind: 'jobs', ...filter, limit }))
   }
 
-  /** Every entry about a job, oldest first: what, when, who and why. */
+  /** Everything that happened to a job, oldest first: what, when, who and why, and its state by it. */
   async history(
     id: string,
     page: { readonly after?: number; readonly limit?: number } = {},
-  ): Promise<readonly PositionedEntry[]> {
+  ): Promise<readonly HistoryItem[]> {
+    assertJobId(id)
     assertLimit(page.limit)
     const { after = 0, limit = DEFAULT_PAGE } = page
-    return this.#parts.store.query({ kind: 'history', job: id, after, limit })
+    return jobHistory(this.#parts.store, id, { after, limit }, this.#now())
+  }
+
+  /** Every attempt at a job, or at one stage or segment of it, page by page, in the order they were leased. */
+  async executions(id: string, filter: ExecutionsFilter = {}): Promise<ExecutionsPage> {
+    assertJobId(id)
+    assertLimit(filter.limit)
+    return executionsPage(this.#parts.store, id, filter)
   }
 
   /** Every entry from a position on (default: from the beginning), and then as they come. */
@@ -303,10 +321,21 @@ export class Pawl {
   }
 
   /** Why is this job not running? Every reason that holds now. */
-  explain(id: string): Promise<Explanation> {
+  async explain(id: string): Promise<Explanation> {
     const { store } = this.#parts
-    const stalled = this.#softState.stalledTasks(id)
-    return explain({ store, workers: this.#workers, now: this.#now(), stalled }, id)
+    const workers = await this.#presenceLoop.workers()
+    const stalled = await this.#presenceLoop.stalledTasks(id)
+    const hasUnknownWorkers = store.onNews !== undefined && store.presence === undefined
+    return explain({ store, workers, hasUnknownWorkers, now: this.#now(), stalled }, id)
+  }
+
+  /**
+   * The workers of all processes on the store, as they said of themselves in the last seconds: what they
+   * serve, what they hold, and where they are. Soft: empty after a restart until workers speak.
+   */
+  workers(): Promise<readonly WorkerInfo[]> {
+    if (this.#closing !== null) return Promise.reject(new StoreClosed())
+    return this.#presenceLoop.workers()
   }
 
   cancel(id: string, actor: Actor = {}): Promise<void> {
@@ -323,7 +352,7 @@ export class Pawl {
     return this.#operator.retry(id, options)
   }
 
-  /** A job in quarantine is given up, or one task of it. */
+  /** A job in quarantine is given up, or one task of it. Others are refused. */
   discard(id: string, options: DiscardOptions = {}): Promise<void> {
     return this.#operator.discard(id, options)
   }
@@ -400,8 +429,8 @@ export class Pawl {
   }
 
   /** Counters and timings of every transition since the engine was opened. */
-  metrics(): Promise<Metrics> {
-    return this.#parts.store.query({ kind: 'metrics' })
+  async metrics(): Promise<EngineMetrics> {
+    return engineMetrics(await this.#parts.store.query({ kind: 'metrics' }))
   }
 
   /** Takes jobs of these definitions and runs them, until it is stopped. */
@@ -420,12 +449,14 @@ export class Pawl {
         onStageReport: () => this.#upkeepLoop.runNow(),
         onError,
         onStopped: () => this.#workers.delete(worker),
+        presence: store.presence ?? null,
         nameWorker: this.#parts.nameWorker,
       },
       definitions,
       options,
     )
     this.#workers.add(worker)
+    this.#presenceLoop.began(worker)
     return worker
   }
 
@@ -451,7 +482,8 @@ export class Pawl {
       this.#closed.abort()
       this.#commandListeners.close()
       await Promise.all([...this.#workers].map((worker) => worker.stop()))
-      await Promise.all([this.#upkeepLoop, this.#schedules, this.#sweep].map((one) => one.close()))
+      const loops = [this.#upkeepLoop, this.#presenceLoop, this.#schedules, this.#sweep]
+      await Promise.all(loops.map((one) => one.close()))
       // AFTER the workers have sent their last reports, and BEFORE the store takes nothing more.
       await this.#batcher.close()
       await this.#parts.store.close()
@@ -459,6 +491,38 @@ export class Pawl {
       this.#results.end(new StoreClosed())
       this.#parts.onClose()
     }
+  }
+
+  #newPresenceLoop(timing: Timing, onStalled: (task: StalledTask) => void): PresenceLoop {
+    const { store, onNotice } = this.#parts
+    return new PresenceLoop({
+      presence: store.presence ?? null,
+      store,
+      batcher: this.#batcher,
+      timing,
+      now: this.#now,
+      workers: this.#workers,
+      softState: this.#softState,
+      onStalled: onNotice === undefined ? null : onStalled,
+    })
+  }
+
+  #newHealthWatch(notify: (notice: Notice) => void): HealthWatch {
+    const { store, timing, onError, unservedAfter } = this.#parts
+    return new HealthWatch(
+      {
+        store,
+        now: () => timing.now(),
+        isServed: (...channel) => {
+          return this.#presenceLoop.knownWorkers().some((one) => servesChannel(one, ...channel))
+        },
+        stalled: () => this.#presenceLoop.knownStalled(),
+        refresh: () => this.#presenceLoop.refresh(),
+        onUnserved: (unserved) => notify({ kind: 'unserved', ...unserved }),
+        onError,
+      },
+      unservedAfter,
+    )
   }
 
   #forgetHook(): ForgetHook | null {
@@ -479,6 +543,20 @@ function assertJobId(id: unknown): void {
   throw new InvalidDefinition(
     `The id of a job is a text, not ${String(id)}: give the \`id\` of its handle.`,
   )
+}
+
+/** `onError` gets what an `onNotice` of the user's throws. */
+function notifier(
+  onNotice: PawlParts['onNotice'],
+  onError: (error: Error) => void,
+): (notice: Notice) => void {
+  return (notice) => {
+    try {
+      onNotice?.(notice)
+    } catch (error) {
+      onError(error as Error)
+    }
+  }
 }
 
 /** An `onError` of the user's that throws must not stop the engine. */

@@ -10,30 +10,43 @@ import type {
   EffectFailed,
   EffectResolved,
   Entry,
+  ExecutionCommitted,
+  ExecutionSuspended,
   JobEntry,
   JobSubmitted,
   LeaseGranted,
+  MessageSent,
   QueueEntry,
   ScheduleEntry,
   StageOpened,
   TaskEntry,
   TaskForced,
+  TaskRescheduled,
   TaskRetried,
+  WaitEnded,
 } from './entries.ts'
 import { LIMITS } from './limits.ts'
 import type {
   Effect,
   Job,
   JobSpec,
+  KeptMessage,
+  KeptStep,
   Lease,
   LeaseEnd,
+  Message,
+  PendingWait,
   Queue,
   Schedule,
+  Step,
   Task,
   TaskState,
+  Wait,
+  Waiting,
 } from './model.ts'
-import { headOf, NOT_OPENED, policyOf } from './model.ts'
+import { deadlineOf, headOf, NOT_OPENED, policyOf } from './model.ts'
 import { PawlError } from './pawl-error.ts'
+import { findMessage, findWait, timedOutAt } from './waits.ts'
 
 /** The log holds an entry that cannot be applied to the record it names. */
 export class BrokenEntry extends PawlError {
@@ -54,10 +67,12 @@ export function createJob(entry: JobSubmitted): Job {
     time: entry.at,
     submittedAt: entry.at,
     dueAt: entry.dueAt,
+    deadlineAt: deadlineOf(spec, entry.at),
     held: spec.held,
     cancelled: null,
     opened: spec.stages === null ? null : spec.stages.map(() => NOT_OPENED),
     task: null,
+    messages: NONE,
     firstPosition: 0,
     lastPosition: 0,
   }
@@ -65,7 +80,7 @@ export function createJob(entry: JobSubmitted): Job {
   return job
 }
 
-/** The tasks that an opened stage consists of. */
+/** The tasks that an opened stage consists of. BEFORE the entry is applied to the job, which keeps messages for them. */
 export function createStageTasks(job: Job, entry: StageOpened): Task[] {
   const tasks: Task[] = []
   // Once: it may have to be read.
@@ -78,7 +93,18 @@ export function createStageTasks(job: Job, entry: StageOpened): Task[] {
     }
     tasks.push(task)
   }
+  for (const message of job.messages) {
+    if (message.stage === entry.stage) handOver(tasks[message.segment], message)
+  }
   return tasks
+}
+
+/** A message for a segment that there is not is dropped, and so is one for a task that is over. */
+function handOver(task: Task | undefined, message: KeptMessage): void {
+  if (task === undefined || task.state !== 'WAITING') return
+  const { id, name, value, at, by, reason } = message
+  const { messages } = waitingOf(task)
+  messages.push({ id, name, value, at, by, reason, state: 'KEPT' })
 }
 
 function createTask(
@@ -99,6 +125,7 @@ function createTask(
     stage,
     segment,
     policy,
+    priority: spec.priority,
     version,
     time: at,
     state: 'WAITING',
@@ -107,16 +134,24 @@ function createTask(
     attempt: 0,
     retries: 0,
     budget: policy.retry.max,
+    snoozes: 0,
     lease: null,
     leases: NONE,
-    steps: NONE,
+    steps: spec.steps.length === 0 ? NONE : spec.steps.map(keptStep),
     commit: null,
     output: null,
     error: null,
     input: null,
     interventions: NONE,
     endedAt: null,
+    definitionVersion: 0,
+    waiting: null,
   }
+}
+
+/** As if it had been recorded before the first lease. */
+export function keptStep({ name, value }: KeptStep): Step {
+  return { name, value, lease: 0 }
 }
 
 export function createQueue(name: string): Queue {
@@ -149,7 +184,12 @@ export function applyToJob(job: Job, entry: JobEntry): void {
       job.held = false
       return
     case 'JobCancelled':
-      job.cancelled = { at: entry.at, by: entry.by, reason: entry.reason }
+      job.cancelled = {
+        at: entry.at,
+        by: entry.by,
+        reason: entry.reason,
+        deadline: entry.deadline,
+      }
       if (job.task !== null) {
         endLease(job.task, entry.at, 'JobCancelled')
         endTask(job.task, 'FAILED', entry.at)
@@ -158,6 +198,14 @@ export function applyToJob(job: Job, entry: JobEntry): void {
     case 'StageOpened':
       if (job.opened === null) throw new BrokenEntry(entry, 'a plain job has no stages')
       job.opened[entry.stage] = entry.segments
+      if (job.messages.length > 0) {
+        const others = job.messages.filter(({ stage }) => stage !== entry.stage)
+        job.messages = others.length === 0 ? NONE : others
+      }
+      return
+    case 'MessageKept':
+      if (job.opened === null) throw new BrokenEntry(entry, 'a plain job has no stages')
+      job.messages = kept(job.messages, entry.message, LIMITS.messages)
       return
     case 'JobSubmitted':
     case 'JobForgotten':
@@ -181,25 +229,21 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
     }
     case 'StepRecorded':
       noteStart(task, entry)
+      noteDefinition(task, entry)
       task.steps = kept(
         task.steps,
         { name: entry.name, value: entry.value, lease: entry.lease },
         LIMITS.steps,
       )
       return
+    case 'WaitEnded':
+      return endWaitInPlace(task, entry)
+    case 'ExecutionSuspended':
+      return suspend(task, entry)
+    case 'MessageSent':
+      return receive(task, entry)
     case 'ExecutionCommitted':
-      noteStart(task, entry)
-      task.output = entry.output
-      task.commit = {
-        lease: entry.lease,
-        at: entry.at,
-        effects: entry.effects.length === 0 ? NONE : entry.effects.map(promised),
-      }
-      if (entry.effects.length === 0) {
-        endLease(task, entry.at, entry.type)
-        endTask(task, 'COMPLETED', entry.at)
-      }
-      return
+      return commit(task, entry)
     case 'EffectStarted': {
       const effect = effectOf(task, entry.effect, entry)
       effect.state = 'STARTED'
@@ -216,6 +260,7 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
     case 'TaskFailed':
       noteStart(task, entry)
       task.error = entry.error
+      if (entry.free) task.snoozes += 1
       return conclude(task, entry)
     case 'LeaseReleased':
     case 'LeaseExpired':
@@ -231,6 +276,8 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
       return retry(task, entry)
     case 'TaskForced':
       return force(task, entry)
+    case 'TaskRescheduled':
+      return reschedule(task, entry)
   }
 }
 
@@ -272,6 +319,8 @@ function grant(task: Task, entry: LeaseGranted): void {
     number: entry.lease,
     worker: entry.worker,
     request: entry.request,
+    session: entry.session,
+    queue: task.policy.queue,
     grantedAt: entry.at,
     expiresAt: entry.expiresAt,
     extension: 0,
@@ -281,16 +330,130 @@ function grant(task: Task, entry: LeaseGranted): void {
     endedByEffect: null,
     refused: false,
   }
+  // BEFORE the attempt is the next one: they are those of the one before.
+  const timedOut = entry.timedOut ? timedOutAt(task, entry.at) : NONE
   task.state = 'LEASED'
   task.attempt = entry.lease
   task.lease = lease
   task.leases = kept(task.leases, lease, LIMITS.leasesRemembered)
+  const { waiting } = task
+  if (waiting === null || waiting.suspended === null) return
+  for (const wait of timedOut) endWait(wait, 'time', null, entry.at)
+  waiting.suspended = null
+  // Lost or given back, it has the place that it had.
+  task.dueAt = waiting.firstDueAt as number
 }
 
 /** The work has begun, as this entry says or shows: the first one that does counts. */
 function noteStart(task: Task, entry: TaskEntry & { readonly lease: number }): void {
   const lease = leaseOf(task, entry.lease, entry)
   lease.startedAt ??= entry.at
+}
+
+function noteDefinition(task: Task, entry: { readonly definitionVersion: number }): void {
+  if (entry.definitionVersion > task.definitionVersion) {
+    task.definitionVersion = entry.definitionVersion
+  }
+}
+
+function waitingOf(task: Task): Waiting {
+  task.waiting ??= { suspended: null, firstDueAt: null, waits: [], messages: [] }
+  return task.waiting
+}
+
+function waitOf(task: Task, name: string, entry: Entry): Wait {
+  const wait = findWait(task, name)
+  if (wait === undefined) throw new BrokenEntry(entry, `the task has no wait '${name}'`)
+  return wait
+}
+
+function endWait(wait: Wait, by: 'time' | 'message', value: string | null, at: number): void {
+  wait.endedAt = at
+  wait.endedBy = by
+  wait.value = value
+}
+
+/** A wait that is asked for again keeps when it began and its time; what is asked is the newest. */
+function recordWait(
+  waiting: Waiting,
+  asked: PendingWait,
+  { lease, at }: { readonly lease: number; readonly at: number },
+  suspends: boolean,
+): Wait {
+  const index = waiting.waits.findIndex((one) => one.name === asked.name)
+  const { name, message, schema, ask, until } = asked
+  const since = waiting.waits[index]?.since ?? at
+  const wait: Wait = {
+    name,
+    message,
+    schema,
+    ask,
+    until,
+    since,
+    lease,
+    suspends,
+    endedAt: null,
+    endedBy: null,
+    value: null,
+  }
+  if (index === -1) waiting.waits.push(wait)
+  else waiting.waits[index] = wait
+  return wait
+}
+
+/** What a message said is with the wait that it ended, or was skipped: its id is for repeats. */
+function settleMessage(task: Task, id: string, state: 'TAKEN' | 'SKIPPED', entry: Entry): string {
+  const message = findMessage(task, id)
+  if (message === undefined) throw new BrokenEntry(entry, `the task has no message '${id}'`)
+  const { value } = message
+  message.state = state
+  message.value = null
+  return value as string
+}
+
+function endWaitInPlace(task: Task, entry: WaitEnded): void {
+  noteStart(task, entry)
+  noteDefinition(task, entry)
+  const wait = recordWait(waitingOf(task), entry.wait, entry, false)
+  for (const id of entry.unfit) settleMessage(task, id, 'SKIPPED', entry)
+  const { message } = entry
+  if (message === null) return endWait(wait, 'time', null, entry.at)
+  endWait(wait, 'message', settleMessage(task, message, 'TAKEN', entry), entry.at)
+}
+
+function suspend(task: Task, entry: ExecutionSuspended): void {
+  noteStart(task, entry)
+  noteDefinition(task, entry)
+  const waiting = waitingOf(task)
+  for (const wait of entry.waits) recordWait(waiting, wait, entry, true)
+  for (const id of entry.unfit) settleMessage(task, id, 'SKIPPED', entry)
+  endLease(task, entry.at, entry.type)
+  waiting.firstDueAt ??= task.dueAt
+  task.state = 'WAITING'
+  task.dueAt = entry.dueAt
+  task.budget = entry.budget
+  if (task.leases.length > LIMITS.leasesAfterSuspension) {
+    task.leases = task.leases.slice(-LIMITS.leasesAfterSuspension)
+  }
+  waiting.suspended = entry.needs
+}
+
+function receive(task: Task, entry: MessageSent): void {
+  const waiting = waitingOf(task)
+  const { id, name, value, at, by, reason } = entry
+  const isTaken = entry.wait !== null
+  const state = isTaken ? 'TAKEN' : 'KEPT'
+  const message: Message = { id, name, value: isTaken ? null : value, at, by, reason, state }
+  waiting.messages.push(message)
+  if (waiting.messages.length > LIMITS.messagesRemembered) dropOldestSettled(waiting)
+  if (entry.wait !== null) endWait(waitOf(task, entry.wait, entry), 'message', value, at)
+  task.dueAt = entry.dueAt
+}
+
+/** There is one: fewer than are remembered may be kept. */
+function dropOldestSettled({ messages }: Waiting): void {
+  const index = messages.findIndex(({ state }) => state !== 'KEPT')
+  messages.splice(index, 1)
 }
 
 function promised(promise: Effect['promise']): Effect {
@@ -328,6 +491,20 @@ function resolve(task: Task, entry: EffectResolved): void {
   moveOn(task, entry.next, at, entry.type)
 }
 
+function commit(task: Task, entry: ExecutionCommitted): void {
+  noteStart(task, entry)
+  task.output = entry.output
+  task.commit = {
+    lease: entry.lease,
+    at: entry.at,
+    effects: entry.effects.length === 0 ? NONE : entry.effects.map(promised),
+  }
+  if (entry.effects.length === 0) {
+    endLease(task, entry.at, entry.type)
+    endTask(task, 'COMPLETED', entry.at)
+  }
+}
+
 function retry(task: Task, entry: TaskRetried): void {
   task.state = 'WAITING'
   task.dueAt = entry.at
@@ -336,6 +513,7 @@ function retry(task: Task, entry: TaskRetried): void {
   if (entry.input !== null) {
     task.input = entry.input
     task.steps = NONE
+    if (task.waiting !== null) task.waiting.waits = []
   }
   const { attempt, input: payload, at, by, reason } = entry
   const intervention = { kind: 'retry', attempt, to: 'WAITING', payload, at, by, reason } as const
@@ -356,6 +534,15 @@ function force(task: Task, entry: TaskForced): void {
   const { attempt, to, output: payload, at, by, reason } = entry
   const intervention = { kind: 'force', attempt, to, payload, at, by, reason } as const
   task.interventions = kept(task.interventions, intervention, LIMITS.interventions)
+}
+
+function reschedule(task: Task, entry: TaskRescheduled): void {
+  const { dueAt, startBy, priority, toQueue: queue } = entry
+  task.dueAt = dueAt
+  task.startBy = startBy
+  task.priority = priority
+  // Tasks share their policies, so it is not changed in place.
+  if (queue !== task.policy.queue) task.policy = { ...task.policy, queue }
 }
 
 /** A lease ended without a result: the entry says what becomes of the task and its effects. */
@@ -394,6 +581,7 @@ function endLease(task: Task, at: number, by: LeaseEnd): void {
 }
 
 function endTask(task: Task, state: 'COMPLETED' | 'FAILED' | 'DEAD', at: number): void {
+  if (task.waiting !== null) task.waiting.suspended = null
   task.state = state
   task.endedAt = at
 }

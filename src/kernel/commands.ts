@@ -5,7 +5,15 @@
  * sending it again is safe and gets the same answer. Names are imperative; the entry that a
  * command leads to is the same verb in the past tense.
  */
-import type { EffectPromise, Failure, JobSpec, Payload, Rate } from './model.ts'
+import type {
+  EffectPromise,
+  Failure,
+  JobSpec,
+  Payload,
+  Rate,
+  WaitsNeeded,
+  WaitSpec,
+} from './model.ts'
 
 /** A plain job's task is stage 0, segment 0. */
 export interface TaskAddress {
@@ -49,6 +57,8 @@ export interface GrantLease extends TaskAddress {
   /** The worker's own counter of acquire requests: the same number gets the same lease. */
   readonly request: number
   readonly started: boolean
+  /** The session of the claiming process, by which presence judges it. Absent or '': unknown. */
+  readonly session?: string | undefined
 }
 
 export interface StartExecution extends LeaseAddress {
@@ -69,6 +79,39 @@ export interface RecordStep extends LeaseAddress {
   readonly type: 'RecordStep'
   readonly name: string
   readonly value: Payload
+  /** The version of the definition that the worker runs; so in the next two. */
+  readonly definitionVersion: number
+}
+
+/** A wait ends in place: its outcome is settled, and the lease goes on. */
+export interface EndWait extends LeaseAddress {
+  readonly type: 'EndWait'
+  readonly wait: WaitSpec
+  /** The message that ends it; null: its time does. */
+  readonly message: string | null
+  /** Messages that came before and did not fit. */
+  readonly unfit: readonly string[]
+  readonly definitionVersion: number
+}
+
+export interface SuspendExecution extends LeaseAddress {
+  readonly type: 'SuspendExecution'
+  readonly needs: WaitsNeeded
+  /** Everything that the handler waits for now. */
+  readonly waits: readonly WaitSpec[]
+  /** Messages that came before and did not fit. */
+  readonly unfit: readonly string[]
+  readonly definitionVersion: number
+}
+
+export interface SendMessage extends TaskAddress, OnRecord {
+  readonly type: 'SendMessage'
+  /** The sender's own: the same id is the same message. */
+  readonly id: string
+  readonly name: string
+  readonly value: Payload
+  /** The schema that the sender checked the value against; null: it knows of none. */
+  readonly checked: Payload | null
 }
 
 export interface CommitExecution extends LeaseAddress {
@@ -80,6 +123,10 @@ export interface CommitExecution extends LeaseAddress {
 export interface FailTask extends LeaseAddress {
   readonly type: 'FailTask'
   readonly error: Failure
+  /** How long to wait before the next attempt, as the error says. Absent or null: as the policy says. */
+  readonly delayMs?: number | null | undefined
+  /** A snooze: it costs no retry, as long as there are not too many. Absent: it does. */
+  readonly free?: boolean | undefined
 }
 
 export interface StartEffect extends LeaseAddress {
@@ -114,11 +161,17 @@ export interface ExpireLease extends TaskAddress {
 export interface RevokeLease extends TaskAddress, OnRecord {
   readonly type: 'RevokeLease'
   readonly lease: number
+  /** The newest extension that was seen: a lease that was extended since is kept. Absent or null: any. */
+  readonly seen?: number | null | undefined
+  /** The process that holds it is known to be dead, by its session. Absent: a person or a timeout asks. */
+  readonly presence?: boolean | undefined
 }
 
 export interface CancelJob extends OnRecord {
   readonly type: 'CancelJob'
   readonly job: string
+  /** Time asks: the job's deadline has passed. Absent: a person or a program does. */
+  readonly deadline?: boolean | undefined
 }
 
 export interface StopTask extends TaskAddress {
@@ -139,6 +192,16 @@ export interface ForceTask extends TaskAddress, OnRecord {
   readonly to: 'COMPLETED' | 'FAILED' | 'WAITING'
   /** The output, when forced to COMPLETED. */
   readonly output: Payload | null
+}
+
+export interface RescheduleTask extends TaskAddress, OnRecord {
+  readonly type: 'RescheduleTask'
+  /** The attempt that was seen. */
+  readonly attempt: number
+  /** Its new due time; its start-by time moves with it. Null: as it is. */
+  readonly dueAt: number | null
+  readonly priority: number | null
+  readonly toQueue: string | null
 }
 
 export interface ForgetJob {
@@ -194,6 +257,8 @@ export type Report =
   | ExtendLease
   | ReleaseLease
   | RecordStep
+  | EndWait
+  | SuspendExecution
   | CommitExecution
   | FailTask
   | StartEffect
@@ -209,6 +274,8 @@ export type TaskCommand =
   | StopTask
   | RetryTask
   | ForceTask
+  | SendMessage
+  | RescheduleTask
 
 export type JobCommand = ReleaseJob | OpenStage | CancelJob | ForgetJob
 export type QueueCommand = ConfigureQueue | PauseQueue | ResumeQueue

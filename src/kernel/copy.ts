@@ -4,7 +4,7 @@
  * `apply` works in place; whoever needs the state before and after (a preview, the explorer)
  * copies first. What never changes (specs, promises, past steps) is shared.
  */
-import type { Commit, Job, Lease, Task } from './model.ts'
+import type { Commit, Job, Lease, Task, Waiting } from './model.ts'
 
 export function copyJob(job: Job): Job {
   return {
@@ -15,10 +15,12 @@ export function copyJob(job: Job): Job {
     time: job.time,
     submittedAt: job.submittedAt,
     dueAt: job.dueAt,
+    deadlineAt: job.deadlineAt,
     held: job.held,
     cancelled: job.cancelled,
     opened: job.opened === null ? null : [...job.opened],
     task: job.task === null ? null : copyTask(job.task),
+    messages: [...job.messages],
     firstPosition: job.firstPosition,
     lastPosition: job.lastPosition,
   }
@@ -34,6 +36,15 @@ export function copyTask(task: Task): Task {
     steps: [...task.steps],
     commit: task.commit === null ? null : copyCommit(task.commit),
     interventions: [...task.interventions],
+    waiting: task.waiting === null ? null : copyWaiting(task.waiting),
+  }
+}
+
+function copyWaiting(waiting: Waiting): Waiting {
+  return {
+    ...waiting,
+    waits: waiting.waits.map((wait) => ({ ...wait })),
+    messages: waiting.messages.map((message) => ({ ...message })),
   }
 }
 

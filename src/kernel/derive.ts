@@ -6,6 +6,7 @@
  * whoever holds the tasks keeps the tallies (`tallyOf` counts them all, `addToTally` follows one).
  */
 import type {
+  Effect,
   EffectPromise,
   ExecutionStatus,
   Job,
@@ -15,6 +16,7 @@ import type {
   Task,
 } from './model.ts'
 import { NOT_OPENED, segmentsOf, stageIndex, stagesOf } from './model.ts'
+import { isSuspended } from './waits.ts'
 
 /** The tasks of one stage, counted. */
 export interface Tally {
@@ -29,6 +31,8 @@ export interface Tally {
   committedOpen: number
   /** Tasks that were ever granted. */
   granted: number
+  /** Of the waiting: those that are in a suspension, due or not. */
+  suspended: number
   /** When the last task became COMPLETED, FAILED or DEAD. */
   endedAt: number
   /** The earliest time at which some waiting task does not wait for a retry; Infinity if none waits. */
@@ -45,6 +49,7 @@ export function emptyTally(): Tally {
     deadCommitted: 0,
     committedOpen: 0,
     granted: 0,
+    suspended: 0,
     endedAt: 0,
     retryAt: Infinity,
   }
@@ -64,6 +69,7 @@ export function addToTally(tally: Tally, task: Task, by: 1 | -1): void {
   switch (task.state) {
     case 'WAITING':
       tally.waiting += by
+      if (isSuspended(task)) tally.suspended += by
       break
     case 'LEASED':
       tally.leased += by
@@ -89,9 +95,35 @@ export function missedStart(task: Task, now: number): boolean {
   return task.startBy !== null && task.attempt === 0 && now >= task.startBy
 }
 
+/** Written or not: nothing but what is committed goes on, and what is to run on failure. */
+export function hasPassedDeadline(job: Job, now: number): boolean {
+  return job.deadlineAt !== null && now >= job.deadlineAt
+}
+
+/** Whether the deadline of its job stops a task from being granted. */
+export function missedDeadline(job: Job, task: Task, now: number): boolean {
+  if (task.commit !== null || !hasPassedDeadline(job, now)) return false
+  return stagesOf(job)[task.stage]?.onFailure !== true
+}
+
+/** Something is neither over nor committed, or a stage is still to open: there is something to cancel. */
+export function isUndecided(job: Job, tallies: Tallies): boolean {
+  if (job.task !== null) return job.task.commit === null
+  return stagesOf(job).some((stage, i) => {
+    if (segmentsOf(job, i) === NOT_OPENED) return !stage.onFailure
+    const tally = tallies[i]
+    return tally !== undefined && tally.waiting + tally.leased + tally.dead > tally.committedOpen
+  })
+}
+
 /** A first attempt is ready whenever it is due: only a retry time counts as backing off. */
 export function readyAt(task: Task): number {
   return task.attempt === 0 ? 0 : task.dueAt
+}
+
+/** Whether it happens, or happened, only its receiver knows; running it again may do it twice. */
+export function isUnderWay({ state, promise }: Effect): boolean {
+  return state === 'STARTED' && !promise.idempotent
 }
 
 /** The execution that a lease started, or, for a lease granted after the commit, resumed. */
@@ -99,6 +131,7 @@ export function executionStatus(task: Task, lease: Lease): ExecutionStatus {
   if (task.commit !== null && lease.number >= task.commit.lease) {
     return task.state === 'COMPLETED' ? 'DONE' : 'COMMITTED'
   }
+  if (lease.endedBy === 'ExecutionSuspended') return 'SUSPENDED'
   if (lease.endedBy !== null) return 'ABORTED'
   return lease.startedAt === null ? 'LEASED' : 'IN_PROGRESS'
 }
@@ -130,7 +163,8 @@ function plainState(job: Job, task: Task, now: number): JobState {
       return 'RUNNING'
     case 'WAITING':
       if (task.attempt === 0) return job.held || task.dueAt > now ? 'CREATED' : 'QUEUED'
-      return task.dueAt > now ? 'RETRYING' : 'QUEUED'
+      if (task.dueAt <= now) return 'QUEUED'
+      return isSuspended(task) ? 'SUSPENDED' : 'RETRYING'
   }
 }
 
@@ -145,7 +179,7 @@ function pipelineState(job: Job, tallies: Tallies, now: number): JobState {
   if (sum.deadError && !sum.open) return 'QUARANTINED'
   if ((job.held || job.dueAt > now) && !sum.granted) return 'CREATED'
   if (sum.leased) return 'RUNNING'
-  if (sum.open && sum.retryAt > now) return 'RETRYING'
+  if (sum.open && sum.retryAt > now) return sum.suspended ? 'SUSPENDED' : 'RETRYING'
   return sum.granted ? 'RUNNING' : 'QUEUED'
 }
 
@@ -154,6 +188,7 @@ interface Summary {
   open: boolean
   leased: boolean
   granted: boolean
+  suspended: boolean
   /** Some task is DEAD after its commit. */
   deadCommitted: boolean
   /** Some stage is ERROR by a DEAD task. */
@@ -170,6 +205,7 @@ function summary(job: Job, tallies: Tallies): Summary {
     open: false,
     leased: false,
     granted: false,
+    suspended: false,
     deadCommitted: false,
     deadError: false,
     allDone: true,
@@ -184,6 +220,7 @@ function summary(job: Job, tallies: Tallies): Summary {
     if (tally.waiting + tally.leased > 0) sum.open = true
     if (tally.leased > 0) sum.leased = true
     if (tally.granted > 0) sum.granted = true
+    if (tally.suspended > 0) sum.suspended = true
     if (tally.deadCommitted > 0) sum.deadCommitted = true
     if (state === 'ERROR' && tally.dead > 0) sum.deadError = true
     if (stage.onFailure) {

@@ -7,7 +7,16 @@
  *
  * `version` is the aggregate's version after the entry; `at` is the authority's time.
  */
-import type { EffectPromise, Failure, JobSpec, Payload, Rate } from './model.ts'
+import type {
+  EffectPromise,
+  Failure,
+  JobSpec,
+  KeptMessage,
+  Payload,
+  PendingWait,
+  Rate,
+  WaitsNeeded,
+} from './model.ts'
 
 interface Stamp {
   readonly at: number
@@ -63,8 +72,16 @@ export interface StageOpened extends JobEntryBase {
   readonly error: Failure | null
 }
 
+/** A message for a task of a stage that is not open: the job keeps it, and `StageOpened` hands it over. */
+export interface MessageKept extends JobEntryBase {
+  readonly type: 'MessageKept'
+  readonly message: KeptMessage
+}
+
 export interface JobCancelled extends JobEntryBase {
   readonly type: 'JobCancelled'
+  /** By time: its deadline had passed. */
+  readonly deadline: boolean
   readonly by: string
   readonly reason: string
 }
@@ -79,6 +96,10 @@ export interface LeaseGranted extends LeaseEntryBase {
   readonly request: number
   readonly expiresAt: number
   readonly started: boolean
+  /** Of the claiming process; '' if it is not known. */
+  readonly session: string
+  /** The pending waits whose time is over end by this grant: there is one, at least. */
+  readonly timedOut: boolean
 }
 
 export interface ExecutionStarted extends LeaseEntryBase {
@@ -99,6 +120,39 @@ export interface StepRecorded extends LeaseEntryBase {
   readonly type: 'StepRecorded'
   readonly name: string
   readonly value: Payload
+  readonly definitionVersion: number
+}
+
+export interface WaitEnded extends LeaseEntryBase {
+  readonly type: 'WaitEnded'
+  readonly wait: PendingWait
+  /** The message that ended it; null: its time did. */
+  readonly message: string | null
+  readonly unfit: readonly string[]
+  readonly definitionVersion: number
+}
+
+export interface ExecutionSuspended extends LeaseEntryBase {
+  readonly type: 'ExecutionSuspended'
+  readonly needs: WaitsNeeded
+  readonly waits: readonly PendingWait[]
+  readonly unfit: readonly string[]
+  readonly dueAt: number
+  readonly budget: number
+  readonly definitionVersion: number
+}
+
+export interface MessageSent extends TaskEntryBase {
+  readonly type: 'MessageSent'
+  readonly id: string
+  readonly name: string
+  readonly value: Payload
+  /** The wait that it ends; null: it is kept. */
+  readonly wait: string | null
+  /** Of the task, from now on. */
+  readonly dueAt: number
+  readonly by: string
+  readonly reason: string
 }
 
 export interface ExecutionCommitted extends LeaseEntryBase {
@@ -141,6 +195,8 @@ export interface EffectResolved extends TaskEntryBase {
 export interface TaskFailed extends LeaseEntryBase, Aftermath {
   readonly type: 'TaskFailed'
   readonly error: Failure
+  /** It cost no retry. */
+  readonly free: boolean
 }
 
 export interface LeaseExpired extends LeaseEntryBase, Aftermath {
@@ -151,6 +207,10 @@ export interface LeaseExpired extends LeaseEntryBase, Aftermath {
 
 export interface LeaseRevoked extends LeaseEntryBase, Aftermath {
   readonly type: 'LeaseRevoked'
+  /** The extension that was seen; null: whatever is current was meant. */
+  readonly extension: number | null
+  /** Its process was known to be dead. */
+  readonly presence: boolean
   readonly by: string
   readonly reason: string
 }
@@ -181,6 +241,17 @@ export interface TaskForced extends TaskEntryBase {
   readonly to: 'COMPLETED' | 'FAILED' | 'WAITING'
   readonly budget: number
   readonly output: Payload | null
+  readonly by: string
+  readonly reason: string
+}
+
+export interface TaskRescheduled extends TaskEntryBase {
+  readonly type: 'TaskRescheduled'
+  readonly attempt: number
+  readonly dueAt: number
+  readonly startBy: number | null
+  readonly priority: number
+  readonly toQueue: string
   readonly by: string
   readonly reason: string
 }
@@ -233,7 +304,13 @@ export interface ScheduleRemoved extends ScheduleEntryBase {
   readonly reason: string
 }
 
-export type JobEntry = JobSubmitted | JobReleased | StageOpened | JobCancelled | JobForgotten
+export type JobEntry =
+  | JobSubmitted
+  | JobReleased
+  | StageOpened
+  | MessageKept
+  | JobCancelled
+  | JobForgotten
 
 export type TaskEntry =
   | LeaseGranted
@@ -241,6 +318,9 @@ export type TaskEntry =
   | LeaseExtended
   | LeaseReleased
   | StepRecorded
+  | WaitEnded
+  | ExecutionSuspended
+  | MessageSent
   | ExecutionCommitted
   | EffectStarted
   | EffectFinished
@@ -253,6 +333,7 @@ export type TaskEntry =
   | TaskStopped
   | TaskRetried
   | TaskForced
+  | TaskRescheduled
 
 export type QueueEntry = QueueConfigured | QueuePaused | QueueResumed
 export type ScheduleEntry = ScheduleSet | ScheduleFired | ScheduleRemoved

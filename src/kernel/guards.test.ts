@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { Authority } from '../../test/support/authority.ts'
 import { failure, pipeline, plain, promise, stage } from '../../test/support/specs.ts'
-import type { Command, CommandType, RejectionCode } from './index.ts'
+import type { Command, CommandType, RejectionCode, WaitSpec } from './index.ts'
 import { LIMITS, listGuards, rulesWithout } from './index.ts'
 
 interface Case {
@@ -52,9 +52,102 @@ const FIELDS: { readonly [T in CommandType]?: Record<string, unknown> } = {
   FailEffect: { error: failure() },
   ResolveEffect: { start: 1, outcome: 'happened' },
   ForceTask: { to: 'FAILED', output: null },
+  EndWait: {
+    wait: { name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null },
+  },
+  SuspendExecution: {
+    waits: [{ name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null }],
+  },
+  SendMessage: { id: 'm', name: 'go', value: '1' },
+}
+
+const wait = (changes: Partial<WaitSpec> = {}): WaitSpec => {
+  return { name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null, ...changes }
+}
+const asked = (changes: Partial<WaitSpec> = {}): WaitSpec => {
+  return wait({ message: 'go', delayMs: null, ...changes })
+}
+const suspended = (a: Authority) => {
+  started(a)
+  a.must({ type: 'SuspendExecution', waits: [asked({ schema: '{"type":"number"}' })] })
+}
+const manyWaits = (a: Authority) => {
+  started(a)
+  for (let i = 0; i < LIMITS.waits; i++) {
+    a.must({ type: 'EndWait', wait: wait({ name: `wait ${i}`, delayMs: 0 }) })
+  }
+}
+const stepNamed = (a: Authority) => {
+  started(a)
+  a.must({ type: 'RecordStep', name: 'w', value: '1' })
+}
+const tooManyWaits: Case = {
+  code: 'LimitExceeded',
+  message: /Task a\/0\/0 would have more than 1024 waits: continue with a new input/,
+  before: manyWaits,
 }
 
 const CASES: Readonly<Record<string, Case>> = {
+  'RecordStep.name-free': {
+    code: 'NameTaken',
+    message: /Task a\/0\/0 waits, or waited, under the name 'step': give the step another one/,
+    before: (a) => {
+      started(a)
+      a.must({ type: 'EndWait', wait: wait({ name: 'step', delayMs: 0 }) })
+    },
+  },
+  'EndWait.task-known': noTask,
+  'EndWait.lease-known': noLease,
+  'EndWait.valid-waits': {
+    code: 'InvalidWait',
+    message: /Wait 'w' has neither a message nor a time: it would not end/,
+    before: started,
+    fields: { wait: wait({ delayMs: null }) },
+  },
+  'EndWait.name-free': {
+    code: 'NameTaken',
+    message: /Task a\/0\/0 has a step 'w': give the wait another name/,
+    before: stepNamed,
+  },
+  'EndWait.room-for-waits': tooManyWaits,
+  'SuspendExecution.task-known': noTask,
+  'SuspendExecution.lease-known': noLease,
+  'SuspendExecution.valid-waits': {
+    code: 'InvalidWait',
+    message: /Two waits are named 'w': give each its own name/,
+    before: started,
+    fields: { waits: [wait(), wait()] },
+  },
+  'SuspendExecution.name-free': {
+    code: 'NameTaken',
+    message: /Task a\/0\/0 has a step 'w': give the wait another name/,
+    before: stepNamed,
+  },
+  'SuspendExecution.room-for-waits': tooManyWaits,
+  'SendMessage.receiver-known': {
+    code: 'UnknownJob',
+    message: /no task a\/0\/0 to send a message to: check the job, the stage and the segment/,
+  },
+  'SendMessage.room-for-message': {
+    code: 'LimitExceeded',
+    message: /256 messages wait for task a\/0\/0, which is the most: send it later/,
+    before: (a) => {
+      submitted(a)
+      for (let i = 0; i < LIMITS.messages; i++) {
+        a.must({ type: 'SendMessage', id: `m${i}`, name: 'go', value: '1' })
+      }
+    },
+  },
+  'SendMessage.value-checked': {
+    code: 'MessageNotChecked',
+    message: /Wait 'w' of task a\/0\/0 asks for something else.*check it against this schema/,
+    before: suspended,
+  },
+  'RetryTask.not-suspended': {
+    code: 'TaskSuspended',
+    message: /Task a\/0\/0 waits, and goes on when its wait ends: send the message, cancel the job/,
+    before: suspended,
+  },
   'SubmitJob.valid-fields': {
     code: 'InvalidSpec',
     message: /The job's priority must be a whole number from -1000 to 1000/,
@@ -136,6 +229,16 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     fields: { to: 'WAITING' },
   },
+  'RescheduleTask.task-known': noTask,
+  'RescheduleTask.start-by': {
+    code: 'StartByPassed',
+    message: /Task a\/0\/0 was to start by 5: submit it again instead/,
+    before: (a) => {
+      a.must({ type: 'SubmitJob', spec: plain({ startWithinMs: 5 }) })
+      a.advance(5)
+    },
+    fields: { dueAt: 9 },
+  },
   'ForgetJob.old-enough': {
     code: 'JobTooYoung',
     message: /Job a ended at 0: ask with a time after that, and not after now/,
@@ -189,7 +292,7 @@ describe('a validation guard says no', () => {
     const existing = listGuards().filter(({ kind }) => kind === 'validation')
     const tested = [...Object.keys(CASES), ...Object.keys(REFUSING)]
     expect(tested.toSorted()).toEqual(existing.map(({ id }) => id).toSorted())
-    expect(tested.length).toBe(45)
+    expect(tested.length).toBe(62)
   })
 })
 

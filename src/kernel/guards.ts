@@ -194,6 +194,23 @@ export const beforeCommit: Guard<TaskAddress> = safety(
         ),
 )
 
+/** A worker of an older deployment does not know what its successor's steps and waits mean. */
+export const definitionNotOlder: Guard<TaskAddress & { readonly definitionVersion: number }> =
+  safety(
+    'definition-not-older',
+    'No newer version of the definition recorded a step or a wait.',
+    (command, reads) => {
+      const { definitionVersion } = theTask(reads)
+      return command.definitionVersion >= definitionVersion
+        ? null
+        : reject(
+            'NewerDefinition',
+            `Version ${definitionVersion} of the definition recorded steps or waits of task ${nameOf(command)}, and this worker runs version ${command.definitionVersion}: give it back to a newer one.`,
+            { definitionVersion },
+          )
+    },
+  )
+
 /** The lease that a report speaks of, if the worker was given it and it is still remembered. */
 export function reportedLease(command: LeaseAddress, reads: Reads): Lease | null {
   if (reads.task === null) return null

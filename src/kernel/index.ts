@@ -12,6 +12,7 @@ export {
   createQueue,
   findLease,
   NONE,
+  keptStep,
 } from './apply.ts'
 export * from './commands.ts'
 export { copyJob, copyTask } from './copy.ts'
@@ -39,6 +40,7 @@ export { eachPath } from './each.ts'
 export { invalidFields, invalidPolicy, invalidRetry, invalidShape } from './spec.ts'
 export * from './transitions.ts'
 export * from './usage.ts'
+export { findWait, isSuspended, placeAt, takesToken, waitFor, waitsOfSuspension } from './waits.ts'
 export { malformed } from './wellformed.ts'
 export type { StageTasks, World } from './world.ts'
 export { countTallies, createWorld, findTask, fold, replay, taskIn, tasksOf } from './world.ts'

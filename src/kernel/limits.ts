@@ -27,6 +27,10 @@ export const LIMITS = {
   retries: 1_000_000,
   retryDelays: 64,
   retryDelayMs: 30 * 86_400_000,
+  /** Failures of one task that cost no retry: a job that is put off for ever must end some day. */
+  snoozes: 1_000,
+  /** JSON text of a job's metadata. */
+  metadataChars: 4_096,
   delayMs: 10 * 365 * 86_400_000,
   leaseMs: 86_400_000,
   timeoutMs: 30 * 86_400_000,
@@ -35,6 +39,14 @@ export const LIMITS = {
   /** Output and the inputs of everything promised by one commit, together. */
   commitChars: 8_388_608,
   steps: 1_024,
+  /** Waits that one task records, ended ones included. */
+  waits: 1_024,
+  /** Messages to one task, or to the unopened stages of one job, that nothing took yet. */
+  messages: 256,
+  /** How many messages of one task are remembered for answering repeats; older ones count as new. */
+  messagesRemembered: 1_000,
+  /** How many leases a suspension leaves in mind: a task that waits often has many. */
+  leasesAfterSuspension: 16,
   errorChars: 16_384,
   reasonChars: 4_096,
   scheduleChars: 65_536,

@@ -8,15 +8,23 @@
  * Payloads (inputs, outputs, step values) are JSON text. The kernel never looks inside one,
  * except to count the elements of an `each`.
  */
+import { LATEST_TIME_MS } from './limits.ts'
 
 export type TaskState = 'WAITING' | 'LEASED' | 'COMPLETED' | 'FAILED' | 'DEAD'
-export type ExecutionStatus = 'LEASED' | 'IN_PROGRESS' | 'COMMITTED' | 'DONE' | 'ABORTED'
+export type ExecutionStatus =
+  | 'LEASED'
+  | 'IN_PROGRESS'
+  | 'SUSPENDED'
+  | 'COMMITTED'
+  | 'DONE'
+  | 'ABORTED'
 export type EffectState = 'PROMISED' | 'STARTED' | 'UNKNOWN' | 'HELD' | 'FINISHED'
 export type StageState = 'NEW' | 'READY' | 'RUNNING' | 'DONE' | 'ERROR'
 export type JobState =
   | 'CREATED'
   | 'QUEUED'
   | 'RUNNING'
+  | 'SUSPENDED'
   | 'RETRYING'
   | 'QUARANTINED'
   | 'SUCCEEDED'
@@ -87,6 +95,21 @@ export interface ParentRef {
   readonly effect: number
 }
 
+/** The wait of another job's task that this job answers. */
+export interface CallerRef {
+  readonly job: string
+  readonly stage: number
+  readonly segment: number
+  /** Of the wait. */
+  readonly name: string
+}
+
+/** A step that a new run begins with, by value. */
+export interface KeptStep {
+  readonly name: string
+  readonly value: Payload
+}
+
 /** Who asked for something, and why. */
 export interface Asked {
   readonly by: string
@@ -105,6 +128,10 @@ export interface JobSpec {
   readonly dueAt: number | null
   /** Tasks that open with the job are stopped if nobody took them this long after they were due. */
   readonly startWithinMs: number | null
+  /** Over all attempts, from the submit on: it is cancelled if it is not committed by then. */
+  readonly deadlineMs: number | null
+  /** The same as a time of the authority's clock; together with `deadlineMs` the earlier one counts. */
+  readonly deadlineAt: number | null
   readonly key: string | null
   /** The key is kept only while the job is not final, and other input is no error. */
   readonly unique: boolean
@@ -116,6 +143,14 @@ export interface JobSpec {
   readonly rerunOf: string | null
   /** Who had that job run again, and why; null: it is no such job, or nobody kept it then. */
   readonly asked: Asked | null
+  /** Who submitted it; null: nobody said. */
+  readonly submittedBy: string | null
+  /** Small, for people and tools: no handler is given it. Null: none. */
+  readonly metadata: Payload | null
+  /** The wait that it answers; null: no job waits for it. */
+  readonly caller: CallerRef | null
+  /** Of a job that is run again from a step: those before it. Its handler gets them back. */
+  readonly steps: readonly KeptStep[]
   /** How long it stays readable once it is over; null: as long as its store keeps others. */
   readonly retainMs: number | null
   /** A plain job: how its one task runs. */
@@ -132,12 +167,16 @@ export interface Job {
   time: number
   readonly submittedAt: number
   readonly dueAt: number
+  /** Not granted any more from then on, and cancelled; null: no such time. */
+  readonly deadlineAt: number | null
   held: boolean
-  cancelled: { readonly at: number; readonly by: string; readonly reason: string } | null
+  cancelled: Cancelled | null
   /** Pipeline: number of segments of each stage, or NOT_OPENED. Plain: null. */
   opened: number[] | null
   /** Plain: the one task. Pipeline: null, its tasks are aggregates of their own. */
   task: Task | null
+  /** Pipeline: messages for stages that are not open yet. */
+  messages: KeptMessage[]
   /**
    * Where a store with a log finds the job's first and newest entry, its tasks' included; 0
    * where nobody keeps that. Written by the store, and never read here.
@@ -146,25 +185,38 @@ export interface Job {
   lastPosition: number
 }
 
+export interface Cancelled {
+  readonly at: number
+  readonly by: string
+  readonly reason: string
+  /** By time: its deadline had passed. */
+  readonly deadline: boolean
+}
+
 export const NOT_OPENED = -1
 
 export interface Task {
   readonly job: string
   readonly stage: number
   readonly segment: number
-  readonly policy: TaskPolicy
+  /** As submitted, but for the queue, which may be another one by now. */
+  policy: TaskPolicy
+  /** The job's, unless it was rescheduled with another one. */
+  priority: number
   version: number
   time: number
   state: TaskState
   dueAt: number
   /** Never granted from this time on, if nobody took it before; null: no such time. */
-  readonly startBy: number | null
+  startBy: number | null
   /** Counts grants; the number of the newest lease. */
   attempt: number
   /** Counts failures that were given another attempt. */
   retries: number
   /** How far `retries` may grow. */
   budget: number
+  /** Counts failures that cost no retry. */
+  snoozes: number
   /** The held lease, also the last of `leases`; null unless LEASED. */
   lease: Lease | null
   leases: Lease[]
@@ -177,12 +229,99 @@ export interface Task {
   interventions: Intervention[]
   /** When it became COMPLETED, FAILED or DEAD; null while it is neither. */
   endedAt: number | null
+  /** The highest version of the definition that recorded a step or a wait; 0: none did. */
+  definitionVersion: number
+  /** What it waits or waited for, and what was sent to it; null: nothing ever. */
+  waiting: Waiting | null
+}
+
+/** The due time of a task that waits for something that has no time: it comes, or it does not. */
+export const NEVER_DUE = LATEST_TIME_MS
+
+/** Which of its waits must end before a suspended task goes on. */
+export type WaitsNeeded = 'any' | 'all'
+
+export interface Waiting {
+  /** Not null: the newest lease ended by suspending, and no grant followed yet. */
+  suspended: WaitsNeeded | null
+  /** When the task was due before its first suspension, by which it stands in line; null: there was none. */
+  firstDueAt: number | null
+  /** In the order in which they were recorded. */
+  waits: Wait[]
+  /** In the order in which they were sent; of those that are settled only the newest are kept. */
+  messages: Message[]
+}
+
+/** What a handler asks to wait for. Without a message it is a sleep, and needs a time. */
+export interface WaitSpec {
+  readonly name: string
+  /** The name of the message that ends it; null: only time does. */
+  readonly message: string | null
+  /** What a value must be to end it, as the handler's worker said it; null: anything. */
+  readonly schema: Payload | null
+  /** What is asked, for people: opaque here. */
+  readonly ask: Payload | null
+  /** Its time, from when it is recorded; null: see `dueAt`. */
+  readonly delayMs: number | null
+  /** Its time, by the authority's clock; null with `delayMs` null: it has none. */
+  readonly dueAt: number | null
+}
+
+/** A wait as it is recorded when it begins. */
+export interface PendingWait {
+  readonly name: string
+  readonly message: string | null
+  readonly schema: Payload | null
+  readonly ask: Payload | null
+  /** It ends at this time if nothing ended it before; null: it has no such time. */
+  readonly until: number | null
+}
+
+export interface Wait extends PendingWait {
+  readonly since: number
+  /** The newest lease that named it. */
+  lease: number
+  /** That lease suspended for it; else the wait ended in place. */
+  suspends: boolean
+  endedAt: number | null
+  /** Null while it is open. */
+  endedBy: 'time' | 'message' | null
+  /** What the message said that ended it. */
+  value: Payload | null
+}
+
+export interface Message {
+  readonly id: string
+  readonly name: string
+  /** Null once it is settled: the wait that it ended has it. */
+  value: Payload | null
+  readonly at: number
+  readonly by: string
+  readonly reason: string
+  /** Taken: it ended a wait. Skipped: it did not fit one, and will end none. */
+  state: 'KEPT' | 'TAKEN' | 'SKIPPED'
+}
+
+/** A message that the job keeps until the stage of its task is opened. */
+export interface KeptMessage {
+  readonly stage: number
+  readonly segment: number
+  readonly id: string
+  readonly name: string
+  readonly value: Payload
+  readonly at: number
+  readonly by: string
+  readonly reason: string
 }
 
 export interface Lease {
   readonly number: number
   readonly worker: string
   readonly request: number
+  /** Of the process that claimed it: presence judges it by that. '': it is not known. */
+  readonly session: string
+  /** That it was granted from: its rate was charged. */
+  readonly queue: string
   readonly grantedAt: number
   expiresAt: number
   /** The number of the newest extension that was recorded. */
@@ -199,6 +338,7 @@ export interface Lease {
 /** The entries that can end a lease. */
 export type LeaseEnd =
   | 'ExecutionCommitted'
+  | 'ExecutionSuspended'
   | 'TaskFailed'
   | 'LeaseReleased'
   | 'LeaseExpired'
@@ -326,6 +466,16 @@ export function stageIndex(job: Job, name: string): number {
 /** How many segments a stage was opened with, or NOT_OPENED. */
 export function segmentsOf(job: Job, stage: number): number {
   return job.opened?.[stage] ?? NOT_OPENED
+}
+
+/** The earlier of the two that a spec may name. */
+export function deadlineOf(
+  { deadlineMs, deadlineAt }: JobSpec,
+  submittedAt: number,
+): number | null {
+  if (deadlineMs === null) return deadlineAt
+  const own = submittedAt + deadlineMs
+  return deadlineAt === null ? own : Math.min(own, deadlineAt)
 }
 
 export function policyOf(spec: JobSpec, stage: number): TaskPolicy {

@@ -28,6 +28,7 @@ import { eachPath } from './each.ts'
 import { invalidFields, invalidShape } from './spec.ts'
 import { isFinal } from './transitions.ts'
 import { chargeGrant, creditEnd, noUsage } from './usage.ts'
+import { takesToken } from './waits.ts'
 import type { World } from './world.ts'
 import { countTallies, findTask, taskIn, tasksOf } from './world.ts'
 
@@ -96,6 +97,8 @@ export function loadReads(
     case 'StopTask':
     case 'RetryTask':
     case 'ForceTask':
+    case 'SendMessage':
+    case 'RescheduleTask':
       reads.tallies = indexes.tallies(job)
       return
     case 'FinishEffect':
@@ -217,8 +220,8 @@ class Scan implements Indexes {
   queueUsage(queue: string): Usage {
     const rate = this.#world.queues.get(queue)?.rate ?? null
     const limit = { key: queue, concurrency: null, rate }
-    const tasks = allTasks(this.#world).filter((task) => task.policy.queue === queue)
-    return usageOf(tasks.flatMap((task) => grantsOf(task, limit)))
+    const grants = allTasks(this.#world).flatMap((task) => grantsOf(task, limit))
+    return usageOf(grants.filter((grant) => grant.lease.queue === queue))
   }
 
   keyHolder(type: string, key: string): Job | null {
@@ -241,8 +244,7 @@ interface Grant {
 }
 
 function grantsOf(task: Task, limit: LimitSpec): Grant[] {
-  const committed = task.commit?.lease ?? Infinity
-  return task.leases.map((lease) => ({ limit, lease, resumed: lease.number > committed }))
+  return task.leases.map((lease) => ({ limit, lease, resumed: !takesToken(task, lease) }))
 }
 
 function scanUsage(world: World): Map<string, Usage> {

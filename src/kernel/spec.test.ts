@@ -1,7 +1,7 @@
 /** What makes sense as a job: fields, sizes and the shape of a pipeline, refused at submit. */
 import { describe, expect, it } from 'vitest'
 import { child, pipeline, plain, policy, promise, retry, stage } from '../../test/support/specs.ts'
-import type { EffectPromise, JobSpec, LimitSpec, StageSpec } from './index.ts'
+import type { EffectPromise, JobSpec, KeptStep, LimitSpec, StageSpec } from './index.ts'
 import { LIMITS } from './index.ts'
 import { invalidFields, invalidPolicy, invalidPromise, invalidRetry, invalidShape } from './spec.ts'
 
@@ -12,6 +12,8 @@ const parent = { job: 'p', stage: 0, segment: 0, effect: 0 }
 function limit(key: string): LimitSpec {
   return { key, concurrency: 1, rate: null }
 }
+
+const step = (of: string, chars = 1): KeptStep => ({ name: of, value: '1'.repeat(chars) })
 
 const BAD_FIELDS: readonly (readonly [field: string, wrong: string, spec: Partial<JobSpec>])[] = [
   ['type', 'a text of 1 to 256 characters', { type: '' }],
@@ -35,6 +37,16 @@ const BAD_FIELDS: readonly (readonly [field: string, wrong: string, spec: Partia
   ['asked', 'by is a text of 1 to 256 characters', { asked: { by: '', reason: 'x' } }],
   ['asked', 'reason is a text of at most 4096', { asked: { by: 'x', reason: 'x'.repeat(5_000) } }],
   ['retainMs', 'a whole number from 0', { retainMs: -1 }],
+  ['deadlineMs', 'a whole number from 1', { deadlineMs: 0 }],
+  ['deadlineAt', 'a time', { deadlineAt: 0.5 }],
+  ['submittedBy', 'a text of 1 to 256 characters', { submittedBy: '' }],
+  ['metadata', 'JSON text of at most 4096 characters', { metadata: 'x'.repeat(4_097) }],
+  ['metadata', 'JSON text of at most 4096 characters', { metadata: 7 as unknown as null }],
+  ['metadata', 'JSON text', { metadata: '' }],
+  ['caller', 'name is a text', { caller: { job: 'a', stage: 0, segment: 0, name: '' } }],
+  ['steps', 'value is JSON text', { steps: [{ name: 's', value: '' }] }],
+  ['steps', 'names each step once', { steps: [step('s'), step('s')] }],
+  ['steps', 'characters in all', { steps: Array.from({ length: 9 }, (_, i) => step(`${i}`, 1e6)) }],
   ['policy', 'queue is a text', { policy: policy({ queue: '' }) }],
   ['policy', 'leaseMs is a whole number from 1', { policy: policy({ leaseMs: 0 }) }],
   ['policy', 'timeoutMs is a whole number from 1', { policy: policy({ timeoutMs: 0 }) }],
@@ -330,6 +342,12 @@ describe('a promise', () => {
   ])('of a child that %s is refused', (_what, bad) => {
     expect(invalidPromise(bad, 1)?.message).toMatch(/Child 1 must be idempotent and name no parent/)
   })
+})
+
+it('a pipeline begins with no steps of another run', () => {
+  const rejection = invalidFields(pipeline([stage('one')], { steps: [step('s')] }))
+  expect(rejection?.message).toContain('Only a plain job begins with steps')
+  expect(invalidFields(plain({ steps: [step('s')], metadata: '{}' }))).toBeNull()
 })
 
 it('a policy, and how it retries, can be asked about alone', () => {

@@ -10,8 +10,10 @@ import { countElements, eachPath } from './each.ts'
 import { LIMITS } from './limits.ts'
 import type {
   Asked,
+  CallerRef,
   EffectPromise,
   JobSpec,
+  KeptStep,
   LimitSpec,
   ParentRef,
   Payload,
@@ -137,6 +139,39 @@ const askedOrNull = orNull(
   }),
 )
 
+const callerOrNull = orNull(
+  record<CallerRef>({
+    job: (caller) => name(caller.job),
+    stage: (caller) => count(caller.stage),
+    segment: (caller) => count(caller.segment),
+    name: (caller) => name(caller.name),
+  }),
+)
+
+const metadata: Kind = (value) =>
+  value === null || (typeof value === 'string' && value.length <= LIMITS.metadataChars)
+    ? payloadOrNull(value)
+    : `JSON text of at most ${LIMITS.metadataChars} characters`
+const payloadOrNull = orNull(payload)
+
+const stepList = listOf(
+  record<KeptStep>({ name: (step) => name(step.name), value: (step) => payload(step.value) }),
+  LIMITS.steps,
+)
+
+/** The first value of a step stands, so a name that comes twice would have two. */
+const distinctSteps: Kind = (value) => {
+  const wrong = stepList(value)
+  if (wrong !== null) return wrong
+  const steps = value as readonly KeptStep[]
+  const names = new Set(steps.map((step) => step.name))
+  if (names.size < steps.length) return 'a list that names each step once'
+  const chars = steps.reduce((sum, step) => sum + step.value.length, 0)
+  return chars <= LIMITS.commitChars
+    ? null
+    : `a list of at most ${LIMITS.commitChars} characters in all`
+}
+
 const wrongField = fieldsOf<JobSpec>({
   type: (spec) => name(spec.type),
   version: (spec) => fromOne(spec.version),
@@ -145,6 +180,8 @@ const wrongField = fieldsOf<JobSpec>({
   delayMs: (spec) => delay(spec.delayMs),
   dueAt: (spec) => timeOrNull(spec.dueAt),
   startWithinMs: (spec) => within(spec.startWithinMs),
+  deadlineMs: (spec) => within(spec.deadlineMs),
+  deadlineAt: (spec) => timeOrNull(spec.deadlineAt),
   key: (spec) => keyOrNull(spec.key),
   unique: (spec) => flag(spec.unique),
   held: (spec) => flag(spec.held),
@@ -154,6 +191,10 @@ const wrongField = fieldsOf<JobSpec>({
   schedule: (spec) => scheduleOrNull(spec.schedule),
   rerunOf: (spec) => nameOrNull(spec.rerunOf),
   asked: (spec) => askedOrNull(spec.asked),
+  submittedBy: (spec) => nameOrNull(spec.submittedBy),
+  metadata: (spec) => metadata(spec.metadata),
+  caller: (spec) => callerOrNull(spec.caller),
+  steps: (spec) => distinctSteps(spec.steps),
   retainMs: (spec) => retain(spec.retainMs),
   policy: (spec) => policyOrNull(spec.policy),
   stages: (spec) => stagesOrNull(spec.stages),
@@ -188,6 +229,15 @@ export function invalidFields(spec: JobSpec): Rejection | null {
     return reject(
       'InvalidSpec',
       'A job has either a policy (plain) or stages (pipeline): give one.',
+    )
+  }
+  if (spec.steps.length > 0 && spec.policy === null) {
+    return reject(
+      'InvalidSpec',
+      'Only a plain job begins with steps: run the pipeline as a whole.',
+      {
+        field: 'steps',
+      },
     )
   }
   return null

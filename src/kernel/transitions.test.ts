@@ -34,7 +34,14 @@ const force =
   (to: 'COMPLETED' | 'FAILED' | 'WAITING', at = 0) =>
   (a: Authority) =>
     void a.must({ type: 'ForceTask', stage: at, to, output: null })
+const suspend = (a: Authority) => {
+  const wait = { name: 'w', message: 'go', schema: null, ask: null, delayMs: null, dueAt: null }
+  a.must({ type: 'SuspendExecution', waits: [wait] })
+}
+const tell = (a: Authority) => void a.must({ type: 'SendMessage', id: 'm', name: 'go', value: '1' })
 const revive = (a: Authority) => void a.must({ type: 'RetryTask' })
+const release = (a: Authority) => void a.must({ type: 'ReleaseLease' })
+const putOff = (a: Authority) => void a.must({ type: 'RescheduleTask', dueAt: a.now + 5 })
 const releaseJob = (a: Authority) => void a.must({ type: 'ReleaseJob' })
 const inTurn =
   (...acts: ((a: Authority) => void)[]) =>
@@ -53,12 +60,15 @@ type Move = readonly [
 const held = plain({ held: true })
 const nothing = () => {}
 const toRetrying = inTurn(grant, fail)
+const toSuspended = inTurn(grant, suspend)
 
 const PLAIN_MOVES: readonly Move[] = [
   ['CREATED', 'QUEUED', held, nothing, releaseJob],
   ['CREATED', 'SUCCEEDED', held, nothing, force('COMPLETED')],
   ['CREATED', 'FAILED', held, nothing, cancel],
   ['QUEUED', 'RUNNING', plain(), nothing, grant],
+  ['QUEUED', 'CREATED', plain(), nothing, putOff],
+  ['QUEUED', 'RETRYING', plain(), inTurn(grant, release), putOff],
   ['QUEUED', 'SUCCEEDED', plain(), nothing, force('COMPLETED')],
   ['QUEUED', 'FAILED', plain(), nothing, cancel],
   ['RUNNING', 'QUEUED', plain(), grant, (a) => void a.must({ type: 'ReleaseLease' })],
@@ -66,6 +76,10 @@ const PLAIN_MOVES: readonly Move[] = [
   ['RUNNING', 'QUARANTINED', plain({}, noRetries), grant, fail],
   ['RUNNING', 'SUCCEEDED', plain(), grant, commit],
   ['RUNNING', 'FAILED', plain(), grant, failForGood],
+  ['RUNNING', 'SUSPENDED', plain(), grant, suspend],
+  ['SUSPENDED', 'QUEUED', plain(), toSuspended, tell],
+  ['SUSPENDED', 'SUCCEEDED', plain(), toSuspended, force('COMPLETED')],
+  ['SUSPENDED', 'FAILED', plain(), toSuspended, cancel],
   ['RETRYING', 'QUEUED', plain(), toRetrying, force('WAITING')],
   ['RETRYING', 'SUCCEEDED', plain(), toRetrying, force('COMPLETED')],
   ['RETRYING', 'FAILED', plain(), toRetrying, cancel],
@@ -97,6 +111,9 @@ const PIPELINE_MOVES: readonly Move[] = [
   ['RUNNING', 'QUARANTINED', mortal, openAndGrant, fail],
   ['RUNNING', 'SUCCEEDED', one, openAndGrant, commit],
   ['RUNNING', 'FAILED', one, openAndGrant, failForGood],
+  ['RUNNING', 'SUSPENDED', one, openAndGrant, suspend],
+  ['SUSPENDED', 'RUNNING', one, inTurn(openAndGrant, suspend), tell],
+  ['SUSPENDED', 'FAILED', one, inTurn(openAndGrant, suspend), force('FAILED')],
   ['RETRYING', 'RUNNING', one, toDead, force('WAITING')],
   [
     'RETRYING',
@@ -192,7 +209,7 @@ describe('the tables', () => {
     expect(taskMayMove('FAILED', 'WAITING', 'TaskRetried')).toBe(false)
     expect(effectMayMove('FINISHED', 'PROMISED', 'EffectResolved')).toBe(false)
     expect(executionMayMove('ABORTED', 'COMMITTED', 'ExecutionCommitted')).toBe(false)
-    expect(jobMayMove(PLAIN_JOB_TRANSITIONS, 'QUEUED', 'RETRYING')).toBe(false)
+    expect(jobMayMove(PLAIN_JOB_TRANSITIONS, 'RETRYING', 'RUNNING')).toBe(false)
   })
 
   it.each([
@@ -208,22 +225,33 @@ describe('the tables', () => {
 
 const refusedCancel = (a: Authority) => a.send({ type: 'CancelJob' }).rejection
 
-describe('an entry that the table does not allow is refused', () => {
-  it('when a job failed with a stage unopened, and is cancelled after that', () => {
+describe('same to same', () => {
+  it.each<[string, (a: Authority) => void]>([
+    [
+      'a plain job that failed for good',
+      (a) => {
+        a.must({ type: 'SubmitJob', spec: plain() })
+        inTurn(grant, failForGood)(a)
+      },
+    ],
+    [
+      'a pipeline that failed with a stage unopened',
+      (a) => {
+        const spec = pipeline([stage('one'), stage('two', { after: ['one'] })])
+        a.must({ type: 'SubmitJob', spec })
+        inTurn(openAndGrant, failForGood)(a)
+      },
+    ],
+  ])('a cancel of %s is answered, and writes nothing', (_name, bring) => {
     const a = new Authority()
-    a.must({
-      type: 'SubmitJob',
-      spec: pipeline([stage('one'), stage('two', { after: ['one'] })]),
-    })
-    inTurn(openAndGrant, failForGood)(a)
-    expect(refusedCancel(a)).toEqual({
-      code: 'InvalidTransition',
-      check: 'transition',
-      message: 'Job a is FAILED and cannot become FAILED; allowed: nothing, it is final.',
-      details: { from: 'FAILED', to: 'FAILED', allowed: [] },
-    })
+    bring(a)
+    expect(a.state()).toBe('FAILED')
+    expect(a.send({ type: 'CancelJob' })).toMatchObject({ verdict: 'committed', entry: null })
+    expect(a.world.jobs.get('a')?.cancelled).toBeNull()
   })
+})
 
+describe('an entry that the table does not allow is refused', () => {
   it('when a job succeeded with a DEAD task that it tolerates, and is cancelled after that', () => {
     const a = new Authority()
     a.must({
@@ -232,6 +260,11 @@ describe('an entry that the table does not allow is refused', () => {
     })
     toDead(a)
     expect(a.state()).toBe('SUCCEEDED')
-    expect(refusedCancel(a)?.details).toEqual({ from: 'SUCCEEDED', to: 'FAILED', allowed: [] })
+    expect(refusedCancel(a)).toEqual({
+      code: 'InvalidTransition',
+      check: 'transition',
+      message: 'Job a is SUCCEEDED and cannot become FAILED; allowed: nothing, it is final.',
+      details: { from: 'SUCCEEDED', to: 'FAILED', allowed: [] },
+    })
   })
 })

@@ -20,6 +20,7 @@ export const TASK_TRANSITIONS: Table<TaskState> = {
   },
   LEASED: {
     WAITING: [
+      'ExecutionSuspended',
       'TaskFailed',
       'LeaseExpired',
       'LeaseRevoked',
@@ -60,17 +61,20 @@ const ABORTS: readonly EntryType[] = [
 
 export const EXECUTION_TRANSITIONS: Table<ExecutionStatus> = {
   LEASED: {
-    IN_PROGRESS: ['ExecutionStarted', 'StepRecorded'],
+    IN_PROGRESS: ['ExecutionStarted', 'StepRecorded', 'WaitEnded'],
+    SUSPENDED: ['ExecutionSuspended'],
     COMMITTED: ['ExecutionCommitted'],
     DONE: ['ExecutionCommitted'],
     ABORTED: ABORTS,
   },
   IN_PROGRESS: {
+    SUSPENDED: ['ExecutionSuspended'],
     COMMITTED: ['ExecutionCommitted'],
     DONE: ['ExecutionCommitted'],
     ABORTED: ABORTS,
   },
   COMMITTED: { DONE: ['EffectFinished', 'EffectResolved'] },
+  SUSPENDED: {},
   DONE: {},
   ABORTED: {},
 }
@@ -98,8 +102,9 @@ export type JobTable = { readonly [From in JobState]: readonly JobState[] }
 
 export const PLAIN_JOB_TRANSITIONS: JobTable = {
   CREATED: ['QUEUED', 'SUCCEEDED', 'FAILED'],
-  QUEUED: ['RUNNING', 'SUCCEEDED', 'FAILED'],
-  RUNNING: ['QUEUED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
+  QUEUED: ['CREATED', 'RUNNING', 'RETRYING', 'SUCCEEDED', 'FAILED'],
+  RUNNING: ['QUEUED', 'SUSPENDED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
+  SUSPENDED: ['QUEUED', 'SUCCEEDED', 'FAILED'],
   RETRYING: ['QUEUED', 'SUCCEEDED', 'FAILED'],
   QUARANTINED: ['QUEUED', 'SUCCEEDED', 'FAILED'],
   SUCCEEDED: [],
@@ -107,11 +112,12 @@ export const PLAIN_JOB_TRANSITIONS: JobTable = {
 }
 
 export const PIPELINE_JOB_TRANSITIONS: JobTable = {
-  CREATED: ['QUEUED', 'RUNNING', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
-  QUEUED: ['RUNNING', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
-  RUNNING: ['RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
-  RETRYING: ['RUNNING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
-  QUARANTINED: ['RUNNING', 'RETRYING', 'SUCCEEDED', 'FAILED'],
+  CREATED: ['QUEUED', 'RUNNING', 'SUSPENDED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
+  QUEUED: ['RUNNING', 'SUSPENDED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
+  RUNNING: ['SUSPENDED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
+  SUSPENDED: ['RUNNING', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
+  RETRYING: ['RUNNING', 'SUSPENDED', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
+  QUARANTINED: ['RUNNING', 'SUSPENDED', 'RETRYING', 'SUCCEEDED', 'FAILED'],
   SUCCEEDED: [],
   FAILED: [],
 }

@@ -23,6 +23,15 @@ const task = { job: 'a', stage: 0, segment: 0 }
 const lease = { ...task, lease: 1, worker: 'w1' }
 const onRecord = { by: 'ops', reason: '' }
 
+const wait = {
+  name: 'w',
+  message: 'go',
+  schema: '{}',
+  ask: '"?"',
+  delayMs: 1,
+  dueAt: 2,
+}
+
 /** One of each command, complete and well formed. */
 const COMPLETE: { readonly [T in CommandType]: Omit<CommandOf<T>, 'type'> } = {
   SubmitJob: { job: 'a', spec: plain() },
@@ -32,7 +41,10 @@ const COMPLETE: { readonly [T in CommandType]: Omit<CommandOf<T>, 'type'> } = {
   StartExecution: lease,
   ExtendLease: { ...lease, extension: 1 },
   ReleaseLease: lease,
-  RecordStep: { ...lease, name: 'step', value: '1' },
+  RecordStep: { ...lease, name: 'step', value: '1', definitionVersion: 1 },
+  EndWait: { ...lease, wait, message: null, unfit: [], definitionVersion: 1 },
+  SuspendExecution: { ...lease, needs: 'any', waits: [wait], unfit: ['m'], definitionVersion: 1 },
+  SendMessage: { ...task, ...onRecord, id: 'm', name: 'go', value: '1', checked: null },
   CommitExecution: { ...lease, output: '1', effects: [] },
   FailTask: { ...lease, error: failure() },
   StartEffect: { ...lease, effect: 0 },
@@ -45,6 +57,14 @@ const COMPLETE: { readonly [T in CommandType]: Omit<CommandOf<T>, 'type'> } = {
   StopTask: task,
   RetryTask: { ...task, ...onRecord, attempt: 1, input: null },
   ForceTask: { ...task, ...onRecord, attempt: 1, to: 'COMPLETED', output: '1' },
+  RescheduleTask: {
+    ...task,
+    ...onRecord,
+    attempt: 1,
+    dueAt: 5,
+    priority: -1,
+    toQueue: 'q',
+  },
   ForgetJob: { job: 'a', endedBefore: 1 },
   ConfigureQueue: {
     queue: 'q',

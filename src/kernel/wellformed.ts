@@ -8,7 +8,7 @@ import type { Rejection } from './answers.ts'
 import { reject } from './answers.ts'
 import type { CommandOf, CommandType, LeaseAddress, OnRecord, TaskAddress } from './commands.ts'
 import { LATEST_TIME_MS, LIMITS } from './limits.ts'
-import type { Failure, Rate } from './model.ts'
+import type { Failure, Rate, WaitSpec } from './model.ts'
 
 /** A check of one field: null when fine, else what it must be. */
 export type Kind = (value: unknown) => string | null
@@ -56,6 +56,11 @@ export const payload: Kind = (value) =>
 
 export function orNull(kind: Kind): Kind {
   return (value) => (value === null ? null : kind(value))
+}
+
+/** It may be left out. */
+export function optional(kind: Kind): Kind {
+  return (value) => (value === undefined ? null : kind(value))
 }
 
 export function between(least: number, most: number): Kind {
@@ -174,6 +179,20 @@ const onRecord: CommandFields<OnRecord> = {
   reason: (command) => reasonText(command.reason),
 }
 const payloadOrNull = orNull(payload)
+const timeOrNull = orNull(time)
+const nameOrNull = orNull(name)
+const waitDelay = orNull(between(0, LIMITS.delayMs))
+const waitSpec = record<WaitSpec>({
+  name: (wait) => name(wait.name),
+  message: (wait) => nameOrNull(wait.message),
+  schema: (wait) => payloadOrNull(wait.schema),
+  ask: (wait) => payloadOrNull(wait.ask),
+  delayMs: (wait) => waitDelay(wait.delayMs),
+  dueAt: (wait) => timeOrNull(wait.dueAt),
+})
+const waitList = listOf(waitSpec, LIMITS.waits)
+const waitsNeeded = oneOf('any', 'all')
+const messageIds = listOf(name, LIMITS.messages)
 const promises = listOf(unchecked, LIMITS.effects)
 const outcome = oneOf('happened', 'again')
 const forced = oneOf('COMPLETED', 'FAILED', 'WAITING')
@@ -182,6 +201,11 @@ const rateOrNull = orNull(rate)
 const ageing = orNull(between(1, LIMITS.ageingMs))
 const definition = text(LIMITS.scheduleChars)
 const countOrNull = orNull(count)
+const session = optional((value) => (value === '' ? null : name(value)))
+const extensionSeen = optional(countOrNull)
+const optionalFlag = optional(flag)
+const priorityOrNull = orNull(between(-LIMITS.priority, LIMITS.priority))
+const ownDelay = optional(orNull(between(0, LIMITS.retryDelayMs)))
 
 /** The fields of each command. Job specs and promises are checked by guards of their own. */
 const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
@@ -193,6 +217,7 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
     worker: (command) => name(command.worker),
     request: (command) => count(command.request),
     started: (command) => flag(command.started),
+    session: (command) => session(command.session),
   },
   StartExecution: underLease,
   ExtendLease: { ...underLease, extension: (command) => fromOne(command.extension) },
@@ -201,13 +226,33 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
     ...underLease,
     name: (command) => name(command.name),
     value: (command) => payload(command.value),
+    definitionVersion: (command) => count(command.definitionVersion),
+  },
+  EndWait: {
+    ...underLease,
+    wait: (command) => waitSpec(command.wait),
+    message: (command) => nameOrNull(command.message),
+    unfit: (command) => messageIds(command.unfit),
+    definitionVersion: (command) => count(command.definitionVersion),
+  },
+  SuspendExecution: {
+    ...underLease,
+    needs: (command) => waitsNeeded(command.needs),
+    waits: (command) => waitList(command.waits),
+    unfit: (command) => messageIds(command.unfit),
+    definitionVersion: (command) => count(command.definitionVersion),
   },
   CommitExecution: {
     ...underLease,
     output: (command) => payload(command.output),
     effects: (command) => promises(command.effects),
   },
-  FailTask: { ...underLease, error: (command) => failure(command.error) },
+  FailTask: {
+    ...underLease,
+    error: (command) => failure(command.error),
+    delayMs: (command) => ownDelay(command.delayMs),
+    free: (command) => optionalFlag(command.free),
+  },
   StartEffect: { ...underLease, effect: (command) => count(command.effect) },
   FinishEffect: { ...underLease, effect: (command) => count(command.effect) },
   FailEffect: {
@@ -223,8 +268,14 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
     outcome: (command) => outcome(command.outcome),
   },
   ExpireLease: { ...onTask, lease: (command) => count(command.lease) },
-  RevokeLease: { ...onTask, ...onRecord, lease: (command) => count(command.lease) },
-  CancelJob: { ...onJob, ...onRecord },
+  RevokeLease: {
+    ...onTask,
+    ...onRecord,
+    lease: (command) => count(command.lease),
+    seen: (command) => extensionSeen(command.seen),
+    presence: (command) => optionalFlag(command.presence),
+  },
+  CancelJob: { ...onJob, ...onRecord, deadline: (command) => optionalFlag(command.deadline) },
   StopTask: onTask,
   RetryTask: {
     ...onTask,
@@ -238,6 +289,22 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
     attempt: (command) => count(command.attempt),
     to: (command) => forced(command.to),
     output: (command) => payloadOrNull(command.output),
+  },
+  SendMessage: {
+    ...onTask,
+    ...onRecord,
+    id: (command) => name(command.id),
+    name: (command) => name(command.name),
+    value: (command) => payload(command.value),
+    checked: (command) => payloadOrNull(command.checked),
+  },
+  RescheduleTask: {
+    ...onTask,
+    ...onRecord,
+    attempt: (command) => count(command.attempt),
+    dueAt: (command) => timeOrNull(command.dueAt),
+    priority: (command) => priorityOrNull(command.priority),
+    toQueue: (command) => nameOrNull(command.toQueue),
   },
   ForgetJob: { ...onJob, endedBefore: (command) => time(command.endedBefore) },
   ConfigureQueue: {

@@ -88,12 +88,14 @@ export function fold(world: World, entry: Entry): void {
       return
     case 'StageOpened': {
       const job = jobOf(world, entry)
+      const tasks = createStageTasks(job, entry)
       applyToJob(job, entry)
       const stages = world.tasks.get(job.id)
-      if (stages !== undefined) stages[entry.stage] = createStageTasks(job, entry)
+      if (stages !== undefined) stages[entry.stage] = tasks
       return
     }
     case 'JobReleased':
+    case 'MessageKept':
     case 'JobCancelled':
       return applyToJob(jobOf(world, entry), entry)
     case 'QueueConfigured':

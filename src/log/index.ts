@@ -6,6 +6,8 @@ export * from './errors.ts'
 export type { Disk, DiskFile } from './disk/disk.ts'
 export { replaceFile } from './disk/disk.ts'
 export { eventLoopTurn } from './disk/event-loop-turn.ts'
+export type { FileLock } from './disk/file-lock.ts'
+export { tryLockFile } from './disk/file-lock.ts'
 export type { Owner } from './disk/owner.ts'
 export { DirectoryInUse, DirectoryNotUsable, takeOwnership } from './disk/owner.ts'
 export { realDisk } from './disk/real-disk.ts'
@@ -16,7 +18,7 @@ export { checksumOf } from './format/checksum.ts'
 export { ENTRY_CODES, writeEntry } from './format/entry-codec.ts'
 export { MARKER_CODE, UNIT } from './format/format.ts'
 export { Interning } from './format/interning.ts'
-export type { JobRecord } from './format/record-codec.ts'
+export type { JobRecord, StepsElsewhere } from './format/record-codec.ts'
 export {
   readJob,
   readQueue,
@@ -28,12 +30,13 @@ export {
   writeSchedule,
   writeTask,
 } from './format/record-codec.ts'
+export { readKeptMessages, writeKeptMessages } from './format/waiting-codec.ts'
 export { CURRENT_VERSION, NewerEntry, upcast } from './format/versions.ts'
 
 export { archiveSegment } from './segments/archive.ts'
 export { createMark, findMark } from './segments/durable-mark.ts'
 export type { LoggedEntry } from './segments/log-reader.ts'
-export { decodeEntry, LogReader } from './segments/log-reader.ts'
+export { decodeEntry, LogReader, readEntryNow } from './segments/log-reader.ts'
 export type { Segment } from './segments/segments.ts'
 export { listSegments } from './segments/segments.ts'
 

@@ -1,7 +1,7 @@
 /**
  * What a claim is, and what it must look like.
  */
-import type { JobSpec, Queue, Task } from '../kernel/index.ts'
+import type { JobSpec, LeaseEnd, Queue, Task } from '../kernel/index.ts'
 import { malformed } from '../kernel/index.ts'
 import { BadRequest } from './errors.ts'
 
@@ -26,6 +26,15 @@ export interface ClaimRequest {
   readonly ahead?: number
   /** The work begins at once, so the grants carry the start. */
   readonly started: boolean
+  /**
+   * False: the worker runs a task now that may be what kills its workers (see `isSuspect`), and wants no
+   * other such task beside it. Absent: true.
+   */
+  readonly suspects?: boolean
+  /** Of the claiming process: kept with each lease, so that presence can judge it. Absent: unknown. */
+  readonly session?: string | undefined
+  /** No news led to it: nearly always there is nothing, and the store finds out by the least that it can ask. */
+  readonly isPoll?: boolean
 }
 
 /** How many leases a claim may get in all. */
@@ -41,10 +50,24 @@ export function mostLeases({ max, ahead = 0 }: ClaimRequest): number {
 export function mayBeClaimedAhead(task: Task, group: string | null, queue?: Queue): boolean {
   if (task.commit !== null || task.startBy !== null || group !== null) return false
   // A second loss costs a retry: a task must not pay for another one that kills its worker.
-  const endedBy = task.leases.at(-1)?.endedBy
-  if (endedBy === 'LeaseExpired' || endedBy === 'LeaseRevoked') return false
+  if (isLoss(task.leases.at(-1)?.endedBy)) return false
   if (task.policy.limits.length > 0) return false
   return queue === undefined || (queue.concurrency === null && queue.rate === null)
+}
+
+/**
+ * Whether a task may be what kills its workers: its last two leases were lost. Such a task is granted alone
+ * in its claim, and a store that comes to one grants nothing behind it. So tasks that were lost together with
+ * the one that is to blame are not lost with it again and again, until they all are in quarantine.
+ */
+export function isSuspect({ lease, leases, commit }: Task): boolean {
+  if (leases.length < 2 || commit !== null) return false
+  const last = leases.length - (lease === null ? 1 : 2)
+  return isLoss(leases[last]?.endedBy) && isLoss(leases[last - 1]?.endedBy)
+}
+
+function isLoss(endedBy: LeaseEnd | null | undefined): boolean {
+  return endedBy === 'LeaseExpired' || endedBy === 'LeaseRevoked'
 }
 
 /**
@@ -72,8 +95,9 @@ export function isForSubmitClaim(spec: Partial<JobSpec> | null | undefined): spe
 
 /** A claim is a series of grants, so it must have what a grant must have. */
 export function assertClaim(claim: ClaimRequest): void {
-  const { worker, request, started, channels, max, ahead = 0 } = claim
-  const grant = { type: 'GrantLease', job: '-', stage: 0, segment: 0, worker, request, started }
+  const { worker, request, started, session, channels, max, ahead = 0 } = claim
+  const address = { job: '-', stage: 0, segment: 0 }
+  const grant = { type: 'GrantLease', ...address, worker, request, started, session }
   const wrong = malformed(grant)
   if (wrong !== null) throw new BadRequest(`A claim is a grant. ${wrong.message}`)
   if (!Array.isArray(channels)) throw new BadRequest('A claim names a list of channels.')

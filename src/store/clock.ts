@@ -46,8 +46,7 @@ export function repeatEvery(ms: number, call: () => void): RepeatingTimer {
 }
 
 /** A clock that something must end. */
-export interface AwakeClock extends Clock {
-  goOnFrom(ms: number): void
+export interface AwakeClock extends SteadyClock {
   close(): void
 }
 
@@ -93,6 +92,42 @@ function stalledIn(gapMs: number): number {
   return gapMs > STALL_MS ? gapMs - BEAT_MS : 0
 }
 
+/** A clock that can be told how far it was ahead. */
+export interface SteadyClock extends Clock {
+  goOnFrom(ms: number): void
+}
+
+/**
+ * The wall clock, unless that is far behind what was shown before: then it goes on at its own pace from
+ * there, until the wall clock has come so far.
+ */
+export function steadyClock(
+  sources: Pick<TimeSources, 'wallMs' | 'monotonicMs'> = REAL_SOURCES,
+): SteadyClock {
+  let shown = -Infinity
+  /** Where it goes on from while the wall clock is far behind, and when that was. */
+  let aheadMs = -Infinity
+  let aheadSince = 0
+  let lastAsked = sources.monotonicMs()
+  const goOnFrom = (ms: number, since: number): void => {
+    aheadMs = ms
+    aheadSince = since
+  }
+  return {
+    now() {
+      const monotonicMs = sources.monotonicMs()
+      const wallMs = sources.wallMs()
+      if (wallMs < shown - FAR_BEHIND_MS && aheadMs === -Infinity) goOnFrom(shown, lastAsked)
+      lastAsked = monotonicMs
+      const ownMs = aheadMs + (monotonicMs - aheadSince)
+      if (ownMs <= wallMs) aheadMs = -Infinity
+      shown = Math.max(ownMs, wallMs)
+      return shown
+    },
+    goOnFrom: (ms) => goOnFrom(ms, sources.monotonicMs()),
+  }
+}
+
 /**
  * The wall clock without the time for which this process stood still: a handler kept the event
  * loop to itself, or the process was stopped. No worker could extend a lease meanwhile, and nothing
@@ -113,27 +148,7 @@ export function awakeClock(sources: TimeSources = REAL_SOURCES): AwakeClock {
   let shown = -Infinity
   let lastWallMs = -Infinity
   let isClosed = false
-  /** Where it goes on from while the wall clock is far behind, and when that was. */
-  let aheadMs = -Infinity
-  let aheadSince = 0
-  let lastAsked = turnedAt
-
-  const goOnFrom = (ms: number, since: number): void => {
-    aheadMs = ms
-    aheadSince = since
-  }
-  /** The wall clock, or what is further. */
-  const machineMs = (): number => {
-    const monotonicMs = sources.monotonicMs()
-    const wallMs = sources.wallMs()
-    if (wallMs < lastWallMs - FAR_BEHIND_MS && aheadMs === -Infinity)
-      goOnFrom(lastWallMs, lastAsked)
-    lastAsked = monotonicMs
-    const ownMs = aheadMs + (monotonicMs - aheadSince)
-    if (ownMs > wallMs) return ownMs
-    aheadMs = -Infinity
-    return wallMs
-  }
+  const machine = steadyClock(sources)
   const sinceTurnMs = (): number => (isClosed ? 0 : sources.monotonicMs() - turnedAt)
   const stop = sources.every(BEAT_MS, () => {
     const gapMs = sinceTurnMs()
@@ -145,14 +160,14 @@ export function awakeClock(sources: TimeSources = REAL_SOURCES): AwakeClock {
 
   return {
     now() {
-      const wallMs = machineMs()
+      const wallMs = machine.now()
       const now = wallMs - Math.min(MOST_BEHIND_MS, behindMs + stalledIn(sinceTurnMs()))
       // What was shown BEFORE it was plain that this is a stall is not taken back.
       shown = wallMs < lastWallMs ? Math.floor(now) : Math.max(shown, Math.floor(now))
       lastWallMs = wallMs
       return shown
     },
-    goOnFrom: (ms) => goOnFrom(ms, sources.monotonicMs()),
+    goOnFrom: (ms) => machine.goOnFrom(ms),
     close() {
       isClosed = true
       stop()

@@ -65,6 +65,27 @@ describe('calls that travel together', () => {
   })
 })
 
+describe('a listener that throws', () => {
+  const wrong = new Error('a listener is wrong')
+
+  it.each(['sent', 'answered'] as const)(
+    'when it hears what was %s changes no answer, and is reported',
+    async (event) => {
+      const errors: Error[] = []
+      const batcher = new CommandBatcher(new Damaged({ now: () => 1_000 }), {
+        [event]: () => {
+          throw wrong
+        },
+        failed: (error) => void errors.push(error),
+      })
+      const answers = await Promise.all([batcher.send(submit('a')), batcher.send(submit('b'))])
+      expect(answers.map(({ value }) => value)).toEqual(['a', 'b'])
+      await batcher.close()
+      expect(errors).toEqual([wrong])
+    },
+  )
+})
+
 /** A store that takes claims with submits, and grants the first job to each. */
 class Granting extends Damaged {
   async submitAndClaim(

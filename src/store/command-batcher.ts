@@ -18,10 +18,14 @@ import { BadRequest, StoreClosed } from './errors.ts'
 import type { Answer, Claimed, Store } from './store.ts'
 import type { Writes } from './user-transaction.ts'
 
-/** `answered`: of every batch. `sent`: of what was decided and is not yet durable. */
+/**
+ * `answered`: of every batch. `sent`: of what was decided and is not yet durable. `failed`: one of the others
+ * threw; the calls are answered as the store answered them.
+ */
 export interface CommandBatcherEvents {
   sent?(commands: readonly Command[]): void
   answered?(commands: readonly Command[], answers: readonly Answer[]): void
+  failed?(error: Error): void
 }
 
 /** A worker that claims jobs together with their submit. */
@@ -109,7 +113,7 @@ export class CommandBatcher {
   async sendWith(command: Command, writes: Writes): Promise<Answer> {
     if (this.#store.executeWith === undefined) throw new BadRequest('This store is on no database.')
     const answer = await this.#store.executeWith(command, writes)
-    this.#events.answered?.([command], [answer])
+    this.#tell(() => this.#events.answered?.([command], [answer]))
     return answer
   }
 
@@ -187,17 +191,29 @@ export class CommandBatcher {
     const commands = calls.length === 1 ? calls[0]!.commands : calls.flatMap((one) => one.commands)
     try {
       const answering = this.#execute(commands)
-      this.#events.sent?.(commands)
+      this.#tell(() => this.#events.sent?.(commands))
       const answers = await answering
       let at = 0
       for (const { commands: own, resolve } of calls) {
         resolve(answers, at)
         at += own.length
       }
-      this.#events.answered?.(commands, answers)
+      this.#tell(() => this.#events.answered?.(commands, answers))
     } catch (error) {
       if (calls.length > 1 && isAboutOneCall(error)) return this.#sendEach(calls)
       for (const { reject } of calls) reject(error)
+    }
+  }
+
+  /** A listener that throws changes no answer. Where no one hears of it, the process does. */
+  #tell(listener: () => void): void {
+    try {
+      listener()
+    } catch (error) {
+      if (this.#events.failed !== undefined) return this.#events.failed(error as Error)
+      queueMicrotask(() => {
+        throw error
+      })
     }
   }
 
@@ -212,7 +228,7 @@ export class CommandBatcher {
       claimed = done.claimed
       return done.answers
     } finally {
-      claims.forEach((claim, i) => claim.granted(claimed[i] ?? []))
+      claims.forEach((claim, i) => this.#tell(() => claim.granted(claimed[i] ?? [])))
     }
   }
 

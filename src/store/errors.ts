@@ -17,6 +17,28 @@ export class BadRequest extends PawlError {
   }
 }
 
+/** A call of more commands than one transaction holds failed, AFTER some of them were committed. */
+export class PartlyDone extends PawlError {
+  constructor(
+    {
+      answers,
+      commands,
+    }: { readonly answers: readonly unknown[]; readonly commands: readonly unknown[] },
+    cause: unknown,
+  ) {
+    const done = answers.length
+    const of = commands.length
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(
+      'PartlyDone',
+      'unknown_outcome',
+      `The first ${done} of the ${of} commands of this call were done, and then it failed: ${why} Repeat the call: each command is safe to repeat.`,
+      { done, of },
+      cause,
+    )
+  }
+}
+
 /** A file in a folder while a store is copied into it. */
 export const COPYING_FILE = 'COPYING'
 

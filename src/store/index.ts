@@ -7,8 +7,9 @@ export { FIRST_SUBMIT_CLAIM, isForSubmitClaim } from './claim-request.ts'
 export type { ClaimWithSubmit, SubmitClaimer } from './command-batcher.ts'
 export type { Clock } from './clock.ts'
 export { awakeClock, systemClock } from './clock.ts'
-export { BadRequest, CopyUnfinished, StoreClosed } from './errors.ts'
+export { BadRequest, CopyUnfinished, PartlyDone, StoreClosed } from './errors.ts'
 export type { News, NewsKind, StoreNotice } from './notice.ts'
+export type { HeardProcess, JobReport, Presence } from './presence.ts'
 export type * from './store.ts'
 export type { SqlParameter, SqlValue, UserTransaction, Writes } from './user-transaction.ts'
 export { TransactionFailed, WritesFailed, WritesTooSlow } from './user-transaction.ts'
@@ -26,8 +27,8 @@ export { openDirectory } from './directory/open-directory.ts'
 export type { PostgresOptions, SqliteOptions, SqlOptions } from './sql/open-sql.ts'
 export { openPostgres, openSqliteStore } from './sql/open-sql.ts'
 export { SqlStore } from './sql/sql-store.ts'
-export type { SqlFailureReason } from './sql/failures.ts'
-export { SqlFailed } from './sql/failures.ts'
+export type { DatabaseProblem, SqlFailureReason } from './sql/failures.ts'
+export { DatabaseDamaged, SqlFailed } from './sql/failures.ts'
 export { NewerTables } from './sql/tables.ts'
 export type {
   DrizzleSql,
@@ -52,7 +53,6 @@ export type { VerifyOptions, VerifyReport } from './offline/verify-directory.ts'
 export { verifyDirectory } from './offline/verify-directory.ts'
 export type { DatabaseOptions } from './offline/database-location.ts'
 export { NoSuchDatabase, repairDatabase, verifyDatabase } from './offline/database-location.ts'
-export type { DatabaseProblem } from './sql/verify/database-problem.ts'
 export type { DatabaseReport, VerifyDatabaseOptions } from './sql/verify/verify-database.ts'
 export type {
   DatabaseRepairReport,
@@ -60,7 +60,6 @@ export type {
   RepairDatabaseOptions,
 } from './sql/verify/repair-database.ts'
 export { EventsDamaged } from './sql/verify/repair-database.ts'
-export { DatabaseDamaged } from './sql/verify/check-on-open.ts'
 export type { CopyOptions } from './offline/copy/copy-store.ts'
 export { copyStore } from './offline/copy/copy-store.ts'
 export type { Copied } from './offline/copy/copy-source.ts'
@@ -72,6 +71,7 @@ export {
   DirectoryInUse,
   DirectoryNotUsable,
   DiskFull,
+  eventLoopTurn,
   FolderNotEmpty,
   NewerEntry,
   NewerFormat,

@@ -32,6 +32,11 @@ export type StoreNotice =
   | { readonly kind: 'archive-damaged'; readonly keptIn: string }
   /** The log has everything; the next one is tried later. */
   | { readonly kind: 'checkpoint-failed'; readonly error: Error }
+  /**
+   * Whether this process lives cannot be told: if it dies, its jobs wait until their leases have run out.
+   * Nothing else changes.
+   */
+  | { readonly kind: 'no-presence'; readonly why: string }
 
 /**
  * What other processes may have done to the same store, or what time did. It says no more than that

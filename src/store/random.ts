@@ -17,3 +17,8 @@ export function newNotifierName(): string {
 export function newCopierName(): string {
   return randomBytes(8).toString('hex')
 }
+
+/** Of a process on a store, as its leases name it. `kind`: how it is judged. */
+export function newSessionName(kind: 'owner' | 'sqlite' | 'postgres'): string {
+  return `${kind}-${randomBytes(8).toString('hex')}`
+}

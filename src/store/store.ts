@@ -20,6 +20,7 @@ import type {
   EffectPromise,
   EffectState,
   Entry,
+  ExecutionStatus,
   Failure,
   Job,
   JobState,
@@ -27,6 +28,7 @@ import type {
   Payload,
   Queue,
   Rejection,
+  RejectionCode,
   Schedule,
   StageState,
   Step,
@@ -38,6 +40,7 @@ import type {
 } from '../kernel/index.ts'
 import type { ClaimRequest } from './claim-request.ts'
 import type { News } from './notice.ts'
+import type { Presence } from './presence.ts'
 import type { UserTransaction, Writes } from './user-transaction.ts'
 
 /** What the authority says to one command. */
@@ -104,6 +107,8 @@ export interface Claimed extends TaskAddress {
   readonly lease: number
   /** The grant carries the start. False: claimed ahead, so that losing it costs nothing the first time. */
   readonly isStarted: boolean
+  /** Its last two leases were lost: it may be what kills its workers (see `isSuspect`). */
+  readonly isSuspect: boolean
   /** How long the lease holds from now on: a duration, because clocks differ. */
   readonly leaseMs: number
   /** Longest run of one attempt; null: no bound. */
@@ -160,16 +165,52 @@ export interface StageOverview {
   readonly next: Task | null
 }
 
+/** One attempt at a task: of a plain job, or of a segment of a stage. */
+export interface Execution {
+  readonly stage: number
+  readonly segment: number
+  readonly attempt: number
+  readonly status: ExecutionStatus
+  readonly worker: string
+  readonly grantedAt: number
+  readonly expiresAt: number
+  readonly startedAt: number | null
+  readonly endedAt: number | null
+  readonly endedBy: LeaseEnd | null
+  /** The failure that ended it; of an earlier attempt than the newest that failed, the history has it. */
+  readonly error: Failure | null
+}
+
 /** A job as it was at one moment, however many segments it has. */
 export interface JobOverview {
   readonly job: Job
   readonly state: JobState
+  /** The newest attempts, oldest first: 20 at most. */
+  readonly executions: readonly Execution[]
+  /** When the first attempt that is remembered began to run; null: none did. */
+  readonly startedAt: number | null
+  /** When its newest entry was written, those of its tasks included. */
+  readonly updatedAt: number
+  /** The highest attempt of a task. */
+  readonly attempt: number
+  /** Retries that were used, of all tasks. */
+  readonly retries: number
   /** None of a plain job: its task is in the job. */
   readonly stages: readonly StageOverview[]
 }
 
+/** Why a task was given up. */
+export interface FailureCause {
+  readonly why: 'forced' | 'start-by' | 'terminal' | 'retries'
+  /** Who forced it, and why. */
+  readonly by: string | null
+  readonly reason: string | null
+}
+
 /** What went wrong: of a plain job, or of the task of a pipeline that is to blame. */
 export interface FailureDetails {
+  /** Null: nothing did, or the job was cancelled. */
+  readonly cause: FailureCause | null
   /** The newest failure; null: there is none. */
   readonly error: Failure | null
   /** The names of the effects that are held for a person. */
@@ -299,6 +340,14 @@ export interface Holder extends TaskAddress {
   readonly since: number
 }
 
+/** A lease, and the session of the process that claimed it. */
+export interface SessionLease extends TaskAddress {
+  readonly lease: number
+  readonly session: string
+  /** The newest extension: a lease that is extended after this is not revoked. */
+  readonly extension: number
+}
+
 /** How much of a limit is used right now. */
 export interface InUse {
   /** Tasks that hold a lease. */
@@ -367,6 +416,8 @@ export interface Metrics {
   readonly since: number
   /** How many entries of each type were written. */
   readonly entries: Readonly<Partial<Record<Entry['type'], number>>>
+  /** How many commands were refused with each code, those of workers and of upkeep included. */
+  readonly refused: Readonly<Partial<Record<RejectionCode, number>>>
   readonly traffic: readonly Traffic[]
   /** From decided to durable, in microseconds, one for each batch. None in memory. */
   readonly durableUs: Distribution
@@ -432,15 +483,25 @@ export interface Answers {
     }
     answer: QuarantinePage
   }
-  /** The entries of a job and its tasks, oldest first. */
+  /**
+   * The entries of a job and its tasks, oldest first: the first `limit` behind `after`, or, with
+   * `newest`, the last of them.
+   */
   history: {
-    ask: { readonly job: string; readonly after?: number; readonly limit: number }
+    ask: {
+      readonly job: string
+      readonly after?: number
+      readonly limit: number
+      readonly newest?: boolean
+    }
     answer: readonly PositionedEntry[]
   }
   /** A queue that was never configured has the defaults. */
   queue: { ask: { readonly queue: string }; answer: QueueView }
   /** A limit that tasks declare, by its key; nothing is used of an unknown one. */
   limit: { ask: { readonly key: string }; answer: LimitView }
+  /** Every lease that is held by a process with a session, as presence needs it; in no order. */
+  'session-leases': { ask: object; answer: readonly SessionLease[] }
   /** What a worker holds; an unknown one holds nothing. */
   'worker-leases': { ask: { readonly worker: string }; answer: WorkerView }
   schedule: { ask: { readonly schedule: string }; answer: Schedule | null }
@@ -515,6 +576,8 @@ export interface Store {
     commands: readonly Command[],
     claims: readonly ClaimRequest[],
   ): Promise<SubmittedAndClaimed>
+  /** Left out: no process but this one is on the store, or presence is turned off. */
+  readonly presence?: Presence
   /** Ends watches once they have seen everything. Closing twice is fine. */
   close(): Promise<void>
 }

@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { recorded } from '../../test/support/history.ts'
 import { child, effect, job, typed } from '../index.ts'
 import type { EffectOptions } from '../definition/index.ts'
 import type { TestEngine, TestEngineOptions } from './index.ts'
@@ -30,7 +31,7 @@ function shop(terms: Omit<EffectOptions<undefined>, 'run'> = { idempotent: true 
 }
 
 const typesOf = async (pawl: TestEngine, id: string): Promise<string[]> =>
-  (await pawl.history(id)).map(({ entry }) => entry.type)
+  recorded(await pawl.history(id)).map(({ entry }) => entry.type)
 
 describe('a crash before the commit', () => {
   it('runs the handler twice and commits once', async () => {
@@ -53,8 +54,8 @@ describe('a crash before the commit', () => {
       'EffectStarted',
       'EffectFinished',
     ])
-    const { attempts } = await handle.info()
-    expect(attempts.map(({ worker }) => worker)).toEqual(['worker-1', 'worker-2'])
+    const { executions } = await handle.info()
+    expect(executions.map(({ worker }) => worker)).toEqual(['worker-1', 'worker-2'])
     expect(pawl.crash.unreached).toEqual([])
   })
 
@@ -106,7 +107,7 @@ describe('a crash before the commit', () => {
     await Promise.all([pawl.runUntilIdle(), pawl.cancel(more.id)])
     expect(await fine.result()).toBe('ok')
     await pawl.advancePastLease(lost)
-    expect((await lost.info()).attempts.map(({ worker }) => worker)).toEqual(['mine', 'mine-2'])
+    expect((await lost.info()).executions.map(({ worker }) => worker)).toEqual(['mine', 'mine-2'])
     expect(await lost.state()).toBe('SUCCEEDED')
   })
 })
@@ -259,7 +260,7 @@ describe('a crash during an effect', () => {
     })
     pawl.crash.duringEffect(mail)
     const { history } = await pawl.runOne(letter)
-    expect(history.map(({ entry }) => entry.type)).not.toContain('EffectFailed')
+    expect(history.map(({ type }) => type)).not.toContain('EffectFailed')
     expect(pawl.effects.calls('mail')).toMatchObject([
       { job: 'letter-1', input: { to: 'a@b.c' }, lease: 1, at: new Date(Date.UTC(2025, 0, 1)) },
       { job: 'letter-1', input: { to: 'a@b.c' }, lease: 2 },

@@ -115,7 +115,10 @@ function pendingJobOf({ job, state, stages }: JobView): PendingJob {
     attempt: tasks[0]?.attempt ?? 0,
     worker: held?.lease?.worker ?? null,
     waitsForPerson,
-    times: isHeldBack || waitsForPerson ? [] : tasks.flatMap(timesOf),
+    times: [
+      ...(isHeldBack || waitsForPerson ? [] : tasks.flatMap(timesOf)),
+      ...(job.deadlineAt === null || job.cancelled !== null ? [] : [job.deadlineAt]),
+    ],
   }
 }
 

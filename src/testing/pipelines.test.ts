@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { recorded } from '../../test/support/history.ts'
 import { child, effect, pipeline, typed } from '../index.ts'
 import type { TestEngine, TestEngineOptions } from './index.ts'
 import { testEngine } from './index.ts'
@@ -22,7 +23,7 @@ describe('the engine for tests', () => {
     const { output, info, history } = await engine().runOne(sum, [1, 2, 3])
     expect(output).toBe(12)
     expect(info.stages.map(({ state }) => state)).toEqual(['DONE', 'DONE'])
-    const opened = history.filter(({ entry }) => entry.type === 'StageOpened')
+    const opened = history.filter(({ type }) => type === 'StageOpened')
     expect(opened.map(({ entry }) => entry)).toMatchObject([{ segments: 3 }, { segments: 1 }])
   })
 
@@ -52,7 +53,7 @@ describe('the engine for tests', () => {
     await pawl.advancePastLease(handle)
     expect(ran).toHaveLength(4)
     expect(await (await handle.result()).toArray()).toEqual([0, 1, 2])
-    const { entry } = (await pawl.history(handle.id, { limit: 100 })).find(
+    const { entry } = recorded(await pawl.history(handle.id, { limit: 100 })).find(
       (one) => one.entry.type === 'LeaseExpired',
     )!
     expect(entry).toMatchObject({ stage: 0, segment: ran[0] })

@@ -18,6 +18,7 @@ import { InvalidDefinition, toMs } from '../definition/index.ts'
 import type {
   Actor,
   Handle,
+  HistoryItem,
   JobInfo,
   RerunOptions,
   ScheduleHandle,
@@ -26,7 +27,7 @@ import type {
   SubmitSummary,
 } from '../engine/index.ts'
 import { Pawl, UnknownJob } from '../engine/index.ts'
-import type { PositionedEntry, Store } from '../store/index.ts'
+import type { Store } from '../store/index.ts'
 import { MemoryStore } from '../store/index.ts'
 import type { Worker, WorkerOptions } from '../worker/index.ts'
 import { ReconcileFailed } from '../worker/index.ts'
@@ -66,7 +67,7 @@ export interface Ran<Output> {
   readonly output: Output
   readonly info: JobInfo
   /** Every entry about it, oldest first. */
-  readonly history: readonly PositionedEntry[]
+  readonly history: readonly HistoryItem[]
 }
 
 /** Lets workers die. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { recorded } from '../../test/support/history.ts'
 import type { JobDefinition, RetryOptions } from '../index.ts'
 import { Aborted, child, job, open, TerminalError, typed } from '../index.ts'
 import { BadRequest, MemoryStore } from '../store/index.ts'
@@ -79,7 +80,7 @@ describe('time', () => {
     expect(ran).toEqual(['a at 1', 'b at 2'])
     await pawl.advance('10d')
     expect(ran).toEqual(['a at 1', 'b at 2', 'c at 3'])
-    const history = await pawl.history('note-1')
+    const history = recorded(await pawl.history('note-1'))
     expect(history.map(({ entry }) => entry.at - START)).toEqual([0, 3_000, 3_000])
   })
 
@@ -88,7 +89,7 @@ describe('time', () => {
     const slow = job('slow', { run: () => pawl.advance('10m') })
     const { info } = await pawl.runOne(slow)
     expect(info.attempt).toBe(1)
-    expect(info.endedAt).toEqual(new Date(START + 600_000))
+    expect(info.completedAt).toEqual(new Date(START + 600_000))
   })
 
   it('of a year is no longer than that of a second, even while a lease is held', async () => {
@@ -97,7 +98,7 @@ describe('time', () => {
     await pawl.submit(slow)
     await pawl.submit(double, { n: 1 }, { delay: '300d' })
     await pawl.advance('1h')
-    expect((await pawl.handle('slow-1').info()).attempts).toHaveLength(1)
+    expect((await pawl.handle('slow-1').info()).executions).toHaveLength(1)
     await pawl.cancel('slow-1')
     await pawl.advance('365d')
     expect(await pawl.handle('double-1', double).result()).toBe(2)
@@ -175,7 +176,7 @@ describe('an engine for tests', () => {
     await handle.result()
     await pawl.runUntilIdle()
     expect(most.ever).toBe(1)
-    expect((await handle.info()).attempts[0]?.worker).toBe('mine')
+    expect((await handle.info()).executions[0]?.worker).toBe('mine')
   })
 
   it('leaves signals to the process of the test', async () => {
@@ -192,12 +193,14 @@ describe('an engine for tests', () => {
     await pawl.advance(0)
     const again = await pawl.submit(double, { n: 1 })
     await pawl.advance('5m')
-    expect((await stuck.info()).attempts).toMatchObject([{ worker: 'worker-1', to: null }])
+    expect((await stuck.info()).executions).toMatchObject([
+      { worker: 'worker-1', finishedAt: null },
+    ])
     const more = await pawl.submit(double, { n: 2 })
     await pawl.submit(job('other', { run: () => undefined }))
     await pawl.advance(0)
-    expect((await again.info()).attempts).toMatchObject([{ worker: 'worker-2' }])
-    expect((await more.info()).attempts).toMatchObject([{ worker: 'worker-3' }])
+    expect((await again.info()).executions).toMatchObject([{ worker: 'worker-2' }])
+    expect((await more.info()).executions).toMatchObject([{ worker: 'worker-3' }])
   })
 
   it('runs the newest definition of a name, and jobs in queues of their own', async () => {
@@ -327,10 +330,10 @@ describe('runOne', () => {
     const pawl = engine()
     const { output, info, history } = await pawl.runOne(flaky(3))
     expect(output satisfies number).toBe(4)
-    expect(info).toMatchObject({ state: 'SUCCEEDED', attempt: 4, retries: 3 })
-    expect(history.map(({ entry }) => entry.type)).toEqual([
+    expect(info).toMatchObject({ state: 'SUCCEEDED', attempt: 4, retryCount: 3 })
+    expect(history.map(({ type }) => type)).toEqual([
       'JobSubmitted',
-      ...Array.from({ length: 3 }, () => ['LeaseGranted', 'TaskFailed']).flat(),
+      ...Array.from({ length: 3 }, () => ['LeaseGranted', 'TaskFailed', 'TimePassed']).flat(),
       'LeaseGranted',
       'ExecutionCommitted',
     ])

@@ -14,6 +14,7 @@ import type {
 } from '../../src/store/index.ts'
 import { Ledger } from '../../src/store/index.ts'
 import { listing, PageOfJobs } from '../../src/store/views/job-pages.ts'
+import { causeOf } from '../../src/store/views/failure-cause.ts'
 import { ledgerQueries } from '../../src/store/views/ledger-queries.ts'
 import type { Dice } from '../model/properties/dice.ts'
 import { plausibleCommand } from '../model/properties/plausible.ts'
@@ -108,6 +109,7 @@ export abstract class InStep {
         type: job.spec.type,
         state: view?.state,
         output,
+        cause: causeOf(job.task),
         error,
         cancelled: job.cancelled,
         held: (view?.state === 'QUARANTINED' ? (job.task?.commit?.effects ?? []) : [])
@@ -142,6 +144,11 @@ function summed(seen: JobOverview | null): unknown {
   return {
     job: { ...seen?.job, firstPosition: 0, lastPosition: 0 },
     state: seen?.state,
+    executions: seen?.executions,
+    startedAt: seen?.startedAt,
+    updatedAt: seen?.updatedAt,
+    attempt: seen?.attempt,
+    retries: seen?.retries,
     stages: seen?.stages.map((stage) => ({ ...stage, tally: { ...stage.tally, endedAt: 0 } })),
   }
 }

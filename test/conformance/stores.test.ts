@@ -84,7 +84,13 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
       expect(again.map(({ job }) => job)).toEqual(['a', 'c'])
       const next = await store.claim(claim({ max: 3, request: 2 }))
       expect(next.map(({ job }) => job)).toEqual(['d'])
+      const before = await store.claim(claim({ max: 3 }))
+      expect(before.map(({ job }) => job)).toEqual(['a', 'c'])
+      await send(commit(before[0] as Claimed))
+      await send(commit(before[1] as Claimed))
+      await send({ type: 'SubmitJob', job: 'e', spec: plain() })
       expect(await store.claim(claim({ max: 3 }))).toEqual([])
+      await send(commit((await store.claim(claim({ request: 3 })))[0] as Claimed))
       const other = await store.claim(claim({ max: 3, worker: 'other' }))
       expect(other).toEqual([])
     })
@@ -101,7 +107,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
       await send({ type: 'SubmitJob', job: 'a', spec: plain({}, { retry: retry({ max: 0 }) }) })
       const [first] = (await store.claim(claim())) as [Claimed]
       const step = { name: 'render', value: '1' }
-      await send({ type: 'RecordStep', ...reportOf(first), ...step })
+      await send({ type: 'RecordStep', ...reportOf(first), ...step, definitionVersion: 1 })
       await send({ type: 'ReleaseLease', ...reportOf(first) })
       const [second] = (await store.claim(claim({ request: 2 }))) as [Claimed]
       expect(second.steps).toEqual([{ ...step, lease: 1 }])
@@ -301,6 +307,12 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
       expect(isAscending(all)).toBe(true)
       const after = all[0]?.position as number
       expect(await store.query({ kind: 'history', job: 'a', after, limit: 1 })).toEqual([all[1]])
+      const newest = { kind: 'history', job: 'a', newest: true } as const
+      expect(await store.query({ ...newest, limit: 2 })).toEqual(all.slice(1))
+      expect(await store.query({ ...newest, limit: 9 })).toEqual(all)
+      expect(await store.query({ ...newest, after: all[1]?.position ?? 0, limit: 9 })).toEqual(
+        all.slice(2),
+      )
     })
 
     it('queue and schedule: what is set, or the defaults', async () => {

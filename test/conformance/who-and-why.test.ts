@@ -3,6 +3,7 @@
  * be read wherever the jobs are kept.
  */
 import { describe, expect, it } from 'vitest'
+import { recorded } from '../support/history.ts'
 import type { Entry, Actor, Pawl } from '../../src/index.ts'
 import { effect, job, Refused, typed } from '../../src/index.ts'
 import { EVERY_ENGINE } from '../support/engines.ts'
@@ -196,7 +197,7 @@ describe.each(EVERY_ENGINE)('what a person does %s', (_name, open) => {
     expect(await watched(pawl)).toEqual(expected)
     for (const [what, { to, entry: type }] of Object.entries(ACTIONS)) {
       if (to === null) continue
-      const history = await pawl.history(to)
+      const history = recorded(await pawl.history(to))
       const said = [{ type, by: 'ann', reason: `to ${what}` }]
       expect(history.flatMap(({ entry }) => keptIn(entry))).toEqual(said)
       for await (const { entry } of pawl.handle(to).events()) {

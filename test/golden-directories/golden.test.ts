@@ -31,6 +31,7 @@ import {
 
 // The id is all that a store draws at random.
 vi.mock('../../src/store/random.ts', () => ({
+  newSessionName: (kind: string): string => `${kind}-session`,
   newStoreId: () => '0123456789abcdef'.repeat(2),
   newCopierName: () => 'copier',
 }))

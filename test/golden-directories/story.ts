@@ -202,7 +202,13 @@ const ONE_JOB: readonly Step[] = [
   execute({ type: 'StartExecution', ...under('a', 1) }),
   wait(5),
   execute({ type: 'ExtendLease', ...under('a', 1), extension: 1 }),
-  execute({ type: 'RecordStep', ...under('a', 1), name: 'größe', value: '"\ud800 is half"' }),
+  execute({
+    type: 'RecordStep',
+    ...under('a', 1),
+    name: 'größe',
+    value: '"\ud800 is half"',
+    definitionVersion: 1,
+  }),
   execute({ type: 'ReleaseLease', ...under('a', 1) }),
   wait(5),
   execute(grant('a', 2)),
@@ -242,6 +248,65 @@ const ONE_JOB_ENDS: readonly Step[] = [
   execute({ type: 'FinishEffect', ...under('a', 4), effect: 2 }),
 ]
 
+function sent(job: string, at: number, id: string, name: string): Command {
+  const address = { job, stage: at, segment: 0 }
+  return { type: 'SendMessage', ...address, id, name, value: '"sí"', checked: null, ...onRecord }
+}
+
+const NAP = { name: 'nap', message: null, schema: null, ask: null, delayMs: 10, dueAt: null }
+const ASKED = {
+  ...NAP,
+  name: 'okay?',
+  message: 'approval',
+  schema: '{"type":"object"}',
+  ask: '"ó"',
+}
+const THEN = pipeline([stage('first'), stage('then', { after: ['first'] })])
+
+/** One that waits in every way: in place, suspended, for a message, and for a stage to open. */
+const WAITS: readonly Step[] = [
+  execute(submit('waits', plain())),
+  execute(submit('asks', plain())),
+  execute(submit('later', THEN)),
+  execute(grant('waits', 1)),
+  execute(sent('waits', 0, 'm-1', 'review')),
+  execute({
+    type: 'EndWait',
+    ...under('waits', 1),
+    wait: { ...ASKED, name: 'review', message: 'review' },
+    message: 'm-1',
+    unfit: [],
+    definitionVersion: 1,
+  }),
+  execute(sent('waits', 0, 'm-2', 'approval')),
+  execute({
+    type: 'SuspendExecution',
+    ...under('waits', 1),
+    needs: 'any',
+    waits: [NAP, ASKED],
+    unfit: ['m-2'],
+    definitionVersion: 2,
+  }),
+  execute(sent('later', 1, 'm-3', 'approval')),
+  wait(10),
+  execute(grant('waits', 2)),
+  execute(grant('asks', 1)),
+  execute({
+    type: 'SuspendExecution',
+    ...under('asks', 1),
+    needs: 'all',
+    waits: [{ ...ASKED, schema: null, delayMs: null }],
+    unfit: [],
+    definitionVersion: 1,
+  }),
+]
+
+/** Behind the first checkpoint. */
+const WAITS_END: readonly Step[] = [
+  execute(sent('asks', 0, 'm-4', 'approval')),
+  execute(grant('asks', 2)),
+]
+
 const operator = { job: 'b', stage: 0, segment: 0, ...onRecord }
 
 const FAILURES: readonly Step[] = [
@@ -259,6 +324,14 @@ const FAILURES: readonly Step[] = [
   // Too late: the answer is `cancelled`, and the log is told once.
   execute(commit('b', 2, '"late"')),
   execute({ type: 'ForceTask', ...operator, attempt: 2, to: 'WAITING', output: null }),
+  execute({
+    type: 'RescheduleTask',
+    ...operator,
+    attempt: 2,
+    dueAt: BEGIN + 86_400_000,
+    priority: 7,
+    toQueue: 'nachts',
+  }),
 ]
 
 const FAILURES_END: readonly Step[] = [
@@ -299,6 +372,7 @@ export const STORY: readonly Step[] = [
   ...VERSIONS,
   ...QUEUES_AND_SCHEDULES,
   ...ONE_JOB,
+  ...WAITS,
   ...FAILURES,
   ...STAGES,
   whole('first', `"${'x'.repeat(4_000)}"`),
@@ -309,6 +383,7 @@ export const STORY: readonly Step[] = [
   execute(grant('limited', 30)),
   CHECKPOINT,
   ...ONE_JOB_ENDS,
+  ...WAITS_END,
   ...FAILURES_END,
   wait(1_000),
   execute({ type: 'ForgetJob', job: 'second', endedBefore: BEGIN + 93_000 }),

@@ -298,13 +298,18 @@ describe('what the server says', () => {
     ['23502', 'broken'],
     ['42601', 'broken'],
     ['22012', 'broken'],
-    ['XX001', 'broken'],
   ]
 
   it.each(SAID)('by the code %s is %s', async (code, reason) => {
     const connection = await opened()
     const raised = `do $$ begin raise exception 'as said' using errcode = '${code}'; end $$`
     expect(await reasonOf(connection.run([ask(raised)]))).toBe(reason)
+  })
+
+  it.each(['XX001', 'XX002'])('by the code %s is damage', async (code) => {
+    const connection = await opened()
+    const raised = `do $$ begin raise exception 'as said' using errcode = '${code}'; end $$`
+    await expect(connection.run([ask(raised)])).rejects.toMatchObject({ code: 'DatabaseDamaged' })
   })
 
   it('of two that wait for each other is a conflict for one', async () => {

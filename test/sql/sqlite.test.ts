@@ -10,6 +10,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Connection } from '../../src/store/sql/connection.ts'
+import { DatabaseDamaged } from '../../src/store/sql/failures.ts'
 import type { SqliteAddress } from '../../src/store/sql/sqlite/connection.ts'
 import {
   borrowThread,
@@ -264,14 +265,16 @@ describe('a file that cannot be used', () => {
     }
   })
 
-  it('is broken when it is not a database, and named', async () => {
+  it('is damaged when it is not a database, and named', async () => {
     await writeFile(path, 'something else '.repeat(100))
     const failing = openConnection({ path })
-    expect(await reasonOf(failing)).toBe('broken')
-    await expect(failing).rejects.toThrow(`The SQLite file ${path}: file is not a database.`)
+    await expect(failing).rejects.toThrow(DatabaseDamaged)
+    await expect(failing).rejects.toThrow(
+      `The SQLite file ${path} is damaged: file: file is not a database.`,
+    )
   })
 
-  it('is broken when it is damaged, and named', async () => {
+  it('is damaged when its pages make no sense, and named', async () => {
     const rows = Array.from({ length: 2_000 }, (_, at) => [`id ${at}`, at])
     const before = await opened()
     await before.run([CREATE, ask('begin'), { sql: ADD, rows }, ask('commit')])
@@ -281,7 +284,7 @@ describe('a file that cannot be used', () => {
     await file.close()
     const connection = await opened()
     const failing = connection.run([ask('select sum(n), max(id) from t')])
-    expect(await reasonOf(failing)).toBe('broken')
+    await expect(failing).rejects.toThrow(DatabaseDamaged)
     await expect(failing).rejects.toThrow(path)
   })
 

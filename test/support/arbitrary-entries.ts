@@ -12,6 +12,7 @@ import {
   anyTime,
   orNull,
 } from './arbitrary-specs.ts'
+import { anyKeptMessage, anyPendingWait } from './arbitrary-waits.ts'
 
 type Fields<T extends EntryType> = {
   readonly [F in keyof Omit<EntryOf<T>, 'type'>]: fc.Arbitrary<EntryOf<T>[F & keyof EntryOf<T>]>
@@ -47,7 +48,7 @@ const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
   JobSubmitted: { ...ofJob, spec: anySpec, dueAt: anyTime },
   JobReleased: { ...ofJob, ...onRecord },
   StageOpened: { ...ofJob, stage: anyCount, segments: anyCount, error: orNull(anyFailure) },
-  JobCancelled: { ...ofJob, ...onRecord },
+  JobCancelled: { ...ofJob, deadline: anyFlag, ...onRecord },
   JobForgotten: ofJob,
   LeaseGranted: {
     ...ofLease,
@@ -55,11 +56,39 @@ const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
     request: anyCount,
     expiresAt: anyTime,
     started: anyFlag,
+    session: anyText,
+    timedOut: anyFlag,
   },
   ExecutionStarted: ofLease,
   LeaseExtended: { ...ofLease, extension: anyCount, expiresAt: anyTime },
   LeaseReleased: { ...ofLease, ...aftermath },
-  StepRecorded: { ...ofLease, name: anyText, value: anyText },
+  StepRecorded: { ...ofLease, name: anyText, value: anyText, definitionVersion: anyCount },
+  WaitEnded: {
+    ...ofLease,
+    wait: anyPendingWait,
+    message: orNull(anyText),
+    unfit: fc.array(anyText, { maxLength: 3 }),
+    definitionVersion: anyCount,
+  },
+  ExecutionSuspended: {
+    ...ofLease,
+    needs: fc.constantFrom('any', 'all'),
+    waits: fc.array(anyPendingWait, { maxLength: 3 }),
+    unfit: fc.array(anyText, { maxLength: 3 }),
+    dueAt: anyTime,
+    budget: anyCount,
+    definitionVersion: anyCount,
+  },
+  MessageSent: {
+    ...ofTask,
+    id: anyText,
+    name: anyText,
+    value: anyText,
+    wait: orNull(anyText),
+    dueAt: anyTime,
+    ...onRecord,
+  },
+  MessageKept: { ...ofJob, message: anyKeptMessage },
   ExecutionCommitted: {
     ...ofLease,
     output: anyText,
@@ -84,9 +113,15 @@ const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
     budget: anyCount,
     ...onRecord,
   },
-  TaskFailed: { ...ofLease, error: anyFailure, ...aftermath },
+  TaskFailed: { ...ofLease, error: anyFailure, free: anyFlag, ...aftermath },
   LeaseExpired: { ...ofLease, diagnostic: anyText, ...aftermath },
-  LeaseRevoked: { ...ofLease, ...onRecord, ...aftermath },
+  LeaseRevoked: {
+    ...ofLease,
+    extension: orNull(anyCount),
+    presence: anyFlag,
+    ...onRecord,
+    ...aftermath,
+  },
   ReportRefused: { ...ofLease, report: anyText },
   TaskStopped: { ...ofTask, reason: fc.constantFrom('ending', 'start-by') },
   TaskRetried: {
@@ -102,6 +137,15 @@ const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
     to: fc.constantFrom('COMPLETED', 'FAILED', 'WAITING'),
     budget: anyCount,
     output: orNull(anyText),
+    ...onRecord,
+  },
+  TaskRescheduled: {
+    ...ofTask,
+    attempt: anyCount,
+    dueAt: anyTime,
+    startBy: orNull(anyTime),
+    priority: fc.integer({ min: -1_000, max: 1_000 }),
+    toQueue: anyText,
     ...onRecord,
   },
   QueueConfigured: {

@@ -14,7 +14,7 @@ import type {
   Step,
   Task,
 } from '../../src/kernel/index.ts'
-import { NONE, NOT_OPENED, policyOf } from '../../src/kernel/index.ts'
+import { deadlineOf, NONE, NOT_OPENED, policyOf } from '../../src/kernel/index.ts'
 import {
   anyCount,
   anyFailure,
@@ -27,6 +27,7 @@ import {
   anyTime,
   orNull,
 } from './arbitrary-specs.ts'
+import { anyKeptMessage, anyWaiting } from './arbitrary-waits.ts'
 
 const PLAIN = { noNullPrototype: true } as const
 
@@ -43,6 +44,8 @@ const anyLease: fc.Arbitrary<Lease> = fc
       number: anyCount,
       worker: anyText,
       request: anyCount,
+      session: anyText,
+      queue: anyText,
       grantedAt: anyTime,
       expiresAt: anyTime,
       extension: anyCount,
@@ -61,6 +64,7 @@ const anyLease: fc.Arbitrary<Lease> = fc
           'JobCancelled',
           'TaskStopped',
           'TaskForced',
+          'ExecutionSuspended',
         ),
       ),
       endedByEffect: orNull(anyCount),
@@ -124,7 +128,11 @@ function anyTask(job: string, spec: JobSpec, stage: number, segment: number): fc
         job: fc.constant(job),
         stage: fc.constant(stage),
         segment: fc.constant(segment),
-        policy: fc.constant(policyOf(spec, stage)),
+        policy: fc.oneof(
+          fc.constant(policyOf(spec, stage)),
+          anyText.map((queue) => ({ ...policyOf(spec, stage), queue })),
+        ),
+        priority: fc.oneof(fc.constant(spec.priority), fc.integer({ min: -1_000, max: 1_000 })),
         version: fc.oneof(fc.constant(1), anyCount),
         time: anyTime,
         state: anyState,
@@ -133,6 +141,7 @@ function anyTask(job: string, spec: JobSpec, stage: number, segment: number): fc
         attempt: anyCount,
         retries: anyCount,
         budget: fc.oneof(fc.constant(policyOf(spec, stage).retry.max), anyCount),
+        snoozes: anyCount,
         lease: fc.constant(null),
         leases: listOf(anyLease),
         steps: listOf(anyStep),
@@ -142,6 +151,8 @@ function anyTask(job: string, spec: JobSpec, stage: number, segment: number): fc
         input: orNull(anyText),
         interventions: listOf(anyIntervention),
         endedAt: orNull(anyTime),
+        definitionVersion: fc.oneof(fc.constant(0), anyCount),
+        waiting: orNull(anyWaiting),
         held: anyFlag,
       },
       PLAIN,
@@ -182,16 +193,21 @@ function anyJobOf(id: string, spec: JobSpec): fc.Arbitrary<AnyJob> {
       time: anyTime,
       submittedAt: anyTime,
       dueAt: anyTime,
+      deadlineAt: fc.constant(null),
       held: anyFlag,
-      cancelled: orNull(fc.record({ at: anyTime, by: anyText, reason: anyText }, PLAIN)),
+      cancelled: orNull(
+        fc.record({ at: anyTime, by: anyText, reason: anyText, deadline: anyFlag }, PLAIN),
+      ),
       opened: fc.constant(null),
       task,
+      messages: listOf(anyKeptMessage),
       firstPosition: anyCount,
       lastPosition: anyCount,
     },
     PLAIN,
   )
-  return fc.tuple(job, stages).map(([record, tasks]) => {
+  return fc.tuple(job, stages).map(([made, tasks]) => {
+    const record = { ...made, deadlineAt: deadlineOf(spec, made.submittedAt) }
     record.opened = tasks?.map((list) => list?.length ?? NOT_OPENED) ?? null
     return { job: record, stages: tasks }
   })

@@ -54,6 +54,14 @@ const DEFAULTS = {
   schedule: 's',
   seen: null,
   skipped: false,
+  unfit: [],
+  definitionVersion: 1,
+  needs: 'any',
+  message: null,
+  checked: null,
+  dueAt: null,
+  priority: null,
+  toQueue: null,
 }
 
 export class BrokenInvariant extends Error {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { recorded } from '../../../test/support/history.ts'
 import { deferred, ENGINES, temporaryFolder } from '../../../test/support/engines.ts'
 import { batchJob, effect, failed, job, open as openPawl, typed } from '../../index.ts'
 import type { Handle, Pawl } from '../../index.ts'
@@ -54,10 +55,12 @@ describe.each(ENGINES)('a client %s', (_, open) => {
     const pawl = await open()
     const handle = await pawl.submit(echo, 'a', { hold: true })
     await handle.cancel({ by: 'ann', reason: 'a mistake' })
-    const history = await pawl.history(handle.id)
+    const history = recorded(await pawl.history(handle.id))
     expect(history.map(({ entry }) => entry.type)).toEqual(['JobSubmitted', 'JobCancelled'])
     expect(history[1]?.entry).toMatchObject({ by: 'ann', reason: 'a mistake' })
-    const [second] = await pawl.history(handle.id, { after: history[0]?.position ?? 0, limit: 1 })
+    const [second] = recorded(
+      await pawl.history(handle.id, { after: history[0]?.position ?? 0, limit: 1 }),
+    )
     expect(second).toEqual(history[1])
   })
 
@@ -124,7 +127,9 @@ describe.each(ENGINES)('an operator %s', (_, open) => {
     const handle = await quarantined(pawl)
     await pawl.retry(handle.id, { input: 'good', by: 'ann', reason: 'typo' })
     expect(await handle.result()).toBe('good')
-    const entry = (await pawl.history(handle.id)).find((one) => one.entry.type === 'TaskRetried')
+    const entry = recorded(await pawl.history(handle.id)).find(
+      (one) => one.entry.type === 'TaskRetried',
+    )
     expect(entry?.entry).toMatchObject({ by: 'ann', reason: 'typo', input: '"good"' })
   })
 

@@ -34,6 +34,8 @@ it('the events of a job that is older than the history begin with what happens n
   await pawl.cancel(id)
   await watched
   expect(seen).toEqual(['JobCancelled'])
+  // What the job was before is not known any more.
+  expect(await pawl.history(id)).toMatchObject([{ type: 'JobCancelled', from: null, to: null }])
 })
 
 it('the events of a job that ended longer ago than the history are none', async () => {

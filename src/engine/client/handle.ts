@@ -2,13 +2,14 @@
  * A job in the hands of a client: where it stands, what came of it, and how to stop it.
  */
 import type { AnyJob, Duration } from '../../definition/index.ts'
-import { isPipeline, outputFrom, StageOutputs, toMs } from '../../definition/index.ts'
+import { fromJson, isPipeline, outputFrom, StageOutputs, toMs } from '../../definition/index.ts'
 import type { JobState } from '../../kernel/index.ts'
 import { isFinal } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { Outcome, OutputsPage, PositionedEntry, PriorStage, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
 import { JobFailed, JobQuarantined, JobWasCancelled, ResultTimeout, UnknownJob } from '../errors.ts'
+import { failureReason } from '../failure-reason.ts'
 import { lossIn } from '../lost-lease.ts'
 import type { JobInfo } from './job-info.ts'
 import type { Results } from './results.ts'
@@ -18,11 +19,19 @@ export interface HandleParts {
   readonly timing: Timing
   readonly results: Results
   readonly get: (id: string) => Promise<JobInfo | null>
+  /** What its handler, in any process, said last as its progress; null: nothing that is known. */
+  readonly progressOf: (id: string) => Promise<string | null>
+  /** Called at each progress that a handler of this process reports. Gives its end. */
+  readonly onProgress: (id: string, listener: () => void) => () => void
   readonly cancel: (id: string, actor: Actor) => Promise<void>
 }
 
 /** Entries of one page of a history. */
 const PAGE = 1_000
+/** Between two reads of a progress that another process may have said. */
+const PROGRESS_MS = 500
+
+const ignore = (): void => undefined
 
 export class Handle<Result = unknown> {
   readonly id: string
@@ -94,6 +103,46 @@ export class Handle<Result = unknown> {
     }
   }
 
+  /**
+   * What its handler says as its progress, in whatever process it runs, until the job is over or waits for
+   * a person. Values that follow each other quickly are left out but for the last; from another process
+   * they come a second late, and what was said in the last second before the end may be missing.
+   */
+  async *progress(): AsyncIterable<unknown> {
+    const { results, timing, progressOf, onProgress } = this.#parts
+    const waiter = results.waitFor(this.id)
+    let wake = ignore
+    const stopListening = onProgress(this.id, () => wake())
+    let isOver = false
+    const over = waiter.outcome.finally(() => {
+      isOver = true
+    })
+    // Whatever it says is heard below, once what was said before was given.
+    over.catch(() => undefined)
+    let last: string | null = null
+    try {
+      for (;;) {
+        // BEFORE the read: what is said meanwhile is read at the next turn.
+        let timer: Timer | null = null
+        const next = new Promise<void>((resolve) => {
+          wake = resolve
+          timer = timing.after(PROGRESS_MS, resolve, true)
+        })
+        const wasOver = isOver
+        const said = await progressOf(this.id)
+        if (said !== null && said !== last) yield fromJson(said)
+        last = said
+        if (!wasOver) await Promise.race([over, next])
+        ;(timer as Timer | null)?.cancel()
+        if (wasOver && (await over) === null) throw new UnknownJob(this.id)
+        if (wasOver) return
+      }
+    } finally {
+      stopListening()
+      results.stopWaiting(this.id, waiter)
+    }
+  }
+
   /** Stops it wherever it is. A handler that runs is told by its `signal`. */
   cancel(actor: Actor = {}): Promise<void> {
     return this.#parts.cancel(this.id, actor)
@@ -129,9 +178,11 @@ function resultOf(
 }
 
 async function noResult(store: Store, id: string, outcome: Outcome): Promise<never> {
+  if (outcome.state === 'FAILED') {
+    throw new JobFailed(id, outcome.type, outcome, await failureReason(store, id, outcome))
+  }
   // A store that fails now has nothing to do with how the job ended.
   const loss = await lossIn(store, id, outcome).catch(() => null)
-  if (outcome.state === 'FAILED') throw new JobFailed(id, outcome.type, outcome, loss)
   throw new JobQuarantined(id, outcome.type, outcome, loss)
 }
 

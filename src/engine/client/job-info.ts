@@ -3,32 +3,29 @@
  */
 import { fromJson } from '../../definition/index.ts'
 import type {
+  Cancelled,
   Failure,
   Job,
   JobState,
+  LeaseEnd,
   StageSpec,
   StageState,
   Task,
   TaskState,
 } from '../../kernel/index.ts'
 import { effectKey, isFinal, jobEndedAt } from '../../kernel/index.ts'
-import type { JobOverview, StageOverview } from '../../store/index.ts'
+import type { JobOverview, PriorStage, StageOverview, Store } from '../../store/index.ts'
+import type { FailureReason } from '../failure-reason.ts'
+import { failureReason } from '../failure-reason.ts'
+import type { ExecutionInfo } from '../inspect/executions.ts'
+import { newestExecutions } from '../inspect/executions.ts'
+import { isLost, sentence } from '../lost-lease.ts'
 
 export interface EffectInfo {
   readonly name: string
   readonly key: string
   readonly state: 'PROMISED' | 'STARTED' | 'UNKNOWN' | 'HELD' | 'FINISHED'
   readonly error: Failure | null
-}
-
-export interface AttemptInfo {
-  /** The number of the lease. */
-  readonly number: number
-  readonly worker: string
-  readonly from: Date
-  readonly to: Date | null
-  /** The entry that ended it. */
-  readonly endedBy: string | null
 }
 
 /** One task of a stage that failed or waits for a person. */
@@ -68,12 +65,27 @@ export interface JobInfo {
   readonly version: number
   readonly state: JobState
   readonly input: unknown
-  /** Undefined until there is one. */
+  /**
+   * Undefined until there is one. Of a pipeline as `result()` has it, with a list for a stage with
+   * segments; undefined if that is more than one page, which only `result()` reads.
+   */
   readonly output: unknown
+  /** The newest failure; null if it succeeded. */
   readonly error: Failure | null
+  /** The same in words, with the lease that was lost since, if one was; null if it succeeded. */
+  readonly lastError: string | null
+  /** A lost lease is RETRYABLE. */
+  readonly errorType: Failure['type'] | null
+  /** Why it is FAILED; null: it is not. */
+  readonly failure: FailureReason | null
+  /** How many leases it had; of a pipeline, the most of any of its tasks. */
   readonly attempt: number
-  readonly retries: number
-  readonly attempts: readonly AttemptInfo[]
+  /** How many retries it used; of a pipeline, all of its tasks. */
+  readonly retryCount: number
+  /** How many it may use, those of an operator's retry included; null: each task of a pipeline has its own. */
+  readonly maxRetries: number | null
+  /** The newest attempts, oldest first, 20 at most: `executions()` has all of them. */
+  readonly executions: readonly ExecutionInfo[]
   readonly effects: readonly EffectInfo[]
   readonly steps: readonly string[]
   /** Null for a pipeline: each of its stages has its own. */
@@ -86,7 +98,12 @@ export interface JobInfo {
   readonly tags: readonly string[]
   readonly submittedAt: Date
   readonly dueAt: Date
-  readonly endedAt: Date | null
+  /** When its first attempt began; null: none did. */
+  readonly startedAt: Date | null
+  /** When it was over; null: it is not. */
+  readonly completedAt: Date | null
+  /** When something happened to it last, to its tasks included. */
+  readonly updatedAt: Date
   readonly cancelled: { readonly at: Date; readonly by: string; readonly reason: string } | null
   /** The id of the job whose commit promised this one. */
   readonly parent: string | null
@@ -95,34 +112,48 @@ export interface JobInfo {
   readonly asked: { readonly by: string; readonly reason: string } | null
   /** The schedule that made it, and the time that it stands for. */
   readonly schedule: { readonly id: string; readonly time: Date } | null
-  /** What its handler said last, if it runs in this process now. Not durable. */
+  /** What its handler said last, in whatever process it runs. Not durable, and up to a second old. */
   readonly progress: unknown
   /** The newest lines that its handler wrote. Not durable. */
   readonly lines: readonly string[]
-  /** Since when its handler, in this process, said nothing, if that is too long. Not durable. */
+  /** Since when its handler said nothing, if that is too long, in whatever process it runs. Not durable. */
   readonly stalledSince: Date | null
 }
 
-export function jobInfo(
+/** What only this process knows. */
+export interface SoftReports {
+  readonly progress: string | null
+  readonly lines: readonly string[]
+  readonly stalledSince: number | null
+}
+
+export async function jobInfo(
+  store: Store,
   view: JobOverview,
-  progress: string | null,
-  lines: readonly string[],
-  stalledSince: number | null,
-): JobInfo {
-  const { job, state } = view
+  { progress, lines, stalledSince }: SoftReports,
+): Promise<JobInfo> {
+  const { job, state, startedAt, updatedAt, attempt, retries } = view
   const { spec, cancelled } = job
+  const executions = await newestExecutions(store, view)
+  const began = isFirstKnown(view) ? startedAt : await firstStart(store, job.id)
   return {
     id: job.id,
     type: spec.type,
     version: spec.version,
     state,
-    ...(job.task === null ? pipelinePart(view) : plainPart(job, job.task)),
-    priority: spec.priority,
+    ...(job.task === null ? pipelinePart(view) : plainPart(view, job.task)),
+    ...(await endingPart(store, view, executions)),
+    attempt,
+    retryCount: retries,
+    executions,
+    startedAt: dateOf(began),
+    updatedAt: new Date(updatedAt),
+    priority: job.task?.priority ?? spec.priority,
     key: spec.key,
     group: spec.group,
     tags: spec.tags,
     submittedAt: new Date(job.submittedAt),
-    cancelled: cancelled === null ? null : { ...cancelled, at: new Date(cancelled.at) },
+    cancelled: cancelled === null ? null : cancelledInfo(cancelled),
     parent: spec.parent?.job ?? null,
     rerunOf: spec.rerunOf,
     asked: spec.asked,
@@ -134,59 +165,149 @@ export function jobInfo(
   }
 }
 
+/** A record remembers the newest leases. */
+function isFirstKnown({ job }: JobOverview): boolean {
+  return (job.task?.leases[0]?.number ?? 1) === 1
+}
+
+/** Entries until the first attempt began: submitted, released, leased, started. */
+const FIRST_ENTRIES = 20
+
+/** Null: that is no longer kept. */
+async function firstStart(store: Store, job: string): Promise<number | null> {
+  const page = await store.query({ kind: 'history', job, limit: FIRST_ENTRIES })
+  const first = page.find(
+    ({ entry }) =>
+      entry.type === 'ExecutionStarted' || (entry.type === 'LeaseGranted' && entry.started),
+  )
+  return first?.entry.at ?? null
+}
+
 type JobPart = Pick<
   JobInfo,
-  | 'input'
-  | 'output'
-  | 'error'
-  | 'attempt'
-  | 'retries'
-  | 'attempts'
-  | 'effects'
-  | 'steps'
-  | 'queue'
-  | 'stages'
-  | 'dueAt'
-  | 'endedAt'
+  'input' | 'maxRetries' | 'effects' | 'steps' | 'queue' | 'stages' | 'dueAt' | 'completedAt'
 >
 
-function plainPart({ spec }: Job, task: Task): JobPart {
+function plainPart({ job: { spec }, state }: JobOverview, task: Task): JobPart {
   return {
     input: fromJson(task.input ?? spec.input),
-    output: task.output === null ? undefined : fromJson(task.output),
-    error: task.error,
-    attempt: task.attempt,
-    retries: task.retries,
-    attempts: attemptsOf(task),
+    maxRetries: task.budget,
     effects: effectsOf(task),
     steps: task.steps.map(({ name }) => name),
     queue: task.policy.queue,
     stages: [],
     dueAt: new Date(task.dueAt),
-    endedAt: dateOf(task.endedAt),
+    completedAt: isFinal(state) ? dateOf(task.endedAt) : null,
   }
+}
+
+function cancelledInfo({ at, by, reason }: Cancelled): NonNullable<JobInfo['cancelled']> {
+  return { at: new Date(at), by, reason }
 }
 
 /** What a single task has, a pipeline shows by its stages. */
 function pipelinePart({ job, state, stages }: JobOverview): JobPart {
   const specs = job.spec.stages ?? []
   const tallies = stages.map(({ tally }) => tally)
-  const troubled = stages.flatMap((stage) => stage.troubled).filter(({ error }) => error !== null)
-  const blamed = troubled.find((task) => task.state === (state === 'FAILED' ? 'FAILED' : 'DEAD'))
   return {
     input: fromJson(job.spec.input),
-    output: undefined,
-    error: (blamed ?? troubled[0])?.error ?? null,
-    attempt: 0,
-    retries: 0,
-    attempts: [],
+    maxRetries: null,
     effects: [],
     steps: [],
     queue: null,
     stages: stages.map((stage, i) => stageInfo(specs[i] as StageSpec, stage)),
     dueAt: new Date(job.dueAt),
-    endedAt: isFinal(state) ? new Date(jobEndedAt(job, tallies)) : null,
+    completedAt: isFinal(state) ? new Date(jobEndedAt(job, tallies)) : null,
   }
+}
+
+type EndingPart = Pick<JobInfo, 'output' | 'error' | 'lastError' | 'errorType' | 'failure'>
+
+/** What came of it so far. */
+async function endingPart(
+  store: Store,
+  view: JobOverview,
+  executions: readonly ExecutionInfo[],
+): Promise<EndingPart> {
+  const { job, state } = view
+  const isPipeline = job.task === null
+  const outcome =
+    state === 'FAILED' || (isPipeline && state === 'SUCCEEDED')
+      ? await store.query({ kind: 'outcome', job: job.id })
+      : null
+  if (state === 'SUCCEEDED') {
+    const output = isPipeline
+      ? await pipelineOutput(store, job.id, outcome?.last ?? [])
+      : outputOf(job)
+    return { output, error: null, lastError: null, errorType: null, failure: null }
+  }
+  const failure = outcome === null ? null : await failureReason(store, job.id, outcome)
+  const error = outcome?.error ?? job.task?.error ?? troubledError(view)
+  return { output: outputOf(job), error, ...lastErrorOf(error, executions), failure }
+}
+
+function outputOf({ task }: Job): unknown {
+  return task === null || task.output === null ? undefined : fromJson(task.output)
+}
+
+/** Of a pipeline that is not over: that of a task that is in quarantine, or else one that failed. */
+function troubledError({ stages }: JobOverview): Failure | null {
+  const troubled = stages.flatMap((stage) => stage.troubled).filter(({ error }) => error !== null)
+  return (troubled.find(({ state }) => state === 'DEAD') ?? troubled[0])?.error ?? null
+}
+
+/** What went wrong last: an error that was reported, or a lease that was lost after it. */
+function lastErrorOf(
+  error: Failure | null,
+  executions: readonly ExecutionInfo[],
+): Pick<JobInfo, 'lastError' | 'errorType'> {
+  const last = executions.findLast(({ endedBy }) => endedBy !== null && WENT_WRONG.has(endedBy))
+  const text = error === null ? null : `${error.code}: ${error.message}`
+  if (last === undefined || !isLost(last.endedBy)) {
+    const own = last?.error ?? error
+    return own === null
+      ? { lastError: null, errorType: null }
+      : { lastError: `${own.code}: ${own.message}`, errorType: own.type }
+  }
+  const how = last.endedBy === 'LeaseExpired' ? 'ran out' : 'was taken away'
+  const why = last.reason === null ? 'history() says why' : last.reason
+  const lost = sentence(`The lease of attempt ${last.attempt} ${how} (${last.endedBy}): ${why}`)
+  return {
+    lastError: text === null ? lost : `${lost} Before that: ${text}`,
+    errorType: 'RETRYABLE',
+  }
+}
+
+const WENT_WRONG: ReadonlySet<LeaseEnd> = new Set<LeaseEnd>([
+  'TaskFailed',
+  'EffectFailed',
+  'LeaseExpired',
+  'LeaseRevoked',
+])
+
+/** Outputs of a stage that are shown: of more, `result()` reads page by page. */
+const MOST_OUTPUTS = 1_000
+
+async function pipelineOutput(
+  store: Store,
+  job: string,
+  last: readonly PriorStage[],
+): Promise<unknown> {
+  const outputs: [string, unknown][] = []
+  for (const { name, stage, segments } of last) {
+    const limit = segments === null ? 1 : MOST_OUTPUTS
+    const page = await store.query({ kind: 'outputs', job, stage, after: -1, limit })
+    if (page === null || page.next !== null) return undefined
+    const values = page.outputs.map((one) => [one.segment, fromJson(one.output)] as const)
+    if (segments === null) outputs.push([name, values[0]?.[1]])
+    else {
+      const list: unknown[] = Array.from({ length: segments })
+      for (const [segment, value] of values) list[segment] = value
+      outputs.push([name, list])
+    }
+  }
+  // Not by assignment: a stage may have any name, `__proto__` too.
+  return outputs.length === 1 ? outputs[0]?.[1] : Object.fromEntries(outputs)
 }
 
 function stageInfo(
@@ -221,16 +342,6 @@ function segmentInfo(task: Task): SegmentInfo {
 
 function dateOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
-}
-
-function attemptsOf({ leases }: Task): AttemptInfo[] {
-  return leases.map(({ number, worker, grantedAt, endedAt, endedBy }) => ({
-    number,
-    worker,
-    from: new Date(grantedAt),
-    to: dateOf(endedAt),
-    endedBy,
-  }))
 }
 
 function effectsOf({ job, stage, segment, commit }: Task): EffectInfo[] {

@@ -130,6 +130,7 @@ export class Results {
           type,
           state,
           output,
+          cause: null,
           error: null,
           cancelled: null,
           held: [],

@@ -116,7 +116,7 @@ describe.each(ENGINES)('submitting from what can be iterated over %s', (_, open)
       .catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({
       code: 'SubmitInterrupted',
-      cause: { code: 'Refused', rejection: { code: 'IdReused' } },
+      cause: { code: 'IdReused', rejection: { code: 'IdReused' } },
       details: { sure: 0 },
     })
   })

@@ -34,7 +34,7 @@ describe.each(ENGINES)('submitting %s', (_, open) => {
     const again = await pawl.submit(note, { name: 'a' }, { id: 'one' })
     expect([first.id, again.id]).toEqual(['one', 'one'])
     const other = pawl.submit(note, { name: 'b' }, { id: 'one' })
-    await expect(other).rejects.toMatchObject({ code: 'Refused', rejection: { code: 'IdReused' } })
+    await expect(other).rejects.toMatchObject({ code: 'IdReused', rejection: { code: 'IdReused' } })
     expect((await pawl.list()).jobs).toHaveLength(1)
   })
 
@@ -81,7 +81,7 @@ describe.each(ENGINES)('submitting %s', (_, open) => {
     expect(await delayed.state()).toBe('CREATED')
     expect(await timed.state()).toBe('CREATED')
     const info = await soon.info()
-    const started = info.attempts[0]?.from.getTime() ?? 0
+    const started = info.executions[0]?.leasedAt.getTime() ?? 0
     expect(started - info.submittedAt.getTime()).toBeGreaterThanOrEqual(30)
   })
 
@@ -227,7 +227,7 @@ describe.each(ENGINES)('an input %s', (_, open) => {
     const v1 = job('greet', { retry: { max: 0 }, input: typed<string>(), run: () => 'old' })
     const handle = await pawl.submit(v2, 'ann', {})
     const old = pawl.work([v1])
-    await expect.poll(async () => (await handle.info()).attempts).toHaveLength(1)
+    await expect.poll(async () => (await handle.info()).executions).toHaveLength(1)
     await old.stop()
     // Its worker has stopped, and so it was given back.
     expect(await handle.info()).toMatchObject({ state: 'QUEUED', error: null })

@@ -107,17 +107,30 @@ export class Submitter {
     this.#definitions = definitions
   }
 
-  async submitOne<J extends AnyJob>(
+  /** Not async: a function that waits would keep the input, and with its text have it in memory twice. */
+  submitOne<J extends AnyJob>(
     definition: J,
     input: unknown,
     options: SubmitOptions,
   ): Promise<Handle<OutcomeOf<J>>> {
-    assertOptions(options)
-    const { tx } = options
-    if (tx !== undefined) this.#assertTransaction(tx)
-    const given = this.#submission(definition, input, options)
+    try {
+      assertOptions(options)
+      const { id, tx } = options
+      if (tx !== undefined) this.#assertTransaction(tx)
+      const command = this.#submission(definition, input, options)
+      return this.#submitCommand(definition, command, tx, id === undefined)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  async #submitCommand<J extends AnyJob>(
+    definition: J,
+    given: Submission | Promise<Submission>,
+    tx: UserTransaction | undefined,
+    isMade: boolean,
+  ): Promise<Handle<OutcomeOf<J>>> {
     const command = given instanceof Promise ? await given : given
-    const isMade = options.id === undefined
     const answer = await (tx === undefined
       ? this.#sendOne(command, isMade)
       : this.#sendIn(tx, [command]).then(([one]) => one as Answer))

@@ -1,14 +1,20 @@
 /**
  * "Why is this job not running?": every reason that holds now, and what to do about it.
  *
- * All reasons come from the store, but for the workers: of those, only this process's are known.
+ * All reasons come from the store, but for the workers: those of other processes are known by what they
+ * say, and without presence not at all.
  */
 import type { Job, JobState, LimitSpec, StageSpec, Task } from '../../kernel/index.ts'
 import { isEnding, isFinal, isHeldBack, isSettled, mayStartAt } from '../../kernel/index.ts'
 import type { Holder, InUse, JobOverview, StageOverview, Store } from '../../store/index.ts'
-import type { StalledTask, Worker } from '../../worker/index.ts'
+import type { StalledTask } from '../../worker/index.ts'
 import { UnknownJob } from '../errors.ts'
+import { failureReason } from '../failure-reason.ts'
+import type { HolderInfo } from './holder-info.ts'
+import { holderInfo } from './holder-info.ts'
 import { isLost, lossOf, lossText } from '../lost-lease.ts'
+import type { WorkerInfo } from './worker-info.ts'
+import { servesChannel } from './worker-info.ts'
 
 export type Obstacle =
   | 'over'
@@ -36,7 +42,7 @@ export interface Reason {
   /** When it will be gone by itself, if that is known. */
   readonly until: Date | null
   /** The tasks that hold what this one waits for. */
-  readonly holders: readonly Holder[]
+  readonly holders: readonly HolderInfo[]
 }
 
 export interface Explanation {
@@ -50,7 +56,10 @@ export interface Explanation {
 /** What an explanation is made from. */
 interface ExplainParts {
   readonly store: Store
-  readonly workers: Iterable<Worker>
+  /** Of all processes; without presence, of this one. */
+  readonly workers: readonly WorkerInfo[]
+  /** Other processes may have workers that are not known here. */
+  readonly hasUnknownWorkers: boolean
   readonly now: number
   /** Tasks of the job of which nothing is heard. */
   readonly stalled: readonly StalledTask[]
@@ -60,20 +69,30 @@ export async function explain(parts: ExplainParts, id: string): Promise<Explanat
   const view = await parts.store.query({ kind: 'overview', job: id })
   if (view === null) throw new UnknownJob(id)
   const { state, job } = view
-  const over = reason('over', `It is ${state}, and never runs again.`)
-  if (isFinal(state)) return { job: id, state, isRunnable: false, reasons: [over] }
+  if (isFinal(state)) {
+    return { job: id, state, isRunnable: false, reasons: [await overReason(parts.store, view)] }
+  }
   const stalled = parts.stalled.map((task) => stalledReason(job, task))
   if (job.task === null) {
     const { isRunnable, reasons } = await explainPipeline(parts, view)
     return { job: id, state, isRunnable, reasons: [...reasons, ...stalled] }
   }
-  const settled = await notWaitingReason(parts, view, job.task)
+  const settled = await notWaitingReason(parts, job.task)
   if (settled !== null) {
     return { job: id, state, isRunnable: false, reasons: [settled, ...stalled] }
   }
   const reasons = await waitingReasons(parts, job, job.task, null)
   const isRunnable = reasons.length === 0
   return { job: id, state, isRunnable, reasons: isRunnable ? [NEXT] : reasons }
+}
+
+/** Of a job that FAILED, with why: in the words of `get` and `result()`. */
+async function overReason(store: Store, { job, state }: JobOverview): Promise<Reason> {
+  const over = `It is ${state}, and never runs again.`
+  const outcome = state === 'FAILED' ? await store.query({ kind: 'outcome', job: job.id }) : null
+  if (outcome === null) return reason('over', over)
+  const { stage, message } = await failureReason(store, job.id, outcome)
+  return inStage(stage, reason('over', `${over} ${message}`))
 }
 
 /** Why no worker has a task that waits: no reason, if nothing is in its way. */
@@ -100,7 +119,13 @@ export function reason(
   holders: readonly Holder[] = [],
 ): Reason {
   const isKnown = until !== null && Number.isFinite(until)
-  return { what, stage: null, message, until: isKnown ? new Date(until) : null, holders }
+  return {
+    what,
+    stage: null,
+    message,
+    until: isKnown ? new Date(until) : null,
+    holders: holders.map(holderInfo),
+  }
 }
 
 function inStage(stage: string | null, about: Reason): Reason {
@@ -110,11 +135,7 @@ function inStage(stage: string | null, about: Reason): Reason {
 export const NEXT = reason('next', 'Nothing is in its way: it is next, or others come before it.')
 
 /** It is not waiting at all. */
-async function notWaitingReason(
-  { store }: ExplainParts,
-  view: JobOverview,
-  task: Task,
-): Promise<Reason | null> {
+async function notWaitingReason({ store }: ExplainParts, task: Task): Promise<Reason | null> {
   if (task.lease !== null) {
     const { worker, grantedAt, number, expiresAt } = task.lease
     const since = new Date(grantedAt).toISOString()
@@ -125,10 +146,7 @@ async function notWaitingReason(
     )
   }
   return task.state === 'DEAD'
-    ? reason(
-        'quarantined',
-        `Job ${task.job} waits for an operator. ${await whyDead(store, view, task)}`,
-      )
+    ? reason('quarantined', `Job ${task.job} waits for an operator. ${await whyDead(store, task)}`)
     : null
 }
 
@@ -141,7 +159,7 @@ function stalledReason(job: Job, { since, worker, stage }: StalledTask): Reason 
   return inStage(job.spec.stages?.[stage]?.name ?? null, about)
 }
 
-async function whyDead(store: Store, view: JobOverview, task: Task): Promise<string> {
+async function whyDead(store: Store, task: Task): Promise<string> {
   const held = (task.commit?.effects ?? []).filter((effect) => effect.state === 'HELD')
   if (held.length > 0) {
     return `What became of ${held.map(({ promise }) => `'${promise.name}'`).join(', ')} is for a person to say: resolve the effect.`
@@ -151,7 +169,7 @@ async function whyDead(store: Store, view: JobOverview, task: Task): Promise<str
   const failed = error === null ? '' : ` (${error.code}: ${error.message})`
   const why = `It used up its retries${failed}: retry, force or discard it.`
   if (error !== null && !isLost(endedBy)) return why
-  return `${why} ${lossText(endedBy, isLost(endedBy) ? await lossOf(store, view, task) : null)}`
+  return `${why} ${lossText(endedBy, isLost(endedBy) ? await lossOf(store, task) : null)}`
 }
 
 function ownReasons(job: Job, task: Task, now: number): Reason[] {
@@ -224,27 +242,24 @@ function limitReason(
 }
 
 function workerReasons(
-  { workers, store }: ExplainParts,
+  { workers, hasUnknownWorkers }: ExplainParts,
   type: string,
   task: Task,
   stage: string | null,
 ): Reason[] {
   const { queue } = task.policy
-  const isShared = store.onNews !== undefined
-  const serving = [...workers].filter((worker) => worker.serves(type, queue, stage))
+  const serving = workers.filter((worker) => servesChannel(worker, type, queue, stage))
   if (serving.length === 0) {
     const what = stage === null ? `jobs '${type}'` : `stage '${stage}' of pipeline '${type}'`
-    const others = isShared ? ', and whether one of another process does is not known here' : ''
-    return [
-      reason(
-        'no-worker',
-        `No worker of this process takes ${what} from queue '${queue}'${others}: start one with work([…]).`,
-      ),
-    ]
+    const others = ', and whether one of another process does is not known here'
+    const message = hasUnknownWorkers
+      ? `No worker of this process takes ${what} from queue '${queue}'${others}`
+      : `No worker takes ${what} from queue '${queue}'`
+    return [reason('no-worker', `${message}: start one with work([…]).`)]
   }
-  if (serving.some((worker) => worker.hasRoom)) return []
-  const places = serving.reduce((sum, { concurrency }) => sum + concurrency, 0)
-  const here = isShared ? ' in this process' : ''
+  if (serving.some(({ free }) => free > 0)) return []
+  const places = serving.reduce((sum, { used, free }) => sum + used + free, 0)
+  const here = hasUnknownWorkers ? ' in this process' : ''
   return [reason('workers-busy', `All ${places} places of its workers${here} are taken.`)]
 }
 
@@ -314,7 +329,7 @@ async function openReasons(
   if (dead !== undefined && state === 'ERROR') {
     const which = `${tally.dead} of its tasks wait for an operator, the first is segment ${dead.segment}.`
     reasons.push(
-      inStage(name, reason('quarantined', `${which} ${await whyDead(parts.store, view, dead)}`)),
+      inStage(name, reason('quarantined', `${which} ${await whyDead(parts.store, dead)}`)),
     )
   }
   return { isRunnable, reasons }

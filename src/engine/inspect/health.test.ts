@@ -82,7 +82,7 @@ describe('health', () => {
   it('counts how many wait in vain, and since when', async () => {
     const pawl = testEngine()
     pawl.work([echo], { queues: ['day'] })
-    const since = pawl.now
+    const since = new Date(pawl.now)
     await pawl.submitMany(
       echo,
       ['a', 'b', 'c'].map((input) => ({ input, options: { queue: 'night' } })),
@@ -117,6 +117,7 @@ describe('health', () => {
       now: () => now,
       isServed: () => true,
       stalled: () => [],
+      refresh: () => Promise.resolve(),
       onUnserved: () => undefined,
       onError: ({ message }) => told.push(message),
     })
@@ -142,6 +143,7 @@ describe('health', () => {
         now: () => now,
         isServed: () => false,
         stalled: () => [],
+        refresh: () => Promise.resolve(),
         onUnserved: (unserved) => told.push(unserved),
         onError: () => undefined,
       },
@@ -152,7 +154,9 @@ describe('health', () => {
     expect((await watch.health()).isWell).toBe(true)
     expect(told).toEqual([])
     now += 1_001
-    expect((await watch.health()).unserved).toEqual([{ ...waiting[0], count: 1 }])
+    expect((await watch.health()).unserved).toEqual([
+      { ...waiting[0], since: new Date(0), count: 1 },
+    ])
     expect(told).toHaveLength(1)
   })
 

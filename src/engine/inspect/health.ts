@@ -11,7 +11,7 @@ import type { Examined, Store, WaitsLong } from '../../store/index.ts'
 import type { StalledTask } from '../../worker/index.ts'
 import { InvariantBroken } from '../errors.ts'
 
-/** Jobs of one type, in one queue, that no worker of this process takes. */
+/** Jobs of one type, in one queue, that no worker takes; without presence, none of this process. */
 export interface Unserved {
   readonly queue: string
   readonly type: string
@@ -19,8 +19,18 @@ export interface Unserved {
   readonly stage: string | null
   /** How many were found waiting for too long. */
   readonly count: number
-  /** Since when the oldest of them is due. Milliseconds since 1970. */
-  readonly since: number
+  /** Since when the oldest of them is due. */
+  readonly since: Date
+}
+
+/** A task whose worker keeps the lease alive while the handler says nothing. */
+export interface StalledInfo extends Omit<StalledTask, 'since'> {
+  /** When the handler said something last. */
+  readonly since: Date
+}
+
+export function stalledInfo({ since, ...task }: StalledTask): StalledInfo {
+  return { ...task, since: new Date(since) }
 }
 
 /** Something that must always hold, and does not. */
@@ -36,7 +46,7 @@ export interface Health {
   /** Bugs of Pawl, or damage: please report them. Of what is so now, the newest 100 that were found. */
   readonly broken: readonly Broken[]
   /** Tasks whose worker keeps the lease alive while the handler says nothing. */
-  readonly stalled: readonly StalledTask[]
+  readonly stalled: readonly StalledInfo[]
   readonly unserved: readonly Unserved[]
   /** Jobs that were examined since the engine was opened, and rounds through all of them. */
   readonly examined: { readonly jobs: number; readonly rounds: number }
@@ -47,7 +57,10 @@ interface HealthParts {
   /** Milliseconds; only differences count. */
   readonly now: () => number
   readonly isServed: (type: string, queue: string, stage: string | null) => boolean
+  /** Of all processes, as they were heard last. */
   readonly stalled: () => readonly StalledTask[]
+  /** Hears the other processes. */
+  readonly refresh: () => Promise<void>
   readonly onUnserved: (unserved: Unserved) => void
   readonly onError: (error: Error) => void
 }
@@ -103,12 +116,13 @@ export class HealthWatch {
   /** After a few more queries: with few jobs that is a whole round. */
   async health(): Promise<Health> {
     for (let i = 0; i < BATCHES; i++) if (await this.examineSome()) break
+    await this.#parts.refresh()
     const { stalled, isServed } = this.#parts
     const unserved = [...this.#waited.values()].filter(
       ({ type, queue, stage }) => !isServed(type, queue, stage),
     )
     const { broken } = this
-    const silent = stalled()
+    const silent = stalled().map(stalledInfo)
     return {
       isWell: broken.length + silent.length + unserved.length === 0,
       broken,
@@ -135,12 +149,13 @@ export class HealthWatch {
   #addWaiting({ queue, type, stage, since }: WaitsLong): void {
     const name = JSON.stringify([queue, type, stage])
     const known = this.#waiting.get(name)
+    const oldest = Math.min(known?.since.getTime() ?? Infinity, since)
     this.#waiting.set(name, {
       queue,
       type,
       stage,
       count: (known?.count ?? 0) + 1,
-      since: Math.min(known?.since ?? Infinity, since),
+      since: new Date(oldest),
     })
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ENGINES, temporaryFolder } from '../../../test/support/engines.ts'
 import { ReadyBench } from '../../../test/support/ready-bench.ts'
 import { promise } from '../../../test/support/specs.ts'
-import type { Metrics, Traffic } from '../../index.ts'
+import type { EngineMetrics, Traffic } from '../../index.ts'
 import { job, open as openPawl, typed } from '../../index.ts'
 import { testEngine } from '../../testing/index.ts'
 
@@ -15,7 +15,7 @@ const broken = job('broken', {
   },
 })
 
-function trafficOf({ traffic }: Metrics, type: string): Traffic {
+function trafficOf({ traffic }: Pick<EngineMetrics, 'traffic'>, type: string): Traffic {
   return traffic.find((one) => one.type === type) as Traffic
 }
 
@@ -38,7 +38,7 @@ describe.each(ENGINES)('the metrics of an engine %s', (_, open) => {
     })
     expect(metrics.quarantined).toBe(1)
     expect(metrics.leases).toBe(0)
-    expect(metrics.now).toBeGreaterThanOrEqual(metrics.since)
+    expect(metrics.now.getTime()).toBeGreaterThanOrEqual(metrics.since.getTime())
     expect(trafficOf(metrics, 'echo')).toMatchObject({
       queue: 'default',
       submitted: 2,

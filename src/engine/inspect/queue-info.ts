@@ -2,7 +2,9 @@
  * A queue as a client sees it: whether it runs, what bounds it, and what is in it.
  */
 import { mayStartAt } from '../../kernel/index.ts'
-import type { Holder, QueueView } from '../../store/index.ts'
+import type { QueueView } from '../../store/index.ts'
+import type { HolderInfo } from './holder-info.ts'
+import { holderInfo } from './holder-info.ts'
 
 export interface QueueInfo {
   readonly name: string
@@ -24,7 +26,7 @@ export interface QueueInfo {
   /** When its own bounds let the next one start; null: when one that runs has ended. */
   readonly nextAt: Date | null
   /** Up to 20 of the tasks that run, the oldest first, and their workers. */
-  readonly holders: readonly Holder[]
+  readonly holders: readonly HolderInfo[]
 }
 
 export function queueInfo(
@@ -42,6 +44,6 @@ export function queueInfo(
     running: held,
     ready,
     nextAt: nextAt === Infinity ? null : new Date(nextAt),
-    holders,
+    holders: holders.map(holderInfo),
   }
 }

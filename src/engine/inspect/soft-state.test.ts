@@ -2,10 +2,12 @@ import { expect, it } from 'vitest'
 import { SoftState } from './soft-state.ts'
 
 function state(): SoftState {
-  return new SoftState(
-    () => undefined,
-    () => undefined,
-  )
+  return new SoftState({
+    now: () => 1,
+    authorityTime: (ms) => ms,
+    onStalled: () => undefined,
+    onNewer: () => undefined,
+  })
 }
 
 it('a line is cut after 500 characters, and the newest 100 of a job are kept', () => {

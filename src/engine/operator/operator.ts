@@ -75,11 +75,20 @@ export class Operator {
     })
   }
 
-  /** A stage or a segment of it is given up by force: whether the job goes on is for `tolerate`. */
-  discard(id: string, { stage, segment, ...actor }: DiscardOptions): Promise<void> {
+  /**
+   * Only of what is in quarantine: anything else is cancelled, or forced. A stage or a segment of it is
+   * given up by force: whether the job goes on is for `tolerate`. A second discard does nothing.
+   */
+  async discard(id: string, { stage, segment, ...actor }: DiscardOptions): Promise<void> {
+    const view = await this.#view(id)
     if (stage !== undefined || segment !== undefined) {
+      const task = onlyTask(view, { stage, segment })
+      if (task.state !== 'DEAD') throw notDead(`Discarding a task of job ${id}`, task.state, task)
       const reason = actor.reason ?? 'Discarded'
       return this.force(id, { ...actor, stage, segment, to: 'FAILED', reason })
+    }
+    if (view.state !== 'QUARANTINED' && view.state !== 'FAILED') {
+      throw notDead(`Discarding job ${id}`, view.state, { job: id })
     }
     return this.#send(`Discarding job ${id}`, {
       type: 'CancelJob',
@@ -231,6 +240,15 @@ export class Operator {
     if (rejection.code === 'UnknownJob' && 'job' in command) throw new UnknownJob(command.job)
     throw new Refused(what, rejection)
   }
+}
+
+function notDead(what: string, state: string, details: { readonly job: string }): Refused {
+  return new Refused(what, {
+    code: 'TaskNotDead',
+    check: 'discard',
+    message: `It is ${state}, and only what is in quarantine is discarded: cancel the job, or force the task.`,
+    details: { job: details.job, state },
+  })
 }
 
 /** A commit is resolved, not run again; and a stage that is done needs none of its tasks. */

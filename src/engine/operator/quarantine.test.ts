@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { recorded } from '../../../test/support/history.ts'
 import { deferred, ENGINES, temporaryFolder } from '../../../test/support/engines.ts'
 import type { Pawl, QuarantineReport } from '../../index.ts'
 import { effect, job, open as openPawl, pipeline, typed } from '../../index.ts'
@@ -108,7 +109,7 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     isRepaired = true
     pawl.work([broken, other])
     expect(await pawl.handle('broken-2').result()).toBe('42')
-    const history = await pawl.history('broken-2')
+    const history = recorded(await pawl.history('broken-2'))
     const retried = history.find(({ entry }) => entry.type === 'TaskRetried')?.entry
     expect(retried).toMatchObject({ ...on, attempt: 1, input: null })
   })
@@ -123,7 +124,7 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     expect(report).toMatchObject({ done: 2 })
     pawl.work([broken])
     expect(await pawl.handle('broken-1').result()).toBe('good 41 of broken-1')
-    const history = await pawl.history('broken-1')
+    const history = recorded(await pawl.history('broken-1'))
     expect(history.find(({ entry }) => entry.type === 'TaskRetried')?.entry).toMatchObject({
       input: '"good 41 of broken-1"',
       by: 'ann',

@@ -48,7 +48,7 @@ describe('a schedule', () => {
     await pawl.advance('3h')
     expect(ran).toEqual(['at 1', 'at 2', 'at 3'])
     const { jobs } = await pawl.list()
-    expect(jobs.map(({ submittedAt }) => submittedAt)).toEqual([1, 2, 3].map((n) => +hour(n)))
+    expect(jobs.map(({ submittedAt }) => submittedAt)).toEqual([1, 2, 3].map((n) => hour(n)))
     expect(jobs[0]?.id).toBe(`hourly@${+hour(1)}`)
     expect((await pawl.get(jobs[0]?.id ?? ''))?.schedule).toEqual({ id: 'hourly', time: hour(1) })
   })

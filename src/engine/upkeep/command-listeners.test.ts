@@ -34,6 +34,7 @@ function setUp(isShared: boolean): {
     upkeepLoop: { runNow: note('upkeep: now'), runSoon: note('upkeep: soon') },
     schedules: { onNews: note('schedules: look') },
     traffic: { others: 0, ends: 0 },
+    onRefused: null,
   } as unknown as CommandListenersParts
   return {
     listeners: new CommandListeners(parts),

@@ -3,7 +3,7 @@
  * the same store: workers claim jobs and check their leases, calls that wait for results are
  * answered, and upkeep runs.
  */
-import type { Command } from '../../kernel/index.ts'
+import type { Command, RejectionCode } from '../../kernel/index.ts'
 import type { Answer, News, Store } from '../../store/index.ts'
 import type { Worker } from '../../worker/index.ts'
 import type { Results } from '../client/results.ts'
@@ -60,6 +60,17 @@ export interface CommandListenersParts {
   readonly upkeepLoop: UpkeepLoop
   readonly traffic: EngineTraffic
   readonly schedules: Schedules
+  /** Told of each command that was refused; null: the owner does not want to know. */
+  readonly onRefused: ((refused: RefusedCommand) => void) | null
+}
+
+/** A command of a client, an operator, a worker or upkeep that was answered with a no. */
+export interface RefusedCommand {
+  readonly command: Command['type']
+  /** Null: it is about a queue or a schedule. */
+  readonly job: string | null
+  readonly code: RejectionCode
+  readonly message: string
 }
 
 export class CommandListeners {
@@ -89,12 +100,24 @@ export class CommandListeners {
     const { results, upkeepLoop, workers } = this.#parts
     results.answered(commands, answers)
     this.#countTraffic(commands)
+    this.#tellRefused(commands, answers)
     if (commands.some(mayMoveStages)) upkeepLoop.runNow()
     // A batch has new work, or reports.
     if (commands[0]?.type === 'SubmitJob') return
     commands.forEach((command, i) => {
       if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
       for (const worker of workers) worker.checkLeases((command as { job: string }).job)
+    })
+  }
+
+  #tellRefused(commands: readonly Command[], answers: readonly Answer[]): void {
+    const { onRefused } = this.#parts
+    if (onRefused === null) return
+    answers.forEach(({ rejection }, i) => {
+      if (rejection === null) return
+      const command = commands[i] as Command
+      const job = 'job' in command ? command.job : null
+      onRefused({ command: command.type, job, code: rejection.code, message: rejection.message })
     })
   }
 

@@ -16,7 +16,7 @@ const PAUSE_MS = 50
 /** The same on a shared database, where they cost something, and news say when something is due. */
 const SHARED_PAUSE_MS = 1_000
 /** There, each query that finds nothing doubles the pause until the next one, up to this. */
-const LONGEST_SHARED_PAUSE_MS = 2_000
+const LONGEST_SHARED_PAUSE_MS = 4_000
 /** There, between the end of a round of examinations and the next round. */
 const SHARED_ROUND_MS = 10_000
 /** After news: other processes query, too, and news that come together are one query. */

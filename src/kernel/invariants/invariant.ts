@@ -8,11 +8,12 @@ export const INVARIANTS = {
   4: 'COMPLETED and FAILED tasks, SUCCEEDED and FAILED jobs never change again.',
   5: "Attempts, lease numbers, versions and an aggregate's time only grow; retries never exceed their budget.",
   6: 'Stage and job state equal the pure function of the records, and move only as the tables allow.',
-  7: 'No orphans: every job that is not final has a due task, a timer, a lease, a stage to open, or a human to wait for.',
+  7: 'No orphans: every job that is not final has a due task, a timer, a lease, a stage to open, or a human or a message to wait for.',
   8: 'State equals the fold of the log.',
-  9: 'Time, pause, hold, limits and start-by are kept: what was granted could be granted, and what time took was due.',
+  9: 'Time, pause, hold, limits, start-by and deadlines are kept: what was granted could be granted, and what time took was due.',
   10: 'Stages open in order: after their prerequisites, on-failure ones last; an ending job starts nothing else.',
   11: 'A key belongs to at most one job of its type: for as long as there is that job or, if it is unique, until it is over.',
+  12: 'A wait ends once, by a message before its time or by its time; a message ends at most one wait, in order, and is kept until then; a suspended task goes on when its waits say so.',
 } as const
 
 export type InvariantNumber = keyof typeof INVARIANTS

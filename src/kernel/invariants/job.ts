@@ -13,6 +13,7 @@ import { findTask, tasksOf } from '../world.ts'
 import type { Violation } from './invariant.ts'
 import { Findings } from './invariant.ts'
 import { taskViolations } from './task.ts'
+import { checkKeptMessages } from './waits.ts'
 
 /** `tallies` are those the store keeps; they are counted again here. */
 export function jobViolations(world: World, job: Job, tallies: Tallies, now: number): Violation[] {
@@ -30,6 +31,7 @@ export function jobViolations(world: World, job: Job, tallies: Tallies, now: num
     'held, but a task was granted',
   )
   checkOrigin(world, job, found)
+  checkKeptMessages(job, found)
   if (job.task === null) checkPipeline(world, job, tallies, found)
   else checkPlain(job, job.task, found)
   return [...found.violations, ...tasks.flatMap(taskViolations)]

@@ -124,6 +124,8 @@ const TASKS: readonly Case[] = [
   [3, 'COMPLETED without an output', completed, (task) => void (task.output = null)],
   [5, 'retries 9 of 3', failedOnce, (task) => void (task.retries = 9)],
   [5, 'retries -1 of 3', failedOnce, (task) => void (task.retries = -1)],
+  [5, '9999 snoozes', failedOnce, (task) => void (task.snoozes = 9_999)],
+  [5, '-1 snoozes', failedOnce, (task) => void (task.snoozes = -1)],
   [5, '1 retries after 0 attempts', waiting, (task) => void (task.retries = 1)],
   [
     3,
@@ -239,7 +241,7 @@ const JOBS: readonly [
 ]
 
 function cancelSilently(job: Job): void {
-  job.cancelled = { at: 1, by: 'nobody', reason: 'none' }
+  job.cancelled = { at: 1, by: 'nobody', reason: 'none', deadline: false }
 }
 
 function openStage(job: Job, index: number): void {

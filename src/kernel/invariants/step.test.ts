@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { Authority, snapshot } from '../../../test/support/authority.ts'
-import { child, failure, plain, promise } from '../../../test/support/specs.ts'
+import { child, failure, pipeline, plain, promise, stage } from '../../../test/support/specs.ts'
 import type { Entry, EntryOf, EntryType, InvariantNumber, World } from '../index.ts'
 import { createWorld, fold, stepViolations } from '../index.ts'
 
@@ -144,6 +144,10 @@ function shrinkBudgets(world: World): void {
   for (const { task } of world.jobs.values()) if (task !== null) task.budget = 0
 }
 
+function addSnooze(world: World): void {
+  for (const { task } of world.jobs.values()) if (task !== null) task.snoozes += 1
+}
+
 function forgetLeases(world: World): void {
   for (const { task } of world.jobs.values()) task?.leases.shift()
 }
@@ -177,6 +181,73 @@ describe('the check of a step', () => {
     expect(audit(a, next(a, 'LeaseGranted', granted))).toContain(
       '9 LeaseGranted: a task was granted before it was due',
     )
+  })
+
+  it('1: a lease was taken that had been extended since', () => {
+    const a = leased()
+    const revoked = { ...GIVEN, extension: 1, presence: true, by: 'presence', reason: '' }
+    expect(audit(a, next(a, 'LeaseRevoked', revoked))).toEqual([
+      '1 LeaseRevoked: decided at extension 1, done at 0',
+    ])
+    const idle = waiting()
+    expect(audit(idle, next(idle, 'LeaseRevoked', revoked))).toContain(
+      '1 LeaseRevoked: decided at extension 1, done at null',
+    )
+  })
+
+  it('3: presence took a lease whose effect may be on its way', () => {
+    const a = effectStarted()
+    const settled = [{ effect: 0, to: 'HELD', retries: 1 }] as const
+    const dead = { ...GIVEN, next: 'DEAD', settled, extension: 0, by: 'x', reason: '' } as const
+    expect(audit(a, next(a, 'LeaseRevoked', { ...dead, presence: false }))).toEqual([])
+    expect(audit(a, next(a, 'LeaseRevoked', { ...dead, presence: true }))).toEqual([
+      '3 LeaseRevoked: presence took a lease while an effect may be on its way',
+    ])
+  })
+
+  it('9: a job was granted, or cancelled by time, on the wrong side of its deadline', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ deadlineMs: 5 }) })
+    const cancelled = next(a, 'JobCancelled', { deadline: true, by: 'time', reason: '' })
+    expect(audit(a, cancelled)).toEqual([
+      '9 JobCancelled: a job was cancelled by a deadline that had not passed',
+    ])
+    expect(audit(a, { ...cancelled, at: 5 })).toEqual([])
+    expect(audit(a, next(a, 'LeaseGranted', { ...granted, timedOut: false, at: 5 }))).toEqual([
+      '9 LeaseGranted: a was granted after its deadline',
+    ])
+  })
+
+  it('5: a failure was counted as free and cost something, or the other way round', () => {
+    const a = leased()
+    const failed = next(a, 'TaskFailed', { ...GIVEN, error: failure(), free: true })
+    expect(audit(a, failed)).toEqual([])
+    expect(audit(a, failed, addSnooze)).toEqual(['5 TaskFailed: snoozes 0 became 2'])
+  })
+
+  it('does not let a task be rescheduled that a worker has, that is committed, or that is to end', () => {
+    const to = { dueAt: 5, startBy: null, priority: 0, toQueue: 'q', by: 'me', reason: '' }
+    const held = leased()
+    expect(audit(held, next(held, 'TaskRescheduled', { ...to, attempt: 1 }))).toEqual([
+      '9 TaskRescheduled: a task was rescheduled while LEASED',
+    ])
+    const committed = effectStarted(true)
+    committed.must({ type: 'ReleaseLease' })
+    expect(audit(committed, next(committed, 'TaskRescheduled', { ...to, attempt: 1 }))).toEqual([
+      '3 TaskRescheduled: a task was rescheduled after its commit',
+    ])
+    const ending = new Authority()
+    ending.must({ type: 'SubmitJob', spec: pipeline([stage('one')]) })
+    ending.must({ type: 'OpenStage' })
+    ending.must({ type: 'CancelJob' })
+    expect(
+      audit(ending, next(ending, 'TaskRescheduled', { ...to, attempt: 0, version: 2 })),
+    ).toEqual(['10 TaskRescheduled: a task of a job was rescheduled although it is ending'])
+    const waits = waiting()
+    expect(audit(waits, next(waits, 'TaskRescheduled', { ...to, attempt: 0 }))).toEqual([])
+    expect(audit(waits, next(waits, 'TaskRescheduled', { ...to, attempt: 7 }))).toEqual([
+      '4 TaskRescheduled: decided at attempt 7, done at 0',
+    ])
   })
 
   it('4: a report was refused twice', () => {

@@ -3,8 +3,15 @@
  *
  * This is how a log is audited: every entry must have been legitimate when it was written.
  */
-import { executionStatus, isEnding, jobState } from '../derive.ts'
-import type { Entry, TaskEntry, TaskStopped } from '../entries.ts'
+import {
+  executionStatus,
+  hasPassedDeadline,
+  isEnding,
+  isUnderWay,
+  jobState,
+  missedDeadline,
+} from '../derive.ts'
+import type { Entry, LeaseGranted, LeaseRevoked, TaskEntry, TaskStopped } from '../entries.ts'
 import type { ParentRef, Task } from '../model.ts'
 import { headOf } from '../model.ts'
 import { childId, tickId } from '../ids.ts'
@@ -17,10 +24,12 @@ import {
   PLAIN_JOB_TRANSITIONS,
   taskMayMove,
 } from '../transitions.ts'
+import { isSuspended } from '../waits.ts'
 import type { World } from '../world.ts'
 import { countTallies, findTask } from '../world.ts'
 import type { Violation } from './invariant.ts'
 import { Findings } from './invariant.ts'
+import { checkWaitMove } from './waits.ts'
 
 /** Entries that only the holder of the current lease can cause. */
 const UNDER_LEASE: ReadonlySet<Entry['type']> = new Set<Entry['type']>([
@@ -28,6 +37,8 @@ const UNDER_LEASE: ReadonlySet<Entry['type']> = new Set<Entry['type']>([
   'LeaseExtended',
   'LeaseReleased',
   'StepRecorded',
+  'WaitEnded',
+  'ExecutionSuspended',
   'ExecutionCommitted',
   'TaskFailed',
   'EffectStarted',
@@ -52,10 +63,26 @@ export function stepViolations(before: World, entry: Entry, after: World): Viola
     }
   }
   if (entry.type === 'TaskStopped') checkStop(before, entry, found)
+  if (entry.type === 'TaskRescheduled') {
+    const job = before.jobs.get(entry.job)
+    const ending = job !== undefined && isEnding(job, countTallies(before, job))
+    found.expect(!ending, 10, 'a task of a job was rescheduled although it is ending')
+  }
+  if (entry.type === 'LeaseGranted') checkInTime(before, entry, found)
+  if (entry.type === 'JobCancelled') {
+    const job = before.jobs.get(entry.job)
+    const inTime = !entry.deadline || (job !== undefined && hasPassedDeadline(job, entry.at))
+    found.expect(inTime, 9, 'a job was cancelled by a deadline that had not passed')
+  }
   if (entry.type === 'JobReleased') {
     const job = before.jobs.get(entry.job)
     const ending = job !== undefined && isEnding(job, countTallies(before, job))
     found.expect(!ending, 10, 'a job was released although it is ending')
+  }
+  if (entry.type === 'MessageKept') {
+    const job = before.jobs.get(entry.job)
+    const ending = job !== undefined && isEnding(job, countTallies(before, job))
+    found.expect(!ending, 10, 'a message was kept for a job that is ending')
   }
   if (entry.type === 'ScheduleFired') {
     const fired = before.schedules.get(entry.schedule)?.firedTick ?? null
@@ -71,6 +98,15 @@ export function stepViolations(before: World, entry: Entry, after: World): Viola
 function isChild(before: World, parent: ParentRef): boolean {
   const child = before.jobs.get(childId(parent))
   return child?.spec.parent?.job === parent.job
+}
+
+/** Nothing begins after the deadline, written or not. */
+function checkInTime(before: World, entry: LeaseGranted, found: Findings): void {
+  const job = before.jobs.get(entry.job)
+  const task = findTask(before, entry.job, entry.stage, entry.segment)
+  if (job === undefined || task === undefined) return
+  const isLate = missedDeadline(job, task, entry.at)
+  found.expect(!isLate, 9, () => `${job.id} was granted after its deadline`)
 }
 
 /** Work is taken away for a reason only. */
@@ -146,6 +182,7 @@ function checkTaskMove(task: Task, entry: TaskEntry, next: Task, found: Findings
   checkGrowth(task, entry, next, found)
   checkExecutions(task, entry, next, found)
   checkCommitted(task, entry, next, found)
+  checkWaitMove(task, entry, next, found)
 }
 
 function checkAuthority(task: Task, entry: TaskEntry, found: Findings): void {
@@ -176,6 +213,12 @@ function checkGrowth(task: Task, entry: TaskEntry, next: Task, found: Findings):
     () => `retries ${task.retries} became ${next.retries}`,
   )
   found.expect(next.budget >= task.budget, 5, 'the budget shrank')
+  const snoozed = entry.type === 'TaskFailed' && entry.free ? 1 : 0
+  found.expect(
+    next.snoozes === task.snoozes + snoozed,
+    5,
+    () => `snoozes ${task.snoozes} became ${next.snoozes}`,
+  )
   if (entry.type === 'LeaseGranted') {
     found.expect(
       task.lease === null,
@@ -191,13 +234,42 @@ function checkGrowth(task: Task, entry: TaskEntry, next: Task, found: Findings):
       () => `lease ${entry.lease} was ended, but it is not held`,
     )
   }
-  if (entry.type === 'TaskRetried' || entry.type === 'TaskForced') {
+  if (entry.type === 'LeaseRevoked') checkRevocation(task, entry, found)
+  if (entry.type === 'TaskRescheduled') checkRescheduled(task, found)
+  if (
+    entry.type === 'TaskRetried' ||
+    entry.type === 'TaskForced' ||
+    entry.type === 'TaskRescheduled'
+  ) {
     found.expect(
       entry.attempt === task.attempt,
       4,
       () => `decided at attempt ${entry.attempt}, done at ${task.attempt}`,
     )
   }
+}
+
+/** What a worker has, what is committed, or what waits in a suspension, is where it is. */
+function checkRescheduled(task: Task, found: Findings): void {
+  found.expect(task.state === 'WAITING', 9, () => `a task was rescheduled while ${task.state}`)
+  found.expect(task.commit === null, 3, 'a task was rescheduled after its commit')
+  found.expect(!isSuspended(task), 12, 'a task was rescheduled in a suspension')
+}
+
+/** A lease is taken from who was seen silent, and by presence only if nothing is on its way. */
+function checkRevocation(task: Task, entry: LeaseRevoked, found: Findings): void {
+  const extension = task.lease?.extension ?? null
+  found.expect(
+    entry.extension === null || entry.extension === extension,
+    1,
+    () => `decided at extension ${entry.extension}, done at ${extension}`,
+  )
+  const effects = task.commit?.effects ?? []
+  found.expect(
+    !entry.presence || !effects.some(isUnderWay),
+    3,
+    'presence took a lease while an effect may be on its way',
+  )
 }
 
 function checkExecutions(task: Task, entry: TaskEntry, next: Task, found: Findings): void {

@@ -1,14 +1,17 @@
 /**
  * What must hold of a task's own records, whatever else is going on.
  */
+import { LIMITS } from '../limits.ts'
 import type { Commit, Effect, Lease, LeaseEnd, Task } from '../model.ts'
 import { taskName } from '../model.ts'
 import type { Violation } from './invariant.ts'
 import { Findings } from './invariant.ts'
+import { checkWaiting } from './waits.ts'
 
 /** Ended by the holder's own report, so before the time was over. */
 const BY_REPORT: ReadonlySet<LeaseEnd | null> = new Set<LeaseEnd>([
   'ExecutionCommitted',
+  'ExecutionSuspended',
   'TaskFailed',
   'LeaseReleased',
   'EffectFailed',
@@ -20,6 +23,7 @@ export function taskViolations(task: Task): Violation[] {
   checkState(task, found)
   checkBudget(task, found)
   checkSteps(task, found)
+  if (task.waiting !== null) checkWaiting(task, task.waiting, found)
   if (task.commit !== null) checkCommit(task, task.commit, found)
   return found.violations
 }
@@ -101,6 +105,11 @@ function checkBudget(task: Task, found: Findings): void {
     task.retries >= 0 && task.retries <= task.budget,
     5,
     () => `retries ${task.retries} of ${task.budget}`,
+  )
+  found.expect(
+    task.snoozes >= 0 && task.snoozes <= LIMITS.snoozes,
+    5,
+    () => `${task.snoozes} snoozes`,
   )
   found.expect(
     task.retries <= task.attempt,

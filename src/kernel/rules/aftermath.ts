@@ -29,19 +29,45 @@ export function lost(task: Task, now: number): Aftermath {
   return task.retries < task.budget ? { ...given(task), retries: task.retries + 1 } : givenUp(task)
 }
 
+/**
+ * A process that died may have died of this very job. So from the second loss in a row its retry delay
+ * applies: else one job that kills its worker would, within seconds, use up the retries of those that
+ * happen to run beside it.
+ */
+export function lostByPresence(task: Task, now: number): Aftermath {
+  const after = lost(task, now)
+  if (after.next !== 'WAITING' || !wasLostBefore(task)) return after
+  return { ...after, dueAt: now + delayMs(task, task.retries + 1) }
+}
+
 /** The lease before the held one was lost, too. */
 function wasLostBefore({ leases }: Task): boolean {
   const endedBy = leases.at(-2)?.endedBy
   return endedBy === 'LeaseExpired' || endedBy === 'LeaseRevoked'
 }
 
-/** A failure that may be tried again waits for its delay. */
-export function failed(task: Task, now: number): Aftermath {
+/** As many retries as it had from the start, on top of those that were used. */
+export function freshBudget(task: Task): number {
+  return task.retries + task.policy.retry.max
+}
+
+/** A failure that may be tried again waits for its delay, or for its own if it has one. */
+export function failed(task: Task, now: number, ownMs: number | null): Aftermath {
   if (task.retries >= task.budget) return givenUp(task)
   const retries = task.retries + 1
-  const seed = taskName(task.job, task.stage, task.segment)
-  const dueAt = now + retryDelayMs(task.policy.retry, retries, seed)
+  const dueAt = now + (ownMs ?? delayMs(task, retries))
   return { next: 'WAITING', dueAt, retries, settled: [] }
+}
+
+/** Put off: it waits as after a failure, and no retry is charged. */
+export function snoozed(task: Task, now: number, ownMs: number | null): Aftermath {
+  const dueAt = now + (ownMs ?? delayMs(task, task.retries + 1))
+  return { next: 'WAITING', dueAt, retries: task.retries, settled: [] }
+}
+
+/** Before the given retry of a task. */
+function delayMs(task: Task, retry: number): number {
+  return retryDelayMs(task.policy.retry, retry, taskName(task.job, task.stage, task.segment))
 }
 
 export function failedForGood(task: Task): Aftermath {

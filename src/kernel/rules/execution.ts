@@ -4,18 +4,22 @@
  */
 import { committed, reject } from '../answers.ts'
 import type { CommitExecution, FailTask, RecordStep, StartExecution } from '../commands.ts'
+import type { Aftermath } from '../entries.ts'
 import type { Guard } from '../guards.ts'
 import {
   beforeCommit,
   CURRENT_LEASE,
+  definitionNotOlder,
   nameOf,
   reportedLease,
   theTask,
   validation,
 } from '../guards.ts'
 import { LIMITS } from '../limits.ts'
+import type { Task } from '../model.ts'
 import { invalidPromise } from '../spec.ts'
-import { failed, failedForGood } from './aftermath.ts'
+import { findWait } from '../waits.ts'
+import { failed, failedForGood, snoozed } from './aftermath.ts'
 import type { Rule } from './rule.ts'
 import { taskHead } from './rule.ts'
 
@@ -54,6 +58,19 @@ const roomForStep: Guard<RecordStep> = validation(
         ),
 )
 
+const nameNoWait: Guard<RecordStep> = validation(
+  'name-free',
+  'No wait of the task has the name of the step.',
+  (command, reads) =>
+    findWait(theTask(reads), command.name) === undefined
+      ? null
+      : reject(
+          'NameTaken',
+          `Task ${nameOf(command)} waits, or waited, under the name '${command.name}': give the step another one.`,
+          { name: command.name },
+        ),
+)
+
 export const recordStep: Rule<RecordStep> = {
   // The first value stands, whoever asks; a lease that is over hears of nothing recorded since.
   repeat: (command, reads) => {
@@ -62,8 +79,8 @@ export const recordStep: Rule<RecordStep> = {
     const step = reads.task?.steps.find((one) => one.name === command.name)
     return step !== undefined && step.lease <= lease.number ? committed(null, step.value) : null
   },
-  guards: [...CURRENT_LEASE, beforeCommit, roomForStep],
-  entry: ({ job, stage, segment, lease, name, value }, reads, now) => ({
+  guards: [...CURRENT_LEASE, beforeCommit, definitionNotOlder, nameNoWait, roomForStep],
+  entry: ({ job, stage, segment, lease, name, value, definitionVersion }, reads, now) => ({
     type: 'StepRecorded',
     at: now,
     version: theTask(reads).version + 1,
@@ -73,6 +90,7 @@ export const recordStep: Rule<RecordStep> = {
     lease,
     name,
     value,
+    definitionVersion,
   }),
   value: (command) => command.value,
   head: taskHead,
@@ -130,12 +148,25 @@ export const commitExecution: Rule<CommitExecution> = {
   locksJob: false,
 }
 
+/** Costs no retry: bounded, or a job could be put off for ever. */
+function isSnooze({ error, free }: FailTask, { snoozes }: Task): boolean {
+  return free === true && error.type === 'RETRYABLE' && snoozes < LIMITS.snoozes
+}
+
+function aftermathOf(command: FailTask, task: Task, now: number, free: boolean): Aftermath {
+  if (command.error.type === 'TERMINAL') return failedForGood(task)
+  const delayMs = command.delayMs ?? null
+  return free ? snoozed(task, now, delayMs) : failed(task, now, delayMs)
+}
+
 export const failTask: Rule<FailTask> = {
   repeat: (command, reads) =>
     reportedLease(command, reads)?.endedBy === 'TaskFailed' ? committed(null, null) : null,
   guards: [...CURRENT_LEASE, beforeCommit],
-  entry: ({ job, stage, segment, lease, error }, reads, now) => {
+  entry: (command, reads, now) => {
+    const { job, stage, segment, lease, error } = command
     const task = theTask(reads)
+    const free = isSnooze(command, task)
     return {
       type: 'TaskFailed',
       at: now,
@@ -145,7 +176,8 @@ export const failTask: Rule<FailTask> = {
       segment,
       lease,
       error,
-      ...(error.type === 'TERMINAL' ? failedForGood(task) : failed(task, now)),
+      free,
+      ...aftermathOf(command, task, now, free),
     }
   },
   head: taskHead,

@@ -7,10 +7,11 @@ import { failEffect, finishEffect, resolveEffect, startEffect } from './effect.t
 import { commitExecution, failTask, recordStep, startExecution } from './execution.ts'
 import { cancelJob, forgetJob, openStage, releaseJob, submitJob } from './job.ts'
 import { expireLease, extendLease, grantLease, releaseLease, revokeLease } from './lease.ts'
-import { forceTask, retryTask, stopTask } from './operator.ts'
+import { forceTask, rescheduleTask, retryTask, stopTask } from './operator.ts'
 import { configureQueue, pauseQueue, resumeQueue } from './queue.ts'
 import type { Rule } from './rule.ts'
 import { fireSchedule, removeSchedule, setSchedule } from './schedule.ts'
+import { endWait, sendMessage, suspendExecution } from './waiting.ts'
 
 export type RuleTable = { readonly [T in CommandType]: Rule<CommandOf<T>> }
 
@@ -32,6 +33,8 @@ export const RULES: Rules = {
     ExtendLease: extendLease,
     ReleaseLease: releaseLease,
     RecordStep: recordStep,
+    EndWait: endWait,
+    SuspendExecution: suspendExecution,
     CommitExecution: commitExecution,
     FailTask: failTask,
     StartEffect: startEffect,
@@ -44,6 +47,8 @@ export const RULES: Rules = {
     StopTask: stopTask,
     RetryTask: retryTask,
     ForceTask: forceTask,
+    SendMessage: sendMessage,
+    RescheduleTask: rescheduleTask,
     ForgetJob: forgetJob,
     ConfigureQueue: configureQueue,
     PauseQueue: pauseQueue,

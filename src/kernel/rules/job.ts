@@ -4,9 +4,11 @@
 import { committed, reject } from '../answers.ts'
 import type { CancelJob, ForgetJob, OpenStage, ReleaseJob, SubmitJob } from '../commands.ts'
 import {
+  hasPassedDeadline,
   isEnding,
   isHeldBack,
   isSettled,
+  isUndecided,
   jobEndedAt,
   jobState,
   prerequisitesDone,
@@ -24,7 +26,7 @@ import { invalidFields, invalidShape } from '../spec.ts'
 import { isFinal } from '../transitions.ts'
 import type { Rule } from './rule.ts'
 
-function jobHead(reads: Reads): ReturnType<typeof headOf> | null {
+export function jobHead(reads: Reads): ReturnType<typeof headOf> | null {
   return reads.job === null ? null : headOf(reads.job)
 }
 
@@ -131,7 +133,9 @@ const tickUnfired: Guard<SubmitJob> = safety(
 /** Who asks, and why, makes no other job of it: the first stays on record. */
 function isSameJob(spec: JobSpec, known: JobSpec): boolean {
   if (sameContent(spec, known)) return true
-  return invalidFields(spec) === null && sameContent(spec, { ...known, asked: spec.asked })
+  if (invalidFields(spec) !== null) return false
+  const { asked, submittedBy } = spec
+  return sameContent(spec, { ...known, asked, submittedBy })
 }
 
 export const submitJob: Rule<SubmitJob> = {
@@ -295,11 +299,22 @@ function countSegments(job: Job, each: string, reads: Reads): number | Failure {
     : { type: 'TERMINAL', code: 'InvalidEach', message: counted, stack: null }
 }
 
+const deadlineOver: Guard<CancelJob> = safety(
+  'deadline-passed',
+  "Time cancels a job only once the job's deadline has passed.",
+  (command, reads, now) =>
+    command.deadline !== true || hasPassedDeadline(theJob(reads), now)
+      ? null
+      : reject('DeadlineNotPassed', `The deadline of job ${command.job} has not passed.`, {
+          deadlineAt: theJob(reads).deadlineAt,
+        }),
+)
+
 const somethingToCancel: Guard<CancelJob> = safety(
   'something-to-cancel',
   'Something is neither over nor committed, or a stage is still to open.',
   (command, reads, now) => {
-    if (undecided(theJob(reads), reads)) return null
+    if (isUndecided(theJob(reads), reads.tallies)) return null
     const state = jobState(theJob(reads), reads.tallies, now)
     return reject(
       'NothingToCancel',
@@ -309,24 +324,21 @@ const somethingToCancel: Guard<CancelJob> = safety(
   },
 )
 
-function undecided(job: Job, reads: Reads): boolean {
-  if (job.task !== null) return job.task.commit === null
-  const stages = stagesOf(job)
-  return stages.some((stage, i) => {
-    if (segmentsOf(job, i) === NOT_OPENED) return !stage.onFailure
-    const tally = reads.tallies[i]
-    return tally !== undefined && tally.waiting + tally.leased + tally.dead > tally.committedOpen
-  })
+/** Same to same: a job that FAILED, however it did, is what a cancel would make of it. */
+function isCancelledOrFailed(job: Job, reads: Reads, now: number): boolean {
+  return job.cancelled !== null || jobState(job, reads.tallies, now) === 'FAILED'
 }
 
 export const cancelJob: Rule<CancelJob> = {
-  repeat: (_command, reads) => (reads.job?.cancelled == null ? null : committed(null, null)),
-  guards: [jobKnown, somethingToCancel],
-  entry: ({ job, by, reason }, reads, now) => ({
+  repeat: (_command, reads, now) =>
+    reads.job !== null && isCancelledOrFailed(reads.job, reads, now) ? committed(null, null) : null,
+  guards: [jobKnown, deadlineOver, somethingToCancel],
+  entry: ({ job, deadline = false, by, reason }, reads, now) => ({
     type: 'JobCancelled',
     at: now,
     version: headOf(theJob(reads)).version + 1,
     job,
+    deadline,
     by,
     reason,
   }),

@@ -21,12 +21,13 @@ import {
   theJob,
   theTask,
 } from '../guards.ts'
-import type { LimitSpec, Task, Usage } from '../model.ts'
-import { executionStatus, isHeldBack, missedStart } from '../derive.ts'
-import { given, interrupted, lost } from './aftermath.ts'
+import type { LimitSpec, Rate, Task, Usage } from '../model.ts'
+import { executionStatus, isHeldBack, isUnderWay, missedDeadline, missedStart } from '../derive.ts'
+import { given, interrupted, lost, lostByPresence } from './aftermath.ts'
 import type { Rule } from './rule.ts'
 import { taskHead } from './rule.ts'
 import { mayStartAt } from '../usage.ts'
+import { isSuspended, timedOutAt } from '../waits.ts'
 
 /** A committed execution is finished whatever pause and limits say: it is already decided. */
 function resumes(reads: Reads): boolean {
@@ -81,6 +82,19 @@ const startByNotPassed: Guard<GrantLease> = safety(
   },
 )
 
+const deadlineNotPassed: Guard<GrantLease> = safety(
+  'deadline',
+  'The deadline of the job has not passed, or the task is committed or on-failure.',
+  (command, reads, now) => {
+    const job = theJob(reads)
+    return !missedDeadline(job, theTask(reads), now)
+      ? null
+      : reject('DeadlinePassed', `Job ${command.job} was to end by ${job.deadlineAt}.`, {
+          deadlineAt: job.deadlineAt,
+        })
+  },
+)
+
 const queueRunning: Guard<GrantLease> = safety(
   'queue-not-paused',
   'The queue is not paused.',
@@ -98,13 +112,18 @@ const withinLimits: Guard<GrantLease> = safety(
   (command, reads, now) => {
     if (resumes(reads)) return null
     const { queue } = reads
+    // What goes on after a wait has had its token.
+    const goesOn = isSuspended(theTask(reads))
+    const rateFor = ({ rate }: { readonly rate: Rate | null }): Rate | null =>
+      goesOn ? null : rate
     if (queue !== null && (queue.concurrency !== null || queue.rate !== null)) {
-      const own = { key: queue.name, concurrency: queue.concurrency, rate: queue.rate }
+      const own = { key: queue.name, concurrency: queue.concurrency, rate: rateFor(queue) }
       const full = limitReached(command, own, reads.queueUsage ?? undefined, now)
       if (full !== null) return full
     }
     for (const limit of reads.limits) {
-      const full = limitReached(command, limit, limit.usage, now)
+      const { key, concurrency, usage } = limit
+      const full = limitReached(command, { key, concurrency, rate: rateFor(limit) }, usage, now)
       if (full !== null) return full
     }
     return null
@@ -152,10 +171,11 @@ export const grantLease: Rule<GrantLease> = {
     taskDue,
     jobReleased,
     startByNotPassed,
+    deadlineNotPassed,
     queueRunning,
     withinLimits,
   ],
-  entry: ({ job, stage, segment, worker, request, started }, reads, now) => {
+  entry: ({ job, stage, segment, worker, request, started, session = '' }, reads, now) => {
     const task = theTask(reads)
     return {
       type: 'LeaseGranted',
@@ -169,6 +189,8 @@ export const grantLease: Rule<GrantLease> = {
       request,
       expiresAt: now + task.policy.leaseMs,
       started,
+      session,
+      timedOut: task.waiting !== null && timedOutAt(task, now).length > 0,
     }
   },
   value: (_command, reads) => theTask(reads).attempt + 1,
@@ -278,10 +300,49 @@ export const expireLease: Rule<ExpireLease> = {
   locksJob: false,
 }
 
+/** Its worker has spoken since: who was taken for dead is alive. */
+const notExtendedSince: Guard<RevokeLease> = safety(
+  'extension-seen',
+  'The lease was not extended since the extension that was seen.',
+  (command, reads) => {
+    const seen = command.seen ?? null
+    const extension = theTask(reads).lease?.extension
+    return seen === null || extension === seen
+      ? null
+      : reject(
+          'LeaseChanged',
+          `Lease ${command.lease} of task ${nameOf(command)} is at extension ${extension}, not ${seen}: its worker is alive, or look again.`,
+          { extension },
+        )
+  },
+)
+
+/** The request of a process that died may still be on its way: only time tells that it arrived nowhere. */
+const noEffectUnderWay: Guard<RevokeLease> = safety(
+  'effect-left-to-time',
+  'Presence takes no lease whose effect was started and is not idempotent.',
+  (command, reads) => {
+    if (command.presence !== true) return null
+    const effects = theTask(reads).commit?.effects ?? []
+    const index = effects.findIndex(isUnderWay)
+    return index < 0
+      ? null
+      : reject(
+          'EffectUnderWay',
+          `Effect ${index} of task ${nameOf(command)} was started and is not idempotent: its lease is left to time.`,
+          { effect: index },
+        )
+  },
+)
+
 export const revokeLease: Rule<RevokeLease> = {
   repeat: (command, reads) => endedBefore(command, reads, 'LeaseRevoked'),
-  guards: [taskKnown, leaseKnown, stillHeld],
-  entry: ({ job, stage, segment, lease, by, reason }, reads, now) => {
+  guards: [taskKnown, leaseKnown, stillHeld, notExtendedSince, noEffectUnderWay],
+  entry: (
+    { job, stage, segment, lease, seen = null, presence = false, by, reason },
+    reads,
+    now,
+  ) => {
     const task = theTask(reads)
     return {
       type: 'LeaseRevoked',
@@ -291,9 +352,11 @@ export const revokeLease: Rule<RevokeLease> = {
       stage,
       segment,
       lease,
+      extension: seen,
+      presence,
       by,
       reason,
-      ...lost(task, now),
+      ...(presence ? lostByPresence(task, now) : lost(task, now)),
     }
   },
   head: taskHead,

@@ -4,17 +4,20 @@
  * An operator names the attempt that was seen, so that a decision about an old state never
  * hits a new one, and asking twice changes nothing.
  */
+import type { Rejection } from '../answers.ts'
 import { committed, reject } from '../answers.ts'
-import type { ForceTask, RetryTask, StopTask, TaskAddress } from '../commands.ts'
+import type { ForceTask, RescheduleTask, RetryTask, StopTask, TaskAddress } from '../commands.ts'
 import { isEnding, missedStart, stageIsDone } from '../derive.ts'
 import type { Guard, Reads } from '../guards.ts'
 import { beforeCommit, nameOf, safety, taskKnown, theJob, theTask, validation } from '../guards.ts'
 import type { Payload, Task, TaskState } from '../model.ts'
 import { stagesOf } from '../model.ts'
+import { isSuspended } from '../waits.ts'
+import { freshBudget } from './aftermath.ts'
 import type { Rule } from './rule.ts'
 import { taskHead } from './rule.ts'
 
-type OperatorCommand = RetryTask | ForceTask
+type OperatorCommand = RetryTask | ForceTask | RescheduleTask
 
 const sameAttempt: Guard<OperatorCommand> = safety(
   'attempt-seen',
@@ -77,12 +80,12 @@ const taskNotFinal: Guard<ForceTask> = safety(
 )
 
 /** A grant would be refused, so nothing would come of it. */
-const canStillStart: Guard<ForceTask> = validation(
+const canStillStart: Guard<ForceTask | RescheduleTask> = validation(
   'start-by',
-  'A task that nobody took is forced to WAITING only before its start-by time.',
+  'A task that nobody took is forced to WAITING, or rescheduled, only before its start-by time.',
   (command, reads, now) => {
     const { startBy } = theTask(reads)
-    return command.to !== 'WAITING' || !missedStart(theTask(reads), now)
+    return ('to' in command && command.to !== 'WAITING') || !missedStart(theTask(reads), now)
       ? null
       : reject(
           'StartByPassed',
@@ -90,6 +93,28 @@ const canStillStart: Guard<ForceTask> = validation(
           { startBy },
         )
   },
+)
+
+function suspendedRejection(command: OperatorCommand): Rejection {
+  return reject(
+    'TaskSuspended',
+    `Task ${nameOf(command)} waits, and goes on when its wait ends: send the message, cancel the job, or force the task to COMPLETED or FAILED.`,
+  )
+}
+
+/** Made due by hand, it would run into the wait that it is in. */
+const notForcedOutOfWait: Guard<ForceTask> = safety(
+  'not-suspended',
+  'A task that waits in a suspension is not forced to WAITING.',
+  (command, reads) =>
+    command.to === 'WAITING' && isSuspended(theTask(reads)) ? suspendedRejection(command) : null,
+)
+
+/** It is not DEAD either; this says what to do. */
+const notRetriedInWait: Guard<RetryTask> = validation(
+  'not-suspended',
+  'The task does not wait in a suspension.',
+  (command, reads) => (isSuspended(theTask(reads)) ? suspendedRejection(command) : null),
 )
 
 function intervenedBefore(
@@ -111,14 +136,18 @@ function forcedOutput({ to, output }: Pick<ForceTask, 'to' | 'output'>): Payload
   return to === 'COMPLETED' ? (output ?? 'null') : null
 }
 
-function freshBudget(task: Task): number {
-  return task.retries + task.policy.retry.max
-}
-
 export const retryTask: Rule<RetryTask> = {
   repeat: (command, reads) =>
     intervenedBefore(reads, 'retry', command.attempt, 'WAITING', command.input),
-  guards: [taskKnown, sameAttempt, taskDead, beforeCommit, notEnding, stageNotDone],
+  guards: [
+    taskKnown,
+    sameAttempt,
+    notRetriedInWait,
+    taskDead,
+    beforeCommit,
+    notEnding,
+    stageNotDone,
+  ],
   entry: ({ job, stage, segment, attempt, input, by, reason }, reads, now) => {
     const task = theTask(reads)
     return {
@@ -150,6 +179,7 @@ export const forceTask: Rule<ForceTask> = {
     notEnding,
     stageNotDone,
     canStillStart,
+    notForcedOutOfWait,
   ],
   entry: ({ job, stage, segment, attempt, to, output, by, reason }, reads, now) => {
     const task = theTask(reads)
@@ -164,6 +194,81 @@ export const forceTask: Rule<ForceTask> = {
       to,
       budget: freshBudget(task),
       output: forcedOutput({ to, output }),
+      by,
+      reason,
+    }
+  },
+  head: taskHead,
+  locksJob: true,
+}
+
+const taskWaits: Guard<RescheduleTask> = safety(
+  'task-waiting',
+  'The task is WAITING: nobody has it.',
+  (command, reads) => {
+    const { state } = theTask(reads)
+    return state === 'WAITING'
+      ? null
+      : reject(
+          'TaskNotWaiting',
+          `Task ${nameOf(command)} is ${state}: only what waits can be rescheduled.`,
+          { state },
+        )
+  },
+)
+
+const notRescheduledInWait: Guard<RescheduleTask> = safety(
+  'not-suspended',
+  'The task does not wait in a suspension.',
+  (command, reads) => (isSuspended(theTask(reads)) ? suspendedRejection(command) : null),
+)
+
+/** It is as it was asked to be. What waits in a suspension is so since then, and by no reschedule. */
+function isScheduledAs(command: RescheduleTask, task: Task): boolean {
+  const { attempt, dueAt, priority, toQueue: queue } = command
+  return (
+    task.state === 'WAITING' &&
+    !isSuspended(task) &&
+    task.attempt === attempt &&
+    (dueAt === null || dueAt === task.dueAt) &&
+    (priority === null || priority === task.priority) &&
+    (queue === null || queue === task.policy.queue)
+  )
+}
+
+/** As long after its due time as before. Once it was granted it has met it. */
+function movedStartBy(task: Task, dueAt: number, now: number): number | null {
+  if (task.startBy === null || task.attempt > 0) return task.startBy
+  return Math.max(dueAt, now) + task.startBy - task.dueAt
+}
+
+export const rescheduleTask: Rule<RescheduleTask> = {
+  repeat: (command, reads) =>
+    reads.task !== null && isScheduledAs(command, reads.task) ? committed(null, null) : null,
+  guards: [
+    taskKnown,
+    sameAttempt,
+    taskWaits,
+    notRescheduledInWait,
+    beforeCommit,
+    notEnding,
+    canStillStart,
+  ],
+  entry: ({ job, stage, segment, attempt, by, reason, ...wanted }, reads, now) => {
+    const task = theTask(reads)
+    const dueAt = wanted.dueAt ?? task.dueAt
+    return {
+      type: 'TaskRescheduled',
+      at: now,
+      version: task.version + 1,
+      job,
+      stage,
+      segment,
+      attempt,
+      dueAt,
+      startBy: wanted.dueAt === null ? task.startBy : movedStartBy(task, dueAt, now),
+      priority: wanted.priority ?? task.priority,
+      toQueue: wanted.toQueue ?? task.policy.queue,
       by,
       reason,
     }

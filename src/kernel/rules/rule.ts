@@ -15,7 +15,7 @@ export interface Rule<C> {
   /** Called when every guard holds. */
   readonly entry: (command: C, reads: Reads, now: number) => Entry
   /** What the answer carries beside the verdict. */
-  readonly value?: (command: C, reads: Reads) => string | number
+  readonly value?: (command: C, reads: Reads) => string | number | null
   /** The aggregate whose version and time the entry carries on. */
   readonly head: (reads: Reads) => { readonly version: number; readonly time: number } | null
   /** The entry locks the job, so the job's own transition is checked before it is written. */

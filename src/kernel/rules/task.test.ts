@@ -429,3 +429,105 @@ describe('a task whose start-by time has passed', () => {
     expect(a.advance(9).send({ type: 'ForceTask', to: 'WAITING' }).verdict).toBe('committed')
   })
 })
+
+describe('a failure that costs no retry', () => {
+  it('is charged like any other once there were too many', () => {
+    const a = started(plain({}, { retry: retry({ max: 1, delayMs: 9 }) }))
+    a.task().snoozes = LIMITS.snoozes - 1
+    a.must({ type: 'FailTask', error: failure(), free: true })
+    expect([a.task().retries, a.task().snoozes, a.task().dueAt]).toEqual([0, LIMITS.snoozes, 9])
+    a.advance(9).must({ type: 'GrantLease', request: 2, started: true })
+    a.must({ type: 'FailTask', error: failure(), free: true, delayMs: 5 })
+    expect([a.task().retries, a.task().snoozes, a.task().dueAt]).toEqual([1, LIMITS.snoozes, 14])
+  })
+
+  it('is told from one that does', () => {
+    const a = started()
+    a.must({ type: 'FailTask', error: failure(), delayMs: null })
+    expect(a.log.at(-1)).toMatchObject({ type: 'TaskFailed', free: false, retries: 1 })
+  })
+})
+
+describe('a deadline', () => {
+  it('is the earlier of the two that a job may name', () => {
+    const cases = [
+      [{ deadlineMs: 10 }, 15],
+      [{ deadlineAt: 12 }, 12],
+      [{ deadlineMs: 10, deadlineAt: 12 }, 12],
+      [{ deadlineMs: 10, deadlineAt: 99 }, 15],
+      [{}, null],
+    ] as const
+    for (const [changes, deadlineAt] of cases) {
+      const a = new Authority()
+      a.advance(5).must({ type: 'SubmitJob', spec: plain(changes) })
+      expect(a.world.jobs.get('a')?.deadlineAt).toBe(deadlineAt)
+    }
+  })
+
+  it('of a job without one never passes', () => {
+    const a = started()
+    const { rejection } = a.send({ type: 'CancelJob', deadline: true })
+    expect(rejection?.code).toBe('DeadlineNotPassed')
+  })
+})
+
+describe('who submits a job', () => {
+  it('makes no other job of it: the first stays on record', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ submittedBy: 'ada' }) })
+    const again = a.must({ type: 'SubmitJob', spec: plain({ submittedBy: 'bob' }) })
+    expect(again.entry).toBeNull()
+    expect(a.world.jobs.get('a')?.spec.submittedBy).toBe('ada')
+    const other = a.send({ type: 'SubmitJob', spec: plain({ metadata: '{}' }) })
+    expect(other.rejection?.code).toBe('IdReused')
+  })
+})
+
+describe('a task that is rescheduled', () => {
+  it('may be begun as long after its new time as after the old one, until it was granted', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ startWithinMs: 10 }) })
+    a.advance(5).must({ type: 'RescheduleTask', dueAt: 2 })
+    // A time that is past already is as good as now.
+    expect([a.task().dueAt, a.task().startBy]).toEqual([2, 15])
+    a.must({ type: 'RescheduleTask', priority: 3 })
+    expect(a.task()).toMatchObject({ dueAt: 2, startBy: 15, priority: 3 })
+    a.must({ type: 'GrantLease' })
+    a.must({ type: 'ReleaseLease' })
+    a.must({ type: 'RescheduleTask', dueAt: 90 })
+    expect(a.task()).toMatchObject({ dueAt: 90, startBy: 15 })
+  })
+
+  it('keeps the policy that it shares with others as it is', () => {
+    const a = new Authority()
+    const spec = plain()
+    a.must({ type: 'SubmitJob', spec })
+    a.must({ type: 'RescheduleTask', toQueue: 'other' })
+    expect(a.task().policy).toEqual({ ...spec.policy, queue: 'other' })
+    expect(spec.policy?.queue).toBe('default')
+    a.must({ type: 'GrantLease' })
+    expect(a.task().lease?.queue).toBe('other')
+  })
+
+  it('does not wait in a suspension: not even as it is, and not before it was granted again', () => {
+    const a = started()
+    const wait = { name: 'w', message: 'go', schema: null, ask: null, delayMs: 5, dueAt: null }
+    a.must({ type: 'SuspendExecution', waits: [wait] })
+    for (const wanted of [{ dueAt: 9 }, { priority: 3 }, { toQueue: 'other' }, { dueAt: 5 }, {}]) {
+      const { rejection } = a.send({ type: 'RescheduleTask', ...wanted })
+      expect(rejection?.code).toBe('TaskSuspended')
+    }
+    a.must({ type: 'SendMessage', id: 'm', name: 'go', value: '1' })
+    const { rejection } = a.send({ type: 'RescheduleTask', dueAt: 9 })
+    expect(rejection?.code).toBe('TaskSuspended')
+    a.must({ type: 'GrantLease', request: 2 })
+    a.must({ type: 'ReleaseLease' })
+    a.must({ type: 'RescheduleTask', dueAt: 9 })
+    expect(a.task()).toMatchObject({ dueAt: 9, attempt: 2 })
+  })
+
+  it('must be there', () => {
+    const a = new Authority()
+    expect(a.send({ type: 'RescheduleTask', dueAt: 5 }).rejection?.code).toBe('UnknownTask')
+  })
+})

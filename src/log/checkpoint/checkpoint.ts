@@ -42,7 +42,7 @@ import type { FinishedFileInfo } from './finished-index.ts'
 import { addFinishedIndex, FinishedRows, rowOf } from './finished-index.ts'
 import { hashText } from './hash-index.ts'
 import type { LogRange, OnFinished } from './log-range.ts'
-import { continueJob, readLogRange } from './log-range.ts'
+import { continueJob, RangeFiles, readLogRange, withSpec } from './log-range.ts'
 
 /** Folding the log gave a state that breaks an invariant: the checkpoint is not used. */
 export class BrokenState extends PawlError {
@@ -232,6 +232,7 @@ class CheckpointMaker {
   readonly #files: JobFiles
   readonly #breathe: () => Promise<void> | null
   readonly #interning = new Interning()
+  readonly #rangeFiles: RangeFiles
   /** Of the checkpoint before, oldest first. */
   #finishedFiles: FinishedFile[] = []
 
@@ -245,6 +246,7 @@ class CheckpointMaker {
     this.#task = task
     this.#files = files
     this.#breathe = breathe
+    this.#rangeFiles = new RangeFiles(disk)
   }
 
   async make(): Promise<CheckpointMade> {
@@ -283,6 +285,7 @@ class CheckpointMaker {
   async close(): Promise<void> {
     for (const file of this.#finishedFiles) await file.close()
     this.#finishedFiles = []
+    await this.#rangeFiles.close()
   }
 
   /** Jobs that were submitted in it and are over are written as it is read. */
@@ -293,7 +296,8 @@ class CheckpointMaker {
       this.#addJob(world, { job, stages: null }, at)
     }
     const flush = (): Promise<void> => this.#files.flush()
-    return readLogRange(this.#disk, segments, from, position, this.#interning, onFinished, flush)
+    const files = this.#rangeFiles
+    return readLogRange(files, segments, from, position, this.#interning, onFinished, flush)
   }
 
   /** The live jobs of the checkpoint before: copied, or folded on. */
@@ -363,7 +367,8 @@ class CheckpointMaker {
     this.#addJob(world, { job, stages }, now)
   }
 
-  #addJob(world: World, record: JobRecord, now: number): void {
+  #addJob(world: World, given: JobRecord, now: number): void {
+    const record = { ...given, job: withSpec(given.job) }
     const tallies = recordTallies(record)
     const violations = jobViolations(world, record.job, tallies, now)
     if (violations.length > 0) {

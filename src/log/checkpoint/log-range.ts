@@ -7,7 +7,7 @@
  * Entries of different aggregates commute, so the order in which jobs are folded does not
  * matter.
  */
-import type { Entry, Job, JobEntry, TaskEntry, World } from '../../kernel/index.ts'
+import type { Entry, Job, JobEntry, JobSubmitted, TaskEntry, World } from '../../kernel/index.ts'
 import {
   applyToTask,
   createWorld,
@@ -21,13 +21,13 @@ import { ByteReader } from '../format/bytes.ts'
 import { CorruptLog } from '../errors.ts'
 import { positionOf, MARKER_CODE } from '../format/format.ts'
 import type { Interning } from '../format/interning.ts'
-import type { Disk } from '../disk/disk.ts'
+import type { Disk, DiskFile } from '../disk/disk.ts'
+import { readUpTo } from '../disk/disk.ts'
 import type { LoggedEntry } from '../segments/log-reader.ts'
-import { decodeEntry } from '../segments/log-reader.ts'
+import { decodeEntry, readEntryNow } from '../segments/log-reader.ts'
 import type { JobRecord } from '../format/record-codec.ts'
 import { scanSegment } from '../segments/segment-scan.ts'
 import type { Segment } from '../segments/segments.ts'
-import { readSegment } from '../segments/segments.ts'
 import type { CheckpointMarker } from '../format/checkpoint-marker.ts'
 import { NewerEntry } from '../format/versions.ts'
 import { readMarker, MARKER_VERSION } from '../format/checkpoint-marker.ts'
@@ -64,6 +64,13 @@ export class LogRange {
     else before.push(logged)
   }
 
+  /** The spec of a job that was submitted in it, and is not over yet, leaves memory. */
+  unload(id: string, submitted: () => JobSubmitted): void {
+    const job = this.fresh.jobs.get(id)
+    if (job === undefined) return
+    Object.defineProperty(job, 'spec', { enumerable: true, get: () => submitted().spec })
+  }
+
   #foldFresh(entry: JobEntry | TaskEntry, position: number, known: Job | undefined): void {
     const { fresh } = this
     this.#apply(entry, known)
@@ -89,6 +96,11 @@ export class LogRange {
   }
 }
 
+/** The job, with a spec that is read once, and not each time that it is asked for. */
+export function withSpec(job: Job): Job {
+  return Object.getOwnPropertyDescriptor(job, 'spec')?.get === undefined ? job : { ...job }
+}
+
 /** What became of a job that was there before; null: it was forgotten. */
 export function continueJob(
   { job, stages }: JobRecord,
@@ -109,9 +121,33 @@ function notePosition(job: Job, entry: Entry, position: number): void {
   job.lastPosition = position
 }
 
+/** Specs with a larger input are read from the log again when they are written. */
+const LARGE_CHARS = 64 * 1_024
+
+/** The segments that a range was read from, open until its jobs are written. */
+export class RangeFiles {
+  readonly #disk: Disk
+  readonly #files: DiskFile[] = []
+
+  constructor(disk: Disk) {
+    this.#disk = disk
+  }
+
+  async open(segment: Segment): Promise<DiskFile> {
+    const file = await this.#disk.open(segment.path, 'read')
+    this.#files.push(file)
+    return file
+  }
+
+  /** Nothing was written through them, so nothing is lost if this fails. */
+  async close(): Promise<void> {
+    for (const file of this.#files.splice(0)) await file.close().catch(() => undefined)
+  }
+}
+
 /** Everything from a position up to the marker at `to`, checked as it is read. */
 export async function readLogRange(
-  disk: Disk,
+  files: RangeFiles,
   segments: readonly Segment[],
   from: number,
   to: number,
@@ -131,7 +167,8 @@ export async function readLogRange(
     const { base, link } = segment.head
     if (base >= to) break
     const until = Math.min(to, segments[i + 1]?.head.base ?? to)
-    const bytes = await readSegment(disk, segment)
+    const file = await files.open(segment)
+    const bytes = await readUpTo(file, 0, await file.size())
     const { stop } = scanSegment(bytes, base, link, until, (record, position, lent, body) => {
       const { length, code, version } = record
       if (code === MARKER_CODE) {
@@ -139,7 +176,13 @@ export async function readLogRange(
         if (version > MARKER_VERSION) throw new NewerEntry('a marker', version, MARKER_VERSION)
         range.marker = readMarker(new ByteReader(lent, body, body + length))
       } else if (position >= from && position < to) {
-        range.add(decodeEntry(lent, body, length, code, version, position, interning))
+        const logged = decodeEntry(lent, body, length, code, version, position, interning)
+        range.add(logged)
+        if (logged.entry.type !== 'JobSubmitted') return
+        if (logged.entry.spec.input.length < LARGE_CHARS) return
+        range.unload(logged.entry.job, () => {
+          return readEntryNow(segment, file, position, interning).entry as JobSubmitted
+        })
       }
     })
     const position = positionOf(base, stop.offset)

@@ -93,6 +93,18 @@ export async function readUpTo(file: DiskFile, at: number, length: number): Prom
   return bytes.subarray(0, done)
 }
 
+/** The same at once, for what a decision cannot wait for. */
+export function readNowUpTo(file: DiskFile, at: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length)
+  let done = 0
+  while (done < length) {
+    const count = file.readNow(bytes.subarray(done), at + done)
+    if (count === 0) break
+    done += count
+  }
+  return bytes.subarray(0, done)
+}
+
 /** A file of one piece, in place of the old one at once: all of it, or the old one stays. */
 export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
   const folder = path.slice(0, path.lastIndexOf('/'))

@@ -2,8 +2,7 @@
  * Owns the right to a store's folder: one owner at a time, over all processes of the machine.
  *
  * The right is a lock of the operating system on the file `LOCK`, which dies with its process:
- * after a crash the next one opens at once, and nothing has to be judged stale. Node cannot
- * lock files, so the lock is an open SQLite transaction that never writes. `LOCK` stays empty
+ * after a crash the next one opens at once, and nothing has to be judged stale. `LOCK` stays empty
  * and is never removed: to remove it while it is locked lets a second owner in.
  *
  * Beside it, `OWNER` says who holds the lock, for messages only. Nothing is decided by it: a
@@ -19,8 +18,9 @@
 import { access, constants, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { PawlError } from '../../kernel/index.ts'
-import { openSqlite, SqliteMissing, sqlitePrimaryCode } from './sqlite-driver.ts'
-import type { SqliteDatabase } from './sqlite-driver.ts'
+import type { FileLock } from './file-lock.ts'
+import { tryLockFile } from './file-lock.ts'
+import { SqliteMissing } from './sqlite-driver.ts'
 
 /** What `OWNER` says. */
 export interface OwnerNote {
@@ -72,11 +72,7 @@ export class DirectoryNotUsable extends PawlError {
   }
 }
 
-const SQLITE_BUSY = 5
 const LATEST_DATE = 8.64e15
-
-/** Otherwise a database that nothing refers to is collected as garbage, and its lock with it. */
-const heldLocks = new Set<SqliteDatabase>()
 
 /** `note` is what others are told about the new owner. The folder must exist. */
 export async function takeOwnership(folder: string, note: OwnerNote): Promise<Owner> {
@@ -85,11 +81,10 @@ export async function takeOwnership(folder: string, note: OwnerNote): Promise<Ow
   await checkFolder(root)
   await checkLockFile(root)
   const lock = await takeLock(root)
-  heldLocks.add(lock)
   try {
     await writeNote(root, note)
   } catch (error) {
-    closeLock(lock)
+    lock.release()
     const why = `the file OWNER cannot be written there (${messageOf(error)}).`
     throw new DirectoryNotUsable(root, why, error)
   }
@@ -102,16 +97,11 @@ export async function takeOwnership(folder: string, note: OwnerNote): Promise<Ow
   }
 }
 
-async function release(root: string, lock: SqliteDatabase): Promise<void> {
+async function release(root: string, lock: FileLock): Promise<void> {
   // BEFORE the lock is free: afterwards it may be the note of the next owner. One that stays
   // does no harm.
   await rm(join(root, 'OWNER'), { force: true }).catch(() => {})
-  closeLock(lock)
-}
-
-function closeLock(lock: SqliteDatabase): void {
-  lock.close()
-  heldLocks.delete(lock)
+  lock.release()
 }
 
 async function checkFolder(root: string): Promise<void> {
@@ -148,31 +138,19 @@ async function checkLockFile(root: string): Promise<void> {
   )
 }
 
-async function takeLock(root: string): Promise<SqliteDatabase> {
-  let lock: SqliteDatabase | null = null
+async function takeLock(root: string): Promise<FileLock> {
+  let lock: FileLock | null
   try {
-    lock = openSqlite(join(root, 'LOCK'))
-    // A second owner is refused at once.
-    lock.exec('PRAGMA busy_timeout = 0')
-    // Otherwise an owner that is killed leaves the file LOCK-journal behind.
-    lock.exec('PRAGMA journal_mode = MEMORY')
-    // Not EXCLUSIVE: that climbs over a shared lock to one that bears no other, so two that
-    // come at the same time can hinder each other and both be refused. Here one step decides.
-    lock.exec('BEGIN IMMEDIATE')
-    // A file that may only be read is opened and begun all the same, but not locked: a write
-    // shows it. It is never committed, so nothing reaches the file.
-    lock.exec('PRAGMA user_version = 1')
-    return lock
+    lock = tryLockFile(join(root, 'LOCK'))
   } catch (error) {
-    lock?.close()
     if (error instanceof SqliteMissing) throw error
-    if (sqlitePrimaryCode(error) === SQLITE_BUSY)
-      throw new DirectoryInUse(root, await readNote(root))
     const why =
       `its file LOCK cannot be locked (${messageOf(error)}). Check that this process may write ` +
       'to it, that the disk is not full, and that the file system has locks.'
     throw new DirectoryNotUsable(root, why, error)
   }
+  if (lock === null) throw new DirectoryInUse(root, await readNote(root))
+  return lock
 }
 
 async function writeNote(root: string, note: OwnerNote): Promise<void> {

@@ -76,12 +76,12 @@ describe('entries come back', () => {
 })
 
 describe('the numbers of the types', () => {
-  it('are distinct, from 1 to 28, and lead back', () => {
+  it('are distinct, from 1 to 33, and lead back', () => {
     const codes = Object.values(ENTRY_CODES).toSorted((a, b) => a - b)
-    expect(codes).toEqual(Array.from({ length: 28 }, (_, i) => i + 1))
+    expect(codes).toEqual(Array.from({ length: 33 }, (_, i) => i + 1))
     for (const type of ENTRY_TYPES) expect(entryType(ENTRY_CODES[type])).toBe(type)
     expect(entryType(0)).toBeUndefined()
-    expect(entryType(29)).toBeUndefined()
+    expect(entryType(34)).toBeUndefined()
   })
 
   it('never change: logs on disk have them', () => {
@@ -92,11 +92,12 @@ describe('the numbers of the types', () => {
         '"EffectFailed":14,"EffectResolved":15,"TaskFailed":16,"LeaseExpired":17,' +
         '"LeaseRevoked":18,"ReportRefused":19,"TaskStopped":20,"TaskRetried":21,' +
         '"TaskForced":22,"QueueConfigured":23,"QueuePaused":24,"QueueResumed":25,' +
-        '"ScheduleSet":26,"ScheduleFired":27,"ScheduleRemoved":28}',
+        '"ScheduleSet":26,"ScheduleFired":27,"ScheduleRemoved":28,' +
+        '"ExecutionSuspended":29,"WaitEnded":30,"MessageSent":31,"MessageKept":32,"TaskRescheduled":33}',
     )
   })
 
-  it.each([0, 29, 255])('%d is none', (code) => {
+  it.each([0, 34, 255])('%d is none', (code) => {
     expect(() => read(Buffer.alloc(100), code)).toThrow(MalformedBytes)
   })
 })
@@ -115,13 +116,15 @@ describe('the bytes never change: logs on disk have them', () => {
         request: 300,
         expiresAt: at + 30_000,
         started: true,
+        session: '',
+        timedOut: false,
       },
       { type: 'ExecutionCommitted', version: 3, ...task, output: '"é"', effects: [] },
     ]
     expect(entries.map((entry) => bytesOf(entry).toString('hex'))).toMatchInlineSnapshot(`
       [
         "001efd7a9a0301146a6f622d3101011074657374087b7d0a001c64656661756c7400",
-        "001efd7a9a0302146a6f622d310000010477ac02b0d40301",
+        "001efd7a9a0302146a6f622d310000010477ac02b0d4030100",
         "001efd7a9a0303146a6f622d310000011122c3a92200",
       ]
     `)

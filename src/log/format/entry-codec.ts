@@ -9,6 +9,7 @@ import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
 import * as jobs from './job-entries.ts'
 import * as tasks from './task-entries.ts'
+import * as waiting from './waiting-codec.ts'
 
 interface EntryCodec<T extends EntryType> {
   readonly code: number
@@ -57,6 +58,11 @@ const CODECS: { readonly [T in EntryType]: EntryCodec<T> } = {
   ScheduleSet: codec(26, jobs.writeScheduleSet, jobs.readScheduleSet),
   ScheduleFired: codec(27, jobs.writeScheduleFired, jobs.readScheduleFired),
   ScheduleRemoved: codec(28, jobs.writeScheduleRemoved, jobs.readScheduleRemoved),
+  ExecutionSuspended: codec(29, waiting.writeExecutionSuspended, waiting.readExecutionSuspended),
+  WaitEnded: codec(30, waiting.writeWaitEnded, waiting.readWaitEnded),
+  MessageSent: codec(31, waiting.writeMessageSent, waiting.readMessageSent),
+  MessageKept: codec(32, waiting.writeMessageKept, waiting.readMessageKept),
+  TaskRescheduled: codec(33, tasks.writeTaskRescheduled, tasks.readTaskRescheduled),
 }
 
 const TYPES = Object.keys(CODECS) as EntryType[]

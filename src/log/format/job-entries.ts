@@ -82,6 +82,7 @@ export function readStageOpened(reader: ByteReader, interning: Interning): Entry
 
 export function writeJobCancelled(writer: ByteWriter, entry: EntryOf<'JobCancelled'>): void {
   writeHead(writer, entry.at, entry.version, entry.job)
+  writer.flag(entry.deadline)
   writeOnRecord(writer, entry)
 }
 
@@ -94,6 +95,7 @@ export function readJobCancelled(
     at: reader.time(),
     version: reader.count(),
     job: reader.text(),
+    deadline: reader.flag(),
     by: interning.read(reader),
     reason: interning.read(reader),
   }

@@ -17,7 +17,6 @@ import type {
   Job,
   JobSpec,
   Lease,
-  LeaseEnd,
   Queue,
   Resolution,
   Schedule,
@@ -27,9 +26,18 @@ import type {
   Task,
   TaskState,
 } from '../../kernel/index.ts'
-import { emptyTally, NO_TALLIES, NONE, NOT_OPENED, policyOf, tallyOf } from '../../kernel/index.ts'
+import {
+  deadlineOf,
+  emptyTally,
+  NO_TALLIES,
+  NONE,
+  NOT_OPENED,
+  policyOf,
+  tallyOf,
+} from '../../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
+import { readLease, writeLease } from './lease-codec.ts'
 import {
   readFailure,
   readPromise,
@@ -40,6 +48,7 @@ import {
   writeRate,
   writeSpec,
 } from './spec-codec.ts'
+import { readKeptMessages, readWaiting, writeKeptMessages, writeWaiting } from './waiting-codec.ts'
 
 // The first seven are the likely ones: with no others the mask takes one byte.
 const JOB_TASK = 1
@@ -52,11 +61,12 @@ const JOB_VERSION = 64
 /** Other than its spec says: it was released. */
 const JOB_HELD = 128
 const JOB_CANCELLED = 256
+const JOB_MESSAGES = 512
 
 /** Of a job, and of a task, that nothing happened to since it was created. */
 const FIRST_VERSION = 1
 
-function jobMask(job: Job, stages: StageTasks | null): number {
+function jobMask(job: Job, spec: JobSpec, stages: StageTasks | null): number {
   let mask = 0
   if (job.task !== null) mask |= JOB_TASK
   if (job.firstPosition !== 0 || job.lastPosition !== 0) mask |= JOB_POSITIONS
@@ -65,19 +75,25 @@ function jobMask(job: Job, stages: StageTasks | null): number {
   if (stages !== null) mask |= JOB_STAGES
   if (job.time !== job.submittedAt) mask |= JOB_TIME
   if (job.version !== FIRST_VERSION) mask |= JOB_VERSION
-  if (job.held !== job.spec.held) mask |= JOB_HELD
+  if (job.held !== spec.held) mask |= JOB_HELD
   if (job.cancelled !== null) mask |= JOB_CANCELLED
+  if (job.messages.length > 0) mask |= JOB_MESSAGES
   return mask
 }
 
+/** What a task's record is relative to. */
+type TaskOrigin = Pick<Job, 'spec' | 'dueAt'>
+
 /** The id comes first: see `peekJobId`. */
 export function writeJob(writer: ByteWriter, job: Job, stages: StageTasks | null): void {
-  const mask = jobMask(job, stages)
-  const { submittedAt, firstPosition, cancelled } = job
+  const { submittedAt, firstPosition, cancelled, dueAt } = job
+  // Once, and not for each of its tasks: it may have to be read.
+  const { spec } = job
+  const mask = jobMask(job, spec, stages)
   writer.text(job.id)
   writer.count(mask)
   writer.time(submittedAt)
-  writeSpec(writer, job.spec)
+  writeSpec(writer, spec)
   if (mask & JOB_POSITIONS) {
     writer.count(firstPosition)
     writer.integer(job.lastPosition - firstPosition)
@@ -89,10 +105,12 @@ export function writeJob(writer: ByteWriter, job: Job, stages: StageTasks | null
     writer.timeFrom(submittedAt, cancelled.at)
     writer.text(cancelled.by)
     writer.text(cancelled.reason)
+    writer.flag(cancelled.deadline)
   }
   if (job.opened !== null) writeOpened(writer, job.opened)
-  if (job.task !== null) writeTask(writer, job.task, job, submittedAt)
-  if (stages !== null) writeStages(writer, job, stages)
+  if (mask & JOB_MESSAGES) writeKeptMessages(writer, job.messages)
+  if (job.task !== null) writeTask(writer, job.task, { spec, dueAt }, submittedAt)
+  if (stages !== null) writeStages(writer, { spec, dueAt }, submittedAt, stages)
 }
 
 export interface JobRecord {
@@ -124,10 +142,12 @@ export function readJob(reader: ByteReader, interning: Interning): JobRecord {
     time,
     submittedAt,
     dueAt,
+    deadlineAt: deadlineOf(spec, submittedAt),
     held: mask & JOB_HELD ? !spec.held : spec.held,
     cancelled: mask & JOB_CANCELLED ? readCancelled(reader, interning, submittedAt) : null,
     opened: mask & JOB_OPENED ? readOpened(reader) : null,
     task: null,
+    messages: mask & JOB_MESSAGES ? readKeptMessages(reader, interning) : NONE,
     firstPosition,
     lastPosition,
   }
@@ -170,7 +190,7 @@ function readCancelled(
 ): NonNullable<Job['cancelled']> {
   const at = reader.timeFrom(submittedAt)
   const by = interning.read(reader)
-  return { at, by, reason: interning.read(reader) }
+  return { at, by, reason: interning.read(reader), deadline: reader.flag() }
 }
 
 function writeOpened(writer: ByteWriter, opened: readonly number[]): void {
@@ -189,13 +209,18 @@ function readOpened(reader: ByteReader): number[] {
  * The tasks of a stage were all created when it was opened, and most likely the last one is
  * touched last: its time stands for that of all that nothing happened to.
  */
-function writeStages(writer: ByteWriter, job: Job, stages: StageTasks): void {
+function writeStages(
+  writer: ByteWriter,
+  job: TaskOrigin,
+  submittedAt: number,
+  stages: StageTasks,
+): void {
   writer.count(stages.length)
   for (const tasks of stages) {
     writer.count(tasks === null ? 0 : tasks.length + 1)
     const last = tasks?.at(-1)
     if (tasks === null || last === undefined) continue
-    writer.timeFrom(job.submittedAt, last.time)
+    writer.timeFrom(submittedAt, last.time)
     for (const task of tasks) writeTask(writer, task, job, last.time)
   }
 }
@@ -242,13 +267,20 @@ const TASK_ERROR = 1 << 15
 const TASK_INPUT = 1 << 16
 const TASK_INTERVENTIONS = 1 << 17
 const TASK_ENDED = 1 << 18
+const TASK_DEFINITION = 1 << 19
+const TASK_WAITING = 1 << 20
+const TASK_SNOOZES = 1 << 24
+/** Other than its policy says: it was rescheduled. */
+const TASK_QUEUE = 1 << 25
+/** Other than its job's. */
+const TASK_PRIORITY = 1 << 26
 
 function stateCode(state: TaskState): number {
   return state === 'WAITING' ? 0 : STATES.indexOf(state)
 }
 
 /** Fields that differ from those of a task that was created at `created` and never touched. */
-function taskMask(task: Task, created: number, dueAt: number): number {
+function taskMask(task: Task, { spec }: TaskOrigin, created: number, dueAt: number): number {
   let mask = stateCode(task.state)
   if (task.version !== FIRST_VERSION) mask |= TASK_VERSION
   if (task.time !== created) mask |= TASK_TIME
@@ -266,15 +298,51 @@ function taskMask(task: Task, created: number, dueAt: number): number {
   if (task.input !== null) mask |= TASK_INPUT
   if (task.interventions.length > 0) mask |= TASK_INTERVENTIONS
   if (task.endedAt !== null) mask |= TASK_ENDED
+  if (task.definitionVersion !== 0) mask |= TASK_DEFINITION
+  if (task.waiting !== null) mask |= TASK_WAITING
+  if (task.snoozes !== 0) mask |= TASK_SNOOZES
+  if (task.policy.queue !== policyOf(spec, task.stage).queue) mask |= TASK_QUEUE
+  if (task.priority !== spec.priority) mask |= TASK_PRIORITY
   return mask
 }
 
-/** `created`: when its stage was opened, or thereabouts. Times are written as from then. */
-export function writeTask(writer: ByteWriter, task: Task, job: Job, created: number): void {
+/**
+ * `here`: those that were read before. `sinceSubmit`: no new input dropped steps, so that those which
+ * the job was submitted with are among them.
+ */
+export type StepsElsewhere = (
+  here: readonly Step[],
+  count: number,
+  sinceSubmit: boolean,
+) => readonly Step[]
+
+function readSteps(
+  reader: ByteReader,
+  interning: Interning,
+  stepsElsewhere: StepsElsewhere | null,
+  sinceSubmit: boolean,
+): Step[] {
+  const here = reader.list(() => readStep(reader, interning))
+  if (stepsElsewhere === null) return here
+  return [...here, ...stepsElsewhere(here, reader.count(), sinceSubmit)]
+}
+
+/**
+ * `created`: when its stage was opened, or thereabouts. Times are written as from then. `stepsHere`: how
+ * many of its steps are written, from the first on; only the number of the others is. Infinity: all are.
+ */
+export function writeTask(
+  writer: ByteWriter,
+  task: Task,
+  job: TaskOrigin,
+  created: number,
+  stepsHere = Infinity,
+): void {
   const firstDueAt = Math.max(job.dueAt, created)
-  const mask = taskMask(task, created, firstDueAt)
+  const mask = taskMask(task, job, created, firstDueAt)
   writer.count(mask)
   if (mask === 0) return
+  if (mask & TASK_QUEUE) writer.text(task.policy.queue)
   if (mask & TASK_VERSION) writer.count(task.version)
   if (mask & TASK_TIME) writer.timeFrom(created, task.time)
   if (mask & TASK_DUE_AT) writer.timeFrom(firstDueAt, task.dueAt)
@@ -284,12 +352,9 @@ export function writeTask(writer: ByteWriter, task: Task, job: Job, created: num
   if (mask & TASK_BUDGET) writer.count(task.budget)
   if (mask & TASK_LEASES) {
     writer.count(task.leases.length)
-    for (const lease of task.leases) writeLease(writer, lease, created)
+    for (const lease of task.leases) writeLease(writer, lease, created, task.policy.queue)
   }
-  if (mask & TASK_STEPS) {
-    writer.count(task.steps.length)
-    for (const step of task.steps) writeStep(writer, step)
-  }
+  if (mask & TASK_STEPS) writeSteps(writer, task.steps, stepsHere)
   if (task.commit !== null) writeCommit(writer, task.commit, created)
   if (task.output !== null) writer.text(task.output)
   if (task.error !== null) writeFailure(writer, task.error)
@@ -299,8 +364,20 @@ export function writeTask(writer: ByteWriter, task: Task, job: Job, created: num
     for (const one of task.interventions) writeIntervention(writer, one, created)
   }
   if (task.endedAt !== null) writer.timeFrom(created, task.endedAt)
+  if (mask & TASK_DEFINITION) writer.count(task.definitionVersion)
+  if (task.waiting !== null) writeWaiting(writer, task.waiting, created)
+  if (mask & TASK_SNOOZES) writer.count(task.snoozes)
+  if (mask & TASK_PRIORITY) writer.integer(task.priority)
 }
 
+function writeSteps(writer: ByteWriter, steps: readonly Step[], stepsHere: number): void {
+  const here = Math.min(steps.length, stepsHere)
+  writer.count(here)
+  for (let i = 0; i < here; i++) writeStep(writer, steps[i] as Step)
+  if (stepsHere !== Infinity) writer.count(steps.length - here)
+}
+
+/** `stepsElsewhere`: gives the steps of which only the number was written; null: all were. */
 export function readTask(
   reader: ByteReader,
   interning: Interning,
@@ -308,10 +385,13 @@ export function readTask(
   stage: number,
   segment: number,
   created: number,
+  stepsElsewhere: StepsElsewhere | null = null,
 ): Task {
   const firstDueAt = Math.max(job.dueAt, created)
-  const policy = policyOf(job.spec, stage)
+  const { spec } = job
   const mask = reader.count()
+  const shared = policyOf(spec, stage)
+  const policy = mask & TASK_QUEUE ? { ...shared, queue: interning.read(reader) } : shared
   const state = STATES[mask & STATE_BITS]
   if (state === undefined) throw reader.malformed('there is no such state of a task')
   const version = mask & TASK_VERSION ? reader.count() : FIRST_VERSION
@@ -322,12 +402,15 @@ export function readTask(
   const retries = mask & TASK_RETRIES ? reader.count() : 0
   const budget = mask & TASK_BUDGET ? reader.count() : policy.retry.max
   const leases =
-    mask & TASK_LEASES ? reader.list(() => readLease(reader, interning, created)) : NONE
-  return {
+    mask & TASK_LEASES
+      ? reader.list(() => readLease(reader, interning, created, policy.queue))
+      : NONE
+  const task: Task = {
     job: job.id,
     stage,
     segment,
     policy,
+    priority: spec.priority,
     version,
     time,
     state,
@@ -336,9 +419,13 @@ export function readTask(
     attempt,
     retries,
     budget,
+    snoozes: 0,
     lease: mask & TASK_HELD ? newest(reader, leases) : null,
     leases,
-    steps: mask & TASK_STEPS ? reader.list(() => readStep(reader, interning)) : NONE,
+    steps:
+      mask & TASK_STEPS
+        ? readSteps(reader, interning, stepsElsewhere, (mask & TASK_INPUT) === 0)
+        : NONE,
     commit: mask & TASK_COMMIT ? readCommit(reader, interning, created) : null,
     output: mask & TASK_OUTPUT ? reader.text() : null,
     error: mask & TASK_ERROR ? readFailure(reader, interning) : null,
@@ -348,85 +435,18 @@ export function readTask(
         ? reader.list(() => readIntervention(reader, interning, created))
         : NONE,
     endedAt: mask & TASK_ENDED ? reader.timeFrom(created) : null,
+    definitionVersion: mask & TASK_DEFINITION ? reader.count() : 0,
+    waiting: mask & TASK_WAITING ? readWaiting(reader, interning, created) : null,
   }
+  if (mask & TASK_SNOOZES) task.snoozes = reader.count()
+  if (mask & TASK_PRIORITY) task.priority = reader.integer()
+  return task
 }
 
 function newest(reader: ByteReader, leases: readonly Lease[]): Lease {
   const lease = leases.at(-1)
   if (lease === undefined) throw reader.malformed('a lease is held, and there is none')
   return lease
-}
-
-/** Their places are written: for ever, as those of entries are. */
-const LEASE_ENDS: readonly LeaseEnd[] = [
-  'ExecutionCommitted',
-  'TaskFailed',
-  'LeaseReleased',
-  'LeaseExpired',
-  'LeaseRevoked',
-  'EffectFinished',
-  'EffectFailed',
-  'EffectResolved',
-  'JobCancelled',
-  'TaskStopped',
-  'TaskForced',
-]
-
-const LEASE_EXTENSION = 1
-const LEASE_STARTED = 2
-/** Started by its grant, as most are: the same time. */
-const LEASE_STARTED_AT_ONCE = 4
-const LEASE_ENDED_AT = 8
-const LEASE_ENDED_BY = 16
-const LEASE_ENDED_BY_EFFECT = 32
-const LEASE_REFUSED = 64
-
-function writeLease(writer: ByteWriter, lease: Lease, created: number): void {
-  const { grantedAt, extension, startedAt, endedAt, endedBy, endedByEffect } = lease
-  let mask = 0
-  if (extension !== 0) mask |= LEASE_EXTENSION
-  if (startedAt !== null) mask |= startedAt === grantedAt ? LEASE_STARTED_AT_ONCE : LEASE_STARTED
-  if (endedAt !== null) mask |= LEASE_ENDED_AT
-  if (endedBy !== null) mask |= LEASE_ENDED_BY
-  if (endedByEffect !== null) mask |= LEASE_ENDED_BY_EFFECT
-  if (lease.refused) mask |= LEASE_REFUSED
-  writer.u8(mask)
-  writer.count(lease.number)
-  writer.text(lease.worker)
-  writer.count(lease.request)
-  writer.timeFrom(created, grantedAt)
-  writer.timeFrom(grantedAt, lease.expiresAt)
-  if (mask & LEASE_EXTENSION) writer.count(extension)
-  if (startedAt !== null && mask & LEASE_STARTED) writer.timeFrom(grantedAt, startedAt)
-  if (endedAt !== null) writer.timeFrom(grantedAt, endedAt)
-  if (endedBy !== null) writer.choice(LEASE_ENDS, endedBy)
-  if (endedByEffect !== null) writer.count(endedByEffect)
-}
-
-function readLease(reader: ByteReader, interning: Interning, created: number): Lease {
-  const mask = reader.u8()
-  const number = reader.count()
-  const worker = interning.read(reader)
-  const request = reader.count()
-  const grantedAt = reader.timeFrom(created)
-  const expiresAt = reader.timeFrom(grantedAt)
-  const extension = mask & LEASE_EXTENSION ? reader.count() : 0
-  let startedAt: number | null = null
-  if (mask & LEASE_STARTED_AT_ONCE) startedAt = grantedAt
-  else if (mask & LEASE_STARTED) startedAt = reader.timeFrom(grantedAt)
-  return {
-    number,
-    worker,
-    request,
-    grantedAt,
-    expiresAt,
-    extension,
-    startedAt,
-    endedAt: mask & LEASE_ENDED_AT ? reader.timeFrom(grantedAt) : null,
-    endedBy: mask & LEASE_ENDED_BY ? reader.choice(LEASE_ENDS) : null,
-    endedByEffect: mask & LEASE_ENDED_BY_EFFECT ? reader.count() : null,
-    refused: (mask & LEASE_REFUSED) !== 0,
-  }
 }
 
 function writeStep(writer: ByteWriter, step: Step): void {

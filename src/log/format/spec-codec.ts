@@ -6,9 +6,11 @@
  * to clients.
  */
 import type {
+  CallerRef,
   EffectPromise,
   Failure,
   JobSpec,
+  KeptStep,
   LimitSpec,
   ParentRef,
   Rate,
@@ -254,6 +256,32 @@ export function readParent(reader: ByteReader): ParentRef {
   return { job, stage, segment, effect: reader.count() }
 }
 
+function writeCaller(writer: ByteWriter, caller: CallerRef): void {
+  writer.text(caller.job)
+  writer.count(caller.stage)
+  writer.count(caller.segment)
+  writer.text(caller.name)
+}
+
+function readCaller(reader: ByteReader, interning: Interning): CallerRef {
+  const job = reader.text()
+  const stage = reader.count()
+  const segment = reader.count()
+  return { job, stage, segment, name: interning.read(reader) }
+}
+
+function writeKeptSteps(writer: ByteWriter, steps: readonly KeptStep[]): void {
+  writer.count(steps.length)
+  for (const step of steps) {
+    writer.text(step.name)
+    writer.text(step.value)
+  }
+}
+
+function readKeptSteps(reader: ByteReader, interning: Interning): KeptStep[] {
+  return reader.list(() => ({ name: interning.read(reader), value: reader.text() }))
+}
+
 // In the order in which the fields are written. A mask takes one byte with the first seven bits
 // alone, and two with the next seven: the likely fields have those.
 const SPEC_POLICY = 1 << 0
@@ -273,9 +301,15 @@ const SPEC_PARENT = 1 << 13
 const SPEC_SCHEDULE = 1 << 14
 const SPEC_RERUN_OF = 1 << 15
 const SPEC_ASKED = 1 << 16
+const SPEC_DEADLINE = 1 << 17
+const SPEC_DEADLINE_AT = 1 << 18
+const SPEC_SUBMITTED_BY = 1 << 19
+const SPEC_METADATA = 1 << 20
+const SPEC_CALLER = 1 << 21
+const SPEC_STEPS = 1 << 22
 
 /** A mask is smaller, or it has a bit that means nothing here. */
-const MASKS_BELOW = 1 << 17
+const MASKS_BELOW = 1 << 23
 
 function specMask(spec: JobSpec): number {
   let mask = 0
@@ -296,6 +330,12 @@ function specMask(spec: JobSpec): number {
   if (spec.schedule !== null) mask |= SPEC_SCHEDULE
   if (spec.rerunOf !== null) mask |= SPEC_RERUN_OF
   if (spec.asked !== null) mask |= SPEC_ASKED
+  if (spec.deadlineMs !== null) mask |= SPEC_DEADLINE
+  if (spec.deadlineAt !== null) mask |= SPEC_DEADLINE_AT
+  if (spec.submittedBy !== null) mask |= SPEC_SUBMITTED_BY
+  if (spec.metadata !== null) mask |= SPEC_METADATA
+  if (spec.caller !== null) mask |= SPEC_CALLER
+  if (spec.steps.length > 0) mask |= SPEC_STEPS
   return mask
 }
 
@@ -330,6 +370,12 @@ export function writeSpec(writer: ByteWriter, spec: JobSpec): void {
     writer.text(spec.asked.by)
     writer.text(spec.asked.reason)
   }
+  if (spec.deadlineMs !== null) writer.count(spec.deadlineMs)
+  if (spec.deadlineAt !== null) writer.time(spec.deadlineAt)
+  if (spec.submittedBy !== null) writer.text(spec.submittedBy)
+  if (spec.metadata !== null) writer.text(spec.metadata)
+  if (spec.caller !== null) writeCaller(writer, spec.caller)
+  if (mask & SPEC_STEPS) writeKeptSteps(writer, spec.steps)
 }
 
 export function readSpec(reader: ByteReader, interning: Interning): JobSpec {
@@ -352,6 +398,12 @@ export function readSpec(reader: ByteReader, interning: Interning): JobSpec {
   const schedule = mask & SPEC_SCHEDULE ? { id: interning.read(reader), tick: reader.time() } : null
   const rerunOf = mask & SPEC_RERUN_OF ? reader.text() : null
   const asked = mask & SPEC_ASKED ? { by: interning.read(reader), reason: reader.text() } : null
+  const deadlineMs = mask & SPEC_DEADLINE ? reader.count() : null
+  const deadlineAt = mask & SPEC_DEADLINE_AT ? reader.time() : null
+  const submittedBy = mask & SPEC_SUBMITTED_BY ? interning.read(reader) : null
+  const metadata = mask & SPEC_METADATA ? reader.text() : null
+  const caller = mask & SPEC_CALLER ? readCaller(reader, interning) : null
+  const steps = mask & SPEC_STEPS ? readKeptSteps(reader, interning) : NONE
   return {
     type,
     version,
@@ -360,6 +412,8 @@ export function readSpec(reader: ByteReader, interning: Interning): JobSpec {
     delayMs,
     dueAt,
     startWithinMs,
+    deadlineMs,
+    deadlineAt,
     key,
     unique: (mask & SPEC_UNIQUE) !== 0,
     held: (mask & SPEC_HELD) !== 0,
@@ -369,6 +423,10 @@ export function readSpec(reader: ByteReader, interning: Interning): JobSpec {
     schedule,
     rerunOf,
     asked,
+    submittedBy,
+    metadata,
+    caller,
+    steps,
     retainMs,
     policy,
     stages,

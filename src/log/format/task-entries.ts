@@ -70,13 +70,20 @@ function readTextOrNull(reader: ByteReader): string | null {
   return reader.flag() ? reader.text() : null
 }
 
+const GRANT_STARTED = 1
+const GRANT_TIMED_OUT = 2
+const GRANT_KNOWN = GRANT_STARTED | GRANT_TIMED_OUT
+
 export function writeLeaseGranted(writer: ByteWriter, entry: EntryOf<'LeaseGranted'>): void {
   writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
   writer.count(entry.lease)
   writer.text(entry.worker)
   writer.count(entry.request)
   writer.timeFrom(entry.at, entry.expiresAt)
-  writer.flag(entry.started)
+  let mask = entry.started ? GRANT_STARTED : 0
+  if (entry.timedOut) mask |= GRANT_TIMED_OUT
+  writer.u8(mask)
+  writer.text(entry.session)
 }
 
 export function readLeaseGranted(
@@ -84,18 +91,30 @@ export function readLeaseGranted(
   interning: Interning,
 ): EntryOf<'LeaseGranted'> {
   const at = reader.time()
+  const version = reader.count()
+  const job = reader.text()
+  const stage = reader.count()
+  const segment = reader.count()
+  const lease = reader.count()
+  const worker = interning.read(reader)
+  const request = reader.count()
+  const expiresAt = reader.timeFrom(at)
+  const mask = reader.u8()
+  if ((mask & ~GRANT_KNOWN) !== 0) throw reader.malformed('a grant has a field that is not known')
   return {
     type: 'LeaseGranted',
     at,
-    version: reader.count(),
-    job: reader.text(),
-    stage: reader.count(),
-    segment: reader.count(),
-    lease: reader.count(),
-    worker: interning.read(reader),
-    request: reader.count(),
-    expiresAt: reader.timeFrom(at),
-    started: reader.flag(),
+    version,
+    job,
+    stage,
+    segment,
+    lease,
+    worker,
+    request,
+    expiresAt,
+    started: (mask & GRANT_STARTED) !== 0,
+    session: interning.read(reader),
+    timedOut: (mask & GRANT_TIMED_OUT) !== 0,
   }
 }
 
@@ -220,6 +239,9 @@ export function readLeaseExpired(reader: ByteReader): EntryOf<'LeaseExpired'> {
 export function writeLeaseRevoked(writer: ByteWriter, entry: EntryOf<'LeaseRevoked'>): void {
   writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
   writer.count(entry.lease)
+  writer.flag(entry.extension !== null)
+  if (entry.extension !== null) writer.count(entry.extension)
+  writer.flag(entry.presence)
   writer.text(entry.by)
   writer.text(entry.reason)
   writeAftermath(writer, entry.at, entry.next, entry.dueAt, entry.retries, entry.settled)
@@ -238,6 +260,8 @@ export function readLeaseRevoked(
     stage: reader.count(),
     segment: reader.count(),
     lease: reader.count(),
+    extension: reader.flag() ? reader.count() : null,
+    presence: reader.flag(),
     by: interning.read(reader),
     reason: interning.read(reader),
     next: reader.choice(AFTERMATHS),
@@ -251,6 +275,7 @@ export function writeTaskFailed(writer: ByteWriter, entry: EntryOf<'TaskFailed'>
   writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
   writer.count(entry.lease)
   writeFailure(writer, entry.error)
+  writer.flag(entry.free)
   writeAftermath(writer, entry.at, entry.next, entry.dueAt, entry.retries, entry.settled)
 }
 
@@ -265,6 +290,7 @@ export function readTaskFailed(reader: ByteReader, interning: Interning): EntryO
     segment: reader.count(),
     lease: reader.count(),
     error: readFailure(reader, interning),
+    free: reader.flag(),
     next: reader.choice(AFTERMATHS),
     dueAt: reader.timeFrom(at),
     retries: reader.count(),
@@ -299,6 +325,7 @@ export function writeStepRecorded(writer: ByteWriter, entry: EntryOf<'StepRecord
   writer.count(entry.lease)
   writer.text(entry.name)
   writer.text(entry.value)
+  writer.count(entry.definitionVersion)
 }
 
 export function readStepRecorded(
@@ -315,6 +342,7 @@ export function readStepRecorded(
     lease: reader.count(),
     name: interning.read(reader),
     value: reader.text(),
+    definitionVersion: reader.count(),
   }
 }
 
@@ -461,6 +489,40 @@ export function readTaskRetried(reader: ByteReader, interning: Interning): Entry
     attempt: reader.count(),
     budget: reader.count(),
     input: readTextOrNull(reader),
+    by: interning.read(reader),
+    reason: interning.read(reader),
+  }
+}
+
+export function writeTaskRescheduled(writer: ByteWriter, entry: EntryOf<'TaskRescheduled'>): void {
+  writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
+  writer.count(entry.attempt)
+  writer.timeFrom(entry.at, entry.dueAt)
+  writer.flag(entry.startBy !== null)
+  if (entry.startBy !== null) writer.timeFrom(entry.at, entry.startBy)
+  writer.integer(entry.priority)
+  writer.text(entry.toQueue)
+  writer.text(entry.by)
+  writer.text(entry.reason)
+}
+
+export function readTaskRescheduled(
+  reader: ByteReader,
+  interning: Interning,
+): EntryOf<'TaskRescheduled'> {
+  const at = reader.time()
+  return {
+    type: 'TaskRescheduled',
+    at,
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    attempt: reader.count(),
+    dueAt: reader.timeFrom(at),
+    startBy: reader.flag() ? reader.timeFrom(at) : null,
+    priority: reader.integer(),
+    toQueue: interning.read(reader),
     by: interning.read(reader),
     reason: interning.read(reader),
   }

@@ -8,10 +8,10 @@ import { Interning } from './interning.ts'
 import type { History, OlderEntry } from './versions.ts'
 import { CURRENT_VERSION, currentVersions, HISTORY, NewerEntry, upcast } from './versions.ts'
 
-const CODE = ENTRY_CODES.JobCancelled
+const CODE = ENTRY_CODES.JobReleased
 
-const cancelled: EntryOf<'JobCancelled'> = {
-  type: 'JobCancelled',
+const released: EntryOf<'JobReleased'> = {
+  type: 'JobReleased',
   at: 1_763_000_000_000,
   version: 4,
   job: 'a',
@@ -20,15 +20,15 @@ const cancelled: EntryOf<'JobCancelled'> = {
 }
 
 /**
- * A made-up past: the first version knew neither who cancelled nor why, the second one had
+ * A made-up past: the first version knew neither who released nor why, the second one had
  * both in one text.
  */
 const PAST: History = {
-  JobCancelled: [
+  JobReleased: [
     {
-      name: 'job-cancelled-says-who-and-why',
+      name: 'job-released-says-who-and-why',
       read: (reader) => ({
-        type: 'JobCancelled',
+        type: 'JobReleased',
         at: reader.time(),
         version: reader.count(),
         job: reader.text(),
@@ -36,9 +36,9 @@ const PAST: History = {
       upcast: (entry) => ({ ...entry, note: 'somebody: unknown' }),
     },
     {
-      name: 'job-cancelled-splits-its-note',
+      name: 'job-released-splits-its-note',
       read: (reader, interning) => ({
-        type: 'JobCancelled',
+        type: 'JobReleased',
         at: reader.time(),
         version: reader.count(),
         job: reader.text(),
@@ -54,8 +54,8 @@ const PAST: History = {
 
 function readAs(version: number, history: History, ...texts: string[]): unknown {
   const writer = new ByteWriter()
-  writer.time(cancelled.at)
-  writer.count(cancelled.version)
+  writer.time(released.at)
+  writer.count(released.version)
   for (const text of texts) writer.text(text)
   const reader = new ByteReader(writer.buffer, 0, writer.at)
   const entry = upcast(reader, CODE, version, new Interning(), history)
@@ -65,10 +65,10 @@ function readAs(version: number, history: History, ...texts: string[]): unknown 
 
 describe('an entry of an older version', () => {
   it('is brought up to date, one version after the other', () => {
-    expect(readAs(1, PAST, 'a')).toEqual({ ...cancelled, by: 'somebody', reason: 'unknown' })
-    expect(readAs(2, PAST, 'a', 'bob: late')).toEqual({ ...cancelled, by: 'bob', reason: 'late' })
-    expect(readAs(3, PAST, 'a', 'ann', '')).toEqual(cancelled)
-    expect(currentVersions(PAST)).toEqual({ ...currentVersions({}), JobCancelled: 3 })
+    expect(readAs(1, PAST, 'a')).toEqual({ ...released, by: 'somebody', reason: 'unknown' })
+    expect(readAs(2, PAST, 'a', 'bob: late')).toEqual({ ...released, by: 'bob', reason: 'late' })
+    expect(readAs(3, PAST, 'a', 'ann', '')).toEqual(released)
+    expect(currentVersions(PAST)).toEqual({ ...currentVersions({}), JobReleased: 3 })
   })
 
   it('that never was is refused', () => {
@@ -81,7 +81,7 @@ describe('an entry of a newer version', () => {
   it('is refused, and told from a damaged one', () => {
     expect(() => readAs(4, PAST, 'a')).toThrow(NewerEntry)
     expect(() => readAs(2, HISTORY, 'a')).toThrow(
-      /JobCancelled in version 2, .* up to 1: a newer Pawl wrote it/,
+      /JobReleased in version 2, .* up to 1: a newer Pawl wrote it/,
     )
   })
 })
@@ -91,13 +91,13 @@ describe('the versions of today', () => {
     expect(HISTORY).toEqual({})
     for (const type of ENTRY_TYPES) expect(CURRENT_VERSION[type]).toBe(1)
     const writer = new ByteWriter()
-    writeEntry(writer, cancelled)
+    writeEntry(writer, released)
     const reader = new ByteReader(writer.buffer, 0, writer.at)
-    expect(upcast(reader, CODE, CURRENT_VERSION.JobCancelled, new Interning())).toEqual(cancelled)
+    expect(upcast(reader, CODE, CURRENT_VERSION.JobReleased, new Interning())).toEqual(released)
   })
 
   it('know that a type without a name here was written by a newer Pawl', () => {
     const reader = new ByteReader(Buffer.alloc(64))
-    expect(() => upcast(reader, 29, 1, new Interning())).toThrow(NewerEntry)
+    expect(() => upcast(reader, 34, 1, new Interning())).toThrow(NewerEntry)
   })
 })

@@ -22,6 +22,8 @@ import {
   readGroupHead,
   sealGroup,
   SEGMENT_HEAD,
+  segmentName,
+  UNIT,
 } from '../format/format.ts'
 import { manifestPosition } from '../checkpoint/manifest.ts'
 import { MARK_FILE, replaceMark } from '../segments/durable-mark.ts'
@@ -30,7 +32,7 @@ import { copyFile, replaceFile, withFile, writeAll, writeZeros } from '../disk/d
 import { LogReader } from '../segments/log-reader.ts'
 import type { KeptRange, RepairPlan } from './repair-plan.ts'
 import { allProblems, newSegment, planRepair, markerGroup } from './repair-plan.ts'
-import type { Salvage } from './salvage.ts'
+import type { Salvage, Unreadable } from './salvage.ts'
 import { Salvager } from './salvage.ts'
 import { rebuildIndex } from '../checkpoint/finished-index.ts'
 import type { LogSurvey, Problem, SegmentFile } from './log-survey.ts'
@@ -144,15 +146,36 @@ async function givenUp(
     const bytes = { from: SEGMENT_HEAD, to: offsetOf(from, to) }
     all.unreadable.push({ file, ...bytes, position: from })
   }
-  const isHistory = ({ position }: { position: number }): boolean => position < kept.from
-  const isLost = ({ position }: { position: number }): boolean => position >= kept.from
+  // Without any file of the log, only the mark says what there was.
+  const durable = durableMark(survey)
+  if (survey.files.length === 0 && durable > 0) {
+    const bytes = { from: SEGMENT_HEAD, to: offsetOf(0, durable) }
+    all.unreadable.push({ file: `${survey.folder}/${segmentName(0)}`, ...bytes, position: 0 })
+  }
   return {
-    lost: { entries: all.entries.filter(isLost), unreadable: all.unreadable.filter(isLost) },
+    lost: {
+      entries: all.entries.filter(({ position }) => position >= kept.from),
+      unreadable: partsBetween(all.unreadable, kept.end, Infinity),
+    },
     history: {
-      entries: all.entries.filter(isHistory),
-      unreadable: all.unreadable.filter(isHistory),
+      entries: all.entries.filter(({ position }) => position < kept.from),
+      unreadable: partsBetween(all.unreadable, 0, kept.from),
     },
   }
+}
+
+/**
+ * Of each range the part that lies between two positions: one that reaches over a checkpoint which stays
+ * is history before it, and lost behind it.
+ */
+function partsBetween(ranges: readonly Unreadable[], from: number, to: number): Unreadable[] {
+  return ranges.flatMap((range) => {
+    const first = Math.max(range.position, from)
+    const end = Math.min(range.position + (range.to - range.from) / UNIT, to)
+    if (end <= first) return []
+    const start = range.from + (first - range.position) * UNIT
+    return [{ file: range.file, from: start, to: start + (end - first) * UNIT, position: first }]
+  })
 }
 
 /** `kept`: the part of the file that lies in there is left out. */

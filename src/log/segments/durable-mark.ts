@@ -13,7 +13,8 @@ import { readUpTo, replaceFile, withFile } from '../disk/disk.ts'
 export const MARK_FILE = 'MARK'
 const MAGIC = 'PAWL-MRK'
 const SLOT_BYTES = 64
-const SLOT_OFFSETS = [0, 4_096] as const
+/** Where the slots stand that are written in turn. */
+export const SLOT_OFFSETS = [0, 4_096] as const
 const FILE_BYTES = 8_192
 
 /** What the file says: `none` before a store's first moment, `damaged` when no slot is whole. */
@@ -33,15 +34,24 @@ export async function replaceMark(
   storeId: string,
   position: number,
 ): Promise<void> {
+  await replaceFile(disk, `${folder}/${MARK_FILE}`, encodeMark(storeId, position))
+}
+
+/** A whole file, with this mark in both slots. */
+export function encodeMark(storeId: string, position: number): Buffer {
   const bytes = Buffer.alloc(FILE_BYTES)
-  for (const offset of SLOT_OFFSETS) slot(storeId, position).copy(bytes, offset)
-  await replaceFile(disk, `${folder}/${MARK_FILE}`, bytes)
+  for (const offset of SLOT_OFFSETS) encodeMarkSlot(storeId, position).copy(bytes, offset)
+  return bytes
 }
 
 export async function findMark(disk: Disk, folder: string): Promise<MarkFound> {
   if (!(await disk.list(folder)).includes(MARK_FILE)) return { kind: 'none' }
   const path = `${folder}/${MARK_FILE}`
-  const bytes = await withFile(disk, path, 'read', (file) => readUpTo(file, 0, FILE_BYTES))
+  return decodeMark(await withFile(disk, path, 'read', (file) => readUpTo(file, 0, FILE_BYTES)))
+}
+
+/** What a file with a mark says. */
+export function decodeMark(bytes: Buffer): MarkFound {
   let best: MarkFound = { kind: 'damaged' }
   for (const offset of SLOT_OFFSETS) {
     const found = readSlot(bytes, offset)
@@ -63,7 +73,7 @@ export class Mark {
 
   static async open(disk: Disk, folder: string, storeId: string): Promise<Mark> {
     const file = await disk.open(`${folder}/${MARK_FILE}`, 'write')
-    return new Mark(file, slot(storeId, 0))
+    return new Mark(file, encodeMarkSlot(storeId, 0))
   }
 
   /** The log is durable up to here. */
@@ -85,7 +95,8 @@ export class Mark {
   }
 }
 
-function slot(storeId: string, position: number): Buffer {
+/** One slot. */
+export function encodeMarkSlot(storeId: string, position: number): Buffer {
   const bytes = Buffer.alloc(SLOT_BYTES)
   bytes.write(MAGIC, 0, 'latin1')
   bytes.write(storeId, 16, 'hex')

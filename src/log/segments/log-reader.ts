@@ -23,7 +23,7 @@ import {
 } from '../format/format.ts'
 import { Interning } from '../format/interning.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
-import { readUpTo } from '../disk/disk.ts'
+import { readNowUpTo, readUpTo } from '../disk/disk.ts'
 import type { Segment } from './segments.ts'
 import { upcast } from '../format/versions.ts'
 
@@ -51,6 +51,25 @@ export function decodeEntry(
   const entry = upcast(reader, code, version, interning)
   if (reader.at !== reader.end) throw reader.malformed('more bytes than its entry has')
   return { position, entry, before: back === 0 ? 0 : position - back }
+}
+
+/** The entry at a position that is durable, from the file of its segment, at once. */
+export function readEntryNow(
+  segment: Segment,
+  file: DiskFile,
+  position: number,
+  interning: Interning,
+): LoggedEntry {
+  const offset = offsetOf(segment.head.base, position)
+  const head = readNowUpTo(file, offset, RECORD_HEAD)
+  const claimed = claimedLength(head, 0)
+  const bytes = claimed === null ? head : readNowUpTo(file, offset, recordEnd(0, claimed))
+  const record = readRecordHead(bytes, 0, bytes.length)
+  if (record === null) {
+    throw new CorruptLog({ file: segment.path, offset, position }, 'no whole record stands there.')
+  }
+  const { length, code, version } = record
+  return decodeEntry(bytes, RECORD_HEAD, length, code, version, position, interning)
 }
 
 export class LogReader {

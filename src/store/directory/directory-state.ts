@@ -23,8 +23,8 @@ export class DirectoryState {
 
   constructor(disk: Disk, folder: string) {
     this.finished = new FinishedJobs(disk, folder)
-    this.specs = new LiveJobSpecs(disk, folder)
     this.ledger = new Ledger((entry, job) => this.#appendEntry(entry, job), this.finished)
+    this.specs = new LiveJobSpecs(disk, folder, this.ledger, this.live)
     this.finished.ledger = this.ledger
   }
 
@@ -61,6 +61,7 @@ export class DirectoryState {
       case 'JobSubmitted':
         job.firstPosition = position
         this.live.add(job)
+        this.specs.noteSubmitted(job)
         return
       case 'ReportRefused':
         // The one thing that can still be noted about a job that is over.

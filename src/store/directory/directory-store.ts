@@ -19,6 +19,7 @@ import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
 import { BadRequest, StoreClosed } from '../errors.ts'
+import type { Presence } from '../presence.ts'
 import { CommandCopies, notPlainData } from '../state/command-copies.ts'
 import type { Ledger } from '../state/ledger.ts'
 import { Undecided } from '../state/ledger.ts'
@@ -43,6 +44,7 @@ import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
 import type { CheckpointSchedule } from './checkpoint-schedule.ts'
 import type { DirectoryState } from './directory-state.ts'
+import { OwnerPresence } from './owner-presence.ts'
 import { bytesFor, GRANT_BYTES, isNewWork } from './size-estimate.ts'
 
 /** How the store came up. */
@@ -67,6 +69,7 @@ export interface DirectoryParts {
   readonly checkpoints: CheckpointSchedule
   readonly retention: Retention
   readonly opening: OpenedDirectory
+  readonly hasPresence: boolean
   readonly release: () => Promise<void>
 }
 
@@ -80,6 +83,7 @@ const PAGE_STEP = 200
 export class DirectoryStore implements Store {
   readonly id: string
   readonly opening: OpenedDirectory
+  readonly presence?: Presence
   readonly #parts: DirectoryParts
   readonly #clock: Clock
   readonly #writer: LogWriter
@@ -92,6 +96,7 @@ export class DirectoryStore implements Store {
   constructor(parts: DirectoryParts) {
     this.id = parts.id
     this.opening = parts.opening
+    if (parts.hasPresence) this.presence = new OwnerPresence()
     this.#parts = parts
     this.#clock = parts.clock
     this.#writer = parts.writer
@@ -307,9 +312,10 @@ export class DirectoryStore implements Store {
   }
 
   #perform(own: Command | null, now: number): Answer {
-    if (own === null) return notPlainData()
-    const { verdict, value, rejection } = this.#ledger.perform(own, now)
-    if (own.type === 'ForgetJob' && verdict === 'rejected') {
+    const { verdict, value, rejection } =
+      own === null ? notPlainData() : this.#ledger.perform(own, now)
+    if (rejection !== null) this.#ledger.meters.refused(rejection)
+    if (own?.type === 'ForgetJob' && verdict === 'rejected') {
       this.#parts.state.finished.postpone(own.job, this.#ledger.now)
     }
     return { verdict, value, rejection }
@@ -332,12 +338,18 @@ export class DirectoryStore implements Store {
   }
 
   /** Entries are linked from the newest to the oldest: those that are newer than the page go. */
-  async #history({ job: id, after = 0, limit }: QueryOf<'history'>): Promise<PositionedEntry[]> {
+  async #history({
+    job: id,
+    after = 0,
+    limit,
+    newest = false,
+  }: QueryOf<'history'>): Promise<PositionedEntry[]> {
     const job = this.#ledger.inMemory(id) ?? this.#parts.state.finished.find(id)?.job
     let position = job?.lastPosition ?? 0
     await this.#writer.durable()
     const newestFirst: PositionedEntry[] = []
     while (position > after) {
+      if (newest && newestFirst.length >= limit) break
       const found = await this.#parts.reader.at(position)
       if (found === null) break
       newestFirst.push({ position, entry: found.entry })
@@ -352,6 +364,8 @@ export class DirectoryStore implements Store {
     if (failure === null) {
       this.#watches.wake()
       this.#parts.checkpoints.consider()
+      const { state, writer } = this.#parts
+      void state.specs.unloadLarge(writer.durablePosition, writer.segments)
     } else {
       this.#watches.close(new StoreEnded(this.#parts.folder, failure))
     }

@@ -3,11 +3,12 @@
  * leave memory once a checkpoint holds them.
  */
 import type { Job, JobSpec } from '../../kernel/index.ts'
-import type { Disk, Manifest } from '../../log/index.ts'
+import type { Disk, Manifest, Segment } from '../../log/index.ts'
 import { countUpTo, eventLoopTurn, Interning, LiveFile } from '../../log/index.ts'
 import { JobWithStoredSpec } from '../state/job-with-stored-spec.ts'
 import type { SpecSource } from '../state/job-with-stored-spec.ts'
 import type { Ledger } from '../state/ledger.ts'
+import { LargeSpecs } from './large-specs.ts'
 
 const BLOCK = 256
 /** Jobs that are passed between two turns of the event loop: a few milliseconds. */
@@ -61,6 +62,13 @@ export class LiveJobList {
     if (block.left === 0) this.#blocks.splice(index, 1)
   }
 
+  /** Another object stands for the job from now on. */
+  replace(job: Job, by: Job): void {
+    const jobs = this.#blocks[this.#behind(job.firstPosition - 1)]?.jobs
+    const at = jobs?.indexOf(job) ?? -1
+    if (jobs !== undefined && at !== -1) jobs[at] = by
+  }
+
   /** Replaces the object of each job behind a position, in steps. */
   async replaceJobs(
     position: number,
@@ -106,18 +114,30 @@ export class LiveJobList {
   readonly #lastOf = (n: number): number => (this.#blocks[n] as Block).last
 }
 
-/** The specs of the jobs that the newest checkpoint holds. */
+/** The specs of the jobs that the newest checkpoint holds, and of those with large inputs behind it. */
 export class LiveJobSpecs implements SpecSource {
   readonly #disk: Disk
   readonly #folder: string
   readonly #interning = new Interning()
+  readonly #large: LargeSpecs
   #file: LiveFile | null = null
   /** Everything that was submitted before it and is live is in the file. */
   #position = 0
 
-  constructor(disk: Disk, folder: string) {
+  constructor(disk: Disk, folder: string, ledger: Ledger, list: LiveJobList) {
     this.#disk = disk
     this.#folder = folder
+    this.#large = new LargeSpecs(disk, ledger, list, this)
+  }
+
+  /** AFTER a job was submitted. */
+  noteSubmitted(job: Job): void {
+    this.#large.note(job)
+  }
+
+  /** To be called when more of the log is durable. */
+  async unloadLarge(durable: number, segments: readonly Segment[]): Promise<void> {
+    await this.#large.unload(durable, segments)
   }
 
   /** From now on specs are read from this checkpoint. */
@@ -126,11 +146,13 @@ export class LiveJobSpecs implements SpecSource {
     const old = this.#file
     this.#file = file
     this.#position = manifest.position
+    await this.#large.dropBefore(manifest.position)
     await old?.close()
   }
 
   readSpec(firstPosition: number): JobSpec {
-    return (this.#file as LiveFile).spec(firstPosition)
+    const logged = firstPosition < this.#position ? null : this.#large.read(firstPosition)
+    return logged ?? (this.#file as LiveFile).spec(firstPosition)
   }
 
   /** The specs of all jobs that the file holds leave memory, in small steps. */
@@ -148,6 +170,7 @@ export class LiveJobSpecs implements SpecSource {
   }
 
   async close(): Promise<void> {
+    await this.#large.close()
     await this.#file?.close()
   }
 }

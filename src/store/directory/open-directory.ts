@@ -49,6 +49,8 @@ export interface DirectoryOptions {
   readonly reserveBytes?: number
   /** Told what happens without being asked for: see `StoreNotice`. */
   readonly onNotice?: (notice: StoreNotice) => void
+  /** Whether the leases of former owners are revoked. Default: true. */
+  readonly presence?: boolean
   /** Default: `awakeClock`, which stands still while this process does. */
   readonly clock?: Clock
   readonly disk?: Disk
@@ -77,6 +79,7 @@ export function settingsFrom(options: DirectoryOptions): DirectorySettings {
     checkpointBytes: options.checkpointBytes ?? 64 * MIB,
     segmentBytes,
     reserveBytes: Math.min(options.reserveBytes ?? 2 * MIB, segmentBytes / 4),
+    presence: options.presence ?? true,
     onNotice: options.onNotice ?? ((): void => undefined),
     clock,
     disk: options.disk ?? realDisk,
@@ -135,7 +138,17 @@ async function openOwned(
     const checkpoints = new CheckpointSchedule({ ...parts, rules: settings, onNotice, manifests })
     const opening = { checkpoint: manifests[0]?.position ?? null, entries, torn }
     const { storeId: id } = start
-    return new DirectoryStore({ ...parts, id, clock, checkpoints, retention, opening, release })
+    const { presence: hasPresence } = settings
+    return new DirectoryStore({
+      ...parts,
+      id,
+      clock,
+      checkpoints,
+      retention,
+      opening,
+      hasPresence,
+      release,
+    })
   } catch (error) {
     await state.close()
     throw error

@@ -84,7 +84,12 @@ describe('the room that is reserved for a command', () => {
     const at = { job: name, stage: 0, segment: 0, worker: name }
     const lease = { ...at, lease: 1 }
     all.push(measured.send({ type: 'GrantLease', ...at, request: 2 ** 53 - 1, started: true }, 1))
-    all.push(measured.send({ type: 'RecordStep', ...lease, name, value: payload }, 1))
+    all.push(
+      measured.send(
+        { type: 'RecordStep', ...lease, name, value: payload, definitionVersion: 1 },
+        1,
+      ),
+    )
     const child = plain({ ...wide, key: null })
     const effects = Array.from({ length: 20 }, () => promise({ name, input: payload, retry }))
     effects.push(promise({ name, child, idempotent: true }))

@@ -5,7 +5,14 @@
  * An upper bound, and generous where commands are rare. What is no command needs
  * nothing: it is refused.
  */
-import type { Command, EffectPromise, JobSpec, TaskPolicy } from '../../kernel/index.ts'
+import type {
+  Command,
+  EffectPromise,
+  JobSpec,
+  KeptStep,
+  TaskPolicy,
+  WaitSpec,
+} from '../../kernel/index.ts'
 
 /** Head, address, times and other numbers of any record. */
 const RECORD = 256
@@ -17,7 +24,7 @@ const REASON = 3 * 4_096 + NAME
 const SETTLED = 256 * 16
 
 /** What one lease that is granted needs. */
-export const GRANT_BYTES = RECORD + 2 * NAME
+export const GRANT_BYTES = RECORD + 3 * NAME
 
 export function bytesFor(command: Command): number {
   switch (command?.type) {
@@ -29,6 +36,12 @@ export function bytesFor(command: Command): number {
       )
     case 'RecordStep':
       return RECORD + NAME + textBytes(command.name) + textBytes(command.value)
+    case 'EndWait':
+      return RECORD + 2 * NAME + waitBytes([command.wait]) + listBytes(command.unfit)
+    case 'SuspendExecution':
+      return RECORD + NAME + waitBytes(command.waits) + listBytes(command.unfit)
+    case 'SendMessage':
+      return RECORD + 4 * NAME + REASON + textBytes(command.value)
     case 'FailTask':
     case 'FailEffect': {
       const { message, code, stack } = command.error ?? {}
@@ -38,9 +51,12 @@ export function bytesFor(command: Command): number {
       return RECORD + NAME + REASON + textBytes(command.input)
     case 'ForceTask':
       return RECORD + NAME + REASON + textBytes(command.output)
+    case 'RescheduleTask':
+      return RECORD + 2 * NAME + REASON
     case 'SetSchedule':
       return RECORD + NAME + REASON + textBytes(command.definition)
     case 'GrantLease':
+      return GRANT_BYTES
     case 'StartExecution':
     case 'ExtendLease':
     case 'StartEffect':
@@ -68,6 +84,21 @@ function textBytes(value: unknown): number {
   return typeof value === 'string' ? 3 * value.length + 8 : 8
 }
 
+function listBytes(given: readonly string[] | undefined): number {
+  if (!Array.isArray(given)) return 0
+  return (given as readonly string[]).reduce((sum, text) => sum + textBytes(text), 0)
+}
+
+function waitBytes(given: readonly WaitSpec[] | undefined): number {
+  let bytes = 0
+  if (!Array.isArray(given)) return bytes
+  for (const one of given as readonly (Partial<WaitSpec> | null)[]) {
+    bytes += 32 + textBytes(one?.name) + textBytes(one?.message)
+    bytes += textBytes(one?.schema) + textBytes(one?.ask)
+  }
+  return bytes
+}
+
 function specBytes(given: JobSpec | null | undefined): number {
   if (typeof given !== 'object' || given === null) return 0
   let bytes =
@@ -77,6 +108,13 @@ function specBytes(given: JobSpec | null | undefined): number {
     textBytes(given.group) +
     NAME
   bytes += textBytes(given.asked?.by) + textBytes(given.asked?.reason)
+  bytes += textBytes(given.submittedBy) + textBytes(given.metadata) + 64
+  bytes += textBytes(given.caller?.job) + textBytes(given.caller?.name)
+  if (Array.isArray(given.steps)) {
+    for (const step of given.steps as readonly (Partial<KeptStep> | null)[]) {
+      bytes += textBytes(step?.name) + textBytes(step?.value)
+    }
+  }
   if (Array.isArray(given.tags)) for (const tag of given.tags) bytes += textBytes(tag)
   bytes += policyBytes(given.policy)
   if (!Array.isArray(given.stages)) return bytes

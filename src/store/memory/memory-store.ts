@@ -91,9 +91,10 @@ export class MemoryStore implements Store {
   readonly #answers: LedgerAnswers = {
     ...ledgerQueries(this.#ledger),
     jobs: (query) => this.#jobs(query),
-    history: ({ job, after = 0, limit }) => {
+    history: ({ job, after = 0, limit, newest = false }) => {
       const positions = (this.#positions.get(job) ?? []).filter((one) => one > after)
-      return this.#entriesAt(positions.slice(0, Math.max(0, limit)))
+      const from = newest ? Math.max(0, positions.length - limit) : 0
+      return this.#entriesAt(positions.slice(from, from + Math.max(0, limit)))
     },
     upkeep: ({ limit }) => this.#ledger.upkeep(this.#clock.now(), limit),
   }
@@ -161,8 +162,9 @@ export class MemoryStore implements Store {
 
   #perform(command: Command): Answer {
     const own = this.#copies.copy(command)
-    if (own === null) return notPlainData()
-    const { verdict, value, rejection } = this.#ledger.perform(own, this.#clock.now())
+    const { verdict, value, rejection } =
+      own === null ? notPlainData() : this.#ledger.perform(own, this.#clock.now())
+    if (rejection !== null) this.#ledger.meters.refused(rejection)
     return { verdict, value, rejection }
   }
 

@@ -159,10 +159,10 @@ export class LimitUsage {
     }
   }
 
-  /** As `charge`, for a task that is not resumed, and without looking keys up. */
-  chargeKnown(limits: readonly LimitState[], at: number): void {
+  /** As `charge`, without looking keys up. */
+  chargeKnown(limits: readonly LimitState[], at: number, resumed: boolean): void {
     for (const limit of limits) {
-      chargeGrant(limit.usage, limit, at, false)
+      chargeGrant(limit.usage, limit, at, resumed)
       this.#checkAll(limit.usage, at)
     }
   }

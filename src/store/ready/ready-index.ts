@@ -22,7 +22,7 @@
  * Everything here follows from the entries that were applied, so it is never saved.
  */
 import type { Job, JobSpec, LimitUse, Queue, Task, Usage } from '../../kernel/index.ts'
-import { compareOrder } from '../../kernel/index.ts'
+import { compareOrder, placeAt } from '../../kernel/index.ts'
 import type { ChannelName } from '../claim-request.ts'
 import type { IndexState, ReadyList } from './channel.ts'
 import { bestOfChannels, ReadyChannel } from './channel.ts'
@@ -53,10 +53,15 @@ export class ReadyIndex {
   readonly #queues = new Map<string, QueueChannels>()
   readonly #limits = new LimitUsage()
   readonly #due = new TaskQueue(
-    new TaskSlots((task, time) => task.state === 'WAITING' && task.dueAt === time),
+    new TaskSlots(
+      (task, time, number) =>
+        task.state === 'WAITING' && task.dueAt === time && this.#isNewest(task, number),
+    ),
   )
   readonly #state: IndexState = {
-    slots: new TaskSlots((task) => task.state === 'WAITING'),
+    slots: new TaskSlots(
+      (task, _time, number) => task.state === 'WAITING' && this.#isNewest(task, number),
+    ),
     isBefore: (a, b) => {
       this.effort.comparisons += 1
       return compareOrder(a, b) < 0
@@ -72,6 +77,13 @@ export class ReadyIndex {
   /** Smaller than any submission, and in order of coming back. */
   #returns = -Number.MAX_SAFE_INTEGER
   #lists = 0
+  /**
+   * Of tasks that were rescheduled: the number under which they wait now. They may wait at the same attempt,
+   * and for the same time, in another list; their slot in the old one is garbage.
+   */
+  readonly #numbers = new WeakMap<Task, number>()
+  /** Until one was, none is looked up. */
+  #hasRescheduled = false
 
   constructor(jobs: ReadonlyMap<string, Job>) {
     this.#jobs = jobs
@@ -114,9 +126,9 @@ export class ReadyIndex {
 
   /** A task is waiting, and nothing but time, pause and limits keeps it from being granted. */
   insert(task: Task, job: Job): void {
-    const submission = this.#numberFor(task)
+    const submission = this.#newNumber(task)
     if (task.dueAt > this.#now) this.#due.push(task, task.dueAt, submission)
-    else this.#addReady(task, job, task.dueAt, submission)
+    else this.#addReady(task, job, placeAt(task), submission)
   }
 
   /**
@@ -132,6 +144,13 @@ export class ReadyIndex {
     list.headChanged()
   }
 
+  /** BEFORE a waiting task has another queue, priority or time: its place is found by them. Insert it AFTER. */
+  moves(task: Task, job: Job): void {
+    this.#hasRescheduled = true
+    this.#numbers.set(task, NaN)
+    this.left(task, job, task.dueAt, false)
+  }
+
   /** Whether tasks that are due at this time are in their channels. */
   isDue(dueAt: number): boolean {
     return dueAt <= this.#now
@@ -141,18 +160,18 @@ export class ReadyIndex {
   putBack(task: Task, job: Job): void {
     this.#endOffer()
     const list = this.#listOf(task, job.spec)
-    if (list.push(task, task.dueAt, this.#numberFor(task))) list.headChanged()
+    if (list.push(task, placeAt(task), this.#newNumber(task))) list.headChanged()
   }
 
   granted(task: Task, at: number, resumed: boolean, isOffered: boolean): void {
     const { queue, limits } = task.policy
-    if (isOffered && !resumed) {
+    if (isOffered && task.commit === null) {
       // Its list knows the queue and the limits: neither has to be looked up.
       const list = this.#offered as ReadyList
       // BEFORE a limit closes: that moves other lists, past one that must not stand where it was.
       if (list.limits.length > 0) list.headChanged()
       list.channel.queue.charge(at, resumed)
-      this.#limits.chargeKnown(list.limits, at)
+      this.#limits.chargeKnown(list.limits, at, resumed)
       return
     }
     this.#queue(queue).state.charge(at, resumed)
@@ -191,11 +210,11 @@ export class ReadyIndex {
     this.#now = now
     this.#limits.advance(now)
     while (this.#due.headTime <= now) {
-      const { headTime, headNumber } = this.#due
+      const { headNumber } = this.#due
       const task = this.#due.pop()
       this.#due.trim()
       const job = this.#jobs.get(task.job)
-      if (job !== undefined) this.#addReady(task, job, headTime, headNumber)
+      if (job !== undefined) this.#addReady(task, job, placeAt(task), headNumber)
     }
   }
 
@@ -250,15 +269,20 @@ export class ReadyIndex {
     return several === null ? first : bestOfChannels(several, this.#now)
   }
 
-  #numberFor(task: Task): number {
-    if (task.attempt > 0) return this.#returns++
-    return ++this.#submissions
+  #newNumber(task: Task): number {
+    const number = task.attempt > 0 ? this.#returns++ : ++this.#submissions
+    if (this.#hasRescheduled && this.#numbers.has(task)) this.#numbers.set(task, number)
+    return number
   }
 
-  #addReady(task: Task, job: Job, dueAt: number, submission: number): void {
+  #isNewest(task: Task, number: number): boolean {
+    return !this.#hasRescheduled || (this.#numbers.get(task) ?? number) === number
+  }
+
+  #addReady(task: Task, job: Job, place: number, submission: number): void {
     const list = this.#listOf(task, job.spec)
     list.taskCame()
-    if (list.push(task, dueAt, submission)) list.headChanged()
+    if (list.push(task, place, submission)) list.headChanged()
   }
 
   #queue(name: string): QueueChannels {
@@ -284,7 +308,8 @@ export class ReadyIndex {
   #listOf(task: Task, spec: JobSpec): ReadyList {
     let channel = this.#channelOf(task, spec)
     if (task.commit !== null) return channel.finishing
-    const { priority, group } = spec
+    const { group } = spec
+    const { priority } = task
     const { limits } = task.policy
     const known = channel.findList(priority, group, limits)
     if (known !== null) return known

@@ -9,7 +9,8 @@
  * A task that leaves from the middle is removed later. The caller says `discard`; the slot of the
  * task stays, as garbage, until it comes to the head (`trim`), or until more than half of the
  * queue is garbage. A slot is for one attempt: a task that was granted and came back has another
- * one, and the old one stays garbage even if the task waits for the same time again.
+ * one, and the old one stays garbage even if the task waits for the same time again. So does the slot of a
+ * task that was rescheduled: it waits under another number.
  *
  * After `discard` the head is live. After `pop` it may be garbage, until `trim`: to look, the queue
  * has to fetch the task, and a caller may never need it.
@@ -21,8 +22,8 @@
 import type { Task } from '../../kernel/index.ts'
 import { Heap } from './indexed-queue.ts'
 
-/** Whether a task still waits for this time, if it is at the same attempt. */
-export type IsLive = (task: Task, time: number) => boolean
+/** Whether a task still waits for this time, under this number, if it is at the same attempt. */
+export type IsLive = (task: Task, time: number, number: number) => boolean
 
 /** Below this much garbage a sweep is not worth its while. */
 const LITTLE_GARBAGE = 32
@@ -105,7 +106,7 @@ export class TaskSlots {
   isLive(slot: number): boolean {
     const task = this.#tasks[slot] as Task
     if (task.attempt !== this.#numbers[slot * NUMBERS + ATTEMPT]) return false
-    return this.#isLive(task, this.time(slot))
+    return this.#isLive(task, this.time(slot), this.number(slot))
   }
 
   readonly isBefore = (a: number, b: number): boolean => {

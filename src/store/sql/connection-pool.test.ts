@@ -2,7 +2,7 @@
  * A pool whose connections run what they are sent in order: work releases its connection when it has
  * sent the end of its transaction.
  */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { StatementResult, Statement, Connection } from './connection.ts'
 import { SqlFailed } from './failures.ts'
 import { ConnectionPool } from './connection-pool.ts'
@@ -232,5 +232,45 @@ describe('connections that no work uses', () => {
     expect(opened).toHaveLength(7)
     await pool.close()
     expect(closed).toHaveLength(7)
+  })
+})
+
+describe('a pool at rest', () => {
+  it('lets work wait a moment for the connection that is open, and opens another if that is not enough', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let opened = 0
+    const connection = { run: () => Promise.resolve([]), close: () => Promise.resolve() }
+    const pool = new ConnectionPool<Connection>(null, {
+      connect: () => {
+        opened += 1
+        return Promise.resolve(connection)
+      },
+      size: 4,
+      commit: 'commit',
+      rollback: 'rollback',
+      begin: null,
+    })
+    for (let i = 0; i < 8; i++) {
+      await pool.run(() => Promise.resolve())
+      await vi.advanceTimersByTimeAsync(500)
+    }
+    expect(opened).toBe(1)
+    let end = nothing
+    const first = pool.run(() => new Promise<void>((resolve) => (end = resolve)))
+    const second = pool.run(() => Promise.resolve())
+    await vi.advanceTimersByTimeAsync(20)
+    end()
+    await Promise.all([first, second])
+    expect(opened).toBe(1)
+    await vi.advanceTimersByTimeAsync(2_000)
+    const third = pool.run(() => new Promise<void>((resolve) => (end = resolve)))
+    const fourth = pool.run(() => Promise.resolve())
+    await vi.advanceTimersByTimeAsync(60)
+    await fourth
+    expect(opened).toBe(2)
+    end()
+    await third
+    await pool.close()
   })
 })

@@ -11,6 +11,8 @@
  * failed, it waits for a connection again.
  *
  * Connections are opened when they are needed. One that was not for a while is closed, but for the last.
+ * While there is little to do, work waits a moment for the connection that other work has, so that a process
+ * at rest has one.
  */
 import { afterMs, nowUs, pause } from '../clock.ts'
 import { StoreClosed } from '../errors.ts'
@@ -24,6 +26,11 @@ const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 1_000
 /** A connection that no work used for so long is closed. */
 const IDLE_MS = 10_000
+/** So many pieces of work in a longer time than this are little to do. */
+const FEW = 8
+const FEW_US = 1_000_000
+/** How long work then waits for a connection that is open. */
+const MOMENT_MS = 50
 const LOST = 'The connection was lost while other work used it.'
 
 export interface ConnectionPoolOptions<C extends Connection> {
@@ -54,6 +61,10 @@ export class ConnectionPool<C extends Connection = Connection> {
   readonly #idle: (C | null)[]
   readonly #usedUs = new WeakMap<C, number>()
   #stopClosing: (() => void) | null = null
+  /** When the last few pieces of work were added, oldest first. */
+  readonly #addedUs: number[] = []
+  /** Work waits for a connection that is open. */
+  #stopWaiting: (() => void) | null = null
   /** Null: a new connection is to be opened. */
   readonly #waiting: ((connection: C | null) => void)[] = []
   readonly #running = new Set<Promise<void>>()
@@ -78,8 +89,16 @@ export class ConnectionPool<C extends Connection = Connection> {
         this.#running.add(running)
         void running.then(() => this.#running.delete(running))
       })
+      this.#addedUs.push(nowUs())
+      if (this.#addedUs.length > FEW) this.#addedUs.shift()
       this.#next()
     })
+  }
+
+  /** It is known to be so: a pool that has just begun may have much to do. */
+  get #isAtRest(): boolean {
+    const [oldest = 0] = this.#addedUs
+    return this.#addedUs.length === FEW && nowUs() - oldest > FEW_US
   }
 
   /** Also while the pool is being closed; then it resolves with `nothing`. */
@@ -101,10 +120,27 @@ export class ConnectionPool<C extends Connection = Connection> {
   #next(): void {
     const first = this.#waiting[0]
     if (first === undefined) return
-    const connection = this.#idle.pop()
+    const connection = this.#idle.at(-1)
     if (connection === undefined) return
+    if (connection === null && this.#waitsForOther()) return
+    this.#idle.pop()
     this.#waiting.shift()
     first(connection)
+  }
+
+  /** Whether work waits until another connection is put back, or a moment has passed. */
+  #waitsForOther(): boolean {
+    if (this.#stopWaiting !== null) return true
+    const isOneInUse = this.#idle.length < this.#options.size
+    if (!isOneInUse || !this.#isAtRest || this.#isClosed) return false
+    const goOn = (): void => {
+      // From now on there is more to do than one connection is for.
+      this.#addedUs.length = 0
+      this.#stopWaiting = null
+      this.#next()
+    }
+    this.#stopWaiting = afterMs(MOMENT_MS, goOn, true)
+    return true
   }
 
   #putBack(connection: C | null): void {
@@ -112,6 +148,8 @@ export class ConnectionPool<C extends Connection = Connection> {
       this.#idle.unshift(null)
       return
     }
+    this.#stopWaiting?.()
+    this.#stopWaiting = null
     this.#idle.push(connection)
     this.#usedUs.set(connection, nowUs())
     this.#closeUnusedLater()

@@ -1,10 +1,11 @@
 /**
  * What a store on a database is told of it: its statements, how to reach it, and what it can do.
  */
-import type { News } from '../notice.ts'
+import type { News, StoreNotice } from '../notice.ts'
+import type { Presence } from '../presence.ts'
 import type { UserTransaction } from '../user-transaction.ts'
 import type { Statement, ClientConnection, Connection } from './connection.ts'
-import type { Statements } from './statements.ts'
+import type { JobCheckStatements, Statements } from './statements.ts'
 
 /** How long a store waits for a database that is away, or that another process has locked. */
 export const MOST_AWAY_MS = 30_000
@@ -15,6 +16,16 @@ export interface Notifier {
   notify(news: News): void
   /** AFTER everything was sent. */
   close(): Promise<void>
+}
+
+/** What presence needs of the store. */
+export interface PresenceParts {
+  readonly run: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
+  /** The authority's time, as well as it is known here. */
+  readonly now: () => number
+  /** Begins to listen for news, if nothing did so yet. */
+  readonly listen: () => void
+  readonly onNotice: (notice: StoreNotice) => void
 }
 
 /** How a store takes part in the user's transaction, and a user in the store's. */
@@ -80,8 +91,25 @@ export interface FileCheck {
   readonly makeIndexes: readonly string[]
 }
 
+/** How far a database was acknowledged, as something outside of it says. */
+export interface AcknowledgedMark {
+  readonly storeId: string
+  readonly position: number
+}
+
+/** For a database that cannot tell by itself that its newest commits are lost. */
+export interface AcknowledgedMarks {
+  /** Null: nothing is known. BEFORE the database is opened, or read: it never runs ahead of that. */
+  read(): AcknowledgedMark | null
+  /** What was acknowledged behind the position is given up. */
+  replace(storeId: string, position: number): void
+}
+
 export interface Dialect {
+  /** The database, for people: the beginning of a sentence. */
+  readonly where: string
   readonly statements: Statements
+  readonly jobChecks: JobCheckStatements
   /** A new connection, with everything set as the statements expect. */
   connect(): Promise<Connection>
   readonly userTransactions: UserTransactionDialect
@@ -102,6 +130,8 @@ export interface Dialect {
   readonly vacuum?: VacuumTables
   /** Left out: the database has tools of its own. */
   readonly fileCheck?: FileCheck
+  /** Left out: the database itself does not open without what it acknowledged. */
+  readonly acknowledged?: AcknowledgedMarks
   /** The database itself remembers how many of the sorted events were read. */
   readonly hasCursor: boolean
   /** How often the store checks for what other processes wrote, and for what became due. */
@@ -112,7 +142,12 @@ export interface Dialect {
    * Of the store with this id. It is not notified of what it sends itself, and when it begins to
    * listen it reports all news, because it may have missed some. Left out: entries are read instead.
    */
-  readonly openNotifier?: (id: string, onHeard: (news: News) => void) => Notifier
+  readonly openNotifier?: (
+    id: string,
+    onHeard: (news: News) => void,
+    presence: Presence | null,
+  ) => Notifier
+  readonly openPresence: (parts: PresenceParts) => Presence
   /** What makes the tables, in order: one list of statements for each version. */
   readonly migrations: readonly (readonly string[])[]
   /** Makes the schema, and keeps other processes from migrating until the transaction ends. */

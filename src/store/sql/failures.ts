@@ -8,6 +8,8 @@
  * - `full`, `read-only`: nothing can be written until a person did something about it.
  * - `missing`: the tables are not there, or are of another version.
  * - `denied`: the user may not do this, or could not log in.
+ * - `damaged`: the database cannot read its own pages. Outside of a user's transaction that is a
+ *   `DatabaseDamaged`.
  * - `broken`: anything else: a bug, or damage.
  */
 import { PawlError } from '../../kernel/index.ts'
@@ -19,6 +21,7 @@ export type SqlFailureReason =
   | 'read-only'
   | 'missing'
   | 'denied'
+  | 'damaged'
   | 'broken'
 
 export class SqlFailed extends PawlError {
@@ -45,6 +48,7 @@ const WHAT_TO_DO: Readonly<Record<SqlFailureReason, string>> = {
   'read-only': 'Nothing can be written here: give it a database that takes writes.',
   missing: 'The tables are not there, or are those of another version.',
   denied: 'Look at the name, the password and the rights that it is opened with.',
+  damaged: 'Look at all of it with verifyDatabase, then restore a backup.',
   broken: 'This is a bug, or the database is damaged.',
 }
 
@@ -62,6 +66,54 @@ export function sqlFailed(
   sql: string | null = null,
 ): SqlFailed {
   const said = cause.message.replace(/\.?$/, '.')
-  const statement = sql === null ? '' : ` In: ${sql.trim().replaceAll(/\s+/g, ' ').slice(0, 200)}`
-  return new SqlFailed(reason, `${where}: ${said} ${WHAT_TO_DO[reason]}${statement}`, cause)
+  return new SqlFailed(reason, `${where}: ${said} ${WHAT_TO_DO[reason]}${inStatement(sql)}`, cause)
+}
+
+function inStatement(sql: string | null): string {
+  return sql === null ? '' : ` In: ${sql.trim().replaceAll(/\s+/g, ' ').slice(0, 200)}`
+}
+
+/** The same on a connection of the store's own: damage is what it is called everywhere else. */
+export function connectionFailed(
+  reason: SqlFailureReason,
+  where: string,
+  cause: Error,
+  sql: string | null = null,
+): SqlFailed | DatabaseDamaged {
+  if (reason !== 'damaged') return sqlFailed(reason, where, cause, sql)
+  const what = `${cause.message.replace(/\.$/, '')}.${inStatement(sql)}`.replace(/\.$/, '')
+  return new DatabaseDamaged(where, [{ what, table: 'file', row: null, position: null }], cause)
+}
+
+/** Something that is wrong, and where. */
+export interface DatabaseProblem {
+  readonly what: string
+  /**
+   * `events`, `baselines`, `work`, `queues`, `queue_counts`, `schedules`, `limits`, `tallies` or `meta`; on
+   * SQLite also `indexes`, or `file` for what is about none of our tables and indexes alone.
+   */
+  readonly table: string
+  /** A job, `job/stage/segment`, a queue, a schedule, the key of a limit, an index; null: all of it. */
+  readonly row: string | null
+  /** The position of the event that is meant; null: it is about none. */
+  readonly position: number | null
+}
+
+/** What is stored is not what was written, or makes no sense: a person must look. */
+export class DatabaseDamaged extends PawlError {
+  readonly problems: readonly DatabaseProblem[]
+
+  /** `where`: the database, for people. */
+  constructor(where: string, problems: readonly DatabaseProblem[], cause?: unknown) {
+    const [first] = problems
+    const row = first?.row == null ? '' : ` (${first.row})`
+    super(
+      'DatabaseDamaged',
+      'corrupt',
+      `${where} is damaged: ${first?.table}${row}: ${first?.what}. Nothing was changed. Look at all of it with verifyDatabase, then restore a backup or use repairDatabase.`,
+      { where, problems },
+      cause,
+    )
+    this.problems = problems
+  }
 }

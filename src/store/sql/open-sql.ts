@@ -3,7 +3,8 @@
  * checks what can be checked at a fixed cost. A store that fails the check is not opened.
  */
 import type { Clock } from '../clock.ts'
-import { nowUs, systemClock } from '../clock.ts'
+import { nowUs, steadyClock } from '../clock.ts'
+import type { StoreNotice } from '../notice.ts'
 import type { Retention } from '../store.ts'
 import type { Dialect } from './dialect.ts'
 import { postgresDialect } from './postgres/dialect.ts'
@@ -16,6 +17,10 @@ export interface SqlOptions {
   /** Null, or left out: the database's own on PostgreSQL. */
   readonly clock?: Clock | null
   readonly retention?: Partial<Retention>
+  /** Whether processes on the database know of each other which of them live. Default: true. */
+  readonly presence?: boolean
+  /** Told that this machine's clock is far behind the newest entry, and that there is no presence. */
+  readonly onNotice?: (notice: StoreNotice) => void
 }
 
 export interface PostgresOptions extends SqlOptions {
@@ -37,26 +42,31 @@ export function openPostgres(options: PostgresOptions): Promise<SqlStore> {
 }
 
 export function openSqliteStore(options: SqliteOptions): Promise<SqlStore> {
-  const { clock = systemClock } = options
+  const { clock = steadyClock() } = options
   return openSql(sqliteDialect(options), { ...options, clock })
 }
 
 export async function openSql(dialect: Dialect, options: SqlOptions = {}): Promise<SqlStore> {
+  const mark = dialect.acknowledged?.read() ?? null
   const first = await retryOnConflict(dialect, () => dialect.connect())
   try {
-    const id = await migrate(first, dialect)
-    await checkOnOpen(first, dialect.statements)
+    const id = await migrate(first, dialect, mark)
+    await checkOnOpen(first, dialect, mark)
     const askedUs = nowUs()
     const [clock] = await first.run([{ sql: dialect.statements.clock, values: [null] }])
     const now = clock?.rows[0]?.[0] as number | null
-    return new SqlStore({
+    const store = new SqlStore({
       id,
       dialect,
       first,
       clock: options.clock ?? null,
       aheadMs: (now ?? 0) - (askedUs + nowUs()) / 2_000,
       retention: { ageMs: 7 * DAY_MS, count: 1_000_000, ...options.retention },
+      hasPresence: options.presence ?? true,
+      onNotice: options.onNotice ?? ((): void => undefined),
     })
+    await store.followClock()
+    return store
   } catch (error) {
     await first.close()
     throw error

@@ -13,9 +13,10 @@ import { reject } from '../../kernel/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
-import { nowUs } from '../clock.ts'
+import { afterMs, FAR_BEHIND_MS, nowUs } from '../clock.ts'
 import { StoreClosed } from '../errors.ts'
-import type { News } from '../notice.ts'
+import type { News, StoreNotice } from '../notice.ts'
+import type { Presence } from '../presence.ts'
 import { CommandCopies } from '../state/command-copies.ts'
 import { Meters } from '../state/metrics.ts'
 import type {
@@ -36,8 +37,10 @@ import type { Connection } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import type { Dialect } from './dialect.ts'
 import { MOST_AWAY_MS } from './dialect.ts'
+import type { ChangeNotifierOptions } from './notify/change-notifier.ts'
 import { ChangeNotifier } from './notify/change-notifier.ts'
 import { EntryFeed } from './queries/entry-feed.ts'
+import { eventRow } from './rows/event-rows.ts'
 import { JobQueries } from './queries/job-queries.ts'
 import { SqlQueries } from './queries/sql-queries.ts'
 import { TableVersion } from './tables.ts'
@@ -61,13 +64,20 @@ export interface SqlStoreOptions {
   /** How far the database's clock is ahead of this process's. */
   readonly aheadMs: number
   readonly retention: Retention
+  /** False: whether processes live is not looked at. */
+  readonly hasPresence: boolean
+  readonly onNotice: (notice: StoreNotice) => void
 }
+
+/** After news of other processes, it is read how far their clocks are: once for all news until then. */
+const FOLLOW_AFTER_MS = 1_000
 
 /** Dead segments that are read to count their jobs. */
 const MOST_SEGMENTS = 10_000
 
 export class SqlStore implements Store {
   readonly id: string
+  readonly presence?: Presence
   readonly #pool: ConnectionPool
   readonly #context: TransactionContext
   readonly #copies = new CommandCopies()
@@ -88,13 +98,19 @@ export class SqlStore implements Store {
   )
   /** Only where a claim that follows would be another transaction. */
   submitAndClaim?: NonNullable<Store['submitAndClaim']>
+  readonly #clock: Clock | null
+  readonly #onNotice: (notice: StoreNotice) => void
+  #stopFollowing: (() => void) | null = null
   #isClosed = false
   #closing: Promise<void> | null = null
 
-  constructor({ id, dialect, first, clock, aheadMs, retention }: SqlStoreOptions) {
+  constructor(options: SqlStoreOptions) {
+    const { id, dialect, first, clock, aheadMs, retention, onNotice } = options
     const { statements: sql, connections: size, mostAwayMs = MOST_AWAY_MS } = dialect
     const { preconditions = null, userTransactions: userDialect } = dialect
     this.id = id
+    this.#clock = clock
+    this.#onNotice = onNotice
     this.#pool = new ConnectionPool(first, {
       connect: () => dialect.connect(),
       size,
@@ -125,18 +141,28 @@ export class SqlStore implements Store {
       tables,
     )
     this.#commitWithWrites = new CommitWithWrites(userDialect, context, onCommitted, tables)
+    const run: ChangeNotifierOptions['run'] = (work) => this.#pool.run(work)
+    if (options.hasPresence) {
+      this.presence = dialect.openPresence({
+        run,
+        now: () => this.now(),
+        listen: () => this.#notifier.begin(),
+        onNotice: options.onNotice,
+      })
+    }
     this.#notifier = new ChangeNotifier({
       id,
       dialect,
       clock,
       aheadMs,
-      run: (work) => this.#pool.run(work),
+      run,
+      presence: this.presence ?? null,
       mayBeRestricted: (queue) => context.queues.mayBeRestricted(queue),
       onOtherWrites: () => this.#noteOtherWrites(),
     })
     this.#feed = new EntryFeed(sql, context.records)
     const jobQueries = new JobQueries(context)
-    const examination = new SqlExamination(context, jobQueries)
+    const examination = new SqlExamination(context, jobQueries, dialect)
     this.#jobQueries = jobQueries
     this.#upkeep = new SqlUpkeep(context, jobQueries, retention, () =>
       this.#notifier.tellAll('ends'),
@@ -226,14 +252,19 @@ export class SqlStore implements Store {
     const decided = await decide(copies)
     let next = 0
     return answers.map((answer) => {
-      if (answer !== null) return answer
+      if (answer !== null) return this.#counted(answer)
       const command = copies[next] as Command
       const given = decided[next++] as Answer
       if (command?.type === 'ForgetJob' && given.verdict === 'rejected') {
         this.#upkeep.postponeForget(command.job, command.endedBefore)
       }
-      return given
+      return this.#counted(given)
     })
+  }
+
+  #counted(answer: Answer): Answer {
+    if (answer.rejection !== null) this.#meters.refused(answer.rejection)
+    return answer
   }
 
   async claim(request: ClaimRequest): Promise<readonly Claimed[]> {
@@ -266,7 +297,9 @@ export class SqlStore implements Store {
 
   async #close(): Promise<void> {
     this.#watches.close(null)
+    this.#stopFollowing?.()
     await this.#commitWithWrites.close()
+    await this.presence?.close()
     await this.#pool.close()
     await this.#notifier.close()
   }
@@ -307,6 +340,31 @@ export class SqlStore implements Store {
   #noteOtherWrites(): void {
     this.#context.queues.clear()
     this.#watches.wake()
+    if (this.#clock?.goOnFrom === undefined || this.#stopFollowing !== null) return
+    this.#stopFollowing = afterMs(FOLLOW_AFTER_MS, () => {
+      this.#stopFollowing = null
+      // Best effort: the next news are another chance.
+      if (!this.#isClosed) void this.followClock().catch(() => undefined)
+    })
+  }
+
+  /**
+   * Where the clock is this machine's: if the newest entry is far ahead of it, time goes on from there. Else
+   * all that was written while the clock was wrong would wait for as long as it was wrong.
+   */
+  async followClock(): Promise<void> {
+    const clock = this.#clock
+    if (clock?.goOnFrom === undefined) return
+    const { newestEvents } = this.#context.sql
+    const [found] = await this.#pool.run((connection) =>
+      connection.run([{ sql: newestEvents, values: [1] }]),
+    )
+    const [event] = (found?.rows ?? []).map(eventRow)
+    if (event === undefined) return
+    const byMs = event.at - clock.now()
+    if (byMs <= FAR_BEHIND_MS) return
+    clock.goOnFrom(event.at)
+    this.#onNotice({ kind: 'clock-behind', byMs })
   }
 
   #assertOpen(): void {

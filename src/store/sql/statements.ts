@@ -20,7 +20,7 @@ export const LOADED_COLUMNS = [
   'record',
 ] as const
 
-/** Written once, when the row is inserted. */
+/** Written once, when the row is inserted; queue and priority again when it is rescheduled. */
 export const FIXED_COLUMNS = [
   'job',
   'stage',
@@ -33,6 +33,7 @@ export const FIXED_COLUMNS = [
   'grp',
   'priority',
   'retain_ms',
+  'deadline',
 ] as const
 
 /** Written for a plain job that has not changed since it was submitted; the other columns follow. */
@@ -88,6 +89,21 @@ export const UNLISTED_COLUMNS = [
   'ended_at',
   'over_at',
 ] as const
+
+/** What the column `state` of a row may say: that of its task, or that it is a pipeline's own row. */
+export const ROW_STATES = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD', 'PIPELINE'] as const
+
+/**
+ * What no row of `work` may hold, on every database: the database itself refuses it. Only a job that has
+ * not changed since it was submitted has no record of its own. States one by one: for a list, SQLite makes a
+ * table anew with each statement.
+ */
+export const WORK_CONSTRAINTS = `
+      constraint known_state check (${ROW_STATES.map((state) => `state = '${state}'`).join(' or ')}),
+      constraint sound_numbers check (
+        attempt >= 0 and version > 0 and stage >= -1 and segment >= 0 and position > 0
+      ),
+      constraint has_record check (record is not null or (version = 1 and stage = -1))`
 
 export interface Statements {
   /** For a transaction that can be done again: the database may roll it back if it is idle for long. */
@@ -195,6 +211,8 @@ export interface Statements {
    * and are not listed. On PostgreSQL → their ctids after it, in order, as one text.
    */
   readonly updateUnlisted: string
+  /** rows (job, stage, segment, queue, priority): AFTER their other columns. */
+  readonly moveTasks: string
   /** rows (job): all of its rows. */
   readonly deleteJobs: string
   /** rows (job): it no longer holds its key. */
@@ -234,7 +252,7 @@ export interface Statements {
   readonly lastPosition: string
   /** job, stage, segment, most, bytes → loaded, spec of the segments behind it, in order, up to the one that reaches so many bytes. */
   readonly segmentsAfter: string
-  /** job, position, most → position, record of its entries behind it, in order. */
+  /** job, position, most, 1 or -1 → position, record of its entries behind it, in order or newest first. */
   readonly jobHistory: string
   /** position, most → position, record of all entries behind it, in order. */
   readonly eventsAfter: string
@@ -260,6 +278,8 @@ export interface Statements {
   readonly expiredLeases: string
   /** now, most → job, stage, segment of tasks that no worker took in time. */
   readonly startTooLate: string
+  /** now, most → job, state of jobs whose deadline has passed and that are not known to be over. */
+  readonly pastDeadline: string
   /** most → job of tallies that upkeep must check, the oldest first; the same job may come again. */
   readonly pipelinesToCheck: string
   /** rows (job) → id, TALLY_COLUMNS. */
@@ -368,6 +388,25 @@ export const QUEUE_COUNTS = ['later', 'ready', 'leased', 'dead'] as const
 /** The columns of an event. */
 export const EVENT_COLUMNS = ['position', 'job', 'before', 'type', 'at', 'record'] as const
 
+/** To fold some jobs from their events, and to compare them with their rows. They change nothing. */
+export interface JobCheckStatements {
+  /**
+   * position, passed, most, most rows → position, job, whether its own row is there, whether it was forgotten
+   * later, how many rows it has and how many entries they say they had: of the next ones submitted, without
+   * those that were forgotten or given up and have no row.
+   */
+  readonly submits: string
+  /**
+   * rows (job, most rows) → job; how many rows it has, how many entries they say they had, and the newest of
+   * those, all of so many rows at most.
+   */
+  readonly sizes: string
+  /** rows (job) → EVENT_COLUMNS of the entries that its rows lead to, in any order, and the job. */
+  readonly events: string
+  /** rows (job, stage, segment) → fixed, changing. */
+  readonly rowsAt: string
+}
+
 /** The columns of a baseline: see `rows/event-rows.ts`. */
 export const BASELINE_COLUMNS = [
   'kind',
@@ -390,10 +429,35 @@ export const TALLY_COUNTS = [
   'committed_open',
   'granted',
   'never_granted',
+  'suspended',
 ] as const
 
 /** The columns of a change of a tally: see `rows/tally-rows.ts`. */
 export const TALLY_COLUMNS = ['job', 'stage', 'to_check', ...TALLY_COUNTS, 'ended_at'] as const
+
+/** Of a row `x`: it is neither too late for a first attempt, nor for any. */
+export function notTooLate(now: string): string {
+  return `(x.start_by is null or x.start_by > ${now})
+        and (x.deadline is null or x.deadline > ${now} or x.committed)`
+}
+
+export function pastDeadline(now: string, most: string): string {
+  return `
+    select job, state from work
+    where deadline <= ${now} and over_at is null and stage = -1 and not committed
+    order by deadline limit ${most}`
+}
+
+/** The first times after the given one at which something is due. */
+export function nextTimes(now: string, since: string): string {
+  return `
+    select ${now},
+      (select min(due_at) from work where channel is not null and turn is null and due_at > ${since}),
+      (select min(wake_at) from limits where wake_at > ${since}),
+      (select min(expires_at) from work where expires_at > ${since}),
+      (select min(start_by) from work where start_by > ${since}),
+      (select min(deadline) from work where deadline > ${since} and over_at is null and stage = -1)`
+}
 
 /** Whole rows of `work`: all columns, in one order. */
 export const WORK_COLUMNS = [...FIXED_COLUMNS, ...CHANGING_COLUMNS] as const

@@ -8,9 +8,10 @@ import { PawlError } from '../../kernel/index.ts'
 import { nowUs, pause } from '../clock.ts'
 import { newStoreId } from '../random.ts'
 import type { Connection } from './connection.ts'
-import type { Dialect } from './dialect.ts'
+import type { AcknowledgedMark, Dialect } from './dialect.ts'
 import { MOST_AWAY_MS } from './dialect.ts'
-import { SqlFailed } from './failures.ts'
+import type { DatabaseProblem } from './failures.ts'
+import { DatabaseDamaged, SqlFailed } from './failures.ts'
 
 const PAUSE_MS = 20
 
@@ -36,10 +37,19 @@ export async function assertTables(connection: Connection, dialect: Dialect): Pr
   throw new SqlFailed('missing', `${what}: open the store once, which makes them.`, null)
 }
 
-/** The store's id. */
-export async function migrate(connection: Connection, dialect: Dialect): Promise<string> {
-  const { statements: sql, migrations } = dialect
+/** The store's id. `mark`: how far a store that was here is known to have been acknowledged. */
+export async function migrate(
+  connection: Connection,
+  dialect: Dialect,
+  mark: AcknowledgedMark | null = null,
+): Promise<string> {
+  const { statements: sql, migrations, where } = dialect
   const known = await versionOf(connection, dialect)
+  if (known === 0 && mark !== null) {
+    const what = `there are no tables, and entries up to position ${mark.position} were acknowledged`
+    const problem = { what, table: 'file', row: null, position: null }
+    throw new DatabaseDamaged(where, [problem])
+  }
   if (known !== migrations.length)
     await retryOnConflict(dialect, () => runMigrations(connection, dialect))
   const [result] = await connection.run([{ sql: sql.readMeta, values: ['id'] }])
@@ -85,29 +95,47 @@ export async function retryOnConflict<T>(
 
 const HIDDEN = 'The tables are there, but this user may not use them: look at what was granted.'
 
+const NO_META: DatabaseProblem = {
+  what: 'it is not there, and other tables are',
+  table: 'meta',
+  row: null,
+  position: null,
+}
+
+const NO_VERSION: DatabaseProblem = {
+  what: 'it does not say the version of the tables',
+  table: 'meta',
+  row: 'version',
+  position: null,
+}
+
 /** How many migrations were run. */
 async function versionOf(
   connection: Connection,
-  { statements, hasTables }: Dialect,
+  { statements, hasTables, where, fileCheck }: Dialect,
 ): Promise<number> {
   const [there] = await connection.run([{ sql: hasTables, values: [] }])
   if (Number(there?.rows[0]?.[0]) === 0) return 0
   const [found] = await connection
     .run([{ sql: statements.readMeta, values: ['version'] }])
     .catch((error: unknown) => {
-      const isHidden = error instanceof SqlFailed && error.reason === 'missing'
-      throw isHidden ? new SqlFailed('denied', HIDDEN, error) : error
+      if (!(error instanceof SqlFailed) || error.reason !== 'missing') throw error
+      // A file hides nothing from its users.
+      if (fileCheck !== undefined) throw new DatabaseDamaged(where, [NO_META], error)
+      throw new SqlFailed('denied', HIDDEN, error)
     })
-  const version = Number(found?.rows[0]?.[0] ?? 0)
+  // It was written in the transaction that made the tables.
+  const version = Number(found?.rows[0]?.[0] ?? NaN)
   if (Number.isInteger(version)) return version
+  if (fileCheck !== undefined) throw new DatabaseDamaged(where, [NO_VERSION])
   throw new SqlFailed('broken', 'The table `meta` does not say the version of the tables.', null)
 }
 
-const READ_EVERY_US = 1_000_000
+const READ_EVERY_US = 2_000_000
 
 /**
  * Refuses tables that a newer version of Pawl brought up to date while the store is open. The version is
- * read on each new connection, and then about once a second, BEFORE the next work. What is under way
+ * read on each new connection, and then about every two seconds, BEFORE the next work. What is under way
  * ends as it began: `docs/sql-stores.md` says what a migration must allow for that.
  */
 export class TableVersion {

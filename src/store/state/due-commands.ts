@@ -1,14 +1,22 @@
 /**
  * What time and the orchestrator have to ask for: leases that ran out, tasks that came too
- * late, stages to open and tasks of ending pipelines to stop.
+ * late, jobs whose deadline has passed, stages to open and tasks of ending pipelines to stop.
  *
  * It only names the commands; the engine sends them, and `decide` has the last word. A pipeline is
  * examined after an entry that could have changed what is due, until nothing is: with nothing to do,
  * asking costs nothing.
  */
 import type { Command, Job, StageTasks, Tallies, Tally, Task, World } from '../../kernel/index.ts'
-import { isEnding, openableStages } from '../../kernel/index.ts'
+import {
+  hasPassedDeadline,
+  isEnding,
+  isFinal,
+  isUndecided,
+  jobState,
+  openableStages,
+} from '../../kernel/index.ts'
 import type { HeldLeases } from './held-leases.ts'
+import { Heap } from '../ready/indexed-queue.ts'
 import { TaskQueue, TaskSlots } from '../ready/task-queue.ts'
 
 /** How far the stopping of an ending pipeline got: everything before is over, or committed. */
@@ -17,18 +25,38 @@ interface DueCursor {
   segment: number
 }
 
+interface Deadline {
+  readonly job: string
+  readonly at: number
+}
+
+/** Below this many, deadlines of jobs that are gone are not worth a sweep. */
+const FEW_DEADLINES = 64
+
 export class DueCommands {
   readonly #world: World
+  readonly #inMemory: (job: string) => Job | undefined
+  /** The deadlines of jobs in memory, and some of jobs that have left it. */
+  #deadlines = new Heap<Deadline>(isEarlier)
+  readonly #withDeadline = new Set<string>()
   readonly #leases: HeldLeases
   readonly #tallies: (job: Job) => Tallies
   readonly #startBy = new TaskQueue(
-    new TaskSlots((task) => task.state === 'WAITING' && task.attempt === 0),
+    new TaskSlots(
+      (task, time) => task.state === 'WAITING' && task.attempt === 0 && task.startBy === time,
+    ),
   )
   readonly #pipelines = new Map<string, DueCursor>()
   #pushed = 0
 
-  constructor(world: World, leases: HeldLeases, tallies: (job: Job) => Tallies) {
+  constructor(
+    world: World,
+    leases: HeldLeases,
+    tallies: (job: Job) => Tallies,
+    inMemory: (job: string) => Job | undefined,
+  ) {
     this.#world = world
+    this.#inMemory = inMemory
     this.#leases = leases
     this.#tallies = tallies
   }
@@ -44,6 +72,13 @@ export class DueCommands {
     this.#startBy.discard()
   }
 
+  /** A job is in memory that is not over. */
+  jobAdded({ id, deadlineAt, cancelled }: Job): void {
+    if (deadlineAt === null || cancelled !== null) return
+    this.#withDeadline.add(id)
+    this.#deadlines.push({ job: id, at: deadlineAt })
+  }
+
   /** There may be something to do about a pipeline. */
   pipelineChanged(job: string): void {
     if (!this.#pipelines.has(job)) this.#pipelines.set(job, { stage: 0, segment: 0 })
@@ -51,6 +86,12 @@ export class DueCommands {
 
   jobRemoved(job: string): void {
     this.#pipelines.delete(job)
+    if (!this.#withDeadline.delete(job)) return
+    const { items } = this.#deadlines
+    if (items.length <= 2 * this.#withDeadline.size + FEW_DEADLINES) return
+    const kept = items.filter((one) => this.#withDeadline.has(one.job))
+    this.#deadlines = new Heap<Deadline>(isEarlier)
+    for (const one of kept) this.#deadlines.push(one)
   }
 
   /** At most `limit` commands that are due at this time. */
@@ -61,6 +102,7 @@ export class DueCommands {
     tasks.length = 0
     this.#startBy.collect(now, limit - commands.length, tasks)
     commands.push(...tasks.map(stopTask))
+    this.#addLate(now, limit, commands)
     for (const [id, cursor] of this.#pipelines) {
       if (commands.length >= limit) break
       const before = commands.length
@@ -69,6 +111,22 @@ export class DueCommands {
       if (commands.length === before) this.#pipelines.delete(id)
     }
     return commands
+  }
+
+  /** One that is asked for is asked for again, until it is written. */
+  #addLate(now: number, limit: number, commands: Command[]): void {
+    const asked: Deadline[] = []
+    for (;;) {
+      const [first] = this.#deadlines.items
+      if (first === undefined || first.at > now || commands.length >= limit) break
+      this.#deadlines.removeAt(0)
+      const job = this.#inMemory(first.job)
+      // Another life of the id has a deadline of its own; what is decided stays decided.
+      if (job?.deadlineAt !== first.at || !isPastDeadline(job, this.#tallies(job), now)) continue
+      commands.push(cancelLate(first.job))
+      asked.push(first)
+    }
+    for (const one of asked) this.#deadlines.push(one)
   }
 
   #addCommands(job: Job, cursor: DueCursor, limit: number, commands: Command[]): void {
@@ -106,6 +164,22 @@ export class DueCommands {
       }
     }
   }
+}
+
+function isEarlier(a: Deadline, b: Deadline): boolean {
+  return a.at < b.at
+}
+
+/** Its deadline has passed, and there is something that it ends. */
+export function isPastDeadline(job: Job, tallies: Tallies, now: number): boolean {
+  if (!hasPassedDeadline(job, now) || job.cancelled !== null) return false
+  if (isEnding(job, tallies) || isFinal(jobState(job, tallies, now))) return false
+  return isUndecided(job, tallies)
+}
+
+export function cancelLate(job: string): Command {
+  const reason = 'Its deadline has passed.'
+  return { type: 'CancelJob', job, deadline: true, by: 'deadline', reason }
 }
 
 function hasStoppable(tally: Tally): boolean {

@@ -1,8 +1,8 @@
 /**
  * The leases that are held: when each runs out, and which request of which worker got it.
  *
- * Only the newest request of a worker is remembered: a worker asks again when it got no
- * answer, and never asks for the one before.
+ * Only the two newest requests of a worker are remembered: a worker asks again when it got no answer, has
+ * at most two claims under way, and never asks for an older one.
  */
 import type { Lease, Task } from '../../kernel/index.ts'
 import { TaskQueue, TaskSlots } from '../ready/task-queue.ts'
@@ -11,13 +11,19 @@ import { TaskQueue, TaskSlots } from '../ready/task-queue.ts'
 const MOST_WORKERS = 10_000
 
 interface ClaimedRequest {
-  number: number
-  tasks: Task[]
+  readonly number: number
+  readonly tasks: Task[]
+}
+
+/** The second has the lower number. */
+interface WorkerRequests {
+  newest: ClaimedRequest
+  before: ClaimedRequest | null
 }
 
 export class HeldLeases {
   readonly #expiry = new TaskQueue(new TaskSlots((task, at) => task.lease?.expiresAt === at))
-  readonly #byWorker = new Map<string, ClaimedRequest>()
+  readonly #byWorker = new Map<string, WorkerRequests>()
   #pushed = 0
   #count = 0
 
@@ -28,15 +34,16 @@ export class HeldLeases {
   granted(task: Task, lease: Lease): void {
     this.#count += 1
     this.#expireAt(task, lease.expiresAt)
-    const request = this.#byWorker.get(lease.worker)
-    if (request === undefined) {
-      this.#byWorker.set(lease.worker, { number: lease.request, tasks: [task] })
+    const { worker, request: number } = lease
+    const known = this.#byWorker.get(worker)
+    if (known === undefined) {
+      this.#byWorker.set(worker, { newest: { number, tasks: [task] }, before: null })
       if (this.#byWorker.size > MOST_WORKERS) this.#forgetIdleWorker()
-    } else if (request.number === lease.request) {
-      request.tasks.push(task)
-    } else if (request.number < lease.request) {
-      request.number = lease.request
-      request.tasks = [task]
+    } else if (known.newest.number < number) {
+      known.before = known.newest
+      known.newest = { number, tasks: [task] }
+    } else {
+      requestOf(known, number)?.tasks.push(task)
     }
   }
 
@@ -53,10 +60,9 @@ export class HeldLeases {
   /** The tasks that a request got and its worker still holds; null if it got none. */
   ofRequest(worker: string, request: number): Task[] | null {
     const known = this.#byWorker.get(worker)
-    if (known === undefined || known.number < request) return null
-    return known.number === request
-      ? known.tasks.filter((task) => holds(task, worker, request))
-      : []
+    if (known === undefined || known.newest.number < request) return null
+    const tasks = requestOf(known, request)?.tasks ?? []
+    return tasks.filter((task) => holds(task, worker, request))
   }
 
   /** Every task that holds a lease, once; in no order. */
@@ -78,8 +84,8 @@ export class HeldLeases {
 
   #forgetIdleWorker(): void {
     let looked = 0
-    for (const [worker, { number, tasks }] of this.#byWorker) {
-      if (!tasks.some((task) => holds(task, worker, number))) {
+    for (const [worker, { newest, before }] of this.#byWorker) {
+      if (!isHeld(worker, newest) && (before === null || !isHeld(worker, before))) {
         this.#byWorker.delete(worker)
         return
       }
@@ -87,6 +93,15 @@ export class HeldLeases {
       if (looked === 8) return
     }
   }
+}
+
+function requestOf({ newest, before }: WorkerRequests, number: number): ClaimedRequest | null {
+  if (newest.number === number) return newest
+  return before?.number === number ? before : null
+}
+
+function isHeld(worker: string, { number, tasks }: ClaimedRequest): boolean {
+  return tasks.some((task) => holds(task, worker, number))
 }
 
 function holds({ lease }: Task, worker: string, request: number): boolean {

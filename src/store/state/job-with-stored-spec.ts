@@ -6,7 +6,7 @@
  * that holds the job. It earns the payload of every waiting job: memory holds a million of them
  * without what they were submitted with.
  */
-import type { Job, JobSpec, Task } from '../../kernel/index.ts'
+import type { Job, JobSpec, KeptMessage, Task } from '../../kernel/index.ts'
 
 export interface SpecSource {
   /** Reads what was submitted at a position of the log, at once. */
@@ -23,10 +23,12 @@ export class JobWithStoredSpec implements Job {
   time: number
   readonly submittedAt: number
   readonly dueAt: number
+  readonly deadlineAt: number | null
   held: boolean
   cancelled: Job['cancelled']
   opened: number[] | null
   task: Task | null
+  messages: KeptMessage[]
   firstPosition: number
   lastPosition: number
 
@@ -41,10 +43,12 @@ export class JobWithStoredSpec implements Job {
     this.time = job.time
     this.submittedAt = job.submittedAt
     this.dueAt = job.dueAt
+    this.deadlineAt = job.deadlineAt
     this.held = job.held
     this.cancelled = job.cancelled
     this.opened = job.opened
     this.task = job.task
+    this.messages = job.messages
     this.firstPosition = job.firstPosition
     this.lastPosition = job.lastPosition
   }

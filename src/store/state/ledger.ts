@@ -48,11 +48,12 @@ import {
   NO_TALLIES,
   noReads,
   openableStages,
+  takesToken,
 } from '../../kernel/index.ts'
 import type { JobRecord, Manifest } from '../../log/index.ts'
 import { CorruptLog } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
-import { mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
+import { isSuspect, mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobsByKey, LiveJobMap } from './live-job-map.ts'
 import type { Metrics } from '../store.ts'
@@ -118,7 +119,12 @@ export class Ledger implements Indexes {
       finished === null ? undefined : new LiveJobMap((id) => this.#readmit(finished.find(id)))
     this.world = createWorld(jobs)
     this.ready = new ReadyIndex(this.world.jobs)
-    this.#dueCommands = new DueCommands(this.world, this.leases, (job) => this.#tallies.of(job))
+    this.#dueCommands = new DueCommands(
+      this.world,
+      this.leases,
+      (job) => this.#tallies.of(job),
+      (id) => this.inMemory(id),
+    )
   }
 
   /** The largest time seen. */
@@ -231,6 +237,7 @@ export class Ledger implements Indexes {
       case 'StageOpened':
         return this.#openStage(entry)
       case 'JobReleased':
+      case 'MessageKept':
       case 'JobCancelled':
         return this.#changeJob(entry)
       case 'QueueConfigured':
@@ -264,6 +271,7 @@ export class Ledger implements Indexes {
 
   #putInMemory({ job, stages }: JobRecord): void {
     this.world.jobs.set(job.id, job)
+    this.#dueCommands.jobAdded(job)
     if (job.task !== null) {
       this.quarantined.update(job, NO_TALLIES)
       return this.#restoreTask(job, job.task)
@@ -331,7 +339,7 @@ export class Ledger implements Indexes {
    */
   claim(request: ClaimRequest, now: number): readonly Task[] {
     const at = this.tick(now)
-    const { worker, request: number, max } = request
+    const { worker, request: number, max, session = '' } = request
     const most = mostLeases(request)
     const before = this.leases.ofRequest(worker, number)
     if (before !== null) return before
@@ -340,13 +348,15 @@ export class Ledger implements Indexes {
     let refused: Task[] | null = null
     while (tasks.length < most) {
       const isAhead = tasks.length >= max
-      const task = this.ready.offer(channels, isAhead ? this.#isForAhead : undefined)
+      const isAlone = tasks.length === 0 && request.suspects !== false
+      const isWanted = isAhead ? this.#isForAhead : isAlone ? undefined : isNoSuspect
+      const task = this.ready.offer(channels, isWanted)
       if (task === null) break
       const started = request.started && !isAhead
       const { job, stage, segment } = task
       this.#offered = task
       const decision = this.perform(
-        { type: 'GrantLease', job, stage, segment, worker, request: number, started },
+        { type: 'GrantLease', job, stage, segment, worker, request: number, started, session },
         at,
       )
       this.#offered = null
@@ -357,6 +367,7 @@ export class Ledger implements Indexes {
         if (decision.rejection?.check === 'well-formed') break
       } else {
         tasks.push(task)
+        if (isSuspect(task)) break
       }
     }
     // AFTER the last offer, so that none is offered twice in one claim.
@@ -404,6 +415,7 @@ export class Ledger implements Indexes {
     const job = createJob(entry)
     this.world.jobs.set(job.id, job)
     this.#keys.add(job)
+    this.#dueCommands.jobAdded(job)
     if (job.task !== null) {
       this.#taskCreated(job, job.task)
       return job
@@ -446,12 +458,11 @@ export class Ledger implements Indexes {
 
   #dropIndexes(job: Job): void {
     this.#keys.remove(job)
-    if (job.task !== null) return
-    this.#tallies.removeJob(job.id)
     this.#dueCommands.jobRemoved(job.id)
+    if (job.task === null) this.#tallies.removeJob(job.id)
   }
 
-  #changeJob(entry: Entry & { type: 'JobReleased' | 'JobCancelled' }): Job {
+  #changeJob(entry: Entry & { type: 'JobReleased' | 'MessageKept' | 'JobCancelled' }): Job {
     const job = this.world.jobs.get(entry.job)
     if (job === undefined) throw new BrokenEntry(entry, `there is no job ${entry.job}`)
     if (job.task === null) {
@@ -472,6 +483,7 @@ export class Ledger implements Indexes {
   }
 
   #changeTask(entry: TaskEntry, job: Job, task: Task): void {
+    if (entry.type === 'TaskRescheduled') return this.#reschedule(entry, job, task)
     const before = this.#snapshot.note(job, task)
     if (job.task !== null) {
       applyToTask(task, entry)
@@ -484,6 +496,24 @@ export class Ledger implements Indexes {
     this.#tallies.addTask(task, before.state === 'WAITING' ? before.dueAt : null)
     if (before.state !== task.state) this.#pipelineChanged(job)
     this.#updateIndexes(job, task, entry.at)
+  }
+
+  /** It leaves its place BEFORE the entry is applied: that is found by queue, priority and time. */
+  #reschedule(entry: TaskEntry, job: Job, task: Task): void {
+    const { listed, dueAt } = this.#snapshot.note(job, task)
+    const { startBy } = task
+    if (listed) this.ready.moves(task, job)
+    if (job.task === null) {
+      keepSpec(job)
+      this.#tallies.subtractTask(task)
+    }
+    applyToTask(task, entry)
+    if (job.task === null) this.#tallies.addTask(task, dueAt)
+    if (listed) this.ready.insert(task, job)
+    if (startBy !== task.startBy) {
+      this.#dueCommands.startByMet()
+      this.#dueCommands.taskCreated(task)
+    }
   }
 
   #pipelineChanged(job: Job): void {
@@ -516,7 +546,7 @@ export class Ledger implements Indexes {
   }
 
   #taskGranted(task: Task, lease: Lease): void {
-    const resumed = task.commit !== null
+    const resumed = !takesToken(task, lease)
     this.leases.granted(task, lease)
     this.ready.granted(task, lease.grantedAt, resumed, task === this.#offered)
   }
@@ -528,4 +558,8 @@ function namesOneJob(command: Command): command is SubmitJob | CommitExecution {
   if (command.type !== 'SubmitJob' || typeof command.job !== 'string') return false
   const { spec } = command
   return spec?.key == null && spec?.parent == null && spec?.schedule == null
+}
+
+function isNoSuspect(task: Task): boolean {
+  return !isSuspect(task)
 }

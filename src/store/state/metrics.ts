@@ -4,7 +4,7 @@
  * They are kept in memory and follow from the entries that were decided here, not from those that
  * were replayed. A query is answered when what was counted is durable, as with every other read.
  */
-import type { Entry, Job, JobSubmitted, TaskEntry } from '../../kernel/index.ts'
+import type { Entry, Job, JobSubmitted, Rejection, TaskEntry } from '../../kernel/index.ts'
 import type { Distribution, Metrics, Traffic } from '../store.ts'
 import { typeOf } from './job-with-stored-spec.ts'
 import type { TaskSnapshot } from './task-snapshot.ts'
@@ -17,6 +17,7 @@ export class Meters {
   readonly durableUs = new Histogram()
   #since = 0
   readonly #entries: Record<string, number> = {}
+  readonly #refused: Record<string, number> = {}
   readonly #byQueue = new Map<string, Map<string, Meter>>()
   #count = 0
   /** The one that was asked for last: mostly, the next one is the same. */
@@ -69,6 +70,11 @@ export class Meters {
     this.#note(entry)
   }
 
+  /** A command was answered with a no. Nothing is written of it, so it counts when it is answered. */
+  refused({ code }: Rejection): void {
+    this.#refused[code] = (this.#refused[code] ?? 0) + 1
+  }
+
   metrics(now: number, leases: number, quarantined: number): Metrics {
     const traffic: Traffic[] = []
     for (const byType of this.#byQueue.values()) {
@@ -78,6 +84,7 @@ export class Meters {
       now,
       since: this.#since === 0 ? now : this.#since,
       entries: { ...this.#entries },
+      refused: { ...this.#refused },
       traffic,
       durableUs: this.durableUs.distribution,
       leases,

@@ -2,7 +2,7 @@
  * What the indexes know of a task BEFORE an entry changes it, to be compared with what is after.
  */
 import type { Job, Lease, Task } from '../../kernel/index.ts'
-import { isHeldBack } from '../../kernel/index.ts'
+import { isHeldBack, NEVER_DUE } from '../../kernel/index.ts'
 
 /** One object for all entries: they come one after the other, and there are many. */
 export class TaskSnapshot {
@@ -28,7 +28,7 @@ export class TaskSnapshot {
 
 /** The ready-index holds it: nothing but time, pause and limits keeps it from being granted. */
 export function isListed(job: Job, task: Task): boolean {
-  return task.state === 'WAITING' && !isHeldBack(job)
+  return task.state === 'WAITING' && task.dueAt !== NEVER_DUE && !isHeldBack(job)
 }
 
 /**

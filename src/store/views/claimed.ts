@@ -4,6 +4,7 @@
  */
 import type { Commit, Job, Lease, StageTasks, Tallies, Task } from '../../kernel/index.ts'
 import { eachPath, effectKey, segmentsOf, stageIndex } from '../../kernel/index.ts'
+import { isSuspect } from '../claim-request.ts'
 import type { Ledger } from '../state/ledger.ts'
 import { priorStages, failureIn } from './job-views.ts'
 import type { Claimed, ClaimedSegment, Ending, ResumedCommit, UnfinishedEffect } from '../store.ts'
@@ -48,10 +49,11 @@ export function claimed(
     queue: policy.queue,
     lease: lease.number,
     isStarted: lease.startedAt !== null,
+    isSuspect: isSuspect(task),
     leaseMs: Math.max(0, lease.expiresAt - now),
     timeoutMs: policy.timeoutMs,
     attempt: lease.number,
-    priority: spec.priority,
+    priority: task.priority,
     schedule: spec.schedule === null ? null : { ...spec.schedule },
     input: stageSpec?.each == null ? (task.input ?? spec.input) : null,
     each: stageSpec?.each == null ? null : segmentOf(job, stages, task, stageSpec.each),

@@ -46,7 +46,7 @@ export class PageOfJobs {
     if ((asked ?? state) !== state) return true
     // Once: it may be read from the disk.
     const { spec } = job
-    if (!matches(spec, this.#query)) return true
+    if (!matches(spec, job.task, this.#query)) return true
     if (this.#jobs.length >= limit) {
       this.#isFull = true
       return false
@@ -63,14 +63,14 @@ export class PageOfJobs {
 
 function summaryOf({ job, state, endedAt }: Listed, spec: JobSpec): JobSummary {
   const { id, submittedAt, task } = job
-  const { type, priority, tags, group, policy } = spec
+  const { type, priority, tags, group } = spec
   const error = task?.error ?? null
   return {
     id,
     type,
     state,
-    queue: policy?.queue ?? null,
-    priority,
+    queue: task?.policy.queue ?? null,
+    priority: task?.priority ?? priority,
     tags: [...tags],
     group,
     attempt: task?.attempt ?? 0,
@@ -83,15 +83,19 @@ function summaryOf({ job, state, endedAt }: Listed, spec: JobSpec): JobSummary {
 /** What jobs are filtered by, whatever their state. */
 export type SpecFilter = Pick<QueryOf<'jobs'>, 'type' | 'queue' | 'tag' | 'group' | 'key'>
 
-export function matches(spec: JobSpec, { type, queue, tag, group, key }: SpecFilter): boolean {
+/** `task`: of a plain job, which may be in another queue by now. */
+export function matches(
+  spec: JobSpec,
+  task: Task | null,
+  { type, queue, tag, group, key }: SpecFilter,
+): boolean {
   if (type !== undefined && spec.type !== type) return false
   if (group !== undefined && spec.group !== group) return false
   if (key !== undefined && spec.key !== key) return false
   if (tag !== undefined && !spec.tags.includes(tag)) return false
   if (queue === undefined) return true
-  return (
-    spec.policy?.queue === queue || spec.stages?.some((one) => one.policy.queue === queue) === true
-  )
+  if (task !== null) return task.policy.queue === queue
+  return spec.stages?.some((one) => one.policy.queue === queue) === true
 }
 
 /** Jobs between two turns of the event loop: a filter may let none of them through. */
@@ -111,7 +115,7 @@ export async function quarantinePage(
     if (looked % QUARANTINE_STEP === 0) await eventLoopTurn()
     // Once: it may be read from the disk.
     const { spec } = job
-    if (!matches(spec, query)) continue
+    if (!matches(spec, job.task, query)) continue
     const tasks = deadTasks(ledger, job)
     // It left while this page took its time.
     if (tasks.length === 0) continue

@@ -37,6 +37,8 @@ import type {
   StageView,
   FailureDetails,
 } from '../store.ts'
+import { activityOf } from './job-activity.ts'
+import { causeOf } from './failure-cause.ts'
 
 export function jobView({ job, stages }: JobRecord, tallies: Tallies, now: number): JobView {
   return {
@@ -64,7 +66,10 @@ export function jobOverview(
   now: number,
 ): JobOverview {
   const state = jobState(job, tallies, now)
-  return { job: copyJob(job), state, stages: stageOverviews(job, stages, tallies) }
+  // Its spec may be read from the disk: once, for the copy.
+  const copy = copyJob(job)
+  const summedUp = stageOverviews(copy, stages, tallies)
+  return { job: copy, state, stages: summedUp, ...activityOf(copy, stages) }
 }
 
 /** Those of the jobs that are through, or not there. */
@@ -89,7 +94,7 @@ export function outcomeOf({ job, stages }: JobRecord, tallies: Tallies, now: num
   const isWrong = state === 'FAILED' || state === 'QUARANTINED'
   const blamed = state === 'FAILED' ? 'FAILED' : 'DEAD'
   const ofStages = isWrong ? failureIn(job, stages, tallies, blamed) : NO_FAILURE
-  const { error, held, endedBy, at } = task === null ? ofStages : plainFailure(task, state)
+  const { cause, error, held, endedBy, at } = task === null ? ofStages : plainFailure(task, state)
   // Spelled out: every caller that waits for a job asks for it, and spreading objects is slow.
   return {
     type: spec.type,
@@ -98,6 +103,7 @@ export function outcomeOf({ job, stages }: JobRecord, tallies: Tallies, now: num
     lastPosition,
     output: task === null ? null : task.output,
     last: task === null ? lastStages(job) : null,
+    cause,
     error,
     held,
     endedBy,
@@ -105,12 +111,13 @@ export function outcomeOf({ job, stages }: JobRecord, tallies: Tallies, now: num
   }
 }
 
-function plainFailure({ error, commit, leases }: Task, state: JobState): FailureDetails {
+function plainFailure(task: Task, state: JobState): FailureDetails {
+  const { error, commit, leases } = task
   const held: string[] = []
   for (const effect of state === 'QUARANTINED' ? (commit?.effects ?? []) : []) {
     if (effect.state === 'HELD') held.push(effect.promise.name)
   }
-  return { error, held, endedBy: leases.at(-1)?.endedBy ?? null, at: null }
+  return { cause: causeOf(task), error, held, endedBy: leases.at(-1)?.endedBy ?? null, at: null }
 }
 
 export function taskView(record: JobRecord, stage: number, segment: number): Task | null {
@@ -191,7 +198,7 @@ function priorStage(job: Job, { name, each }: StageSpec, stage: number): PriorSt
   return { name, stage, segments: each === null ? null : opened === NOT_OPENED ? 0 : opened }
 }
 
-const NO_FAILURE: FailureDetails = { error: null, held: [], endedBy: null, at: null }
+const NO_FAILURE: FailureDetails = { cause: null, error: null, held: [], endedBy: null, at: null }
 /** Names of effects that are held, in one answer. */
 const MOST_HELD = 20
 
@@ -222,16 +229,17 @@ export function failureIn(
   return first === null ? NO_FAILURE : failureDetails(job, first, held)
 }
 
-/** A task that was only stopped is FAILED without an error: it says less than any that has one. */
-function blameOf({ state, error }: Task, blamed: 'FAILED' | 'DEAD'): number {
-  const [isIt, hasError] = [state === blamed ? 1 : 0, error === null ? 0 : 1]
-  return blamed === 'FAILED' ? isIt + 2 * hasError : 2 * isIt + hasError
+/** A task that was only stopped is FAILED for no reason of its own: it says less than any that has one. */
+function blameOf(task: Task, blamed: 'FAILED' | 'DEAD'): number {
+  const [isIt, hasCause] = [task.state === blamed ? 1 : 0, causeOf(task) === null ? 0 : 1]
+  return blamed === 'FAILED' ? isIt + 2 * hasCause : 2 * isIt + hasCause
 }
 
 function failureDetails(job: Job, task: Task, held: readonly string[]): FailureDetails {
   const { error, segment, leases, stage } = task
   const spec = stagesOf(job)[stage]
   return {
+    cause: causeOf(task),
     error,
     held,
     endedBy: leases.at(-1)?.endedBy ?? null,

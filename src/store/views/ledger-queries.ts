@@ -21,6 +21,7 @@ import type {
 } from '../store.ts'
 import { Examination } from './examination.ts'
 import { quarantinePage } from './job-pages.ts'
+import { sessionLease } from './session-lease.ts'
 import {
   endedOf,
   jobOverview,
@@ -73,6 +74,7 @@ export function ledgerQueries(
     quarantine: (query) => quarantinePage(ledger, query),
     queue: ({ queue }) => queueView(ledger, queue),
     limit: ({ key }) => limitView(ledger, key),
+    'session-leases': () => ledger.leases.all().flatMap((task) => sessionLease(task) ?? []),
     'worker-leases': ({ worker }) => workerView(ledger, worker),
     schedule: ({ schedule }) => {
       const known = ledger.world.schedules.get(schedule)

@@ -5,6 +5,7 @@ import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { recorded } from '../../../test/support/history.ts'
 import { deferred, ENGINES, temporaryFolder } from '../../../test/support/engines.ts'
 import { hookedEngine } from '../../../test/support/hooked-store.ts'
 import type { ArtifactRef, Pawl } from '../../index.ts'
@@ -90,7 +91,7 @@ describe.each(ENGINES)('an artifact %s', (_, openEngine) => {
     const handle = await pawl.submit(write, undefined, { id: 'Job/1' })
     const ref = await handle.result()
     expect(ref.$artifact).toMatch(/^[0-9a-f]{2}\/job-1~[0-9a-f]{32}\/job\/v1\/0\/1\/a\.txt$/)
-    const history = await pawl.history(handle.id)
+    const history = recorded(await pawl.history(handle.id))
     const commit = history.find(({ entry }) => entry.type === 'ExecutionCommitted')
     expect(commit?.entry).toMatchObject({ output: JSON.stringify(ref) })
     expect(await pawl.artifacts.check(handle.id)).toEqual([

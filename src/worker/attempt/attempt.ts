@@ -15,7 +15,7 @@ import { childId, effectKey, LIMITS, PawlError } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, Claimed, OutputsPage, Store, UnfinishedEffect } from '../../store/index.ts'
-import { WritesFailed } from '../../store/index.ts'
+import { eventLoopTurn, WritesFailed } from '../../store/index.ts'
 import type { AbortReason } from '../abort-handle.ts'
 import { Aborted, AbortHandle } from '../abort-handle.ts'
 import type { Died, EffectOutcome, EffectRequest, Executor } from '../handler/executor.ts'
@@ -51,6 +51,8 @@ export interface AttemptParts {
 
 export class Attempt implements HandlerPort, LeaseHolder {
   readonly claimed: Claimed
+  /** When its claim was sent. */
+  readonly askedAt: number
   readonly #parts: AttemptParts
   readonly #definition: Runnable
   readonly #address: LeaseAddress
@@ -62,7 +64,6 @@ export class Attempt implements HandlerPort, LeaseHolder {
   /** The worker has no time left, whatever else stopped the handler before. */
   #isShutDown = false
 
-  /** `askedAt`: when the claim was sent. */
   constructor(
     parts: AttemptParts,
     definition: Runnable,
@@ -74,6 +75,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
     this.#parts = parts
     this.#definition = definition
     this.claimed = claimed
+    this.askedAt = askedAt
     this.#address = { job, stage, segment, lease, worker }
     this.#abortHandle = new AbortHandle(job)
     const { afterMs } = definition.stalled
@@ -158,11 +160,13 @@ export class Attempt implements HandlerPort, LeaseHolder {
   }
 
   async #runAndCommit(): Promise<void> {
-    const outcome = await this.#untilStopped(this.#runHandler())
+    const running = this.#runHandler()
+    const outcome = await this.#untilStopped(running)
     const hasEffects =
       typeof outcome === 'object' && outcome.kind === 'commit' && outcome.effects.length > 0
     // Effects count as the handler did: the worker has no room for another yet.
     if (!hasEffects) this.#endHandler()
+    if (outcome === 'timed-out') return this.#fail(await this.#timeoutFailure(running))
     if (typeof outcome === 'string') return this.#reportStop(outcome)
     if (outcome.kind === 'died') return this.#revoke(outcome.why)
     // Either report says that the work was begun.
@@ -230,7 +234,12 @@ export class Attempt implements HandlerPort, LeaseHolder {
   }
 
   async record(name: string, value: Payload): Promise<Payload> {
-    const answer = await this.#report({ type: 'RecordStep', name, value })
+    const answer = await this.#report({
+      type: 'RecordStep',
+      name,
+      value,
+      definitionVersion: this.#definition.version,
+    })
     this.heard()
     if (answer.verdict === 'committed') {
       this.#held.isStarted = true
@@ -287,10 +296,19 @@ export class Attempt implements HandlerPort, LeaseHolder {
     if (reason === 'shutdown') await this.#reportUntilAnswered({ type: 'ReleaseLease' })
     const silence = `Stalled: nothing was heard of it for ${this.#definition.stalled.afterMs} ms.`
     if (reason === 'stalled') await this.#revoke(silence)
-    if (reason !== 'timed-out') return
-    const ms = this.claimed.timeoutMs
-    const message = `This attempt took longer than the timeout of ${ms} ms.`
-    await this.#fail({ type: 'RETRYABLE', code: 'TimedOut', message, stack: null })
+  }
+
+  /**
+   * A handler that ends with a terminal error as soon as it is told to stop has the last word. Else
+   * the definition is asked about the timeout itself.
+   */
+  async #timeoutFailure(running: Promise<HandlerOutcome | Died>): Promise<Failure> {
+    const ended = await Promise.race([running, fewTurns()]).catch(() => null)
+    if (ended?.kind === 'failure' && ended.failure.type === 'TERMINAL') return ended.failure
+    const timedOut = new Aborted(this.#address.job, 'timed-out')
+    const { type } = failureOf(timedOut, this.#definition.classify ?? undefined)
+    const message = `This attempt took longer than the timeout of ${this.claimed.timeoutMs} ms.`
+    return { type, code: 'TimedOut', message, stack: null }
   }
 
   /** As if the lease had run out, but at once. It costs a retry: a job that kills its child must not run for ever. */
@@ -504,6 +522,12 @@ export class Attempt implements HandlerPort, LeaseHolder {
       })
     }
   }
+}
+
+/** Enough for a handler in this thread that does nothing else once its signal is aborted. */
+async function fewTurns(): Promise<null> {
+  for (let turn = 0; turn < 3; turn++) await eventLoopTurn()
+  return null
 }
 
 /** Outputs that are read at once. */

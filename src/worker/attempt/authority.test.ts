@@ -389,6 +389,7 @@ function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } 
   return {
     store,
     batcher: new CommandBatcher(store),
+    presence: null,
     timing: {
       now: () => Date.now(),
       after: (ms) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { recorded } from '../../../test/support/history.ts'
 import { deferred, ENGINES } from '../../../test/support/engines.ts'
 import { child, effect, job, TerminalError, typed } from '../../index.ts'
 import type { EffectContext, Pawl, Reconciled, Worker } from '../../index.ts'
@@ -67,7 +68,7 @@ describe.each(ENGINES)('an effect %s', (_, open) => {
       'FINISHED',
       'FINISHED',
     ])
-    const types = (await pawl.history(handle.id)).map(({ entry }) => entry.type)
+    const types = recorded(await pawl.history(handle.id)).map(({ entry }) => entry.type)
     expect(types.slice(2)).toEqual([
       'ExecutionCommitted',
       'EffectStarted',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { recorded } from '../../../test/support/history.ts'
 import { deferred, ENGINES } from '../../../test/support/engines.ts'
 import type { Notice, RunContext } from '../../index.ts'
 import { batchJob, effect, job, pipeline, typed } from '../../index.ts'
@@ -48,7 +49,9 @@ describe('a handler of which nothing is heard', () => {
     const health = await pawl.health()
     expect(health).toMatchObject({
       isWell: false,
-      stalled: [{ job: id, type: 'waits', worker: worker.name, attempt: 1, since: began }],
+      stalled: [
+        { job: id, type: 'waits', worker: worker.name, attempt: 1, since: new Date(began) },
+      ],
     })
     expect(health.stalled[0]?.isRecovered).toBe(false)
     const { reasons } = await pawl.explain(id)
@@ -124,8 +127,10 @@ describe('a handler of which nothing is heard', () => {
     expect(contexts).toHaveLength(2)
     expect(contexts[0]?.signal.reason).toMatchObject({ code: 'Aborted', reason: 'stalled' })
     const info = await pawl.get(id)
-    expect(info).toMatchObject({ state: 'RUNNING', attempt: 2, retries: 1, stalledSince: null })
-    const revoked = (await pawl.history(id)).find(({ entry }) => entry.type === 'LeaseRevoked')
+    expect(info).toMatchObject({ state: 'RUNNING', attempt: 2, retryCount: 1, stalledSince: null })
+    const revoked = recorded(await pawl.history(id)).find(
+      ({ entry }) => entry.type === 'LeaseRevoked',
+    )
     expect(revoked?.entry).toMatchObject({
       reason: 'Stalled: nothing was heard of it for 600000 ms.',
     })
@@ -222,7 +227,7 @@ describe('a handler of which nothing is heard', () => {
     expect(calls).toBe(1)
     await pawl.advance('31s')
     expect(calls).toBe(2)
-    const types = (await pawl.history(id)).map(({ entry }) => entry.type)
+    const types = recorded(await pawl.history(id)).map(({ entry }) => entry.type)
     expect(types).toContain('LeaseExpired')
     expect(types).not.toContain('LeaseRevoked')
     await pawl.close()

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { recorded } from '../../../test/support/history.ts'
 import { deferred } from '../../../test/support/engines.ts'
 import type { HookedStore } from '../../../test/support/hooked-store.ts'
 import { hookedEngine } from '../../../test/support/hooked-store.ts'
@@ -65,7 +66,7 @@ async function fullWorker(options: WorkerOptions = {}): Promise<Scene> {
 }
 
 async function entriesOf(pawl: Pawl, handle: Handle): Promise<Entry[]> {
-  return (await pawl.history(handle.id)).map(({ entry }) => entry)
+  return recorded(await pawl.history(handle.id)).map(({ entry }) => entry)
 }
 
 /** The worker has the answer to an extension of the job's lease. */
@@ -128,6 +129,35 @@ describe('a worker that claims ahead', () => {
     expect(asked).toEqual([0])
   })
 
+  it('has the next claim under way before the last one is answered, and never a third', async () => {
+    let now = 0
+    const { pawl, store } = hookedEngine({ timing: { ...realTiming(), now: () => now } })
+    onTestFinished(() => pawl.close())
+    const begun: number[] = []
+    const quick = job('quick', {
+      input: typed<number>(),
+      run: async ({ input }) => void begun.push(input),
+    })
+    const claim = store.claim.bind(store)
+    let underWay = 0
+    let most = 0
+    store.claim = async (request) => {
+      underWay += 1
+      most = Math.max(most, underWay)
+      now += 10
+      await new Promise((resolve) => setImmediate(resolve))
+      const claimed = await claim(request)
+      underWay -= 1
+      return claimed
+    }
+    const inputs = Array.from({ length: 2_000 }, (_, index) => ({ input: index }))
+    const handles = await pawl.submitMany(quick, inputs)
+    pawl.work([quick], { poll: '1h' })
+    await Promise.all(handles.map((handle) => handle.result()))
+    expect(most).toBe(2)
+    expect(begun.toSorted((a, b) => a - b)).toEqual(inputs.map(({ input }) => input))
+  })
+
   it('adds no entry for the start of a job that is soon over', async () => {
     const { pawl, handles } = await fullWorker()
     const last = handles[QUICK - 1] as Handle
@@ -178,6 +208,47 @@ describe('a worker that claims ahead', () => {
     openGate()
     await stopped
     expect(begun).toHaveLength(QUICK + PLACES)
+  })
+
+  it('gives back at once what would wait with more characters than it may keep', async () => {
+    let now = 0
+    const { pawl } = hookedEngine({ timing: { ...realTiming(), now: () => now } })
+    const gate = deferred()
+    onTestFinished(async () => {
+      gate.resolve()
+      await pawl.close()
+    })
+    let begun = 0
+    const full = deferred()
+    // Small ones first: by them the worker claims many ahead, and then large ones come.
+    const sized = job('sized', {
+      input: typed<string>(),
+      run: async ({ input }) => {
+        now += 0.1
+        if (input.length < 10) return
+        begun += 1
+        if (begun === PLACES) full.resolve()
+        await gate.promise
+      },
+    })
+    await pawl.submitMany(
+      sized,
+      Array.from({ length: 2 * QUICK }, () => ({ input: 'small' })),
+    )
+    const large = 'x'.repeat(1_000_000)
+    const handles = await pawl.submitMany(
+      sized,
+      Array.from({ length: SLOW }, () => ({ input: large })),
+    )
+    pawl.work([sized], { poll: '1h', concurrency: PLACES })
+    await full.promise
+    const taken = async (): Promise<number> => {
+      const states = await Promise.all(handles.map((handle) => handle.state()))
+      return states.filter((state) => state === 'RUNNING').length
+    }
+    await expect.poll(async () => (await taken()) - PLACES).toBeLessThanOrEqual(16)
+    const releases = await Promise.all(handles.map((handle) => entriesOf(pawl, handle)))
+    expect(releases.flat().some(({ type }) => type === 'LeaseReleased')).toBe(true)
   })
 
   it('gives nothing back when it is killed', async () => {

@@ -3,6 +3,7 @@
  * that costs them nothing.
  */
 import { describe, expect, it } from 'vitest'
+import { recorded } from '../../../test/support/history.ts'
 import { deferred, ENGINES } from '../../../test/support/engines.ts'
 import { hookedEngine } from '../../../test/support/hooked-store.ts'
 import { plain, promise } from '../../../test/support/specs.ts'
@@ -29,7 +30,8 @@ const other = job('other', { run: () => 'other' })
 /** How often each kind of entry is in the history of a job. */
 async function counts(pawl: Pawl, id: string): Promise<Record<string, number>> {
   const found: Record<string, number> = {}
-  for (const { entry } of await pawl.history(id)) found[entry.type] = (found[entry.type] ?? 0) + 1
+  for (const { entry } of recorded(await pawl.history(id)))
+    found[entry.type] = (found[entry.type] ?? 0) + 1
   return found
 }
 

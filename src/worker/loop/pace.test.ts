@@ -24,9 +24,10 @@ describe('the pace of a worker', () => {
     expect(measured(100, 4).groupSize(0, 10)).toBe(0)
   })
 
-  it('lets as much be claimed ahead as begins within a tenth of a second', () => {
-    expect(grown(50, 10).groupSize(0, 10)).toBe(500)
-    expect(grown(50, 10).groupSize(200, 10)).toBe(300)
+  it('lets two groups be in hand, each of what begins within a tenth of a second', () => {
+    expect(grown(30, 10).groupSize(0, 10)).toBe(300)
+    expect(grown(30, 10).groupSize(300, 10)).toBe(300)
+    expect(grown(30, 10).groupSize(600, 10)).toBe(0)
   })
 
   it('lets nothing be claimed ahead of handlers that take longer than that', () => {
@@ -35,14 +36,23 @@ describe('the pace of a worker', () => {
     expect(grown(10, 100).groupSize(0, 10)).toBe(10)
   })
 
-  it('lets the next group be claimed when half of what may wait is left', () => {
-    const pace = grown(50, 10)
-    expect(pace.groupSize(251, 10)).toBe(0)
-    expect(pace.groupSize(250, 10)).toBe(250)
+  it('lets the next group be claimed when no more than one is in hand', () => {
+    const pace = grown(30, 10)
+    expect(pace.groupSize(301, 10)).toBe(0)
+    expect(pace.groupSize(300, 10)).toBe(300)
   })
 
   it('has a bound, however quick handlers are', () => {
-    expect(grown(100_000, 10).groupSize(0, 10)).toBe(1_000)
+    expect(grown(100_000, 10).groupSize(0, 10)).toBe(500)
+  })
+
+  it('lets less be claimed ahead where inputs are large', () => {
+    const pace = grown(100_000, 10)
+    pace.noteChars(1_048_576)
+    expect(pace.groupSize(0, 10)).toBe(8)
+    expect(pace.groupSize(9, 10)).toBe(0)
+    pace.noteChars(200)
+    expect(pace.groupSize(0, 10)).toBe(500)
   })
 
   it('begins with small groups, and doubles them while all is granted', () => {
@@ -52,7 +62,7 @@ describe('the pace of a worker', () => {
       pace.noteGranted(size, size)
       return size
     })
-    expect(sizes).toEqual([16, 32, 64, 128, 256, 512, 1_000, 1_000])
+    expect(sizes).toEqual([16, 32, 64, 128, 256, 500, 500, 500])
   })
 
   it('asks for little where little is granted, so that a claim reads few tasks in vain', () => {

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { recorded } from '../../../test/support/history.ts'
 import { deferred, ENGINES } from '../../../test/support/engines.ts'
 import { hookedEngine } from '../../../test/support/hooked-store.ts'
 import type { AnyJob, Handle, Pawl } from '../../index.ts'
@@ -147,7 +148,7 @@ describe('a worker that is killed', () => {
     const other = slow.pawl.work([limited])
     expect(await (await slow.pawl.submit(limited, 2)).result()).toBe(2)
     await other.stop()
-    const entries = (await slow.pawl.history(handle.id)).map(({ entry }) => entry.type)
+    const entries = recorded(await slow.pawl.history(handle.id)).map(({ entry }) => entry.type)
     expect(entries).toEqual(['JobSubmitted', 'LeaseGranted'])
   })
 })

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { recorded } from '../../../test/support/history.ts'
 import { deferred, ENGINES, OWN_ENGINES } from '../../../test/support/engines.ts'
 import { Aborted, job, TerminalError, typed } from '../../index.ts'
 import type { AbortReason, Pawl } from '../../index.ts'
 
 async function entries(pawl: Pawl, id: string): Promise<string[]> {
-  return (await pawl.history(id)).map(({ entry }) => entry.type)
+  return recorded(await pawl.history(id)).map(({ entry }) => entry.type)
 }
 
 /** Runs until it is told to stop, and says why. */
@@ -138,8 +139,8 @@ describe.each(ENGINES)('a worker %s', (_, open) => {
     expect(reasons).toEqual(['shutdown'])
     expect(await handle.state()).toBe('QUEUED')
     const info = await handle.info()
-    expect(info.retries).toBe(0)
-    expect(info.attempts[0]?.endedBy).toBe('LeaseReleased')
+    expect(info.retryCount).toBe(0)
+    expect(info.executions[0]?.endedBy).toBe('LeaseReleased')
   })
 
   it('that went silent loses its job to another, and its late commit changes nothing', async () => {
@@ -166,7 +167,7 @@ describe.each(ENGINES)('a worker %s', (_, open) => {
     await new Promise((resolve) => setTimeout(resolve, 10))
     const info = await handle.info()
     expect(info.output).toBe('second')
-    expect(info.attempts.map(({ endedBy }) => endedBy)).toEqual([
+    expect(info.executions.map(({ endedBy }) => endedBy)).toEqual([
       'LeaseExpired',
       'ExecutionCommitted',
     ])
@@ -267,9 +268,9 @@ describe.each(ENGINES)('a failure %s', (_, open) => {
     pawl.work([backing])
     const handle = await pawl.submit(backing)
     expect(await handle.result()).toBe(4)
-    const { attempts } = await handle.info()
-    const waits = attempts.slice(1).map(({ from }, i) => {
-      return from.getTime() - (attempts[i]?.to?.getTime() ?? 0)
+    const { executions } = await handle.info()
+    const waits = executions.slice(1).map(({ leasedAt }, i) => {
+      return leasedAt.getTime() - (executions[i]?.finishedAt?.getTime() ?? 0)
     })
     expect(waits[1]).toBeGreaterThanOrEqual(20)
     expect(waits[2]).toBeGreaterThanOrEqual(30)

@@ -2,15 +2,15 @@
  * A worker: claims jobs as long as it has places for them, and runs them.
  *
  * - working: claims whenever there is a place and jobs may be ready, and by its pace some ahead, which
- *   wait here for a place; reserves places for jobs that the store grants with their submit, where it
- *   does that.
+ *   wait here for a place; while there are more, the next claim is under way before the last one is
+ *   answered. Reserves places for jobs that the store grants with their submit, where it does that.
  * - stopping: claims nothing more, and gives back at once what waits here. Handlers may finish until
  *   the deadline; then the worker stops them and gives their leases back.
  * - stopped.
  *
  * It never decides anything: the store answers which worker owns a job, and how it ended.
  */
-import type { AnyJob, Runnable } from '../../definition/index.ts'
+import type { AnyJob, Runnable, StageDefinition } from '../../definition/index.ts'
 import {
   assertName,
   InvalidDefinition,
@@ -20,7 +20,7 @@ import {
 } from '../../definition/index.ts'
 import type { Timer } from '../../store/clock.ts'
 import type { Command } from '../../kernel/index.ts'
-import type { ChannelName, Claimed, ClaimWithSubmit } from '../../store/index.ts'
+import type { ChannelName, Claimed, ClaimWithSubmit, Presence } from '../../store/index.ts'
 import { FIRST_SUBMIT_CLAIM, isForSubmitClaim, StoreClosed, StoreEnded } from '../../store/index.ts'
 import type { AttemptParts } from '../attempt/attempt.ts'
 import { Attempt } from '../attempt/attempt.ts'
@@ -29,8 +29,9 @@ import { SharedValues } from '../handler/shared-values.ts'
 import { newWorkerName } from '../random.ts'
 import type { WorkerOptions } from '../worker-options.ts'
 import { DEFAULT_CONCURRENCY } from '../worker-options.ts'
+import type { ServedChannel, WorkerState } from '../worker-state.ts'
 import { newerJob, PAUSED_MS, PausedChannels } from './newer-version.ts'
-import { Pace } from './pace.ts'
+import { MOST_WAITING_CHARS, Pace } from './pace.ts'
 import { shutdown as onSignal } from './shutdown.ts'
 
 export type WorkerParts = Omit<
@@ -38,6 +39,8 @@ export type WorkerParts = Omit<
   'keeper' | 'shared' | 'onLostWaiting' | 'onHandled' | 'onOver'
 > & {
   readonly onStopped: () => void
+  /** Null: whether this process lives is not looked at. */
+  readonly presence: Pick<Presence, 'begin' | 'session'> | null
   /** Makes a name that was never used before. For tests, which want the same one every time. */
   readonly nameWorker?: ((called?: string) => string) | undefined
 }
@@ -55,6 +58,15 @@ const PAUSE_MS = 1_000
 const LONGEST_WAIT_MS = 1_000
 /** While so many jobs wait for the answers to their reports, the store has enough to do. */
 const MOST_REPORTING = 4_000
+/**
+ * Claims under way at once: the store finds jobs for one while this process begins those of another. With
+ * one alone, whichever of the two is not at work waits.
+ */
+const MOST_CLAIMS = 2
+/** A task that was lost twice in a row has so long to show whether it kills its worker. */
+const SUSPECT_MS = 1_000
+/** Tasks that it holds, as it says of itself. */
+const MOST_HELD_SHOWN = 20
 
 /** How many leases to ask for. */
 interface ClaimSize {
@@ -66,38 +78,52 @@ export class Worker {
   readonly name: string
   readonly concurrency: number
   readonly #parts: AttemptParts
+  readonly #presence: WorkerParts['presence']
+  /** The session of its process can be named, or cannot: BEFORE that it claims nothing. */
+  #hasBegun: boolean
   readonly #onStopped: () => void
   readonly #definitions: ReadonlyMap<string, AnyJob>
   readonly #channels: readonly ChannelName[]
+  readonly #serves: readonly ServedChannel[]
+  readonly #called: string | null
   readonly #pollMs: number
   /** The same as `#pollMs`: polls do not back off. */
   readonly #longestPollMs: number
   /** Polls since it was woken, or had a job. */
   #vainPolls = 0
+  /** Nothing but its own timer led to the next claim. */
+  #isPoll = false
   readonly #shutdownMs: number
   /** Those that run, or report. */
   readonly #attempts = new Set<Attempt>()
-  /** Those that were claimed ahead and wait for a place, and when their claim was sent. */
-  readonly #waiting = new Map<Attempt, number>()
+  /** Those that were claimed ahead and wait for a place, in the order of their claims. */
+  readonly #waiting = new AttemptQueue()
   readonly #pace = new Pace()
+  /** One that may be what kills its workers, and has not run for long. */
+  #suspect: Attempt | null = null
+  /** A claim on its way may bring one. */
+  #isClaimingSuspect = false
   readonly #paused = new PausedChannels()
   /** Leases on their way back: a process that ended before would let them run out. */
   readonly #releases = new Set<Promise<void>>()
   /** Room that handlers take, or that is reserved for them. */
   #busy = 0
-  /** Room that the claim on its way asks for. */
+  /** Claims on their way, places that they ask for, and how many jobs ahead. */
+  #claims = 0
   #claiming = 0
+  #claimingAhead = 0
   /** Claims on their way with a submit. */
   #submitClaims = 0
   #request = 0
   #submitRequest = FIRST_SUBMIT_CLAIM
-  #isClaiming = false
   /** Jobs may have become ready since the last claim, or that claim filled all the room. */
   #claimAgain = false
   /** The last claim got fewer ahead than it asked for, and nothing became ready since. */
   #hasNoneAhead = false
   /** The last claim got a job for each place. */
   #wasFilled = false
+  /** It got all that it asked for ahead, too. */
+  #wasFilledAhead = false
   #isClaimingSoon = false
   #timer: Timer | null = null
   #waitTimer: Timer | null = null
@@ -114,6 +140,8 @@ export class Worker {
     if (options.name !== undefined) assertName(options.name, 'A worker')
     this.name = (parts.nameWorker ?? newWorkerName)(options.name)
     this.concurrency = concurrency
+    this.#presence = parts.presence
+    this.#hasBegun = parts.presence === null
     const keeper = new LeaseKeeper(parts.batcher, parts.timing)
     this.#parts = {
       ...parts,
@@ -129,6 +157,11 @@ export class Worker {
     }
     this.#definitions = byName(definitions)
     this.#channels = channelsOf(definitions, options.queues)
+    this.#serves = this.#channels.map((channel) => ({
+      ...channel,
+      version: this.#versionOf(channel),
+    }))
+    this.#called = options.name ?? null
     const defaultPollMs =
       parts.store.onNews === undefined ? DEFAULT_POLL_MS : DEFAULT_SHARED_POLL_MS
     this.#pollMs = poll === undefined ? defaultPollMs : toMs(poll, 'The poll of a worker')
@@ -148,6 +181,27 @@ export class Worker {
     this.wake()
   }
 
+  /** What it says of itself to other processes. */
+  state(): WorkerState {
+    const held = [...this.#attempts, ...this.#waiting.all]
+    const holds = held.slice(0, MOST_HELD_SHOWN).map(({ claimed }) => {
+      const { job, stage, segment } = claimed
+      return { job, stage, segment }
+    })
+    const used = Math.min(this.#busy, this.concurrency)
+    const isDraining = this.#stopping !== null
+    return {
+      id: this.name,
+      name: this.#called,
+      serves: this.#serves,
+      used,
+      free: isDraining ? 0 : this.concurrency - used,
+      isDraining,
+      held: held.length,
+      holds,
+    }
+  }
+
   /** How many jobs it has begun and not finished, those included that only report. */
   get running(): number {
     return this.#attempts.size
@@ -156,6 +210,11 @@ export class Worker {
   /** Whether it would take another job now. */
   get hasRoom(): boolean {
     return this.#stopping === null && this.#busy < this.concurrency
+  }
+
+  #versionOf({ type, stage }: ChannelName): number {
+    const definition = runnableFor(this.#definitions.get(type) as AnyJob, stage) as Runnable
+    return stage === null ? definition.version : (definition as StageDefinition).spec.version
   }
 
   /** `stage`: null for a plain job. */
@@ -168,6 +227,7 @@ export class Worker {
   /** Jobs may be ready: claims some, if there is room. */
   wake(): void {
     this.#vainPolls = 0
+    this.#isPoll = false
     this.#lookAgain()
   }
 
@@ -178,18 +238,23 @@ export class Worker {
   }
 
   #claimIfWanted(): void {
-    if (this.#stopping !== null || this.#isClaiming || !this.#claimAgain) return
-    if (this.#nextClaim() === null) return
-    this.#isClaiming = true
-    void this.#claim()
+    while (this.#stopping === null && this.#claimAgain && this.#claims < MOST_CLAIMS) {
+      const next = this.#nextClaim()
+      if (next === null) return
+      // Where the last claim left more, the next one need not wait for what this one finds.
+      this.#claimAgain = this.#wasFilledAhead
+      void this.#claim(next)
+    }
   }
 
   /** Null: there is no place, and enough is claimed ahead. */
   #nextClaim(): ClaimSize | null {
-    const max = this.#waiting.size > 0 ? 0 : this.concurrency - this.#busy
+    const places = this.concurrency - this.#busy - this.#claiming
+    const max = this.#waiting.size > 0 ? 0 : Math.max(0, places)
     if (max === 0 && this.#hasNoneAhead) return null
     if (this.#attempts.size >= this.concurrency + MOST_REPORTING) return null
-    const ahead = this.#pace.groupSize(this.#waiting.size, this.concurrency)
+    const inHand = this.#waiting.size + this.#claimingAhead
+    const ahead = this.#pace.groupSize(inHand, this.concurrency)
     return max + ahead > 0 ? { max, ahead } : null
   }
 
@@ -211,76 +276,102 @@ export class Worker {
     this.#timer?.cancel()
     this.#waitTimer?.cancel()
     for (const attempt of this.#attempts) attempt.die()
-    for (const attempt of this.#waiting.keys()) attempt.die()
-    this.#waiting.clear()
+    for (const attempt of this.#waiting.takeAll()) attempt.die()
     await this.#parts.executor.close()
     this.#onStopped()
   }
 
-  async #claim(): Promise<void> {
+  async #claim(next: ClaimSize): Promise<void> {
     let pauseMs: number | null = this.#pollMs
+    this.#claims += 1
+    this.#claiming += next.max
+    this.#claimingAhead += next.ahead
     try {
-      let next = this.#nextClaim()
-      while (next !== null && this.#claimAgain && this.#stopping === null) {
-        const channels = this.#paused.without(this.#channels, this.#parts.timing.now())
-        this.#claimAgain = false
-        if (channels.length === 0) break
-        await this.#claimOnce(next, channels)
-        next = this.#nextClaim()
-      }
+      if (!this.#hasBegun) await this.#presence?.begin()
+      this.#hasBegun = true
+      await this.#claimOnce(next)
     } catch (error) {
+      this.#claimAgain = false
       // A store that has ended stays so: there is nothing more to ask for.
       pauseMs = hasEnded(error) ? null : PAUSE_MS
       if (this.#stopping === null) this.#parts.onError(error as Error)
     } finally {
-      this.#claiming = 0
-      this.#isClaiming = false
+      // AFTER what came of it was accepted: in between, a reservation must not take its room.
+      this.#claims -= 1
+      this.#claiming -= next.max
+      this.#claimingAhead -= next.ahead
     }
-    this.#timer?.cancel()
     if (this.#stopping !== null) return this.#checkIdle()
-    if (pauseMs === null) return
+    this.#claimIfWanted()
+    if (this.#claims === 0 && pauseMs !== null) this.#pollIn(pauseMs)
+  }
+
+  #pollIn(ms: number): void {
     const doublings = Math.min(this.#vainPolls, MOST_DOUBLINGS)
-    pauseMs = Math.min(pauseMs * 2 ** doublings, Math.max(pauseMs, this.#longestPollMs))
+    let pauseMs = Math.min(ms * 2 ** doublings, Math.max(ms, this.#longestPollMs))
     pauseMs = Math.min(pauseMs, this.#paused.leftMs(this.#parts.timing.now()))
+    this.#timer?.cancel()
     this.#timer = this.#parts.timing.after(pauseMs, () => this.#poll(), true)
   }
 
   #poll(): void {
     this.#vainPolls += 1
+    this.#isPoll = true
     this.#lookAgain()
   }
 
-  async #claimOnce({ max, ahead }: ClaimSize, channels: readonly ChannelName[]): Promise<void> {
+  async #claimOnce({ max, ahead }: ClaimSize): Promise<void> {
     const { store, timing } = this.#parts
     // BEFORE asking: the lease may begin any time from now on.
     const askedAt = timing.now()
+    const channels = this.#paused.without(this.#channels, askedAt)
+    if (channels.length === 0) {
+      this.#claimAgain = false
+      return
+    }
     if (this.#attempts.size === 0 && !this.#wasFilled) this.#pace.restart(askedAt)
     this.#request += 1
-    this.#claiming = max
-    const claimed = await store.claim({
+    const isPoll = this.#isPoll
+    this.#isPoll = false
+    const suspects = this.#suspect === null && !this.#isClaimingSuspect
+    if (suspects) this.#isClaimingSuspect = true
+    const claiming = store.claim({
       worker: this.name,
       request: this.#request,
       channels,
       max,
       ahead,
       started: true,
+      isPoll,
+      suspects,
+      session: this.#session,
+    })
+    const claimed = await claiming.finally(() => {
+      if (suspects) this.#isClaimingSuspect = false
     })
     if (this.#stopping === null) for (const one of claimed) this.#accept(one, askedAt)
     else await Promise.allSettled(claimed.map((one) => this.#release(one)))
-    // AFTER they were accepted: in between, a reservation must not take their room.
-    this.#claiming = 0
     if (claimed.length > 0) this.#vainPolls = 0
     this.#pace.measure(timing.now())
     this.#pace.noteGranted(ahead, Math.max(0, claimed.length - max))
+    this.#boundWaiting(claimed)
     this.#wasFilled = claimed.length >= max
+    this.#wasFilledAhead = ahead > 0 && claimed.length >= max + ahead
     // If the worker was woken meanwhile, there may be more.
     this.#hasNoneAhead = !this.#claimAgain && claimed.length < max + ahead
-    if (this.#wasFilled) this.#claimAgain = true
+    // Behind one that is granted alone, there may be more.
+    if (this.#wasFilled || claimed.some(({ isSuspect }) => isSuspect)) this.#claimAgain = true
+  }
+
+  /** Of this process, by which presence judges it; empty: it has none now. */
+  get #session(): string {
+    return this.#presence?.session ?? ''
   }
 
   /** A claim for jobs that are about to be submitted, unless others wait for this worker's room. */
   #claimFor(commands: readonly Command[]): ClaimWithSubmit | null {
     if (this.#stopping !== null || this.#claimAgain || this.#isClaimingSoon) return null
+    if (!this.#hasBegun) return null
     const room = this.concurrency - this.#busy - this.#claiming
     if (room < 1) return null
     // BEFORE it is asked for: the lease may begin any time from now on.
@@ -292,7 +383,14 @@ export class Worker {
     this.#submitClaims += 1
     const request = this.#submitRequest++
     return {
-      request: { worker: this.name, request, channels, max, started: true },
+      request: {
+        worker: this.name,
+        request,
+        channels,
+        max,
+        started: true,
+        session: this.#session,
+      },
       granted: (claimed) => this.#granted(max, claimed, askedAt),
     }
   }
@@ -314,8 +412,9 @@ export class Worker {
     const newer = newerJob(definition, claimed, this.name)
     if (newer === null) {
       const attempt = new Attempt(this.#parts, definition, claimed, this.name, askedAt)
+      if (claimed.isSuspect) this.#watchSuspect(attempt)
       if (this.#busy < this.concurrency) return this.#begin(attempt)
-      this.#waiting.set(attempt, askedAt)
+      this.#waiting.add(attempt)
       if (this.#waitTimer === null) this.#checkWaitingIn(LONGEST_WAIT_MS)
       return
     }
@@ -345,16 +444,28 @@ export class Worker {
   /** With what waits here, and then by a claim. */
   #fillPlaces(): void {
     while (this.#busy < this.concurrency) {
-      const [first] = this.#waiting.keys()
+      const first = this.#waiting.takeFirst()
       if (first === undefined) break
-      this.#waiting.delete(first)
       this.#begin(first)
     }
     this.#claimSoon()
   }
 
+  /** It may be what kills its workers: for a moment, no other such task is claimed beside it. */
+  #watchSuspect(attempt: Attempt): void {
+    this.#suspect = attempt
+    this.#parts.timing.after(SUSPECT_MS, () => this.#clearSuspect(attempt))
+  }
+
+  #clearSuspect(attempt: Attempt): void {
+    if (this.#suspect !== attempt) return
+    this.#suspect = null
+    this.#lookAgain()
+  }
+
   #end(attempt: Attempt): void {
     this.#attempts.delete(attempt)
+    this.#clearSuspect(attempt)
     this.#claimSoon()
     this.#checkIdle()
   }
@@ -369,27 +480,39 @@ export class Worker {
   #checkWaitingIn(ms: number): void {
     this.#waitTimer = this.#parts.timing.after(ms, () => {
       this.#waitTimer = null
-      const [since] = this.#waiting.values()
-      if (since === undefined) return
+      const { first } = this.#waiting
+      if (first === undefined) return
       const now = this.#parts.timing.now()
-      const leftMs = since + LONGEST_WAIT_MS - now
+      const leftMs = first.askedAt + LONGEST_WAIT_MS - now
       if (leftMs > 0) return this.#checkWaitingIn(leftMs)
       this.#pace.forget(now)
       this.#giveBackWaiting()
     })
   }
 
+  /** AFTER a claim: what waits beyond so many characters goes back, so that memory is bounded. */
+  #boundWaiting(claimed: readonly Claimed[]): void {
+    let largest = 0
+    for (const { input } of claimed) largest = Math.max(largest, input?.length ?? 0)
+    if (claimed.length > 0) this.#pace.noteChars(largest)
+    if (largest * this.#waiting.size <= MOST_WAITING_CHARS) return
+    let chars = 0
+    for (const attempt of this.#waiting.takeAll()) {
+      chars += attempt.claimed.input?.length ?? 0
+      if (chars <= MOST_WAITING_CHARS) this.#waiting.add(attempt)
+      else this.#awaitRelease(attempt.giveBack())
+    }
+  }
+
   #giveBackWaiting(): void {
     this.#waitTimer?.cancel()
     this.#waitTimer = null
-    const attempts = [...this.#waiting.keys()]
-    this.#waiting.clear()
-    for (const attempt of attempts) this.#awaitRelease(attempt.giveBack())
+    for (const attempt of this.#waiting.takeAll()) this.#awaitRelease(attempt.giveBack())
   }
 
   /** Handlers that end in the same turn of the event loop are followed by one claim. */
   #claimSoon(): void {
-    if (!this.#claimAgain || this.#isClaimingSoon || this.#isClaiming) return
+    if (!this.#claimAgain || this.#isClaimingSoon || this.#claims >= MOST_CLAIMS) return
     if (this.#stopping !== null || this.#nextClaim() === null) return
     this.#isClaimingSoon = true
     this.#parts.timing.soon(() => {
@@ -406,7 +529,7 @@ export class Worker {
 
   #checkIdle(): void {
     const left = this.#attempts.size + this.#releases.size + this.#submitClaims
-    if (left === 0 && !this.#isClaiming) this.#onIdle()
+    if (left === 0 && this.#claims === 0) this.#onIdle()
   }
 
   async #stopWhenIdle(): Promise<void> {
@@ -431,6 +554,56 @@ export class Worker {
       this.#onIdle = resolve
       this.#checkIdle()
     })
+  }
+}
+
+/** Attempts that a queue keeps for a while after they were taken. */
+const MOST_TAKEN = 500
+
+/** Attempts in a row. Most are taken from the front; one that lost its lease leaves from anywhere. */
+class AttemptQueue {
+  #attempts: Attempt[] = []
+  /** Those before it were taken. */
+  #from = 0
+
+  get size(): number {
+    return this.#attempts.length - this.#from
+  }
+
+  get first(): Attempt | undefined {
+    return this.#attempts[this.#from]
+  }
+
+  get all(): readonly Attempt[] {
+    return this.#attempts.slice(this.#from)
+  }
+
+  add(attempt: Attempt): void {
+    this.#attempts.push(attempt)
+  }
+
+  takeFirst(): Attempt | undefined {
+    const { first } = this
+    if (first === undefined) return undefined
+    this.#from += 1
+    // Those that were taken are let go of, also if the queue is never empty.
+    if (this.#from >= MOST_TAKEN || this.size === 0) {
+      this.#attempts = this.#attempts.slice(this.#from)
+      this.#from = 0
+    }
+    return first
+  }
+
+  takeAll(): Attempt[] {
+    const left = [...this.all]
+    this.#attempts = []
+    this.#from = 0
+    return left
+  }
+
+  delete(attempt: Attempt): void {
+    const at = this.#attempts.indexOf(attempt, this.#from)
+    if (at >= 0) this.#attempts.splice(at, 1)
   }
 }
 

@@ -15,6 +15,9 @@ const ENTRY_OF: Readonly<Record<CommandType, EntryType>> = {
   ExtendLease: 'LeaseExtended',
   ReleaseLease: 'LeaseReleased',
   RecordStep: 'StepRecorded',
+  EndWait: 'WaitEnded',
+  SuspendExecution: 'ExecutionSuspended',
+  SendMessage: 'MessageSent',
   CommitExecution: 'ExecutionCommitted',
   FailTask: 'TaskFailed',
   StartEffect: 'EffectStarted',
@@ -27,6 +30,7 @@ const ENTRY_OF: Readonly<Record<CommandType, EntryType>> = {
   StopTask: 'TaskStopped',
   RetryTask: 'TaskRetried',
   ForceTask: 'TaskForced',
+  RescheduleTask: 'TaskRescheduled',
   ForgetJob: 'JobForgotten',
   ConfigureQueue: 'QueueConfigured',
   PauseQueue: 'QueuePaused',
@@ -61,6 +65,7 @@ export function refusalIdentity(command: Command): string {
 function identity(type: EntryType, fields: Fields): string {
   // The first value of a step stands, whoever asks.
   if (type === 'StepRecorded') return `${type} ${taskOf(fields)} ${String(fields['name'])}`
+  if (type === 'MessageSent') return `${type} ${taskOf(fields)} ${String(fields['id'])}`
   if (type === 'ReportRefused') return `${type} ${taskOf(fields)} ${String(fields['lease'])}`
   const nouns = NOUNS.filter((noun) => fields[noun] !== undefined)
   return `${type} ${nouns.map((noun) => String(fields[noun])).join(' ')}`

@@ -188,7 +188,13 @@ export class Load {
     const names = ['read', 'think', 'write'].slice(0, 1 + this.#dice.below(3))
     await Promise.all(
       names.map((name) =>
-        this.#send({ type: 'RecordStep', ...at, name, value: this.#payload(`step ${name}`) }),
+        this.#send({
+          type: 'RecordStep',
+          ...at,
+          name,
+          value: this.#payload(`step ${name}`),
+          definitionVersion: 1,
+        }),
       ),
     )
   }

@@ -16,6 +16,7 @@ import {
   countTallies,
   createWorld,
   fold,
+  jobState,
   jobViolations,
   replay,
   sameContent,
@@ -122,12 +123,22 @@ export class Witness {
     this.#fresh.push({ identity, said })
   }
 
+  /** A cancel of a job that is FAILED, or was and is forgotten, is answered without an entry. */
+  #isOverAnyway(identity: string): boolean {
+    const [type, id = ''] = identity.split(' ')
+    if (type !== 'JobCancelled') return false
+    const job = this.#world.jobs.get(id)
+    if (job === undefined) return this.#seen.has(`JobForgotten ${id}`)
+    return jobState(job, countTallies(this.#world, job), Infinity) === 'FAILED'
+  }
+
   /** Everything that is wrong, after what was heard so far; `all` takes longer. */
   async check(store: Store, all: boolean): Promise<readonly string[]> {
     const touched = await this.#readOn(store)
     for (const { identity, said } of this.#fresh) {
       const entry = this.#seen.get(identity)
-      if (entry === undefined) this.#problem(`lost: ${identity}`)
+      if (entry === undefined && !this.#isOverAnyway(identity)) this.#problem(`lost: ${identity}`)
+      else if (entry === undefined) continue
       else if (said !== null && (entry as { value?: unknown }).value !== said[1]) {
         this.#problem(`lost: the value of ${identity}`)
       }

@@ -34,7 +34,7 @@ let end: number
 let checkpoints: number[]
 
 beforeAll(async () => {
-  const growing = new Growing(new SimDisk(), new Dice(31), Infinity)
+  const growing = new Growing(new SimDisk(), new Dice(32), Infinity)
   await growing.open()
   while (growing.count < 450) {
     await growing.step()
@@ -269,6 +269,41 @@ describe('repair', () => {
     mustAccountForAll(report, newest)
     await mustGoOn(disk)
   })
+
+  it.each(['cut', 'gone', 'gone with every other'])(
+    'names as lost what the mark says was durable behind a checkpoint that stays (segment %s)',
+    async (how) => {
+      const disk = whole.clone()
+      const newest = checkpoints[1] as number
+      const { path, offset } = placeOf(newest)
+      const behind = filesOn(disk, 'log').filter((one) => baseOf(one) > baseOf(path))
+      for (const one of behind) await disk.remove(one)
+      if (how === 'cut') disk.put(path, disk.bytesOf(path).subarray(0, offset - 256))
+      else await disk.remove(path)
+      if (how === 'gone with every other') {
+        for (const one of filesOn(disk, 'log')) await disk.remove(one)
+      }
+      const gone = entries.filter(({ position }) => position > newest)
+      expect(gone.length).toBeGreaterThan(10)
+      const report = await repaired(disk)
+      const { lost, history, left } = report
+      expect(lost.unreadable.length).toBeGreaterThan(0)
+      for (const { position } of gone) {
+        const isNamed = lost.unreadable.some((range) => {
+          const length = (range.to - range.from) / 8
+          return position >= range.position && position < range.position + length
+        })
+        expect([position, isNamed]).toEqual([position, true])
+      }
+      // What the checkpoint holds is not lost.
+      for (const range of lost.unreadable) expect(range.position).toBeGreaterThanOrEqual(newest)
+      for (const { position, from, to } of history.unreadable) {
+        expect(position + (to - from) / 8).toBeLessThanOrEqual(left.position)
+      }
+      mustAccountForAll(report, newest)
+      await mustGoOn(disk)
+    },
+  )
 
   it('refuses where nothing that is left leads to a state', async () => {
     const disk = whole.clone()

@@ -65,7 +65,7 @@ function oneJob(): Command[] {
     grant(1, false),
     { type: 'StartExecution', ...lease(1) },
     { type: 'ExtendLease', ...lease(1), extension: 1 },
-    { type: 'RecordStep', ...lease(1), name: 'one', value: '1' },
+    { type: 'RecordStep', ...lease(1), name: 'one', value: '1', definitionVersion: 1 },
     { type: 'ReleaseLease', ...lease(1) },
     grant(2, true),
     { type: 'CommitExecution', ...lease(2), output: '"out"', effects: [again, again] },
@@ -119,6 +119,47 @@ function others(): Command[] {
   ]
 }
 
+/** One that waits, one for a stage that is not open, and one that is due at another time. */
+function waits(): Command[] {
+  const lease = { ...at('c'), lease: 1, worker: 'w1' }
+  const wait = { schema: null, ask: null, delayMs: null, dueAt: null }
+  const message = { value: '1', checked: null, ...by }
+  const then = pipeline([stage('first'), stage('then', { after: ['first'] })])
+  return [
+    { type: 'SubmitJob', job: 'c', spec: plain() },
+    { type: 'GrantLease', ...at('c'), worker: 'w1', request: 9, started: true },
+    { type: 'SendMessage', ...at('c'), id: 'm1', name: 'review', ...message },
+    {
+      type: 'EndWait',
+      ...lease,
+      wait: { ...wait, name: 'one', message: 'review' },
+      message: 'm1',
+      unfit: [],
+      definitionVersion: 1,
+    },
+    {
+      type: 'SuspendExecution',
+      ...lease,
+      needs: 'all',
+      waits: [{ ...wait, name: 'two', message: 'approval' }],
+      unfit: [],
+      definitionVersion: 1,
+    },
+    { type: 'SubmitJob', job: 'e', spec: then },
+    { type: 'SendMessage', ...at('e'), stage: 1, id: 'm2', name: 'approval', ...message },
+    { type: 'SubmitJob', job: 'd', spec: plain() },
+    {
+      type: 'RescheduleTask',
+      ...at('d'),
+      attempt: 0,
+      dueAt: new TestClock().time + 60_000,
+      priority: 1,
+      toQueue: 'q',
+      ...by,
+    },
+  ]
+}
+
 /** Each of these is a group. */
 function batches(): Command[][] {
   return [
@@ -128,6 +169,7 @@ function batches(): Command[][] {
     [filler('yy', 4_000)],
     others(),
     ['k', 'l', 'm', 'n'].map((job) => filler(job, 100)),
+    waits(),
     [filler('z', 4_000)],
     [filler('zz', 4_000)],
     ...failures().map((command) => [command]),

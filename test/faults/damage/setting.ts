@@ -12,6 +12,7 @@ import type { PositionedEntry, Store } from '../../../src/store/store.ts'
 import type { SimDisk } from '../sim/sim-disk.ts'
 
 vi.mock('../../../src/store/random.ts', () => ({
+  newSessionName: (kind: string): string => `${kind}-session`,
   newStoreId: () => '0123456789abcdef'.repeat(2),
   newCopierName: () => 'copier',
 }))

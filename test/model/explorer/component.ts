@@ -8,15 +8,28 @@
  * The time is always NOW: when the clock ticks, every record grows older instead. Two states
  * that differ only in how long ago something happened are the same state, unless it matters.
  */
-import type { Effect, Job, Lease, Queue, Schedule, Task, World } from '../../../src/kernel/index.ts'
+import type {
+  Effect,
+  Job,
+  Lease,
+  Queue,
+  Schedule,
+  Task,
+  Wait,
+  Waiting,
+  World,
+} from '../../../src/kernel/index.ts'
 import {
   copyJob,
   copyTask,
   createWorld,
   findTask,
+  isSuspended,
   jobState,
+  NEVER_DUE,
   NO_TALLIES,
   NOT_OPENED,
+  waitsOfSuspension,
 } from '../../../src/kernel/index.ts'
 import type { Scope } from './scope.ts'
 
@@ -163,19 +176,40 @@ export function shiftRecords(part: Part, ticks: number): Part {
   if (copy.kind === 'task' && copy.task !== null) ageTask(copy.task, ticks)
   if (copy.kind === 'job' && copy.job !== null) {
     const { job } = copy
-    shift(job, ['time', 'submittedAt', 'dueAt'], ticks)
+    shift<Aged>(job, ['time', 'submittedAt', 'dueAt', 'deadlineAt'], ticks)
     if (job.cancelled !== null) job.cancelled = { ...job.cancelled, at: job.cancelled.at - ticks }
     if (job.task !== null) ageTask(job.task, ticks)
+    job.messages = job.messages.map((one) => Object.assign({}, one, { at: one.at - ticks }))
   }
   return copy
 }
 
+/** What of a job is a time. */
+type Aged = Pick<Job, 'time' | 'submittedAt' | 'dueAt' | 'deadlineAt'>
+
 function ageTask(task: Task, ticks: number): void {
-  shift(task, ['time', 'dueAt', 'startBy', 'endedAt'], ticks)
+  shift(task, ['time', 'startBy', 'endedAt'], ticks)
+  if (task.dueAt !== NEVER_DUE) task.dueAt -= ticks
+  if (task.waiting !== null) ageWaiting(task.waiting, ticks)
   for (const lease of task.leases) {
     shift(lease, ['grantedAt', 'expiresAt', 'startedAt', 'endedAt'], ticks)
   }
   if (task.commit !== null) task.commit = { ...task.commit, at: task.commit.at - ticks }
+}
+
+function ageWaiting(waiting: Waiting, ticks: number): void {
+  shift(waiting, ['firstDueAt'], ticks)
+  // Copies: what is older now is another state.
+  waiting.waits = waiting.waits.map((wait) => Object.assign({}, wait, agedWait(wait, ticks)))
+  waiting.messages = waiting.messages.map((one) => Object.assign({}, one, { at: one.at - ticks }))
+}
+
+function agedWait({ since, until, endedAt }: Wait, ticks: number): Partial<Wait> {
+  return {
+    since: since - ticks,
+    until: until === null ? null : until - ticks,
+    endedAt: endedAt === null ? null : endedAt - ticks,
+  }
 }
 
 function shift<T extends object>(record: T, fields: readonly (keyof T)[], ticks: number): void {
@@ -211,9 +245,11 @@ export function encode(part: Part, scope: Scope): string {
 }
 
 function encodeJob(job: Job, past: Past, scope: Scope): string {
-  const times = `${ahead(job.dueAt, past)} ${ahead(job.time, past)}`
+  const deadline = job.deadlineAt === null ? '' : ahead(job.deadlineAt, past)
+  const times = `${ahead(job.dueAt, past)} ${ahead(job.time, past)} ${deadline}`
   const own = job.task === null ? (job.opened ?? []).join(',') : encodeTask(job.task, past, scope)
-  return `${job.spec.priority} ${job.held} ${job.cancelled !== null} ${times} ${own}`
+  const kept = job.messages.map(({ stage, id }) => `${stage}:${id}`).join('+')
+  return `${job.spec.priority} ${job.held} ${job.cancelled !== null} ${times} ${own} ${kept}`
 }
 
 /**
@@ -231,19 +267,42 @@ function encodeTask(task: Task, past: Past, scope: Scope): string {
     ahead(task.time, past),
     task.attempt,
     task.leases.map((lease) => encodeLease(task, lease, past)).join('+'),
-    nextLossCosts(task) ? 'lost' : '',
+    (scope.presence ? lostBefore(task) : nextLossCosts(task)) ? 'lost' : '',
     task.steps.length,
+    scope.reschedules ? task.policy.queue : '',
     commit === null ? '' : `${commit.lease}:${commit.effects.map(encodeEffect).join('+')}`,
     task.interventions.length,
+    task.definitionVersion,
+    task.waiting === null ? '' : encodeWaiting(task, task.waiting, past),
     // Only what ended before now can be forgotten.
     scope.lives > 1 && task.endedAt === NOW ? 'now' : '',
   ].join(',')
 }
 
+/** When a wait began, and what its message said, is not asked for any more. */
+function encodeWaiting(task: Task, waiting: Waiting, past: Past): string {
+  const pending = new Set(waitsOfSuspension(task))
+  const waits = waiting.waits.map((wait) => {
+    const { name, until, endedAt } = wait
+    if (endedAt !== null) return `${name}/over${pending.has(wait) ? '/pending' : ''}`
+    const time = until === null ? '' : ahead(until, past)
+    return `${name}/${time}${pending.has(wait) ? '/pending' : ''}`
+  })
+  const messages = waiting.messages.map(({ id, state }) => `${id}/${state}`)
+  const first = waiting.firstDueAt === null ? '' : ahead(waiting.firstDueAt, past)
+  return [waiting.suspended ?? '', first, ...waits, ...messages].join('+')
+}
+
 /** The newest lease that is over was lost, so the next one that is lost costs a retry, started or not. */
-function nextLossCosts({ state, commit, lease, leases }: Task): boolean {
-  if (commit !== null || state === 'COMPLETED' || state === 'FAILED') return false
-  if (lease !== null && lease.startedAt !== null) return false
+function nextLossCosts(task: Task): boolean {
+  const { commit, lease } = task
+  if (commit !== null || (lease !== null && lease.startedAt !== null)) return false
+  return lostBefore(task)
+}
+
+/** So the next one that presence takes waits for its retry delay. */
+function lostBefore({ state, leases }: Task): boolean {
+  if (state === 'COMPLETED' || state === 'FAILED') return false
   const before = leases.findLast(({ endedBy }) => endedBy !== null)?.endedBy
   return before === 'LeaseExpired' || before === 'LeaseRevoked'
 }
@@ -286,7 +345,8 @@ export function visible(scope: Scope, part: Part): string {
       if (part.task === null) return '-'
       const { state, commit, attempt, dueAt } = part.task
       const waits = state === 'WAITING' && attempt > 0 ? ahead(dueAt, part.past) : 0
-      return `${state[0]}${commit === null ? '' : 'c'}${attempt > 0 ? 'g' : ''}${waits}`
+      const suspended = isSuspended(part.task) ? 's' : ''
+      return `${state[0]}${commit === null ? '' : 'c'}${attempt > 0 ? 'g' : ''}${suspended}${waits}`
     }
     case 'job':
       return visibleJob(scope, part)

@@ -4,12 +4,13 @@
  *
  * Nothing here asks whether a command makes sense. Saying no is the kernel's business.
  */
-import type { Command, Report, Task } from '../../../src/kernel/index.ts'
+import type { Command, LeaseAddress, Report, Task } from '../../../src/kernel/index.ts'
+import { NOT_OPENED } from '../../../src/kernel/index.ts'
 import { failure } from '../../support/specs.ts'
 import type { JobPart, Part } from './component.ts'
 import { NOW } from './component.ts'
 import type { Scope, Slot } from './scope.ts'
-import { OUTPUT } from './scope.ts'
+import { MESSAGE, OUTPUT } from './scope.ts'
 
 const RECORD = { by: 'ops', reason: 'explored' } as const
 
@@ -48,8 +49,14 @@ function jobMoves(scope: Scope, part: JobPart): Command[] {
     ...submits,
     { type: 'ReleaseJob', job: id, ...RECORD },
     { type: 'CancelJob', job: id, ...RECORD },
+    ...(spec.deadlineMs === null
+      ? []
+      : [{ type: 'CancelJob', job: id, deadline: true, ...RECORD } as const]),
     ...(scope.lives > 1 ? [{ type: 'ForgetJob', job: id, endedBefore: NOW } as const] : []),
     ...(spec.stages ?? []).map((_, stage) => ({ type: 'OpenStage', job: id, stage }) as const),
+    ...(part.job.opened ?? []).flatMap((segments, stage) =>
+      segments === NOT_OPENED ? messageMoves(scope, { job: id, stage, segment: 0 }) : [],
+    ),
     ...(task === null ? [] : taskMoves(scope, task, { slot: part.slot, stage: 0, segment: 0 })),
   ]
 }
@@ -60,7 +67,7 @@ function taskMoves(
   { slot, stage, segment }: { slot: number; stage: number; segment: number },
 ): Command[] {
   const address = { job: task.job, stage, segment }
-  const found: Command[] = [{ type: 'StopTask', ...address }]
+  const found: Command[] = [{ type: 'StopTask', ...address }, ...messageMoves(scope, address)]
   const { attempts, interventions } = scope.slots[slot] as Slot
   for (const { worker, request } of requests(scope, task, attempts)) {
     for (const started of scope.starts.map((how) => how === 'with the grant')) {
@@ -70,11 +77,36 @@ function taskMoves(
   for (let lease = 1; lease <= task.attempt; lease++) {
     found.push({ type: 'ExpireLease', ...address, lease })
     found.push({ type: 'RevokeLease', ...address, lease, ...RECORD })
+    if (scope.presence) found.push(...presenceMoves(scope, address, lease))
     for (const worker of scope.workers) {
       found.push(...reports(scope, task, slot, { ...address, lease, worker }))
     }
   }
+  if (scope.reschedules) found.push(...rescheduleMoves(task, address))
   if (interventions > 0) found.push(...operatorMoves(interventions, task, address))
+  return found
+}
+
+/** By whoever looked at any attempt so far. */
+function rescheduleMoves(task: Task, address: Address): Command[] {
+  const found: Command[] = []
+  for (let attempt = 0; attempt <= task.attempt; attempt++) {
+    const seen = { ...address, attempt, priority: null, ...RECORD }
+    found.push({ type: 'RescheduleTask', ...seen, dueAt: NOW, toQueue: null })
+    found.push({ type: 'RescheduleTask', ...seen, dueAt: NOW + 1, toQueue: null })
+    found.push({ type: 'RescheduleTask', ...seen, dueAt: null, toQueue: 'other' })
+  }
+  return found
+}
+
+/** What presence asks for, with whatever it may have seen of the lease. */
+function presenceMoves({ extensions }: Scope, address: Address, lease: number): Command[] {
+  const found: Command[] = []
+  for (let seen = 0; seen <= extensions; seen++) {
+    for (const presence of [false, true]) {
+      found.push({ type: 'RevokeLease', ...address, lease, seen, presence, ...RECORD })
+    }
+  }
   return found
 }
 
@@ -105,9 +137,19 @@ function reports(
     { type: 'FailTask', ...address, error: failure() },
     { type: 'FailTask', ...address, error: failure({ type: 'TERMINAL' }) },
   ]
+  if (scope.snoozes) {
+    found.push({ type: 'FailTask', ...address, error: failure(), delayMs: 2 })
+    found.push({ type: 'FailTask', ...address, error: failure(), delayMs: 2, free: true })
+    found.push({ type: 'FailTask', ...address, error: failure(), free: true })
+  }
   const extension = (task.leases.find((one) => one.number === address.lease)?.extension ?? 0) + 1
   if (extension <= scope.extensions) found.push({ type: 'ExtendLease', ...address, extension })
-  if (scope.steps) found.push({ type: 'RecordStep', ...address, name: 's', value: '1' })
+  for (const definitionVersion of scope.versions) {
+    if (scope.steps) {
+      found.push({ type: 'RecordStep', ...address, name: 's', value: '1', definitionVersion })
+    }
+    found.push(...waitMoves(scope, task, address, definitionVersion))
+  }
   effects.forEach((_, effect) => {
     found.push({ type: 'StartEffect', ...address, effect })
     found.push({ type: 'FinishEffect', ...address, effect })
@@ -115,6 +157,45 @@ function reports(
     found.push({ type: 'FailEffect', ...address, effect, error: failure({ type: 'TERMINAL' }) })
   })
   return found
+}
+
+/** Each wait alone, and all of them together; skipping nothing, or anything that was ever sent. */
+function waitMoves(
+  { waits, messages }: Scope,
+  task: Task,
+  address: LeaseAddress,
+  definitionVersion: number,
+): Report[] {
+  const found: Report[] = []
+  if (waits.length === 0) return found
+  const sent = task.waiting?.messages.map(({ id }) => id) ?? []
+  const together = waits.length > 1 ? [...waits.map((wait) => [wait]), waits] : [waits]
+  for (const unfit of [[], ...sent.map((id) => [id])]) {
+    const end = { ...address, unfit, definitionVersion }
+    for (const wait of waits) {
+      found.push({ type: 'EndWait', ...end, wait, message: null })
+      if (wait.message === null) continue
+      for (const message of messages) found.push({ type: 'EndWait', ...end, wait, message })
+    }
+    for (const some of together) {
+      for (const needs of some.length > 1 ? (['any', 'all'] as const) : (['any'] as const)) {
+        found.push({ type: 'SuspendExecution', ...end, needs, waits: some })
+      }
+    }
+  }
+  return found
+}
+
+function messageMoves({ messages }: Scope, address: Address): Command[] {
+  return messages.map((id) => ({
+    type: 'SendMessage',
+    ...address,
+    id,
+    name: MESSAGE,
+    value: '1',
+    checked: null,
+    ...RECORD,
+  }))
 }
 
 function operatorMoves(most: number, task: Task, address: Address): Command[] {

@@ -5,7 +5,13 @@
  * those bounds everything that anybody could send is tried, in every order. Leases last two
  * ticks of the clock and retries wait one.
  */
-import type { EffectPromise, JobSpec, StageSpec, TaskPolicy } from '../../../src/kernel/index.ts'
+import type {
+  EffectPromise,
+  JobSpec,
+  StageSpec,
+  TaskPolicy,
+  WaitSpec,
+} from '../../../src/kernel/index.ts'
 import { childId, tickId } from '../../../src/kernel/index.ts'
 import { child, pipeline, plain, policy, promise, retry, stage } from '../../support/specs.ts'
 
@@ -31,7 +37,19 @@ export interface Scope {
   /** How executions start: with their grant, or by a report of their own. */
   readonly starts: readonly ('with the grant' | 'later')[]
   readonly steps: boolean
+  /** What a handler may wait for, alone or together. */
+  readonly waits: readonly WaitSpec[]
+  /** Messages that may be sent to each task, by id; all have the same name. */
+  readonly messages: readonly string[]
+  /** Versions of the definition that workers run. */
+  readonly versions: readonly number[]
   readonly extensions: number
+  /** Leases are also revoked by presence, and by what was seen of their extensions. */
+  readonly presence: boolean
+  /** Waiting tasks are rescheduled: to now, to later, to another queue. */
+  readonly reschedules: boolean
+  /** Failures also come with a delay of their own, and for nothing. */
+  readonly snoozes: boolean
   /** Jobs see each other: by limits, keys, promises or ticks. */
   readonly linked: boolean
   readonly queue: boolean
@@ -48,7 +66,7 @@ const quick: Partial<TaskPolicy> = {
 }
 /** The smallest that still has everything: a lease of one tick, one retry without delay. */
 const short: Partial<TaskPolicy> = { leaseMs: 1, retry: retry({ max: 1, delayMs: 0 }) }
-const once: Partial<TaskPolicy> = { ...quick, retry: retry({ max: 0 }) }
+const once: Partial<TaskPolicy> = { ...quick, retry: retry({ max: 0, delayMs: 1 }) }
 const effectRetry = retry({ max: 1, delayMs: 1 })
 
 export function scope(name: string, about: string, changes: Partial<Scope>): Scope {
@@ -60,7 +78,13 @@ export function scope(name: string, about: string, changes: Partial<Scope>): Sco
     lives: 1,
     starts: ['with the grant', 'later'],
     steps: false,
+    waits: [],
+    messages: [],
+    versions: [1],
     extensions: 0,
+    presence: false,
+    snoozes: false,
+    reschedules: false,
     linked: false,
     queue: false,
     schedule: false,
@@ -121,6 +145,19 @@ const repeatable = promise({ idempotent: true, retry: effectRetry })
 const reconciled = promise({ reconcile: true, retry: effectRetry })
 const neither = promise({ retry: effectRetry })
 
+/** The name of every message. */
+export const MESSAGE = 'go'
+const nap: WaitSpec = {
+  name: 'nap',
+  message: null,
+  schema: null,
+  ask: null,
+  delayMs: 1,
+  dueAt: null,
+}
+const answer: WaitSpec = { ...nap, name: 'answer', message: MESSAGE, delayMs: 2 }
+const endless: WaitSpec = { ...answer, delayMs: null }
+
 export const SCOPES: readonly Scope[] = [
   scope('plain', 'one job: retries, steps, extensions, cancel, an operator', {
     slots: [slot('a', plain({}, quick), { attempts: 3, interventions: 1 })],
@@ -135,6 +172,17 @@ export const SCOPES: readonly Scope[] = [
   }),
   scope('idempotent', 'an effect that may be repeated', {
     slots: [slot('a', plain({}, once), { effects: [repeatable], attempts: 3, interventions: 1 })],
+  }),
+  scope('presence', 'processes that die, or seem to: a lease that is lost again and again', {
+    slots: [slot('a', plain({}, quick), { attempts: 4 })],
+    workers: ['w1'],
+    extensions: 1,
+    presence: true,
+  }),
+  scope('presence-effects', 'processes that die while their effects are on their way', {
+    slots: [slot('a', plain({}, once), { effects: [neither, repeatable] })],
+    workers: ['w1'],
+    presence: true,
   }),
   scope('effects', 'two effects of different kinds', {
     slots: [slot('a', plain({}, once), { effects: [neither, reconciled], interventions: 1 })],
@@ -233,10 +281,93 @@ export const SCOPES: readonly Scope[] = [
     ],
     workers: ['w1'],
   }),
+  scope('reschedule', 'a job with an effect that is rescheduled, on a queue that is paused', {
+    slots: [
+      slot('a', plain({ startWithinMs: 2 }, quick), { effects: [repeatable], interventions: 1 }),
+    ],
+    workers: ['w1'],
+    reschedules: true,
+    queue: true,
+  }),
+  scope('rescheduled-segments', 'segments that are rescheduled while their job ends', {
+    slots: [
+      slot(
+        'p',
+        pipeline([stage('work', { each: 'input', policy: policy(once) })], { input: OUTPUT }),
+        { attempts: 1 },
+      ),
+    ],
+    workers: ['w1'],
+    reschedules: true,
+  }),
+  scope('rescheduled-waits', 'a job that waits, and is rescheduled when it does not', {
+    slots: [slot('a', plain({}, once))],
+    workers: ['w1'],
+    waits: [nap],
+    reschedules: true,
+  }),
+  scope('snoozes', 'a job that is put off, and fails, and is put off', {
+    slots: [slot('a', plain({}, quick), { attempts: 4 })],
+    workers: ['w1'],
+    snoozes: true,
+  }),
+  scope('deadline', 'a job with an effect whose deadline passes', {
+    slots: [slot('a', plain({ deadlineMs: 2 }, once), { effects: [repeatable], interventions: 1 })],
+  }),
+  scope('late-pipeline', 'a pipeline whose deadline passes, with a stage for that', {
+    slots: [
+      slot(
+        'p',
+        pipeline([...twoStages(once), stage('sorry', { onFailure: true, policy: policy(once) })], {
+          deadlineMs: 2,
+        }),
+        { attempts: 1 },
+      ),
+    ],
+    workers: ['w1'],
+  }),
   scope('clock', 'one job while the clock goes back', {
     slots: [slot('a', plain({}, quick))],
     workers: ['w1'],
     clockBack: 1,
+  }),
+  scope('waiting', 'a sleep and a message with a time, any or all; sent before, during and after', {
+    slots: [slot('a', plain({}, once), { attempts: 3, interventions: 1 })],
+    workers: ['w1'],
+    starts: ['with the grant'],
+    waits: [nap, answer],
+    messages: ['m1', 'm2'],
+  }),
+  scope('asking', 'two workers and a wait that only a message ends; an effect after it', {
+    slots: [slot('a', plain({}, once), { effects: [repeatable], attempts: 2 })],
+    starts: ['later'],
+    waits: [endless],
+    messages: ['m1'],
+  }),
+  scope('deploy', 'an old worker meets the steps and waits of a newer one', {
+    slots: [slot('a', plain({}, once))],
+    workers: ['w1'],
+    starts: ['with the grant'],
+    steps: true,
+    waits: [nap, endless],
+    messages: ['m1'],
+    versions: [1, 2],
+  }),
+  scope('awaited', 'stages that wait: messages before they open, segments, cancel', {
+    slots: [
+      slot(
+        'p',
+        pipeline([
+          stage('first', { policy: policy(once) }),
+          stage('then', { after: ['first'], policy: policy(once) }),
+        ]),
+        { attempts: 2 },
+      ),
+    ],
+    workers: ['w1'],
+    starts: ['with the grant'],
+    waits: [{ ...answer, delayMs: 1 }],
+    messages: ['m1'],
   }),
   scope('whole', 'everything at once, small: a job with an effect and a pipeline of two stages', {
     slots: [

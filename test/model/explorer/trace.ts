@@ -105,9 +105,11 @@ export function retell(result: Result, { lines }: Story): { authority: Authority
   return { authority, parts: parts.map((part) => shiftRecords(part, authority.now - NOW)) }
 }
 
-/** The only command that carries a time: in the explorer it is always now. */
+/** The only commands that carry a time: in the explorer it is always now, when they are made. */
 function atTime(command: Command, now: number): Command {
-  return command.type === 'ForgetJob' ? { ...command, endedBefore: now } : command
+  if (command.type === 'ForgetJob') return { ...command, endedBefore: now }
+  if (command.type !== 'RescheduleTask' || command.dueAt === null) return command
+  return { ...command, dueAt: command.dueAt - NOW + now }
 }
 
 export function describeLines(lines: readonly Line[]): string[] {

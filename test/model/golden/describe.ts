@@ -1,7 +1,17 @@
 /**
  * Entries and answers in words: the fields that tell the story, and no others.
  */
-import type { Aftermath, Decision, Entry, Failure, JobSpec, Task } from '../../../src/kernel/index.ts'
+import type {
+  Aftermath,
+  Decision,
+  Entry,
+  EntryOf,
+  Failure,
+  JobSpec,
+  PendingWait,
+  Task,
+} from '../../../src/kernel/index.ts'
+import { NEVER_DUE } from '../../../src/kernel/index.ts'
 import { readable } from './line.ts'
 import type { Names } from './states.ts'
 
@@ -39,6 +49,8 @@ function fieldsOf(entry: Entry, names: Names): string[] {
         `request=${entry.request}`,
         time('expires', entry.expiresAt),
         flag('started', entry.started),
+        entry.session === '' ? '' : `session=${entry.session}`,
+        flag('timed-out', entry.timedOut),
       ]
     case 'LeaseExtended':
       return [
@@ -48,6 +60,11 @@ function fieldsOf(entry: Entry, names: Names): string[] {
       ]
     case 'StepRecorded':
       return [`lease=${entry.lease}`, `step=${entry.name}`, `value=${entry.value}`]
+    case 'WaitEnded':
+    case 'ExecutionSuspended':
+    case 'MessageSent':
+    case 'MessageKept':
+      return waitingFields(entry)
     case 'ExecutionCommitted': {
       const effects = entry.effects.map((effect) => effect.name)
       return [
@@ -56,8 +73,9 @@ function fieldsOf(entry: Entry, names: Names): string[] {
         effects.length === 0 ? '' : `effects=${effects.join(',')}`,
       ]
     }
-    case 'JobReleased':
     case 'JobCancelled':
+      return [flag('deadline', entry.deadline), ...onRecord(entry)]
+    case 'JobReleased':
     case 'QueuePaused':
     case 'QueueResumed':
     case 'ScheduleRemoved':
@@ -82,7 +100,16 @@ function fieldsOf(entry: Entry, names: Names): string[] {
 
 type Other = Exclude<
   Extract<Entry, { segment: number }>,
-  { type: 'LeaseGranted' | 'LeaseExtended' | 'StepRecorded' | 'ExecutionCommitted' }
+  {
+    type:
+      | 'LeaseGranted'
+      | 'LeaseExtended'
+      | 'StepRecorded'
+      | 'WaitEnded'
+      | 'ExecutionSuspended'
+      | 'MessageSent'
+      | 'ExecutionCommitted'
+  }
 >
 
 function taskFields(entry: Other, names: Names): string[] {
@@ -113,13 +140,24 @@ function taskFields(entry: Other, names: Names): string[] {
         ...onRecord(entry),
       ]
     case 'TaskFailed':
-      return [lease, error(entry.error), ...aftermath(entry, entry, names)]
+      return [
+        lease,
+        error(entry.error),
+        flag('free', entry.free),
+        ...aftermath(entry, entry, names),
+      ]
     case 'LeaseReleased':
       return [lease, ...aftermath(entry, entry, names)]
     case 'LeaseExpired':
       return [lease, ...aftermath(entry, entry, names), `diagnostic='${entry.diagnostic}'`]
     case 'LeaseRevoked':
-      return [lease, ...aftermath(entry, entry, names), ...onRecord(entry)]
+      return [
+        lease,
+        entry.extension === null ? '' : `extension=${entry.extension}`,
+        flag('presence', entry.presence),
+        ...aftermath(entry, entry, names),
+        ...onRecord(entry),
+      ]
     case 'ReportRefused':
       return [lease, `report=${entry.report}`]
     case 'TaskStopped':
@@ -129,6 +167,15 @@ function taskFields(entry: Other, names: Names): string[] {
         `attempt=${entry.attempt}`,
         `budget=${entry.budget}`,
         entry.input === null ? '' : `input=${entry.input}`,
+        ...onRecord(entry),
+      ]
+    case 'TaskRescheduled':
+      return [
+        `attempt=${entry.attempt}`,
+        time('due', entry.dueAt),
+        entry.startBy === null ? '' : time('start-by', entry.startBy),
+        `priority=${entry.priority}`,
+        `queue=${entry.toQueue}`,
         ...onRecord(entry),
       ]
     case 'TaskForced':
@@ -141,6 +188,57 @@ function taskFields(entry: Other, names: Names): string[] {
   }
 }
 
+type WaitingEntry = EntryOf<
+  'WaitEnded' | 'ExecutionSuspended' | 'MessageSent' | 'MessageKept'
+>
+
+function waitingFields(entry: WaitingEntry): string[] {
+  switch (entry.type) {
+    case 'WaitEnded':
+      return [
+        `lease=${entry.lease}`,
+        pendingWait(entry.wait),
+        entry.message === null ? 'by=time' : `by=${entry.message}`,
+        unfit(entry.unfit),
+      ]
+    case 'ExecutionSuspended':
+      return [
+        `lease=${entry.lease}`,
+        `needs=${entry.needs}`,
+        ...entry.waits.map(pendingWait),
+        unfit(entry.unfit),
+        due(entry.dueAt),
+        `budget=${entry.budget}`,
+      ]
+    case 'MessageSent':
+      return [
+        `id=${entry.id}`,
+        `name=${entry.name}`,
+        `value=${entry.value}`,
+        entry.wait === null ? 'kept' : `ends=${entry.wait}`,
+        due(entry.dueAt),
+        ...onRecord(entry),
+      ]
+    case 'MessageKept': {
+      const { stage, segment, id, name, value } = entry.message
+      return [`for=${stage}/${segment}`, `id=${id}`, `name=${name}`, `value=${value}`]
+    }
+  }
+}
+
+function pendingWait({ name, message, until }: PendingWait): string {
+  const what = message === null ? '' : `:${message}`
+  return `wait=${name}${what}${until === null ? '' : `:${readable(until)}`}`
+}
+
+function unfit(ids: readonly string[]): string {
+  return ids.length === 0 ? '' : `unfit=${ids.join(',')}`
+}
+
+function due(at: number): string {
+  return at === NEVER_DUE ? 'due=never' : time('due', at)
+}
+
 function submitted(spec: JobSpec): string[] {
   const { parent, schedule, stages } = spec
   return [
@@ -150,6 +248,9 @@ function submitted(spec: JobSpec): string[] {
     flag('unique', spec.unique),
     flag('held', spec.held),
     spec.startWithinMs === null ? '' : time('start-within', spec.startWithinMs),
+    spec.deadlineMs === null ? '' : time('deadline', spec.deadlineMs),
+    spec.submittedBy === null ? '' : `submitted-by=${spec.submittedBy}`,
+    spec.steps.length === 0 ? '' : `steps=${spec.steps.map(({ name }) => name).join(',')}`,
     parent === null ? '' : `parent=${parent.job}`,
     schedule === null ? '' : `schedule=${schedule.id}@${readable(schedule.tick)}`,
   ]

@@ -15,6 +15,7 @@ import type {
   RetryPolicy,
   StageSpec,
   TaskPolicy,
+  WaitSpec,
 } from '../../../src/kernel/index.ts'
 import { childId, findTask, tickId } from '../../../src/kernel/index.ts'
 import type { Authority, Brief } from '../../support/authority.ts'
@@ -128,6 +129,9 @@ function specFrom(line: Line, scene: Scene): JobSpec {
     delayMs: line.duration('delay', 0),
     dueAt: line.duration('due', null),
     startWithinMs: line.duration('start-within', null),
+    deadlineMs: line.duration('deadline', null),
+    submittedBy: line.option('submitted-by', null),
+    steps: (line.list('steps') ?? []).map((name) => ({ name, value: '"kept"' })),
     key: line.option('key', null),
     unique: line.flag('unique'),
     held: line.flag('held'),
@@ -170,6 +174,22 @@ function limitFrom(line: Line, text: string): LimitSpec {
 function rateFrom(line: Line, text: string): Rate {
   const [count = '', period = ''] = text.split('/')
   return { count: Number(count), perMs: line.milliseconds(period) }
+}
+
+/** `nap:5s` sleeps, `answer:approval` waits for a message, `answer:approval:2h` has a time, too. */
+function waitFrom(line: Line, text: string): WaitSpec {
+  const [name = '', ...parts] = text.split(':')
+  const [first = '', second] = parts
+  const isSleep = /^\d/.test(first)
+  const delay = isSleep ? first : second
+  return {
+    name,
+    message: isSleep ? null : first,
+    schema: isSleep ? null : line.payload('schema', null),
+    ask: null,
+    delayMs: delay === undefined ? null : line.milliseconds(delay),
+    dueAt: null,
+  }
 }
 
 function errorFrom(line: Line): Failure {
@@ -226,7 +246,8 @@ function grant(line: Line, scene: Scene): Brief<'GrantLease'> {
   const at = taskOf(line, scene)
   const worker = line.option('worker', 'w1')
   const request = line.number('request', null) ?? scene.nextRequest(worker)
-  return { type: 'GrantLease', ...at, worker, request, started: line.flag('started') }
+  const session = line.option('session', '')
+  return { type: 'GrantLease', ...at, worker, request, started: line.flag('started'), session }
 }
 
 function force(line: Line, scene: Scene): Brief<'ForceTask'> {
@@ -281,6 +302,32 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ...report(line, scene),
     name: line.word('step'),
     value: line.payload('value', 'null'),
+    definitionVersion: line.number('version', 1),
+  }),
+  suspend: (line, scene) => ({
+    type: 'SuspendExecution',
+    ...report(line, scene),
+    needs: line.flag('all') ? 'all' : 'any',
+    waits: (line.list('waits') ?? []).map((text) => waitFrom(line, text)),
+    unfit: line.list('unfit') ?? [],
+    definitionVersion: line.number('version', 1),
+  }),
+  'end-wait': (line, scene) => ({
+    type: 'EndWait',
+    ...report(line, scene),
+    wait: waitFrom(line, line.word('wait')),
+    message: line.option('message', null),
+    unfit: line.list('unfit') ?? [],
+    definitionVersion: line.number('version', 1),
+  }),
+  send: (line, scene) => ({
+    type: 'SendMessage',
+    ...taskOf(line, scene),
+    name: line.word('message'),
+    id: line.option('id', 'm1'),
+    value: line.payload('value', 'null'),
+    checked: line.payload('checked', null),
+    ...onRecord(line),
   }),
   commit: (line, scene) => ({
     type: 'CommitExecution',
@@ -288,7 +335,13 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     output: line.payload('output', 'null'),
     effects: scene.promises(line.list('effects') ?? [], line),
   }),
-  fail: (line, scene) => ({ type: 'FailTask', ...report(line, scene), error: errorFrom(line) }),
+  fail: (line, scene) => ({
+    type: 'FailTask',
+    ...report(line, scene),
+    error: errorFrom(line),
+    delayMs: line.duration('after', null),
+    free: line.flag('free'),
+  }),
   'start-effect': (line, scene) => ({ type: 'StartEffect', ...effectReport(line, scene) }),
   'finish-effect': (line, scene) => ({ type: 'FinishEffect', ...effectReport(line, scene) }),
   'fail-effect': (line, scene) => ({
@@ -303,9 +356,16 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   revoke: (line, scene) => {
     const { worker: _worker, ...at } = report(line, scene)
-    return { type: 'RevokeLease', ...at, ...onRecord(line) }
+    const seen = line.number('seen', null)
+    const presence = line.flag('presence')
+    return { type: 'RevokeLease', ...at, seen, presence, ...onRecord(line) }
   },
-  cancel: (line) => ({ type: 'CancelJob', job: line.word('job'), ...onRecord(line) }),
+  cancel: (line) => ({
+    type: 'CancelJob',
+    job: line.word('job'),
+    deadline: line.flag('deadline'),
+    ...onRecord(line),
+  }),
   stop: (line, scene) => ({ type: 'StopTask', ...taskOf(line, scene) }),
   retry: (line, scene) => {
     const at = taskOf(line, scene)
@@ -314,6 +374,18 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     return { type: 'RetryTask', ...at, attempt, input, ...onRecord(line) }
   },
   force,
+  reschedule: (line, scene) => {
+    const at = taskOf(line, scene)
+    return {
+      type: 'RescheduleTask',
+      ...at,
+      attempt: line.number('attempt', scene.attempt(at)),
+      dueAt: line.duration('due', null),
+      priority: line.number('priority', null),
+      toQueue: line.option('queue', null),
+      ...onRecord(line),
+    }
+  },
   forget: (line, scene) => ({
     type: 'ForgetJob',
     job: line.word('job'),

@@ -2,7 +2,7 @@
  * A well-formed command of any kind, at anything: most make no sense in the current world, and
  * the commands of operators and clients, which need little sense, are all made here.
  */
-import type { Command, Task, World } from '../../../src/kernel/index.ts'
+import type { Command, CommandOf, Task, TaskAddress, World } from '../../../src/kernel/index.ts'
 import { findTask, tasksOf, tickId } from '../../../src/kernel/index.ts'
 import { failure } from '../../support/specs.ts'
 import type { Dice } from './dice.ts'
@@ -13,12 +13,26 @@ import {
   randomPromises,
   randomSpec,
   SCHEDULES,
-  STEPS,
   WORKERS,
 } from './random-specs.ts'
 
+import { waitCommands } from './random-waits.ts'
+
 export function onRecord(dice: Dice): { by: string; reason: string } {
   return { by: dice.pick(['ops', 'watchdog']), reason: dice.pick(['', 'because']) }
+}
+
+/** Whose revocation it is, and what it saw of the lease. */
+export function seenSilent(dice: Dice, extension = 0): Partial<CommandOf<'RevokeLease'>> {
+  if (dice.chance(30)) return {}
+  const known = dice.pick([null, extension, extension, Math.max(0, extension - 1)])
+  return { seen: known, presence: dice.chance(50) }
+}
+
+/** Now and then an error says itself when to try again. */
+export function putOff(dice: Dice): Partial<CommandOf<'FailTask'>> {
+  if (dice.chance(70)) return {}
+  return { delayMs: dice.pick([null, 0, 7]), free: dice.chance(60) }
 }
 
 export function randomFailure(dice: Dice): ReturnType<typeof failure> {
@@ -75,6 +89,25 @@ function anyAddress(dice: Dice, world: World): { job: string; stage: number; seg
   return { job, stage, segment }
 }
 
+export function reschedule(
+  dice: Dice,
+  { job, stage, segment }: TaskAddress,
+  attempt: number,
+  now: number,
+): Command {
+  return {
+    type: 'RescheduleTask',
+    job,
+    stage,
+    segment,
+    attempt,
+    dueAt: dice.pick([null, now, now + 5, now + 20, Math.max(0, now - 3)]),
+    priority: dice.pick([null, 0, 2]),
+    toQueue: dice.pick([null, null, ...QUEUES]),
+    ...onRecord(dice),
+  }
+}
+
 export function anyCommand(dice: Dice, world: World, now: number, request: number): Command {
   const at = anyAddress(dice, world)
   const task = findTask(world, at.job, at.stage, at.segment)
@@ -92,20 +125,20 @@ export function anyCommand(dice: Dice, world: World, now: number, request: numbe
     }),
     () => ({ type: 'ReleaseJob', job: at.job, ...onRecord(dice) }),
     () => ({ type: 'OpenStage', job: at.job, stage: dice.below(6) }),
-    () => ({ type: 'CancelJob', job: at.job, ...onRecord(dice) }),
+    () => ({ type: 'CancelJob', job: at.job, deadline: dice.chance(50), ...onRecord(dice) }),
     () => ({ type: 'ForgetJob', job: at.job, endedBefore: Math.max(0, now - dice.below(20)) }),
-    () => ({ type: 'GrantLease', ...at, worker, request, started: dice.chance(50) }),
+    () => ({ type: 'GrantLease', ...at, worker, request, started: dice.chance(50), session: 's' }),
     () => ({ type: 'StartExecution', ...lease }),
     () => ({ type: 'ExtendLease', ...lease, extension: 1 + dice.below(3) }),
     () => ({ type: 'ReleaseLease', ...lease }),
-    () => ({ type: 'RecordStep', ...lease, name: dice.pick(STEPS), value: `${request}` }),
+    ...waitCommands(dice, lease, task, now, request),
     () => ({
       type: 'CommitExecution',
       ...lease,
       output: dice.pick(OUTPUTS),
       effects: randomPromises(dice, now),
     }),
-    () => ({ type: 'FailTask', ...lease, error: randomFailure(dice) }),
+    () => ({ type: 'FailTask', ...lease, error: randomFailure(dice), ...putOff(dice) }),
     () => ({ type: 'StartEffect', ...lease, effect }),
     () => ({ type: 'FinishEffect', ...lease, effect }),
     () => ({ type: 'FailEffect', ...lease, effect, error: randomFailure(dice) }),
@@ -118,7 +151,7 @@ export function anyCommand(dice: Dice, world: World, now: number, request: numbe
       ...onRecord(dice),
     }),
     () => ({ type: 'ExpireLease', ...at, lease: number }),
-    () => ({ type: 'RevokeLease', ...at, lease: number, ...onRecord(dice) }),
+    () => ({ type: 'RevokeLease', ...at, lease: number, ...seenSilent(dice), ...onRecord(dice) }),
     () => ({ type: 'StopTask', ...at }),
     () => ({
       type: 'RetryTask',
@@ -135,6 +168,7 @@ export function anyCommand(dice: Dice, world: World, now: number, request: numbe
       output: dice.pick([null, ...OUTPUTS]),
       ...onRecord(dice),
     }),
+    () => reschedule(dice, at, number, now),
     () => ({
       type: 'FireSchedule',
       schedule: dice.pick([...SCHEDULES, 'unknown']),

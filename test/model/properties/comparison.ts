@@ -76,8 +76,27 @@ function isSame(task: Task, reading: TaskReading): boolean {
     task.output === reading.output &&
     (task.state !== 'WAITING' || task.dueAt === reading.dueAt) &&
     effects.length === reading.effects.length &&
-    effects.every((effect, index) => effect.state === reading.effects[index]?.state)
+    effects.every((effect, index) => effect.state === reading.effects[index]?.state) &&
+    task.definitionVersion === reading.definitionVersion &&
+    waitsInWords(task) === readWaitsInWords(reading)
   )
+}
+
+function waitsInWords({ waiting }: Task): string {
+  const waits = (waiting?.waits ?? []).map(
+    ({ name, until, endedAt, endedBy, value }) =>
+      `${name} until ${until} ended ${endedAt} ${endedBy} ${value}`,
+  )
+  const messages = (waiting?.messages ?? []).map(({ id, state }) => `${id} ${state}`)
+  return [waiting?.suspended ?? null, ...waits, ...messages].join('; ')
+}
+
+function readWaitsInWords({ suspended, waits, messages }: TaskReading): string {
+  const lines = [...waits].map(
+    ([name, { until, end }]) =>
+      `${name} until ${until} ended ${end?.at ?? null} ${end?.by ?? null} ${end?.value ?? null}`,
+  )
+  return [suspended, ...lines, ...messages.map(({ id, state }) => `${id} ${state}`)].join('; ')
 }
 
 function inWords(

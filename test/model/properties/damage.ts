@@ -16,6 +16,7 @@ const NUMBERS = [
   'tick',
   'endedBefore',
   'request',
+  'definitionVersion',
 ]
 
 const GARBAGE: readonly unknown[] = [

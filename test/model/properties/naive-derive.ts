@@ -128,7 +128,9 @@ function deriveState(job: JobHistory, stages: readonly StageReading[], now: numb
   if ((isHeldBack(job) || now < dueAt) && !granted) return 'CREATED'
   if (open.some((task) => heldLease(task) !== undefined)) return 'RUNNING'
   const retried = (task: TaskReading): boolean => task.leases.length > 0 && now < task.dueAt
-  if (open.length > 0 && open.every(retried)) return 'RETRYING'
+  if (open.length > 0 && open.every(retried)) {
+    return open.some((task) => task.suspended !== null) ? 'SUSPENDED' : 'RETRYING'
+  }
   return isPlain(job) || !granted ? 'QUEUED' : 'RUNNING'
 }
 
@@ -144,8 +146,9 @@ export function jobEndedAt(job: JobHistory): number {
 
 const PLAIN: Readonly<Record<JobState, string>> = {
   CREATED: 'CREATED QUEUED SUCCEEDED FAILED',
-  QUEUED: 'QUEUED RUNNING SUCCEEDED FAILED',
-  RUNNING: 'RUNNING SUCCEEDED FAILED RETRYING QUARANTINED QUEUED',
+  QUEUED: 'QUEUED CREATED RUNNING RETRYING SUCCEEDED FAILED',
+  RUNNING: 'RUNNING SUCCEEDED FAILED SUSPENDED RETRYING QUARANTINED QUEUED',
+  SUSPENDED: 'SUSPENDED QUEUED SUCCEEDED FAILED',
   RETRYING: 'RETRYING QUEUED SUCCEEDED FAILED',
   QUARANTINED: 'QUARANTINED QUEUED SUCCEEDED FAILED',
   SUCCEEDED: '',

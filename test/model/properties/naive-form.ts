@@ -52,6 +52,15 @@ const isError = object({
   stack: orNull(isText),
 })
 
+const isWait = object({
+  name: isName,
+  message: orNull(isName),
+  schema: orNull(isPayload),
+  ask: orNull(isPayload),
+  delayMs: orNull(upTo(0, 10 * 365 * 86_400_000)),
+  dueAt: orNull(upTo(0, 8_640_000_000_000_000)),
+})
+
 const FIELDS: Readonly<Record<string, Test>> = {
   job: isName,
   stage: isWhole,
@@ -83,6 +92,17 @@ const FIELDS: Readonly<Record<string, Test>> = {
   skipped: isFlag,
   by: isName,
   reason: isText,
+  definitionVersion: isWhole,
+  id: isName,
+  message: orNull(isName),
+  checked: orNull(isPayload),
+  needs: among('any', 'all'),
+  wait: isWait,
+  waits: listOf(isWait, 1_024),
+  unfit: listOf(isName, 256),
+  dueAt: orNull(upTo(0, 8_640_000_000_000_000)),
+  priority: orNull(upTo(-1_000, 1_000)),
+  toQueue: orNull(isName),
 }
 
 const TASK = 'job stage segment'
@@ -96,7 +116,10 @@ const COMMANDS: Readonly<Record<CommandType, string>> = {
   StartExecution: LEASE,
   ExtendLease: `${LEASE} extension`,
   ReleaseLease: LEASE,
-  RecordStep: `${LEASE} name value`,
+  RecordStep: `${LEASE} name value definitionVersion`,
+  EndWait: `${LEASE} wait message unfit definitionVersion`,
+  SuspendExecution: `${LEASE} needs waits unfit definitionVersion`,
+  SendMessage: `${TASK} id name value checked by reason`,
   CommitExecution: `${LEASE} output effects`,
   FailTask: `${LEASE} error`,
   StartEffect: `${LEASE} effect`,
@@ -109,6 +132,7 @@ const COMMANDS: Readonly<Record<CommandType, string>> = {
   StopTask: TASK,
   RetryTask: `${TASK} attempt input by reason`,
   ForceTask: `${TASK} attempt to output by reason`,
+  RescheduleTask: `${TASK} attempt dueAt priority toQueue by reason`,
   ForgetJob: 'job endedBefore',
   ConfigureQueue: 'queue concurrency rate ageingMs by reason',
   PauseQueue: 'queue by reason',
@@ -126,8 +150,19 @@ export function isKnownCommand(type: unknown): boolean {
   return typeof type === 'string' && FIELDS_OF.has(type)
 }
 
+/** What may be left out, and what it is if it is not. */
+const OPTIONAL: Readonly<Record<string, Readonly<Record<string, Test>>>> = {
+  GrantLease: { session: (value) => value === '' || isName(value) },
+  RevokeLease: { seen: orNull(isWhole), presence: isFlag },
+  FailTask: { delayMs: orNull(upTo(0, 2_592_000_000)), free: isFlag },
+  CancelJob: { deadline: isFlag },
+}
+
 export function isWellFormed(command: Readonly<Record<string, unknown>>): boolean {
   const type = command['type'] as CommandType
+  for (const [field, test] of Object.entries(OPTIONAL[type] ?? {})) {
+    if (command[field] !== undefined && !test(command[field])) return false
+  }
   return (FIELDS_OF.get(type) as readonly string[]).every((field) => {
     const value = command[field]
     // Only a forced end may go without an output.
@@ -175,6 +210,12 @@ const isSpecFields = object({
   delayMs: upTo(0, 10 * 365 * 86_400_000),
   dueAt: orNull(upTo(0, 8_640_000_000_000_000)),
   startWithinMs: orNull(upTo(1, 10 * 365 * 86_400_000)),
+  deadlineMs: orNull(upTo(1, 10 * 365 * 86_400_000)),
+  deadlineAt: orNull(upTo(0, 8_640_000_000_000_000)),
+  submittedBy: orNull(isName),
+  metadata: orNull((value) => isPayload(value) && isText(value)),
+  caller: orNull(object({ job: isName, stage: isWhole, segment: isWhole, name: isName })),
+  steps: listOf(object({ name: isName, value: isPayload }), 1_024),
   key: orNull(isText),
   unique: isFlag,
   held: isFlag,
@@ -192,7 +233,9 @@ const isSpecFields = object({
 /** Every field is right by itself, and the job is either plain or a pipeline. */
 export function hasValidFields(value: unknown): value is JobSpec {
   if (!isSpecFields(value)) return false
-  const { policy, stages } = value as JobSpec
+  const { policy, stages, steps } = value as JobSpec
+  if (steps.length > 0 && policy === null) return false
+  if (new Set(steps.map((step) => step.name)).size < steps.length) return false
   return (policy === null) !== (stages === null)
 }
 

@@ -18,6 +18,8 @@ export interface TaskHistory {
   readonly openedAt: number
   /** The stage's `each` gave no list: the task was FAILED when it was opened. */
   readonly bornFailed: boolean
+  /** What was sent to it before its stage was opened. */
+  readonly sentBefore: readonly Fact[]
   readonly facts: Fact[]
 }
 
@@ -48,6 +50,14 @@ export function findTask(job: JobHistory, stage: number, segment: number): TaskH
 /** Not before this time. */
 export function jobDueAt(job: JobHistory): number {
   return Math.max(job.submittedAt + job.spec.delayMs, job.spec.dueAt ?? 0)
+}
+
+/** Nothing begins from this time on. */
+export function jobDeadline({ spec, submittedAt }: JobHistory): number {
+  return Math.min(
+    spec.deadlineAt ?? Infinity,
+    spec.deadlineMs === null ? Infinity : submittedAt + spec.deadlineMs,
+  )
 }
 
 /** All accepted commands of one type. */

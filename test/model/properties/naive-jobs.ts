@@ -16,7 +16,7 @@ import {
 } from './naive-derive.ts'
 import { hasValidFields, hasValidShape, isValidSpec } from './naive-form.ts'
 import type { Histories, JobHistory } from './naive-history.ts'
-import { findTask, readSchedule } from './naive-history.ts'
+import { findTask, jobDeadline, readSchedule } from './naive-history.ts'
 import type { Opinion } from './naive-opinion.ts'
 import { accepted, known, refused, unless } from './naive-opinion.ts'
 import type { EffectReading } from './naive-task.ts'
@@ -35,6 +35,12 @@ function sorted(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return `{${fields.map(([name, field]) => `${name}:${sorted(field)}`).join()}}`
+}
+
+/** Who submits it makes no other job of it. */
+function isSame(first: JobSpec, given: JobSpec): boolean {
+  if (!hasValidFields(given)) return sameText(first, given)
+  return sameText({ ...first, submittedBy: null }, { ...given, submittedBy: null })
 }
 
 /** The job that has this key now, if any. */
@@ -69,7 +75,7 @@ export function answerSubmit(
   const { job: id, spec } = command
   const there = histories.jobs.get(id)
   if (there !== undefined) {
-    if (sameText(there.spec, spec)) return known(id)
+    if (isSame(there.spec, spec)) return known(id)
     return refused('IdReused', ...(isValidSpec(spec) ? [] : INVALID))
   }
   if (!hasValidFields(spec)) return refused('InvalidSpec')
@@ -112,7 +118,7 @@ export function answerJobCommand(histories: Histories, command: JobCommand, now:
     case 'OpenStage':
       return answerOpen(job, command.stage)
     case 'CancelJob':
-      return answerCancel(job, now)
+      return answerCancel(job, now, command.deadline === true)
     case 'ForgetJob':
       return unless({
         JobNotFinal: !isFinal(jobState(job, now)),
@@ -154,8 +160,8 @@ function answerOpen(job: JobHistory, index: number): Opinion {
   return unless({ JobHeld: isHeldBack(job), JobEnding: ending, PrerequisitesNotDone: missing })
 }
 
-function answerCancel(job: JobHistory, now: number): Opinion {
-  if (isCancelled(job)) return known()
+function answerCancel(job: JobHistory, now: number, byTime: boolean): Opinion {
+  if (isCancelled(job) || jobState(job, now) === 'FAILED') return known()
   const stages = readStages(job)
   const stoppable = stages.some(
     (stage) =>
@@ -165,5 +171,9 @@ function answerCancel(job: JobHistory, now: number): Opinion {
       ),
   )
   const final = isFinal(jobState(job, now))
-  return unless({ NothingToCancel: !stoppable || final, InvalidTransition: final })
+  return unless({
+    DeadlineNotPassed: byTime && now < jobDeadline(job),
+    NothingToCancel: !stoppable || final,
+    InvalidTransition: final,
+  })
 }

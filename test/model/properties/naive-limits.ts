@@ -17,8 +17,8 @@ interface Use {
 function uses(histories: Histories): Use[] {
   return [...histories.jobs.values()].flatMap((job) =>
     job.tasks.flatMap((task) => {
-      const { queue, limits } = taskPolicy(job, task.stage)
-      return readTask(job, task).leases.map((lease) => ({ lease, queue, limits }))
+      const { limits } = taskPolicy(job, task.stage)
+      return readTask(job, task).leases.map((lease) => ({ lease, queue: lease.queue, limits }))
     }),
   )
 }
@@ -42,12 +42,18 @@ function bucketHasToken(grants: readonly number[], { count, perMs }: Rate, now: 
   return level >= token
 }
 
+/** Finishing what is committed, and going on after a wait, takes none. */
+function takesToken({ lease }: Use): boolean {
+  return !lease.resumes && !lease.afterWait
+}
+
 /** Whether one more lease may be given to a task of this queue with these limits. */
 export function limitsAllow(
   histories: Histories,
   queue: string,
   limits: readonly LimitSpec[],
   now: number,
+  goesOn: boolean,
 ): boolean {
   const { concurrency, rate } = readQueue(histories, queue)
   if (concurrency === null && rate === null && limits.length === 0) return true
@@ -55,18 +61,18 @@ export function limitsAllow(
   const held = all.filter((use) => use.lease.endedBy === null)
   const inQueue = (use: Use): boolean => use.queue === queue
   if (concurrency !== null && held.filter(inQueue).length >= concurrency) return false
-  if (rate !== null) {
+  if (rate !== null && !goesOn) {
     const grants = all
-      .filter((use) => inQueue(use) && !use.lease.resumes)
+      .filter((use) => inQueue(use) && takesToken(use))
       .map((use) => use.lease.grantedAt)
     if (!bucketHasToken(grants, rate, now)) return false
   }
   return limits.every((limit) => {
     const sharing = (use: Use): boolean => use.limits.some((other) => other.key === limit.key)
     if (limit.concurrency !== null && held.filter(sharing).length >= limit.concurrency) return false
-    if (limit.rate === null) return true
+    if (limit.rate === null || goesOn) return true
     const grants = all
-      .filter((use) => sharing(use) && !use.lease.resumes)
+      .filter((use) => sharing(use) && takesToken(use))
       .map((use) => use.lease.grantedAt)
     return bucketHasToken(grants, limit.rate, now)
   })

@@ -12,7 +12,8 @@ import { answerLeaseCommand } from './naive-leases.ts'
 import { isFinal, jobState, mayMove, readStages, stageState } from './naive-derive.ts'
 import { isKnownCommand, isWellFormed, listLength } from './naive-form.ts'
 import type { JobHistory } from './naive-history.ts'
-import { findTask, Histories, isPlain } from './naive-history.ts'
+import { facts, findTask, Histories, isPlain } from './naive-history.ts'
+import { answerMessage } from './naive-messages.ts'
 import { answerOperator } from './naive-operator.ts'
 import type { Opinion } from './naive-opinion.ts'
 import { refused } from './naive-opinion.ts'
@@ -28,7 +29,9 @@ const LOCKS_JOB: ReadonlySet<CommandType> = new Set<CommandType>([
   'CancelJob',
   'RetryTask',
   'ForceTask',
+  'RescheduleTask',
   'ResolveEffect',
+  'SendMessage',
 ])
 
 export class NaiveModel {
@@ -90,8 +93,11 @@ export class NaiveModel {
       case 'StopTask':
       case 'RetryTask':
       case 'ForceTask':
+      case 'RescheduleTask':
       case 'ResolveEffect':
         return answerOperator(this.histories, command, now)
+      case 'SendMessage':
+        return answerMessage(this.histories, command, now)
       default:
         return answerReport(this.histories, command, now)
     }
@@ -152,18 +158,20 @@ export class NaiveModel {
   #open(job: JobHistory, stage: number, now: number): JobHistory['tasks'] {
     const segments = countSegments(job, stage)
     const bornFailed = segments === null
+    const sent = facts(job.facts, 'SendMessage').filter(({ command }) => command.stage === stage)
     return Array.from({ length: segments ?? 1 }, (_, segment) => ({
       stage,
       segment,
       openedAt: now,
       bornFailed,
+      sentBefore: sent.filter(({ command }) => command.segment === segment),
       facts: [],
     }))
   }
 }
 
 function newJob(id: string, spec: JobHistory['spec'], now: number): JobHistory {
-  const only = { stage: 0, segment: 0, openedAt: now, bornFailed: false, facts: [] }
+  const only = { stage: 0, segment: 0, openedAt: now, bornFailed: false, sentBefore: [], facts: [] }
   const tasks = spec.stages === null ? [only] : []
   return { id, spec, submittedAt: now, facts: [], tasks, changes: 0 }
 }
@@ -171,7 +179,8 @@ function newJob(id: string, spec: JobHistory['spec'], now: number): JobHistory {
 function factsOf(job: JobHistory, command: Command): JobHistory['facts'] {
   if (!('segment' in command)) return job.facts
   const { stage, segment } = command
-  return (findTask(job, stage, segment) as JobHistory['tasks'][number]).facts
+  // Of a stage that is not open there is no task: what is sent to it is kept with the job.
+  return findTask(job, stage, segment)?.facts ?? job.facts
 }
 
 /** How many tasks a stage has; null when its `each` names no list. */

@@ -6,11 +6,11 @@ import { findTask } from './naive-history.ts'
 import type { Opinion } from './naive-opinion.ts'
 import { known, refused, unless } from './naive-opinion.ts'
 import type { TaskReading } from './naive-task.ts'
-import { interventionName, readTask, startBy } from './naive-task.ts'
+import { interventionName, readTask } from './naive-task.ts'
 
 export function answerOperator(
   histories: Histories,
-  command: CommandOf<'StopTask' | 'RetryTask' | 'ForceTask' | 'ResolveEffect'>,
+  command: CommandOf<'StopTask' | 'RetryTask' | 'ForceTask' | 'RescheduleTask' | 'ResolveEffect'>,
   now: number,
 ): Opinion {
   const job = histories.jobs.get(command.job)
@@ -22,6 +22,8 @@ export function answerOperator(
       return answerStop(job, history, task, now)
     case 'ResolveEffect':
       return answerResolve(task, command)
+    case 'RescheduleTask':
+      return answerReschedule(job, task, command, now)
     case 'RetryTask':
     case 'ForceTask':
       return answerIntervention(job, history, task, command, now)
@@ -38,7 +40,7 @@ function answerStop(
   if (task.state === 'FAILED') return known()
   const stages = readStages(job)
   const swept = isEnding(job, stages) && stages[history.stage]?.onFailure === false
-  const tooLate = task.leases.length === 0 && now >= startBy(job, history)
+  const tooLate = task.leases.length === 0 && now >= task.startBy
   return unless({
     TaskNotOpen: !isOpen(task),
     TaskFinal: task.state === 'COMPLETED',
@@ -64,9 +66,33 @@ function answerIntervention(
     StageDone: stage !== undefined && stageState(stage) === 'DONE',
     TaskFinal: task.state === 'COMPLETED' || task.state === 'FAILED',
     AlreadyCommitted: task.committedBy !== null,
+    TaskSuspended: again && task.suspended !== null,
     TaskNotDead: command.type === 'RetryTask' && task.state !== 'DEAD',
     TaskChanged: command.attempt !== task.leases.length,
-    StartByPassed: again && task.leases.length === 0 && now >= startBy(job, history),
+    StartByPassed: again && task.leases.length === 0 && now >= task.startBy,
+  })
+}
+
+function answerReschedule(
+  job: JobHistory,
+  task: TaskReading,
+  command: CommandOf<'RescheduleTask'>,
+  now: number,
+): Opinion {
+  const wanted = { dueAt: command.dueAt, priority: command.priority, queue: command.toQueue }
+  const differs = (Object.keys(wanted) as (keyof typeof wanted)[]).some(
+    (field) => wanted[field] !== null && wanted[field] !== task[field],
+  )
+  const isSeen = command.attempt === task.leases.length
+  const suspended = task.suspended !== null
+  if (task.state === 'WAITING' && !suspended && isSeen && !differs) return known()
+  return unless({
+    TaskChanged: !isSeen,
+    TaskNotWaiting: task.state !== 'WAITING',
+    TaskSuspended: suspended,
+    AlreadyCommitted: task.committedBy !== null,
+    JobEnding: isEnding(job, readStages(job)),
+    StartByPassed: task.leases.length === 0 && now >= task.startBy,
   })
 }
 

@@ -10,6 +10,7 @@ import { findTask } from './naive-history.ts'
 import { keyHolder, sameText } from './naive-jobs.ts'
 import type { Opinion } from './naive-opinion.ts'
 import { accepted, known, lost, refused, unless } from './naive-opinion.ts'
+import { answerWait } from './naive-messages.ts'
 import type { EffectReading, LeaseReading, TaskReading } from './naive-task.ts'
 import { readTask } from './naive-task.ts'
 
@@ -20,6 +21,7 @@ export function answerReport(histories: Histories, command: Report, now: number)
   const task = readTask(job, history)
   const lease = task.leases[command.lease - 1]
   if (lease === undefined) return refused('UnknownLease')
+  if (lease.forgotten) return lost()
   if (lease.worker !== command.worker) return refused('NotLeaseHolder')
 
   const repeat = repeatOf(task, lease, command)
@@ -27,7 +29,7 @@ export function answerReport(histories: Histories, command: Report, now: number)
   // Whoever started an effect may say for ever that it is finished.
   if (command.type === 'FinishEffect') return answerFinish(histories, task, lease, command, now)
   if (lease.endedBy !== null || now >= lease.expiresAt) return lost()
-  return answerCurrent(task, command)
+  return answerCurrent(task, lease, command, now)
 }
 
 /** The answer to a report that was accepted before. */
@@ -43,6 +45,11 @@ function repeatOf(task: TaskReading, lease: LeaseReading, command: Report): Opin
     }
     case 'CommitExecution':
       return task.committedBy === command.lease ? known() : null
+    case 'EndWait': {
+      const wait = task.waits.get(command.wait.name)
+      return wait?.end != null && wait.lease <= command.lease ? known(wait.end.value) : null
+    }
+    case 'SuspendExecution':
     case 'ReleaseLease':
     case 'FailTask':
       return lease.endedBy === command.type ? known() : null
@@ -94,7 +101,9 @@ function childSubmitted(
 
 function answerCurrent(
   task: TaskReading,
+  lease: LeaseReading,
   command: Exclude<Report, { type: 'FinishEffect' }>,
+  now: number,
 ): Opinion {
   const committed = task.committedBy !== null
   switch (command.type) {
@@ -103,7 +112,17 @@ function answerCurrent(
     case 'ReleaseLease':
       return accepted()
     case 'RecordStep':
-      return unless({ AlreadyCommitted: committed }, accepted(command.value))
+      return unless(
+        {
+          AlreadyCommitted: committed,
+          NewerDefinition: command.definitionVersion < task.definitionVersion,
+          NameTaken: task.waits.has(command.name),
+        },
+        accepted(command.value),
+      )
+    case 'EndWait':
+    case 'SuspendExecution':
+      return answerWait(task, lease, command, now)
     case 'FailTask':
       return unless({ AlreadyCommitted: committed })
     case 'CommitExecution':

@@ -13,22 +13,53 @@ import type {
   TaskAddress,
   TaskPolicy,
   TaskState,
+  WaitSpec,
 } from '../../../src/kernel/index.ts'
 import { retryDelayMs } from '../../../src/kernel/index.ts'
 import type { Fact, JobHistory, TaskHistory } from './naive-history.ts'
 import { jobDueAt } from './naive-history.ts'
+
+/** Further than any clock goes. */
+const NEVER = 8_640_000_000_000_000
 
 export interface LeaseReading {
   readonly number: number
   readonly worker: string
   readonly request: number
   readonly grantedAt: number
+  /** That it was given from. */
+  readonly queue: string
   /** It was given to finish what an earlier lease committed. */
   readonly resumes: boolean
   expiresAt: number
   extension: number
   started: boolean
   endedBy: CommandType | null
+  /** It goes on after a wait. */
+  readonly afterWait: boolean
+  /** So many came after it that it is out of mind. */
+  forgotten: boolean
+}
+
+export interface WaitReading {
+  readonly message: string | null
+  schema: string | null
+  readonly until: number | null
+  lease: number
+  /** That lease suspended for it. */
+  pending: boolean
+  end: {
+    readonly at: number
+    readonly by: 'time' | 'message'
+    readonly value: string | null
+  } | null
+}
+
+export interface MessageReading {
+  readonly id: string
+  readonly name: string
+  readonly value: string
+  state: 'KEPT' | 'TAKEN' | 'SKIPPED'
 }
 
 export interface EffectReading {
@@ -45,10 +76,20 @@ export interface EffectReading {
 export interface TaskReading {
   state: TaskState
   dueAt: number
+  /** Never granted from this time on, if nobody took it before. */
+  startBy: number
+  priority: number
+  queue: string
   retries: number
   budget: number
+  snoozes: number
   readonly leases: LeaseReading[]
   readonly steps: Map<string, { readonly value: string; readonly lease: number }>
+  readonly waits: Map<string, WaitReading>
+  readonly messages: MessageReading[]
+  suspended: 'any' | 'all' | null
+  firstDueAt: number | null
+  definitionVersion: number
   committedBy: number | null
   effects: EffectReading[]
   output: string | null
@@ -67,7 +108,7 @@ export function heldLease(task: TaskReading): LeaseReading | undefined {
 }
 
 /** Never granted from this time on, if nobody took it before. */
-export function startBy(job: JobHistory, task: TaskHistory): number {
+function startBy(job: JobHistory, task: TaskHistory): number {
   const { startWithinMs, stages } = job.spec
   const stage = stages?.[task.stage]
   const later = stage !== undefined && (stage.after.length > 0 || stage.onFailure)
@@ -85,16 +126,26 @@ export function readTask(job: JobHistory, task: TaskHistory): TaskReading {
   const reading: TaskReading = {
     state: task.bornFailed ? 'FAILED' : 'WAITING',
     dueAt: Math.max(jobDueAt(job), task.openedAt),
+    startBy: startBy(job, task),
+    priority: job.spec.priority,
+    queue: policy.queue,
     retries: 0,
     budget: policy.retry.max,
+    snoozes: 0,
     leases: [],
-    steps: new Map(),
+    steps: new Map(job.spec.steps.map(({ name, value }) => [name, { value, lease: 0 }])),
+    waits: new Map(),
+    messages: [],
+    suspended: null,
+    firstDueAt: null,
+    definitionVersion: 0,
     committedBy: null,
     effects: [],
     output: null,
     interventions: [],
     endedAt: task.bornFailed ? task.openedAt : null,
   }
+  if (!task.bornFailed) for (const fact of task.sentBefore) readFact(reading, policy, fact)
   for (const fact of task.facts) {
     const before = reading.state
     readFact(reading, policy, fact)
@@ -125,14 +176,22 @@ function readFact(task: TaskReading, policy: TaskPolicy, { at, command }: Fact):
     }
     case 'RecordStep':
       leaseOf(task, command.lease).started = true
+      noteVersion(task, command)
       return void task.steps.set(command.name, { value: command.value, lease: command.lease })
+    case 'EndWait':
+    case 'SuspendExecution':
+      leaseOf(task, command.lease).started = true
+      noteVersion(task, command)
+      return readWait(task, policy, command, at)
+    case 'SendMessage':
+      return readMessage(task, command, at)
     case 'FailTask':
       leaseOf(task, command.lease).started = true
       return readFailure(task, policy, command, at)
     case 'ReleaseLease':
     case 'ExpireLease':
     case 'RevokeLease':
-      return readLostLease(task, policy, command.type, at)
+      return readLostLease(task, policy, command, at)
     case 'CommitExecution':
       leaseOf(task, command.lease).started = true
       return readCommit(task, command, at)
@@ -144,10 +203,22 @@ function readFact(task: TaskReading, policy: TaskPolicy, { at, command }: Fact):
     case 'RetryTask':
     case 'ForceTask':
       return readIntervention(task, policy, command, at)
+    case 'RescheduleTask': {
+      const { dueAt, priority, toQueue } = command
+      // It may be begun as long after its new time as after the old one.
+      if (dueAt !== null && task.leases.length === 0) {
+        task.startBy += Math.max(dueAt, at) - task.dueAt
+      }
+      task.dueAt = dueAt ?? task.dueAt
+      task.priority = priority ?? task.priority
+      task.queue = toQueue ?? task.queue
+      return
+    }
     case 'StopTask':
     case 'CancelJob':
       endLease(task, command.type)
       task.state = 'FAILED'
+      task.suspended = null
       return
     default:
       throw new Error(`${command.type} is no fact of a task`)
@@ -175,12 +246,106 @@ function readGrant(
     worker: command.worker,
     request: command.request,
     grantedAt: at,
+    queue: task.queue,
     resumes: task.committedBy !== null,
     expiresAt: at + policy.leaseMs,
     extension: 0,
     started: command.started,
     endedBy: null,
+    afterWait: task.suspended !== null,
+    forgotten: false,
   })
+  if (task.suspended === null) return
+  for (const wait of pendingWaits(task)) {
+    if (wait.until !== null && wait.until <= at) wait.end = { at, by: 'time', value: null }
+  }
+  task.suspended = null
+  task.dueAt = task.firstDueAt as number
+}
+
+function noteVersion(task: TaskReading, command: { readonly definitionVersion: number }): void {
+  task.definitionVersion = Math.max(task.definitionVersion, command.definitionVersion)
+}
+
+/** Waits of the newest suspension that nothing ended. */
+export function pendingWaits(task: TaskReading): WaitReading[] {
+  return suspendedFor(task).filter((wait) => wait.end === null)
+}
+
+function suspendedFor(task: TaskReading): WaitReading[] {
+  if (task.suspended === null) return []
+  const number = task.leases.findLast((lease) => lease.endedBy === 'SuspendExecution')?.number
+  return [...task.waits.values()].filter((wait) => wait.pending && wait.lease === number)
+}
+
+/** When it ends if nobody says anything. A wait that is known keeps the time that it was given first. */
+export function timeOf(task: TaskReading, spec: WaitSpec, from: number): number | null {
+  const known = task.waits.get(spec.name)
+  if (known !== undefined) return known.until
+  if (spec.delayMs === null) return spec.dueAt
+  return Math.max(from + spec.delayMs, spec.dueAt ?? 0)
+}
+
+function goesOnAt(task: TaskReading): number {
+  const times = suspendedFor(task).map(({ end, until }) => end?.at ?? until ?? NEVER)
+  times.sort((a, b) => a - b)
+  return (task.suspended === 'any' ? times[0] : times.at(-1)) as number
+}
+
+function readWait(
+  task: TaskReading,
+  policy: TaskPolicy,
+  command: CommandOf<'EndWait' | 'SuspendExecution'>,
+  at: number,
+): void {
+  const lease = leaseOf(task, command.lease)
+  const suspends = command.type === 'SuspendExecution'
+  for (const spec of suspends ? command.waits : [command.wait]) {
+    const until = timeOf(task, spec, suspends ? at : lease.grantedAt)
+    const { name, message, schema } = spec
+    task.waits.set(name, {
+      message,
+      schema,
+      until,
+      lease: lease.number,
+      pending: suspends,
+      end: null,
+    })
+  }
+  for (const message of task.messages) {
+    if (command.unfit.includes(message.id)) message.state = 'SKIPPED'
+  }
+  if (!suspends) {
+    const taken = task.messages.find(({ id }) => id === command.message)
+    if (taken !== undefined) taken.state = 'TAKEN'
+    const by = taken === undefined ? 'time' : 'message'
+    const wait = task.waits.get(command.wait.name) as WaitReading
+    wait.end = { at, by, value: taken?.value ?? null }
+    return
+  }
+  lease.endedBy = command.type
+  task.state = 'WAITING'
+  task.suspended = command.needs
+  task.firstDueAt ??= task.dueAt
+  task.budget = task.retries + policy.retry.max
+  task.dueAt = goesOnAt(task)
+  for (const old of task.leases.slice(0, -16)) old.forgotten = true
+}
+
+/** The wait that a message ends now. */
+export function endedBy(task: TaskReading, name: string, now: number): WaitReading | undefined {
+  return pendingWaits(task).find(
+    (wait) => wait.message === name && (wait.until === null || now < wait.until),
+  )
+}
+
+function readMessage(task: TaskReading, command: CommandOf<'SendMessage'>, at: number): void {
+  const { id, name, value } = command
+  const wait = endedBy(task, name, at)
+  task.messages.push({ id, name, value, state: wait === undefined ? 'KEPT' : 'TAKEN' })
+  if (wait === undefined) return
+  wait.end = { at, by: 'message', value }
+  task.dueAt = goesOnAt(task)
 }
 
 /** How long to wait before the given retry, 1 being the first, of what has this name. */
@@ -223,31 +388,42 @@ function readFailure(
   at: number,
 ): void {
   endLease(task, command.type)
-  if (command.error.type === 'TERMINAL') task.state = 'FAILED'
-  else if (chargeRetry(task, policy)) {
-    task.dueAt = at + delayBefore(task.retries, policy.retry, nameOf(command))
-  }
+  if (command.error.type === 'TERMINAL') return void (task.state = 'FAILED')
+  const next = task.retries + 1
+  // A thousand times it is put off for nothing.
+  const free = command.free === true && task.snoozes < 1_000
+  if (free) task.snoozes += 1
+  if (free) task.state = 'WAITING'
+  else if (!chargeRetry(task, policy)) return
+  const own = command.delayMs ?? null
+  task.dueAt = at + (own ?? delayBefore(next, policy.retry, nameOf(command)))
 }
 
 function readLostLease(
   task: TaskReading,
   policy: TaskPolicy,
-  by: 'ReleaseLease' | 'ExpireLease' | 'RevokeLease',
+  command: CommandOf<'ReleaseLease' | 'ExpireLease' | 'RevokeLease'>,
   at: number,
 ): void {
+  const by = command.type
   const lease = heldLease(task) as LeaseReading
   lease.endedBy = by
   task.state = 'WAITING'
+  const before = task.leases.at(-2)?.endedBy ?? null
+  const isSecond = before === 'ExpireLease' || before === 'RevokeLease'
+  const { retries } = task
   // Before the commit it is due since when it was: it keeps its place.
   if (task.committedBy !== null) {
     task.dueAt = at
-    return settleEffects(task, by !== 'ReleaseLease')
+    settleEffects(task, by !== 'ReleaseLease')
+  } else if (by !== 'ReleaseLease' && (lease.started || isSecond)) {
+    // What was not started is free to lose once, but not twice in a row.
+    chargeRetry(task, policy)
   }
-  if (by === 'ReleaseLease') return
-  // What was not started is free to lose once, but not twice in a row.
-  const before = task.leases.at(-2)?.endedBy ?? null
-  const isSecond = before === 'ExpireLease' || before === 'RevokeLease'
-  if (lease.started || isSecond) chargeRetry(task, policy)
+  // A process that died twice with it may have died of it.
+  if (by === 'RevokeLease' && command.presence === true && isSecond && task.state === 'WAITING') {
+    task.dueAt = at + delayBefore(retries + 1, policy.retry, nameOf(command))
+  }
 }
 
 /**
@@ -351,6 +527,10 @@ function readIntervention(
   task.state = to
   task.budget = task.retries + policy.retry.max
   if (to === 'WAITING') task.dueAt = at
-  if (command.type === 'RetryTask' && command.input !== null) task.steps.clear()
+  if (command.type === 'RetryTask' && command.input !== null) {
+    task.steps.clear()
+    task.waits.clear()
+  }
+  if (to !== 'WAITING') task.suspended = null
   if (command.type === 'ForceTask' && to === 'COMPLETED') task.output = command.output ?? 'null'
 }

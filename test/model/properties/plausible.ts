@@ -11,11 +11,15 @@ import {
 import {
   anyCommand,
   onRecord,
+  putOff,
   queueCommand,
   randomFailure,
+  reschedule,
   scheduleCommand,
+  seenSilent,
 } from './any-command.ts'
 import type { Dice } from './dice.ts'
+import { endWaitCommand, messageCommand, randomVersion, suspendCommand } from './random-waits.ts'
 import { JOBS, OUTPUTS, randomPromises, randomSpec, STEPS, WORKERS } from './random-specs.ts'
 
 /** More jobs than this are not added by clients; children and ticks may. */
@@ -41,6 +45,14 @@ function jobStep(dice: Dice, world: World, job: Job, now: number, count: number)
   const state = jobState(job, tallies, now)
   if (state === 'SUCCEEDED' || state === 'FAILED') return finalStep(dice, job, now)
   if (dice.chance(1)) return { type: 'CancelJob', job: job.id, ...onRecord(dice) }
+  const stages = job.spec.stages?.length ?? 0
+  if (stages > 0 && dice.chance(3)) {
+    const at = { job: job.id, stage: dice.below(stages), segment: dice.below(2) }
+    return messageCommand(dice, at, count)
+  }
+  if (job.deadlineAt !== null && job.cancelled === null && dice.chance(8)) {
+    return { type: 'CancelJob', job: job.id, deadline: true, ...onRecord(dice) }
+  }
   const openable = openableStages(job, tallies)
   if (openable.length > 0 && dice.chance(60)) {
     return { type: 'OpenStage', job: job.id, stage: dice.pick(openable) }
@@ -109,7 +121,7 @@ function taskStep(dice: Dice, world: World, task: Task, now: number, count: numb
   if (task.commit !== null && dice.chance(task.state === 'DEAD' ? 80 : 15)) {
     return resolveStep(dice, task)
   }
-  if (task.state === 'DEAD' && dice.chance(60)) {
+  if (dice.chance(task.state === 'DEAD' ? 60 : task.waiting?.suspended != null ? 3 : 0)) {
     const input = dice.pick([null, null, '{"new":1}'])
     return { type: 'RetryTask', ...at, attempt, input, ...onRecord(dice) }
   }
@@ -120,6 +132,8 @@ function taskStep(dice: Dice, world: World, task: Task, now: number, count: numb
   if (world.queues.get(queue)?.paused === true && dice.chance(40)) {
     return { type: 'ResumeQueue', queue, ...onRecord(dice) }
   }
+  if (task.waiting?.suspended != null && dice.chance(50)) return messageCommand(dice, at, count)
+  if (dice.chance(6)) return reschedule(dice, task, attempt, now)
   const worker = dice.pick(WORKERS)
   return { type: 'GrantLease', ...at, worker, request: count, started: dice.chance(60) }
 }
@@ -130,18 +144,30 @@ function forceStep(dice: Dice, { job, stage, segment, attempt }: Task): Command 
   return { type: 'ForceTask', job, stage, segment, attempt, to, output, ...onRecord(dice) }
 }
 
+function revokeStep(dice: Dice, { job, stage, segment }: Task, held: Lease): Command {
+  const seen = seenSilent(dice, held.extension)
+  const lease = held.number
+  return { type: 'RevokeLease', job, stage, segment, lease, ...seen, ...onRecord(dice) }
+}
+
 /** Before the commit. */
 function prepareStep(dice: Dice, task: Task, held: Lease, now: number, count: number): Command {
   const { job, stage, segment } = task
   const lease = { job, stage, segment, lease: held.number, worker: held.worker }
-  const at = { job, stage, segment }
   const way = dice.below(100)
-  if (way < 12) return { type: 'RecordStep', ...lease, name: dice.pick(STEPS), value: `${count}` }
+  if (way < 10) {
+    const definitionVersion = randomVersion(dice, task)
+    const name = dice.pick(STEPS)
+    return { type: 'RecordStep', ...lease, name, value: `${count}`, definitionVersion }
+  }
+  if (way < 12) return messageCommand(dice, { job, stage, segment }, count)
   if (way < 18)
     return { type: 'ExtendLease', ...lease, extension: held.extension + 1 + dice.below(2) }
   if (way < 22) return { type: 'ReleaseLease', ...lease }
-  if (way < 26) return { type: 'RevokeLease', ...at, lease: held.number, ...onRecord(dice) }
-  if (way < 45) return { type: 'FailTask', ...lease, error: randomFailure(dice) }
+  if (way < 26) return revokeStep(dice, task, held)
+  if (way < 45) return { type: 'FailTask', ...lease, error: randomFailure(dice), ...putOff(dice) }
+  if (way < 55) return suspendCommand(dice, lease, task, now)
+  if (way < 60) return endWaitCommand(dice, lease, task, now)
   if (held.startedAt === null) return { type: 'StartExecution', ...lease }
   const output = dice.pick(OUTPUTS)
   return { type: 'CommitExecution', ...lease, output, effects: randomPromises(dice, now) }
@@ -153,7 +179,7 @@ function finishStep(dice: Dice, world: World, task: Task, held: Lease, now: numb
   const at = { job, stage, segment }
   const lease = { ...at, lease: held.number, worker: held.worker }
   const way = dice.below(100)
-  if (way < 6) return { type: 'RevokeLease', ...at, lease: held.number, ...onRecord(dice) }
+  if (way < 6) return revokeStep(dice, task, held)
   if (way < 12) return { type: 'ReleaseLease', ...lease }
   if (way < 16) return { type: 'ExtendLease', ...lease, extension: held.extension + 1 }
   const effects = task.commit?.effects ?? []

@@ -64,6 +64,8 @@ function randomOptions(dice: Dice, now: number): Partial<JobSpec> {
     delayMs: dice.chance(10) ? dice.pick([5, 30]) : 0,
     dueAt: dice.chance(5) ? now + dice.below(20) : null,
     startWithinMs: dice.chance(12) ? dice.pick([1, 10, 40]) : null,
+    deadlineMs: dice.chance(8) ? dice.pick([20, 100]) : null,
+    submittedBy: now % 7 === 0 ? 'ada' : null,
     key: dice.chance(25) ? dice.pick(['k1', 'k2']) : null,
     unique: dice.chance(50),
     held: dice.chance(8),
@@ -111,7 +113,10 @@ function fittingInput(dice: Dice, stages: readonly StageSpec[]): string {
 }
 
 export function randomSpec(dice: Dice, now: number): JobSpec {
-  if (dice.chance(55)) return plain({ ...randomOptions(dice, now), policy: randomPolicy(dice) })
+  if (dice.chance(55)) {
+    const steps = now % 11 === 0 ? [{ name: 'one', value: '"kept"' }] : []
+    return plain({ ...randomOptions(dice, now), steps, policy: randomPolicy(dice) })
+  }
   const stages = randomStages(dice)
   return pipeline(stages, { ...randomOptions(dice, now), input: fittingInput(dice, stages) })
 }

@@ -32,15 +32,32 @@ export class Lives {
     const keys: string[] = []
     if ('job' in command) keys.push(command.job)
     if (command.type === 'SubmitJob') keys.push(String(decision.value))
-    if (command.type === 'RecordStep') {
+    if (command.type === 'RecordStep' || command.type === 'EndWait') {
       keys.push(`${command.job} ${command.stage} ${command.segment}`)
     }
     return keys.map((key) => this.#lives.get(key) ?? 0).join()
   }
 }
 
+/** A suspension leaves few leases in mind, and a stage takes over only what has a segment. */
+function isOutOfMind(world: World, command: Command): boolean {
+  if (!('segment' in command)) return false
+  const task = findTask(world, command.job, command.stage, command.segment)
+  if (command.type === 'SendMessage') {
+    const isKept = world.jobs.get(command.job)?.messages.some(({ id }) => id === command.id)
+    const isThere = task?.waiting?.messages.some(({ id }) => id === command.id)
+    return isKept !== true && isThere !== true
+  }
+  const oldest = task?.leases[0]?.number ?? 1
+  if ('lease' in command) return command.lease < oldest
+  if (command.type !== 'GrantLease' || oldest === 1) return false
+  const { worker, request } = command
+  return task?.leases.some((one) => one.worker === worker && one.request === request) !== true
+}
+
 /** Answers that hold only for a time, as the design says. */
 export function isOver(world: World, { command, decision }: Delivered, now: number): boolean {
+  if (isOutOfMind(world, command)) return true
   if (command.type === 'StartEffect') {
     // The answer is a permission to act: not given again once the lease is lost or it is done.
     const task = findTask(world, command.job, command.stage, command.segment)
@@ -50,6 +67,15 @@ export function isOver(world: World, { command, decision }: Delivered, now: numb
   if (command.type === 'SetSchedule' && command.seen !== null) {
     // A copy that comes late must not undo what was set AFTER it.
     return world.schedules.get(command.schedule)?.definition !== command.definition
+  }
+  if (command.type === 'RescheduleTask') {
+    // It is about a task that waits at the attempt that was seen, and waits as it was asked to.
+    const task = findTask(world, command.job, command.stage, command.segment)
+    const { dueAt, priority, toQueue } = command
+    const waits = task?.state === 'WAITING' && task.attempt === command.attempt
+    if (!waits || (dueAt ?? task.dueAt) !== task.dueAt) return true
+    if ((toQueue ?? task.policy.queue) !== task.policy.queue) return true
+    return (priority ?? task.priority) !== task.priority
   }
   if (command.type !== 'SubmitJob' || decision.value === command.job) return false
   // A unique key that was answered with its holder is free when the holder is final.

@@ -25,8 +25,11 @@ interface Thrown {
 }
 
 const CLASS = /\bexport class (\w+) extends (\w*Error)\b/g
-/** The first two arguments of the constructor of the base: its code, and its kind or a choice of them. */
-const CODE_AND_KIND = /\bsuper\(\s*'(\w+)',\s*([^,]+),/
+/**
+ * The first two arguments of the constructor of the base: its code, and its kind or a choice of them.
+ * A class that passes on a rejection has the code of that: it is listed by its own name.
+ */
+const CODE_AND_KIND = /\bsuper\(\s*(?:'(\w+)'|code),\s*([^,]+),/
 const KINDS = [
   'rejected',
   'retryable',
@@ -52,7 +55,7 @@ function codeIn([, own, other]: RegExpMatchArray): string {
 function classesIn({ text }: SourceFile): (Thrown & { readonly base: string })[] {
   return [...text.matchAll(CLASS)].map((match) => {
     const [, name = '', base = ''] = match
-    const [, code = '', kind = ''] = CODE_AND_KIND.exec(text.slice(match.index)) ?? []
+    const [, code = name, kind = ''] = CODE_AND_KIND.exec(text.slice(match.index)) ?? []
     return base === 'PawlError'
       ? { name, base, code, kind: kindsIn(kind) }
       : { name, base, code: '', kind: '' }

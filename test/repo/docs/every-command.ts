@@ -28,13 +28,18 @@ export function walkThrough(): Walked[] {
   }
   queuesAndSchedules(send)
   oneJob(send)
+  waits(send, authority)
   failures(send, authority)
   stages(send)
   send({ type: 'ForgetJob', job: 'a', endedBefore: authority.now })
   return walked
 }
 
-const OPERATOR: ReadonlySet<CommandType> = new Set<CommandType>(['RetryTask', 'ForceTask'])
+const OPERATOR: ReadonlySet<CommandType> = new Set<CommandType>([
+  'RetryTask',
+  'ForceTask',
+  'RescheduleTask',
+])
 
 function seenAttempt(authority: Authority, brief: Brief<CommandType>): { attempt: number } {
   return { attempt: authority.task((brief as { job?: string }).job).attempt }
@@ -72,9 +77,22 @@ function oneJob(send: Send): void {
   send({ type: 'ResolveEffect', effect: 1, start: 3, outcome: 'happened' })
 }
 
+function waits(send: Send, authority: Authority): void {
+  const nap = { name: 'nap', message: null, schema: null, ask: null, delayMs: 5, dueAt: null }
+  send({ type: 'SubmitJob', job: 'w', spec: plain() })
+  send({ type: 'SendMessage', job: 'w', id: 'm', name: 'go', value: '1' })
+  send({ type: 'GrantLease', job: 'w' })
+  const go = { ...nap, name: 'go', message: 'go', delayMs: null }
+  send({ type: 'EndWait', job: 'w', wait: go, message: 'm' })
+  send({ type: 'SuspendExecution', job: 'w', waits: [nap] })
+  authority.advance(5)
+  send({ type: 'GrantLease', job: 'w', request: 2 })
+}
+
 function failures(send: Send, authority: Authority): void {
   const once = { retry: retry({ max: 0 }) }
   send({ type: 'SubmitJob', job: 'b', spec: plain({}, once) })
+  send({ type: 'RescheduleTask', job: 'b', priority: 5 })
   send({ type: 'GrantLease', job: 'b', started: true })
   send({ type: 'FailTask', job: 'b', error: failure() })
   send({ type: 'RetryTask', job: 'b' })

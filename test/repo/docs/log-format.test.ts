@@ -35,7 +35,7 @@ import { anyEntryOf, ENTRY_TYPES } from '../../support/arbitrary-entries.ts'
 import { anyJob, anyQueue, anySchedule } from '../../support/arbitrary-records.ts'
 import { ROOT } from '../tidy/tree.ts'
 import { table } from './blocks.ts'
-import { PageReader } from './page-reader.ts'
+import { PageReader, withDeadline } from './page-reader.ts'
 import { tableOf } from './page-tables.ts'
 
 const page = readFileSync(join(ROOT, 'docs', 'log-format.md'), 'utf8')
@@ -277,7 +277,7 @@ describe('whatever is written, the page describes', () => {
       fc.property(anyJob, (any) => {
         const bytes = bytesOf((writer) => writeJob(writer, any.job, any.stages))
         const { nextStage: _next, ...job } = read('job', bytes) as Record<string, unknown>
-        expect(job).toEqual({ ...any.job, stages: any.stages })
+        expect(withDeadline(job)).toEqual({ ...any.job, stages: any.stages })
       }),
       { numRuns: 200 },
     )
@@ -332,8 +332,8 @@ describe('a page that is wrong', () => {
     ['without a field', 'request: count; ', ''],
     [
       'with a time that is no difference',
-      'expiresAt: near at; started',
-      'expiresAt: time; started',
+      'expiresAt: near at; *grant*',
+      'expiresAt: time; *grant*',
     ],
   ])('%s is noticed', (_what, right, wrong) => {
     const row = page.split('\n').find((line) => line.startsWith('| 6 |')) as string
@@ -392,6 +392,8 @@ describe('the example of the page', () => {
     request: 1,
     expiresAt: 1_700_000_030_000,
     started: true,
+    session: 's',
+    timedOut: false,
   } as const
 
   it('names every byte once, in order', () => {

@@ -28,6 +28,7 @@ export const TASK_STATES: { readonly [S in TaskState]: string } = {
 export const EXECUTION_STATES: { readonly [S in ExecutionStatus]: string } = {
   LEASED: 'A worker was given the lease and has not reported a start.',
   IN_PROGRESS: 'The start is recorded. From here an expiry costs a retry.',
+  SUSPENDED: 'It waits, and holds nothing. The next one goes on from its record.',
   COMMITTED: 'The outcome stands. Only its effects are left to do.',
   DONE: 'Committed, and every effect is finished.',
   ABORTED: 'The lease ended before a commit. Nothing of it counts but its recorded steps.',
@@ -53,6 +54,7 @@ export const JOB_STATES: { readonly [S in JobState]: string } = {
   CREATED: 'Held, or not due yet, and never granted.',
   QUEUED: 'Due, and no worker has it. A pipeline: no task was granted yet.',
   RUNNING: 'A task is LEASED. A pipeline: also between tasks, and while it is ending.',
+  SUSPENDED: 'Every open task waits for its retry time or in a wait, and one in a wait.',
   RETRYING: 'Every open task waits for its retry time.',
   QUARANTINED: 'Nothing is open, and a DEAD task needs a person.',
   SUCCEEDED: 'Final. Every stage but on-failure ones is DONE.',
@@ -95,6 +97,16 @@ export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
     sender: 'worker',
     nouns: 'The name of the step: the first value stands.',
   },
+  EndWait: {
+    entry: 'WaitEnded',
+    sender: 'worker',
+    nouns: 'The wait has ended, by this lease or one before.',
+  },
+  SuspendExecution: {
+    entry: 'ExecutionSuspended',
+    sender: 'worker',
+    nouns: 'The lease ended this way.',
+  },
   CommitExecution: {
     entry: 'ExecutionCommitted',
     sender: 'worker',
@@ -124,7 +136,7 @@ export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
   ExpireLease: { entry: 'LeaseExpired', sender: 'time', nouns: 'The lease ended this way.' },
   RevokeLease: {
     entry: 'LeaseRevoked',
-    sender: 'operator, watchdog',
+    sender: 'operator, watchdog, presence',
     nouns: 'The lease ended this way.',
   },
   CancelJob: { entry: 'JobCancelled', sender: 'client, operator', nouns: 'The job is cancelled.' },
@@ -138,6 +150,16 @@ export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
     entry: 'TaskForced',
     sender: 'operator',
     nouns: 'The attempt that was seen was forced to the same state and output before.',
+  },
+  SendMessage: {
+    entry: 'MessageSent',
+    sender: 'client, operator',
+    nouns: 'The id of the message, to the same task.',
+  },
+  RescheduleTask: {
+    entry: 'TaskRescheduled',
+    sender: 'operator, client',
+    nouns: 'At the attempt that was seen, the task waits as it was asked for.',
   },
   ForgetJob: { entry: 'JobForgotten', sender: 'retention', nouns: 'There is no such job.' },
   ConfigureQueue: {
@@ -197,6 +219,22 @@ export const ENTRIES: { readonly [T in EntryType]: EntryMeaning } = {
     aggregate: 'task',
     says: 'A value is kept for the attempts to come.',
   },
+  WaitEnded: {
+    aggregate: 'task',
+    says: 'A wait ended in place, by the first message that is kept for it or by its time. The lease goes on.',
+  },
+  ExecutionSuspended: {
+    aggregate: 'task',
+    says: 'The attempt ended and waits, for any or for all of these. Costs nothing, and gives a fresh budget. Only the newest leases stay in mind.',
+  },
+  MessageSent: {
+    aggregate: 'task',
+    says: 'A message came: it ends the pending wait for it, or is kept for a later one.',
+  },
+  MessageKept: {
+    aggregate: 'job',
+    says: 'A message came for a stage that is not open: the job keeps it until then.',
+  },
   ExecutionCommitted: {
     aggregate: 'task',
     says: 'The output and the promised effects, all or none. Without effects it completes the task.',
@@ -237,6 +275,10 @@ export const ENTRIES: { readonly [T in EntryType]: EntryMeaning } = {
   TaskRetried: {
     aggregate: 'task',
     says: 'A person gave a DEAD task another chance, perhaps with new input.',
+  },
+  TaskRescheduled: {
+    aggregate: 'task',
+    says: 'A waiting task has another due time, priority or queue; its start-by time moves with the due time.',
   },
   TaskForced: {
     aggregate: 'task',
@@ -293,11 +335,25 @@ export const REJECTIONS: { readonly [C in RejectionCode]: string } = {
   TaskFinal: 'The task is COMPLETED or FAILED.',
   ScheduleChanged: 'The schedule was set, fired or removed since its sender looked.',
   TaskChanged: 'The task was granted again since the operator looked.',
+  TaskSuspended: 'The task waits in a suspension: it goes on when its wait ends.',
+  NewerDefinition: 'A newer version of the definition recorded steps or waits of the task.',
+  InvalidWait: 'A wait cannot end, asks for nothing by name, or has the name of another one.',
+  NameTaken: 'Steps and waits share names: a step, or a wait, has this one.',
+  WaitOver: 'The wait has ended, and stays as it ended.',
+  WaitSettled: 'A message is kept for the wait, or its time is over: end it in place.',
+  WaitNotSettled: 'No message is kept for the wait, and its time is not over.',
+  MessageNotKept: 'The message was taken or skipped before, or never sent.',
+  MessageNotChecked: 'The wait asks for something else than the value was checked against.',
   StartByPassed: 'It is too late for a first attempt.',
+  DeadlinePassed: 'The deadline of the job has passed: nothing of it begins any more.',
+  DeadlineNotPassed: 'The job has no deadline, or it has not passed.',
   QueuePaused: 'The queue is paused.',
   LimitReached: 'A concurrency or rate limit has no room; the key and the time are named.',
   LeaseNotHeld: 'The lease is over; how it ended is named.',
   LeaseNotOverdue: 'The lease has time left.',
+  LeaseChanged: 'The lease was extended since it was looked at: its worker is alive.',
+  EffectUnderWay:
+    'An effect of the lease was started and is not idempotent: presence leaves it to time.',
   NotLeaseHolder: 'The lease was given to another worker.',
   NotCommitted: 'The task is not committed, so it has no effects.',
   AlreadyCommitted: 'The task is committed: it is finished from here, never redone or undone.',
@@ -328,6 +384,8 @@ export const LIMIT_MEANINGS: { readonly [L in keyof typeof LIMITS]: string } = {
   ratePeriodMs: 'Longest period of a rate',
   ageingMs: 'Longest time to wait until a task rises by one priority',
   retries: 'Largest number of retries in a policy',
+  snoozes: 'Failures of a task that cost no retry',
+  metadataChars: "Characters of a job's metadata",
   retryDelays: 'Delays in a list',
   retryDelayMs: 'Longest delay of a retry',
   delayMs: 'Longest delay of a job, and longest time to start within',
@@ -336,6 +394,10 @@ export const LIMIT_MEANINGS: { readonly [L in keyof typeof LIMITS]: string } = {
   effects: 'Effects and children promised by one commit',
   commitChars: 'Characters of the output and of all inputs in one commit, together',
   steps: 'Steps recorded by a task',
+  waits: 'Waits recorded by a task, and named by a suspension',
+  messages: 'Messages to a task, or kept by a job, that nothing took yet',
+  messagesRemembered: 'Messages of a task that are remembered',
+  leasesAfterSuspension: 'Leases of a task that a suspension leaves in mind',
   errorChars: "Characters of an error's message, and of its stack",
   reasonChars: "Characters of an operator's reason",
   scheduleChars: "Characters of a schedule's definition",

@@ -240,7 +240,7 @@ export class PageReader {
       const cursor: Cursor = { bytes: body, at: 0 }
       const { stages, nextStage: _next, ...job } = this.layout.structure('job', cursor)
       hold(cursor.at === body.length, 'a job is read to its end')
-      jobs.push({ job, stages, offset: at })
+      jobs.push({ job: withDeadline(job), stages, offset: at })
       link = checksum
       at = end
     }
@@ -266,6 +266,15 @@ export class PageReader {
   }
 }
 
+/** The earlier of the two that its spec may name. */
+export function withDeadline(job: Values): Values {
+  const { spec, submittedAt } = job as Values & { spec: Values; submittedAt: number }
+  const { deadlineMs, deadlineAt } = spec as Record<string, number | null>
+  const times = [deadlineAt, deadlineMs == null ? null : submittedAt + deadlineMs]
+  const known = times.filter((time) => time != null)
+  return { ...job, deadlineAt: known.length === 0 ? null : Math.min(...known) }
+}
+
 function up(value: number, to: number): number {
   return Math.ceil(value / to) * to
 }
@@ -285,8 +294,10 @@ function task(
 ): Values {
   const { created, policy, stage, segment } = where
   const firstDueAt = Math.max(job.dueAt, created)
-  const fields = layout.structure('task', cursor, { created, policy, firstDueAt })
-  return { job: job.id, stage, segment, policy, ...fields }
+  const { spec } = job
+  const scope = { created, policy, firstDueAt, spec }
+  const { queue, ...fields } = layout.structure('task', cursor, scope)
+  return { job: job.id, stage, segment, policy: { ...policy, queue }, ...fields }
 }
 
 const plainTask: Special = (cursor, scope, layout) => {

@@ -53,7 +53,8 @@ const lost = job('lost', {
 })
 
 const schema = process.argv[4]
-const pawl = await open(location, schema === undefined ? {} : { schema })
+// The lease that is left behind is to run out: presence would revoke it before.
+const pawl = await open(location, { presence: false, ...(schema === undefined ? {} : { schema }) })
 if (isLeft) {
   await pawl.submit(lost, null, { id: 'lost' })
   pawl.work([lost])

@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { recorded } from '../../support/history.ts'
 import type { Entry, Handle, Pawl, Worker, WorkerOptions } from '../../../src/index.ts'
 import { job, open } from '../../../src/index.ts'
 import { childId } from '../../../src/kernel/index.ts'
@@ -67,7 +68,7 @@ async function warm(pawl: Pawl): Promise<void> {
 }
 
 async function entries(pawl: Pawl, { id }: Handle): Promise<Entry[]> {
-  const history = await pawl.history(id)
+  const history = recorded(await pawl.history(id))
   return history.map(({ entry }) => entry)
 }
 
@@ -333,8 +334,8 @@ describe('a child process', () => {
     expect(pid).not.toBe(process.pid)
     process.kill(pid, 'SIGKILL')
     expect(await handle.result({ timeout: '20s' })).toBe(2)
-    const { attempt, retries } = await handle.info()
-    expect({ attempt, retries }).toEqual({ attempt: 2, retries: 1 })
+    const { attempt, retryCount } = await handle.info()
+    expect({ attempt, retryCount }).toEqual({ attempt: 2, retryCount: 1 })
     const revoked = (await entries(pawl, handle)).find(({ type }) => type === 'LeaseRevoked')
     expect(revoked).toMatchObject({ reason: 'Its process ended by signal SIGKILL.' })
   })

@@ -35,7 +35,7 @@ describe.each(ENGINES)('a pipeline %s', (_, openEngine) => {
       queue: null,
       tags: ['red'],
       output: undefined,
-      endedAt: null,
+      completedAt: null,
     })
     const [, join, undo] = info.stages
     expect(join).toEqual({
@@ -75,7 +75,7 @@ describe.each(ENGINES)('a pipeline %s', (_, openEngine) => {
     await handle.result(TIMEOUT)
     const over = await handle.info()
     expect(over.stages[0]).toMatchObject({ state: 'DONE', completed: 3 })
-    expect(over.endedAt).toBeInstanceOf(Date)
+    expect(over.completedAt).toBeInstanceOf(Date)
   })
 
   it('explains which stage waits for which, and what keeps the others', async () => {

@@ -1,5 +1,6 @@
 /** What a pipeline is made of: what is refused, what stages inherit, and what may change later. */
 import { describe, expect, it } from 'vitest'
+import { recorded } from '../../support/history.ts'
 import { InvalidDefinition, job, pipeline, typed } from '../../../src/index.ts'
 import { specOf } from '../../../src/definition/index.ts'
 import type { AnyJob } from '../../../src/definition/index.ts'
@@ -298,7 +299,7 @@ describe.each(ENGINES)('a pipeline %s', (_, open) => {
     await worker.stop()
     pawl.work([old])
     expect(await before.result(TIMEOUT)).toBe('old print')
-    const outputs = (await pawl.history(before.id, { limit: 100 })).flatMap(({ entry }) =>
+    const outputs = recorded(await pawl.history(before.id, { limit: 100 })).flatMap(({ entry }) =>
       entry.type === 'ExecutionCommitted' ? [entry.output] : [],
     )
     expect(outputs.toSorted()).toEqual(['"new a"', '"new b"', '"old print"', '"old sound"'])

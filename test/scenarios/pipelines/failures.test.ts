@@ -1,6 +1,7 @@
 /** What happens to a pipeline when parts of it fail, and what a person can do. */
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import { recorded } from '../../support/history.ts'
 import type { Handle } from '../../../src/index.ts'
 import { effect, JobFailed, pipeline, TerminalError, typed } from '../../../src/index.ts'
 import { deferred, ENGINES } from '../../support/engines.ts'
@@ -67,8 +68,10 @@ describe.each(ENGINES)('a pipeline %s in which something fails', (_, open) => {
     })
     const { stages, error } = await handle.info()
     expect(stages[0]).toMatchObject({ state: 'DONE', completed: 2, failed: 1 })
-    expect(stages[0]?.troubled).toMatchObject([{ segment: 1, state: 'FAILED' }])
-    expect(error?.code).toBe('NO')
+    const failed = { segment: 1, state: 'FAILED', error: { code: 'NO' } }
+    expect(stages[0]?.troubled).toMatchObject([failed])
+    // The job itself succeeded.
+    expect(error).toBeNull()
   })
 
   it('fails when more fail than it tolerates, and says where', async () => {
@@ -193,6 +196,8 @@ describe.each(ENGINES)('a pipeline %s in which something fails', (_, open) => {
     const wide = pipeline('wide', { input: typed<number[]>() })
       .stage('each', {
         each: 'input',
+        // What has a limit is not claimed ahead: else one that was granted before the cancel may begin after it.
+        limits: [{ key: 'wide', concurrency: 3 }],
         run: async ({ segment, signal }) => {
           if (segment === 0) return segment
           ran.push(segment)
@@ -249,7 +254,7 @@ describe.each(ENGINES)('a pipeline %s in which something fails', (_, open) => {
     await pawl.retry(handle.id, { stage: 'item', segment: 1, by: 'ann', reason: 'repaired' })
     expect(await handle.result(TIMEOUT)).toBe('abc')
     expect(ran.toSorted()).toEqual(['0', '1', '1', '2'])
-    const history = await pawl.history(handle.id, { limit: 1_000 })
+    const history = recorded(await pawl.history(handle.id, { limit: 1_000 }))
     const retried = history.flatMap(({ entry }) => (entry.type === 'TaskRetried' ? [entry] : []))
     expect(retried).toMatchObject([{ stage: 0, segment: 1, by: 'ann', reason: 'repaired' }])
   })

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { recorded } from '../../support/history.ts'
 import { pipeline } from '../../../src/index.ts'
 import { buildJobs, removeBuilt } from '../isolation/built.ts'
 import { ENGINES, temporaryFolder } from '../../support/engines.ts'
@@ -49,7 +50,7 @@ describe.each([
     pawl.work([broken], options)
     const handle = await pawl.submit(broken, ['a'])
     await expect(handle.result(TIMEOUT)).rejects.toThrow(`in stage 'item', segment 0. Error: no a`)
-    const steps = (await pawl.history(handle.id)).flatMap(({ entry }) =>
+    const steps = recorded(await pawl.history(handle.id)).flatMap(({ entry }) =>
       entry.type === 'StepRecorded' ? [entry.value] : [],
     )
     expect(steps).toEqual(['["item",1]'])

@@ -1,5 +1,6 @@
 /** Shapes of pipelines, the awkward ones included, through the engine. */
 import { describe, expect, it } from 'vitest'
+import { recorded } from '../../support/history.ts'
 import type { Pawl, Pipeline } from '../../../src/index.ts'
 import { child, effect, job, pipeline, typed } from '../../../src/index.ts'
 import { ENGINES } from '../../support/engines.ts'
@@ -20,7 +21,7 @@ function notes(): { readonly ran: string[]; readonly note: (what: string) => str
 }
 
 async function openedAt(pawl: Pawl, id: string): Promise<number[]> {
-  const history = await pawl.history(id, { limit: 10_000 })
+  const history = recorded(await pawl.history(id, { limit: 10_000 }))
   return history.flatMap(({ entry }) => (entry.type === 'StageOpened' ? [entry.stage] : []))
 }
 

@@ -5,6 +5,7 @@
  * Workers do not look by themselves: whatever they take, they were told of.
  */
 import { describe, expect, it } from 'vitest'
+import { recorded } from '../../support/history.ts'
 import type { Entry, Handle, Pawl } from '../../../src/index.ts'
 import { job, pipeline, typed } from '../../../src/index.ts'
 import { deferred } from '../../support/engines.ts'
@@ -15,7 +16,7 @@ const NEVER = { poll: '1h' } as const
 const echo = job('echo', { input: typed<number>(), run: ({ input }) => input })
 
 async function historyOf(pawl: Pawl, id: string): Promise<Entry['type'][]> {
-  return (await pawl.history(id)).map(({ entry }) => entry.type)
+  return recorded(await pawl.history(id)).map(({ entry }) => entry.type)
 }
 
 describe.each(Object.keys(SHARED))('engines that share a database: %s', (name) => {
@@ -242,7 +243,7 @@ describe.each(Object.keys(SHARED))('engines that share a database: %s', (name) =
     await expect
       .poll(async () => (await here.health()).unserved.map(({ type }) => type))
       .toEqual(['echo'])
-    expect((await here.explain(nobody.id)).reasons[0]?.message).toContain('another process')
+    expect((await here.explain(nobody.id)).reasons[0]?.message).toContain('No worker takes')
     await there.pause('default')
     await expect.poll(async () => (await here.health()).unserved).toEqual([])
   })

@@ -3,6 +3,7 @@
  */
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { recorded } from '../../support/history.ts'
 import { effect, job, typed } from '../../../src/index.ts'
 import { freshSchema } from '../../support/postgres.ts'
 import type { SharedPlace } from './places.ts'
@@ -51,7 +52,7 @@ it('what is granted to a worker that stops meanwhile is given back at once', asy
   const stopping = first.stop()
   const second = await submitting
   await stopping
-  const history = await pawl.history(second.id)
+  const history = recorded(await pawl.history(second.id))
   pawl.work([echo], { poll: '1h' })
   expect(await second.result()).toBe(2)
   const types = history.map(({ entry }) => entry.type)

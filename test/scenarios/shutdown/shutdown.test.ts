@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { recorded } from '../../support/history.ts'
 import type { Pawl } from '../../../src/index.ts'
 import { open } from '../../../src/index.ts'
 import { buildFiles, CHILDREN, removeBuilt, THREADS } from '../../support/built.ts'
@@ -76,7 +77,7 @@ async function reopen(directory: string): Promise<Pawl> {
 }
 
 async function types(pawl: Pawl, id: string): Promise<string[]> {
-  return (await pawl.history(id)).map(({ entry }) => entry.type)
+  return recorded(await pawl.history(id)).map(({ entry }) => entry.type)
 }
 
 describe('a program that is told to end', () => {
@@ -100,8 +101,8 @@ describe('a program that is told to end', () => {
     expect(await program.ended).toBe('SIGTERM')
     const pawl = await reopen(program.directory)
     const handle = pawl.handle('endless', jobs.endless)
-    const { state, retries, attempt } = await handle.info()
-    expect({ state, retries, attempt }).toEqual({ state: 'QUEUED', retries: 0, attempt: 1 })
+    const { state, retryCount, attempt } = await handle.info()
+    expect({ state, retryCount, attempt }).toEqual({ state: 'QUEUED', retryCount: 0, attempt: 1 })
     expect(await types(pawl, 'endless')).toContain('LeaseReleased')
     pawl.work([jobs.endless])
     expect(await handle.result()).toBe(2)

@@ -2,7 +2,7 @@
  * Everything that the events of a store must say, and whether its rows say the same.
  */
 import type { Entry, LimitSpec, Task } from '../../../src/kernel/index.ts'
-import { findTask, mayStartAt } from '../../../src/kernel/index.ts'
+import { findTask, isSuspended, mayStartAt } from '../../../src/kernel/index.ts'
 import { LogAudit } from '../../../src/store/offline/verify-directory.ts'
 import type { Dialect } from '../../../src/store/sql/dialect.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
@@ -54,8 +54,10 @@ function overLimit({ ledger }: LogAudit, entry: Entry): string[] {
   const name = task.policy.queue
   const queue = ledger.world.queues.get(name)
   const own = { key: name, concurrency: queue?.concurrency ?? null, rate: queue?.rate ?? null }
+  // What goes on after a wait has had its token.
+  const goesOn = isSuspended(task)
   const isFull = (limit: LimitSpec, usage: Parameters<typeof mayStartAt>[1]): boolean =>
-    mayStartAt(limit, usage, at) > at
+    mayStartAt(goesOn ? { ...limit, rate: null } : limit, usage, at) > at
   const full = task.policy.limits.filter((limit) => isFull(limit, ledger.usage.get(limit.key)))
   const wrong = full.map(({ key }) => `limit ${key} has no room`)
   if (isFull(own, ledger.queueUsage(name) ?? undefined)) wrong.push(`queue ${name} has no room`)

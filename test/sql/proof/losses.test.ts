@@ -101,7 +101,13 @@ class Story {
     await this.#do({ type: 'PauseQueue', ...on })
     await this.#do({ type: 'ResumeQueue', ...on })
     await this.#claim()
-    await this.#do({ type: 'RecordStep', ...this.#at('a', 1), name: 's', value: '1' })
+    await this.#do({
+      type: 'RecordStep',
+      ...this.#at('a', 1),
+      name: 's',
+      value: '1',
+      definitionVersion: 1,
+    })
     const effects = [promise({ idempotent: true })]
     await this.#do({ type: 'CommitExecution', ...this.#at('a', 1), output: '1', effects })
     await this.#do({ type: 'StartEffect', ...this.#at('a', 1), effect: 0 })

@@ -71,6 +71,42 @@ const GRANTS = (schema: string, role: string): readonly string[] => [
   `grant usage, select on sequence ${schema}.positions, ${schema}.forgets to ${role}`,
 ]
 
+/** What no row may hold. */
+const REFUSED = [
+  `update work set state = 'LOST'`,
+  `update work set attempt = -1`,
+  `update work set version = 0`,
+  `update work set segment = -1`,
+  `update work set record = null where job = 'granted'`,
+  `update work set state = null`,
+  `update limits set held = -1`,
+  `update queues set version = 0`,
+  `insert into events (position, type, at, record) select -1, type, at, record from events`,
+]
+
+describe.each(DATABASE_NAMES)('a database of %s', (name) => {
+  it('refuses what no row may hold', async () => {
+    const address = await freshAddress(name)
+    const store = await openAt(address)
+    const limits = [{ key: 'one', concurrency: 1, rate: null }]
+    await store.execute([
+      { type: 'SubmitJob', job: 'granted', spec: plain({ type: 'red' }, { limits }) },
+      { type: 'PauseQueue', queue: 'other', ...onRecord },
+    ])
+    const channels = [{ queue: 'default', type: 'red', stage: null }]
+    const request = { worker: 'w', request: 1, channels, max: 1, started: true }
+    expect(await store.claim(request)).toHaveLength(1)
+    const connection = await dialectOf(address).connect()
+    for (const sql of REFUSED) {
+      await expect(connection.run([{ sql, values: [] }]), sql).rejects.toThrow(
+        /check constraint|CHECK constraint failed|not-null|NOT NULL/,
+      )
+    }
+    await connection.close()
+    await store.close()
+  })
+})
+
 describe.each(DATABASE_NAMES)('calls that are decided together on %s', (name) => {
   it('do not fail for what is wrong with the job of another', async () => {
     const address = await freshAddress(name)

@@ -128,8 +128,12 @@ describe.each(DATABASE_NAMES)('the statements of a claim on %s', (name) => {
           name === 'PostgreSQL'
             ? await postgresPlan(connection, POSTGRES[statement])
             : await sqlitePlan(connection, SQLITE[statement])
-        expect(plan, statement).not.toMatch(WHOLE_TABLE[name])
-        if (IN_ORDER.has(statement)) expect(plan, statement).not.toMatch(SORTED[name])
+        // A subquery may have the name that a table has elsewhere.
+        const own = plan.includes('CO-ROUTINE w\n') ? plan.replaceAll(/^SCAN w$/gm, '') : plan
+        expect(own, statement).not.toMatch(WHOLE_TABLE[name])
+        // What is looked up for one row, such as the steps of a task, may be sorted.
+        const [ofRows] = plan.split(/^\s*SubPlan \d|^CORRELATED SCALAR SUBQUERY/m)
+        if (IN_ORDER.has(statement)) expect(ofRows, statement).not.toMatch(SORTED[name])
         if (BY_TIME.has(statement)) expect(plan, statement).toMatch(TIME_IN_INDEX[name])
         found.push(`${statement}\n${plan.replaceAll(/\(cost=.*\)/g, '')}`)
       }

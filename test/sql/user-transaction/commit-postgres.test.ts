@@ -6,6 +6,7 @@ import { pgTable, text } from 'drizzle-orm/pg-core'
 import { Kysely, PostgresDialect } from 'kysely'
 import type { Client, ClientBase, PoolClient } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { recorded } from '../../support/history.ts'
 import type { JobInfo, Pawl } from '../../../src/index.ts'
 import { effect, fromPg, job, open, typed } from '../../../src/index.ts'
 import { deferred } from '../../support/engines.ts'
@@ -75,7 +76,7 @@ describe('a commit that writes, on PostgreSQL', () => {
     const worker = pawl.work([pay])
     const good = await pawl.submit(pay, { order: '1' })
     expect(await good.result()).toBe(3)
-    const history = await pawl.history(good.id)
+    const history = recorded(await pawl.history(good.id))
     const errors = history.flatMap(({ entry }) =>
       entry.type === 'TaskFailed' ? [entry.error] : [],
     )
@@ -159,7 +160,7 @@ describe('a commit that writes, on PostgreSQL', () => {
     const worker = pawl.work([pay])
     const { id } = await pawl.submit(pay, { order: '1' })
     expect(await pawl.handle(id).result()).toBe(2)
-    const history = await pawl.history(id)
+    const history = recorded(await pawl.history(id))
     const errors = history.flatMap(({ entry }) =>
       entry.type === 'TaskFailed' ? [entry.error] : [],
     )
@@ -207,7 +208,7 @@ describe('a commit that writes, on PostgreSQL', () => {
     })
     const worker = pawl.work([pay])
     const { id } = await pawl.submit(pay, { order: '1' })
-    expect(await ended(pawl, id)).toMatchObject({ state: 'SUCCEEDED', attempts: [{}] })
+    expect(await ended(pawl, id)).toMatchObject({ state: 'SUCCEEDED', executions: [{}] })
     expect(runs).toBe(2)
     expect(await orders()).toEqual(['a job', 'b job'])
     await worker.stop()
@@ -274,11 +275,11 @@ describe('a commit that writes, on PostgreSQL', () => {
     ]
     await expect.poll(() => isWriting).toBe(true)
     // Who cancels it waits for it, and comes too late; the others do not wait with it.
-    await expect(handles[0]?.cancel()).rejects.toMatchObject({ code: 'Refused' })
+    await expect(handles[0]?.cancel()).rejects.toMatchObject({ code: 'NothingToCancel' })
     await Promise.all(handles.map((one) => one.result()))
     const infos = await Promise.all(handles.map((one) => one.info()))
     expect(infos.map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1])
-    const history = await pawl.history(handles[0]?.id ?? '')
+    const history = recorded(await pawl.history(handles[0]?.id ?? ''))
     const entries = history.map(({ entry }) => entry.type)
     expect(entries).toEqual(['JobSubmitted', 'LeaseGranted', 'ExecutionCommitted'])
     await Promise.all(workers.map((worker) => worker.stop()))
@@ -306,7 +307,7 @@ describe('a commit that writes, on PostgreSQL', () => {
     })
     const worker = pawl.work([pay])
     const { id } = await pawl.submit(pay, { order: '1' })
-    expect(await ended(pawl, id)).toMatchObject({ state: 'SUCCEEDED', attempts: [{}] })
+    expect(await ended(pawl, id)).toMatchObject({ state: 'SUCCEEDED', executions: [{}] })
     expect({ sent, orders: await orders() }).toEqual({ sent: ['1'], orders: ['1 '] })
     await worker.stop()
   })

@@ -293,7 +293,7 @@ describe('a commit that writes, on SQLite', () => {
     })
     const worker = pawl.work([pay])
     const { id } = await pawl.submit(pay, { order: '1' })
-    expect(await ended(pawl, id)).toMatchObject({ state: 'SUCCEEDED', attempts: [{}] })
+    expect(await ended(pawl, id)).toMatchObject({ state: 'SUCCEEDED', executions: [{}] })
     expect({ tries, orders: orders() }).toEqual({ tries: 1, orders: ['1 paid'] })
     await worker.stop()
   })

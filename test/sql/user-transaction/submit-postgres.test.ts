@@ -8,6 +8,7 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import type { ClientBase, Pool } from 'pg'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { recorded } from '../../support/history.ts'
 import type { UserTransaction } from '../../../src/index.ts'
 import { fromDrizzle, fromKysely, fromPg, job, open, Refused, typed } from '../../../src/index.ts'
 import type { PostgresShop } from './postgres-shop.ts'
@@ -123,7 +124,7 @@ describe.each(Object.entries(LIBRARIES))('in a transaction of %s', (name, run) =
       expect((await pawl.queue(queue)).ready).toBe(0)
     })
     expect((await pawl.queue(queue)).ready).toBe(1_000)
-    const history = await pawl.history(first)
+    const history = recorded(await pawl.history(first))
     expect(history.map(({ entry }) => entry.type)).toEqual(['JobSubmitted'])
   })
 

@@ -108,8 +108,8 @@ class DirectorySource implements CopySource {
     }
     const tasks: readonly Task[] = (stages ?? []).flatMap((one) => one ?? [])
     return [
-      row(JOB_ROW, 0, this.#records.ofJob(job)),
-      ...tasks.map((task) => row(task.stage, task.segment, this.#records.ofTask(task, job))),
+      row(JOB_ROW, 0, this.#records.ofWholeJob(job)),
+      ...tasks.map((task) => row(task.stage, task.segment, this.#records.ofWholeTask(task, job))),
     ]
   }
 

@@ -30,7 +30,7 @@ export async function withSqlSource<T>(
   try {
     await assertTables(connection, dialect)
     // BEFORE anything is read: a database that is half a copy itself is refused.
-    await checkOnOpen(connection, sql)
+    await checkOnOpen(connection, dialect, dialect.acknowledged?.read() ?? null)
     await connection.run([{ sql: sql.beginReading, values: [] }])
     const [[newest] = []] = await rowsOf(sql.lastPositions)
     return await work({

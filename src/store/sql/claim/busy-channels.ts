@@ -1,6 +1,6 @@
 /**
- * A claim of a worker that serves many channels names only those that have something: it reads, locks and
- * waits for nothing of the others. Which they are is a proposal: a task that becomes ready meanwhile is for
+ * A claim of a worker that serves many channels, or that only polls, names only those that have something: it
+ * reads, locks and waits for nothing of the others. Which they are is a proposal: a task that becomes ready meanwhile is for
  * the next claim.
  */
 import type { ClaimRequest } from '../../claim-request.ts'

@@ -11,7 +11,12 @@
 import type { Job, Lease, LimitSpec, StageTasks, Task, TaskAddress } from '../../../kernel/index.ts'
 import { decideIn, eachPath, mayStartAt, noReads, stageIndex } from '../../../kernel/index.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
-import { FIRST_SUBMIT_CLAIM, mayBeClaimedAhead, mostLeases } from '../../claim-request.ts'
+import {
+  FIRST_SUBMIT_CLAIM,
+  isSuspect,
+  mayBeClaimedAhead,
+  mostLeases,
+} from '../../claim-request.ts'
 import type { Claimed } from '../../store.ts'
 import { claimed, endingOf } from '../../views/claimed.ts'
 import type { Connection, Row, Statement, StatementResult } from '../connection.ts'
@@ -62,8 +67,8 @@ export class Claims {
   readonly #pool: ConnectionPool
   readonly #context: TransactionContext
   readonly #quickClaims: QuickClaims
-  /** The newest request of each worker that was answered here. */
-  readonly #answered = new Map<string, number>()
+  /** The newest request of each worker that came here. */
+  readonly #newest = new Map<string, number>()
 
   constructor(pool: ConnectionPool, context: TransactionContext) {
     this.#pool = pool
@@ -73,16 +78,14 @@ export class Claims {
 
   async claim(request: ClaimRequest): Promise<ClaimResult> {
     const { worker, request: number } = request
-    const known = this.#answered.get(worker)
-    this.#answered.delete(worker)
-    const isRepeat = known === undefined || number <= known
-    const result = await this.#claimBusy(withWritableChannels(request), isRepeat)
-    this.#answered.set(worker, Math.max(number, known ?? 0))
-    return result
+    const newest = this.#newest.get(worker)
+    const isRepeat = newest === undefined || number <= newest
+    this.#newest.set(worker, Math.max(number, newest ?? 0))
+    return this.#claimBusy(withWritableChannels(request), isRepeat)
   }
 
   async #claimBusy(request: ClaimRequest, isRepeat: boolean): Promise<ClaimResult> {
-    if (!hasManyChannels(request)) return this.#claim(request, isRepeat)
+    if (!hasManyChannels(request) && request.isPoll !== true) return this.#claim(request, isRepeat)
     const busy = await this.#pool.run((connection) => {
       return withBusyChannels(connection, request, this.#context)
     })
@@ -130,6 +133,8 @@ class ClaimTransaction {
   readonly #wakes = new Map<string, number>()
   /** Queues that let nothing more through, but for tasks that resume. */
   readonly #closedQueues = new Set<string>()
+  /** It came to a task that is granted alone, or not by this claim. */
+  #isEndedBySuspect = false
   #retryAt = Infinity
   #enqueuedForOthers = false
   #now = 0
@@ -174,8 +179,8 @@ class ClaimTransaction {
     })
     const newest = leased.reduce((most, { lease }) => Math.max(most, lease.request), 0)
     if (newest < request) return null
-    // A worker never repeats an older request: it is granted nothing.
-    const again = newest === request ? leased.filter(({ lease }) => lease.request === request) : []
+    // A worker has two claims under way: what the earlier one was granted counts when it is repeated.
+    const again = leased.filter(({ lease }) => lease.request === request)
     const stages = new Set(again.map(({ job, stage, segment }) => rowKey(job, stage, segment)))
     const plain = new Set(again.map(({ job }) => rowKey(job, JOB_ROW, 0)))
     const columns = rows
@@ -241,16 +246,27 @@ class ClaimTransaction {
       const locked = candidatesInOrder(rows).slice(0, channels[0]?.most)
       if (locked.length === 0) return
       await this.#addRows(locked.map(({ columns }) => columns))
-      const candidates = this.#forRequest(locked)
+      const candidates = this.#forRequest(this.#untilSuspect(locked))
       const isAll = await this.#loadAll(candidates, round === 0)
       for (const candidate of candidates) {
         if (isAll || this.#hasLimits(candidate)) this.#offer(candidate)
       }
       // Other processes decide on the same limits now: what they leave is for the next claim.
-      if (!isAll || this.#granted.length >= this.#request.max) return
+      if (!isAll || this.#isEndedBySuspect || this.#granted.length >= this.#request.max) return
       const isMore = candidates.length < locked.length || locked.length >= channels[0]!.most
       if (!isMore && this.#loaded.freed.size === 0) return
     }
+  }
+
+  /** Those before the first that may be what kills its workers; that one alone, if it is the first. */
+  #untilSuspect(locked: readonly Candidate[]): readonly Candidate[] {
+    const at = locked.findIndex(({ columns: { job, stage, segment } }) => {
+      return isSuspect(this.#task(job, stage, segment))
+    })
+    if (at === -1) return locked
+    this.#isEndedBySuspect = true
+    const isAlone = at === 0 && this.#granted.length === 0 && this.#request.suspects !== false
+    return locked.slice(0, isAlone ? 1 : at)
   }
 
   /** As many as there are places, and the next ones as long as they may be claimed ahead. */
@@ -365,13 +381,13 @@ class ClaimTransaction {
 
   #offer({ columns, position }: Candidate): void {
     const task = this.#task(columns.job, columns.stage, columns.segment)
-    const { worker, request, max } = this.#request
+    const { worker, request, max, session = '' } = this.#request
     const { job, stage, segment } = task
     const started = this.#request.started && this.#granted.length < max
     const decision = decideIn(
       this.#loaded.world,
       this.#loaded,
-      { type: 'GrantLease', job, stage, segment, worker, request, started },
+      { type: 'GrantLease', job, stage, segment, worker, request, started, session },
       this.#reads,
       this.#now,
     )

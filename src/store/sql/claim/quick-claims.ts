@@ -12,7 +12,7 @@
 import type { Job, Lease, Task } from '../../../kernel/index.ts'
 import { decideIn, noReads } from '../../../kernel/index.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
-import { mayBeClaimedAhead, mostLeases } from '../../claim-request.ts'
+import { isSuspect, mayBeClaimedAhead, mostLeases } from '../../claim-request.ts'
 import { claimed } from '../../views/claimed.ts'
 import type { Connection } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
@@ -114,7 +114,7 @@ export class QuickClaims {
   /** It waits for no I/O before the message is sent: no other call sends anything meanwhile. */
   async #grant(
     connection: Connection,
-    { worker, request, max, started: isStarting }: ClaimRequest,
+    { worker, request, max, started: isStarting, session = '', suspects = true }: ClaimRequest,
     { loaded, candidates }: SeenCandidates,
     onSent: () => void,
   ): Promise<ClaimResult | NeedsTransaction> {
@@ -129,18 +129,22 @@ export class QuickClaims {
     for (const { columns } of candidates) {
       const job = loaded.jobs.get(columns.job) as Job
       const { stage, segment, policy } = job.task as Task
+      const mayKill = isSuspect(job.task as Task)
+      if (mayKill && (granted.length > 0 || !suspects)) break
       const isAhead = granted.length >= max
       const queue = loaded.queues.get(policy.queue)
       if (isAhead && !mayBeClaimedAhead(job.task as Task, job.spec.group, queue)) break
       const started = isStarting && !isAhead
       if (policy.limits.length > 0) return NEEDS_TRANSACTION
       const address = { job: job.id, stage, segment }
-      const command = { type: 'GrantLease', ...address, worker, request, started } as const
+      const grant = { worker, request, started, session } as const
+      const command = { type: 'GrantLease', ...address, ...grant } as const
       const { entry } = decideIn(loaded.world, loaded, command, reads, now)
       if (entry === null) return NEEDS_TRANSACTION
       loaded.apply(entry, first + granted.length)
       granted.push(job)
       versions.set(policy.queue, queue?.version ?? 0)
+      if (mayKill) break
     }
     if (granted.length > 0) {
       const own = new LazyTransaction(connection, [

@@ -14,6 +14,7 @@ import type { RepeatingTimer, Clock } from '../../clock.ts'
 import { afterMs, repeatEvery, nowUs } from '../../clock.ts'
 import type { News, NewsKind } from '../../notice.ts'
 import { ALL_NEWS } from '../../notice.ts'
+import type { Presence } from '../../presence.ts'
 import type { StatementResult, Statement, Connection, Row } from '../connection.ts'
 import type { Notifier, Dialect } from '../dialect.ts'
 import type { AppliedEntry } from '../transaction/working-set.ts'
@@ -29,6 +30,8 @@ export interface ChangeNotifierOptions {
   readonly aheadMs: number
   readonly run: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
   readonly mayBeRestricted: (queue: string) => boolean
+  /** Null: it is turned off. */
+  readonly presence: Presence | null
   /** Called now and then, and whenever other processes wrote. */
   readonly onOtherWrites: () => void
 }
@@ -42,6 +45,8 @@ const LONGEST_RETRY_MS = 60_000
 const LONGEST_WAIT_MS = 1_000
 /** It checks at least so often, whatever the sign of writes says. */
 const LONGEST_REST_US = 500_000
+/** While nothing is due and nothing is written for so long, every second poll is enough. */
+const REST_AFTER_US = 10_000_000
 /** News are told at most so often. */
 const THROTTLE_MS = 10
 
@@ -62,6 +67,8 @@ export class ChangeNotifier {
   /** The sign of writes before the last check, and when that was. */
   #signOfWrites: string | null = null
   #checkedUs = -Infinity
+  /** When something was due, or written, for the last time. */
+  #busyUs = nowUs()
   #isChecking = false
   #isCheckWanted = false
   #nextCheckUs = Infinity
@@ -89,9 +96,10 @@ export class ChangeNotifier {
 
   begin(): void {
     if (this.#poll !== null || this.#isClosed) return
-    const { dialect, id } = this.#options
+    const { dialect, id, presence } = this.#options
     this.#poll = repeatEvery(dialect.pollMs, () => this.#checkIfWritten())
-    this.#notifier = dialect.openNotifier?.(id, (news) => this.#noteNews(news)) ?? null
+    const hear = (news: News): void => this.#noteNews(news)
+    this.#notifier = dialect.openNotifier?.(id, hear, presence) ?? null
     void this.#check()
   }
 
@@ -103,6 +111,7 @@ export class ChangeNotifier {
   /** AFTER they are durable: entries that were written here. */
   noteCommitted(applied: readonly AppliedEntry[]): void {
     if (this.#poll === null) return
+    this.#busyUs = nowUs()
     const { mayBeRestricted } = this.#options
     const news = new Set<NewsKind>()
     const now = Math.max(this.now(), this.#announcedMs)
@@ -143,6 +152,7 @@ export class ChangeNotifier {
 
   #noteNews(news: News): void {
     if (this.#isClosed) return
+    this.#busyUs = nowUs()
     this.#options.onOtherWrites()
     this.#toListeners.add(news)
   }
@@ -165,7 +175,13 @@ export class ChangeNotifier {
   }
 
   #checkIfWritten(): void {
-    const sign = this.#options.dialect.signOfWrites?.() ?? null
+    const { dialect } = this.#options
+    const isResting = nowUs() - this.#busyUs > REST_AFTER_US
+    // A little earlier than two polls apart: timers are not exact.
+    const restUs = 1_500 * dialect.pollMs
+    const isNotified = dialect.openNotifier !== undefined
+    if (isNotified && isResting && nowUs() - this.#checkedUs < restUs) return
+    const sign = dialect.signOfWrites?.() ?? null
     const isRested = nowUs() - this.#checkedUs > LONGEST_REST_US
     if (sign === null || sign !== this.#signOfWrites || isRested) void this.#check()
   }
@@ -223,9 +239,11 @@ export class ChangeNotifier {
       if (time === null) continue
       if (time > now) {
         this.#checkIn(time - now)
+        if (time - now <= LONGEST_WAIT_MS) this.#busyUs = nowUs()
         continue
       }
       hasCome = true
+      this.#busyUs = nowUs()
       // It was the first of its kind: the next one has to be read, too.
       this.#isCheckWanted = true
     }

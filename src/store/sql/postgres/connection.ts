@@ -9,8 +9,8 @@
  */
 import type { Query as PgQuery } from 'pg'
 import type { StatementResult, Statement, ClientConnection } from '../connection.ts'
-import type { SqlFailed } from '../failures.ts'
-import { sqlFailed } from '../failures.ts'
+import type { DatabaseDamaged, SqlFailed } from '../failures.ts'
+import { connectionFailed, sqlFailed } from '../failures.ts'
 import type { Wire } from './statement-batch.ts'
 import { StatementBatch, bind, PreparedStatements } from './statement-batch.ts'
 import type { PostgresAddress } from './address.ts'
@@ -139,9 +139,9 @@ class PostgresConnection implements ClientConnection {
     if (this.#closing === null) this.#client.unref()
   }
 
-  #failure(error: Error, sql: string | null): SqlFailed {
+  #failure(error: Error, sql: string | null): SqlFailed | DatabaseDamaged {
     const reason = reasonOf(error)
-    return reason === 'lost' ? this.#lose(error) : sqlFailed(reason, this.#where, error, sql)
+    return reason === 'lost' ? this.#lose(error) : connectionFailed(reason, this.#where, error, sql)
   }
 
   /** The caller is told the first reason. */

@@ -7,7 +7,9 @@ import type { Connection } from '../connection.ts'
 import type { PostgresAddress, ServerLimits } from './address.ts'
 import { openNotifier } from './notifier.ts'
 import { openConnection } from './connection.ts'
+import { PostgresPresence } from './presence.ts'
 import { postgresUserDialect } from './user-transaction.ts'
+import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
 import { quoted } from './qualified-names.ts'
 import { FORGET_COUNT, POSTGRES, VACUUM_TABLES } from './statements.ts'
@@ -22,15 +24,23 @@ export function postgresDialect(
   limits: ServerLimits = {},
 ): Dialect {
   return {
+    where: `The schema ${schema} on PostgreSQL`,
     statements: POSTGRES,
+    jobChecks: JOB_CHECKS,
     connect: () => connectTo({ url, schema, ...limits }),
     userTransactions: postgresUserDialect({ url, ...limits }, schema),
     connections: CONNECTIONS,
     // Those that are committed at the same time share the disk.
     manyCommands: 16,
     pollMs: POLL_MS,
-    openNotifier: (id: string, onHeard: (news: News) => void) =>
-      openNotifier({ url, schema, ...limits }, id, onHeard),
+    openNotifier: (id: string, onHeard: (news: News) => void, presence) =>
+      openNotifier(
+        { url, schema, ...limits },
+        id,
+        onHeard,
+        presence instanceof PostgresPresence ? presence : null,
+      ),
+    openPresence: (parts) => new PostgresPresence(schema, parts),
     forgetCount: FORGET_COUNT,
     vacuum: VACUUM_TABLES,
     hasCursor: true,

@@ -27,6 +27,9 @@ const REASONS: Readonly<Record<string, SqlFailureReason>> = {
   '57P01': 'lost',
   '57P02': 'lost',
   '57P03': 'lost',
+  // Pages or indexes that make no sense.
+  XX001: 'damaged',
+  XX002: 'damaged',
 }
 
 interface ServerError {

@@ -13,6 +13,7 @@ import type { PostgresAddress } from './address.ts'
 import { ANSWER_MS } from './address.ts'
 import type { ConnectedClient } from './client.ts'
 import { connect, within } from './client.ts'
+import { RECONNECT_MS } from './presence.ts'
 import { NOTIFY } from './statements.ts'
 
 /** The channel of a store. */
@@ -41,6 +42,7 @@ export function openNotifier(
   { schema, ...address }: PostgresAddress,
   storeId: string,
   onHeard: (news: News) => void,
+  session: ListeningSession | null = null,
 ): Notifier {
   const self = newNotifierName()
   const listener = new PostgresListener({
@@ -52,6 +54,7 @@ export function openNotifier(
       if (news !== null) onHeard(news)
     },
     onGap: () => onHeard(ALL_NEWS),
+    session,
   })
   listener.begin()
   return {
@@ -60,16 +63,25 @@ export function openNotifier(
   }
 }
 
+/** What is held by the session that listens, for as long as it is there. */
+export interface ListeningSession {
+  /** It listens. Does not throw. */
+  connected(client: ConnectedClient): Promise<void>
+  lost(): void
+}
+
 interface ListenerOptions extends PostgresAddress {
   readonly channel: string
   /** With what `pg_notify` was given. */
   onNotification(payload: string): void
   /** It did not listen for a while, and does again. */
   onGap(): void
+  readonly session?: ListeningSession | null
 }
 
 const FIRST_PAUSE_MS = 50
-const LONGEST_PAUSE_MS = 5_000
+/** A process that can connect again does so within the grace period of presence. */
+const LONGEST_PAUSE_MS = RECONNECT_MS
 const MOST_UNSENT = 100
 
 const ignore = (): void => undefined
@@ -110,7 +122,9 @@ export class PostgresListener {
     }
     client.on('error', ended)
     client.on('end', ended)
-    client.on('notification', ({ payload }) => this.#options.onNotification(payload ?? ''))
+    client.on('notification', ({ channel, payload }) => {
+      if (channel === this.#options.channel) this.#options.onNotification(payload ?? '')
+    })
     try {
       const listen = `listen ${client.escapeIdentifier(this.#options.channel)}`
       await this.#within(client, () => client.query(listen))
@@ -127,8 +141,9 @@ export class PostgresListener {
     if (this.#isClosed) return
     this.#client = client
     // It may have been lost BEFORE `ended` could know that it is the current one.
-    if (isOver) this.#lose(client)
-    else client.unref()
+    if (isOver) return this.#lose(client)
+    client.unref()
+    void this.#options.session?.connected(client)
   }
 
   /** Does not wait until it listens; when it does, that is the end of a gap, too. */
@@ -178,6 +193,7 @@ export class PostgresListener {
 
   #lose(client: ConnectedClient): void {
     this.#client = null
+    this.#options.session?.lost()
     client.end(ignore)
     this.#waitToConnect(FIRST_PAUSE_MS)
   }

@@ -3,6 +3,7 @@
  * A step that was released is never changed: what is new is a step more. Until 0.1.0 is released there
  * is one step, which changes in place. What each table is for: `docs/sql-stores.md`.
  */
+import { WORK_CONSTRAINTS } from '../statements.ts'
 
 /**
  * A channel as an index has it: a number, because an index whose first column is a long text is walked
@@ -36,9 +37,12 @@ export const STEPS: readonly (readonly string[])[] = [
       before bigint,
       type text collate "C" not null,
       at bigint not null,
-      record bytea not null
+      record bytea not null,
+      constraint sound_numbers check (position > 0 and before < position)
     )`,
     `create index submits on events (position) where type = 'JobSubmitted'`,
+    // Whether a job that has no row was forgotten, or its row is lost.
+    `create index forgotten on events (job, position) where type = 'JobForgotten'`,
     `create function refuse_change() returns trigger language plpgsql as $$
     begin
       raise exception '% are only ever appended: % is refused', tg_table_name, tg_op using errcode = '42501';
@@ -95,13 +99,14 @@ export const STEPS: readonly (readonly string[])[] = [
       channel text collate "C",
       queue text collate "C",
       start_by bigint,
+      deadline bigint,
       retain_ms bigint,
       key text collate "C",
       key_held text collate "C",
       parked text collate "C",
       grp text collate "C",
       record bytea,
-      primary key (job, stage, segment) ${DISTINCT}
+      primary key (job, stage, segment) ${DISTINCT},${WORK_CONSTRAINTS}
     ) ${CHURN}`,
     `create index ready on work (${channelHash('channel')}, level desc, turn, rank, place, segment)
       ${DISTINCT} where channel is not null and turn is not null and parked is null`,
@@ -110,6 +115,7 @@ export const STEPS: readonly (readonly string[])[] = [
       where parked is not null`,
     `create index leased on work (expires_at) where expires_at is not null`,
     `create index never_taken on work (start_by) where start_by is not null`,
+    `create index to_end on work (deadline) where deadline is not null and over_at is null and stage = -1`,
     `create index over on work (type, retain_ms, over_at) where over_at is not null`,
     `create index dead on work (position) where state = 'DEAD'`,
     `create index dead_segments on work (job) where state = 'DEAD' and stage >= 0`,
@@ -119,7 +125,7 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index keyed on work (key, position) where key is not null`,
     `create table queues (
       queue text collate "C" primary key,
-      version bigint not null,
+      version bigint not null check (version > 0),
       record bytea not null,
       is_limited boolean not null,
       is_paused boolean not null,
@@ -127,13 +133,13 @@ export const STEPS: readonly (readonly string[])[] = [
     )`,
     `create table schedules (
       schedule text collate "C" primary key,
-      version bigint not null,
+      version bigint not null check (version > 0),
       record bytea not null,
       is_set boolean not null
     )`,
     `create table limits (
       key text collate "C" primary key,
-      held bigint not null,
+      held bigint not null check (held >= 0),
       full_at double precision not null,
       wake_at bigint
     ) ${CHURN}`,
@@ -175,10 +181,23 @@ export const STEPS: readonly (readonly string[])[] = [
       committed_open integer not null,
       granted integer not null,
       never_granted integer not null,
+      suspended integer not null,
       to_check boolean not null,
       job text collate "C" not null
     ) ${CHURN}`,
     `create index tallies_of on tallies (job)`,
     `create index tallies_to_check on tallies (id) where to_check`,
+    // Presence is soft: what is not logged costs no write that must be durable.
+    `create unlogged table processes (
+      name text collate "C" primary key,
+      heard_at bigint not null,
+      is_judged boolean not null,
+      text text not null
+    ) with (fillfactor = 50)`,
+    `create unlogged table reports (
+      job text collate "C" primary key,
+      said_at bigint not null,
+      text text not null
+    ) with (fillfactor = 50)`,
   ],
 ]

@@ -14,12 +14,16 @@ import {
   FIXED_COLUMNS,
   FRESH_COLUMNS,
   LOADED_COLUMNS,
+  nextTimes,
+  notTooLate,
+  pastDeadline,
   QUEUE_COUNTS,
   TALLY_COLUMNS,
   TALLY_COUNTS,
   UNLISTED_COLUMNS,
   STANDARD_STATEMENTS,
 } from '../statements.ts'
+import { loaded } from './loaded-columns.ts'
 import { channelHash } from './schema.ts'
 
 /** The types of columns in a table of parameters; the others are `int8`. */
@@ -60,7 +64,6 @@ function typeOf(column: string): string {
 /** Which rows `w` of work are given. */
 const addressed = `w.job = given.job and w.stage = given.stage and w.segment = given.segment`
 
-const loaded = LOADED_COLUMNS.map((column) => `w.${column}`).join(', ')
 const submitted = '(select e.record from events e where e.position = w.position)'
 /** The JobSubmitted, of a job's own row only. */
 const spec = `case when w.stage = -1 then ${submitted} end as spec`
@@ -263,7 +266,7 @@ export const POSTGRES: Statements = {
       from work x
       where ${inChannel('given.name')} and x.turn is not null and x.parked is null
         and x.level >= given.lowest
-        and (x.start_by is null or x.start_by > coalesce(given.now, ${clock}))
+        and ${notTooLate(`coalesce(given.now, ${clock})`)}
       order by x.level desc, x.turn, x.rank, x.place, x.segment
       limit given.most for update skip locked
     ) w`,
@@ -295,7 +298,7 @@ export const POSTGRES: Statements = {
     where exists (
       select 1 from work x
       where ${inChannel('given.name')} and x.turn is not null and x.parked is null
-        and x.level >= given.lowest and (x.start_by is null or x.start_by > given.now)
+        and x.level >= given.lowest and ${notTooLate('given.now')}
     ) or exists (
       select 1 from work x where x.channel is not null and x.turn is null and x.due_at <= given.now
     )`,
@@ -376,6 +379,8 @@ export const POSTGRES: Statements = {
     ) select as_expected(count(*), cardinality($1::text[])) from changed`,
   updateUnlisted: updateUnlisted([]),
   deleteJobs: `delete from work w using ${names} where w.job = given.name`,
+  moveTasks: `update work w set queue = given.queue, priority = given.priority
+    from ${given([...ADDRESS, 'queue', 'priority'])} where ${addressed}`,
   dropKeys: `
     update work w set key_held = null
     from (select r.job, r.stage, r.segment from ${names} ${rowsOf('given.name', OWN, 'r')}) as given
@@ -471,7 +476,7 @@ export const POSTGRES: Statements = {
       where w.job = $1::text
       union
       select e.position, e.before, e.record from chain c join events e on e.position = c.before
-    ) select position, record from chain where position > $2::int8 order by position limit $3::int4`,
+    ) select position, record from chain where position > $2::int8 order by position * $4::int8 limit $3::int4`,
   eventsAfter: `
     select position, record from events where position > $1::int8 order by position limit $2::int4`,
   queueView: `
@@ -514,6 +519,7 @@ export const POSTGRES: Statements = {
     order by expires_at limit $2::int4 for update skip locked`,
   startTooLate: `
     select job, stage, segment from work where start_by <= ${once} order by start_by limit $2::int4`,
+  pastDeadline: pastDeadline(once, '$2::int4'),
   pipelinesToCheck: `select job from tallies where to_check order by id limit $1::int4`,
   tallyRows: `
     select t.id, ${TALLY_COLUMNS.map((column) => `t.${column}`).join(', ')} from ${names}
@@ -577,12 +583,7 @@ export const POSTGRES: Statements = {
       for update skip locked
     ))`,
 
-  nextTimes: `
-    select ${now},
-      (select min(due_at) from work where channel is not null and turn is null and due_at > $2::int8),
-      (select min(wake_at) from limits where wake_at > $2::int8),
-      (select min(expires_at) from work where expires_at > $2::int8),
-      (select min(start_by) from work where start_by > $2::int8)`,
+  nextTimes: nextTimes(now, '$2::int8'),
   entryTypesAfter: `
     select position, type from events where position > $1::int8 order by position limit $2::int4`,
   horizon: `

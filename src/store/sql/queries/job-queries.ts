@@ -215,7 +215,8 @@ export class JobQueries {
       const found = await this.#withTallies(connection, result?.rows ?? [])
       for (const { job, tallies } of inOrder(found, query.jobs)) {
         after = job.firstPosition
-        if (jobState(job, tallies, now) !== 'QUARANTINED' || !matches(job.spec, query)) continue
+        if (jobState(job, tallies, now) !== 'QUARANTINED' || !matches(job.spec, job.task, query))
+          continue
         const tasks = job.task === null ? await this.#failedTasks(connection, job) : [job.task]
         jobs.push(quarantinedJob(job, tasks, tallies))
         if (jobs.length === query.limit) return { jobs, next: after, now }
@@ -266,11 +267,12 @@ export class JobQueries {
 
   async history(
     connection: Connection,
-    { job, after = 0, limit }: QueryOf<'history'>,
+    { job, after = 0, limit, newest = false }: QueryOf<'history'>,
   ): Promise<PositionedEntry[]> {
-    const statement = { sql: this.#sql.jobHistory, values: [job, after, limit] }
-    const [result] = await connection.run([statement])
-    return positionedEntries(result?.rows ?? [], this.#records)
+    const values = [job, after, limit, newest ? -1 : 1]
+    const [result] = await connection.run([{ sql: this.#sql.jobHistory, values }])
+    const found = positionedEntries(result?.rows ?? [], this.#records)
+    return newest ? found.toReversed() : found
   }
 }
 

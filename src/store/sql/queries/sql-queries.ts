@@ -20,6 +20,7 @@ import type {
 import { recordTallies } from '../../../log/index.ts'
 import { BadRequest } from '../../errors.ts'
 import { jobOverview, jobView } from '../../views/job-views.ts'
+import { sessionLease } from '../../views/session-lease.ts'
 import type { Connection, Row, Statement, StatementResult, Value } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
 import type { TaskWithLease } from '../rows/work-rows.ts'
@@ -102,6 +103,11 @@ export class SqlQueries {
     history: (query, connection) => this.#jobs.history(connection, query),
     queue: ({ queue }, connection) => this.#queue(connection, queue),
     limit: ({ key }, connection) => this.#limit(connection, key),
+    'session-leases': async (_query, connection) => {
+      const { sql, records } = this.#context
+      const [found] = await connection.run([{ sql: sql.leased, values: [] }])
+      return leasedTasks(found?.rows ?? [], records).flatMap((task) => sessionLease(task) ?? [])
+    },
     'worker-leases': ({ worker }, connection) => this.#worker(connection, worker),
     schedule: async ({ schedule }, connection) => {
       const { sql, records } = this.#context

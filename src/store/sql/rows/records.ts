@@ -4,17 +4,32 @@
  *
  * What was submitted is in the record of the `JobSubmitted` only. The row of a job has its position, and
  * is small however large its input is.
+ *
+ * The steps of a task are in the records of its `StepRecorded` only. Its own record says how many there are,
+ * so that it is as small for the thousandth step as for the first, and says by its format that a statement
+ * which reads it adds them. A step whose entry is not in this database, because it was copied or repaired,
+ * stays in the record of its task. Those that a job was submitted with are in the record of its `JobSubmitted`.
  */
 import type {
   Entry,
   Job,
   JobSpec,
   JobSubmitted,
+  KeptStep,
   Queue,
   Schedule,
+  Step,
   Task,
 } from '../../../kernel/index.ts'
-import { createJob, NOT_OPENED, PawlError } from '../../../kernel/index.ts'
+import {
+  createJob,
+  deadlineOf,
+  keptStep,
+  NONE,
+  NOT_OPENED,
+  PawlError,
+} from '../../../kernel/index.ts'
+import type { StepsElsewhere } from '../../../log/index.ts'
 import {
   ByteReader,
   ByteWriter,
@@ -23,11 +38,13 @@ import {
   ENTRY_CODES,
   Interning,
   MalformedBytes,
+  readKeptMessages,
   readQueue,
   readSchedule,
   readTask,
   upcast,
   writeEntry,
+  writeKeptMessages,
   writeQueue,
   writeSchedule,
   writeTask,
@@ -39,20 +56,37 @@ export class CorruptRecord extends PawlError {
   /** Without the place. */
   readonly why: string
 
-  constructor(where: string, why: string, cause?: unknown) {
+  /** `where`: the row, for people. `database`: null if the caller knows it. */
+  constructor(where: string, why: string, cause?: unknown, database: string | null = null) {
+    const place = database === null ? where : `${database}: ${where.replace(/^The/, 'the')}`
     super(
       'CorruptRecord',
       'corrupt',
-      `${where} is damaged: ${why}. Nothing was changed; verify the store to see all that is wrong.`,
-      { where },
+      `${place} is damaged: ${why}. Nothing was changed; verify the store to see all that is wrong.`,
+      { where, database },
       cause,
     )
     this.why = why
   }
 }
 
-/** Of the records of jobs and tasks. */
+/** The record of a task has more steps than were found in its events. */
+export class StepsMissing extends CorruptRecord {}
+
+/** Of the records of jobs and tasks: a task has no steps, or all of them are in its record. */
 const FORMAT = 1
+/** It has steps that are in their events. */
+const STEPS_IN_EVENTS = 2
+/** As statements give it: this byte, the record, each StepRecorded behind its length, the record's length. */
+const WITH_STEPS = 3
+/** Of the record, and of each step. */
+const LENGTH_BYTES = 4
+
+/** In place of each step of a record that was read without its events. */
+export const STEP_IN_EVENTS: Step = Object.freeze({ name: '', value: 'null', lease: 0 })
+
+/** Steps that are in the record of their task: their entries are not in this database. */
+const stepsInRecord = new WeakSet<Step>()
 const CHECKSUM = 4
 
 /** Size of the buffers that small records share. */
@@ -64,12 +98,19 @@ const JOB_TASK = 1
 const JOB_OPENED = 2
 const JOB_HELD = 4
 const JOB_CANCELLED = 8
+const JOB_MESSAGES = 16
 
 export class Records {
+  readonly #database: string | null
   readonly #interning = new Interning()
   #writer = new ByteWriter(BUFFER_BYTES)
   /** Where the record begins that is being written. */
   #start = 0
+
+  /** `database`: for the errors; null if the caller knows it. */
+  constructor(database: string | null = null) {
+    this.#database = database
+  }
 
   ofEntry(entry: Entry): Uint8Array {
     const writer = this.#begin()
@@ -86,15 +127,25 @@ export class Records {
     })
   }
 
-  /** Everything but its spec and, of a pipeline, its tasks. */
+  /** Everything but its spec, steps that are in events and, of a pipeline, its tasks. */
   ofJob(job: Job): Uint8Array {
+    return this.#ofJob(job, job.task === null ? Infinity : stepsHere(job.task))
+  }
+
+  /** The same with all steps. */
+  ofWholeJob(job: Job): Uint8Array {
+    return this.#ofJob(job, Infinity)
+  }
+
+  #ofJob(job: Job, steps: number): Uint8Array {
     const writer = this.#begin()
-    writer.u8(FORMAT)
+    writer.u8(steps === Infinity ? FORMAT : STEPS_IN_EVENTS)
     let mask = 0
     if (job.task !== null) mask |= JOB_TASK
     if (job.opened !== null) mask |= JOB_OPENED
     if (job.held) mask |= JOB_HELD
     if (job.cancelled !== null) mask |= JOB_CANCELLED
+    if (job.messages.length > 0) mask |= JOB_MESSAGES
     writer.u8(mask)
     writer.time(job.submittedAt)
     writer.timeFrom(job.submittedAt, job.dueAt)
@@ -104,13 +155,15 @@ export class Records {
       writer.timeFrom(job.submittedAt, job.cancelled.at)
       writer.text(job.cancelled.by)
       writer.text(job.cancelled.reason)
+      writer.flag(job.cancelled.deadline)
     }
     if (job.opened !== null) {
       writer.count(job.opened.length)
       // A stage that is not opened is the one below zero.
       for (const segments of job.opened) writer.count(segments - NOT_OPENED)
     }
-    if (job.task !== null) writeTask(writer, job.task, job, job.submittedAt)
+    if (mask & JOB_MESSAGES) writeKeptMessages(writer, job.messages)
+    if (job.task !== null) writeTask(writer, job.task, job, job.submittedAt, steps)
     return this.#end()
   }
 
@@ -120,8 +173,7 @@ export class Records {
   }
 
   #job(record: Uint8Array, id: string, spec: JobSpec): Job {
-    return this.#read(record, `The row of job ${id}`, (reader) => {
-      expectFormat(reader)
+    return this.#readWithSteps(record, `The row of job ${id}`, spec.steps, (reader, elsewhere) => {
       const mask = reader.u8()
       const submittedAt = reader.time()
       const dueAt = reader.timeFrom(submittedAt)
@@ -134,34 +186,50 @@ export class Records {
         time,
         submittedAt,
         dueAt,
+        deadlineAt: deadlineOf(spec, submittedAt),
         held: (mask & JOB_HELD) !== 0,
         cancelled: null,
         opened: null,
         task: null,
+        messages: NONE,
         firstPosition: 0,
         lastPosition: 0,
       }
       if (mask & JOB_CANCELLED) {
         const at = reader.timeFrom(submittedAt)
-        job.cancelled = { at, by: reader.text(), reason: reader.text() }
+        const [by, reason] = [reader.text(), reader.text()]
+        job.cancelled = { at, by, reason, deadline: reader.flag() }
       }
       if (mask & JOB_OPENED) {
         const opened: number[] = []
         for (let left = reader.length(); left > 0; left--) opened.push(reader.count() + NOT_OPENED)
         job.opened = opened
       }
+      if (mask & JOB_MESSAGES) {
+        job.messages = readKeptMessages(reader, this.#interning)
+      }
       if (mask & JOB_TASK) {
         if (spec.policy === null) throw reader.malformed('a task has no policy')
-        job.task = readTask(reader, this.#interning, job, 0, 0, submittedAt)
+        job.task = readTask(reader, this.#interning, job, 0, 0, submittedAt, elsewhere)
+        if (elsewhere === null) noteInRecord(job.task.steps)
       }
       return job
     })
   }
 
   ofTask(task: Task, job: Job): Uint8Array {
+    return this.#ofTask(task, job, stepsHere(task))
+  }
+
+  /** The same with all steps. */
+  ofWholeTask(task: Task, job: Job): Uint8Array {
+    return this.#ofTask(task, job, Infinity)
+  }
+
+  #ofTask(task: Task, job: Job, steps: number): Uint8Array {
     const writer = this.#begin()
-    writer.u8(FORMAT)
-    writeTask(writer, task, job, job.submittedAt)
+    writer.u8(steps === Infinity ? FORMAT : STEPS_IN_EVENTS)
+    writeTask(writer, task, job, job.submittedAt, steps)
     return this.#end()
   }
 
@@ -169,15 +237,18 @@ export class Records {
   submitted(record: Uint8Array, position: number): JobSubmitted {
     const entry = this.entry(record, position)
     if (entry.type === 'JobSubmitted') return entry
-    throw new CorruptRecord(`The event at position ${position}`, 'it is not what was submitted')
+    throw this.#corrupt(`The event at position ${position}`, 'it is not what was submitted')
   }
 
   task(record: Uint8Array, job: Job, stage: number, segment: number): Task {
-    return this.#read(record, `The row of task ${job.id}/${stage}/${segment}`, (reader) => {
-      expectFormat(reader)
+    const where = `The row of task ${job.id}/${stage}/${segment}`
+    return this.#readWithSteps(record, where, NONE, (reader, elsewhere) => {
       if (job.spec.stages?.[stage] === undefined)
         throw reader.malformed('its job has no such stage')
-      return readTask(reader, this.#interning, job, stage, segment, job.submittedAt)
+      const { submittedAt } = job
+      const task = readTask(reader, this.#interning, job, stage, segment, submittedAt, elsewhere)
+      if (elsewhere === null) noteInRecord(task.steps)
+      return task
     })
   }
 
@@ -224,11 +295,60 @@ export class Records {
     return Buffer.from(record)
   }
 
+  /**
+   * `submitted`: the steps that the job was submitted with. `read` is given where the steps come from that
+   * are not in the record; null: all are.
+   */
+  #readWithSteps<T>(
+    given: Uint8Array,
+    where: string,
+    submitted: readonly KeptStep[],
+    read: (reader: ByteReader, elsewhere: StepsElsewhere | null) => T,
+  ): T {
+    const { record, events } = withoutSteps(asBuffer(given))
+    return this.#read(record, where, (reader) => {
+      const format = reader.u8()
+      if (format === FORMAT) return read(reader, null)
+      if (format !== STEPS_IN_EVENTS) {
+        throw reader.malformed(`it is of format ${format}, and ${FORMAT} is known`)
+      }
+      return read(reader, (here, count, sinceSubmit) => {
+        noteInRecord(here)
+        // They are the first: if any step is in the record, they are.
+        const first = sinceSubmit && here.length === 0 ? submitted.map(keptStep) : NONE
+        return [...first, ...this.#newestSteps(events, count - first.length, where)]
+      })
+    })
+  }
+
+  #newestSteps(events: Buffer | null, count: number, where: string): readonly Step[] {
+    if (events === null) return Array.from({ length: count }, () => STEP_IN_EVENTS)
+    const steps = this.#stepsIn(events)
+    const lacking = count - steps.length
+    if (lacking > 0) throw new StepsMissing(where, `${lacking} of its steps are in no event`)
+    // The newest: those before them were dropped with the input that they were made of.
+    return steps.slice(steps.length - count)
+  }
+
+  #stepsIn(events: Buffer): Step[] {
+    const steps: Step[] = []
+    for (let at = 0; at < events.length;) {
+      const start = at + LENGTH_BYTES
+      at = start + events.readUInt32BE(start - LENGTH_BYTES)
+      const entry = this.entry(events.subarray(start, at), 0)
+      if (entry.type !== 'StepRecorded') continue
+      steps.push({ name: entry.name, value: entry.value, lease: entry.lease })
+    }
+    return steps
+  }
+
   #read<T>(record: Uint8Array, where: string, read: (reader: ByteReader) => T): T {
+    // A damaged page may hand over anything in place of the bytes, or nothing.
+    if (!(record instanceof Uint8Array)) throw this.#corrupt(where, 'it is missing')
     const bytes = asBuffer(record)
     const end = bytes.length - CHECKSUM
     if (end < 0 || checksumOf(bytes, 0, end) !== bytes.readUInt32LE(end)) {
-      throw new CorruptRecord(where, 'its checksum is wrong')
+      throw this.#corrupt(where, 'its checksum is wrong')
     }
     const reader = new ByteReader(bytes, 0, end)
     try {
@@ -237,12 +357,30 @@ export class Records {
       return value
     } catch (error) {
       if (!(error instanceof MalformedBytes)) throw error
-      throw new CorruptRecord(where, error.message, error)
+      throw this.#corrupt(where, error.message, error)
     }
+  }
+
+  #corrupt(where: string, why: string, cause?: unknown): CorruptRecord {
+    return new CorruptRecord(where, why, cause, this.#database)
   }
 }
 
-function expectFormat(reader: ByteReader): void {
-  const format = reader.u8()
-  if (format !== FORMAT) throw reader.malformed(`it is of format ${format}, and ${FORMAT} is known`)
+/** `events`: null if the statement that gave the bytes added none. */
+function withoutSteps(given: Buffer): { record: Buffer; events: Buffer | null } {
+  if (given[0] !== WITH_STEPS) return { record: given, events: null }
+  const behind = given.length - LENGTH_BYTES
+  const end = 1 + given.readUInt32BE(behind)
+  return { record: given.subarray(1, end), events: given.subarray(end, behind) }
+}
+
+function noteInRecord(steps: readonly Step[]): void {
+  for (const step of steps) stepsInRecord.add(step)
+}
+
+/** How many of the task's steps are written with it; Infinity: all, or it has none. */
+function stepsHere({ steps }: Task): number {
+  let here = 0
+  while (here < steps.length && stepsInRecord.has(steps[here] as Step)) here += 1
+  return here === steps.length ? Infinity : here
 }

@@ -25,9 +25,9 @@ export class TallyChange {
   get isOne(): boolean {
     const { tally, neverGranted } = this
     const { waiting, leased, completed, failed, dead, granted } = tally
-    const { deadCommitted, committedOpen } = tally
+    const { deadCommitted, committedOpen, suspended } = tally
     const counts = [waiting, leased, completed, failed, dead, granted, deadCommitted, committedOpen]
-    return neverGranted !== 0 || counts.some((count) => count !== 0)
+    return neverGranted !== 0 || suspended !== 0 || counts.some((count) => count !== 0)
   }
 
   /** A row of the statement `tallyRows`. */
@@ -42,7 +42,8 @@ export class TallyChange {
     tally.committedOpen += row[10] as number
     tally.granted += row[11] as number
     this.neverGranted += row[12] as number
-    tally.endedAt = Math.max(tally.endedAt, row[13] as number)
+    tally.suspended += row[13] as number
+    tally.endedAt = Math.max(tally.endedAt, row[14] as number)
   }
 
   /** The columns of `TALLY_COLUMNS`. */
@@ -61,6 +62,7 @@ export class TallyChange {
       tally.committedOpen,
       tally.granted,
       this.neverGranted,
+      tally.suspended,
       tally.endedAt,
     ]
   }
@@ -90,8 +92,9 @@ export function tallyRow(row: Row): TallyRow {
     deadCommitted: row[7] as number,
     committedOpen: row[8] as number,
     granted: row[9] as number,
-    endedAt: row[11] as number,
-    retryAt: neverGranted > 0 ? 0 : ((row[12] as number | null) ?? Infinity),
+    suspended: row[11] as number,
+    endedAt: row[12] as number,
+    retryAt: neverGranted > 0 ? 0 : ((row[13] as number | null) ?? Infinity),
   }
   return { job: row[0] as string, stage: row[1] as number, tally, neverGranted }
 }

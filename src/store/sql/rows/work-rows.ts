@@ -10,7 +10,7 @@
  */
 import type { Job, JobSubmitted, Lease, Task } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
-import { isFinal, jobEndedAt, jobState, NO_TALLIES } from '../../../kernel/index.ts'
+import { isFinal, jobEndedAt, jobState, NO_TALLIES, placeAt } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Row, Value } from '../connection.ts'
 import type { CountedAs } from './queue-counts.ts'
@@ -80,7 +80,7 @@ export function keyName(type: string, key: string): string {
   return JSON.stringify([type, key])
 }
 
-/** The columns that never change, in the order of `FIXED_COLUMNS`. */
+/** The columns that only a reschedule changes, if anything, in the order of `FIXED_COLUMNS`. */
 export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey: boolean): Value[] {
   const { spec } = job
   const isJob = row.stage === JOB_ROW
@@ -94,14 +94,25 @@ export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey:
     isJob ? spec.key : null,
     isJob && hasKey && spec.key !== null ? keyName(spec.type, spec.key) : null,
     spec.group,
-    spec.priority,
+    task?.priority ?? spec.priority,
     isJob ? spec.retainMs : null,
+    deadlineColumn(job, row.stage),
   ]
+}
+
+/** A task that is to run on failure has none. */
+function deadlineColumn({ deadlineAt, spec }: Job, stage: number): number | null {
+  return spec.stages?.[stage]?.onFailure === true ? null : deadlineAt
 }
 
 /** It has not changed since it was submitted: its record follows from its JobSubmitted. */
 export function isFresh(job: Job): boolean {
   return job.task !== null && job.task.version === 1
+}
+
+/** Its row has only what rows of fresh jobs nearly always have. */
+export function isFreshRow(job: Job): boolean {
+  return isFresh(job) && job.deadlineAt === null
 }
 
 /** The columns of a fresh job, in the order of `FRESH_COLUMNS`. */
@@ -144,7 +155,7 @@ export function changingColumns(
   const isJob = row.stage === JOB_ROW
   const listed = isListed(job, task)
   const { lease, policy, attempt, dueAt } = task
-  const { priority } = job.spec
+  const { priority } = task
   const ageingMs = listed ? ageing(policy.queue) : null
   return [
     row.lastPosition,
@@ -155,7 +166,8 @@ export function changingColumns(
     listed ? levelOf(priority, task, ageingMs) : null,
     row.turn,
     dueAt,
-    dueAt - priority * (ageingMs ?? 0),
+    // What comes back from a wait stands by its first due time.
+    listed ? placeAt(task) - priority * (ageingMs ?? 0) : dueAt,
     // A task that was granted before comes before others that are due in the same millisecond.
     attempt > 0 ? 0 : row.position,
     listed ? row.parked : null,
@@ -168,7 +180,7 @@ export function changingColumns(
   ]
 }
 
-/** A plain job that was granted before and is not listed: it holds a lease, or it is over. */
+/** A plain job that was granted before and is not listed: it holds a lease, waits for a message, or is over. */
 export function isUnlisted(row: RowState, job: Job, task: Task | null): boolean {
   return row.stage === JOB_ROW && task !== null && task.attempt > 0 && !isListed(job, task)
 }

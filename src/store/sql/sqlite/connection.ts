@@ -14,8 +14,8 @@ import { Worker } from 'node:worker_threads'
 import { threadFile } from '../../../log/disk/thread-file.ts'
 import { afterMs } from '../../clock.ts'
 import type { StatementResult, Statement, Connection } from '../connection.ts'
-import type { SqlFailed } from '../failures.ts'
-import { sqlFailed } from '../failures.ts'
+import type { DatabaseDamaged, SqlFailed } from '../failures.ts'
+import { connectionFailed, sqlFailed } from '../failures.ts'
 import type { OpenFileRequest, ThreadReply, ThreadRequest } from './messages.ts'
 import { STALLED } from './failures.ts'
 import { answersOf, buffersOf, flatStatements } from './messages.ts'
@@ -47,7 +47,7 @@ export async function openConnection(address: SqliteAddress): Promise<Connection
 
 interface PendingRequest {
   resolve(answers: readonly StatementResult[]): void
-  reject(failure: SqlFailed): void
+  reject(failure: SqlFailed | DatabaseDamaged): void
 }
 
 class SqliteConnection implements Connection {
@@ -159,7 +159,7 @@ class SqliteConnection implements Connection {
     }
     const cause = Object.assign(new Error(reply.message), { errcode: reply.errcode })
     if (reply.message === STALLED) this.#isNextInThread = true
-    first?.reject(sqlFailed(reply.reason, this.#where, cause, reply.sql))
+    first?.reject(connectionFailed(reply.reason, this.#where, cause, reply.sql))
   }
 
   readonly #exited = (code: number): void => {

@@ -5,8 +5,11 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { systemClock } from '../../clock.ts'
 import type { Dialect } from '../dialect.ts'
+import { readAcknowledged, replaceAcknowledged } from './acknowledged-mark.ts'
 import { openConnection } from './connection.ts'
+import { SqlitePresence } from './presence.ts'
 import { sqliteUserDialect } from './user-transaction.ts'
+import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
 import { CHECKS, FILE_CHECK, SQLITE } from './statements.ts'
 
@@ -37,7 +40,9 @@ export function sqliteDialect(options: { readonly path: string }): Dialect {
   const path = resolve(options.path)
   const wal = `${path}-wal`
   return {
+    where: `The SQLite file ${path}`,
     statements: SQLITE,
+    jobChecks: JOB_CHECKS,
     connect: () => openConnection({ path }),
     userTransactions: sqliteUserDialect(path),
     // One writes at a time, whatever the number of connections.
@@ -46,11 +51,20 @@ export function sqliteDialect(options: { readonly path: string }): Dialect {
     preconditions: CHECKS,
     pollMs: POLL_MS,
     signOfWrites: () => signOf(wal),
+    openPresence: (parts) => new SqlitePresence(`${path}-presence`, parts),
     fileCheck: FILE_CHECK,
+    acknowledged: {
+      read: () => readAcknowledged(path),
+      replace: (storeId, position) => replaceAcknowledged(path, storeId, position),
+    },
     hasCursor: false,
     migrations: STEPS,
     prepare: [],
-    hasTables: `select count(*) from sqlite_master where type = 'table' and name = 'meta'`,
+    // A damaged page may hide the first; no other program has all of the others.
+    hasTables: `
+      select exists (select 1 from sqlite_master where type = 'table' and name = 'meta') or (
+        select count(*) from sqlite_master where name in ('baselines', 'group_turns', 'queue_counts')
+      ) > 1`,
     setVersion: `
       insert into meta (name, value) values ('version', ?)
       on conflict (name) do update set value = excluded.value`,

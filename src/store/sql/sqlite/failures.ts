@@ -10,9 +10,12 @@ const REASONS: Readonly<Record<number, SqlFailureReason>> = {
   5: 'conflict',
   6: 'conflict',
   8: 'read-only',
+  // A page that makes no sense, a file that is no database.
+  11: 'damaged',
   13: 'full',
   14: 'denied',
   23: 'denied',
+  26: 'damaged',
 }
 
 /** Extended numbers that differ from the rest of their kind. */
@@ -39,6 +42,8 @@ const WORDS: readonly (readonly [RegExp, SqlFailureReason])[] = [
   [/^UNIQUE constraint failed/, 'conflict'],
   [/^database (?:table |schema )?is locked/, 'conflict'],
   [/^database or disk is full/, 'full'],
+  [/^database disk image is malformed|^file is not a database/, 'damaged'],
+  [/^malformed database schema|^unsupported file format/, 'damaged'],
   [/^attempt to write a readonly database/, 'read-only'],
 ]
 

@@ -3,6 +3,8 @@
  * A step that was released is never changed: what is new is a step more. Until 0.1.0 is released there
  * is one step, which changes in place. What each table is for: `docs/sql-stores.md`.
  */
+import { WORK_CONSTRAINTS } from '../statements.ts'
+
 export const STEPS: readonly (readonly string[])[] = [
   [
     `create table meta (name text primary key, value text not null) without rowid`,
@@ -12,9 +14,12 @@ export const STEPS: readonly (readonly string[])[] = [
       before integer,
       type text not null,
       at integer not null,
-      record blob not null
+      record blob not null,
+      constraint sound_numbers check (position > 0 and (before is null or before < position))
     )`,
     `create index submits on events (position) where type = 'JobSubmitted'`,
+    // Whether a job that has no row was forgotten, or its row is lost.
+    `create index forgotten on events (job, position) where type = 'JobForgotten'`,
     `create trigger no_update before update on events
     begin
       select raise(abort, 'events are only ever appended: UPDATE is refused');
@@ -54,6 +59,7 @@ export const STEPS: readonly (readonly string[])[] = [
       grp text,
       priority integer not null,
       retain_ms integer,
+      deadline integer,
       last_position integer not null,
       version integer not null,
       state text not null,
@@ -71,7 +77,7 @@ export const STEPS: readonly (readonly string[])[] = [
       attempt integer not null,
       ended_at integer,
       over_at integer,
-      primary key (job, stage, segment)
+      primary key (job, stage, segment),${WORK_CONSTRAINTS}
     )`,
     `create index ready on work (channel, level desc, turn, rank, place, segment)
       where channel is not null and turn is not null and parked is null`,
@@ -80,6 +86,7 @@ export const STEPS: readonly (readonly string[])[] = [
       where parked is not null`,
     `create index leased on work (expires_at) where expires_at is not null`,
     `create index never_taken on work (start_by) where start_by is not null`,
+    `create index to_end on work (deadline) where deadline is not null and over_at is null and stage = -1`,
     `create index over on work (type, retain_ms, over_at) where over_at is not null`,
     `create index dead on work (position) where state = 'DEAD'`,
     `create index dead_segments on work (job) where state = 'DEAD' and stage >= 0`,
@@ -89,7 +96,7 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index keyed on work (key, position) where key is not null`,
     `create table queues (
       queue text primary key,
-      version integer not null,
+      version integer not null check (version > 0),
       record blob not null,
       is_limited integer not null,
       is_paused integer not null,
@@ -97,13 +104,13 @@ export const STEPS: readonly (readonly string[])[] = [
     ) without rowid`,
     `create table schedules (
       schedule text primary key,
-      version integer not null,
+      version integer not null check (version > 0),
       record blob not null,
       is_set integer not null
     ) without rowid`,
     `create table limits (
       key text primary key,
-      held integer not null,
+      held integer not null check (held >= 0),
       full_at real not null,
       wake_at integer
     ) without rowid`,
@@ -137,6 +144,7 @@ export const STEPS: readonly (readonly string[])[] = [
       committed_open integer not null,
       granted integer not null,
       never_granted integer not null,
+      suspended integer not null,
       ended_at integer not null
     )`,
     `create index tallies_of on tallies (job)`,

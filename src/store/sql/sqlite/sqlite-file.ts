@@ -10,11 +10,13 @@ import type {
 import { openSqlite, sqliteExtendedCode } from '../../../log/disk/sqlite-driver.ts'
 import { nowUs } from '../../clock.ts'
 import type { StatementResult, ClientConnection, Row, Statement } from '../connection.ts'
-import { sqlFailed } from '../failures.ts'
+import { connectionFailed, sqlFailed } from '../failures.ts'
+import { AcknowledgedMarkFile } from './acknowledged-mark.ts'
 import { NOT_AS_EXPECTED, reasonOf } from './failures.ts'
 import type { FlatStatement, OpenFileRequest } from './messages.ts'
 import { flatStatements, valuesOf } from './messages.ts'
 import { BEGIN, ROLLBACK } from './stall-timer.ts'
+import { SQLITE } from './statements.ts'
 
 interface Prepared {
   readonly forOne: SqliteStatement
@@ -53,12 +55,17 @@ export class SqliteFile {
   readonly #database: SqliteDatabase
   readonly #prepared = new Map<string, Prepared>()
   readonly #busyMs: number
+  readonly #path: string
   #isInTransaction = false
+  #mark: AcknowledgedMarkFile | null = null
+  /** The newest entry of the transaction that is under way; 0: it has none. */
+  #appended = 0
 
   /** Creates the file if there is none. */
   constructor({ path, busyMs }: OpenFileRequest) {
     this.#database = openSqlite(path)
     this.#busyMs = busyMs
+    this.#path = path
     try {
       // BEFORE anything that may have to wait for another process.
       this.#database.exec(`pragma busy_timeout = ${busyMs}`)
@@ -95,6 +102,8 @@ export class SqliteFile {
     // A driver may have the file open for as long as one of them is in memory.
     this.#prepared.clear()
     this.#database.close()
+    this.#mark?.close()
+    this.#mark = null
   }
 
   /**
@@ -115,6 +124,7 @@ export class SqliteFile {
   /** If there is a transaction: as in other databases, it is no failure if there is none. */
   rollBack(): void {
     this.#isInTransaction = false
+    this.#appended = 0
     try {
       this.#database.exec('rollback')
     } catch {
@@ -161,11 +171,27 @@ export class SqliteFile {
       at += many
     }
     if (sql === BEGIN || sql === COMMIT) this.#isInTransaction = sql === BEGIN
+    if (sql === SQLITE.insertEvents) this.#appended = values[(count - 1) * width] as number
+    if (sql === COMMIT) this.#noteCommitted()
     const found = hasRows ? rows.length : changed
     if (expect !== undefined && found !== expect) {
       throw new Error(`${NOT_AS_EXPECTED}: ${found} of ${expect}`)
     }
     return { rows, changed: hasRows && RETURNS.test(sql) ? rows.length : changed }
+  }
+
+  /** What was committed is on the disk. */
+  #noteCommitted(): void {
+    if (this.#appended === 0) return
+    this.#mark ??= this.#openMark()
+    this.#mark?.set(this.#appended)
+    this.#appended = 0
+  }
+
+  #openMark(): AcknowledgedMarkFile | null {
+    const [row] = this.#prepare(SQLITE.readMeta).forOne.all('id') as Row[]
+    const id = row?.[0]
+    return typeof id === 'string' ? new AcknowledgedMarkFile(this.#path, id) : null
   }
 
   #prepare(sql: string): Prepared {
@@ -253,6 +279,6 @@ export class InThreadConnection implements ClientConnection {
 
   #failure(error: unknown): Error {
     const cause = error as Error & OfStatement
-    return sqlFailed(reasonOf(cause), this.#where, cause, cause.sql ?? null)
+    return connectionFailed(reasonOf(cause), this.#where, cause, cause.sql ?? null)
   }
 }

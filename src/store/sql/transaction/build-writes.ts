@@ -16,7 +16,7 @@ import {
   channelOf,
   fixedColumns,
   freshColumns,
-  isFresh,
+  isFreshRow,
   isUnlisted,
   JOB_ROW,
   levelOf,
@@ -49,6 +49,7 @@ export async function buildWrites(
   write(sql.insertFresh, fresh)
   write(sql.insertRows, inserted)
   write(sql.updateRows, updated, updated.length)
+  write(sql.moveTasks, movedRows(loaded))
   if (unlisted.length > 0) {
     writes.push({ sql: sql.updateUnlisted, rows: unlisted, expect: unlisted.length, locations })
   }
@@ -106,7 +107,7 @@ async function assignTurns(
       row.turn = null
       row.parked = null
     } else if (row.turn === null) {
-      const level = levelOf(job.spec.priority, task, queues.ageingMs(task.policy.queue))
+      const level = levelOf(task.priority, task, queues.ageingMs(task.policy.queue))
       tasks.push({ row, channel: channelOf(job, task), level, group: job.spec.group })
     }
   }
@@ -123,6 +124,14 @@ function eventRows(loaded: WorkingSet, records: Records): Row[] {
   return loaded.applied.map(({ entry, position, previousPosition }) => {
     const job = 'job' in entry ? entry.job : null
     return [position, job, previousPosition, entry.type, entry.at, records.ofEntry(entry)]
+  })
+}
+
+function movedRows(loaded: WorkingSet): Row[] {
+  return [...loaded.moved].map((row) => {
+    const job = loaded.jobs.get(row.job) as Job
+    const task = taskOf(loaded, row, job) as Task
+    return [row.job, row.stage, row.segment, task.policy.queue, task.priority]
   })
 }
 
@@ -146,7 +155,7 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
     const job = loaded.jobs.get(row.job) as Job
     const task = taskOf(loaded, row, job)
     const hasKey = !loaded.droppedKeys.has(row.job)
-    if (row.version === 0 && isFresh(job)) {
+    if (row.version === 0 && isFreshRow(job)) {
       fresh.push(freshColumns(row, job, hasKey, ageing))
     } else if (row.version > 0 && isUnlisted(row, job, task)) {
       unlisted.push(unlistedColumns(row, job, records))

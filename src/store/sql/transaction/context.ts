@@ -36,12 +36,12 @@ export interface TransactionContext {
 
 /** For the store's own connections. */
 export function newContext(
-  { statements: sql, preconditions, forgetCount }: Dialect,
+  { statements: sql, where, preconditions, forgetCount }: Dialect,
   clock: Clock | null,
 ): TransactionContext & { readonly turns: TurnAssignment } {
   return {
     sql,
-    records: new Records(),
+    records: new Records(where),
     turns: new TurnAssignment(sql),
     now: () => (clock === null ? null : Math.floor(clock.now())),
     queues: new QueueCache(),

@@ -153,6 +153,9 @@ export class LockPlan {
     if (locksJob) this.#wholeJob(job)
     else if (command.type === 'StopTask') this.addTallies(job)
     if (task === null) return
+    // It may have been rescheduled to another queue than that of its spec.
+    if (command.type === 'GrantLease') this.addQueue(task.policy.queue)
+    if (command.type === 'RescheduleTask') this.#ranking(command.toQueue ?? task.policy.queue)
     this.addLimits(task)
     if (command.type === 'FinishEffect') this.#child(command, task)
   }

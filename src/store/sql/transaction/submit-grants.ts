@@ -94,13 +94,13 @@ export class SubmitGrants {
   /** Grants what was submitted in this transaction. `positions`: of all its entries. */
   grantJobs(loaded: WorkingSet, positions: readonly number[], now: number): void {
     for (const planned of this.#planned) {
-      const { worker, request, started } = planned.claim.request
+      const { worker, request, started, session = '' } = planned.claim.request
       const granted: Claimed[] = []
       for (const job of planned.jobs) {
         if (granted.length === planned.most) break
         if (loaded.rows.get(rowKey(job, JOB_ROW, 0))?.version !== 0) continue
         const address = { job, stage: 0, segment: 0 }
-        const grant = { type: 'GrantLease', ...address, worker, request, started } as const
+        const grant = { type: 'GrantLease', ...address, worker, request, started, session } as const
         const { entry } = decideIn(loaded.world, loaded, grant, this.#reads, now)
         if (entry === null) continue
         loaded.apply(entry, positions[loaded.applied.length] as number)

@@ -2,6 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { plain } from '../../../../test/support/specs.ts'
 import { freshFile } from '../../../../test/support/sqlite.ts'
 import type { Command } from '../../../kernel/index.ts'
+import { openSqlite } from '../../../log/disk/sqlite-driver.ts'
+import { PartlyDone } from '../../errors.ts'
 import { openSqliteStore } from '../../index.ts'
 
 function submits(count: number, input = 'null'): Command[] {
@@ -51,6 +53,33 @@ describe('a call of more commands than one transaction holds', () => {
     expect(answers.map(({ value }) => value)).toEqual(
       submits(4_000).map((one) => 'job' in one && one.job),
     )
+  })
+
+  it('that fails midway says how many of them were done, and can be repeated', async () => {
+    const path = await freshFile()
+    const store = await openSqliteStore({ path })
+    onTestFinished(() => store.close())
+    const other = openSqlite(path)
+    onTestFinished(() => other.close())
+    const many = store.execute(submits(4_000))
+    const failure = many.then(
+      () => null,
+      (error: unknown) => error,
+    )
+    // The first transaction is committed, and others follow.
+    await store.execute([PAUSE])
+    other.exec('pragma busy_timeout = 5000; alter table events rename to elsewhere')
+    const error = (await failure) as PartlyDone
+    expect(error).toBeInstanceOf(PartlyDone)
+    const { done } = error.details as { readonly done: number }
+    expect(error).toMatchObject({ kind: 'unknown_outcome', details: { of: 4_000 } })
+    expect(done).toBeGreaterThan(0)
+    expect(done).toBeLessThan(4_000)
+    other.exec('alter table elsewhere rename to events')
+    expect(await store.query({ kind: 'job', job: `job-${done - 1}` })).not.toBeNull()
+    expect(await store.query({ kind: 'job', job: `job-${done}` })).toBeNull()
+    const answers = await store.execute(submits(4_000))
+    expect(answers.every(({ verdict }) => verdict === 'committed')).toBe(true)
   })
 
   it('is cut by the size of its payloads, too', async () => {

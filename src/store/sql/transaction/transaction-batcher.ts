@@ -9,7 +9,7 @@
 import type { Command } from '../../../kernel/index.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
 import { BatchSize, MOST_COMMANDS, payloadChars } from '../../command-batcher.ts'
-import { StoreClosed } from '../../errors.ts'
+import { PartlyDone, StoreClosed } from '../../errors.ts'
 import type { Answer, SubmittedAndClaimed } from '../../store.ts'
 import type { Connection } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
@@ -249,7 +249,7 @@ function rejectOrSeparate(calls: readonly Call[], error: unknown): void {
       continue
     }
     call.isOver = true
-    call.reject(error)
+    call.reject(call.answers.length === 0 ? error : new PartlyDone(call, error))
   }
 }
 

@@ -34,12 +34,14 @@ import {
   addToTally,
   isEnding,
   stagesOf,
+  takesToken,
 } from '../../../kernel/index.ts'
 import { isListed, TaskSnapshot } from '../../state/task-snapshot.ts'
 import type { Row } from '../connection.ts'
 import type { LeasedRow } from './context.ts'
 import { SqlFailed } from '../failures.ts'
 import type { Records } from '../rows/records.ts'
+import { StepsMissing } from '../rows/records.ts'
 import { countedAs, QueueCounts } from '../rows/queue-counts.ts'
 import type { TallyRow } from '../rows/tally-rows.ts'
 import { TallyChange } from '../rows/tally-rows.ts'
@@ -103,6 +105,17 @@ export class LoadedMap<T> extends Map<string, T> {
 /** The job of a segment is read without a lock, for reports about the segment. */
 const ID_REUSED = 'A job was forgotten, and its id used again, while it was loaded.'
 
+const STEP_MEANWHILE = 'Another transaction recorded a step of a task while it was loaded.'
+
+/** A row that was locked is newer than the events that the same statement sees: it is to be read again. */
+function whole<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof StepsMissing ? new SqlFailed('conflict', STEP_MEANWHILE, error) : error
+  }
+}
+
 export class WorkingSet implements Indexes {
   readonly jobs = new LoadedMap<Job>('Job')
   readonly queues = new LoadedMap<Queue>('Queue')
@@ -120,6 +133,8 @@ export class WorkingSet implements Indexes {
   readonly applied: AppliedEntry[] = []
   /** Rows to be saved, in the order in which they were first changed. */
   readonly changed = new Set<RowState>()
+  /** Of those that were there before: rows whose queue or priority may be another one now. */
+  readonly moved = new Set<RowState>()
   readonly forgotten = new Set<string>()
   /** How the counts of queues change. */
   counts = new QueueCounts()
@@ -178,11 +193,14 @@ export class WorkingSet implements Indexes {
     let task: Task | null
     if (stage === JOB_ROW) {
       if (submitted === null) throw new NotLoaded(`What was submitted as job ${id}`)
-      task = this.#addJob(this.#records.job(record, submitted), columns).task
+      task = this.#addJob(
+        whole(() => this.#records.job(record, submitted)),
+        columns,
+      ).task
     } else {
       const job = this.jobs.get(id) as Job
       if (job.firstPosition !== position) throw new SqlFailed('conflict', ID_REUSED, null)
-      task = this.#records.task(record as Uint8Array, job, stage, segment)
+      task = whole(() => this.#records.task(record as Uint8Array, job, stage, segment))
       this.latestTime = Math.max(this.latestTime, task.time)
       this.#tasksOfStage(job, stage)[segment] = task
     }
@@ -244,7 +262,7 @@ export class WorkingSet implements Indexes {
   /** AFTER what was noted is written, in the same transaction. */
   clearChanges(): void {
     this.applied.length = 0
-    const ofJobs = [this.changed, this.forgotten, this.droppedKeys]
+    const ofJobs = [this.changed, this.moved, this.forgotten, this.droppedKeys]
     const ofPipelines = [this.changedPipelines, this.forgottenPipelines]
     const ofQueues = [this.changedQueues, this.chargedQueues, this.changedSchedules]
     for (const one of [...ofJobs, ...ofPipelines, ...ofQueues, this.changedLimits, this.freed])
@@ -261,6 +279,7 @@ export class WorkingSet implements Indexes {
       case 'StageOpened':
         return this.#openStage(entry, position)
       case 'JobReleased':
+      case 'MessageKept':
       case 'JobCancelled': {
         const job = this.jobs.get(entry.job) as Job
         return this.#change(entry, position, job, job.task)
@@ -339,6 +358,7 @@ export class WorkingSet implements Indexes {
       if (row.job !== job.id) continue
       this.rows.delete(name)
       this.changed.delete(row)
+      this.moved.delete(row)
       // It may have ended in this transaction: then it is still counted as it was before.
       const policy = job.task?.policy ?? job.spec.stages?.[row.stage]?.policy
       if (policy !== undefined) this.counts.add(policy.queue, row.countedAs, -1)
@@ -359,12 +379,23 @@ export class WorkingSet implements Indexes {
     const previousPosition = this.#markChanged(name, position)
     const taskBefore = task === null ? null : new TaskSnapshot().note(job, task)
     const wasReady = taskBefore?.listed === true && this.#isReady(name)
+    if (entry.type === 'TaskRescheduled') this.#move(name, (task as Task).policy.queue)
     if (job.task === null) this.#changePipeline(entry, job, task)
     else fold(this.world, entry)
     if (job.task !== null || task === null) job.lastPosition = position
     if (task !== null && taskBefore !== null) this.#updateUsage(task, taskBefore)
     if (task !== null && wasReady) this.#freeLimitsOf(task, isListed(job, task), entry.at)
     this.#noteApplied(entry, position, previousPosition, job, task, taskBefore)
+  }
+
+  /** It is counted in another queue, and stands in another line. BEFORE the entry is applied. */
+  #move(name: string, queue: string): void {
+    const row = this.rows.get(name) as RowState
+    this.counts.add(queue, row.countedAs, -1)
+    row.countedAs = null
+    row.turn = null
+    row.parked = null
+    if (row.version > 0) this.moved.add(row)
   }
 
   /** `task`: null if the entry is about the pipeline itself. */
@@ -423,7 +454,7 @@ export class WorkingSet implements Indexes {
 
   #charge(task: Task, lease: Lease, usage: Usage | undefined): void {
     const { queue: name, limits } = task.policy
-    const isResumed = task.commit !== null
+    const isResumed = !takesToken(task, lease)
     if (usage !== undefined) {
       const queue = this.queues.get(name)
       const own = { key: name, concurrency: queue?.concurrency ?? null, rate: queue?.rate ?? null }

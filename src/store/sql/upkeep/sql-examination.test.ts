@@ -24,11 +24,9 @@ describe('the examination of a store on a database', () => {
       const seen = await store.query({ kind: 'examination', limit: 50, waitedMs: 1_000 })
       rounds.push([seen.looked, seen.isRoundOver])
     } while (rounds.at(-1)?.[1] === false)
-    expect(rounds).toEqual([
-      [0, false],
-      [50, false],
-      [10, true],
-    ])
+    expect(rounds.slice(0, 3).map(([looked]) => looked)).toEqual([0, 50, 10])
+    // The jobs that are over are folded, too, a few with each call: not all of them in one round.
+    expect(rounds.length).toBe(12)
     await store.close()
   })
 })

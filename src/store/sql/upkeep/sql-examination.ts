@@ -1,6 +1,15 @@
 /**
- * Examines jobs that are not over, a few at a time, round after round: whether what must always hold
- * does hold, and which of them have waited for long without a sign of a worker. It changes nothing.
+ * Examines jobs, a few at a time, round after round: whether what must always hold does hold, and which of
+ * them have waited for long without a sign of a worker. It changes nothing.
+ *
+ * Two cursors go through the jobs in the order of their submits:
+ * - one through those that are not over: their invariants, and since when they wait;
+ * - one through all that should be there, over or not: each is folded from its events and compared with its
+ *   rows, and a job that has no row and was never forgotten is found missing.
+ *
+ * A round is over when the first cursor is through, and the second one is as well, or has been moved on so
+ * often. What the second one found is examined again with each call until it is right: of a large store a
+ * round passes only a part.
  */
 import type { Task, Violation } from '../../../kernel/index.ts'
 import { createWorld, isFinal, isHeldBack, jobState, jobViolations } from '../../../kernel/index.ts'
@@ -8,54 +17,163 @@ import type { JobRecord } from '../../../log/index.ts'
 import { recordTallies } from '../../../log/index.ts'
 import type { Examined, QueryOf, WaitsLong } from '../../store.ts'
 import { waitingSince } from '../../state/task-snapshot.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection, Row, StatementResult } from '../connection.ts'
+import type { Dialect } from '../dialect.ts'
 import type { JobQueries, QueryContext } from '../queries/job-queries.ts'
-import { channelName, channelOf, jobRecords } from '../rows/work-rows.ts'
+import type { DatabaseProblem } from '../failures.ts'
+import { CorruptRecord } from '../rows/records.ts'
+import { channelName, channelOf, jobRecords, loadedColumns } from '../rows/work-rows.ts'
+import { isSmall, JobCheck, MOST_ENTRIES, MOST_ROWS } from '../verify/job-check.ts'
 
 /** A job with more tasks than this is not examined: reading it takes too long. */
 const MOST_TASKS = 200
 const MOST_JOBS = 50
 /** Submitted jobs that one call passes at most, nearly all of them over for long. */
 const MOST_PASSED = 5_000
+/** Jobs that one call folds at most, and submitted ones that it passes for that, most of them forgotten. */
+const MOST_FOLDED = 50
+const MOST_PASSED_TO_FOLD = 1_000
+/** Calls of one round that fold. */
+const FOLDS_A_ROUND = 10
+/** Broken jobs that are examined again with each call; more are found again in their turn. */
+const MOST_BROKEN = 50
+/** Its state is not the fold of the log. */
+const FOLD_INVARIANT = 8
+
+/** A job that was submitted, and should be there. */
+interface ExaminedJob {
+  readonly position: number
+  readonly job: string
+  readonly hasRow: boolean
+  readonly isForgotten: boolean
+  readonly isSmall: boolean
+  readonly entries: number
+}
 
 export class SqlExamination {
   readonly #context: QueryContext
   readonly #queries: JobQueries
+  readonly #dialect: Dialect
+  readonly #check: JobCheck
   /** The position that the round has come to. */
   #after = 0
+  /** The position that the folding has come to. */
+  #foldedTo = 0
+  #foldsInRound = 0
+  /** What is wrong with jobs, by the position of their submit. */
+  readonly #broken = new Map<number, readonly string[]>()
 
-  constructor(context: QueryContext, queries: JobQueries) {
+  constructor(context: QueryContext, queries: JobQueries, dialect: Dialect) {
     this.#context = context
     this.#queries = queries
+    this.#dialect = dialect
+    this.#check = new JobCheck(dialect, context.records)
   }
 
+  /** Two round trips, and a third if a job has waited for long. */
   async examine(
     connection: Connection,
     { limit, waitedMs }: QueryOf<'examination'>,
   ): Promise<Examined> {
-    const { sql, records } = this.#context
-    const now = await this.#queries.now(connection)
-    const most = Math.min(limit, MOST_JOBS)
-    const [found, passed] = await connection.run([
-      { sql: sql.openJobsAfter, values: [this.#after, MOST_PASSED, most] },
-      { sql: sql.submitsAfter, values: [this.#after, MOST_PASSED] },
-    ])
-    const jobs = jobRecords(found?.rows ?? [], records).map(({ job }) => job)
-    const [count, last] = passed?.rows[0] ?? [0, null]
-    if (jobs.length === most) this.#after = jobs.at(-1)?.firstPosition ?? 0
-    else this.#after = count === MOST_PASSED ? (last as number) : 0
-    const small = jobs.filter(({ opened }) => countTasks(opened) <= MOST_TASKS)
-    const rows = small.map(({ id }) => [id])
-    const [whole] = await connection.run([{ sql: sql.wholeJobs, rows }])
     const violations: Violation[] = []
     const waiting: WaitsLong[] = []
-    for (const record of jobRecords(whole?.rows ?? [], records)) {
-      violations.push(...violationsOf(record, now))
-      noteWaiting(record, now - waitedMs, waiting)
+    const { now, open, looked, submitted } = await this.#readNext(connection, limit, violations)
+    const { statements: sql } = this.#dialect
+    const folded = submitted.filter(({ hasRow, isForgotten, isSmall: small }) => {
+      return hasRow && !isForgotten && small
+    })
+    const [, whole, ...answers] = await connection.run([
+      { sql: sql.beginReading, values: [] },
+      { sql: sql.wholeJobs, rows: open.map((id) => [id]) },
+      ...this.#check.reads([...new Set(folded.map(({ job }) => job))]),
+      { sql: sql.commit, values: [] },
+    ])
+    for (const group of byJob(whole?.rows ?? [])) {
+      for (const record of this.#read(group, violations)) {
+        violations.push(...violationsOf(record, now))
+        noteWaiting(record, now - waitedMs, waiting)
+      }
     }
-    const isRoundOver = this.#after === 0
+    this.#noteBroken(submitted, this.#check.problems(answers))
+    for (const what of [...this.#broken.values()].flat()) violations.push(broken(what))
+    this.#foldsInRound += 1
+    const isFolded = this.#foldedTo === 0 || this.#foldsInRound >= FOLDS_A_ROUND
+    const isRoundOver = this.#after === 0 && isFolded
+    if (isRoundOver) this.#foldsInRound = 0
     const unserved = waiting.length === 0 ? [] : await this.#withoutWorkers(connection, waiting)
-    return { looked: jobs.length, isRoundOver, violations, waiting: unserved }
+    return { looked, isRoundOver, violations, waiting: unserved }
+  }
+
+  /**
+   * Moves both cursors on. `open`: the next jobs that are not over, and not too large. `submitted`: the next ones
+   * to be folded, over or not, and those that were found broken before.
+   */
+  async #readNext(
+    connection: Connection,
+    limit: number,
+    violations: Violation[],
+  ): Promise<{
+    readonly now: number
+    readonly open: readonly string[]
+    readonly looked: number
+    readonly submitted: readonly ExaminedJob[]
+  }> {
+    const { statements: sql, jobChecks } = this.#dialect
+    const most = Math.min(limit, MOST_JOBS)
+    const again = [...this.#broken.keys()].slice(0, MOST_BROKEN)
+    const folding = [this.#foldedTo, MOST_PASSED_TO_FOLD] as const
+    const [clock, open, passed, next, passedToFold, ...before] = await connection.run([
+      { sql: sql.clock, values: [this.#context.now()] },
+      { sql: sql.openJobsAfter, values: [this.#after, MOST_PASSED, most] },
+      { sql: sql.submitsAfter, values: [this.#after, MOST_PASSED] },
+      { sql: jobChecks.submits, values: [...folding, MOST_FOLDED, MOST_ROWS + 1] },
+      { sql: sql.submitsAfter, values: folding },
+      ...again.map((position) => {
+        return { sql: jobChecks.submits, values: [position - 1, 1, 1, MOST_ROWS + 1] }
+      }),
+    ])
+    const rows = open?.rows ?? []
+    const jobs = rows.flatMap((row) => this.#read([row], violations)).map(({ job }) => job)
+    const lastOpen = rows.length === most ? loadedColumns(rows.at(-1) as Row).position : null
+    this.#after = lastOpen ?? endOf(passed, MOST_PASSED)
+    const found = (next?.rows ?? []).map(submittedJob)
+    const taken = upToEntries(found)
+    const isCut = taken.length < found.length || found.length === MOST_FOLDED
+    const lastTaken = isCut ? (taken.at(-1)?.position ?? 0) : null
+    this.#foldedTo = lastTaken ?? endOf(passedToFold, MOST_PASSED_TO_FOLD)
+    for (const position of again) this.#broken.delete(position)
+    return {
+      now: clock?.rows[0]?.[0] as number,
+      open: jobs.flatMap(({ id, opened }) => (countTasks(opened) <= MOST_TASKS ? [id] : [])),
+      looked: rows.length,
+      submitted: [...before.flatMap((one) => one.rows.map(submittedJob)), ...taken],
+    }
+  }
+
+  /** The jobs in these rows, or that one of them cannot be read. */
+  #read(rows: readonly Row[], violations: Violation[]): readonly JobRecord[] {
+    try {
+      return jobRecords(rows, this.#context.records)
+    } catch (error) {
+      if (!(error instanceof CorruptRecord)) throw error
+      violations.push(broken(error.message))
+      return []
+    }
+  }
+
+  #noteBroken(
+    jobs: readonly ExaminedJob[],
+    problems: ReadonlyMap<string, readonly DatabaseProblem[]>,
+  ): void {
+    for (const { job, position, hasRow, isForgotten } of jobs) {
+      const missing = `${job}: it was submitted at position ${position} and not forgotten, and its row is missing`
+      const what = !hasRow
+        ? [missing]
+        : isForgotten
+          ? [`${job}: it was forgotten, and its row is there`]
+          : (problems.get(job) ?? []).map(inWords)
+      if (what.length > 0) this.#broken.set(position, what)
+    }
   }
 
   /** Without those in a channel where a worker of any process holds a lease, or in a paused queue. */
@@ -76,6 +194,53 @@ export class SqlExamination {
       return !paused.has(queue) && !served.has(channelName(queue, type, stage))
     })
   }
+}
+
+/** Where a cursor stands that has passed these; 0: it begins anew. */
+function endOf(passed: StatementResult | undefined, most: number): number {
+  const [count, last] = passed?.rows[0] ?? [0, null]
+  return count === most ? (last as number) : 0
+}
+
+/** The first ones, up to so many entries in all. */
+function upToEntries(jobs: readonly ExaminedJob[]): readonly ExaminedJob[] {
+  let entries = 0
+  const end = jobs.findIndex((one) => {
+    if (one.isSmall) entries += one.entries
+    return entries >= MOST_ENTRIES
+  })
+  return end < 0 ? jobs : jobs.slice(0, end + 1)
+}
+
+function submittedJob([position, job, hasRow, isForgotten, rows, entries]: Row): ExaminedJob {
+  return {
+    position: position as number,
+    job: job as string,
+    hasRow: Boolean(hasRow),
+    isForgotten: Boolean(isForgotten),
+    isSmall: isSmall(rows as number, entries as number),
+    entries: entries as number,
+  }
+}
+
+/** Its state is not what the log leads to. */
+function broken(what: string): Violation {
+  return { invariant: FOLD_INVARIANT, what }
+}
+
+function inWords({ row, what, position }: DatabaseProblem): string {
+  return position === null ? `${row}: ${what}` : `${row}: ${what} (position ${position})`
+}
+
+/** Rows of one job after the other. */
+function byJob(rows: readonly Row[]): Row[][] {
+  const groups: Row[][] = []
+  for (const row of rows) {
+    const last = groups.at(-1)
+    if (last?.[0]?.[0] === row[0]) last?.push(row)
+    else groups.push([row])
+  }
+  return groups
 }
 
 function countTasks(opened: readonly number[] | null): number {

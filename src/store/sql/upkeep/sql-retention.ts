@@ -26,6 +26,8 @@ export class SqlRetention {
   readonly #retention: Retention
   readonly #postponed = new Map<string, number>()
   #nextRead = 0
+  /** The same by this process's own clock. */
+  #nextReadUs = 0
   /** When to count again, by this process's own clock. */
   #countUs = 0
   /** How many more were over than may be kept when they were counted, less those forgotten since. */
@@ -39,6 +41,11 @@ export class SqlRetention {
 
   postpone(id: string, now: number): void {
     this.#postponed.set(id, now + POSTPONED_MS)
+  }
+
+  /** Whether `dueCommands` would read something. `now`: null: only the database knows. */
+  isDue(now: number | null, limit: number): boolean {
+    return limit > 0 && (now === null ? nowUs() >= this.#nextReadUs : now >= this.#nextRead)
   }
 
   async dueCommands(connection: Connection, now: number, limit: number): Promise<Command[]> {
@@ -55,6 +62,7 @@ export class SqlRetention {
       this.#surplusOf.set(one.type, (this.#surplusOf.get(one.type) ?? 0) - 1)
     }
     this.#nextRead = commands.length > 0 ? 0 : now + PAUSE_MS
+    this.#nextReadUs = commands.length > 0 ? 0 : nowUs() + PAUSE_MS * 1_000
     return commands
   }
 

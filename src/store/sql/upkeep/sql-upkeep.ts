@@ -16,6 +16,7 @@ import {
   openableStages,
   stagesOf,
 } from '../../../kernel/index.ts'
+import { cancelLate, isPastDeadline } from '../../state/due-commands.ts'
 import type { Retention } from '../../store.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { JobQueries, QueryContext } from '../queries/job-queries.ts'
@@ -72,10 +73,13 @@ export class SqlUpkeep {
   /** At most `limit` commands. Deletes rows that say nothing any more, now and then. */
   async dueCommands(connection: Connection, limit: number, forgets: boolean): Promise<Command[]> {
     const commands = await this.#dueNow(connection, limit)
+    const left = forgets ? limit - commands.length : 0
+    await this.#countFold.foldIfDue(connection)
+    if (!this.#unusedRows.isDue && !this.#retention.isDue(this.#context.now(), left)) {
+      return commands
+    }
     const now = await this.#queries.now(connection)
     await this.#unusedRows.deleteIfDue(connection, now)
-    await this.#countFold.foldIfDue(connection)
-    const left = forgets ? limit - commands.length : 0
     return [...commands, ...(await this.#retention.dueCommands(connection, now, left))]
   }
 
@@ -91,16 +95,22 @@ export class SqlUpkeep {
 
   async #dueNow(connection: Connection, limit: number): Promise<Command[]> {
     const { sql, now } = this.#context
-    const [expired, tooLate, toCheck] = await connection.run([
+    const [expired, tooLate, pastDeadline, toCheck] = await connection.run([
       { sql: sql.expiredLeases, values: [now(), limit] },
       { sql: sql.startTooLate, values: [now(), limit] },
+      { sql: sql.pastDeadline, values: [now(), limit] },
       { sql: sql.pipelinesToCheck, values: [MOST_ROWS] },
     ])
     const commands: Command[] = []
     for (const row of expired?.rows ?? []) commands.push(expireLease(row))
     for (const row of tooLate?.rows ?? []) commands.push(stopTask(row))
-    if (commands.length >= limit) return commands.slice(0, limit)
     const ids = new Set((toCheck?.rows ?? []).map(([job]) => job as string))
+    for (const [job, state] of pastDeadline?.rows ?? []) {
+      // Of a pipeline the tallies say whether there is still something to cancel.
+      if (state === 'PIPELINE') ids.add(job as string)
+      else commands.push(cancelLate(job as string))
+    }
+    if (commands.length >= limit) return commands.slice(0, limit)
     if (ids.size > 0) await this.#checkPipelines(connection, [...ids], commands, limit)
     return commands
   }
@@ -175,6 +185,8 @@ export class SqlUpkeep {
     commands: Command[],
     limit: number,
   ): Promise<void> {
+    const now = this.#context.now() ?? (await this.#queries.now(connection))
+    if (isPastDeadline(job, tallies, now)) commands.push(cancelLate(job.id))
     if (isEnding(job, tallies)) {
       const statement = {
         sql: this.#context.sql.tasksToStop,

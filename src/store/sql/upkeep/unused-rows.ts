@@ -14,7 +14,7 @@ import type { Statements } from '../statements.ts'
 
 /** Rows that are read at once, of each table. */
 const PORTION = 500
-const PAUSE_MS = 5_000
+const PAUSE_MS = 20_000
 /** A bucket is full for so long: the clocks of two processes may differ a little. */
 const FULL_MS = 60_000
 
@@ -28,9 +28,13 @@ export class UnusedRows {
     this.#sql = sql
   }
 
+  get isDue(): boolean {
+    return nowUs() >= this.#nextUs
+  }
+
   /** How many were deleted. */
   async deleteIfDue(connection: Connection, now: number): Promise<number> {
-    if (nowUs() < this.#nextUs) return 0
+    if (!this.isDue) return 0
     try {
       const deleted = await this.deletePortion(connection, now)
       this.#nextUs = deleted >= PORTION / 2 ? 0 : nowUs() + PAUSE_MS * 1_000

@@ -3,90 +3,174 @@
  *
  * - The store is whole: no copy into it was cut short.
  * - Events are guarded by the database, and the next position is free.
- * - The newest events check, and so do the jobs that they are about: what a crash, a full disk or
- *   a manual change damaged last.
+ * - The newest events check, and the jobs that they are about have the rows that their events lead to: what
+ *   a crash, a full disk or a manual change damaged last. Of a job that is too large to be folded, the rows
+ *   are checked that these events are about.
  *
- * A store that fails this is not opened: it would go on from what is wrong. Verify finds all else, or the
- * store does when it reads it.
+ * A store that fails this is not opened: it would go on from what is wrong. The examination of a store that
+ * is open finds the rest, a few jobs at a time, and verify finds all of it.
  */
-import { PawlError } from '../../../kernel/index.ts'
 import { CopyUnfinished } from '../../errors.ts'
 import type { Connection, Row } from '../connection.ts'
-import { eventRow, readEvent } from '../rows/event-rows.ts'
-import type { DatabaseProblem } from './database-problem.ts'
-import { CorruptRecord, Records } from '../rows/records.ts'
-import { JOB_ROW, loadedColumns } from '../rows/work-rows.ts'
-import type { Statements } from '../statements.ts'
+import type { AcknowledgedMark, Dialect } from '../dialect.ts'
+import type { DatabaseProblem } from '../failures.ts'
+import { DatabaseDamaged } from '../failures.ts'
+import type { EventRow } from '../rows/event-rows.ts'
+import { baseline, eventRow, readEvent } from '../rows/event-rows.ts'
+import { Records } from '../rows/records.ts'
+import { JOB_ROW } from '../rows/work-rows.ts'
+import { WORK_COLUMN_AT } from '../statements.ts'
+import { lostProblems, rowName } from './database-problem.ts'
+import { isSmall, JobCheck, MOST_ROWS } from './job-check.ts'
 
 /** In `meta` while a store is copied into the database. */
 export const COPYING = 'copying'
 
-/** What was found on opening. */
-export class DatabaseDamaged extends PawlError {
-  constructor(problems: readonly DatabaseProblem[]) {
-    const [first] = problems
-    const where = first?.row == null ? '' : ` (${first.row})`
-    super(
-      'DatabaseDamaged',
-      'corrupt',
-      `The database is damaged: ${first?.table}${where}: ${first?.what}. Nothing was changed. Look at all of it with verifyDatabase, then restore a backup or use repairDatabase.`,
-      { problems },
-    )
-  }
-}
-
 const NEWEST = 20
 
-export async function checkOnOpen(connection: Connection, sql: Statements): Promise<void> {
-  const [copying, guards, positions, newest] = await connection.run([
-    { sql: sql.readMeta, values: [COPYING] },
-    { sql: sql.missingTriggers, values: [] },
-    { sql: sql.lastPositions, values: [] },
-    { sql: sql.newestEvents, values: [NEWEST] },
-  ])
-  if ((copying?.rows.length ?? 0) > 0) throw new CopyUnfinished('this database')
-  const problems: DatabaseProblem[] = []
-  const report = (
-    table: string,
-    row: string | null,
-    what: string,
-    position: number | null,
-  ): void => {
-    problems.push({ table, row, what, position })
+/** `mark`: as it was BEFORE the database was opened. Throws `DatabaseDamaged`. */
+export async function checkOnOpen(
+  connection: Connection,
+  dialect: Dialect,
+  mark: AcknowledgedMark | null,
+): Promise<void> {
+  const { statements: sql, where } = dialect
+  // One moment: other processes may be at work.
+  await connection.run([{ sql: sql.beginReading, values: [] }])
+  let problems: readonly DatabaseProblem[]
+  try {
+    problems = await new CheckOnOpen(connection, dialect).run(mark)
+  } finally {
+    await connection.run([{ sql: sql.rollback, values: [] }]).catch(() => undefined)
   }
-  const missing = Number(guards?.rows[0]?.[0])
-  if (missing > 0) {
-    report('meta', 'triggers', `${missing} triggers that keep events as they are are missing`, null)
-  }
-  const [last = 0, given = 0] = (positions?.rows[0] ?? []) as readonly number[]
-  if (given < last)
-    report('meta', 'positions', `${given + 1} would be next, ${last} is taken`, null)
-  const records = new Records()
-  const events = (newest?.rows ?? []).map(eventRow)
-  for (const event of events) {
-    for (const what of readEvent(event, records).wrong) {
-      report('events', event.job, what, event.position)
-    }
-  }
-  const jobs = [...new Set(events.flatMap(({ job }) => job ?? []))]
-  const rows = jobs.map((job) => [job, JOB_ROW, 0, true])
-  const [found] = await connection.run([{ sql: sql.readRows, rows }])
-  for (const row of found?.rows ?? []) {
-    const what = problemOf(row, records)
-    if (what !== null) report('work', row[0] as string, what, null)
-  }
-  if (problems.length > 0) throw new DatabaseDamaged(problems)
+  if (problems.length > 0) throw new DatabaseDamaged(where, problems)
 }
 
-function problemOf(row: Row, records: Records): string | null {
-  const { record, spec, position, version } = loadedColumns(row)
-  if (spec === null) return 'what was submitted is not there'
-  try {
-    const job = records.job(record, records.submitted(spec, position))
-    const said = (job.task ?? job).version
-    return said === version ? null : `version is ${version}, and its record says ${said}`
-  } catch (error) {
-    if (!(error instanceof CorruptRecord)) throw error
-    return error.why
+class CheckOnOpen {
+  readonly #connection: Connection
+  readonly #dialect: Dialect
+  readonly #records: Records
+  readonly #check: JobCheck
+  readonly #problems: DatabaseProblem[] = []
+
+  constructor(connection: Connection, dialect: Dialect) {
+    this.#connection = connection
+    this.#dialect = dialect
+    this.#records = new Records()
+    this.#check = new JobCheck(dialect, this.#records)
+  }
+
+  async run(mark: AcknowledgedMark | null): Promise<readonly DatabaseProblem[]> {
+    const { statements: sql } = this.#dialect
+    const [copying, id, guards, positions, newest] = await this.#connection.run([
+      { sql: sql.readMeta, values: [COPYING] },
+      { sql: sql.readMeta, values: ['id'] },
+      { sql: sql.missingTriggers, values: [] },
+      { sql: sql.lastPositions, values: [] },
+      { sql: sql.newestEvents, values: [NEWEST] },
+    ])
+    if ((copying?.rows.length ?? 0) > 0) throw new CopyUnfinished('this database')
+    const missing = Number(guards?.rows[0]?.[0])
+    if (missing > 0) {
+      const what = `${missing} triggers that keep events as they are are missing`
+      this.#report('meta', 'triggers', what)
+    }
+    const [last = 0, given = 0] = (positions?.rows[0] ?? []) as readonly number[]
+    if (given < last) {
+      this.#report('meta', 'positions', `${given + 1} would be next, ${last} is taken`)
+    }
+    this.#problems.push(...lostProblems(mark, id?.rows[0]?.[0] as string, last))
+    const events = (newest?.rows ?? []).map(eventRow)
+    for (const event of events) {
+      for (const what of readEvent(event, this.#records).wrong) {
+        this.#report('events', event.job, what, event.position)
+      }
+    }
+    // What such an event led to is not known.
+    if (this.#problems.length === 0) await this.#checkJobs(events)
+    return this.#problems
+  }
+
+  /** `events`: the newest first. */
+  async #checkJobs(events: readonly EventRow[]): Promise<void> {
+    const { statements: sql, jobChecks } = this.#dialect
+    const newestOf = new Map<string, EventRow>()
+    for (const event of events) {
+      if (event.job !== null && !newestOf.has(event.job)) newestOf.set(event.job, event)
+    }
+    const names = [...newestOf.keys()]
+    const [sizes, found, given] = await this.#connection.run([
+      { sql: jobChecks.sizes, rows: names.map((job) => [job, MOST_ROWS + 1]) },
+      { sql: jobChecks.rowsAt, rows: names.map((job) => [job, JOB_ROW, 0]) },
+      { sql: sql.baselinesOf, rows: names.map((job) => [job]) },
+    ])
+    const rowsOf = new Map(found?.rows.map((row) => [row[WORK_COLUMN_AT.job] as string, row]))
+    const baselines = (given?.rows ?? []).map(baseline)
+    const small: string[] = []
+    for (const [name, rows, entries, last] of sizes?.rows ?? []) {
+      const job = name as string
+      const { type, position } = newestOf.get(job) as EventRow
+      const own = rowsOf.get(job)
+      const isGone = baselines.some((one) => {
+        return one.name === job && one.kind === 'gone' && one.through >= position
+      })
+      if (type === 'JobForgotten' || isGone) {
+        if (own !== undefined) this.#report('work', job, 'its job is gone, and the row is there')
+      } else if (own === undefined) this.#report('work', job, 'it is missing')
+      else if (!isSmall(rows as number, entries as number)) {
+        await this.#checkLargeJob(
+          own,
+          events.filter((event) => event.job === job),
+        )
+      } else if ((last as number) < position) {
+        const what = `the newest of its rows is of position ${String(last)}, and its newest event of ${position}`
+        this.#report('work', job, what)
+      } else small.push(job)
+    }
+    const folded = this.#check.problems(await this.#connection.run(this.#check.reads(small)))
+    this.#problems.push(...[...folded.values()].flat())
+  }
+
+  /** The rows that these events are about, beside their records. */
+  async #checkLargeJob(own: Row, events: readonly EventRow[]): Promise<void> {
+    const { statements: sql, jobChecks } = this.#dialect
+    const job = own[WORK_COLUMN_AT.job] as string
+    const isPipeline = own[WORK_COLUMN_AT.state] === 'PIPELINE'
+    const newest = new Map<string, { address: Row; position: number }>()
+    for (const event of events) {
+      const { entry } = readEvent(event, this.#records)
+      const isSegment = isPipeline && entry !== null && 'segment' in entry
+      const [stage, segment] = isSegment ? [entry.stage, entry.segment] : [JOB_ROW, 0]
+      const name = rowName(job, stage, segment)
+      if (newest.has(name)) continue
+      newest.set(name, { address: [job, stage, segment], position: event.position })
+    }
+    const [found, submitted] = await this.#connection.run([
+      { sql: jobChecks.rowsAt, rows: [...newest.values()].map(({ address }) => address) },
+      { sql: sql.events, rows: [[own[WORK_COLUMN_AT.position] as number]] },
+    ])
+    const record = submitted?.rows[0]?.[1] as Uint8Array | undefined
+    if (record === undefined) {
+      this.#report('work', job, 'what was submitted is not there')
+      return
+    }
+    for (const [name, { address, position }] of newest) {
+      const [, stage, segment] = address
+      const row = found?.rows.find(
+        (one) => one[WORK_COLUMN_AT.stage] === stage && one[WORK_COLUMN_AT.segment] === segment,
+      )
+      if (row === undefined) this.#report('work', name, 'it is missing')
+      else if (row[WORK_COLUMN_AT.last_position] !== position) {
+        this.#report(
+          'work',
+          name,
+          `its newest event is at position ${position}, and it names another`,
+        )
+      } else this.#problems.push(...this.#check.recordProblems(own, row, record, name))
+    }
+  }
+
+  #report(table: string, row: string | null, what: string, position: number | null = null): void {
+    this.#problems.push({ table, row, what, position })
   }
 }

@@ -2,22 +2,10 @@
  * What can be wrong in a database, what would put it right, and a repair as the statements that do so.
  */
 import type { Statement, Row, Value } from '../connection.ts'
+import type { AcknowledgedMark } from '../dialect.ts'
+import type { DatabaseProblem } from '../failures.ts'
 import { WORK_COLUMN_AT } from '../statements.ts'
 import type { Statements } from '../statements.ts'
-
-/** Something that is wrong, and where. */
-export interface DatabaseProblem {
-  readonly what: string
-  /**
-   * `events`, `baselines`, `work`, `queues`, `queue_counts`, `schedules`, `limits`, `tallies` or `meta`; on
-   * SQLite also `indexes`, or `file` for what is about none of our tables and indexes alone.
-   */
-  readonly table: string
-  /** A job, `job/stage/segment`, a queue, a schedule, the key of a limit, an index; null: all of it. */
-  readonly row: string | null
-  /** The position of the event that is meant; null: it is about none. */
-  readonly position: number | null
-}
 
 /** A row that follows from the events, to be written anew or deleted. */
 export type Fix =
@@ -55,6 +43,17 @@ export type Fix =
 
 /** Without a fix nothing in the database says what is right. */
 export type ReportProblem = (table: string, row: string, what: string, fix: Fix | null) => void
+
+/** Whether entries are lost that were acknowledged: `newest` is the last one that the store has. */
+export function lostProblems(
+  mark: AcknowledgedMark | null,
+  storeId: string,
+  newest: number,
+): DatabaseProblem[] {
+  if (mark === null || mark.storeId !== storeId || mark.position <= newest) return []
+  const what = `entries up to position ${mark.position} were acknowledged, and it ends at ${newest}: the newest are lost. Its -wal was cut, damaged or removed, or the file is an older copy`
+  return [{ what, table: 'file', row: null, position: newest }]
+}
 
 /** Of a row of `work`, for people. */
 export function rowName(job: string, stage: number, segment: number): string {

@@ -22,7 +22,7 @@ import type { Row } from '../connection.ts'
 import type { Baseline, EventRow, EventProblem } from '../rows/event-rows.ts'
 import { newestOf, readEvent, shown } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
-import { CorruptRecord } from '../rows/records.ts'
+import { CorruptRecord, STEP_IN_EVENTS } from '../rows/records.ts'
 import { WORK_COLUMN_AT } from '../statements.ts'
 import { JOB_ROW, rowKey } from '../rows/work-rows.ts'
 
@@ -283,7 +283,9 @@ export function jobFromRows(
       const tasks = stages?.[stage]
       if (tasks == null) return null
       tasks[segment] = task
+      dropStepsInEvents(task)
     }
+    if (job.task !== null) dropStepsInEvents(job.task)
     job.firstPosition = submitted.position
     const isWhole = (stages ?? []).every((tasks, stage) => {
       return tasks === null || countTasks(tasks) === segmentsOf(job, stage)
@@ -296,6 +298,13 @@ export function jobFromRows(
   } catch (error) {
     if (!(error instanceof CorruptRecord)) throw error
     return null
+  }
+}
+
+/** They are lost with the events, and safe to do again. */
+function dropStepsInEvents(task: Task): void {
+  if (task.steps.includes(STEP_IN_EVENTS)) {
+    task.steps = task.steps.filter((step) => step !== STEP_IN_EVENTS)
   }
 }
 

@@ -14,8 +14,8 @@ import type { Dialect } from '../dialect.ts'
 import type { BaselineKind } from '../rows/event-rows.ts'
 import { baselineColumns } from '../rows/event-rows.ts'
 import type { JobFold, JobFromRows } from './job-fold.ts'
-import type { DatabaseProblem } from './database-problem.ts'
-import { RowRepairs } from './database-problem.ts'
+import type { DatabaseProblem } from '../failures.ts'
+import { lostProblems, RowRepairs } from './database-problem.ts'
 import { Records } from '../rows/records.ts'
 import { JOB_ROW } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
@@ -80,8 +80,11 @@ export async function repairSql(
     await assertTables(connection, dialect)
     if (options.apply) await run(sql.beginAlone, sql.lockAll)
     else await run(sql.beginReading)
-    const report = await repairIn(connection, dialect, options)
+    const repair = new Repair(connection, dialect, options)
+    const report = await repair.run()
     await run(report.applied ? sql.commit : sql.rollback)
+    // AFTER the commit: until then the store does not open.
+    if (report.applied) repair.giveUpLost()
     if (options.apply && report.blocked.length > 0) throw new EventsDamaged(report.blocked)
     return report
   } finally {
@@ -111,6 +114,8 @@ class Repair {
   readonly #left: DatabaseProblem[] = []
   readonly #givenUp: GivenUpJob[] = []
   #newest = 0
+  #storeId = ''
+  #isLost = false
 
   constructor(connection: Connection, dialect: Dialect, options: RepairDatabaseOptions) {
     this.#connection = connection
@@ -124,8 +129,22 @@ class Repair {
   async run(): Promise<DatabaseRepairReport> {
     const sql = this.#sql
     const total = await countEvents(this.#connection, sql.countEvents)
-    const [given] = await this.#connection.run([{ sql: sql.lastPositions, values: [] }])
+    const mark = this.#dialect.acknowledged?.read() ?? null
+    const [given, id] = await this.#connection.run([
+      { sql: sql.lastPositions, values: [] },
+      { sql: sql.readMeta, values: ['id'] },
+    ])
     this.#newest = Number(given?.rows[0]?.[0])
+    this.#storeId = id?.rows[0]?.[0] as string
+    const lost = lostProblems(mark, this.#storeId, this.#newest)
+    this.#isLost = lost.length > 0
+    if (this.#isLost) {
+      this.#problems.push(...lost)
+      const through = mark?.position ?? 0
+      this.#steps.push(
+        `mark: written anew, what stood at ${this.#newest + 1} to ${through} is lost`,
+      )
+    }
     await this.#checkFile()
     await this.#check(total)
     const steps = this.#steps
@@ -138,6 +157,11 @@ class Repair {
       blocked,
       left: this.#left.filter((problem) => problem.table !== 'events'),
     }
+  }
+
+  /** What was acknowledged and is no longer there counts no more. */
+  giveUpLost(): void {
+    if (this.#isLost) this.#dialect.acknowledged?.replace(this.#storeId, this.#newest)
   }
 
   /** BEFORE anything else: all else is read by indexes. */
@@ -197,12 +221,12 @@ class Repair {
   #baselinesOf({ id, submitted }: JobFold, { record }: JobFromRows): Row[] {
     const { job, stages } = record
     const last = submitted?.position ?? 0
-    const own = this.#baseline('kept', id, JOB_ROW, 0, last, this.#records.ofJob(job))
+    const own = this.#baseline('kept', id, JOB_ROW, 0, last, this.#records.ofWholeJob(job))
     const tasks = (stages ?? []).flatMap((one) => one ?? [])
     return [
       own,
       ...tasks.map((task) => {
-        const bytes = this.#records.ofTask(task, job)
+        const bytes = this.#records.ofWholeTask(task, job)
         return this.#baseline('kept', id, task.stage, task.segment, last, bytes)
       }),
     ]

@@ -8,7 +8,9 @@ import type { CheckedDatabase } from './database-check.ts'
 import { DatabaseCheck } from './database-check.ts'
 import type { Connection } from '../connection.ts'
 import type { Dialect } from '../dialect.ts'
-import type { DatabaseProblem } from './database-problem.ts'
+import type { DatabaseProblem } from '../failures.ts'
+import { DatabaseDamaged } from '../failures.ts'
+import { lostProblems } from './database-problem.ts'
 import { Records } from '../rows/records.ts'
 import { assertTables } from '../tables.ts'
 
@@ -29,13 +31,36 @@ export async function verifySql(
   options: VerifyDatabaseOptions = {},
 ): Promise<DatabaseReport> {
   const { statements: sql } = dialect
-  const connection = await dialect.connect()
+  const problems: DatabaseProblem[] = []
+  // What cannot be opened cannot be looked at, and that is what is wrong with it.
+  const connection = await unlessDamaged(problems, null, () => dialect.connect())
+  if (connection === null) return { ...NOTHING, problems }
   try {
-    await assertTables(connection, dialect)
-    await connection.run([{ sql: sql.beginReading, values: [] }])
-    return await verifyIn(connection, dialect, options)
+    const report = await unlessDamaged(problems, null, async () => {
+      await assertTables(connection, dialect)
+      await connection.run([{ sql: sql.beginReading, values: [] }])
+      return verifyIn(connection, dialect, options)
+    })
+    return report ?? { ...NOTHING, problems }
   } finally {
     await connection.close()
+  }
+}
+
+const NOTHING: CheckedDatabase = { events: 0, jobs: 0, rows: 0, newest: 0 }
+
+/** What the work comes to; if the database cannot read what it needs, `otherwise`, and a problem more. */
+async function unlessDamaged<T>(
+  problems: DatabaseProblem[],
+  otherwise: T,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof DatabaseDamaged)) throw error
+    problems.push(...error.problems)
+    return otherwise
   }
 }
 
@@ -46,24 +71,33 @@ export async function verifyIn(
   { onProgress }: VerifyDatabaseOptions = {},
 ): Promise<DatabaseReport> {
   const { statements: sql, hasCursor } = dialect
-  const total = await countEvents(connection, sql.countEvents)
-  const problems = await fileProblems(connection, dialect)
-  const checked = await new DatabaseCheck({
-    connection,
-    sql,
-    records: new Records(),
-    hasCursor,
-    onProblem(problem) {
-      if (problems.length < MOST_PROBLEMS) problems.push(problem)
-    },
-    onFix: () => undefined,
-    onDamaged: () => null,
-    onPage: (done) => {
-      onProgress?.(Math.min(done, total), total)
-      return Promise.resolve()
-    },
-  }).run()
-  return { ...checked, problems }
+  const problems: DatabaseProblem[] = []
+  const mark = dialect.acknowledged?.read() ?? null
+  const found = await unlessDamaged(problems, [], () => fileProblems(connection, dialect))
+  problems.push(...found)
+  const checked = await unlessDamaged(problems, NOTHING, async () => {
+    const total = await countEvents(connection, sql.countEvents)
+    return new DatabaseCheck({
+      connection,
+      sql,
+      records: new Records(),
+      hasCursor,
+      onProblem(problem) {
+        if (problems.length < MOST_PROBLEMS) problems.push(problem)
+      },
+      onFix: () => undefined,
+      onDamaged: () => null,
+      onPage: (done) => {
+        onProgress?.(Math.min(done, total), total)
+        return Promise.resolve()
+      },
+    }).run()
+  })
+  const lost = await unlessDamaged(problems, [], async () => {
+    const [id] = await connection.run([{ sql: sql.readMeta, values: ['id'] }])
+    return lostProblems(mark, id?.rows[0]?.[0] as string, checked.newest)
+  })
+  return { ...checked, problems: [...problems, ...lost] }
 }
 
 export async function countEvents(connection: Connection, sql: string): Promise<number> {

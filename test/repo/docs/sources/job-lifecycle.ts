@@ -50,7 +50,7 @@ export const lifecycle: SourceDocument = {
     ['jobId', 'field', '`Job.id`', 'Any text of bounded length, not only a UUID.'],
     ['state', 'field', '`jobState`'],
     ['createdAt', 'field', '`Job.submittedAt`'],
-    ['startedAt', 'field', '`Lease.startedAt`', 'Of each attempt.'],
+    ['startedAt', 'field', '`Lease.startedAt`', 'Of each attempt; the first is that of the job.'],
     ['completedAt', 'field', '`Task.endedAt`'],
     ['retryCount', 'field', '`Task.retries`'],
     [
@@ -59,8 +59,8 @@ export const lifecycle: SourceDocument = {
       '`RetryPolicy.max`, `Task.budget`',
       'Three by default. An operator can give a fresh budget.',
     ],
-    ['lastError', 'field', '`Task.error`, `Failure.message`'],
-    ['errorType', 'field', '`Failure.type`'],
+    ['lastError', 'field', '`Task.error`, `Failure.message`', 'Shown as null on success.'],
+    ['errorType', 'field', '`Failure.type`', 'Shown as null on success.'],
     ['error_is_retryable', 'rule', '`Failure.type`', 'The worker says it with the error.'],
     ['RETRYABLE, TERMINAL', 'state', '`Failure.type`'],
     [

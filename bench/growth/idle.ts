@@ -1,0 +1,38 @@
+/**
+ * With so many jobs that wait for another time: a second in which an engine with a worker has nothing to do.
+ */
+import { job, typed } from '../../src/index.ts'
+import { cpuOf } from './place.ts'
+import type { GrowthRow } from './row.ts'
+
+const BATCH = 1_000
+/** Until polls have slowed down, and what follows the submits is done. */
+const SETTLE_MS = 8_000
+const REST_MS = 10_000
+
+const later = job('later', { input: typed<number>(), run: () => null })
+
+export const idle: GrowthRow = {
+  sizes: [10_000, 100_000],
+  async *run(place, sizes) {
+    const pawl = await place.fresh()()
+    pawl.work([later])
+    let there = 0
+    for (const size of sizes) {
+      for (; there < size; there += BATCH) {
+        const jobs = Array.from({ length: BATCH }, (_, i) => {
+          return { input: there + i, options: { delay: '10d' as const } }
+        })
+        await pawl.submitMany(later, jobs)
+      }
+      await pause(SETTLE_MS)
+      const us = await cpuOf(place, () => pause(REST_MS))
+      yield { unit: 'an idle second', size, us: us / (REST_MS / 1e3) }
+    }
+    await pawl.close()
+  },
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms))
+}

@@ -1,0 +1,39 @@
+/**
+ * Jobs as `list` shows them: a few fields of each, a page at a time.
+ */
+import type { Failure, JobState } from '../../kernel/index.ts'
+import type { JobsPage } from '../../store/index.ts'
+
+export interface JobListItem {
+  readonly id: string
+  readonly type: string
+  readonly state: JobState
+  /** Null for a pipeline: each of its stages has its own. */
+  readonly queue: string | null
+  readonly priority: number
+  readonly tags: readonly string[]
+  readonly group: string | null
+  /** Of a plain job; 0 for a pipeline. */
+  readonly attempt: number
+  readonly submittedAt: Date
+  /** When the job was over; null while it is not. */
+  readonly completedAt: Date | null
+  /** The newest failure of a plain job; null for a pipeline, and if the job succeeded. */
+  readonly error: Pick<Failure, 'code' | 'message'> | null
+}
+
+export interface JobList {
+  readonly jobs: readonly JobListItem[]
+  /** Give it as `after` to go on; null: there is no more. */
+  readonly next: number | null
+}
+
+export function jobList({ jobs, next }: JobsPage): JobList {
+  const items = jobs.map(({ endedAt, submittedAt, error, ...job }) => ({
+    ...job,
+    submittedAt: new Date(submittedAt),
+    completedAt: endedAt === null ? null : new Date(endedAt),
+    error: job.state === 'SUCCEEDED' ? null : error,
+  }))
+  return { jobs: items, next }
+}

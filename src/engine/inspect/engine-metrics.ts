@@ -1,0 +1,22 @@
+/** Counters and timings of the store, as a client sees them. */
+import type { Distribution, Metrics, Traffic } from '../../store/index.ts'
+
+export interface EngineMetrics {
+  /** The authority's time, and when it began to count. */
+  readonly now: Date
+  readonly since: Date
+  /** How many entries of each type were written. */
+  readonly entries: Metrics['entries']
+  /** How many commands were refused with each code, those of workers and of upkeep included. */
+  readonly refused: Metrics['refused']
+  readonly traffic: readonly Traffic[]
+  /** From decided to durable, in microseconds, one for each batch. None in memory. */
+  readonly durableUs: Distribution
+  /** Leases that are held, and jobs in quarantine, now. */
+  readonly leases: number
+  readonly quarantined: number
+}
+
+export function engineMetrics({ now, since, ...metrics }: Metrics): EngineMetrics {
+  return { now: new Date(now), since: new Date(since), ...metrics }
+}

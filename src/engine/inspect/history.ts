@@ -1,0 +1,189 @@
+/**
+ * Everything that happened to a job: each entry with the state of the job before and after it, who
+ * asked for it and why. Moves that only time made have no entry; they are shown between the entries,
+ * as `TimePassed`.
+ *
+ * States are derived from the entries, so a page reads those before it, too.
+ */
+import type { Entry, JobState } from '../../kernel/index.ts'
+import type { PositionedEntry, Store } from '../../store/index.ts'
+import { UnknownJob } from '../errors.ts'
+import type { StateChange, TimedChange } from './job-replay.ts'
+import { JobReplay } from './job-replay.ts'
+
+interface HappenedToJob {
+  /** Where its entry stands; of what only time did, the entry before it. */
+  readonly position: number
+  readonly at: Date
+  /** The job's state, derived at that time; null: there was none, or the entries before are gone. */
+  readonly from: JobState | null
+  readonly to: JobState | null
+  /** A person, a worker, `'client'`, `'engine'` or `'time'`. */
+  readonly by: string
+  readonly reason: string | null
+}
+
+/** An entry of the log. */
+export interface RecordedItem extends HappenedToJob {
+  readonly type: Entry['type']
+  readonly entry: Entry
+}
+
+/** The job's state changed because time passed: no entry says so. */
+export interface TimedItem extends HappenedToJob {
+  readonly type: 'TimePassed'
+  readonly entry: null
+}
+
+export type HistoryItem = RecordedItem | TimedItem
+
+export interface HistoryPage {
+  /** The position of the last item of the page before. */
+  readonly after: number
+  /** Entries; what only time did comes on top. */
+  readonly limit: number
+}
+
+/** `now`: the authority's time, as well as it is known. */
+export async function jobHistory(
+  store: Store,
+  id: string,
+  { after, limit }: HistoryPage,
+  now: number,
+): Promise<HistoryItem[]> {
+  const fold = new JobReplay(id)
+  let position = 0
+  if (after > 0) {
+    for await (const one of entriesOf(store, id)) {
+      if (one.position > after) break
+      fold.add(one.entry)
+      position = one.position
+    }
+  }
+  const items: HistoryItem[] = []
+  let count = 0
+  let isMore = false
+  for await (const one of entriesOf(store, id, after, limit + 1)) {
+    isMore = count === limit
+    if (isMore) break
+    const { entry } = one
+    // Of an entry that is earlier than the one before it, which other aggregates may have, none.
+    for (const change of fold.changesUntil(entry.at)) items.push(timedItem(change, position))
+    const by = byWhom(entry, fold)
+    items.push(recordedItem(one, fold.add(entry), by))
+    position = one.position
+    count += 1
+  }
+  if (count > 0 && !isMore) {
+    for (const change of fold.changesUntil(now)) items.push(timedItem(change, position))
+  }
+  if (items.length === 0) await assertKnown(store, id)
+  return items
+}
+
+/** Entries that are read at once. */
+const PAGE = 50_000
+
+export async function* entriesOf(
+  store: Store,
+  job: string,
+  after = 0,
+  most = Infinity,
+): AsyncIterable<PositionedEntry> {
+  let [last, left] = [after, most]
+  while (left > 0) {
+    const limit = Math.min(PAGE, left)
+    const page = await store.query({ kind: 'history', job, after: last, limit })
+    yield* page
+    left -= page.length
+    last = page.at(-1)?.position ?? last
+    if (page.length < limit) return
+  }
+}
+
+/** A job may be known, and all of its entries older than what is kept. */
+async function assertKnown(store: Store, id: string): Promise<void> {
+  if ((await store.query({ kind: 'outcome', job: id })) === null) throw new UnknownJob(id)
+}
+
+function recordedItem(
+  { position, entry }: PositionedEntry,
+  change: StateChange,
+  by: string,
+): RecordedItem {
+  const { type, at } = entry
+  return { position, at: new Date(at), type, ...change, by, reason: whyOf(entry), entry }
+}
+
+const BY_TIME: Readonly<Partial<Record<JobState, string>>> = {
+  CREATED: 'It was due.',
+  RETRYING: 'Its retry time was reached.',
+  SUSPENDED: 'The time of its wait was reached.',
+}
+
+function timedItem({ at, from, to }: TimedChange, position: number): TimedItem {
+  const reason = from === null ? null : (BY_TIME[from] ?? null)
+  return {
+    position,
+    at: new Date(at),
+    type: 'TimePassed',
+    from,
+    to,
+    by: 'time',
+    reason,
+    entry: null,
+  }
+}
+
+/** BEFORE the entry is added. */
+function byWhom(entry: Entry, fold: JobReplay): string {
+  if (entry.type === 'JobCancelled' && entry.deadline) return 'time'
+  if ('by' in entry) return entry.by
+  switch (entry.type) {
+    case 'JobSubmitted': {
+      const { asked, parent, schedule } = entry.spec
+      return asked?.by ?? (parent === null && schedule === null ? 'client' : 'engine')
+    }
+    case 'LeaseGranted':
+      return entry.worker
+    case 'LeaseExpired':
+      return 'time'
+    case 'TaskStopped':
+      return entry.reason === 'start-by' ? 'time' : 'engine'
+    default:
+      return 'lease' in entry ? workerOf(entry, fold) : 'engine'
+  }
+}
+
+/** The worker that the lease was granted to; 'worker' if that entry is no longer kept. */
+function workerOf(entry: Entry & { readonly lease: number }, fold: JobReplay): string {
+  const task = fold.taskOf(entry)
+  return task?.leases.find(({ number }) => number === entry.lease)?.worker ?? 'worker'
+}
+
+function whyOf(entry: Entry): string | null {
+  if ('reason' in entry && entry.type !== 'TaskStopped') return entry.reason
+  switch (entry.type) {
+    case 'JobSubmitted': {
+      const { asked, parent, schedule } = entry.spec
+      if (asked !== null) return asked.reason
+      if (parent !== null) return `The commit of job ${parent.job} promised it.`
+      return schedule === null ? null : `Schedule ${schedule.id} was due.`
+    }
+    case 'TaskStopped':
+      return entry.reason === 'start-by'
+        ? 'No worker took it before its start-by time.'
+        : 'The job is ending.'
+    case 'TaskFailed':
+    case 'EffectFailed':
+      return `${entry.error.code}: ${entry.error.message}`
+    case 'StageOpened':
+      return entry.error?.message ?? null
+    case 'LeaseExpired':
+      return entry.diagnostic
+    case 'ReportRefused':
+      return `${entry.report} came after the lease was over.`
+    default:
+      return null
+  }
+}

@@ -1,0 +1,252 @@
+/**
+ * Says to other processes what this one does, hears what they say, and has the leases of dead ones
+ * revoked.
+ *
+ * - idle: this process has no workers, and nothing wants notices. It says nothing, and hears only when it
+ *   is asked. Once, when it is opened, it asks for sessions that are known to be dead.
+ * - at work: it says what changed at most once a second, hears the others as often, and asks twice as often
+ *   which sessions are dead.
+ * - closed.
+ *
+ * Presence proposes, as an operator would: `RevokeLease` names the extension that was seen, and the kernel
+ * decides. Nothing here can fail in a way that matters: what cannot be said is said a second later.
+ */
+import { hostname } from 'node:os'
+import type { Command } from '../../kernel/index.ts'
+import type { Timer, Timing } from '../../store/clock.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
+import type { Presence, Store } from '../../store/index.ts'
+import type { StalledTask, Worker } from '../../worker/index.ts'
+import type { SoftState } from '../inspect/soft-state.ts'
+import type { ProcessState, WorkerInfo } from '../inspect/worker-info.ts'
+import { workersOf } from '../inspect/worker-info.ts'
+
+/** The version of Pawl, as the package says it. */
+export const PAWL_VERSION = '0.1.0'
+
+const TURN_MS = 500
+const SAY_MS = 1_000
+/** Of a process that holds no lease, if nothing changed. */
+const IDLE_SAY_MS = 3_000
+/** What was heard is not read again within this time. */
+const FRESH_MS = 1_000
+/** Jobs whose reports are said at once; others come with the next turn. */
+const MOST_REPORTS_SAID = 200
+/** As which actor presence is on record. */
+const BY = 'presence'
+/** Commands of one batch. */
+const BATCH = 512
+
+interface PresenceLoopParts {
+  /** Null: nothing is said, and only this process is known. */
+  readonly presence: Presence | null
+  readonly store: Store
+  readonly batcher: CommandBatcher
+  readonly timing: Timing
+  /** The authority's time. */
+  readonly now: () => number
+  readonly workers: ReadonlySet<Worker>
+  readonly softState: SoftState
+  /** A handler of another process fell silent. Null: nothing wants to know. */
+  readonly onStalled: ((task: StalledTask) => void) | null
+}
+
+/** Another process, as it was heard last. */
+interface OtherProcess {
+  readonly heardAt: number
+  readonly state: ProcessState
+}
+
+export class PresenceLoop {
+  readonly #parts: PresenceLoopParts
+  readonly #startedAt = new WeakMap<Worker, number>()
+  #others: ReadonlyMap<string, OtherProcess> = new Map()
+  #heardAt = -Infinity
+  readonly #toldStalled = new Set<string>()
+  #said = ''
+  #saidAt = -Infinity
+  #timer: Timer | null = null
+  #running: Promise<void> | null = null
+  #isClosed = false
+
+  constructor(parts: PresenceLoopParts) {
+    this.#parts = parts
+    if (parts.presence !== null) this.#schedule(0)
+  }
+
+  /** This process has a worker more. */
+  began(worker: Worker): void {
+    this.#startedAt.set(worker, this.#parts.now())
+    if (this.#parts.presence !== null && this.#running === null) this.#schedule(0)
+  }
+
+  /** Of all processes, those that are known to be dead left out. */
+  async workers(): Promise<readonly WorkerInfo[]> {
+    const heard = (await this.#parts.presence?.heard(true).catch(() => [])) ?? []
+    this.#noteHeard(heard)
+    return this.knownWorkers()
+  }
+
+  /** As they were heard last. */
+  knownWorkers(): readonly WorkerInfo[] {
+    const here = workersOf(this.#ownState(), this.#parts.now(), true)
+    const others = [...this.#others.values()].flatMap(({ state, heardAt }) => {
+      return workersOf(state, heardAt, false)
+    })
+    return [...here, ...others]
+  }
+
+  /** Tasks of one job, or of all, whose handlers say nothing, in any process. */
+  async stalledTasks(job?: string): Promise<readonly StalledTask[]> {
+    await this.refresh()
+    return this.knownStalled().filter((task) => job === undefined || task.job === job)
+  }
+
+  knownStalled(): readonly StalledTask[] {
+    const others = [...this.#others.values()].flatMap(({ state }) => state.stalled)
+    return [...this.#parts.softState.stalledTasks(), ...others]
+  }
+
+  /** What the handlers of a job said last, in any process. */
+  async reportsOf(job: string): Promise<ReturnType<SoftState['reportsOf']>> {
+    const own = this.#parts.softState.reportsOf(job)
+    const said = await this.#parts.presence?.reportOf(job).catch(() => null)
+    if (said == null || said.saidAt <= own.saidAt) return own
+    const { progress, lines } = JSON.parse(said.text) as ReturnType<SoftState['reportsOf']>
+    return { progress, lines, saidAt: said.saidAt }
+  }
+
+  /** Hears the others, unless that was a moment ago. */
+  async refresh(): Promise<void> {
+    const { presence, timing } = this.#parts
+    if (presence === null || timing.now() - this.#heardAt < FRESH_MS) return
+    this.#heardAt = timing.now()
+    const heard = await presence.heard(false).catch(() => null)
+    if (heard !== null) this.#noteHeard(heard)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    await this.#running
+  }
+
+  #schedule(ms: number): void {
+    if (this.#isClosed) return
+    this.#timer?.cancel()
+    this.#timer = this.#parts.timing.after(ms, () => {
+      this.#running = this.#turn().finally(() => {
+        this.#running = null
+        const { workers, onStalled } = this.#parts
+        // What was said last must not stand for longer than the workers did.
+        if (workers.size > 0 || onStalled !== null || this.#said !== '') this.#schedule(TURN_MS)
+      })
+    })
+  }
+
+  async #turn(): Promise<void> {
+    try {
+      // What is said names the session, and workers wait for it as well.
+      if (this.#parts.workers.size > 0) await this.#parts.presence?.begin()
+      // BEFORE others are judged, which may take long: this process must not fall silent meanwhile.
+      await this.#say()
+      await this.#revokeDead()
+      if (this.#parts.onStalled !== null || this.#parts.workers.size > 0) await this.refresh()
+    } catch {
+      // The database is away or busy, or the store is closed: the next turn tries again.
+    }
+  }
+
+  async #revokeDead(): Promise<void> {
+    const { presence, store, batcher } = this.#parts
+    const dead = await presence?.dead()
+    if (dead == null) return
+    const leases = await store.query({ kind: 'session-leases' })
+    const commands = leases
+      .filter(({ session }) => dead.isDead(session))
+      .map(({ job, stage, segment, lease, extension, session }): Command => {
+        const reason = `${this.#describe(session)} is gone.`
+        return {
+          type: 'RevokeLease',
+          job,
+          stage,
+          segment,
+          lease,
+          seen: extension,
+          presence: true,
+          by: BY,
+          reason,
+        }
+      })
+    for (let at = 0; at < commands.length; at += BATCH) {
+      if (this.#isClosed) return
+      // One that is refused was extended since, is over, or has an effect under way: it is left to time.
+      await batcher.sendAll(commands.slice(at, at + BATCH))
+    }
+    await dead.bury()
+  }
+
+  #describe(session: string): string {
+    const known = this.#others.get(session)?.state
+    const who = known === undefined ? 'Its process' : `Process ${known.pid} on ${known.host}`
+    return `${who} (session ${session})`
+  }
+
+  async #say(): Promise<void> {
+    const { presence, timing, softState, workers } = this.#parts
+    const passed = timing.now() - this.#saidAt
+    if (presence === null || passed < SAY_MS || this.#isClosed) return
+    if (workers.size === 0 && this.#said === '') return
+    const state = this.#ownState()
+    const text = JSON.stringify(state)
+    const isHolding = state.workers.some(({ held }) => held > 0)
+    const reports = softState.takeChanged(MOST_REPORTS_SAID)
+    const isSame = text === this.#said && reports.length === 0
+    if (isSame && !(isHolding || passed >= IDLE_SAY_MS)) return
+    this.#saidAt = timing.now()
+    try {
+      await presence.say(text, reports)
+      // A process without workers says so once, and no more.
+      this.#said = workers.size === 0 ? '' : text
+    } catch (error) {
+      for (const { job } of reports) softState.noteChanged(job)
+      throw error
+    }
+  }
+
+  #ownState(): ProcessState {
+    const { workers, softState, now } = this.#parts
+    return {
+      host: hostname(),
+      pid: process.pid,
+      version: PAWL_VERSION,
+      workers: [...workers].map((worker) => {
+        return Object.assign(worker.state(), { startedAt: this.#startedAt.get(worker) ?? now() })
+      }),
+      stalled: softState.stalledTasks(),
+    }
+  }
+
+  #noteHeard(heard: Awaited<ReturnType<Presence['heard']>>): void {
+    const { presence, onStalled } = this.#parts
+    const others = new Map<string, OtherProcess>()
+    for (const { name, heardAt, text } of heard) {
+      if (name === presence?.name) continue
+      others.set(name, { heardAt, state: JSON.parse(text) as ProcessState })
+    }
+    this.#others = others
+    const stalled = [...others.values()].flatMap(({ state }) => state.stalled)
+    const names = new Set(stalled.map(silenceOf))
+    for (const name of this.#toldStalled) if (!names.has(name)) this.#toldStalled.delete(name)
+    for (const task of stalled) {
+      if (this.#toldStalled.has(silenceOf(task))) continue
+      this.#toldStalled.add(silenceOf(task))
+      onStalled?.(task)
+    }
+  }
+}
+
+/** Each silence of a handler is told of once. */
+function silenceOf({ job, stage, segment, attempt, since }: StalledTask): string {
+  return JSON.stringify([job, stage, segment, attempt, since])
+}

@@ -1,0 +1,57 @@
+/**
+ * Who is there: what the processes on a store say of themselves, and which of them are known to be dead.
+ *
+ * All of it is soft. `decide` never reads it, it is lost without harm, and it is empty after a restart
+ * until processes speak again. What a process says is text that only the engine reads. A session is the
+ * name under which a process claims: its leases carry it, and presence judges the session, never a worker.
+ *
+ * A store whose processes share nothing but itself leaves it out: what is said stays in the process.
+ */
+
+/** What a process said last. */
+export interface HeardProcess {
+  /** The name of the process, which is also its session if it has one. */
+  readonly name: string
+  /** The authority's time. */
+  readonly heardAt: number
+  readonly text: string
+}
+
+/** What handlers said about a job last. */
+export interface JobReport {
+  readonly job: string
+  /** The authority's time. */
+  readonly saidAt: number
+  readonly text: string
+}
+
+/** Sessions of processes that are known to be dead. */
+export interface DeadSessions {
+  isDead(session: string): boolean
+  /** AFTER their leases were revoked, as far as they can be: from here on nothing is known of them. */
+  bury(): Promise<void>
+}
+
+export interface Presence {
+  /** Of this process, as it is heard by others. */
+  readonly name: string
+  /** What the claims of this process name now; empty: it is not judged, and its leases are left to time. */
+  readonly session: string
+  /** Resolved BEFORE the first claim, once the session can be judged, or it is plain that it cannot. Never rejects. */
+  begin(): Promise<void>
+  /** Replaces what this process said before. `reports`: those that changed. A failure is harmless. */
+  say(text: string, reports: readonly JobReport[]): Promise<void>
+  /** What processes said that were heard lately. `isChecked`: those that are known to be dead are left out. */
+  heard(isChecked: boolean): Promise<readonly HeardProcess[]>
+  /** Null: no process said anything about the job that is still known. */
+  reportOf(job: string): Promise<JobReport | null>
+  /** Null: none that is known now. */
+  dead(): Promise<DeadSessions | null>
+  /** Takes back what this process said, and ends its session. */
+  close(): Promise<void>
+}
+
+/** A process that was not heard for so long is not shown. Nothing is decided by it. */
+export const HEARD_WITHIN_MS = 10_000
+/** How many jobs' reports are kept, the newest. */
+export const MOST_REPORTS = 10_000

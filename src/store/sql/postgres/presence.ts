@@ -1,0 +1,255 @@
+/**
+ * Presence of the processes on a PostgreSQL database. What they say is in unlogged tables. A process lives
+ * as long as the session that listens for it: that session holds an advisory lock for it, which the server
+ * gives up when the session ends.
+ *
+ * - not connected: the connection that listens is lost, or not there yet. Claims name no session.
+ * - judged: a notification that was sent on another connection came back, and the lock is held.
+ * - without presence: it did not come back. A pooler stands in between, which hands the session to
+ *   others: a lock would say nothing, so none is taken.
+ *
+ * A session whose lock is missing is dead after a grace period, unless its process spoke meanwhile: its
+ * connections may be cut one by one. The period counts only on rounds of one unbroken connection of this
+ * process, so that a server that was away, or has just been started, is not taken for the end of all others.
+ * The lock is shared: after a cut the server may keep the former session of a process for a while.
+ */
+import { afterMs, nowUs, pause } from '../../clock.ts'
+import type { DeadSessions, HeardProcess, JobReport, Presence } from '../../presence.ts'
+import { HEARD_WITHIN_MS, MOST_REPORTS } from '../../presence.ts'
+import { newSessionName } from '../../random.ts'
+import type { Statement } from '../connection.ts'
+import type { PresenceParts } from '../dialect.ts'
+import type { ConnectedClient } from './client.ts'
+import { within } from './client.ts'
+
+/** A process whose connections are cut for less than this loses nothing. */
+export const GRACE_MS = 2_000
+/** How long it may take a process to connect again once it can: less than a third of the grace period. */
+export const RECONNECT_MS = 600
+/** A notification that takes longer does not come back. */
+const ECHO_MS = 2_000
+const ANSWER_MS = 5_000
+/** The first claim does not wait for longer: until the lock is held, claims name no session. */
+const BEGIN_MS = 3_000
+/** Between two rounds while no session is missed. */
+const ROUND_US = 1_000_000
+const TIDY_MS = 60_000
+const CLOSE_MS = 500
+
+const KEY = (name: string): string => `hashtextextended('pawl/session/' || ${name}, 0)`
+const IS_HELD = `exists (
+    select from pg_catalog.pg_locks l
+    where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+      and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = current_database())
+      and ((l.classid::int8 << 32) | l.objid::int8) = ${KEY('p.name')}
+  )`
+const NOW = `(extract(epoch from clock_timestamp()) * 1000)::int8`
+const SAY = `
+  insert into processes (name, heard_at, is_judged, text) values ($1::text, ${NOW}, $2::bool, $3::text)
+  on conflict (name) do update
+  set heard_at = excluded.heard_at, is_judged = excluded.is_judged, text = excluded.text`
+const REPORT = `
+  insert into reports as known (job, said_at, text)
+  select * from jsonb_to_recordset($1::jsonb) as said (job text, said_at int8, text text)
+  order by job
+  on conflict (job) do update set said_at = excluded.said_at, text = excluded.text
+  where excluded.said_at >= known.said_at`
+const HEARD = `
+  select p.name, p.heard_at, p.text from processes p
+  where p.text <> '' and p.heard_at >= ${NOW} - ${HEARD_WITHIN_MS}`
+const TIDY = [
+  `delete from processes where heard_at < ${NOW} - ${TIDY_MS}`,
+  `delete from reports where job in (
+    select job from reports order by said_at desc offset ${MOST_REPORTS}
+  )`,
+]
+
+const ignore = (): void => undefined
+
+interface MissedSession {
+  readonly sinceUs: number
+  /** What was heard last when it was missed first. */
+  readonly heardAt: number
+}
+
+export class PostgresPresence implements Presence {
+  readonly name = newSessionName('postgres')
+  readonly #parts: PresenceParts
+  /** For the connection that listens, which has no path of names. */
+  readonly #table: string
+  #client: ConnectedClient | null = null
+  readonly #missed = new Map<string, MissedSession>()
+  #roundUs = -Infinity
+  #tidyFrom = 0
+  /** It held its lock at least once. */
+  #isJudged = false
+  #beginning: Promise<void> | null = null
+  #settled = ignore
+  #isTold = false
+  #isClosed = false
+
+  constructor(schema: string, parts: PresenceParts) {
+    this.#table = `"${schema.replaceAll('"', '""')}".processes`
+    this.#parts = parts
+  }
+
+  get session(): string {
+    return this.#client === null ? '' : this.name
+  }
+
+  begin(): Promise<void> {
+    this.#beginning ??= new Promise((resolve) => {
+      const stop = afterMs(BEGIN_MS, resolve, true)
+      this.#settled = () => {
+        stop()
+        resolve()
+      }
+      // It may have been connected BEFORE the first claim.
+      if (this.#client !== null || this.#isTold) this.#settled()
+      else this.#parts.listen()
+    })
+    return this.#beginning
+  }
+
+  /** The connection that listens is there: by the listener, for each one. Never rejects. */
+  async connected(client: ConnectedClient): Promise<void> {
+    this.#missed.clear()
+    try {
+      if (await this.#comesBack(client)) {
+        const lock = `select pg_advisory_lock_shared(${KEY('$1::text')})`
+        await within(client, ANSWER_MS, () => client.query(lock, [this.name]))
+        // BEFORE the first claim, so that others can judge what was never heard.
+        const isFirst = !this.#isJudged
+        this.#isJudged = true
+        if (isFirst) await this.#parts.run((connection) => connection.run([this.#saying('')]))
+        if (!this.#isClosed) this.#client = client
+      } else this.#tell('a notification does not come back: a pooler hands the session to others.')
+    } catch {
+      // The connection was lost meanwhile: the listener opens another.
+    }
+    this.#settled()
+  }
+
+  /** The connection that listens is lost. */
+  lost(): void {
+    this.#client = null
+    this.#missed.clear()
+  }
+
+  async say(text: string, reports: readonly JobReport[]): Promise<void> {
+    const said = reports.map(({ job, saidAt, text: own }) => {
+      return { job, said_at: Math.floor(saidAt), text: own }
+    })
+    const now = this.#parts.now()
+    const isDue = now >= this.#tidyFrom
+    if (isDue) this.#tidyFrom = now + TIDY_MS
+    await this.#parts.run((connection) =>
+      connection.run([
+        this.#saying(text),
+        ...(said.length === 0 ? [] : [{ sql: REPORT, values: [JSON.stringify(said)] }]),
+        ...(isDue ? TIDY.map((sql) => ({ sql, values: [] })) : []),
+      ]),
+    )
+  }
+
+  /** Once it can be judged, it can be by others whether or not it is connected now. */
+  #saying(text: string): Statement {
+    return { sql: SAY, values: [this.name, this.#isJudged, text] }
+  }
+
+  async heard(isChecked: boolean): Promise<readonly HeardProcess[]> {
+    const sql = isChecked ? `${HEARD} and (not p.is_judged or ${IS_HELD})` : HEARD
+    const [found] = await this.#parts.run((connection) => connection.run([{ sql, values: [] }]))
+    return (found?.rows ?? []).map(([name, heardAt, text]) => {
+      return { name: name as string, heardAt: heardAt as number, text: text as string }
+    })
+  }
+
+  async reportOf(job: string): Promise<JobReport | null> {
+    const sql = 'select said_at, text from reports where job = $1::text'
+    const [found] = await this.#parts.run((connection) => connection.run([{ sql, values: [job] }]))
+    const row = found?.rows[0]
+    return row === undefined ? null : { job, saidAt: row[0] as number, text: row[1] as string }
+  }
+
+  async dead(): Promise<DeadSessions | null> {
+    const client = this.#client
+    if (client === null) return null
+    if (this.#missed.size === 0 && nowUs() - this.#roundUs < ROUND_US) return null
+    this.#roundUs = nowUs()
+    const sql = `select p.name, p.heard_at::float8 from ${this.#table} p where p.is_judged and not ${IS_HELD}`
+    const { rows } = await within(client, ANSWER_MS, () =>
+      client.query<[string, number]>({ text: sql, rowMode: 'array' }),
+    )
+    // What was asked on a connection that is lost by now says nothing of the others.
+    if (client !== this.#client) return null
+    const dead = this.#overdue(rows)
+    if (dead.length === 0) return null
+    return {
+      isDead: (session) => dead.includes(session),
+      bury: async () => {
+        for (const name of dead) this.#missed.delete(name)
+        await this.#forget(dead)
+      },
+    }
+  }
+
+  /** Of those that are missing now: those that were all the time, and said nothing. */
+  #overdue(rows: readonly (readonly [name: string, heardAt: number])[]): string[] {
+    const now = nowUs()
+    const missing = new Map(rows)
+    for (const [name, { heardAt }] of this.#missed) {
+      if (missing.get(name) !== heardAt) this.#missed.delete(name)
+    }
+    const dead: string[] = []
+    for (const [name, heardAt] of missing) {
+      const missed = this.#missed.get(name)
+      if (missed === undefined) this.#missed.set(name, { sinceUs: now, heardAt })
+      else if (now - missed.sinceUs > (GRACE_MS + RECONNECT_MS) * 1_000) dead.push(name)
+    }
+    return dead
+  }
+
+  /** The lock goes with the connection that listens. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#settled()
+    this.#client = null
+    if (this.#tidyFrom === 0 && !this.#isJudged) return
+    // A database that is away must not hold up the end: what was said is too old to be shown soon.
+    const forgotten = this.#forget([this.name]).catch(ignore)
+    await Promise.race([forgotten, pause(CLOSE_MS, true)])
+  }
+
+  async #forget(names: readonly string[]): Promise<void> {
+    const sql = 'delete from processes where name = $1::text'
+    const statements = names.map((name) => ({ sql, values: [name] }))
+    await this.#parts.run((connection) => connection.run(statements))
+  }
+
+  /** Sent on another connection: on its own, a pooler would pass it on with the answer. */
+  async #comesBack(client: ConnectedClient): Promise<boolean> {
+    const channel = `pawl_${this.name}`
+    let stop = ignore
+    const came = new Promise<boolean>((resolve) => {
+      stop = afterMs(ECHO_MS, () => resolve(false), true)
+      client.on('notification', (heard) => heard.channel === channel && resolve(true))
+    })
+    try {
+      const listen = `listen ${client.escapeIdentifier(channel)}`
+      await within(client, ANSWER_MS, () => client.query(listen))
+      await this.#parts.run((connection) =>
+        connection.run([{ sql: `select pg_notify($1::text, '')`, values: [channel] }]),
+      )
+      return await came
+    } finally {
+      stop()
+    }
+  }
+
+  #tell(why: string): void {
+    if (this.#isTold) return
+    this.#isTold = true
+    this.#parts.onNotice({ kind: 'no-presence', why })
+  }
+}

@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { freshFile } from '../../../../test/support/sqlite.ts'
+import type { StoreNotice } from '../../notice.ts'
+import { SqlitePresence } from './presence.ts'
+
+let folder: string
+let notices: StoreNotice[]
+let opened: SqlitePresence[]
+let now: number
+
+beforeEach(async () => {
+  folder = `${await freshFile()}-presence`
+  notices = []
+  opened = []
+  now = 1_000_000
+})
+
+afterEach(async () => {
+  for (const one of opened) await one.close()
+})
+
+function presence(): SqlitePresence {
+  const made = new SqlitePresence(folder, {
+    run: () => Promise.reject(new Error('not used')),
+    now: () => now,
+    listen: () => undefined,
+    onNotice: (notice) => notices.push(notice),
+  })
+  opened.push(made)
+  return made
+}
+
+it('what one says is heard by the others, and the newest report of a job counts', async () => {
+  const [a, b] = [presence(), presence()]
+  await a.say('one', [{ job: 'j', saidAt: 5, text: 'new' }])
+  await b.say('two', [{ job: 'j', saidAt: 4, text: 'old' }])
+  expect((await b.heard(true)).map(({ text }) => text).toSorted()).toEqual(['one', 'two'])
+  expect(await b.reportOf('j')).toEqual({ job: 'j', saidAt: 5, text: 'new' })
+  expect(await b.reportOf('k')).toBe(null)
+  await a.close()
+  expect((await b.heard(false)).map(({ text }) => text)).toEqual(['two'])
+})
+
+it('one that was not heard for long is not shown', async () => {
+  const [a, b] = [presence(), presence()]
+  await a.say('one', [])
+  now += 10_001
+  expect(await b.heard(false)).toEqual([])
+})
+
+it('a file that is no database is begun anew', async () => {
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'presence.db'), 'this is no database at all, but a text'.repeat(100))
+  const a = presence()
+  await expect(a.say('one', [])).rejects.toThrow()
+  await a.say('two', [])
+  expect((await a.heard(false)).map(({ text }) => text)).toEqual(['two'])
+})
+
+it('a process whose folder cannot be made has no session, and says so', async () => {
+  await writeFile(folder, 'a file in its place')
+  const a = presence()
+  await a.begin()
+  expect(a.session).toBe('')
+  expect(notices).toMatchObject([{ kind: 'no-presence' }])
+  expect(await a.dead()).toBe(null)
+})
+
+it('a session is there once its file is locked', async () => {
+  const a = presence()
+  expect(a.session).toBe('')
+  await a.begin()
+  expect(a.session).toBe(a.name)
+  expect(existsSync(join(folder, `${a.name}.lock`))).toBe(true)
+})

@@ -1,0 +1,202 @@
+/**
+ * Presence of the processes on a SQLite file. What they say is in a database file of its own, in the folder
+ * of their lock files: nothing in it is synced, and nothing unsynced touches the file of the jobs.
+ *
+ * It is written and read in the calling thread, which takes a fraction of a millisecond, and never waits for
+ * another process: what is locked now is tried again at the next turn. A file that is damaged, or that another
+ * process replaced, is begun anew: nothing in it matters for longer than a moment.
+ */
+import { mkdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SqliteDatabase } from '../../../log/disk/sqlite-driver.ts'
+import { openSqlite, sqlitePrimaryCode } from '../../../log/disk/sqlite-driver.ts'
+import { StoreClosed } from '../../errors.ts'
+import type { DeadSessions, HeardProcess, JobReport, Presence } from '../../presence.ts'
+import { HEARD_WITHIN_MS, MOST_REPORTS } from '../../presence.ts'
+import { newSessionName } from '../../random.ts'
+import type { PresenceParts } from '../dialect.ts'
+import { SessionLocks } from './session-locks.ts'
+
+/** SQLite's numbers for a file that is damaged, or is no database. */
+const DAMAGED: ReadonlySet<number | null> = new Set([11, 26])
+const TABLES = [
+  'pragma busy_timeout = 0',
+  'pragma journal_mode = wal',
+  'pragma synchronous = off',
+  `create table if not exists processes (
+    name text primary key, heard_at integer not null, is_judged integer not null, text text not null
+  ) without rowid`,
+  `create table if not exists reports (
+    job text primary key, said_at integer not null, text text not null
+  ) without rowid`,
+]
+const SAY = `
+  insert into processes (name, heard_at, is_judged, text) values (?, ?, ?, ?)
+  on conflict (name) do update
+  set heard_at = excluded.heard_at, is_judged = excluded.is_judged, text = excluded.text`
+const REPORT = `
+  insert into reports (job, said_at, text) values (?, ?, ?)
+  on conflict (job) do update set said_at = excluded.said_at, text = excluded.text
+  where excluded.said_at >= said_at`
+const FORGET = `
+  delete from reports where job in (select job from reports order by said_at desc limit -1 offset ${MOST_REPORTS})`
+const TIDY_MS = 60_000
+
+export class SqlitePresence implements Presence {
+  readonly name = newSessionName('sqlite')
+  readonly #parts: PresenceParts
+  readonly #folder: string
+  readonly #path: string
+  readonly #locks: SessionLocks
+  #file: { readonly database: SqliteDatabase; readonly inode: number } | null = null
+  #beginning: Promise<void> | null = null
+  #tidyFrom = 0
+  #isClosed = false
+
+  /** `folder`: absolute; made if it is not there. */
+  constructor(folder: string, parts: PresenceParts) {
+    this.#parts = parts
+    this.#folder = folder
+    this.#path = join(folder, 'presence.db')
+    this.#locks = new SessionLocks(folder, this.name)
+  }
+
+  get session(): string {
+    return this.#locks.isHeld ? this.name : ''
+  }
+
+  begin(): Promise<void> {
+    this.#beginning ??= this.#hold()
+    return this.#beginning
+  }
+
+  async #hold(): Promise<void> {
+    if (this.#isClosed) return
+    try {
+      this.#locks.hold()
+    } catch (error) {
+      const why = `No lock file can be held in ${this.#folder} (${(error as Error).message}).`
+      this.#parts.onNotice({ kind: 'no-presence', why })
+    }
+  }
+
+  async say(text: string, reports: readonly JobReport[]): Promise<void> {
+    this.#use((database) => {
+      const now = Math.floor(this.#parts.now())
+      database.exec('begin immediate')
+      try {
+        const isJudged = this.#locks.isHeld ? 1 : 0
+        database.prepare(SAY).run(this.name, now, isJudged, text)
+        for (const { job, saidAt, text: said } of reports) {
+          database.prepare(REPORT).run(job, Math.floor(saidAt), said)
+        }
+        if (now >= this.#tidyFrom) this.#tidy(database, now)
+        database.exec('commit')
+      } catch (error) {
+        database.exec('rollback')
+        throw error
+      }
+    })
+  }
+
+  async heard(isChecked: boolean): Promise<readonly HeardProcess[]> {
+    const from = Math.floor(this.#parts.now()) - HEARD_WITHIN_MS
+    const rows = this.#use((database) => {
+      const statement = database.prepare(
+        'select name, heard_at, is_judged, text from processes where heard_at >= ?',
+      )
+      statement.setReturnArrays(true)
+      return statement.all(from) as [string, number, number, string][]
+    })
+    return rows
+      .filter(([name, , isJudged]) => !isChecked || isJudged === 0 || !this.#locks.isFree(name))
+      .map(([name, heardAt, , text]) => ({ name, heardAt, text }))
+  }
+
+  async reportOf(job: string): Promise<JobReport | null> {
+    return this.#use((database) => {
+      const statement = database.prepare('select said_at, text from reports where job = ?')
+      statement.setReturnArrays(true)
+      const row = statement.get(job) as [number, string] | undefined
+      return row === undefined ? null : { job, saidAt: row[0], text: row[1] }
+    })
+  }
+
+  async dead(): Promise<DeadSessions | null> {
+    if (!this.#locks.isHeld) return null
+    const dead = this.#locks.deadNeighbours()
+    if (dead.length === 0) return null
+    return {
+      isDead: (session) => dead.includes(session),
+      bury: async () => {
+        this.#forget(dead)
+        for (const session of dead) this.#locks.remove(session)
+      },
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    await this.#beginning
+    try {
+      if (this.#file !== null) this.#forget([this.name])
+    } catch {
+      // Another process has the file: what this one said is too old to be shown soon.
+    }
+    this.#isClosed = true
+    this.#locks.release()
+    this.#end()
+  }
+
+  #forget(names: readonly string[]): void {
+    this.#use((database) => {
+      for (const name of names) database.prepare('delete from processes where name = ?').run(name)
+    })
+  }
+
+  #tidy(database: SqliteDatabase, now: number): void {
+    this.#tidyFrom = now + TIDY_MS
+    database.prepare('delete from processes where heard_at < ?').run(now - TIDY_MS)
+    database.exec(FORGET)
+  }
+
+  #use<T>(work: (database: SqliteDatabase) => T): T {
+    if (this.#isClosed) throw new StoreClosed()
+    try {
+      return work(this.#open())
+    } catch (error) {
+      if (DAMAGED.has(sqlitePrimaryCode(error))) this.#beginAnew()
+      throw error
+    }
+  }
+
+  #open(): SqliteDatabase {
+    if (this.#file !== null && inodeOf(this.#path) === this.#file.inode) return this.#file.database
+    this.#end()
+    mkdirSync(this.#folder, { recursive: true })
+    const database = openSqlite(this.#path)
+    try {
+      for (const statement of TABLES) database.exec(statement)
+    } catch (error) {
+      database.close()
+      throw error
+    }
+    this.#file = { database, inode: inodeOf(this.#path) }
+    return database
+  }
+
+  #beginAnew(): void {
+    this.#end()
+    for (const end of ['', '-wal', '-shm']) rmSync(`${this.#path}${end}`, { force: true })
+  }
+
+  #end(): void {
+    this.#file?.database.close()
+    this.#file = null
+  }
+}
+
+/** 0: there is none. */
+function inodeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0
+}

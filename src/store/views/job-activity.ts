@@ -1,0 +1,109 @@
+/**
+ * What was tried, as the records of the tasks have it: the newest attempts of a job, and what follows from
+ * all of them (when work began, when something happened last, how often it was tried).
+ *
+ * A record keeps no error but the newest: who asks for those of earlier attempts reads the history.
+ */
+import type { Failure, Job, Lease, StageTasks, Task } from '../../kernel/index.ts'
+import { executionStatus } from '../../kernel/index.ts'
+import type { Execution } from '../store.ts'
+
+/** What a job did so far. */
+export interface Activity {
+  /** The newest attempts, oldest first, at most `MOST_EXECUTIONS`. */
+  readonly executions: readonly Execution[]
+  /** When the first attempt that is remembered began to run; null: none did. */
+  readonly startedAt: number | null
+  readonly updatedAt: number
+  /** The highest attempt of a task. */
+  readonly attempt: number
+  /** Retries that were used, of all tasks. */
+  readonly retries: number
+}
+
+export const MOST_EXECUTIONS = 20
+
+export function activityOf(job: Job, stages: StageTasks | null): Activity {
+  const newest = new NewestLeases()
+  let startedAt = Infinity
+  let updatedAt = job.time
+  let attempt = 0
+  let retries = 0
+  const add = (task: Task): void => {
+    updatedAt = Math.max(updatedAt, task.time)
+    attempt = Math.max(attempt, task.attempt)
+    retries += task.retries
+    for (const lease of task.leases) {
+      if (lease.startedAt !== null && lease.startedAt < startedAt) startedAt = lease.startedAt
+      newest.add(task, lease)
+    }
+  }
+  if (job.task !== null) add(job.task)
+  else for (const tasks of stages ?? []) for (const task of tasks ?? []) add(task)
+  return {
+    executions: newest.executions,
+    startedAt: startedAt === Infinity ? null : startedAt,
+    updatedAt,
+    attempt,
+    retries,
+  }
+}
+
+/** All attempts of a task that its record remembers, oldest first. */
+export function executionsOf(task: Task): Execution[] {
+  return task.leases.map((lease) => executionOf(task, lease))
+}
+
+/** The last ones by the time they were granted, of tasks that come in any order. */
+class NewestLeases {
+  #kept: { task: Task; lease: Lease }[] = []
+  /** Of the oldest that is kept once there are enough: what is older is not kept. */
+  #floor = -Infinity
+
+  add(task: Task, lease: Lease): void {
+    if (lease.grantedAt < this.#floor) return
+    this.#kept.push({ task, lease })
+    if (this.#kept.length > 4 * MOST_EXECUTIONS) this.#cut()
+  }
+
+  #cut(): void {
+    // A stable sort: within a millisecond the order of the tasks stays.
+    this.#kept = this.#kept
+      .toSorted((a, b) => a.lease.grantedAt - b.lease.grantedAt)
+      .slice(-MOST_EXECUTIONS)
+    this.#floor = this.#kept[0]?.lease.grantedAt ?? -Infinity
+  }
+
+  get executions(): Execution[] {
+    this.#cut()
+    return this.#kept.map(({ task, lease }) => executionOf(task, lease))
+  }
+}
+
+export function executionOf(task: Task, lease: Lease): Execution {
+  const { number, worker, grantedAt, expiresAt, startedAt, endedAt, endedBy } = lease
+  return {
+    stage: task.stage,
+    segment: task.segment,
+    attempt: number,
+    status: executionStatus(task, lease),
+    worker,
+    grantedAt,
+    expiresAt,
+    startedAt,
+    endedAt,
+    endedBy,
+    error: errorOf(task, lease),
+  }
+}
+
+/** The newest failure of a task, and of each of its effects, is in the record: it belongs to one lease. */
+function errorOf({ leases, error, commit }: Task, lease: Lease): Failure | null {
+  const { endedBy, endedByEffect } = lease
+  if (endedBy === 'TaskFailed') {
+    return leases.findLast((one) => one.endedBy === 'TaskFailed') === lease ? error : null
+  }
+  if (endedBy !== 'EffectFailed' || endedByEffect === null) return null
+  const newest = leases.findLast((one) => one.endedByEffect === endedByEffect)
+  return newest === lease ? (commit?.effects[endedByEffect]?.error ?? null) : null
+}
