@@ -386,11 +386,9 @@ export const SCOPES: readonly Scope[] = [
     waits: [{ ...answer, delayMs: 1 }],
     messages: ['m1'],
   }),
-  scope('continuing', 'runs that begin anew, with steps, waits and messages, and an older worker', {
+  scope('continuing', 'runs that begin anew, with waits and messages, and an older worker', {
     slots: [slot('a', plain({}, once), { effects: [repeatable] })],
-    workers: ['w1'],
     starts: ['with the grant'],
-    steps: true,
     waits: [endless],
     messages: ['m1'],
     versions: [1, 2],
