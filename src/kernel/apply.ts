@@ -11,6 +11,7 @@ import type {
   EffectResolved,
   Entry,
   ExecutionCommitted,
+  ExecutionContinued,
   ExecutionSuspended,
   JobEntry,
   JobSubmitted,
@@ -42,6 +43,7 @@ import type {
   Task,
   TaskState,
   Wait,
+  WaitEnd,
   Waiting,
 } from './model.ts'
 import { deadlineOf, headOf, NOT_OPENED, policyOf } from './model.ts'
@@ -240,6 +242,8 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
       return endWaitInPlace(task, entry)
     case 'ExecutionSuspended':
       return suspend(task, entry)
+    case 'ExecutionContinued':
+      return continueAnew(task, entry)
     case 'MessageSent':
       return receive(task, entry)
     case 'ExecutionCommitted':
@@ -367,7 +371,7 @@ function waitOf(task: Task, name: string, entry: Entry): Wait {
   return wait
 }
 
-function endWait(wait: Wait, by: 'time' | 'message', value: string | null, at: number): void {
+function endWait(wait: Wait, by: WaitEnd, value: string | null, at: number): void {
   wait.endedAt = at
   wait.endedBy = by
   wait.value = value
@@ -381,7 +385,7 @@ function recordWait(
   suspends: boolean,
 ): Wait {
   const index = waiting.waits.findIndex((one) => one.name === asked.name)
-  const { name, message, schema, ask, until } = asked
+  const { name, message, schema, ask, until, callee } = asked
   const since = waiting.waits[index]?.since ?? at
   const wait: Wait = {
     name,
@@ -389,6 +393,7 @@ function recordWait(
     schema,
     ask,
     until,
+    callee,
     since,
     lease,
     suspends,
@@ -416,7 +421,8 @@ function endWaitInPlace(task: Task, entry: WaitEnded): void {
   noteDefinition(task, entry)
   const wait = recordWait(waitingOf(task), entry.wait, entry, false)
   for (const id of entry.unfit) settleMessage(task, id, 'SKIPPED', entry)
-  const { message } = entry
+  const { message, answer } = entry
+  if (answer !== null) return endWait(wait, 'callee', answer, entry.at)
   if (message === null) return endWait(wait, 'time', null, entry.at)
   endWait(wait, 'message', settleMessage(task, message, 'TAKEN', entry), entry.at)
 }
@@ -432,22 +438,53 @@ function suspend(task: Task, entry: ExecutionSuspended): void {
   task.state = 'WAITING'
   task.dueAt = entry.dueAt
   task.budget = entry.budget
-  if (task.leases.length > LIMITS.leasesAfterSuspension) {
-    task.leases = task.leases.slice(-LIMITS.leasesAfterSuspension)
-  }
+  dropOldLeases(task)
   waiting.suspended = entry.needs
 }
 
+function dropOldLeases(task: Task): void {
+  if (task.leases.length > LIMITS.leasesAfterSuspension) {
+    task.leases = task.leases.slice(-LIMITS.leasesAfterSuspension)
+  }
+}
+
+/** It stands in line as what has just come: a run that ends by beginning anew gives others their turn. */
+function continueAnew(task: Task, entry: ExecutionContinued): void {
+  noteStart(task, entry)
+  noteDefinition(task, entry)
+  endLease(task, entry.at, entry.type)
+  dropRecord(task, true)
+  task.input = entry.input
+  task.state = 'WAITING'
+  task.dueAt = entry.at
+  task.budget = entry.budget
+  dropOldLeases(task)
+}
+
+/**
+ * New input: neither steps nor waits are about it. What was sent and not taken stays. `keepsSettled`: so do
+ * the ids of messages that were, so that a repeat of one is not taken for a new one.
+ */
+function dropRecord(task: Task, keepsSettled: boolean): void {
+  task.steps = NONE
+  if (task.waiting === null) return
+  const messages = task.waiting.messages.filter(({ state }) => keepsSettled || state === 'KEPT')
+  task.waiting =
+    messages.length === 0 ? null : { suspended: null, firstDueAt: null, waits: [], messages }
+}
+
 function receive(task: Task, entry: MessageSent): void {
-  const waiting = waitingOf(task)
   const { id, name, value, at, by, reason } = entry
-  const isTaken = entry.wait !== null
+  const wait = entry.wait === null ? null : waitOf(task, entry.wait, entry)
+  task.dueAt = entry.dueAt
+  if (wait !== null && wait.callee !== null) return endWait(wait, 'callee', value, at)
+  const waiting = waitingOf(task)
+  const isTaken = wait !== null
   const state = isTaken ? 'TAKEN' : 'KEPT'
   const message: Message = { id, name, value: isTaken ? null : value, at, by, reason, state }
   waiting.messages.push(message)
   if (waiting.messages.length > LIMITS.messagesRemembered) dropOldestSettled(waiting)
-  if (entry.wait !== null) endWait(waitOf(task, entry.wait, entry), 'message', value, at)
-  task.dueAt = entry.dueAt
+  if (wait !== null) endWait(wait, 'message', value, at)
 }
 
 /** There is one: fewer than are remembered may be kept. */
@@ -512,8 +549,9 @@ function retry(task: Task, entry: TaskRetried): void {
   task.endedAt = null
   if (entry.input !== null) {
     task.input = entry.input
-    task.steps = NONE
-    if (task.waiting !== null) task.waiting.waits = []
+    // An operator begins it all over: what was answered before may be answered again.
+    dropRecord(task, false)
+    task.definitionVersion = 0
   }
   const { attempt, input: payload, at, by, reason } = entry
   const intervention = { kind: 'retry', attempt, to: 'WAITING', payload, at, by, reason } as const

@@ -87,7 +87,7 @@ export interface RecordStep extends LeaseAddress {
 export interface EndWait extends LeaseAddress {
   readonly type: 'EndWait'
   readonly wait: WaitSpec
-  /** The message that ends it; null: its time does. */
+  /** The message, or the callee, that ends it; null: its time does. */
   readonly message: string | null
   /** Messages that came before and did not fit. */
   readonly unfit: readonly string[]
@@ -102,6 +102,20 @@ export interface SuspendExecution extends LeaseAddress {
   /** Messages that came before and did not fit. */
   readonly unfit: readonly string[]
   readonly definitionVersion: number
+}
+
+/** The run is over, and the next one begins anew, with a new input. */
+export interface ContinueExecution extends LeaseAddress {
+  readonly type: 'ContinueExecution'
+  readonly input: Payload
+  readonly definitionVersion: number
+}
+
+/** The callee of a wait is over: its end is sent to the caller. */
+export interface AnswerCall extends TaskAddress {
+  readonly type: 'AnswerCall'
+  /** Of the caller's wait. */
+  readonly name: string
 }
 
 export interface SendMessage extends TaskAddress, OnRecord {
@@ -259,6 +273,7 @@ export type Report =
   | RecordStep
   | EndWait
   | SuspendExecution
+  | ContinueExecution
   | CommitExecution
   | FailTask
   | StartEffect
@@ -275,6 +290,7 @@ export type TaskCommand =
   | RetryTask
   | ForceTask
   | SendMessage
+  | AnswerCall
   | RescheduleTask
 
 export type JobCommand = ReleaseJob | OpenStage | CancelJob | ForgetJob

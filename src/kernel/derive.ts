@@ -131,7 +131,9 @@ export function executionStatus(task: Task, lease: Lease): ExecutionStatus {
   if (task.commit !== null && lease.number >= task.commit.lease) {
     return task.state === 'COMPLETED' ? 'DONE' : 'COMMITTED'
   }
-  if (lease.endedBy === 'ExecutionSuspended') return 'SUSPENDED'
+  if (lease.endedBy === 'ExecutionSuspended' || lease.endedBy === 'ExecutionContinued') {
+    return 'SUSPENDED'
+  }
   if (lease.endedBy !== null) return 'ABORTED'
   return lease.startedAt === null ? 'LEASED' : 'IN_PROGRESS'
 }

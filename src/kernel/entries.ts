@@ -126,8 +126,10 @@ export interface StepRecorded extends LeaseEntryBase {
 export interface WaitEnded extends LeaseEntryBase {
   readonly type: 'WaitEnded'
   readonly wait: PendingWait
-  /** The message that ended it; null: its time did. */
+  /** The message, or the callee, that ended it; null: its time did. */
   readonly message: string | null
+  /** How its callee ended; null: no callee ended it. */
+  readonly answer: Payload | null
   readonly unfit: readonly string[]
   readonly definitionVersion: number
 }
@@ -142,6 +144,14 @@ export interface ExecutionSuspended extends LeaseEntryBase {
   readonly definitionVersion: number
 }
 
+export interface ExecutionContinued extends LeaseEntryBase {
+  readonly type: 'ExecutionContinued'
+  readonly input: Payload
+  readonly budget: number
+  readonly definitionVersion: number
+}
+
+/** A message, or the end of a callee: then it has the callee's id, and no record keeps it but the wait. */
 export interface MessageSent extends TaskEntryBase {
   readonly type: 'MessageSent'
   readonly id: string
@@ -320,6 +330,7 @@ export type TaskEntry =
   | StepRecorded
   | WaitEnded
   | ExecutionSuspended
+  | ExecutionContinued
   | MessageSent
   | ExecutionCommitted
   | EffectStarted

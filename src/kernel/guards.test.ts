@@ -53,16 +53,18 @@ const FIELDS: { readonly [T in CommandType]?: Record<string, unknown> } = {
   ResolveEffect: { start: 1, outcome: 'happened' },
   ForceTask: { to: 'FAILED', output: null },
   EndWait: {
-    wait: { name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null },
+    wait: { name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null, callee: null },
   },
   SuspendExecution: {
-    waits: [{ name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null }],
+    waits: [{ name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null, callee: null }],
   },
+  ContinueExecution: { input: '1' },
+  AnswerCall: { name: 'w' },
   SendMessage: { id: 'm', name: 'go', value: '1' },
 }
 
 const wait = (changes: Partial<WaitSpec> = {}): WaitSpec => {
-  return { name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null, ...changes }
+  return { name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null, callee: null, ...changes }
 }
 const asked = (changes: Partial<WaitSpec> = {}): WaitSpec => {
   return wait({ message: 'go', delayMs: null, ...changes })
@@ -100,7 +102,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'EndWait.lease-known': noLease,
   'EndWait.valid-waits': {
     code: 'InvalidWait',
-    message: /Wait 'w' has neither a message nor a time: it would not end/,
+    message: /Wait 'w' has neither a message nor a callee nor a time: it would not end/,
     before: started,
     fields: { wait: wait({ delayMs: null }) },
   },
@@ -124,6 +126,9 @@ const CASES: Readonly<Record<string, Case>> = {
     before: stepNamed,
   },
   'SuspendExecution.room-for-waits': tooManyWaits,
+  'ContinueExecution.task-known': noTask,
+  'ContinueExecution.lease-known': noLease,
+  'AnswerCall.task-known': noTask,
   'SendMessage.receiver-known': {
     code: 'UnknownJob',
     message: /no task a\/0\/0 to send a message to: check the job, the stage and the segment/,
@@ -292,7 +297,7 @@ describe('a validation guard says no', () => {
     const existing = listGuards().filter(({ kind }) => kind === 'validation')
     const tested = [...Object.keys(CASES), ...Object.keys(REFUSING)]
     expect(tested.toSorted()).toEqual(existing.map(({ id }) => id).toSorted())
-    expect(tested.length).toBe(62)
+    expect(tested.length).toBe(65)
   })
 })
 

@@ -14,7 +14,17 @@ import { findLease } from './apply.ts'
 import type { LeaseAddress, TaskAddress } from './commands.ts'
 import type { Tallies } from './derive.ts'
 import { NO_TALLIES } from './derive.ts'
-import type { Job, Lease, LimitUse, Payload, Queue, Schedule, Task, Usage } from './model.ts'
+import type {
+  Job,
+  JobState,
+  Lease,
+  LimitUse,
+  Payload,
+  Queue,
+  Schedule,
+  Task,
+  Usage,
+} from './model.ts'
 import { taskName } from './model.ts'
 
 /**
@@ -36,6 +46,11 @@ export interface Reads {
   keyHolderIsFinal: boolean
   /** The task whose commit promised this job. */
   parent: Task | null
+  /** The task whose wait this job answers. */
+  caller: Task | null
+  /** The job that answers a wait, and its state. */
+  callee: Job | null
+  calleeState: JobState | null
   /** The job that the effect or tick in question stands for was submitted. */
   originSubmitted: boolean
   /** The value that `each` names: the job's input, or the output of an earlier stage's only task. */
@@ -56,6 +71,9 @@ export function noReads(): Reads {
     keyHolder: null,
     keyHolderIsFinal: false,
     parent: null,
+    caller: null,
+    callee: null,
+    calleeState: null,
     originSubmitted: false,
     eachSource: null,
   }

@@ -22,7 +22,7 @@ export * from './entries.ts'
 export { sameContent } from './equal.ts'
 export type { Guard, Reads } from './guards.ts'
 export { noReads } from './guards.ts'
-export { childId, tickId } from './ids.ts'
+export { calleeId, childId, tickId } from './ids.ts'
 export * from './invariants/index.ts'
 export { keepsKey } from './keys.ts'
 export * from './limits.ts'
@@ -32,7 +32,7 @@ export type { ErrorKind } from './pawl-error.ts'
 export { PawlError } from './pawl-error.ts'
 export { jobMove } from './preview.ts'
 export type { Indexes } from './reads.ts'
-export { loadReads, scan } from './reads.ts'
+export { loadReads, scan, standsAlone } from './reads.ts'
 export { DEFAULT_RETRY, retryDelayMs } from './retry.ts'
 export type { GuardListing, Rules, RuleTable } from './rules/index.ts'
 export { listGuards, RULES, rulesWithout } from './rules/index.ts'
@@ -40,7 +40,17 @@ export { eachPath } from './each.ts'
 export { invalidFields, invalidPolicy, invalidRetry, invalidShape } from './spec.ts'
 export * from './transitions.ts'
 export * from './usage.ts'
-export { findWait, isSuspended, placeAt, takesToken, waitFor, waitsOfSuspension } from './waits.ts'
+export {
+  calleeOf,
+  findWait,
+  isCalled,
+  isPending,
+  isSuspended,
+  placeAt,
+  takesToken,
+  waitFor,
+  waitsOfSuspension,
+} from './waits.ts'
 export { malformed } from './wellformed.ts'
 export type { StageTasks, World } from './world.ts'
 export { countTallies, createWorld, findTask, fold, replay, taskIn, tasksOf } from './world.ts'

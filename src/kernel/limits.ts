@@ -41,11 +41,13 @@ export const LIMITS = {
   steps: 1_024,
   /** Waits that one task records, ended ones included. */
   waits: 1_024,
+  /** Jobs that wait for each other in a chain, the first caller not counted. */
+  callDepth: 32,
   /** Messages to one task, or to the unopened stages of one job, that nothing took yet. */
   messages: 256,
   /** How many messages of one task are remembered for answering repeats; older ones count as new. */
   messagesRemembered: 1_000,
-  /** How many leases a suspension leaves in mind: a task that waits often has many. */
+  /** How many leases a suspension or a continuation leaves in mind: a task that waits often has many. */
   leasesAfterSuspension: 16,
   errorChars: 16_384,
   reasonChars: 4_096,

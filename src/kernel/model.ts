@@ -102,6 +102,15 @@ export interface CallerRef {
   readonly segment: number
   /** Of the wait. */
   readonly name: string
+  /**
+   * The caller's own word for its run: after new input, and in another life of its id, the same name
+   * asks for another job.
+   */
+  readonly run: string
+  /** How many callers are above it, from 1. */
+  readonly depth: number
+  /** It is cancelled, if it is not over by then, when its caller is over. */
+  readonly withCaller: boolean
 }
 
 /** A step that a new run begins with, by value. */
@@ -224,12 +233,12 @@ export interface Task {
   commit: Commit | null
   output: Payload | null
   error: Failure | null
-  /** An operator's new input, which replaces the job's for this task. */
+  /** New input, by an operator or by its own continuation: it replaces the job's for this task. */
   input: Payload | null
   interventions: Intervention[]
   /** When it became COMPLETED, FAILED or DEAD; null while it is neither. */
   endedAt: number | null
-  /** The highest version of the definition that recorded a step or a wait; 0: none did. */
+  /** The highest version of the definition that recorded a step or a wait, or continued; 0: none did. */
   definitionVersion: number
   /** What it waits or waited for, and what was sent to it; null: nothing ever. */
   waiting: Waiting | null
@@ -252,10 +261,10 @@ export interface Waiting {
   messages: Message[]
 }
 
-/** What a handler asks to wait for. Without a message it is a sleep, and needs a time. */
+/** What a handler asks to wait for. Without a message and a callee it is a sleep, and needs a time. */
 export interface WaitSpec {
   readonly name: string
-  /** The name of the message that ends it; null: only time does. */
+  /** The name of the message that ends it; null: only time does, or the end of its callee. */
   readonly message: string | null
   /** What a value must be to end it, as the handler's worker said it; null: anything. */
   readonly schema: Payload | null
@@ -265,6 +274,8 @@ export interface WaitSpec {
   readonly delayMs: number | null
   /** Its time, by the authority's clock; null with `delayMs` null: it has none. */
   readonly dueAt: number | null
+  /** The job whose end it waits for, with this wait as its caller; null: it calls none. */
+  readonly callee: JobSpec | null
 }
 
 /** A wait as it is recorded when it begins. */
@@ -275,7 +286,12 @@ export interface PendingWait {
   readonly ask: Payload | null
   /** It ends at this time if nothing ended it before; null: it has no such time. */
   readonly until: number | null
+  /** What is submitted AFTER the suspension, while the wait is pending; null: it calls no job. */
+  readonly callee: JobSpec | null
 }
+
+/** What ends a wait. */
+export type WaitEnd = 'time' | 'message' | 'callee'
 
 export interface Wait extends PendingWait {
   readonly since: number
@@ -285,8 +301,8 @@ export interface Wait extends PendingWait {
   suspends: boolean
   endedAt: number | null
   /** Null while it is open. */
-  endedBy: 'time' | 'message' | null
-  /** What the message said that ended it. */
+  endedBy: WaitEnd | null
+  /** What the message said that ended it, or how its callee ended. */
   value: Payload | null
 }
 
@@ -339,6 +355,7 @@ export interface Lease {
 export type LeaseEnd =
   | 'ExecutionCommitted'
   | 'ExecutionSuspended'
+  | 'ExecutionContinued'
   | 'TaskFailed'
   | 'LeaseReleased'
   | 'LeaseExpired'

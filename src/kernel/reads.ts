@@ -28,7 +28,7 @@ import { eachPath } from './each.ts'
 import { invalidFields, invalidShape } from './spec.ts'
 import { isFinal } from './transitions.ts'
 import { chargeGrant, creditEnd, noUsage } from './usage.ts'
-import { takesToken } from './waits.ts'
+import { calleeOf, findWait, takesToken } from './waits.ts'
 import type { World } from './world.ts'
 import { countTallies, findTask, taskIn, tasksOf } from './world.ts'
 
@@ -101,6 +101,10 @@ export function loadReads(
     case 'RescheduleTask':
       reads.tallies = indexes.tallies(job)
       return
+    case 'EndWait':
+      return loadCallee(reads, world, indexes, command.wait.name, now)
+    case 'AnswerCall':
+      return loadCallee(reads, world, indexes, command.name, now)
     case 'FinishEffect':
       reads.originSubmitted = childSubmitted(world, indexes, command, reads.task, now)
       return
@@ -119,6 +123,9 @@ function clear(reads: Reads): void {
   reads.keyHolder = null
   reads.keyHolderIsFinal = false
   reads.parent = null
+  reads.caller = null
+  reads.callee = null
+  reads.calleeState = null
   reads.originSubmitted = false
   reads.eachSource = null
 }
@@ -144,7 +151,7 @@ function loadSubmit(
   now: number,
 ): void {
   reads.job = world.jobs.get(id) ?? null
-  if (spec?.key == null && spec?.parent == null && spec?.schedule == null) return
+  if (spec === undefined || standsAlone(spec)) return
   if (invalidFields(spec) !== null || invalidShape(spec) !== null) return
   if (spec.key !== null) {
     reads.keyHolder = indexes.keyHolder(spec.type, spec.key)
@@ -157,12 +164,36 @@ function isOver(job: Job, indexes: Indexes, now: number): boolean {
   return isFinal(jobState(job, indexes.tallies(job), now))
 }
 
+/** Nothing but its id could be a reason to refuse it. Null, for one that is no spec. */
+export function standsAlone(spec: Partial<JobSpec> | null): boolean {
+  const { key, parent, schedule, caller } = spec ?? {}
+  return key == null && parent == null && schedule == null && caller == null
+}
+
 function loadOrigin(reads: Reads, world: World, spec: JobSpec): void {
   if (spec.parent !== null) {
     const { job, stage, segment } = spec.parent
     reads.parent = findTask(world, job, stage, segment) ?? null
   }
+  if (spec.caller !== null) {
+    const { job, stage, segment } = spec.caller
+    reads.caller = findTask(world, job, stage, segment) ?? null
+  }
   if (spec.schedule !== null) reads.schedule = world.schedules.get(spec.schedule.id) ?? null
+}
+
+function loadCallee(
+  reads: Reads,
+  world: World,
+  indexes: Indexes,
+  name: string,
+  now: number,
+): void {
+  const callee = reads.task === null ? null : calleeOf(findWait(reads.task, name))
+  if (callee === null) return
+  reads.callee = world.jobs.get(callee) ?? null
+  if (reads.callee === null) return
+  reads.calleeState = jobState(reads.callee, indexes.tallies(reads.callee), now)
 }
 
 /** A job that only has the same id does not count. */

@@ -1,6 +1,6 @@
 /** What makes sense as a job: fields, sizes and the shape of a pipeline, refused at submit. */
 import { describe, expect, it } from 'vitest'
-import { child, pipeline, plain, policy, promise, retry, stage } from '../../test/support/specs.ts'
+import { caller, child, pipeline, plain, policy, promise, retry, stage } from '../../test/support/specs.ts'
 import type { EffectPromise, JobSpec, KeptStep, LimitSpec, StageSpec } from './index.ts'
 import { LIMITS } from './index.ts'
 import { invalidFields, invalidPolicy, invalidPromise, invalidRetry, invalidShape } from './spec.ts'
@@ -43,7 +43,7 @@ const BAD_FIELDS: readonly (readonly [field: string, wrong: string, spec: Partia
   ['metadata', 'JSON text of at most 4096 characters', { metadata: 'x'.repeat(4_097) }],
   ['metadata', 'JSON text of at most 4096 characters', { metadata: 7 as unknown as null }],
   ['metadata', 'JSON text', { metadata: '' }],
-  ['caller', 'name is a text', { caller: { job: 'a', stage: 0, segment: 0, name: '' } }],
+  ['caller', 'name is a text', { caller: caller({ name: '' }) }],
   ['steps', 'value is JSON text', { steps: [{ name: 's', value: '' }] }],
   ['steps', 'names each step once', { steps: [step('s'), step('s')] }],
   ['steps', 'characters in all', { steps: Array.from({ length: 9 }, (_, i) => step(`${i}`, 1e6)) }],

@@ -21,6 +21,7 @@ import type {
   StageSpec,
   TaskPolicy,
 } from './model.ts'
+import { taskName } from './model.ts'
 import type { Kind } from './wellformed.ts'
 import {
   between,
@@ -139,12 +140,16 @@ const askedOrNull = orNull(
   }),
 )
 
+const callDepth = between(1, LIMITS.callDepth)
 const callerOrNull = orNull(
   record<CallerRef>({
     job: (caller) => name(caller.job),
     stage: (caller) => count(caller.stage),
     segment: (caller) => count(caller.segment),
     name: (caller) => name(caller.name),
+    run: (caller) => name(caller.run),
+    depth: (caller) => callDepth(caller.depth),
+    withCaller: (caller) => flag(caller.withCaller),
   }),
 )
 
@@ -408,12 +413,55 @@ export function invalidPromise(effect: EffectPromise, index: number): Rejection 
   if (bad !== null) {
     return reject(bad.code, `Child ${index}: ${bad.message}`, { ...bad.details, effect: index })
   }
-  if (effect.child.parent !== null || effect.child.schedule !== null || !effect.idempotent) {
+  const { parent, schedule, caller } = effect.child
+  if (parent !== null || schedule !== null || caller !== null || !effect.idempotent) {
     return reject(
       'InvalidSpec',
-      `Child ${index} must be idempotent and name no parent or schedule: its origin is the commit.`,
+      `Child ${index} must be idempotent and name no parent, schedule or caller: its origin is the commit.`,
       { effect: index },
     )
   }
   return null
+}
+
+/** What is wrong with a callee, or null. `from`: the wait that calls it. */
+export function invalidCallee(
+  callee: JobSpec,
+  from: Pick<CallerRef, 'job' | 'stage' | 'segment' | 'name' | 'depth'>,
+): Rejection | null {
+  const wait = { name: from.name }
+  if (from.depth > LIMITS.callDepth) {
+    return reject(
+      'LimitExceeded',
+      `Wait '${from.name}' calls a job below ${LIMITS.callDepth} callers, which is the most: call it from further up.`,
+      { limit: 'callDepth', ...wait },
+    )
+  }
+  const bad = invalidFields(callee) ?? invalidShape(callee)
+  if (bad !== null) {
+    const message = `The callee of wait '${from.name}': ${bad.message}`
+    return reject(bad.code, message, { ...bad.details, ...wait })
+  }
+  const { caller, key, parent, schedule } = callee
+  if (key !== null || parent !== null || schedule !== null) {
+    return reject(
+      'InvalidSpec',
+      `The callee of wait '${from.name}' must have no key, parent or schedule: its origin is the wait.`,
+      wait,
+    )
+  }
+  const { job, stage, segment, name: called, depth } = caller ?? { job: null }
+  const isOurs =
+    job === from.job &&
+    stage === from.stage &&
+    segment === from.segment &&
+    called === from.name &&
+    depth === from.depth
+  return isOurs
+    ? null
+    : reject(
+        'InvalidSpec',
+        `The callee of wait '${from.name}' must name as its caller task ${taskName(from.job, from.stage, from.segment)}, wait '${from.name}' and depth ${from.depth}.`,
+        wait,
+      )
 }

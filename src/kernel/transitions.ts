@@ -21,6 +21,7 @@ export const TASK_TRANSITIONS: Table<TaskState> = {
   LEASED: {
     WAITING: [
       'ExecutionSuspended',
+      'ExecutionContinued',
       'TaskFailed',
       'LeaseExpired',
       'LeaseRevoked',
@@ -62,13 +63,13 @@ const ABORTS: readonly EntryType[] = [
 export const EXECUTION_TRANSITIONS: Table<ExecutionStatus> = {
   LEASED: {
     IN_PROGRESS: ['ExecutionStarted', 'StepRecorded', 'WaitEnded'],
-    SUSPENDED: ['ExecutionSuspended'],
+    SUSPENDED: ['ExecutionSuspended', 'ExecutionContinued'],
     COMMITTED: ['ExecutionCommitted'],
     DONE: ['ExecutionCommitted'],
     ABORTED: ABORTS,
   },
   IN_PROGRESS: {
-    SUSPENDED: ['ExecutionSuspended'],
+    SUSPENDED: ['ExecutionSuspended', 'ExecutionContinued'],
     COMMITTED: ['ExecutionCommitted'],
     DONE: ['ExecutionCommitted'],
     ABORTED: ABORTS,

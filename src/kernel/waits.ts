@@ -5,7 +5,9 @@
  * suspension named and a later one did not is left behind: neither message nor time ends it, so
  * that what its handler chose then stays what it chose.
  */
+import { calleeId } from './ids.ts'
 import type {
+  CallerRef,
   Lease,
   Message,
   PendingWait,
@@ -88,9 +90,40 @@ export function untaken(
   )
 }
 
-/** As it is recorded: a wait that is known keeps its time, whoever asks for it again. */
+/** As it is recorded: a wait that is known keeps its time and its callee, whichever attempt asks again. */
 export function pending(spec: WaitSpec, known: Wait | undefined, from: number): PendingWait {
   const { name, message, schema, ask, delayMs, dueAt } = spec
   const time = delayMs === null ? dueAt : Math.max(from + delayMs, dueAt ?? 0)
-  return { name, message, schema, ask, until: known === undefined ? time : known.until }
+  const until = known === undefined ? time : known.until
+  return { name, message, schema, ask, until, callee: known?.callee ?? spec.callee }
+}
+
+/** The id of the job that a wait calls; null: it calls none. */
+export function calleeOf(wait: PendingWait | undefined): string | null {
+  const caller = wait?.callee?.caller
+  return caller == null ? null : calleeId(caller)
+}
+
+/** The pending wait of this name that the end of its callee ends. After its time none does. */
+export function pendingCall(task: Task, name: string, now: number): Wait | undefined {
+  const wait = findWait(task, name)
+  if (wait === undefined || wait.callee === null || !isPending(task, wait)) return undefined
+  return wait.until === null || now < wait.until ? wait : undefined
+}
+
+/** The wait that this job answers, as its caller's task has it; undefined: it has it no more. */
+export function waitOfCaller(task: Task, caller: CallerRef): Wait | undefined {
+  const wait = findWait(task, caller.name)
+  return wait?.callee?.caller?.run === caller.run ? wait : undefined
+}
+
+/** The task waits for it now: its newest suspension names it, and it has not ended. */
+export function isPending(task: Task, wait: Wait): boolean {
+  return wait.endedAt === null && waitsOfSuspension(task).includes(wait)
+}
+
+/** Its caller may ask for the callee again, or is waiting for it: its record names it, and it is not over. */
+export function isCalled(task: Task | null, caller: CallerRef): boolean {
+  if (task === null || task.state === 'COMPLETED' || task.state === 'FAILED') return false
+  return waitOfCaller(task, caller) !== undefined
 }

@@ -30,6 +30,7 @@ const wait = {
   ask: '"?"',
   delayMs: 1,
   dueAt: 2,
+  callee: null,
 }
 
 /** One of each command, complete and well formed. */
@@ -45,6 +46,8 @@ const COMPLETE: { readonly [T in CommandType]: Omit<CommandOf<T>, 'type'> } = {
   EndWait: { ...lease, wait, message: null, unfit: [], definitionVersion: 1 },
   SuspendExecution: { ...lease, needs: 'any', waits: [wait], unfit: ['m'], definitionVersion: 1 },
   SendMessage: { ...task, ...onRecord, id: 'm', name: 'go', value: '1', checked: null },
+  ContinueExecution: { ...lease, input: '1', definitionVersion: 1 },
+  AnswerCall: { ...task, name: 'w' },
   CommitExecution: { ...lease, output: '1', effects: [] },
   FailTask: { ...lease, error: failure() },
   StartEffect: { ...lease, effect: 0 },

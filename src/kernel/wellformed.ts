@@ -189,6 +189,7 @@ const waitSpec = record<WaitSpec>({
   ask: (wait) => payloadOrNull(wait.ask),
   delayMs: (wait) => waitDelay(wait.delayMs),
   dueAt: (wait) => timeOrNull(wait.dueAt),
+  callee: (wait) => (typeof wait.callee === 'object' ? null : 'a job, or null'),
 })
 const waitList = listOf(waitSpec, LIMITS.waits)
 const waitsNeeded = oneOf('any', 'all')
@@ -207,7 +208,7 @@ const optionalFlag = optional(flag)
 const priorityOrNull = orNull(between(-LIMITS.priority, LIMITS.priority))
 const ownDelay = optional(orNull(between(0, LIMITS.retryDelayMs)))
 
-/** The fields of each command. Job specs and promises are checked by guards of their own. */
+/** The fields of each command. Job specs, promises and callees are checked by guards of their own. */
 const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
   SubmitJob: { ...onJob, spec: unchecked },
   ReleaseJob: { ...onJob, ...onRecord },
@@ -240,6 +241,11 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
     needs: (command) => waitsNeeded(command.needs),
     waits: (command) => waitList(command.waits),
     unfit: (command) => messageIds(command.unfit),
+    definitionVersion: (command) => count(command.definitionVersion),
+  },
+  ContinueExecution: {
+    ...underLease,
+    input: (command) => payload(command.input),
     definitionVersion: (command) => count(command.definitionVersion),
   },
   CommitExecution: {
@@ -298,6 +304,7 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
     value: (command) => payload(command.value),
     checked: (command) => payloadOrNull(command.checked),
   },
+  AnswerCall: { ...onTask, name: (command) => name(command.name) },
   RescheduleTask: {
     ...onTask,
     ...onRecord,

@@ -67,6 +67,7 @@ const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
     ...ofLease,
     wait: anyPendingWait,
     message: orNull(anyText),
+    answer: orNull(anyText),
     unfit: fc.array(anyText, { maxLength: 3 }),
     definitionVersion: anyCount,
   },
@@ -79,6 +80,7 @@ const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
     budget: anyCount,
     definitionVersion: anyCount,
   },
+  ExecutionContinued: { ...ofLease, input: anyText, budget: anyCount, definitionVersion: anyCount },
   MessageSent: {
     ...ofTask,
     id: anyText,

@@ -65,6 +65,7 @@ const anyLease: fc.Arbitrary<Lease> = fc
           'TaskStopped',
           'TaskForced',
           'ExecutionSuspended',
+          'ExecutionContinued',
         ),
       ),
       endedByEffect: orNull(anyCount),

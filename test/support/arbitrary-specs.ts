@@ -154,7 +154,18 @@ function specOf(parts: {
       submittedBy: orNull(anyText),
       metadata: orNull(anyText),
       caller: orNull(
-        fc.record({ job: anyText, stage: anyCount, segment: anyCount, name: anyText }, PLAIN),
+        fc.record(
+          {
+            job: anyText,
+            stage: anyCount,
+            segment: anyCount,
+            name: anyText,
+            run: anyText,
+            depth: anyCount,
+            withCaller: anyFlag,
+          },
+          PLAIN,
+        ),
       ),
       steps: fc.array(fc.record({ name: anyText, value: anyText }, PLAIN), { maxLength: 2 }),
       retainMs: orNull(upTo(LIMITS.delayMs)),

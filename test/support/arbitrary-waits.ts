@@ -1,7 +1,7 @@
 /** Arbitrary waits and messages. More than `apply` would make. */
 import * as fc from 'fast-check'
 import type { KeptMessage, Message, PendingWait, Wait, Waiting } from '../../src/kernel/index.ts'
-import { anyCount, anyFlag, anyText, anyTime, orNull } from './arbitrary-specs.ts'
+import { anyCount, anyFlag, anySpec, anyText, anyTime, orNull } from './arbitrary-specs.ts'
 
 const PLAIN = { noNullPrototype: true } as const
 
@@ -11,6 +11,7 @@ const pending = {
   schema: orNull(anyText),
   ask: orNull(anyText),
   until: orNull(anyTime),
+  callee: orNull(anySpec),
 }
 
 export const anyPendingWait: fc.Arbitrary<PendingWait> = fc.record<PendingWait>(pending, PLAIN)
@@ -38,7 +39,7 @@ const anyWait: fc.Arbitrary<Wait> = fc
       lease: anyCount,
       suspends: anyFlag,
       endedAt: orNull(anyTime),
-      endedBy: fc.constantFrom('time', 'message'),
+      endedBy: fc.constantFrom('time', 'message', 'callee'),
       value: orNull(anyText),
     },
     PLAIN,

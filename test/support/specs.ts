@@ -2,12 +2,14 @@
  * Short ways to write specs, policies and promises in tests. Everything has a default.
  */
 import type {
+  CallerRef,
   EffectPromise,
   Failure,
   JobSpec,
   RetryPolicy,
   StageSpec,
   TaskPolicy,
+  WaitSpec,
 } from '../../src/kernel/index.ts'
 import { DEFAULT_RETRY } from '../../src/kernel/index.ts'
 
@@ -95,6 +97,34 @@ export function promise(changes: Partial<EffectPromise> = {}): EffectPromise {
 /** A promised child job. */
 export function child(spec: JobSpec): EffectPromise {
   return promise({ name: 'child', idempotent: true, child: spec })
+}
+
+/** The caller of a job, as far as a test does not care. */
+export function caller(changes: Partial<CallerRef> = {}): CallerRef {
+  return {
+    job: 'a',
+    stage: 0,
+    segment: 0,
+    name: 'call',
+    run: '1',
+    depth: 1,
+    withCaller: false,
+    ...changes,
+  }
+}
+
+/** A wait for the end of a job. */
+export function call(ref: Partial<CallerRef> = {}, spec: JobSpec = plain()): WaitSpec {
+  const own = caller(ref)
+  return {
+    name: own.name,
+    message: null,
+    schema: null,
+    ask: null,
+    delayMs: null,
+    dueAt: null,
+    callee: { ...spec, caller: own },
+  }
 }
 
 /** Who did it, and why, where a test does not care. */

@@ -4,7 +4,7 @@
 import type { Tallies, Tally } from '../derive.ts'
 import { isEnding, isHeldBack, jobState, openableStages, stageIsDone, tallyOf } from '../derive.ts'
 import { sameContent } from '../equal.ts'
-import { childId, tickId } from '../ids.ts'
+import { calleeId, childId, tickId } from '../ids.ts'
 import type { Job, StageSpec, Task } from '../model.ts'
 import { NOT_OPENED, segmentsOf, stageIndex, stagesOf } from '../model.ts'
 import { isFinal } from '../transitions.ts'
@@ -42,7 +42,7 @@ function isOpen(task: Task): boolean {
 }
 
 /**
- * A due task, a timer, a lease, a stage to open, or a human to wait for. Of a pipeline the tallies
+ * A due task, a timer, a lease, a stage to open, a human, a message or a callee to wait for. Of a pipeline the tallies
  * say it, so it costs the same for any size.
  */
 export function hasFuture(job: Job, tallies: Tallies): boolean {
@@ -54,7 +54,12 @@ export function hasFuture(job: Job, tallies: Tallies): boolean {
 
 /** A promise or a tick is carried out once, because its job has one possible id. */
 function checkOrigin(world: World, job: Job, found: Findings): void {
-  const { parent, schedule } = job.spec
+  const { parent, schedule, caller } = job.spec
+  found.expect(
+    caller === null || job.id === calleeId(caller),
+    3,
+    'a callee whose id is not derived from its caller',
+  )
   if (parent !== null) {
     found.expect(job.id === childId(parent), 3, 'a child whose id is not derived from its parent')
     const promiser = findTask(world, parent.job, parent.stage, parent.segment)

@@ -27,6 +27,7 @@ import {
 import { isSuspended } from '../waits.ts'
 import type { World } from '../world.ts'
 import { countTallies, findTask } from '../world.ts'
+import { checkCallMove } from './calls.ts'
 import type { Violation } from './invariant.ts'
 import { Findings } from './invariant.ts'
 import { checkWaitMove } from './waits.ts'
@@ -39,6 +40,7 @@ const UNDER_LEASE: ReadonlySet<Entry['type']> = new Set<Entry['type']>([
   'StepRecorded',
   'WaitEnded',
   'ExecutionSuspended',
+  'ExecutionContinued',
   'ExecutionCommitted',
   'TaskFailed',
   'EffectStarted',
@@ -62,6 +64,7 @@ export function stepViolations(before: World, entry: Entry, after: World): Viola
       }
     }
   }
+  checkCallMove(before, entry, found)
   if (entry.type === 'TaskStopped') checkStop(before, entry, found)
   if (entry.type === 'TaskRescheduled') {
     const job = before.jobs.get(entry.job)

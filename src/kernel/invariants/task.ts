@@ -12,6 +12,7 @@ import { checkWaiting } from './waits.ts'
 const BY_REPORT: ReadonlySet<LeaseEnd | null> = new Set<LeaseEnd>([
   'ExecutionCommitted',
   'ExecutionSuspended',
+  'ExecutionContinued',
   'TaskFailed',
   'LeaseReleased',
   'EffectFailed',

@@ -17,6 +17,7 @@ const answer = {
   ask: null,
   delayMs: 5,
   dueAt: null,
+  callee: null,
 }
 const nap = { ...answer, name: 'nap', message: null }
 
@@ -147,7 +148,14 @@ function audit(a: Authority, entry: Entry, meddle: (world: World) => void = () =
     .join('; ')
 }
 
-const pending = { name: 'more', message: 'other', schema: null, ask: null, until: null }
+const pending = {
+  name: 'more',
+  message: 'other',
+  schema: null,
+  ask: null,
+  until: null,
+  callee: null,
+}
 const sent = { id: 'm9', name: 'go', value: '1', wait: null, dueAt: 100 }
 
 describe('an entry is seen for what it is', () => {
@@ -163,7 +171,7 @@ describe('an entry is seen for what it is', () => {
     const a = suspended()
     a.advance(5)
     const entry = next(a, 'MessageSent', { ...sent, wait: 'answer' })
-    expect(audit(a, entry)).toContain("wait 'answer' was ended by a message after its time")
+    expect(audit(a, entry)).toContain("wait 'answer' was ended by a message, and was not open")
     const b = leased()
     b.must({ type: 'CommitExecution', effects: [promise()] })
     expect(audit(b, next(b, 'MessageSent', sent))).toContain('3 MessageSent: a message was sent')

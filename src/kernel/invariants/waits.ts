@@ -6,8 +6,10 @@ import type { MessageSent, TaskEntry, WaitEnded } from '../entries.ts'
 import type { Job, Task, Wait, Waiting } from '../model.ts'
 import { NOT_OPENED, segmentsOf } from '../model.ts'
 import {
+  calleeOf,
   findMessage,
   findWait,
+  isPending,
   resumesAt,
   timedOutAt,
   untaken,
@@ -92,6 +94,9 @@ export function checkWaitMove(task: Task, entry: TaskEntry, next: Task, found: F
     case 'StepRecorded':
     case 'ExecutionSuspended':
       return checkDefinition(task, entry, found)
+    case 'ExecutionContinued':
+      found.expect(task.commit === null, 3, 'begun anew after the commit')
+      return checkDefinition(task, entry, found)
     default:
   }
 }
@@ -99,7 +104,8 @@ export function checkWaitMove(task: Task, entry: TaskEntry, next: Task, found: F
 /** Once ended, a wait stays as it ended; once settled, a message is not settled again. New input drops waits. */
 function checkStillEnded(task: Task, entry: TaskEntry, next: Task, found: Findings): void {
   if (task.waiting === null) return
-  const dropped = entry.type === 'TaskRetried' && entry.input !== null
+  const dropped =
+    entry.type === 'ExecutionContinued' || (entry.type === 'TaskRetried' && entry.input !== null)
   for (const { name, endedAt, endedBy, value } of dropped ? [] : task.waiting.waits) {
     const later = findWait(next, name)
     const same = later?.endedAt === endedAt && later.endedBy === endedBy && later.value === value
@@ -123,16 +129,18 @@ function checkSent(task: Task, entry: MessageSent, found: Findings): void {
   found.expect(task.commit === null, 3, 'a message was sent after the commit')
   if (entry.wait === null) return
   const wait = findWait(task, entry.wait)
-  const open = wait !== undefined && wait.endedAt === null && entry.at < (wait.until ?? Infinity)
-  found.expect(open, 12, () => `wait '${entry.wait}' was ended by a message after its time`)
+  const open =
+    wait !== undefined && isPending(task, wait) && entry.at < (wait.until ?? Infinity)
+  found.expect(open, 12, () => `wait '${entry.wait}' was ended by a message, and was not open`)
 }
 
 function checkTaken(task: Task, entry: WaitEnded, found: Findings): void {
   checkDefinition(task, entry, found)
   found.expect(task.commit === null, 3, 'a wait ended after the commit')
-  const { message, wait, unfit } = entry
+  const { message, wait, unfit, answer } = entry
   const first = wait.message === null ? undefined : untaken(task.waiting, wait.message, unfit)
-  found.expect((first?.id ?? null) === message, 12, 'a message was passed over')
+  const by = answer === null ? (first?.id ?? null) : calleeOf(wait)
+  found.expect(by === message, 12, 'a message was passed over')
 }
 
 function checkDefinition(

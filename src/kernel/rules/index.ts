@@ -11,7 +11,8 @@ import { forceTask, rescheduleTask, retryTask, stopTask } from './operator.ts'
 import { configureQueue, pauseQueue, resumeQueue } from './queue.ts'
 import type { Rule } from './rule.ts'
 import { fireSchedule, removeSchedule, setSchedule } from './schedule.ts'
-import { endWait, sendMessage, suspendExecution } from './waiting.ts'
+import { answerCall, sendMessage } from './message.ts'
+import { continueExecution, endWait, suspendExecution } from './waiting.ts'
 
 export type RuleTable = { readonly [T in CommandType]: Rule<CommandOf<T>> }
 
@@ -35,6 +36,7 @@ export const RULES: Rules = {
     RecordStep: recordStep,
     EndWait: endWait,
     SuspendExecution: suspendExecution,
+    ContinueExecution: continueExecution,
     CommitExecution: commitExecution,
     FailTask: failTask,
     StartEffect: startEffect,
@@ -48,6 +50,7 @@ export const RULES: Rules = {
     RetryTask: retryTask,
     ForceTask: forceTask,
     SendMessage: sendMessage,
+    AnswerCall: answerCall,
     RescheduleTask: rescheduleTask,
     ForgetJob: forgetJob,
     ConfigureQueue: configureQueue,

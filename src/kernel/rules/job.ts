@@ -17,13 +17,14 @@ import type { StageOpened } from '../entries.ts'
 import { sameContent } from '../equal.ts'
 import type { Guard, Reads } from '../guards.ts'
 import { jobKnown, safety, theJob, validation } from '../guards.ts'
-import { childId, tickId } from '../ids.ts'
+import { calleeId, childId, tickId } from '../ids.ts'
 import { asksForSame, keepsKey } from '../keys.ts'
 import type { Failure, Job, JobSpec, StageSpec } from '../model.ts'
 import { headOf, NOT_OPENED, segmentsOf, stageIndex, stagesOf } from '../model.ts'
 import { countElements, eachPath } from '../each.ts'
 import { invalidFields, invalidShape } from '../spec.ts'
 import { isFinal } from '../transitions.ts'
+import { isCalled, isPending, waitOfCaller } from '../waits.ts'
 import type { Rule } from './rule.ts'
 
 export function jobHead(reads: Reads): ReturnType<typeof headOf> | null {
@@ -76,14 +77,9 @@ const keyUnused: Guard<SubmitJob> = safety(
 
 const derivedId: Guard<SubmitJob> = safety(
   'derived-id',
-  "A child, and a schedule's job, has the id that follows from its origin.",
+  "A child, a callee, and a schedule's job, has the id that follows from its origin.",
   ({ job, spec }) => {
-    const expected =
-      spec.parent !== null
-        ? childId(spec.parent)
-        : spec.schedule !== null
-          ? tickId(spec.schedule.id, spec.schedule.tick)
-          : job
+    const expected = idByOrigin(spec) ?? job
     return job === expected
       ? null
       : reject('InvalidSpec', `This job must have the id ${expected}, derived from its origin.`, {
@@ -91,6 +87,12 @@ const derivedId: Guard<SubmitJob> = safety(
         })
   },
 )
+
+function idByOrigin({ parent, schedule, caller }: JobSpec): string | null {
+  if (parent !== null) return childId(parent)
+  if (schedule !== null) return tickId(schedule.id, schedule.tick)
+  return caller === null ? null : calleeId(caller)
+}
 
 const childPromised: Guard<SubmitJob> = safety(
   'child-promised',
@@ -130,6 +132,22 @@ const tickUnfired: Guard<SubmitJob> = safety(
   },
 )
 
+/** AFTER the suspension that carries its spec, and not once its caller goes on without it. */
+const calleePromised: Guard<SubmitJob> = safety(
+  'callee-promised',
+  'The caller waits for this callee.',
+  ({ spec }, { caller: task }) => {
+    if (spec.caller === null) return null
+    const wait = task === null ? undefined : waitOfCaller(task, spec.caller)
+    return task !== null &&
+      wait !== undefined &&
+      isPending(task, wait) &&
+      sameContent(wait.callee, spec)
+      ? null
+      : reject('UnknownCaller', `No wait of job ${spec.caller.job} that is open calls this job.`)
+  },
+)
+
 /** Who asks, and why, makes no other job of it: the first stays on record. */
 function isSameJob(spec: JobSpec, known: JobSpec): boolean {
   if (sameContent(spec, known)) return true
@@ -146,7 +164,16 @@ export const submitJob: Rule<SubmitJob> = {
     const holder = holderOf(reads)
     return holder !== null && asksForSame(command.spec, holder) ? committed(null, holder.id) : null
   },
-  guards: [validFields, validShape, idUnused, keyUnused, derivedId, childPromised, tickUnfired],
+  guards: [
+    validFields,
+    validShape,
+    idUnused,
+    keyUnused,
+    derivedId,
+    childPromised,
+    tickUnfired,
+    calleePromised,
+  ],
   entry: ({ job, spec }, _reads, now) => ({
     type: 'JobSubmitted',
     at: now,
@@ -380,6 +407,21 @@ const originRecorded: Guard<ForgetJob> = safety(
   },
 )
 
+/** Its id would be free, and the wait that is open would have it submitted again. */
+const callerOver: Guard<ForgetJob> = safety(
+  'caller-over',
+  'The task that called it is over, or has begun anew since.',
+  (command, reads) => {
+    const { caller } = theJob(reads).spec
+    return caller !== null && isCalled(reads.caller, caller)
+      ? reject(
+          'CallerNotOver',
+          `Job ${command.job} must be kept until job ${caller.job}, which called it, is over.`,
+        )
+      : null
+  },
+)
+
 const oldEnough: Guard<ForgetJob> = validation(
   'old-enough',
   'The job ended before the given time, which is not in the future.',
@@ -401,7 +443,7 @@ const oldEnough: Guard<ForgetJob> = validation(
 export const forgetJob: Rule<ForgetJob> = {
   // Gone is gone: who asks again is told the same.
   repeat: (_command, reads) => (reads.job === null ? committed(null, null) : null),
-  guards: [jobFinal, originRecorded, oldEnough],
+  guards: [jobFinal, originRecorded, callerOver, oldEnough],
   entry: ({ job }, reads, now) => ({
     type: 'JobForgotten',
     at: now,

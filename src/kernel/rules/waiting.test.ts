@@ -8,7 +8,7 @@ import type { WaitSpec } from '../index.ts'
 import { LATEST_TIME_MS, LIMITS, NEVER_DUE } from '../index.ts'
 
 function sleep(name: string, delayMs: number): WaitSpec {
-  return { name, message: null, schema: null, ask: null, delayMs, dueAt: null }
+  return { name, message: null, schema: null, ask: null, delayMs, dueAt: null, callee: null }
 }
 
 function message(name: string, delayMs: number | null = null): WaitSpec {
@@ -165,14 +165,20 @@ describe('a wait', () => {
     })
   })
 
-  it('is dropped with the steps by new input, and what was sent is still known', () => {
+  it('is dropped by new input, with the steps, what was taken and the version that recorded them', () => {
     const a = started(plain({}, { retry: { ...plain().policy!.retry, max: 0 } }))
     send(a, 'm1')
-    a.must({ type: 'EndWait', wait: message('answer'), message: 'm1' })
+    a.must({ type: 'RecordStep', name: 's', value: '1', definitionVersion: 3 })
+    const wait = message('answer')
+    a.must({ type: 'EndWait', wait, message: 'm1', definitionVersion: 3 })
+    send(a, 'm2')
     a.must({ type: 'FailTask', error: { type: 'RETRYABLE', code: 'x', message: '', stack: null } })
     a.must({ type: 'RetryTask', input: '"new"' })
-    expect(a.task().waiting).toMatchObject({ waits: [], messages: [{ id: 'm1', state: 'TAKEN' }] })
-    expect(a.send({ type: 'SendMessage', id: 'm1', name: 'go', value: '2' }).entry).toBeNull()
+    expect(a.task()).toMatchObject({ steps: [], definitionVersion: 0, input: '"new"' })
+    const { waits, messages, firstDueAt } = a.task().waiting!
+    expect({ waits, firstDueAt }).toEqual({ waits: [], firstDueAt: null })
+    expect(messages).toMatchObject([{ id: 'm2', state: 'KEPT' }])
+    expect(a.send({ type: 'SendMessage', id: 'm1', name: 'go', value: '2' }).entry).not.toBeNull()
   })
 })
 

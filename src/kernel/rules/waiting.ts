@@ -1,5 +1,6 @@
 /**
- * Waiting: an execution that suspends until its waits end, waits that end in place, and messages.
+ * Waiting: an execution that suspends until its waits end, waits that end in place, and an execution that
+ * begins anew with another input, without them.
  *
  * A message is kept from the moment it is sent, whether or not something waits for it, and a
  * suspension is refused while something that it would wait for is there already. So none is lost
@@ -9,9 +10,7 @@
 import type { Rejection } from '../answers.ts'
 import { committed, reject } from '../answers.ts'
 import { findLease } from '../apply.ts'
-import type { EndWait, SendMessage, SuspendExecution, TaskAddress } from '../commands.ts'
-import { isEnding } from '../derive.ts'
-import type { MessageKept, MessageSent } from '../entries.ts'
+import type { ContinueExecution, EndWait, SuspendExecution, TaskAddress } from '../commands.ts'
 import type { Guard, Reads } from '../guards.ts'
 import {
   beforeCommit,
@@ -25,19 +24,11 @@ import {
   validation,
 } from '../guards.ts'
 import { LATEST_TIME_MS, LIMITS } from '../limits.ts'
-import type { Lease, PendingWait, Wait, WaitSpec } from '../model.ts'
-import { segmentsOf, NOT_OPENED, stagesOf } from '../model.ts'
-import {
-  findMessage,
-  findWait,
-  pending,
-  resumesAt,
-  untaken,
-  waitFor,
-  waitsOfSuspension,
-} from '../waits.ts'
+import type { Lease, Payload, PendingWait, Wait, WaitSpec } from '../model.ts'
+import { invalidCallee } from '../spec.ts'
+import { calleeOf, findMessage, findWait, pending, resumesAt, untaken } from '../waits.ts'
 import { freshBudget } from './aftermath.ts'
-import { jobHead } from './job.ts'
+import { answerOf } from './message.ts'
 import type { Rule } from './rule.ts'
 import { taskHead } from './rule.ts'
 
@@ -59,18 +50,21 @@ function pendingOf(spec: WaitSpec, command: WaitReport, reads: Reads, now: numbe
 
 const validWaits: Guard<WaitReport> = validation(
   'valid-waits',
-  'Each wait has a name of its own, and a message or a time that can come.',
-  (command, _reads, now) => {
+  'Each wait has a name of its own, and a message, a callee or a time that can come.',
+  (command, reads, now) => {
     const names = new Set<string>()
-    for (const { name, message, schema, ask, delayMs, dueAt } of waitsOf(command)) {
+    for (const wait of waitsOf(command)) {
+      const { name, message, schema, ask, delayMs, dueAt, callee } = wait
       if (names.has(name)) {
         return invalidWait(name, `Two waits are named '${name}': give each its own name.`)
       }
       names.add(name)
-      if (message === null && delayMs === null && dueAt === null) {
+      const wrong = invalidCall(wait, command, reads)
+      if (wrong !== null) return wrong
+      if (message === null && callee === null && delayMs === null && dueAt === null) {
         return invalidWait(
           name,
-          `Wait '${name}' has neither a message nor a time: it would not end.`,
+          `Wait '${name}' has neither a message nor a callee nor a time: it would not end.`,
         )
       }
       if (message === null && (schema !== null || ask !== null)) {
@@ -83,6 +77,22 @@ const validWaits: Guard<WaitReport> = validation(
     return names.size > 0 ? null : invalidWait('', 'A suspension names at least one wait.')
   },
 )
+
+/** What is wrong with the callee of a wait, or null. */
+function invalidCall(wait: WaitSpec, command: WaitReport, reads: Reads): Rejection | null {
+  const { name, message, callee } = wait
+  if (callee === null) {
+    return findWait(theTask(reads), name)?.callee == null
+      ? null
+      : invalidWait(name, `Wait '${name}' calls a job: give what is waited for now another name.`)
+  }
+  if (message !== null) {
+    return invalidWait(name, `Wait '${name}' has a message and a callee: wait for one of them.`)
+  }
+  const { job, stage, segment } = command
+  const depth = (theJob(reads).spec.caller?.depth ?? 0) + 1
+  return invalidCallee(callee, { job, stage, segment, name, depth })
+}
 
 function invalidWait(name: string, message: string): Rejection {
   return reject('InvalidWait', message, { name })
@@ -119,7 +129,8 @@ const roomForWaits: Guard<WaitReport> = validation(
       )
     }
     const chars = waits.reduce(
-      (sum, { schema, ask }) => sum + (schema?.length ?? 0) + (ask?.length ?? 0),
+      (sum, { schema, ask, callee }) =>
+        sum + (schema?.length ?? 0) + (ask?.length ?? 0) + (callee?.input.length ?? 0),
       0,
     )
     return chars <= LIMITS.commitChars
@@ -173,29 +184,34 @@ function messageNotKept(command: TaskAddress, id: string): Rejection {
   )
 }
 
-/** The first message that is kept for it, and is not skipped. */
-function keptFor(
-  spec: { message: string | null },
+/** What settles it: the first message that is kept for it and is not skipped, or its callee, which is over. */
+function settledBy(
+  wait: PendingWait,
   command: WaitReport,
   reads: Reads,
-): string | null {
-  if (spec.message === null) return null
-  return untaken(theTask(reads).waiting, spec.message, command.unfit)?.id ?? null
+): { readonly id: string; readonly value: Payload } | null {
+  const { message } = wait
+  const answer = answerOf(reads, wait)
+  if (answer !== null) return { id: calleeOf(wait) as string, value: answer }
+  const kept =
+    message === null ? undefined : untaken(theTask(reads).waiting, message, command.unfit)
+  return kept === undefined ? null : { id: kept.id, value: kept.value as Payload }
 }
 
 /** In the order in which they came; and what came is not passed over because it is also late. */
 const waitSettled: Guard<EndWait> = safety(
   'wait-settled',
-  'The wait ends by the first message that is kept for it or, if there is none, by its time, which is over.',
+  'The wait ends by the first message that is kept for it, by its callee, which is over, or, if there is neither, by its time, which is.',
   (command, reads, now) => {
-    const kept = keptFor(command.wait, command, reads)
-    if (command.message !== kept) {
-      return kept === null
+    const wait = pendingOf(command.wait, command, reads, now)
+    const settled = settledBy(wait, command, reads)
+    if (command.message !== (settled?.id ?? null)) {
+      return settled === null
         ? messageNotKept(command, command.message as string)
-        : alreadySettled(command, command.wait.name, reads, kept)
+        : alreadySettled(command, command.wait.name, settled)
     }
-    if (kept !== null) return null
-    const { until } = pendingOf(command.wait, command, reads, now)
+    if (settled !== null) return null
+    const { until } = wait
     return until !== null && until <= now
       ? null
       : reject(
@@ -210,17 +226,12 @@ const waitSettled: Guard<EndWait> = safety(
 function alreadySettled(
   command: TaskAddress,
   name: string,
-  reads: Reads,
-  id: string | null,
+  message: { readonly id: string; readonly value: Payload } | null,
 ): Rejection {
-  const message = id === null ? undefined : findMessage(theTask(reads), id)
   return reject(
     'WaitSettled',
-    `Wait '${name}' of task ${nameOf(command)} is settled: ${message === undefined ? 'its time is over' : `message '${message.id}' is kept for it`}. End it in place.`,
-    {
-      name,
-      message: message === undefined ? null : { id: message.id, value: message.value },
-    },
+    `Wait '${name}' of task ${nameOf(command)} is settled: ${message === null ? 'its time is over' : `'${message.id}' is there for it`}. End it in place.`,
+    { name, message },
   )
 }
 
@@ -229,10 +240,11 @@ const outcomeOpen: Guard<SuspendExecution> = safety(
   'No wait of the suspension is settled: no message is kept for one, and no time is over.',
   (command, reads, now) => {
     for (const spec of command.waits) {
-      const kept = keptFor(spec, command, reads)
-      const { until } = pendingOf(spec, command, reads, now)
-      if (kept !== null || (until !== null && until <= now)) {
-        return alreadySettled(command, spec.name, reads, kept)
+      const wait = pendingOf(spec, command, reads, now)
+      const { until } = wait
+      const settled = settledBy(wait, command, reads)
+      if (settled !== null || (until !== null && until <= now)) {
+        return alreadySettled(command, spec.name, settled)
       }
     }
     return null
@@ -271,12 +283,17 @@ export const endWait: Rule<EndWait> = {
       lease,
       wait: pendingOf(wait, command, reads, now),
       message,
+      answer: message === null ? null : answerOf(reads, findWait(theTask(reads), wait.name)),
       unfit,
       definitionVersion,
     }
   },
-  value: ({ message }, reads) =>
-    message === null ? null : (findMessage(theTask(reads), message)?.value ?? null),
+  value: ({ message, wait }, reads) =>
+    message === null
+      ? null
+      : (answerOf(reads, findWait(theTask(reads), wait.name)) ??
+        findMessage(theTask(reads), message)?.value ??
+        null),
   head: taskHead,
   locksJob: false,
 }
@@ -322,139 +339,25 @@ export const suspendExecution: Rule<SuspendExecution> = {
   locksJob: false,
 }
 
-/** A pipeline's stage that is not open yet: its job keeps the message. */
-function isForLater({ stage }: SendMessage, reads: Reads): boolean {
-  const { job } = reads
-  if (job === null || job.task !== null) return false
-  return stagesOf(job)[stage] !== undefined && segmentsOf(job, stage) === NOT_OPENED
-}
-
-const receiverKnown: Guard<SendMessage> = validation(
-  'receiver-known',
-  'There is such a task, or there will be when its stage is opened.',
-  (command, reads) => {
-    if (reads.task !== null) return null
-    if (isForLater(command, reads)) {
-      const stage = stagesOf(theJob(reads))[command.stage]
-      const most = stage?.each == null ? 1 : LIMITS.segmentsPerStage
-      if (command.segment < most) return null
+export const continueExecution: Rule<ContinueExecution> = {
+  repeat: (command, reads) =>
+    reportedLease(command, reads)?.endedBy === 'ExecutionContinued' ? committed(null, null) : null,
+  guards: [...CURRENT_LEASE, beforeCommit, definitionNotOlder],
+  entry: ({ job, stage, segment, lease, input, definitionVersion }, reads, now) => {
+    const task = theTask(reads)
+    return {
+      type: 'ExecutionContinued',
+      at: now,
+      version: task.version + 1,
+      job,
+      stage,
+      segment,
+      lease,
+      input,
+      budget: freshBudget(task),
+      definitionVersion,
     }
-    return reject(
-      reads.job === null ? 'UnknownJob' : 'UnknownTask',
-      `There is no task ${nameOf(command)} to send a message to: check the job, the stage and the segment.`,
-      { job: command.job, stage: command.stage, segment: command.segment },
-    )
   },
-)
-
-const receiverOpen: Guard<SendMessage> = safety(
-  'receiver-open',
-  'The task is not over, or its job is not ending before its stage was opened.',
-  (command, reads) => {
-    const { task } = reads
-    if (task !== null) {
-      const { state } = task
-      return state !== 'COMPLETED' && state !== 'FAILED'
-        ? null
-        : reject('TaskFinal', `Task ${nameOf(command)} is ${state}, which is final.`, { state })
-    }
-    return isEnding(theJob(reads), reads.tallies)
-      ? reject('JobEnding', `Job ${command.job} is ending: it takes no messages any more.`)
-      : null
-  },
-)
-
-const notCommitted: Guard<SendMessage> = safety(
-  'before-commit',
-  'The execution is not committed.',
-  (command, reads, now) => (reads.task === null ? null : beforeCommit.check(command, reads, now)),
-)
-
-const roomForMessage: Guard<SendMessage> = validation(
-  'room-for-message',
-  `At most ${LIMITS.messages} messages wait to be taken.`,
-  (command, reads) => {
-    const { task } = reads
-    const kept =
-      task === null
-        ? theJob(reads).messages.length
-        : (task.waiting?.messages.filter(({ state }) => state === 'KEPT').length ?? 0)
-    return kept < LIMITS.messages
-      ? null
-      : reject(
-          'LimitExceeded',
-          `${LIMITS.messages} messages wait for ${task === null ? `job ${command.job}` : `task ${nameOf(command)}`}, which is the most: send it later.`,
-          { limit: 'messages' },
-        )
-  },
-)
-
-/** What is asked for may have changed since the sender looked. */
-const valueChecked: Guard<SendMessage> = validation(
-  'value-checked',
-  'The sender checked the value against what the wait asks for that it ends.',
-  (command, reads, now) => {
-    const wait = reads.task === null ? undefined : waitFor(reads.task, command.name, now)
-    return wait === undefined || wait.schema === null || wait.schema === command.checked
-      ? null
-      : reject(
-          'MessageNotChecked',
-          `Wait '${wait.name}' of task ${nameOf(command)} asks for something else than the value was checked against: check it against this schema and send it again.`,
-          { name: wait.name, schema: wait.schema },
-        )
-  },
-)
-
-export const sendMessage: Rule<SendMessage> = {
-  repeat: ({ stage, segment, id }, { task, job }) => {
-    const isKnown =
-      task === null
-        ? job?.messages.some(
-            (one) => one.id === id && one.stage === stage && one.segment === segment,
-          ) === true
-        : findMessage(task, id) !== undefined
-    return isKnown ? committed(null, null) : null
-  },
-  guards: [receiverKnown, receiverOpen, notCommitted, roomForMessage, valueChecked],
-  entry: (command, reads, now) =>
-    reads.task === null ? messageKept(command, reads, now) : messageSent(command, reads, now),
-  head: (reads) => reads.task ?? jobHead(reads),
-  locksJob: true,
-}
-
-function messageKept(command: SendMessage, reads: Reads, now: number): MessageKept {
-  const { job, stage, segment, id, name, value, by, reason } = command
-  return {
-    type: 'MessageKept',
-    at: now,
-    version: theJob(reads).version + 1,
-    job,
-    message: { stage, segment, id, name, value, at: now, by, reason },
-  }
-}
-
-function messageSent(command: SendMessage, reads: Reads, now: number): MessageSent {
-  const { job, stage, segment, id, name, value, by, reason } = command
-  const task = theTask(reads)
-  const wait = waitFor(task, name, now)
-  const ended = waitsOfSuspension(task).map((one) => ({
-    until: one.until,
-    endedAt: one === wait ? now : one.endedAt,
-  }))
-  const needs = task.waiting?.suspended ?? null
-  return {
-    type: 'MessageSent',
-    at: now,
-    version: task.version + 1,
-    job,
-    stage,
-    segment,
-    id,
-    name,
-    value,
-    wait: wait?.name ?? null,
-    dueAt: needs === null || wait === undefined ? task.dueAt : resumesAt(needs, ended),
-    by,
-    reason,
-  }
+  head: taskHead,
+  locksJob: false,
 }

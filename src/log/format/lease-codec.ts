@@ -20,6 +20,7 @@ const LEASE_ENDS: readonly LeaseEnd[] = [
   'TaskStopped',
   'TaskForced',
   'ExecutionSuspended',
+  'ExecutionContinued',
 ]
 
 const LEASE_EXTENSION = 1

@@ -107,7 +107,17 @@ describe('the bytes', () => {
       { deadlineAt: 1 },
       { submittedBy: 'a' },
       { metadata: 'a' },
-      { caller: { job: 'a', stage: 0, segment: 0, name: 'a' } },
+      {
+        caller: {
+          job: 'a',
+          stage: 0,
+          segment: 0,
+          name: 'a',
+          run: '1',
+          depth: 1,
+          withCaller: true,
+        },
+      },
       { steps: [{ name: 'a', value: 'a' }] },
       { unique: true },
       { held: true },

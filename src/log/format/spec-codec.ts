@@ -261,13 +261,19 @@ function writeCaller(writer: ByteWriter, caller: CallerRef): void {
   writer.count(caller.stage)
   writer.count(caller.segment)
   writer.text(caller.name)
+  writer.text(caller.run)
+  writer.count(caller.depth)
+  writer.flag(caller.withCaller)
 }
 
 function readCaller(reader: ByteReader, interning: Interning): CallerRef {
   const job = reader.text()
   const stage = reader.count()
   const segment = reader.count()
-  return { job, stage, segment, name: interning.read(reader) }
+  const name = interning.read(reader)
+  const run = reader.text()
+  const depth = reader.count()
+  return { job, stage, segment, name, run, depth, withCaller: reader.flag() }
 }
 
 function writeKeptSteps(writer: ByteWriter, steps: readonly KeptStep[]): void {

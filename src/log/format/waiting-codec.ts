@@ -9,13 +9,15 @@ import type {
   Message,
   PendingWait,
   Wait,
+  WaitEnd,
   Waiting,
 } from '../../kernel/index.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
+import { readSpec, writeSpec } from './spec-codec.ts'
 
 const NEEDED = ['any', 'all'] as const
-const ENDS = ['time', 'message'] as const
+const ENDS = ['time', 'message', 'callee'] as const
 const MESSAGE_STATES = ['KEPT', 'TAKEN', 'SKIPPED'] as const
 
 function writeTexts(writer: ByteWriter, texts: readonly string[]): void {
@@ -31,10 +33,12 @@ const WAIT_MESSAGE = 1
 const WAIT_SCHEMA = 2
 const WAIT_ASK = 4
 const WAIT_UNTIL = 8
-const WAIT_KNOWN = WAIT_MESSAGE | WAIT_SCHEMA | WAIT_ASK | WAIT_UNTIL
+const WAIT_CALLEE = 16
+const WAIT_KNOWN = WAIT_MESSAGE | WAIT_SCHEMA | WAIT_ASK | WAIT_UNTIL | WAIT_CALLEE
 
-function pendingMask({ message, schema, ask, until }: PendingWait): number {
+function pendingMask({ message, schema, ask, until, callee }: PendingWait): number {
   let mask = 0
+  if (callee !== null) mask |= WAIT_CALLEE
   if (message !== null) mask |= WAIT_MESSAGE
   if (schema !== null) mask |= WAIT_SCHEMA
   if (ask !== null) mask |= WAIT_ASK
@@ -43,12 +47,13 @@ function pendingMask({ message, schema, ask, until }: PendingWait): number {
 }
 
 function writePending(writer: ByteWriter, wait: PendingWait, at: number): void {
-  const { message, schema, ask, until } = wait
+  const { message, schema, ask, until, callee } = wait
   writer.text(wait.name)
   if (message !== null) writer.text(message)
   if (schema !== null) writer.text(schema)
   if (ask !== null) writer.text(ask)
   if (until !== null) writer.timeFrom(at, until)
+  if (callee !== null) writeSpec(writer, callee)
 }
 
 function readPending(
@@ -64,6 +69,7 @@ function readPending(
     schema: mask & WAIT_SCHEMA ? interning.read(reader) : null,
     ask: mask & WAIT_ASK ? reader.text() : null,
     until: mask & WAIT_UNTIL ? reader.timeFrom(at) : null,
+    callee: mask & WAIT_CALLEE ? readSpec(reader, interning) : null,
   }
 }
 
@@ -78,9 +84,9 @@ function readPendingWait(reader: ByteReader, interning: Interning, at: number): 
   return readPending(reader, interning, mask, at)
 }
 
-const WAIT_SUSPENDS = 16
-const WAIT_ENDED = 32
-const WAIT_VALUE = 64
+const WAIT_SUSPENDS = 32
+const WAIT_ENDED = 64
+const WAIT_VALUE = 128
 const WAIT_RECORD = WAIT_KNOWN | WAIT_SUSPENDS | WAIT_ENDED | WAIT_VALUE
 
 function writeWait(writer: ByteWriter, wait: Wait, created: number): void {
@@ -95,7 +101,7 @@ function writeWait(writer: ByteWriter, wait: Wait, created: number): void {
   writer.count(wait.lease)
   if (endedAt !== null) {
     writer.timeFrom(since, endedAt)
-    writer.choice(ENDS, endedBy as 'time' | 'message')
+    writer.choice(ENDS, endedBy as WaitEnd)
   }
   if (value !== null) writer.text(value)
 }
@@ -104,13 +110,15 @@ function readWait(reader: ByteReader, interning: Interning, created: number): Wa
   const mask = reader.u8()
   if ((mask & ~WAIT_RECORD) !== 0) throw reader.malformed('a wait has a field that is not known')
   const since = reader.timeFrom(created)
-  const { name, message, schema, ask, until } = readPending(reader, interning, mask, since)
+  const pending = readPending(reader, interning, mask, since)
+  const { name, message, schema, ask, until, callee } = pending
   return {
     name,
     message,
     schema,
     ask,
     until,
+    callee,
     since,
     lease: reader.count(),
     suspends: (mask & WAIT_SUSPENDS) !== 0,
@@ -223,7 +231,7 @@ function readKeptMessage(reader: ByteReader, interning: Interning): KeptMessage 
 
 function writeHead(
   writer: ByteWriter,
-  entry: EntryOf<'MessageSent' | 'WaitEnded' | 'ExecutionSuspended'>,
+  entry: EntryOf<'MessageSent' | 'WaitEnded' | 'ExecutionSuspended' | 'ExecutionContinued'>,
 ): void {
   writer.time(entry.at)
   writer.count(entry.version)
@@ -238,6 +246,8 @@ export function writeWaitEnded(writer: ByteWriter, entry: EntryOf<'WaitEnded'>):
   writePendingWait(writer, entry.wait, entry.at)
   writer.flag(entry.message !== null)
   if (entry.message !== null) writer.text(entry.message)
+  writer.flag(entry.answer !== null)
+  if (entry.answer !== null) writer.text(entry.answer)
   writeTexts(writer, entry.unfit)
   writer.count(entry.definitionVersion)
 }
@@ -254,6 +264,7 @@ export function readWaitEnded(reader: ByteReader, interning: Interning): EntryOf
     lease: reader.count(),
     wait: readPendingWait(reader, interning, at),
     message: reader.flag() ? reader.text() : null,
+    answer: reader.flag() ? reader.text() : null,
     unfit: readTexts(reader, interning),
     definitionVersion: reader.count(),
   }
@@ -291,6 +302,32 @@ export function readExecutionSuspended(
     waits: reader.list(() => readPendingWait(reader, interning, at)),
     unfit: readTexts(reader, interning),
     dueAt: reader.timeFrom(at),
+    budget: reader.count(),
+    definitionVersion: reader.count(),
+  }
+}
+
+export function writeExecutionContinued(
+  writer: ByteWriter,
+  entry: EntryOf<'ExecutionContinued'>,
+): void {
+  writeHead(writer, entry)
+  writer.count(entry.lease)
+  writer.text(entry.input)
+  writer.count(entry.budget)
+  writer.count(entry.definitionVersion)
+}
+
+export function readExecutionContinued(reader: ByteReader): EntryOf<'ExecutionContinued'> {
+  return {
+    type: 'ExecutionContinued',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    input: reader.text(),
     budget: reader.count(),
     definitionVersion: reader.count(),
   }

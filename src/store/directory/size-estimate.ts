@@ -1,6 +1,6 @@
 /**
  * How many bytes of log a command may need at most: asked BEFORE it is decided, so that a
- * full disk is no surprise afterwards.
+ * full disk is no surprise afterwards. How a callee ended, which a command does not carry, is added to it.
  *
  * An upper bound, and generous where commands are rare. What is no command needs
  * nothing: it is refused.
@@ -40,6 +40,8 @@ export function bytesFor(command: Command): number {
       return RECORD + 2 * NAME + waitBytes([command.wait]) + listBytes(command.unfit)
     case 'SuspendExecution':
       return RECORD + NAME + waitBytes(command.waits) + listBytes(command.unfit)
+    case 'ContinueExecution':
+      return RECORD + NAME + textBytes(command.input)
     case 'SendMessage':
       return RECORD + 4 * NAME + REASON + textBytes(command.value)
     case 'FailTask':
@@ -51,6 +53,8 @@ export function bytesFor(command: Command): number {
       return RECORD + NAME + REASON + textBytes(command.input)
     case 'ForceTask':
       return RECORD + NAME + REASON + textBytes(command.output)
+    case 'AnswerCall':
+      return RECORD + 5 * NAME + REASON
     case 'RescheduleTask':
       return RECORD + 2 * NAME + REASON
     case 'SetSchedule':
@@ -77,7 +81,8 @@ export function bytesFor(command: Command): number {
 
 /** Work that is new, and not the continuation of some that runs. */
 export function isNewWork(command: Command): boolean {
-  return command?.type === 'SubmitJob' && command.spec?.parent == null
+  if (command?.type !== 'SubmitJob') return false
+  return command.spec?.parent == null && command.spec?.caller == null
 }
 
 function textBytes(value: unknown): number {
@@ -94,7 +99,7 @@ function waitBytes(given: readonly WaitSpec[] | undefined): number {
   if (!Array.isArray(given)) return bytes
   for (const one of given as readonly (Partial<WaitSpec> | null)[]) {
     bytes += 32 + textBytes(one?.name) + textBytes(one?.message)
-    bytes += textBytes(one?.schema) + textBytes(one?.ask)
+    bytes += textBytes(one?.schema) + textBytes(one?.ask) + specBytes(one?.callee)
   }
   return bytes
 }
@@ -109,7 +114,8 @@ function specBytes(given: JobSpec | null | undefined): number {
     NAME
   bytes += textBytes(given.asked?.by) + textBytes(given.asked?.reason)
   bytes += textBytes(given.submittedBy) + textBytes(given.metadata) + 64
-  bytes += textBytes(given.caller?.job) + textBytes(given.caller?.name)
+  const { caller } = given
+  bytes += textBytes(caller?.job) + textBytes(caller?.name) + textBytes(caller?.run)
   if (Array.isArray(given.steps)) {
     for (const step of given.steps as readonly (Partial<KeptStep> | null)[]) {
       bytes += textBytes(step?.name) + textBytes(step?.value)

@@ -17,6 +17,8 @@ const ENTRY_OF: Readonly<Record<CommandType, EntryType>> = {
   RecordStep: 'StepRecorded',
   EndWait: 'WaitEnded',
   SuspendExecution: 'ExecutionSuspended',
+  ContinueExecution: 'ExecutionContinued',
+  AnswerCall: 'MessageSent',
   SendMessage: 'MessageSent',
   CommitExecution: 'ExecutionCommitted',
   FailTask: 'TaskFailed',

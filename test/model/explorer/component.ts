@@ -24,6 +24,7 @@ import {
   copyTask,
   createWorld,
   findTask,
+  isPending,
   isSuspended,
   jobState,
   NEVER_DUE,
@@ -361,5 +362,13 @@ function visibleJob(scope: Scope, part: JobPart): string {
   const state = jobState(part.job, NO_TALLIES, NOW)
   const over = state === 'SUCCEEDED' || state === 'FAILED'
   const effects = (task.commit?.effects ?? []).map((effect) => effect.state).join('+')
-  return `${part.life} ${over} ${task.lease !== null} ${spec.priority} ${effects}`
+  const calls = encodeCalls(task, part.past)
+  return `${part.life} ${over} ${task.lease !== null} ${spec.priority} ${effects} ${calls}`
+}
+
+/** Whether a callee may be submitted, or forgotten, is up to the waits of its caller; how it ended it says itself. */
+function encodeCalls(task: Task, past: Past): string {
+  const calls = (task.waiting?.waits ?? []).filter(({ callee }) => callee !== null)
+  const waits = calls.map((wait) => `${wait.name}/${isPending(task, wait)}`)
+  return `${task.state} ${waits.join('+')} ${past}`
 }

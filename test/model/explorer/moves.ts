@@ -5,7 +5,7 @@
  * Nothing here asks whether a command makes sense. Saying no is the kernel's business.
  */
 import type { Command, LeaseAddress, Report, Task } from '../../../src/kernel/index.ts'
-import { NOT_OPENED } from '../../../src/kernel/index.ts'
+import { calleeOf, NOT_OPENED } from '../../../src/kernel/index.ts'
 import { failure } from '../../support/specs.ts'
 import type { JobPart, Part } from './component.ts'
 import { NOW } from './component.ts'
@@ -68,6 +68,9 @@ function taskMoves(
 ): Command[] {
   const address = { job: task.job, stage, segment }
   const found: Command[] = [{ type: 'StopTask', ...address }, ...messageMoves(scope, address)]
+  for (const { name, callee } of scope.waits) {
+    if (callee !== null) found.push({ type: 'AnswerCall', ...address, name })
+  }
   const { attempts, interventions } = scope.slots[slot] as Slot
   for (const { worker, request } of requests(scope, task, attempts)) {
     for (const started of scope.starts.map((how) => how === 'with the grant')) {
@@ -149,6 +152,9 @@ function reports(
       found.push({ type: 'RecordStep', ...address, name: 's', value: '1', definitionVersion })
     }
     found.push(...waitMoves(scope, task, address, definitionVersion))
+    if (scope.continues) {
+      found.push({ type: 'ContinueExecution', ...address, input: '1', definitionVersion })
+    }
   }
   effects.forEach((_, effect) => {
     found.push({ type: 'StartEffect', ...address, effect })
@@ -174,6 +180,8 @@ function waitMoves(
     const end = { ...address, unfit, definitionVersion }
     for (const wait of waits) {
       found.push({ type: 'EndWait', ...end, wait, message: null })
+      const callee = calleeOf({ ...wait, until: null })
+      if (callee !== null) found.push({ type: 'EndWait', ...end, wait, message: callee })
       if (wait.message === null) continue
       for (const message of messages) found.push({ type: 'EndWait', ...end, wait, message })
     }

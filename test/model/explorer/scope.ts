@@ -12,8 +12,18 @@ import type {
   TaskPolicy,
   WaitSpec,
 } from '../../../src/kernel/index.ts'
-import { childId, tickId } from '../../../src/kernel/index.ts'
-import { child, pipeline, plain, policy, promise, retry, stage } from '../../support/specs.ts'
+import { calleeId, childId, tickId } from '../../../src/kernel/index.ts'
+import {
+  call,
+  caller,
+  child,
+  pipeline,
+  plain,
+  policy,
+  promise,
+  retry,
+  stage,
+} from '../../support/specs.ts'
 
 export interface Slot {
   readonly id: string
@@ -39,6 +49,8 @@ export interface Scope {
   readonly steps: boolean
   /** What a handler may wait for, alone or together. */
   readonly waits: readonly WaitSpec[]
+  /** Runs also begin anew. */
+  readonly continues: boolean
   /** Messages that may be sent to each task, by id; all have the same name. */
   readonly messages: readonly string[]
   /** Versions of the definition that workers run. */
@@ -80,6 +92,7 @@ export function scope(name: string, about: string, changes: Partial<Scope>): Sco
     steps: false,
     waits: [],
     messages: [],
+    continues: false,
     versions: [1],
     extensions: 0,
     presence: false,
@@ -113,7 +126,8 @@ function assertNothingShared({ name, slots }: Scope): void {
 function bondsOf({ id, specs, effects }: Slot): Set<string> {
   const bonds = new Set<string>()
   if (effects.some((effect) => effect.child !== null)) bonds.add(`what ${id} promises`)
-  for (const { type, key, policy: own, stages, parent: promiser, schedule } of specs) {
+  for (const { type, key, policy: own, stages, parent: promiser, schedule, caller: by } of specs) {
+    if (by !== null) bonds.add(`what ${by.job} calls`)
     if (key !== null) bonds.add(`the key '${key}' of ${type}`)
     if (promiser !== null) bonds.add(`what ${promiser.job} promises`)
     if (schedule !== null) bonds.add(`tick ${schedule.tick} of ${schedule.id}`)
@@ -154,9 +168,12 @@ const nap: WaitSpec = {
   ask: null,
   delayMs: 1,
   dueAt: null,
+  callee: null,
 }
 const answer: WaitSpec = { ...nap, name: 'answer', message: MESSAGE, delayMs: 2 }
 const endless: WaitSpec = { ...answer, delayMs: null }
+const asks: WaitSpec = { ...call({}, plain({ type: 'callee' }, once)), delayMs: 3 }
+const called = asks.callee as JobSpec
 
 export const SCOPES: readonly Scope[] = [
   scope('plain', 'one job: retries, steps, extensions, cancel, an operator', {
@@ -368,6 +385,26 @@ export const SCOPES: readonly Scope[] = [
     starts: ['with the grant'],
     waits: [{ ...answer, delayMs: 1 }],
     messages: ['m1'],
+  }),
+  scope('continuing', 'runs that begin anew, with waits and messages, and an older worker', {
+    slots: [slot('a', plain({}, once), { effects: [repeatable] })],
+    starts: ['with the grant'],
+    waits: [endless],
+    messages: ['m1'],
+    versions: [1, 2],
+    continues: true,
+  }),
+  scope('calling', 'a job that calls another, forgotten and asked for again, and one under another id', {
+    linked: true,
+    slots: [
+      slot('a', plain({}, once)),
+      slot(calleeId(caller()), called, { attempts: 1 }),
+      slot('b', called, { attempts: 1 }),
+    ],
+    workers: ['w1'],
+    starts: ['with the grant'],
+    waits: [asks, nap],
+    lives: 2,
   }),
   scope('whole', 'everything at once, small: a job with an effect and a pipeline of two stages', {
     slots: [

@@ -271,9 +271,10 @@ export class Space {
   /** What stands for one promise or one tick is submitted once, also across being forgotten. */
   #secondLife(part: Part, parts: readonly Part[]): Violation[] {
     if (part.kind !== 'job' || part.job === null) return []
-    const { parent, schedule } = part.job.spec
-    if (parent === null && schedule === null) return []
-    const origin = this.scope.slots.findIndex((slot) => slot.id === parent?.job)
+    const { parent, schedule, caller } = part.job.spec
+    if (parent === null && schedule === null && caller === null) return []
+    const by = parent?.job ?? caller?.job
+    const origin = this.scope.slots.findIndex((slot) => slot.id === by)
     const promiser = parts.find((one) => one.kind === 'job' && one.slot === origin)
     // A parent whose id lives again promises again.
     const promised = promiser?.kind === 'job' ? promiser.life : 1

@@ -108,6 +108,10 @@ export function reschedule(
   }
 }
 
+export function depthOf(world: World, job: string): number {
+  return world.jobs.get(job)?.spec.caller?.depth ?? 0
+}
+
 export function anyCommand(dice: Dice, world: World, now: number, request: number): Command {
   const at = anyAddress(dice, world)
   const task = findTask(world, at.job, at.stage, at.segment)
@@ -131,7 +135,7 @@ export function anyCommand(dice: Dice, world: World, now: number, request: numbe
     () => ({ type: 'StartExecution', ...lease }),
     () => ({ type: 'ExtendLease', ...lease, extension: 1 + dice.below(3) }),
     () => ({ type: 'ReleaseLease', ...lease }),
-    ...waitCommands(dice, lease, task, now, request),
+    ...waitCommands(dice, { at: lease, depth: depthOf(world, at.job), count: request }, task, now),
     () => ({
       type: 'CommitExecution',
       ...lease,

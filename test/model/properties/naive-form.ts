@@ -59,6 +59,7 @@ const isWait = object({
   ask: orNull(isPayload),
   delayMs: orNull(upTo(0, 10 * 365 * 86_400_000)),
   dueAt: orNull(upTo(0, 8_640_000_000_000_000)),
+  callee: (value) => typeof value === 'object',
 })
 
 const FIELDS: Readonly<Record<string, Test>> = {
@@ -120,6 +121,8 @@ const COMMANDS: Readonly<Record<CommandType, string>> = {
   EndWait: `${LEASE} wait message unfit definitionVersion`,
   SuspendExecution: `${LEASE} needs waits unfit definitionVersion`,
   SendMessage: `${TASK} id name value checked by reason`,
+  ContinueExecution: `${LEASE} input definitionVersion`,
+  AnswerCall: `${TASK} name`,
   CommitExecution: `${LEASE} output effects`,
   FailTask: `${LEASE} error`,
   StartEffect: `${LEASE} effect`,
@@ -166,6 +169,7 @@ export function isWellFormed(command: Readonly<Record<string, unknown>>): boolea
   return (FIELDS_OF.get(type) as readonly string[]).every((field) => {
     const value = command[field]
     // Only a forced end may go without an output.
+    if (field === 'input' && type === 'ContinueExecution') return isPayload(value)
     if (field === 'output') return isPayload(value) || (type === 'ForceTask' && value === null)
     return (FIELDS[field] as Test)(value)
   })
@@ -214,7 +218,17 @@ const isSpecFields = object({
   deadlineAt: orNull(upTo(0, 8_640_000_000_000_000)),
   submittedBy: orNull(isName),
   metadata: orNull((value) => isPayload(value) && isText(value)),
-  caller: orNull(object({ job: isName, stage: isWhole, segment: isWhole, name: isName })),
+  caller: orNull(
+    object({
+      job: isName,
+      stage: isWhole,
+      segment: isWhole,
+      name: isName,
+      run: isName,
+      depth: upTo(1, 32),
+      withCaller: isFlag,
+    }),
+  ),
   steps: listOf(object({ name: isName, value: isPayload }), 1_024),
   key: orNull(isText),
   unique: isFlag,
@@ -301,6 +315,7 @@ export function isValidPromise(value: unknown): boolean {
   if (!isPromiseFields(value)) return false
   const { child, idempotent } = value as { child: unknown; idempotent: boolean }
   if (child === null) return true
-  const origin = child as { parent: unknown; schedule: unknown }
-  return isValidSpec(child) && idempotent && origin.parent === null && origin.schedule === null
+  const { parent, schedule, caller } = child as JobSpec
+  const isAlone = parent === null && schedule === null && caller === null
+  return isValidSpec(child) && idempotent && isAlone
 }

@@ -10,6 +10,8 @@ import type { Command, CommandOf, CommandType, JobSpec } from '../../../src/kern
 export interface Fact {
   readonly at: number
   readonly command: Command
+  /** How the callee had ended by then whose end it told; null: it told of none. */
+  readonly answer?: string | null
 }
 
 export interface TaskHistory {

@@ -1,6 +1,6 @@
 /** Submitting, releasing, opening, cancelling and forgetting in the naive model. */
 import type { CommandOf, JobCommand, JobSpec, ParentRef } from '../../../src/kernel/index.ts'
-import { childId, tickId } from '../../../src/kernel/index.ts'
+import { calleeId, childId, tickId } from '../../../src/kernel/index.ts'
 import {
   isCancelled,
   isEnding,
@@ -19,23 +19,12 @@ import type { Histories, JobHistory } from './naive-history.ts'
 import { findTask, jobDeadline, readSchedule } from './naive-history.ts'
 import type { Opinion } from './naive-opinion.ts'
 import { accepted, known, refused, unless } from './naive-opinion.ts'
+import { isAwaited, mayBeAskedFor } from './naive-calls.ts'
+import { sameText } from './naive-text.ts'
 import type { EffectReading } from './naive-task.ts'
 import { readTask } from './naive-task.ts'
 
 const INVALID = ['InvalidSpec', 'InvalidShape'] as const
-
-/** The same content, whatever the order of the fields. */
-export function sameText(a: unknown, b: unknown): boolean {
-  return sorted(a) === sorted(b)
-}
-
-function sorted(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(sorted).join()}]`
-  if (typeof value === 'string') return JSON.stringify(value)
-  if (typeof value !== 'object' || value === null) return String(value)
-  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return `{${fields.map(([name, field]) => `${name}:${sorted(field)}`).join()}}`
-}
 
 /** Who submits it makes no other job of it. */
 function isSame(first: JobSpec, given: JobSpec): boolean {
@@ -97,6 +86,10 @@ function originOpinion(histories: Histories, id: string, spec: JobSpec): Opinion
     if (!same || id !== childId(parent)) return refused('UnknownParent', 'InvalidSpec')
     return unless({ EffectFinished: effect?.state === 'FINISHED' }, accepted(id))
   }
+  if (spec.caller !== null) {
+    const isOther = id !== calleeId(spec.caller)
+    return unless({ InvalidSpec: isOther, UnknownCaller: !isAwaited(histories, spec) }, accepted(id))
+  }
   if (schedule === null) return accepted(id)
   const { definition, firedTick } = readSchedule(histories, schedule.id)
   return unless(
@@ -124,6 +117,7 @@ export function answerJobCommand(histories: Histories, command: JobCommand, now:
         JobNotFinal: !isFinal(jobState(job, now)),
         JobTooYoung: jobEndedAt(job) >= command.endedBefore || command.endedBefore > now,
         OriginNotRecorded: !originRecorded(histories, job),
+        CallerNotOver: mayBeAskedFor(histories, job.spec),
       })
   }
 }

@@ -1,5 +1,6 @@
 /** Messages, and waits that begin or end under a lease, in the naive model. */
 import type { CommandOf, WaitSpec } from '../../../src/kernel/index.ts'
+import { endOfCall, isCallable } from './naive-calls.ts'
 import { isEnding, readStages } from './naive-derive.ts'
 import type { Histories, JobHistory } from './naive-history.ts'
 import { facts, findTask } from './naive-history.ts'
@@ -56,11 +57,13 @@ function answerForLater(job: JobHistory, command: CommandOf<'SendMessage'>): Opi
   })
 }
 
-function isSensible(specs: readonly WaitSpec[], now: number): boolean {
+function isSensible(task: TaskReading, specs: readonly WaitSpec[], now: number): boolean {
   const names = new Set(specs.map(({ name }) => name))
   if (specs.length === 0 || names.size !== specs.length) return false
-  return specs.every(({ message, schema, ask, delayMs, dueAt }) => {
-    const isEndless = message === null && delayMs === null && dueAt === null
+  return specs.every(({ name, message, schema, ask, delayMs, dueAt, callee }) => {
+    // A call stays a call, and is one thing or the other.
+    if (callee === null ? task.waits.get(name)?.callee != null : message !== null) return false
+    const isEndless = message === null && callee === null && delayMs === null && dueAt === null
     const isSpeechless = message === null && (schema !== null || ask !== null)
     const isFar = Math.max(now + (delayMs ?? 0), dueAt ?? 0) >= 8_640_000_000_000_000
     return !isEndless && !isSpeechless && !isFar
@@ -68,6 +71,7 @@ function isSensible(specs: readonly WaitSpec[], now: number): boolean {
 }
 
 export function answerWait(
+  histories: Histories,
   task: TaskReading,
   lease: LeaseReading,
   command: CommandOf<'EndWait' | 'SuspendExecution'>,
@@ -77,16 +81,29 @@ export function answerWait(
   const specs = suspends ? command.waits : [command.wait]
   const { unfit } = command
   const kept = new Set(task.messages.filter(isKept).map(({ id }) => id))
-  const first = (spec: WaitSpec): MessageReading | undefined =>
-    task.messages.find((one) => isKept(one) && one.name === spec.message && !unfit.includes(one.id))
+  const first = (spec: WaitSpec): { readonly id: string; readonly value: string } | undefined =>
+    spec.callee === null
+      ? task.messages.find(
+          (one) => isKept(one) && one.name === spec.message && !unfit.includes(one.id),
+        )
+      : suspends
+        ? undefined
+        : endOfCall(histories, task, spec.name, now)
   const late = (spec: WaitSpec): boolean => {
     const until = timeOf(task, spec, suspends ? now : lease.grantedAt)
     return until !== null && until <= now
   }
+  const depth = (histories.jobs.get(command.job)?.spec.caller?.depth ?? 0) + 1
+  const areCallable = specs.every(
+    ({ name, callee }) => callee === null || isCallable(callee, command, name, depth),
+  )
   const reasons = {
     AlreadyCommitted: task.committedBy !== null,
     NewerDefinition: command.definitionVersion < task.definitionVersion,
-    InvalidWait: !isSensible(specs, now),
+    InvalidWait: !isSensible(task, specs, now),
+    InvalidSpec: !areCallable,
+    InvalidShape: !areCallable,
+    LimitExceeded: !areCallable,
     NameTaken: specs.some(({ name }) => task.steps.has(name)),
     WaitOver: specs.some(({ name }) => task.waits.get(name)?.end != null),
     MessageNotKept: !unfit.every((id) => kept.has(id)) || new Set(unfit).size !== unfit.length,

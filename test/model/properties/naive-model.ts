@@ -3,10 +3,11 @@
  * the kernel: it keeps the accepted commands and works everything else out by reading them.
  *
  * It answers with a verdict, the value, and for a rejection every reason that would justify it.
- * It shares types with the kernel, and `childId` and `tickId`, which are names and no decisions;
+ * It shares types with the kernel, and `childId`, `calleeId` and `tickId`, which are names and no decisions;
  * of a jittered delay, which is a hash, it checks the bounds.
  */
 import type { Command, CommandType, JobState } from '../../../src/kernel/index.ts'
+import { answerCall, answerIn } from './naive-calls.ts'
 import { answerJobCommand, answerSubmit } from './naive-jobs.ts'
 import { answerLeaseCommand } from './naive-leases.ts'
 import { isFinal, jobState, mayMove, readStages, stageState } from './naive-derive.ts'
@@ -98,6 +99,8 @@ export class NaiveModel {
         return answerOperator(this.histories, command, now)
       case 'SendMessage':
         return answerMessage(this.histories, command, now)
+      case 'AnswerCall':
+        return answerCall(this.histories, command, now)
       default:
         return answerReport(this.histories, command, now)
     }
@@ -142,7 +145,8 @@ export class NaiveModel {
       command.type === 'CancelJob' && isPlain(job)
         ? [job.facts, ...job.tasks.map((task) => task.facts)]
         : [factsOf(job, command)]
-    for (const list of lists) list.push({ at: now, command })
+    const answer = answerIn(this.histories, command, now)
+    for (const list of lists) list.push({ at: now, command, answer })
     if (command.type === 'OpenStage') job.tasks.push(...this.#open(job, command.stage, now))
     job.changes += 1
     if (from === null || (!isFinal(from) && mayMove(job, from, jobState(job, now)))) return true

@@ -7,10 +7,11 @@ import { childId } from '../../../src/kernel/index.ts'
 import { isValidPromise } from './naive-form.ts'
 import type { Histories } from './naive-history.ts'
 import { findTask } from './naive-history.ts'
-import { keyHolder, sameText } from './naive-jobs.ts'
+import { keyHolder } from './naive-jobs.ts'
 import type { Opinion } from './naive-opinion.ts'
 import { accepted, known, lost, refused, unless } from './naive-opinion.ts'
 import { answerWait } from './naive-messages.ts'
+import { sameText } from './naive-text.ts'
 import type { EffectReading, LeaseReading, TaskReading } from './naive-task.ts'
 import { readTask } from './naive-task.ts'
 
@@ -29,7 +30,7 @@ export function answerReport(histories: Histories, command: Report, now: number)
   // Whoever started an effect may say for ever that it is finished.
   if (command.type === 'FinishEffect') return answerFinish(histories, task, lease, command, now)
   if (lease.endedBy !== null || now >= lease.expiresAt) return lost()
-  return answerCurrent(task, lease, command, now)
+  return answerCurrent(histories, task, lease, command, now)
 }
 
 /** The answer to a report that was accepted before. */
@@ -50,6 +51,7 @@ function repeatOf(task: TaskReading, lease: LeaseReading, command: Report): Opin
       return wait?.end != null && wait.lease <= command.lease ? known(wait.end.value) : null
     }
     case 'SuspendExecution':
+    case 'ContinueExecution':
     case 'ReleaseLease':
     case 'FailTask':
       return lease.endedBy === command.type ? known() : null
@@ -100,6 +102,7 @@ function childSubmitted(
 }
 
 function answerCurrent(
+  histories: Histories,
   task: TaskReading,
   lease: LeaseReading,
   command: Exclude<Report, { type: 'FinishEffect' }>,
@@ -122,7 +125,12 @@ function answerCurrent(
       )
     case 'EndWait':
     case 'SuspendExecution':
-      return answerWait(task, lease, command, now)
+      return answerWait(histories, task, lease, command, now)
+    case 'ContinueExecution':
+      return unless({
+        AlreadyCommitted: committed,
+        NewerDefinition: command.definitionVersion < task.definitionVersion,
+      })
     case 'FailTask':
       return unless({ AlreadyCommitted: committed })
     case 'CommitExecution':

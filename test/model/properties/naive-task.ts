@@ -9,6 +9,7 @@ import type {
   CommandType,
   EffectPromise,
   EffectState,
+  JobSpec,
   RetryPolicy,
   TaskAddress,
   TaskPolicy,
@@ -43,6 +44,7 @@ export interface LeaseReading {
 
 export interface WaitReading {
   readonly message: string | null
+  readonly callee: JobSpec | null
   schema: string | null
   readonly until: number | null
   lease: number
@@ -50,7 +52,7 @@ export interface WaitReading {
   pending: boolean
   end: {
     readonly at: number
-    readonly by: 'time' | 'message'
+    readonly by: 'time' | 'message' | 'callee'
     readonly value: string | null
   } | null
 }
@@ -162,7 +164,7 @@ function nameOf({ job, stage, segment }: TaskAddress): string {
   return [job, stage, segment].join('/')
 }
 
-function readFact(task: TaskReading, policy: TaskPolicy, { at, command }: Fact): void {
+function readFact(task: TaskReading, policy: TaskPolicy, { at, command, answer = null }: Fact): void {
   switch (command.type) {
     case 'GrantLease':
       return readGrant(task, policy, command, at)
@@ -182,7 +184,11 @@ function readFact(task: TaskReading, policy: TaskPolicy, { at, command }: Fact):
     case 'SuspendExecution':
       leaseOf(task, command.lease).started = true
       noteVersion(task, command)
-      return readWait(task, policy, command, at)
+      return readWait(task, policy, command, at, answer)
+    case 'AnswerCall':
+      return readAnswer(task, command.name, at, answer)
+    case 'ContinueExecution':
+      return readContinuation(task, policy, command, at)
     case 'SendMessage':
       return readMessage(task, command, at)
     case 'FailTask':
@@ -297,6 +303,7 @@ function readWait(
   policy: TaskPolicy,
   command: CommandOf<'EndWait' | 'SuspendExecution'>,
   at: number,
+  answer: string | null,
 ): void {
   const lease = leaseOf(task, command.lease)
   const suspends = command.type === 'SuspendExecution'
@@ -305,6 +312,7 @@ function readWait(
     const { name, message, schema } = spec
     task.waits.set(name, {
       message,
+      callee: task.waits.get(name)?.callee ?? spec.callee,
       schema,
       until,
       lease: lease.number,
@@ -318,9 +326,9 @@ function readWait(
   if (!suspends) {
     const taken = task.messages.find(({ id }) => id === command.message)
     if (taken !== undefined) taken.state = 'TAKEN'
-    const by = taken === undefined ? 'time' : 'message'
+    const by = answer !== null ? 'callee' : taken === undefined ? 'time' : 'message'
     const wait = task.waits.get(command.wait.name) as WaitReading
-    wait.end = { at, by, value: taken?.value ?? null }
+    wait.end = { at, by, value: answer ?? taken?.value ?? null }
     return
   }
   lease.endedBy = command.type
@@ -332,10 +340,36 @@ function readWait(
   for (const old of task.leases.slice(0, -16)) old.forgotten = true
 }
 
+function readAnswer(task: TaskReading, name: string, at: number, value: string | null): void {
+  const wait = task.waits.get(name) as WaitReading
+  wait.end = { at, by: 'callee', value }
+  task.dueAt = goesOnAt(task)
+}
+
+/** It begins again with nothing but its input and what nobody took. */
+function readContinuation(
+  task: TaskReading,
+  policy: TaskPolicy,
+  command: CommandOf<'ContinueExecution'>,
+  at: number,
+): void {
+  const lease = leaseOf(task, command.lease)
+  lease.started = true
+  lease.endedBy = command.type
+  noteVersion(task, command)
+  task.steps.clear()
+  task.waits.clear()
+  task.firstDueAt = null
+  task.state = 'WAITING'
+  task.dueAt = at
+  task.budget = task.retries + policy.retry.max
+  for (const old of task.leases.slice(0, -16)) old.forgotten = true
+}
+
 /** The wait that a message ends now. */
 export function endedBy(task: TaskReading, name: string, now: number): WaitReading | undefined {
   return pendingWaits(task).find(
-    (wait) => wait.message === name && (wait.until === null || now < wait.until),
+    (wait) => wait.callee === null && wait.message === name && (wait.until === null || now < wait.until),
   )
 }
 
@@ -530,6 +564,10 @@ function readIntervention(
   if (command.type === 'RetryTask' && command.input !== null) {
     task.steps.clear()
     task.waits.clear()
+    task.firstDueAt = null
+    task.definitionVersion = 0
+    const untaken = task.messages.filter(({ state }) => state === 'KEPT')
+    task.messages.splice(0, task.messages.length, ...untaken)
   }
   if (to !== 'WAITING') task.suspended = null
   if (command.type === 'ForceTask' && to === 'COMPLETED') task.output = command.output ?? 'null'

@@ -10,6 +10,7 @@ import {
 } from '../../../src/kernel/index.ts'
 import {
   anyCommand,
+  depthOf,
   onRecord,
   putOff,
   queueCommand,
@@ -19,7 +20,14 @@ import {
   seenSilent,
 } from './any-command.ts'
 import type { Dice } from './dice.ts'
-import { endWaitCommand, messageCommand, randomVersion, suspendCommand } from './random-waits.ts'
+import {
+  callStep,
+  continueCommand,
+  endWaitCommand,
+  messageCommand,
+  randomVersion,
+  suspendCommand,
+} from './random-waits.ts'
 import { JOBS, OUTPUTS, randomPromises, randomSpec, STEPS, WORKERS } from './random-specs.ts'
 
 /** More jobs than this are not added by clients; children and ticks may. */
@@ -115,7 +123,7 @@ function taskStep(dice: Dice, world: World, task: Task, now: number, count: numb
       return { type: 'ExpireLease', ...at, lease: lease.number }
     }
     return task.commit === null
-      ? prepareStep(dice, task, lease, now, count)
+      ? prepareStep(dice, depthOf(world, job), task, lease, now, count)
       : finishStep(dice, world, task, lease, now)
   }
   if (task.commit !== null && dice.chance(task.state === 'DEAD' ? 80 : 15)) {
@@ -132,6 +140,8 @@ function taskStep(dice: Dice, world: World, task: Task, now: number, count: numb
   if (world.queues.get(queue)?.paused === true && dice.chance(40)) {
     return { type: 'ResumeQueue', queue, ...onRecord(dice) }
   }
+  const called = dice.chance(40) ? callStep(dice, world, task) : null
+  if (called !== null) return called
   if (task.waiting?.suspended != null && dice.chance(50)) return messageCommand(dice, at, count)
   if (dice.chance(6)) return reschedule(dice, task, attempt, now)
   const worker = dice.pick(WORKERS)
@@ -151,9 +161,17 @@ function revokeStep(dice: Dice, { job, stage, segment }: Task, held: Lease): Com
 }
 
 /** Before the commit. */
-function prepareStep(dice: Dice, task: Task, held: Lease, now: number, count: number): Command {
+function prepareStep(
+  dice: Dice,
+  depth: number,
+  task: Task,
+  held: Lease,
+  now: number,
+  count: number,
+): Command {
   const { job, stage, segment } = task
   const lease = { job, stage, segment, lease: held.number, worker: held.worker }
+  const calling = { at: lease, depth, count }
   const way = dice.below(100)
   if (way < 10) {
     const definitionVersion = randomVersion(dice, task)
@@ -166,8 +184,9 @@ function prepareStep(dice: Dice, task: Task, held: Lease, now: number, count: nu
   if (way < 22) return { type: 'ReleaseLease', ...lease }
   if (way < 26) return revokeStep(dice, task, held)
   if (way < 45) return { type: 'FailTask', ...lease, error: randomFailure(dice), ...putOff(dice) }
-  if (way < 55) return suspendCommand(dice, lease, task, now)
-  if (way < 60) return endWaitCommand(dice, lease, task, now)
+  if (way < 55) return suspendCommand(dice, calling, task, now)
+  if (way < 60) return endWaitCommand(dice, calling, task, now)
+  if (way < 63) return continueCommand(dice, lease, task, count)
   if (held.startedAt === null) return { type: 'StartExecution', ...lease }
   const output = dice.pick(OUTPUTS)
   return { type: 'CommitExecution', ...lease, output, effects: randomPromises(dice, now) }

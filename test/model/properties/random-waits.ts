@@ -1,19 +1,44 @@
 /** Random waits and messages: few names, short times, so that they meet. */
 import type {
   Command,
+  JobSpec,
   LeaseAddress,
   Task,
   TaskAddress,
   WaitSpec,
+  World,
 } from '../../../src/kernel/index.ts'
+import { calleeId, calleeOf, waitsOfSuspension } from '../../../src/kernel/index.ts'
 import type { Dice } from './dice.ts'
-import { STEPS } from './random-specs.ts'
+import { randomSpec, STEPS } from './random-specs.ts'
 
 const MESSAGES = ['go', 'stop']
 const SCHEMAS = [null, null, '{"a":1}']
 const NAMES = ['w1', 'w2', 'w3', 'w4', 'one']
 
-export function randomWait(dice: Dice, now: number): WaitSpec {
+/** What calls, and how deep it is itself: `job/stage/segment` of a task that has a lease. */
+export interface Calling {
+  readonly at: LeaseAddress
+  readonly depth: number
+  readonly count: number
+}
+
+function randomCall(dice: Dice, now: number, calling: Calling): WaitSpec {
+  const { job, stage, segment, lease } = calling.at
+  const name = dice.pick(NAMES)
+  const run = `${lease}`
+  const depth = calling.depth + (dice.chance(97) ? 1 : 2)
+  const withCaller = dice.chance(30)
+  const caller = { job, stage, segment, name, run, depth, withCaller }
+  const spec = randomSpec(dice, now)
+  const alone = { key: dice.chance(97) ? null : spec.key, parent: null, schedule: null }
+  const delayMs = dice.chance(30) ? dice.pick([0, 3, 10]) : null
+  const callee = { ...spec, ...alone, caller: dice.chance(97) ? caller : null }
+  return { name, message: null, schema: null, ask: null, delayMs, dueAt: null, callee }
+}
+
+export function randomWait(dice: Dice, now: number, calling: Calling): WaitSpec {
+  if (dice.chance(20)) return randomCall(dice, now, calling)
   const message = dice.chance(60) ? dice.pick(MESSAGES) : null
   const isTimed = message === null ? !dice.chance(3) : dice.chance(50)
   return {
@@ -23,6 +48,7 @@ export function randomWait(dice: Dice, now: number): WaitSpec {
     ask: null,
     delayMs: isTimed && dice.chance(80) ? dice.pick([0, 1, 3, 10]) : null,
     dueAt: isTimed && dice.chance(25) ? now + dice.pick([-1, 2, 5]) : null,
+    callee: null,
   }
 }
 
@@ -35,16 +61,25 @@ function randomUnfit(dice: Dice, task: Task | undefined): string[] {
   return [...unfit.map(({ id }) => id), ...wrong]
 }
 
+/** Also for a call that was left behind, and for what else has its name, which is refused. */
+function sameCall(dice: Dice, task: Task | undefined, wait: WaitSpec): WaitSpec {
+  const callee = task?.waiting?.waits.find(({ name }) => name === wait.name)?.callee ?? null
+  if (callee === null || !dice.chance(90)) return wait
+  return { ...wait, message: null, schema: null, callee }
+}
+
 export function suspendCommand(
   dice: Dice,
-  at: LeaseAddress,
+  calling: Calling,
   task: Task | undefined,
   now: number,
 ): Command {
-  const waits = Array.from({ length: dice.pick([1, 1, 1, 2, 2, 3]) }, () => randomWait(dice, now))
+  const waits = Array.from({ length: dice.pick([1, 1, 1, 2, 2, 3]) }, () =>
+    sameCall(dice, task, randomWait(dice, now, calling)),
+  )
   return {
     type: 'SuspendExecution',
-    ...at,
+    ...calling.at,
     needs: dice.pick(['any', 'all']),
     // Seldom the same twice, which is refused.
     waits: dice.chance(95) ? distinct(waits) : waits,
@@ -59,22 +94,23 @@ function distinct(waits: readonly WaitSpec[]): WaitSpec[] {
 
 export function endWaitCommand(
   dice: Dice,
-  at: LeaseAddress,
+  calling: Calling,
   task: Task | undefined,
   now: number,
 ): Command {
   const kept = (task?.waiting?.messages ?? []).filter(({ state }) => state === 'KEPT')
   const known = dice.pick(task?.waiting?.waits ?? [])
-  const wait = {
-    ...randomWait(dice, now),
+  const wait = sameCall(dice, task, {
+    ...randomWait(dice, now, calling),
     ...(dice.chance(40) ? { name: known?.name ?? 'w1' } : {}),
-  }
+  })
   const first = kept.find(({ name }) => name === wait.message)
+  const callee = wait.callee?.caller == null ? null : calleeId(wait.callee.caller)
   return {
     type: 'EndWait',
-    ...at,
+    ...calling.at,
     wait,
-    message: dice.chance(85) ? (first?.id ?? null) : dice.pick(['m1', 'm2', null]),
+    message: dice.chance(85) ? (first?.id ?? callee) : dice.pick(['m1', 'm2', null]),
     unfit: dice.chance(70) ? [] : randomUnfit(dice, task),
     definitionVersion: randomVersion(dice, task),
   }
@@ -104,14 +140,37 @@ export function messageCommand(dice: Dice, at: TaskAddress, count: number): Comm
   }
 }
 
+export function continueCommand(
+  dice: Dice,
+  at: LeaseAddress,
+  task: Task | undefined,
+  count: number,
+): Command {
+  const definitionVersion = randomVersion(dice, task)
+  return { type: 'ContinueExecution', ...at, input: `${count}`, definitionVersion }
+}
+
+/** What happens to a call that the task waits in; null: it waits in none. */
+export function callStep(dice: Dice, world: World, task: Task): Command | null {
+  const { job, stage, segment } = task
+  const wait = dice.pick(
+    waitsOfSuspension(task).filter((one) => one.callee !== null && one.endedAt === null),
+  )
+  const callee = calleeOf(wait)
+  if (wait === undefined || callee === null) return null
+  return world.jobs.has(callee)
+    ? { type: 'AnswerCall', job, stage, segment, name: wait.name }
+    : { type: 'SubmitJob', job: callee, spec: wait.callee as JobSpec }
+}
+
 /** One of each, made when it is wanted. */
 export function waitCommands(
   dice: Dice,
-  lease: LeaseAddress,
+  calling: Calling,
   task: Task | undefined,
   now: number,
-  count: number,
 ): (() => Command)[] {
+  const { at: lease, count } = calling
   const step = (): Command => {
     const definitionVersion = randomVersion(dice, task)
     return {
@@ -124,8 +183,13 @@ export function waitCommands(
   }
   return [
     step,
-    () => endWaitCommand(dice, lease, task, now),
-    () => suspendCommand(dice, lease, task, now),
+    () => endWaitCommand(dice, calling, task, now),
+    () => suspendCommand(dice, calling, task, now),
+    () => continueCommand(dice, lease, task, count),
+    () => {
+      const { job, stage, segment } = lease
+      return { type: 'AnswerCall', job, stage, segment, name: dice.pick(NAMES) }
+    },
     () => messageCommand(dice, lease, count),
   ]
 }

@@ -20,6 +20,7 @@ const BY_TYPE: Readonly<Record<Entry['type'], readonly NewsKind[]>> = {
   StepRecorded: [],
   WaitEnded: [],
   ExecutionSuspended: ['work'],
+  ExecutionContinued: ['work'],
   MessageSent: ['work'],
   MessageKept: [],
   ExecutionCommitted: ['ends', 'work'],
