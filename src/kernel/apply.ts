@@ -13,12 +13,14 @@ import type {
   ExecutionCommitted,
   ExecutionSuspended,
   JobEntry,
+  JobReplaced,
   JobSubmitted,
   LeaseGranted,
   MessageSent,
   QueueEntry,
   ScheduleEntry,
   StageOpened,
+  StreamAppended,
   TaskEntry,
   TaskForced,
   TaskRescheduled,
@@ -73,6 +75,7 @@ export function createJob(entry: JobSubmitted): Job {
     opened: spec.stages === null ? null : spec.stages.map(() => NOT_OPENED),
     task: null,
     messages: NONE,
+    replaced: null,
     firstPosition: 0,
     lastPosition: 0,
   }
@@ -118,7 +121,6 @@ function createTask(
   const policy = policyOf(spec, stage)
   const own = spec.stages?.[stage]
   const opensWithJob = own === undefined || (own.after.length === 0 && !own.onFailure)
-  const within = spec.startWithinMs
   const dueAt = Math.max(job.dueAt, at)
   return {
     job: job.id,
@@ -130,7 +132,7 @@ function createTask(
     time: at,
     state: 'WAITING',
     dueAt,
-    startBy: within !== null && opensWithJob ? dueAt + within : null,
+    startBy: opensWithJob ? startByOf(spec, dueAt) : null,
     attempt: 0,
     retries: 0,
     budget: policy.retry.max,
@@ -146,6 +148,7 @@ function createTask(
     endedAt: null,
     definitionVersion: 0,
     waiting: null,
+    streams: NONE,
   }
 }
 
@@ -171,6 +174,10 @@ export function createSchedule(id: string): Schedule {
   return { id, version: 0, time: 0, definition: null, firedTick: null }
 }
 
+function startByOf({ startWithinMs }: JobSpec, dueAt: number): number | null {
+  return startWithinMs === null ? null : dueAt + startWithinMs
+}
+
 function stamp(head: { version: number; time: number }, entry: Entry): void {
   head.version = entry.version
   head.time = entry.at
@@ -183,6 +190,8 @@ export function applyToJob(job: Job, entry: JobEntry): void {
     case 'JobReleased':
       job.held = false
       return
+    case 'JobReplaced':
+      return replace(job, entry)
     case 'JobCancelled':
       job.cancelled = {
         at: entry.at,
@@ -213,6 +222,21 @@ export function applyToJob(job: Job, entry: JobEntry): void {
   }
 }
 
+/** As if it were submitted now. What it was rescheduled to, but for the time, stays. */
+function replace(job: Job, entry: JobReplaced): void {
+  const { at, dueAt, input, definitionVersion, replacement } = entry
+  const ids = [...(job.replaced?.ids ?? NONE), replacement].slice(-LIMITS.replacements)
+  const { spec, task } = job
+  job.replaced = { ids, at, input, definitionVersion }
+  job.dueAt = dueAt
+  job.deadlineAt = deadlineOf(spec, at)
+  if (task === null) return
+  task.dueAt = dueAt
+  task.startBy = startByOf(spec, dueAt)
+  // They were made of the input that is gone.
+  task.steps = NONE
+}
+
 /** Entries of a task. A plain job's version and time are those of its task. */
 export function applyToTask(task: Task, entry: TaskEntry): void {
   stamp(task, entry)
@@ -236,6 +260,8 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
         LIMITS.steps,
       )
       return
+    case 'StreamAppended':
+      return appendTo(task, entry)
     case 'WaitEnded':
       return endWaitInPlace(task, entry)
     case 'ExecutionSuspended':
@@ -354,6 +380,22 @@ function noteDefinition(task: Task, entry: { readonly definitionVersion: number 
   if (entry.definitionVersion > task.definitionVersion) {
     task.definitionVersion = entry.definitionVersion
   }
+}
+
+/** Offsets go on from attempt to attempt, whatever becomes of input and steps: readers have seen them. */
+function appendTo(task: Task, entry: StreamAppended): void {
+  noteStart(task, entry)
+  const { name, offset, lease, values } = entry
+  const stream = task.streams.find((one) => one.name === name)
+  const next = offset + values.length
+  if (stream === undefined) {
+    task.streams = kept(task.streams, { name, next, lease, since: offset }, LIMITS.streams)
+    return
+  }
+  stream.next = next
+  if (stream.lease === lease) return
+  stream.lease = lease
+  stream.since = offset
 }
 
 function waitingOf(task: Task): Waiting {

@@ -61,7 +61,7 @@ const ABORTS: readonly EntryType[] = [
 
 export const EXECUTION_TRANSITIONS: Table<ExecutionStatus> = {
   LEASED: {
-    IN_PROGRESS: ['ExecutionStarted', 'StepRecorded', 'WaitEnded'],
+    IN_PROGRESS: ['ExecutionStarted', 'StepRecorded', 'StreamAppended', 'WaitEnded'],
     SUSPENDED: ['ExecutionSuspended'],
     COMMITTED: ['ExecutionCommitted'],
     DONE: ['ExecutionCommitted'],
@@ -113,7 +113,7 @@ export const PLAIN_JOB_TRANSITIONS: JobTable = {
 
 export const PIPELINE_JOB_TRANSITIONS: JobTable = {
   CREATED: ['QUEUED', 'RUNNING', 'SUSPENDED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
-  QUEUED: ['RUNNING', 'SUSPENDED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
+  QUEUED: ['CREATED', 'RUNNING', 'SUSPENDED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
   RUNNING: ['SUSPENDED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
   SUSPENDED: ['RUNNING', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
   RETRYING: ['RUNNING', 'SUSPENDED', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],

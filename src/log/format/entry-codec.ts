@@ -63,6 +63,8 @@ const CODECS: { readonly [T in EntryType]: EntryCodec<T> } = {
   MessageSent: codec(31, waiting.writeMessageSent, waiting.readMessageSent),
   MessageKept: codec(32, waiting.writeMessageKept, waiting.readMessageKept),
   TaskRescheduled: codec(33, tasks.writeTaskRescheduled, tasks.readTaskRescheduled),
+  JobReplaced: codec(34, jobs.writeJobReplaced, jobs.readJobReplaced),
+  StreamAppended: codec(35, tasks.writeStreamAppended, tasks.readStreamAppended),
 }
 
 const TYPES = Object.keys(CODECS) as EntryType[]

@@ -211,7 +211,7 @@ export interface Statements {
    * and are not listed. On PostgreSQL → their ctids after it, in order, as one text.
    */
   readonly updateUnlisted: string
-  /** rows (job, stage, segment, queue, priority): AFTER their other columns. */
+  /** rows (job, stage, segment, queue, priority, deadline): AFTER their other columns. */
   readonly moveTasks: string
   /** rows (job): all of its rows. */
   readonly deleteJobs: string

@@ -4,7 +4,7 @@
  * and history.
  */
 import type { Lease, Queue, Schedule, Tallies, Task, Usage } from '../../kernel/index.ts'
-import { createQueue } from '../../kernel/index.ts'
+import { createQueue, inputOf } from '../../kernel/index.ts'
 import type { JobRecord } from '../../log/index.ts'
 import { recordTallies } from '../../log/index.ts'
 import type { Ledger } from '../state/ledger.ts'
@@ -62,7 +62,10 @@ export function ledgerQueries(
     },
     outcome: ({ job }) => outcome(job),
     ended: ({ jobs }) => endedOf(jobs, outcome),
-    input: ({ job }) => find(job)?.job.spec.input ?? null,
+    input: ({ job }) => {
+      const record = find(job)
+      return record === null ? null : inputOf(record.job)
+    },
     task: ({ job, stage, segment }) => {
       const record = find(job)
       return record === null ? null : taskView(record, stage, segment)

@@ -4,7 +4,7 @@
  *
  * Nothing here asks whether a command makes sense. Saying no is the kernel's business.
  */
-import type { Command, LeaseAddress, Report, Task } from '../../../src/kernel/index.ts'
+import type { Command, Job, LeaseAddress, Report, Task } from '../../../src/kernel/index.ts'
 import { NOT_OPENED } from '../../../src/kernel/index.ts'
 import { failure } from '../../support/specs.ts'
 import type { JobPart, Part } from './component.ts'
@@ -49,6 +49,7 @@ function jobMoves(scope: Scope, part: JobPart): Command[] {
     ...submits,
     { type: 'ReleaseJob', job: id, ...RECORD },
     { type: 'CancelJob', job: id, ...RECORD },
+    ...replaceMoves(scope, part.job),
     ...(spec.deadlineMs === null
       ? []
       : [{ type: 'CancelJob', job: id, deadline: true, ...RECORD } as const]),
@@ -59,6 +60,16 @@ function jobMoves(scope: Scope, part: JobPart): Command[] {
     ),
     ...(task === null ? [] : taskMoves(scope, task, { slot: part.slot, stage: 0, segment: 0 })),
   ]
+}
+
+/** Due at once, or a tick later. */
+function replaceMoves({ replacements }: Scope, { id, spec }: Job): Command[] {
+  const same = { input: spec.input, definitionVersion: 1, dueAt: null, ...RECORD }
+  return replacements.flatMap((replacement) =>
+    [0, 1].map(
+      (delayMs) => ({ type: 'ReplaceJob', job: id, replacement, delayMs, ...same }) as const,
+    ),
+  )
 }
 
 function taskMoves(
@@ -141,6 +152,12 @@ function reports(
     found.push({ type: 'FailTask', ...address, error: failure(), delayMs: 2 })
     found.push({ type: 'FailTask', ...address, error: failure(), delayMs: 2, free: true })
     found.push({ type: 'FailTask', ...address, error: failure(), free: true })
+  }
+  for (let offset = 0; offset < scope.streamed; offset++) {
+    for (let count = 1; offset + count <= scope.streamed; count++) {
+      const values = Array.from({ length: count }, () => '1')
+      found.push({ type: 'AppendStream', ...address, name: 's', offset, values })
+    }
   }
   const extension = (task.leases.find((one) => one.number === address.lease)?.extension ?? 0) + 1
   if (extension <= scope.extensions) found.push({ type: 'ExtendLease', ...address, extension })

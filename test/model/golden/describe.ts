@@ -60,6 +60,13 @@ function fieldsOf(entry: Entry, names: Names): string[] {
       ]
     case 'StepRecorded':
       return [`lease=${entry.lease}`, `step=${entry.name}`, `value=${entry.value}`]
+    case 'StreamAppended':
+      return [
+        `lease=${entry.lease}`,
+        `stream=${entry.name}`,
+        `offset=${entry.offset}`,
+        `values=${entry.values.join(',')}`,
+      ]
     case 'WaitEnded':
     case 'ExecutionSuspended':
     case 'MessageSent':
@@ -73,6 +80,14 @@ function fieldsOf(entry: Entry, names: Names): string[] {
         effects.length === 0 ? '' : `effects=${effects.join(',')}`,
       ]
     }
+    case 'JobReplaced':
+      return [
+        `by-submit=${entry.replacement}`,
+        `input=${entry.input}`,
+        entry.definitionVersion === 1 ? '' : `definition-version=${entry.definitionVersion}`,
+        time('due', entry.dueAt),
+        ...onRecord(entry),
+      ]
     case 'JobCancelled':
       return [flag('deadline', entry.deadline), ...onRecord(entry)]
     case 'JobReleased':
@@ -105,6 +120,7 @@ type Other = Exclude<
       | 'LeaseGranted'
       | 'LeaseExtended'
       | 'StepRecorded'
+      | 'StreamAppended'
       | 'WaitEnded'
       | 'ExecutionSuspended'
       | 'MessageSent'

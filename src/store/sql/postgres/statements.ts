@@ -379,8 +379,9 @@ export const POSTGRES: Statements = {
     ) select as_expected(count(*), cardinality($1::text[])) from changed`,
   updateUnlisted: updateUnlisted([]),
   deleteJobs: `delete from work w using ${names} where w.job = given.name`,
-  moveTasks: `update work w set queue = given.queue, priority = given.priority
-    from ${given([...ADDRESS, 'queue', 'priority'])} where ${addressed}`,
+  moveTasks: `
+    update work w set queue = given.queue, priority = given.priority, deadline = given.deadline
+    from ${given([...ADDRESS, 'queue', 'priority', 'deadline'])} where ${addressed}`,
   dropKeys: `
     update work w set key_held = null
     from (select r.job, r.stage, r.segment from ${names} ${rowsOf('given.name', OWN, 'r')}) as given

@@ -80,7 +80,7 @@ export function keyName(type: string, key: string): string {
   return JSON.stringify([type, key])
 }
 
-/** The columns that only a reschedule changes, if anything, in the order of `FIXED_COLUMNS`. */
+/** The columns that only a reschedule or a replacement changes, if anything, in the order of `FIXED_COLUMNS`. */
 export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey: boolean): Value[] {
   const { spec } = job
   const isJob = row.stage === JOB_ROW
@@ -98,6 +98,12 @@ export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey:
     isJob ? spec.retainMs : null,
     deadlineColumn(job, row.stage),
   ]
+}
+
+/** Of the fixed columns: queue, priority and deadline. */
+export function movableColumns(row: RowState, job: Job, task: Task | null): Value[] {
+  const priority = task?.priority ?? job.spec.priority
+  return [task?.policy.queue ?? null, priority, deadlineColumn(job, row.stage)]
 }
 
 /** A task that is to run on failure has none. */

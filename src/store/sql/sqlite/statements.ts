@@ -204,7 +204,8 @@ export const SQLITE: Statements = {
     where job = ?1 and stage = -1 and segment = 0 and version = ?2 and position = ?3`,
   deleteJobs: 'delete from work where job = ?',
   moveTasks: `
-    update work set queue = ?4, priority = ?5 where job = ?1 and stage = ?2 and segment = ?3`,
+    update work set queue = ?4, priority = ?5, deadline = ?6
+    where job = ?1 and stage = ?2 and segment = ?3`,
   dropKeys: 'update work set key_held = null where job = ? and stage = -1 and segment = 0',
   saveQueues: `
     insert into queues (queue, version, record, is_limited, is_paused, full_at)
