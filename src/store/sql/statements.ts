@@ -254,6 +254,11 @@ export interface Statements {
   readonly segmentsAfter: string
   /** job, position, most, 1 or -1 → position, record of its entries behind it, in order or newest first. */
   readonly jobHistory: string
+  /**
+   * position, most → position, the one before it, record of that entry and of those before it in its chain,
+   * newest first; the record only of a StreamAppended.
+   */
+  readonly streamEntries: string
   /** position, most → position, record of all entries behind it, in order. */
   readonly eventsAfter: string
   /**

@@ -478,6 +478,14 @@ export const POSTGRES: Statements = {
       union
       select e.position, e.before, e.record from chain c join events e on e.position = c.before
     ) select position, record from chain where position > $2::int8 order by position * $4::int8 limit $3::int4`,
+  streamEntries: `
+    with recursive chain (position, before, record, depth) as (
+      select e.position, e.before, case when e.type = 'StreamAppended' then e.record end, 1
+      from events e where e.position = $1::int8
+      union all
+      select e.position, e.before, case when e.type = 'StreamAppended' then e.record end, c.depth + 1
+      from chain c join events e on e.position = c.before where c.depth < $2::int4
+    ) select position, before, record from chain order by position desc`,
   eventsAfter: `
     select position, record from events where position > $1::int8 order by position limit $2::int4`,
   queueView: `

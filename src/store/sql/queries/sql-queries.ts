@@ -101,6 +101,7 @@ export class SqlQueries {
     jobs: (query, connection) => this.#jobs.jobs(connection, query),
     quarantine: (query, connection) => this.#jobs.quarantine(connection, query),
     history: (query, connection) => this.#jobs.history(connection, query),
+    stream: (query, connection) => this.#jobs.stream(connection, query),
     queue: ({ queue }, connection) => this.#queue(connection, queue),
     limit: ({ key }, connection) => this.#limit(connection, key),
     'session-leases': async (_query, connection) => {
