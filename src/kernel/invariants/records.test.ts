@@ -118,6 +118,8 @@ function renumber(task: Task): void {
   for (const lease of task.leases.slice(0, 1)) (lease as Damaged<Lease>).number = 0
 }
 
+const SEVENTEEN = Array.from({ length: 17 }, (_, i) => `s${i}`)
+
 function stream(changes: Partial<TaskStream>): TaskStream[] {
   return [{ name: 's', next: 1, lease: 1, since: 0, ...changes }]
 }
@@ -128,7 +130,7 @@ function streams(...names: readonly string[]): TaskStream[] {
 
 const TASKS: readonly Case[] = [
   [13, 'a stream is recorded twice', leased, (task) => void (task.streams = streams('s', 's'))],
-  [13, '17 streams', leased, (task) => void (task.streams = streams(...'abcdefghijklmnopq'))],
+  [13, '17 streams', leased, (task) => void (task.streams = streams(...SEVENTEEN))],
   [
     13,
     "stream 's' has no such offset",

@@ -67,6 +67,18 @@ const granted = { lease: 1, worker: 'w1', request: 1, expiresAt: 900, started: t
 
 const replaced = { replacement: 'r', input: '1', definitionVersion: 1, dueAt: 200 }
 
+function pipelineReplaced(version: number): Entry {
+  return { type: 'JobReplaced', at: 0, version, job: 'a', ...replaced, by: '', reason: '' }
+}
+
+function moveStreams(world: World): void {
+  for (const stream of world.jobs.get('a')?.task?.streams ?? []) stream.next = 3
+}
+
+function dropStream(world: World): void {
+  world.jobs.get('a')?.task?.streams.pop()
+}
+
 function late(spec: Partial<JobSpec>): Authority {
   const a = new Authority()
   a.must({ type: 'SubmitJob', spec: plain(spec) })
@@ -400,29 +412,28 @@ describe('the check of a step', () => {
   it('10: a pipeline was replaced although it is ending, or has begun', () => {
     const spec = pipeline([stage('work'), stage('sorry', { onFailure: true })])
     const [a, b] = [new Authority(), new Authority()]
-    const entry = (version: number): Entry => {
-      return { type: 'JobReplaced', at: 0, version, job: 'a', ...replaced, by: '', reason: '' }
-    }
     a.must({ type: 'SubmitJob', spec })
-    expect(audit(a, entry(2))).toEqual([])
+    expect(audit(a, pipelineReplaced(2))).toEqual([])
     a.must({ type: 'CancelJob' })
-    expect(audit(a, entry(3))).toContain('10 JobReplaced: a was replaced although it is ending')
+    expect(audit(a, pipelineReplaced(3))).toContain(
+      '10 JobReplaced: a was replaced although it is ending',
+    )
     b.must({ type: 'SubmitJob', spec })
     b.must({ type: 'OpenStage' })
-    expect(audit(b, entry(3))).toContain('13 JobReplaced: a was replaced although it had begun')
+    expect(audit(b, pipelineReplaced(3))).toContain(
+      '13 JobReplaced: a was replaced although it had begun',
+    )
   })
 
   it('13: a stream was dropped, or moved by another entry', () => {
     const a = streamed()
     const extended = next(a, 'LeaseExtended', { extension: 1, expiresAt: 99_999 })
-    const move = (world: World): void => {
-      for (const stream of world.jobs.get('a')?.task?.streams ?? []) stream.next = 3
-    }
-    expect(audit(a, extended, move)).toEqual(["13 LeaseExtended: stream 's' went from 2 to 3"])
+    expect(audit(a, extended, moveStreams)).toEqual([
+      "13 LeaseExtended: stream 's' went from 2 to 3",
+    ])
     a.must({ type: 'AppendStream', name: 't', values: ['1'] })
     const again = next(a, 'LeaseExtended', { extension: 1, expiresAt: 99_999 })
-    const drop = (world: World): void => void world.jobs.get('a')?.task?.streams.pop()
-    expect(audit(a, again, drop)).toEqual(['13 LeaseExtended: a stream was dropped'])
+    expect(audit(a, again, dropStream)).toEqual(['13 LeaseExtended: a stream was dropped'])
   })
 
   it.each(['LeaseGranted', 'TaskStopped', 'JobReleased', 'JobReplaced'] as const)(

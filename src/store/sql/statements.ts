@@ -464,6 +464,18 @@ export function nextTimes(now: string, since: string): string {
       (select min(deadline) from work where deadline > ${since} and over_at is null and stage = -1)`
 }
 
+/** Of an entry and those before it in its chain, newest first, the record of each StreamAppended. */
+export function streamEntries(position: string, most: string): string {
+  const record = `case when e.type = 'StreamAppended' then e.record end`
+  return `
+    with recursive chain (position, before, record, depth) as (
+      select e.position, e.before, ${record}, 1 from events e where e.position = ${position}
+      union all
+      select e.position, e.before, ${record}, c.depth + 1
+      from chain c join events e on e.position = c.before where c.depth < ${most}
+    ) select position, before, record from chain order by position desc`
+}
+
 /** Whole rows of `work`: all columns, in one order. */
 export const WORK_COLUMNS = [...FIXED_COLUMNS, ...CHANGING_COLUMNS] as const
 export type Column = (typeof WORK_COLUMNS)[number]

@@ -64,12 +64,13 @@ function jobMoves(scope: Scope, part: JobPart): Command[] {
 
 /** Due at once, or a tick later. */
 function replaceMoves({ replacements }: Scope, { id, spec }: Job): Command[] {
-  const same = { input: spec.input, definitionVersion: 1, dueAt: null, ...RECORD }
-  return replacements.flatMap((replacement) =>
-    [0, 1].map(
-      (delayMs) => ({ type: 'ReplaceJob', job: id, replacement, delayMs, ...same }) as const,
-    ),
-  )
+  const same = { job: id, input: spec.input, definitionVersion: 1, dueAt: null, ...RECORD }
+  const found: Command[] = []
+  for (const replacement of replacements) {
+    found.push({ type: 'ReplaceJob', ...same, replacement, delayMs: 0 })
+    found.push({ type: 'ReplaceJob', ...same, replacement, delayMs: 1 })
+  }
+  return found
 }
 
 function taskMoves(

@@ -58,15 +58,10 @@ function fieldsOf(entry: Entry, names: Names): string[] {
         `extension=${entry.extension}`,
         time('expires', entry.expiresAt),
       ]
+    case 'StreamAppended':
+      return streamFields(entry)
     case 'StepRecorded':
       return [`lease=${entry.lease}`, `step=${entry.name}`, `value=${entry.value}`]
-    case 'StreamAppended':
-      return [
-        `lease=${entry.lease}`,
-        `stream=${entry.name}`,
-        `offset=${entry.offset}`,
-        `values=${entry.values.join(',')}`,
-      ]
     case 'WaitEnded':
     case 'ExecutionSuspended':
     case 'MessageSent':
@@ -81,13 +76,7 @@ function fieldsOf(entry: Entry, names: Names): string[] {
       ]
     }
     case 'JobReplaced':
-      return [
-        `by-submit=${entry.replacement}`,
-        `input=${entry.input}`,
-        entry.definitionVersion === 1 ? '' : `definition-version=${entry.definitionVersion}`,
-        time('due', entry.dueAt),
-        ...onRecord(entry),
-      ]
+      return [...replacedFields(entry), ...onRecord(entry)]
     case 'JobCancelled':
       return [flag('deadline', entry.deadline), ...onRecord(entry)]
     case 'JobReleased':
@@ -111,6 +100,16 @@ function fieldsOf(entry: Entry, names: Names): string[] {
     default:
       return taskFields(entry, names)
   }
+}
+
+function replacedFields(entry: EntryOf<'JobReplaced'>): string[] {
+  const { replacement, input, definitionVersion, dueAt } = entry
+  const version = definitionVersion === 1 ? '' : `definition-version=${definitionVersion}`
+  return [`by-submit=${replacement}`, `input=${input}`, version, time('due', dueAt)]
+}
+
+function streamFields({ lease, name, offset, values }: EntryOf<'StreamAppended'>): string[] {
+  return [`lease=${lease}`, `stream=${name}`, `offset=${offset}`, `values=${values.join(',')}`]
 }
 
 type Other = Exclude<

@@ -135,6 +135,10 @@ export function replace(
   }
 }
 
+function unknownJob(dice: Dice, now: number): Pick<Job, 'id' | 'spec'> {
+  return { id: 'unknown', spec: randomSpec(dice, now) }
+}
+
 export function append(dice: Dice, lease: LeaseAddress, task: Task | undefined): Command {
   const name = dice.pick(['log', 'log', 'words'])
   const next = task?.streams.find((one) => one.name === name)?.next ?? 0
@@ -204,11 +208,7 @@ export function anyCommand(dice: Dice, world: World, now: number, request: numbe
       ...onRecord(dice),
     }),
     () => reschedule(dice, at, number, now),
-    () => {
-      const id = dice.pick([...world.jobs.keys(), 'unknown'])
-      const known = world.jobs.get(id)
-      return replace(dice, { id, spec: known?.spec ?? randomSpec(dice, now) }, now, request)
-    },
+    () => replace(dice, world.jobs.get(at.job) ?? unknownJob(dice, now), now, request),
     () => append(dice, lease, task),
     () => ({
       type: 'FireSchedule',

@@ -100,10 +100,16 @@ export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey:
   ]
 }
 
-/** Of the fixed columns: queue, priority and deadline. */
+/** Which row it is, and of the fixed columns those that may change: queue, priority and deadline. */
 export function movableColumns(row: RowState, job: Job, task: Task | null): Value[] {
-  const priority = task?.priority ?? job.spec.priority
-  return [task?.policy.queue ?? null, priority, deadlineColumn(job, row.stage)]
+  return [
+    row.job,
+    row.stage,
+    row.segment,
+    task?.policy.queue ?? null,
+    task?.priority ?? job.spec.priority,
+    deadlineColumn(job, row.stage),
+  ]
 }
 
 /** A task that is to run on failure has none. */

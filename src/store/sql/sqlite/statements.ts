@@ -17,6 +17,7 @@ import {
   nextTimes,
   notTooLate,
   pastDeadline,
+  streamEntries,
   QUEUE_COUNTS,
   TALLY_COLUMNS,
   TALLY_COUNTS,
@@ -275,14 +276,7 @@ export const SQLITE: Statements = {
       union
       select e.position, e.before, e.record from chain c join events e on e.position = c.before
     ) select position, record from chain where position > ?2 order by position * ?4 limit ?3`,
-  streamEntries: `
-    with recursive chain (position, before, record, depth) as (
-      select e.position, e.before, case when e.type = 'StreamAppended' then e.record end, 1
-      from events e where e.position = ?1
-      union all
-      select e.position, e.before, case when e.type = 'StreamAppended' then e.record end, c.depth + 1
-      from chain c join events e on e.position = c.before where c.depth < ?2
-    ) select position, before, record from chain order by position desc`,
+  streamEntries: streamEntries('?1', '?2'),
   eventsAfter: 'select position, record from events where position > ? order by position limit ?',
   queueView: `
     select (select record from queues where queue = ?2), (select full_at from queues where queue = ?2),

@@ -131,9 +131,7 @@ function eventRows(loaded: WorkingSet, records: Records): Row[] {
 function movedRows(loaded: WorkingSet): Row[] {
   return [...loaded.moved].map((row) => {
     const job = loaded.jobs.get(row.job) as Job
-    const task = taskOf(loaded, row, job)
-    const address = [row.job, row.stage, row.segment]
-    return [...address, ...movableColumns(row, job, task)]
+    return movableColumns(row, job, taskOf(loaded, row, job))
   })
 }
 
