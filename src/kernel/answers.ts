@@ -58,6 +58,8 @@ export const REJECTION_CODES = [
   'MessageNotKept',
   'MessageNotChecked',
   'CalleeNotOver',
+  'JobBegun',
+  'WrongOffset',
   'StartByPassed',
   'DeadlinePassed',
   'DeadlineNotPassed',
@@ -95,7 +97,7 @@ export interface Decision {
   readonly verdict: Verdict
   /** Append this, then apply it, then answer. Null: the log already says so, or nothing happened. */
   readonly entry: Entry | null
-  /** Submit: the job's id. Grant: the lease number. Step: the recorded value. */
+  /** Submit: the job's id. Grant: the lease number. Step: the recorded value. Append: the next offset. */
   readonly value: string | number | null
   readonly rejection: Rejection | null
 }

@@ -14,12 +14,14 @@ import type {
   ExecutionContinued,
   ExecutionSuspended,
   JobEntry,
+  JobReplaced,
   JobSubmitted,
   LeaseGranted,
   MessageSent,
   QueueEntry,
   ScheduleEntry,
   StageOpened,
+  StreamAppended,
   TaskEntry,
   TaskForced,
   TaskRescheduled,
@@ -75,6 +77,7 @@ export function createJob(entry: JobSubmitted): Job {
     opened: spec.stages === null ? null : spec.stages.map(() => NOT_OPENED),
     task: null,
     messages: NONE,
+    replaced: null,
     firstPosition: 0,
     lastPosition: 0,
   }
@@ -120,7 +123,6 @@ function createTask(
   const policy = policyOf(spec, stage)
   const own = spec.stages?.[stage]
   const opensWithJob = own === undefined || (own.after.length === 0 && !own.onFailure)
-  const within = spec.startWithinMs
   const dueAt = Math.max(job.dueAt, at)
   return {
     job: job.id,
@@ -132,7 +134,7 @@ function createTask(
     time: at,
     state: 'WAITING',
     dueAt,
-    startBy: within !== null && opensWithJob ? dueAt + within : null,
+    startBy: opensWithJob ? startByOf(spec, dueAt) : null,
     attempt: 0,
     retries: 0,
     budget: policy.retry.max,
@@ -148,6 +150,7 @@ function createTask(
     endedAt: null,
     definitionVersion: 0,
     waiting: null,
+    streams: NONE,
   }
 }
 
@@ -173,6 +176,10 @@ export function createSchedule(id: string): Schedule {
   return { id, version: 0, time: 0, definition: null, firedTick: null }
 }
 
+function startByOf({ startWithinMs }: JobSpec, dueAt: number): number | null {
+  return startWithinMs === null ? null : dueAt + startWithinMs
+}
+
 function stamp(head: { version: number; time: number }, entry: Entry): void {
   head.version = entry.version
   head.time = entry.at
@@ -185,6 +192,8 @@ export function applyToJob(job: Job, entry: JobEntry): void {
     case 'JobReleased':
       job.held = false
       return
+    case 'JobReplaced':
+      return replace(job, entry)
     case 'JobCancelled':
       job.cancelled = {
         at: entry.at,
@@ -215,6 +224,21 @@ export function applyToJob(job: Job, entry: JobEntry): void {
   }
 }
 
+/** As if it were submitted now. What it was rescheduled to, but for the time, stays. */
+function replace(job: Job, entry: JobReplaced): void {
+  const { at, dueAt, input, definitionVersion, replacement } = entry
+  const ids = [...(job.replaced?.ids ?? NONE), replacement].slice(-LIMITS.replacements)
+  const { spec, task } = job
+  job.replaced = { ids, at, input, definitionVersion }
+  job.dueAt = dueAt
+  job.deadlineAt = deadlineOf(spec, at)
+  if (task === null) return
+  task.dueAt = dueAt
+  task.startBy = startByOf(spec, dueAt)
+  // They were made of the input that is gone.
+  task.steps = NONE
+}
+
 /** Entries of a task. A plain job's version and time are those of its task. */
 export function applyToTask(task: Task, entry: TaskEntry): void {
   stamp(task, entry)
@@ -238,6 +262,8 @@ export function applyToTask(task: Task, entry: TaskEntry): void {
         LIMITS.steps,
       )
       return
+    case 'StreamAppended':
+      return appendTo(task, entry)
     case 'WaitEnded':
       return endWaitInPlace(task, entry)
     case 'ExecutionSuspended':
@@ -358,6 +384,22 @@ function noteDefinition(task: Task, entry: { readonly definitionVersion: number 
   if (entry.definitionVersion > task.definitionVersion) {
     task.definitionVersion = entry.definitionVersion
   }
+}
+
+/** Offsets go on from attempt to attempt, whatever becomes of input and steps: readers have seen them. */
+function appendTo(task: Task, entry: StreamAppended): void {
+  noteStart(task, entry)
+  const { name, offset, lease, values } = entry
+  const stream = task.streams.find((one) => one.name === name)
+  const next = offset + values.length
+  if (stream === undefined) {
+    task.streams = kept(task.streams, { name, next, lease, since: offset }, LIMITS.streams)
+    return
+  }
+  stream.next = next
+  if (stream.lease === lease) return
+  stream.lease = lease
+  stream.since = offset
 }
 
 function waitingOf(task: Task): Waiting {

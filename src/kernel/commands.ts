@@ -45,6 +45,20 @@ export interface ReleaseJob extends OnRecord {
   readonly job: string
 }
 
+/** A later submit takes the place of what was submitted, if nothing was done about that yet. */
+export interface ReplaceJob extends OnRecord {
+  readonly type: 'ReplaceJob'
+  readonly job: string
+  /** The id of the submit that replaces: the same id is the same replacement. */
+  readonly replacement: string
+  readonly input: Payload
+  /** The version of the definition that the input was made under. */
+  readonly definitionVersion: number
+  /** From now on; as in a submit, the later of the two counts. */
+  readonly delayMs: number
+  readonly dueAt: number | null
+}
+
 export interface OpenStage {
   readonly type: 'OpenStage'
   readonly job: string
@@ -81,6 +95,14 @@ export interface RecordStep extends LeaseAddress {
   readonly value: Payload
   /** The version of the definition that the worker runs; so in the next two. */
   readonly definitionVersion: number
+}
+
+export interface AppendStream extends LeaseAddress {
+  readonly type: 'AppendStream'
+  readonly name: string
+  /** Of the first value: the next one of the stream, which begins at 0. */
+  readonly offset: number
+  readonly values: readonly Payload[]
 }
 
 /** A wait ends in place: its outcome is settled, and the lease goes on. */
@@ -271,6 +293,7 @@ export type Report =
   | ExtendLease
   | ReleaseLease
   | RecordStep
+  | AppendStream
   | EndWait
   | SuspendExecution
   | ContinueExecution
@@ -293,7 +316,7 @@ export type TaskCommand =
   | AnswerCall
   | RescheduleTask
 
-export type JobCommand = ReleaseJob | OpenStage | CancelJob | ForgetJob
+export type JobCommand = ReleaseJob | ReplaceJob | OpenStage | CancelJob | ForgetJob
 export type QueueCommand = ConfigureQueue | PauseQueue | ResumeQueue
 export type ScheduleCommand = SetSchedule | FireSchedule | RemoveSchedule
 

@@ -21,6 +21,7 @@ export function copyJob(job: Job): Job {
     opened: job.opened === null ? null : [...job.opened],
     task: job.task === null ? null : copyTask(job.task),
     messages: [...job.messages],
+    replaced: job.replaced,
     firstPosition: job.firstPosition,
     lastPosition: job.lastPosition,
   }
@@ -37,6 +38,7 @@ export function copyTask(task: Task): Task {
     commit: task.commit === null ? null : copyCommit(task.commit),
     interventions: [...task.interventions],
     waiting: task.waiting === null ? null : copyWaiting(task.waiting),
+    streams: task.streams.length === 0 ? task.streams : task.streams.map((one) => ({ ...one })),
   }
 }
 

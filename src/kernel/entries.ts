@@ -64,6 +64,17 @@ export interface JobReleased extends JobEntryBase {
   readonly reason: string
 }
 
+/** Counted from its time on, as from a submit: start-by time and deadline. Recorded steps are dropped. */
+export interface JobReplaced extends JobEntryBase {
+  readonly type: 'JobReplaced'
+  readonly replacement: string
+  readonly input: Payload
+  readonly definitionVersion: number
+  readonly dueAt: number
+  readonly by: string
+  readonly reason: string
+}
+
 export interface StageOpened extends JobEntryBase {
   readonly type: 'StageOpened'
   readonly stage: number
@@ -121,6 +132,15 @@ export interface StepRecorded extends LeaseEntryBase {
   readonly name: string
   readonly value: Payload
   readonly definitionVersion: number
+}
+
+/** The lease is the attempt that the values are of. */
+export interface StreamAppended extends LeaseEntryBase {
+  readonly type: 'StreamAppended'
+  readonly name: string
+  /** Of the first value. */
+  readonly offset: number
+  readonly values: readonly Payload[]
 }
 
 export interface WaitEnded extends LeaseEntryBase {
@@ -317,6 +337,7 @@ export interface ScheduleRemoved extends ScheduleEntryBase {
 export type JobEntry =
   | JobSubmitted
   | JobReleased
+  | JobReplaced
   | StageOpened
   | MessageKept
   | JobCancelled
@@ -328,6 +349,7 @@ export type TaskEntry =
   | LeaseExtended
   | LeaseReleased
   | StepRecorded
+  | StreamAppended
   | WaitEnded
   | ExecutionSuspended
   | ExecutionContinued

@@ -48,6 +48,8 @@ const noEffect: Case = {
 /** What a command needs that the defaults of a test do not give it. */
 const FIELDS: { readonly [T in CommandType]?: Record<string, unknown> } = {
   RecordStep: { name: 'step', value: '1' },
+  AppendStream: { name: 'log', values: ['1'] },
+  ReplaceJob: { input: '{}' },
   FailTask: { error: failure() },
   FailEffect: { error: failure() },
   ResolveEffect: { start: 1, outcome: 'happened' },
@@ -164,6 +166,29 @@ const CASES: Readonly<Record<string, Case>> = {
     fields: { spec: pipeline([stage('join', { after: ['encode'] })]) },
   },
   'ReleaseJob.job-known': noJob,
+  'ReplaceJob.job-known': noJob,
+  'ReplaceJob.valid-shape': {
+    code: 'InvalidShape',
+    message:
+      /Stage 'work': each: 'input' is not an array; give the job an input with such an array/,
+    before: (a) =>
+      void a.must({
+        type: 'SubmitJob',
+        spec: pipeline([stage('work', { each: 'input' })], { input: '[]' }),
+      }),
+  },
+  'AppendStream.task-known': noTask,
+  'AppendStream.lease-known': noLease,
+  'AppendStream.room-for-values': {
+    code: 'LimitExceeded',
+    message: /Task a\/0\/0 has 16 streams, which is the most: append to one of them/,
+    before: (a) => {
+      started(a)
+      for (let i = 0; i < LIMITS.streams; i++) {
+        a.must({ type: 'AppendStream', name: `stream ${i}`, values: ['1'] })
+      }
+    },
+  },
   'OpenStage.job-known': noJob,
   'OpenStage.stage-known': {
     code: 'UnknownStage',
@@ -297,7 +322,7 @@ describe('a validation guard says no', () => {
     const existing = listGuards().filter(({ kind }) => kind === 'validation')
     const tested = [...Object.keys(CASES), ...Object.keys(REFUSING)]
     expect(tested.toSorted()).toEqual(existing.map(({ id }) => id).toSorted())
-    expect(tested.length).toBe(65)
+    expect(tested.length).toBe(70)
   })
 })
 

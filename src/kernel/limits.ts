@@ -47,6 +47,14 @@ export const LIMITS = {
   messages: 256,
   /** How many messages of one task are remembered for answering repeats; older ones count as new. */
   messagesRemembered: 1_000,
+  /** How many submits that replaced a job are remembered for answering repeats; older ones count as new. */
+  replacements: 16,
+  /** Streams of one task. */
+  streams: 16,
+  /** Values that one append carries; their characters together are bounded by `commitChars`. */
+  streamValues: 1_024,
+  /** Values of one stream. */
+  streamLength: 1_000_000,
   /** How many leases a suspension or a continuation leaves in mind: a task that waits often has many. */
   leasesAfterSuspension: 16,
   errorChars: 16_384,

@@ -175,9 +175,9 @@ export interface Job {
   version: number
   time: number
   readonly submittedAt: number
-  readonly dueAt: number
+  dueAt: number
   /** Not granted any more from then on, and cancelled; null: no such time. */
-  readonly deadlineAt: number | null
+  deadlineAt: number | null
   held: boolean
   cancelled: Cancelled | null
   /** Pipeline: number of segments of each stage, or NOT_OPENED. Plain: null. */
@@ -186,12 +186,24 @@ export interface Job {
   task: Task | null
   /** Pipeline: messages for stages that are not open yet. */
   messages: KeptMessage[]
+  /** What later submits put in place of the first one's input; null: there was none. */
+  replaced: Replaced | null
   /**
    * Where a store with a log finds the job's first and newest entry, its tasks' included; 0
    * where nobody keeps that. Written by the store, and never read here.
    */
   firstPosition: number
   lastPosition: number
+}
+
+export interface Replaced {
+  /** The ids of the submits that replaced it, newest last; only the newest are kept. */
+  readonly ids: readonly string[]
+  /** When the newest one did: a deadline after the submit counts from here. */
+  readonly at: number
+  readonly input: Payload
+  /** The version of the definition that the input was made under. */
+  readonly definitionVersion: number
 }
 
 export interface Cancelled {
@@ -242,6 +254,19 @@ export interface Task {
   definitionVersion: number
   /** What it waits or waited for, and what was sent to it; null: nothing ever. */
   waiting: Waiting | null
+  /** How far its streams came, in the order in which they began. */
+  streams: TaskStream[]
+}
+
+/** A stream of values, each with an offset from 0 on. The values are in the entries only. */
+export interface TaskStream {
+  readonly name: string
+  /** The offset that the next value gets. */
+  next: number
+  /** The lease that appended last. */
+  lease: number
+  /** The offset of the first value that this lease appended. */
+  since: number
 }
 
 /** The due time of a task that waits for something that has no time: it comes, or it does not. */
@@ -483,6 +508,16 @@ export function stageIndex(job: Job, name: string): number {
 /** How many segments a stage was opened with, or NOT_OPENED. */
 export function segmentsOf(job: Job, stage: number): number {
   return job.opened?.[stage] ?? NOT_OPENED
+}
+
+/** What its handlers are given, unless an operator gave a task something else. */
+export function inputOf({ replaced, spec }: Job): Payload {
+  return replaced === null ? spec.input : replaced.input
+}
+
+/** The version of the definition that its input was made under. */
+export function inputVersionOf({ replaced, spec }: Job): number {
+  return replaced === null ? spec.version : replaced.definitionVersion
 }
 
 /** The earlier of the two that a spec may name. */

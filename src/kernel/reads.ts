@@ -23,7 +23,7 @@ import type {
   Task,
   Usage,
 } from './model.ts'
-import { stageIndex, stagesOf } from './model.ts'
+import { inputOf, stageIndex, stagesOf } from './model.ts'
 import { eachPath } from './each.ts'
 import { invalidFields, invalidShape } from './spec.ts'
 import { isFinal } from './transitions.ts'
@@ -73,6 +73,7 @@ export function loadReads(
   if (job === null) return
   switch (command.type) {
     case 'ReleaseJob':
+    case 'ReplaceJob':
     case 'CancelJob':
       reads.tallies = indexes.tallies(job)
       return
@@ -224,7 +225,7 @@ function eachSource(world: World, job: Job, stage: number): string | null {
   const each = stagesOf(job)[stage]?.each
   if (each == null) return null
   const { source } = eachPath(each)
-  if (source === 'input') return job.spec.input
+  if (source === 'input') return inputOf(job)
   return findTask(world, job.id, stageIndex(job, source), 0)?.output ?? null
 }
 

@@ -42,6 +42,7 @@ const tell = (a: Authority) => void a.must({ type: 'SendMessage', id: 'm', name:
 const revive = (a: Authority) => void a.must({ type: 'RetryTask' })
 const release = (a: Authority) => void a.must({ type: 'ReleaseLease' })
 const putOff = (a: Authority) => void a.must({ type: 'RescheduleTask', dueAt: a.now + 5 })
+const replaceLater = (a: Authority) => void a.must({ type: 'ReplaceJob', input: '2', delayMs: 5 })
 const releaseJob = (a: Authority) => void a.must({ type: 'ReleaseJob' })
 const inTurn =
   (...acts: ((a: Authority) => void)[]) =>
@@ -104,6 +105,7 @@ const PIPELINE_MOVES: readonly Move[] = [
   ['CREATED', 'RUNNING', heldWithCleanup, nothing, cancel],
   ['CREATED', 'SUCCEEDED', empty, nothing, open],
   ['CREATED', 'FAILED', heldOne, nothing, cancel],
+  ['QUEUED', 'CREATED', one, nothing, replaceLater],
   ['QUEUED', 'RUNNING', one, open, grant],
   ['QUEUED', 'SUCCEEDED', one, open, force('COMPLETED')],
   ['QUEUED', 'FAILED', one, nothing, cancel],
@@ -164,9 +166,9 @@ describe('a pipeline goes', () => {
     expect(jobMayMove(PIPELINE_JOB_TRANSITIONS, from, to)).toBe(true)
   })
 
-  it('never back to CREATED or QUEUED', () => {
+  it('never back to CREATED or QUEUED once it has begun', () => {
     for (const from of STATES.filter((state) => state !== 'CREATED')) {
-      expect(PIPELINE_JOB_TRANSITIONS[from]).not.toContain('CREATED')
+      if (from !== 'QUEUED') expect(PIPELINE_JOB_TRANSITIONS[from]).not.toContain('CREATED')
       expect(PIPELINE_JOB_TRANSITIONS[from]).not.toContain('QUEUED')
     }
   })

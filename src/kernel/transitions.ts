@@ -62,7 +62,7 @@ const ABORTS: readonly EntryType[] = [
 
 export const EXECUTION_TRANSITIONS: Table<ExecutionStatus> = {
   LEASED: {
-    IN_PROGRESS: ['ExecutionStarted', 'StepRecorded', 'WaitEnded'],
+    IN_PROGRESS: ['ExecutionStarted', 'StepRecorded', 'StreamAppended', 'WaitEnded'],
     SUSPENDED: ['ExecutionSuspended', 'ExecutionContinued'],
     COMMITTED: ['ExecutionCommitted'],
     DONE: ['ExecutionCommitted'],
@@ -114,7 +114,7 @@ export const PLAIN_JOB_TRANSITIONS: JobTable = {
 
 export const PIPELINE_JOB_TRANSITIONS: JobTable = {
   CREATED: ['QUEUED', 'RUNNING', 'SUSPENDED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
-  QUEUED: ['RUNNING', 'SUSPENDED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
+  QUEUED: ['CREATED', 'RUNNING', 'SUSPENDED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
   RUNNING: ['SUSPENDED', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
   SUSPENDED: ['RUNNING', 'RETRYING', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],
   RETRYING: ['RUNNING', 'SUSPENDED', 'QUARANTINED', 'SUCCEEDED', 'FAILED'],

@@ -181,7 +181,8 @@ const onRecord: CommandFields<OnRecord> = {
 const payloadOrNull = orNull(payload)
 const timeOrNull = orNull(time)
 const nameOrNull = orNull(name)
-const waitDelay = orNull(between(0, LIMITS.delayMs))
+const delay = between(0, LIMITS.delayMs)
+const waitDelay = orNull(delay)
 const waitSpec = record<WaitSpec>({
   name: (wait) => name(wait.name),
   message: (wait) => nameOrNull(wait.message),
@@ -192,6 +193,9 @@ const waitSpec = record<WaitSpec>({
   callee: (wait) => (typeof wait.callee === 'object' ? null : 'a job, or null'),
 })
 const waitList = listOf(waitSpec, LIMITS.waits)
+const payloads = listOf(payload, LIMITS.streamValues)
+const streamValues: Kind = (value) =>
+  Array.isArray(value) && value.length === 0 ? 'a list of at least 1' : payloads(value)
 const waitsNeeded = oneOf('any', 'all')
 const messageIds = listOf(name, LIMITS.messages)
 const promises = listOf(unchecked, LIMITS.effects)
@@ -212,6 +216,15 @@ const ownDelay = optional(orNull(between(0, LIMITS.retryDelayMs)))
 const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
   SubmitJob: { ...onJob, spec: unchecked },
   ReleaseJob: { ...onJob, ...onRecord },
+  ReplaceJob: {
+    ...onJob,
+    ...onRecord,
+    replacement: (command) => name(command.replacement),
+    input: (command) => payload(command.input),
+    definitionVersion: (command) => fromOne(command.definitionVersion),
+    delayMs: (command) => delay(command.delayMs),
+    dueAt: (command) => timeOrNull(command.dueAt),
+  },
   OpenStage: { ...onJob, stage: (command) => count(command.stage) },
   GrantLease: {
     ...onTask,
@@ -228,6 +241,12 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
     name: (command) => name(command.name),
     value: (command) => payload(command.value),
     definitionVersion: (command) => count(command.definitionVersion),
+  },
+  AppendStream: {
+    ...underLease,
+    name: (command) => name(command.name),
+    offset: (command) => count(command.offset),
+    values: (command) => streamValues(command.values),
   },
   EndWait: {
     ...underLease,

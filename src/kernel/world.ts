@@ -95,6 +95,7 @@ export function fold(world: World, entry: Entry): void {
       return
     }
     case 'JobReleased':
+    case 'JobReplaced':
     case 'MessageKept':
     case 'JobCancelled':
       return applyToJob(jobOf(world, entry), entry)

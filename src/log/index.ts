@@ -22,11 +22,14 @@ export type { JobRecord, StepsElsewhere } from './format/record-codec.ts'
 export {
   readJob,
   readQueue,
+  readReplaced,
   readSchedule,
   readTask,
   recordTallies,
+  setReplaced,
   writeJob,
   writeQueue,
+  writeReplaced,
   writeSchedule,
   writeTask,
 } from './format/record-codec.ts'

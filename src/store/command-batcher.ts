@@ -131,7 +131,8 @@ export class CommandBatcher {
     reject: QueuedCall['reject'],
   ): void {
     if (this.#isClosing) return reject(new StoreClosed())
-    const isNewWork = commands[0]?.type === 'SubmitJob'
+    const first = commands[0]?.type
+    const isNewWork = first === 'SubmitJob' || first === 'ReplaceJob'
     const queue = isNewWork ? this.#queues.newWork : this.#queues.reports
     queue.push({ commands, chars: charsOf(commands), resolve, reject })
     this.#schedule()
@@ -287,6 +288,13 @@ export function payloadChars(command: Command): number {
     }
     case 'RecordStep':
       return lengthOf(command.value)
+    case 'AppendStream': {
+      let chars = 0
+      if (!Array.isArray(command.values)) return chars
+      for (const value of command.values as readonly unknown[]) chars += lengthOf(value)
+      return chars
+    }
+    case 'ReplaceJob':
     case 'RetryTask':
       return lengthOf(command.input)
     case 'ForceTask':

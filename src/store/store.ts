@@ -46,7 +46,7 @@ import type { UserTransaction, Writes } from './user-transaction.ts'
 /** What the authority says to one command. */
 export interface Answer {
   readonly verdict: Verdict
-  /** Submit: the job's id. Grant: the lease number. Step: the recorded value. */
+  /** Submit: the job's id. Grant: the lease number. Step: the recorded value. Append: the next offset. */
   readonly value: string | number | null
   readonly rejection: Rejection | null
 }
@@ -245,6 +245,25 @@ export interface OutputsPage {
   readonly outputs: readonly { readonly segment: number; readonly output: Payload }[]
   /** Give it as `after` to go on; null: there is no more. */
   readonly next: number | null
+}
+
+/** Values of a stream that were appended together. */
+export interface StreamPiece {
+  /** Of the first value. */
+  readonly offset: number
+  /** That appended them: where it is another one than before, an attempt begins. */
+  readonly attempt: number
+  readonly at: number
+  readonly values: readonly Payload[]
+}
+
+export interface StreamPage {
+  /** By offset. Where one is missing, its entry is no longer kept. */
+  readonly pieces: readonly StreamPiece[]
+  /** Give it as `from` to go on. */
+  readonly next: number
+  /** How many values were appended so far: with `next` at it, that was all. */
+  readonly length: number
 }
 
 export interface JobSummary {
@@ -495,6 +514,14 @@ export interface Answers {
       readonly newest?: boolean
     }
     answer: readonly PositionedEntry[]
+  }
+  /**
+   * Values of a stream of a task, those from offset `from` on: at most `limit`, and a page may be short.
+   * Null: there is no such task. A page costs as much as there are newer entries of its job.
+   */
+  stream: {
+    ask: TaskAddress & { readonly name: string; readonly from: number; readonly limit: number }
+    answer: StreamPage | null
   }
   /** A queue that was never configured has the defaults. */
   queue: { ask: { readonly queue: string }; answer: QueueView }

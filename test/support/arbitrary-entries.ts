@@ -47,6 +47,14 @@ const afterEffect = fc.constantFrom(
 const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
   JobSubmitted: { ...ofJob, spec: anySpec, dueAt: anyTime },
   JobReleased: { ...ofJob, ...onRecord },
+  JobReplaced: {
+    ...ofJob,
+    replacement: anyText,
+    input: anyText,
+    definitionVersion: anyCount,
+    dueAt: anyTime,
+    ...onRecord,
+  },
   StageOpened: { ...ofJob, stage: anyCount, segments: anyCount, error: orNull(anyFailure) },
   JobCancelled: { ...ofJob, deadline: anyFlag, ...onRecord },
   JobForgotten: ofJob,
@@ -63,6 +71,12 @@ const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
   LeaseExtended: { ...ofLease, extension: anyCount, expiresAt: anyTime },
   LeaseReleased: { ...ofLease, ...aftermath },
   StepRecorded: { ...ofLease, name: anyText, value: anyText, definitionVersion: anyCount },
+  StreamAppended: {
+    ...ofLease,
+    name: anyText,
+    offset: anyCount,
+    values: fc.array(anyText, { maxLength: 3 }),
+  },
   WaitEnded: {
     ...ofLease,
     wait: anyPendingWait,

@@ -8,11 +8,13 @@ import type {
   JobSpec,
   Lease,
   Queue,
+  Replaced,
   Resolution,
   Schedule,
   StageTasks,
   Step,
   Task,
+  TaskStream,
 } from '../../src/kernel/index.ts'
 import { deadlineOf, NONE, NOT_OPENED, policyOf } from '../../src/kernel/index.ts'
 import {
@@ -122,6 +124,16 @@ const anyIntervention: fc.Arbitrary<Intervention> = fc.record<Intervention>(
   PLAIN,
 )
 
+const anyStream: fc.Arbitrary<TaskStream> = fc.record<TaskStream>(
+  { name: anyText, next: anyCount, lease: anyCount, since: anyCount },
+  PLAIN,
+)
+
+const anyReplaced: fc.Arbitrary<Replaced> = fc.record<Replaced>(
+  { ids: listOf(anyText), at: anyTime, input: anyText, definitionVersion: anyCount },
+  PLAIN,
+)
+
 function anyTask(job: string, spec: JobSpec, stage: number, segment: number): fc.Arbitrary<Task> {
   return fc
     .record<Task & { held: boolean }>(
@@ -154,6 +166,7 @@ function anyTask(job: string, spec: JobSpec, stage: number, segment: number): fc
         endedAt: orNull(anyTime),
         definitionVersion: fc.oneof(fc.constant(0), anyCount),
         waiting: orNull(anyWaiting),
+        streams: listOf(anyStream),
         held: anyFlag,
       },
       PLAIN,
@@ -202,13 +215,15 @@ function anyJobOf(id: string, spec: JobSpec): fc.Arbitrary<AnyJob> {
       opened: fc.constant(null),
       task,
       messages: listOf(anyKeptMessage),
+      replaced: orNull(anyReplaced),
       firstPosition: anyCount,
       lastPosition: anyCount,
     },
     PLAIN,
   )
   return fc.tuple(job, stages).map(([made, tasks]) => {
-    const record = { ...made, deadlineAt: deadlineOf(spec, made.submittedAt) }
+    const since = made.replaced?.at ?? made.submittedAt
+    const record = { ...made, deadlineAt: deadlineOf(spec, since) }
     record.opened = tasks?.map((list) => list?.length ?? NOT_OPENED) ?? null
     return { job: record, stages: tasks }
   })

@@ -62,6 +62,8 @@ const DEFAULTS = {
   dueAt: null,
   priority: null,
   toQueue: null,
+  replacement: 'r1',
+  offset: 0,
 }
 
 export class BrokenInvariant extends Error {
@@ -134,7 +136,9 @@ export class Authority {
   #complete(brief: Brief<CommandType>): Command {
     const address = { ...DEFAULTS, ...brief } as typeof DEFAULTS
     const attempt = findTask(this.world, address.job, address.stage, address.segment)?.attempt ?? 0
-    return { ...DEFAULTS, lease: attempt, attempt, ...brief } as unknown as Command
+    // Of a failure, no delay is another thing than one of 0.
+    const delay = brief.type === 'ReplaceJob' ? { delayMs: 0 } : {}
+    return { ...DEFAULTS, ...delay, lease: attempt, attempt, ...brief } as unknown as Command
   }
 
   #append(entry: Entry): void {

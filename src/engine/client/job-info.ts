@@ -13,7 +13,7 @@ import type {
   Task,
   TaskState,
 } from '../../kernel/index.ts'
-import { effectKey, isFinal, jobEndedAt } from '../../kernel/index.ts'
+import { effectKey, inputOf, inputVersionOf, isFinal, jobEndedAt } from '../../kernel/index.ts'
 import type { JobOverview, PriorStage, StageOverview, Store } from '../../store/index.ts'
 import type { FailureReason } from '../failure-reason.ts'
 import { failureReason } from '../failure-reason.ts'
@@ -139,7 +139,7 @@ export async function jobInfo(
   return {
     id: job.id,
     type: spec.type,
-    version: spec.version,
+    version: inputVersionOf(job),
     state,
     ...(job.task === null ? pipelinePart(view) : plainPart(view, job.task)),
     ...(await endingPart(store, view, executions)),
@@ -188,9 +188,9 @@ type JobPart = Pick<
   'input' | 'maxRetries' | 'effects' | 'steps' | 'queue' | 'stages' | 'dueAt' | 'completedAt'
 >
 
-function plainPart({ job: { spec }, state }: JobOverview, task: Task): JobPart {
+function plainPart({ job, state }: JobOverview, task: Task): JobPart {
   return {
-    input: fromJson(task.input ?? spec.input),
+    input: fromJson(task.input ?? inputOf(job)),
     maxRetries: task.budget,
     effects: effectsOf(task),
     steps: task.steps.map(({ name }) => name),
@@ -210,7 +210,7 @@ function pipelinePart({ job, state, stages }: JobOverview): JobPart {
   const specs = job.spec.stages ?? []
   const tallies = stages.map(({ tally }) => tally)
   return {
-    input: fromJson(job.spec.input),
+    input: fromJson(inputOf(job)),
     maxRetries: null,
     effects: [],
     steps: [],

@@ -5,7 +5,7 @@
 import type { AnyJob, Duration } from '../../definition/index.ts'
 import { fromJson, inputFor, InvalidDefinition, toJson, toMs } from '../../definition/index.ts'
 import type { Command, JobSpec, Payload, Task, TaskAddress } from '../../kernel/index.ts'
-import { stageIndex } from '../../kernel/index.ts'
+import { inputOf, inputVersionOf, stageIndex } from '../../kernel/index.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { JobView, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
@@ -162,7 +162,10 @@ export class Operator {
     const text = await this.#inputFor(view, input, definition)
     const spec: JobSpec = {
       ...job.spec,
-      input: text ?? job.task?.input ?? job.spec.input,
+      input: text ?? job.task?.input ?? inputOf(job),
+      version: inputVersionOf(job),
+      // They were made of the input that was replaced.
+      steps: job.replaced === null ? job.spec.steps : [],
       key: null,
       unique: false,
       held: false,
@@ -225,7 +228,7 @@ export class Operator {
     given: unknown,
     definition: AnyJob | null = this.#definitionOf(job.spec.type),
   ): Promise<Payload | null> {
-    return given === undefined ? null : newInput(definition, job.spec.version, given, job.id)
+    return given === undefined ? null : newInput(definition, inputVersionOf(job), given, job.id)
   }
 
   async #view(id: string): Promise<JobView> {

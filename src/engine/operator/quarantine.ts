@@ -9,6 +9,7 @@
 import type { AnyJob } from '../../definition/index.ts'
 import { fromJson, InvalidDefinition } from '../../definition/index.ts'
 import type { Command, Payload } from '../../kernel/index.ts'
+import { inputOf } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, DeadTask, QuarantinedJob, Store } from '../../store/index.ts'
@@ -273,7 +274,7 @@ export class Quarantine {
     const definition = options.definition ?? definitionOf(job.type)
     if (typeof input !== 'function') return newInput(definition, job.version, input, job.id)
     const view = await store.query({ kind: 'job', job: job.id })
-    const old = view?.job.task?.input ?? view?.job.spec.input ?? 'null'
+    const old = view === null ? 'null' : (view.job.task?.input ?? inputOf(view.job))
     const given: unknown = await input(fromJson(old), itemOf(job))
     return newInput(definition, job.version, given, job.id)
   }

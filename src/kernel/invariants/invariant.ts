@@ -14,6 +14,7 @@ export const INVARIANTS = {
   10: 'Stages open in order: after their prerequisites, on-failure ones last; an ending job starts nothing else.',
   11: 'A key belongs to at most one job of its type: for as long as there is that job or, if it is unique, until it is over.',
   12: 'A wait ends once, by a message before its time or by its time; a message ends at most one wait, in order, and is kept until then; a suspended task goes on when its waits say so.',
+  13: 'What was handed out stays: a job is replaced only before it begins, and the values of a stream have offsets without a gap, each once.',
 } as const
 
 export type InvariantNumber = keyof typeof INVARIANTS

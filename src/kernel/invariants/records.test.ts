@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { Authority } from '../../../test/support/authority.ts'
 import { failure, pipeline, plain, promise, stage } from '../../../test/support/specs.ts'
-import type { Effect, InvariantNumber, Job, Lease, Task } from '../index.ts'
+import type { Effect, InvariantNumber, Job, Lease, Task, TaskStream } from '../index.ts'
 import {
   emptyTally,
   jobViolations,
@@ -118,7 +118,43 @@ function renumber(task: Task): void {
   for (const lease of task.leases.slice(0, 1)) (lease as Damaged<Lease>).number = 0
 }
 
+const SEVENTEEN = Array.from({ length: 17 }, (_, i) => `s${i}`)
+
+function stream(changes: Partial<TaskStream>): TaskStream[] {
+  return [{ name: 's', next: 1, lease: 1, since: 0, ...changes }]
+}
+
+function streams(...names: readonly string[]): TaskStream[] {
+  return names.flatMap((name) => stream({ name }))
+}
+
 const TASKS: readonly Case[] = [
+  [13, 'a stream is recorded twice', leased, (task) => void (task.streams = streams('s', 's'))],
+  [13, '17 streams', leased, (task) => void (task.streams = streams(...SEVENTEEN))],
+  [
+    13,
+    "stream 's' has no such offset",
+    leased,
+    (task) => void (task.streams = stream({ next: 0 })),
+  ],
+  [
+    13,
+    "stream 's' has no such offset",
+    leased,
+    (task) => void (task.streams = stream({ lease: 0 })),
+  ],
+  [
+    13,
+    "stream 's' has no such offset",
+    leased,
+    (task) => void (task.streams = stream({ lease: 9 })),
+  ],
+  [
+    13,
+    "stream 's' has no such offset",
+    leased,
+    (task) => void (task.streams = stream({ next: 2_000_000 })),
+  ],
   [6, 'COMPLETED, but endedAt is null', completed, (task) => void (task.endedAt = null)],
   [6, 'WAITING, but endedAt is 5', waiting, (task) => void (task.endedAt = 5)],
   [3, 'COMPLETED without an output', completed, (task) => void (task.output = null)],

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { Authority, snapshot } from '../../../test/support/authority.ts'
 import { child, failure, pipeline, plain, promise, stage } from '../../../test/support/specs.ts'
-import type { Entry, EntryOf, EntryType, InvariantNumber, World } from '../index.ts'
+import type { Entry, EntryOf, EntryType, InvariantNumber, JobSpec, World } from '../index.ts'
 import { createWorld, fold, stepViolations } from '../index.ts'
 
 const GIVEN = { next: 'WAITING', dueAt: 0, retries: 0, settled: [] } as const
@@ -65,6 +65,32 @@ function completed(): Authority {
 
 const granted = { lease: 1, worker: 'w1', request: 1, expiresAt: 900, started: true }
 
+const replaced = { replacement: 'r', input: '1', definitionVersion: 1, dueAt: 200 }
+
+function pipelineReplaced(version: number): Entry {
+  return { type: 'JobReplaced', at: 0, version, job: 'a', ...replaced, by: '', reason: '' }
+}
+
+function moveStreams(world: World): void {
+  for (const stream of world.jobs.get('a')?.task?.streams ?? []) stream.next = 3
+}
+
+function dropStream(world: World): void {
+  world.jobs.get('a')?.task?.streams.pop()
+}
+
+function late(spec: Partial<JobSpec>): Authority {
+  const a = new Authority()
+  a.must({ type: 'SubmitJob', spec: plain(spec) })
+  return a.advance(5)
+}
+
+function streamed(): Authority {
+  const a = leased()
+  a.must({ type: 'AppendStream', name: 's', values: ['1', '2'] })
+  return a
+}
+
 const STEPS: readonly [InvariantNumber, string, () => Authority, (a: Authority) => Entry][] = [
   [5, 'version 9 after 1', waiting, (a) => next(a, 'LeaseGranted', { ...granted, version: 9 })],
   [5, 'time 99 after 100', waiting, (a) => next(a, 'LeaseGranted', { ...granted, at: 99 })],
@@ -80,6 +106,38 @@ const STEPS: readonly [InvariantNumber, string, () => Authority, (a: Authority) 
     'accepted 100 ms after the lease ran out',
     leased,
     (a) => next(a, 'StepRecorded', { at: 30_200, name: 's', value: '1' }),
+  ],
+  [13, 'a was replaced although it had begun', leased, (a) => next(a, 'JobReplaced', replaced)],
+  [13, 'a was replaced although it had begun', completed, (a) => next(a, 'JobReplaced', replaced)],
+  [
+    9,
+    'a was replaced when it was too late for it',
+    () => late({ startWithinMs: 5 }),
+    (a) => next(a, 'JobReplaced', replaced),
+  ],
+  [
+    9,
+    'a was replaced when it was too late for it',
+    () => late({ deadlineMs: 5 }),
+    (a) => next(a, 'JobReplaced', replaced),
+  ],
+  [
+    13,
+    "stream 's' went from 0 to 3",
+    leased,
+    (a) => next(a, 'StreamAppended', { name: 's', offset: 2, values: ['1'] }),
+  ],
+  [
+    13,
+    "stream 's' went from 2 to 1",
+    streamed,
+    (a) => next(a, 'StreamAppended', { name: 's', offset: 0, values: ['1'] }),
+  ],
+  [
+    1,
+    'accepted under lease 1, but none is held',
+    completed,
+    (a) => next(a, 'StreamAppended', { name: 's', offset: 0, values: ['1'] }),
   ],
   [5, 'attempt 0 became 3', waiting, (a) => next(a, 'LeaseGranted', { ...granted, lease: 3 })],
   [
@@ -351,7 +409,34 @@ describe('the check of a step', () => {
     )
   })
 
-  it.each(['LeaseGranted', 'TaskStopped', 'JobReleased'] as const)(
+  it('10: a pipeline was replaced although it is ending, or has begun', () => {
+    const spec = pipeline([stage('work'), stage('sorry', { onFailure: true })])
+    const [a, b] = [new Authority(), new Authority()]
+    a.must({ type: 'SubmitJob', spec })
+    expect(audit(a, pipelineReplaced(2))).toEqual([])
+    a.must({ type: 'CancelJob' })
+    expect(audit(a, pipelineReplaced(3))).toContain(
+      '10 JobReplaced: a was replaced although it is ending',
+    )
+    b.must({ type: 'SubmitJob', spec })
+    b.must({ type: 'OpenStage' })
+    expect(audit(b, pipelineReplaced(3))).toContain(
+      '13 JobReplaced: a was replaced although it had begun',
+    )
+  })
+
+  it('13: a stream was dropped, or moved by another entry', () => {
+    const a = streamed()
+    const extended = next(a, 'LeaseExtended', { extension: 1, expiresAt: 99_999 })
+    expect(audit(a, extended, moveStreams)).toEqual([
+      "13 LeaseExtended: stream 's' went from 2 to 3",
+    ])
+    a.must({ type: 'AppendStream', name: 't', values: ['1'] })
+    const again = next(a, 'LeaseExtended', { extension: 1, expiresAt: 99_999 })
+    expect(audit(a, again, dropStream)).toEqual(['13 LeaseExtended: a stream was dropped'])
+  })
+
+  it.each(['LeaseGranted', 'TaskStopped', 'JobReleased', 'JobReplaced'] as const)(
     '8: an entry names a job that is not there: %s',
     (type) => {
       const found = stepViolations(createWorld(), next(new Authority(), type), createWorld())

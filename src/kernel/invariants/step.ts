@@ -10,10 +10,18 @@ import {
   isUnderWay,
   jobState,
   missedDeadline,
+  missedStart,
 } from '../derive.ts'
-import type { Entry, LeaseGranted, LeaseRevoked, TaskEntry, TaskStopped } from '../entries.ts'
+import type {
+  Entry,
+  JobReplaced,
+  LeaseGranted,
+  LeaseRevoked,
+  TaskEntry,
+  TaskStopped,
+} from '../entries.ts'
 import type { ParentRef, Task } from '../model.ts'
-import { headOf } from '../model.ts'
+import { headOf, NOT_OPENED } from '../model.ts'
 import { childId, tickId } from '../ids.ts'
 import {
   effectMayMove,
@@ -38,6 +46,7 @@ const UNDER_LEASE: ReadonlySet<Entry['type']> = new Set<Entry['type']>([
   'LeaseExtended',
   'LeaseReleased',
   'StepRecorded',
+  'StreamAppended',
   'WaitEnded',
   'ExecutionSuspended',
   'ExecutionContinued',
@@ -71,6 +80,7 @@ export function stepViolations(before: World, entry: Entry, after: World): Viola
     const ending = job !== undefined && isEnding(job, countTallies(before, job))
     found.expect(!ending, 10, 'a task of a job was rescheduled although it is ending')
   }
+  if (entry.type === 'JobReplaced') checkReplaced(before, entry, found)
   if (entry.type === 'LeaseGranted') checkInTime(before, entry, found)
   if (entry.type === 'JobCancelled') {
     const job = before.jobs.get(entry.job)
@@ -110,6 +120,22 @@ function checkInTime(before: World, entry: LeaseGranted, found: Findings): void 
   if (job === undefined || task === undefined) return
   const isLate = missedDeadline(job, task, entry.at)
   found.expect(!isLate, 9, () => `${job.id} was granted after its deadline`)
+}
+
+/** Nothing was begun, nothing is over, and nothing is too late. */
+function checkReplaced(before: World, entry: JobReplaced, found: Findings): void {
+  const job = before.jobs.get(entry.job)
+  if (job === undefined) return
+  const { task, opened } = job
+  const hasBegun =
+    task === null
+      ? opened?.some((segments) => segments !== NOT_OPENED) === true
+      : task.attempt > 0 || task.state !== 'WAITING'
+  found.expect(!hasBegun, 13, () => `${job.id} was replaced although it had begun`)
+  const ending = isEnding(job, countTallies(before, job))
+  found.expect(!ending, 10, () => `${job.id} was replaced although it is ending`)
+  const isLate = hasPassedDeadline(job, entry.at) || (task !== null && missedStart(task, entry.at))
+  found.expect(!isLate, 9, () => `${job.id} was replaced when it was too late for it`)
 }
 
 /** Work is taken away for a reason only. */
@@ -186,6 +212,22 @@ function checkTaskMove(task: Task, entry: TaskEntry, next: Task, found: Findings
   checkExecutions(task, entry, next, found)
   checkCommitted(task, entry, next, found)
   checkWaitMove(task, entry, next, found)
+  if (next.streams.length > 0) checkStreamMove(task, entry, next, found)
+}
+
+/** Only an append moves a stream, and from where it was. */
+function checkStreamMove(task: Task, entry: TaskEntry, next: Task, found: Findings): void {
+  for (const { name, next: end } of next.streams) {
+    const begin = task.streams.find((one) => one.name === name)?.next ?? 0
+    const appended = entry.type === 'StreamAppended' && entry.name === name ? entry : null
+    found.expect(
+      end === begin + (appended?.values.length ?? 0),
+      13,
+      () => `stream '${name}' went from ${begin} to ${end}`,
+    )
+  }
+  const { length } = task.streams
+  found.expect(next.streams.length >= length, 13, 'a stream was dropped')
 }
 
 function checkAuthority(task: Task, entry: TaskEntry, found: Findings): void {

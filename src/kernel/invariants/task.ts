@@ -24,6 +24,7 @@ export function taskViolations(task: Task): Violation[] {
   checkState(task, found)
   checkBudget(task, found)
   checkSteps(task, found)
+  if (task.streams.length > 0) checkStreams(task, found)
   if (task.waiting !== null) checkWaiting(task, task.waiting, found)
   if (task.commit !== null) checkCommit(task, task.commit, found)
   return found.violations
@@ -129,6 +130,16 @@ function checkSteps(task: Task, found: Findings): void {
     3,
     'a step was recorded after the commit',
   )
+}
+
+function checkStreams({ streams, attempt }: Task, found: Findings): void {
+  const names = new Set(streams.map(({ name }) => name))
+  found.expect(names.size === streams.length, 13, 'a stream is recorded twice')
+  found.expect(streams.length <= LIMITS.streams, 13, () => `${streams.length} streams`)
+  for (const { name, next, lease, since } of streams) {
+    const isSound = since < next && next <= LIMITS.streamLength && lease >= 1 && lease <= attempt
+    found.expect(isSound, 13, () => `stream '${name}' has no such offset, or no such lease`)
+  }
 }
 
 function checkCommit(task: Task, commit: Commit, found: Findings): void {

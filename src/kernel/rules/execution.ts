@@ -1,9 +1,16 @@
 /**
- * Executions: started, saved step by step, and committed or failed, once. A worker need not report the
- * start: the first step, commit or failure of a lease counts as its start, too.
+ * Executions: started, saved step by step, and committed or failed, once. What they put out meanwhile
+ * goes to streams. A worker need not report the start: the first step, append, commit or failure of a
+ * lease counts as its start, too.
  */
 import { committed, reject } from '../answers.ts'
-import type { CommitExecution, FailTask, RecordStep, StartExecution } from '../commands.ts'
+import type {
+  AppendStream,
+  CommitExecution,
+  FailTask,
+  RecordStep,
+  StartExecution,
+} from '../commands.ts'
 import type { Aftermath } from '../entries.ts'
 import type { Guard } from '../guards.ts'
 import {
@@ -12,11 +19,12 @@ import {
   definitionNotOlder,
   nameOf,
   reportedLease,
+  safety,
   theTask,
   validation,
 } from '../guards.ts'
 import { LIMITS } from '../limits.ts'
-import type { Task } from '../model.ts'
+import type { Task, TaskStream } from '../model.ts'
 import { invalidPromise } from '../spec.ts'
 import { findWait } from '../waits.ts'
 import { failed, failedForGood, snoozed } from './aftermath.ts'
@@ -93,6 +101,85 @@ export const recordStep: Rule<RecordStep> = {
     definitionVersion,
   }),
   value: (command) => command.value,
+  head: taskHead,
+  locksJob: false,
+}
+
+function streamOf({ name }: AppendStream, { streams }: Task): TaskStream | undefined {
+  return streams.find((one) => one.name === name)
+}
+
+/** A gap would be read as values that are lost, and an offset that comes twice has two values. */
+const offsetIsNext: Guard<AppendStream> = safety(
+  'offset-next',
+  'The first value gets the next offset of the stream.',
+  (command, reads) => {
+    const next = streamOf(command, theTask(reads))?.next ?? 0
+    return command.offset === next
+      ? null
+      : reject(
+          'WrongOffset',
+          `Stream '${command.name}' of task ${nameOf(command)} goes on at offset ${next}, not at ${command.offset}: append there.`,
+          { next },
+        )
+  },
+)
+
+const roomForValues: Guard<AppendStream> = validation(
+  'room-for-values',
+  `A task has at most ${LIMITS.streams} streams of ${LIMITS.streamLength} values, and an append at most ${LIMITS.commitChars} characters.`,
+  (command, reads) => {
+    const { name, offset, values } = command
+    const { streams } = theTask(reads)
+    if (offset === 0 && streams.length >= LIMITS.streams) {
+      return reject(
+        'LimitExceeded',
+        `Task ${nameOf(command)} has ${LIMITS.streams} streams, which is the most: append to one of them.`,
+        { limit: 'streams' },
+      )
+    }
+    if (offset + values.length > LIMITS.streamLength) {
+      return reject(
+        'LimitExceeded',
+        `Stream '${name}' of task ${nameOf(command)} would have more than ${LIMITS.streamLength} values: put several into one.`,
+        { limit: 'streamLength' },
+      )
+    }
+    const chars = values.reduce((sum, value) => sum + value.length, 0)
+    return chars <= LIMITS.commitChars
+      ? null
+      : reject(
+          'LimitExceeded',
+          `The values for stream '${name}' have ${chars} characters, more than ${LIMITS.commitChars}: append fewer at once.`,
+          { limit: 'commitChars', chars },
+        )
+  },
+)
+
+export const appendStream: Rule<AppendStream> = {
+  // All from `since` on is of one lease, and what a worker appended under it the worker knows: it need
+  // not send the same values in the same pieces.
+  repeat: (command, reads) => {
+    if (reportedLease(command, reads) === null || reads.task === null) return null
+    const stream = streamOf(command, reads.task)
+    if (stream === undefined || stream.lease !== command.lease) return null
+    const next = command.offset + command.values.length
+    return command.offset >= stream.since && next <= stream.next ? committed(null, next) : null
+  },
+  guards: [...CURRENT_LEASE, offsetIsNext, roomForValues],
+  entry: ({ job, stage, segment, lease, name, offset, values }, reads, now) => ({
+    type: 'StreamAppended',
+    at: now,
+    version: theTask(reads).version + 1,
+    job,
+    stage,
+    segment,
+    lease,
+    name,
+    offset,
+    values,
+  }),
+  value: ({ offset, values }) => offset + values.length,
   head: taskHead,
   locksJob: false,
 }

@@ -4,8 +4,8 @@
 import type { CommandOf, CommandType } from '../commands.ts'
 import type { Guard } from '../guards.ts'
 import { failEffect, finishEffect, resolveEffect, startEffect } from './effect.ts'
-import { commitExecution, failTask, recordStep, startExecution } from './execution.ts'
-import { cancelJob, forgetJob, openStage, releaseJob, submitJob } from './job.ts'
+import { appendStream, commitExecution, failTask, recordStep, startExecution } from './execution.ts'
+import { cancelJob, forgetJob, openStage, releaseJob, replaceJob, submitJob } from './job.ts'
 import { expireLease, extendLease, grantLease, releaseLease, revokeLease } from './lease.ts'
 import { forceTask, rescheduleTask, retryTask, stopTask } from './operator.ts'
 import { configureQueue, pauseQueue, resumeQueue } from './queue.ts'
@@ -28,12 +28,14 @@ export const RULES: Rules = {
   table: {
     SubmitJob: submitJob,
     ReleaseJob: releaseJob,
+    ReplaceJob: replaceJob,
     OpenStage: openStage,
     GrantLease: grantLease,
     StartExecution: startExecution,
     ExtendLease: extendLease,
     ReleaseLease: releaseLease,
     RecordStep: recordStep,
+    AppendStream: appendStream,
     EndWait: endWait,
     SuspendExecution: suspendExecution,
     ContinueExecution: continueExecution,

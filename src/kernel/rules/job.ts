@@ -1,8 +1,16 @@
 /**
- * Jobs: submitted, released, opened stage by stage, cancelled and, in the end, forgotten.
+ * Jobs: submitted, replaced, released, opened stage by stage, cancelled and, in the end, forgotten.
  */
+import type { Rejection } from '../answers.ts'
 import { committed, reject } from '../answers.ts'
-import type { CancelJob, ForgetJob, OpenStage, ReleaseJob, SubmitJob } from '../commands.ts'
+import type {
+  CancelJob,
+  ForgetJob,
+  OpenStage,
+  ReleaseJob,
+  ReplaceJob,
+  SubmitJob,
+} from '../commands.ts'
 import {
   hasPassedDeadline,
   isEnding,
@@ -11,6 +19,7 @@ import {
   isUndecided,
   jobEndedAt,
   jobState,
+  missedStart,
   prerequisitesDone,
 } from '../derive.ts'
 import type { StageOpened } from '../entries.ts'
@@ -156,6 +165,11 @@ function isSameJob(spec: JobSpec, known: JobSpec): boolean {
   return sameContent(spec, { ...known, asked, submittedBy })
 }
 
+/** The later one of the two that were asked for. */
+function dueTime({ delayMs, dueAt }: Pick<JobSpec, 'delayMs' | 'dueAt'>, now: number): number {
+  return Math.max(now + delayMs, dueAt ?? 0)
+}
+
 export const submitJob: Rule<SubmitJob> = {
   repeat: (command, reads) => {
     if (reads.job !== null) {
@@ -180,7 +194,7 @@ export const submitJob: Rule<SubmitJob> = {
     version: 1,
     job,
     spec,
-    dueAt: Math.max(now + spec.delayMs, spec.dueAt ?? 0),
+    dueAt: dueTime(spec, now),
   }),
   value: (command) => command.job,
   head: () => null,
@@ -213,6 +227,94 @@ export const releaseJob: Rule<ReleaseJob> = {
     by,
     reason,
   }),
+  head: jobHead,
+  locksJob: true,
+}
+
+/**
+ * An entry changes one aggregate, and a grant of a segment does not lock its job. So a pipeline can be
+ * replaced only while it has no tasks: they would keep their due times, and one may be a worker's already.
+ */
+const notBegun: Guard<ReplaceJob> = safety(
+  'job-not-begun',
+  'A plain job was never granted and is not over; of a pipeline no stage is open.',
+  ({ job: id }, reads) => {
+    const { task, opened, spec } = theJob(reads)
+    if (task !== null) {
+      const { state, attempt } = task
+      if (state === 'WAITING' && attempt === 0) return null
+      const what = attempt === 0 ? state : `at attempt ${attempt}`
+      return begun(`Job ${id} is ${what}: what it was submitted with stays. Submit a new job.`)
+    }
+    const open = opened?.findIndex((segments) => segments !== NOT_OPENED) ?? NOT_OPENED
+    if (open < 0) return null
+    const stage = spec.stages?.[open]?.name
+    return begun(`Stage '${stage}' of job ${id} is open: its tasks are made. Submit a new job.`)
+  },
+)
+
+function begun(message: string): Rejection {
+  return reject('JobBegun', message)
+}
+
+/** It would be let start after all, although it was over for everybody who looked. */
+const canStillStart: Guard<ReplaceJob> = safety(
+  'start-by',
+  'The start-by time has not passed.',
+  ({ job }, reads, now) => {
+    const { task } = theJob(reads)
+    return task === null || !missedStart(task, now)
+      ? null
+      : reject(
+          'StartByPassed',
+          `Job ${job} was to start by ${task.startBy}: submit a new job instead.`,
+          { startBy: task.startBy },
+        )
+  },
+)
+
+const canStillEnd: Guard<ReplaceJob> = safety(
+  'deadline',
+  'The deadline has not passed.',
+  ({ job }, reads, now) => {
+    const { deadlineAt } = theJob(reads)
+    return hasPassedDeadline(theJob(reads), now)
+      ? reject(
+          'DeadlinePassed',
+          `Job ${job} was to end by ${deadlineAt}: submit a new job instead.`,
+          { deadlineAt },
+        )
+      : null
+  },
+)
+
+/** An `each` may name the input. */
+const inputFits: Guard<ReplaceJob> = validation(
+  'valid-shape',
+  'The stages can be opened with the new input.',
+  ({ input }, reads) => invalidShape({ ...theJob(reads).spec, input }),
+)
+
+export const replaceJob: Rule<ReplaceJob> = {
+  repeat: ({ job, replacement }, reads) =>
+    reads.job?.replaced?.ids.includes(replacement) === true ? committed(null, job) : null,
+  guards: [jobKnown, notEnding, notBegun, canStillStart, canStillEnd, inputFits],
+  entry: (command, reads, now) => {
+    const { job, replacement, input, definitionVersion, by, reason } = command
+    return {
+      type: 'JobReplaced',
+      at: now,
+      version: headOf(theJob(reads)).version + 1,
+      job,
+      replacement,
+      input,
+      definitionVersion,
+      dueAt: dueTime(command, now),
+      by,
+      reason,
+    }
+  },
+  value: ({ job }) => job,
   head: jobHead,
   locksJob: true,
 }

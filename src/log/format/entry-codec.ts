@@ -64,6 +64,8 @@ const CODECS: { readonly [T in EntryType]: EntryCodec<T> } = {
   MessageKept: codec(32, waiting.writeMessageKept, waiting.readMessageKept),
   TaskRescheduled: codec(33, tasks.writeTaskRescheduled, tasks.readTaskRescheduled),
   ExecutionContinued: codec(34, waiting.writeExecutionContinued, waiting.readExecutionContinued),
+  JobReplaced: codec(35, jobs.writeJobReplaced, jobs.readJobReplaced),
+  StreamAppended: codec(36, tasks.writeStreamAppended, tasks.readStreamAppended),
 }
 
 const TYPES = Object.keys(CODECS) as EntryType[]

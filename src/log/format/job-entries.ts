@@ -60,6 +60,31 @@ export function readJobReleased(reader: ByteReader, interning: Interning): Entry
   }
 }
 
+export function writeJobReplaced(writer: ByteWriter, entry: EntryOf<'JobReplaced'>): void {
+  writeHead(writer, entry.at, entry.version, entry.job)
+  writer.text(entry.replacement)
+  writer.text(entry.input)
+  writer.count(entry.definitionVersion)
+  writer.timeFrom(entry.at, entry.dueAt)
+  writeOnRecord(writer, entry)
+}
+
+export function readJobReplaced(reader: ByteReader, interning: Interning): EntryOf<'JobReplaced'> {
+  const at = reader.time()
+  return {
+    type: 'JobReplaced',
+    at,
+    version: reader.count(),
+    job: reader.text(),
+    replacement: reader.text(),
+    input: reader.text(),
+    definitionVersion: reader.count(),
+    dueAt: reader.timeFrom(at),
+    by: interning.read(reader),
+    reason: interning.read(reader),
+  }
+}
+
 export function writeStageOpened(writer: ByteWriter, entry: EntryOf<'StageOpened'>): void {
   writeHead(writer, entry.at, entry.version, entry.job)
   writer.count(entry.stage)

@@ -18,6 +18,7 @@ import type {
   JobSpec,
   Lease,
   Queue,
+  Replaced,
   Resolution,
   Schedule,
   StageTasks,
@@ -25,6 +26,7 @@ import type {
   Tallies,
   Task,
   TaskState,
+  TaskStream,
 } from '../../kernel/index.ts'
 import {
   deadlineOf,
@@ -62,6 +64,7 @@ const JOB_VERSION = 64
 const JOB_HELD = 128
 const JOB_CANCELLED = 256
 const JOB_MESSAGES = 512
+const JOB_REPLACED = 2048
 
 /** Of a job, and of a task, that nothing happened to since it was created. */
 const FIRST_VERSION = 1
@@ -78,11 +81,30 @@ function jobMask(job: Job, spec: JobSpec, stages: StageTasks | null): number {
   if (job.held !== spec.held) mask |= JOB_HELD
   if (job.cancelled !== null) mask |= JOB_CANCELLED
   if (job.messages.length > 0) mask |= JOB_MESSAGES
+  if (job.replaced !== null) mask |= JOB_REPLACED
   return mask
 }
 
 /** What a task's record is relative to. */
 type TaskOrigin = Pick<Job, 'spec' | 'dueAt'>
+
+/** Times are written as from when the job was submitted. */
+export function writeReplaced(writer: ByteWriter, replaced: Replaced, submittedAt: number): void {
+  writer.count(replaced.ids.length)
+  for (const id of replaced.ids) writer.text(id)
+  writer.timeFrom(submittedAt, replaced.at)
+  writer.text(replaced.input)
+  writer.count(replaced.definitionVersion)
+}
+
+export function readReplaced(reader: ByteReader, submittedAt: number): Replaced {
+  return {
+    ids: reader.list(() => reader.text()),
+    at: reader.timeFrom(submittedAt),
+    input: reader.text(),
+    definitionVersion: reader.count(),
+  }
+}
 
 /** The id comes first: see `peekJobId`. */
 export function writeJob(writer: ByteWriter, job: Job, stages: StageTasks | null): void {
@@ -109,6 +131,7 @@ export function writeJob(writer: ByteWriter, job: Job, stages: StageTasks | null
   }
   if (job.opened !== null) writeOpened(writer, job.opened)
   if (mask & JOB_MESSAGES) writeKeptMessages(writer, job.messages)
+  if (job.replaced !== null) writeReplaced(writer, job.replaced, submittedAt)
   if (job.task !== null) writeTask(writer, job.task, { spec, dueAt }, submittedAt)
   if (stages !== null) writeStages(writer, { spec, dueAt }, submittedAt, stages)
 }
@@ -148,14 +171,22 @@ export function readJob(reader: ByteReader, interning: Interning): JobRecord {
     opened: mask & JOB_OPENED ? readOpened(reader) : null,
     task: null,
     messages: mask & JOB_MESSAGES ? readKeptMessages(reader, interning) : NONE,
+    replaced: null,
     firstPosition,
     lastPosition,
   }
+  if (mask & JOB_REPLACED) setReplaced(job, readReplaced(reader, submittedAt))
   if (mask & JOB_TASK) {
     if (spec.policy === null) throw reader.malformed('a task has no policy')
     job.task = readTask(reader, interning, job, 0, 0, submittedAt)
   }
   return { job, stages: mask & JOB_STAGES ? readStages(reader, interning, job) : null }
+}
+
+/** Its deadline follows from when it was replaced, and is not written. */
+export function setReplaced(job: Job, replaced: Replaced): void {
+  job.replaced = replaced
+  job.deadlineAt = deadlineOf(job.spec, replaced.at)
 }
 
 /** What was submitted, of the job whose record comes next; the rest of it is not read. */
@@ -274,6 +305,7 @@ const TASK_SNOOZES = 1 << 24
 const TASK_QUEUE = 1 << 25
 /** Other than its job's. */
 const TASK_PRIORITY = 1 << 26
+const TASK_STREAMS = 1 << 29
 
 function stateCode(state: TaskState): number {
   return state === 'WAITING' ? 0 : STATES.indexOf(state)
@@ -303,6 +335,7 @@ function taskMask(task: Task, { spec }: TaskOrigin, created: number, dueAt: numb
   if (task.snoozes !== 0) mask |= TASK_SNOOZES
   if (task.policy.queue !== policyOf(spec, task.stage).queue) mask |= TASK_QUEUE
   if (task.priority !== spec.priority) mask |= TASK_PRIORITY
+  if (task.streams.length > 0) mask |= TASK_STREAMS
   return mask
 }
 
@@ -368,6 +401,10 @@ export function writeTask(
   if (task.waiting !== null) writeWaiting(writer, task.waiting, created)
   if (mask & TASK_SNOOZES) writer.count(task.snoozes)
   if (mask & TASK_PRIORITY) writer.integer(task.priority)
+  if (mask & TASK_STREAMS) {
+    writer.count(task.streams.length)
+    for (const stream of task.streams) writeStream(writer, stream)
+  }
 }
 
 function writeSteps(writer: ByteWriter, steps: readonly Step[], stepsHere: number): void {
@@ -424,7 +461,12 @@ export function readTask(
     leases,
     steps:
       mask & TASK_STEPS
-        ? readSteps(reader, interning, stepsElsewhere, (mask & TASK_INPUT) === 0)
+        ? readSteps(
+            reader,
+            interning,
+            stepsElsewhere,
+            (mask & TASK_INPUT) === 0 && job.replaced === null,
+          )
         : NONE,
     commit: mask & TASK_COMMIT ? readCommit(reader, interning, created) : null,
     output: mask & TASK_OUTPUT ? reader.text() : null,
@@ -437,9 +479,11 @@ export function readTask(
     endedAt: mask & TASK_ENDED ? reader.timeFrom(created) : null,
     definitionVersion: mask & TASK_DEFINITION ? reader.count() : 0,
     waiting: mask & TASK_WAITING ? readWaiting(reader, interning, created) : null,
+    streams: NONE,
   }
   if (mask & TASK_SNOOZES) task.snoozes = reader.count()
   if (mask & TASK_PRIORITY) task.priority = reader.integer()
+  if (mask & TASK_STREAMS) task.streams = reader.list(() => readStream(reader, interning))
   return task
 }
 
@@ -457,6 +501,18 @@ function writeStep(writer: ByteWriter, step: Step): void {
 
 function readStep(reader: ByteReader, interning: Interning): Step {
   return { name: interning.read(reader), value: reader.text(), lease: reader.count() }
+}
+
+function writeStream(writer: ByteWriter, { name, next, lease, since }: TaskStream): void {
+  writer.text(name)
+  writer.count(next)
+  writer.count(lease)
+  writer.count(since)
+}
+
+function readStream(reader: ByteReader, interning: Interning): TaskStream {
+  const name = interning.read(reader)
+  return { name, next: reader.count(), lease: reader.count(), since: reader.count() }
 }
 
 function writeCommit(writer: ByteWriter, commit: Commit, created: number): void {

@@ -346,6 +346,33 @@ export function readStepRecorded(
   }
 }
 
+export function writeStreamAppended(writer: ByteWriter, entry: EntryOf<'StreamAppended'>): void {
+  writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
+  writer.count(entry.lease)
+  writer.text(entry.name)
+  writer.count(entry.offset)
+  writer.count(entry.values.length)
+  for (const value of entry.values) writer.text(value)
+}
+
+export function readStreamAppended(
+  reader: ByteReader,
+  interning: Interning,
+): EntryOf<'StreamAppended'> {
+  return {
+    type: 'StreamAppended',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    stage: reader.count(),
+    segment: reader.count(),
+    lease: reader.count(),
+    name: interning.read(reader),
+    offset: reader.count(),
+    values: reader.list(() => reader.text()),
+  }
+}
+
 export function writeEffectStarted(writer: ByteWriter, entry: EntryOf<'EffectStarted'>): void {
   writeTaskHead(writer, entry.at, entry.version, entry.job, entry.stage, entry.segment)
   writer.count(entry.lease)

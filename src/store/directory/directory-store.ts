@@ -12,7 +12,7 @@
  * - closed.
  */
 import type { Command, Job } from '../../kernel/index.ts'
-import type { Disk, LogReader, LogWriter, Torn } from '../../log/index.ts'
+import type { Disk, JobRecord, LogReader, LogWriter, Torn } from '../../log/index.ts'
 import { backUp, StoreEnded, eventLoopTurn, UnknownOutcome } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { assertClaim } from '../claim-request.ts'
@@ -34,14 +34,16 @@ import type {
   QueryOf,
   Retention,
   Store,
+  StreamPage,
 } from '../store.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import type { Listed } from '../views/job-pages.ts'
 import { listing, PageOfJobs } from '../views/job-pages.ts'
-import { outputsPage, tasksIn } from '../views/job-views.ts'
+import { outputsPage, tasksIn, taskView } from '../views/job-views.ts'
 import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
+import { PageOfStream } from '../views/stream-pages.ts'
 import type { CheckpointSchedule } from './checkpoint-schedule.ts'
 import type { DirectoryState } from './directory-state.ts'
 import { OwnerPresence } from './owner-presence.ts'
@@ -201,6 +203,7 @@ export class DirectoryStore implements Store {
           : shared.outputs(query),
       jobs: (query) => this.#jobs(query),
       history: (query) => this.#history(query),
+      stream: (query) => this.#stream(query),
       upkeep: ({ limit, forgets = true }) => this.#upkeep(limit, forgets),
     }
   }
@@ -357,6 +360,27 @@ export class DirectoryStore implements Store {
       position = found.before
     }
     return newestFirst.toReversed()
+  }
+
+  async #stream(query: QueryOf<'stream'>): Promise<StreamPage | null> {
+    const record = this.#recordOf(query.job)
+    const task = record === null ? null : taskView(record, query.stage, query.segment)
+    if (record === null || task === null) return null
+    let position = record.job.lastPosition
+    const page = new PageOfStream(query, task)
+    await this.#writer.durable()
+    while (!page.isEmpty && position > 0) {
+      const found = await this.#parts.reader.at(position)
+      if (found === null || !page.add(found.entry)) break
+      position = found.before
+    }
+    return page.page
+  }
+
+  #recordOf(id: string): JobRecord | null {
+    const job = this.#ledger.inMemory(id)
+    if (job === undefined) return this.#parts.state.finished.find(id)
+    return { job, stages: this.#ledger.world.tasks.get(id) ?? null }
   }
 
   #onDurable(): void {

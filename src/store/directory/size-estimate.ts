@@ -36,6 +36,10 @@ export function bytesFor(command: Command): number {
       )
     case 'RecordStep':
       return RECORD + NAME + textBytes(command.name) + textBytes(command.value)
+    case 'AppendStream':
+      return RECORD + NAME + textBytes(command.name) + listBytes(command.values)
+    case 'ReplaceJob':
+      return RECORD + 3 * NAME + REASON + textBytes(command.input)
     case 'EndWait':
       return RECORD + 2 * NAME + waitBytes([command.wait]) + listBytes(command.unfit)
     case 'SuspendExecution':
@@ -81,6 +85,7 @@ export function bytesFor(command: Command): number {
 
 /** Work that is new, and not the continuation of some that runs. */
 export function isNewWork(command: Command): boolean {
+  if (command?.type === 'ReplaceJob') return true
   if (command?.type !== 'SubmitJob') return false
   return command.spec?.parent == null && command.spec?.caller == null
 }

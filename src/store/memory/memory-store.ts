@@ -6,6 +6,7 @@
  * trying things out, and for work that may be lost with its process.
  */
 import type { Command, Entry, Job } from '../../kernel/index.ts'
+import { findTask } from '../../kernel/index.ts'
 import { eventLoopTurn } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { assertClaim } from '../claim-request.ts'
@@ -28,6 +29,7 @@ import { EntryWatches } from '../views/entry-watch.ts'
 import { listing, PageOfJobs } from '../views/job-pages.ts'
 import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
+import { PageOfStream } from '../views/stream-pages.ts'
 
 /** Calls between two turns of the event loop, at most. */
 const CALLS_PER_TURN = 64
@@ -95,6 +97,16 @@ export class MemoryStore implements Store {
       const positions = (this.#positions.get(job) ?? []).filter((one) => one > after)
       const from = newest ? Math.max(0, positions.length - limit) : 0
       return this.#entriesAt(positions.slice(from, from + Math.max(0, limit)))
+    },
+    stream: (query) => {
+      const task = findTask(this.#ledger.world, query.job, query.stage, query.segment)
+      if (task === undefined) return null
+      const page = new PageOfStream(query, task)
+      if (page.isEmpty) return page.page
+      for (const position of (this.#positions.get(query.job) ?? []).toReversed()) {
+        if (!page.add(this.#entries[position - 1] as Entry)) break
+      }
+      return page.page
     },
     upkeep: ({ limit }) => this.#ledger.upkeep(this.#clock.now(), limit),
   }

@@ -211,7 +211,7 @@ export interface Statements {
    * and are not listed. On PostgreSQL → their ctids after it, in order, as one text.
    */
   readonly updateUnlisted: string
-  /** rows (job, stage, segment, queue, priority): AFTER their other columns. */
+  /** rows (job, stage, segment, queue, priority, deadline): AFTER their other columns. */
   readonly moveTasks: string
   /** rows (job): all of its rows. */
   readonly deleteJobs: string
@@ -254,6 +254,11 @@ export interface Statements {
   readonly segmentsAfter: string
   /** job, position, most, 1 or -1 → position, record of its entries behind it, in order or newest first. */
   readonly jobHistory: string
+  /**
+   * position, most → position, the one before it, record of that entry and of those before it in its chain,
+   * newest first; the record only of a StreamAppended.
+   */
+  readonly streamEntries: string
   /** position, most → position, record of all entries behind it, in order. */
   readonly eventsAfter: string
   /**
@@ -457,6 +462,18 @@ export function nextTimes(now: string, since: string): string {
       (select min(expires_at) from work where expires_at > ${since}),
       (select min(start_by) from work where start_by > ${since}),
       (select min(deadline) from work where deadline > ${since} and over_at is null and stage = -1)`
+}
+
+/** Of an entry and those before it in its chain, newest first, the record of each StreamAppended. */
+export function streamEntries(position: string, most: string): string {
+  const record = `case when e.type = 'StreamAppended' then e.record end`
+  return `
+    with recursive chain (position, before, record, depth) as (
+      select e.position, e.before, ${record}, 1 from events e where e.position = ${position}
+      union all
+      select e.position, e.before, ${record}, c.depth + 1
+      from chain c join events e on e.position = c.before where c.depth < ${most}
+    ) select position, before, record from chain order by position desc`
 }
 
 /** Whole rows of `work`: all columns, in one order. */

@@ -30,13 +30,13 @@ interface Deadline {
   readonly at: number
 }
 
-/** Below this many, deadlines of jobs that are gone are not worth a sweep. */
+/** Below this many, deadlines that count no more are not worth a sweep. */
 const FEW_DEADLINES = 64
 
 export class DueCommands {
   readonly #world: World
   readonly #inMemory: (job: string) => Job | undefined
-  /** The deadlines of jobs in memory, and some of jobs that have left it. */
+  /** The deadlines of jobs in memory, and some that count no more. */
   #deadlines = new Heap<Deadline>(isEarlier)
   readonly #withDeadline = new Set<string>()
   readonly #leases: HeldLeases
@@ -72,11 +72,12 @@ export class DueCommands {
     this.#startBy.discard()
   }
 
-  /** A job is in memory that is not over. */
+  /** A job is in memory that is not over, or has another deadline. */
   jobAdded({ id, deadlineAt, cancelled }: Job): void {
     if (deadlineAt === null || cancelled !== null) return
     this.#withDeadline.add(id)
     this.#deadlines.push({ job: id, at: deadlineAt })
+    this.#sweepDeadlines()
   }
 
   /** There may be something to do about a pipeline. */
@@ -86,10 +87,16 @@ export class DueCommands {
 
   jobRemoved(job: string): void {
     this.#pipelines.delete(job)
-    if (!this.#withDeadline.delete(job)) return
+    if (this.#withDeadline.delete(job)) this.#sweepDeadlines()
+  }
+
+  /** Of jobs that are gone, and those that a replacement moved. */
+  #sweepDeadlines(): void {
     const { items } = this.#deadlines
     if (items.length <= 2 * this.#withDeadline.size + FEW_DEADLINES) return
-    const kept = items.filter((one) => this.#withDeadline.has(one.job))
+    const isKept = ({ job, at }: Deadline): boolean =>
+      this.#withDeadline.has(job) && this.#inMemory(job)?.deadlineAt === at
+    const kept = items.filter(isKept)
     this.#deadlines = new Heap<Deadline>(isEarlier)
     for (const one of kept) this.#deadlines.push(one)
   }

@@ -6,7 +6,7 @@
  * that holds the job. It earns the payload of every waiting job: memory holds a million of them
  * without what they were submitted with.
  */
-import type { Job, JobSpec, KeptMessage, Task } from '../../kernel/index.ts'
+import type { Job, JobSpec, KeptMessage, Replaced, Task } from '../../kernel/index.ts'
 
 export interface SpecSource {
   /** Reads what was submitted at a position of the log, at once. */
@@ -22,13 +22,14 @@ export class JobWithStoredSpec implements Job {
   version: number
   time: number
   readonly submittedAt: number
-  readonly dueAt: number
-  readonly deadlineAt: number | null
+  dueAt: number
+  deadlineAt: number | null
   held: boolean
   cancelled: Job['cancelled']
   opened: number[] | null
   task: Task | null
   messages: KeptMessage[]
+  replaced: Replaced | null
   firstPosition: number
   lastPosition: number
 
@@ -49,6 +50,7 @@ export class JobWithStoredSpec implements Job {
     this.opened = job.opened
     this.task = job.task
     this.messages = job.messages
+    this.replaced = job.replaced
     this.firstPosition = job.firstPosition
     this.lastPosition = job.lastPosition
   }

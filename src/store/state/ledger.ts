@@ -20,6 +20,7 @@ import type {
   Entry,
   Indexes,
   Job,
+  JobReplaced,
   JobSubmitted,
   Lease,
   LimitUse,
@@ -236,6 +237,8 @@ export class Ledger implements Indexes {
         return this.#forget(entry)
       case 'StageOpened':
         return this.#openStage(entry)
+      case 'JobReplaced':
+        return this.#replaceJob(entry)
       case 'JobReleased':
       case 'MessageKept':
       case 'JobCancelled':
@@ -476,6 +479,20 @@ export class Ledger implements Indexes {
     return job
   }
 
+  #replaceJob(entry: JobReplaced): Job {
+    const job = this.world.jobs.get(entry.job)
+    if (job === undefined) throw new BrokenEntry(entry, `there is no job ${entry.job}`)
+    const { deadlineAt } = job
+    if (job.task === null) {
+      fold(this.world, entry)
+      this.#pipelineChanged(job)
+    } else {
+      this.#moveTask(job, job.task, () => fold(this.world, entry))
+    }
+    if (job.deadlineAt !== deadlineAt) this.#dueCommands.jobAdded(job)
+    return job
+  }
+
   #changeQueue(entry: QueueEntry): void {
     fold(this.world, entry)
     const queue = this.world.queues.get(entry.queue)
@@ -483,7 +500,9 @@ export class Ledger implements Indexes {
   }
 
   #changeTask(entry: TaskEntry, job: Job, task: Task): void {
-    if (entry.type === 'TaskRescheduled') return this.#reschedule(entry, job, task)
+    if (entry.type === 'TaskRescheduled') {
+      return this.#moveTask(job, task, () => applyToTask(task, entry))
+    }
     const before = this.#snapshot.note(job, task)
     if (job.task !== null) {
       applyToTask(task, entry)
@@ -499,7 +518,7 @@ export class Ledger implements Indexes {
   }
 
   /** It leaves its place BEFORE the entry is applied: that is found by queue, priority and time. */
-  #reschedule(entry: TaskEntry, job: Job, task: Task): void {
+  #moveTask(job: Job, task: Task, apply: () => void): void {
     const { listed, dueAt } = this.#snapshot.note(job, task)
     const { startBy } = task
     if (listed) this.ready.moves(task, job)
@@ -507,7 +526,7 @@ export class Ledger implements Indexes {
       keepSpec(job)
       this.#tallies.subtractTask(task)
     }
-    applyToTask(task, entry)
+    apply()
     if (job.task === null) this.#tallies.addTask(task, dueAt)
     if (listed) this.ready.insert(task, job)
     if (startBy !== task.startBy) {

@@ -3,7 +3,14 @@
  * moment of the grant.
  */
 import type { Commit, Job, Lease, StageTasks, Tallies, Task } from '../../kernel/index.ts'
-import { eachPath, effectKey, segmentsOf, stageIndex } from '../../kernel/index.ts'
+import {
+  eachPath,
+  effectKey,
+  inputOf,
+  inputVersionOf,
+  segmentsOf,
+  stageIndex,
+} from '../../kernel/index.ts'
 import { isSuspect } from '../claim-request.ts'
 import type { Ledger } from '../state/ledger.ts'
 import { priorStages, failureIn } from './job-views.ts'
@@ -42,7 +49,7 @@ export function claimed(
     stage,
     segment,
     type: spec.type,
-    version: spec.version,
+    version: inputVersionOf(job),
     submittedAt: job.submittedAt,
     stageName: stageSpec?.name ?? null,
     stageVersion: stageSpec?.version ?? null,
@@ -55,7 +62,7 @@ export function claimed(
     attempt: lease.number,
     priority: task.priority,
     schedule: spec.schedule === null ? null : { ...spec.schedule },
-    input: stageSpec?.each == null ? (task.input ?? spec.input) : null,
+    input: stageSpec?.each == null ? (task.input ?? inputOf(job)) : null,
     each: stageSpec?.each == null ? null : segmentOf(job, stages, task, stageSpec.each),
     prior: stageSpec === undefined ? NO_STAGES : priorStages(job, stageSpec),
     ending,

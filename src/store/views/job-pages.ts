@@ -3,7 +3,14 @@
  * quarantine, each with the tasks that were given up and why.
  */
 import type { Job, JobSpec, JobState, Tallies, Task } from '../../kernel/index.ts'
-import { isFinal, jobEndedAt, jobState, stageIsDone, tasksOf } from '../../kernel/index.ts'
+import {
+  inputVersionOf,
+  isFinal,
+  jobEndedAt,
+  jobState,
+  stageIsDone,
+  tasksOf,
+} from '../../kernel/index.ts'
 import { eventLoopTurn } from '../../log/index.ts'
 import type { Ledger } from '../state/ledger.ts'
 import type {
@@ -140,12 +147,13 @@ export function quarantinedJob(job: Job, tasks: readonly Task[], tallies: Tallie
   return described(job, deadAmong(job, tasks, tallies))
 }
 
-function described({ id, spec, submittedAt }: Job, tasks: readonly Task[]): QuarantinedJob {
-  const { type, version, policy, group, tags, stages } = spec
+function described(job: Job, tasks: readonly Task[]): QuarantinedJob {
+  const { id, spec, submittedAt } = job
+  const { type, policy, group, tags, stages } = spec
   return {
     id,
     type,
-    version,
+    version: inputVersionOf(job),
     queue: policy?.queue ?? null,
     group,
     tags: [...tags],

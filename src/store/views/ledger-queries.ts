@@ -1,10 +1,10 @@
 /**
  * Answers to queries, made from a ledger and, in a directory, from the finished jobs that are not in
- * it. What the memory store and the directory store have in common; each adds its own list of jobs
- * and history.
+ * it. What the memory store and the directory store have in common; each adds its own list of jobs,
+ * history and streams.
  */
 import type { Lease, Queue, Schedule, Tallies, Task, Usage } from '../../kernel/index.ts'
-import { createQueue } from '../../kernel/index.ts'
+import { createQueue, inputOf } from '../../kernel/index.ts'
 import type { JobRecord } from '../../log/index.ts'
 import { recordTallies } from '../../log/index.ts'
 import type { Ledger } from '../state/ledger.ts'
@@ -43,7 +43,7 @@ export type LedgerAnswers<K extends QueryKind = QueryKind> = {
 export function ledgerQueries(
   ledger: Ledger,
   findFinished: (id: string) => JobRecord | null = () => null,
-): LedgerAnswers<Exclude<QueryKind, 'jobs' | 'history' | 'upkeep'>> {
+): LedgerAnswers<Exclude<QueryKind, 'jobs' | 'history' | 'stream' | 'upkeep'>> {
   const examination = new Examination(ledger)
   const find = (id: string): JobRecord | null => recordOf(ledger, id) ?? findFinished(id)
   const tallies = (record: JobRecord): Tallies => talliesOf(ledger, record)
@@ -62,7 +62,10 @@ export function ledgerQueries(
     },
     outcome: ({ job }) => outcome(job),
     ended: ({ jobs }) => endedOf(jobs, outcome),
-    input: ({ job }) => find(job)?.job.spec.input ?? null,
+    input: ({ job }) => {
+      const record = find(job)
+      return record === null ? null : inputOf(record.job)
+    },
     task: ({ job, stage, segment }) => {
       const record = find(job)
       return record === null ? null : taskView(record, stage, segment)

@@ -9,12 +9,14 @@ import { sameContent } from '../../../src/kernel/index.ts'
 const ENTRY_OF: Readonly<Record<CommandType, EntryType>> = {
   SubmitJob: 'JobSubmitted',
   ReleaseJob: 'JobReleased',
+  ReplaceJob: 'JobReplaced',
   OpenStage: 'StageOpened',
   GrantLease: 'LeaseGranted',
   StartExecution: 'ExecutionStarted',
   ExtendLease: 'LeaseExtended',
   ReleaseLease: 'LeaseReleased',
   RecordStep: 'StepRecorded',
+  AppendStream: 'StreamAppended',
   EndWait: 'WaitEnded',
   SuspendExecution: 'ExecutionSuspended',
   ContinueExecution: 'ExecutionContinued',
@@ -67,6 +69,9 @@ export function refusalIdentity(command: Command): string {
 function identity(type: EntryType, fields: Fields): string {
   // The first value of a step stands, whoever asks.
   if (type === 'StepRecorded') return `${type} ${taskOf(fields)} ${String(fields['name'])}`
+  if (type === 'StreamAppended') {
+    return `${type} ${taskOf(fields)} ${String(fields['name'])} ${String(fields['offset'])}`
+  }
   if (type === 'MessageSent') return `${type} ${taskOf(fields)} ${String(fields['id'])}`
   if (type === 'ReportRefused') return `${type} ${taskOf(fields)} ${String(fields['lease'])}`
   const nouns = NOUNS.filter((noun) => fields[noun] !== undefined)

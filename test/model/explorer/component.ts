@@ -179,6 +179,7 @@ export function shiftRecords(part: Part, ticks: number): Part {
     const { job } = copy
     shift<Aged>(job, ['time', 'submittedAt', 'dueAt', 'deadlineAt'], ticks)
     if (job.cancelled !== null) job.cancelled = { ...job.cancelled, at: job.cancelled.at - ticks }
+    if (job.replaced !== null) job.replaced = { ...job.replaced, at: job.replaced.at - ticks }
     if (job.task !== null) ageTask(job.task, ticks)
     job.messages = job.messages.map((one) => Object.assign({}, one, { at: one.at - ticks }))
   }
@@ -250,7 +251,8 @@ function encodeJob(job: Job, past: Past, scope: Scope): string {
   const times = `${ahead(job.dueAt, past)} ${ahead(job.time, past)} ${deadline}`
   const own = job.task === null ? (job.opened ?? []).join(',') : encodeTask(job.task, past, scope)
   const kept = job.messages.map(({ stage, id }) => `${stage}:${id}`).join('+')
-  return `${job.spec.priority} ${job.held} ${job.cancelled !== null} ${times} ${own} ${kept}`
+  const replaced = job.replaced?.ids.toSorted().join('+') ?? ''
+  return `${job.spec.priority} ${job.held} ${job.cancelled !== null} ${times} ${own} ${kept} ${replaced}`
 }
 
 /**
@@ -275,6 +277,7 @@ function encodeTask(task: Task, past: Past, scope: Scope): string {
     task.interventions.length,
     task.definitionVersion,
     task.waiting === null ? '' : encodeWaiting(task, task.waiting, past),
+    task.streams.map(({ name, next }) => `${name}/${next}`).join('+'),
     // Only what ended before now can be forgotten.
     scope.lives > 1 && task.endedAt === NOW ? 'now' : '',
   ].join(',')

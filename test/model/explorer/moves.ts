@@ -4,7 +4,7 @@
  *
  * Nothing here asks whether a command makes sense. Saying no is the kernel's business.
  */
-import type { Command, LeaseAddress, Report, Task } from '../../../src/kernel/index.ts'
+import type { Command, Job, LeaseAddress, Report, Task } from '../../../src/kernel/index.ts'
 import { calleeOf, NOT_OPENED } from '../../../src/kernel/index.ts'
 import { failure } from '../../support/specs.ts'
 import type { JobPart, Part } from './component.ts'
@@ -49,6 +49,7 @@ function jobMoves(scope: Scope, part: JobPart): Command[] {
     ...submits,
     { type: 'ReleaseJob', job: id, ...RECORD },
     { type: 'CancelJob', job: id, ...RECORD },
+    ...replaceMoves(scope, part.job),
     ...(spec.deadlineMs === null
       ? []
       : [{ type: 'CancelJob', job: id, deadline: true, ...RECORD } as const]),
@@ -59,6 +60,17 @@ function jobMoves(scope: Scope, part: JobPart): Command[] {
     ),
     ...(task === null ? [] : taskMoves(scope, task, { slot: part.slot, stage: 0, segment: 0 })),
   ]
+}
+
+/** Due at once, or a tick later. */
+function replaceMoves({ replacements }: Scope, { id, spec }: Job): Command[] {
+  const same = { job: id, input: spec.input, definitionVersion: 1, dueAt: null, ...RECORD }
+  const found: Command[] = []
+  for (const replacement of replacements) {
+    found.push({ type: 'ReplaceJob', ...same, replacement, delayMs: 0 })
+    found.push({ type: 'ReplaceJob', ...same, replacement, delayMs: 1 })
+  }
+  return found
 }
 
 function taskMoves(
@@ -144,6 +156,12 @@ function reports(
     found.push({ type: 'FailTask', ...address, error: failure(), delayMs: 2 })
     found.push({ type: 'FailTask', ...address, error: failure(), delayMs: 2, free: true })
     found.push({ type: 'FailTask', ...address, error: failure(), free: true })
+  }
+  for (let offset = 0; offset < scope.streamed; offset++) {
+    for (let count = 1; offset + count <= scope.streamed; count++) {
+      const values = Array.from({ length: count }, () => '1')
+      found.push({ type: 'AppendStream', ...address, name: 's', offset, values })
+    }
   }
   const extension = (task.leases.find((one) => one.number === address.lease)?.extension ?? 0) + 1
   if (extension <= scope.extensions) found.push({ type: 'ExtendLease', ...address, extension })

@@ -60,6 +60,10 @@ export interface Scope {
   readonly presence: boolean
   /** Waiting tasks are rescheduled: to now, to later, to another queue. */
   readonly reschedules: boolean
+  /** Submits that may replace each job, by id. */
+  readonly replacements: readonly string[]
+  /** How many values a stream of each task may have; 0: there is none. */
+  readonly streamed: number
   /** Failures also come with a delay of their own, and for nothing. */
   readonly snoozes: boolean
   /** Jobs see each other: by limits, keys, promises or ticks. */
@@ -98,6 +102,8 @@ export function scope(name: string, about: string, changes: Partial<Scope>): Sco
     presence: false,
     snoozes: false,
     reschedules: false,
+    replacements: [],
+    streamed: 0,
     linked: false,
     queue: false,
     schedule: false,
@@ -322,6 +328,38 @@ export const SCOPES: readonly Scope[] = [
     workers: ['w1'],
     waits: [nap],
     reschedules: true,
+  }),
+  scope('replace', 'a job that is replaced until it begins, is too late, or is given up', {
+    slots: [
+      slot('a', plain({ delayMs: 1, startWithinMs: 2, deadlineMs: 4 }, once), {
+        attempts: 1,
+        interventions: 1,
+      }),
+    ],
+    workers: ['w1'],
+    replacements: ['r1', 'r2'],
+  }),
+  scope('replaced-pipeline', 'a held pipeline that is replaced, released, opened and cancelled', {
+    slots: [
+      slot(
+        'p',
+        pipeline(
+          [
+            stage('work', { each: 'input', policy: policy(once) }),
+            stage('sorry', { onFailure: true, policy: policy(once) }),
+          ],
+          { input: OUTPUT, held: true, deadlineMs: 3 },
+        ),
+        { attempts: 1 },
+      ),
+    ],
+    workers: ['w1'],
+    starts: ['with the grant'],
+    replacements: ['r1', 'r2'],
+  }),
+  scope('streams', 'two workers that append to a stream, before the commit and after it', {
+    slots: [slot('a', plain({}, once), { effects: [repeatable], attempts: 2 })],
+    streamed: 2,
   }),
   scope('snoozes', 'a job that is put off, and fails, and is put off', {
     slots: [slot('a', plain({}, quick), { attempts: 4 })],

@@ -58,6 +58,8 @@ function fieldsOf(entry: Entry, names: Names): string[] {
         `extension=${entry.extension}`,
         time('expires', entry.expiresAt),
       ]
+    case 'StreamAppended':
+      return streamFields(entry)
     case 'StepRecorded':
       return [`lease=${entry.lease}`, `step=${entry.name}`, `value=${entry.value}`]
     case 'WaitEnded':
@@ -73,6 +75,8 @@ function fieldsOf(entry: Entry, names: Names): string[] {
         effects.length === 0 ? '' : `effects=${effects.join(',')}`,
       ]
     }
+    case 'JobReplaced':
+      return [...replacedFields(entry), ...onRecord(entry)]
     case 'JobCancelled':
       return [flag('deadline', entry.deadline), ...onRecord(entry)]
     case 'JobReleased':
@@ -98,6 +102,16 @@ function fieldsOf(entry: Entry, names: Names): string[] {
   }
 }
 
+function replacedFields(entry: EntryOf<'JobReplaced'>): string[] {
+  const { replacement, input, definitionVersion, dueAt } = entry
+  const version = definitionVersion === 1 ? '' : `definition-version=${definitionVersion}`
+  return [`by-submit=${replacement}`, `input=${input}`, version, time('due', dueAt)]
+}
+
+function streamFields({ lease, name, offset, values }: EntryOf<'StreamAppended'>): string[] {
+  return [`lease=${lease}`, `stream=${name}`, `offset=${offset}`, `values=${values.join(',')}`]
+}
+
 type Other = Exclude<
   Extract<Entry, { segment: number }>,
   {
@@ -105,6 +119,7 @@ type Other = Exclude<
       | 'LeaseGranted'
       | 'LeaseExtended'
       | 'StepRecorded'
+      | 'StreamAppended'
       | 'WaitEnded'
       | 'ExecutionSuspended'
       | 'MessageSent'

@@ -285,6 +285,16 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   'submit-child': submitChild,
   'submit-tick': submitTick,
   'release-job': (line) => ({ type: 'ReleaseJob', job: line.word('job'), ...onRecord(line) }),
+  replace: (line) => ({
+    type: 'ReplaceJob',
+    job: line.word('job'),
+    replacement: line.option('id', 'r1'),
+    input: line.payload('input', '{}'),
+    definitionVersion: line.number('version', 1),
+    delayMs: line.duration('delay', 0),
+    dueAt: line.duration('due', null),
+    ...onRecord(line),
+  }),
   open: (line, scene) => {
     const { job, stage: index } = taskOf(line, scene)
     return { type: 'OpenStage', job, stage: index }
@@ -303,6 +313,13 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     name: line.word('step'),
     value: line.payload('value', 'null'),
     definitionVersion: line.number('version', 1),
+  }),
+  append: (line, scene) => ({
+    type: 'AppendStream',
+    ...report(line, scene),
+    name: line.word('stream'),
+    offset: line.number('offset', 0),
+    values: line.list('values') ?? [],
   }),
   suspend: (line, scene) => ({
     type: 'SuspendExecution',

@@ -2,7 +2,15 @@
  * A well-formed command of any kind, at anything: most make no sense in the current world, and
  * the commands of operators and clients, which need little sense, are all made here.
  */
-import type { Command, CommandOf, Task, TaskAddress, World } from '../../../src/kernel/index.ts'
+import type {
+  Command,
+  CommandOf,
+  Job,
+  LeaseAddress,
+  Task,
+  TaskAddress,
+  World,
+} from '../../../src/kernel/index.ts'
 import { findTask, tasksOf, tickId } from '../../../src/kernel/index.ts'
 import { failure } from '../../support/specs.ts'
 import type { Dice } from './dice.ts'
@@ -112,6 +120,37 @@ export function depthOf(world: World, job: string): number {
   return world.jobs.get(job)?.spec.caller?.depth ?? 0
 }
 
+/** The id is now and then one that was used before. */
+export function replace(
+  dice: Dice,
+  { id, spec }: Pick<Job, 'id' | 'spec'>,
+  now: number,
+  count: number,
+): Command {
+  return {
+    type: 'ReplaceJob',
+    job: id,
+    replacement: `r${dice.chance(70) ? count : dice.below(count + 1)}`,
+    input: dice.chance(60) ? spec.input : dice.pick(['[3]', '{"list":[1]}', '"text"']),
+    definitionVersion: 1 + dice.below(2),
+    delayMs: dice.pick([0, 0, 3, 20]),
+    dueAt: dice.pick([null, null, now + 5, Math.max(0, now - 3)]),
+    ...onRecord(dice),
+  }
+}
+
+function unknownJob(dice: Dice, now: number): Pick<Job, 'id' | 'spec'> {
+  return { id: 'unknown', spec: randomSpec(dice, now) }
+}
+
+export function append(dice: Dice, lease: LeaseAddress, task: Task | undefined): Command {
+  const name = dice.pick(['log', 'log', 'words'])
+  const next = task?.streams.find((one) => one.name === name)?.next ?? 0
+  const offset = Math.max(0, next + dice.pick([0, 0, 0, 0, -1, -2, 1]))
+  const values = Array.from({ length: 1 + dice.below(3) }, () => `${dice.below(9)}`)
+  return { type: 'AppendStream', ...lease, name, offset, values }
+}
+
 export function anyCommand(dice: Dice, world: World, now: number, request: number): Command {
   const at = anyAddress(dice, world)
   const task = findTask(world, at.job, at.stage, at.segment)
@@ -173,6 +212,8 @@ export function anyCommand(dice: Dice, world: World, now: number, request: numbe
       ...onRecord(dice),
     }),
     () => reschedule(dice, at, number, now),
+    () => replace(dice, world.jobs.get(at.job) ?? unknownJob(dice, now), now, request),
+    () => append(dice, lease, task),
     () => ({
       type: 'FireSchedule',
       schedule: dice.pick([...SCHEDULES, 'unknown']),

@@ -1,6 +1,13 @@
 /** Where the kernel and the naive model differ after a step, in words; null when they agree. */
 import type { Command, Decision, Rules, Task, World } from '../../../src/kernel/index.ts'
-import { countTallies, jobState, RULES, stageState, tasksOf } from '../../../src/kernel/index.ts'
+import {
+  countTallies,
+  inputOf,
+  jobState,
+  RULES,
+  stageState,
+  tasksOf,
+} from '../../../src/kernel/index.ts'
 import { Authority } from './authority.ts'
 import { NaiveModel } from './naive-model.ts'
 import type { Opinion } from './naive-opinion.ts'
@@ -32,6 +39,8 @@ function differentState(world: World, model: NaiveModel, id: string, now: number
   }
   const tallies = countTallies(world, job)
   const state = jobState(job, tallies, now)
+  const input = model.jobInput(id)
+  if (inputOf(job) !== input) return `${id} has input ${inputOf(job)}, expected ${input}`
   if (state !== expected) return `${id} is ${state}, expected ${expected}`
   const stages = (job.spec.stages ?? []).map((stage, index) =>
     stageState(
@@ -78,8 +87,17 @@ function isSame(task: Task, reading: TaskReading): boolean {
     effects.length === reading.effects.length &&
     effects.every((effect, index) => effect.state === reading.effects[index]?.state) &&
     task.definitionVersion === reading.definitionVersion &&
+    streamsInWords(task) === readStreamsInWords(reading) &&
     waitsInWords(task) === readWaitsInWords(reading)
   )
+}
+
+function streamsInWords({ streams }: Task): string {
+  return streams.map(({ name, next, lease }) => `${name} to ${next} by ${lease}`).join()
+}
+
+function readStreamsInWords({ streams }: TaskReading): string {
+  return [...streams].map(([name, by]) => `${name} to ${by.length} by ${by.at(-1)}`).join()
 }
 
 function waitsInWords({ waiting }: Task): string {

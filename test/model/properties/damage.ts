@@ -17,6 +17,8 @@ const NUMBERS = [
   'endedBefore',
   'request',
   'definitionVersion',
+  'offset',
+  'delayMs',
 ]
 
 const GARBAGE: readonly unknown[] = [

@@ -46,6 +46,7 @@ describe('the comparison', () => {
     'clock',
     'RecordStep.room-for-step',
     'CommitExecution.room-for-commit',
+    'AppendStream.room-for-values',
     'EndWait.room-for-waits',
     'SuspendExecution.room-for-waits',
     'SendMessage.room-for-message',

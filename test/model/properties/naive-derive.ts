@@ -164,5 +164,5 @@ export function mayMove(job: JobHistory, from: JobState, to: JobState): boolean 
   if (isPlain(job)) return PLAIN[from].split(' ').includes(to)
   if (isFinal(from)) return false
   if (from === to || isFinal(to)) return true
-  return hasBegun(from) ? hasBegun(to) : to !== 'CREATED'
+  return !hasBegun(from) || hasBegun(to)
 }

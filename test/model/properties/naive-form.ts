@@ -104,6 +104,10 @@ const FIELDS: Readonly<Record<string, Test>> = {
   dueAt: orNull(upTo(0, 8_640_000_000_000_000)),
   priority: orNull(upTo(-1_000, 1_000)),
   toQueue: orNull(isName),
+  replacement: isName,
+  delayMs: upTo(0, 10 * 365 * 86_400_000),
+  offset: isWhole,
+  values: (value) => listOf(isPayload, 1_024)(value) && (value as unknown[]).length > 0,
 }
 
 const TASK = 'job stage segment'
@@ -112,12 +116,14 @@ const LEASE = `${TASK} lease worker`
 const COMMANDS: Readonly<Record<CommandType, string>> = {
   SubmitJob: 'job',
   ReleaseJob: 'job by reason',
+  ReplaceJob: 'job replacement input definitionVersion delayMs dueAt by reason',
   OpenStage: 'job stage',
   GrantLease: `${TASK} worker request started`,
   StartExecution: LEASE,
   ExtendLease: `${LEASE} extension`,
   ReleaseLease: LEASE,
   RecordStep: `${LEASE} name value definitionVersion`,
+  AppendStream: `${LEASE} name offset values`,
   EndWait: `${LEASE} wait message unfit definitionVersion`,
   SuspendExecution: `${LEASE} needs waits unfit definitionVersion`,
   SendMessage: `${TASK} id name value checked by reason`,
@@ -168,6 +174,8 @@ export function isWellFormed(command: Readonly<Record<string, unknown>>): boolea
   }
   return (FIELDS_OF.get(type) as readonly string[]).every((field) => {
     const value = command[field]
+    if (type === 'ReplaceJob' && field === 'input') return isPayload(value)
+    if (type === 'ReplaceJob' && value === 0 && field === 'definitionVersion') return false
     // Only a forced end may go without an output.
     if (field === 'input' && type === 'ContinueExecution') return isPayload(value)
     if (field === 'output') return isPayload(value) || (type === 'ForceTask' && value === null)

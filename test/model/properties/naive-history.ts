@@ -49,16 +49,31 @@ export function findTask(job: JobHistory, stage: number, segment: number): TaskH
   return job.tasks.find((task) => task.stage === stage && task.segment === segment)
 }
 
+/** The newest submit of it: the first one, or one that replaced it. */
+function submitted(job: JobHistory): { at: number; delayMs: number; dueAt: number | null } {
+  const replaced = last(job.facts, 'ReplaceJob')
+  return replaced === undefined
+    ? { at: job.submittedAt, delayMs: job.spec.delayMs, dueAt: job.spec.dueAt }
+    : { at: replaced.at, delayMs: replaced.command.delayMs, dueAt: replaced.command.dueAt }
+}
+
+/** What it is to be done with. */
+export function jobInput(job: JobHistory): string {
+  return last(job.facts, 'ReplaceJob')?.command.input ?? job.spec.input
+}
+
 /** Not before this time. */
 export function jobDueAt(job: JobHistory): number {
-  return Math.max(job.submittedAt + job.spec.delayMs, job.spec.dueAt ?? 0)
+  const { at, delayMs, dueAt } = submitted(job)
+  return Math.max(at + delayMs, dueAt ?? 0)
 }
 
 /** Nothing begins from this time on. */
-export function jobDeadline({ spec, submittedAt }: JobHistory): number {
+export function jobDeadline(job: JobHistory): number {
+  const { deadlineAt, deadlineMs } = job.spec
   return Math.min(
-    spec.deadlineAt ?? Infinity,
-    spec.deadlineMs === null ? Infinity : submittedAt + spec.deadlineMs,
+    deadlineAt ?? Infinity,
+    deadlineMs === null ? Infinity : submitted(job).at + deadlineMs,
   )
 }
 

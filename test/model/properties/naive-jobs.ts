@@ -1,4 +1,4 @@
-/** Submitting, releasing, opening, cancelling and forgetting in the naive model. */
+/** Submitting, replacing, releasing, opening, cancelling and forgetting in the naive model. */
 import type { CommandOf, JobCommand, JobSpec, ParentRef } from '../../../src/kernel/index.ts'
 import { calleeId, childId, tickId } from '../../../src/kernel/index.ts'
 import {
@@ -16,7 +16,7 @@ import {
 } from './naive-derive.ts'
 import { hasValidFields, hasValidShape, isValidSpec } from './naive-form.ts'
 import type { Histories, JobHistory } from './naive-history.ts'
-import { findTask, jobDeadline, readSchedule } from './naive-history.ts'
+import { facts, findTask, isPlain, jobDeadline, jobInput, readSchedule } from './naive-history.ts'
 import type { Opinion } from './naive-opinion.ts'
 import { accepted, known, refused, unless } from './naive-opinion.ts'
 import { isAwaited, mayBeAskedFor } from './naive-calls.ts'
@@ -72,7 +72,7 @@ export function answerSubmit(
   if (!hasValidShape(spec)) return refused('InvalidShape')
   const holder = keyHolder(histories, spec.type, spec.key, now)
   if (holder === undefined) return originOpinion(histories, id, spec)
-  const same = spec.unique || holder.spec.input === spec.input
+  const same = spec.unique || jobInput(holder) === spec.input
   return same ? known(holder.id) : refused('KeyReused')
 }
 
@@ -108,6 +108,8 @@ export function answerJobCommand(histories: Histories, command: JobCommand, now:
   switch (command.type) {
     case 'ReleaseJob':
       return isHeld(job) ? unless({ JobEnding: isEnding(job, readStages(job)) }) : known()
+    case 'ReplaceJob':
+      return answerReplace(job, command, now)
     case 'OpenStage':
       return answerOpen(job, command.stage)
     case 'CancelJob':
@@ -120,6 +122,29 @@ export function answerJobCommand(histories: Histories, command: JobCommand, now:
         CallerNotOver: mayBeAskedFor(histories, job.spec),
       })
   }
+}
+
+function answerReplace(job: JobHistory, command: CommandOf<'ReplaceJob'>, now: number): Opinion {
+  const replaced = facts(job.facts, 'ReplaceJob').slice(-16)
+  if (replaced.some((fact) => fact.command.replacement === command.replacement)) {
+    return known(job.id)
+  }
+  const stages = readStages(job)
+  const [only] = isPlain(job) ? (stages[0]?.tasks ?? []) : []
+  const begun =
+    only === undefined
+      ? stages.some((stage) => stage.opened)
+      : only.state !== 'WAITING' || only.leases.length > 0
+  return unless(
+    {
+      JobEnding: isEnding(job, stages),
+      JobBegun: begun,
+      StartByPassed: only !== undefined && only.leases.length === 0 && now >= only.startBy,
+      DeadlinePassed: now >= jobDeadline(job),
+      InvalidShape: !hasValidShape({ ...job.spec, input: command.input }),
+    },
+    accepted(job.id),
+  )
 }
 
 function originRecorded(histories: Histories, job: JobHistory): boolean {

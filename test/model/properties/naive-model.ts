@@ -13,7 +13,7 @@ import { answerLeaseCommand } from './naive-leases.ts'
 import { isFinal, jobState, mayMove, readStages, stageState } from './naive-derive.ts'
 import { isKnownCommand, isWellFormed, listLength } from './naive-form.ts'
 import type { JobHistory } from './naive-history.ts'
-import { facts, findTask, Histories, isPlain } from './naive-history.ts'
+import { facts, findTask, Histories, isPlain, jobInput } from './naive-history.ts'
 import { answerMessage } from './naive-messages.ts'
 import { answerOperator } from './naive-operator.ts'
 import type { Opinion } from './naive-opinion.ts'
@@ -26,6 +26,7 @@ import { readTask } from './naive-task.ts'
 /** What changes the job itself; everything of a plain job does. */
 const LOCKS_JOB: ReadonlySet<CommandType> = new Set<CommandType>([
   'ReleaseJob',
+  'ReplaceJob',
   'OpenStage',
   'CancelJob',
   'RetryTask',
@@ -53,6 +54,11 @@ export class NaiveModel {
     return job === undefined ? undefined : jobState(job, now)
   }
 
+  jobInput(id: string): string | undefined {
+    const job = this.histories.jobs.get(id)
+    return job === undefined ? undefined : jobInput(job)
+  }
+
   stageStates(id: string): readonly string[] {
     const job = this.histories.jobs.get(id)
     return job === undefined || isPlain(job) ? [] : readStages(job).map(stageState)
@@ -75,6 +81,7 @@ export class NaiveModel {
       case 'SubmitJob':
         return answerSubmit(this.histories, command, now)
       case 'ReleaseJob':
+      case 'ReplaceJob':
       case 'OpenStage':
       case 'CancelJob':
       case 'ForgetJob':
@@ -142,7 +149,7 @@ export class NaiveModel {
     const locked = isPlain(job) || LOCKS_JOB.has(command.type)
     const from = locked ? jobState(job, now) : null
     const lists =
-      command.type === 'CancelJob' && isPlain(job)
+      (command.type === 'CancelJob' || command.type === 'ReplaceJob') && isPlain(job)
         ? [job.facts, ...job.tasks.map((task) => task.facts)]
         : [factsOf(job, command)]
     const answer = answerIn(this.histories, command, now)
@@ -193,7 +200,7 @@ function countSegments(job: JobHistory, index: number): number | null {
   const each = stages[index]?.each
   if (each == null) return 1
   const [source, ...path] = each.split('.')
-  let text: string | null = job.spec.input
+  let text: string | null = jobInput(job)
   if (source !== 'input') {
     const before = stages.findIndex((stage) => stage.name === source)
     const tasks = job.tasks.filter((task) => task.stage === before)

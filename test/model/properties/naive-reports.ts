@@ -6,7 +6,7 @@ import type { CommandOf, Report } from '../../../src/kernel/index.ts'
 import { childId } from '../../../src/kernel/index.ts'
 import { isValidPromise } from './naive-form.ts'
 import type { Histories } from './naive-history.ts'
-import { findTask } from './naive-history.ts'
+import { findTask, jobInput } from './naive-history.ts'
 import { keyHolder } from './naive-jobs.ts'
 import type { Opinion } from './naive-opinion.ts'
 import { accepted, known, lost, refused, unless } from './naive-opinion.ts'
@@ -43,6 +43,14 @@ function repeatOf(task: TaskReading, lease: LeaseReading, command: Report): Opin
     case 'RecordStep': {
       const step = task.steps.get(command.name)
       return step !== undefined && step.lease <= command.lease ? known(step.value) : null
+    }
+    case 'AppendStream': {
+      const stream = task.streams.get(command.name) ?? []
+      const { offset, values } = command
+      const there = stream.slice(offset, offset + values.length)
+      // Which lease each value is of: what a later one appended makes it another stream's end.
+      const isOwn = [...there, stream.at(-1)].every((one) => one === command.lease)
+      return isOwn && there.length === values.length ? known(offset + values.length) : null
     }
     case 'CommitExecution':
       return task.committedBy === command.lease ? known() : null
@@ -98,7 +106,7 @@ function childSubmitted(
   if (sameText(promised, histories.jobs.get(childId(command))?.spec)) return true
   // With a known key it is the job that has the key, if that would answer for it.
   const holder = keyHolder(histories, child.type, child.key, now)
-  return holder !== undefined && (child.unique || child.input === holder.spec.input)
+  return holder !== undefined && (child.unique || child.input === jobInput(holder))
 }
 
 function answerCurrent(
@@ -123,6 +131,11 @@ function answerCurrent(
         },
         accepted(command.value),
       )
+    case 'AppendStream': {
+      const length = task.streams.get(command.name)?.length ?? 0
+      const next = command.offset + command.values.length
+      return unless({ WrongOffset: command.offset !== length }, accepted(next))
+    }
     case 'EndWait':
     case 'SuspendExecution':
       return answerWait(histories, task, lease, command, now)

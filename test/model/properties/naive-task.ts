@@ -87,6 +87,8 @@ export interface TaskReading {
   snoozes: number
   readonly leases: LeaseReading[]
   readonly steps: Map<string, { readonly value: string; readonly lease: number }>
+  /** By name, for each value the lease that appended it. */
+  readonly streams: Map<string, number[]>
   readonly waits: Map<string, WaitReading>
   readonly messages: MessageReading[]
   suspended: 'any' | 'all' | null
@@ -136,6 +138,7 @@ export function readTask(job: JobHistory, task: TaskHistory): TaskReading {
     snoozes: 0,
     leases: [],
     steps: new Map(job.spec.steps.map(({ name, value }) => [name, { value, lease: 0 }])),
+    streams: new Map(),
     waits: new Map(),
     messages: [],
     suspended: null,
@@ -150,13 +153,22 @@ export function readTask(job: JobHistory, task: TaskHistory): TaskReading {
   if (!task.bornFailed) for (const fact of task.sentBefore) readFact(reading, policy, fact)
   for (const fact of task.facts) {
     const before = reading.state
-    readFact(reading, policy, fact)
+    if (fact.command.type === 'ReplaceJob') readReplaced(reading, job, fact)
+    else readFact(reading, policy, fact)
     if (reading.state !== before) {
       reading.endedAt = reading.state === 'WAITING' || reading.state === 'LEASED' ? null : fact.at
     }
   }
   readings.set(task, { length: task.facts.length, is: reading })
   return reading
+}
+
+/** As if it was submitted then: nothing of the old input is left. */
+function readReplaced(reading: TaskReading, job: JobHistory, { at, command }: Fact): void {
+  const { delayMs, dueAt } = command as CommandOf<'ReplaceJob'>
+  reading.dueAt = Math.max(at + delayMs, dueAt ?? 0)
+  reading.startBy = reading.dueAt + (job.spec.startWithinMs ?? Infinity)
+  reading.steps.clear()
 }
 
 /** What a task is called; its effects add their number. */
@@ -180,6 +192,14 @@ function readFact(task: TaskReading, policy: TaskPolicy, { at, command, answer =
       leaseOf(task, command.lease).started = true
       noteVersion(task, command)
       return void task.steps.set(command.name, { value: command.value, lease: command.lease })
+    case 'AppendStream': {
+      leaseOf(task, command.lease).started = true
+      const before = task.streams.get(command.name) ?? []
+      return void task.streams.set(command.name, [
+        ...before,
+        ...command.values.map(() => command.lease),
+      ])
+    }
     case 'EndWait':
     case 'SuspendExecution':
       leaseOf(task, command.lease).started = true

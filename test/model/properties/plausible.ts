@@ -11,10 +11,12 @@ import {
 import {
   anyCommand,
   depthOf,
+  append,
   onRecord,
   putOff,
   queueCommand,
   randomFailure,
+  replace,
   reschedule,
   scheduleCommand,
   seenSilent,
@@ -61,6 +63,8 @@ function jobStep(dice: Dice, world: World, job: Job, now: number, count: number)
   if (job.deadlineAt !== null && job.cancelled === null && dice.chance(8)) {
     return { type: 'CancelJob', job: job.id, deadline: true, ...onRecord(dice) }
   }
+  const isNew = job.task === null ? job.opened?.every((one) => one < 0) : job.task.attempt === 0
+  if (dice.chance(isNew === true ? 12 : 1)) return replace(dice, job, now, count)
   const openable = openableStages(job, tallies)
   if (openable.length > 0 && dice.chance(60)) {
     return { type: 'OpenStage', job: job.id, stage: dice.pick(openable) }
@@ -187,6 +191,7 @@ function prepareStep(
   if (way < 55) return suspendCommand(dice, calling, task, now)
   if (way < 60) return endWaitCommand(dice, calling, task, now)
   if (way < 63) return continueCommand(dice, lease, task, count)
+  if (way < 70) return append(dice, lease, task)
   if (held.startedAt === null) return { type: 'StartExecution', ...lease }
   const output = dice.pick(OUTPUTS)
   return { type: 'CommitExecution', ...lease, output, effects: randomPromises(dice, now) }
@@ -199,6 +204,7 @@ function finishStep(dice: Dice, world: World, task: Task, held: Lease, now: numb
   const lease = { ...at, lease: held.number, worker: held.worker }
   const way = dice.below(100)
   if (way < 6) return revokeStep(dice, task, held)
+  if (way < 10) return append(dice, lease, task)
   if (way < 12) return { type: 'ReleaseLease', ...lease }
   if (way < 16) return { type: 'ExtendLease', ...lease, extension: held.extension + 1 }
   const effects = task.commit?.effects ?? []

@@ -3,7 +3,7 @@
  * is still the same one.
  */
 import type { Command, Decision, Entry, World } from '../../../src/kernel/index.ts'
-import { countTallies, findTask, isFinal, jobState } from '../../../src/kernel/index.ts'
+import { countTallies, findTask, inputOf, isFinal, jobState } from '../../../src/kernel/index.ts'
 
 export interface Delivered {
   readonly command: Command
@@ -77,9 +77,20 @@ export function isOver(world: World, { command, decision }: Delivered, now: numb
     if ((toQueue ?? task.policy.queue) !== task.policy.queue) return true
     return (priority ?? task.priority) !== task.priority
   }
+  if (command.type === 'ReplaceJob') {
+    // Of many that replaced a job the newest are remembered.
+    return world.jobs.get(command.job)?.replaced?.ids.includes(command.replacement) !== true
+  }
+  if (command.type === 'AppendStream') {
+    // Who lost the lease does not hear how far its successor came.
+    const task = findTask(world, command.job, command.stage, command.segment)
+    return task?.streams.find(({ name }) => name === command.name)?.lease !== command.lease
+  }
   if (command.type !== 'SubmitJob' || decision.value === command.job) return false
   // A unique key that was answered with its holder is free when the holder is final.
   const holder = world.jobs.get(String(decision.value))
   if (holder === undefined) return true
+  // What was asked for by the key is no longer what its job will do.
+  if (!command.spec.unique && inputOf(holder) !== command.spec.input) return true
   return holder.spec.unique && isFinal(jobState(holder, countTallies(world, holder), now))
 }

@@ -58,11 +58,13 @@ function queuesAndSchedules(send: Send): void {
 
 function oneJob(send: Send): void {
   send({ type: 'SubmitJob', spec: plain({ held: true }) })
+  send({ type: 'ReplaceJob', input: '2' })
   send({ type: 'ReleaseJob' })
   send({ type: 'GrantLease' })
   send({ type: 'StartExecution' })
   send({ type: 'ExtendLease' })
   send({ type: 'RecordStep', name: 'one', value: '1' })
+  send({ type: 'AppendStream', name: 'log', values: ['1', '2'] })
   send({ type: 'ReleaseLease' })
   send({ type: 'GrantLease', request: 2, started: true })
   const again = promise({ retry: retry({ delayMs: 0 }) })

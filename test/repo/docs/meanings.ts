@@ -75,6 +75,11 @@ export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
     nouns: 'The id with the same content; or the key with the same input.',
   },
   ReleaseJob: { entry: 'JobReleased', sender: 'client', nouns: 'The job is not held.' },
+  ReplaceJob: {
+    entry: 'JobReplaced',
+    sender: 'client',
+    nouns: 'The id of the submit that replaces, as long as it is among the newest.',
+  },
   OpenStage: { entry: 'StageOpened', sender: 'orchestrator', nouns: 'The stage is open.' },
   GrantLease: {
     entry: 'LeaseGranted',
@@ -96,6 +101,11 @@ export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
     entry: 'StepRecorded',
     sender: 'worker',
     nouns: 'The name of the step: the first value stands.',
+  },
+  AppendStream: {
+    entry: 'StreamAppended',
+    sender: 'worker',
+    nouns: 'The offsets: this lease has appended there, and none after it.',
   },
   EndWait: {
     entry: 'WaitEnded',
@@ -193,6 +203,10 @@ export const ENTRIES: { readonly [T in EntryType]: EntryMeaning } = {
     says: "The job exists, with its whole shape. Creates a plain job's task.",
   },
   JobReleased: { aggregate: 'job', says: 'The job is no longer held.' },
+  JobReplaced: {
+    aggregate: 'job',
+    says: 'A later submit took the place of what was submitted: its input, its due time; start-by time and deadline count from here. Steps that the job began with are dropped.',
+  },
   StageOpened: {
     aggregate: 'job',
     says: 'The stage has so many segments, and a task for each. An `each` that names no array in an output gives one FAILED task.',
@@ -218,6 +232,10 @@ export const ENTRIES: { readonly [T in EntryType]: EntryMeaning } = {
   StepRecorded: {
     aggregate: 'task',
     says: 'A value is kept for the attempts to come.',
+  },
+  StreamAppended: {
+    aggregate: 'task',
+    says: 'Values of a stream, from an offset on, by this attempt. The task keeps the next offset only.',
   },
   WaitEnded: {
     aggregate: 'task',
@@ -365,6 +383,9 @@ export const REJECTIONS: { readonly [C in RejectionCode]: string } = {
   ChildNotSubmitted:
     'The child, as it was promised, must be submitted before its effect is finished.',
   OutcomeUnknown: 'The effect may have happened and is not idempotent: resolve it first.',
+  JobBegun:
+    'A task of the job was granted, a stage is open, or it is over: what was submitted stays.',
+  WrongOffset: 'The stream goes on at another offset, which the rejection names.',
   ClockBackwards: 'The time given is before the newest entry of the aggregate.',
 }
 
@@ -397,6 +418,10 @@ export const LIMIT_MEANINGS: { readonly [L in keyof typeof LIMITS]: string } = {
   waits: 'Waits recorded by a task, and named by a suspension',
   messages: 'Messages to a task, or kept by a job, that nothing took yet',
   messagesRemembered: 'Messages of a task that are remembered',
+  replacements: 'Submits that replaced a job that are remembered',
+  streams: 'Streams of a task',
+  streamValues: 'Values of a stream that one append carries',
+  streamLength: 'Values of a stream',
   leasesAfterSuspension: 'Leases of a task that a suspension leaves in mind',
   errorChars: "Characters of an error's message, and of its stack",
   reasonChars: "Characters of an operator's reason",

@@ -10,6 +10,7 @@ import type { AppliedEntry } from '../transaction/working-set.ts'
 const BY_TYPE: Readonly<Record<Entry['type'], readonly NewsKind[]>> = {
   JobSubmitted: ['work', 'upkeep'],
   JobReleased: ['work', 'upkeep'],
+  JobReplaced: ['work'],
   JobCancelled: ['ends', 'work', 'interrupts', 'upkeep'],
   JobForgotten: [],
   StageOpened: ['work'],
@@ -18,6 +19,7 @@ const BY_TYPE: Readonly<Record<Entry['type'], readonly NewsKind[]>> = {
   LeaseExtended: [],
   LeaseReleased: ['work'],
   StepRecorded: [],
+  StreamAppended: [],
   WaitEnded: [],
   ExecutionSuspended: ['work'],
   ExecutionContinued: ['work'],
@@ -68,7 +70,7 @@ function isWork(
   mayBeRestricted: (queue: string) => boolean,
 ): boolean {
   // It is about several tasks, or about a queue. A pipeline has no task before a stage is opened.
-  if (task === null) return entry.type !== 'JobSubmitted'
+  if (task === null) return entry.type !== 'JobSubmitted' && entry.type !== 'JobReplaced'
   const { limits, queue } = task.policy
   const isWaiting = job !== null && isListed(job, task) && task.dueAt <= entry.at
   return isWaiting || limits.length > 0 || mayBeRestricted(queue)

@@ -17,6 +17,7 @@ import {
   nextTimes,
   notTooLate,
   pastDeadline,
+  streamEntries,
   QUEUE_COUNTS,
   TALLY_COLUMNS,
   TALLY_COUNTS,
@@ -379,8 +380,8 @@ export const POSTGRES: Statements = {
     ) select as_expected(count(*), cardinality($1::text[])) from changed`,
   updateUnlisted: updateUnlisted([]),
   deleteJobs: `delete from work w using ${names} where w.job = given.name`,
-  moveTasks: `update work w set queue = given.queue, priority = given.priority
-    from ${given([...ADDRESS, 'queue', 'priority'])} where ${addressed}`,
+  moveTasks: `update work w set queue = given.queue, priority = given.priority, deadline = given.deadline
+    from ${given([...ADDRESS, 'queue', 'priority', 'deadline'])} where ${addressed}`,
   dropKeys: `
     update work w set key_held = null
     from (select r.job, r.stage, r.segment from ${names} ${rowsOf('given.name', OWN, 'r')}) as given
@@ -477,8 +478,8 @@ export const POSTGRES: Statements = {
       union
       select e.position, e.before, e.record from chain c join events e on e.position = c.before
     ) select position, record from chain where position > $2::int8 order by position * $4::int8 limit $3::int4`,
-  eventsAfter: `
-    select position, record from events where position > $1::int8 order by position limit $2::int4`,
+  streamEntries: streamEntries('$1::int8', '$2::int4'),
+  eventsAfter: `select position, record from events where position > $1::int8 order by position limit $2::int4`,
   queueView: `
     select (select record from queues where queue = $2::text),
       (select full_at from queues where queue = $2::text),
@@ -543,8 +544,7 @@ export const POSTGRES: Statements = {
     where exists (select 1 from work x where x.job = t.job${OWN})
     group by t.job, t.stage`,
   deleteTallies: 'select $1::text',
-  jobRows: `
-    select ${loaded}, ${spec} from ${names} ${rowsOf('given.name', OWN)}`,
+  jobRows: `select ${loaded}, ${spec} from ${names} ${rowsOf('given.name', OWN)}`,
   tasksToStop: `
     select stage, segment from work
     where job = $1::text and stage >= 0 and state in ('WAITING', 'LEASED') and not committed

@@ -2,7 +2,7 @@
  * Queries about jobs. Each answer is read with one statement where it can be, so that it is of one
  * moment.
  */
-import type { Job, StageTasks, Tallies, Task } from '../../../kernel/index.ts'
+import type { Job, StageTasks, Tallies, Task, TaskAddress } from '../../../kernel/index.ts'
 import { emptyTally, jobState, NO_TALLIES, segmentsOf, stagesOf } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import {
@@ -13,6 +13,7 @@ import {
   PageOfOutputs,
 } from '../../views/job-views.ts'
 import { listing, matches, PageOfJobs, quarantinedJob } from '../../views/job-pages.ts'
+import { PageOfStream } from '../../views/stream-pages.ts'
 import type {
   Ended,
   JobsPage,
@@ -22,6 +23,7 @@ import type {
   QuarantinedJob,
   QuarantinePage,
   QueryOf,
+  StreamPage,
 } from '../../store.ts'
 import type { Connection, Row, Statement } from '../connection.ts'
 import type { Records } from '../rows/records.ts'
@@ -44,10 +46,18 @@ interface JobWithTallies {
   readonly tallies: Tallies
 }
 
+interface FoundTask {
+  readonly task: Task
+  /** Of its own newest entry. */
+  readonly lastPosition: number
+}
+
 /** Jobs that are read at once; a filter may let none of them through. */
 const PAGE = 200
 /** Segments that are read at once. */
 const MOST_OUTPUTS = 1_000
+/** Entries of a task that are gone back over at once, for a page of a stream. */
+const ENTRIES_AT_ONCE = 256
 
 export class JobQueries {
   readonly #sql: Statements
@@ -93,17 +103,25 @@ export class JobQueries {
   }
 
   /** One task of a job; null: there is none. */
-  async task(
+  async task(connection: Connection, address: TaskAddress): Promise<Task | null> {
+    return (await this.#foundTask(connection, address))?.task ?? null
+  }
+
+  async #foundTask(
     connection: Connection,
-    { job: id, stage, segment }: QueryOf<'task'>,
-  ): Promise<Task | null> {
+    { job: id, stage, segment }: TaskAddress,
+  ): Promise<FoundTask | null> {
     const [job] = await this.ownRecords(connection, [id])
     if (job === undefined) return null
-    if (job.task !== null) return stage === 0 && segment === 0 ? job.task : null
+    const { task, lastPosition } = job
+    if (task !== null) return stage === 0 && segment === 0 ? { task, lastPosition } : null
     if (segment < 0 || segment >= segmentsOf(job, stage)) return null
     const rows = [[id, stage, segment, false]]
     const [found] = await connection.run([{ sql: this.#sql.readRows, rows }])
-    return this.#tasksOf(job, found?.rows ?? [])[0] ?? null
+    const [own] = this.#tasksOf(job, found?.rows ?? [])
+    const [row] = found?.rows ?? []
+    if (own === undefined || row === undefined) return null
+    return { task: own, lastPosition: loadedColumns(row).lastPosition }
   }
 
   /** None of another job that had the same id. */
@@ -263,6 +281,30 @@ export class JobQueries {
       if (queue.paused) paused.add(queue.name)
     }
     return paused
+  }
+
+  /** Along the entries of its task, from the newest back: most readers want what is new. */
+  async stream(connection: Connection, query: QueryOf<'stream'>): Promise<StreamPage | null> {
+    const found = await this.#foundTask(connection, query)
+    if (found === null) return null
+    const page = new PageOfStream(query, found.task)
+    let position: number | null = page.isEmpty ? null : found.lastPosition
+    while (position !== null) {
+      const values: Row = [position, ENTRIES_AT_ONCE]
+      const [result] = await connection.run([{ sql: this.#sql.streamEntries, values }])
+      position = this.#addEntries(page, result?.rows ?? [])
+    }
+    return page.page
+  }
+
+  /** Where to go on; null: there is nothing more for the page. */
+  #addEntries(page: PageOfStream, rows: readonly Row[]): number | null {
+    for (const [position, , record] of rows) {
+      if (record === null) continue
+      const entry = this.#records.entry(record as Uint8Array, position as number)
+      if (!page.add(entry)) return null
+    }
+    return (rows.at(-1)?.[1] as number | null | undefined) ?? null
   }
 
   async history(

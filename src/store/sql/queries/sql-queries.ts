@@ -2,7 +2,7 @@
  * Answers every kind of query from the database. What the caller names is looked up as it is; a name
  * that cannot be written is the name of nothing.
  */
-import { createQueue } from '../../../kernel/index.ts'
+import { createQueue, inputOf } from '../../../kernel/index.ts'
 import { isWritable } from '../../../kernel/wellformed.ts'
 import type {
   Answers,
@@ -94,13 +94,14 @@ export class SqlQueries {
     ended: ({ jobs }, connection) => this.#jobs.ended(connection, jobs),
     input: async ({ job }, connection) => {
       const [own] = await this.#jobs.ownRecords(connection, [job])
-      return own?.spec.input ?? null
+      return own === undefined ? null : inputOf(own)
     },
     task: (query, connection) => this.#jobs.task(connection, query),
     outputs: (query, connection) => this.#jobs.outputs(connection, query),
     jobs: (query, connection) => this.#jobs.jobs(connection, query),
     quarantine: (query, connection) => this.#jobs.quarantine(connection, query),
     history: (query, connection) => this.#jobs.history(connection, query),
+    stream: (query, connection) => this.#jobs.stream(connection, query),
     queue: ({ queue }, connection) => this.#queue(connection, queue),
     limit: ({ key }, connection) => this.#limit(connection, key),
     'session-leases': async (_query, connection) => {

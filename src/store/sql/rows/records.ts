@@ -40,12 +40,15 @@ import {
   MalformedBytes,
   readKeptMessages,
   readQueue,
+  readReplaced,
   readSchedule,
   readTask,
+  setReplaced,
   upcast,
   writeEntry,
   writeKeptMessages,
   writeQueue,
+  writeReplaced,
   writeSchedule,
   writeTask,
 } from '../../../log/index.ts'
@@ -99,6 +102,7 @@ const JOB_OPENED = 2
 const JOB_HELD = 4
 const JOB_CANCELLED = 8
 const JOB_MESSAGES = 16
+const JOB_REPLACED = 64
 
 export class Records {
   readonly #database: string | null
@@ -146,6 +150,7 @@ export class Records {
     if (job.held) mask |= JOB_HELD
     if (job.cancelled !== null) mask |= JOB_CANCELLED
     if (job.messages.length > 0) mask |= JOB_MESSAGES
+    if (job.replaced !== null) mask |= JOB_REPLACED
     writer.u8(mask)
     writer.time(job.submittedAt)
     writer.timeFrom(job.submittedAt, job.dueAt)
@@ -163,6 +168,7 @@ export class Records {
       for (const segments of job.opened) writer.count(segments - NOT_OPENED)
     }
     if (mask & JOB_MESSAGES) writeKeptMessages(writer, job.messages)
+    if (job.replaced !== null) writeReplaced(writer, job.replaced, job.submittedAt)
     if (job.task !== null) writeTask(writer, job.task, job, job.submittedAt, steps)
     return this.#end()
   }
@@ -192,6 +198,7 @@ export class Records {
         opened: null,
         task: null,
         messages: NONE,
+        replaced: null,
         firstPosition: 0,
         lastPosition: 0,
       }
@@ -208,6 +215,7 @@ export class Records {
       if (mask & JOB_MESSAGES) {
         job.messages = readKeptMessages(reader, this.#interning)
       }
+      if (mask & JOB_REPLACED) setReplaced(job, readReplaced(reader, submittedAt))
       if (mask & JOB_TASK) {
         if (spec.policy === null) throw reader.malformed('a task has no policy')
         job.task = readTask(reader, this.#interning, job, 0, 0, submittedAt, elsewhere)

@@ -80,7 +80,7 @@ export function keyName(type: string, key: string): string {
   return JSON.stringify([type, key])
 }
 
-/** The columns that only a reschedule changes, if anything, in the order of `FIXED_COLUMNS`. */
+/** The columns that only a reschedule or a replacement changes, if anything, in the order of `FIXED_COLUMNS`. */
 export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey: boolean): Value[] {
   const { spec } = job
   const isJob = row.stage === JOB_ROW
@@ -96,6 +96,18 @@ export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey:
     spec.group,
     task?.priority ?? spec.priority,
     isJob ? spec.retainMs : null,
+    deadlineColumn(job, row.stage),
+  ]
+}
+
+/** Which row it is, and of the fixed columns those that may change: queue, priority and deadline. */
+export function movableColumns(row: RowState, job: Job, task: Task | null): Value[] {
+  return [
+    row.job,
+    row.stage,
+    row.segment,
+    task?.policy.queue ?? null,
+    task?.priority ?? job.spec.priority,
     deadlineColumn(job, row.stage),
   ]
 }

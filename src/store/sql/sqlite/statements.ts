@@ -17,6 +17,7 @@ import {
   nextTimes,
   notTooLate,
   pastDeadline,
+  streamEntries,
   QUEUE_COUNTS,
   TALLY_COLUMNS,
   TALLY_COUNTS,
@@ -204,7 +205,8 @@ export const SQLITE: Statements = {
     where job = ?1 and stage = -1 and segment = 0 and version = ?2 and position = ?3`,
   deleteJobs: 'delete from work where job = ?',
   moveTasks: `
-    update work set queue = ?4, priority = ?5 where job = ?1 and stage = ?2 and segment = ?3`,
+    update work set queue = ?4, priority = ?5, deadline = ?6
+    where job = ?1 and stage = ?2 and segment = ?3`,
   dropKeys: 'update work set key_held = null where job = ? and stage = -1 and segment = 0',
   saveQueues: `
     insert into queues (queue, version, record, is_limited, is_paused, full_at)
@@ -274,6 +276,7 @@ export const SQLITE: Statements = {
       union
       select e.position, e.before, e.record from chain c join events e on e.position = c.before
     ) select position, record from chain where position > ?2 order by position * ?4 limit ?3`,
+  streamEntries: streamEntries('?1', '?2'),
   eventsAfter: 'select position, record from events where position > ? order by position limit ?',
   queueView: `
     select (select record from queues where queue = ?2), (select full_at from queues where queue = ?2),

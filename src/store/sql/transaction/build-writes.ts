@@ -20,6 +20,7 @@ import {
   isUnlisted,
   JOB_ROW,
   levelOf,
+  movableColumns,
   unlistedColumns,
 } from '../rows/work-rows.ts'
 
@@ -130,8 +131,7 @@ function eventRows(loaded: WorkingSet, records: Records): Row[] {
 function movedRows(loaded: WorkingSet): Row[] {
   return [...loaded.moved].map((row) => {
     const job = loaded.jobs.get(row.job) as Job
-    const task = taskOf(loaded, row, job) as Task
-    return [row.job, row.stage, row.segment, task.policy.queue, task.priority]
+    return movableColumns(row, job, taskOf(loaded, row, job))
   })
 }
 

@@ -107,6 +107,7 @@ export class LockPlan {
         this.#job(tickId(command.schedule, command.tick), 'read')
         return this.#schedule(command.schedule)
       case 'ReleaseJob':
+      case 'ReplaceJob':
       case 'CancelJob':
       case 'ForgetJob':
       case 'OpenStage':
@@ -134,7 +135,9 @@ export class LockPlan {
     this.#wholeJob(job)
     if (command.type === 'ForgetJob') this.#origin(job.spec)
     if (command.type === 'OpenStage') this.#openStage(job, command.stage)
-    if (command.type === 'CancelJob' && job.task !== null) this.addLimits(job.task)
+    if (job.task === null) return
+    if (command.type === 'CancelJob') this.addLimits(job.task)
+    if (command.type === 'ReplaceJob') this.#ranking(job.task.policy.queue)
   }
 
   #aboutTask(command: Command & TaskAddress): void {

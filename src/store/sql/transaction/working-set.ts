@@ -279,6 +279,7 @@ export class WorkingSet implements Indexes {
       case 'StageOpened':
         return this.#openStage(entry, position)
       case 'JobReleased':
+      case 'JobReplaced':
       case 'MessageKept':
       case 'JobCancelled': {
         const job = this.jobs.get(entry.job) as Job
@@ -379,7 +380,7 @@ export class WorkingSet implements Indexes {
     const previousPosition = this.#markChanged(name, position)
     const taskBefore = task === null ? null : new TaskSnapshot().note(job, task)
     const wasReady = taskBefore?.listed === true && this.#isReady(name)
-    if (entry.type === 'TaskRescheduled') this.#move(name, (task as Task).policy.queue)
+    if (entry.type === 'TaskRescheduled' || entry.type === 'JobReplaced') this.#move(name, task)
     if (job.task === null) this.#changePipeline(entry, job, task)
     else fold(this.world, entry)
     if (job.task !== null || task === null) job.lastPosition = position
@@ -388,10 +389,10 @@ export class WorkingSet implements Indexes {
     this.#noteApplied(entry, position, previousPosition, job, task, taskBefore)
   }
 
-  /** It is counted in another queue, and stands in another line. BEFORE the entry is applied. */
-  #move(name: string, queue: string): void {
+  /** It may be counted in another queue, and stands in another line. BEFORE the entry is applied. */
+  #move(name: string, task: Task | null): void {
     const row = this.rows.get(name) as RowState
-    this.counts.add(queue, row.countedAs, -1)
+    if (task !== null) this.counts.add(task.policy.queue, row.countedAs, -1)
     row.countedAs = null
     row.turn = null
     row.parked = null
