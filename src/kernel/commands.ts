@@ -204,6 +204,11 @@ export interface RescheduleTask extends TaskAddress, OnRecord {
   readonly toQueue: string | null
 }
 
+export interface EraseJob extends OnRecord {
+  readonly type: 'EraseJob'
+  readonly job: string
+}
+
 export interface ForgetJob {
   readonly type: 'ForgetJob'
   readonly job: string
@@ -277,7 +282,7 @@ export type TaskCommand =
   | SendMessage
   | RescheduleTask
 
-export type JobCommand = ReleaseJob | OpenStage | CancelJob | ForgetJob
+export type JobCommand = ReleaseJob | OpenStage | CancelJob | EraseJob | ForgetJob
 export type QueueCommand = ConfigureQueue | PauseQueue | ResumeQueue
 export type ScheduleCommand = SetSchedule | FireSchedule | RemoveSchedule
 

@@ -20,11 +20,13 @@ export { MARKER_CODE, UNIT } from './format/format.ts'
 export { Interning } from './format/interning.ts'
 export type { JobRecord, StepsElsewhere } from './format/record-codec.ts'
 export {
+  readErased,
   readJob,
   readQueue,
   readSchedule,
   readTask,
   recordTallies,
+  writeErased,
   writeJob,
   writeQueue,
   writeSchedule,

@@ -49,6 +49,7 @@ const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
   JobReleased: { ...ofJob, ...onRecord },
   StageOpened: { ...ofJob, stage: anyCount, segments: anyCount, error: orNull(anyFailure) },
   JobCancelled: { ...ofJob, deadline: anyFlag, ...onRecord },
+  JobErased: { ...ofJob, ...onRecord },
   JobForgotten: ofJob,
   LeaseGranted: {
     ...ofLease,

@@ -5,7 +5,7 @@ import type { CommandOf, CommandType } from '../commands.ts'
 import type { Guard } from '../guards.ts'
 import { failEffect, finishEffect, resolveEffect, startEffect } from './effect.ts'
 import { commitExecution, failTask, recordStep, startExecution } from './execution.ts'
-import { cancelJob, forgetJob, openStage, releaseJob, submitJob } from './job.ts'
+import { cancelJob, eraseJob, forgetJob, openStage, releaseJob, submitJob } from './job.ts'
 import { expireLease, extendLease, grantLease, releaseLease, revokeLease } from './lease.ts'
 import { forceTask, rescheduleTask, retryTask, stopTask } from './operator.ts'
 import { configureQueue, pauseQueue, resumeQueue } from './queue.ts'
@@ -49,6 +49,7 @@ export const RULES: Rules = {
     ForceTask: forceTask,
     SendMessage: sendMessage,
     RescheduleTask: rescheduleTask,
+    EraseJob: eraseJob,
     ForgetJob: forgetJob,
     ConfigureQueue: configureQueue,
     PauseQueue: pauseQueue,

@@ -63,6 +63,7 @@ const CODECS: { readonly [T in EntryType]: EntryCodec<T> } = {
   MessageSent: codec(31, waiting.writeMessageSent, waiting.readMessageSent),
   MessageKept: codec(32, waiting.writeMessageKept, waiting.readMessageKept),
   TaskRescheduled: codec(33, tasks.writeTaskRescheduled, tasks.readTaskRescheduled),
+  JobErased: codec(34, jobs.writeJobErased, jobs.readJobErased),
 }
 
 const TYPES = Object.keys(CODECS) as EntryType[]

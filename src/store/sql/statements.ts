@@ -407,6 +407,20 @@ export interface JobCheckStatements {
   readonly rowsAt: string
 }
 
+/** To redact what is stored of an erased job, and to leave nothing of what was stored before. */
+export interface ErasureStatements {
+  /** job → position of each entry of any of its rows, in any order. */
+  readonly events: string
+  /** rows (position, record): the database refuses it unless their job is erased behind them. */
+  readonly redactEvents: string
+  /** rows (job, stage, segment, record). */
+  readonly redactRows: string
+  /** rows (kind, name, stage, segment, through, record): as `redactEvents`. */
+  readonly redactBaselines: string
+  /** One after the other, each outside of a transaction. Others wait for them. */
+  readonly compact: readonly string[]
+}
+
 /** The columns of a baseline: see `rows/event-rows.ts`. */
 export const BASELINE_COLUMNS = [
   'kind',

@@ -178,6 +178,10 @@ export function shiftRecords(part: Part, ticks: number): Part {
     const { job } = copy
     shift<Aged>(job, ['time', 'submittedAt', 'dueAt', 'deadlineAt'], ticks)
     if (job.cancelled !== null) job.cancelled = { ...job.cancelled, at: job.cancelled.at - ticks }
+    if (job.erased !== null) {
+      const { at, timeBefore } = job.erased
+      job.erased = { ...job.erased, at: at - ticks, timeBefore: timeBefore - ticks }
+    }
     if (job.task !== null) ageTask(job.task, ticks)
     job.messages = job.messages.map((one) => Object.assign({}, one, { at: one.at - ticks }))
   }
@@ -249,7 +253,8 @@ function encodeJob(job: Job, past: Past, scope: Scope): string {
   const times = `${ahead(job.dueAt, past)} ${ahead(job.time, past)} ${deadline}`
   const own = job.task === null ? (job.opened ?? []).join(',') : encodeTask(job.task, past, scope)
   const kept = job.messages.map(({ stage, id }) => `${stage}:${id}`).join('+')
-  return `${job.spec.priority} ${job.held} ${job.cancelled !== null} ${times} ${own} ${kept}`
+  const erased = job.erased === null ? '' : `erased ${ahead(job.erased.timeBefore, past)}`
+  return `${job.spec.priority} ${job.held} ${job.cancelled !== null} ${erased} ${times} ${own} ${kept}`
 }
 
 /**
@@ -355,11 +360,11 @@ export function visible(scope: Scope, part: Part): string {
 
 function visibleJob(scope: Scope, part: JobPart): string {
   if (part.job === null) return `${part.life}`
-  const { task, spec } = part.job
+  const { task, spec, erased } = part.job
   if (task === null) return encode(part, scope)
   if (!scope.linked) return ''
   const state = jobState(part.job, NO_TALLIES, NOW)
   const over = state === 'SUCCEEDED' || state === 'FAILED'
   const effects = (task.commit?.effects ?? []).map((effect) => effect.state).join('+')
-  return `${part.life} ${over} ${task.lease !== null} ${spec.priority} ${effects}`
+  return `${part.life} ${over} ${erased !== null} ${task.lease !== null} ${spec.priority} ${effects}`
 }

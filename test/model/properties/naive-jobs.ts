@@ -1,4 +1,4 @@
-/** Submitting, releasing, opening, cancelling and forgetting in the naive model. */
+/** Submitting, releasing, opening, cancelling, erasing and forgetting in the naive model. */
 import type { CommandOf, JobCommand, JobSpec, ParentRef } from '../../../src/kernel/index.ts'
 import { childId, tickId } from '../../../src/kernel/index.ts'
 import {
@@ -75,7 +75,7 @@ export function answerSubmit(
   const { job: id, spec } = command
   const there = histories.jobs.get(id)
   if (there !== undefined) {
-    if (isSame(there.spec, spec)) return known(id)
+    if (there.erased !== null || isSame(there.spec, spec)) return known(id)
     return refused('IdReused', ...(isValidSpec(spec) ? [] : INVALID))
   }
   if (!hasValidFields(spec)) return refused('InvalidSpec')
@@ -83,7 +83,7 @@ export function answerSubmit(
   if (!hasValidShape(spec)) return refused('InvalidShape')
   const holder = keyHolder(histories, spec.type, spec.key, now)
   if (holder === undefined) return originOpinion(histories, id, spec)
-  const same = spec.unique || holder.spec.input === spec.input
+  const same = spec.unique || holder.erased !== null || holder.spec.input === spec.input
   return same ? known(holder.id) : refused('KeyReused')
 }
 
@@ -119,6 +119,9 @@ export function answerJobCommand(histories: Histories, command: JobCommand, now:
       return answerOpen(job, command.stage)
     case 'CancelJob':
       return answerCancel(job, now, command.deadline === true)
+    case 'EraseJob':
+      if (job.erased !== null) return known()
+      return unless({ JobNotFinal: !isFinal(jobState(job, now)) })
     case 'ForgetJob':
       return unless({
         JobNotFinal: !isFinal(jobState(job, now)),

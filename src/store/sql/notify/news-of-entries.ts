@@ -11,6 +11,7 @@ const BY_TYPE: Readonly<Record<Entry['type'], readonly NewsKind[]>> = {
   JobSubmitted: ['work', 'upkeep'],
   JobReleased: ['work', 'upkeep'],
   JobCancelled: ['ends', 'work', 'interrupts', 'upkeep'],
+  JobErased: [],
   JobForgotten: [],
   StageOpened: ['work'],
   LeaseGranted: [],

@@ -108,6 +108,7 @@ export class LockPlan {
         return this.#schedule(command.schedule)
       case 'ReleaseJob':
       case 'CancelJob':
+      case 'EraseJob':
       case 'ForgetJob':
       case 'OpenStage':
         return this.#aboutJob(command)

@@ -280,7 +280,8 @@ export class WorkingSet implements Indexes {
         return this.#openStage(entry, position)
       case 'JobReleased':
       case 'MessageKept':
-      case 'JobCancelled': {
+      case 'JobCancelled':
+      case 'JobErased': {
         const job = this.jobs.get(entry.job) as Job
         return this.#change(entry, position, job, job.task)
       }
