@@ -196,9 +196,15 @@ function redactFields<T extends object>(record: T, fates: Fates): T {
   return record
 }
 
-/** A copy without a user's data; an entry that carries none as it is. Redacting again changes nothing. */
+const CARRYING = new Map<EntryType, Fates>(
+  (Object.entries(ENTRIES) as [EntryType, Fates][]).filter(([, fates]) =>
+    Object.values(fates).some((fate) => fate !== 'kept'),
+  ),
+)
+
+/** A copy without a user's data; an entry of a type that carries none as it is. Redacting again changes nothing. */
 export function redactEntry<T extends EntryOf<EntryType>>(entry: T): T {
-  const fates = (ENTRIES as Partial<Record<EntryType, Fates>>)[entry.type]
+  const fates = CARRYING.get(entry.type)
   return fates === undefined ? entry : redactFields({ ...entry }, fates)
 }
 

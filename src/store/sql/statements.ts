@@ -418,7 +418,14 @@ export interface ErasureStatements {
   /** rows (kind, name, stage, segment, through, record): as `redactEvents`. */
   readonly redactBaselines: string
   /** One after the other, each outside of a transaction. Others wait for them. */
-  readonly compact: readonly string[]
+  readonly compact: readonly CompactStatement[]
+}
+
+export interface CompactStatement {
+  /** No result, or → 1 in the first column if others use the file: it is to be tried again. */
+  readonly run: string
+  /** → something that is not the same AFTER it was run; null: a statement that does nothing fails. */
+  readonly mark: string | null
 }
 
 /** The columns of a baseline: see `rows/event-rows.ts`. */
