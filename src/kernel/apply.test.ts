@@ -21,7 +21,13 @@ function submitted(spec = plain()): Authority {
 }
 
 describe('an entry that does not fit its record is broken', () => {
-  const NO_JOB = ['JobReleased', 'JobCancelled', 'StageOpened', 'JobForgotten'] as const
+  const NO_JOB = [
+    'JobReleased',
+    'JobCancelled',
+    'StageOpened',
+    'JobErased',
+    'JobForgotten',
+  ] as const
   const NO_LEASE = ['ExecutionStarted', 'LeaseExtended', 'ReportRefused'] as const
   const NO_EFFECT = ['EffectStarted', 'EffectFinished', 'EffectFailed', 'EffectResolved'] as const
 

@@ -50,6 +50,7 @@ import type {
 } from './model.ts'
 import { deadlineOf, headOf, NOT_OPENED, policyOf } from './model.ts'
 import { PawlError } from './pawl-error.ts'
+import { redactJob } from './user-data.ts'
 import { findMessage, findWait, timedOutAt } from './waits.ts'
 
 /** The log holds an entry that cannot be applied to the record it names. */
@@ -74,6 +75,7 @@ export function createJob(entry: JobSubmitted): Job {
     deadlineAt: deadlineOf(spec, entry.at),
     held: spec.held,
     cancelled: null,
+    erased: null,
     opened: spec.stages === null ? null : spec.stages.map(() => NOT_OPENED),
     task: null,
     messages: NONE,
@@ -185,8 +187,12 @@ function stamp(head: { version: number; time: number }, entry: Entry): void {
   head.time = entry.at
 }
 
-/** Entries of the job itself. Creating and forgetting a job is up to whoever holds the jobs. */
+/**
+ * Entries of the job itself. Creating and forgetting a job, and redacting the tasks of a pipeline that is
+ * erased, is up to whoever holds them.
+ */
 export function applyToJob(job: Job, entry: JobEntry): void {
+  const timeBefore = job.time
   stamp(headOf(job), entry)
   switch (entry.type) {
     case 'JobReleased':
@@ -218,6 +224,12 @@ export function applyToJob(job: Job, entry: JobEntry): void {
       if (job.opened === null) throw new BrokenEntry(entry, 'a plain job has no stages')
       job.messages = kept(job.messages, entry.message, LIMITS.messages)
       return
+    case 'JobErased': {
+      const { at, by, reason } = entry
+      job.erased = { at, by, reason, timeBefore }
+      redactJob(job)
+      return
+    }
     case 'JobSubmitted':
     case 'JobForgotten':
       return

@@ -240,6 +240,11 @@ export interface RescheduleTask extends TaskAddress, OnRecord {
   readonly toQueue: string | null
 }
 
+export interface EraseJob extends OnRecord {
+  readonly type: 'EraseJob'
+  readonly job: string
+}
+
 export interface ForgetJob {
   readonly type: 'ForgetJob'
   readonly job: string
@@ -316,7 +321,13 @@ export type TaskCommand =
   | AnswerCall
   | RescheduleTask
 
-export type JobCommand = ReleaseJob | ReplaceJob | OpenStage | CancelJob | ForgetJob
+export type JobCommand =
+  | ReleaseJob
+  | ReplaceJob
+  | OpenStage
+  | CancelJob
+  | EraseJob
+  | ForgetJob
 export type QueueCommand = ConfigureQueue | PauseQueue | ResumeQueue
 export type ScheduleCommand = SetSchedule | FireSchedule | RemoveSchedule
 

@@ -18,6 +18,7 @@ export function copyJob(job: Job): Job {
     deadlineAt: job.deadlineAt,
     held: job.held,
     cancelled: job.cancelled,
+    erased: job.erased,
     opened: job.opened === null ? null : [...job.opened],
     task: job.task === null ? null : copyTask(job.task),
     messages: [...job.messages],

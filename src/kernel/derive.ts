@@ -287,8 +287,9 @@ export function stateByCommit(effects: readonly EffectPromise[]): JobState | nul
   return effects.length === 0 ? 'SUCCEEDED' : null
 }
 
-/** When the newest task of a job came to its end, or the job's own newest entry was written. */
+/** When the newest task of a job came to its end, or the job's own newest entry was written, BEFORE it was erased. */
 export function jobEndedAt(job: Job, tallies: Tallies): number {
   if (job.task !== null) return job.task.endedAt ?? 0
-  return tallies.reduce((last, tally) => Math.max(last, tally.endedAt), job.time)
+  const last = job.erased?.timeBefore ?? job.time
+  return tallies.reduce((latest, tally) => Math.max(latest, tally.endedAt), last)
 }

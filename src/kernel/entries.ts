@@ -97,6 +97,13 @@ export interface JobCancelled extends JobEntryBase {
   readonly reason: string
 }
 
+/** Everything that a user gave or a handler made of it is gone; that it ran stays. Its tasks' too. */
+export interface JobErased extends JobEntryBase {
+  readonly type: 'JobErased'
+  readonly by: string
+  readonly reason: string
+}
+
 export interface JobForgotten extends JobEntryBase {
   readonly type: 'JobForgotten'
 }
@@ -341,6 +348,7 @@ export type JobEntry =
   | StageOpened
   | MessageKept
   | JobCancelled
+  | JobErased
   | JobForgotten
 
 export type TaskEntry =

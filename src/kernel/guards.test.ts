@@ -247,6 +247,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'RevokeLease.task-known': noTask,
   'RevokeLease.lease-known': noLease,
   'CancelJob.job-known': noJob,
+  'EraseJob.job-known': noJob,
   'StopTask.task-known': noTask,
   'RetryTask.task-known': noTask,
   'ForceTask.task-known': noTask,
@@ -322,7 +323,7 @@ describe('a validation guard says no', () => {
     const existing = listGuards().filter(({ kind }) => kind === 'validation')
     const tested = [...Object.keys(CASES), ...Object.keys(REFUSING)]
     expect(tested.toSorted()).toEqual(existing.map(({ id }) => id).toSorted())
-    expect(tested.length).toBe(70)
+    expect(tested.length).toBe(71)
   })
 })
 

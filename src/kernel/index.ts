@@ -40,6 +40,7 @@ export { eachPath } from './each.ts'
 export { invalidFields, invalidPolicy, invalidRetry, invalidShape } from './spec.ts'
 export * from './transitions.ts'
 export * from './usage.ts'
+export { ERASED, redactEntry, redactJob, redactTask } from './user-data.ts'
 export {
   calleeOf,
   findWait,

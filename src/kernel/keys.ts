@@ -1,9 +1,10 @@
 /**
- * Idempotency keys: which job a submit with a known key is answered with.
+ * Ids and idempotency keys: which job a submit with a known one is answered with.
  *
  * A key belongs to a job type. It is kept until its job is forgotten or, if it is `unique`,
  * only while its job is not final.
  */
+import { sameContent } from './equal.ts'
 import type { Job, JobSpec } from './model.ts'
 import { inputOf } from './model.ts'
 
@@ -15,8 +16,14 @@ export function keepsKey(holder: Job, holderIsFinal: boolean): boolean {
 /**
  * A submit that finds the key taken asks for the same thing. The version of the definition is no
  * difference: whoever repeats a submit after a deploy means the job that there is. What counts is the
- * input that the job will run with: one that was replaced is no longer what anybody is promised.
+ * input that the job will run with: one that was replaced is no longer what the caller is promised. What
+ * an erased job was made of cannot be compared any more.
  */
 export function asksForSame(spec: JobSpec, holder: Job): boolean {
-  return spec.unique || spec.input === inputOf(holder)
+  return spec.unique || holder.erased !== null || spec.input === inputOf(holder)
+}
+
+/** A submit with a known id has the content of that job, or the job is erased and has none. */
+export function isSubmitOf(spec: JobSpec, known: Job): boolean {
+  return known.erased !== null || sameContent(spec, known.spec)
 }

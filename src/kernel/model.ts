@@ -170,7 +170,8 @@ export interface JobSpec {
 
 export interface Job {
   readonly id: string
-  readonly spec: JobSpec
+  /** As submitted, until it is erased. */
+  spec: JobSpec
   /** Counts the entries of this aggregate. A plain job's are counted by its task: see `headOf`. */
   version: number
   time: number
@@ -180,6 +181,8 @@ export interface Job {
   deadlineAt: number | null
   held: boolean
   cancelled: Cancelled | null
+  /** Its payloads are gone; null: they are not. */
+  erased: Erased | null
   /** Pipeline: number of segments of each stage, or NOT_OPENED. Plain: null. */
   opened: number[] | null
   /** Plain: the one task. Pipeline: null, its tasks are aggregates of their own. */
@@ -212,6 +215,14 @@ export interface Cancelled {
   readonly reason: string
   /** By time: its deadline had passed. */
   readonly deadline: boolean
+}
+
+export interface Erased {
+  readonly at: number
+  readonly by: string
+  readonly reason: string
+  /** The time of the job's entry before: when a pipeline came to its end may follow from it. */
+  readonly timeBefore: number
 }
 
 export const NOT_OPENED = -1

@@ -7,11 +7,10 @@
 import type { Command } from './commands.ts'
 import type { Tallies } from './derive.ts'
 import { jobState, NO_TALLIES } from './derive.ts'
-import { sameContent } from './equal.ts'
 import type { Reads } from './guards.ts'
 import { NO_LIMITS } from './guards.ts'
 import { childId, tickId } from './ids.ts'
-import { asksForSame, keepsKey } from './keys.ts'
+import { asksForSame, isSubmitOf, keepsKey } from './keys.ts'
 import type {
   Job,
   JobSpec,
@@ -75,6 +74,7 @@ export function loadReads(
     case 'ReleaseJob':
     case 'ReplaceJob':
     case 'CancelJob':
+    case 'EraseJob':
       reads.tallies = indexes.tallies(job)
       return
     case 'ForgetJob':
@@ -214,7 +214,8 @@ function childSubmitted(
   if (child == null) return false
   const { job, stage, segment, effect } = at
   const own = { ...child, parent: { job, stage, segment, effect } }
-  if (sameContent(own, world.jobs.get(childId(at))?.spec)) return true
+  const known = world.jobs.get(childId(at))
+  if (known !== undefined && isSubmitOf(own, known)) return true
   const holder = child.key === null ? null : indexes.keyHolder(child.type, child.key)
   return (
     holder !== null && keepsKey(holder, isOver(holder, indexes, now)) && asksForSame(child, holder)

@@ -67,6 +67,7 @@ const COMPLETE: { readonly [T in CommandType]: Omit<CommandOf<T>, 'type'> } = {
   ExpireLease: { ...task, lease: 1 },
   RevokeLease: { ...task, ...onRecord, lease: 1 },
   CancelJob: { job: 'a', ...onRecord },
+  EraseJob: { job: 'a', ...onRecord },
   StopTask: task,
   RetryTask: { ...task, ...onRecord, attempt: 1, input: null },
   ForceTask: { ...task, ...onRecord, attempt: 1, to: 'COMPLETED', output: '1' },

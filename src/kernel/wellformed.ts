@@ -332,6 +332,7 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
     priority: (command) => priorityOrNull(command.priority),
     toQueue: (command) => nameOrNull(command.toQueue),
   },
+  EraseJob: { ...onJob, ...onRecord },
   ForgetJob: { ...onJob, endedBefore: (command) => time(command.endedBefore) },
   ConfigureQueue: {
     ...onRecord,

@@ -19,6 +19,7 @@ import type { Tallies } from './derive.ts'
 import { emptyTally, NO_TALLIES, tallyOf } from './derive.ts'
 import type { Entry, JobEntry, TaskEntry } from './entries.ts'
 import type { Job, Queue, Schedule, Task } from './model.ts'
+import { redactTask } from './user-data.ts'
 
 /** The tasks of a pipeline's stages, by segment; null before the stage is opened. */
 export type StageTasks = (Task[] | null)[]
@@ -92,6 +93,12 @@ export function fold(world: World, entry: Entry): void {
       applyToJob(job, entry)
       const stages = world.tasks.get(job.id)
       if (stages !== undefined) stages[entry.stage] = tasks
+      return
+    }
+    case 'JobErased': {
+      const job = jobOf(world, entry)
+      applyToJob(job, entry)
+      if (job.task === null) tasksOf(world, job).forEach(redactTask)
       return
     }
     case 'JobReleased':

@@ -20,6 +20,7 @@ export { MARKER_CODE, UNIT } from './format/format.ts'
 export { Interning } from './format/interning.ts'
 export type { JobRecord, StepsElsewhere } from './format/record-codec.ts'
 export {
+  readErased,
   readJob,
   readQueue,
   readReplaced,
@@ -27,6 +28,7 @@ export {
   readTask,
   recordTallies,
   setReplaced,
+  writeErased,
   writeJob,
   writeQueue,
   writeReplaced,

@@ -39,6 +39,18 @@ export class PartlyDone extends PawlError {
   }
 }
 
+/** What jobs held that were erased may still be in files of the store. */
+export class CompactionIncomplete extends PawlError {
+  constructor(where: string, why: string) {
+    super(
+      'CompactionIncomplete',
+      'retryable',
+      `${where} was not compacted: ${why} What erased jobs held may still be in its files: call \`compact\` again.`,
+      { where },
+    )
+  }
+}
+
 /** A file in a folder while a store is copied into it. */
 export const COPYING_FILE = 'COPYING'
 

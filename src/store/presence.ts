@@ -45,6 +45,10 @@ export interface Presence {
   heard(isChecked: boolean): Promise<readonly HeardProcess[]>
   /** Null: no process said anything about the job that is still known. */
   reportOf(job: string): Promise<JobReport | null>
+  /** What handlers said about the job is gone, as far as any process was told of it. */
+  forgetReport(job: string): Promise<void>
+  /** AFTER it, what was forgotten is in no file of its own. */
+  compact(): Promise<void>
   /** Null: none that is known now. */
   dead(): Promise<DeadSessions | null>
   /** Takes back what this process said, and ends its session. */

@@ -605,6 +605,11 @@ export interface Store {
   ): Promise<SubmittedAndClaimed>
   /** Left out: no process but this one is on the store, or presence is turned off. */
   readonly presence?: Presence
+  /**
+   * AFTER it, nothing that jobs held which were erased before is in any file of the store's own. It may
+   * take long, and others may have to wait for it. Left out: nothing is there as soon as it is erased.
+   */
+  compact?(): Promise<void>
   /** Ends watches once they have seen everything. Closing twice is fine. */
   close(): Promise<void>
 }

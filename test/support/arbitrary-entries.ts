@@ -57,6 +57,7 @@ const FIELDS: { readonly [T in EntryType]: Fields<T> } = {
   },
   StageOpened: { ...ofJob, stage: anyCount, segments: anyCount, error: orNull(anyFailure) },
   JobCancelled: { ...ofJob, deadline: anyFlag, ...onRecord },
+  JobErased: { ...ofJob, ...onRecord },
   JobForgotten: ofJob,
   LeaseGranted: {
     ...ofLease,

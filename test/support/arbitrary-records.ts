@@ -212,6 +212,9 @@ function anyJobOf(id: string, spec: JobSpec): fc.Arbitrary<AnyJob> {
       cancelled: orNull(
         fc.record({ at: anyTime, by: anyText, reason: anyText, deadline: anyFlag }, PLAIN),
       ),
+      erased: orNull(
+        fc.record({ at: anyTime, by: anyText, reason: anyText, timeBefore: anyTime }, PLAIN),
+      ),
       opened: fc.constant(null),
       task,
       messages: listOf(anyKeptMessage),

@@ -5,7 +5,7 @@ export const INVARIANTS = {
   1: 'A task has at most one current lease; a lease belongs to exactly one task.',
   2: 'WAITING has no lease; LEASED has exactly one.',
   3: 'At most one execution of a task ever reaches COMMITTED; an effect key is finished at most once.',
-  4: 'COMPLETED and FAILED tasks, SUCCEEDED and FAILED jobs never change again.',
+  4: 'COMPLETED and FAILED tasks, SUCCEEDED and FAILED jobs never change again; what an erased one was made of, and made, is gone.',
   5: "Attempts, lease numbers, versions and an aggregate's time only grow; retries never exceed their budget.",
   6: 'Stage and job state equal the pure function of the records, and move only as the tables allow.',
   7: 'No orphans: every job that is not final has a due task, a timer, a lease, a stage to open, or a human or a message to wait for.',

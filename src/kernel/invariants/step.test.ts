@@ -95,6 +95,7 @@ const STEPS: readonly [InvariantNumber, string, () => Authority, (a: Authority) 
   [5, 'version 9 after 1', waiting, (a) => next(a, 'LeaseGranted', { ...granted, version: 9 })],
   [5, 'time 99 after 100', waiting, (a) => next(a, 'LeaseGranted', { ...granted, at: 99 })],
   [4, 'a was forgotten while QUEUED', waiting, (a) => next(a, 'JobForgotten')],
+  [4, 'a was erased while QUEUED', waiting, (a) => next(a, 'JobErased', { by: 'ops', reason: '' })],
   [6, 'a went from SUCCEEDED to QUEUED', completed, (a) => next(a, 'TaskRetried', { attempt: 1 })],
   [4, 'a is SUCCEEDED and was changed', completed, (a) => next(a, 'LeaseReleased', GIVEN)],
   [6, 'a task went from COMPLETED to WAITING', completed, (a) => next(a, 'LeaseReleased', GIVEN)],

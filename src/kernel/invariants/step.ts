@@ -185,11 +185,14 @@ function checkJobMove(
     found.expect(isFinal(from), 4, () => `${job.id} was forgotten while ${from}`)
     return
   }
+  // What goes on needs what it was given.
+  const isTooEarly = entry.type === 'JobErased' && !isFinal(from)
+  found.expect(!isTooEarly, 4, () => `${job.id} was erased while ${from}`)
   const to = jobState(next, countTallies(after, next), entry.at)
   const table = job.task === null ? PIPELINE_JOB_TRANSITIONS : PLAIN_JOB_TRANSITIONS
   found.expect(jobMayMove(table, from, to), 6, () => `${job.id} went from ${from} to ${to}`)
   found.expect(
-    !isFinal(from) || entry.type === 'ReportRefused',
+    !isFinal(from) || entry.type === 'ReportRefused' || entry.type === 'JobErased',
     4,
     () => `${job.id} is ${from} and was changed`,
   )

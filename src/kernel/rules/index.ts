@@ -5,7 +5,15 @@ import type { CommandOf, CommandType } from '../commands.ts'
 import type { Guard } from '../guards.ts'
 import { failEffect, finishEffect, resolveEffect, startEffect } from './effect.ts'
 import { appendStream, commitExecution, failTask, recordStep, startExecution } from './execution.ts'
-import { cancelJob, forgetJob, openStage, releaseJob, replaceJob, submitJob } from './job.ts'
+import {
+  cancelJob,
+  eraseJob,
+  forgetJob,
+  openStage,
+  releaseJob,
+  replaceJob,
+  submitJob,
+} from './job.ts'
 import { expireLease, extendLease, grantLease, releaseLease, revokeLease } from './lease.ts'
 import { forceTask, rescheduleTask, retryTask, stopTask } from './operator.ts'
 import { configureQueue, pauseQueue, resumeQueue } from './queue.ts'
@@ -54,6 +62,7 @@ export const RULES: Rules = {
     SendMessage: sendMessage,
     AnswerCall: answerCall,
     RescheduleTask: rescheduleTask,
+    EraseJob: eraseJob,
     ForgetJob: forgetJob,
     ConfigureQueue: configureQueue,
     PauseQueue: pauseQueue,

@@ -1,10 +1,11 @@
 /**
- * Jobs: submitted, replaced, released, opened stage by stage, cancelled and, in the end, forgotten.
+ * Jobs: submitted, replaced, released, opened stage by stage, cancelled, erased and, in the end, forgotten.
  */
 import type { Rejection } from '../answers.ts'
 import { committed, reject } from '../answers.ts'
 import type {
   CancelJob,
+  EraseJob,
   ForgetJob,
   OpenStage,
   ReleaseJob,
@@ -27,7 +28,7 @@ import { sameContent } from '../equal.ts'
 import type { Guard, Reads } from '../guards.ts'
 import { jobKnown, safety, theJob, validation } from '../guards.ts'
 import { calleeId, childId, tickId } from '../ids.ts'
-import { asksForSame, keepsKey } from '../keys.ts'
+import { asksForSame, isSubmitOf, keepsKey } from '../keys.ts'
 import type { Failure, Job, JobSpec, StageSpec } from '../model.ts'
 import { headOf, NOT_OPENED, segmentsOf, stageIndex, stagesOf } from '../model.ts'
 import { countElements, eachPath } from '../each.ts'
@@ -158,11 +159,11 @@ const calleePromised: Guard<SubmitJob> = safety(
 )
 
 /** Who asks, and why, makes no other job of it: the first stays on record. */
-function isSameJob(spec: JobSpec, known: JobSpec): boolean {
-  if (sameContent(spec, known)) return true
+function isSameJob(spec: JobSpec, known: Job): boolean {
+  if (isSubmitOf(spec, known)) return true
   if (invalidFields(spec) !== null) return false
   const { asked, submittedBy } = spec
-  return sameContent(spec, { ...known, asked, submittedBy })
+  return sameContent(spec, { ...known.spec, asked, submittedBy })
 }
 
 /** The later one of the two that were asked for. */
@@ -173,7 +174,7 @@ function dueTime({ delayMs, dueAt }: Pick<JobSpec, 'delayMs' | 'dueAt'>, now: nu
 export const submitJob: Rule<SubmitJob> = {
   repeat: (command, reads) => {
     if (reads.job !== null) {
-      return isSameJob(command.spec, reads.job.spec) ? committed(null, command.job) : null
+      return isSameJob(command.spec, reads.job) ? committed(null, command.job) : null
     }
     const holder = holderOf(reads)
     return holder !== null && asksForSame(command.spec, holder) ? committed(null, holder.id) : null
@@ -475,7 +476,7 @@ export const cancelJob: Rule<CancelJob> = {
   locksJob: true,
 }
 
-const jobFinal: Guard<ForgetJob> = safety(
+const jobFinal: Guard<{ readonly job: string }> = safety(
   'job-final',
   'The job is over.',
   (command, reads, now) => {
@@ -484,13 +485,29 @@ const jobFinal: Guard<ForgetJob> = safety(
       ? null
       : reject(
           'JobNotFinal',
-          `Job ${command.job} is ${state}: only a job that is over can be forgotten.`,
+          `Job ${command.job} is ${state}: only a job that is over can be erased or forgotten.`,
           {
             state,
           },
         )
   },
 )
+
+export const eraseJob: Rule<EraseJob> = {
+  repeat: (_command, reads) =>
+    reads.job !== null && reads.job.erased !== null ? committed(null, null) : null,
+  guards: [jobKnown, jobFinal],
+  entry: ({ job, by, reason }, reads, now) => ({
+    type: 'JobErased',
+    at: now,
+    version: headOf(theJob(reads)).version + 1,
+    job,
+    by,
+    reason,
+  }),
+  head: jobHead,
+  locksJob: false,
+}
 
 const originRecorded: Guard<ForgetJob> = safety(
   'origin-recorded',

@@ -62,6 +62,8 @@ export interface CheckpointTask {
   readonly previous: Manifest | null
   /** Of the marker. */
   readonly position: number
+  /** No file of finished jobs is kept in which a record counts no more. Left out: some may be. */
+  readonly compacts?: boolean
 }
 
 /** A checkpoint that was made. */
@@ -380,7 +382,8 @@ class CheckpointMaker {
 
   /**
    * From the newest on: while one is not much larger than what there is to write anyway, or one
-   * is left whose index in the file is damaged. What it holds gets a whole file again.
+   * is left whose index in the file is damaged, or which is to be compacted. What it holds gets a
+   * whole file again.
    */
   async #mergeFinishedFiles(): Promise<void> {
     for (;;) {
@@ -390,7 +393,8 @@ class CheckpointMaker {
       const size = (end * file.left) / Math.max(1, records)
       const isWhole = this.#finishedFiles.every(({ isRebuilt }) => !isRebuilt)
       const isLarge = size > 2 * this.#files.finished.offset && file.left * 2 > records
-      if (isWhole && isLarge) return
+      const hasGone = this.#finishedFiles.some(({ left, records: all }) => left < all)
+      if (isWhole && isLarge && !(this.#task.compacts === true && hasGone)) return
       for (let row = 0; row < records; row++) {
         if (file.isGone(row)) continue
         this.#files.copyFinished(file, row)

@@ -7,7 +7,15 @@
  * Entries of different aggregates commute, so the order in which jobs are folded does not
  * matter.
  */
-import type { Entry, Job, JobEntry, JobSubmitted, TaskEntry, World } from '../../kernel/index.ts'
+import type {
+  Entry,
+  Job,
+  JobEntry,
+  JobSpec,
+  JobSubmitted,
+  TaskEntry,
+  World,
+} from '../../kernel/index.ts'
 import {
   applyToTask,
   createWorld,
@@ -68,7 +76,15 @@ export class LogRange {
   unload(id: string, submitted: () => JobSubmitted): void {
     const job = this.fresh.jobs.get(id)
     if (job === undefined) return
-    Object.defineProperty(job, 'spec', { enumerable: true, get: () => submitted().spec })
+    Object.defineProperty(job, 'spec', {
+      configurable: true,
+      enumerable: true,
+      get: () => submitted().spec,
+      // It was erased.
+      set: (value: JobSpec) => {
+        Object.defineProperty(job, 'spec', { enumerable: true, writable: true, value })
+      },
+    })
   }
 
   #foldFresh(entry: JobEntry | TaskEntry, position: number, known: Job | undefined): void {

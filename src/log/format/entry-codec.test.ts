@@ -76,12 +76,12 @@ describe('entries come back', () => {
 })
 
 describe('the numbers of the types', () => {
-  it('are distinct, from 1 to 35, and lead back', () => {
+  it('are distinct, from 1 to 37, and lead back', () => {
     const codes = Object.values(ENTRY_CODES).toSorted((a, b) => a - b)
-    expect(codes).toEqual(Array.from({ length: 35 }, (_, i) => i + 1))
+    expect(codes).toEqual(Array.from({ length: 37 }, (_, i) => i + 1))
     for (const type of ENTRY_TYPES) expect(entryType(ENTRY_CODES[type])).toBe(type)
     expect(entryType(0)).toBeUndefined()
-    expect(entryType(36)).toBeUndefined()
+    expect(entryType(38)).toBeUndefined()
   })
 
   it('never change: logs on disk have them', () => {
@@ -94,11 +94,12 @@ describe('the numbers of the types', () => {
         '"TaskForced":22,"QueueConfigured":23,"QueuePaused":24,"QueueResumed":25,' +
         '"ScheduleSet":26,"ScheduleFired":27,"ScheduleRemoved":28,' +
         '"ExecutionSuspended":29,"WaitEnded":30,"MessageSent":31,"MessageKept":32,' +
-        '"TaskRescheduled":33,"JobReplaced":34,"StreamAppended":35}',
+        '"TaskRescheduled":33,"ExecutionContinued":34,"JobReplaced":35,"StreamAppended":36,' +
+        '"JobErased":37}',
     )
   })
 
-  it.each([0, 36, 255])('%d is none', (code) => {
+  it.each([0, 38, 255])('%d is none', (code) => {
     expect(() => read(Buffer.alloc(100), code)).toThrow(MalformedBytes)
   })
 })

@@ -66,6 +66,7 @@ const CODECS: { readonly [T in EntryType]: EntryCodec<T> } = {
   ExecutionContinued: codec(34, waiting.writeExecutionContinued, waiting.readExecutionContinued),
   JobReplaced: codec(35, jobs.writeJobReplaced, jobs.readJobReplaced),
   StreamAppended: codec(36, tasks.writeStreamAppended, tasks.readStreamAppended),
+  JobErased: codec(37, jobs.writeJobErased, jobs.readJobErased),
 }
 
 const TYPES = Object.keys(CODECS) as EntryType[]

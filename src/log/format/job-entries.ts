@@ -126,6 +126,22 @@ export function readJobCancelled(
   }
 }
 
+export function writeJobErased(writer: ByteWriter, entry: EntryOf<'JobErased'>): void {
+  writeHead(writer, entry.at, entry.version, entry.job)
+  writeOnRecord(writer, entry)
+}
+
+export function readJobErased(reader: ByteReader, interning: Interning): EntryOf<'JobErased'> {
+  return {
+    type: 'JobErased',
+    at: reader.time(),
+    version: reader.count(),
+    job: reader.text(),
+    by: interning.read(reader),
+    reason: interning.read(reader),
+  }
+}
+
 export function writeJobForgotten(writer: ByteWriter, entry: EntryOf<'JobForgotten'>): void {
   writeHead(writer, entry.at, entry.version, entry.job)
 }

@@ -13,6 +13,7 @@ import type {
   Commit,
   Effect,
   EffectState,
+  Erased,
   Intervention,
   Job,
   JobSpec,
@@ -64,7 +65,8 @@ const JOB_VERSION = 64
 const JOB_HELD = 128
 const JOB_CANCELLED = 256
 const JOB_MESSAGES = 512
-const JOB_REPLACED = 2048
+const JOB_ERASED = 1_024
+const JOB_REPLACED = 2_048
 
 /** Of a job, and of a task, that nothing happened to since it was created. */
 const FIRST_VERSION = 1
@@ -82,6 +84,7 @@ function jobMask(job: Job, spec: JobSpec, stages: StageTasks | null): number {
   if (job.cancelled !== null) mask |= JOB_CANCELLED
   if (job.messages.length > 0) mask |= JOB_MESSAGES
   if (job.replaced !== null) mask |= JOB_REPLACED
+  if (job.erased !== null) mask |= JOB_ERASED
   return mask
 }
 
@@ -129,6 +132,7 @@ export function writeJob(writer: ByteWriter, job: Job, stages: StageTasks | null
     writer.text(cancelled.reason)
     writer.flag(cancelled.deadline)
   }
+  if (job.erased !== null) writeErased(writer, job.erased, submittedAt)
   if (job.opened !== null) writeOpened(writer, job.opened)
   if (mask & JOB_MESSAGES) writeKeptMessages(writer, job.messages)
   if (job.replaced !== null) writeReplaced(writer, job.replaced, submittedAt)
@@ -168,6 +172,7 @@ export function readJob(reader: ByteReader, interning: Interning): JobRecord {
     deadlineAt: deadlineOf(spec, submittedAt),
     held: mask & JOB_HELD ? !spec.held : spec.held,
     cancelled: mask & JOB_CANCELLED ? readCancelled(reader, interning, submittedAt) : null,
+    erased: mask & JOB_ERASED ? readErased(reader, interning, submittedAt) : null,
     opened: mask & JOB_OPENED ? readOpened(reader) : null,
     task: null,
     messages: mask & JOB_MESSAGES ? readKeptMessages(reader, interning) : NONE,
@@ -222,6 +227,20 @@ function readCancelled(
   const at = reader.timeFrom(submittedAt)
   const by = interning.read(reader)
   return { at, by, reason: interning.read(reader), deadline: reader.flag() }
+}
+
+export function writeErased(writer: ByteWriter, erased: Erased, submittedAt: number): void {
+  writer.timeFrom(submittedAt, erased.at)
+  writer.timeFrom(submittedAt, erased.timeBefore)
+  writer.text(erased.by)
+  writer.text(erased.reason)
+}
+
+export function readErased(reader: ByteReader, interning: Interning, submittedAt: number): Erased {
+  const at = reader.timeFrom(submittedAt)
+  const timeBefore = reader.timeFrom(submittedAt)
+  const by = interning.read(reader)
+  return { at, by, reason: interning.read(reader), timeBefore }
 }
 
 function writeOpened(writer: ByteWriter, opened: readonly number[]): void {

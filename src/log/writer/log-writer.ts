@@ -71,6 +71,8 @@ export class LogWriter {
   #isClosed = false
   readonly #spare: Spare
   #isNextMade = false
+  /** The next group begins a segment, whether or not this one has room for it. */
+  #isToRotate = false
   /** Called after each group, and when the writer ends. */
   onDurable: () => void = () => undefined
 
@@ -186,6 +188,18 @@ export class LogWriter {
     return this.#hasRoom(bytes, isNewWork) ? null : this.#makeRoom(bytes, isNewWork)
   }
 
+  /** What is appended from now on is in another segment. Throws DiskFull, and then nothing has changed. */
+  async beginSegment(): Promise<void> {
+    await this.durable()
+    try {
+      await this.#spare.make(this.#roomNeeded(0, false), false)
+    } catch (error) {
+      if (isFull(error)) throw new DiskFull(this.#folder, this.#options.segmentBytes, error)
+      throw this.end(error)
+    }
+    this.#isToRotate = true
+  }
+
   /** Waits for what was appended, then lets go of the files. */
   async close(): Promise<void> {
     if (this.#isClosed) return
@@ -265,7 +279,9 @@ export class LogWriter {
     const group = this.#closed.shift() as Group
     this.#writing = group
     const { base, size } = this.#segment.head
-    if (offsetOf(base, this.#durable) + group.bytes > size) await this.#rotate(group.bytes)
+    if (this.#isToRotate || offsetOf(base, this.#durable) + group.bytes > size) {
+      await this.#rotate(group.bytes)
+    }
     const offset = offsetOf(this.#segment.head.base, this.#durable)
     await writeAll(this.#file, group.seal(offset), offset)
     this.#endWrite(group)
@@ -306,6 +322,7 @@ export class LogWriter {
     this.#segments.push(segment)
     await old.close()
     this.#isNextMade = false
+    this.#isToRotate = false
   }
 
   /** The next segment is made while this one is in use, in time, and not for a log that is short. */

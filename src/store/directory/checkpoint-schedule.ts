@@ -15,6 +15,7 @@ import type {
   Segment,
 } from '../../log/index.ts'
 import { archiveSegment, checkpointRunner, removeOtherCheckpoints, UNIT } from '../../log/index.ts'
+import { CompactionIncomplete } from '../errors.ts'
 import type { StoreNotice } from '../notice.ts'
 import { newCopierName } from '../random.ts'
 import type { DirectoryState } from './directory-state.ts'
@@ -55,6 +56,7 @@ export class CheckpointSchedule {
   readonly #runner: ReturnType<typeof checkpointRunner>
   #isClosed = false
   #pins = 0
+  #isCompacting = false
 
   constructor(parts: CheckpointParts) {
     this.#parts = parts
@@ -91,6 +93,31 @@ export class CheckpointSchedule {
       this.#making = null
     })
     return this.#making
+  }
+
+  /**
+   * Leaves no file in the folder that holds what was erased, or forgotten, before: neither a segment, whose
+   * entries nobody can read any more from then on, nor a record in a checkpoint that counts no more.
+   */
+  async compact(): Promise<void> {
+    const { folder, writer } = this.#parts
+    const from = writer.appendedPosition
+    await writer.beginSegment()
+    this.#isCompacting = true
+    try {
+      // The first may hold, unused, the record of a job that ended and was erased since the one before. The
+      // two that follow are the ones that are kept.
+      for (let made = 0; made < 3 && !this.#isClosed;) {
+        await this.make()
+        if ((this.#manifests[0]?.position ?? 0) >= from) made += 1
+      }
+      if (this.#pins === 0) await this.#tidy()
+    } finally {
+      this.#isCompacting = false
+    }
+    if ((writer.segments[0]?.head.base ?? 0) < from) {
+      throw new CompactionIncomplete(folder, 'a backup reads its files, or it was closed.')
+    }
   }
 
   /** While this runs, no file goes away. */
@@ -166,7 +193,8 @@ export class CheckpointSchedule {
     this.#last = writer.appendedPosition
     await writer.durable()
     const previous = this.#manifests[0] ?? null
-    const task = { folder, segments: [...writer.segments], previous, position }
+    const segments = [...writer.segments]
+    const task = { folder, segments, previous, position, compacts: this.#isCompacting }
     return this.#runner.run(task)
   }
 
@@ -197,6 +225,6 @@ export class CheckpointSchedule {
     const { state, rules } = this.#parts
     const behind = this.#manifests[1]
     if (behind === undefined || next.head.base > behind.position) return false
-    return next.head.begunAt < state.ledger.now - rules.historyMs
+    return this.#isCompacting || next.head.begunAt < state.ledger.now - rules.historyMs
   }
 }

@@ -64,7 +64,8 @@ export class DirectoryState {
         this.specs.noteSubmitted(job)
         return
       case 'ReportRefused':
-        // The one thing that can still be noted about a job that is over.
+      case 'JobErased':
+        // What can still be noted about a job that is over.
         if (this.ledger.isOver(job)) this.finished.replaceRecord(job)
         return
       default:

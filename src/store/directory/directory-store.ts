@@ -12,6 +12,7 @@
  * - closed.
  */
 import type { Command, Job } from '../../kernel/index.ts'
+import { redactEntry } from '../../kernel/index.ts'
 import type { Disk, JobRecord, LogReader, LogWriter, Torn } from '../../log/index.ts'
 import { backUp, StoreEnded, eventLoopTurn, UnknownOutcome } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
@@ -170,6 +171,11 @@ export class DirectoryStore implements Store {
   async checkpoint(): Promise<void> {
     this.#assertOpen()
     await this.#parts.checkpoints.make()
+  }
+
+  async compact(): Promise<void> {
+    this.#assertOpen()
+    await this.#parts.checkpoints.compact()
   }
 
   /**
@@ -355,7 +361,9 @@ export class DirectoryStore implements Store {
       if (newest && newestFirst.length >= limit) break
       const found = await this.#parts.reader.at(position)
       if (found === null) break
-      newestFirst.push({ position, entry: found.entry })
+      // The log has it as it was, until it is compacted.
+      const entry = job?.erased == null ? found.entry : redactEntry(found.entry)
+      newestFirst.push({ position, entry })
       if (newestFirst.length > limit) newestFirst.shift()
       position = found.before
     }

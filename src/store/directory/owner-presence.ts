@@ -36,6 +36,14 @@ export class OwnerPresence implements Presence {
     return null
   }
 
+  async forgetReport(): Promise<void> {
+    // Nothing was said.
+  }
+
+  async compact(): Promise<void> {
+    // Nothing is in a file.
+  }
+
   async dead(): Promise<DeadSessions | null> {
     if (this.#areFormerBuried) return null
     return {

@@ -6,7 +6,7 @@
  * trying things out, and for work that may be lost with its process.
  */
 import type { Command, Entry, Job } from '../../kernel/index.ts'
-import { findTask } from '../../kernel/index.ts'
+import { findTask, redactEntry } from '../../kernel/index.ts'
 import { eventLoopTurn } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { assertClaim } from '../claim-request.ts'
@@ -140,7 +140,14 @@ export class MemoryStore implements Store {
       this.#positions.set(job.id, [position])
       if (key !== null) this.#addToKey(job, key)
     } else this.#positions.get(job.id)?.push(position)
+    if (entry.type === 'JobErased') this.#redact(job.id)
     job.lastPosition = position
+  }
+
+  #redact(job: string): void {
+    for (const position of this.#positions.get(job) ?? []) {
+      this.#entries[position - 1] = redactEntry(this.#entries[position - 1] as Entry)
+    }
   }
 
   #addToKey(job: Job, key: string): void {

@@ -48,6 +48,7 @@ import { TransactionBatcher } from './transaction/transaction-batcher.ts'
 import type { TransactionContext } from './transaction/context.ts'
 import { newContext } from './transaction/context.ts'
 import type { AppliedEntry } from './transaction/working-set.ts'
+import { compactTables } from './upkeep/compaction.ts'
 import { SqlExamination } from './upkeep/sql-examination.ts'
 import { SqlUpkeep } from './upkeep/sql-upkeep.ts'
 import { Vacuum } from './upkeep/vacuum.ts'
@@ -78,6 +79,7 @@ const MOST_SEGMENTS = 10_000
 export class SqlStore implements Store {
   readonly id: string
   readonly presence?: Presence
+  readonly #dialect: Dialect
   readonly #pool: ConnectionPool
   readonly #context: TransactionContext
   readonly #copies = new CommandCopies()
@@ -109,6 +111,7 @@ export class SqlStore implements Store {
     const { statements: sql, connections: size, mostAwayMs = MOST_AWAY_MS } = dialect
     const { preconditions = null, userTransactions: userDialect } = dialect
     this.id = id
+    this.#dialect = dialect
     this.#clock = clock
     this.#onNotice = onNotice
     this.#pool = new ConnectionPool(first, {
@@ -281,6 +284,12 @@ export class SqlStore implements Store {
   async query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
     this.#assertOpen()
     return this.#queries.answer(query)
+  }
+
+  async compact(): Promise<void> {
+    this.#assertOpen()
+    await compactTables(this.#pool, this.#dialect)
+    await this.presence?.compact()
   }
 
   watch(from: number): AsyncIterable<PositionedEntry> {

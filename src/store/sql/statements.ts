@@ -412,6 +412,27 @@ export interface JobCheckStatements {
   readonly rowsAt: string
 }
 
+/** To redact what is stored of an erased job, and to leave nothing of what was stored before. */
+export interface ErasureStatements {
+  /** job → position of each entry of any of its rows, in any order. */
+  readonly events: string
+  /** rows (position, record): the database refuses it unless their job is erased behind them. */
+  readonly redactEvents: string
+  /** rows (job, stage, segment, record). */
+  readonly redactRows: string
+  /** rows (kind, name, stage, segment, through, record): as `redactEvents`. */
+  readonly redactBaselines: string
+  /** One after the other, each outside of a transaction. Others wait for them. */
+  readonly compact: readonly CompactStatement[]
+}
+
+export interface CompactStatement {
+  /** No result, or → 1 in the first column if others use the file: it is to be tried again. */
+  readonly run: string
+  /** → something that is not the same AFTER it was run; null: a statement that does nothing fails. */
+  readonly mark: string | null
+}
+
 /** The columns of a baseline: see `rows/event-rows.ts`. */
 export const BASELINE_COLUMNS = [
   'kind',

@@ -2,7 +2,7 @@
  * A live job whose spec is read from the disk when it is asked for: to the kernel, a job like any
  * other.
  *
- * What was submitted never changes, so it can be read again at any time from the newest checkpoint
+ * What was submitted never changes while the job is live, so it can be read again at any time from the newest checkpoint
  * that holds the job. It earns the payload of every waiting job: memory holds a million of them
  * without what they were submitted with.
  */
@@ -26,6 +26,7 @@ export class JobWithStoredSpec implements Job {
   deadlineAt: number | null
   held: boolean
   cancelled: Job['cancelled']
+  erased: Job['erased']
   opened: number[] | null
   task: Task | null
   messages: KeptMessage[]
@@ -47,6 +48,7 @@ export class JobWithStoredSpec implements Job {
     this.deadlineAt = job.deadlineAt
     this.held = job.held
     this.cancelled = job.cancelled
+    this.erased = job.erased
     this.opened = job.opened
     this.task = job.task
     this.messages = job.messages
@@ -58,6 +60,11 @@ export class JobWithStoredSpec implements Job {
   /** Not kept: a list of a million jobs must not bring a million payloads into memory. */
   get spec(): JobSpec {
     return this.loaded ?? this.source.readSpec(this.firstPosition)
+  }
+
+  /** It was erased: what is stored elsewhere counts no more. */
+  set spec(erased: JobSpec) {
+    this.loaded = erased
   }
 }
 

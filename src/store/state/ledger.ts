@@ -242,6 +242,7 @@ export class Ledger implements Indexes {
       case 'JobReleased':
       case 'MessageKept':
       case 'JobCancelled':
+      case 'JobErased':
         return this.#changeJob(entry)
       case 'QueueConfigured':
       case 'QueuePaused':
@@ -465,7 +466,9 @@ export class Ledger implements Indexes {
     if (job.task === null) this.#tallies.removeJob(job.id)
   }
 
-  #changeJob(entry: Entry & { type: 'JobReleased' | 'MessageKept' | 'JobCancelled' }): Job {
+  #changeJob(
+    entry: Entry & { type: 'JobReleased' | 'MessageKept' | 'JobCancelled' | 'JobErased' },
+  ): Job {
     const job = this.world.jobs.get(entry.job)
     if (job === undefined) throw new BrokenEntry(entry, `there is no job ${entry.job}`)
     if (job.task === null) {

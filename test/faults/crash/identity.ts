@@ -35,6 +35,7 @@ const ENTRY_OF: Readonly<Record<CommandType, EntryType>> = {
   RetryTask: 'TaskRetried',
   ForceTask: 'TaskForced',
   RescheduleTask: 'TaskRescheduled',
+  EraseJob: 'JobErased',
   ForgetJob: 'JobForgotten',
   ConfigureQueue: 'QueueConfigured',
   PauseQueue: 'QueuePaused',

@@ -180,6 +180,10 @@ export function shiftRecords(part: Part, ticks: number): Part {
     shift<Aged>(job, ['time', 'submittedAt', 'dueAt', 'deadlineAt'], ticks)
     if (job.cancelled !== null) job.cancelled = { ...job.cancelled, at: job.cancelled.at - ticks }
     if (job.replaced !== null) job.replaced = { ...job.replaced, at: job.replaced.at - ticks }
+    if (job.erased !== null) {
+      const { at, timeBefore } = job.erased
+      job.erased = { ...job.erased, at: at - ticks, timeBefore: timeBefore - ticks }
+    }
     if (job.task !== null) ageTask(job.task, ticks)
     job.messages = job.messages.map((one) => Object.assign({}, one, { at: one.at - ticks }))
   }
@@ -252,7 +256,8 @@ function encodeJob(job: Job, past: Past, scope: Scope): string {
   const own = job.task === null ? (job.opened ?? []).join(',') : encodeTask(job.task, past, scope)
   const kept = job.messages.map(({ stage, id }) => `${stage}:${id}`).join('+')
   const replaced = job.replaced?.ids.toSorted().join('+') ?? ''
-  return `${job.spec.priority} ${job.held} ${job.cancelled !== null} ${times} ${own} ${kept} ${replaced}`
+  const erased = job.erased === null ? '' : `erased ${ahead(job.erased.timeBefore, past)}`
+  return `${job.spec.priority} ${job.held} ${job.cancelled !== null} ${erased} ${times} ${own} ${kept} ${replaced}`
 }
 
 /**
@@ -359,14 +364,14 @@ export function visible(scope: Scope, part: Part): string {
 
 function visibleJob(scope: Scope, part: JobPart): string {
   if (part.job === null) return `${part.life}`
-  const { task, spec } = part.job
+  const { task, spec, erased } = part.job
   if (task === null) return encode(part, scope)
   if (!scope.linked) return ''
   const state = jobState(part.job, NO_TALLIES, NOW)
   const over = state === 'SUCCEEDED' || state === 'FAILED'
   const effects = (task.commit?.effects ?? []).map((effect) => effect.state).join('+')
   const calls = encodeCalls(task, part.past)
-  return `${part.life} ${over} ${task.lease !== null} ${spec.priority} ${effects} ${calls}`
+  return `${part.life} ${over} ${erased !== null} ${task.lease !== null} ${spec.priority} ${effects} ${calls}`
 }
 
 /** Whether a callee may be submitted, or forgotten, is up to the waits of its caller; how it ended it says itself. */

@@ -53,6 +53,7 @@ function jobMoves(scope: Scope, part: JobPart): Command[] {
     ...(spec.deadlineMs === null
       ? []
       : [{ type: 'CancelJob', job: id, deadline: true, ...RECORD } as const]),
+    ...(scope.erases ? [{ type: 'EraseJob', job: id, ...RECORD } as const] : []),
     ...(scope.lives > 1 ? [{ type: 'ForgetJob', job: id, endedBefore: NOW } as const] : []),
     ...(spec.stages ?? []).map((_, stage) => ({ type: 'OpenStage', job: id, stage }) as const),
     ...(part.job.opened ?? []).flatMap((segments, stage) =>

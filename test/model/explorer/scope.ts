@@ -66,6 +66,8 @@ export interface Scope {
   readonly streamed: number
   /** Failures also come with a delay of their own, and for nothing. */
   readonly snoozes: boolean
+  /** Jobs are erased. */
+  readonly erases: boolean
   /** Jobs see each other: by limits, keys, promises or ticks. */
   readonly linked: boolean
   readonly queue: boolean
@@ -104,6 +106,7 @@ export function scope(name: string, about: string, changes: Partial<Scope>): Sco
     reschedules: false,
     replacements: [],
     streamed: 0,
+    erases: false,
     linked: false,
     queue: false,
     schedule: false,
@@ -443,6 +446,49 @@ export const SCOPES: readonly Scope[] = [
     starts: ['with the grant'],
     waits: [asks, nap],
     lives: 2,
+  }),
+  scope('erased', 'a job with a key that is erased; its id and key, and its reports, come again', {
+    linked: true,
+    slots: [
+      slot('a', plain({ key: 'k' }, once), {
+        specs: [plain({ key: 'k' }, once), plain({ priority: 1 }, once)],
+        effects: [repeatable],
+        attempts: 1,
+      }),
+      slot('b', plain({ key: 'k', input: '"other"' }, once), { attempts: 1 }),
+    ],
+    workers: ['w1'],
+    lives: 2,
+    steps: true,
+    erases: true,
+  }),
+  scope('erased-child', 'a parent and its child, each of which is erased', {
+    linked: true,
+    slots: [
+      slot('a', plain({}, once), { effects: [{ ...child(childSpec), retry: effectRetry }] }),
+      slot(childId(parent), { ...childSpec, parent }, { attempts: 1 }),
+    ],
+    workers: ['w1'],
+    lives: 2,
+    erases: true,
+  }),
+  scope('erased-pipeline', 'a pipeline with messages that waits, and is erased', {
+    slots: [
+      slot(
+        'p',
+        pipeline(
+          [
+            stage('work', { each: 'input', tolerate: 1, policy: policy(once) }),
+            stage('sorry', { onFailure: true, policy: policy(once) }),
+          ],
+          { input: OUTPUT },
+        ),
+        { attempts: 1 },
+      ),
+    ],
+    workers: ['w1'],
+    messages: ['m1'],
+    erases: true,
   }),
   scope('whole', 'everything at once, small: a job with an effect and a pipeline of two stages', {
     slots: [

@@ -244,7 +244,9 @@ export class Space {
     decision: Decision,
   ): Step {
     const entry = decision.entry as Entry
-    const copies = parts.map((one, i) => (i === index ? copyPart(one) : one))
+    // Erasing reaches tasks, too. What it takes from them is in no encoding: they stay the same parts.
+    const isErased = entry.type === 'JobErased'
+    const copies = parts.map((one, i) => (i === index || isErased ? copyPart(one) : one))
     const after = assemble(this.scope, copies)
     try {
       fold(after, entry)
@@ -252,7 +254,7 @@ export class Space {
       const what = error instanceof Error ? error.message : String(error)
       return { command, entry, parts, violations: [{ invariant: 8, what }] }
     }
-    const next = copies.map((part, i) =>
+    const next = parts.map((part, i) =>
       i === index || concerns(entry, this.scope, part) ? takeBack(this.scope, part, after) : part,
     )
     const job = 'job' in entry ? after.jobs.get(entry.job) : undefined

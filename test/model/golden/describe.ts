@@ -80,6 +80,7 @@ function fieldsOf(entry: Entry, names: Names): string[] {
     case 'JobCancelled':
       return [flag('deadline', entry.deadline), ...onRecord(entry)]
     case 'JobReleased':
+    case 'JobErased':
     case 'QueuePaused':
     case 'QueueResumed':
     case 'ScheduleRemoved':

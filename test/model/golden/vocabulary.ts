@@ -403,6 +403,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ...onRecord(line),
     }
   },
+  erase: (line) => ({ type: 'EraseJob', job: line.word('job'), ...onRecord(line) }),
   forget: (line, scene) => ({
     type: 'ForgetJob',
     job: line.word('job'),

@@ -169,6 +169,7 @@ export function anyCommand(dice: Dice, world: World, now: number, request: numbe
     () => ({ type: 'ReleaseJob', job: at.job, ...onRecord(dice) }),
     () => ({ type: 'OpenStage', job: at.job, stage: dice.below(6) }),
     () => ({ type: 'CancelJob', job: at.job, deadline: dice.chance(50), ...onRecord(dice) }),
+    () => ({ type: 'EraseJob', job: at.job, ...onRecord(dice) }),
     () => ({ type: 'ForgetJob', job: at.job, endedBefore: Math.max(0, now - dice.below(20)) }),
     () => ({ type: 'GrantLease', ...at, worker, request, started: dice.chance(50), session: 's' }),
     () => ({ type: 'StartExecution', ...lease }),

@@ -142,6 +142,7 @@ const COMMANDS: Readonly<Record<CommandType, string>> = {
   RetryTask: `${TASK} attempt input by reason`,
   ForceTask: `${TASK} attempt to output by reason`,
   RescheduleTask: `${TASK} attempt dueAt priority toQueue by reason`,
+  EraseJob: 'job by reason',
   ForgetJob: 'job endedBefore',
   ConfigureQueue: 'queue concurrency rate ageingMs by reason',
   PauseQueue: 'queue by reason',

@@ -31,8 +31,37 @@ export interface JobHistory {
   readonly submittedAt: number
   readonly facts: Fact[]
   readonly tasks: TaskHistory[]
+  /** Not among the facts: it changes what was, and nothing that will be. */
+  readonly erased: Fact | null
   /** Counts how often any of these lists changed: what was read before may be out of date. */
   changes: number
+}
+
+const DATA = new Set(['input', 'output', 'value', 'metadata', 'schema', 'ask'])
+const WORDS = new Set(['reason', 'message', 'stack'])
+
+/** What was said, without what it was said about. */
+function blank<T>(said: T, isError = false): T {
+  if (Array.isArray(said)) return said.map((one) => blank(one as unknown)) as T
+  if (typeof said !== 'object' || said === null) return said
+  const fields = Object.entries(said).map(([field, value]) => {
+    if (typeof value !== 'string') return [field, blank(value as unknown, field === 'error')]
+    if (DATA.has(field)) return [field, 'null']
+    return [field, WORDS.has(field) && (field === 'reason' || isError) ? '' : value]
+  })
+  return Object.fromEntries(fields) as T
+}
+
+/** As if it had been submitted, and everything had been said, without data; what was recorded is lost. */
+export function erasedHistory(job: JobHistory, erased: Fact): JobHistory {
+  return {
+    ...job,
+    spec: { ...blank(job.spec), steps: [] },
+    erased,
+    facts: blank(job.facts),
+    tasks: job.tasks.map((task) => blank(task)),
+    changes: job.changes + 1,
+  }
 }
 
 export class Histories {

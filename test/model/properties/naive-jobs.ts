@@ -1,4 +1,4 @@
-/** Submitting, replacing, releasing, opening, cancelling and forgetting in the naive model. */
+/** Submitting, replacing, releasing, opening, cancelling, erasing and forgetting in the naive model. */
 import type { CommandOf, JobCommand, JobSpec, ParentRef } from '../../../src/kernel/index.ts'
 import { calleeId, childId, tickId } from '../../../src/kernel/index.ts'
 import {
@@ -64,7 +64,7 @@ export function answerSubmit(
   const { job: id, spec } = command
   const there = histories.jobs.get(id)
   if (there !== undefined) {
-    if (isSame(there.spec, spec)) return known(id)
+    if (there.erased !== null || isSame(there.spec, spec)) return known(id)
     return refused('IdReused', ...(isValidSpec(spec) ? [] : INVALID))
   }
   if (!hasValidFields(spec)) return refused('InvalidSpec')
@@ -72,7 +72,7 @@ export function answerSubmit(
   if (!hasValidShape(spec)) return refused('InvalidShape')
   const holder = keyHolder(histories, spec.type, spec.key, now)
   if (holder === undefined) return originOpinion(histories, id, spec)
-  const same = spec.unique || jobInput(holder) === spec.input
+  const same = spec.unique || holder.erased !== null || jobInput(holder) === spec.input
   return same ? known(holder.id) : refused('KeyReused')
 }
 
@@ -114,6 +114,9 @@ export function answerJobCommand(histories: Histories, command: JobCommand, now:
       return answerOpen(job, command.stage)
     case 'CancelJob':
       return answerCancel(job, now, command.deadline === true)
+    case 'EraseJob':
+      if (job.erased !== null) return known()
+      return unless({ JobNotFinal: !isFinal(jobState(job, now)) })
     case 'ForgetJob':
       return unless({
         JobNotFinal: !isFinal(jobState(job, now)),

@@ -13,7 +13,7 @@ import { answerLeaseCommand } from './naive-leases.ts'
 import { isFinal, jobState, mayMove, readStages, stageState } from './naive-derive.ts'
 import { isKnownCommand, isWellFormed, listLength } from './naive-form.ts'
 import type { JobHistory } from './naive-history.ts'
-import { facts, findTask, Histories, isPlain, jobInput } from './naive-history.ts'
+import { erasedHistory, facts, findTask, Histories, isPlain, jobInput } from './naive-history.ts'
 import { answerMessage } from './naive-messages.ts'
 import { answerOperator } from './naive-operator.ts'
 import type { Opinion } from './naive-opinion.ts'
@@ -84,6 +84,7 @@ export class NaiveModel {
       case 'ReplaceJob':
       case 'OpenStage':
       case 'CancelJob':
+      case 'EraseJob':
       case 'ForgetJob':
         return answerJobCommand(this.histories, command, now)
       case 'ConfigureQueue':
@@ -121,6 +122,9 @@ export class NaiveModel {
       case 'SubmitJob':
         jobs.set(command.job, newJob(command.job, command.spec, now))
         return true
+      case 'EraseJob':
+        jobs.set(command.job, erasedHistory(jobs.get(command.job) as JobHistory, fact))
+        return true
       case 'ForgetJob':
         return jobs.delete(command.job)
       case 'ConfigureQueue':
@@ -142,7 +146,7 @@ export class NaiveModel {
     job: JobHistory,
     command: Exclude<
       Command,
-      { type: 'SubmitJob' | 'ForgetJob' } | { queue: string } | { schedule: string }
+      { type: 'SubmitJob' | 'EraseJob' | 'ForgetJob' } | { queue: string } | { schedule: string }
     >,
     now: number,
   ): boolean {
@@ -184,7 +188,7 @@ export class NaiveModel {
 function newJob(id: string, spec: JobHistory['spec'], now: number): JobHistory {
   const only = { stage: 0, segment: 0, openedAt: now, bornFailed: false, sentBefore: [], facts: [] }
   const tasks = spec.stages === null ? [only] : []
-  return { id, spec, submittedAt: now, facts: [], tasks, changes: 0 }
+  return { id, spec, submittedAt: now, facts: [], tasks, erased: null, changes: 0 }
 }
 
 function factsOf(job: JobHistory, command: Command): JobHistory['facts'] {

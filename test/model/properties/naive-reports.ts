@@ -103,10 +103,15 @@ function childSubmitted(
   const promised = { ...child, parent: { job, stage, segment, effect: index } }
   // A job that only has the id is not the child, and neither is one of an earlier life of the
   // parent, unless it is what was promised.
-  if (sameText(promised, histories.jobs.get(childId(command))?.spec)) return true
+  const submitted = histories.jobs.get(childId(command))
+  if (submitted != null && submitted.erased !== null) return true
+  if (sameText(promised, submitted?.spec)) return true
   // With a known key it is the job that has the key, if that would answer for it.
   const holder = keyHolder(histories, child.type, child.key, now)
-  return holder !== undefined && (child.unique || child.input === jobInput(holder))
+  return (
+    holder !== undefined &&
+    (child.unique || holder.erased !== null || child.input === jobInput(holder))
+  )
 }
 
 function answerCurrent(

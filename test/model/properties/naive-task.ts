@@ -159,6 +159,7 @@ export function readTask(job: JobHistory, task: TaskHistory): TaskReading {
       reading.endedAt = reading.state === 'WAITING' || reading.state === 'LEASED' ? null : fact.at
     }
   }
+  if (job.erased !== null) reading.steps.clear()
   readings.set(task, { length: task.facts.length, is: reading })
   return reading
 }

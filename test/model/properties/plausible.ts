@@ -106,6 +106,7 @@ function finalStep(dice: Dice, job: Job, now: number): Command {
   if (schedule !== null && dice.chance(50)) {
     return { type: 'FireSchedule', schedule: schedule.id, tick: schedule.tick, skipped: false }
   }
+  if (dice.chance(30)) return { type: 'EraseJob', job: job.id, ...onRecord(dice) }
   return {
     type: 'ForgetJob',
     job: job.id,

@@ -55,9 +55,17 @@ function isOutOfMind(world: World, command: Command): boolean {
   return task?.leases.some((one) => one.worker === worker && one.request === request) !== true
 }
 
+/** What was recorded, and what an operator gave, is told by nobody once the job is erased. */
+const SAYS_DATA = new Set(['RecordStep', 'EndWait', 'RetryTask', 'ForceTask'])
+
+function isErased(world: World, command: Command): boolean {
+  if (!('job' in command) || !SAYS_DATA.has(command.type)) return false
+  return world.jobs.get(command.job)?.erased != null
+}
+
 /** Answers that hold only for a time, as the design says. */
 export function isOver(world: World, { command, decision }: Delivered, now: number): boolean {
-  if (isOutOfMind(world, command)) return true
+  if (isOutOfMind(world, command) || isErased(world, command)) return true
   if (command.type === 'StartEffect') {
     // The answer is a permission to act: not given again once the lease is lost or it is done.
     const task = findTask(world, command.job, command.stage, command.segment)

@@ -23,6 +23,8 @@ function dependencies(log: readonly Entry[]): number[][] {
     }
     const own = tasks.get(entry.job) as Map<string, number>
     if (entry.type === 'StageOpened') own.set(`stage ${entry.stage}`, index)
+    // It reaches the tasks, too. What is refused of them later changes nothing that it reached.
+    if (entry.type === 'JobErased') return [...before, ...own.values()]
     if (entry.type === 'JobForgotten') {
       for (const key of own.keys()) newest.delete(`${entry.job} ${key}`)
       return [...before, ...own.values()]

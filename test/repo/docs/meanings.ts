@@ -171,6 +171,7 @@ export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
     sender: 'operator, client',
     nouns: 'At the attempt that was seen, the task waits as it was asked for.',
   },
+  EraseJob: { entry: 'JobErased', sender: 'client, operator', nouns: 'The job is erased.' },
   ForgetJob: { entry: 'JobForgotten', sender: 'retention', nouns: 'There is no such job.' },
   ConfigureQueue: {
     entry: 'QueueConfigured',
@@ -214,6 +215,10 @@ export const ENTRIES: { readonly [T in EntryType]: EntryMeaning } = {
   JobCancelled: {
     aggregate: 'job',
     says: "The job is ending. A plain job's task is FAILED by this very entry.",
+  },
+  JobErased: {
+    aggregate: 'job',
+    says: 'What the job and its tasks were given, and made, is gone: inputs, outputs, steps, messages, errors, reasons. That it ran stays.',
   },
   JobForgotten: {
     aggregate: 'job',

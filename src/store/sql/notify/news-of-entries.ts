@@ -12,6 +12,7 @@ const BY_TYPE: Readonly<Record<Entry['type'], readonly NewsKind[]>> = {
   JobReleased: ['work', 'upkeep'],
   JobReplaced: ['work'],
   JobCancelled: ['ends', 'work', 'interrupts', 'upkeep'],
+  JobErased: [],
   JobForgotten: [],
   StageOpened: ['work'],
   LeaseGranted: [],

@@ -172,6 +172,15 @@ export class PostgresPresence implements Presence {
     return row === undefined ? null : { job, saidAt: row[0] as number, text: row[1] as string }
   }
 
+  async forgetReport(job: string): Promise<void> {
+    const sql = 'delete from reports where job = $1::text'
+    await this.#parts.run((connection) => connection.run([{ sql, values: [job] }]))
+  }
+
+  async compact(): Promise<void> {
+    // Its tables are compacted with the others.
+  }
+
   async dead(): Promise<DeadSessions | null> {
     const client = this.#client
     if (client === null) return null

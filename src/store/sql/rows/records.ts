@@ -28,6 +28,7 @@ import {
   NONE,
   NOT_OPENED,
   PawlError,
+  redactJob,
 } from '../../../kernel/index.ts'
 import type { StepsElsewhere } from '../../../log/index.ts'
 import {
@@ -38,6 +39,7 @@ import {
   ENTRY_CODES,
   Interning,
   MalformedBytes,
+  readErased,
   readKeptMessages,
   readQueue,
   readReplaced,
@@ -46,6 +48,7 @@ import {
   setReplaced,
   upcast,
   writeEntry,
+  writeErased,
   writeKeptMessages,
   writeQueue,
   writeReplaced,
@@ -102,6 +105,7 @@ const JOB_OPENED = 2
 const JOB_HELD = 4
 const JOB_CANCELLED = 8
 const JOB_MESSAGES = 16
+const JOB_ERASED = 32
 const JOB_REPLACED = 64
 
 export class Records {
@@ -151,6 +155,7 @@ export class Records {
     if (job.cancelled !== null) mask |= JOB_CANCELLED
     if (job.messages.length > 0) mask |= JOB_MESSAGES
     if (job.replaced !== null) mask |= JOB_REPLACED
+    if (job.erased !== null) mask |= JOB_ERASED
     writer.u8(mask)
     writer.time(job.submittedAt)
     writer.timeFrom(job.submittedAt, job.dueAt)
@@ -162,6 +167,7 @@ export class Records {
       writer.text(job.cancelled.reason)
       writer.flag(job.cancelled.deadline)
     }
+    if (job.erased !== null) writeErased(writer, job.erased, job.submittedAt)
     if (job.opened !== null) {
       writer.count(job.opened.length)
       // A stage that is not opened is the one below zero.
@@ -195,6 +201,7 @@ export class Records {
         deadlineAt: deadlineOf(spec, submittedAt),
         held: (mask & JOB_HELD) !== 0,
         cancelled: null,
+        erased: null,
         opened: null,
         task: null,
         messages: NONE,
@@ -207,6 +214,7 @@ export class Records {
         const [by, reason] = [reader.text(), reader.text()]
         job.cancelled = { at, by, reason, deadline: reader.flag() }
       }
+      if (mask & JOB_ERASED) job.erased = readErased(reader, this.#interning, submittedAt)
       if (mask & JOB_OPENED) {
         const opened: number[] = []
         for (let left = reader.length(); left > 0; left--) opened.push(reader.count() + NOT_OPENED)
@@ -221,6 +229,8 @@ export class Records {
         job.task = readTask(reader, this.#interning, job, 0, 0, submittedAt, elsewhere)
         if (elsewhere === null) noteInRecord(job.task.steps)
       }
+      // What was submitted may be remembered from before: see `SubmissionCache`.
+      if (job.erased !== null) redactJob(job)
       return job
     })
   }

@@ -10,7 +10,8 @@ import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SqliteDatabase } from '../../../log/disk/sqlite-driver.ts'
 import { openSqlite, sqlitePrimaryCode } from '../../../log/disk/sqlite-driver.ts'
-import { StoreClosed } from '../../errors.ts'
+import { pause } from '../../clock.ts'
+import { CompactionIncomplete, StoreClosed } from '../../errors.ts'
 import type { DeadSessions, HeardProcess, JobReport, Presence } from '../../presence.ts'
 import { HEARD_WITHIN_MS, MOST_REPORTS } from '../../presence.ts'
 import { newSessionName } from '../../random.ts'
@@ -41,6 +42,11 @@ const REPORT = `
 const FORGET = `
   delete from reports where job in (select job from reports order by said_at desc limit -1 offset ${MOST_REPORTS})`
 const TIDY_MS = 60_000
+/** SQLite's number for a file that another connection has. */
+const BUSY = 5
+/** Others have the file for a fraction of a millisecond. */
+const MOST_TRIES = 200
+const PAUSE_MS = 10
 
 export class SqlitePresence implements Presence {
   readonly name = newSessionName('sqlite')
@@ -122,6 +128,22 @@ export class SqlitePresence implements Presence {
     })
   }
 
+  forgetReport(job: string): Promise<void> {
+    return this.#insist((database) => {
+      database.prepare('delete from reports where job = ?').run(job)
+    })
+  }
+
+  compact(): Promise<void> {
+    return this.#insist((database) => {
+      database.exec('vacuum')
+      const emptied = database.prepare('pragma wal_checkpoint(truncate)')
+      emptied.setReturnArrays(true)
+      const [isBusy] = emptied.get() as [number, number, number]
+      if (isBusy === 1) throw new CompactionIncomplete(this.#path, 'another process reads it.')
+    })
+  }
+
   async dead(): Promise<DeadSessions | null> {
     if (!this.#locks.isHeld) return null
     const dead = this.#locks.deadNeighbours()
@@ -167,6 +189,19 @@ export class SqlitePresence implements Presence {
     } catch (error) {
       if (DAMAGED.has(sqlitePrimaryCode(error))) this.#beginAnew()
       throw error
+    }
+  }
+
+  /** For what a caller waits for: tried again while another process has the file. */
+  async #insist(work: (database: SqliteDatabase) => void): Promise<void> {
+    for (let triesLeft = MOST_TRIES; ; triesLeft--) {
+      try {
+        return this.#use(work)
+      } catch (error) {
+        const isBusy = error instanceof CompactionIncomplete || sqlitePrimaryCode(error) === BUSY
+        if (!isBusy || triesLeft === 0) throw error
+      }
+      await pause(PAUSE_MS)
     }
   }
 

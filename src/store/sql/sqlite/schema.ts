@@ -20,7 +20,16 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index submits on events (position) where type = 'JobSubmitted'`,
     // Whether a job that has no row was forgotten, or its row is lost.
     `create index forgotten on events (job, position) where type = 'JobForgotten'`,
+    // Whether the events before it may be redacted.
+    `create index erased on events (job, position) where type = 'JobErased'`,
     `create trigger no_update before update on events
+    when not (
+      new.position = old.position and new.job is old.job and new.before is old.before
+      and new.type = old.type and new.at = old.at
+      and exists (
+        select 1 from events e where e.type = 'JobErased' and e.job = old.job and e.position > old.position
+      )
+    )
     begin
       select raise(abort, 'events are only ever appended: UPDATE is refused');
     end`,
@@ -40,6 +49,14 @@ export const STEPS: readonly (readonly string[])[] = [
     )`,
     `create index baselines_of on baselines (name)`,
     `create trigger no_baseline_update before update on baselines
+    when not (
+      new.kind = old.kind and new.name = old.name and new.stage = old.stage
+      and new.segment = old.segment and new.through = old.through
+      and new.last_position = old.last_position
+      and exists (
+        select 1 from events e where e.type = 'JobErased' and e.job = old.name and e.position > old.through
+      )
+    )
     begin
       select raise(abort, 'baselines are only ever appended: UPDATE is refused');
     end`,

@@ -14,13 +14,14 @@ import type { Statement } from '../connection.ts'
 import type { Dialect, ForgetCount, Preconditions } from '../dialect.ts'
 import { Records } from '../rows/records.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
-import type { Statements } from '../statements.ts'
+import type { ErasureStatements, Statements } from '../statements.ts'
 import type { TurnAssigner } from './turn-assignment.ts'
 import { TurnAssignment } from './turn-assignment.ts'
 
 export interface TransactionContext {
   /** In the words of the connection that the transaction runs on. */
   readonly sql: Statements
+  readonly erasure: ErasureStatements
   readonly records: Records
   readonly turns: TurnAssigner
   /** Null: the database's own clock. */
@@ -36,11 +37,12 @@ export interface TransactionContext {
 
 /** For the store's own connections. */
 export function newContext(
-  { statements: sql, where, preconditions, forgetCount }: Dialect,
+  { statements: sql, erasure, where, preconditions, forgetCount }: Dialect,
   clock: Clock | null,
 ): TransactionContext & { readonly turns: TurnAssignment } {
   return {
     sql,
+    erasure,
     records: new Records(where),
     turns: new TurnAssignment(sql),
     now: () => (clock === null ? null : Math.floor(clock.now())),

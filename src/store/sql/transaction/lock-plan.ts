@@ -109,6 +109,7 @@ export class LockPlan {
       case 'ReleaseJob':
       case 'ReplaceJob':
       case 'CancelJob':
+      case 'EraseJob':
       case 'ForgetJob':
       case 'OpenStage':
         return this.#aboutJob(command)

@@ -8,7 +8,7 @@
  *
  * One round trip when nothing has to be loaded and the next position is known (see `NextPosition`).
  */
-import type { Command, Decision } from '../../../kernel/index.ts'
+import type { Command, Decision, Job } from '../../../kernel/index.ts'
 import { decideIn, malformed, noReads } from '../../../kernel/index.ts'
 import type { Answer } from '../../store.ts'
 import type { Connection, Statement, StatementResult } from '../connection.ts'
@@ -18,6 +18,7 @@ import { JOB_ROW, rowKey } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 import { buildWrites } from './build-writes.ts'
 import type { LeasedRowCache, TransactionContext } from './context.ts'
+import { redactStored } from './erasure.ts'
 import { LockPlan } from './lock-plan.ts'
 import { RowLoader } from './row-loader.ts'
 import type { SubmitGrants } from './submit-grants.ts'
@@ -125,6 +126,10 @@ export async function executeCommands(
     writes.push({ sql: context.forgetCount.increment, values: [] })
   }
   context.nextPosition?.sent(last.position)
+  if (last.entry.type === 'JobErased') {
+    await transaction.run(writes.splice(0))
+    await redactStored(transaction, last.job as Job, context)
+  }
   await boundary.commit(transaction, writes, answers)
   cacheLeased(loaded, loaded.applied, context.leasedRows)
   return { answers, applied: loaded.applied }
@@ -212,12 +217,16 @@ function decideAll(
   const reads = noReads()
   const answers: Answer[] = []
   for (const command of commands) {
+    // A transaction of its own ends with it: what is stored is read and written again.
+    const isAlone = command?.type === 'EraseJob'
+    if (isAlone && answers.length > 0) break
     const decision = decideIn(loaded.world, loaded, command, reads, now)
     if (loaded.hasUnknownTallies) break
     const { entry } = decision
     if (entry === null && loaded.fromCache.size > 0) assertNotFromCache(loaded, command)
     if (entry !== null) loaded.apply(entry, positions[loaded.applied.length] as number)
     answers.push(answerOf(decision))
+    if (isAlone) break
   }
   return answers
 }

@@ -281,7 +281,8 @@ export class WorkingSet implements Indexes {
       case 'JobReleased':
       case 'JobReplaced':
       case 'MessageKept':
-      case 'JobCancelled': {
+      case 'JobCancelled':
+      case 'JobErased': {
         const job = this.jobs.get(entry.job) as Job
         return this.#change(entry, position, job, job.task)
       }

@@ -26,11 +26,13 @@ it('a transaction that sees a queue as it was once does not cache it', async () 
     { type: 'ConfigureQueue', queue: 'q', ...configured, ...onRecord },
   ])
   expect(answer?.verdict).toBe('committed')
-  const { statements: sql, userTransactions: guest, migrations: steps } = postgresDialect(at)
+  const dialect = postgresDialect(at)
+  const { statements: sql, erasure, userTransactions: guest, migrations: steps } = dialect
   const queues = new QueueCache()
   const records = new Records()
   const parts = {
     sql,
+    erasure,
     records,
     queues,
     turns: new TurnAssignment(sql).withoutLocks,

@@ -1,0 +1,38 @@
+/**
+ * The statements by which what is stored of an erased job is redacted on PostgreSQL, and the tables are
+ * left without old versions of their rows.
+ */
+import type { ErasureStatements } from '../statements.ts'
+
+const TABLES = ['events', 'work', 'baselines', 'reports', 'processes']
+
+export const ERASURE: ErasureStatements = {
+  events: `
+    with recursive chain (position, before) as (
+      select e.position, e.before from work w
+      cross join lateral (values (w.last_position), (w.position)) as p (position)
+      join events e on e.position = p.position where w.job = $1::text
+      union
+      select e.position, e.before from chain c join events e on e.position = c.before
+    ) select position from chain`,
+  redactEvents: `
+    update events e set record = given.record
+    from unnest($1::int8[], $2::bytea[]) as given (position, record)
+    where e.position = given.position`,
+  redactRows: `
+    update work w set record = given.record
+    from unnest($1::text[], $2::int4[], $3::int4[], $4::bytea[]) as given (job, stage, segment, record)
+    where w.job = given.job and w.stage = given.stage and w.segment = given.segment`,
+  redactBaselines: `
+    update baselines b set record = given.record
+    from unnest($1::text[], $2::text[], $3::int4[], $4::int4[], $5::int8[], $6::bytea[])
+      as given (kind, name, stage, segment, through, record)
+    where b.kind = given.kind and b.name = given.name and b.stage = given.stage
+      and b.segment = given.segment and b.through = given.through`,
+  // A plain vacuum leaves the bytes of old rows in the free space of their pages. Without the right to it, the
+  // server only warns.
+  compact: TABLES.map((table) => ({
+    run: `vacuum full ${table}`,
+    mark: `select pg_relation_filenode('${table}')`,
+  })),
+}
