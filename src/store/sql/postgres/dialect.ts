@@ -9,6 +9,7 @@ import { openNotifier } from './notifier.ts'
 import { openConnection } from './connection.ts'
 import { PostgresPresence } from './presence.ts'
 import { postgresUserDialect } from './user-transaction.ts'
+import { HISTORY } from './history-statements.ts'
 import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
 import { quoted } from './qualified-names.ts'
@@ -27,6 +28,7 @@ export function postgresDialect(
     where: `The schema ${schema} on PostgreSQL`,
     statements: POSTGRES,
     jobChecks: JOB_CHECKS,
+    history: HISTORY,
     connect: () => connectTo({ url, schema, ...limits }),
     userTransactions: postgresUserDialect({ url, ...limits }, schema),
     connections: CONNECTIONS,

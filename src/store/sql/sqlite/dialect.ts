@@ -9,6 +9,7 @@ import { readAcknowledged, replaceAcknowledged } from './acknowledged-mark.ts'
 import { openConnection } from './connection.ts'
 import { SqlitePresence } from './presence.ts'
 import { sqliteUserDialect } from './user-transaction.ts'
+import { HISTORY } from './history-statements.ts'
 import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
 import { CHECKS, FILE_CHECK, SQLITE } from './statements.ts'
@@ -43,6 +44,7 @@ export function sqliteDialect(options: { readonly path: string }): Dialect {
     where: `The SQLite file ${path}`,
     statements: SQLITE,
     jobChecks: JOB_CHECKS,
+    history: HISTORY,
     connect: () => openConnection({ path }),
     userTransactions: sqliteUserDialect(path),
     // One writes at a time, whatever the number of connections.
