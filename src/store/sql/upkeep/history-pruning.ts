@@ -29,7 +29,7 @@ import { QueueScheduleFold } from '../verify/queue-and-schedule-check.ts'
 const PORTION = 500
 const MOST_PASSED = 5_000
 /** Portions of one call take so long; then it rests four times as long as they took. */
-const MOST_US = 100_000
+const MOST_US = 200_000
 const REST_FACTOR = 4
 /** Between two looks at whether a round may begin. */
 const PAUSE_US = 60_000_000
