@@ -242,6 +242,62 @@ describe.each(Object.keys(DATABASES))('the history on %s', (name) => {
     expect(await bench.problems()).toMatchObject([{ table: 'events', position: 1 }])
   })
 
+  it('keeps events of a schedule among which one is missing, for a person to see', async () => {
+    const bench = await Bench.in(name)
+    await bench.must({
+      type: 'SetSchedule',
+      schedule: 's',
+      definition: 'd',
+      seen: null,
+      ...onRecord,
+    })
+    for (const tick of [10, 20, 30]) {
+      await bench.must({ type: 'FireSchedule', schedule: 's', tick, skipped: true })
+    }
+    await bench.submit('last')
+    await bench.place.plant((run) => run('delete from events where position = 3'))
+    bench.now = LATER
+    await bench.prune()
+    expect(await bench.events()).toHaveLength(4)
+    expect(await bench.problems()).toContainEqual(
+      expect.objectContaining({ table: 'events', position: 4 }),
+    )
+  })
+
+  it('is not touched by a process that was stopped, and goes on when others are further', async () => {
+    const bench = await Bench.in(name)
+    await bench.submit('a', 'b', 'c')
+    await bench.forget('a')
+    await bench.submit('d')
+    bench.now = LATER
+    const inner = await bench.place.dialect.connect()
+    let goOn!: () => void
+    const stopped = new Promise<void>((resolve) => (goOn = resolve))
+    let isStopped = false
+    const late = bench.pruneOnce({
+      close: () => inner.close(),
+      run: async (statements) => {
+        const removes = statements.some(({ sql }) => sql.includes('delete from events'))
+        if (removes) {
+          isStopped = true
+          await stopped
+        }
+        return inner.run(statements)
+      },
+    })
+    await expect.poll(() => isStopped).toBe(true)
+    await bench.forget('b')
+    await bench.submit('last')
+    bench.now += 2 * HOUR_MS
+    await bench.prune()
+    const [mark, events] = [await bench.mark(), await bench.events()]
+    goOn()
+    await late
+    expect([await bench.mark(), await bench.events()]).toEqual([mark, events])
+    expect(events.map(([, of]) => of)).toEqual(['c', 'd', 'last'])
+    expect(await bench.problems()).toEqual([])
+  })
+
   it('that is removed in part, when the process is killed, is nothing lost', async () => {
     const bench = await Bench.in(name)
     const ids = names('job', 400)
@@ -486,6 +542,14 @@ describe.each(Object.keys(DATABASES))('the history on %s', (name) => {
     await bench.submit('last')
     expect(await bench.rows('select name from baselines')).toEqual([['kept']])
     bench.now = LATER
+    // A round has begun, and removed nothing yet: a copy takes none of it.
+    const killed = failing(await bench.place.dialect.connect(), 2)
+    await expect(bench.pruneOnce(killed)).rejects.toThrow('killed')
+    const { schema } = bench.place
+    const folder = await temporaryFolder()
+    const from = schema === undefined ? {} : { fromSchema: schema }
+    await copyStore(bench.place.location, folder, from)
+    expect((await verifyDirectory(folder)).problems).toEqual([])
     await bench.prune()
     expect(await bench.rows('select name from baselines')).toEqual([])
     expect((await bench.events()).map(([, of]) => of)).toEqual(['live', 'last'])

@@ -9,7 +9,12 @@ import { fromPg } from './adapters.ts'
 import { openPostgres } from '../open-sql.ts'
 import { postgresDialect } from '../postgres/dialect.ts'
 import { UserTransactions } from './user-transactions.ts'
-import { LackingSteps, LeasedRowCache, QueueCache, SubmissionCache } from '../transaction/context.ts'
+import {
+  LackingSteps,
+  LeasedRowCache,
+  QueueCache,
+  SubmissionCache,
+} from '../transaction/context.ts'
 import { TurnAssignment } from '../transaction/turn-assignment.ts'
 import { Records } from '../rows/records.ts'
 import { TableVersion } from '../tables.ts'
