@@ -42,8 +42,8 @@ export interface OpenOptions {
    */
   readonly onForget?: (jobs: readonly JobInfo[]) => Promise<void> | void
   /**
-   * How long the entries themselves are kept. Default 7 days; `'forever'` keeps them all. Not for
-   * databases, and not in memory.
+   * How long the entries themselves are kept. Default 7 days; `'forever'` keeps them all. On databases:
+   * those of jobs that are forgotten, and of schedules. Not in memory.
    */
   readonly history?: Duration | 'forever'
   /** A folder that old parts of the log are moved to, instead of being removed. For directories. */
@@ -133,16 +133,19 @@ function assertOfMemory(options: OpenOptions): void {
 }
 
 function directoryOptions(options: OpenOptions): Omit<DirectoryOptions, 'clock'> {
-  const { history, archive } = options
+  const { archive } = options
   return {
     retention: retentionOf(options),
     presence: presenceOf(options),
-    ...(history === undefined
-      ? {}
-      : { historyMs: history === 'forever' ? Infinity : toMs(history, 'history') }),
+    ...historyOf(options),
     ...(archive === undefined ? {} : { archive }),
     ...noticesOf(options),
   }
+}
+
+function historyOf({ history }: OpenOptions): Pick<DirectoryOptions, 'historyMs'> {
+  if (history === undefined) return {}
+  return { historyMs: history === 'forever' ? Infinity : toMs(history, 'history') }
 }
 
 function noticesOf({ onNotice }: OpenOptions): Pick<DirectoryOptions, 'onNotice'> {
@@ -218,15 +221,10 @@ async function openDatabase(
   const isSqlite = SQLITE.test(location)
   const path = location.replace(SQLITE, '')
   if (isSqlite) assertPath(path)
+  const shared = { retention, presence, ...historyOf(options), ...noticesOf(options) }
   const store: Store & { now(): number } = isSqlite
-    ? await openSqliteStore({ path, retention, presence, ...noticesOf(options) })
-    : await openPostgres({
-        url: location,
-        schema: schemaOf(options),
-        retention,
-        presence,
-        ...noticesOf(options),
-      })
+    ? await openSqliteStore({ path, ...shared })
+    : await openPostgres({ url: location, schema: schemaOf(options), ...shared })
   return {
     store,
     // Leases are measured by a monotonic clock.
@@ -242,11 +240,10 @@ const NO_PLACE =
 const NO_BACKUP =
   'An engine on a database is backed up with the database, by the means that it has for that.'
 
-function assertOptions(location: string, { history, archive, schema }: OpenOptions): void {
-  for (const [name, value] of Object.entries({ history, archive })) {
-    if (value === undefined) continue
+function assertOptions(location: string, { archive, schema }: OpenOptions): void {
+  if (archive !== undefined) {
     throw new InvalidDefinition(
-      `open() of a database takes no \`${name}\`: its entries stay in the table \`events\`.`,
+      'open() of a database takes no `archive`: its entries are in the table `events`, not in files. To keep what is forgotten, copy it in `onForget`, or open it with `history: \'forever\'`.',
     )
   }
   if (schema !== undefined && SQLITE.test(location)) {

@@ -191,6 +191,33 @@ describe.each(Object.keys(DATABASES))('steps on %s', (name) => {
     await mustBeWhole()
   })
 
+  it.each([0, 1])('of which one is missing (%i) are damage, and no conflict', async (missing) => {
+    const own = await (DATABASES[name] as (typeof DATABASES)[string])()
+    const [one, two] = [await own.open(clock), await own.open(clock)]
+    onTestFinished(async () => {
+      for (const each of [one, two, own]) await each.close()
+    })
+    await must(one, { type: 'SubmitJob', job: 'lacking', spec: plain() })
+    const first = await claim(one)
+    // The newest event of the task is a step.
+    await must(one, stepOf(first, 0), stepOf(first, 1))
+    await own.plant((run) =>
+      run(
+        `delete from events where position = (
+          select max(position) from events where type = 'StepRecorded'
+        ) - ?`,
+        1 - missing,
+      ),
+    )
+    const release: Command = { type: 'ReleaseLease', ...addressOf(first) }
+    const said = /job lacking is damaged: [12] of its steps are in no event/
+    const released = two.execute([release])
+    await expect(released).rejects.toMatchObject({ code: 'CorruptRecord' })
+    await expect(released).rejects.toThrow(said)
+    await expect(released).rejects.toThrow(own.dialect.where)
+    await expect(two.query({ kind: 'job', job: 'lacking' })).rejects.toThrow(said)
+  })
+
   it('that are damaged are lost when the job is kept as its row says', async () => {
     await must(store, { type: 'SubmitJob', job: 'damaged', spec: plain() })
     const first = await claim(store)

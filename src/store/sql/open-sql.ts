@@ -17,6 +17,8 @@ export interface SqlOptions {
   /** Null, or left out: the database's own on PostgreSQL. */
   readonly clock?: Clock | null
   readonly retention?: Partial<Retention>
+  /** How long events stay, once their job is forgotten. Infinity: for ever. Default: 7 days. */
+  readonly historyMs?: number
   /** Whether processes on the database know of each other which of them live. Default: true. */
   readonly presence?: boolean
   /** Told that this machine's clock is far behind the newest entry, and that there is no presence. */
@@ -62,6 +64,7 @@ export async function openSql(dialect: Dialect, options: SqlOptions = {}): Promi
       clock: options.clock ?? null,
       aheadMs: (now ?? 0) - (askedUs + nowUs()) / 2_000,
       retention: { ageMs: 7 * DAY_MS, count: 1_000_000, ...options.retention },
+      historyMs: options.historyMs ?? 7 * DAY_MS,
       hasPresence: options.presence ?? true,
       onNotice: options.onNotice ?? ((): void => undefined),
     })

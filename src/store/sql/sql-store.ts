@@ -49,6 +49,7 @@ import type { TransactionContext } from './transaction/context.ts'
 import { newContext } from './transaction/context.ts'
 import type { AppliedEntry } from './transaction/working-set.ts'
 import { compactTables } from './upkeep/compaction.ts'
+import { HistoryPruning } from './upkeep/history-pruning.ts'
 import { SqlExamination } from './upkeep/sql-examination.ts'
 import { SqlUpkeep } from './upkeep/sql-upkeep.ts'
 import { Vacuum } from './upkeep/vacuum.ts'
@@ -65,6 +66,8 @@ export interface SqlStoreOptions {
   /** How far the database's clock is ahead of this process's. */
   readonly aheadMs: number
   readonly retention: Retention
+  /** How long events are kept; Infinity: for ever. */
+  readonly historyMs: number
   /** False: whether processes live is not looked at. */
   readonly hasPresence: boolean
   readonly onNotice: (notice: StoreNotice) => void
@@ -95,7 +98,7 @@ export class SqlStore implements Store {
   readonly #meters = new Meters()
   readonly #notifier: ChangeNotifier
   readonly #watches = new EntryWatches(
-    (position) => this.#readEntries(position),
+    (position, watch) => this.#readEntries(position, watch),
     (isWaiting) => this.#notifier.keepProcessAlive(isWaiting),
   )
   /** Only where a claim that follows would be another transaction. */
@@ -107,7 +110,7 @@ export class SqlStore implements Store {
   #closing: Promise<void> | null = null
 
   constructor(options: SqlStoreOptions) {
-    const { id, dialect, first, clock, aheadMs, retention, onNotice } = options
+    const { id, dialect, first, clock, aheadMs, retention, historyMs, onNotice } = options
     const { statements: sql, connections: size, mostAwayMs = MOST_AWAY_MS } = dialect
     const { preconditions = null, userTransactions: userDialect } = dialect
     this.id = id
@@ -163,11 +166,12 @@ export class SqlStore implements Store {
       mayBeRestricted: (queue) => context.queues.mayBeRestricted(queue),
       onOtherWrites: () => this.#noteOtherWrites(),
     })
-    this.#feed = new EntryFeed(sql, context.records)
+    this.#feed = new EntryFeed(sql, dialect.history, context.records)
     const jobQueries = new JobQueries(context)
     const examination = new SqlExamination(context, jobQueries, dialect)
     this.#jobQueries = jobQueries
-    this.#upkeep = new SqlUpkeep(context, jobQueries, retention, () =>
+    const pruning = new HistoryPruning(dialect, context.records, historyMs)
+    this.#upkeep = new SqlUpkeep(context, jobQueries, retention, pruning, () =>
       this.#notifier.tellAll('ends'),
     )
     this.#queries = new SqlQueries(this.#pool, context, jobQueries, {
@@ -322,10 +326,10 @@ export class SqlStore implements Store {
     return this.#meters.metrics(now, leases as number, quarantined as number)
   }
 
-  #readEntries(position: number): Promise<readonly PositionedEntry[]> {
+  #readEntries(position: number, watch: object): Promise<readonly PositionedEntry[]> {
     // Once the pool is closed: a watch sees the rest when it is resumed.
     return this.#pool.runUntilClosed<readonly PositionedEntry[]>(
-      (connection) => this.#feed.read(connection, position),
+      (connection) => this.#feed.read(connection, position, watch),
       [],
     )
   }

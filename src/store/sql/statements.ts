@@ -340,8 +340,6 @@ export interface Statements {
   /** The next 500 of them: EVENT_COLUMNS. On SQLite: how many were taken before. */
   readonly nextEvents: string
   readonly dropSortedEvents: string
-  /** position, most → EVENT_COLUMNS of those behind it, by position. */
-  readonly eventRowsAfter: string
   /** most → EVENT_COLUMNS, the newest first. */
   readonly newestEvents: string
   /** → how many are missing of the triggers that refuse to change events. */
@@ -431,6 +429,58 @@ export interface CompactStatement {
   readonly run: string
   /** → something that is not the same AFTER it was run; null: a statement that does nothing fails. */
   readonly mark: string | null
+}
+
+/** To remove events whose time is over: see `upkeep/history-pruning.ts`, and `HistoryMark`. */
+export interface HistoryStatements {
+  /** → through, older_than, passed. */
+  readonly read: string
+  /** rows (through, older_than, passed; through before, passed before): fails if they are others by now. */
+  readonly move: string
+  /** position → position, at of the first event from there on. */
+  readonly eventFrom: string
+  /**
+   * after, through, most passed, most → EVENT_COLUMNS of those among the next events that may be removed: of
+   * schedules, and of jobs that were forgotten up to `through`. The record only of those without a job. Never
+   * the newest event: on SQLite the next position follows from it.
+   */
+  readonly removable: string
+  /** after, through, most passed → how many events are passed by that, and the last of them. */
+  readonly passed: string
+  /** rows (position). The database refuses to delete what may not be removed. */
+  readonly deleteEvents: string
+  /** rows (schedule) → BASELINE_COLUMNS of schedules. */
+  readonly scheduleBaselines: string
+  /** rows (schedule, through): its baselines before that one. */
+  readonly deleteScheduleBaselines: string
+  /** rows (job, position): its baselines up to there, where it was forgotten. */
+  readonly deleteJobBaselines: string
+  /** after, through, most → EVENT_COLUMNS by position, without those of jobs that were forgotten up to `through`. */
+  readonly keptEvents: string
+  /** kind, through → BASELINE_COLUMNS of all of this kind, without those of the same jobs. */
+  readonly keptBaselines: string
+}
+
+/** Entries that are folded into a baseline, and then removed. */
+const SCHEDULE_ENTRIES = ['ScheduleSet', 'ScheduleFired', 'ScheduleRemoved'] as const
+export const OF_SCHEDULE = `in (${SCHEDULE_ENTRIES.map((type) => `'${type}'`).join(', ')})`
+
+/** Whether the job of an event was forgotten, between the event and a position. By the index `forgotten`. */
+export function isForgottenBy(event: string, through: string): string {
+  return `exists (
+        select 1 from events f
+        where f.type = 'JobForgotten' and f.job = ${event}.job and f.position >= ${event}.position
+          and f.position <= ${through}
+      )`
+}
+
+/** Whether the job of a baseline was forgotten, between the baseline and a position. */
+export function isBaselineForgottenBy(baseline: string, through: string): string {
+  return `exists (
+        select 1 from events f
+        where f.type = 'JobForgotten' and f.job = ${baseline}.name
+          and f.position >= ${baseline}.through and f.position <= ${through}
+      )`
 }
 
 /** The columns of a baseline: see `rows/event-rows.ts`. */

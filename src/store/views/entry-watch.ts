@@ -6,8 +6,11 @@
  */
 import type { PositionedEntry } from '../store.ts'
 
-/** Some of the durable entries behind a position, oldest first; none: there are none yet. */
-export type ReadOn = (position: number) => Promise<readonly PositionedEntry[]>
+/**
+ * Some of the durable entries behind a position, oldest first; none: there are none yet. `watch`: which one
+ * reads, from one call to the next.
+ */
+export type ReadOn = (position: number, watch: object) => Promise<readonly PositionedEntry[]>
 
 export class EntryWatches {
   readonly #read: ReadOn
@@ -49,7 +52,7 @@ export class EntryWatches {
       const wakes = this.#wakes
       const closed = this.#closed
       if (closed !== null && closed.error !== null) throw closed.error
-      const entries = await this.#read(position)
+      const entries = await this.#read(position, watch)
       if (entries.length > 0) return entries
       // Closed BEFORE it was read: there is nothing that it could have missed.
       if (closed !== null) return null

@@ -69,6 +69,9 @@ const GRANTS = (schema: string, role: string): readonly string[] => [
     ${schema}.queue_counts, ${schema}.queue_count_changes to ${role}`,
   `grant insert, update on ${schema}.queues, ${schema}.schedules to ${role}`,
   `grant usage, select on sequence ${schema}.positions, ${schema}.forgets to ${role}`,
+  `grant update on ${schema}.history to ${role}`,
+  `grant delete on ${schema}.events to ${role}`,
+  `grant insert, delete on ${schema}.baselines to ${role}`,
 ]
 
 /** What no row may hold. */
@@ -238,6 +241,40 @@ describe('on PostgreSQL, a user', () => {
     expect(await store.query({ kind: 'upkeep', limit: 10 })).toEqual([])
     await store.close()
     expect((await run(owner, 'select key from limits'))[0]?.rows).toEqual([['k']])
+  })
+
+  it('who may remove old events does so, and who may not leaves them, and goes on', async () => {
+    const { owner, user, schema, role } = await userOf()
+    await (await openAt(owner)).close()
+    await run(owner, ...GRANTS(schema, role), `revoke delete on ${schema}.events from ${role}`)
+    let now = 1_000
+    const clock = { now: () => now }
+    const types = async (): Promise<readonly unknown[]> =>
+      (await run(owner, 'select type from events order by position'))[0]?.rows.flat() ?? []
+    const upkeep = async (): Promise<void> => {
+      const store = await openAt(user, { clock, historyMs: 60_000 })
+      expect(await store.query({ kind: 'upkeep', limit: 10 })).toEqual([])
+      await store.execute([submit(`at ${now}`)])
+      await store.close()
+    }
+    const store = await openAt(user, { clock })
+    await store.execute([submit('a')])
+    await store.execute([{ type: 'CancelJob', job: 'a', ...onRecord }])
+    now += 1
+    await store.execute([{ type: 'ForgetJob', job: 'a', endedBefore: now }])
+    await store.close()
+    now = 10_000_000
+    await upkeep()
+    const kept = ['JobSubmitted', 'JobCancelled', 'JobForgotten', 'JobSubmitted']
+    expect(await types()).toEqual(kept)
+    await run(owner, `grant delete on ${schema}.events to ${role}`)
+    await expect
+      .poll(async () => {
+        now += 1
+        await upkeep()
+        return types()
+      })
+      .not.toContain('JobForgotten')
   })
 
   it('who may create in a schema makes the tables in it', async () => {

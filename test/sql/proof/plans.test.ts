@@ -4,9 +4,11 @@
  */
 import { describe, expect, it } from 'vitest'
 import { UPDATE_BY_LOCATION, UPDATE_SHARED } from '../../../src/store/sql/postgres/many-rows.ts'
+import { HISTORY as POSTGRES_HISTORY } from '../../../src/store/sql/postgres/history-statements.ts'
 import { POSTGRES } from '../../../src/store/sql/postgres/statements.ts'
+import { HISTORY as SQLITE_HISTORY } from '../../../src/store/sql/sqlite/history-statements.ts'
 import { SQLITE } from '../../../src/store/sql/sqlite/statements.ts'
-import type { Statements } from '../../../src/store/sql/statements.ts'
+import type { HistoryStatements, Statements } from '../../../src/store/sql/statements.ts'
 import type { Connection } from '../../../src/store/sql/connection.ts'
 import { plain } from '../../support/specs.ts'
 import type { Address } from './addresses.ts'
@@ -148,5 +150,65 @@ describe.each(DATABASE_NAMES)('the statements of a claim on %s', (name) => {
       plans.push(found)
     }
     for (const later of plans.slice(1)) expect(later).toEqual(plans[0])
+  })
+})
+
+/** What removes old events, a portion at a time. */
+const PRUNING: readonly (keyof HistoryStatements)[] = [
+  'eventFrom',
+  'removable',
+  'passed',
+  'deleteEvents',
+  'scheduleBaselines',
+  'deleteScheduleBaselines',
+  'deleteJobBaselines',
+  'keptEvents',
+]
+/** A portion begins at a position, and is not sorted. */
+const FROM_POSITION: ReadonlySet<keyof HistoryStatements> = new Set<keyof HistoryStatements>([
+  'eventFrom',
+  'removable',
+  'passed',
+  'keptEvents',
+])
+const POSITION_IN_INDEX = {
+  PostgreSQL: /Index Cond: \(+(?:e\.|events\.)?"?position"? >/,
+  SQLite:
+    /SEARCH (?:e|events) USING (?:COVERING )?(?:INTEGER PRIMARY KEY|INDEX \w+) \((?:rowid|position)>/,
+}
+const FORGOTTEN_BY_INDEX = {
+  PostgreSQL: /(?:Index|Index Only) Scan using forgotten on events f/,
+  SQLite: /SEARCH f USING (?:COVERING )?INDEX forgotten \(job=\?/,
+}
+const WHOLE_BASELINES = { PostgreSQL: /Seq Scan on baselines/, SQLite: /^SCAN (?:b|baselines)$/m }
+
+describe.each(DATABASE_NAMES)('the statements that remove events on %s', (name) => {
+  it('go by an index, from a position on, with few events and with many', async () => {
+    const address = await freshAddress(name)
+    let filled = 0
+    for (const size of SIZES) {
+      await fill(address, filled, size)
+      filled = size
+      const connection = await dialectOf(address).connect()
+      for (const statement of PRUNING) {
+        const plan =
+          name === 'PostgreSQL'
+            ? await postgresPlan(connection, POSTGRES_HISTORY[statement])
+            : await sqlitePlan(connection, SQLITE_HISTORY[statement])
+        // What was read of the portion itself may be gone through.
+        const own = plan.replaceAll(/^SCAN e$/gm, (line) =>
+          plan.includes('CO-ROUTINE e\n') ? '' : line,
+        )
+        expect(own, statement).not.toMatch(WHOLE_TABLE[name])
+        expect(own, statement).not.toMatch(WHOLE_BASELINES[name])
+        if (!FROM_POSITION.has(statement)) continue
+        expect(plan, statement).toMatch(POSITION_IN_INDEX[name])
+        expect(plan, statement).not.toMatch(SORTED[name])
+        if (!/passed|eventFrom/.test(statement)) {
+          expect(plan, statement).toMatch(FORGOTTEN_BY_INDEX[name])
+        }
+      }
+      await connection.close()
+    }
   })
 })

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { Command, LimitSpec } from '../../../src/kernel/index.ts'
 import type { Claimed } from '../../../src/store/index.ts'
 import type { Statement, Connection, Row } from '../../../src/store/sql/connection.ts'
+import { HISTORY } from '../../../src/store/sql/postgres/history-statements.ts'
 import { EntryFeed } from '../../../src/store/sql/queries/entry-feed.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
 import type { SqlStore } from '../../../src/store/sql/sql-store.ts'
@@ -173,7 +174,7 @@ describe('two transactions on PostgreSQL', () => {
   it('are watched without a gap, whichever transaction began first', async () => {
     const { open } = await two()
     const records = new Records()
-    const feed = new EntryFeed(POSTGRES, records)
+    const feed = new EntryFeed(POSTGRES, HISTORY, records)
     const [early, late, watch] = [await open(), await open(), await open()]
     const write = async (connection: Connection, position: number): Promise<void> => {
       const entry = {
@@ -192,9 +193,9 @@ describe('two transactions on PostgreSQL', () => {
     await late.run([ask('begin'), ask(POSTGRES.positions, 1)])
     await early.run([ask(POSTGRES.positions, 1)])
     await write(early, 2)
-    for (let look = 0; look < 3; look++) expect(await feed.read(watch, 0)).toEqual([])
+    for (let look = 0; look < 3; look++) expect(await feed.read(watch, 0, {})).toEqual([])
     await write(late, 1)
-    expect((await feed.read(watch, 0)).map(({ position }) => position)).toEqual([1, 2])
+    expect((await feed.read(watch, 0, {})).map(({ position }) => position)).toEqual([1, 2])
     for (const one of [early, late, watch]) await one.close()
   })
 

@@ -168,11 +168,27 @@ describe.each(Object.keys(DATABASES))('a store on %s, from outside', (name) => {
     await (await place.open(clock)).close()
   })
 
+  it('opens with a damaged event among the newest, once its job was given up', async () => {
+    const own = await (DATABASES[name] as (typeof DATABASES)[string])()
+    await (await new SampleStore().tell((told) => own.open(told))).close()
+    await own.plant((run) =>
+      flip(run, 'events', `job = 'parent' and type = 'EffectFinished'`, 5, 2),
+    )
+    await expect(own.open(clock)).rejects.toThrow(/EffectFinished: its checksum is wrong/)
+    const { givenUp } = await repairSql(own.dialect, { apply: true, giveUp: ['parent'] })
+    expect(givenUp).toMatchObject([{ job: 'parent', isKept: true }])
+    await (await own.open(clock)).close()
+    // Another one is not forgiven for that.
+    await own.plant((run) => flip(run, 'events', `job = 'again' and type = 'JobForgotten'`, 5, 2))
+    await expect(own.open(clock)).rejects.toThrow(/JobForgotten: its checksum is wrong/)
+    await own.close()
+  })
+
   it('does not open if the database lets events be changed', async () => {
     const off =
       name === 'SQLite'
         ? 'drop trigger no_update'
-        : 'alter table events disable trigger append_only'
+        : 'alter table events disable trigger append_only_update'
     const connection = await place.dialect.connect()
     await connection.run([{ sql: off, values: [] }])
     await connection.close()

@@ -2,7 +2,7 @@
  * What a copy is between: the source, whatever it is kept in, and what came of it. And what a copy refuses.
  */
 import { PawlError } from '../../../kernel/index.ts'
-import type { Baseline, EventRow } from '../../sql/rows/event-rows.ts'
+import type { Baseline, EventRow, HistoryMark } from '../../sql/rows/event-rows.ts'
 
 /** When the buckets of rates are full, by queue and by limit. What is not named is full. */
 export interface Buckets {
@@ -16,6 +16,8 @@ export interface CopySource {
   /** No event has a later position. */
   readonly end: number
   readonly buckets: Buckets
+  /** How far old events were removed; null: the beginning of the history is whole, or in baselines. */
+  readonly removed: HistoryMark | null
   /**
    * All events by position, page by page, each with how much of the total was read. Those of jobs
    * that begin in the middle come first.

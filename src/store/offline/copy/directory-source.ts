@@ -41,6 +41,7 @@ type NewestByRow = Map<string, number>
 class DirectorySource implements CopySource {
   readonly end: number
   readonly buckets: Buckets
+  readonly removed = null
   readonly #loaded: LoadedDirectory
   readonly #reader: LogReader
   readonly #records = new Records()

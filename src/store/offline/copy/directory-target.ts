@@ -29,7 +29,7 @@ import { withOwnedFolder } from '../owned-folder.ts'
 import { newStoreId } from '../../random.ts'
 import type { Baseline, EventRow } from '../../sql/rows/event-rows.ts'
 import { Records } from '../../sql/rows/records.ts'
-import { JobFold } from '../../sql/verify/job-fold.ts'
+import { JobFold, NO_LISTENER } from '../../sql/verify/job-fold.ts'
 import { QueueScheduleFold } from '../../sql/verify/queue-and-schedule-check.ts'
 import { COPYING_FILE, CopyUnfinished } from '../../errors.ts'
 import type { Copied, CopyProgress, CopySource } from './copy-source.ts'
@@ -198,9 +198,6 @@ function named(buckets: ReadonlyMap<string, number>): StoredBucket[] {
   return [...buckets].flatMap(([name, fullAt]) => (fullAt > 0 ? [{ name, fullAt }] : []))
 }
 
-const ignore = (): void => undefined
-const NO_LISTENER = { granted: ignore, submitted: ignore, recorded: ignore }
-
 /** The state that the baselines of a database hold, which no event leads to. It is as large as they are. */
 class BaselineState {
   /** In the order in which they were submitted. */
@@ -240,10 +237,17 @@ class BaselineState {
         else byJob.set(one.name, [...(byJob.get(one.name) ?? []), one])
       }
     }
+    const carried = await jobsToCarry(source)
+    for (const id of carried) {
+      const known = through.get(`job/${id}`) ?? 0
+      through.set(`job/${id}`, Math.max(known, source.removed?.through ?? 0))
+      if (!byJob.has(id)) byJob.set(id, [])
+    }
     const folded = new QueueScheduleFold(ofQueuesAndSchedules, records, NO_LISTENER)
     const [wrong] = folded.wrong
     if (wrong !== undefined) throw new SourceDamaged(wrong.what)
-    const jobs = byJob.size === 0 ? [] : await jobsOfBaselines(source, byJob, through, records)
+    const jobs =
+      byJob.size === 0 ? [] : await foldJobs(source, { byJob, through, carried }, records)
     return new BaselineState(jobs, folded, through)
   }
 
@@ -260,18 +264,42 @@ class BaselineState {
   }
 }
 
-/** Jobs as their baselines say, with what they were submitted by. */
-async function jobsOfBaselines(
+/**
+ * Jobs that recorded effects before the history that is whole: a child that one of these was for may be
+ * removed, and a directory must have it. So such a job begins as it was then.
+ */
+async function jobsToCarry(source: CopySource): Promise<ReadonlySet<string>> {
+  const carried = new Set<string>()
+  const through = source.removed?.through ?? 0
+  if (through === 0) return carried
+  for await (const { events } of source.events()) {
+    for (const { job, type, position } of events) {
+      if (type === 'EffectFinished' && position <= through && job !== null) carried.add(job)
+    }
+  }
+  return carried
+}
+
+interface JobsToFold {
+  readonly byJob: ReadonlyMap<string, readonly Baseline[]>
+  /** Up to where, by kind and name. */
+  readonly through: ReadonlyMap<string, number>
+  /** These are folded from their events. */
+  readonly carried: ReadonlySet<string>
+}
+
+/** Jobs as their baselines say, with what they were submitted by, or as their events say. */
+async function foldJobs(
   source: CopySource,
-  baselines: ReadonlyMap<string, readonly Baseline[]>,
-  through: ReadonlyMap<string, number>,
+  { byJob, through, carried }: JobsToFold,
   records: Records,
 ): Promise<JobRecord[]> {
   const folds = new Map<string, JobFold>()
-  for (const [id, own] of baselines) folds.set(id, new JobFold(id, own, records, NO_LISTENER))
+  for (const [id, own] of byJob) folds.set(id, new JobFold(id, own, records, NO_LISTENER))
   for await (const { events } of source.events()) {
     for (const event of events) {
-      if (event.type !== 'JobSubmitted' || event.job === null) continue
+      if (event.job === null) continue
+      if (event.type !== 'JobSubmitted' && !carried.has(event.job)) continue
       if (event.position <= (through.get(`job/${event.job}`) ?? -1)) {
         folds.get(event.job)?.apply(event)
       }

@@ -4,7 +4,7 @@
 import type { Row, Value } from '../../sql/connection.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import type { BaselineKind } from '../../sql/rows/event-rows.ts'
-import { baseline, eventRow } from '../../sql/rows/event-rows.ts'
+import { baseline, eventRow, historyMark } from '../../sql/rows/event-rows.ts'
 import { checkOnOpen } from '../../sql/verify/check-on-open.ts'
 import { assertTables } from '../../sql/tables.ts'
 import { countEvents } from '../../sql/verify/verify-database.ts'
@@ -17,7 +17,7 @@ export async function withSqlSource<T>(
   dialect: Dialect,
   work: (source: CopySource) => Promise<T>,
 ): Promise<T> {
-  const { statements: sql } = dialect
+  const { statements: sql, history } = dialect
   const connection = await dialect.connect()
   const rowsOf = async (text: string, ...values: Value[]): Promise<readonly Row[]> => {
     const [answered] = await connection.run([{ sql: text, values }])
@@ -33,16 +33,20 @@ export async function withSqlSource<T>(
     await checkOnOpen(connection, dialect, dialect.acknowledged?.read() ?? null)
     await connection.run([{ sql: sql.beginReading, values: [] }])
     const [[newest] = []] = await rowsOf(sql.lastPositions)
+    const [found] = await rowsOf(history.read)
+    const removed = historyMark(found)
     return await work({
       total: await countEvents(connection, sql.countEvents),
       end: newest as number,
+      removed,
       buckets: {
         queues: await fullAts(sql.allQueues, 5),
         limits: await fullAts(sql.allLimits, 2),
       },
       async *events() {
         for (let after = 0, done = 0; ;) {
-          const events = (await rowsOf(sql.eventRowsAfter, after, PAGE)).map(eventRow)
+          const kept = await rowsOf(history.keptEvents, after, removed.through, PAGE)
+          const events = kept.map(eventRow)
           const last = events.at(-1)
           if (last === undefined) return
           after = last.position
@@ -51,7 +55,9 @@ export async function withSqlSource<T>(
         }
       },
       async *baselines() {
-        for (const kind of KINDS) yield (await rowsOf(sql.baselines, kind)).map(baseline)
+        for (const kind of KINDS) {
+          yield (await rowsOf(history.keptBaselines, kind, removed.through)).map(baseline)
+        }
       },
     })
   } finally {

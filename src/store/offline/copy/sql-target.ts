@@ -5,7 +5,7 @@
 import { DatabaseCheck } from '../../sql/verify/database-check.ts'
 import type { Statement, Connection, Row } from '../../sql/connection.ts'
 import type { Dialect } from '../../sql/dialect.ts'
-import type { EventRow } from '../../sql/rows/event-rows.ts'
+import type { EventRow, HistoryMark } from '../../sql/rows/event-rows.ts'
 import { baselineColumns } from '../../sql/rows/event-rows.ts'
 import { COPYING } from '../../sql/verify/check-on-open.ts'
 import type { DatabaseProblem } from '../../sql/failures.ts'
@@ -60,6 +60,7 @@ class SqlTarget {
       await this.#write([{ sql: sql.insertEvents, rows: page.events.map(columnsOf) }])
       this.#onProgress(page.done, 2 * source.total)
     }
+    if (source.removed !== null) await this.#writeHistory(source.removed)
     for await (const page of source.baselines()) {
       await this.#write([{ sql: sql.insertBaselines, rows: page.map(baselineColumns) }])
     }
@@ -70,6 +71,12 @@ class SqlTarget {
     await this.#write([{ sql: sql.deleteMeta, values: [COPYING] }])
     this.#onProgress(2 * source.total, 2 * source.total)
     return { events, jobs }
+  }
+
+  /** Nothing is left of the jobs that may be removed: a round up to there is over. */
+  async #writeHistory({ through, olderThan }: HistoryMark): Promise<void> {
+    const rows = [[through, olderThan, through, 0, 0]]
+    await this.#write([{ sql: this.#dialect.history.move, rows, expect: 1 }])
   }
 
   async #assertEmpty(): Promise<void> {
@@ -96,6 +103,7 @@ class SqlTarget {
         connection: reading,
         sql: this.#sql,
         records: new Records(),
+        history: this.#dialect.history,
         hasCursor: this.#dialect.hasCursor,
         onProblem: (problem, fix) => this.#addRow(problem, fix, repairs),
         onFix: (fix) => repairs.add(fix),

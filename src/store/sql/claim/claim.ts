@@ -143,7 +143,7 @@ class ClaimTransaction {
     this.#connection = new LazyTransaction(connection, [{ sql: context.sql.begin, values: [] }])
     this.#request = request
     this.#context = context
-    this.#loaded = new WorkingSet(context.records)
+    this.#loaded = new WorkingSet(context.records, context.lackingSteps)
     this.#loader = new RowLoader(this.#connection, context, this.#loaded)
   }
 

@@ -92,10 +92,10 @@ export class QuickClaims {
     connection: Connection,
     request: ClaimRequest,
   ): Promise<SeenCandidates | null> {
-    const { queues, records } = this.#context
+    const { queues, records, lackingSteps } = this.#context
     const { channels, max } = request
     const most = mostLeases(request)
-    const loaded = new WorkingSet(records)
+    const loaded = new WorkingSet(records, lackingSteps)
     const loader = new RowLoader(connection, this.#context, loaded)
     const candidateChannels = channelsOf(request, most)
     const first = firstReads(loaded, request, candidateChannels, 1, this.#context)

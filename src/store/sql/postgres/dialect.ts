@@ -10,6 +10,7 @@ import { openConnection } from './connection.ts'
 import { PostgresPresence } from './presence.ts'
 import { postgresUserDialect } from './user-transaction.ts'
 import { ERASURE } from './erasure-statements.ts'
+import { HISTORY } from './history-statements.ts'
 import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
 import { quoted } from './qualified-names.ts'
@@ -29,6 +30,7 @@ export function postgresDialect(
     statements: POSTGRES,
     jobChecks: JOB_CHECKS,
     erasure: ERASURE,
+    history: HISTORY,
     connect: () => connectTo({ url, schema, ...limits }),
     userTransactions: postgresUserDialect({ url, ...limits }, schema),
     connections: CONNECTIONS,

@@ -3,7 +3,14 @@
  * A step that was released is never changed: what is new is a step more. Until 0.1.0 is released there
  * is one step, which changes in place. What each table is for: `docs/sql-stores.md`.
  */
-import { WORK_CONSTRAINTS } from '../statements.ts'
+import {
+  isBaselineForgottenBy,
+  isForgottenBy,
+  OF_SCHEDULE,
+  WORK_CONSTRAINTS,
+} from '../statements.ts'
+
+const through = 'coalesce((select h.through from history h), 0)'
 
 /**
  * A channel as an index has it: a number, because an index whose first column is a long text is walked
@@ -54,7 +61,7 @@ export const STEPS: readonly (readonly string[])[] = [
     declare
       is_erased boolean := false;
     begin
-      if tg_op = 'UPDATE' and to_jsonb(new) - 'record' = to_jsonb(old) - 'record' then
+      if to_jsonb(new) - 'record' = to_jsonb(old) - 'record' then
         execute format(
           'select exists (select from %I.events where type = ''JobErased'' and job = $1 and position > $2)',
           tg_table_schema
@@ -64,8 +71,27 @@ export const STEPS: readonly (readonly string[])[] = [
       if is_erased then return new; end if;
       raise exception '% are only ever appended: % is refused', tg_table_name, tg_op using errcode = '42501';
     end $$`,
-    `create trigger append_only before update or delete on events
+    `create trigger append_only_update before update on events
       for each row execute function refuse_change_unless_erased('job', 'position')`,
+    // Up to where events may be removed: one row.
+    `create table history (
+      through bigint not null,
+      older_than bigint not null,
+      passed bigint not null
+    )`,
+    `insert into history (through, older_than, passed) values (0, 0, 0)`,
+    `create function keep_event() returns trigger language plpgsql as $$
+    declare
+      is_over boolean := case
+        when old.job is null then old.type ${OF_SCHEDULE} and old.position <= ${through}
+        else ${isForgottenBy('old', through)}
+      end;
+    begin
+      if is_over then return old; end if;
+      raise exception 'events are only ever appended: % is refused', tg_op using errcode = '42501';
+    end $$`,
+    `create trigger append_only before delete on events
+      for each row execute function keep_event()`,
     `create trigger append_only_whole before truncate on events
       for each statement execute function refuse_change()`,
     `create table baselines (
@@ -79,8 +105,29 @@ export const STEPS: readonly (readonly string[])[] = [
       primary key (kind, name, stage, segment, through)
     )`,
     `create index baselines_of on baselines (name)`,
-    `create trigger append_only before update or delete on baselines
+    `create function keep_baseline() returns trigger language plpgsql as $$
+    declare
+      is_over boolean := case old.kind
+        when 'queue' then false
+        when 'schedule' then exists (
+          select 1 from baselines b
+          where b.kind = old.kind and b.name = old.name and b.through > old.through
+        )
+        else ${isBaselineForgottenBy('old', through)}
+      end;
+    begin
+      if is_over then return old; end if;
+      raise exception 'baselines are only ever appended: % is refused', tg_op using errcode = '42501';
+    end $$`,
+    `create trigger append_only_update before update on baselines
       for each row execute function refuse_change_unless_erased('name', 'through')`,
+    `create trigger append_only before delete on baselines
+      for each row execute function keep_baseline()`,
+    // Whatever the search path of a session is, and whatever temporary tables it has.
+    `do $$ begin
+      execute format('alter function keep_event() set search_path = %I, pg_temp', current_schema());
+      execute format('alter function keep_baseline() set search_path = %I, pg_temp', current_schema());
+    end $$`,
     `create trigger append_only_whole before truncate on baselines
       for each statement execute function refuse_change()`,
     `create function as_expected(changed bigint, expected bigint) returns void language plpgsql as $$

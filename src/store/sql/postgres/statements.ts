@@ -599,20 +599,18 @@ export const POSTGRES: Statements = {
   beginReading: 'begin isolation level repeatable read read only',
   lockAll: `
     lock table events, baselines, work, queues, schedules, limits, group_turns, queue_counts,
-      queue_count_changes, tallies in exclusive mode`,
+      queue_count_changes, tallies, history in exclusive mode`,
   // The server sorts on the disk what does not fit into memory.
   sortEvents: `
     declare sorted no scroll cursor for
     select ${event} from events order by job collate "C" nulls first, position`,
   nextEvents: 'fetch forward 500 from sorted',
   dropSortedEvents: 'close sorted',
-  eventRowsAfter: `
-    select ${event} from events where position > $1::int8 order by position limit $2::int4`,
   newestEvents: `select ${event} from events order by position desc limit $1::int4`,
   missingTriggers: `
-    select 4 - count(*) from pg_catalog.pg_trigger
+    select 6 - count(*) from pg_catalog.pg_trigger
     where tgrelid in ('events'::regclass, 'baselines'::regclass)
-      and tgname in ('append_only', 'append_only_whole') and tgenabled in ('O', 'A')`,
+      and tgname in ('append_only', 'append_only_update', 'append_only_whole') and tgenabled in ('O', 'A')`,
   lastPositions: `
     select coalesce((select max(position) from events), 0), ${lastGiven}`,
   advancePosition: `select setval('positions', greatest($1::int8, ${lastGiven}, 1))`,

@@ -5,36 +5,50 @@
  * one. Where positions follow each other without a gap nothing can be missing. A gap belongs to a
  * transaction that may still commit, or it is never filled. The feed waits at a gap until every
  * transaction is over that had drawn a position when the feed first saw it.
+ *
+ * Old entries are removed. A watch that goes on from a position from before is refused: it would miss some.
+ * A watch from 0 begins with what is left of them, and is refused if more is removed ahead of it.
  */
+import { NoSuchPosition } from '../../../log/index.ts'
 import type { PositionedEntry } from '../../store.ts'
 import type { StatementResult, Connection } from '../connection.ts'
+import { historyMark } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
 import { positionedEntries } from './job-queries.ts'
-import type { Statements } from '../statements.ts'
+import type { HistoryStatements, Statements } from '../statements.ts'
 
 const PAGE = 500
 
 export class EntryFeed {
   readonly #sql: Statements
+  readonly #history: HistoryStatements
   readonly #records: Records
   /** No entry will come at or before this position any more. */
   #complete = 0
   /** The same will hold for `position` once all transactions before the number `before` are over. */
   #waiting: { readonly position: number; readonly before: number } | null = null
+  /** Up to here a watch is content with what was left when it began. */
+  readonly #contentUpTo = new WeakMap<object, number>()
 
-  constructor(sql: Statements, records: Records) {
+  constructor(sql: Statements, history: HistoryStatements, records: Records) {
     this.#sql = sql
+    this.#history = history
     this.#records = records
   }
 
-  /** Entries behind a position, up to the first gap that may still be filled. */
-  async read(connection: Connection, position: number): Promise<PositionedEntry[]> {
+  /**
+   * Entries behind a position, up to the first gap that may still be filled. `watch`: which one reads. Throws
+   * `NoSuchPosition`.
+   */
+  async read(connection: Connection, position: number, watch: object): Promise<PositionedEntry[]> {
     for (let look = 0; look < 2; look++) {
       // In this order: what is read is at least as new as what is known of it.
-      const [horizon, events] = await connection.run([
+      const [horizon, events, history] = await connection.run([
         { sql: this.#sql.horizon, values: [] },
         { sql: this.#sql.eventsAfter, values: [position, PAGE] },
+        { sql: this.#history.read, values: [] },
       ])
+      this.#assertKept(position, historyMark(history?.rows[0]).through, watch)
       const [oldest = 0] = (horizon as StatementResult).rows[0] as readonly number[]
       if (this.#waiting !== null && oldest >= this.#waiting.before) {
         this.#complete = Math.max(this.#complete, this.#waiting.position)
@@ -56,6 +70,13 @@ export class EntryFeed {
       await this.#waitForGap(connection)
     }
     return []
+  }
+
+  /** AFTER the entries were read: what was removed until then counts. */
+  #assertKept(position: number, removedThrough: number, watch: object): void {
+    const contentUpTo = this.#contentUpTo.get(watch) ?? (position === 0 ? removedThrough : 0)
+    this.#contentUpTo.set(watch, contentUpTo)
+    if (position >= contentUpTo && position < removedThrough) throw new NoSuchPosition(position)
   }
 
   async #waitForGap(connection: Connection): Promise<void> {

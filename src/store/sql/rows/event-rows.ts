@@ -8,11 +8,29 @@
  *   before are history: they can be read, and nothing follows from them.
  * - `kept`: rows of a job whose events are damaged, and were given up. The job was kept.
  * - `gone`: the job was given up.
+ * - `schedule` also stands for the schedule's events that were removed because they are old.
  */
 import type { Entry } from '../../../kernel/index.ts'
 import type { Row, Value } from '../connection.ts'
 import type { Records } from './records.ts'
 import { CorruptRecord } from './records.ts'
+
+/**
+ * How far events were removed because they are old: up to `through`, those of jobs that were forgotten by then
+ * and those of schedules may be gone, and no others.
+ */
+export interface HistoryMark {
+  readonly through: number
+  /** Events up to there are older than this time; some may be a little younger. */
+  readonly olderThan: number
+  /** Up to here the round that removes them has come; it is over when that is `through`. */
+  readonly passed: number
+}
+
+export function historyMark(row: Row | undefined): HistoryMark {
+  const [through = 0, olderThan = 0, passed = 0] = (row ?? []) as readonly number[]
+  return { through, olderThan, passed }
+}
 
 export interface EventRow {
   readonly position: number

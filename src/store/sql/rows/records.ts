@@ -343,7 +343,10 @@ export class Records {
     if (events === null) return Array.from({ length: count }, () => STEP_IN_EVENTS)
     const steps = this.#stepsIn(events)
     const lacking = count - steps.length
-    if (lacking > 0) throw new StepsMissing(where, `${lacking} of its steps are in no event`)
+    if (lacking > 0) {
+      const why = `${lacking} of its steps are in no event`
+      throw new StepsMissing(where, why, undefined, this.#database)
+    }
     // The newest: those before them were dropped with the input that they were made of.
     return steps.slice(steps.length - count)
   }

@@ -10,6 +10,7 @@ import { openConnection } from './connection.ts'
 import { SqlitePresence } from './presence.ts'
 import { sqliteUserDialect } from './user-transaction.ts'
 import { ERASURE } from './erasure-statements.ts'
+import { HISTORY } from './history-statements.ts'
 import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
 import { CHECKS, FILE_CHECK, SQLITE } from './statements.ts'
@@ -45,6 +46,7 @@ export function sqliteDialect(options: { readonly path: string }): Dialect {
     statements: SQLITE,
     jobChecks: JOB_CHECKS,
     erasure: ERASURE,
+    history: HISTORY,
     connect: () => openConnection({ path }),
     userTransactions: sqliteUserDialect(path),
     // One writes at a time, whatever the number of connections.

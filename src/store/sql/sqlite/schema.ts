@@ -3,7 +3,14 @@
  * A step that was released is never changed: what is new is a step more. Until 0.1.0 is released there
  * is one step, which changes in place. What each table is for: `docs/sql-stores.md`.
  */
-import { WORK_CONSTRAINTS } from '../statements.ts'
+import {
+  isBaselineForgottenBy,
+  isForgottenBy,
+  OF_SCHEDULE,
+  WORK_CONSTRAINTS,
+} from '../statements.ts'
+
+const through = 'coalesce((select through from history), 0)'
 
 export const STEPS: readonly (readonly string[])[] = [
   [
@@ -22,6 +29,13 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index forgotten on events (job, position) where type = 'JobForgotten'`,
     // Whether the events before it may be redacted.
     `create index erased on events (job, position) where type = 'JobErased'`,
+    // Up to where events may be removed: one row.
+    `create table history (
+      through integer not null,
+      older_than integer not null,
+      passed integer not null
+    )`,
+    `insert into history (through, older_than, passed) values (0, 0, 0)`,
     `create trigger no_update before update on events
     when not (
       new.position = old.position and new.job is old.job and new.before is old.before
@@ -34,6 +48,10 @@ export const STEPS: readonly (readonly string[])[] = [
       select raise(abort, 'events are only ever appended: UPDATE is refused');
     end`,
     `create trigger no_delete before delete on events
+    when not case
+      when old.job is null then old.type ${OF_SCHEDULE} and old.position <= ${through}
+      else ${isForgottenBy('old', through)}
+    end
     begin
       select raise(abort, 'events are only ever appended: DELETE is refused');
     end`,
@@ -61,6 +79,14 @@ export const STEPS: readonly (readonly string[])[] = [
       select raise(abort, 'baselines are only ever appended: UPDATE is refused');
     end`,
     `create trigger no_baseline_delete before delete on baselines
+    when not case old.kind
+      when 'queue' then false
+      when 'schedule' then exists (
+        select 1 from baselines b
+        where b.kind = old.kind and b.name = old.name and b.through > old.through
+      )
+      else ${isBaselineForgottenBy('old', through)}
+    end
     begin
       select raise(abort, 'baselines are only ever appended: DELETE is refused');
     end`,

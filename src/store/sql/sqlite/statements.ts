@@ -354,7 +354,6 @@ export const SQLITE: Statements = {
     from temp.sorted s join events e on e.position = s.position
     where s.rowid > ?1 and s.rowid <= ?1 + 500 order by s.rowid`,
   dropSortedEvents: 'drop table temp.sorted',
-  eventRowsAfter: `select ${event} from events where position > ? order by position limit ?`,
   newestEvents: `select ${event} from events order by position desc limit ?`,
   missingTriggers: `
     select 4 - count(*) from sqlite_master where type = 'trigger'

@@ -7,12 +7,14 @@
  * - `SubmissionCache` holds what never changes. The position tells whether the id is still that job's.
  * - `LeasedRowCache` and `NextPosition` are optimistic: the database checks them when the transaction
  *   writes. A transaction that was wrong fails with a conflict, and is done again with what it reads.
+ * - `LackingSteps` tells damage from what another transaction wrote meanwhile.
  */
 import type { Job, JobSubmitted, Queue } from '../../../kernel/index.ts'
 import type { Clock } from '../../clock.ts'
 import type { Statement } from '../connection.ts'
 import type { Dialect, ForgetCount, Preconditions } from '../dialect.ts'
-import { Records } from '../rows/records.ts'
+import { SqlFailed } from '../failures.ts'
+import { Records, StepsMissing } from '../rows/records.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
 import type { ErasureStatements, Statements } from '../statements.ts'
 import type { TurnAssigner } from './turn-assignment.ts'
@@ -29,6 +31,7 @@ export interface TransactionContext {
   readonly queues: QueueCache
   readonly submissions: SubmissionCache
   readonly leasedRows: LeasedRowCache
+  readonly lackingSteps: LackingSteps
   /** Null: transactions overlap, and only the database knows. */
   readonly nextPosition: NextPosition | null
   /** Null: transactions do not overlap. */
@@ -49,6 +52,7 @@ export function newContext(
     queues: new QueueCache(),
     submissions: new SubmissionCache(),
     leasedRows: new LeasedRowCache(),
+    lackingSteps: new LackingSteps(),
     nextPosition: preconditions === undefined ? null : new NextPosition(preconditions),
     forgetCount: forgetCount ?? null,
   }
@@ -236,5 +240,34 @@ export class NextPosition {
   /** Entries up to this one were sent. */
   sent(last: number): void {
     this.#next = last + 1
+  }
+}
+
+const STEP_MEANWHILE = 'Another transaction recorded a step of a task while it was loaded.'
+
+/** Rows that are remembered for having too few steps: they are few, and most of them only once. */
+const MOST_LACKING = 1_000
+
+/**
+ * Rows of tasks that came with too few steps. A row that was locked may be newer than the events that the same
+ * statement sees: then it is to be read again. A statement that begins later sees them all, so if the same row
+ * lacks a step again, the step is lost.
+ */
+export class LackingSteps {
+  /** By the row, and the position of its newest entry. */
+  readonly #known = new Set<string>()
+
+  /** Reads a record of a row. Throws a conflict the first time, and `CorruptRecord` the next. */
+  read<T>(row: string, lastPosition: number, decode: () => T): T {
+    try {
+      return decode()
+    } catch (error) {
+      if (!(error instanceof StepsMissing)) throw error
+      const key = `${lastPosition} ${row}`
+      if (this.#known.has(key)) throw error
+      if (this.#known.size >= MOST_LACKING) this.#known.clear()
+      this.#known.add(key)
+      throw new SqlFailed('conflict', STEP_MEANWHILE, error)
+    }
   }
 }

@@ -92,7 +92,7 @@ export async function executeCommands(
   boundary: TransactionBoundary = ownTransaction(context.sql),
   submitGrants: SubmitGrants | null = null,
 ): Promise<Executed> {
-  const loaded = new WorkingSet(context.records)
+  const loaded = new WorkingSet(context.records, context.lackingSteps)
   const wellFormed = commands.filter((command) => malformed(command) === null)
   // A transaction that is done again may be committed already: then it grants nothing new.
   const grants = isOptimistic && submitGrants?.isIdle === false ? submitGrants : null

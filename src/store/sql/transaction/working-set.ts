@@ -38,10 +38,9 @@ import {
 } from '../../../kernel/index.ts'
 import { isListed, TaskSnapshot } from '../../state/task-snapshot.ts'
 import type { Row } from '../connection.ts'
-import type { LeasedRow } from './context.ts'
+import type { LackingSteps, LeasedRow } from './context.ts'
 import { SqlFailed } from '../failures.ts'
 import type { Records } from '../rows/records.ts'
-import { StepsMissing } from '../rows/records.ts'
 import { countedAs, QueueCounts } from '../rows/queue-counts.ts'
 import type { TallyRow } from '../rows/tally-rows.ts'
 import { TallyChange } from '../rows/tally-rows.ts'
@@ -105,17 +104,6 @@ export class LoadedMap<T> extends Map<string, T> {
 /** The job of a segment is read without a lock, for reports about the segment. */
 const ID_REUSED = 'A job was forgotten, and its id used again, while it was loaded.'
 
-const STEP_MEANWHILE = 'Another transaction recorded a step of a task while it was loaded.'
-
-/** A row that was locked is newer than the events that the same statement sees: it is to be read again. */
-function whole<T>(read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    throw error instanceof StepsMissing ? new SqlFailed('conflict', STEP_MEANWHILE, error) : error
-  }
-}
-
 export class WorkingSet implements Indexes {
   readonly jobs = new LoadedMap<Job>('Job')
   readonly queues = new LoadedMap<Queue>('Queue')
@@ -154,11 +142,13 @@ export class WorkingSet implements Indexes {
   /** No record that was loaded is of a later time. */
   latestTime = 0
   readonly #records: Records
+  readonly #lackingSteps: LackingSteps
   readonly #tallies = new Map<string, LoadedTallies>()
   readonly #queueUsage = new Map<string, Usage>()
 
-  constructor(records: Records) {
+  constructor(records: Records, lackingSteps: LackingSteps) {
     this.#records = records
+    this.#lackingSteps = lackingSteps
   }
 
   tallies(job: Job): Tallies {
@@ -194,13 +184,15 @@ export class WorkingSet implements Indexes {
     if (stage === JOB_ROW) {
       if (submitted === null) throw new NotLoaded(`What was submitted as job ${id}`)
       task = this.#addJob(
-        whole(() => this.#records.job(record, submitted)),
+        this.#lackingSteps.read(key, lastPosition, () => this.#records.job(record, submitted)),
         columns,
       ).task
     } else {
       const job = this.jobs.get(id) as Job
       if (job.firstPosition !== position) throw new SqlFailed('conflict', ID_REUSED, null)
-      task = whole(() => this.#records.task(record as Uint8Array, job, stage, segment))
+      task = this.#lackingSteps.read(key, lastPosition, () => {
+        return this.#records.task(record as Uint8Array, job, stage, segment)
+      })
       this.latestTime = Math.max(this.latestTime, task.time)
       this.#tasksOfStage(job, stage)[segment] = task
     }

@@ -21,6 +21,7 @@ import type { Retention } from '../../store.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { JobQueries, QueryContext } from '../queries/job-queries.ts'
 import { TallyChange, tallyRowAddress } from '../rows/tally-rows.ts'
+import type { HistoryPruning } from './history-pruning.ts'
 import { QueueCountFold } from './queue-count-fold.ts'
 import { SqlRetention } from './sql-retention.ts'
 import { UnusedRows } from './unused-rows.ts'
@@ -53,6 +54,7 @@ export class SqlUpkeep {
   readonly #unusedRows: UnusedRows
   readonly #countFold: QueueCountFold
   readonly #retention: SqlRetention
+  readonly #pruning: HistoryPruning
   readonly #onEnded: () => void
 
   /** `onEnded`: pipelines were found to have come to their end. */
@@ -60,6 +62,7 @@ export class SqlUpkeep {
     context: QueryContext,
     queries: JobQueries,
     retention: Retention,
+    pruning: HistoryPruning,
     onEnded: () => void,
   ) {
     this.#context = context
@@ -67,19 +70,22 @@ export class SqlUpkeep {
     this.#unusedRows = new UnusedRows(context.sql)
     this.#countFold = new QueueCountFold(context.sql)
     this.#retention = new SqlRetention(context.sql, retention)
+    this.#pruning = pruning
     this.#onEnded = onEnded
   }
 
-  /** At most `limit` commands. Deletes rows that say nothing any more, now and then. */
+  /** At most `limit` commands. Deletes rows that say nothing any more, and old events, now and then. */
   async dueCommands(connection: Connection, limit: number, forgets: boolean): Promise<Command[]> {
     const commands = await this.#dueNow(connection, limit)
     const left = forgets ? limit - commands.length : 0
     await this.#countFold.foldIfDue(connection)
-    if (!this.#unusedRows.isDue && !this.#retention.isDue(this.#context.now(), left)) {
-      return commands
-    }
+    // What is due does not wait for it.
+    const prunes = commands.length === 0 && this.#pruning.isDue
+    const forgetsNow = this.#retention.isDue(this.#context.now(), left)
+    if (!this.#unusedRows.isDue && !forgetsNow && !prunes) return commands
     const now = await this.#queries.now(connection)
     await this.#unusedRows.deleteIfDue(connection, now)
+    if (prunes) await this.#pruning.pruneIfDue(connection, now)
     return [...commands, ...(await this.#retention.dueCommands(connection, now, left))]
   }
 

@@ -9,7 +9,12 @@ import { fromPg } from './adapters.ts'
 import { openPostgres } from '../open-sql.ts'
 import { postgresDialect } from '../postgres/dialect.ts'
 import { UserTransactions } from './user-transactions.ts'
-import { LeasedRowCache, QueueCache, SubmissionCache } from '../transaction/context.ts'
+import {
+  LackingSteps,
+  LeasedRowCache,
+  QueueCache,
+  SubmissionCache,
+} from '../transaction/context.ts'
 import { TurnAssignment } from '../transaction/turn-assignment.ts'
 import { Records } from '../rows/records.ts'
 import { TableVersion } from '../tables.ts'
@@ -38,6 +43,7 @@ it('a transaction that sees a queue as it was once does not cache it', async () 
     turns: new TurnAssignment(sql).withoutLocks,
     submissions: new SubmissionCache(),
     leasedRows: new LeasedRowCache(),
+    lackingSteps: new LackingSteps(),
     now: () => null,
     nextPosition: null,
     forgetCount: null,

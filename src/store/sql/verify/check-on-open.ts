@@ -81,14 +81,30 @@ class CheckOnOpen {
     }
     this.#problems.push(...lostProblems(mark, id?.rows[0]?.[0] as string, last))
     const events = (newest?.rows ?? []).map(eventRow)
-    for (const event of events) {
-      for (const what of readEvent(event, this.#records).wrong) {
-        this.#report('events', event.job, what, event.position)
-      }
-    }
+    await this.#checkEvents(events)
     // What such an event led to is not known.
     if (this.#problems.length === 0) await this.#checkJobs(events)
     return this.#problems
+  }
+
+  /** Those that a repair gave up stay as they are: a baseline stands for them. */
+  async #checkEvents(events: readonly EventRow[]): Promise<void> {
+    const damaged = events.flatMap((event) => {
+      const { wrong } = readEvent(event, this.#records)
+      return wrong.length === 0 ? [] : [{ ...event, wrong }]
+    })
+    const rows = damaged.flatMap(({ job }) => (job === null ? [] : [[job]]))
+    const [given] = await this.#connection.run([
+      { sql: this.#dialect.statements.baselinesOf, rows },
+    ])
+    const baselines = (given?.rows ?? []).map(baseline)
+    for (const { job, position, wrong } of damaged) {
+      const isGivenUp = baselines.some(({ name, kind, through }) => {
+        return name === job && kind !== 'job' && through >= position
+      })
+      if (isGivenUp) continue
+      for (const what of wrong) this.#report('events', job, what, position)
+    }
   }
 
   /** `events`: the newest first. */
@@ -114,15 +130,17 @@ class CheckOnOpen {
       const isGone = baselines.some((one) => {
         return one.name === job && one.kind === 'gone' && one.through >= position
       })
+      // Events that a baseline stands for do not lead to the rows.
+      const through = Math.max(0, ...baselines.map((one) => (one.name === job ? one.through : 0)))
       if (type === 'JobForgotten' || isGone) {
         if (own !== undefined) this.#report('work', job, 'its job is gone, and the row is there')
       } else if (own === undefined) this.#report('work', job, 'it is missing')
       else if (!isSmall(rows as number, entries as number)) {
         await this.#checkLargeJob(
           own,
-          events.filter((event) => event.job === job),
+          events.filter((event) => event.job === job && event.position > through),
         )
-      } else if ((last as number) < position) {
+      } else if ((last as number) < position && position > through) {
         const what = `the newest of its rows is of position ${String(last)}, and its newest event of ${position}`
         this.#report('work', job, what)
       } else small.push(job)

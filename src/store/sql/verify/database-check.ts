@@ -21,8 +21,8 @@ import { texts } from '../../state/entry-check.ts'
 import { WORK_COLUMN_AT } from '../statements.ts'
 import type { Connection, Row, Value } from '../connection.ts'
 import { countedAs, QueueCounts } from '../rows/queue-counts.ts'
-import type { Baseline, EventRow } from '../rows/event-rows.ts'
-import { baseline, eventRow } from '../rows/event-rows.ts'
+import type { Baseline, EventRow, HistoryMark } from '../rows/event-rows.ts'
+import { baseline, eventRow, historyMark } from '../rows/event-rows.ts'
 import type { TallyRow } from '../rows/tally-rows.ts'
 import { TallyChange, tallyRow } from '../rows/tally-rows.ts'
 import { JOB_ROW } from '../rows/work-rows.ts'
@@ -37,12 +37,13 @@ import type { ExpectedJob } from './row-check.ts'
 import { expectedJob, RowCheck, tallyProblems } from './row-check.ts'
 import { checkQueueCounts } from './queue-count-check.ts'
 import { checkQueues, checkSchedules, QueueScheduleFold } from './queue-and-schedule-check.ts'
-import type { Statements } from '../statements.ts'
+import type { HistoryStatements, Statements } from '../statements.ts'
 
 interface DatabaseCheckParts {
   readonly connection: Connection
   readonly sql: Statements
   readonly records: Records
+  readonly history: HistoryStatements
   /** Whether the database remembers how many of the sorted events were read. */
   readonly hasCursor: boolean
   /** Without a fix nothing in the database says what is right. */
@@ -92,6 +93,7 @@ export class DatabaseCheck implements FoldListener {
   readonly #reported = new Set<string>()
   #queuesAndSchedules!: QueueScheduleFold
   #hasBaselines = false
+  #history!: HistoryMark
   #events = 0
   #jobs = 0
   #rows = 0
@@ -108,6 +110,8 @@ export class DatabaseCheck implements FoldListener {
   /** Inside of a transaction. */
   async run(): Promise<CheckedDatabase> {
     const { sql, records } = this.#parts
+    const [mark] = await this.#rowsOf(this.#parts.history.read)
+    this.#history = historyMark(mark)
     await this.#rowsOf(sql.sortEvents)
     const baselines = [
       ...(await this.#rowsOf(sql.baselines, 'queue')),
@@ -132,7 +136,8 @@ export class DatabaseCheck implements FoldListener {
   }
 
   recorded(id: string, position: number): void {
-    this.#count(id, -1, position)
+    // The job may have been forgotten since, and be removed.
+    if (position > this.#history.through) this.#count(id, -1, position)
   }
 
   #count(id: string, by: number, position: number): void {
@@ -160,7 +165,7 @@ export class DatabaseCheck implements FoldListener {
         if (fold?.id !== event.job) {
           if (fold !== null) finished.push(fold)
           const own = baselines.get(event.job) ?? []
-          fold = new JobFold(event.job, own, this.#parts.records, this)
+          fold = new JobFold(event.job, own, this.#parts.records, this, this.#history.through)
         }
         fold.apply(event)
       }
@@ -350,6 +355,8 @@ export class DatabaseCheck implements FoldListener {
       this.#report('events', null, what, null, position)
     }
     const report: ReportProblem = (...problem) => this.#report(...problem)
+    // Of grants that were removed it is only known that they are as old.
+    this.#uses.noteRemovedGrants(this.#history)
     checkQueues(await this.#rowsOf(sql.allQueues), folded, this.#uses, records, report)
     checkSchedules(await this.#rowsOf(sql.allSchedules), folded, records, report)
     checkQueueCounts(

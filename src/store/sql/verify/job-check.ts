@@ -17,21 +17,13 @@ import { CorruptRecord } from '../rows/records.ts'
 import { JOB_ROW } from '../rows/work-rows.ts'
 import { EVENT_COLUMNS, WORK_COLUMN_AT } from '../statements.ts'
 import { rowName } from './database-problem.ts'
-import type { FoldListener } from './job-fold.ts'
-import { JobFold } from './job-fold.ts'
+import { JobFold, NO_LISTENER } from './job-fold.ts'
 import type { ExpectedJob } from './row-check.ts'
 import { expectedJob, RowCheck } from './row-check.ts'
 
 /** A job with more rows or entries than this is not folded here: reading it takes too long. */
 export const MOST_ROWS = 200
 export const MOST_ENTRIES = 500
-
-/** What one job says of others is not compared here. */
-const ALONE: FoldListener = {
-  granted: () => undefined,
-  submitted: () => undefined,
-  recorded: () => undefined,
-}
 
 export function isSmall(rows: number, entries: number): boolean {
   return rows <= MOST_ROWS && entries <= MOST_ENTRIES
@@ -82,7 +74,8 @@ export class JobCheck {
     baselines: readonly Baseline[],
   ): DatabaseProblem[] {
     const problems: DatabaseProblem[] = []
-    const fold = new JobFold(id, baselines, this.#records, ALONE)
+    // What one job says of others is not compared here.
+    const fold = new JobFold(id, baselines, this.#records, NO_LISTENER)
     for (const event of events.toSorted((a, b) => a.position - b.position)) {
       if (event.job === id) fold.apply(event)
       else {

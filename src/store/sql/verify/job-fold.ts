@@ -4,7 +4,8 @@
  * Events are folded one after the other: each must have been legitimate when it was written, and what they
  * lead to is what the rows of the job must say. An id may be used again once its job was forgotten: then
  * it has several lives, and the rows are of the last one. The fold notes what is wrong, and goes on; where
- * an event cannot be applied, nothing is known of this life any more.
+ * an event cannot be applied, nothing is known of this life any more. What is wrong with a life that may be
+ * removed (`HistoryMark`) is nothing wrong: some of its events are gone, or will be.
  */
 import type { Entry, Job, JobSubmitted, StageTasks, Task } from '../../../kernel/index.ts'
 import {
@@ -35,6 +36,13 @@ export interface FoldListener {
   recorded(id: string, position: number): void
 }
 
+/** For a fold that is only about one job, or one schedule. */
+export const NO_LISTENER: FoldListener = {
+  granted: () => undefined,
+  submitted: () => undefined,
+  recorded: () => undefined,
+}
+
 interface SubmittedAt {
   readonly entry: JobSubmitted
   readonly position: number
@@ -49,6 +57,9 @@ export class JobFold {
   readonly #listener: FoldListener
   readonly #baselines: readonly Baseline[]
   readonly #through: number
+  readonly #removedThrough: number
+  /** How much was wrong before this life. */
+  #wrongBefore = 0
   readonly #world = createWorld()
   /** Where the newest entry of each row stands. */
   readonly #last = new Map<string, number>()
@@ -58,13 +69,16 @@ export class JobFold {
   /** The time of its newest entry. */
   #now = 0
 
+  /** `removedThrough`: lives that ended up to this position may be removed, in part or whole. */
   constructor(
     id: string,
     baselines: readonly Baseline[],
     records: Records,
     listener: FoldListener,
+    removedThrough = 0,
   ) {
     this.id = id
+    this.#removedThrough = removedThrough
     this.#records = records
     this.#listener = listener
     this.#baselines = baselines.length === 0 ? baselines : newestOf(baselines)
@@ -111,7 +125,15 @@ export class JobFold {
       if (this.isDamaged) this.#beginAnew()
     }
     if (!this.isDamaged) this.#fold(entry, row)
-    if (entry.type === 'JobForgotten') this.#beginAnew()
+    if (entry.type !== 'JobForgotten') return
+    if (position <= this.#removedThrough) this.#dropProblems()
+    this.#wrongBefore = this.wrong.length
+    this.#beginAnew()
+  }
+
+  #dropProblems(): void {
+    this.wrong.length = this.#wrongBefore
+    this.#reported.clear()
   }
 
   /** AFTER the last event. */

@@ -2,7 +2,9 @@
  * How much of each limit is used, counted from the tasks themselves, and the rows of limits beside it.
  */
 import type { Rate, Task } from '../../../kernel/index.ts'
+import { LIMITS } from '../../../kernel/index.ts'
 import type { Row } from '../connection.ts'
+import type { HistoryMark } from '../rows/event-rows.ts'
 import { WORK_COLUMN_AT } from '../statements.ts'
 import type { Fix, ReportProblem } from './database-problem.ts'
 
@@ -21,6 +23,8 @@ export class CountedLimitUses {
   readonly #byKey = new Map<string, CountedLimitUse>()
   /** When something was granted in a queue for the last time. */
   readonly #granted = new Map<string, number>()
+  /** No grant whose event was removed keeps a bucket from being full for longer. */
+  fullInSpiteOfRemoved = 0
 
   get keys(): Iterable<string> {
     return this.#byKey.keys()
@@ -49,6 +53,10 @@ export class CountedLimitUses {
     }
   }
 
+  noteRemovedGrants({ through, olderThan }: HistoryMark): void {
+    if (through > 0) this.fullInSpiteOfRemoved = olderThan + MOST_YOUNGER_MS + LONGEST_FILL_MS
+  }
+
   /** A task as its events say it is. */
   countLease({ lease, policy }: Task): void {
     if (lease !== null) for (const { key } of policy.limits) this.of(key).held += 1
@@ -68,6 +76,10 @@ export function fillMs({ count, perMs }: Rate): number {
   return perMs + count / 1_024 + 1
 }
 
+const LONGEST_FILL_MS = fillMs({ count: LIMITS.rateCount, perMs: LIMITS.ratePeriodMs })
+/** So much younger than `olderThan` may an event be that was removed: times only nearly grow with positions. */
+const MOST_YOUNGER_MS = 3_600_000
+
 /** `isCopied`: what was granted before the store was copied is not known, so neither is the bucket. */
 export function checkLimits(
   rows: readonly Row[],
@@ -83,7 +95,8 @@ export function checkLimits(
     const isUnparked = use.parked === 0 || use.ready > 0
     if (row === undefined && use.held === 0 && isUnparked) continue
     const fullAt = (row?.[2] as number | undefined) ?? use.latestFull
-    const isTooFull = !(fullAt >= 0) || (!isCopied && fullAt > use.latestFull)
+    const isTooFull =
+      !(fullAt >= 0) || (!isCopied && fullAt > Math.max(use.latestFull, uses.fullInSpiteOfRemoved))
     const bound = isTooFull ? use.latestFull : fullAt
     const fix: Fix = { table: 'limits', key, held: use.held, fullAt: bound }
     const held = (row?.[1] as number | undefined) ?? 0

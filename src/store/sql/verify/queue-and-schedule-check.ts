@@ -146,7 +146,8 @@ export function checkQueues(
       const latest = folded.latestFull(queue.name, uses.grantedIn(queue.name))
       const fullAt = (row?.[5] as number | undefined) ?? latest
       const isLimited = queue.concurrency !== null || queue.rate !== null
-      const bound = fullAt > latest || !(fullAt >= 0) ? latest : fullAt
+      const isTooFull = fullAt > Math.max(latest, uses.fullInSpiteOfRemoved)
+      const bound = isTooFull || !(fullAt >= 0) ? latest : fullAt
       const record = records.ofQueue(queue)
       return [queue.name, 0, queue.version, record, isLimited, queue.paused, bound]
     },

@@ -185,6 +185,7 @@ class Repair {
       connection: this.#connection,
       sql: this.#sql,
       records: this.#records,
+      history: this.#dialect.history,
       hasCursor: this.#dialect.hasCursor,
       onProblem: (problem, fix) => {
         this.#problems.push(problem)

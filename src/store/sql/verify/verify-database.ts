@@ -70,7 +70,7 @@ export async function verifyIn(
   dialect: Dialect,
   { onProgress }: VerifyDatabaseOptions = {},
 ): Promise<DatabaseReport> {
-  const { statements: sql, hasCursor } = dialect
+  const { statements: sql, history, hasCursor } = dialect
   const problems: DatabaseProblem[] = []
   const mark = dialect.acknowledged?.read() ?? null
   const found = await unlessDamaged(problems, [], () => fileProblems(connection, dialect))
@@ -81,6 +81,7 @@ export async function verifyIn(
       connection,
       sql,
       records: new Records(),
+      history,
       hasCursor,
       onProblem(problem) {
         if (problems.length < MOST_PROBLEMS) problems.push(problem)
