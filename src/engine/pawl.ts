@@ -32,6 +32,7 @@ import { jobInfo } from './client/job-info.ts'
 import type { JobList } from './client/job-list.ts'
 import { jobList } from './client/job-list.ts'
 import { Results } from './client/results.ts'
+import { momentOf, Snapshot } from './client/snapshot.ts'
 import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 import { Submitter } from './client/submitter.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
@@ -318,6 +319,14 @@ export class Pawl {
   /** Every entry from a position on (default: from the beginning), and then as they come. */
   watch(options: { readonly from?: number } = {}): AsyncIterable<PositionedEntry> {
     return this.#parts.store.watch(options.from ?? 0)
+  }
+
+  /**
+   * All jobs as they were at a time of the store's clock, or when the entry at a position was written. What
+   * is later than now is now.
+   */
+  at(moment: Date | number): Snapshot {
+    return new Snapshot(this.#parts.store, momentOf(moment))
   }
 
   /** Why is this job not running? Every reason that holds now. */

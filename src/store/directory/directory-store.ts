@@ -19,6 +19,7 @@ import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
 import { BadRequest, StoreClosed } from '../errors.ts'
+import type { Moment } from '../moment.ts'
 import type { Presence } from '../presence.ts'
 import { CommandCopies, notPlainData } from '../state/command-copies.ts'
 import type { Ledger } from '../state/ledger.ts'
@@ -34,6 +35,7 @@ import type {
   QueryOf,
   Retention,
   Store,
+  StoreSnapshot,
 } from '../store.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
@@ -43,6 +45,7 @@ import { outputsPage, tasksIn } from '../views/job-views.ts'
 import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
 import type { CheckpointSchedule } from './checkpoint-schedule.ts'
+import { openDirectorySnapshot } from './directory-snapshot.ts'
 import type { DirectoryState } from './directory-state.ts'
 import { OwnerPresence } from './owner-presence.ts'
 import { bytesFor, GRANT_BYTES, isNewWork } from './size-estimate.ts'
@@ -69,6 +72,7 @@ export interface DirectoryParts {
   readonly checkpoints: CheckpointSchedule
   readonly retention: Retention
   readonly opening: OpenedDirectory
+  readonly snapshotJobs: number
   readonly hasPresence: boolean
   readonly release: () => Promise<void>
 }
@@ -162,6 +166,13 @@ export class DirectoryStore implements Store {
   watch(from: number): AsyncIterable<PositionedEntry> {
     this.#assertOpen()
     return this.#watches.watch(from)
+  }
+
+  async at(moment: Moment): Promise<StoreSnapshot> {
+    this.#assertOpen()
+    const now = this.#ledger.tick(this.#clock.now())
+    const findNow = (id: string): Job | null => this.#find(id)
+    return openDirectorySnapshot({ ...this.#parts, findNow }, moment, now)
   }
 
   /** Makes a checkpoint now. They are made by themselves; this is for before a planned stop. */
@@ -344,8 +355,7 @@ export class DirectoryStore implements Store {
     limit,
     newest = false,
   }: QueryOf<'history'>): Promise<PositionedEntry[]> {
-    const job = this.#ledger.inMemory(id) ?? this.#parts.state.finished.find(id)?.job
-    let position = job?.lastPosition ?? 0
+    let position = this.#find(id)?.lastPosition ?? 0
     await this.#writer.durable()
     const newestFirst: PositionedEntry[] = []
     while (position > after) {
@@ -357,6 +367,10 @@ export class DirectoryStore implements Store {
       position = found.before
     }
     return newestFirst.toReversed()
+  }
+
+  #find(id: string): Job | null {
+    return this.#ledger.inMemory(id) ?? this.#parts.state.finished.find(id)?.job ?? null
   }
 
   #onDurable(): void {

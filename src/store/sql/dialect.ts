@@ -5,7 +5,7 @@ import type { News, StoreNotice } from '../notice.ts'
 import type { Presence } from '../presence.ts'
 import type { UserTransaction } from '../user-transaction.ts'
 import type { Statement, ClientConnection, Connection } from './connection.ts'
-import type { JobCheckStatements, Statements } from './statements.ts'
+import type { JobCheckStatements, SnapshotStatements, Statements } from './statements.ts'
 
 /** How long a store waits for a database that is away, or that another process has locked. */
 export const MOST_AWAY_MS = 30_000
@@ -110,6 +110,7 @@ export interface Dialect {
   readonly where: string
   readonly statements: Statements
   readonly jobChecks: JobCheckStatements
+  readonly snapshots: SnapshotStatements
   /** A new connection, with everything set as the statements expect. */
   connect(): Promise<Connection>
   readonly userTransactions: UserTransactionDialect

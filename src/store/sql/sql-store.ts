@@ -15,6 +15,7 @@ import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { afterMs, FAR_BEHIND_MS, nowUs } from '../clock.ts'
 import { StoreClosed } from '../errors.ts'
+import type { Moment } from '../moment.ts'
 import type { News, StoreNotice } from '../notice.ts'
 import type { Presence } from '../presence.ts'
 import { CommandCopies } from '../state/command-copies.ts'
@@ -28,6 +29,7 @@ import type {
   PositionedEntry,
   Query,
   Store,
+  StoreSnapshot,
   SubmittedAndClaimed,
 } from '../store.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
@@ -43,6 +45,8 @@ import { EntryFeed } from './queries/entry-feed.ts'
 import { eventRow } from './rows/event-rows.ts'
 import { JobQueries } from './queries/job-queries.ts'
 import { SqlQueries } from './queries/sql-queries.ts'
+import { openSqlSnapshot } from './queries/sql-snapshot.ts'
+import type { SnapshotStatements } from './statements.ts'
 import { TableVersion } from './tables.ts'
 import { TransactionBatcher } from './transaction/transaction-batcher.ts'
 import type { TransactionContext } from './transaction/context.ts'
@@ -98,6 +102,7 @@ export class SqlStore implements Store {
   )
   /** Only where a claim that follows would be another transaction. */
   submitAndClaim?: NonNullable<Store['submitAndClaim']>
+  readonly #snapshots: SnapshotStatements
   readonly #clock: Clock | null
   readonly #onNotice: (notice: StoreNotice) => void
   #stopFollowing: (() => void) | null = null
@@ -109,6 +114,7 @@ export class SqlStore implements Store {
     const { statements: sql, connections: size, mostAwayMs = MOST_AWAY_MS } = dialect
     const { preconditions = null, userTransactions: userDialect } = dialect
     this.id = id
+    this.#snapshots = dialect.snapshots
     this.#clock = clock
     this.#onNotice = onNotice
     this.#pool = new ConnectionPool(first, {
@@ -287,6 +293,14 @@ export class SqlStore implements Store {
     this.#assertOpen()
     this.#notifier.begin()
     return this.#watches.watch(from)
+  }
+
+  async at(moment: Moment): Promise<StoreSnapshot> {
+    this.#assertOpen()
+    const { records } = this.#context
+    const parts = { pool: this.#pool, sql: this.#context.sql, snapshots: this.#snapshots, records }
+    const now = await this.#pool.run((connection) => this.#jobQueries.now(connection))
+    return openSqlSnapshot(parts, moment, now)
   }
 
   close(): Promise<void> {

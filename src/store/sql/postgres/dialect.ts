@@ -11,6 +11,7 @@ import { PostgresPresence } from './presence.ts'
 import { postgresUserDialect } from './user-transaction.ts'
 import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
+import { SNAPSHOTS } from './snapshot-statements.ts'
 import { quoted } from './qualified-names.ts'
 import { FORGET_COUNT, POSTGRES, VACUUM_TABLES } from './statements.ts'
 
@@ -27,6 +28,7 @@ export function postgresDialect(
     where: `The schema ${schema} on PostgreSQL`,
     statements: POSTGRES,
     jobChecks: JOB_CHECKS,
+    snapshots: SNAPSHOTS,
     connect: () => connectTo({ url, schema, ...limits }),
     userTransactions: postgresUserDialect({ url, ...limits }, schema),
     connections: CONNECTIONS,

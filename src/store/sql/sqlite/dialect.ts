@@ -11,6 +11,7 @@ import { SqlitePresence } from './presence.ts'
 import { sqliteUserDialect } from './user-transaction.ts'
 import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
+import { SNAPSHOTS } from './snapshot-statements.ts'
 import { CHECKS, FILE_CHECK, SQLITE } from './statements.ts'
 
 const POLL_MS = 25
@@ -43,6 +44,7 @@ export function sqliteDialect(options: { readonly path: string }): Dialect {
     where: `The SQLite file ${path}`,
     statements: SQLITE,
     jobChecks: JOB_CHECKS,
+    snapshots: SNAPSHOTS,
     connect: () => openConnection({ path }),
     userTransactions: sqliteUserDialect(path),
     // One writes at a time, whatever the number of connections.
