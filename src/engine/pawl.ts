@@ -371,7 +371,7 @@ export class Pawl {
     return this.#operator.force(id, options)
   }
 
-  /** A FAILED job again, as a new job that points to it. */
+  /** A job that is over again, as a new job that points to it; `from` a step, with the steps before it. */
   async rerun(id: string, options: RerunOptions = {}): Promise<Handle> {
     return this.handle(await this.#operator.rerun(id, options))
   }

@@ -13,26 +13,27 @@ const page = `
 
 /**
  * From the newest entry of each of its rows, or from the one that forgot it, back along the links.
- * `jobs`: (first, job, forgotten).
+ * `jobs`: (first, job, forgotten). A cross join is carried out in the order in which it is written: SQLite would
+ * read all rows of `work` for each page of jobs.
  */
 function chains(jobs: string, lastPosition: string, lastTime: string): string {
   return `
     with recursive jobs (first, job, forgotten) as materialized (${jobs}),
     chain (first, forgotten, position, before) as (
       select j.first, j.forgotten, e.position, e.before
-      from jobs j join events e on e.position = j.first
+      from jobs j cross join events e on e.position = j.first
       union
       select j.first, j.forgotten, e.position, e.before
-      from jobs j join work w on w.job = j.job and w.position = j.first
-      join events e on e.position = w.last_position
+      from jobs j cross join work w on w.job = j.job and w.position = j.first
+      cross join events e on e.position = w.last_position
       union
       select j.first, j.forgotten, e.position, e.before
-      from jobs j join events e on e.position = j.forgotten
+      from jobs j cross join events e on e.position = j.forgotten
       union
       select c.first, c.forgotten, e.position, e.before
-      from chain c join events e on e.position = c.before
+      from chain c cross join events e on e.position = c.before
     )
-    select c.first, c.forgotten, ${event} from chain c join events e on e.position = c.position
+    select c.first, c.forgotten, ${event} from chain c cross join events e on e.position = c.position
     where e.position <= ${lastPosition} and e.at <= ${lastTime} order by c.first, e.position`
 }
 
