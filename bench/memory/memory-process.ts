@@ -7,31 +7,16 @@ import { writeSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { job, open, typed } from '../../src/index.ts'
 import type { Pawl } from '../../src/index.ts'
-
-export interface MemoryOrder {
-  readonly workload: MemoryWorkload
-  readonly location: string
-  readonly schema: string | null
-  readonly jobs: number
-  /** Characters of each input. */
-  readonly chars: number
-}
-
-export interface MemoryReport {
-  /** The most that was resident at any time, in bytes. */
-  readonly peak: number
-  /** Resident right after the last submit was answered. */
-  readonly resident: number
-  /** The longest time that the event loop did not turn. */
-  readonly blockedMs: number
-}
+import type { MemoryOrder, MemoryReport, MemoryWorkload } from './order.ts'
 
 const waits = job('waits', { input: typed<{ text: string }>(), run: () => null })
 
 /** Jobs of one call where the jobs are small. */
 const CALL = 1_000
 
-const WORKLOADS = {
+const WORKLOADS: Readonly<
+  Record<MemoryWorkload, (pawl: Pawl, jobs: number, chars: number) => Promise<void>>
+> = {
   /** One list. */
   list: async (pawl: Pawl, jobs: number, chars: number) => {
     await pawl.submitMany(
@@ -53,8 +38,6 @@ const WORKLOADS = {
     }
   },
 }
-
-export type MemoryWorkload = keyof typeof WORKLOADS
 
 function inputOf(number: number, chars: number): { text: string } {
   const word = `${number} `.padStart(8)

@@ -1,7 +1,7 @@
 /**
  * Why a job is FAILED, in one place: `get`, `result()` and `explain` say the same.
  */
-import type { FailureCause, Outcome, Store } from '../store/index.ts'
+import type { FailureCause, Outcome, Queries } from '../store/index.ts'
 import { byWhom, isLost, lossIn, lossText, sentence } from './lost-lease.ts'
 
 export interface FailureReason {
@@ -27,7 +27,7 @@ export interface FailureReason {
 
 /** Of a job that is FAILED. */
 export async function failureReason(
-  store: Store,
+  store: Queries,
   job: string,
   outcome: Outcome,
 ): Promise<FailureReason> {

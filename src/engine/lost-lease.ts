@@ -4,7 +4,7 @@
  * the job. It only makes messages of them: what it cannot find is left out.
  */
 import type { Entry, EntryOf, Failure, TaskAddress } from '../kernel/index.ts'
-import type { Execution, Outcome, Store } from '../store/index.ts'
+import type { Execution, Outcome, Queries } from '../store/index.ts'
 
 type Loss = EntryOf<'LeaseExpired'> | EntryOf<'LeaseRevoked'>
 
@@ -23,7 +23,7 @@ export function lossText(endedBy: Outcome['endedBy'], loss: string | null): stri
 
 /** Of the task that is to blame for how a job stands; null: no lease was lost, or nothing is found. */
 export async function lossIn(
-  store: Store,
+  store: Queries,
   job: string,
   { endedBy, at }: Pick<Outcome, 'endedBy' | 'at'>,
 ): Promise<string | null> {
@@ -35,7 +35,7 @@ export async function lossIn(
 }
 
 /** Null: nothing is found, or the log cannot be read. */
-export async function lossOf(store: Store, task: TaskAddress): Promise<string | null> {
+export async function lossOf(store: Queries, task: TaskAddress): Promise<string | null> {
   const { entries } = await attemptEnds(store, task.job)
   const loss = entries.findLast((entry) => isLossOf(entry, task)) as Loss | undefined
   return loss === undefined ? null : wordsOf(loss)
@@ -55,7 +55,7 @@ export interface AttemptEnds {
 }
 
 /** Nothing, if the log cannot be read. */
-export async function attemptEnds(store: Store, job: string): Promise<AttemptEnds> {
+export async function attemptEnds(store: Queries, job: string): Promise<AttemptEnds> {
   const query = { kind: 'history', job, limit: MOST_ENTRIES, newest: true } as const
   const page = await store.query(query).catch(() => [])
   return endsIn(page.map(({ entry }) => entry))

@@ -32,6 +32,7 @@ import { jobInfo } from './client/job-info.ts'
 import type { JobList } from './client/job-list.ts'
 import { jobList } from './client/job-list.ts'
 import { Results } from './client/results.ts'
+import { momentOf, Snapshot } from './client/snapshot.ts'
 import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 import { Submitter } from './client/submitter.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
@@ -320,6 +321,14 @@ export class Pawl {
     return this.#parts.store.watch(options.from ?? 0)
   }
 
+  /**
+   * All jobs as they were at a time of the store's clock, or when the entry at a position was written. What
+   * is later than now is now.
+   */
+  at(moment: Date | number): Snapshot {
+    return new Snapshot(this.#parts.store, momentOf(moment))
+  }
+
   /** Why is this job not running? Every reason that holds now. */
   async explain(id: string): Promise<Explanation> {
     const { store } = this.#parts
@@ -362,7 +371,7 @@ export class Pawl {
     return this.#operator.force(id, options)
   }
 
-  /** A FAILED job again, as a new job that points to it. */
+  /** A job that is over again, as a new job that points to it; `from` a step, with the steps before it. */
   async rerun(id: string, options: RerunOptions = {}): Promise<Handle> {
     return this.handle(await this.#operator.rerun(id, options))
   }

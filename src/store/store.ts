@@ -38,7 +38,9 @@ import type {
   Verdict,
   Violation,
 } from '../kernel/index.ts'
+import type { JobRecord } from '../log/index.ts'
 import type { ClaimRequest } from './claim-request.ts'
+import type { Moment } from './moment.ts'
 import type { News } from './notice.ts'
 import type { Presence } from './presence.ts'
 import type { UserTransaction, Writes } from './user-transaction.ts'
@@ -562,6 +564,32 @@ export interface SubmittedAndClaimed {
   readonly claimed: readonly (readonly Claimed[])[]
 }
 
+/** What the jobs of a snapshot are filtered by. */
+export type SnapshotFilter = Omit<QueryOf<'jobs'>, 'kind' | 'after' | 'limit'>
+
+/** A job as it was at the moment of a snapshot. */
+export interface PastJob {
+  readonly record: JobRecord
+  /** Its entries up to then, oldest first, as far as they are kept. */
+  readonly entries: readonly PositionedEntry[]
+}
+
+/**
+ * Time travel: the store as it was at a moment, read while it is open.
+ *
+ * Entries up to the moment are folded again, job by job; what came later does not count. Entries are never
+ * changed, so a snapshot answers the same whenever it is asked, until the history that it needs is removed:
+ * then it throws `BeforeHistory`.
+ */
+export interface StoreSnapshot {
+  /** When states are derived: the time that was asked for, or that of the entry at the position. */
+  readonly time: number
+  /** Null: there was none then, or it was forgotten by then. */
+  job(id: string): Promise<PastJob | null>
+  /** Every job that there was, in order of submission, in memory that does not grow with their number. */
+  jobs(filter: SnapshotFilter): AsyncIterable<JobSummary>
+}
+
 export interface Store {
   /** The same for as long as what it keeps. Left out: that is lost with its process. */
   readonly id?: string
@@ -590,6 +618,11 @@ export interface Store {
    */
   watch(from: number): AsyncIterable<PositionedEntry>
   /**
+   * The store as it was then. A moment that is still to come is now. Throws `BeforeHistory` where too
+   * much was removed.
+   */
+  at(moment: Moment): Promise<StoreSnapshot>
+  /**
    * Of a store that several processes share: calls when something may have happened that was not
    * asked for here. What comes together is one call, and a call may be about nothing. Gives its
    * end. Left out: no other process changes anything, and `upkeep` shows what time did.
@@ -613,6 +646,9 @@ export interface Store {
   /** Ends watches once they have seen everything. Closing twice is fine. */
   close(): Promise<void>
 }
+
+/** To ask, and nothing else. */
+export type Queries = Pick<Store, 'query'>
 
 /** Which jobs that are over stay readable. */
 export interface Retention {

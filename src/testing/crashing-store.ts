@@ -17,9 +17,11 @@ import type {
   AnswerTo,
   Claimed,
   ClaimRequest,
+  Moment,
   PositionedEntry,
   Query,
   Store,
+  StoreSnapshot,
 } from '../store/index.ts'
 
 export type CrashMoment = 'before-commit' | 'after-commit' | 'during-effect'
@@ -136,6 +138,10 @@ export class CrashingStore implements Store {
 
   query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
     return this.#parts.store.query(query)
+  }
+
+  at(moment: Moment): Promise<StoreSnapshot> {
+    return this.#parts.store.at(moment)
   }
 
   watch(from: number): AsyncIterable<PositionedEntry> {

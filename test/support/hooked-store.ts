@@ -7,9 +7,11 @@ import type {
   AnswerTo,
   Claimed,
   ClaimRequest,
+  Moment,
   PositionedEntry,
   Query,
   Store,
+  StoreSnapshot,
 } from '../../src/store/index.ts'
 import { awakeClock, MemoryStore } from '../../src/store/index.ts'
 import type { PawlParts } from '../../src/engine/pawl.ts'
@@ -43,6 +45,10 @@ export class HookedStore implements Store {
   async query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
     await this.beforeQuery(query)
     return this.#store.query(query)
+  }
+
+  at(moment: Moment): Promise<StoreSnapshot> {
+    return this.#store.at(moment)
   }
 
   watch(from: number): AsyncIterable<PositionedEntry> {

@@ -14,7 +14,7 @@ import type {
   TaskState,
 } from '../../kernel/index.ts'
 import { effectKey, inputOf, inputVersionOf, isFinal, jobEndedAt } from '../../kernel/index.ts'
-import type { JobOverview, PriorStage, StageOverview, Store } from '../../store/index.ts'
+import type { JobOverview, PriorStage, Queries, StageOverview } from '../../store/index.ts'
 import type { FailureReason } from '../failure-reason.ts'
 import { failureReason } from '../failure-reason.ts'
 import type { ExecutionInfo } from '../inspect/executions.ts'
@@ -128,7 +128,7 @@ export interface SoftReports {
 }
 
 export async function jobInfo(
-  store: Store,
+  store: Queries,
   view: JobOverview,
   { progress, lines, stalledSince }: SoftReports,
 ): Promise<JobInfo> {
@@ -174,7 +174,7 @@ function isFirstKnown({ job }: JobOverview): boolean {
 const FIRST_ENTRIES = 20
 
 /** Null: that is no longer kept. */
-async function firstStart(store: Store, job: string): Promise<number | null> {
+async function firstStart(store: Queries, job: string): Promise<number | null> {
   const page = await store.query({ kind: 'history', job, limit: FIRST_ENTRIES })
   const first = page.find(
     ({ entry }) =>
@@ -225,7 +225,7 @@ type EndingPart = Pick<JobInfo, 'output' | 'error' | 'lastError' | 'errorType' |
 
 /** What came of it so far. */
 async function endingPart(
-  store: Store,
+  store: Queries,
   view: JobOverview,
   executions: readonly ExecutionInfo[],
 ): Promise<EndingPart> {
@@ -289,7 +289,7 @@ const WENT_WRONG: ReadonlySet<LeaseEnd> = new Set<LeaseEnd>([
 const MOST_OUTPUTS = 1_000
 
 async function pipelineOutput(
-  store: Store,
+  store: Queries,
   job: string,
   last: readonly PriorStage[],
 ): Promise<unknown> {

@@ -2,7 +2,7 @@
  * Jobs as `list` shows them: a few fields of each, a page at a time.
  */
 import type { Failure, JobState } from '../../kernel/index.ts'
-import type { JobsPage } from '../../store/index.ts'
+import type { JobsPage, JobSummary } from '../../store/index.ts'
 
 export interface JobListItem {
   readonly id: string
@@ -29,11 +29,14 @@ export interface JobList {
 }
 
 export function jobList({ jobs, next }: JobsPage): JobList {
-  const items = jobs.map(({ endedAt, submittedAt, error, ...job }) => ({
+  return { jobs: jobs.map(jobListItem), next }
+}
+
+export function jobListItem({ endedAt, submittedAt, error, ...job }: JobSummary): JobListItem {
+  return {
     ...job,
     submittedAt: new Date(submittedAt),
     completedAt: endedAt === null ? null : new Date(endedAt),
     error: job.state === 'SUCCEEDED' ? null : error,
-  }))
-  return { jobs: items, next }
+  }
 }

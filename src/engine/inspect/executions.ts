@@ -8,7 +8,7 @@
 import type { ExecutionStatus, Failure, Job, Lease, LeaseEnd, Task } from '../../kernel/index.ts'
 import { stageIndex, stagesOf } from '../../kernel/index.ts'
 import { InvalidDefinition } from '../../definition/index.ts'
-import type { Execution, JobOverview, Store } from '../../store/index.ts'
+import type { Execution, JobOverview, Queries, Store } from '../../store/index.ts'
 import { executionOf, executionsOf } from '../../store/views/job-activity.ts'
 import { UnknownJob } from '../errors.ts'
 import type { AttemptEnds } from '../lost-lease.ts'
@@ -57,7 +57,10 @@ export interface ExecutionsPage {
 }
 
 /** The newest attempts. */
-export async function newestExecutions(store: Store, view: JobOverview): Promise<ExecutionInfo[]> {
+export async function newestExecutions(
+  store: Queries,
+  view: JobOverview,
+): Promise<ExecutionInfo[]> {
   const { job, executions } = view
   const ends = executions.some(needsHistory) ? await attemptEnds(store, job.id) : endsIn([])
   return executions.map((one) => executionInfo(job, one, ends))

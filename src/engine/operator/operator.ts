@@ -4,7 +4,7 @@
  */
 import type { AnyJob, Duration } from '../../definition/index.ts'
 import { fromJson, inputFor, InvalidDefinition, toJson, toMs } from '../../definition/index.ts'
-import type { Command, JobSpec, Payload, Task, TaskAddress } from '../../kernel/index.ts'
+import type { Command, JobSpec, KeptStep, Payload, Task, TaskAddress } from '../../kernel/index.ts'
 import { inputOf, inputVersionOf, stageIndex } from '../../kernel/index.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { JobView, Store } from '../../store/index.ts'
@@ -44,7 +44,17 @@ export interface QueueOptions {
 export interface RerunOptions extends Actor {
   /** Default: a random one. */
   readonly id?: string
-  /** Of the same version. Default: the input of the job that failed. */
+  /**
+   * The name of a recorded step: those before it are kept, by value, and it and all later ones run again.
+   * Only of a plain job, with the input that the steps were made of. Default: none is kept.
+   */
+  readonly from?: string
+  /**
+   * Must be said of a job that promised effects, or children, with a commit. The new job promises them anew,
+   * under keys of its own: no receiver takes them for a repeat.
+   */
+  readonly effects?: 'again'
+  /** Of the same version. Default: the input of the job that is run again. */
   readonly input?: unknown
   /** Checks the new input. Default: the definition that this engine last worked or submitted by. */
   readonly definition?: AnyJob
@@ -147,34 +157,29 @@ export class Operator {
   /** The id of the new job. */
   async rerun(
     id: string,
-    { id: newId = newJobId(), input, definition, ...actor }: RerunOptions,
+    { id: newId = newJobId(), from, effects, input, definition, ...actor }: RerunOptions,
   ): Promise<string> {
     const view = await this.#view(id)
-    const { job, state } = view
-    if (state !== 'FAILED') {
-      throw new Refused(`Running job ${id} again`, {
-        code: 'JobNotFinal',
-        check: 'rerun',
-        message: `It is ${state}: only a job that FAILED is run again as a new one. One in quarantine is retried.`,
-        details: { job: id, state },
-      })
-    }
+    assertRerunnable(view, from !== undefined, effects)
+    const { job } = view
+    const steps = from === undefined ? [] : stepsBefore(view, from, input !== undefined)
     const text = await this.#inputFor(view, input, definition)
     const spec: JobSpec = {
       ...job.spec,
       input: text ?? job.task?.input ?? inputOf(job),
       version: inputVersionOf(job),
-      // They were made of the input that was replaced.
-      steps: job.replaced === null ? job.spec.steps : [],
       key: null,
       unique: false,
       held: false,
       delayMs: 0,
       dueAt: null,
+      deadlineAt: null,
       parent: null,
       schedule: null,
+      caller: null,
       rerunOf: id,
-      asked: actorOrDefault(actor, 'Run again'),
+      asked: actorOrDefault(actor, from === undefined ? 'Run again' : `Run again from '${from}'`),
+      steps,
     }
     await this.#send(`Running job ${id} again`, { type: 'SubmitJob', job: newId, spec })
     return newId
@@ -243,6 +248,62 @@ export class Operator {
     if (rejection.code === 'UnknownJob' && 'job' in command) throw new UnknownJob(command.job)
     throw new Refused(what, rejection)
   }
+}
+
+/** One in quarantine is retried; but a step that was recorded can only be taken back by a new job. */
+function assertRerunnable(view: JobView, isFromStep: boolean, effects: unknown): void {
+  const { job, state } = view
+  const isOver = state === 'FAILED' || state === 'SUCCEEDED'
+  if (!isOver && !(isFromStep && state === 'QUARANTINED')) {
+    throw new Refused(`Running job ${job.id} again`, {
+      code: 'JobNotFinal',
+      check: 'rerun',
+      message: isFromStep
+        ? `It is ${state}: only a job that is over, or in quarantine, is run again from a step.`
+        : `It is ${state}: only a job that is over is run again as a new one. One in quarantine is retried, or run again \`from\` a step.`,
+      details: { job: job.id, state },
+    })
+  }
+  if (effects !== undefined && effects !== 'again') {
+    throw new InvalidDefinition(
+      `The \`effects\` of a job that is run again are 'again', not ${String(effects)}.`,
+      { job: job.id },
+    )
+  }
+  const tasks = view.stages.flatMap((stage) => stage.tasks)
+  const promises = tasks.flatMap(({ commit }) => commit?.effects ?? [])
+  const names = [...new Set(promises.map(({ promise }) => `'${promise.name}'`))]
+  if (names.length === 0 || effects === 'again') return
+  throw new InvalidDefinition(
+    `What job ${job.id} committed promised ${names.join(', ')}, and a new job promises them anew, under other keys: if they may happen once more, say \`effects: 'again'\`.`,
+    { job: job.id },
+  )
+}
+
+/** By value, in the order in which they were recorded. */
+function stepsBefore({ job }: JobView, from: string, hasNewInput: boolean): KeptStep[] {
+  const { task } = job
+  if (task === null) {
+    throw new InvalidDefinition(
+      `Job ${job.id} is a pipeline: it is run again as a whole, without \`from\`.`,
+      { job: job.id, from },
+    )
+  }
+  if (hasNewInput) {
+    throw new InvalidDefinition(
+      `The steps of job ${job.id} were made of its input: run it again \`from\` a step, or with a new \`input\`.`,
+      { job: job.id, from },
+    )
+  }
+  const index = task.steps.findIndex(({ name }) => name === from)
+  if (index === -1) {
+    const names = task.steps.map(({ name }) => `'${name}'`)
+    throw new InvalidDefinition(
+      `Job ${job.id} has recorded no step '${from}': ${names.length === 0 ? 'it has none' : `its steps are ${names.join(', ')}`}.`,
+      { job: job.id, from },
+    )
+  }
+  return task.steps.slice(0, index).map(({ name, value }) => ({ name, value }))
 }
 
 function notDead(what: string, state: string, details: { readonly job: string }): Refused {

@@ -80,6 +80,13 @@ export function indexBytes(rows: number): number {
   return layout(rows).reduce((sum, one) => sum + one, 0)
 }
 
+/** Where the rows in order of submission begin in the index. */
+export function orderStart(rows: number): number {
+  return layout(rows)
+    .slice(0, 5)
+    .reduce((sum, one) => sum + one, 0)
+}
+
 /** The row of a job that is over, and whose record stands at an offset. */
 export function rowOf(job: Job, offset: number, endedAt: number): FinishedRow {
   const { spec } = job

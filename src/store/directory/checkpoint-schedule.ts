@@ -122,10 +122,18 @@ export class CheckpointSchedule {
 
   /** While this runs, no file goes away. */
   async pinned<T>(task: () => Promise<T>): Promise<T> {
-    this.#pins += 1
+    const unpin = this.pin()
     try {
       return await task()
     } finally {
+      unpin()
+    }
+  }
+
+  /** Until what it gives is called, once, no file goes away. */
+  pin(): () => void {
+    this.#pins += 1
+    return () => {
       this.#pins -= 1
     }
   }

@@ -20,6 +20,7 @@ import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { nowUs } from '../clock.ts'
 import { BadRequest, StoreClosed } from '../errors.ts'
+import type { Moment } from '../moment.ts'
 import type { Presence } from '../presence.ts'
 import { CommandCopies, notPlainData } from '../state/command-copies.ts'
 import type { Ledger } from '../state/ledger.ts'
@@ -35,6 +36,7 @@ import type {
   QueryOf,
   Retention,
   Store,
+  StoreSnapshot,
   StreamPage,
 } from '../store.ts'
 import { claimedBy } from '../views/claimed.ts'
@@ -46,6 +48,7 @@ import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
 import { PageOfStream } from '../views/stream-pages.ts'
 import type { CheckpointSchedule } from './checkpoint-schedule.ts'
+import { openDirectorySnapshot } from './directory-snapshot.ts'
 import type { DirectoryState } from './directory-state.ts'
 import { OwnerPresence } from './owner-presence.ts'
 import { bytesFor, GRANT_BYTES, isNewWork } from './size-estimate.ts'
@@ -72,6 +75,7 @@ export interface DirectoryParts {
   readonly checkpoints: CheckpointSchedule
   readonly retention: Retention
   readonly opening: OpenedDirectory
+  readonly snapshotJobs: number
   readonly hasPresence: boolean
   readonly release: () => Promise<void>
 }
@@ -165,6 +169,13 @@ export class DirectoryStore implements Store {
   watch(from: number): AsyncIterable<PositionedEntry> {
     this.#assertOpen()
     return this.#watches.watch(from)
+  }
+
+  async at(moment: Moment): Promise<StoreSnapshot> {
+    this.#assertOpen()
+    const now = this.#ledger.tick(this.#clock.now())
+    const findNow = (id: string): Job | null => this.#find(id)
+    return openDirectorySnapshot({ ...this.#parts, findNow }, moment, now)
   }
 
   /** Makes a checkpoint now. They are made by themselves; this is for before a planned stop. */
@@ -353,7 +364,7 @@ export class DirectoryStore implements Store {
     limit,
     newest = false,
   }: QueryOf<'history'>): Promise<PositionedEntry[]> {
-    const job = this.#ledger.inMemory(id) ?? this.#parts.state.finished.find(id)?.job
+    const job = this.#find(id)
     let position = job?.lastPosition ?? 0
     await this.#writer.durable()
     const newestFirst: PositionedEntry[] = []
@@ -379,7 +390,9 @@ export class DirectoryStore implements Store {
     await this.#writer.durable()
     while (!page.isEmpty && position > 0) {
       const found = await this.#parts.reader.at(position)
-      if (found === null || !page.add(found.entry)) break
+      if (found === null) break
+      const entry = record.job.erased === null ? found.entry : redactEntry(found.entry)
+      if (!page.add(entry)) break
       position = found.before
     }
     return page.page
@@ -389,6 +402,10 @@ export class DirectoryStore implements Store {
     const job = this.#ledger.inMemory(id)
     if (job === undefined) return this.#parts.state.finished.find(id)
     return { job, stages: this.#ledger.world.tasks.get(id) ?? null }
+  }
+
+  #find(id: string): Job | null {
+    return this.#recordOf(id)?.job ?? null
   }
 
   #onDurable(): void {

@@ -47,6 +47,11 @@ export interface DirectoryOptions {
   readonly segmentBytes?: number
   /** Room in the log that new work leaves for reports when the disk is full. Default 2 MiB. */
   readonly reserveBytes?: number
+  /**
+   * How many jobs that are not over time travel holds in memory at once. Default 25,000. Fewer take less
+   * memory, and the log is read more often.
+   */
+  readonly snapshotJobs?: number
   /** Told what happens without being asked for: see `StoreNotice`. */
   readonly onNotice?: (notice: StoreNotice) => void
   /** Whether the leases of former owners are revoked. Default: true. */
@@ -79,6 +84,7 @@ export function settingsFrom(options: DirectoryOptions): DirectorySettings {
     checkpointBytes: options.checkpointBytes ?? 64 * MIB,
     segmentBytes,
     reserveBytes: Math.min(options.reserveBytes ?? 2 * MIB, segmentBytes / 4),
+    snapshotJobs: options.snapshotJobs ?? 25_000,
     presence: options.presence ?? true,
     onNotice: options.onNotice ?? ((): void => undefined),
     clock,
@@ -138,7 +144,7 @@ async function openOwned(
     const checkpoints = new CheckpointSchedule({ ...parts, rules: settings, onNotice, manifests })
     const opening = { checkpoint: manifests[0]?.position ?? null, entries, torn }
     const { storeId: id } = start
-    const { presence: hasPresence } = settings
+    const { presence: hasPresence, snapshotJobs } = settings
     return new DirectoryStore({
       ...parts,
       id,
@@ -146,6 +152,7 @@ async function openOwned(
       checkpoints,
       retention,
       opening,
+      snapshotJobs,
       hasPresence,
       release,
     })

@@ -7,11 +7,12 @@
  */
 import type { Command, Entry, Job } from '../../kernel/index.ts'
 import { findTask, redactEntry } from '../../kernel/index.ts'
-import { eventLoopTurn } from '../../log/index.ts'
+import { countUpTo, eventLoopTurn } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { BadRequest, StoreClosed } from '../errors.ts'
+import type { Moment } from '../moment.ts'
 import { CommandCopies, notPlainData } from '../state/command-copies.ts'
 import { Ledger } from '../state/ledger.ts'
 import type {
@@ -23,6 +24,7 @@ import type {
   Query,
   QueryOf,
   Store,
+  StoreSnapshot,
 } from '../store.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
@@ -30,6 +32,7 @@ import { listing, PageOfJobs } from '../views/job-pages.ts'
 import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
 import { PageOfStream } from '../views/stream-pages.ts'
+import { foldJob, pastSummary } from '../views/past-job.ts'
 
 /** Calls between two turns of the event loop, at most. */
 const CALLS_PER_TURN = 64
@@ -83,6 +86,29 @@ export class MemoryStore implements Store {
   watch(from: number): AsyncIterable<PositionedEntry> {
     this.#assertOpen()
     return this.#watches.watch(from)
+  }
+
+  async at(moment: Moment): Promise<StoreSnapshot> {
+    this.#assertOpen()
+    const now = this.#ledger.tick(this.#clock.now())
+    const end = this.#endOf(moment)
+    const time = 'time' in moment ? Math.min(moment.time, now) : (this.#entries[end - 1]?.at ?? 0)
+    const entriesOf = (): Map<string, PositionedEntry[]> => this.#livesUpTo(end)
+    return {
+      time,
+      job: async (id) => {
+        const entries = entriesOf().get(id) ?? []
+        const record = foldJob(null, entries)
+        return record === null ? null : { record, entries }
+      },
+      jobs: async function* jobs(filter) {
+        for (const entries of entriesOf().values()) {
+          const record = foldJob(null, entries)
+          const summary = record === null ? null : pastSummary(record, time, filter)
+          if (summary !== null) yield summary
+        }
+      },
+    }
   }
 
   async close(): Promise<void> {
@@ -167,6 +193,25 @@ export class MemoryStore implements Store {
       const entry = this.#entries[position - 1]
       return entry === undefined ? [] : [{ position, entry }]
     })
+  }
+
+  /** How many entries happened up to a moment. Times only grow. */
+  #endOf(moment: Moment): number {
+    if ('position' in moment) return Math.min(moment.position, this.#entries.length)
+    return countUpTo(moment.time, this.#entries.length, (n) => (this.#entries[n] as Entry).at)
+  }
+
+  /** The entries of each job that was there at the end of so many, in order of submission. */
+  #livesUpTo(end: number): Map<string, PositionedEntry[]> {
+    const lives = new Map<string, PositionedEntry[]>()
+    for (let position = 1; position <= end; position++) {
+      const entry = this.#entries[position - 1] as Entry
+      if (!('job' in entry)) continue
+      if (entry.type === 'JobForgotten') lives.delete(entry.job)
+      else if (entry.type === 'JobSubmitted') lives.set(entry.job, [{ position, entry }])
+      else lives.get(entry.job)?.push({ position, entry })
+    }
+    return lives
   }
 
   /** An id may have been forgotten and used again: only its newest job is there. */

@@ -7,7 +7,7 @@
  * matter.
  */
 import type { Entry, World } from '../../kernel/index.ts'
-import { createWorld, fold, PawlError } from '../../kernel/index.ts'
+import { createWorld, fold } from '../../kernel/index.ts'
 import type { Disk, JobRecord, Manifest } from '../../log/index.ts'
 import {
   damageIn,
@@ -19,11 +19,10 @@ import {
   readLog,
   MARKER_CODE,
 } from '../../log/index.ts'
+import type { Moment } from '../moment.ts'
+import { BeforeHistory } from '../moment.ts'
 import type { OfflineOptions } from './owned-folder.ts'
 import { withOwnedFolder } from './owned-folder.ts'
-
-/** Up to and with the entry at a position, or all that happened up to and at a time. */
-export type Moment = { readonly position: number } | { readonly time: number }
 
 export interface StateAt {
   readonly world: World
@@ -31,19 +30,6 @@ export interface StateAt {
   readonly position: number
   /** When that was. */
   readonly time: number
-}
-
-/** What is asked for was before the history that is kept. */
-export class BeforeHistory extends PawlError {
-  constructor(moment: Moment, oldest: { readonly position: number; readonly time: number }) {
-    const asked = 'time' in moment ? `time ${moment.time}` : `position ${moment.position}`
-    super(
-      'BeforeHistory',
-      'rejected',
-      `The history before ${asked} was removed: the oldest state that can be asked for is that of position ${oldest.position}, time ${oldest.time}.`,
-      { ...moment, oldestPosition: oldest.position, oldestTime: oldest.time },
-    )
-  }
 }
 
 export async function stateAt(

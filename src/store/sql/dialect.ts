@@ -9,6 +9,7 @@ import type {
   ErasureStatements,
   HistoryStatements,
   JobCheckStatements,
+  SnapshotStatements,
   Statements,
 } from './statements.ts'
 
@@ -117,6 +118,7 @@ export interface Dialect {
   readonly jobChecks: JobCheckStatements
   readonly erasure: ErasureStatements
   readonly history: HistoryStatements
+  readonly snapshots: SnapshotStatements
   /** A new connection, with everything set as the statements expect. */
   connect(): Promise<Connection>
   readonly userTransactions: UserTransactionDialect

@@ -15,6 +15,7 @@ import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
 import { afterMs, FAR_BEHIND_MS, nowUs } from '../clock.ts'
 import { StoreClosed } from '../errors.ts'
+import type { Moment } from '../moment.ts'
 import type { News, StoreNotice } from '../notice.ts'
 import type { Presence } from '../presence.ts'
 import { CommandCopies } from '../state/command-copies.ts'
@@ -28,6 +29,7 @@ import type {
   PositionedEntry,
   Query,
   Store,
+  StoreSnapshot,
   SubmittedAndClaimed,
 } from '../store.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
@@ -43,6 +45,7 @@ import { EntryFeed } from './queries/entry-feed.ts'
 import { eventRow } from './rows/event-rows.ts'
 import { JobQueries } from './queries/job-queries.ts'
 import { SqlQueries } from './queries/sql-queries.ts'
+import { openSqlSnapshot } from './queries/sql-snapshot.ts'
 import { TableVersion } from './tables.ts'
 import { TransactionBatcher } from './transaction/transaction-batcher.ts'
 import type { TransactionContext } from './transaction/context.ts'
@@ -300,6 +303,14 @@ export class SqlStore implements Store {
     this.#assertOpen()
     this.#notifier.begin()
     return this.#watches.watch(from)
+  }
+
+  async at(moment: Moment): Promise<StoreSnapshot> {
+    this.#assertOpen()
+    const { records } = this.#context
+    const parts = { pool: this.#pool, sql: this.#context.sql, snapshots: this.#dialect.snapshots, records }
+    const now = await this.#pool.run((connection) => this.#jobQueries.now(connection))
+    return openSqlSnapshot(parts, moment, now)
   }
 
   close(): Promise<void> {

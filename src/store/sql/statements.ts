@@ -391,6 +391,29 @@ export const QUEUE_COUNTS = ['later', 'ready', 'leased', 'dead'] as const
 /** The columns of an event. */
 export const EVENT_COLUMNS = ['position', 'job', 'before', 'type', 'at', 'record'] as const
 
+/**
+ * To fold jobs from their events up to a moment: its *bounds* are the last position and the last time that
+ * count. They change nothing. An event of a job stands here as: the first position of the job, or 0 if only
+ * its end is known; where it was forgotten later, or null; EVENT_COLUMNS.
+ */
+export interface SnapshotStatements {
+  /** position, bounds, most → how many the next jobs submitted are, at most so many, and the last position. */
+  readonly passed: string
+  /** The same → the events of those that were not forgotten by then, job by job, in order. */
+  readonly events: string
+  /** job, bounds → the events of the job with this id that was there then, if there was one, in order. */
+  readonly eventsOf: string
+  /**
+   * job, first position, last position, bounds → EVENT_COLUMNS in order. It reads all that stands between: for
+   * pipelines that were forgotten since, whose tasks no row leads to any more.
+   */
+  readonly eventsBetween: string
+  /** position → the time of the newest entry up to it. */
+  readonly timeAt: string
+  /** → how far the baselines of a copied store go; null: it is none. */
+  readonly oldest: string
+}
+
 /** To fold some jobs from their events, and to compare them with their rows. They change nothing. */
 export interface JobCheckStatements {
   /**

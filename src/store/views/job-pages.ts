@@ -20,6 +20,7 @@ import type {
   QuarantinedJob,
   QuarantinePage,
   QueryOf,
+  SnapshotFilter,
 } from '../store.ts'
 
 /** A job and the state it is in, to be listed. */
@@ -48,24 +49,29 @@ export class PageOfJobs {
 
   /** False: the page is full, and more would not be on it. */
   add(one: Listed): boolean {
-    const { job, state } = one
-    const { limit, state: asked } = this.#query
-    if ((asked ?? state) !== state) return true
-    // Once: it may be read from the disk.
-    const { spec } = job
-    if (!matches(spec, job.task, this.#query)) return true
-    if (this.#jobs.length >= limit) {
+    const summary = summaryIf(one, this.#query)
+    if (summary === null) return true
+    if (this.#jobs.length >= this.#query.limit) {
       this.#isFull = true
       return false
     }
-    this.#last = job.firstPosition
-    this.#jobs.push(summaryOf(one, spec))
+    this.#last = one.job.firstPosition
+    this.#jobs.push(summary)
     return true
   }
 
   get page(): JobsPage {
     return { jobs: this.#jobs, next: this.#isFull ? this.#last : null }
   }
+}
+
+/** Null: the filter does not let it through. */
+export function summaryIf(one: Listed, filter: SnapshotFilter): JobSummary | null {
+  const { job, state } = one
+  if ((filter.state ?? state) !== state) return null
+  // Once: it may be read from the disk.
+  const { spec } = job
+  return matches(spec, job.task, filter) ? summaryOf(one, spec) : null
 }
 
 function summaryOf({ job, state, endedAt }: Listed, spec: JobSpec): JobSummary {
@@ -91,18 +97,20 @@ function summaryOf({ job, state, endedAt }: Listed, spec: JobSpec): JobSummary {
 export type SpecFilter = Pick<QueryOf<'jobs'>, 'type' | 'queue' | 'tag' | 'group' | 'key'>
 
 /** `task`: of a plain job, which may be in another queue by now. */
-export function matches(
-  spec: JobSpec,
-  task: Task | null,
-  { type, queue, tag, group, key }: SpecFilter,
-): boolean {
-  if (type !== undefined && spec.type !== type) return false
-  if (group !== undefined && spec.group !== group) return false
-  if (key !== undefined && spec.key !== key) return false
-  if (tag !== undefined && !spec.tags.includes(tag)) return false
+export function matches(spec: JobSpec, task: Task | null, filter: SpecFilter): boolean {
+  if (!matchesSubmit(spec, filter)) return false
+  const { queue } = filter
   if (queue === undefined) return true
   if (task !== null) return task.policy.queue === queue
   return spec.stages?.some((one) => one.policy.queue === queue) === true
+}
+
+/** By what never changes. */
+export function matchesSubmit(spec: JobSpec, { type, tag, group, key }: SpecFilter): boolean {
+  if (type !== undefined && spec.type !== type) return false
+  if (group !== undefined && spec.group !== group) return false
+  if (key !== undefined && spec.key !== key) return false
+  return tag === undefined || spec.tags.includes(tag)
 }
 
 /** Jobs between two turns of the event loop: a filter may let none of them through. */

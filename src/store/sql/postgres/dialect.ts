@@ -13,6 +13,7 @@ import { ERASURE } from './erasure-statements.ts'
 import { HISTORY } from './history-statements.ts'
 import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
+import { SNAPSHOTS } from './snapshot-statements.ts'
 import { quoted } from './qualified-names.ts'
 import { FORGET_COUNT, POSTGRES, VACUUM_TABLES } from './statements.ts'
 
@@ -31,6 +32,7 @@ export function postgresDialect(
     jobChecks: JOB_CHECKS,
     erasure: ERASURE,
     history: HISTORY,
+    snapshots: SNAPSHOTS,
     connect: () => connectTo({ url, schema, ...limits }),
     userTransactions: postgresUserDialect({ url, ...limits }, schema),
     connections: CONNECTIONS,

@@ -13,6 +13,7 @@ import { ERASURE } from './erasure-statements.ts'
 import { HISTORY } from './history-statements.ts'
 import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
+import { SNAPSHOTS } from './snapshot-statements.ts'
 import { CHECKS, FILE_CHECK, SQLITE } from './statements.ts'
 
 const POLL_MS = 25
@@ -47,6 +48,7 @@ export function sqliteDialect(options: { readonly path: string }): Dialect {
     jobChecks: JOB_CHECKS,
     erasure: ERASURE,
     history: HISTORY,
+    snapshots: SNAPSHOTS,
     connect: () => openConnection({ path }),
     userTransactions: sqliteUserDialect(path),
     // One writes at a time, whatever the number of connections.
