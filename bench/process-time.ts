@@ -1,5 +1,5 @@
 /**
- * Time on a core of other processes, from `/proc`.
+ * Time on a core and writes of other processes, from `/proc`.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 
@@ -18,6 +18,18 @@ export function familyUs(parent: number): number {
     else if (times.parent === parent) ticks += times.own
   }
   return ticks * TICK_US
+}
+
+/** How often a process wrote to files or to others, and how many bytes; 0 where there is no `/proc`. */
+export function writtenBy(pid: number): { readonly calls: number; readonly bytes: number } {
+  try {
+    const text = readFileSync(`/proc/${pid}/io`, 'utf8')
+    const field = (name: string): number =>
+      Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(text)?.[1])
+    return { calls: field('syscw'), bytes: field('wchar') }
+  } catch {
+    return { calls: 0, bytes: 0 }
+  }
 }
 
 function processes(): string[] {

@@ -1,24 +1,36 @@
 /**
- * Part `presence`: what it costs that sixteen processes say what they do and look after each other: time on a
- * core for a job, with presence and without, by turns.
+ * Part `presence`: what it costs that sixteen processes say what they do and look after each other. Two sets of
+ * sixteen, with presence and without, each on a store of its own, work by turns: the set whose turn it is not is
+ * stopped, so that it uses no core and asks the server for nothing.
  */
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { Pawl } from '../../src/index.ts'
 import { open } from '../../src/index.ts'
+import { writtenBy } from '../process-time.ts'
 import { table, whole } from '../table.ts'
 import type { Database } from './databases.ts'
 import { noop } from './presence-process.ts'
 import type { ToPresenceProcess } from './presence-process.ts'
 
 const PROCESSES = 16
-const TURNS = 3
+const TURNS = 5
+/** A turn is for this share of --jobs. */
+const JOBS_SHARE = 0.2
+/** The first turn, in which code is compiled, is not counted. */
+const WARM_TURNS = 1
+const LONGEST_TURN = '2m'
 
+/** For a job. */
 interface Cost {
-  /** Microseconds on a core for a job. */
-  readonly jobUs: number
-  readonly jobsPerSecond: number
+  /** Microseconds on a core, of the processes and the database. */
+  readonly cpuUs: number
+  /** Calls of the processes that write, to files or to the server. */
+  readonly writes: number
+  /** Bytes in these calls. */
+  readonly written: number
 }
 
 export async function benchPresence(
@@ -26,60 +38,146 @@ export async function benchPresence(
   say: (line: string) => void,
   jobs: number,
 ): Promise<string[]> {
-  const costs: { readonly [presence in 'on' | 'off']: Cost[] } = { on: [], off: [] }
-  for (let turn = 0; turn < TURNS; turn++) {
-    for (const presence of turn % 2 === 0 ? (['off', 'on'] as const) : (['on', 'off'] as const)) {
-      say(`${database.name}: ${PROCESSES} processes, presence ${presence} …`)
-      costs[presence].push(await costOf(database, presence === 'on', jobs))
+  const jobsOfTurn = Math.ceil(jobs * JOBS_SHARE)
+  const sets: ProcessSet[] = []
+  const costs: { readonly on: Cost[]; readonly off: Cost[] } = { on: [], off: [] }
+  try {
+    for (const name of ['off', 'on'] as const) {
+      say(`${database.name}: ${PROCESSES} processes, presence ${name}, start …`)
+      sets.push(await ProcessSet.start(database, name))
     }
+    for (let turn = 0; turn < WARM_TURNS + TURNS; turn++) {
+      say(`${database.name}: turn ${turn + 1} of ${WARM_TURNS + TURNS} …`)
+      for (const set of turn % 2 === 0 ? sets : sets.toReversed()) {
+        const cost = await set.costOf(jobsOfTurn)
+        if (turn >= WARM_TURNS) costs[set.presence].push(cost)
+      }
+    }
+  } finally {
+    for (const set of sets) await set.end()
   }
-  const [on, off] = [least(costs.on), least(costs.off)]
+  const measures = ['cpuUs', 'writes', 'written'] as const
+  const medians = (name: 'on' | 'off'): number[] =>
+    measures.map((measure) => median(costs[name].map((cost) => cost[measure])))
+  const more = measures.map((measure) => {
+    const ratios = costs.on.map((cost, i) => cost[measure] / (costs.off[i] as Cost)[measure])
+    return `${(100 * (median(ratios) - 1)).toFixed(1)} %`
+  })
   return [
     '',
-    `${database.name}: ${PROCESSES} processes with and without presence, ${whole(jobs)} jobs, the best of ${TURNS} turns`,
-    ...table(['presence', 'µs on a core a job', 'jobs/s'], [row('on', on), row('off', off)]),
-    `with presence: ${(100 * (on.jobUs / off.jobUs - 1)).toFixed(1)} % more`,
+    `${database.name}: ${PROCESSES} processes with and without presence, ${whole(jobsOfTurn)} jobs a turn, medians of ${TURNS} turns`,
+    ...table(
+      ['presence', 'µs on a core a job', 'writes a job', 'bytes written a job'],
+      [
+        ['on', ...medians('on').map(shown)],
+        ['off', ...medians('off').map(shown)],
+        ['more', ...more],
+      ],
+    ),
   ]
 }
 
-function row(name: string, { jobUs, jobsPerSecond }: Cost): string[] {
-  return [name, whole(jobUs), whole(jobsPerSecond)]
+function shown(value: number): string {
+  return value < 100 ? value.toFixed(2) : whole(value)
 }
 
-function least(costs: readonly Cost[]): Cost {
-  return costs.toSorted((a, b) => a.jobUs - b.jobUs)[0] as Cost
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
 }
 
-async function costOf(database: Database, presence: boolean, jobs: number): Promise<Cost> {
-  const { location, schema } = database.location()
-  const options = { ...(schema === undefined ? {} : { schema }), presence }
-  const pawl = await open(location, options)
-  const processes = await Promise.all(
-    Array.from({ length: PROCESSES }, () => started({ location, options })),
-  )
-  const usedBefore = database.cpuUs()
-  const began = performance.now()
-  const inputs = Array.from({ length: jobs }, (_, input) => ({ input }))
-  const handles = await pawl.submitMany(noop, inputs)
-  await Promise.all(handles.map((handle) => handle.result()))
-  const ms = performance.now() - began
-  const used = await Promise.all(processes.map(cpuUsOf))
-  const total = used.reduce((sum, one) => sum + one, database.cpuUs() - usedBefore)
-  for (const child of processes) child.kill('SIGKILL')
-  await pawl.close()
-  return { jobUs: total / jobs, jobsPerSecond: (jobs / ms) * 1_000 }
+class ProcessSet {
+  readonly presence: 'on' | 'off'
+  readonly #database: Database
+  readonly #pawl: Pawl
+  readonly #processes: readonly ChildProcess[]
+
+  private constructor(
+    presence: 'on' | 'off',
+    database: Database,
+    pawl: Pawl,
+    processes: readonly ChildProcess[],
+  ) {
+    this.presence = presence
+    this.#database = database
+    this.#pawl = pawl
+    this.#processes = processes
+  }
+
+  static async start(database: Database, presence: 'on' | 'off'): Promise<ProcessSet> {
+    const { location, schema } = database.location()
+    const options = {
+      ...(schema === undefined ? {} : { schema }),
+      presence: presence === 'on',
+    }
+    const pawl = await open(location, options)
+    const processes: ChildProcess[] = []
+    // One by one: sixteen that start at once on two cores take longer, each.
+    for (let i = 0; i < PROCESSES; i++) processes.push(await started({ location, options }))
+    const set = new ProcessSet(presence, database, pawl, processes)
+    set.#signal('SIGSTOP')
+    return set
+  }
+
+  /** While the other set is stopped. */
+  async costOf(jobs: number): Promise<Cost> {
+    this.#signal('SIGCONT')
+    const before = await this.#used()
+    const inputs = Array.from({ length: jobs }, (_, input) => ({ input }))
+    const handles = await this.#pawl.submitMany(noop, inputs)
+    await Promise.all(handles.map((handle) => handle.result({ timeout: LONGEST_TURN })))
+    const after = await this.#used()
+    this.#signal('SIGSTOP')
+    return {
+      cpuUs: (after.cpuUs - before.cpuUs) / jobs,
+      written: (after.written - before.written) / jobs,
+      writes: (after.writes - before.writes) / jobs,
+    }
+  }
+
+  async end(): Promise<void> {
+    for (const child of this.#processes) child.kill('SIGKILL')
+    await this.#pawl.close()
+  }
+
+  async #used(): Promise<Cost> {
+    const cpu = await Promise.all(this.#processes.map(cpuUsOf))
+    const io = this.#processes.map(({ pid }) => writtenBy(pid as number))
+    return {
+      cpuUs: cpu.reduce((sum, one) => sum + one, this.#database.cpuUs()),
+      written: io.reduce((sum, one) => sum + one.bytes, 0),
+      writes: io.reduce((sum, one) => sum + one.calls, 0),
+    }
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    for (const child of this.#processes) child.kill(signal)
+  }
 }
 
 async function started(to: ToPresenceProcess): Promise<ChildProcess> {
   const child = fork(fileURLToPath(new URL('presence-process.js', import.meta.url)), ['work'])
   child.send(to)
-  await once(child, 'message')
+  await answerOf(child)
   return child
 }
 
 /** Since it was ready. */
 async function cpuUsOf(child: ChildProcess): Promise<number> {
   child.send('cost')
-  const [us] = (await once(child, 'message')) as [number]
-  return us
+  return (await answerOf(child)) as number
+}
+
+/** What it says next; a process that ends instead ends the bench. */
+async function answerOf(child: ChildProcess): Promise<unknown> {
+  const ended = new AbortController()
+  try {
+    return await Promise.race([
+      once(child, 'message', { signal: ended.signal }).then(([answer]) => answer as unknown),
+      once(child, 'exit', { signal: ended.signal }).then(([code, signal]) => {
+        throw new Error(`A process of the bench ended: ${String(signal ?? code)}`)
+      }),
+    ])
+  } finally {
+    ended.abort()
+  }
 }

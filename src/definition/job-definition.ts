@@ -14,7 +14,7 @@ import type { AnyPipeline } from './pipeline-definition.ts'
 import type { Policy } from './policy.ts'
 import { stalledRule, taskPolicy } from './policy.ts'
 import type { BatchHandler, ResultOf, Returned, RunContext, Runnable } from './runnable.ts'
-import { effectsByName } from './runnable.ts'
+import { checkedReuse, effectsByName } from './runnable.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
 
 export interface JobOptions<
@@ -35,6 +35,13 @@ export interface JobOptions<
   readonly upgrades?: Upgrades
   /** Which errors are worth another attempt; undefined leaves it to the default. */
   readonly classify?: (error: unknown) => 'terminal' | 'retryable' | undefined
+  /**
+   * `'valid'`: the output is the one artifact that the handler writes, alone. If an earlier attempt wrote it
+   * and it is whole and unchanged, it is committed and the handler is not run again. Such a handler writes
+   * one artifact, as the last thing that it does, returns its reference, and promises no effects and no
+   * children. Default: the handler runs, and may ask `artifact(name).reuse()` itself.
+   */
+  readonly reuse?: 'valid'
   readonly run: (context: RunContext<ValueOf<S>, E>) => R | Promise<R>
 }
 
@@ -105,6 +112,7 @@ function termsOf<Name extends string>(
     policy: taskPolicy(options, what),
     stalled: stalledRule(options.stalled, what),
     effects: effectsByName(what, options.effects),
+    reuse: checkedReuse(options, what),
     upgrades: options.upgrades ?? {},
     classify: options.classify ?? null,
   }
@@ -149,7 +157,7 @@ export type BatchOptions<
   O extends MaybeSchema,
   E extends readonly AnyEffect[],
   R,
-> = JobTerms<S, O, E> & {
+> = Omit<JobTerms<S, O, E>, 'reuse'> & {
   /** Jobs of one batch, at most. A worker never takes more than it has places for. */
   readonly max: number
   /**
@@ -174,6 +182,11 @@ export function batchJob<
   const { max, run } = options
   if (typeof run !== 'function') {
     throw new InvalidDefinition(`Batch job '${name}' has no handler: give it a function \`run\`.`)
+  }
+  if ('reuse' in options) {
+    throw new InvalidDefinition(
+      `Batch job '${name}' takes no \`reuse\`: its items are run together. Ask artifact(name).reuse() for each.`,
+    )
   }
   if (!Number.isSafeInteger(max) || max < 1) {
     throw new InvalidDefinition(`\`max\` of batch job '${name}' must be a whole number from 1.`)

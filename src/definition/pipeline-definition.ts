@@ -19,7 +19,7 @@ import { checkedVersion } from './job-spec.ts'
 import type { Policy } from './policy.ts'
 import { stalledRule, taskPolicy } from './policy.ts'
 import type { ResultOf, Returned, RunContext, Runnable } from './runnable.ts'
-import { effectsByName } from './runnable.ts'
+import { checkedReuse, effectsByName } from './runnable.ts'
 import type { StageOutputs } from './stage-outputs.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
 
@@ -190,6 +190,8 @@ export interface StageOptions<
   readonly effects?: E
   /** Which errors are worth another attempt; undefined leaves it to the default. */
   readonly classify?: (error: unknown) => 'terminal' | 'retryable' | undefined
+  /** As of a job: a valid artifact of an earlier attempt is the output, and the handler is not run. */
+  readonly reuse?: 'valid'
   readonly run: (context: Context) => R | Promise<R>
 }
 
@@ -366,6 +368,7 @@ function stageOf(
     output: options.output,
     stalled: stalledRule(options.stalled ?? defaults.stalled, what),
     effects: effectsByName(what, options.effects),
+    reuse: checkedReuse(options, what),
     classify: options.classify ?? null,
     run: options.run as unknown as Runnable['run'],
     batch: null,

@@ -79,6 +79,8 @@ export interface Runnable extends InputTerms {
   /** Not stored with the job: the worker looks. */
   readonly stalled: StalledRule
   readonly effects: ReadonlyMap<string, AnyEffect>
+  /** A valid artifact of an earlier attempt is the output, and the handler is not run. */
+  readonly reuse: 'valid' | null
   readonly classify: ((error: unknown) => 'terminal' | 'retryable' | undefined) | null
   readonly run: (context: RunContext<never, readonly AnyEffect[]>) => unknown
   /** Runs many at once: see `batchJob`. */
@@ -88,6 +90,23 @@ export interface Runnable extends InputTerms {
 /** For messages. */
 export function nameOf({ name, stage }: Pick<Runnable, 'name' | 'stage'>): string {
   return stage === null ? `job '${name}'` : `stage '${stage}' of pipeline '${name}'`
+}
+
+/** What a job or a stage says of artifacts that are there already. */
+export function checkedReuse(
+  { reuse, effects = [] }: { readonly reuse?: 'valid'; readonly effects?: readonly AnyEffect[] },
+  what: string,
+): 'valid' | null {
+  if (reuse === undefined) return null
+  if (reuse !== 'valid') {
+    throw new InvalidDefinition(
+      `\`reuse\` of ${what} is 'valid', or left out, not ${String(reuse)}.`,
+    )
+  }
+  if (effects.length === 0) return 'valid'
+  throw new InvalidDefinition(
+    `\`reuse\` of ${what} does not go with \`effects\`: a handler that is not run promises none. Leave out one of them.`,
+  )
 }
 
 /** Refuses two effects of one name. */

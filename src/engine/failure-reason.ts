@@ -1,8 +1,9 @@
 /**
  * Why a job is FAILED, in one place: `get`, `result()` and `explain` say the same.
  */
+import { isLost } from '../kernel/index.ts'
 import type { FailureCause, Outcome, Queries } from '../store/index.ts'
-import { byWhom, isLost, lossIn, lossText, sentence } from './lost-lease.ts'
+import { byWhom, lossIn, lossText, sentence } from './lost-lease.ts'
 
 export interface FailureReason {
   /**

@@ -4,16 +4,13 @@
  * the job. It only makes messages of them: what it cannot find is left out.
  */
 import type { Entry, EntryOf, Failure, TaskAddress } from '../kernel/index.ts'
+import { isLost } from '../kernel/index.ts'
 import type { Execution, Outcome, Queries } from '../store/index.ts'
 
 type Loss = EntryOf<'LeaseExpired'> | EntryOf<'LeaseRevoked'>
 
 /** Entries that are read for a message. */
 const MOST_ENTRIES = 500
-
-export function isLost(endedBy: Outcome['endedBy']): boolean {
-  return endedBy === 'LeaseExpired' || endedBy === 'LeaseRevoked'
-}
 
 /** What is said of a task whose handler said nothing. `loss`: what the log says, if it was found. */
 export function lossText(endedBy: Outcome['endedBy'], loss: string | null): string {

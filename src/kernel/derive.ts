@@ -12,6 +12,7 @@ import type {
   Job,
   JobState,
   Lease,
+  LeaseEnd,
   StageState,
   Task,
 } from './model.ts'
@@ -136,6 +137,11 @@ export function executionStatus(task: Task, lease: Lease): ExecutionStatus {
   }
   if (lease.endedBy !== null) return 'ABORTED'
   return lease.startedAt === null ? 'LEASED' : 'IN_PROGRESS'
+}
+
+/** Whether a lease ended without a word of its worker. */
+export function isLost(endedBy: LeaseEnd | null | undefined): boolean {
+  return endedBy === 'LeaseExpired' || endedBy === 'LeaseRevoked'
 }
 
 export function stageState(segments: number, tally: Tally, tolerate: number): StageState {

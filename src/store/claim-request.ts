@@ -1,8 +1,8 @@
 /**
  * What a claim is, and what it must look like.
  */
-import type { JobSpec, LeaseEnd, Queue, Task } from '../kernel/index.ts'
-import { malformed } from '../kernel/index.ts'
+import type { JobSpec, Queue, Task } from '../kernel/index.ts'
+import { isLost, malformed } from '../kernel/index.ts'
 import { BadRequest } from './errors.ts'
 
 /** Tasks are claimed by channel: a queue, a type and, of a pipeline, a stage. */
@@ -28,7 +28,7 @@ export interface ClaimRequest {
   readonly started: boolean
   /**
    * False: the worker runs a task now that may be what kills its workers (see `isSuspect`), and wants no
-   * other such task beside it. Absent: true.
+   * other such task beside it: the claim passes them over. Absent: true.
    */
   readonly suspects?: boolean
   /** Of the claiming process: kept with each lease, so that presence can judge it. Absent: unknown. */
@@ -50,24 +50,21 @@ export function mostLeases({ max, ahead = 0 }: ClaimRequest): number {
 export function mayBeClaimedAhead(task: Task, group: string | null, queue?: Queue): boolean {
   if (task.commit !== null || task.startBy !== null || group !== null) return false
   // A second loss costs a retry: a task must not pay for another one that kills its worker.
-  if (isLoss(task.leases.at(-1)?.endedBy)) return false
+  if (isLost(task.leases.at(-1)?.endedBy)) return false
   if (task.policy.limits.length > 0) return false
   return queue === undefined || (queue.concurrency === null && queue.rate === null)
 }
 
 /**
- * Whether a task may be what kills its workers: its last two leases were lost. Such a task is granted alone
- * in its claim, and a store that comes to one grants nothing behind it. So tasks that were lost together with
- * the one that is to blame are not lost with it again and again, until they all are in quarantine.
+ * Whether a task may be what kills its workers: its last two leases were lost. A claim whose best task is such
+ * a one grants it alone; any other claim passes all of them over. So tasks that were lost together with the one
+ * that is to blame are not lost with it again and again, until they all are in quarantine, and what stands
+ * behind hundreds of them does not wait for them. A store lists them apart, so that passing over reads nothing.
  */
 export function isSuspect({ lease, leases, commit }: Task): boolean {
   if (leases.length < 2 || commit !== null) return false
   const last = leases.length - (lease === null ? 1 : 2)
-  return isLoss(leases[last]?.endedBy) && isLoss(leases[last - 1]?.endedBy)
-}
-
-function isLoss(endedBy: LeaseEnd | null | undefined): boolean {
-  return endedBy === 'LeaseExpired' || endedBy === 'LeaseRevoked'
+  return isLost(leases[last]?.endedBy) && isLost(leases[last - 1]?.endedBy)
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import type { Job, Task } from '../../src/kernel/index.ts'
 import { isHeldBack, mayStartAt } from '../../src/kernel/index.ts'
+import { isSuspect } from '../../src/store/claim-request.ts'
 import type { ChannelName, Ledger } from '../../src/store/index.ts'
 
 interface Place {
@@ -14,7 +15,7 @@ interface Place {
   readonly submission: number
 }
 
-/** A group in a channel at a priority: these take turns. */
+/** A group in a channel at a priority: these take turns. Tasks that are granted alone have a channel of their own. */
 interface Party {
   readonly name: string
   readonly places: Set<Place>
@@ -56,16 +57,18 @@ export class NaiveOrder {
     }
   }
 
-  best(channels: readonly ChannelName[], now: number): Task | null {
+  /** `suspects`: whether those that are granted alone may be offered. */
+  best(channels: readonly ChannelName[], now: number, suspects: boolean): Task | null {
     const asked = [...this.#places.values()].filter(
       ({ task, job }) =>
+        (suspects || !isSuspect(task)) &&
         channels.some(({ queue, type }) => queue === task.policy.queue && type === job.spec.type) &&
         this.#mayStart(task, now),
     )
     const committed = asked.filter(({ task }) => task.commit !== null).toSorted(byTime)
     if (committed[0] !== undefined) return committed[0].task
     const byQueue = grouped(asked, ({ task }) => task.policy.queue).map((places) => {
-      const byType = grouped(places, ({ job }) => job.spec.type)
+      const byType = grouped(places, ({ job, task }) => `${job.spec.type} ${isSuspect(task)}`)
       return this.#first(
         byType.map((some) => this.#firstOfChannel(some)),
         this.#ranked,
@@ -139,7 +142,13 @@ export class NaiveOrder {
     if (place.task.commit !== null) return
     const { type, priority, group } = place.job.spec
     const level = this.#ageing(place.task) === null ? priority : 0
-    const name = JSON.stringify([place.task.policy.queue, type, level, group])
+    const name = JSON.stringify([
+      place.task.policy.queue,
+      type,
+      isSuspect(place.task),
+      level,
+      group,
+    ])
     const party = this.#parties.find((one) => one.name === name)
     if (party === undefined) this.#parties.push({ name, places: new Set([place]) })
     else party.places.add(place)

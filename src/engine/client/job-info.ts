@@ -13,13 +13,20 @@ import type {
   Task,
   TaskState,
 } from '../../kernel/index.ts'
-import { effectKey, inputOf, inputVersionOf, isFinal, jobEndedAt } from '../../kernel/index.ts'
+import {
+  effectKey,
+  inputOf,
+  inputVersionOf,
+  isFinal,
+  isLost,
+  jobEndedAt,
+} from '../../kernel/index.ts'
 import type { JobOverview, PriorStage, Queries, StageOverview } from '../../store/index.ts'
 import type { FailureReason } from '../failure-reason.ts'
 import { failureReason } from '../failure-reason.ts'
 import type { ExecutionInfo } from '../inspect/executions.ts'
 import { newestExecutions } from '../inspect/executions.ts'
-import { isLost, sentence } from '../lost-lease.ts'
+import { sentence } from '../lost-lease.ts'
 
 export interface EffectInfo {
   readonly name: string

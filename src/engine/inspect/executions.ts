@@ -6,13 +6,13 @@
  * history that is kept is not whole, the records have to do.
  */
 import type { ExecutionStatus, Failure, Job, Lease, LeaseEnd, Task } from '../../kernel/index.ts'
-import { stageIndex, stagesOf } from '../../kernel/index.ts'
+import { isLost, stageIndex, stagesOf } from '../../kernel/index.ts'
 import { InvalidDefinition } from '../../definition/index.ts'
 import type { Execution, JobOverview, Queries, Store } from '../../store/index.ts'
 import { executionOf, executionsOf } from '../../store/views/job-activity.ts'
 import { UnknownJob } from '../errors.ts'
 import type { AttemptEnds } from '../lost-lease.ts'
-import { attemptEnds, byWhom, endsIn, isLost } from '../lost-lease.ts'
+import { attemptEnds, byWhom, endsIn } from '../lost-lease.ts'
 import { entriesOf } from './history.ts'
 import { JobReplay } from './job-replay.ts'
 

@@ -5,14 +5,14 @@
  * say, and without presence not at all.
  */
 import type { Job, JobState, LimitSpec, StageSpec, Task } from '../../kernel/index.ts'
-import { isEnding, isFinal, isHeldBack, isSettled, mayStartAt } from '../../kernel/index.ts'
+import { isEnding, isFinal, isHeldBack, isLost, isSettled, mayStartAt } from '../../kernel/index.ts'
 import type { Holder, InUse, JobOverview, StageOverview, Store } from '../../store/index.ts'
 import type { StalledTask } from '../../worker/index.ts'
 import { UnknownJob } from '../errors.ts'
 import { failureReason } from '../failure-reason.ts'
 import type { HolderInfo } from './holder-info.ts'
 import { holderInfo } from './holder-info.ts'
-import { isLost, lossOf, lossText } from '../lost-lease.ts'
+import { lossOf, lossText } from '../lost-lease.ts'
 import type { WorkerInfo } from './worker-info.ts'
 import { servesChannel } from './worker-info.ts'
 

@@ -4,6 +4,7 @@
  * Before the commit the task is tried again, or given up. After it the execution stays
  * committed; an effect that was started and not finished has an unknown outcome.
  */
+import { isLost } from '../derive.ts'
 import type { Aftermath, Settlement } from '../entries.ts'
 import type { Commit, Effect, Task } from '../model.ts'
 import { taskName } from '../model.ts'
@@ -42,8 +43,7 @@ export function lostByPresence(task: Task, now: number): Aftermath {
 
 /** The lease before the held one was lost, too. */
 function wasLostBefore({ leases }: Task): boolean {
-  const endedBy = leases.at(-2)?.endedBy
-  return endedBy === 'LeaseExpired' || endedBy === 'LeaseRevoked'
+  return isLost(leases.at(-2)?.endedBy)
 }
 
 /** As many retries as it had from the start, on top of those that were used. */
@@ -84,10 +84,10 @@ function givenUp(task: Task): Aftermath {
  * lost had its time to reconcile what it found unknown: that is charged, or nobody would ever be
  * told of a check that fails for ever.
  */
-export function interrupted(task: Task, now: number, except = -1, isLost = false): Aftermath {
+export function interrupted(task: Task, now: number, except = -1, leaseIsLost = false): Aftermath {
   const settled: Settlement[] = []
   task.commit?.effects.forEach((effect, index) => {
-    const isOpen = effect.state === 'STARTED' || (isLost && mustBeReconciled(effect))
+    const isOpen = effect.state === 'STARTED' || (leaseIsLost && mustBeReconciled(effect))
     if (isOpen && index !== except) settled.push(settlement(effect, index))
   })
   const held = settled.some((one) => one.to === 'HELD')

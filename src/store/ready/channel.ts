@@ -3,6 +3,7 @@
  *
  * ```
  * channel ─┬─ finishing: committed tasks, by due time. They come first, and nothing stops them.
+ *          ├─ suspects: a channel of their own, for tasks that are granted alone (`isSuspect`)
  *          └─ partitions whose limits are open, in a queue: the same shared limits, or none
  *               └─ groups, in a queue by priority and turn
  *                    └─ ready lists, in a queue by due time: the same priority, group and limits
@@ -14,8 +15,9 @@
  * - A list that is stopped by a limit which is not shared leaves its partition alone. So a group
  *   with ten thousand keys is in one partition and not in ten thousand (`limits.ts`).
  */
-import type { LimitSpec, Place } from '../../kernel/index.ts'
+import type { LimitSpec, Place, Task } from '../../kernel/index.ts'
 import { missedStart } from '../../kernel/index.ts'
+import { isSuspect } from '../claim-request.ts'
 import type { IsBefore, QueueMember } from './indexed-queue.ts'
 import { IndexedQueue, NOT_QUEUED } from './indexed-queue.ts'
 import type { Limited, LimitState } from './limits.ts'
@@ -318,6 +320,8 @@ export class ReadyChannel {
   readonly #unlimited: LimitPartition
   /** The others, by the ids of their limits. */
   readonly #partitions = new Map<string, LimitPartition>()
+  /** Tasks of this channel that may be what kills their workers: only a claim that wants one looks at them. */
+  #suspects: ReadyChannel | null = null
 
   constructor(queue: QueueState, index: IndexState) {
     this.queue = queue
@@ -330,7 +334,18 @@ export class ReadyChannel {
 
   /** AFTER a sweep: nothing is ready in it. */
   get isUnused(): boolean {
-    return this.finishing.ready === 0 && this.#lists.size === 0
+    return this.finishing.ready === 0 && this.#lists.size === 0 && this.#suspects === null
+  }
+
+  /** Null: there were none lately. */
+  get suspects(): ReadyChannel | null {
+    return this.#suspects
+  }
+
+  /** Where a task of this channel is listed. */
+  channelFor(task: Task): ReadyChannel {
+    if (!isSuspect(task)) return this
+    return (this.#suspects ??= new ReadyChannel(this.queue, this.#index))
   }
 
   findList(priority: number, group: string | null, limits: readonly LimitSpec[]): ReadyList | null {
@@ -408,6 +423,7 @@ export class ReadyChannel {
     }
     for (const list of lists) this.place(list)
     this.#sweepPartitions()
+    this.#suspects?.rankAgain()
   }
 
   /** Forgets what is empty. The number of lists that are left. */
@@ -428,7 +444,9 @@ export class ReadyChannel {
       }
     }
     this.#sweepPartitions()
-    return this.#lists.size
+    const suspects = this.#suspects?.sweep() ?? 0
+    if (this.#suspects?.isUnused === true) this.#suspects = null
+    return this.#lists.size + suspects
   }
 
   #sweepPartitions(): void {

@@ -138,8 +138,9 @@ describe('the ready-index', () => {
       naive.before(now)
       if (count === 901 || dice.chance(50)) {
         const channels = dice.chance(50) ? CHANNELS : [dice.pick(CHANNELS)]
-        const expected = naive.best(channels, now)
-        const request = { worker: 'w', request: count, channels, max: 1, started: true }
+        const suspects = dice.chance(70)
+        const expected = naive.best(channels, now, suspects)
+        const request = { worker: 'w', request: count, channels, max: 1, started: true, suspects }
         const [task] = ledger.claim(request, now)
         expect(task?.job ?? null, `step ${count}`).toBe(expected?.job ?? null)
         if (task !== undefined) claims += 1

@@ -218,17 +218,21 @@ export class ReadyIndex {
     }
   }
 
-  /** The channels of queues that have something ready, queue by queue: the others have nothing to offer. */
-  find(names: readonly ChannelName[]): ReadyChannel[] {
+  /**
+   * The channels of queues that have something ready, queue by queue: the others have nothing to offer.
+   * `suspects`: with those that are granted alone.
+   */
+  find(names: readonly ChannelName[], suspects: boolean): ReadyChannel[] {
     const found = new Map<QueueState, Set<ReadyChannel>>()
     for (const { queue, type, stage } of names) {
       const known = this.#queues.get(queue)
       if (known === undefined || known.state.ready === 0) continue
       const channel = known.byType.get(type)?.get(stage)
       if (channel === undefined) continue
-      const ofQueue = found.get(known.state)
-      if (ofQueue === undefined) found.set(known.state, new Set([channel]))
-      else ofQueue.add(channel)
+      let ofQueue = found.get(known.state)
+      if (ofQueue === undefined) found.set(known.state, (ofQueue = new Set()))
+      ofQueue.add(channel)
+      if (suspects && channel.suspects !== null) ofQueue.add(channel.suspects)
     }
     return [...found.values()].flatMap((channels) => Array.from(channels))
   }
@@ -301,7 +305,7 @@ export class ReadyIndex {
     if (stages === undefined) byType.set(spec.type, (stages = new Map()))
     let channel = stages.get(stage)
     if (channel === undefined) stages.set(stage, (channel = new ReadyChannel(state, this.#state)))
-    return channel
+    return channel.channelFor(task)
   }
 
   /** The spec, and not the job: it may have to be read, and once is enough. */

@@ -347,14 +347,19 @@ export class Ledger implements Indexes {
     const most = mostLeases(request)
     const before = this.leases.ofRequest(worker, number)
     if (before !== null) return before
-    const channels = this.ready.find(request.channels)
+    const channels = this.ready.find(request.channels, false)
+    const wantsSuspect =
+      request.suspects !== false && channels.some(({ suspects }) => suspects !== null)
+    const forFirst = wantsSuspect ? this.ready.find(request.channels, true) : channels
     const tasks: Task[] = []
     let refused: Task[] | null = null
     while (tasks.length < most) {
       const isAhead = tasks.length >= max
-      const isAlone = tasks.length === 0 && request.suspects !== false
-      const isWanted = isAhead ? this.#isForAhead : isAlone ? undefined : isNoSuspect
-      const task = this.ready.offer(channels, isWanted)
+      const isFirst = tasks.length === 0 && !isAhead
+      const task = this.ready.offer(
+        isFirst ? forFirst : channels,
+        isAhead ? this.#isForAhead : undefined,
+      )
       if (task === null) break
       const started = request.started && !isAhead
       const { job, stage, segment } = task
@@ -580,8 +585,4 @@ function namesOneJob(command: Command): command is SubmitJob | CommitExecution {
   if (command.type !== 'SubmitJob' || typeof command.job !== 'string') return false
   const { spec } = command
   return spec?.key == null && spec?.parent == null && spec?.schedule == null
-}
-
-function isNoSuspect(task: Task): boolean {
-  return !isSuspect(task)
 }

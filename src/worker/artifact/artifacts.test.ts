@@ -8,8 +8,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { recorded } from '../../../test/support/history.ts'
 import { deferred, ENGINES, temporaryFolder } from '../../../test/support/engines.ts'
 import { hookedEngine } from '../../../test/support/hooked-store.ts'
-import type { ArtifactRef, Pawl } from '../../index.ts'
-import { effect, job, open, pipeline, typed } from '../../index.ts'
+import type { ArtifactRef, Pawl, RunContext } from '../../index.ts'
+import { batchJob, child, effect, job, open, pipeline, typed } from '../../index.ts'
 import { MARKER } from './paths.ts'
 import { openStored } from './stored-artifact.ts'
 import { memoryPlace } from './places.ts'
@@ -212,6 +212,125 @@ describe.each(ENGINES)('an artifact %s', (_, openEngine) => {
     expect(await textOf(pawl, await handle.result())).toBe('by 2')
   })
 
+  it("is the output without another run, where the job says reuse: 'valid'", async () => {
+    const pawl = await openEngine()
+    const runs: number[] = []
+    const encode = job('encode', {
+      input: typed<string>(),
+      retry: RETRY,
+      reuse: 'valid',
+      run: async ({ input, artifact, job: { attempt } }) => {
+        runs.push(attempt)
+        const ref = await artifact('film.mp4').write(`film of ${input}`)
+        if (attempt === 1) throw new Error('after the write')
+        return ref
+      },
+    })
+    pawl.work([encode])
+    const handle = await pawl.submit(encode, 'x')
+    const ref = await handle.result()
+    expect(runs).toEqual([1])
+    expect(await textOf(pawl, ref)).toBe('film of x')
+    expect(ref.$artifact).toContain('/1/film.mp4')
+    expect((await handle.info()).steps).toEqual([
+      'artifact:film.mp4:1',
+      'artifact-reused:film.mp4:2',
+    ])
+    expect(await pawl.artifacts.check(handle.id)).toMatchObject([{ ref, state: 'valid' }])
+  })
+
+  it("is the output of each segment whose stage says reuse: 'valid', and only of those that wrote one", async () => {
+    const pawl = await openEngine()
+    const runs: string[] = []
+    const film = pipeline('film', { input: typed<string[]>() })
+      .stage('encode', {
+        each: 'input',
+        retry: RETRY,
+        reuse: 'valid',
+        run: async ({ segment, artifact, job: { attempt } }) => {
+          runs.push(`${segment} ${attempt}`)
+          if (segment === 'early' && attempt === 1) throw new Error('before the write')
+          const ref = await artifact('part').write(segment.toUpperCase())
+          if (segment === 'late' && attempt === 1) throw new Error('after the write')
+          return ref
+        },
+      })
+      .stage('join', {
+        after: 'encode',
+        run: async ({ outputs, openArtifact }) => {
+          const refs = await outputs.encode.toArray()
+          const parts = await Promise.all(refs.map(async (ref) => (await openArtifact(ref)).text()))
+          return parts.join()
+        },
+      })
+    pawl.work([film])
+    const handle = await pawl.submit(film, ['early', 'late'])
+    expect(await handle.result()).toBe('EARLY,LATE')
+    expect(runs.toSorted()).toEqual(['early 1', 'early 2', 'late 1'])
+  })
+
+  it("that was made of another input is not the output, though the job says reuse: 'valid'", async () => {
+    const pawl = await openEngine()
+    const runs: string[] = []
+    const encode = job('encode', {
+      input: typed<string>(),
+      retry: { max: 0 },
+      reuse: 'valid',
+      run: async ({ input, artifact }) => {
+        runs.push(input)
+        const ref = await artifact('film').write(`film of ${input}`)
+        if (input === 'old') throw new Error('later')
+        return ref
+      },
+    })
+    pawl.work([encode])
+    const handle = await pawl.submit(encode, 'old')
+    await expect(handle.result()).rejects.toMatchObject({ code: 'JobQuarantined' })
+    await pawl.retry(handle.id, { input: 'new' })
+    expect(await textOf(pawl, await handle.result())).toBe('film of new')
+    expect(runs).toEqual(['old', 'new'])
+  })
+
+  it.each<[string, (context: RunContext<undefined, []>) => unknown, string]>([
+    [
+      'is beside others',
+      async ({ artifact }) => ({ ref: await artifact('a').write('x') }),
+      'alone',
+    ],
+    ['is none', () => 'text', 'alone'],
+    [
+      'was not written by it',
+      async ({ artifact }) => ({ ...(await artifact('a').write('x')), $artifact: 'elsewhere' }),
+      'alone',
+    ],
+    [
+      'comes with a child',
+      async ({ artifact, commit }) =>
+        commit(await artifact('a').write('x'), [], [child(job('other', { run: () => null }))]),
+      'alone',
+    ],
+    [
+      'is one of two',
+      async ({ artifact }) => {
+        await artifact('a').write('x')
+        return artifact('b').write('y')
+      },
+      'would be the second',
+    ],
+  ])(
+    "that %s is refused as the output, where the job says reuse: 'valid'",
+    async (_what, run, why) => {
+      const pawl = await openEngine()
+      const wrong = job('wrong', { reuse: 'valid', retry: { max: 0 }, quarantine: 'never', run })
+      pawl.work([wrong])
+      const handle = await pawl.submit(wrong)
+      const error = await handle.result().catch((thrown: Error) => thrown)
+      expect(error).toMatchObject({ code: 'JobFailed' })
+      expect((error as Error).message).toContain(why)
+      expect((error as Error).message).toContain(`reuse: 'valid'`)
+    },
+  )
+
   it('that an attempt without a lease still writes does not touch the one that was committed', async () => {
     const pawl = await openEngine()
     const [begun, goOn, late] = [deferred(), deferred(), deferred<unknown>()]
@@ -318,6 +437,31 @@ describe('a file that is', () => {
     expect(code).toMatch(/^Artifact/)
   })
 
+  it.each(HARMS)(
+    "%s is not the output, though the job says reuse: 'valid'",
+    async (_, code, harm) => {
+      const { pawl, folder } = await onDisk()
+      const runs: number[] = []
+      const encode = job('encode', {
+        retry: RETRY,
+        reuse: 'valid',
+        run: async ({ artifact, job: { attempt } }) => {
+          runs.push(attempt)
+          const ref = await artifact('film.mp4').write('film of x')
+          if (attempt > 1) return ref
+          await harm(fileOf(folder, ref))
+          throw new Error('later')
+        },
+      })
+      pawl.work([encode])
+      const handle = await pawl.submit(encode)
+      expect(await textOf(pawl, await handle.result())).toBe('film of x')
+      expect(runs).toEqual([1, 2])
+      expect((await handle.info()).lines.join()).toContain('Not used again: Artifact')
+      expect(code).toMatch(/^Artifact/)
+    },
+  )
+
   it.each(HARMS)('%s is found before a later stage uses it', async (what, code, harm) => {
     const { pawl, folder } = await onDisk()
     const used: string[] = []
@@ -357,6 +501,19 @@ describe('a file that is', () => {
     await writeFile(fileOf(folder, ref), 'longer than before')
     await expect(opened.text()).rejects.toThrow('it has 18 bytes, and had 6')
   })
+})
+
+const run = (): never => undefined as never
+
+it('a definition cannot say reuse with effects, in a batch, or otherwise', () => {
+  const ping = effect('ping', { run: () => null })
+  expect(() => job('a', { reuse: 'valid', effects: [ping], run })).toThrow(
+    'does not go with `effects`',
+  )
+  expect(() => job('a', { reuse: true as never, run })).toThrow("is 'valid', or left out, not true")
+  expect(() => pipeline('p').stage('s', { reuse: 'all' as never, run })).toThrow("stage 's'")
+  const batch = { max: 2, reuse: 'valid', run: () => [] } as never
+  expect(() => batchJob('b', batch)).toThrow('takes no `reuse`')
 })
 
 it('a source that fails before it is read fails the write, and not the process', async () => {

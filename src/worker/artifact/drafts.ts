@@ -26,6 +26,8 @@ interface DraftsParts {
   readonly steps: readonly { readonly name: string; readonly value: Payload }[]
   readonly record: (name: string, value: Payload) => Promise<Payload>
   readonly log: (line: string) => void
+  /** The output is the one artifact, alone: no second one may be written. */
+  readonly isOnlyOne: boolean
   readonly abortHandle: AbortHandle
 }
 
@@ -40,6 +42,7 @@ export function isArtifactStep(name: string): boolean {
 export class Drafts {
   readonly #parts: DraftsParts
   readonly #written = new Set<string>()
+  readonly #recorded: ArtifactRef[] = []
 
   constructor(parts: DraftsParts) {
     this.#parts = parts
@@ -51,6 +54,17 @@ export class Drafts {
       reuse: () => this.#reuse(name),
       write: (content) => this.#write(name, content),
     }
+  }
+
+  /** The one that was written or taken over last, whatever its name: see `reuse` of a definition. */
+  async reuseLast(): Promise<ArtifactRef | null> {
+    const last = this.#parts.steps.findLast(({ name }) => isArtifactStep(name))
+    return last === undefined ? null : this.#reuse(artifactOf(last.name))
+  }
+
+  /** Whether the reference is that of the artifact that this attempt wrote, or took over. */
+  isOwn({ $artifact, sha256 }: ArtifactRef): boolean {
+    return this.#recorded.some((ref) => ref.$artifact === $artifact && ref.sha256 === sha256)
   }
 
   async #reuse(name: string): Promise<ArtifactRef | null> {
@@ -76,6 +90,12 @@ export class Drafts {
     if (this.#written.has(key)) {
       throw new InvalidDefinition(
         `Artifact '${name}' of job ${task.job} was written already in this attempt: give each its own name.`,
+        { job: task.job, artifact: name },
+      )
+    }
+    if (this.#parts.isOnlyOne && this.#written.size > 0) {
+      throw new InvalidDefinition(
+        `Artifact '${name}' of job ${task.job} would be the second: with \`reuse: 'valid'\` one artifact is the output. Write one, or leave out \`reuse\` and ask artifact(name).reuse() for each.`,
         { job: task.job, artifact: name },
       )
     }
@@ -108,8 +128,14 @@ export class Drafts {
   /** Throws if the attempt was told to stop: nothing more is recorded then. */
   async #record(name: string, ref: ArtifactRef): Promise<ArtifactRef> {
     await this.#parts.record(name, toJson(ref, `The artifact ${ref.$artifact}`, 'artifact'))
+    this.#recorded.push(ref)
     return ref
   }
+}
+
+/** The name of the artifact that a step is about: names have no colon. */
+function artifactOf(step: string): string {
+  return step.split(':')[1] as string
 }
 
 function isOf(step: string, name: string): boolean {

@@ -21,8 +21,10 @@ import type {
 import {
   fromJson,
   InvalidDefinition,
+  isArtifactRef,
   isCommit,
   makeCommit,
+  nameOf,
   toJson,
 } from '../../definition/index.ts'
 import type { Payload } from '../../kernel/index.ts'
@@ -160,7 +162,7 @@ export class HandlerContext {
     }
   }
 
-  #draft(name: string): ArtifactDraft {
+  #draftsOfAttempt(): Drafts {
     const { steps } = this.#request
     this.#drafts ??= new Drafts({
       place: this.#place(),
@@ -168,9 +170,30 @@ export class HandlerContext {
       steps,
       record: (step, value) => this.#port.record(step, value),
       log: (line) => this.#port.log(line),
+      isOnlyOne: this.#definition.reuse === 'valid',
       abortHandle: this.#abortHandle,
     })
-    return this.#drafts.draft(name)
+    return this.#drafts
+  }
+
+  #draft(name: string): ArtifactDraft {
+    return this.#draftsOfAttempt().draft(name)
+  }
+
+  /** The artifact that is the output, if an earlier attempt wrote it and it is valid (see `reuse` of `JobOptions`). */
+  async reusedOutput(): Promise<ArtifactRef | null> {
+    const hasSome = this.#request.steps.some(({ name }) => isArtifactStep(name))
+    return hasSome ? this.#draftsOfAttempt().reuseLast() : null
+  }
+
+  /** With `reuse: 'valid'`, the output is what another attempt would use again, and nothing else is promised. */
+  assertReusable({ output, effects, children, writes }: HandlerCommit<unknown>): void {
+    const isAlone = effects.length === 0 && children.length === 0 && writes === null
+    if (isAlone && isArtifactRef(output) && this.#drafts?.isOwn(output) === true) return
+    throw new InvalidDefinition(
+      `With \`reuse: 'valid'\`, ${nameOf(this.#definition)} returns the reference of the artifact that it wrote, alone, with no effects, children or writes: another attempt that finds the artifact commits just that. Return it, or leave out \`reuse\`.`,
+      { job: this.job.id },
+    )
   }
 
   #place(): ArtifactPlace {

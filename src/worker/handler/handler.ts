@@ -48,6 +48,10 @@ export async function runHandler(
     // Usually nothing here is a promise, and awaiting nothing costs a turn.
     const made = contextFor(definition, request, port, abortHandle)
     const context = made instanceof Promise ? await made : made
+    if (definition.reuse !== null) {
+      const ref = await context.reusedOutput()
+      if (ref !== null) return await outcomeOf(definition, context, ref)
+    }
     const running = definition.run(context as unknown as RunContext<never, []>)
     const returned = isThenable(running) ? await running : running
     const outcome = outcomeOf(definition, context, returned)
@@ -81,6 +85,7 @@ export function outcomeOf(
   returned: unknown,
 ): HandlerOutcome | Promise<HandlerOutcome> {
   const commit = context.commitOf(returned)
+  if (definition.reuse !== null) context.assertReusable(commit)
   const { effects, children } = commit
   const output = outputOf(definition, commit.output)
   const isPlain = effects.length === 0 && children.length === 0

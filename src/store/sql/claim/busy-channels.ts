@@ -3,9 +3,9 @@
  * reads, locks and waits for nothing of the others. Which they are is a proposal: a task that becomes ready meanwhile is for
  * the next claim.
  */
-import type { ClaimRequest } from '../../claim-request.ts'
+import type { ChannelName, ClaimRequest } from '../../claim-request.ts'
 import type { Connection } from '../connection.ts'
-import { channelName } from '../rows/work-rows.ts'
+import { channelName, suspectChannelName } from '../rows/work-rows.ts'
 import type { TransactionContext } from '../transaction/context.ts'
 
 /** A claim for so many channels is as quick without asking first. */
@@ -28,8 +28,12 @@ export async function withBusyChannels(
   const names = new Set((found?.rows ?? []).map(([name]) => name as string | null))
   // More than it serves, and not all of them were read; or a limit has room: tasks of any may wait for it.
   if (names.size >= most || names.has(null)) return request
-  const channels = request.channels.filter(({ queue, type, stage }) => {
-    return names.has(channelName(queue, type, stage))
+  const hasSuspects = ({ queue, type, stage }: ChannelName): boolean => {
+    return names.has(suspectChannelName(queue, type, stage))
+  }
+  const suspects = request.suspects !== false && request.channels.some(hasSuspects)
+  const channels = request.channels.filter((one) => {
+    return names.has(channelName(one.queue, one.type, one.stage)) || (suspects && hasSuspects(one))
   })
-  return { ...request, channels }
+  return { ...request, channels, suspects }
 }

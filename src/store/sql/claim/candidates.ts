@@ -7,7 +7,7 @@ import type { ClaimRequest } from '../../claim-request.ts'
 import type { Claimed } from '../../store.ts'
 import type { Row, Statement } from '../connection.ts'
 import type { LoadedColumns } from '../rows/work-rows.ts'
-import { channelName, loadedColumns, LOWEST_LEVEL } from '../rows/work-rows.ts'
+import { channelName, loadedColumns, LOWEST_LEVEL, suspectChannelName } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 import type { TransactionContext } from '../transaction/context.ts'
 import { LockPlan } from '../transaction/lock-plan.ts'
@@ -65,6 +65,20 @@ export function channelsOf(
   })
 }
 
+/**
+ * The channels of tasks that are granted alone: one candidate of each, since a claim gets one if it is the best
+ * of all. None, if the request wants none.
+ */
+export function suspectChannelsOf(
+  { channels, suspects, max }: ClaimRequest,
+  levelOf: (queue: string) => number = () => LOWEST_LEVEL,
+): CandidateChannel[] {
+  if (suspects === false || max === 0) return []
+  return channels.map(({ queue, type, stage }) => {
+    return { channel: suspectChannelName(queue, type, stage), level: levelOf(queue), most: 1 }
+  })
+}
+
 interface FirstReads {
   /** The queues of the request, until they are loaded. */
   readonly missing: () => LockPlan
@@ -101,7 +115,12 @@ export function lockCandidates(
   now: number | null,
 ): Statement {
   // The last value is how many positions the channels before it may draw.
-  const rows = channels.map(({ channel, level, most }, i) => [channel, level, most, now, i * most])
+  let taken = 0
+  const rows = channels.map(({ channel, level, most }) => {
+    const row = [channel, level, most, now, taken]
+    taken += most
+    return row
+  })
   return { sql: candidates, rows }
 }
 

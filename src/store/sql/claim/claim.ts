@@ -45,6 +45,7 @@ import {
   channelsOf,
   firstReads,
   lockCandidates,
+  suspectChannelsOf,
   withLessAhead,
   withWritableChannels,
 } from './candidates.ts'
@@ -133,8 +134,6 @@ class ClaimTransaction {
   readonly #wakes = new Map<string, number>()
   /** Queues that let nothing more through, but for tasks that resume. */
   readonly #closedQueues = new Set<string>()
-  /** It came to a task that is granted alone, or not by this claim. */
-  #isEndedBySuspect = false
   #retryAt = Infinity
   #enqueuedForOthers = false
   #now = 0
@@ -152,7 +151,12 @@ class ClaimTransaction {
     const { sql, now, queues } = this.#context
     const { request } = this.#request
     const isRestricted = this.#request.channels.some(({ queue }) => queues.isRestricted(queue))
-    const channels = isRestricted ? [] : channelsOf(this.#request, mostLeases(this.#request))
+    const channels = isRestricted
+      ? []
+      : [
+          ...channelsOf(this.#request, mostLeases(this.#request)),
+          ...suspectChannelsOf(this.#request),
+        ]
     const mostDue = givesTurns ? MOST_DUE : 0
     const first = firstReads(this.#loaded, this.#request, channels, mostDue, this.#context)
     const last = [...first.statements, { sql: sql.clock, values: [now()] }]
@@ -242,31 +246,34 @@ class ClaimTransaction {
       const channels = this.#openChannels(mostLeases(this.#request) - this.#granted.length)
       if (channels.length === 0) return
       const isFound = round === 0 && channels.every(({ level }) => level === LOWEST_LEVEL)
-      const rows = (isFound ? found : null) ?? (await this.#lockMore(channels))
-      const locked = candidatesInOrder(rows).slice(0, channels[0]?.most)
-      if (locked.length === 0) return
-      await this.#addRows(locked.map(({ columns }) => columns))
-      const candidates = this.#forRequest(this.#untilSuspect(locked))
+      const suspects = round === 0 ? suspectChannelsOf(this.#request, this.#lowestLevel) : []
+      const rows = (isFound ? found : null) ?? (await this.#lockMore([...channels, ...suspects]))
+      const most = channels[0]?.most as number
+      const inOrder = candidatesInOrder(rows).slice(0, most + suspects.length)
+      if (inOrder.length === 0) return
+      await this.#addRows(inOrder.map(({ columns }) => columns))
+      const isAlone = this.#isSuspect(inOrder[0] as Candidate)
+      const others = inOrder.filter((one) => !this.#isSuspect(one)).slice(0, most)
+      const locked = isAlone ? inOrder.slice(0, 1) : others
+      const candidates = this.#forRequest(locked)
       const isAll = await this.#loadAll(candidates, round === 0)
       for (const candidate of candidates) {
         if (isAll || this.#hasLimits(candidate)) this.#offer(candidate)
       }
       // Other processes decide on the same limits now: what they leave is for the next claim.
-      if (!isAll || this.#isEndedBySuspect || this.#granted.length >= this.#request.max) return
-      const isMore = candidates.length < locked.length || locked.length >= channels[0]!.most
+      if (!isAll || this.#granted.length >= this.#request.max) return
+      if (isAlone) {
+        if (this.#granted.length > 0) return
+        // It is stopped, by its limit or its queue: the others need not be.
+        continue
+      }
+      const isMore = candidates.length < locked.length || locked.length >= most
       if (!isMore && this.#loaded.freed.size === 0) return
     }
   }
 
-  /** Those before the first that may be what kills its workers; that one alone, if it is the first. */
-  #untilSuspect(locked: readonly Candidate[]): readonly Candidate[] {
-    const at = locked.findIndex(({ columns: { job, stage, segment } }) => {
-      return isSuspect(this.#task(job, stage, segment))
-    })
-    if (at === -1) return locked
-    this.#isEndedBySuspect = true
-    const isAlone = at === 0 && this.#granted.length === 0 && this.#request.suspects !== false
-    return locked.slice(0, isAlone ? 1 : at)
+  #isSuspect({ columns: { job, stage, segment } }: Candidate): boolean {
+    return isSuspect(this.#task(job, stage, segment))
   }
 
   /** As many as there are places, and the next ones as long as they may be claimed ahead. */
@@ -284,10 +291,13 @@ class ClaimTransaction {
   /** No channel when enough is granted. */
   #openChannels(most: number): CandidateChannel[] {
     if (most <= 0) return []
-    return channelsOf(this.#request, most, (queue) => {
-      const isClosed = this.#closedQueues.has(queue) || !this.#isOpen(queue)
-      return isClosed ? RESUMED : LOWEST_LEVEL
-    })
+    return channelsOf(this.#request, most, this.#lowestLevel)
+  }
+
+  /** A queue that is closed lets only tasks through that resume. */
+  readonly #lowestLevel = (queue: string): number => {
+    const isClosed = this.#closedQueues.has(queue) || !this.#isOpen(queue)
+    return isClosed ? RESUMED : LOWEST_LEVEL
   }
 
   /** Whether a queue's own pause and limits let another task through. */

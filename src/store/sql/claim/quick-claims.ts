@@ -23,7 +23,7 @@ import { RowLoader } from '../transaction/row-loader.ts'
 import { cacheLeased, LazyTransaction } from '../transaction/transaction.ts'
 import { WorkingSet } from '../transaction/working-set.ts'
 import type { Candidate, ClaimResult } from './candidates.ts'
-import { candidatesInOrder, channelsOf, firstReads } from './candidates.ts'
+import { candidatesInOrder, channelsOf, firstReads, suspectChannelsOf } from './candidates.ts'
 
 /** So many claims are done in a transaction after one that had to be. */
 const PESSIMISTIC_CLAIMS = 20
@@ -97,12 +97,13 @@ export class QuickClaims {
     const most = mostLeases(request)
     const loaded = new WorkingSet(records, lackingSteps)
     const loader = new RowLoader(connection, this.#context, loaded)
-    const candidateChannels = channelsOf(request, most)
+    const suspects = suspectChannelsOf(request)
+    const candidateChannels = [...channelsOf(request, most), ...suspects]
     const first = firstReads(loaded, request, candidateChannels, 1, this.#context)
     const [due, toWake, found] = await loader.load(first.missing, first.statements)
     if (due?.rows.length !== 0 || toWake?.rows.length !== 0) return null
     if (channels.some(({ queue }) => queues.isRestricted(queue))) return null
-    const all = candidatesInOrder(found?.rows ?? []).slice(0, most)
+    const all = candidatesInOrder(found?.rows ?? []).slice(0, most + suspects.length)
     const stageAt = all.findIndex(({ columns }) => columns.stage !== JOB_ROW)
     // Behind the places, a claim may end anywhere.
     if (stageAt !== -1 && stageAt < max) return null
@@ -114,11 +115,12 @@ export class QuickClaims {
   /** It waits for no I/O before the message is sent: no other call sends anything meanwhile. */
   async #grant(
     connection: Connection,
-    { worker, request, max, started: isStarting, session = '', suspects = true }: ClaimRequest,
+    claim: ClaimRequest,
     { loaded, candidates }: SeenCandidates,
     onSent: () => void,
   ): Promise<ClaimResult | NeedsTransaction> {
     const { nextPosition, sql } = this.#context
+    const { worker, request, max, started: isStarting, session = '' } = claim
     const first = nextPosition?.next ?? null
     const time = this.#context.now()
     if (nextPosition === null || first === null || time === null) return NEEDS_TRANSACTION
@@ -130,7 +132,9 @@ export class QuickClaims {
       const job = loaded.jobs.get(columns.job) as Job
       const { stage, segment, policy } = job.task as Task
       const mayKill = isSuspect(job.task as Task)
-      if (mayKill && (granted.length > 0 || !suspects)) break
+      // Only the best of all is granted, alone.
+      if (mayKill && granted.length > 0) continue
+      if (granted.length === mostLeases(claim)) break
       const isAhead = granted.length >= max
       const queue = loaded.queues.get(policy.queue)
       if (isAhead && !mayBeClaimedAhead(job.task as Task, job.spec.group, queue)) break

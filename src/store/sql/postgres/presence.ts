@@ -45,9 +45,10 @@ const IS_HELD = `exists (
   )`
 const NOW = `(extract(epoch from clock_timestamp()) * 1000)::int8`
 const SAY = `
-  insert into processes (name, heard_at, is_judged, text) values ($1::text, ${NOW}, $2::bool, $3::text)
+  insert into processes as known (name, heard_at, is_judged, text)
+  values ($1::text, ${NOW}, $2::bool, $3::text)
   on conflict (name) do update
-  set heard_at = excluded.heard_at, is_judged = excluded.is_judged, text = excluded.text`
+  set heard_at = excluded.heard_at, is_judged = known.is_judged or excluded.is_judged, text = excluded.text`
 const REPORT = `
   insert into reports as known (job, said_at, text)
   select * from jsonb_to_recordset($1::jsonb) as said (job text, said_at int8, text text)
@@ -57,8 +58,9 @@ const REPORT = `
 const HEARD = `
   select p.name, p.heard_at, p.text from processes p
   where p.text <> '' and p.heard_at >= ${NOW} - ${HEARD_WITHIN_MS}`
+// Not what can be judged, however old: no process may have been up to judge it. `bury` removes it.
 const TIDY = [
-  `delete from processes where heard_at < ${NOW} - ${TIDY_MS}`,
+  `delete from processes where not is_judged and heard_at < ${NOW} - ${TIDY_MS}`,
   `delete from reports where job in (
     select job from reports order by said_at desc offset ${MOST_REPORTS}
   )`,
@@ -78,6 +80,8 @@ export class PostgresPresence implements Presence {
   /** For the connection that listens, which has no path of names. */
   readonly #table: string
   #client: ConnectedClient | null = null
+  /** The newest that was connected, until it is lost: its session may not be judged yet. */
+  #newest: ConnectedClient | null = null
   readonly #missed = new Map<string, MissedSession>()
   #roundUs = -Infinity
   #tidyFrom = 0
@@ -114,15 +118,18 @@ export class PostgresPresence implements Presence {
   /** The connection that listens is there: by the listener, for each one. Never rejects. */
   async connected(client: ConnectedClient): Promise<void> {
     this.#missed.clear()
+    this.#newest = client
     try {
       if (await this.#comesBack(client)) {
         const lock = `select pg_advisory_lock_shared(${KEY('$1::text')})`
         await within(client, ANSWER_MS, () => client.query(lock, [this.name]))
         // BEFORE the first claim, so that others can judge what was never heard.
-        const isFirst = !this.#isJudged
-        this.#isJudged = true
-        if (isFirst) await this.#parts.run((connection) => connection.run([this.#saying('')]))
-        if (!this.#isClosed) this.#client = client
+        if (!this.#isJudged) {
+          await this.#parts.run((connection) => connection.run([this.#saying('', true)]))
+          this.#isJudged = true
+        }
+        // It may be lost by now, and another one connected.
+        if (!this.#isClosed && this.#newest === client) this.#client = client
       } else this.#tell('a notification does not come back: a pooler hands the session to others.')
     } catch {
       // The connection was lost meanwhile: the listener opens another.
@@ -132,6 +139,7 @@ export class PostgresPresence implements Presence {
 
   /** The connection that listens is lost. */
   lost(): void {
+    this.#newest = null
     this.#client = null
     this.#missed.clear()
   }
@@ -153,8 +161,8 @@ export class PostgresPresence implements Presence {
   }
 
   /** Once it can be judged, it can be by others whether or not it is connected now. */
-  #saying(text: string): Statement {
-    return { sql: SAY, values: [this.name, this.#isJudged, text] }
+  #saying(text: string, isJudged = this.#isJudged): Statement {
+    return { sql: SAY, values: [this.name, isJudged, text] }
   }
 
   async heard(isChecked: boolean): Promise<readonly HeardProcess[]> {

@@ -11,6 +11,7 @@
 import type { Job, JobSubmitted, Lease, Task } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import { isFinal, jobEndedAt, jobState, NO_TALLIES, placeAt } from '../../../kernel/index.ts'
+import { isSuspect } from '../../claim-request.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Row, Value } from '../connection.ts'
 import type { CountedAs } from './queue-counts.ts'
@@ -65,6 +66,11 @@ export function channelName(queue: string, type: string, stage: string | null): 
   const name = JSON.stringify([queue, type, stage])
   if (stage === null) cacheChannel(queue, type, name)
   return name
+}
+
+/** Of the tasks of a channel that may be what kills their workers (see `isSuspect`). */
+export function suspectChannelName(queue: string, type: string, stage: string | null): string {
+  return JSON.stringify([queue, type, stage, 'suspects'])
 }
 
 function cacheChannel(queue: string, type: string, name: string): void {
@@ -240,9 +246,13 @@ function pipelineColumns(row: RowState, job: Job, records: Records): Value[] {
   ]
 }
 
-export function channelOf(job: Job, task: Task): string {
-  const { spec } = job
-  return channelName(task.policy.queue, spec.type, spec.stages?.[task.stage]?.name ?? null)
+/** Where a task is listed: tasks that are granted alone have a channel of their own. */
+export function channelOf({ spec }: Job, task: Task): string {
+  const stage = spec.stages?.[task.stage]?.name ?? null
+  const { queue } = task.policy
+  return isSuspect(task)
+    ? suspectChannelName(queue, spec.type, stage)
+    : channelName(queue, spec.type, stage)
 }
 
 export function levelOf(priority: number, task: Task, ageingMs: number | null): number {

@@ -22,7 +22,7 @@ import type { Dialect } from '../dialect.ts'
 import type { JobQueries, QueryContext } from '../queries/job-queries.ts'
 import type { DatabaseProblem } from '../failures.ts'
 import { CorruptRecord } from '../rows/records.ts'
-import { channelName, channelOf, jobRecords, loadedColumns } from '../rows/work-rows.ts'
+import { channelName, jobRecords, loadedColumns } from '../rows/work-rows.ts'
 import { isSmall, JobCheck, MOST_ENTRIES, MOST_ROWS } from '../verify/job-check.ts'
 
 /** A job with more tasks than this is not examined: reading it takes too long. */
@@ -186,7 +186,11 @@ export class SqlExamination {
     const served = new Set<string>()
     for (const { job, stages } of jobRecords(found?.rows ?? [], records)) {
       const tasks = job.task === null ? (stages ?? []).flat() : [job.task]
-      for (const task of tasks) if (task != null) served.add(channelOf(job, task))
+      for (const task of tasks) {
+        if (task == null) continue
+        const stage = job.spec.stages?.[task.stage]?.name ?? null
+        served.add(channelName(task.policy.queue, job.spec.type, stage))
+      }
     }
     const queues = new Set(waiting.map(({ queue }) => queue))
     const paused = await this.#queries.pausedAmong(connection, queues)
