@@ -375,6 +375,15 @@ describe.each(Object.keys(STORES))('a command to the %s store', (kind) => {
     expect(await entriesOf(bench)).toEqual(before)
   })
 
+  it('that submits a job may say by whom and note more, and both are kept as they were given', async () => {
+    const bench = await setUp(kind)
+    const noted = { submittedBy: 'ann', metadata: '{"ticket":7}' }
+    await submit(bench, plain(noted))
+    expect((await look(bench)).job.spec).toMatchObject(noted)
+    const [submitted] = await entriesOf(bench)
+    expect(submitted).toMatchObject({ type: 'JobSubmitted', spec: noted })
+  })
+
   it('about a job that there is not is refused', async () => {
     const bench = await setUp(kind)
     const code = async (command: Command): Promise<string | undefined> =>
