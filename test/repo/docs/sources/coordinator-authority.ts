@@ -97,8 +97,12 @@ export const coordinator: SourceDocument = {
   demands: {
     '1. Design Principle': [
       [
+        'What is not represented in the log is not allowed.',
+        ['byItsEntries', 'guardsNeeded', 'tracesOnStores'],
+      ],
+      [
         'Every decision about ownership or state is serialized through one log.',
-        ['anythingAtOnce', 'storiesRetold', 'directoryInStep', 'databasesInStep'],
+        ['anythingAtOnce', 'storiesRetold', 'directoryInStep', 'databasesInStep', 'watched'],
         'Entries of one aggregate are in one order; those of different ones need none.',
       ],
       [
@@ -119,9 +123,9 @@ export const coordinator: SourceDocument = {
       ],
       [
         'A task has an id, a payload, a state, an attempt and at most one lease.',
-        ['snapshot', 'life', 'brokenRecords'],
+        ['snapshot', 'life', 'brokenRecords', 'handedOver'],
       ],
-      ['Replay is deterministic.', ['prefixes', 'sameSeed', 'storiesRetold']],
+      ['Replay is deterministic.', ['prefixes', 'sameSeed', 'storiesRetold', 'watched']],
       ['A lease has an id, a task, a worker and an expiry.', ['life', 'attempts']],
       ['No lease exists without its task.', ['brokenRecords', 'holderOnly']],
       [
@@ -141,12 +145,12 @@ export const coordinator: SourceDocument = {
       ],
       [
         'It is advisory: it never decides about a task.',
-        ['extensionSeen', 'withoutPresence', 'lossesDelayed'],
+        ['extensionSeen', 'withoutPresence'],
         'A process that is known to be dead has its leases revoked, by an entry that the kernel checks.',
       ],
       [
         'After a restart it is empty, until workers speak again.',
-        ['workersListed', 'presenceBegunAnew'],
+        ['workersListed', 'presenceBegunAnew', 'workersElsewhere'],
       ],
     ],
     '4. WAL Event Types': [
@@ -158,9 +162,12 @@ export const coordinator: SourceDocument = {
       ],
       [
         'LeaseGranted: only of a WAITING task; the attempt goes up.',
-        ['life', 'oneOfMany', 'guardsNeeded'],
+        ['life', 'oneOfMany', 'guardsNeeded', 'tracesOnStores'],
       ],
-      ['It is the only way to own a task.', ['byItsEntries', 'worlds']],
+      [
+        'It is the only way to own a task.',
+        ['byItsEntries', 'worlds', 'anythingAtOnce', 'holderOnly'],
+      ],
       [
         'LeaseExtended: of a lease that is there and not expired; the task stays as it is.',
         ['extended'],

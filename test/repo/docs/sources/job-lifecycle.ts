@@ -122,11 +122,11 @@ export const lifecycle: SourceDocument = {
     'Valid State Transitions': [
       [
         'CREATED to QUEUED: submission.',
-        ['movesWalked', 'notGranted', 'history'],
+        ['movesWalked', 'notGranted', 'history', 'movesOnStores'],
         'By a release, or by the due time.',
       ],
-      ['QUEUED to RUNNING: processing begins.', ['movesWalked', 'life']],
-      ['RUNNING to SUCCEEDED.', ['movesWalked', 'life']],
+      ['QUEUED to RUNNING: processing begins.', ['movesWalked', 'life', 'movesOnStores']],
+      ['RUNNING to SUCCEEDED.', ['movesWalked', 'life', 'movesOnStores']],
       [
         'RUNNING to FAILED: unrecoverable error, or retries exceeded.',
         ['failedAtOnce', 'retriedThreeTimes'],
@@ -155,7 +155,7 @@ export const lifecycle: SourceDocument = {
       ],
       [
         'No RUNNING to QUEUED without a retry.',
-        ['aborted', 'movesWalked', 'stopsInTime'],
+        ['aborted', 'stopsInTime', 'movesOnStores'],
         'By expiry, revocation, release, force, or a retry without delay.',
       ],
       [
@@ -176,7 +176,7 @@ export const lifecycle: SourceDocument = {
         ['limitsExact', 'fullDisk', 'fullDatabase'],
         'What is beyond a limit waits. A full disk refuses the submit, which may be sent again.',
       ],
-      ['So may a dependency that is not there for a while.', ['retryableError', 'classified']],
+      ['So may a dependency that is not there for a while.', ['retryableError', 'attempts']],
       ['It goes to RETRYING, and to QUEUED after the delay.', ['retriedThreeTimes', 'history']],
     ],
     'Non-Retryable Failures': [
@@ -197,12 +197,12 @@ export const lifecycle: SourceDocument = {
       ],
       [
         'A configuration error is not retried.',
-        ['badDefinition', 'classified'],
+        ['badDefinition', 'classified', 'whyFailed'],
         'A definition that makes no sense is refused where it is written.',
       ],
       [
         'Exceeded resource limits are not retried.',
-        ['classified', 'terminalError'],
+        ['classified', 'terminalError', 'whyFailed'],
         'If the handler or `classify` says so.',
       ],
       ['It goes directly to FAILED.', ['failedAtOnce', 'whyFailed']],
@@ -235,7 +235,7 @@ export const lifecycle: SourceDocument = {
       ['state.', ['snapshot', 'history']],
       [
         'createdAt never changes; startedAt is null until RUNNING; completedAt until the end.',
-        ['attempts', 'openAttempts'],
+        ['attempts', 'openAttempts', 'listedAsSubmitted'],
       ],
       [
         'retryCount and maxRetries.',
@@ -273,7 +273,7 @@ export const lifecycle: SourceDocument = {
         ['naiveModel', 'eachElement'],
         'Only `each` looks into it, to count the segments.',
       ],
-      ['No states for kinds of processing.', ['everyMove']],
+      ['No states for kinds of processing.', ['everyMove', 'movesOnStores']],
       ['A cancel leads to FAILED.', ['failedAtOnce', 'cancelReachesHandler', 'whyFailed']],
     ],
   },

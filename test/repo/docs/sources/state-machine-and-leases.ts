@@ -120,7 +120,10 @@ export const leases: SourceDocument = {
       ['The expensive work happens outside of it.', ['stepsKept', 'keptLease', 'extended']],
     ],
     'Per-stage leases': [
-      ['A lease has an owner whose name is unique.', ['workersListed', 'holderOnly']],
+      [
+        'A lease has an owner whose name is unique.',
+        ['workersListed', 'holderOnly', 'uniqueNames'],
+      ],
       ['It has a time after which the work is abandoned.', ['aborted', 'upkeepNames']],
       [
         'A completion counts only if the stage is RUNNING and the owner matches.',

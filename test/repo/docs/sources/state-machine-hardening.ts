@@ -181,11 +181,20 @@ export const hardening: SourceDocument = {
     ],
   ],
   demands: {
+    Purpose: [
+      [
+        'Job state is consistent in all failure scenarios.',
+        ['worlds', 'powerLoss', 'faults', 'processesKilled', 'serverCrashes'],
+      ],
+    ],
     Scope: [
-      ['Every transition is validated.', ['everyMove', 'guardsNeeded', 'notAllowed']],
+      [
+        'Every transition is validated.',
+        ['everyMove', 'guardsNeeded', 'notAllowed', 'movesOnStores'],
+      ],
       [
         'State operations are idempotent: safe to retry.',
-        ['sentTwice', 'deliveredAgain', 'sentAgain'],
+        ['sentTwice', 'deliveredAgain', 'sentAgain', 'tracesOnStores'],
       ],
       ['State updates are atomic.', ['faults', 'powerLoss', 'connectionsLost', 'processesKilled']],
       [
@@ -204,7 +213,7 @@ export const hardening: SourceDocument = {
     'Requirements Alignment': [
       [
         'The lifecycle is an automaton: deterministic, debuggable.',
-        ['sameSeed', 'everyMove', 'diagramOfStates'],
+        ['sameSeed', 'everyMove', 'diagramOfStates', 'movesOnStores'],
       ],
       [
         'State survives crashes.',
@@ -213,24 +222,24 @@ export const hardening: SourceDocument = {
       ['State can be audited, for debugging.', ['history', 'historyByPeople']],
       [
         'Invariant checks prevent invalid states.',
-        ['guardsNeeded', 'brokenRecords', 'rowsConstrained'],
+        ['guardsNeeded', 'brokenRecords', 'rowsConstrained', 'tracesOnStores'],
       ],
     ],
     'Valid States': [
       [
         'Five states: pending, running, succeeded, failed (may retry), quarantined.',
-        ['derivedStates', 'everyMove'],
+        ['derivedStates', 'everyMove', 'movesOnStores'],
         'Eight. Pending is CREATED or QUEUED, failed is RETRYING, and a job may be SUSPENDED. FAILED is final.',
       ],
     ],
     'Valid Transitions': [
-      ['PENDING to RUNNING: start.', ['movesWalked', 'life']],
+      ['PENDING to RUNNING: start.', ['movesWalked', 'life', 'movesOnStores']],
       [
         'PENDING to PENDING: reschedule.',
         ['rescheduled'],
         'To CREATED, or RETRYING, until the new time.',
       ],
-      ['RUNNING to SUCCEEDED.', ['movesWalked', 'life']],
+      ['RUNNING to SUCCEEDED.', ['movesWalked', 'life', 'movesOnStores']],
       [
         'RUNNING to FAILED: execution failed.',
         ['movesWalked', 'retriedThreeTimes', 'failedAtOnce'],
@@ -244,13 +253,13 @@ export const hardening: SourceDocument = {
       ],
       [
         'FAILED to QUARANTINED: give up.',
-        ['retriedThreeTimes', 'movesWalked'],
+        ['retriedThreeTimes', 'movesOnStores'],
         'RUNNING to QUARANTINED, by the failure that uses up the retries.',
       ],
       ['FAILED to FAILED: already failed.', ['sameToSame', 'mayStay', 'sentAgain']],
       ['SUCCEEDED to SUCCEEDED: already succeeded.', ['sentAgain', 'mayStay']],
       ['QUARANTINED to PENDING: manual retry.', ['freshBudget', 'movesWalked', 'whoAndWhy']],
-      ['QUARANTINED to QUARANTINED: already there.', ['mayStay', 'sentTwice']],
+      ['QUARANTINED to QUARANTINED: already there.', ['mayStay', 'sentTwice', 'tracesOnStores']],
       [
         'Nothing else.',
         ['everyMove', 'unlistedMoves', 'overIsOver', 'notAllowed'],
@@ -261,13 +270,13 @@ export const hardening: SourceDocument = {
       ['A transition records the job, the state before and after, and the time.', ['history']],
       ['It records the operator and the reason of a manual one.', ['whoAndWhy', 'historyByPeople']],
       ['It has room for metadata.', ['metadataKept'], 'The job has it.'],
-      ['It is valid if the table has it.', ['everyMove', 'refusedWithStates']],
+      ['It is valid if the table has it.', ['everyMove', 'refusedWithStates', 'notAllowed']],
       ['It is idempotent if both states are the same.', ['mayStay', 'sameToSame']],
     ],
     'State Machine Invariants': [
       [
         'A job is in exactly one state.',
-        ['derivedStates', 'brokenRecords', 'directoryInStep', 'databasesInStep'],
+        ['derivedStates', 'brokenRecords', 'directoryInStep', 'databasesInStep', 'movesOnStores'],
       ],
       [
         'Every RUNNING job has an active worker.',
@@ -297,12 +306,18 @@ export const hardening: SourceDocument = {
         'It is not logged, either: nothing happened.',
       ],
       ['Each transition is recorded, with operator and reason.', ['history', 'whoAndWhy']],
+      ['A check that fails is listed as a violation.', ['changedByHand', 'damagedOnOpen']],
       [
         'All invariants can be checked, and the violations listed.',
         ['contradictionFound', 'brokenTold', 'changedByHand', 'healthNamesJob'],
       ],
     ],
     IdempotentJobQueue: [
+      [
+        'A caller may have an invalid transition raised, or skipped.',
+        ['refusalCounted', 'sentAgain'],
+        'There is no flag: it is always raised, and a repetition of the same is none.',
+      ],
       ['Marking a job as running twice starts it once.', ['claimRepeated', 'sentAgain']],
       ['The attempt is counted with the start.', ['life', 'retriedThreeTimes'], 'With the grant.'],
       [
@@ -327,7 +342,7 @@ export const hardening: SourceDocument = {
       ],
       [
         'Each is told of, with the job and its age.',
-        ['silentHandler', 'silentElsewhere'],
+        ['silentHandler', 'silentElsewhere', 'flaggedAfterTenMinutes'],
         'Once, with since when.',
       ],
       [
@@ -342,7 +357,10 @@ export const hardening: SourceDocument = {
       ],
     ],
     'Acceptance Criteria': [
-      ['Valid transitions are enforced.', ['everyMove', 'movesWalked', 'guardsNeeded']],
+      [
+        'Valid transitions are enforced.',
+        ['everyMove', 'movesWalked', 'guardsNeeded', 'movesOnStores', 'notAllowed'],
+      ],
       ['Invalid ones raise an error.', ['notAllowed', 'refusedWithStates']],
       ['Idempotent ones are allowed.', ['sameToSame', 'sentAgain']],
       [
@@ -357,7 +375,7 @@ export const hardening: SourceDocument = {
       ['Optimistic locking prevents races.', ['anythingAtOnce', 'claimsAtOnce', 'oneOfMany']],
       [
         'Invariants are checked periodically.',
-        ['examined', 'contradictionFound', 'changedByHand', 'healthNamesJob'],
+        ['examined', 'contradictionFound', 'changedByHand', 'healthNamesJob', 'brokenTold'],
       ],
       ['Stalled jobs are identified.', ['silentHandler', 'silentElsewhere']],
       ['Stalled jobs are recovered.', ['silentHandler', 'triedAgainOnRecord']],
@@ -365,19 +383,22 @@ export const hardening: SourceDocument = {
         'Corruption is detected when the database is loaded.',
         ['damagedOnOpen', 'flippedBits', 'walCutShort'],
       ],
-      ['There are unit tests for all transitions.', ['movesWalked', 'everyMove']],
-      ['Invariants are tested by properties.', ['prefixes', 'naiveModel', 'ledgerInvariants']],
+      ['There are unit tests for all transitions.', ['movesWalked', 'everyMove', 'movesOnStores']],
+      [
+        'Invariants are tested by properties.',
+        ['prefixes', 'naiveModel', 'ledgerInvariants', 'anythingAtOnce'],
+      ],
     ],
     'Test Plan': [
-      ['test_valid_transitions', ['movesWalked', 'life']],
+      ['test_valid_transitions', ['movesWalked', 'movesOnStores']],
       ['test_invalid_transitions', ['unlistedMoves', 'notAllowed', 'overIsOver']],
-      ['test_idempotent_transitions', ['mayStay', 'sentAgain']],
+      ['test_idempotent_transitions', ['mayStay', 'sentAgain', 'tracesOnStores']],
       ['test_atomic_updates', ['faults', 'connectionsLost', 'processesKilled']],
       ['test_optimistic_locking', ['anythingAtOnce', 'commitsOnce']],
-      ['test_state_machine_exhaustive', ['worlds', 'everyMove']],
+      ['test_state_machine_exhaustive', ['worlds', 'everyMove', 'movesOnStores']],
       ['test_concurrent_transitions', ['anythingAtOnce', 'claimsAtOnce', 'oneOfMany']],
       ['test_transition_audit_trail', ['history', 'whoAndWhy']],
-      ['test_invariant_single_state', ['brokenRecords', 'derivedStates']],
+      ['test_invariant_single_state', ['brokenRecords', 'derivedStates', 'movesOnStores']],
       [
         'test_invariant_running_workers',
         ['brokenRecords', 'life', 'killedElsewhere', 'killedOwner'],
@@ -387,7 +408,7 @@ export const hardening: SourceDocument = {
       ['test_stalled_job_detection', ['silentHandler', 'flaggedAfterTenMinutes']],
       ['test_stalled_job_recovery', ['silentHandler', 'triedAgainOnRecord']],
       ['test_deadlock_timeout_tuning', ['silentHandler', 'stalledRefused']],
-      ['test_transition_determinism', ['sameSeed', 'naiveModel']],
+      ['test_transition_determinism', ['sameSeed', 'naiveModel', 'tracesOnStores']],
     ],
     'Implementation Notes': [
       [
@@ -395,14 +416,14 @@ export const hardening: SourceDocument = {
         ['anythingAtOnce', 'databasesInStep'],
         'The row is locked first, and its version is checked.',
       ],
-      ['Unit tests of single transitions.', ['movesWalked']],
+      ['Unit tests of single transitions.', ['movesWalked', 'movesOnStores']],
       ['Tests of the whole lifecycle.', ['life', 'history']],
       ['Property-based tests of invariants.', ['prefixes']],
       [
         'Fuzz tests: random sequences of transitions.',
         ['naiveModel', 'whateverIsSent', 'directoryInStep', 'databasesInStep'],
       ],
-      ['Concurrency tests.', ['anythingAtOnce', 'claimsAtOnce']],
+      ['Concurrency tests.', ['anythingAtOnce', 'claimsAtOnce', 'oneOfMany']],
       ['Duplicate job ids are found.', ['idTwice', 'rowTwice', 'doubleEntryFound']],
       ['Invalid status values are found.', ['rowsConstrained', 'changedByHand', 'flippedBits']],
       ['Negative attempts are found.', ['rowsConstrained', 'brokenSteps', 'changedByHand']],

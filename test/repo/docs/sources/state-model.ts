@@ -124,17 +124,17 @@ export const stateModel: SourceDocument = {
       ],
       [
         'Job state is derived from durable records, never guessed.',
-        ['derivedStates', 'directoryInStep', 'databasesInStep'],
+        ['derivedStates', 'directoryInStep', 'databasesInStep', 'movesOnStores'],
       ],
       [
         'Duplicate delivery is expected: at least once.',
-        ['sentTwice', 'deliveredAgain', 'sentAgain'],
+        ['sentTwice', 'deliveredAgain', 'tracesOnStores'],
       ],
     ],
     Entities: [
       [
         'A job has a unique id, a payload, a state, an attempt that only grows, and two times.',
-        ['inOrder', 'attempts', 'brokenSteps'],
+        ['inOrder', 'attempts', 'brokenSteps', 'handedOver', 'listedAsSubmitted'],
       ],
       [
         'An execution has an id, its job, its attempt, an owner, an expiry, a status and its times.',
@@ -181,7 +181,7 @@ export const stateModel: SourceDocument = {
       ['The execution machine is the durable record.', ['life', 'byItsEntries', 'openedAgain']],
       [
         'The job machine is a projection: a pure function of the executions.',
-        ['derivedStates', 'worlds', 'databasesInStep', 'directoryInStep'],
+        ['derivedStates', 'worlds', 'databasesInStep', 'directoryInStep', 'movesOnStores'],
       ],
     ],
     'Allowed Transactions': [
@@ -195,9 +195,12 @@ export const stateModel: SourceDocument = {
         'A worker may only progress an execution that it leases.',
         ['holderOnly', 'commitsOnce', 'guardsNeeded'],
       ],
-      ['PENDING to RUNNING by a lease.', ['life', 'movesWalked']],
-      ['RUNNING to SUCCEEDED by DONE.', ['life', 'movesWalked']],
-      ['RUNNING to PENDING by an expiry without a commit.', ['aborted', 'movesWalked']],
+      ['PENDING to RUNNING by a lease.', ['movesWalked', 'movesOnStores']],
+      ['RUNNING to SUCCEEDED by DONE.', ['life', 'movesWalked', 'movesOnStores']],
+      [
+        'RUNNING to PENDING by an expiry without a commit.',
+        ['aborted', 'movesWalked', 'movesOnStores'],
+      ],
     ],
     'Idempotency rule (INV_001)': [
       [

@@ -157,6 +157,15 @@ const ALL = {
     'has what it had: a lease that runs on is kept, and one that ran out meanwhile is over',
   ),
 
+  movesOnStores: at(
+    `${CONFORMANCE}/stories.test.ts`,
+    'lets a job go every way that the tables of states allow',
+  ),
+  tracesOnStores: at(
+    `${CONFORMANCE}/stories.test.ts`,
+    'answers every command of %s as the kernel does, twice',
+  ),
+
   // What a handler may rely on, on every store.
   stepsKept: at(
     HANDLERS,
@@ -236,6 +245,7 @@ const ALL = {
     ['directory', ...DATABASES],
   ),
   inOrder: at(STORES, 'answers each command in order and never throws for a bad one'),
+  handedOver: at(STORES, 'hands over what the worker needs, with the time left as a duration'),
   claimRepeated: at(
     STORES,
     'that is repeated gets the same leases, those that are still held, and no others',
@@ -249,14 +259,11 @@ const ALL = {
     'job: a snapshot with derived state, stages and tasks; null if there is none',
   ),
   listed: at(STORES, 'jobs: page by page in order of submission, filtered'),
+  listedAsSubmitted: at(`${CONFORMANCE}/queries.test.ts`, 'with what was submitted'),
   watched: at(STORES, 'sees every entry once, in order, wherever it is interrupted and resumed'),
   extensionSeen: at(
     `${CONFORMANCE}/lost-sessions.test.ts`,
     'keeps a lease that was extended since, and takes one that was not',
-  ),
-  lossesDelayed: at(
-    `${CONFORMANCE}/lost-sessions.test.ts`,
-    'offers a task at once after the first loss, and after its delay from the second',
   ),
   directoryInStep: at(
     `${CONFORMANCE}/lockstep.test.ts`,
@@ -310,6 +317,11 @@ const ALL = {
   silentWorker: at(
     'src/worker/loop/worker.test.ts',
     'that went silent loses its job to another, and its late commit changes nothing',
+  ),
+  uniqueNames: at(
+    'src/worker/attempt/authority.test.ts',
+    'is only what it is called: no two of them are ever the same',
+    ['memory'],
   ),
   keptLease: at(
     'src/worker/loop/worker.test.ts',
