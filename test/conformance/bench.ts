@@ -51,8 +51,10 @@ export function simulated(clock: Clock): DirectoryOptions {
   }
 }
 
-export async function setUp(kind: string): Promise<Bench> {
+/** `time`: when it is opened. The clock of a store does not go back behind that. */
+export async function setUp(kind: string, time?: number): Promise<Bench> {
   const clock = new TestClock()
+  if (time !== undefined) clock.time = time
   const store = await (STORES[kind] as (clock: Clock) => Promise<Store>)(clock)
   const send = async (command: Command): Promise<Answer> => {
     const [answer] = await store.execute([command])

@@ -78,6 +78,9 @@ export class BrokenInvariant extends Error {
 export class Authority {
   world: World = createWorld()
   readonly log: Entry[] = []
+  /** What was sent, when, and what became of it: a store must say the same. */
+  readonly sent: { readonly command: Command; readonly at: number; readonly decision: Decision }[] =
+    []
   readonly #rules: Rules
   readonly #reads = noReads()
   now = 0
@@ -102,6 +105,7 @@ export class Authority {
       this.now,
       this.#rules,
     )
+    this.sent.push({ command, at: this.now, decision })
     if (decision.entry !== null) this.#append(decision.entry)
     return decision
   }

@@ -29,8 +29,8 @@ import {
   STAGE_STATES,
   TASK_STATES,
 } from './meanings.ts'
+import { departureTable, sourceTables } from './source-tables.ts'
 import { sourceWords } from './source-words.ts'
-import { SOURCES } from './sources/index.ts'
 
 interface Move {
   readonly from: string
@@ -135,19 +135,6 @@ function entryTable(): string {
   )
 }
 
-function sourceTables(): string {
-  return SOURCES.map(({ number, title, names }) =>
-    [
-      `### ${title} (${number})`,
-      '',
-      table(
-        ['Name there', 'Kind', 'Here', 'Note'],
-        names.map(([name, kind, here, note]) => [name, kind, here, note ?? '']),
-      ),
-    ].join('\n'),
-  ).join('\n\n')
-}
-
 /** The parts of `docs/model.md`, by the name in their marker. */
 export function modelParts(): Readonly<Record<string, string>> {
   const task = movesOf(TASK_TRANSITIONS)
@@ -201,6 +188,7 @@ export function modelParts(): Readonly<Record<string, string>> {
       ['Word', 'What its file says', 'File'],
       sourceWords().map(({ word, meaning, file }) => [word, meaning, mono(file)]),
     ),
+    departures: departureTable(),
     sources: sourceTables(),
   }
 }

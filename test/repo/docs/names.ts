@@ -21,7 +21,7 @@ const STORE_FILES = ['MARK', 'LOCK', 'OWNER']
 /** Codes of failures that nobody threw: see the page of errors. */
 const FAILURE_CODES = ['TimedOut', 'ThrownValue']
 
-const EXPORT = /\bexport\s+(?:class|interface|type|const|function)\s+(\w+)/g
+const EXPORT = /\bexport\s+(?:class|interface|type|const|(?:async\s+)?function)\s+(\w+)/g
 const INTERFACE = /\binterface\s+(\w+)(?:\s+extends\s+([\w\s,]+?))?\s*\{\n([\s\S]*?)\n\}/g
 const CLASS = /\bclass\s+(\w+)[^{]*\{\n([\s\S]*?)\n\}/g
 const METHOD = /^ {2}(?:(?:override|static|async|get) )*\*?(#?\w+)(?:<[^>]*>)?\(/gm

@@ -37,9 +37,12 @@ export function promisesOf(page: string): PromiseOnPage[] {
   return promises
 }
 
-/** The tests that a promise names and that are not in the tree under that name. */
-export function missingTests(promise: PromiseOnPage, tree: readonly SourceFile[]): string[] {
-  return promise.tests
+/** The tests that are named, and that are not in the tree under that name. */
+export function missingTests(
+  { tests }: Pick<PromiseOnPage, 'tests'>,
+  tree: readonly SourceFile[],
+): string[] {
+  return tests
     .filter(({ file, name }) => {
       const text = tree.find(({ path }) => path === file)?.text
       return text === undefined || !unquoted(text).includes(unquoted(name))

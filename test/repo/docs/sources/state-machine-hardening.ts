@@ -1,4 +1,7 @@
-/** The names of State Machine Hardening, and what they are here. */
+/**
+ * The names of State Machine Hardening, what they are here, what the document asks for, and its open
+ * questions.
+ */
 import type { SourceDocument } from './source-document.ts'
 
 export const hardening: SourceDocument = {
@@ -23,19 +26,39 @@ export const hardening: SourceDocument = {
       'The entry that uses up the budget says DEAD.',
     ],
     ['manual retry from quarantine', 'event', '`TaskRetried`'],
-    ['StateTransition', 'entity', '`Entry`'],
+    [
+      'StateTransition',
+      'entity',
+      '`Entry`, `HistoryItem`',
+      'What only time did has no entry; the history shows it, marked.',
+    ],
     ['job_id', 'field', '`Job.id`'],
-    ['from_status, to_status', 'field', '`jobMove`', 'Derived at the time of the entry.'],
-    ['timestamp', 'field', '`JobSubmitted.at`', 'Every entry has one, and a version.'],
-    ['operator', 'field', '`TaskForced.by`, `Intervention.by`'],
-    ['reason', 'field', '`TaskForced.reason`, `Intervention.reason`'],
-    ['metadata', 'field', '`Entry`', 'Each entry has fields of its own; there is no free bag.'],
+    [
+      'from_status, to_status',
+      'field',
+      '`RecordedItem.from`, `RecordedItem.to`, `jobMove`',
+      'Derived at the time of the entry: decision 0090.',
+    ],
+    ['timestamp', 'field', '`RecordedItem.at`, `JobSubmitted.at`', 'Every entry has one.'],
+    [
+      'operator',
+      'field',
+      '`RecordedItem.by`, `TaskForced.by`',
+      'Also a worker, a client, or time.',
+    ],
+    ['reason', 'field', '`RecordedItem.reason`, `TaskForced.reason`'],
+    [
+      'metadata',
+      'field',
+      '`JobSpec.metadata`, `JobSpec.submittedBy`',
+      'Small, kept with the job. Beside it each entry has fields of its own.',
+    ],
     ['is_valid', 'operation', '`jobMayMove`'],
     [
       'is_idempotent',
       'operation',
       '`jobMayMove`',
-      'Same to same is allowed, but for an entry that locks a final job: decision 0016.',
+      'Same to same is allowed and writes nothing; an entry that would change a final job is refused: decision 0016.',
     ],
     ['StateMachineValidator, validate_transition', 'operation', '`decide`, `transition`'],
     ['check_invariants', 'operation', '`worldViolations`, `stepViolations`'],
@@ -43,7 +66,7 @@ export const hardening: SourceDocument = {
       '_transition_history, AuditLogger, AuditEvent',
       'entity',
       '`Entry`',
-      'The log is the audit trail. Rejections are not in it: decision 0006.',
+      'The log is the audit trail. Rejections are not in it (decision 0006): they are counted, and told if wanted.',
     ],
     ['StateMachineInvariants', 'entity', '`INVARIANTS`'],
     ['check_job_in_single_state', 'rule', 'Invariant 6'],
@@ -51,11 +74,16 @@ export const hardening: SourceDocument = {
       'check_running_jobs_have_workers',
       'rule',
       'Invariants 2 and 7',
-      'RUNNING has a current lease or is between tasks. Workers are soft state; a silent one loses its lease by time.',
+      'RUNNING has a current lease or is between tasks. A silent worker loses its lease by time, a dead one at once.',
     ],
     ['check_succeeded_jobs_immutable', 'rule', 'Invariant 4'],
     ['check_attempts_monotonic', 'rule', 'Invariant 5'],
-    ['InvalidStateTransitionError', 'error', '`InvalidTransition`', 'A value, not an exception.'],
+    [
+      'InvalidStateTransitionError',
+      'error',
+      '`InvalidTransition`',
+      'A value in the kernel; the client throws it as `Refused`, with the code.',
+    ],
     [
       'StateTransitionRaceError',
       'error',
@@ -67,7 +95,7 @@ export const hardening: SourceDocument = {
       'JobQueue',
       'entity',
       '`Queue`',
-      'Only the name, the pause and the limits. Keeping the jobs is the work of a store.',
+      'Only the name, the pause, the limits and the ageing. A store keeps the jobs.',
     ],
     [
       'IdempotentJobQueue, idempotent flag',
@@ -78,51 +106,64 @@ export const hardening: SourceDocument = {
     ['mark_running', 'operation', '`GrantLease`, `StartExecution`'],
     ['mark_completed', 'operation', '`CommitExecution`'],
     ['mark_failed', 'operation', '`FailTask`'],
-    ['reschedule, retry_delay_seconds', 'operation', '`TaskFailed.dueAt`, `RetryPolicy.delayMs`'],
-    ['snapshot', 'operation', 'The query of a store', 'Not part of the kernel.'],
+    [
+      'reschedule, retry_delay_seconds',
+      'operation',
+      '`RescheduleTask`, `TaskFailed.dueAt`, `RetryPolicy.delayMs`',
+      'By a person, or by the failure itself.',
+    ],
+    [
+      'snapshot(status)',
+      'operation',
+      '`JobSummary`, `ListFilter.state`',
+      'A list of jobs, a page at a time, filtered by the store.',
+    ],
     ['attempts', 'field', '`Task.attempt`'],
-    ['updated_at', 'field', '`Task.time`'],
-    ['_active_jobs_map', 'field', '`Task.lease`'],
+    ['updated_at', 'field', '`Task.time`, `JobInfo.updatedAt`'],
+    ['_active_jobs_map', 'field', '`Task.lease`, `WorkerInfo.holds`'],
     [
       'IngestionOrchestrator',
       'entity',
-      '`OpenStage`, `StopTask`',
-      'An orchestrator only sends commands. It is not written yet.',
+      '`OpenStage`, `StopTask`, `UpkeepLoop`',
+      'A loop in every engine, which asks the store what is to do, and sends those commands.',
     ],
     [
       'DeadlockDetector, detect_stalled_jobs',
       'operation',
-      '`ExpireLease`',
-      'A lease that is not extended runs out; nobody compares ages.',
+      '`Attempt.fellSilent`, `ExpireLease`',
+      'By how long nothing was heard of a handler (decision 0044); and a lease that is not extended runs out.',
     ],
-    ['timeout_seconds', 'field', '`TaskPolicy.leaseMs`, `TaskPolicy.timeoutMs`'],
+    [
+      'timeout_seconds',
+      'field',
+      '`StalledOptions.after`, `TaskPolicy.leaseMs`, `TaskPolicy.timeoutMs`',
+      'For silence, for a lease, for an attempt.',
+    ],
     [
       'recover_stalled_job',
       'operation',
-      '`LeaseExpired`, `LeaseRevoked`',
-      'Automatic, without a delay of its own, and charged as one retry.',
+      '`RevokeLease`, `LeaseRevoked`',
+      'Automatic if the definition says `recover`, at once, and charged as one retry.',
     ],
-    ['validate_database_integrity', 'operation', '`worldViolations`'],
-    ['duplicate job ids', 'rule', '`SubmitJob.id-unused`'],
+    [
+      'validate_database_integrity',
+      'operation',
+      '`verifyDatabase`, `verifyDirectory`, `worldViolations`',
+      'A part of it when a store is opened, and some jobs at a time while it is open: decision 0094.',
+    ],
+    ['duplicate job ids', 'rule', '`SubmitJob.id-unused`', 'The database has a unique index, too.'],
     [
       'invalid status values',
       'rule',
       '`BrokenEntry`',
-      'A state is never read from storage: it is computed.',
+      "A job's state is never stored. The database refuses a task's that is none: decision 0095.",
     ],
-    ['negative attempts', 'rule', 'Invariant 5'],
+    ['negative attempts', 'rule', 'Invariant 5', 'The database refuses them, too: decision 0095.'],
     [
       'optimistic locking',
       'rule',
       '`Task.version`',
-      'Entries of an aggregate are numbered without a gap.',
-    ],
-    ['force transitions (open question)', 'operation', '`ForceTask`'],
-    [
-      'state snapshots for rollback (open question)',
-      'operation',
-      'None',
-      'The wheel turns forward: nothing is rolled back.',
+      'Entries of an aggregate are numbered without a gap; a row is written if its version is still the one that was read.',
     ],
     ['unit tests of transitions', 'rule', '`jobMayMove`', 'src/kernel/transitions.test.ts'],
     [
@@ -137,6 +178,301 @@ export const hardening: SourceDocument = {
       'rule',
       '`decide`',
       'test/model/properties/',
+    ],
+  ],
+  demands: {
+    Purpose: [
+      [
+        'Job state is consistent in all failure scenarios.',
+        ['worlds', 'powerLoss', 'faults', 'processesKilled', 'serverCrashes'],
+      ],
+    ],
+    Scope: [
+      [
+        'Every transition is validated.',
+        ['everyMove', 'guardsNeeded', 'notAllowed', 'movesOnStores'],
+      ],
+      [
+        'State operations are idempotent: safe to retry.',
+        ['sentTwice', 'deliveredAgain', 'sentAgain', 'tracesOnStores'],
+      ],
+      ['State updates are atomic.', ['faults', 'powerLoss', 'connectionsLost', 'processesKilled']],
+      [
+        'Deadlocks are detected, and recovered from.',
+        ['silentHandler', 'silentElsewhere', 'aborted'],
+      ],
+      [
+        'State corruption is detected and repaired.',
+        ['flippedBits', 'repaired', 'changedByHand', 'rowsRepaired'],
+        'Only a person starts a repair.',
+      ],
+      ['Invariants are checked.', ['worlds', 'prefixes', 'examined', 'changedByHand']],
+      ['Every transition is in an audit trail.', ['history', 'watched']],
+      ['State is validated when it is loaded.', ['flippedBits', 'damagedOnOpen', 'walCutShort']],
+    ],
+    'Requirements Alignment': [
+      [
+        'The lifecycle is an automaton: deterministic, debuggable.',
+        ['sameSeed', 'everyMove', 'diagramOfStates', 'movesOnStores'],
+      ],
+      [
+        'State survives crashes.',
+        ['killedUnderLoad', 'processesKilled', 'serverCrashes', 'openedAgain'],
+      ],
+      ['State can be audited, for debugging.', ['history', 'historyByPeople']],
+      [
+        'Invariant checks prevent invalid states.',
+        ['guardsNeeded', 'brokenRecords', 'rowsConstrained', 'tracesOnStores'],
+      ],
+    ],
+    'Valid States': [
+      [
+        'Five states: pending, running, succeeded, failed (may retry), quarantined.',
+        ['derivedStates', 'everyMove', 'movesOnStores'],
+        'Eight. Pending is CREATED or QUEUED, failed is RETRYING, and a job may be SUSPENDED. FAILED is final.',
+      ],
+    ],
+    'Valid Transitions': [
+      ['PENDING to RUNNING: start.', ['movesWalked', 'life', 'movesOnStores']],
+      [
+        'PENDING to PENDING: reschedule.',
+        ['rescheduled'],
+        'To CREATED, or RETRYING, until the new time.',
+      ],
+      ['RUNNING to SUCCEEDED.', ['movesWalked', 'life', 'movesOnStores']],
+      [
+        'RUNNING to FAILED: execution failed.',
+        ['movesWalked', 'retriedThreeTimes', 'failedAtOnce'],
+        'To RETRYING; by a terminal error to FAILED.',
+      ],
+      ['RUNNING to RUNNING: update in flight.', ['extended']],
+      [
+        'FAILED to PENDING: retry.',
+        ['retriedThreeTimes', 'history'],
+        'RETRYING to QUEUED, when its time has come.',
+      ],
+      [
+        'FAILED to QUARANTINED: give up.',
+        ['retriedThreeTimes', 'movesOnStores'],
+        'RUNNING to QUARANTINED, by the failure that uses up the retries.',
+      ],
+      ['FAILED to FAILED: already failed.', ['sameToSame', 'mayStay', 'sentAgain']],
+      ['SUCCEEDED to SUCCEEDED: already succeeded.', ['sentAgain', 'mayStay']],
+      ['QUARANTINED to PENDING: manual retry.', ['freshBudget', 'movesWalked', 'whoAndWhy']],
+      ['QUARANTINED to QUARANTINED: already there.', ['mayStay', 'sentTwice', 'tracesOnStores']],
+      [
+        'Nothing else.',
+        ['everyMove', 'unlistedMoves', 'overIsOver', 'notAllowed'],
+        'A cancel and a force also lead to an end, from each state that is not final.',
+      ],
+    ],
+    'State Transition Event': [
+      ['A transition records the job, the state before and after, and the time.', ['history']],
+      ['It records the operator and the reason of a manual one.', ['whoAndWhy', 'historyByPeople']],
+      ['It has room for metadata.', ['metadataKept'], 'The job has it.'],
+      ['It is valid if the table has it.', ['everyMove', 'refusedWithStates', 'notAllowed']],
+      ['It is idempotent if both states are the same.', ['mayStay', 'sameToSame']],
+    ],
+    'State Machine Invariants': [
+      [
+        'A job is in exactly one state.',
+        ['derivedStates', 'brokenRecords', 'directoryInStep', 'databasesInStep', 'movesOnStores'],
+      ],
+      [
+        'Every RUNNING job has an active worker.',
+        ['brokenRecords', 'life', 'silentWorker', 'killedElsewhere', 'killedOwner'],
+        'It has a current lease, or is between tasks.',
+      ],
+      ['SUCCEEDED jobs never change.', ['overIsOver', 'worlds', 'brokenSteps']],
+      [
+        'Attempts only increase.',
+        ['brokenSteps', 'retriedThreeTimes', 'freshBudget', 'rowsConstrained'],
+      ],
+    ],
+    StateMachineValidator: [
+      ['A transition is validated before it is executed.', ['guardsNeeded', 'notAllowed']],
+      [
+        'An invalid one raises an error that names both states.',
+        ['refusedWithStates', 'notAllowed', 'refusalCounted'],
+      ],
+      [
+        'An invalid one is logged.',
+        ['refusalCounted', 'refusalTold'],
+        'Counted by its code, and a notice if the owner wants it; not in the log of entries.',
+      ],
+      [
+        'An idempotent one is no error.',
+        ['sameToSame', 'sentAgain'],
+        'It is not logged, either: nothing happened.',
+      ],
+      ['Each transition is recorded, with operator and reason.', ['history', 'whoAndWhy']],
+      ['A check that fails is listed as a violation.', ['changedByHand', 'damagedOnOpen']],
+      [
+        'All invariants can be checked, and the violations listed.',
+        ['contradictionFound', 'brokenTold', 'changedByHand', 'healthNamesJob'],
+      ],
+    ],
+    IdempotentJobQueue: [
+      [
+        'A caller may have an invalid transition raised, or skipped.',
+        ['refusalCounted', 'sentAgain'],
+        'There is no flag: it is always raised, and a repetition of the same is none.',
+      ],
+      ['Marking a job as running twice starts it once.', ['claimRepeated', 'sentAgain']],
+      ['The attempt is counted with the start.', ['life', 'retriedThreeTimes'], 'With the grant.'],
+      [
+        'A transition that lost a race is an error.',
+        ['commitsOnce', 'oneOfMany', 'olderView', 'freshBudget'],
+        'A worker is answered cancelled, an operator `TaskChanged`.',
+      ],
+      ['Marking a job as completed twice completes it once.', ['sentAgain', 'commitsOnce']],
+      ['It succeeds only from RUNNING.', ['holderOnly', 'overIsOver'], 'Also by force, on record.'],
+      ['Marking a job as failed twice fails it once.', ['sentAgain']],
+      ['A job that there is not is an error.', ['unknownJob', 'noHistory']],
+    ],
+    'Deadlock Detection': [
+      ['Jobs can be listed by their state.', ['listed']],
+      [
+        'Jobs that are RUNNING for too long without an update are found.',
+        ['silentHandler', 'flaggedAfterTenMinutes', 'silentElsewhere'],
+      ],
+      [
+        'The time is ten minutes, and can be set.',
+        ['flaggedAfterTenMinutes', 'silentHandler', 'stalledRefused'],
+      ],
+      [
+        'Each is told of, with the job and its age.',
+        ['silentHandler', 'silentElsewhere', 'flaggedAfterTenMinutes'],
+        'Once, with since when.',
+      ],
+      [
+        'A stalled job is reset to PENDING.',
+        ['silentHandler', 'triedAgainOnRecord'],
+        'If its definition says `recover`.',
+      ],
+      [
+        'It is retried after a delay of a minute.',
+        ['silentHandler'],
+        'At once: a silent handler was waited for long enough.',
+      ],
+    ],
+    'Acceptance Criteria': [
+      [
+        'Valid transitions are enforced.',
+        ['everyMove', 'movesWalked', 'guardsNeeded', 'movesOnStores', 'notAllowed'],
+      ],
+      ['Invalid ones raise an error.', ['notAllowed', 'refusedWithStates']],
+      ['Idempotent ones are allowed.', ['sameToSame', 'sentAgain']],
+      [
+        'All are in the audit trail.',
+        ['history', 'eventsAppended'],
+        'Those that only time makes have no entry; the history shows them.',
+      ],
+      [
+        'State updates are atomic, with transactions.',
+        ['processesKilled', 'connectionsLost', 'faults'],
+      ],
+      ['Optimistic locking prevents races.', ['anythingAtOnce', 'claimsAtOnce', 'oneOfMany']],
+      [
+        'Invariants are checked periodically.',
+        ['examined', 'contradictionFound', 'changedByHand', 'healthNamesJob', 'brokenTold'],
+      ],
+      ['Stalled jobs are identified.', ['silentHandler', 'silentElsewhere']],
+      ['Stalled jobs are recovered.', ['silentHandler', 'triedAgainOnRecord']],
+      [
+        'Corruption is detected when the database is loaded.',
+        ['damagedOnOpen', 'flippedBits', 'walCutShort'],
+      ],
+      ['There are unit tests for all transitions.', ['movesWalked', 'everyMove', 'movesOnStores']],
+      [
+        'Invariants are tested by properties.',
+        ['prefixes', 'naiveModel', 'ledgerInvariants', 'anythingAtOnce'],
+      ],
+    ],
+    'Test Plan': [
+      ['test_valid_transitions', ['movesWalked', 'movesOnStores']],
+      ['test_invalid_transitions', ['unlistedMoves', 'notAllowed', 'overIsOver']],
+      ['test_idempotent_transitions', ['mayStay', 'sentAgain', 'tracesOnStores']],
+      ['test_atomic_updates', ['faults', 'connectionsLost', 'processesKilled']],
+      ['test_optimistic_locking', ['anythingAtOnce', 'commitsOnce']],
+      ['test_state_machine_exhaustive', ['worlds', 'everyMove', 'movesOnStores']],
+      ['test_concurrent_transitions', ['anythingAtOnce', 'claimsAtOnce', 'oneOfMany']],
+      ['test_transition_audit_trail', ['history', 'whoAndWhy']],
+      ['test_invariant_single_state', ['brokenRecords', 'derivedStates', 'movesOnStores']],
+      [
+        'test_invariant_running_workers',
+        ['brokenRecords', 'life', 'killedElsewhere', 'killedOwner'],
+      ],
+      ['test_invariant_succeeded_immutable', ['overIsOver', 'brokenSteps']],
+      ['test_invariant_attempts_monotonic', ['brokenSteps', 'retriedThreeTimes']],
+      ['test_stalled_job_detection', ['silentHandler', 'flaggedAfterTenMinutes']],
+      ['test_stalled_job_recovery', ['silentHandler', 'triedAgainOnRecord']],
+      ['test_deadlock_timeout_tuning', ['silentHandler', 'stalledRefused']],
+      ['test_transition_determinism', ['sameSeed', 'naiveModel', 'tracesOnStores']],
+    ],
+    'Implementation Notes': [
+      [
+        'An update names the state that it was decided on; none changed means a race.',
+        ['anythingAtOnce', 'databasesInStep'],
+        'The row is locked first, and its version is checked.',
+      ],
+      ['Unit tests of single transitions.', ['movesWalked', 'movesOnStores']],
+      ['Tests of the whole lifecycle.', ['life', 'history']],
+      ['Property-based tests of invariants.', ['prefixes']],
+      [
+        'Fuzz tests: random sequences of transitions.',
+        ['naiveModel', 'whateverIsSent', 'directoryInStep', 'databasesInStep'],
+      ],
+      ['Concurrency tests.', ['anythingAtOnce', 'claimsAtOnce', 'oneOfMany']],
+      ['Duplicate job ids are found.', ['idTwice', 'rowTwice', 'doubleEntryFound']],
+      ['Invalid status values are found.', ['rowsConstrained', 'changedByHand', 'flippedBits']],
+      ['Negative attempts are found.', ['rowsConstrained', 'brokenSteps', 'changedByHand']],
+    ],
+    Dependencies: [
+      [
+        'SQLite, for atomic transactions.',
+        ['processesKilled', 'walCutShort'],
+        'One of three durable stores.',
+      ],
+      ['An audit log.', ['history', 'eventsAppended'], 'The log itself.'],
+      ['A library for property-based tests.', ['whateverIsSent', 'prefixes']],
+    ],
+  },
+  questions: [
+    [
+      'A visualization tool for debugging?',
+      'Yes: `diagram()` draws the state machine, and `diagram(job)` a job or pipeline with its states, as Mermaid. This page draws the tables themselves.',
+      ['diagramOfStates', 'diagramOfJob'],
+    ],
+    [
+      'How are manual overrides handled?',
+      'As commands like any other: `force`, `retry`, `discard`, `cancel`. Each is checked by the same guards, and stays on record with who and why; a retry and a force name the attempt that was seen. See [operating](guide/13-operating.md).',
+      ['whoAndWhy', 'firstAsker', 'olderView', 'discardOnce', 'overIsOver'],
+    ],
+    [
+      'State snapshots for rollback?',
+      'Nothing is rolled back: the log is append-only. Any moment that is kept can be looked at (`stateAt`, on a directory), a job runs again as a new one that names it (`rerun`), and steps that are given to it are not done again.',
+      ['timeTravel', 'ranAgainAsNewJob', 'stepsGiven'],
+    ],
+    [
+      'Which timeout for deadlock detection?',
+      'Ten minutes without a sign of the handler, and each definition may say another (`stalled.after`). Beside it a lease runs out after 30 seconds without an extension, and a dead process is known at once.',
+      ['flaggedAfterTenMinutes', 'silentHandler', 'killedElsewhere', 'killedOwner'],
+    ],
+    [
+      'Is the recovery of a stalled job automatic, or for an operator to approve?',
+      'By default a silent handler is only told of, since it may be at work; an operator decides. `stalled.recover` makes it automatic for a definition. A lease that ran out, or whose process is dead, is always recovered.',
+      ['silentHandler', 'flaggedAfterTenMinutes', 'triedAgainOnRecord', 'upkeepNames'],
+    ],
+    [
+      'How does the schema evolve when states are added?',
+      "A job's state is derived, so a new one needs no migration. Entries, records and tables have versions: older ones are upcast when they are read, newer ones are refused. See [log format](log-format.md) and [SQL stores](sql-stores.md#a-newer-version-while-others-are-open).",
+      ['nextVersion', 'nextVersionRows', 'derivedStates'],
+    ],
+    [
+      'Metrics of transitions, counts and timing?',
+      'Yes: `metrics()` counts entries by type, and for each queue and type what was submitted, granted, committed, failed, lost and given up, with histograms of waiting and running. Refusals are counted by code.',
+      ['entriesCounted', 'timesMeasured', 'refusalCounted'],
     ],
   ],
 }

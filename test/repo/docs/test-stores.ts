@@ -1,0 +1,82 @@
+/**
+ * Which stores a test runs on, read from the test itself: from the `describe.each` that it stands in, else
+ * from the folder of its file. So a page that names stores says what is so, and not what once was.
+ */
+import type { SourceFile } from '../tidy/rules.ts'
+
+export const KERNEL = 'kernel'
+export const STORES = ['memory', 'directory', 'SQLite', 'PostgreSQL'] as const
+
+/** A store with this mark is only run on by `npm run test:long`. */
+export const LONG = '°'
+
+export interface TestReference {
+  readonly file: string
+  readonly name: string
+  /** The stores, where the test itself does not show them. */
+  readonly on?: readonly string[]
+}
+
+const DATABASES = ['SQLite', 'PostgreSQL']
+
+/** What a `describe.each` goes through; the first that fits. */
+const EACH: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/\bEVERY_ENGINE\b/, STORES],
+  [/\bOWN_ENGINES\b/, ['memory', 'directory']],
+  [/\bENGINES\b/, ['memory', 'directory', ...DATABASES.map((name) => name + LONG)]],
+  [/\bSTORES\b/, STORES],
+  [/\bDURABLE\b/, ['directory', ...DATABASES]],
+  [/\b(?:SHARED|DATABASES|DATABASE_NAMES)\b/, DATABASES],
+]
+
+/** Where there is none: by the beginning of the path. */
+const FOLDERS: readonly (readonly [string, readonly string[]])[] = [
+  ['src/kernel/', [KERNEL]],
+  ['test/model/', [KERNEL]],
+  ['src/testing/', ['memory']],
+  ['src/log/', ['directory']],
+  ['src/store/directory/', ['directory']],
+  ['test/faults/', ['directory']],
+  ['test/golden-directories/', ['directory']],
+  ['src/store/sql/sqlite/', ['SQLite']],
+  ['test/sql/sqlite', ['SQLite']],
+]
+
+/** Throws if the file has no test with exactly this title, or if it cannot be seen what it runs on. */
+export function storesOf(test: TestReference, tree: readonly SourceFile[]): readonly string[] {
+  const { file, name, on } = test
+  const text = tree.find(({ path }) => path === file)?.text
+  if (text === undefined) throw new RangeError(`There is no ${file}.`)
+  const at = ["'", '"', '`'].map((quote) => text.indexOf(quote + name + quote)).find((i) => i >= 0)
+  if (at === undefined) throw new RangeError(`${file} has no test “${name}”.`)
+  const found = on ?? byDescribe(text.slice(0, at), file) ?? byFolder(file)
+  if (found === null) throw new RangeError(`Say what ${file}: “${name}” runs on.`)
+  return found
+}
+
+/** `before`: the file up to the title. Null: the test stands in no `describe.each` that is known here. */
+function byDescribe(before: string, file: string): readonly string[] | null {
+  const start = before.search(/^describe(?![\s\S]*^describe)/m)
+  const inside = before.slice(start)
+  if (start < 0 || /^\}\)/m.test(inside) || !inside.startsWith('describe.each(')) return null
+  const [head = ''] = inside.split(')(')
+  // A kernel's test may go through states, and one of SQL through databases that it names itself.
+  if (file.startsWith('src/kernel/') || file.startsWith('test/model/')) return null
+  return EACH.find(([pattern]) => pattern.test(head))?.[1] ?? null
+}
+
+function byFolder(file: string): readonly string[] | null {
+  return FOLDERS.find(([folder]) => file.startsWith(folder))?.[1] ?? null
+}
+
+/** `kernel, every store`; a store that some test runs on each time has no mark. None: `no store`. */
+export function storesText(stores: Iterable<string>): string {
+  const all = new Set(stores)
+  const names = [KERNEL, ...STORES].flatMap((name) => {
+    if (all.has(name)) return [name]
+    return all.has(name + LONG) ? [name + LONG] : []
+  })
+  const isEvery = STORES.every((name) => all.has(name))
+  if (!isEvery) return names.length === 0 ? 'no store' : names.join(', ')
+  return all.has(KERNEL) ? `${KERNEL}, every store` : 'every store'
+}
