@@ -134,7 +134,9 @@ export class Authority {
   #complete(brief: Brief<CommandType>): Command {
     const address = { ...DEFAULTS, ...brief } as typeof DEFAULTS
     const attempt = findTask(this.world, address.job, address.stage, address.segment)?.attempt ?? 0
-    return { ...DEFAULTS, lease: attempt, attempt, ...brief } as unknown as Command
+    // A cancel names an attempt only if it is a discard.
+    const seen = brief.type === 'CancelJob' ? {} : { attempt }
+    return { ...DEFAULTS, lease: attempt, ...seen, ...brief } as unknown as Command
   }
 
   #append(entry: Entry): void {
