@@ -1,6 +1,7 @@
 /**
  * Durations as people write them: `'30s'`, `'1.5h'`, or a number of milliseconds.
  */
+import { LIMITS } from '../kernel/index.ts'
 import { InvalidDefinition } from './errors.ts'
 
 type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd'
@@ -25,6 +26,16 @@ export function toMs(duration: Duration, what: string): number {
     `${what} must be a duration such as '30s', '5m' or a number of milliseconds from 0, not ${shown(duration)}.`,
     { what, given: String(duration) },
   )
+}
+
+/** How long something waits before it is tried again: as `toMs`, and within what the authority takes. */
+export function retryDelayMs(duration: Duration, what: string): number {
+  const ms = toMs(duration, what)
+  if (ms <= LIMITS.retryDelayMs) return ms
+  throw new InvalidDefinition(`${what} must be at most 30 days, not ${shown(duration)}.`, {
+    what,
+    given: String(duration),
+  })
 }
 
 function readMs(text: string): number {

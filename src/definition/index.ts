@@ -51,7 +51,7 @@ export {
   runnableFor,
 } from './job-definition.ts'
 export type { ChildOptions } from './job-spec.ts'
-export { inputFor, inputOf, specOf } from './job-spec.ts'
+export { inputFor, inputOf, specOf, timeOf } from './job-spec.ts'
 export { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'
 export type {
   AnyPipeline,
@@ -69,7 +69,8 @@ export type {
 } from './pipeline-definition.ts'
 export { pipeline } from './pipeline-definition.ts'
 export type { LimitOptions, RetryOptions, StalledOptions } from './policy.ts'
-export type { JobDetails, RunContext, Runnable } from './runnable.ts'
+export { RetryAfter } from './retry-after.ts'
+export type { Classify, JobDetails, RunContext, Runnable } from './runnable.ts'
 export { nameOf } from './runnable.ts'
 export type { ReadOutputs, SegmentOutput, StageOutputsPage } from './stage-outputs.ts'
 export { outputFrom, StageOutputs } from './stage-outputs.ts'

@@ -6,14 +6,22 @@
  */
 import type { TaskPolicy } from '../kernel/index.ts'
 import type { ChildCall } from './commit.ts'
+import type { Duration } from './duration.ts'
 import type { AnyEffect } from './effect-definition.ts'
 import { assertName, InvalidDefinition } from './errors.ts'
 import type { ChildOptions, Upgrades } from './job-spec.ts'
 import { checkedVersion } from './job-spec.ts'
 import type { AnyPipeline } from './pipeline-definition.ts'
 import type { Policy } from './policy.ts'
-import { stalledRule, taskPolicy } from './policy.ts'
-import type { BatchHandler, ResultOf, Returned, RunContext, Runnable } from './runnable.ts'
+import { deadlineMsOf, stalledRule, taskPolicy } from './policy.ts'
+import type {
+  BatchHandler,
+  Classify,
+  ResultOf,
+  Returned,
+  RunContext,
+  Runnable,
+} from './runnable.ts'
 import { checkedReuse, effectsByName } from './runnable.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
 
@@ -29,12 +37,17 @@ export interface JobOptions<
   readonly output?: O
   /** The effects that its commits may promise. */
   readonly effects?: E
+  /**
+   * How long after its submit a job may take, all attempts together: one that is not committed by then
+   * fails. Default: for ever. A submit may say otherwise.
+   */
+  readonly deadline?: Duration
   /** Raised when the input's shape changes. Default 1. */
   readonly version?: number
   /** From version n to n + 1, for inputs that were submitted under an older one. */
   readonly upgrades?: Upgrades
-  /** Which errors are worth another attempt; undefined leaves it to the default. */
-  readonly classify?: (error: unknown) => 'terminal' | 'retryable' | undefined
+  /** Which errors are worth another attempt, and when; undefined leaves it to the default. */
+  readonly classify?: Classify
   /**
    * `'valid'`: the output is the one artifact that the handler writes, alone. If an earlier attempt wrote it
    * and it is whole and unchanged, it is committed and the handler is not run again. Such a handler writes
@@ -53,6 +66,8 @@ export interface JobDefinition<
   readonly name: Name
   readonly stage: null
   readonly policy: TaskPolicy
+  /** From the submit; null: for ever. */
+  readonly deadlineMs: number | null
   /** Only for the compiler: what may be submitted, and what results. */
   readonly types?: { readonly given: Given; readonly result: Result }
 }
@@ -110,6 +125,7 @@ function termsOf<Name extends string>(
     input: options.input,
     output: options.output,
     policy: taskPolicy(options, what),
+    deadlineMs: deadlineMsOf(options.deadline, what),
     stalled: stalledRule(options.stalled, what),
     effects: effectsByName(what, options.effects),
     reuse: checkedReuse(options, what),

@@ -10,7 +10,7 @@ import { toMs } from './duration.ts'
 import { InvalidDefinition } from './errors.ts'
 import { toJson } from './json-value.ts'
 import type { LimitOptions } from './policy.ts'
-import { limitSpecs } from './policy.ts'
+import { deadlineMsOf, limitSpecs } from './policy.ts'
 import type { MaybeSchema } from './standard-schema.ts'
 import { validated, validatedStored } from './standard-schema.ts'
 
@@ -26,8 +26,10 @@ export interface InputTerms {
 }
 
 /** What a submit needs of a job or a pipeline: everything but how it is run. */
-export type Submittable = InputTerms &
-  ({ readonly policy: TaskPolicy } | { readonly stages: readonly SubmittableStage[] })
+export type Submittable = InputTerms & { readonly deadlineMs: number | null } & (
+    | { readonly policy: TaskPolicy }
+    | { readonly stages: readonly SubmittableStage[] }
+  )
 
 interface SubmittableStage {
   /** As it goes into the log with every job. */
@@ -67,6 +69,11 @@ export interface ChildOptions {
   readonly at?: Date | number
   /** If no worker takes it within this time of when it is due, it fails. */
   readonly startWithin?: Duration
+  /**
+   * It must be committed by then, all attempts together, or it fails: a duration from the submit, or a
+   * time. Default: as its definition says.
+   */
+  readonly deadline?: Duration | Date
   readonly queue?: string
   /** Whose it is, such as a tenant: groups take turns, and jobs are found by it. */
   readonly group?: string
@@ -118,10 +125,9 @@ export function specOf(definition: Submittable, input: Payload, options: ChildOp
     input,
     priority: options.priority ?? 0,
     delayMs: delay === undefined ? 0 : toMs(delay, `The delay of ${what}`),
-    dueAt: at === undefined ? null : timeOf(at, what),
+    dueAt: at === undefined ? null : timeOf(at, `\`at\` of ${what}`),
     startWithinMs: startWithin === undefined ? null : toMs(startWithin, `startWithin of ${what}`),
-    deadlineMs: null,
-    deadlineAt: null,
+    ...deadlineOf(definition, options, what),
     key: options.key ?? null,
     unique: options.unique ?? false,
     held: options.hold ?? false,
@@ -139,6 +145,18 @@ export function specOf(definition: Submittable, input: Payload, options: ChildOp
     policy: 'stages' in definition ? null : policyFor(definition.policy, options, what),
     stages: 'stages' in definition ? stagesOf(definition, options, what) : null,
   }
+}
+
+/** What the submit says takes the place of what the definition says. */
+function deadlineOf(
+  definition: Submittable,
+  { deadline }: ChildOptions,
+  what: string,
+): Pick<JobSpec, 'deadlineMs' | 'deadlineAt'> {
+  if (deadline === undefined) return { deadlineMs: definition.deadlineMs, deadlineAt: null }
+  return deadline instanceof Date
+    ? { deadlineMs: null, deadlineAt: timeOf(deadline, `The deadline of ${what}`) }
+    : { deadlineMs: deadlineMsOf(deadline, what), deadlineAt: null }
 }
 
 /** Most jobs run as their definition says, and share its policy. */
@@ -168,10 +186,10 @@ function stagesOf(
   })
 }
 
-function timeOf(at: Date | number, what: string): number {
+export function timeOf(at: Date | number, what: string): number {
   const ms = Math.ceil(Number(at))
   if (Number.isFinite(ms) && ms >= 0) return ms
   throw new InvalidDefinition(
-    `\`at\` of ${what} must be a date, or milliseconds since 1970, not ${String(at)}.`,
+    `${what} must be a date, or milliseconds since 1970, not ${String(at)}.`,
   )
 }

@@ -12,13 +12,14 @@
  */
 import type { Failure, StageSpec } from '../kernel/index.ts'
 import { eachPath, LIMITS } from '../kernel/index.ts'
+import type { Duration } from './duration.ts'
 import type { AnyEffect } from './effect-definition.ts'
 import { assertName, InvalidDefinition } from './errors.ts'
 import type { InputTerms, Upgrades } from './job-spec.ts'
 import { checkedVersion } from './job-spec.ts'
 import type { Policy } from './policy.ts'
-import { stalledRule, taskPolicy } from './policy.ts'
-import type { ResultOf, Returned, RunContext, Runnable } from './runnable.ts'
+import { deadlineMsOf, stalledRule, taskPolicy } from './policy.ts'
+import type { Classify, ResultOf, Returned, RunContext, Runnable } from './runnable.ts'
 import { checkedReuse, effectsByName } from './runnable.ts'
 import type { StageOutputs } from './stage-outputs.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
@@ -188,8 +189,8 @@ export interface StageOptions<
   readonly output?: O
   /** The effects that its commits may promise. */
   readonly effects?: E
-  /** Which errors are worth another attempt; undefined leaves it to the default. */
-  readonly classify?: (error: unknown) => 'terminal' | 'retryable' | undefined
+  /** Which errors are worth another attempt, and when; undefined leaves it to the default. */
+  readonly classify?: Classify
   /** As of a job: a valid artifact of an earlier attempt is the output, and the handler is not run. */
   readonly reuse?: 'valid'
   readonly run: (context: Context) => R | Promise<R>
@@ -209,6 +210,11 @@ export interface StageDefinition extends Runnable {
 export interface PipelineOptions<S extends MaybeSchema> extends Policy {
   /** Any Standard Schema. Without one the pipeline takes no input. */
   readonly input?: S
+  /**
+   * How long after its submit a job may take, all stages together: what is not committed by then is
+   * stopped, and the job fails. Default: for ever. A submit may say otherwise.
+   */
+  readonly deadline?: Duration
   /** Raised when the input's shape changes. Default 1. */
   readonly version?: number
   /** From version n to n + 1, for inputs that were submitted under an older one. */
@@ -223,6 +229,8 @@ export interface PipelineDefinition<
   readonly name: Name
   /** In the order in which they were written. */
   readonly stages: readonly StageDefinition[]
+  /** From the submit; null: for ever. */
+  readonly deadlineMs: number | null
   /** Only for the compiler: what may be submitted, and what results. */
   readonly types?: { readonly given: Given; readonly result: Result }
 }
@@ -309,12 +317,15 @@ export function pipeline<const Name extends string, S extends MaybeSchema = unde
 ): Pipeline<Name, GivenTo<S>, ValueOf<S>, object, never> {
   assertName(name, 'A pipeline')
   const what = `pipeline '${name}'`
-  const { input, version, upgrades = {}, ...defaults } = options
+  const { input, version, upgrades = {}, deadline, ...defaults } = options
   const terms = { name, version: checkedVersion(what, version, upgrades), input, upgrades }
   // Refused where it is written, although every stage may say otherwise.
   taskPolicy(defaults, what)
   stalledRule(defaults.stalled, what)
-  return withStages(terms, defaults, []) as unknown as ReturnType<typeof pipeline<Name, S>>
+  const deadlineMs = deadlineMsOf(deadline, what)
+  return withStages(terms, deadlineMs, defaults, []) as unknown as ReturnType<
+    typeof pipeline<Name, S>
+  >
 }
 
 /** As the compiler does not see them: whatever their types. */
@@ -331,14 +342,18 @@ type AnyOptions = StageOptions<
 
 function withStages(
   terms: InputTerms,
+  deadlineMs: number | null,
   defaults: Policy,
   stages: readonly StageDefinition[],
 ): AnyPipeline & { readonly stage: (name: string, options: AnyOptions) => AnyPipeline } {
   return {
     ...terms,
+    deadlineMs,
     stages,
-    stage: (name, options) =>
-      withStages(terms, defaults, [...stages, stageOf(terms, defaults, stages, name, options)]),
+    stage: (name, options) => {
+      const added = stageOf(terms, defaults, stages, name, options)
+      return withStages(terms, deadlineMs, defaults, [...stages, added])
+    },
   }
 }
 
@@ -353,6 +368,11 @@ function stageOf(
   assertName(stage, `A stage of pipeline '${terms.name}'`)
   if (typeof options?.run !== 'function') {
     throw new InvalidDefinition(`There is no handler for ${what}: give it a function \`run\`.`)
+  }
+  if ('deadline' in options) {
+    throw new InvalidDefinition(
+      `There is no \`deadline\` of ${what}: it is for the whole job, so give it to the pipeline or to a submit. One attempt is bounded by \`timeout\`.`,
+    )
   }
   const { after = [], each, tolerate = 0, onFailure = false, version } = options
   const names = typeof after === 'string' ? [after] : [...after]

@@ -7,10 +7,11 @@
  * where it is written, and not at the first submit or failure.
  */
 import type { LimitSpec, RetryPolicy, TaskPolicy } from '../kernel/index.ts'
-import { DEFAULT_RETRY, invalidPolicy, invalidRetry } from '../kernel/index.ts'
+import { DEFAULT_RETRY, invalidPolicy, invalidRetry, LIMITS } from '../kernel/index.ts'
 import type { Duration } from './duration.ts'
-import { toMs } from './duration.ts'
+import { retryDelayMs, toMs } from './duration.ts'
 import { InvalidDefinition } from './errors.ts'
+
 /** A bound that jobs with the same key share. */
 export interface LimitOptions {
   readonly key: string
@@ -72,19 +73,40 @@ export interface StalledOptions {
    * the engine notifies, and the handler goes on.
    */
   readonly recover?: boolean
+  /** With `recover`: how long the job waits before it is tried again, 30 days at most. Default 0: at once. */
+  readonly delay?: Duration
 }
 
 export interface StalledRule {
   readonly afterMs: number
   readonly recover: boolean
+  readonly delayMs: number
 }
 
 export function stalledRule(options: StalledOptions | undefined, what: string): StalledRule {
-  const { after, recover = false } = options ?? {}
+  const { after, recover = false, delay } = options ?? {}
   const afterMs =
     after === undefined ? DEFAULT_STALLED_MS : toMs(after, `\`stalled.after\` of ${what}`)
-  if (afterMs > 0) return { afterMs, recover }
-  throw new InvalidDefinition(`\`stalled.after\` of ${what} must be more than 0.`)
+  if (afterMs <= 0) {
+    throw new InvalidDefinition(`\`stalled.after\` of ${what} must be more than 0.`)
+  }
+  if (delay !== undefined && !recover) {
+    throw new InvalidDefinition(
+      `\`stalled.delay\` of ${what} says when a stalled job is tried again, and it is not: say \`recover: true\`, too.`,
+    )
+  }
+  const delayMs = delay === undefined ? 0 : retryDelayMs(delay, `\`stalled.delay\` of ${what}`)
+  return { afterMs, recover, delayMs }
+}
+
+/** Of a definition; null: it has none. */
+export function deadlineMsOf(deadline: Duration | undefined, what: string): number | null {
+  if (deadline === undefined) return null
+  const ms = toMs(deadline, `The deadline of ${what}`)
+  if (ms > 0 && ms <= LIMITS.delayMs) return ms
+  throw new InvalidDefinition(
+    `The deadline of ${what} must be more than 0 and at most ten years, not ${String(deadline)}.`,
+  )
 }
 
 export interface Policy {

@@ -7,6 +7,7 @@ import type { AnyEffect, EffectCall } from './effect-definition.ts'
 import { InvalidDefinition } from './errors.ts'
 import type { InputTerms } from './job-spec.ts'
 import type { StalledRule } from './policy.ts'
+import type { RetryAfter } from './retry-after.ts'
 import type { GivenTo, MaybeSchema, StandardSchema, ValueOf } from './standard-schema.ts'
 
 export interface JobDetails {
@@ -63,6 +64,12 @@ type StoredOutput<Output> = Output extends undefined | void ? null : Output
 /** What `handle.result()` gives. */
 export type ResultOf<O extends MaybeSchema, R> = O extends StandardSchema ? ValueOf<O> : OutputIn<R>
 
+/**
+ * What an error means: `'terminal'`, no further attempt; `'retryable'`; a `RetryAfter`, retryable at that
+ * time; undefined, as by default.
+ */
+export type Classify = (error: unknown) => 'terminal' | 'retryable' | RetryAfter | undefined
+
 /** How a batch is run: one context for each job, and as many answers, in the same order. */
 export interface BatchHandler {
   /** Jobs of one batch, at most. */
@@ -81,7 +88,7 @@ export interface Runnable extends InputTerms {
   readonly effects: ReadonlyMap<string, AnyEffect>
   /** A valid artifact of an earlier attempt is the output, and the handler is not run. */
   readonly reuse: 'valid' | null
-  readonly classify: ((error: unknown) => 'terminal' | 'retryable' | undefined) | null
+  readonly classify: Classify | null
   readonly run: (context: RunContext<never, readonly AnyEffect[]>) => unknown
   /** Runs many at once: see `batchJob`. */
   readonly batch: BatchHandler | null

@@ -88,6 +88,19 @@ export class JobWasCancelled extends PawlError {
   }
 }
 
+/** The job was not committed by its deadline. */
+export class JobDeadlinePassed extends PawlError {
+  /** What went wrong last, if something did. */
+  readonly failure: Failure | null
+
+  constructor(job: string, type: string, { error: failure, at }: Pick<Outcome, 'error' | 'at'>) {
+    const last = failure === null ? '' : ` Before that: ${failure.code}: ${failure.message}`
+    const message = `Job ${job} (${type}) was not committed by its deadline.${last}`
+    super('JobDeadlinePassed', 'rejected', message, { job, type, failure, at })
+    this.failure = failure
+  }
+}
+
 /** The job waits for a person, so there is no telling when it will have a result. */
 export class JobQuarantined extends PawlError {
   readonly failure: Failure | null

@@ -26,7 +26,10 @@ export type {
   ForceOptions,
   QueueOptions,
   RerunOptions,
+  RescheduleOptions,
   RetryJobOptions,
+  RevokeOptions,
+  SeenAttempt,
   TaskChoice,
 } from './operator/operator.ts'
 export type { RefusedCommand } from './upkeep/command-listeners.ts'

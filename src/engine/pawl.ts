@@ -57,7 +57,9 @@ import type {
   ForceOptions,
   QueueOptions,
   RerunOptions,
+  RescheduleOptions,
   RetryJobOptions,
+  RevokeOptions,
 } from './operator/operator.ts'
 import { Operator } from './operator/operator.ts'
 import { Quarantine } from './operator/quarantine.ts'
@@ -184,7 +186,7 @@ export class Pawl {
     this.#presenceLoop = this.#newPresenceLoop(upkeepTiming, onStalled)
     this.#healthWatch = this.#newHealthWatch(notify)
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
-    this.#operator = new Operator(store, this.#batcher, definitionOf)
+    this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now)
     this.quarantine = new Quarantine({
       store,
       batcher: this.#batcher,
@@ -369,6 +371,21 @@ export class Pawl {
   /** Sets the state of a job, whatever its workers report. */
   force(id: string, options: ForceOptions): Promise<void> {
     return this.#operator.force(id, options)
+  }
+
+  /**
+   * Takes the lease from the worker that has the job: its handler is told who and why by its `signal`, and
+   * the job is tried again at once, which costs a retry if it had begun. After the commit, an effect that
+   * runs counts as one whose outcome is unknown: an effect that hangs is ended so. Refused if no worker has
+   * it (LeaseNotHeld).
+   */
+  revoke(id: string, options: RevokeOptions = {}): Promise<void> {
+    return this.#operator.revoke(id, options)
+  }
+
+  /** Another due time, priority or queue for a job that waits, for its retry as well. */
+  reschedule(id: string, options: RescheduleOptions): Promise<void> {
+    return this.#operator.reschedule(id, options)
   }
 
   /** A job that is over again, as a new job that points to it; `from` a step, with the steps before it. */

@@ -179,6 +179,8 @@ export interface FailEffect extends LeaseAddress {
   readonly type: 'FailEffect'
   readonly effect: number
   readonly error: Failure
+  /** How long to wait before it is run again, as the error says. Absent or null: as its promise says. */
+  readonly delayMs?: number | null | undefined
 }
 
 export interface ResolveEffect extends TaskAddress, OnRecord {
@@ -201,6 +203,8 @@ export interface RevokeLease extends TaskAddress, OnRecord {
   readonly seen?: number | null | undefined
   /** The process that holds it is known to be dead, by its session. Absent: a person or a timeout asks. */
   readonly presence?: boolean | undefined
+  /** How long the task waits before it is tried again. Absent or null: it is due at once. */
+  readonly delayMs?: number | null | undefined
 }
 
 export interface CancelJob extends OnRecord {
@@ -208,6 +212,8 @@ export interface CancelJob extends OnRecord {
   readonly job: string
   /** Time asks: the job's deadline has passed. Absent: a person or a program does. */
   readonly deadline?: boolean | undefined
+  /** A discard: the attempt at which a plain job was seen in quarantine. Absent or null: whatever it is. */
+  readonly attempt?: number | null | undefined
 }
 
 export interface StopTask extends TaskAddress {

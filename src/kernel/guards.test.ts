@@ -245,9 +245,26 @@ const CASES: Readonly<Record<string, Case>> = {
   'ExpireLease.task-known': noTask,
   'ExpireLease.lease-known': noLease,
   'RevokeLease.task-known': noTask,
-  'RevokeLease.lease-known': noLease,
+  'RevokeLease.attempt-seen': {
+    code: 'TaskChanged',
+    message: /Task a\/0\/0 is at attempt 1, not 2: look again first/,
+    before: started,
+    fields: { lease: 2 },
+  },
   'CancelJob.job-known': noJob,
   'EraseJob.job-known': noJob,
+  'CancelJob.attempt-seen': {
+    code: 'TaskChanged',
+    message: /Job a is at attempt 1, not 2: look again first/,
+    before: started,
+    fields: { attempt: 2 },
+  },
+  'CancelJob.task-dead': {
+    code: 'TaskNotDead',
+    message: /Job a is RUNNING: only what is in quarantine is discarded/,
+    before: started,
+    fields: { attempt: 1 },
+  },
   'StopTask.task-known': noTask,
   'RetryTask.task-known': noTask,
   'ForceTask.task-known': noTask,
@@ -323,7 +340,7 @@ describe('a validation guard says no', () => {
     const existing = listGuards().filter(({ kind }) => kind === 'validation')
     const tested = [...Object.keys(CASES), ...Object.keys(REFUSING)]
     expect(tested.toSorted()).toEqual(existing.map(({ id }) => id).toSorted())
-    expect(tested.length).toBe(71)
+    expect(tested.length).toBe(73)
   })
 })
 

@@ -207,7 +207,7 @@ const ageing = orNull(between(1, LIMITS.ageingMs))
 const definition = text(LIMITS.scheduleChars)
 const countOrNull = orNull(count)
 const session = optional((value) => (value === '' ? null : name(value)))
-const extensionSeen = optional(countOrNull)
+const numberSeen = optional(countOrNull)
 const optionalFlag = optional(flag)
 const priorityOrNull = orNull(between(-LIMITS.priority, LIMITS.priority))
 const ownDelay = optional(orNull(between(0, LIMITS.retryDelayMs)))
@@ -284,6 +284,7 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
     ...underLease,
     effect: (command) => count(command.effect),
     error: (command) => failure(command.error),
+    delayMs: (command) => ownDelay(command.delayMs),
   },
   ResolveEffect: {
     ...onTask,
@@ -297,10 +298,16 @@ const FIELDS: { readonly [T in CommandType]: CommandFields<CommandOf<T>> } = {
     ...onTask,
     ...onRecord,
     lease: (command) => count(command.lease),
-    seen: (command) => extensionSeen(command.seen),
+    seen: (command) => numberSeen(command.seen),
     presence: (command) => optionalFlag(command.presence),
+    delayMs: (command) => ownDelay(command.delayMs),
   },
-  CancelJob: { ...onJob, ...onRecord, deadline: (command) => optionalFlag(command.deadline) },
+  CancelJob: {
+    ...onJob,
+    ...onRecord,
+    deadline: (command) => optionalFlag(command.deadline),
+    attempt: (command) => numberSeen(command.attempt),
+  },
   StopTask: onTask,
   RetryTask: {
     ...onTask,

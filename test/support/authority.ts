@@ -142,7 +142,9 @@ export class Authority {
     const attempt = findTask(this.world, address.job, address.stage, address.segment)?.attempt ?? 0
     // Of a failure, no delay is another thing than one of 0.
     const delay = brief.type === 'ReplaceJob' ? { delayMs: 0 } : {}
-    return { ...DEFAULTS, ...delay, lease: attempt, attempt, ...brief } as unknown as Command
+    // A cancel names an attempt only if it is a discard.
+    const seen = brief.type === 'CancelJob' ? {} : { attempt }
+    return { ...DEFAULTS, ...delay, lease: attempt, ...seen, ...brief } as unknown as Command
   }
 
   #append(entry: Entry): void {

@@ -8,7 +8,14 @@ import { isFinal } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { Outcome, OutputsPage, PositionedEntry, PriorStage, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
-import { JobFailed, JobQuarantined, JobWasCancelled, ResultTimeout, UnknownJob } from '../errors.ts'
+import {
+  JobDeadlinePassed,
+  JobFailed,
+  JobQuarantined,
+  JobWasCancelled,
+  ResultTimeout,
+  UnknownJob,
+} from '../errors.ts'
 import { failureReason } from '../failure-reason.ts'
 import { lossIn } from '../lost-lease.ts'
 import type { JobInfo } from './job-info.ts'
@@ -45,8 +52,8 @@ export class Handle<Result = unknown> {
   }
 
   /**
-   * What the job results in. Rejects with `JobFailed`, `JobWasCancelled` or `JobQuarantined` if
-   * it does not, and with `ResultTimeout` after `timeout`, which stops only the waiting.
+   * What the job results in. Rejects with `JobFailed`, `JobWasCancelled`, `JobDeadlinePassed` or
+   * `JobQuarantined` if it does not, and with `ResultTimeout` after `timeout`, which stops only the waiting.
    */
   async result(options: { readonly timeout?: Duration } = {}): Promise<Result> {
     const { results, timing } = this.#parts
@@ -171,6 +178,7 @@ function resultOf(
   if (state === 'QUARANTINED' || (state === 'FAILED' && cancelled === null)) {
     return noResult(store, id, outcome)
   }
+  if (cancelled?.deadline === true) throw new JobDeadlinePassed(id, type, outcome)
   if (cancelled !== null) throw new JobWasCancelled(id, type, cancelled.by, cancelled.reason)
   if (outcome.last !== null) return pipelineResult(store, id, outcome.last, definition)
   const schema = definition === null || isPipeline(definition) ? undefined : definition.output

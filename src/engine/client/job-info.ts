@@ -105,6 +105,8 @@ export interface JobInfo {
   readonly tags: readonly string[]
   readonly submittedAt: Date
   readonly dueAt: Date
+  /** It must be committed by then; null: it has no deadline. */
+  readonly deadlineAt: Date | null
   /** When its first attempt began; null: none did. */
   readonly startedAt: Date | null
   /** When it was over; null: it is not. */
@@ -160,6 +162,7 @@ export async function jobInfo(
     group: spec.group,
     tags: spec.tags,
     submittedAt: new Date(job.submittedAt),
+    deadlineAt: dateOf(job.deadlineAt),
     cancelled: cancelled === null ? null : cancelledInfo(cancelled),
     parent: spec.parent?.job ?? null,
     rerunOf: spec.rerunOf,

@@ -5,7 +5,15 @@
  * say, and without presence not at all.
  */
 import type { Job, JobState, LimitSpec, StageSpec, Task } from '../../kernel/index.ts'
-import { isEnding, isFinal, isHeldBack, isLost, isSettled, mayStartAt } from '../../kernel/index.ts'
+import {
+  isEnding,
+  isFinal,
+  isHeldBack,
+  isLost,
+  isSettled,
+  mayStartAt,
+  missedDeadline,
+} from '../../kernel/index.ts'
 import type { Holder, InUse, JobOverview, StageOverview, Store } from '../../store/index.ts'
 import type { StalledTask } from '../../worker/index.ts'
 import { UnknownJob } from '../errors.ts'
@@ -26,6 +34,7 @@ export type Obstacle =
   | 'not-due'
   | 'waits-for-retry'
   | 'start-by-passed'
+  | 'deadline-passed'
   | 'queue-paused'
   | 'queue-limit'
   | 'limit'
@@ -154,7 +163,7 @@ function stalledReason(job: Job, { since, worker, stage }: StalledTask): Reason 
   const when = new Date(since).toISOString()
   const about = reason(
     'stalled',
-    `Nothing was heard of it since ${when}, and worker ${worker} lives: look at the handler, or force it to QUEUED.`,
+    `Nothing was heard of it since ${when}, and worker ${worker} lives: look at the handler, or revoke its lease.`,
   )
   return inStage(job.spec.stages?.[stage]?.name ?? null, about)
 }
@@ -180,13 +189,16 @@ function ownReasons(job: Job, task: Task, now: number): Reason[] {
   if (task.dueAt > now) {
     const at = new Date(task.dueAt).toISOString()
     reasons.push(
-      task.retries > 0 || task.commit !== null
-        ? reason('waits-for-retry', `It failed, and is tried again at ${at}.`, task.dueAt)
+      task.attempt > 0
+        ? reason('waits-for-retry', `It is tried again at ${at}.`, task.dueAt)
         : reason('not-due', `It is not due before ${at}.`, task.dueAt),
     )
   }
   if (task.startBy !== null && task.attempt === 0 && task.startBy <= now) {
     reasons.push(reason('start-by-passed', 'No worker took it in time: it is about to fail.'))
+  }
+  if (missedDeadline(job, task, now)) {
+    reasons.push(reason('deadline-passed', 'Its deadline has passed: it is about to fail.'))
   }
   return reasons
 }
@@ -280,7 +292,7 @@ async function explainPipeline(parts: ExplainParts, view: JobOverview): Promise<
       if (waits) reasons.push(unopened(spec, stages))
       continue
     }
-    const found = await openReasons(parts, view, stage)
+    const found = await openReasons(parts, view, stage, ending)
     isRunnable ||= found.isRunnable
     reasons.push(...found.reasons)
   }
@@ -312,6 +324,7 @@ async function openReasons(
   parts: ExplainParts,
   view: JobOverview,
   { name, state, tally, holders, next, troubled }: StageOverview,
+  ending: boolean,
 ): Promise<StageReasons> {
   const reasons: Reason[] = []
   let isRunnable = false
@@ -325,9 +338,11 @@ async function openReasons(
     isRunnable = waiting.length === 0
     reasons.push(...(isRunnable ? [inStage(name, NEXT)] : waiting))
   }
-  const dead = troubled.find((task) => task.state === 'DEAD')
+  // Once the job is ending, only what is committed needs a person: the rest is given up with it.
+  const dead = troubled.find((task) => task.state === 'DEAD' && (!ending || task.commit !== null))
   if (dead !== undefined && state === 'ERROR') {
-    const which = `${tally.dead} of its tasks wait for an operator, the first is segment ${dead.segment}.`
+    const count = ending ? tally.deadCommitted : tally.dead
+    const which = `${count} of its tasks wait for an operator, the first is segment ${dead.segment}.`
     reasons.push(
       inStage(name, reason('quarantined', `${which} ${await whyDead(parts.store, dead)}`)),
     )

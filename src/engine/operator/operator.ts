@@ -3,9 +3,17 @@
  * other, and its entry keeps who asked for it and why.
  */
 import type { AnyJob, Duration } from '../../definition/index.ts'
-import { fromJson, inputFor, InvalidDefinition, toJson, toMs } from '../../definition/index.ts'
+import {
+  assertName,
+  fromJson,
+  inputFor,
+  InvalidDefinition,
+  timeOf,
+  toJson,
+  toMs,
+} from '../../definition/index.ts'
 import type { Command, JobSpec, KeptStep, Payload, Task, TaskAddress } from '../../kernel/index.ts'
-import { inputOf, inputVersionOf, stageIndex } from '../../kernel/index.ts'
+import { inputOf, inputVersionOf, LIMITS, stageIndex } from '../../kernel/index.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { JobView, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
@@ -13,7 +21,7 @@ import { actorOrDefault } from '../actor.ts'
 import { Refused, UnknownJob } from '../errors.ts'
 import { newJobId } from '../random.ts'
 
-export interface RetryJobOptions extends Actor, TaskChoice {
+export interface RetryJobOptions extends Actor, TaskChoice, SeenAttempt {
   /**
    * Replaces the input, and is of the same version: `info.input` and `info.version` show both.
    * Steps that were recorded are dropped. Of a segment, it replaces the element.
@@ -24,9 +32,22 @@ export interface RetryJobOptions extends Actor, TaskChoice {
 }
 
 /** Without a stage: the whole job. */
-export type DiscardOptions = Actor & TaskChoice
+export type DiscardOptions = Actor & TaskChoice & SeenAttempt
 
-export interface ForceOptions extends Actor, TaskChoice {
+export type RevokeOptions = Actor & TaskChoice & SeenAttempt
+
+/** What is left out stays as it is. */
+export interface RescheduleOptions extends Actor, TaskChoice, SeenAttempt {
+  /** Due so long from now; 0: at once. Not together with `at`. */
+  readonly delay?: Duration
+  /** Due at this time: a date, or milliseconds since 1970. */
+  readonly at?: Date | number
+  /** From -1,000 to 1,000, larger first. */
+  readonly priority?: number
+  readonly queue?: string
+}
+
+export interface ForceOptions extends Actor, TaskChoice, SeenAttempt {
   readonly to: 'SUCCEEDED' | 'FAILED' | 'QUEUED'
   /** What it is to have resulted in, if it is forced to SUCCEEDED. */
   readonly output?: unknown
@@ -64,17 +85,31 @@ export interface EffectAnswer extends Actor, TaskChoice {
   readonly outcome: 'happened' | 'again'
 }
 
+/** So that what was decided about one attempt does not hit the next. */
+export interface SeenAttempt {
+  /** The attempt that you looked at: at any other one the call is refused (TaskChanged). Default: the newest. */
+  readonly attempt?: number | undefined
+}
+
 const TO_TASK = { SUCCEEDED: 'COMPLETED', FAILED: 'FAILED', QUEUED: 'WAITING' } as const
 
 export class Operator {
   readonly #store: Store
   readonly #batcher: CommandBatcher
   readonly #definitionOf: DefinitionOf
+  /** Of the authority. */
+  readonly #now: () => number
 
-  constructor(store: Store, batcher: CommandBatcher, definitionOf: DefinitionOf) {
+  constructor(
+    store: Store,
+    batcher: CommandBatcher,
+    definitionOf: DefinitionOf,
+    now: () => number,
+  ) {
     this.#store = store
     this.#batcher = batcher
     this.#definitionOf = definitionOf
+    this.#now = now
   }
 
   cancel(id: string, actor: Actor): Promise<void> {
@@ -89,20 +124,29 @@ export class Operator {
    * Only of what is in quarantine: anything else is cancelled, or forced. A stage or a segment of it is
    * given up by force: whether the job goes on is for `tolerate`. A second discard does nothing.
    */
-  async discard(id: string, { stage, segment, ...actor }: DiscardOptions): Promise<void> {
+  async discard(id: string, options: DiscardOptions): Promise<void> {
+    const { stage, segment, attempt, ...actor } = options
+    assertAttempt(attempt)
     const view = await this.#view(id)
     if (stage !== undefined || segment !== undefined) {
       const task = onlyTask(view, { stage, segment })
       if (task.state !== 'DEAD') throw notDead(`Discarding a task of job ${id}`, task.state, task)
       const reason = actor.reason ?? 'Discarded'
-      return this.force(id, { ...actor, stage, segment, to: 'FAILED', reason })
+      return this.force(id, { ...actor, stage, segment, attempt, to: 'FAILED', reason })
     }
     if (view.state !== 'QUARANTINED' && view.state !== 'FAILED') {
       throw notDead(`Discarding job ${id}`, view.state, { job: id })
     }
+    if (view.job.task === null && attempt !== undefined) {
+      throw new InvalidDefinition(
+        `Attempt ${attempt} of which task of job ${id}? Give a \`stage\` and, if it has several, a \`segment\`.`,
+        { job: id, attempt },
+      )
+    }
     return this.#send(`Discarding job ${id}`, {
       type: 'CancelJob',
       job: id,
+      attempt: attempt ?? view.job.task?.attempt ?? null,
       ...actorOrDefault(actor, 'Discarded'),
     })
   }
@@ -117,18 +161,19 @@ export class Operator {
 
   /** Every task that waits for a person and may run again, or the one that is named. */
   async retry(id: string, options: RetryJobOptions): Promise<void> {
-    const { input, definition, stage, segment, ...actor } = options
+    const { input, definition, stage, segment, attempt, ...actor } = options
+    assertAttempt(attempt)
     const view = await this.#view(id)
     const choice = { stage, segment }
     const dead = tasksOf(view, choice).filter((task) => isRetriable(view, task))
     // Of a plain job, and of a named task, the store says what is in the way.
-    const isOne = dead.length === 0 || input !== undefined || segment !== undefined
+    const isOne = [input, segment, attempt].some((one) => one !== undefined) || dead.length === 0
     const tasks = isOne && dead.length !== 1 ? [onlyTask(view, choice)] : dead
     const text = isSegment(view, tasks[0])
       ? elementOf(id, input)
       : await this.#inputFor(view, input, definition)
     const named = actorOrDefault(actor, 'Retried')
-    const commands = tasks.map((task) => retryOf(task, text, named))
+    const commands = tasks.map((task) => retryOf(task, attempt, text, named))
     const answers = await this.#batcher.sendAll(commands)
     for (const { rejection } of answers) {
       if (rejection !== null) throw new Refused(`Retrying job ${id}`, rejection)
@@ -136,7 +181,8 @@ export class Operator {
   }
 
   async force(id: string, options: ForceOptions): Promise<void> {
-    const { to, output, stage, segment, ...actor } = options ?? {}
+    const { to, output, stage, segment, attempt, ...actor } = options ?? {}
+    assertAttempt(attempt)
     if (!Object.hasOwn(TO_TASK, to)) {
       throw new InvalidDefinition(
         `A job is forced \`to\` 'SUCCEEDED', 'FAILED' or 'QUEUED', not to ${to}.`,
@@ -147,11 +193,59 @@ export class Operator {
     await this.#send(`Forcing job ${id} to ${to}`, {
       type: 'ForceTask',
       ...addressOf(task),
-      attempt: task.attempt,
+      attempt: attempt ?? task.attempt,
       to: TO_TASK[to],
       output: to === 'SUCCEEDED' ? toJson(output, `The output of job ${id}`, 'output') : null,
       ...actorOrDefault(actor, `Forced to ${to}`),
     })
+  }
+
+  /** The lease of the newest attempt, or of the one that was seen. */
+  async revoke(id: string, options: RevokeOptions): Promise<void> {
+    const { stage, segment, attempt, ...actor } = options
+    assertAttempt(attempt)
+    const task = onlyTask(await this.#view(id), { stage, segment })
+    await this.#send(`Revoking the lease of job ${id}`, {
+      type: 'RevokeLease',
+      ...addressOf(task),
+      lease: attempt ?? task.attempt,
+      ...actorOrDefault(actor, 'Revoked'),
+    })
+  }
+
+  async reschedule(id: string, options: RescheduleOptions): Promise<void> {
+    const { delay, at, priority, queue, stage, segment, attempt, ...actor } = options ?? {}
+    const what = `the reschedule of job ${id}`
+    if ([delay, at, priority, queue].every((one) => one === undefined)) {
+      throw new InvalidDefinition(
+        `Say what is to change by ${what}: \`delay\` or \`at\`, \`priority\`, \`queue\`.`,
+      )
+    }
+    if (delay !== undefined && at !== undefined) {
+      throw new InvalidDefinition(`Give ${what} either \`delay\` or \`at\`, not both.`)
+    }
+    assertAttempt(attempt)
+    if (priority !== undefined) assertPriority(priority, what)
+    if (queue !== undefined) assertName(queue, `\`queue\` of ${what}`)
+    const task = onlyTask(await this.#view(id), { stage, segment })
+    await this.#send(`Rescheduling job ${id}`, {
+      type: 'RescheduleTask',
+      ...addressOf(task),
+      attempt: attempt ?? task.attempt,
+      dueAt: this.#dueAt(delay, at, what),
+      priority: priority ?? null,
+      toQueue: queue ?? null,
+      ...actorOrDefault(actor, 'Rescheduled'),
+    })
+  }
+
+  /** Null: as it is. */
+  #dueAt(delay: Duration | undefined, at: Date | number | undefined, what: string): number | null {
+    if (at !== undefined) return timeOf(at, `\`at\` of ${what}`)
+    if (delay === undefined) return null
+    const ms = toMs(delay, `\`delay\` of ${what}`)
+    if (ms <= LIMITS.delayMs) return Math.ceil(this.#now()) + ms
+    throw new InvalidDefinition(`\`delay\` of ${what} must be at most ten years.`)
   }
 
   /** The id of the new job. */
@@ -173,6 +267,7 @@ export class Operator {
       held: false,
       delayMs: 0,
       dueAt: null,
+      // A moment that was meant for the first one; a duration counts from the new submit.
       deadlineAt: null,
       parent: null,
       schedule: null,
@@ -307,10 +402,12 @@ function stepsBefore({ job }: JobView, from: string, hasNewInput: boolean): Kept
 }
 
 function notDead(what: string, state: string, details: { readonly job: string }): Refused {
+  const isOver = state === 'SUCCEEDED' || state === 'COMPLETED' || state === 'FAILED'
+  const advice = isOver ? 'it is over' : 'cancel the job, or force the task'
   return new Refused(what, {
     code: 'TaskNotDead',
     check: 'discard',
-    message: `It is ${state}, and only what is in quarantine is discarded: cancel the job, or force the task.`,
+    message: `It is ${state}, and only what is in quarantine is discarded: ${advice}.`,
     details: { job: details.job, state },
   })
 }
@@ -329,8 +426,28 @@ function elementOf(job: string, given: unknown): Payload | null {
   return given === undefined ? null : toJson(given, `The new element of job ${job}`, 'input')
 }
 
-function retryOf(task: Task, input: Payload | null, actor: Required<Actor>): Command {
-  return { type: 'RetryTask', ...addressOf(task), attempt: task.attempt, input, ...actor }
+function retryOf(
+  task: Task,
+  seen: number | undefined,
+  input: Payload | null,
+  actor: Required<Actor>,
+): Command {
+  const attempt = seen ?? task.attempt
+  return { type: 'RetryTask', ...addressOf(task), attempt, input, ...actor }
+}
+
+function assertAttempt(attempt: number | undefined): void {
+  if (attempt === undefined || (Number.isSafeInteger(attempt) && attempt >= 0)) return
+  throw new InvalidDefinition(
+    `\`attempt\` is the number of the attempt that you saw, as \`get\` has it, not ${String(attempt)}.`,
+  )
+}
+
+function assertPriority(priority: number, what: string): void {
+  if (Number.isInteger(priority) && Math.abs(priority) <= LIMITS.priority) return
+  throw new InvalidDefinition(
+    `\`priority\` of ${what} must be a whole number from -1,000 to 1,000, not ${String(priority)}.`,
+  )
 }
 
 function addressOf({ job, stage, segment }: Task): TaskAddress {

@@ -181,9 +181,11 @@ export class Quarantine {
   /** Each is given up for good: it FAILED. */
   discard(selection: QuarantineSelection = {}): Promise<QuarantineReport> {
     const record = actorOrDefault(selection, 'Discarded')
-    return this.#forEach(selection, async ({ id, tasks }) => {
+    return this.#forEach(selection, async ({ id, tasks, queue }) => {
       if (tasks.some(isHeld)) return HELD
-      return [{ type: 'CancelJob', job: id, ...record }]
+      // A pipeline has no queue, and no attempt of its own.
+      const attempt = queue === null ? null : (tasks[0]?.attempt ?? null)
+      return [{ type: 'CancelJob', job: id, attempt, ...record }]
     })
   }
 

@@ -10,7 +10,9 @@ import type { ScheduleTiming } from './timetable.ts'
 import { timetableOf } from './timetable.ts'
 
 /** How the jobs of a schedule are submitted, and when. */
-export interface ScheduleOptions extends Omit<ChildOptions, 'at' | 'delay'> {
+export interface ScheduleOptions extends Omit<ChildOptions, 'at' | 'delay' | 'deadline'> {
+  /** Each job must be committed within this time of its submit, or it fails. Default: as its definition says. */
+  readonly deadline?: Duration
   /** Minute, hour, day, month and weekday; with six fields, the first is seconds. */
   readonly cron?: string
   /** Where the cron text is read, such as `'Europe/Berlin'`. Default `'UTC'`. */
@@ -125,6 +127,11 @@ function templateOf(job: AnyJob, input: string, options: ChildOptions, what: str
   if (options.at !== undefined || options.delay !== undefined) {
     throw new InvalidDefinition(
       `A job of ${what} is due at its time: \`at\` and \`delay\` say nothing here.`,
+    )
+  }
+  if ((options.deadline as unknown) instanceof Date) {
+    throw new InvalidDefinition(
+      `The \`deadline\` of ${what} is a duration from each submit: a date would be the same for all of its jobs.`,
     )
   }
   const spec = specOf(job, input, options)

@@ -37,8 +37,12 @@ export function lost(task: Task, now: number): Aftermath {
  */
 export function lostByPresence(task: Task, now: number): Aftermath {
   const after = lost(task, now)
-  if (after.next !== 'WAITING' || !wasLostBefore(task)) return after
-  return { ...after, dueAt: now + delayMs(task, task.retries + 1) }
+  return wasLostBefore(task) ? putOff(after, now + delayMs(task, task.retries + 1)) : after
+}
+
+/** What is tried again waits until then. */
+export function putOff(after: Aftermath, dueAt: number): Aftermath {
+  return after.next === 'WAITING' ? { ...after, dueAt } : after
 }
 
 /** The lease before the held one was lost, too. */

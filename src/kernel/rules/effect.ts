@@ -219,13 +219,15 @@ export const failEffect: Rule<FailEffect> = {
 
 /** A terminal error uses up the budget at once. Siblings under way are interrupted with it. */
 function effectFailed(command: FailEffect, reads: Reads, now: number): EffectFailed {
-  const { job, stage, segment, lease, effect: index, error } = command
+  const { job, stage, segment, lease, effect: index, error, delayMs: ownMs = null } = command
   const task = theTask(reads)
   const effect = theEffect(command, reads)
   const again = error.type === 'RETRYABLE' && effect.retries < effect.budget
   const effectRetries = again ? effect.retries + 1 : effect.retries
   const siblings = interrupted(task, now, index)
-  const delayMs = again ? retryDelayMs(effect.promise.retry, effectRetries, keyOf(command)) : 0
+  const delayMs = again
+    ? (ownMs ?? retryDelayMs(effect.promise.retry, effectRetries, keyOf(command)))
+    : 0
   return {
     type: 'EffectFailed',
     at: now,

@@ -454,6 +454,39 @@ const somethingToCancel: Guard<CancelJob> = safety(
   },
 )
 
+/** Another operator may have retried it, and a worker may have it: that one is not to be ended. */
+const attemptSeen: Guard<CancelJob> = validation(
+  'attempt-seen',
+  'A discard finds the job at the attempt that was seen.',
+  (command, reads) => {
+    const seen = command.attempt ?? null
+    const attempt = theJob(reads).task?.attempt ?? null
+    return seen === null || seen === attempt
+      ? null
+      : reject(
+          'TaskChanged',
+          attempt === null
+            ? `Job ${command.job} is a pipeline: each of its tasks has attempts of its own.`
+            : `Job ${command.job} is at attempt ${attempt}, not ${seen}: look again first.`,
+          { attempt },
+        )
+  },
+)
+
+const stillGivenUp: Guard<CancelJob> = validation(
+  'task-dead',
+  'A discard finds the job in quarantine.',
+  (command, reads, now) => {
+    if (command.attempt == null || theJob(reads).task?.state === 'DEAD') return null
+    const state = jobState(theJob(reads), reads.tallies, now)
+    return reject(
+      'TaskNotDead',
+      `Job ${command.job} is ${state}: only what is in quarantine is discarded.`,
+      { job: command.job, state },
+    )
+  },
+)
+
 /** Same to same: a job that FAILED, however it did, is what a cancel would make of it. */
 function isCancelledOrFailed(job: Job, reads: Reads, now: number): boolean {
   return job.cancelled !== null || jobState(job, reads.tallies, now) === 'FAILED'
@@ -462,7 +495,7 @@ function isCancelledOrFailed(job: Job, reads: Reads, now: number): boolean {
 export const cancelJob: Rule<CancelJob> = {
   repeat: (_command, reads, now) =>
     reads.job !== null && isCancelledOrFailed(reads.job, reads, now) ? committed(null, null) : null,
-  guards: [jobKnown, deadlineOver, somethingToCancel],
+  guards: [jobKnown, deadlineOver, attemptSeen, stillGivenUp, somethingToCancel],
   entry: ({ job, deadline = false, by, reason }, reads, now) => ({
     type: 'JobCancelled',
     at: now,

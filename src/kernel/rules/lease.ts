@@ -20,10 +20,11 @@ import {
   taskKnown,
   theJob,
   theTask,
+  validation,
 } from '../guards.ts'
 import type { LimitSpec, Rate, Task, Usage } from '../model.ts'
 import { executionStatus, isHeldBack, isUnderWay, missedDeadline, missedStart } from '../derive.ts'
-import { given, interrupted, lost, lostByPresence } from './aftermath.ts'
+import { given, interrupted, lost, lostByPresence, putOff } from './aftermath.ts'
 import type { Rule } from './rule.ts'
 import { taskHead } from './rule.ts'
 import { mayStartAt } from '../usage.ts'
@@ -254,14 +255,17 @@ const stillHeld: Guard<LeaseEnding> = safety(
       ? null
       : reject(
           'LeaseNotHeld',
-          `Lease ${command.lease} of task ${nameOf(command)} is already over: ${howItEnded(theTask(reads), command.lease)}.`,
+          `Lease ${command.lease} of task ${nameOf(command)} ${howItEnded(theTask(reads), command.lease)}.`,
           { lease: command.lease },
         ),
 )
 
 function howItEnded(task: Task, lease: number): string {
   const by = findLease(task, lease)?.endedBy
-  return by == null ? 'it is no longer remembered' : `ended by ${by}`
+  if (by != null) return `is already over: ended by ${by}`
+  return lease === 0
+    ? 'was never granted: no worker has had the task'
+    : 'is already over: it is no longer remembered'
 }
 
 const overdue: Guard<ExpireLease> = safety(
@@ -300,6 +304,22 @@ export const expireLease: Rule<ExpireLease> = {
   locksJob: false,
 }
 
+/** It could not be held; this says what to do. */
+const attemptSeen: Guard<RevokeLease> = validation(
+  'attempt-seen',
+  'The task is still at the attempt whose lease was seen.',
+  (command, reads) => {
+    const { attempt } = theTask(reads)
+    return command.lease === attempt
+      ? null
+      : reject(
+          'TaskChanged',
+          `Task ${nameOf(command)} is at attempt ${attempt}, not ${command.lease}: look again first.`,
+          { attempt },
+        )
+  },
+)
+
 /** Its worker has spoken since: who was taken for dead is alive. */
 const notExtendedSince: Guard<RevokeLease> = safety(
   'extension-seen',
@@ -337,13 +357,14 @@ const noEffectUnderWay: Guard<RevokeLease> = safety(
 
 export const revokeLease: Rule<RevokeLease> = {
   repeat: (command, reads) => endedBefore(command, reads, 'LeaseRevoked'),
-  guards: [taskKnown, leaseKnown, stillHeld, notExtendedSince, noEffectUnderWay],
+  guards: [taskKnown, attemptSeen, stillHeld, notExtendedSince, noEffectUnderWay],
   entry: (
-    { job, stage, segment, lease, seen = null, presence = false, by, reason },
+    { job, stage, segment, lease, seen = null, presence = false, delayMs = null, by, reason },
     reads,
     now,
   ) => {
     const task = theTask(reads)
+    const after = presence ? lostByPresence(task, now) : lost(task, now)
     return {
       type: 'LeaseRevoked',
       at: now,
@@ -356,7 +377,7 @@ export const revokeLease: Rule<RevokeLease> = {
       presence,
       by,
       reason,
-      ...(presence ? lostByPresence(task, now) : lost(task, now)),
+      ...(delayMs === null ? after : putOff(after, now + delayMs)),
     }
   },
   head: taskHead,

@@ -19,12 +19,14 @@ import { eventLoopTurn, WritesFailed } from '../../store/index.ts'
 import type { AbortReason } from '../abort-handle.ts'
 import { Aborted, AbortHandle } from '../abort-handle.ts'
 import type { Died, EffectOutcome, EffectRequest, Executor } from '../handler/executor.ts'
-import { failureOf } from '../handler/failure.ts'
+import type { FailureReport } from '../handler/failure.ts'
+import { failureOf, failureReport } from '../handler/failure.ts'
 import type { HandlerPort } from '../handler/handler-context.ts'
 import { requestOf } from '../handler/handler-context.ts'
 import type { HandlerOutcome } from '../handler/handler.ts'
 import type { SharedValues } from '../handler/shared-values.ts'
 import type { WorkerEvents } from '../worker-events.ts'
+import { leaseEnd } from './lease-end.ts'
 import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
 
 export interface AttemptParts {
@@ -171,7 +173,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
     if (outcome.kind === 'died') return this.#revoke(outcome.why)
     // Either report says that the work was begun.
     this.#held.isStarted = true
-    if (outcome.kind === 'failure') return this.#fail(outcome.failure)
+    if (outcome.kind === 'failure') return this.#fail(outcome)
     const { output, effects, writes } = outcome
     const { job, stage, segment, lease, worker } = this.#address
     // Spelled out: this is what every job does, and putting objects together is slow.
@@ -192,9 +194,9 @@ export class Attempt implements HandlerPort, LeaseHolder {
         : this.#commitWith(report, writes))
     } catch (error) {
       if (!(error instanceof WritesFailed)) throw error
-      return this.#fail(failureOf(error.cause, this.#definition.classify ?? undefined))
+      return this.#fail(failureReport(error.cause, this.#definition.classify ?? undefined))
     }
-    if (answer.rejection !== null) return this.#fail(failureOf(refusal(answer.rejection)))
+    if (answer.rejection !== null) return this.#fail(failureReport(refusal(answer.rejection)))
     if (answer.verdict === 'committed' && hasEffects) {
       await this.#finishEffects(promisedEffects(this.#address, effects))
     }
@@ -247,7 +249,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
     }
     if (answer.rejection !== null) throw refusal(answer.rejection)
     await this.#loseLease('cancelled')
-    throw new Aborted(this.#address.job, this.#abortHandle.reason ?? 'lease-lost')
+    throw this.#abortHandle.aborted()
   }
 
   progress(value: Payload): void {
@@ -302,13 +304,14 @@ export class Attempt implements HandlerPort, LeaseHolder {
    * A handler that ends with a terminal error as soon as it is told to stop has the last word. Else
    * the definition is asked about the timeout itself.
    */
-  async #timeoutFailure(running: Promise<HandlerOutcome | Died>): Promise<Failure> {
+  async #timeoutFailure(running: Promise<HandlerOutcome | Died>): Promise<FailureReport> {
     const ended = await Promise.race([running, fewTurns()]).catch(() => null)
-    if (ended?.kind === 'failure' && ended.failure.type === 'TERMINAL') return ended.failure
+    if (ended?.kind === 'failure' && ended.failure.type === 'TERMINAL') return ended
     const timedOut = new Aborted(this.#address.job, 'timed-out')
-    const { type } = failureOf(timedOut, this.#definition.classify ?? undefined)
+    const { failure, retryAfter } = failureReport(timedOut, this.#definition.classify ?? undefined)
     const message = `This attempt took longer than the timeout of ${this.claimed.timeoutMs} ms.`
-    return { type, code: 'TimedOut', message, stack: null }
+    const { type } = failure
+    return { failure: { type, code: 'TimedOut', message, stack: null }, retryAfter }
   }
 
   /** As if the lease had run out, but at once. It costs a retry: a job that kills its child must not run for ever. */
@@ -319,13 +322,15 @@ export class Attempt implements HandlerPort, LeaseHolder {
     this.#dropLease()
     const reason = why.slice(0, LIMITS.reasonChars)
     const { batcher } = this.#parts
-    const revoke = { type: 'RevokeLease', job, stage, segment, lease, by, reason } as const
+    const isStalled = this.#abortHandle.reason === 'stalled'
+    const delayMs = isStalled ? this.#definition.stalled.delayMs : null
+    const revoke = { type: 'RevokeLease', job, stage, segment, lease, delayMs, by, reason } as const
     if (isStarted) await batcher.send(revoke)
     else await batcher.sendAll([{ type: 'StartExecution', ...this.#address }, revoke])
   }
 
-  async #fail(error: Failure): Promise<void> {
-    await this.#reportUntilAnswered({ type: 'FailTask', error })
+  async #fail({ failure: error, retryAfter }: FailureReport): Promise<void> {
+    await this.#reportUntilAnswered({ type: 'FailTask', error, ...retryAfter })
   }
 
   async #finishEffects(unfinished: readonly UnfinishedEffect[]): Promise<void> {
@@ -375,7 +380,12 @@ export class Attempt implements HandlerPort, LeaseHolder {
         this.heard()
         return 'next'
       case 'failure':
-        await this.#reportUntilAnswered({ type: 'FailEffect', effect, error: outcome.failure })
+        await this.#reportUntilAnswered({
+          type: 'FailEffect',
+          effect,
+          error: outcome.failure,
+          delayMs: outcome.retryAfter?.delayMs ?? null,
+        })
         return 'over'
       case 'died':
         // Whether it happened is not known: as if the lease had run out, but at once.
@@ -483,17 +493,9 @@ export class Attempt implements HandlerPort, LeaseHolder {
   }
 
   async #loseLease(why: 'cancelled' | 'lease-lost'): Promise<void> {
-    this.#abortHandle.stop(why === 'cancelled' ? await this.#whyCancelled() : why)
-  }
-
-  /** The store says only that the lease is over; the task's record says by what. */
-  async #whyCancelled(): Promise<AbortReason> {
-    const { job, stage, segment, lease: number } = this.#address
-    const { store } = this.#parts
-    const task = await store.query({ kind: 'task', job, stage, segment }).catch(() => undefined)
-    if (task === undefined) return 'lease-lost'
-    const lease = task?.leases.find((one) => one.number === number)
-    return task === null || CANCELLING.has(lease?.endedBy ?? null) ? 'cancelled' : 'lease-lost'
+    if (why === 'lease-lost') return this.#abortHandle.stop(why)
+    const { reason, by } = await leaseEnd(this.#parts.store, this.#address)
+    this.#abortHandle.stop(reason, by)
   }
 
   #report(report: LeaseReport): Promise<Answer> {
@@ -552,14 +554,6 @@ type LeaseReport = Command extends infer C
     ? Omit<C, keyof LeaseAddress>
     : never
   : never
-
-/** An operator or the kernel ended the lease by these, so that the work stops. */
-const CANCELLING: ReadonlySet<string | null> = new Set([
-  'JobCancelled',
-  'TaskForced',
-  'TaskStopped',
-  'LeaseRevoked',
-])
 
 const NO_WRITES_IN_STORE =
   'commit(…).with() needs a database: this store has no transaction that you could write in. Open SQLite or PostgreSQL, or write in an effect.'

@@ -4,10 +4,11 @@
  */
 import type { AnyEffect, ArtifactPlace, EffectContext, Runnable } from '../../definition/index.ts'
 import { fromJson, InvalidDefinition, nameOf, validatedStored } from '../../definition/index.ts'
-import type { Failure, Payload } from '../../kernel/index.ts'
+import type { Payload } from '../../kernel/index.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 import { openStored, withinReach } from '../artifact/stored-artifact.ts'
-import { failureOf } from './failure.ts'
+import type { FailureReport } from './failure.ts'
+import { failureReport } from './failure.ts'
 import { HandlerBatches } from './handler-batches.ts'
 import type { HandlerPort, HandlerRequest } from './handler-context.ts'
 import type { HandlerOutcome } from './handler.ts'
@@ -27,7 +28,7 @@ export interface EffectRequest {
 export type EffectOutcome =
   | { readonly kind: 'finished' }
   | { readonly kind: 'reconciled'; readonly outcome: 'happened' | 'again' }
-  | { readonly kind: 'failure'; readonly failure: Failure }
+  | ({ readonly kind: 'failure' } & FailureReport)
 
 export async function runEffect(
   definition: AnyEffect,
@@ -57,7 +58,7 @@ export async function runEffect(
       { effect: name, key },
     )
   } catch (error) {
-    return { kind: 'failure', failure: failureOf(error) }
+    return { kind: 'failure', ...failureReport(error) }
   }
 }
 
@@ -98,8 +99,8 @@ export const inProcess: Executor = {
   runEffect(definition, request, artifacts, abortHandle) {
     const effect = effectIn(definition, request.name)
     if (effect !== null) return runEffect(effect, request, artifacts, abortHandle)
-    const failure = failureOf(missingEffect(definition, request.name))
-    return Promise.resolve({ kind: 'failure', failure })
+    const missing = missingEffect(definition, request.name)
+    return Promise.resolve({ kind: 'failure', ...failureReport(missing) })
   },
   async close() {
     // Nothing is held.

@@ -6,12 +6,10 @@
  * Proxy), so every look is guarded: this never throws, and what was thrown is never lost.
  */
 import { inspect, types } from 'node:util'
-import { TerminalError } from '../../definition/index.ts'
+import type { Classify } from '../../definition/index.ts'
+import { RetryAfter, TerminalError } from '../../definition/index.ts'
 import type { Failure } from '../../kernel/index.ts'
 import { LIMITS } from '../../kernel/index.ts'
-
-/** What a definition can say of an error; undefined: nothing. */
-type Classify = (error: unknown) => 'terminal' | 'retryable' | undefined
 
 const CAUSES = 5
 /** Of the errors in an AggregateError: how many are listed, and how much of each. */
@@ -20,22 +18,40 @@ const LISTED_CHARS = 1_200
 const SHOWN_CHARS = 4_000
 const NOTE_CHARS = 500
 
+/** What is reported when something failed. */
+export interface FailureReport {
+  readonly failure: Failure
+  /** What the error says of the next attempt; null: nothing, so the policy says. */
+  readonly retryAfter: { readonly delayMs: number; readonly free: boolean } | null
+}
+
 /**
  * A `TerminalError` is terminal. Of all else `classify` decides; what it does not decide is
- * retryable.
+ * retryable, a `RetryAfter` when it says.
  */
+export function failureReport(thrown: unknown, classify?: Classify): FailureReport {
+  const isTerminal = isErrorLike(thrown) && saysTerminal(thrown)
+  const said = isTerminal ? TERMINAL : classified(thrown, classify)
+  const failure = failureWith(thrown, said)
+  return { failure, retryAfter: said.terminal ? null : (said.retryAfter ?? retryAfterOf(thrown)) }
+}
+
 export function failureOf(thrown: unknown, classify?: Classify): Failure {
-  const isError = isErrorLike(thrown)
-  const { terminal, note } = isError && isTerminal(thrown) ? TERMINAL : classified(thrown, classify)
-  const message = isError
-    ? messageOf(thrown) || summaryOf(thrown)
-    : `A value that is not an Error was thrown: ${shown(thrown)}`
+  return failureReport(thrown, classify).failure
+}
+
+function failureWith(thrown: unknown, { terminal, note }: Classified): Failure {
+  const error = isErrorLike(thrown) ? thrown : null
+  const message =
+    error === null
+      ? `A value that is not an Error was thrown: ${shown(thrown)}`
+      : messageOf(error) || summaryOf(error)
   return {
     type: terminal ? 'TERMINAL' : 'RETRYABLE',
-    code: isError ? cutEnd(codeOf(thrown), LIMITS.nameChars) : 'ThrownValue',
+    code: error !== null ? cutEnd(codeOf(error), LIMITS.nameChars) : 'ThrownValue',
     // The note stays whole: it is what makes the message worth reading.
     message: cutMiddle(message, LIMITS.errorChars - note.length) + note,
-    stack: isError ? cutMiddle(stackOf(thrown), LIMITS.errorChars) : null,
+    stack: error === null ? null : cutMiddle(stackOf(error), LIMITS.errorChars),
   }
 }
 
@@ -43,31 +59,43 @@ interface Classified {
   readonly terminal: boolean
   /** What to add to the message: that `classify` itself went wrong. */
   readonly note: string
+  readonly retryAfter: FailureReport['retryAfter']
 }
 
-const TERMINAL: Classified = { terminal: true, note: '' }
+const TERMINAL: Classified = { terminal: true, note: '', retryAfter: null }
+const RETRYABLE: Classified = { terminal: false, note: '', retryAfter: null }
 
 /** By name, too: two copies of this package have two classes. */
-function isTerminal(error: object): boolean {
+function saysTerminal(error: object): boolean {
   return isA(error, TerminalError) || read(error, 'name') === 'TerminalError'
 }
 
+/** Null: it is no `RetryAfter`. By name, too; and what it says is checked, because anything can be thrown. */
+function retryAfterOf(thrown: unknown): FailureReport['retryAfter'] {
+  if (!isErrorLike(thrown)) return null
+  if (!isA(thrown, RetryAfter) && read(thrown, 'name') !== 'RetryAfter') return null
+  const delayMs = read(thrown, 'delayMs')
+  if (typeof delayMs !== 'number' || !Number.isInteger(delayMs)) return null
+  if (delayMs < 0 || delayMs > LIMITS.retryDelayMs) return null
+  return { delayMs, free: read(thrown, 'free') === true }
+}
+
 function classified(thrown: unknown, classify: Classify | undefined): Classified {
-  if (classify === undefined) return { terminal: false, note: '' }
+  if (classify === undefined) return RETRYABLE
   try {
     const said: unknown = classify(thrown)
     if (said === 'terminal') return TERMINAL
-    if (said === 'retryable' || said === undefined) return { terminal: false, note: '' }
+    if (said === 'retryable' || said === undefined) return RETRYABLE
+    const retryAfter = retryAfterOf(said)
+    if (retryAfter !== null) return { ...RETRYABLE, retryAfter }
     // A promise is not waited for, and if it is rejected, that must not end the process.
     if (types.isPromise(said)) said.catch(() => undefined)
     const what = cutEnd(shown(said), NOTE_CHARS)
-    return {
-      terminal: false,
-      note: `\n(classify returned ${what}, and not 'terminal', 'retryable' or undefined: it was ignored)`,
-    }
+    const note = `\n(classify returned ${what}, and not 'terminal', 'retryable', a RetryAfter or undefined: it was ignored)`
+    return { ...RETRYABLE, note }
   } catch (error) {
     const what = cutEnd(headline(error), NOTE_CHARS)
-    return { terminal: false, note: `\n(classify threw ${what}: it was ignored)` }
+    return { ...RETRYABLE, note: `\n(classify threw ${what}: it was ignored)` }
   }
 }
 

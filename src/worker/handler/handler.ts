@@ -20,10 +20,11 @@ import {
   toJson,
   validated,
 } from '../../definition/index.ts'
-import type { EffectPromise, Failure, Payload } from '../../kernel/index.ts'
+import type { EffectPromise, Payload } from '../../kernel/index.ts'
 import { DEFAULT_RETRY } from '../../kernel/index.ts'
 import type { AbortHandle } from '../abort-handle.ts'
-import { failureOf } from './failure.ts'
+import type { FailureReport } from './failure.ts'
+import { failureReport } from './failure.ts'
 import type { HandlerPort, HandlerRequest } from './handler-context.ts'
 import { HandlerContext } from './handler-context.ts'
 import { stageContextFor } from './stage-context.ts'
@@ -36,7 +37,7 @@ export type HandlerOutcome =
       /** Never from another thread or process: there, it is refused. */
       readonly writes: CommitWrites | null
     }
-  | { readonly kind: 'failure'; readonly failure: Failure }
+  | ({ readonly kind: 'failure' } & FailureReport)
 
 export async function runHandler(
   definition: Runnable,
@@ -113,7 +114,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 export function failureOutcome({ classify }: Runnable, error: unknown): HandlerOutcome {
-  return { kind: 'failure', failure: failureOf(error, classify ?? undefined) }
+  return { kind: 'failure', ...failureReport(error, classify ?? undefined) }
 }
 
 function outputOf(definition: Runnable, output: unknown): Payload | Promise<Payload> {

@@ -8,11 +8,10 @@
  * It knows nothing of leases: the worker may be refused what the child reports.
  */
 import type { ArtifactPlace } from '../../definition/index.ts'
-import type { AbortReason } from '../abort-handle.ts'
-import { Aborted, AbortHandle } from '../abort-handle.ts'
+import { AbortHandle } from '../abort-handle.ts'
 import { folderPlace } from '../artifact/places.ts'
 import { inProcess } from '../handler/executor.ts'
-import { failureOf } from '../handler/failure.ts'
+import { failureReport } from '../handler/failure.ts'
 import type { HandlerPort } from '../handler/handler-context.ts'
 import { SharedValues } from '../handler/shared-values.ts'
 import { ExportedDefinitions } from './exported-definitions.ts'
@@ -74,7 +73,7 @@ export class ChildHost {
             abortHandle,
           ))) as ChildOutcome
     } catch (error) {
-      outcome = { kind: 'failure', failure: failureOf(error) }
+      outcome = { kind: 'failure', ...failureReport(error) }
     }
     this.#run = null
     run.close()
@@ -96,7 +95,6 @@ class ChildRun {
   readonly number: number
   readonly abortHandle: AbortHandle
   readonly port: HandlerPort
-  readonly #job: string
   readonly #waiting = new Map<number, WaitingReply>()
   #calls = 0
   #isOver = false
@@ -108,7 +106,6 @@ class ChildRun {
     send: (message: ToParent) => void,
   ) {
     this.number = number
-    this.#job = job
     this.abortHandle = new AbortHandle(job)
     this.port = {
       record: (name, value) =>
@@ -129,34 +126,29 @@ class ChildRun {
   }
 
   receive(message: Extract<ToChild, { type: 'stop' | 'recorded' | 'found' | 'refused' }>): void {
-    if (message.type === 'stop') return this.abortHandle.stop(message.reason)
+    if (message.type === 'stop') return this.abortHandle.stop(message.reason, message.by)
     const waiting = this.#waiting.get(message.call)
     this.#waiting.delete(message.call)
     if (message.type === 'recorded') waiting?.resolve(message.value as never)
     else if (message.type === 'found') waiting?.resolve(message.found as never)
-    else if (message.error.code === 'Aborted') waiting?.reject(this.#aborted())
+    else if (message.error.code === 'Aborted') waiting?.reject(this.abortHandle.aborted())
     else waiting?.reject(uncarried(message.error))
   }
 
   /** What the handler still records, after it has returned, is refused. */
   close(): void {
     this.#isOver = true
-    for (const { reject } of this.#waiting.values()) reject(this.#aborted())
+    for (const { reject } of this.#waiting.values()) reject(this.abortHandle.aborted())
     this.#waiting.clear()
   }
 
   #ask<T>(send: (call: number) => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#isOver) return reject(this.#aborted())
+      if (this.#isOver) return reject(this.abortHandle.aborted())
       const call = ++this.#calls
       this.#waiting.set(call, { resolve, reject })
       send(call)
     })
-  }
-
-  #aborted(): Aborted {
-    const reason: AbortReason = this.abortHandle.reason ?? 'lease-lost'
-    return new Aborted(this.#job, reason)
   }
 }
 

@@ -325,14 +325,19 @@ describe('a child that is told to stop', () => {
     expect(await outcome).toEqual({ kind: 'died', why: 'Killed.' })
   })
 
-  it.each(['cancelled', 'lease-lost', 'shutdown'] as const)(
-    'because of %s has a grace, and is killed when it is over',
-    (reason) => {
+  it.each([
+    ['cancelled', { by: 'ann', why: 'enough' }],
+    ['revoked', { by: 'ann', why: 'enough' }],
+    ['lease-lost', null],
+    ['shutdown', null],
+  ] as const)(
+    'because of %s is told who and why, has a grace, and is killed when it is over',
+    (reason, by) => {
       const stage = new Stage(1)
       const abortHandle = new AbortHandle('j')
       void stage.run(abortHandle)
-      abortHandle.stop(reason)
-      expect(stage.child(0).heard.at(-1)).toEqual({ type: 'stop', run: 1, reason })
+      abortHandle.stop(reason, by)
+      expect(stage.child(0).heard.at(-1)).toEqual({ type: 'stop', run: 1, reason, by })
       stage.time.pass(99)
       expect(stage.child(0).kills).toBe(0)
       stage.time.pass(1)

@@ -14,9 +14,8 @@
 import type { ArtifactPlace, Runnable } from '../../definition/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { AbortHandle } from '../abort-handle.ts'
-import { Aborted } from '../abort-handle.ts'
 import type { Died, EffectOutcome, EffectRequest, Executor } from '../handler/executor.ts'
-import { failureOf } from '../handler/failure.ts'
+import { failureReport } from '../handler/failure.ts'
 import type { HandlerPort, HandlerRequest } from '../handler/handler-context.ts'
 import type { HandlerOutcome } from '../handler/handler.ts'
 import { SharedValues } from '../handler/shared-values.ts'
@@ -130,14 +129,14 @@ export class ChildPool implements Executor {
     abortHandle: AbortHandle,
   ): Promise<ChildOutcome | Died> {
     if (this.#isClosed) return Promise.resolve(CLOSED)
-    if (abortHandle.reason !== null) return Promise.resolve(notBegun(ask, abortHandle))
+    if (abortHandle.reason !== null) return Promise.resolve(notBegun(abortHandle))
     return new Promise((resolve) => {
       const queue = ask.kind === 'effect' ? this.#waiting.effects : this.#waiting.jobs
       const stopped = (): void => {
         const at = queue.indexOf(pending)
         if (at < 0) return
         queue.splice(at, 1)
-        resolve(notBegun(ask, abortHandle))
+        resolve(notBegun(abortHandle))
       }
       const pending: PendingRun = {
         ask,
@@ -200,7 +199,6 @@ export class ChildPool implements Executor {
 const CLOSED: Died = { kind: 'died', why: 'Its worker has closed.' }
 
 /** It is known that nothing happened: not so of a run whose child is gone. */
-function notBegun({ request }: ChildRequest, { reason }: AbortHandle): ChildOutcome {
-  const aborted = new Aborted(request.job.id, reason ?? 'lease-lost')
-  return { kind: 'failure', failure: failureOf(aborted) }
+function notBegun(abortHandle: AbortHandle): ChildOutcome {
+  return { kind: 'failure', ...failureReport(abortHandle.aborted()) }
 }

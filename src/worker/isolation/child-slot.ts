@@ -189,9 +189,9 @@ export class ChildSlot {
 
   #stopRun(): void {
     const { abortHandle } = this.#pending as PendingRun
-    const { reason } = abortHandle
+    const { reason, by } = abortHandle
     if (reason === null || reason === 'timed-out') return this.#kill()
-    this.#child?.send({ type: 'stop', run: this.#run, reason })
+    this.#child?.send({ type: 'stop', run: this.#run, reason, by })
     this.#killLater()
   }
 

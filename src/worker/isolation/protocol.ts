@@ -7,7 +7,7 @@
  */
 import type { Payload } from '../../kernel/index.ts'
 import type { OutputsPage } from '../../store/index.ts'
-import type { AbortReason } from '../abort-handle.ts'
+import type { AbortReason, StoppedBy } from '../abort-handle.ts'
 import type { EffectOutcome, EffectRequest } from '../handler/executor.ts'
 import type { HandlerRequest } from '../handler/handler-context.ts'
 import type { HandlerOutcome } from '../handler/handler.ts'
@@ -38,7 +38,12 @@ export type ToChild =
       readonly artifacts: string | null
     }
   | { readonly type: 'run'; readonly run: number; readonly ask: ChildRequest }
-  | { readonly type: 'stop'; readonly run: number; readonly reason: AbortReason }
+  | {
+      readonly type: 'stop'
+      readonly run: number
+      readonly reason: AbortReason
+      readonly by: StoppedBy | null
+    }
   /** The answer to `record`: the value that stands, or why nothing was recorded. */
   | {
       readonly type: 'recorded'

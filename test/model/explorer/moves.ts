@@ -54,6 +54,7 @@ function jobMoves(scope: Scope, part: JobPart): Command[] {
       ? []
       : [{ type: 'CancelJob', job: id, deadline: true, ...RECORD } as const]),
     ...(scope.erases ? [{ type: 'EraseJob', job: id, ...RECORD } as const] : []),
+    ...(slot.interventions > 0 && task !== null ? discards(id, task) : []),
     ...(scope.lives > 1 ? [{ type: 'ForgetJob', job: id, endedBefore: NOW } as const] : []),
     ...(spec.stages ?? []).map((_, stage) => ({ type: 'OpenStage', job: id, stage }) as const),
     ...(part.job.opened ?? []).flatMap((segments, stage) =>
@@ -72,6 +73,13 @@ function replaceMoves({ replacements }: Scope, { id, spec }: Job): Command[] {
     found.push({ type: 'ReplaceJob', ...same, replacement, delayMs: 1 })
   }
   return found
+}
+
+/** By an operator who looked at any attempt so far. */
+function discards(job: string, task: Task): Command[] {
+  return Array.from({ length: task.attempt + 1 }, (_, attempt) => {
+    return { type: 'CancelJob', job, attempt, ...RECORD }
+  })
 }
 
 function taskMoves(
@@ -93,6 +101,7 @@ function taskMoves(
   for (let lease = 1; lease <= task.attempt; lease++) {
     found.push({ type: 'ExpireLease', ...address, lease })
     found.push({ type: 'RevokeLease', ...address, lease, ...RECORD })
+    if (scope.snoozes) found.push({ type: 'RevokeLease', ...address, lease, delayMs: 2, ...RECORD })
     if (scope.presence) found.push(...presenceMoves(scope, address, lease))
     for (const worker of scope.workers) {
       found.push(...reports(scope, task, slot, { ...address, lease, worker }))
@@ -180,6 +189,8 @@ function reports(
     found.push({ type: 'FinishEffect', ...address, effect })
     found.push({ type: 'FailEffect', ...address, effect, error: failure() })
     found.push({ type: 'FailEffect', ...address, effect, error: failure({ type: 'TERMINAL' }) })
+    if (!scope.snoozes) return
+    found.push({ type: 'FailEffect', ...address, effect, error: failure(), delayMs: 2 })
   })
   return found
 }

@@ -365,6 +365,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     type: 'FailEffect',
     ...effectReport(line, scene),
     error: errorFrom(line),
+    delayMs: line.duration('after', null),
   }),
   'resolve-effect': resolveEffect,
   expire: (line, scene) => {
@@ -375,12 +376,14 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     const { worker: _worker, ...at } = report(line, scene)
     const seen = line.number('seen', null)
     const presence = line.flag('presence')
-    return { type: 'RevokeLease', ...at, seen, presence, ...onRecord(line) }
+    const delayMs = line.duration('after', null)
+    return { type: 'RevokeLease', ...at, seen, presence, delayMs, ...onRecord(line) }
   },
   cancel: (line) => ({
     type: 'CancelJob',
     job: line.word('job'),
     deadline: line.flag('deadline'),
+    attempt: line.number('attempt', null),
     ...onRecord(line),
   }),
   stop: (line, scene) => ({ type: 'StopTask', ...taskOf(line, scene) }),

@@ -34,13 +34,22 @@ export function onRecord(dice: Dice): { by: string; reason: string } {
 export function seenSilent(dice: Dice, extension = 0): Partial<CommandOf<'RevokeLease'>> {
   if (dice.chance(30)) return {}
   const known = dice.pick([null, extension, extension, Math.max(0, extension - 1)])
-  return { seen: known, presence: dice.chance(50) }
+  return { seen: known, presence: dice.chance(50), delayMs: dice.pick([null, null, 0, 7]) }
+}
+
+/** Time, an operator who saw an attempt of it in quarantine, or a client. */
+function whoCancels(dice: Dice, attempt: number): Partial<CommandOf<'CancelJob'>> {
+  return { deadline: dice.chance(50), attempt: dice.pick([null, attempt]) }
 }
 
 /** Now and then an error says itself when to try again. */
 export function putOff(dice: Dice): Partial<CommandOf<'FailTask'>> {
   if (dice.chance(70)) return {}
   return { delayMs: dice.pick([null, 0, 7]), free: dice.chance(60) }
+}
+
+export function failedEffect(dice: Dice): Pick<CommandOf<'FailEffect'>, 'error' | 'delayMs'> {
+  return { error: randomFailure(dice), delayMs: dice.pick([null, null, 0, 7]) }
 }
 
 export function randomFailure(dice: Dice): ReturnType<typeof failure> {
@@ -168,7 +177,7 @@ export function anyCommand(dice: Dice, world: World, now: number, request: numbe
     }),
     () => ({ type: 'ReleaseJob', job: at.job, ...onRecord(dice) }),
     () => ({ type: 'OpenStage', job: at.job, stage: dice.below(6) }),
-    () => ({ type: 'CancelJob', job: at.job, deadline: dice.chance(50), ...onRecord(dice) }),
+    () => ({ type: 'CancelJob', job: at.job, ...whoCancels(dice, number), ...onRecord(dice) }),
     () => ({ type: 'EraseJob', job: at.job, ...onRecord(dice) }),
     () => ({ type: 'ForgetJob', job: at.job, endedBefore: Math.max(0, now - dice.below(20)) }),
     () => ({ type: 'GrantLease', ...at, worker, request, started: dice.chance(50), session: 's' }),
@@ -185,7 +194,7 @@ export function anyCommand(dice: Dice, world: World, now: number, request: numbe
     () => ({ type: 'FailTask', ...lease, error: randomFailure(dice), ...putOff(dice) }),
     () => ({ type: 'StartEffect', ...lease, effect }),
     () => ({ type: 'FinishEffect', ...lease, effect }),
-    () => ({ type: 'FailEffect', ...lease, effect, error: randomFailure(dice) }),
+    () => ({ type: 'FailEffect', ...lease, effect, ...failedEffect(dice) }),
     () => ({
       type: 'ResolveEffect',
       ...at,

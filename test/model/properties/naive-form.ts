@@ -160,12 +160,15 @@ export function isKnownCommand(type: unknown): boolean {
   return typeof type === 'string' && FIELDS_OF.has(type)
 }
 
+const OWN_DELAY = orNull(upTo(0, 2_592_000_000))
+
 /** What may be left out, and what it is if it is not. */
 const OPTIONAL: Readonly<Record<string, Readonly<Record<string, Test>>>> = {
   GrantLease: { session: (value) => value === '' || isName(value) },
-  RevokeLease: { seen: orNull(isWhole), presence: isFlag },
-  FailTask: { delayMs: orNull(upTo(0, 2_592_000_000)), free: isFlag },
-  CancelJob: { deadline: isFlag },
+  RevokeLease: { seen: orNull(isWhole), presence: isFlag, delayMs: OWN_DELAY },
+  FailTask: { delayMs: OWN_DELAY, free: isFlag },
+  FailEffect: { delayMs: OWN_DELAY },
+  CancelJob: { deadline: isFlag, attempt: orNull(isWhole) },
 }
 
 export function isWellFormed(command: Readonly<Record<string, unknown>>): boolean {

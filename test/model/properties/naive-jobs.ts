@@ -113,7 +113,7 @@ export function answerJobCommand(histories: Histories, command: JobCommand, now:
     case 'OpenStage':
       return answerOpen(job, command.stage)
     case 'CancelJob':
-      return answerCancel(job, now, command.deadline === true)
+      return answerCancel(job, now, command)
     case 'EraseJob':
       if (job.erased !== null) return known()
       return unless({ JobNotFinal: !isFinal(jobState(job, now)) })
@@ -182,7 +182,7 @@ function answerOpen(job: JobHistory, index: number): Opinion {
   return unless({ JobHeld: isHeldBack(job), JobEnding: ending, PrerequisitesNotDone: missing })
 }
 
-function answerCancel(job: JobHistory, now: number, byTime: boolean): Opinion {
+function answerCancel(job: JobHistory, now: number, command: CommandOf<'CancelJob'>): Opinion {
   if (isCancelled(job) || jobState(job, now) === 'FAILED') return known()
   const stages = readStages(job)
   const stoppable = stages.some(
@@ -193,8 +193,13 @@ function answerCancel(job: JobHistory, now: number, byTime: boolean): Opinion {
       ),
   )
   const final = isFinal(jobState(job, now))
+  const [only] = job.spec.stages === null ? (stages[0]?.tasks ?? []) : []
+  const seen = command.attempt ?? null
   return unless({
-    DeadlineNotPassed: byTime && now < jobDeadline(job),
+    DeadlineNotPassed: command.deadline === true && now < jobDeadline(job),
+    // A discard is of what was seen in quarantine, and is there still.
+    TaskChanged: seen !== null && only?.leases.length !== seen,
+    TaskNotDead: seen !== null && only?.state !== 'DEAD',
     NothingToCancel: !stoppable || final,
     InvalidTransition: final,
   })

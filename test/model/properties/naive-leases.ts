@@ -19,10 +19,15 @@ export function answerLeaseCommand(
   if (command.type === 'GrantLease') return answerGrant(histories, command, now)
   const task = readTask(job, history)
   const lease = task.leases[command.lease - 1]
-  if (lease === undefined) return refused('UnknownLease')
+  const isRevoked = command.type === 'RevokeLease'
+  if (lease === undefined && isRevoked && command.lease === task.leases.length) {
+    return refused('LeaseNotHeld')
+  }
+  if (lease === undefined) return refused(isRevoked ? 'TaskChanged' : 'UnknownLease')
   if (lease.endedBy === command.type && !lease.forgotten) return known()
   return unless({
     LeaseNotHeld: lease.endedBy !== null,
+    TaskChanged: isRevoked && command.lease < task.leases.length,
     LeaseNotOverdue: command.type === 'ExpireLease' && now < lease.expiresAt,
     LeaseChanged:
       command.type === 'RevokeLease' && (command.seen ?? lease.extension) !== lease.extension,

@@ -479,6 +479,8 @@ function readLostLease(
   if (by === 'RevokeLease' && command.presence === true && isSecond && task.state === 'WAITING') {
     task.dueAt = at + delayBefore(retries + 1, policy.retry, nameOf(command))
   }
+  const own = by === 'RevokeLease' ? (command.delayMs ?? null) : null
+  if (own !== null && task.state === 'WAITING') task.dueAt = at + own
 }
 
 /**
@@ -544,7 +546,8 @@ function readEffect(
       effect.state = again ? 'PROMISED' : 'HELD'
       task.state = 'WAITING'
       const name = `${nameOf(command)}/${command.effect}`
-      task.dueAt = at + (again ? delayBefore(effect.retries, effect.promise.retry, name) : 0)
+      const wait = (): number => delayBefore(effect.retries, effect.promise.retry, name)
+      task.dueAt = at + (again ? (command.delayMs ?? wait()) : 0)
       return settleEffects(task)
     }
   }

@@ -12,6 +12,7 @@ import {
   anyCommand,
   depthOf,
   append,
+  failedEffect,
   onRecord,
   putOff,
   queueCommand,
@@ -55,6 +56,10 @@ function jobStep(dice: Dice, world: World, job: Job, now: number, count: number)
   const state = jobState(job, tallies, now)
   if (state === 'SUCCEEDED' || state === 'FAILED') return finalStep(dice, job, now)
   if (dice.chance(1)) return { type: 'CancelJob', job: job.id, ...onRecord(dice) }
+  if (job.task?.state === 'DEAD' && dice.chance(10)) {
+    const attempt = Math.max(0, job.task.attempt - dice.pick([0, 0, 1]))
+    return { type: 'CancelJob', job: job.id, attempt, ...onRecord(dice) }
+  }
   const stages = job.spec.stages?.length ?? 0
   if (stages > 0 && dice.chance(3)) {
     const at = { job: job.id, stage: dice.below(stages), segment: dice.below(2) }
@@ -95,7 +100,7 @@ function strayStep(dice: Dice, world: World, record: Job): Command {
     { type: 'StartExecution', ...at },
     { type: 'StartEffect', ...at, effect },
     { type: 'FinishEffect', ...at, effect },
-    { type: 'FailEffect', ...at, effect, error: randomFailure(dice) },
+    { type: 'FailEffect', ...at, effect, ...failedEffect(dice) },
     forceStep(dice, task),
   ])
 }
@@ -211,7 +216,7 @@ function finishStep(dice: Dice, world: World, task: Task, held: Lease, now: numb
   const effects = task.commit?.effects ?? []
   const any = dice.below(effects.length)
   if (way < 20) return { type: 'StartEffect', ...lease, effect: any }
-  if (way < 22) return { type: 'FailEffect', ...lease, effect: any, error: randomFailure(dice) }
+  if (way < 22) return { type: 'FailEffect', ...lease, effect: any, ...failedEffect(dice) }
   const unfinished = effects.flatMap((effect, index) =>
     effect.state === 'FINISHED' ? [] : [{ effect, index }],
   )
@@ -223,7 +228,7 @@ function finishStep(dice: Dice, world: World, task: Task, held: Lease, now: numb
     if (child !== null) return child
     return dice.chance(60)
       ? { type: 'FinishEffect', ...lease, effect: index }
-      : { type: 'FailEffect', ...lease, effect: index, error: randomFailure(dice) }
+      : { type: 'FailEffect', ...lease, effect: index, ...failedEffect(dice) }
   }
   const startable = effect.state === 'PROMISED' || effect.promise.idempotent
   return startable && now < held.expiresAt
