@@ -1,6 +1,7 @@
 /**
  * Which commands time and the orchestrator are due to send, found in the database: expire leases, stop
- * tasks that no worker took in time, open stages, stop tasks of ending pipelines, forget jobs.
+ * tasks that no worker took in time, open stages, stop tasks of ending pipelines, what is to be done about
+ * calls, forget jobs.
  *
  * It decides nothing. Any process may ask, and several at once: a command that two of them send is
  * decided once. A transaction that changes a pipeline adds a row to its tallies; the rows are folded into
@@ -16,12 +17,15 @@ import {
   openableStages,
   stagesOf,
 } from '../../../kernel/index.ts'
+import type { CallCheck } from '../../state/call-checks.ts'
+import { checksOfEnd } from '../../state/call-checks.ts'
 import { cancelLate, isPastDeadline } from '../../state/due-commands.ts'
 import type { Retention } from '../../store.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { JobQueries, QueryContext } from '../queries/job-queries.ts'
 import { TallyChange, tallyRowAddress } from '../rows/tally-rows.ts'
 import { QueueCountFold } from './queue-count-fold.ts'
+import { MOST_CALLS, SqlCalls } from './sql-calls.ts'
 import { SqlRetention } from './sql-retention.ts'
 import { UnusedRows } from './unused-rows.ts'
 
@@ -53,6 +57,7 @@ export class SqlUpkeep {
   readonly #unusedRows: UnusedRows
   readonly #countFold: QueueCountFold
   readonly #retention: SqlRetention
+  readonly #calls: SqlCalls
   readonly #onEnded: () => void
 
   /** `onEnded`: pipelines were found to have come to their end. */
@@ -67,6 +72,7 @@ export class SqlUpkeep {
     this.#unusedRows = new UnusedRows(context.sql)
     this.#countFold = new QueueCountFold(context.sql)
     this.#retention = new SqlRetention(context.sql, retention)
+    this.#calls = new SqlCalls(context.sql, queries)
     this.#onEnded = onEnded
   }
 
@@ -95,11 +101,12 @@ export class SqlUpkeep {
 
   async #dueNow(connection: Connection, limit: number): Promise<Command[]> {
     const { sql, now } = this.#context
-    const [expired, tooLate, pastDeadline, toCheck] = await connection.run([
+    const [expired, tooLate, pastDeadline, toCheck, calls] = await connection.run([
       { sql: sql.expiredLeases, values: [now(), limit] },
       { sql: sql.startTooLate, values: [now(), limit] },
       { sql: sql.pastDeadline, values: [now(), limit] },
       { sql: sql.pipelinesToCheck, values: [MOST_ROWS] },
+      { sql: sql.callsToCheck, values: [MOST_CALLS] },
     ])
     const commands: Command[] = []
     for (const row of expired?.rows ?? []) commands.push(expireLease(row))
@@ -112,7 +119,12 @@ export class SqlUpkeep {
     }
     if (commands.length >= limit) return commands.slice(0, limit)
     if (ids.size > 0) await this.#checkPipelines(connection, [...ids], commands, limit)
-    return commands
+    const left = limit - commands.length
+    if (left <= 0) return commands
+    // A pipeline that was found to be over may have been called.
+    const [found = calls] =
+      ids.size > 0 ? await connection.run([{ sql: sql.callsToCheck, values: [MOST_CALLS] }]) : []
+    return [...commands, ...(await this.#calls.dueCommands(connection, found?.rows ?? [], left))]
   }
 
   async #checkPipelines(
@@ -126,16 +138,20 @@ export class SqlUpkeep {
     const byJob = await this.#readTallies(connection, ids)
     const finished = new Set(ids)
     const ended: Row[] = []
+    const checks: CallCheck[] = []
     for (const job of jobs) {
       const tallies = byJob.get(job.id)?.tallies(job)
       if (tallies === undefined) continue
       const before = commands.length
       if (before < limit) await this.#checkPipeline(connection, job, tallies, commands, limit)
       if (commands.length > before || before >= limit) finished.delete(job.id)
-      else if (isFinal(jobState(job, tallies, 0))) ended.push([job.id, jobEndedAt(job, tallies)])
+      else if (isFinal(jobState(job, tallies, 0))) {
+        ended.push([job.id, jobEndedAt(job, tallies)])
+        checks.push(...checksOfEnd(job))
+      }
     }
     const read = [...byJob].filter(([id]) => finished.has(id))
-    await this.#fold(connection, read, ended)
+    await this.#fold(connection, read, ended, checks)
   }
 
   async #readTallies(
@@ -162,6 +178,7 @@ export class SqlUpkeep {
     connection: Connection,
     read: readonly (readonly [job: string, tallies: ReadTallies])[],
     ended: readonly Row[],
+    checks: readonly CallCheck[],
   ): Promise<void> {
     const { sql } = this.#context
     if (read.length === 0) return
@@ -173,6 +190,10 @@ export class SqlUpkeep {
       { sql: sql.foldTallies, values: [ids] },
       { sql: sql.deleteTallies, values: [ids] },
       { sql: sql.markEnded, rows: ended },
+      {
+        sql: sql.insertCalls,
+        rows: checks.map(({ job, stage, segment }) => [job, stage, segment]),
+      },
       { sql: sql.commit, values: [] },
     ])
     if (ended.length > 0) this.#onEnded()
