@@ -35,6 +35,7 @@ export type { Indexes } from './reads.ts'
 export { loadReads, scan, standsAlone } from './reads.ts'
 export { DEFAULT_RETRY, retryDelayMs } from './retry.ts'
 export type { GuardListing, Rules, RuleTable } from './rules/index.ts'
+export { answerOf } from './rules/message.ts'
 export { listGuards, RULES, rulesWithout } from './rules/index.ts'
 export { eachPath } from './each.ts'
 export { invalidFields, invalidPolicy, invalidRetry, invalidShape } from './spec.ts'
@@ -47,6 +48,7 @@ export {
   isCalled,
   isPending,
   isSuspended,
+  pendingCall,
   placeAt,
   takesToken,
   waitFor,

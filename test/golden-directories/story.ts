@@ -4,9 +4,19 @@
  *
  * A change here changes the bytes of the golden directory: its README says when that is allowed.
  */
-import type { Command, EffectPromise, JobSpec } from '../../src/kernel/index.ts'
-import { childId, tickId } from '../../src/kernel/index.ts'
-import { child, failure, pipeline, plain, promise, retry, stage } from '../support/specs.ts'
+import type { Command, EffectPromise, JobSpec, WaitSpec } from '../../src/kernel/index.ts'
+import { calleeId, childId, tickId } from '../../src/kernel/index.ts'
+import {
+  call,
+  caller,
+  child,
+  failure,
+  pipeline,
+  plain,
+  promise,
+  retry,
+  stage,
+} from '../support/specs.ts'
 
 /** One call of a store: commands that are decided together, a checkpoint, or time that passes. */
 export type Step =
@@ -253,7 +263,15 @@ function sent(job: string, at: number, id: string, name: string): Command {
   return { type: 'SendMessage', ...address, id, name, value: '"sí"', checked: null, ...onRecord }
 }
 
-const NAP = { name: 'nap', message: null, schema: null, ask: null, delayMs: 10, dueAt: null }
+const NAP: WaitSpec = {
+  name: 'nap',
+  message: null,
+  schema: null,
+  ask: null,
+  delayMs: 10,
+  dueAt: null,
+  callee: null,
+}
 const ASKED = {
   ...NAP,
   name: 'okay?',
@@ -301,10 +319,38 @@ const WAITS: readonly Step[] = [
   }),
 ]
 
+const CALL = call({ job: 'calls', withCaller: true }, plain({ input: '"ça"' }))
+const CALLEE = calleeId(caller({ job: 'calls' }))
+
+/** One that waits for another job, and for one that is not submitted; and one that begins anew. */
+const CALLS: readonly Step[] = [
+  execute(submit('calls', plain())),
+  execute(grant('calls', 1)),
+  execute({
+    type: 'SuspendExecution',
+    ...under('calls', 1),
+    needs: 'all',
+    waits: [CALL, { ...call({ job: 'calls', name: 'other' }), delayMs: DAY }],
+    unfit: [],
+    definitionVersion: 1,
+  }),
+  execute(submit(CALLEE, CALL.callee as JobSpec)),
+  execute(submit('anew', plain())),
+  execute(grant('anew', 1)),
+  execute({
+    type: 'ContinueExecution',
+    ...under('anew', 1),
+    input: '{"página":2}',
+    definitionVersion: 2,
+  }),
+]
+
 /** Behind the first checkpoint. */
 const WAITS_END: readonly Step[] = [
   execute(sent('asks', 0, 'm-4', 'approval')),
   execute(grant('asks', 2)),
+  execute(grant(CALLEE, 1), commit(CALLEE, 1, '"gerufen"')),
+  execute({ type: 'AnswerCall', job: 'calls', stage: 0, segment: 0, name: 'call' }),
 ]
 
 const operator = { job: 'b', stage: 0, segment: 0, ...onRecord }
@@ -373,6 +419,7 @@ export const STORY: readonly Step[] = [
   ...QUEUES_AND_SCHEDULES,
   ...ONE_JOB,
   ...WAITS,
+  ...CALLS,
   ...FAILURES,
   ...STAGES,
   whole('first', `"${'x'.repeat(4_000)}"`),

@@ -208,7 +208,7 @@ const waitSettled: Guard<EndWait> = safety(
     if (command.message !== (settled?.id ?? null)) {
       return settled === null
         ? messageNotKept(command, command.message as string)
-        : alreadySettled(command, command.wait.name, settled)
+        : alreadySettled(command, wait, settled)
     }
     if (settled !== null) return null
     const { until } = wait
@@ -225,12 +225,14 @@ const waitSettled: Guard<EndWait> = safety(
 /** Tells the worker what is there, so that it can check whether it fits. */
 function alreadySettled(
   command: TaskAddress,
-  name: string,
+  { name, callee }: PendingWait,
   message: { readonly id: string; readonly value: Payload } | null,
 ): Rejection {
+  const there =
+    callee === null ? `message '${message?.id}' is kept for it` : `job ${message?.id} is over`
   return reject(
     'WaitSettled',
-    `Wait '${name}' of task ${nameOf(command)} is settled: ${message === null ? 'its time is over' : `'${message.id}' is there for it`}. End it in place.`,
+    `Wait '${name}' of task ${nameOf(command)} is settled: ${message === null ? 'its time is over' : there}. End it in place.`,
     { name, message },
   )
 }
@@ -244,7 +246,7 @@ const outcomeOpen: Guard<SuspendExecution> = safety(
       const { until } = wait
       const settled = settledBy(wait, command, reads)
       if (settled !== null || (until !== null && until <= now)) {
-        return alreadySettled(command, spec.name, settled)
+        return alreadySettled(command, wait, settled)
       }
     }
     return null

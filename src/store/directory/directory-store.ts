@@ -121,7 +121,7 @@ export class DirectoryStore implements Store {
     this.#assertOpen()
     // FIRST copies: what a caller gave may not say the same twice.
     const own = commands.map((command) => this.#copies.copy(command))
-    const bytes = bytesOf(own)
+    const bytes = bytesOf(own, this.#ledger)
     const newWork = own.some(isNew)
     for (let wait = this.#waitForRoom(bytes, newWork); wait !== null;) {
       await wait
@@ -446,9 +446,11 @@ export class DirectoryStore implements Store {
 
 // Loops over commands stand in functions of their own: in one that waits they would be slow.
 
-function bytesOf(own: readonly (Command | null)[]): number {
+function bytesOf(own: readonly (Command | null)[], ledger: Ledger): number {
   let bytes = 0
-  for (const command of own) if (command !== null) bytes += bytesFor(command)
+  for (const command of own) {
+    if (command !== null) bytes += bytesFor(command) + 3 * ledger.answerChars(command)
+  }
   return bytes
 }
 

@@ -105,7 +105,19 @@ export const WORK_CONSTRAINTS = `
       ),
       constraint has_record check (record is not null or (version = 1 and stage = -1))`
 
-export interface Statements {
+/** About calls that upkeep must look at: see `call-checks.ts`. */
+export interface CallStatements {
+  /** rows (job, stage, segment). */
+  readonly insertCalls: string
+  /** most → id, job, stage, segment, the oldest first; the same task may come again. */
+  readonly callsToCheck: string
+  /** ids as JSON. */
+  readonly deleteCalls: string
+  /** rows (job) → job, stage, segment of those that are to be looked at. */
+  readonly markedCalls: string
+}
+
+export interface Statements extends CallStatements {
   /** For a transaction that can be done again: the database may roll it back if it is idle for long. */
   readonly begin: string
   /** For a transaction that the database does not roll back, however long it takes. */

@@ -1,21 +1,36 @@
 /**
  * What time and the orchestrator have to ask for: leases that ran out, tasks that came too
- * late, jobs whose deadline has passed, stages to open and tasks of ending pipelines to stop.
+ * late, jobs whose deadline has passed, stages to open, tasks of ending pipelines to stop, and what is to
+ * be done about calls.
  *
  * It only names the commands; the engine sends them, and `decide` has the last word. A pipeline is
  * examined after an entry that could have changed what is due, until nothing is: with nothing to do,
  * asking costs nothing.
  */
-import type { Command, Job, StageTasks, Tallies, Tally, Task, World } from '../../kernel/index.ts'
+import type {
+  Command,
+  Job,
+  JobState,
+  StageTasks,
+  Tallies,
+  Tally,
+  Task,
+  World,
+} from '../../kernel/index.ts'
 import {
+  findTask,
   hasPassedDeadline,
   isEnding,
   isFinal,
   isUndecided,
   jobState,
   openableStages,
+  taskName,
 } from '../../kernel/index.ts'
+import type { CallCheck } from './call-checks.ts'
+import { AS_CALLEE, commandsOfCallee, commandsOfCaller, inOrder } from './call-checks.ts'
 import type { HeldLeases } from './held-leases.ts'
+import { callerOf } from './job-with-stored-spec.ts'
 import { Heap } from '../ready/indexed-queue.ts'
 import { TaskQueue, TaskSlots } from '../ready/task-queue.ts'
 
@@ -47,6 +62,7 @@ export class DueCommands {
     ),
   )
   readonly #pipelines = new Map<string, DueCursor>()
+  readonly #calls = new Map<string, CallCheck>()
   #pushed = 0
 
   constructor(
@@ -85,6 +101,13 @@ export class DueCommands {
     if (!this.#pipelines.has(job)) this.#pipelines.set(job, { stage: 0, segment: 0 })
   }
 
+  /** There may be something to do about calls. Also of jobs that are over: they may leave memory before. */
+  callsChanged(checks: readonly CallCheck[]): void {
+    for (const check of checks) {
+      this.#calls.set(taskName(check.job, check.stage, check.segment), check)
+    }
+  }
+
   jobRemoved(job: string): void {
     this.#pipelines.delete(job)
     if (this.#withDeadline.delete(job)) this.#sweepDeadlines()
@@ -117,7 +140,36 @@ export class DueCommands {
       if (job !== undefined) this.#addCommands(job, cursor, limit, commands)
       if (commands.length === before) this.#pipelines.delete(id)
     }
+    if (this.#calls.size > 0) this.#addCalls(now, limit, commands)
     return commands
+  }
+
+  #addCalls(now: number, limit: number, commands: Command[]): void {
+    const calls: Command[] = []
+    for (const [name, check] of this.#calls) {
+      if (commands.length + calls.length >= limit) break
+      const due = this.#dueOf(check, now)
+      if (due.length === 0) this.#calls.delete(name)
+      calls.push(...due)
+    }
+    commands.push(...inOrder(calls).slice(0, limit - commands.length))
+  }
+
+  #dueOf({ job: id, stage, segment }: CallCheck, now: number): Command[] {
+    const { jobs } = this.#world
+    const stateOf = (one: string): JobState | null => {
+      const job = jobs.get(one)
+      return job === undefined ? null : jobState(job, this.#tallies(job), now)
+    }
+    if (stage !== AS_CALLEE) {
+      const task = findTask(this.#world, id, stage, segment)
+      return task === undefined ? [] : commandsOfCaller(task, stateOf, now)
+    }
+    const job = jobs.get(id)
+    const ref = job === undefined ? null : callerOf(job)
+    if (job === undefined || ref === null) return []
+    const caller = findTask(this.#world, ref.job, ref.stage, ref.segment) ?? null
+    return commandsOfCallee(job, stateOf(id) as JobState, caller, now)
   }
 
   /** One that is asked for is asked for again, until it is written. */

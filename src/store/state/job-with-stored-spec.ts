@@ -6,7 +6,7 @@
  * that holds the job. It earns the payload of every waiting job: memory holds a million of them
  * without what they were submitted with.
  */
-import type { Job, JobSpec, KeptMessage, Replaced, Task } from '../../kernel/index.ts'
+import type { CallerRef, Job, JobSpec, KeptMessage, Replaced, Task } from '../../kernel/index.ts'
 
 export interface SpecSource {
   /** Reads what was submitted at a position of the log, at once. */
@@ -16,6 +16,7 @@ export interface SpecSource {
 export class JobWithStoredSpec implements Job {
   readonly id: string
   readonly type: string
+  readonly caller: CallerRef | null
   /** The spec, while it is in memory. */
   loaded: JobSpec | null
   readonly source: SpecSource
@@ -39,6 +40,7 @@ export class JobWithStoredSpec implements Job {
     this.id = job.id
     const { spec } = job
     this.type = spec.type
+    this.caller = spec.caller
     this.loaded = spec
     this.source = source
     this.version = job.version
@@ -76,6 +78,11 @@ export function keepSpec(job: Job): void {
 /** Every transition asks for the type of its job: the spec is not read for it. */
 export function typeOf(job: Job): string {
   return job instanceof JobWithStoredSpec ? job.type : job.spec.type
+}
+
+/** Every end asks who waits for the job: the spec is not read for it. */
+export function callerOf(job: Job): CallerRef | null {
+  return job instanceof JobWithStoredSpec ? job.caller : job.spec.caller
 }
 
 /** What was submitted is not in memory. */

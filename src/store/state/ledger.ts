@@ -31,15 +31,18 @@ import type {
   Task,
   TaskEntry,
   Usage,
+  Wait,
   World,
 } from '../../kernel/index.ts'
 import {
+  answerOf,
   applyToTask,
   BrokenEntry,
   createJob,
   createWorld,
   decideIn,
   findTask,
+  findWait,
   fold,
   isEnding,
   isFinal,
@@ -49,12 +52,15 @@ import {
   NO_TALLIES,
   noReads,
   openableStages,
+  standsAlone,
   takesToken,
+  tasksOf,
 } from '../../kernel/index.ts'
 import type { JobRecord, Manifest } from '../../log/index.ts'
 import { CorruptLog } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { isSuspect, mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
+import { checksAfter, checksOf, checksOfEnd } from './call-checks.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobsByKey, LiveJobMap } from './live-job-map.ts'
 import type { Metrics } from '../store.ts'
@@ -193,6 +199,22 @@ export class Ledger implements Indexes {
     if (malformed(command) === null) loadReads(this.#reads, this.world, this, command, now)
   }
 
+  /** How many characters the entry has that the command does not carry: those that say how a callee ended. */
+  answerChars(command: Command): number {
+    if (command?.type !== 'AnswerCall' && command?.type !== 'EndWait') return 0
+    if (malformed(command) !== null) return 0
+    try {
+      loadReads(this.#reads, this.world, this, command, this.#now)
+    } catch {
+      // It cannot be decided either.
+      return 0
+    }
+    const { task } = this.#reads
+    const name = command.type === 'EndWait' ? command.wait.name : command.name
+    const wait = task === null ? undefined : findWait(task, name)
+    return answerOf(this.#reads, wait)?.length ?? 0
+  }
+
   perform(command: Command, now: number): Decision {
     this.#finished?.evictReadmitted()
     const reads = this.#reads
@@ -271,6 +293,8 @@ export class Ledger implements Indexes {
   restore(record: JobRecord): void {
     this.#keys.addIfFree(record.job)
     this.#putInMemory(record)
+    const checks = checksOf(record.job, tasksOf(this.world, record.job))
+    if (checks.length > 0) this.#dueCommands.callsChanged(checks)
   }
 
   #putInMemory({ job, stages }: JobRecord): void {
@@ -482,7 +506,9 @@ export class Ledger implements Indexes {
       return job
     }
     this.#snapshot.note(job, job.task)
+    const waits = job.task.waiting?.waits
     fold(this.world, entry)
+    this.#noteCalls(entry, job, job.task, waits)
     this.#updateIndexes(job, job.task, entry.at)
     return job
   }
@@ -512,8 +538,10 @@ export class Ledger implements Indexes {
       return this.#moveTask(job, task, () => applyToTask(task, entry))
     }
     const before = this.#snapshot.note(job, task)
+    const waits = task.waiting?.waits
     if (job.task !== null) {
       applyToTask(task, entry)
+      this.#noteCalls(entry, job, task, waits)
       return this.#updateIndexes(job, task, entry.at)
     }
     // Its other segments will ask for the spec soon.
@@ -521,8 +549,14 @@ export class Ledger implements Indexes {
     this.#tallies.subtractTask(task)
     applyToTask(task, entry)
     this.#tallies.addTask(task, before.state === 'WAITING' ? before.dueAt : null)
+    this.#noteCalls(entry, job, task, waits)
     if (before.state !== task.state) this.#pipelineChanged(job)
     this.#updateIndexes(job, task, entry.at)
+  }
+
+  #noteCalls(entry: Entry, job: Job, task: Task, waits: readonly Wait[] | undefined): void {
+    const checks = checksAfter(entry, job, task, waits)
+    if (checks.length > 0) this.#dueCommands.callsChanged(checks)
   }
 
   /** It leaves its place BEFORE the entry is applied: that is found by queue, priority and time. */
@@ -546,6 +580,8 @@ export class Ledger implements Indexes {
   #pipelineChanged(job: Job): void {
     this.#dueCommands.pipelineChanged(job.id)
     this.quarantined.update(job, this.#tallies.of(job))
+    const ends = checksOfEnd(job)
+    if (ends.length > 0 && this.isOver(job)) this.#dueCommands.callsChanged(ends)
   }
 
   /** AFTER an entry was applied: brings the indexes up to date with what differs from the snapshot. */
@@ -583,6 +619,5 @@ export class Ledger implements Indexes {
 function namesOneJob(command: Command): command is SubmitJob | CommitExecution {
   if (command.type === 'CommitExecution') return typeof command.job === 'string'
   if (command.type !== 'SubmitJob' || typeof command.job !== 'string') return false
-  const { spec } = command
-  return spec?.key == null && spec?.parent == null && spec?.schedule == null
+  return standsAlone(command.spec)
 }

@@ -12,7 +12,7 @@ import {
 } from '../../../src/log/format/format.ts'
 import { SEGMENT_HEAD } from '../../../src/log/format/format.ts'
 import { ENTRY_CODES } from '../../../src/log/format/entry-codec.ts'
-import { failure, onRecord, pipeline, plain, promise, retry, stage } from '../../support/specs.ts'
+import { call, failure, onRecord, pipeline, plain, promise, retry, stage } from '../../support/specs.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 import { entriesOn, FOLDER, openStore, TestClock } from './setting.ts'
 import { stateFrom } from './state.ts'
@@ -122,7 +122,7 @@ function others(): Command[] {
 /** One that waits, one for a stage that is not open, and one that is due at another time. */
 function waits(): Command[] {
   const lease = { ...at('c'), lease: 1, worker: 'w1' }
-  const wait = { schema: null, ask: null, delayMs: null, dueAt: null }
+  const wait = { schema: null, ask: null, delayMs: null, dueAt: null, callee: null }
   const message = { value: '1', checked: null, ...by }
   const then = pipeline([stage('first'), stage('then', { after: ['first'] })])
   return [
@@ -145,6 +145,20 @@ function waits(): Command[] {
       unfit: [],
       definitionVersion: 1,
     },
+    { type: 'SubmitJob', job: 'f', spec: plain() },
+    { type: 'GrantLease', ...at('f'), worker: 'w1', request: 10, started: true },
+    {
+      type: 'SuspendExecution',
+      ...lease,
+      job: 'f',
+      needs: 'any',
+      waits: [call({ job: 'f' })],
+      unfit: [],
+      definitionVersion: 1,
+    },
+    { type: 'SubmitJob', job: 'g', spec: plain() },
+    { type: 'GrantLease', ...at('g'), worker: 'w1', request: 11, started: true },
+    { type: 'ContinueExecution', ...lease, job: 'g', input: '"next"', definitionVersion: 1 },
     { type: 'SubmitJob', job: 'e', spec: then },
     { type: 'SendMessage', ...at('e'), stage: 1, id: 'm2', name: 'approval', ...message },
     { type: 'SubmitJob', job: 'd', spec: plain() },

@@ -64,6 +64,7 @@ function fieldsOf(entry: Entry, names: Names): string[] {
       return [`lease=${entry.lease}`, `step=${entry.name}`, `value=${entry.value}`]
     case 'WaitEnded':
     case 'ExecutionSuspended':
+    case 'ExecutionContinued':
     case 'MessageSent':
     case 'MessageKept':
       return waitingFields(entry)
@@ -123,6 +124,7 @@ type Other = Exclude<
       | 'StreamAppended'
       | 'WaitEnded'
       | 'ExecutionSuspended'
+      | 'ExecutionContinued'
       | 'MessageSent'
       | 'ExecutionCommitted'
   }
@@ -205,7 +207,7 @@ function taskFields(entry: Other, names: Names): string[] {
 }
 
 type WaitingEntry = EntryOf<
-  'WaitEnded' | 'ExecutionSuspended' | 'MessageSent' | 'MessageKept'
+  'WaitEnded' | 'ExecutionSuspended' | 'ExecutionContinued' | 'MessageSent' | 'MessageKept'
 >
 
 function waitingFields(entry: WaitingEntry): string[] {
@@ -215,6 +217,7 @@ function waitingFields(entry: WaitingEntry): string[] {
         `lease=${entry.lease}`,
         pendingWait(entry.wait),
         entry.message === null ? 'by=time' : `by=${entry.message}`,
+        entry.answer === null ? '' : `answer=${entry.answer}`,
         unfit(entry.unfit),
       ]
     case 'ExecutionSuspended':
@@ -226,6 +229,8 @@ function waitingFields(entry: WaitingEntry): string[] {
         due(entry.dueAt),
         `budget=${entry.budget}`,
       ]
+    case 'ExecutionContinued':
+      return [`lease=${entry.lease}`, `input=${entry.input}`, `budget=${entry.budget}`]
     case 'MessageSent':
       return [
         `id=${entry.id}`,
@@ -242,8 +247,8 @@ function waitingFields(entry: WaitingEntry): string[] {
   }
 }
 
-function pendingWait({ name, message, until }: PendingWait): string {
-  const what = message === null ? '' : `:${message}`
+function pendingWait({ name, message, until, callee }: PendingWait): string {
+  const what = callee !== null ? `:@${callee.type}` : message === null ? '' : `:${message}`
   return `wait=${name}${what}${until === null ? '' : `:${readable(until)}`}`
 }
 

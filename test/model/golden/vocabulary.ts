@@ -6,6 +6,7 @@
  * default: the newest lease and attempt, worker `w1`, the worker's next request number.
  */
 import type {
+  CallerRef,
   CommandType,
   EffectPromise,
   Failure,
@@ -17,9 +18,19 @@ import type {
   TaskPolicy,
   WaitSpec,
 } from '../../../src/kernel/index.ts'
-import { childId, findTask, tickId } from '../../../src/kernel/index.ts'
+import { calleeId, childId, findTask, findWait, tickId } from '../../../src/kernel/index.ts'
 import type { Authority, Brief } from '../../support/authority.ts'
-import { child, failure, pipeline, plain, policy, promise, retry, stage } from '../../support/specs.ts'
+import {
+  caller,
+  child,
+  failure,
+  pipeline,
+  plain,
+  policy,
+  promise,
+  retry,
+  stage,
+} from '../../support/specs.ts'
 import type { Line } from './line.ts'
 
 type Address = { readonly job: string; readonly stage: number; readonly segment: number }
@@ -90,6 +101,22 @@ export class Scene {
 
   attempt(at: Address): number {
     return findTask(this.authority.world, at.job, at.stage, at.segment)?.attempt ?? 0
+  }
+
+  /** What a `child` line defines, called by a wait of the task. */
+  callee(at: Address, name: string, defined: string, line: Line): JobSpec {
+    const [called] = this.promises([defined], line)
+    const spec = called?.child ?? line.fail(`calls no job: ${defined}`)
+    const { job, stage: index, segment } = at
+    const ref = { job, stage: index, segment, name, run: line.option('run', '1') }
+    return { ...spec, caller: caller({ ...ref, withCaller: line.flag('with-caller') }) }
+  }
+
+  /** As the wait of the task has it. */
+  calledJob(at: Address, name: string, line: Line): JobSpec {
+    const task = findTask(this.authority.world, at.job, at.stage, at.segment)
+    const wait = task === undefined ? undefined : findWait(task, name)
+    return wait?.callee ?? line.fail(`names a wait that calls no job: ${name}`)
   }
 
   promisedChild(at: Address, effect: number, line: Line): JobSpec {
@@ -176,19 +203,24 @@ function rateFrom(line: Line, text: string): Rate {
   return { count: Number(count), perMs: line.milliseconds(period) }
 }
 
-/** `nap:5s` sleeps, `answer:approval` waits for a message, `answer:approval:2h` has a time, too. */
-function waitFrom(line: Line, text: string): WaitSpec {
+/**
+ * `nap:5s` sleeps, `answer:approval` waits for a message, `answer:approval:2h` has a time, too, and
+ * `done:@thumbnail` calls what a `child` line defines.
+ */
+function waitFrom(line: Line, text: string, scene: Scene, at: Address): WaitSpec {
   const [name = '', ...parts] = text.split(':')
   const [first = '', second] = parts
   const isSleep = /^\d/.test(first)
+  const isCall = first.startsWith('@')
   const delay = isSleep ? first : second
   return {
     name,
-    message: isSleep ? null : first,
-    schema: isSleep ? null : line.payload('schema', null),
+    message: isSleep || isCall ? null : first,
+    schema: isSleep || isCall ? null : line.payload('schema', null),
     ask: null,
     delayMs: delay === undefined ? null : line.milliseconds(delay),
     dueAt: null,
+    callee: isCall ? scene.callee(at, name, first.slice(1), line) : null,
   }
 }
 
@@ -321,21 +353,42 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     offset: line.number('offset', 0),
     values: line.list('values') ?? [],
   }),
-  suspend: (line, scene) => ({
-    type: 'SuspendExecution',
+  suspend: (line, scene) => {
+    const at = report(line, scene)
+    return {
+      type: 'SuspendExecution',
+      ...at,
+      needs: line.flag('all') ? 'all' : 'any',
+      waits: (line.list('waits') ?? []).map((text) => waitFrom(line, text, scene, at)),
+      unfit: line.list('unfit') ?? [],
+      definitionVersion: line.number('version', 1),
+    }
+  },
+  'end-wait': (line, scene) => {
+    const at = report(line, scene)
+    return {
+      type: 'EndWait',
+      ...at,
+      wait: waitFrom(line, line.word('wait'), scene, at),
+      message: line.option('message', null),
+      unfit: line.list('unfit') ?? [],
+      definitionVersion: line.number('version', 1),
+    }
+  },
+  continue: (line, scene) => ({
+    type: 'ContinueExecution',
     ...report(line, scene),
-    needs: line.flag('all') ? 'all' : 'any',
-    waits: (line.list('waits') ?? []).map((text) => waitFrom(line, text)),
-    unfit: line.list('unfit') ?? [],
+    input: line.payload('input', '{}') as string,
     definitionVersion: line.number('version', 1),
   }),
-  'end-wait': (line, scene) => ({
-    type: 'EndWait',
-    ...report(line, scene),
-    wait: waitFrom(line, line.word('wait')),
-    message: line.option('message', null),
-    unfit: line.list('unfit') ?? [],
-    definitionVersion: line.number('version', 1),
+  'submit-callee': (line, scene) => {
+    const spec = scene.calledJob(taskOf(line, scene), line.word('wait'), line)
+    return { type: 'SubmitJob', job: calleeId(spec.caller as CallerRef), spec }
+  },
+  'answer-call': (line, scene) => ({
+    type: 'AnswerCall',
+    ...taskOf(line, scene),
+    name: line.word('wait'),
   }),
   send: (line, scene) => ({
     type: 'SendMessage',

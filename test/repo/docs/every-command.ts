@@ -1,11 +1,11 @@
 /**
  * A walk that carries out every command once, and sends each a second time right after.
  */
-import type { CommandType, Decision } from '../../../src/kernel/index.ts'
-import { tickId } from '../../../src/kernel/index.ts'
+import type { CommandType, Decision, JobSpec, WaitSpec } from '../../../src/kernel/index.ts'
+import { calleeId, tickId } from '../../../src/kernel/index.ts'
 import type { Brief } from '../../support/authority.ts'
 import { Authority } from '../../support/authority.ts'
-import { failure, pipeline, plain, promise, retry, stage } from '../../support/specs.ts'
+import { call, caller, failure, pipeline, plain, promise, retry, stage } from '../../support/specs.ts'
 
 export interface Walked {
   readonly type: CommandType
@@ -80,7 +80,7 @@ function oneJob(send: Send): void {
 }
 
 function waits(send: Send, authority: Authority): void {
-  const nap = { name: 'nap', message: null, schema: null, ask: null, delayMs: 5, dueAt: null }
+  const nap: WaitSpec = { ...call(), name: 'nap', callee: null, delayMs: 5 }
   send({ type: 'SubmitJob', job: 'w', spec: plain() })
   send({ type: 'SendMessage', job: 'w', id: 'm', name: 'go', value: '1' })
   send({ type: 'GrantLease', job: 'w' })
@@ -89,6 +89,14 @@ function waits(send: Send, authority: Authority): void {
   send({ type: 'SuspendExecution', job: 'w', waits: [nap] })
   authority.advance(5)
   send({ type: 'GrantLease', job: 'w', request: 2 })
+  send({ type: 'ContinueExecution', job: 'w', input: '2' })
+  send({ type: 'GrantLease', job: 'w', request: 3 })
+  const wait = call({ job: 'w' })
+  send({ type: 'SuspendExecution', job: 'w', waits: [wait] })
+  const callee = calleeId(caller({ job: 'w' }))
+  send({ type: 'SubmitJob', job: callee, spec: wait.callee as JobSpec })
+  send({ type: 'CancelJob', job: callee })
+  send({ type: 'AnswerCall', job: 'w', name: 'call' })
 }
 
 function failures(send: Send, authority: Authority): void {

@@ -71,7 +71,7 @@ interface CommandMeaning {
 export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
   SubmitJob: {
     entry: 'JobSubmitted',
-    sender: "client, schedule, a parent's effect",
+    sender: "client, schedule, a parent's effect, a caller's wait",
     nouns: 'The id with the same content; or the key with the same input.',
   },
   ReleaseJob: { entry: 'JobReleased', sender: 'client', nouns: 'The job is not held.' },
@@ -114,6 +114,11 @@ export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
   },
   SuspendExecution: {
     entry: 'ExecutionSuspended',
+    sender: 'worker',
+    nouns: 'The lease ended this way.',
+  },
+  ContinueExecution: {
+    entry: 'ExecutionContinued',
     sender: 'worker',
     nouns: 'The lease ended this way.',
   },
@@ -165,6 +170,11 @@ export const COMMANDS: { readonly [T in CommandType]: CommandMeaning } = {
     entry: 'MessageSent',
     sender: 'client, operator',
     nouns: 'The id of the message, to the same task.',
+  },
+  AnswerCall: {
+    entry: 'MessageSent',
+    sender: 'worker, upkeep',
+    nouns: 'The wait has ended, however it did.',
   },
   RescheduleTask: {
     entry: 'TaskRescheduled',
@@ -244,15 +254,19 @@ export const ENTRIES: { readonly [T in EntryType]: EntryMeaning } = {
   },
   WaitEnded: {
     aggregate: 'task',
-    says: 'A wait ended in place, by the first message that is kept for it or by its time. The lease goes on.',
+    says: 'A wait ended in place, by the first message that is kept for it, by its callee, which is over, or by its time. The lease goes on.',
   },
   ExecutionSuspended: {
     aggregate: 'task',
-    says: 'The attempt ended and waits, for any or for all of these. Costs nothing, and gives a fresh budget. Only the newest leases stay in mind.',
+    says: 'The attempt ended and waits, for any or for all of these; a wait may carry the job that it calls. Costs nothing, and gives a fresh budget. Only the newest leases stay in mind.',
+  },
+  ExecutionContinued: {
+    aggregate: 'task',
+    says: 'The run is over, and the next one begins anew with this input: without steps and waits, with what nobody took. Costs nothing, and gives a fresh budget.',
   },
   MessageSent: {
     aggregate: 'task',
-    says: 'A message came: it ends the pending wait for it, or is kept for a later one.',
+    says: 'A message came: it ends the pending wait for it, or is kept for a later one. The end of a callee comes the same way.',
   },
   MessageKept: {
     aggregate: 'job',
@@ -331,6 +345,8 @@ export const REJECTIONS: { readonly [C in RejectionCode]: string } = {
   UnknownSchedule: 'The schedule is not set.',
   UnknownEffect: 'The commit promised no effect at this place.',
   UnknownParent: 'No commit promised this child.',
+  UnknownCaller: 'No wait that is pending calls this job.',
+  UnknownCall: 'The task does not wait for a job under this name, or not any more.',
   InvalidSpec: 'A field of the job or of a promise is wrong; the field is named.',
   InvalidShape:
     'The stages do not fit together, or not the input; the stage and the fix are named.',
@@ -349,6 +365,8 @@ export const REJECTIONS: { readonly [C in RejectionCode]: string } = {
   JobNotSettled: 'Something in the ending job is still open, or DEAD after its commit.',
   JobTooYoung: 'The job did not end before the time given, or that time is still to come.',
   OriginNotRecorded: 'The effect or tick that made the job is not recorded yet.',
+  CallerNotOver: 'The job that called it may still ask for it.',
+  CalleeNotOver: 'The job that the wait calls is not over, or not there.',
   PrerequisitesNotDone: 'A stage before this one is not DONE.',
   StageDone: 'The stage is DONE without the task; later stages have built on it.',
   TaskNotWaiting: 'The task is not WAITING, so it cannot be granted.',
@@ -421,13 +439,14 @@ export const LIMIT_MEANINGS: { readonly [L in keyof typeof LIMITS]: string } = {
   commitChars: 'Characters of the output and of all inputs in one commit, together',
   steps: 'Steps recorded by a task',
   waits: 'Waits recorded by a task, and named by a suspension',
+  callDepth: 'Jobs that wait for each other in a chain, the first caller not counted',
   messages: 'Messages to a task, or kept by a job, that nothing took yet',
   messagesRemembered: 'Messages of a task that are remembered',
   replacements: 'Submits that replaced a job that are remembered',
   streams: 'Streams of a task',
   streamValues: 'Values of a stream that one append carries',
   streamLength: 'Values of a stream',
-  leasesAfterSuspension: 'Leases of a task that a suspension leaves in mind',
+  leasesAfterSuspension: 'Leases of a task that a suspension or a continuation leaves in mind',
   errorChars: "Characters of an error's message, and of its stack",
   reasonChars: "Characters of an operator's reason",
   scheduleChars: "Characters of a schedule's definition",

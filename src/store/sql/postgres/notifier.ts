@@ -14,7 +14,9 @@ import { ANSWER_MS } from './address.ts'
 import type { ConnectedClient } from './client.ts'
 import { connect, within } from './client.ts'
 import { RECONNECT_MS } from './presence.ts'
-import { NOTIFY } from './statements.ts'
+
+/** channel, payload. */
+export const NOTIFY = `select pg_notify($1::text, $2::text)`
 
 /** The channel of a store. */
 export function channelOf(storeId: string): string {

@@ -251,6 +251,13 @@ export const STEPS: readonly (readonly string[])[] = [
     ) ${CHURN}`,
     `create index tallies_of on tallies (job)`,
     `create index tallies_to_check on tallies (id) where to_check`,
+    `create table calls (
+      id bigint generated always as identity primary key,
+      stage integer not null,
+      segment integer not null,
+      job text collate "C" not null
+    ) ${CHURN}`,
+    `create index calls_of on calls (job)`,
     // Presence is soft: what is not logged costs no write that must be durable.
     `create unlogged table processes (
       name text collate "C" primary key,

@@ -24,6 +24,7 @@ import {
   UNLISTED_COLUMNS,
   STANDARD_STATEMENTS,
 } from '../statements.ts'
+import { CALL_STATEMENTS } from './call-statements.ts'
 import { loaded } from './loaded-columns.ts'
 import { channelHash } from './schema.ts'
 
@@ -187,6 +188,7 @@ const UNPARK = `
 
 export const POSTGRES: Statements = {
   ...STANDARD_STATEMENTS,
+  ...CALL_STATEMENTS,
   begin: BEGIN,
   beginAlone: BEGIN,
   clock: `select ${now}`,
@@ -599,7 +601,7 @@ export const POSTGRES: Statements = {
   beginReading: 'begin isolation level repeatable read read only',
   lockAll: `
     lock table events, baselines, work, queues, schedules, limits, group_turns, queue_counts,
-      queue_count_changes, tallies, history in exclusive mode`,
+      queue_count_changes, tallies, history, calls in exclusive mode`,
   // The server sorts on the disk what does not fit into memory.
   sortEvents: `
     declare sorted no scroll cursor for
@@ -693,6 +695,3 @@ export const VACUUM_TABLES: VacuumTables = {
   count: `select ${dead.join(' + ')}`,
   run: `vacuum (index_cleanup on, truncate off, skip_locked on) ${CHURNING.join(', ')}`,
 }
-
-/** channel, payload. */
-export const NOTIFY = `select pg_notify($1::text, $2::text)`

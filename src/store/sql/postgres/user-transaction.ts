@@ -16,11 +16,11 @@ import { PgTransaction } from '../user-transaction/adapters.ts'
 import type { PostgresAddress } from './address.ts'
 import { openConnection } from './connection.ts'
 import { stateOf, reasonInTransaction } from './failures.ts'
-import { channelOf, newsPayload } from './notifier.ts'
+import { channelOf, newsPayload, NOTIFY } from './notifier.ts'
 import type { Wire } from './statement-batch.ts'
 import { StatementBatch, bind, UNNAMED } from './statement-batch.ts'
 import { qualified } from './qualified-names.ts'
-import { NOTIFY, POSTGRES } from './statements.ts'
+import { POSTGRES } from './statements.ts'
 
 /** milliseconds: no statement of this transaction may take longer from here on, nor a pause between two. */
 const LIMIT_TIME = `

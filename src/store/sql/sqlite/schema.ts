@@ -192,5 +192,12 @@ export const STEPS: readonly (readonly string[])[] = [
     )`,
     `create index tallies_of on tallies (job)`,
     `create index tallies_to_check on tallies (id) where to_check`,
+    `create table calls (
+      id integer primary key autoincrement,
+      job text not null,
+      stage integer not null,
+      segment integer not null
+    )`,
+    `create index calls_of on calls (job)`,
   ],
 ]

@@ -7,6 +7,7 @@
  */
 import type { Preconditions, FileCheck } from '../dialect.ts'
 import type { Statements } from '../statements.ts'
+import { CALL_STATEMENTS } from './call-statements.ts'
 import {
   BASELINE_COLUMNS,
   CHANGING_COLUMNS,
@@ -78,6 +79,7 @@ const UNPARK = `
 
 export const SQLITE: Statements = {
   ...STANDARD_STATEMENTS,
+  ...CALL_STATEMENTS,
   begin: BEGIN,
   beginAlone: 'begin exclusive',
   clock: 'select ?',

@@ -84,6 +84,11 @@ export async function buildWrites(
     sql.insertTallies,
     [...loaded.changedPipelines].flatMap(([job, changed]) => changed.rows(job)),
   )
+  const checks = [...loaded.callsToCheck.values()]
+  write(
+    sql.insertCalls,
+    checks.map(({ job, stage, segment }) => [job, stage, segment]),
+  )
   write(sql.addQueueCounts, loaded.counts.rows)
   return writes
 }

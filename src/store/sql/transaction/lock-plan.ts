@@ -9,18 +9,30 @@
  * tasks that are not over. Not locked are:
  * - the job of a segment, for reports about the segment: completing one never changes its job;
  * - the job and the tallies of a segment that is stopped: a job that is ending stays so;
- * - a child, and the job of a tick: once submitted, they stay until their origin is recorded.
+ * - a child, and the job of a tick: once submitted, they stay until their origin is recorded;
+ * - a callee, when its caller is told of its end: once over, it stays so, and it is kept until then.
  */
-import type { Command, Job, JobSpec, ParentRef, Task, TaskAddress } from '../../../kernel/index.ts'
+import type {
+  Command,
+  Job,
+  JobSpec,
+  ParentRef,
+  Task,
+  TaskAddress,
+  Wait,
+} from '../../../kernel/index.ts'
 import {
+  calleeOf,
   childId,
   eachPath,
+  findWait,
   invalidFields,
   invalidShape,
   RULES,
   segmentsOf,
   stageIndex,
   stagesOf,
+  standsAlone,
   tickId,
 } from '../../../kernel/index.ts'
 import type { LeasedRowCache, QueueCache } from './context.ts'
@@ -120,7 +132,7 @@ export class LockPlan {
 
   #submit(id: string, spec: JobSpec): void {
     const isValid = invalidFields(spec) === null && invalidShape(spec) === null
-    if (isValid && this.#leasedRows !== null && canOnlyClashById(spec))
+    if (isValid && this.#leasedRows !== null && standsAlone(spec))
       this.#loaded.jobs.setAbsent(id)
     else this.#job(id, 'lock')
     if (!isValid) return
@@ -162,6 +174,15 @@ export class LockPlan {
     if (command.type === 'RescheduleTask') this.#ranking(command.toQueue ?? task.policy.queue)
     this.addLimits(task)
     if (command.type === 'FinishEffect') this.#child(command, task)
+    if (command.type === 'AnswerCall') this.#callee(findWait(task, command.name))
+    if (command.type === 'EndWait') this.#callee(findWait(task, command.wait.name))
+  }
+
+  /** The job that a wait calls, and whether it is over. */
+  #callee(wait: Wait | undefined): void {
+    const id = calleeOf(wait)
+    const job = id === null ? null : this.#job(id, 'read')
+    if (job !== null) this.addTallies(job)
   }
 
   /** By its spec: the same transaction may submit the job, or open the stage, BEFORE this is decided. */
@@ -187,11 +208,12 @@ export class LockPlan {
     if (child.key !== null) this.#key(child.type, child.key)
   }
 
-  #origin({ parent, schedule }: JobSpec): void {
+  #origin({ parent, schedule, caller }: JobSpec): void {
     if (schedule !== null) this.#schedule(schedule.id)
-    if (parent === null) return
-    const job = this.#job(parent.job, 'lock')
-    if (job !== null) this.#task(job, parent.stage, parent.segment)
+    for (const at of [parent, caller]) {
+      const job = at === null ? null : this.#job(at.job, 'lock')
+      if (at !== null && job !== null) this.#task(job, at.stage, at.segment)
+    }
   }
 
   #openStage(job: Job, stage: number): void {
@@ -253,9 +275,4 @@ export class LockPlan {
     const job = holder === undefined ? undefined : jobs.get(holder)
     if (job !== undefined) this.addTallies(job)
   }
-}
-
-/** No key, parent or schedule could be a reason to refuse it. */
-function canOnlyClashById({ key, parent, schedule }: JobSpec): boolean {
-  return key === null && parent === null && schedule === null
 }

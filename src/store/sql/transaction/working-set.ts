@@ -36,6 +36,8 @@ import {
   stagesOf,
   takesToken,
 } from '../../../kernel/index.ts'
+import type { CallCheck } from '../../state/call-checks.ts'
+import { checksAfter } from '../../state/call-checks.ts'
 import { isListed, TaskSnapshot } from '../../state/task-snapshot.ts'
 import type { Row } from '../connection.ts'
 import type { LackingSteps, LeasedRow } from './context.ts'
@@ -133,6 +135,8 @@ export class WorkingSet implements Indexes {
   readonly changedLimits = new Set<string>()
   /** Keys of limits that leases were given back to, and how many. */
   readonly freed = new Map<string, number>()
+  /** Calls that upkeep must look at. */
+  readonly callsToCheck = new Map<string, CallCheck>()
   readonly changedPipelines = new Map<string, ChangedPipeline>()
   readonly forgottenPipelines = new Set<string>()
   /** Jobs that were not read (see `LeasedRowCache`): only an entry, whose write is checked, may follow. */
@@ -255,7 +259,7 @@ export class WorkingSet implements Indexes {
   clearChanges(): void {
     this.applied.length = 0
     const ofJobs = [this.changed, this.moved, this.forgotten, this.droppedKeys]
-    const ofPipelines = [this.changedPipelines, this.forgottenPipelines]
+    const ofPipelines = [this.changedPipelines, this.forgottenPipelines, this.callsToCheck]
     const ofQueues = [this.changedQueues, this.chargedQueues, this.changedSchedules]
     for (const one of [...ofJobs, ...ofPipelines, ...ofQueues, this.changedLimits, this.freed])
       one.clear()
@@ -374,8 +378,14 @@ export class WorkingSet implements Indexes {
     const taskBefore = task === null ? null : new TaskSnapshot().note(job, task)
     const wasReady = taskBefore?.listed === true && this.#isReady(name)
     if (entry.type === 'TaskRescheduled' || entry.type === 'JobReplaced') this.#move(name, task)
+    const waits = task?.waiting?.waits
     if (job.task === null) this.#changePipeline(entry, job, task)
     else fold(this.world, entry)
+    if (task !== null) {
+      for (const check of checksAfter(entry, job, task, waits)) {
+        this.callsToCheck.set(rowKey(check.job, check.stage, check.segment), check)
+      }
+    }
     if (job.task !== null || task === null) job.lastPosition = position
     if (task !== null && taskBefore !== null) this.#updateUsage(task, taskBefore)
     if (task !== null && wasReady) this.#freeLimitsOf(task, isListed(job, task), entry.at)

@@ -1,6 +1,7 @@
 /**
  * Which commands time and the orchestrator are due to send, found in the database: expire leases, stop
- * tasks that no worker took in time, open stages, stop tasks of ending pipelines, forget jobs.
+ * tasks that no worker took in time, open stages, stop tasks of ending pipelines, what is to be done about
+ * calls, forget jobs.
  *
  * It decides nothing. Any process may ask, and several at once: a command that two of them send is
  * decided once. A transaction that changes a pipeline adds a row to its tallies; the rows are folded into
@@ -16,6 +17,8 @@ import {
   openableStages,
   stagesOf,
 } from '../../../kernel/index.ts'
+import type { CallCheck } from '../../state/call-checks.ts'
+import { checksOfEnd } from '../../state/call-checks.ts'
 import { cancelLate, isPastDeadline } from '../../state/due-commands.ts'
 import type { Retention } from '../../store.ts'
 import type { Connection, Row } from '../connection.ts'
@@ -23,6 +26,7 @@ import type { JobQueries, QueryContext } from '../queries/job-queries.ts'
 import { TallyChange, tallyRowAddress } from '../rows/tally-rows.ts'
 import type { HistoryPruning } from './history-pruning.ts'
 import { QueueCountFold } from './queue-count-fold.ts'
+import { MOST_CALLS, SqlCalls } from './sql-calls.ts'
 import { SqlRetention } from './sql-retention.ts'
 import { UnusedRows } from './unused-rows.ts'
 
@@ -55,6 +59,7 @@ export class SqlUpkeep {
   readonly #countFold: QueueCountFold
   readonly #retention: SqlRetention
   readonly #pruning: HistoryPruning
+  readonly #calls: SqlCalls
   readonly #onEnded: () => void
 
   /** `onEnded`: pipelines were found to have come to their end. */
@@ -71,6 +76,7 @@ export class SqlUpkeep {
     this.#countFold = new QueueCountFold(context.sql)
     this.#retention = new SqlRetention(context.sql, retention)
     this.#pruning = pruning
+    this.#calls = new SqlCalls(context.sql, queries)
     this.#onEnded = onEnded
   }
 
@@ -101,11 +107,12 @@ export class SqlUpkeep {
 
   async #dueNow(connection: Connection, limit: number): Promise<Command[]> {
     const { sql, now } = this.#context
-    const [expired, tooLate, pastDeadline, toCheck] = await connection.run([
+    const [expired, tooLate, pastDeadline, toCheck, calls] = await connection.run([
       { sql: sql.expiredLeases, values: [now(), limit] },
       { sql: sql.startTooLate, values: [now(), limit] },
       { sql: sql.pastDeadline, values: [now(), limit] },
       { sql: sql.pipelinesToCheck, values: [MOST_ROWS] },
+      { sql: sql.callsToCheck, values: [MOST_CALLS] },
     ])
     const commands: Command[] = []
     for (const row of expired?.rows ?? []) commands.push(expireLease(row))
@@ -118,7 +125,12 @@ export class SqlUpkeep {
     }
     if (commands.length >= limit) return commands.slice(0, limit)
     if (ids.size > 0) await this.#checkPipelines(connection, [...ids], commands, limit)
-    return commands
+    const left = limit - commands.length
+    if (left <= 0) return commands
+    // A pipeline that was found to be over may have been called.
+    const [found = calls] =
+      ids.size > 0 ? await connection.run([{ sql: sql.callsToCheck, values: [MOST_CALLS] }]) : []
+    return [...commands, ...(await this.#calls.dueCommands(connection, found?.rows ?? [], left))]
   }
 
   async #checkPipelines(
@@ -132,16 +144,20 @@ export class SqlUpkeep {
     const byJob = await this.#readTallies(connection, ids)
     const finished = new Set(ids)
     const ended: Row[] = []
+    const checks: CallCheck[] = []
     for (const job of jobs) {
       const tallies = byJob.get(job.id)?.tallies(job)
       if (tallies === undefined) continue
       const before = commands.length
       if (before < limit) await this.#checkPipeline(connection, job, tallies, commands, limit)
       if (commands.length > before || before >= limit) finished.delete(job.id)
-      else if (isFinal(jobState(job, tallies, 0))) ended.push([job.id, jobEndedAt(job, tallies)])
+      else if (isFinal(jobState(job, tallies, 0))) {
+        ended.push([job.id, jobEndedAt(job, tallies)])
+        checks.push(...checksOfEnd(job))
+      }
     }
     const read = [...byJob].filter(([id]) => finished.has(id))
-    await this.#fold(connection, read, ended)
+    await this.#fold(connection, read, ended, checks)
   }
 
   async #readTallies(
@@ -168,6 +184,7 @@ export class SqlUpkeep {
     connection: Connection,
     read: readonly (readonly [job: string, tallies: ReadTallies])[],
     ended: readonly Row[],
+    checks: readonly CallCheck[],
   ): Promise<void> {
     const { sql } = this.#context
     if (read.length === 0) return
@@ -179,6 +196,10 @@ export class SqlUpkeep {
       { sql: sql.foldTallies, values: [ids] },
       { sql: sql.deleteTallies, values: [ids] },
       { sql: sql.markEnded, rows: ended },
+      {
+        sql: sql.insertCalls,
+        rows: checks.map(({ job, stage, segment }) => [job, stage, segment]),
+      },
       { sql: sql.commit, values: [] },
     ])
     if (ended.length > 0) this.#onEnded()
