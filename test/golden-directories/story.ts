@@ -281,6 +281,19 @@ const ASKED = {
 }
 const THEN = pipeline([stage('first'), stage('then', { after: ['first'] })])
 
+const STREAMED = { type: 'AppendStream', ...under('waits', 1), name: 'Ausgabe' } as const
+
+function replaced(replacement: string, input: string): Command {
+  const due = { definitionVersion: 2, delayMs: 3_600_000, dueAt: null }
+  return { type: 'ReplaceJob', job: 'debounced', replacement, input, ...due, ...onRecord }
+}
+
+/** Replaced once before the first checkpoint, and once behind it. */
+const REPLACED: readonly Step[] = [
+  execute(submit('debounced', plain({ key: 'doc', deadlineMs: 86_400_000 }))),
+  execute(replaced('newer', '"zweite"')),
+]
+
 /** One that waits in every way: in place, suspended, for a message, and for a stage to open. */
 const WAITS: readonly Step[] = [
   execute(submit('waits', plain())),
@@ -296,6 +309,8 @@ const WAITS: readonly Step[] = [
     unfit: [],
     definitionVersion: 1,
   }),
+  execute({ ...STREAMED, offset: 0, values: ['"Wör"', '"ter"'] }),
+  execute({ ...STREAMED, offset: 2, values: ['{"n":3}'] }),
   execute(sent('waits', 0, 'm-2', 'approval')),
   execute({
     type: 'SuspendExecution',
@@ -347,6 +362,7 @@ const CALLS: readonly Step[] = [
 
 /** Behind the first checkpoint. */
 const WAITS_END: readonly Step[] = [
+  execute(replaced('newest', '"dritte"')),
   execute(sent('asks', 0, 'm-4', 'approval')),
   execute(grant('asks', 2)),
   execute(grant(CALLEE, 1), commit(CALLEE, 1, '"gerufen"')),
@@ -418,6 +434,7 @@ export const STORY: readonly Step[] = [
   ...VERSIONS,
   ...QUEUES_AND_SCHEDULES,
   ...ONE_JOB,
+  ...REPLACED,
   ...WAITS,
   ...CALLS,
   ...FAILURES,

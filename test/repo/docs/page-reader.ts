@@ -270,7 +270,8 @@ export class PageReader {
 export function withDeadline(job: Values): Values {
   const { spec, submittedAt } = job as Values & { spec: Values; submittedAt: number }
   const { deadlineMs, deadlineAt } = spec as Record<string, number | null>
-  const times = [deadlineAt, deadlineMs == null ? null : submittedAt + deadlineMs]
+  const since = (job['replaced'] as { at: number } | null)?.at ?? submittedAt
+  const times = [deadlineAt, deadlineMs == null ? null : since + deadlineMs]
   const known = times.filter((time) => time != null)
   return { ...job, deadlineAt: known.length === 0 ? null : Math.min(...known) }
 }
