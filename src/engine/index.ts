@@ -18,6 +18,7 @@ export type { HistoryItem, RecordedItem, TimedItem } from './inspect/history.ts'
 export type { WorkerInfo } from './inspect/worker-info.ts'
 export type { OpenOptions } from './open.ts'
 export { open } from './open.ts'
+export type { EraseOptions } from './operator/erasure.ts'
 export type {
   DiscardOptions,
   EffectAnswer,

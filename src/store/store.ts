@@ -230,6 +230,7 @@ export interface Outcome extends FailureDetails {
   /** Of a pipeline: the stages whose outputs are its result. Null: a plain job. */
   readonly last: readonly PriorStage[] | null
   readonly cancelled: Job['cancelled']
+  readonly erased: Job['erased']
   /** Where its newest entry stands. */
   readonly lastPosition: number
 }
@@ -263,6 +264,9 @@ export interface JobSummary {
   readonly endedAt: number | null
   /** The newest failure of a plain job, even if a later attempt went well; null for a pipeline. */
   readonly error: Pick<Failure, 'code' | 'message'> | null
+  readonly rerunOf: string | null
+  /** When it was erased; null: it was not. */
+  readonly erasedAt: number | null
 }
 
 export interface JobsPage {
@@ -464,6 +468,8 @@ export interface Answers {
       readonly group?: string
       /** Of any job that was submitted with it: a unique one may have many, one after the other. */
       readonly key?: string
+      /** Only jobs that are reruns of others. */
+      readonly isRerun?: true
       readonly after?: number
       readonly limit: number
     }

@@ -8,7 +8,14 @@ import { isFinal } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { Outcome, OutputsPage, PositionedEntry, PriorStage, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
-import { JobFailed, JobQuarantined, JobWasCancelled, ResultTimeout, UnknownJob } from '../errors.ts'
+import {
+  JobFailed,
+  JobQuarantined,
+  JobWasCancelled,
+  JobWasErased,
+  ResultTimeout,
+  UnknownJob,
+} from '../errors.ts'
 import { failureReason } from '../failure-reason.ts'
 import { lossIn } from '../lost-lease.ts'
 import type { JobInfo } from './job-info.ts'
@@ -46,7 +53,7 @@ export class Handle<Result = unknown> {
 
   /**
    * What the job results in. Rejects with `JobFailed`, `JobWasCancelled` or `JobQuarantined` if
-   * it does not, and with `ResultTimeout` after `timeout`, which stops only the waiting.
+   * it does not, with `JobWasErased` if that is gone, and with `ResultTimeout` after `timeout`, which stops only the waiting.
    */
   async result(options: { readonly timeout?: Duration } = {}): Promise<Result> {
     const { results, timing } = this.#parts
@@ -167,7 +174,8 @@ function resultOf(
   definition: AnyJob | null,
 ): unknown {
   if (outcome === null) throw new UnknownJob(id)
-  const { state, type, cancelled } = outcome
+  const { state, type, cancelled, erased } = outcome
+  if (erased !== null) throw new JobWasErased(id, type, state, erased)
   if (state === 'QUARANTINED' || (state === 'FAILED' && cancelled === null)) {
     return noResult(store, id, outcome)
   }

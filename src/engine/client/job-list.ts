@@ -20,6 +20,8 @@ export interface JobListItem {
   readonly completedAt: Date | null
   /** The newest failure of a plain job; null for a pipeline, and if the job succeeded. */
   readonly error: Pick<Failure, 'code' | 'message'> | null
+  /** When what it was given and made was erased; null: it was not. */
+  readonly erasedAt: Date | null
 }
 
 export interface JobList {
@@ -29,11 +31,12 @@ export interface JobList {
 }
 
 export function jobList({ jobs, next }: JobsPage): JobList {
-  const items = jobs.map(({ endedAt, submittedAt, error, ...job }) => ({
+  const items = jobs.map(({ endedAt, submittedAt, error, erasedAt, rerunOf: _, ...job }) => ({
     ...job,
     submittedAt: new Date(submittedAt),
     completedAt: endedAt === null ? null : new Date(endedAt),
     error: job.state === 'SUCCEEDED' ? null : error,
+    erasedAt: erasedAt === null ? null : new Date(erasedAt),
   }))
   return { jobs: items, next }
 }

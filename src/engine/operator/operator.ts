@@ -10,7 +10,7 @@ import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { JobView, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
 import { actorOrDefault } from '../actor.ts'
-import { Refused, UnknownJob } from '../errors.ts'
+import { JobWasErased, Refused, UnknownJob } from '../errors.ts'
 import { newJobId } from '../random.ts'
 
 export interface RetryJobOptions extends Actor, TaskChoice {
@@ -159,6 +159,7 @@ export class Operator {
         details: { job: id, state },
       })
     }
+    if (job.erased !== null) throw new JobWasErased(id, job.spec.type, state, job.erased)
     const text = await this.#inputFor(view, input, definition)
     const spec: JobSpec = {
       ...job.spec,

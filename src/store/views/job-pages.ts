@@ -77,21 +77,27 @@ function summaryOf({ job, state, endedAt }: Listed, spec: JobSpec): JobSummary {
     submittedAt,
     endedAt,
     error: error === null ? null : { code: error.code, message: error.message },
+    rerunOf: spec.rerunOf,
+    erasedAt: job.erased?.at ?? null,
   }
 }
 
 /** What jobs are filtered by, whatever their state. */
-export type SpecFilter = Pick<QueryOf<'jobs'>, 'type' | 'queue' | 'tag' | 'group' | 'key'>
+export type SpecFilter = Pick<
+  QueryOf<'jobs'>,
+  'type' | 'queue' | 'tag' | 'group' | 'key' | 'isRerun'
+>
 
 /** `task`: of a plain job, which may be in another queue by now. */
 export function matches(
   spec: JobSpec,
   task: Task | null,
-  { type, queue, tag, group, key }: SpecFilter,
+  { type, queue, tag, group, key, isRerun }: SpecFilter,
 ): boolean {
   if (type !== undefined && spec.type !== type) return false
   if (group !== undefined && spec.group !== group) return false
   if (key !== undefined && spec.key !== key) return false
+  if (isRerun === true && spec.rerunOf === null) return false
   if (tag !== undefined && !spec.tags.includes(tag)) return false
   if (queue === undefined) return true
   if (task !== null) return task.policy.queue === queue
