@@ -47,6 +47,8 @@ interface Place {
   /** Where the text is found. */
   find(text: string): Promise<string[]>
   verify(): Promise<{ readonly problems: readonly unknown[] }>
+  /** What the database does by itself from time to time. */
+  tend?(): Promise<unknown>
 }
 
 const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
@@ -80,6 +82,8 @@ const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
         return [...tables, ...(await filesWith(text, artifacts, await tableFiles(url)))]
       },
       verify: () => verifyDatabase(url, { schema }),
+      // Statistics hold samples of what is in the columns.
+      tend: () => connected(url, (client) => client.query(`analyze ${tablesIn(schema)}`)),
     }
   },
 }
@@ -92,6 +96,12 @@ async function connected<T>(url: string, work: (client: Client) => Promise<T>): 
   } finally {
     await client.end()
   }
+}
+
+function tablesIn(schema: string): string {
+  return ['events', 'work', 'baselines', 'schedules', 'reports']
+    .map((table) => `"${schema}".${table}`)
+    .join(', ')
 }
 
 /** As a dump has them: every table, every row, with bytes in hexadecimal digits. */
@@ -164,6 +174,7 @@ describe.each(Object.keys(PLACES))('on %s', (name) => {
     await endPipeline({ clock, store, send })
     await send({ type: 'CancelJob', job: 'a/0/0/1', by: 'ops', reason: SECRET })
     await store.close()
+    await place.tend?.()
     expect(await place.find(SECRET)).not.toEqual([])
     const pawl = await place.open()
     onTestFinished(() => pawl.close())
@@ -198,6 +209,7 @@ describe.each(Object.keys(PLACES))('on %s', (name) => {
     // What was said comes a second late to others.
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     await worker.stop()
+    await place.tend?.()
     expect(await place.find(secret)).not.toEqual([])
     await expect(pawl.erase('a')).rejects.toThrow(CopiesExist)
     await expect(pawl.erase('a')).rejects.toMatchObject({
