@@ -1,7 +1,7 @@
 /**
  * What a client is told when a job did not come to a good end, or a request was refused.
  */
-import type { Failure, Rejection } from '../kernel/index.ts'
+import type { Failure, JobState, Rejection } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { Outcome } from '../store/index.ts'
 import type { FailureReason } from './failure-reason.ts'
@@ -54,6 +54,41 @@ export class UnknownJob extends PawlError {
       `There is no job ${job}: it was never submitted here, or it ended so long ago that it was forgotten.`,
       { job },
     )
+  }
+}
+
+/** What the job was given, and resulted in, is gone. */
+export class JobWasErased extends PawlError {
+  constructor(
+    job: string,
+    type: string,
+    state: JobState,
+    { at, by, reason }: { readonly at: number; readonly by: string; readonly reason: string },
+  ) {
+    const when = new Date(at)
+    super(
+      'JobWasErased',
+      'rejected',
+      `Job ${job} ('${type}') ${state}, and was erased by ${by} at ${when.toISOString()} (${reason}): what it was given and made is gone.`,
+      { job, state, by, reason, at: when },
+    )
+  }
+}
+
+/** Other jobs hold copies of what a job holds that is to be erased. */
+export class CopiesExist extends PawlError {
+  readonly copies: readonly { readonly job: string; readonly relation: string }[]
+
+  constructor(job: string, copies: readonly { readonly job: string; readonly relation: string }[]) {
+    const first = copies.slice(0, 5).map((one) => `${one.job} (${one.relation})`)
+    const more = copies.length > first.length ? ` and ${copies.length - first.length} more` : ''
+    super(
+      'CopiesExist',
+      'rejected',
+      `Job ${job} was not erased, because other jobs hold copies of what it holds: ${first.join(', ')}${more}. Give \`copies: 'erase'\` to erase them, too, or \`copies: 'keep'\` to leave them as they are.`,
+      { job, copies },
+    )
+    this.copies = copies
   }
 }
 

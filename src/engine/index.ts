@@ -20,6 +20,7 @@ export { Snapshot } from './client/snapshot.ts'
 export type { WorkerInfo } from './inspect/worker-info.ts'
 export type { OpenOptions } from './open.ts'
 export { open } from './open.ts'
+export type { EraseOptions } from './operator/erasure.ts'
 export type {
   DiscardOptions,
   EffectAnswer,

@@ -50,6 +50,8 @@ import { queueInfo } from './inspect/queue-info.ts'
 import { SoftState } from './inspect/soft-state.ts'
 import type { WorkerInfo } from './inspect/worker-info.ts'
 import { servesChannel } from './inspect/worker-info.ts'
+import type { EraseOptions } from './operator/erasure.ts'
+import { Erasure } from './operator/erasure.ts'
 import type {
   DefinitionOf,
   DiscardOptions,
@@ -153,6 +155,7 @@ export class Pawl {
   readonly #place: ArtifactPlace
   readonly #sweep: ArtifactSweep
   readonly #operator: Operator
+  readonly #erasure: Erasure
   readonly #results: Results
   readonly #commandListeners: CommandListeners
   readonly #softState: SoftState
@@ -199,6 +202,12 @@ export class Pawl {
     this.#place = parts.artifacts ?? memoryPlace()
     this.artifacts = new Artifacts(store, this.#place)
     this.#sweep = new ArtifactSweep({ ...upkeepParts, place: this.#place })
+    this.#erasure = new Erasure({
+      store,
+      batcher: this.#batcher,
+      place: this.#place,
+      forgetReports: (job) => this.#presenceLoop.forgetReports(job),
+    })
     const traffic = { others: 0, ends: 0 }
     this.#upkeepLoop = new UpkeepLoop({
       store,
@@ -391,6 +400,24 @@ export class Pawl {
   /** A job that is over again, as a new job that points to it; `from` a step, with the steps before it. */
   async rerun(id: string, options: RerunOptions = {}): Promise<Handle> {
     return this.handle(await this.#operator.rerun(id, options))
+  }
+
+  /**
+   * Erases what a job that is over was given and made, with its artifacts: that it ran stays. If other jobs hold
+   * copies, say with `copies` what is to become of them. The ids of the jobs that are erased. Until `compact()`,
+   * the bytes may still be in files of the store.
+   */
+  erase(id: string, options: EraseOptions = {}): Promise<readonly string[]> {
+    assertJobId(id)
+    return this.#erasure.erase(id, options)
+  }
+
+  /**
+   * AFTER it, nothing that was erased before is in the store's files. A directory gives up the history of all
+   * jobs before it; a database writes its tables anew, and others wait meanwhile.
+   */
+  async compact(): Promise<void> {
+    await this.#parts.store.compact?.()
   }
 
   /** Says what became of an effect whose outcome is unknown, or that is held. */

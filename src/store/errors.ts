@@ -41,12 +41,13 @@ export class PartlyDone extends PawlError {
 
 /** What jobs held that were erased may still be in files of the store. */
 export class CompactionIncomplete extends PawlError {
-  constructor(where: string, why: string) {
+  constructor(where: string, why: string, cause?: unknown) {
     super(
       'CompactionIncomplete',
       'retryable',
       `${where} was not compacted: ${why} What erased jobs held may still be in its files: call \`compact\` again.`,
       { where },
+      cause,
     )
   }
 }

@@ -232,6 +232,7 @@ export interface Outcome extends FailureDetails {
   /** Of a pipeline: the stages whose outputs are its result. Null: a plain job. */
   readonly last: readonly PriorStage[] | null
   readonly cancelled: Job['cancelled']
+  readonly erased: Job['erased']
   /** Where its newest entry stands. */
   readonly lastPosition: number
 }
@@ -284,6 +285,9 @@ export interface JobSummary {
   readonly endedAt: number | null
   /** The newest failure of a plain job, even if a later attempt went well; null for a pipeline. */
   readonly error: Pick<Failure, 'code' | 'message'> | null
+  readonly rerunOf: string | null
+  /** When it was erased; null: it was not. */
+  readonly erasedAt: number | null
 }
 
 export interface JobsPage {
@@ -485,6 +489,8 @@ export interface Answers {
       readonly group?: string
       /** Of any job that was submitted with it: a unique one may have many, one after the other. */
       readonly key?: string
+      /** Only jobs that are reruns of others. */
+      readonly isRerun?: true
       readonly after?: number
       readonly limit: number
     }
@@ -565,7 +571,7 @@ export interface SubmittedAndClaimed {
 }
 
 /** What the jobs of a snapshot are filtered by. */
-export type SnapshotFilter = Omit<QueryOf<'jobs'>, 'kind' | 'after' | 'limit'>
+export type SnapshotFilter = Omit<QueryOf<'jobs'>, 'kind' | 'after' | 'limit' | 'isRerun'>
 
 /** A job as it was at the moment of a snapshot. */
 export interface PastJob {

@@ -1,9 +1,9 @@
 /**
- * Removes the artifacts of jobs that were forgotten.
+ * Removes the artifacts of jobs that were forgotten, or erased.
  *
  * It goes through the place, a bounded number of jobs at a time, and asks the store for each. So it
  * does not matter which process forgot a job, or whether one ended in between: the sweep removes what
- * its store does not know any more. Files of another store, or of other programs, are left alone.
+ * its store does not know any more, or knows to be erased. Files of another store, or of other programs, are left alone.
  */
 import type { ArtifactPlace } from '../../definition/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
@@ -117,7 +117,8 @@ export class ArtifactSweep {
     if (owner === null || owner.store !== (store.id ?? null)) return
     const known = await store.query({ kind: 'overview', job: owner.job })
     // Another job may have the id now.
-    if (known?.job.submittedAt === owner.submittedAt) return
+    const isIt = known?.job.submittedAt === owner.submittedAt
+    if (isIt && known.job.erased === null) return
     await place.remove(folder)
   }
 

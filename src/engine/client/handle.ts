@@ -13,6 +13,7 @@ import {
   JobFailed,
   JobQuarantined,
   JobWasCancelled,
+  JobWasErased,
   ResultTimeout,
   UnknownJob,
 } from '../errors.ts'
@@ -53,7 +54,8 @@ export class Handle<Result = unknown> {
 
   /**
    * What the job results in. Rejects with `JobFailed`, `JobWasCancelled`, `JobDeadlinePassed` or
-   * `JobQuarantined` if it does not, and with `ResultTimeout` after `timeout`, which stops only the waiting.
+   * `JobQuarantined` if it does not, with `JobWasErased` if that is gone, and with `ResultTimeout` after
+   * `timeout`, which stops only the waiting.
    */
   async result(options: { readonly timeout?: Duration } = {}): Promise<Result> {
     const { results, timing } = this.#parts
@@ -174,7 +176,8 @@ function resultOf(
   definition: AnyJob | null,
 ): unknown {
   if (outcome === null) throw new UnknownJob(id)
-  const { state, type, cancelled } = outcome
+  const { state, type, cancelled, erased } = outcome
+  if (erased !== null) throw new JobWasErased(id, type, state, erased)
   if (state === 'QUARANTINED' || (state === 'FAILED' && cancelled === null)) {
     return noResult(store, id, outcome)
   }

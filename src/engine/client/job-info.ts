@@ -4,6 +4,7 @@
 import { fromJson } from '../../definition/index.ts'
 import type {
   Cancelled,
+  Erased,
   Failure,
   Job,
   JobState,
@@ -71,6 +72,7 @@ export interface JobInfo {
   readonly type: string
   readonly version: number
   readonly state: JobState
+  /** Undefined once it was erased. */
   readonly input: unknown
   /**
    * Undefined until there is one. Of a pipeline as `result()` has it, with a list for a stage with
@@ -114,6 +116,8 @@ export interface JobInfo {
   /** When something happened to it last, to its tasks included. */
   readonly updatedAt: Date
   readonly cancelled: { readonly at: Date; readonly by: string; readonly reason: string } | null
+  /** When, by whom and why what it was given and made was erased: input and output are undefined. Null: it was not. */
+  readonly erased: { readonly at: Date; readonly by: string; readonly reason: string } | null
   /** The id of the job whose commit promised this one. */
   readonly parent: string | null
   readonly rerunOf: string | null
@@ -142,7 +146,7 @@ export async function jobInfo(
   { progress, lines, stalledSince }: SoftReports,
 ): Promise<JobInfo> {
   const { job, state, startedAt, updatedAt, attempt, retries } = view
-  const { spec, cancelled } = job
+  const { spec, cancelled, erased } = job
   const executions = await newestExecutions(store, view)
   const began = isFirstKnown(view) ? startedAt : await firstStart(store, job.id)
   return {
@@ -152,6 +156,7 @@ export async function jobInfo(
     state,
     ...(job.task === null ? pipelinePart(view) : plainPart(view, job.task)),
     ...(await endingPart(store, view, executions)),
+    ...(erased === null ? {} : ERASED_PART),
     attempt,
     retryCount: retries,
     executions,
@@ -163,14 +168,15 @@ export async function jobInfo(
     tags: spec.tags,
     submittedAt: new Date(job.submittedAt),
     deadlineAt: dateOf(job.deadlineAt),
-    cancelled: cancelled === null ? null : cancelledInfo(cancelled),
+    cancelled: cancelled === null ? null : actorInfo(cancelled),
+    erased: erased === null ? null : actorInfo(erased),
     parent: spec.parent?.job ?? null,
     rerunOf: spec.rerunOf,
     asked: spec.asked,
     schedule:
       spec.schedule === null ? null : { id: spec.schedule.id, time: new Date(spec.schedule.tick) },
-    progress: progress === null ? undefined : fromJson(progress),
-    lines,
+    progress: progress === null || erased !== null ? undefined : fromJson(progress),
+    lines: erased === null ? lines : [],
     stalledSince: dateOf(stalledSince),
   }
 }
@@ -211,9 +217,12 @@ function plainPart({ job, state }: JobOverview, task: Task): JobPart {
   }
 }
 
-function cancelledInfo({ at, by, reason }: Cancelled): NonNullable<JobInfo['cancelled']> {
+function actorInfo({ at, by, reason }: Cancelled | Erased): NonNullable<JobInfo['cancelled']> {
   return { at: new Date(at), by, reason }
 }
+
+/** What there was is gone, which is not the same as a `null` that a handler returned. */
+const ERASED_PART: Pick<JobInfo, 'input' | 'output'> = { input: undefined, output: undefined }
 
 /** What a single task has, a pipeline shows by its stages. */
 function pipelinePart({ job, state, stages }: JobOverview): JobPart {

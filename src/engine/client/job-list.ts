@@ -20,6 +20,8 @@ export interface JobListItem {
   readonly completedAt: Date | null
   /** The newest failure of a plain job; null for a pipeline, and if the job succeeded. */
   readonly error: Pick<Failure, 'code' | 'message'> | null
+  /** When what it was given and made was erased; null: it was not. */
+  readonly erasedAt: Date | null
 }
 
 export interface JobList {
@@ -32,11 +34,19 @@ export function jobList({ jobs, next }: JobsPage): JobList {
   return { jobs: jobs.map(jobListItem), next }
 }
 
-export function jobListItem({ endedAt, submittedAt, error, ...job }: JobSummary): JobListItem {
+export function jobListItem({
+  endedAt,
+  submittedAt,
+  error,
+  erasedAt,
+  rerunOf: _,
+  ...job
+}: JobSummary): JobListItem {
   return {
     ...job,
     submittedAt: new Date(submittedAt),
     completedAt: endedAt === null ? null : new Date(endedAt),
     error: job.state === 'SUCCEEDED' ? null : error,
+    erasedAt: erasedAt === null ? null : new Date(erasedAt),
   }
 }

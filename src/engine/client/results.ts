@@ -133,6 +133,7 @@ export class Results {
           cause: null,
           error: null,
           cancelled: null,
+          erased: null,
           held: [],
           endedBy: 'ExecutionCommitted',
           at: null,

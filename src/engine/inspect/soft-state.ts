@@ -94,6 +94,12 @@ export class SoftState implements WorkerEvents {
     }
   }
 
+  /** What was said about the job is gone. */
+  forget(job: string): void {
+    this.#jobs.delete(job)
+    this.#changed.delete(job)
+  }
+
   /** What changed since it was taken last, for so many jobs at most. */
   takeChanged(most: number): JobReport[] {
     const taken: JobReport[] = []

@@ -18,7 +18,7 @@ import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { JobView, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
 import { actorOrDefault } from '../actor.ts'
-import { Refused, UnknownJob } from '../errors.ts'
+import { JobWasErased, Refused, UnknownJob } from '../errors.ts'
 import { newJobId } from '../random.ts'
 
 export interface RetryJobOptions extends Actor, TaskChoice, SeenAttempt {
@@ -255,7 +255,8 @@ export class Operator {
   ): Promise<string> {
     const view = await this.#view(id)
     assertRerunnable(view, from !== undefined, effects)
-    const { job } = view
+    const { job, state } = view
+    if (job.erased !== null) throw new JobWasErased(id, job.spec.type, state, job.erased)
     const steps = from === undefined ? [] : stepsBefore(view, from, input !== undefined)
     const text = await this.#inputFor(view, input, definition)
     const spec: JobSpec = {

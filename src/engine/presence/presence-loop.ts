@@ -116,6 +116,12 @@ export class PresenceLoop {
     return { progress, lines, saidAt: said.saidAt }
   }
 
+  /** What the handlers of a job said is gone, as far as it was said to others. */
+  async forgetReports(job: string): Promise<void> {
+    this.#parts.softState.forget(job)
+    await this.#parts.presence?.forgetReport(job)
+  }
+
   /** Hears the others, unless that was a moment ago. */
   async refresh(): Promise<void> {
     const { presence, timing } = this.#parts

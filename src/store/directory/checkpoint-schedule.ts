@@ -6,6 +6,7 @@
  * written, and a log that is opened is never long. One that fails is reported, and tried again
  * after as many bytes: the log has everything.
  */
+import { PawlError } from '../../kernel/index.ts'
 import type {
   CheckpointMade,
   Disk,
@@ -112,6 +113,9 @@ export class CheckpointSchedule {
         if ((this.#manifests[0]?.position ?? 0) >= from) made += 1
       }
       if (this.#pins === 0) await this.#tidy()
+    } catch (error) {
+      if (error instanceof PawlError) throw error
+      throw new CompactionIncomplete(folder, `${(error as Error).message}.`, error)
     } finally {
       this.#isCompacting = false
     }

@@ -90,11 +90,16 @@ function summaryOf({ job, state, endedAt }: Listed, spec: JobSpec): JobSummary {
     submittedAt,
     endedAt,
     error: error === null ? null : { code: error.code, message: error.message },
+    rerunOf: spec.rerunOf,
+    erasedAt: job.erased?.at ?? null,
   }
 }
 
 /** What jobs are filtered by, whatever their state. */
-export type SpecFilter = Pick<QueryOf<'jobs'>, 'type' | 'queue' | 'tag' | 'group' | 'key'>
+export type SpecFilter = Pick<
+  QueryOf<'jobs'>,
+  'type' | 'queue' | 'tag' | 'group' | 'key' | 'isRerun'
+>
 
 /** `task`: of a plain job, which may be in another queue by now. */
 export function matches(spec: JobSpec, task: Task | null, filter: SpecFilter): boolean {
@@ -106,10 +111,14 @@ export function matches(spec: JobSpec, task: Task | null, filter: SpecFilter): b
 }
 
 /** By what never changes. */
-export function matchesSubmit(spec: JobSpec, { type, tag, group, key }: SpecFilter): boolean {
+export function matchesSubmit(
+  spec: JobSpec,
+  { type, tag, group, key, isRerun }: SpecFilter,
+): boolean {
   if (type !== undefined && spec.type !== type) return false
   if (group !== undefined && spec.group !== group) return false
   if (key !== undefined && spec.key !== key) return false
+  if (isRerun === true && spec.rerunOf === null) return false
   return tag === undefined || spec.tags.includes(tag)
 }
 

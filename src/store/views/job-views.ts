@@ -89,7 +89,7 @@ export function isSettled({ state }: Pick<Outcome, 'state'>): boolean {
 
 /** `stages`: those tasks at least that went wrong. */
 export function outcomeOf({ job, stages }: JobRecord, tallies: Tallies, now: number): Outcome {
-  const { spec, task, cancelled, lastPosition } = job
+  const { spec, task, cancelled, erased, lastPosition } = job
   const state = jobState(job, tallies, now)
   const isWrong = state === 'FAILED' || state === 'QUARANTINED'
   const blamed = state === 'FAILED' ? 'FAILED' : 'DEAD'
@@ -100,6 +100,7 @@ export function outcomeOf({ job, stages }: JobRecord, tallies: Tallies, now: num
     type: spec.type,
     state,
     cancelled,
+    erased,
     lastPosition,
     output: task === null ? null : task.output,
     last: task === null ? lastStages(job) : null,

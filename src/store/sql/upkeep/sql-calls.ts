@@ -74,7 +74,7 @@ export class SqlCalls {
   }
 
   #task(connection: Connection, { job, stage, segment }: CallCheck): Promise<Task | null> {
-    return this.#queries.task(connection, { kind: 'task', job, stage, segment })
+    return this.#queries.task(connection, { job, stage, segment })
   }
 
   async #dueOfCaller(connection: Connection, task: Task, now: number): Promise<Command[]> {

@@ -1,0 +1,161 @@
+/**
+ * Erases jobs: what they were given and made is gone from the store, from their artifacts, and from what their
+ * handlers said. Whether they may be erased is for the kernel.
+ *
+ * Other jobs may hold copies of the same data: the commit of a parent has what its child was given, and a job
+ * that is run again has what the first one was given. They are jobs of their own, so the caller says what is to
+ * become of them; without a word, nothing is erased, and the caller is told which jobs these are.
+ */
+import type { ArtifactPlace } from '../../definition/index.ts'
+import { InvalidDefinition } from '../../definition/index.ts'
+import type { Command, Job, Task } from '../../kernel/index.ts'
+import { childId, isFinal } from '../../kernel/index.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
+import type { JobsPage, JobView, QueryOf, Store } from '../../store/index.ts'
+import { folderOf } from '../../worker/artifact/paths.ts'
+import type { Actor } from '../actor.ts'
+import { actorOrDefault } from '../actor.ts'
+import { CopiesExist, Refused, UnknownJob } from '../errors.ts'
+
+export interface EraseOptions extends Actor {
+  /**
+   * Jobs that hold copies of what this one held: its parent and its children, its caller, and those that it
+   * is a rerun of or that are reruns of it. `'erase'`: they are erased, too, if all of them are over. `'keep'`:
+   * they are left alone, and not looked for. Left out: if there are any, nothing is erased.
+   */
+  readonly copies?: 'erase' | 'keep'
+}
+
+interface ErasureParts {
+  readonly store: Store
+  readonly batcher: CommandBatcher
+  readonly place: ArtifactPlace
+  /** What handlers said about a job, in this process and in others, is forgotten. */
+  readonly forgetReports: (job: string) => Promise<void>
+}
+
+/** How another job is related to the one that is erased. */
+type Relation = 'parent' | 'child' | 'caller' | 'rerun'
+
+export interface Copy {
+  readonly job: string
+  readonly relation: Relation
+}
+
+/** Jobs of one page, when reruns are looked for. */
+const PAGE = 1_000
+
+export class Erasure {
+  readonly #parts: ErasureParts
+
+  constructor(parts: ErasureParts) {
+    this.#parts = parts
+  }
+
+  /** The jobs that are erased by it, this one first. Called again, it is answered as the first time. */
+  async erase(id: string, options: EraseOptions): Promise<readonly string[]> {
+    const { copies: wish, ...actor } = options
+    if (wish !== undefined && wish !== 'erase' && wish !== 'keep') {
+      throw new InvalidDefinition(
+        `\`copies\` is 'erase' or 'keep', or it is left out, not ${String(wish)}.`,
+        { job: id },
+      )
+    }
+    const view = await this.#view(id)
+    const copies = wish === 'keep' ? [] : await this.#copiesOf(view)
+    if (copies.length > 0 && wish === undefined) throw new CopiesExist(id, copies)
+    const views = [view]
+    for (const copy of copies) views.push(await this.#view(copy.job))
+    // BEFORE the first is erased: all of them, or none.
+    for (const one of views) assertOver(one)
+    const { by, reason } = actorOrDefault(actor, 'Erased')
+    for (const { job } of views) await this.#eraseOne(job, { by, reason })
+    return views.map(({ job }) => job.id)
+  }
+
+  async #eraseOne({ id, submittedAt }: Job, actor: Required<Actor>): Promise<void> {
+    const { store, batcher, place, forgetReports } = this.#parts
+    const command: Command = { type: 'EraseJob', job: id, ...actor }
+    const { rejection } = await batcher.send(command)
+    if (rejection?.code === 'UnknownJob') throw new UnknownJob(id)
+    if (rejection !== null) throw new Refused(`Erasing job ${id}`, rejection)
+    // AFTER it is durable: the sweep removes them if this process ends here.
+    await place.remove(folderOf({ store: store.id ?? null, job: id, submittedAt }))
+    await forgetReports(id)
+  }
+
+  async #view(id: string): Promise<JobView> {
+    const view = await this.#parts.store.query({ kind: 'job', job: id })
+    if (view === null) throw new UnknownJob(id)
+    return view
+  }
+
+  /** Without those that are erased already, or forgotten. */
+  async #copiesOf(view: JobView): Promise<readonly Copy[]> {
+    const { id, spec } = view.job
+    const found = new Map<string, Relation>()
+    if (spec.parent !== null) found.set(spec.parent.job, 'parent')
+    if (spec.caller !== null) found.set(spec.caller.job, 'caller')
+    for (const task of view.stages.flatMap(({ tasks }) => tasks)) {
+      for (const child of await this.#childrenOf(task)) found.set(child, 'child')
+    }
+    for (const rerun of await this.#rerunsOf(view.job)) found.set(rerun, 'rerun')
+    found.delete(id)
+    const copies: Copy[] = []
+    for (const [job, relation] of found) {
+      const known = await this.#parts.store.query({ kind: 'overview', job })
+      if (known !== null && known.job.erased === null) copies.push({ job, relation })
+    }
+    return copies
+  }
+
+  /** With a key, the child may be a job that had it before. */
+  async #childrenOf({ job, stage, segment, commit }: Task): Promise<readonly string[]> {
+    const children: string[] = []
+    for (const [effect, { promise }] of (commit?.effects ?? []).entries()) {
+      const { child } = promise
+      if (child === null) continue
+      if (child.key === null) children.push(childId({ job, stage, segment, effect }))
+      else {
+        const { type, key } = child
+        const page = await this.#parts.store.query({ kind: 'jobs', type, key, limit: PAGE })
+        children.push(...page.jobs.map(({ id }) => id))
+      }
+    }
+    return children
+  }
+
+  /** The jobs that it is a rerun of, and all that are reruns of these or of it. */
+  async #rerunsOf({ id, spec, firstPosition }: Job): Promise<readonly string[]> {
+    let [oldest, after] = [id, firstPosition]
+    const before: string[] = []
+    for (let rerunOf = spec.rerunOf; rerunOf !== null;) {
+      const view = await this.#parts.store.query({ kind: 'overview', job: rerunOf })
+      if (view === null || before.includes(rerunOf)) break
+      ;[oldest, after] = [rerunOf, view.job.firstPosition]
+      before.push(rerunOf)
+      rerunOf = view.job.spec.rerunOf
+    }
+    // A rerun is submitted after what it is a rerun of, so one pass finds reruns of reruns, too.
+    const family = new Set([oldest, ...before, id])
+    for (let next: number | null = after; next !== null;) {
+      const asked: QueryOf<'jobs'> = { kind: 'jobs', isRerun: true, after: next, limit: PAGE }
+      const page: JobsPage = await this.#parts.store.query(asked)
+      for (const { id: rerun, rerunOf } of page.jobs) {
+        if (rerunOf !== null && family.has(rerunOf)) family.add(rerun)
+      }
+      next = page.next
+    }
+    return [...family]
+  }
+}
+
+function assertOver({ job, state }: JobView): void {
+  if (isFinal(state)) return
+  throw new Refused(`Erasing job ${job.id}`, {
+    code: 'JobNotFinal',
+    check: 'erase',
+    message: `It is ${state}: only a job that is over can be erased. Cancel it, or wait for its end.`,
+    details: { job: job.id, state },
+  })
+}
