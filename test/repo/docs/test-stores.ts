@@ -4,11 +4,11 @@
  */
 import type { SourceFile } from '../tidy/rules.ts'
 
-export const KERNEL = 'kernel'
-export const STORES = ['memory', 'directory', 'SQLite', 'PostgreSQL'] as const
+const KERNEL = 'kernel'
+const STORES = ['memory', 'directory', 'SQLite', 'PostgreSQL'] as const
 
 /** A store with this mark is only run on by `npm run test:long`. */
-export const LONG = '°'
+const LONG = '°'
 
 export interface TestReference {
   readonly file: string
@@ -24,7 +24,7 @@ const EACH: readonly (readonly [RegExp, readonly string[]])[] = [
   [/\bEVERY_ENGINE\b/, STORES],
   [/\bOWN_ENGINES\b/, ['memory', 'directory']],
   [/\bENGINES\b/, ['memory', 'directory', ...DATABASES.map((name) => name + LONG)]],
-  [/\bSTORES\b/, STORES],
+  [/\bObject\.keys\(STORES\)/, STORES],
   [/\bDURABLE\b/, ['directory', ...DATABASES]],
   [/\b(?:SHARED|DATABASES|DATABASE_NAMES)\b/, DATABASES],
 ]
@@ -49,19 +49,17 @@ export function storesOf(test: TestReference, tree: readonly SourceFile[]): read
   if (text === undefined) throw new RangeError(`There is no ${file}.`)
   const at = ["'", '"', '`'].map((quote) => text.indexOf(quote + name + quote)).find((i) => i >= 0)
   if (at === undefined) throw new RangeError(`${file} has no test “${name}”.`)
-  const found = on ?? byDescribe(text.slice(0, at), file) ?? byFolder(file)
+  const found = on ?? byDescribe(text.slice(0, at)) ?? byFolder(file)
   if (found === null) throw new RangeError(`Say what ${file}: “${name}” runs on.`)
   return found
 }
 
 /** `before`: the file up to the title. Null: the test stands in no `describe.each` that is known here. */
-function byDescribe(before: string, file: string): readonly string[] | null {
-  const start = before.search(/^describe(?![\s\S]*^describe)/m)
+function byDescribe(before: string): readonly string[] | null {
+  const start = before.lastIndexOf('\ndescribe') + 1
   const inside = before.slice(start)
-  if (start < 0 || /^\}\)/m.test(inside) || !inside.startsWith('describe.each(')) return null
+  if (!inside.startsWith('describe.each(') || /^\}\)/m.test(inside)) return null
   const [head = ''] = inside.split(')(')
-  // A kernel's test may go through states, and one of SQL through databases that it names itself.
-  if (file.startsWith('src/kernel/') || file.startsWith('test/model/')) return null
   return EACH.find(([pattern]) => pattern.test(head))?.[1] ?? null
 }
 

@@ -23,7 +23,7 @@ export const lifecycle: SourceDocument = {
       'Or the due time, which needs no entry. `JobSubmitted` makes the job.',
     ],
     ['start_processing(), restart_processing()', 'event', '`LeaseGranted`'],
-    ['success()', 'event', '`ExecutionCommitted`'],
+    ['success()', 'event', '`ExecutionCommitted`, `EffectFinished`'],
     ['transient_error()', 'event', '`TaskFailed`'],
     ['terminal_error()', 'event', '`TaskFailed`'],
     [
@@ -48,7 +48,7 @@ export const lifecycle: SourceDocument = {
       'reversions, transitions from terminal states',
       'rule',
       '`InvalidTransition`',
-      'Nothing follows a final state. QUEUED goes back to CREATED only if a person puts off a plain job that was never granted.',
+      'Nothing follows a final state. QUEUED goes back to CREATED only by `TaskRescheduled`, of a plain job that was never granted.',
     ],
     [
       'QUEUED to FAILED',

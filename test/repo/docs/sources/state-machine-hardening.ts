@@ -9,7 +9,12 @@ export const hardening: SourceDocument = {
   title: 'State Machine Hardening',
   names: [
     ['JobStatus', 'entity', '`JobState`'],
-    ['PENDING', 'state', '`QUEUED`', '`CREATED` before it is due.'],
+    [
+      'PENDING',
+      'state',
+      '`QUEUED`',
+      '`CREATED` before it is due; `SUSPENDED` while it waits for a message or a time of its own.',
+    ],
     ['RUNNING', 'state', '`RUNNING`'],
     ['SUCCEEDED', 'state', '`SUCCEEDED`'],
     ['FAILED (may retry)', 'state', '`RETRYING`', 'FAILED is final here: one meaning per word.'],
@@ -164,20 +169,6 @@ export const hardening: SourceDocument = {
       'rule',
       '`Task.version`',
       'Entries of an aggregate are numbered without a gap; a row is written if its version is still the one that was read.',
-    ],
-    ['unit tests of transitions', 'rule', '`jobMayMove`', 'src/kernel/transitions.test.ts'],
-    [
-      'state machine, concurrency and invariant tests',
-      'rule',
-      '`stepViolations`',
-      'test/model/explorer/',
-    ],
-    ['deadlock tests', 'rule', '`LeaseExpired`', 'test/model/failure-modes/'],
-    [
-      'property-based tests, test_transition_determinism',
-      'rule',
-      '`decide`',
-      'test/model/properties/',
     ],
   ],
   demands: {
