@@ -35,7 +35,15 @@ const force =
   (a: Authority) =>
     void a.must({ type: 'ForceTask', stage: at, to, output: null })
 const suspend = (a: Authority) => {
-  const wait = { name: 'w', message: 'go', schema: null, ask: null, delayMs: null, dueAt: null, callee: null }
+  const wait = {
+    name: 'w',
+    message: 'go',
+    schema: null,
+    ask: null,
+    delayMs: null,
+    dueAt: null,
+    callee: null,
+  }
   a.must({ type: 'SuspendExecution', waits: [wait] })
 }
 const tell = (a: Authority) => void a.must({ type: 'SendMessage', id: 'm', name: 'go', value: '1' })

@@ -76,12 +76,12 @@ describe('entries come back', () => {
 })
 
 describe('the numbers of the types', () => {
-  it('are distinct, from 1 to 33, and lead back', () => {
+  it('are distinct, from 1 to 34, and lead back', () => {
     const codes = Object.values(ENTRY_CODES).toSorted((a, b) => a - b)
-    expect(codes).toEqual(Array.from({ length: 33 }, (_, i) => i + 1))
+    expect(codes).toEqual(Array.from({ length: 34 }, (_, i) => i + 1))
     for (const type of ENTRY_TYPES) expect(entryType(ENTRY_CODES[type])).toBe(type)
     expect(entryType(0)).toBeUndefined()
-    expect(entryType(34)).toBeUndefined()
+    expect(entryType(35)).toBeUndefined()
   })
 
   it('never change: logs on disk have them', () => {
@@ -93,11 +93,12 @@ describe('the numbers of the types', () => {
         '"LeaseRevoked":18,"ReportRefused":19,"TaskStopped":20,"TaskRetried":21,' +
         '"TaskForced":22,"QueueConfigured":23,"QueuePaused":24,"QueueResumed":25,' +
         '"ScheduleSet":26,"ScheduleFired":27,"ScheduleRemoved":28,' +
-        '"ExecutionSuspended":29,"WaitEnded":30,"MessageSent":31,"MessageKept":32,"TaskRescheduled":33}',
+        '"ExecutionSuspended":29,"WaitEnded":30,"MessageSent":31,"MessageKept":32,"TaskRescheduled":33,' +
+        '"ExecutionContinued":34}',
     )
   })
 
-  it.each([0, 34, 255])('%d is none', (code) => {
+  it.each([0, 35, 255])('%d is none', (code) => {
     expect(() => read(Buffer.alloc(100), code)).toThrow(MalformedBytes)
   })
 })

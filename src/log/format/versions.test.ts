@@ -98,6 +98,6 @@ describe('the versions of today', () => {
 
   it('know that a type without a name here was written by a newer Pawl', () => {
     const reader = new ByteReader(Buffer.alloc(64))
-    expect(() => upcast(reader, 34, 1, new Interning())).toThrow(NewerEntry)
+    expect(() => upcast(reader, 35, 1, new Interning())).toThrow(NewerEntry)
   })
 })

@@ -394,18 +394,22 @@ export const SCOPES: readonly Scope[] = [
     versions: [1, 2],
     continues: true,
   }),
-  scope('calling', 'a job that calls another, forgotten and asked for again, and one under another id', {
-    linked: true,
-    slots: [
-      slot('a', plain({}, once)),
-      slot(calleeId(caller()), called, { attempts: 1 }),
-      slot('b', called, { attempts: 1 }),
-    ],
-    workers: ['w1'],
-    starts: ['with the grant'],
-    waits: [asks, nap],
-    lives: 2,
-  }),
+  scope(
+    'calling',
+    'a job that calls another, forgotten and asked for again, and one under another id',
+    {
+      linked: true,
+      slots: [
+        slot('a', plain({}, once)),
+        slot(calleeId(caller()), called, { attempts: 1 }),
+        slot('b', called, { attempts: 1 }),
+      ],
+      workers: ['w1'],
+      starts: ['with the grant'],
+      waits: [asks, nap],
+      lives: 2,
+    },
+  ),
   scope('whole', 'everything at once, small: a job with an effect and a pipeline of two stages', {
     slots: [
       slot('a', plain({}, short), { effects: [reconciled], interventions: 1 }),
