@@ -55,10 +55,20 @@ const FIELDS: { readonly [T in CommandType]?: Record<string, unknown> } = {
   ResolveEffect: { start: 1, outcome: 'happened' },
   ForceTask: { to: 'FAILED', output: null },
   EndWait: {
-    wait: { name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null, callee: null },
+    wait: {
+      name: 'w',
+      message: null,
+      schema: null,
+      ask: null,
+      delayMs: 5,
+      dueAt: null,
+      callee: null,
+    },
   },
   SuspendExecution: {
-    waits: [{ name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null, callee: null }],
+    waits: [
+      { name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null, callee: null },
+    ],
   },
   ContinueExecution: { input: '1' },
   AnswerCall: { name: 'w' },
@@ -66,7 +76,16 @@ const FIELDS: { readonly [T in CommandType]?: Record<string, unknown> } = {
 }
 
 const wait = (changes: Partial<WaitSpec> = {}): WaitSpec => {
-  return { name: 'w', message: null, schema: null, ask: null, delayMs: 5, dueAt: null, callee: null, ...changes }
+  return {
+    name: 'w',
+    message: null,
+    schema: null,
+    ask: null,
+    delayMs: 5,
+    dueAt: null,
+    callee: null,
+    ...changes,
+  }
 }
 const asked = (changes: Partial<WaitSpec> = {}): WaitSpec => {
   return wait({ message: 'go', delayMs: null, ...changes })

@@ -183,13 +183,7 @@ function loadOrigin(reads: Reads, world: World, spec: JobSpec): void {
   if (spec.schedule !== null) reads.schedule = world.schedules.get(spec.schedule.id) ?? null
 }
 
-function loadCallee(
-  reads: Reads,
-  world: World,
-  indexes: Indexes,
-  name: string,
-  now: number,
-): void {
+function loadCallee(reads: Reads, world: World, indexes: Indexes, name: string, now: number): void {
   const callee = reads.task === null ? null : calleeOf(findWait(reads.task, name))
   if (callee === null) return
   reads.callee = world.jobs.get(callee) ?? null

@@ -1,6 +1,15 @@
 /** What makes sense as a job: fields, sizes and the shape of a pipeline, refused at submit. */
 import { describe, expect, it } from 'vitest'
-import { caller, child, pipeline, plain, policy, promise, retry, stage } from '../../test/support/specs.ts'
+import {
+  caller,
+  child,
+  pipeline,
+  plain,
+  policy,
+  promise,
+  retry,
+  stage,
+} from '../../test/support/specs.ts'
 import type { EffectPromise, JobSpec, KeptStep, LimitSpec, StageSpec } from './index.ts'
 import { LIMITS } from './index.ts'
 import { invalidFields, invalidPolicy, invalidPromise, invalidRetry, invalidShape } from './spec.ts'

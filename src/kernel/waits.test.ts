@@ -7,7 +7,15 @@ import { plain } from '../../test/support/specs.ts'
 import type { Lease } from './index.ts'
 import { BrokenEntry, fold, placeAt, rulesWithout, takesToken } from './index.ts'
 
-const nap = { name: 'nap', message: null, schema: null, ask: null, delayMs: 5, dueAt: null, callee: null }
+const nap = {
+  name: 'nap',
+  message: null,
+  schema: null,
+  ask: null,
+  delayMs: 5,
+  dueAt: null,
+  callee: null,
+}
 const limits = [{ key: 'k', concurrency: null, rate: { count: 1, perMs: 1_000 } }]
 
 function suspended(): Authority {

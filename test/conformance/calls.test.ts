@@ -40,7 +40,7 @@ async function waitsOf({ store }: Bench, job: string, at = 0, segment = 0) {
 let requests = 1
 
 async function claimed(bench: Bench, job: string): Promise<Claimed> {
-  const channels = [CHANNEL, ...['one', 'only'].map((at) => ({ ...CHANNEL, stage: at }))]
+  const channels = [CHANNEL, { ...CHANNEL, stage: 'one' }, { ...CHANNEL, stage: 'only' }]
   const leased = await bench.store.claim(claim({ request: (requests += 1), max: 9, channels }))
   return leased.find((one) => one.job === job) as Claimed
 }
@@ -197,7 +197,6 @@ describe.each(Object.keys(STORES))('of calls, the %s store', (kind) => {
     expect(await stateOf(bench, callee)).toBeUndefined()
   })
 })
-
 
 describe.each([
   ['', {}],

@@ -52,7 +52,15 @@ describe.each(Object.keys(STORES))('of deadlines, the %s store', (kind) => {
     const { store, send, clock } = bench
     await send({ type: 'SubmitJob', job: 'a', spec: plain({ deadlineMs: 50 }) })
     const [leased] = (await store.claim(claim())) as [Claimed]
-    const wait = { name: 'w', message: 'go', schema: null, ask: null, delayMs: 50, dueAt: null, callee: null }
+    const wait = {
+      name: 'w',
+      message: 'go',
+      schema: null,
+      ask: null,
+      delayMs: 50,
+      dueAt: null,
+      callee: null,
+    }
     const report = { ...reportOf(leased), needs: 'any', waits: [wait], unfit: [] } as const
     await send({ type: 'SuspendExecution', ...report, definitionVersion: 1 })
     expect(await stateOf(bench, 'a')).toBe('SUSPENDED')

@@ -129,8 +129,7 @@ function checkSent(task: Task, entry: MessageSent, found: Findings): void {
   found.expect(task.commit === null, 3, 'a message was sent after the commit')
   if (entry.wait === null) return
   const wait = findWait(task, entry.wait)
-  const open =
-    wait !== undefined && isPending(task, wait) && entry.at < (wait.until ?? Infinity)
+  const open = wait !== undefined && isPending(task, wait) && entry.at < (wait.until ?? Infinity)
   found.expect(open, 12, () => `wait '${entry.wait}' was ended by a message, and was not open`)
 }
 

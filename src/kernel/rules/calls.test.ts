@@ -222,7 +222,9 @@ describe('a call', () => {
     const a = started()
     a.must({ type: 'SubmitJob', job: CALLEE, spec: plain() })
     a.must({ type: 'SuspendExecution', waits: [call()] })
-    expect(a.send({ type: 'SubmitJob', job: CALLEE, spec: callee }).rejection?.code).toBe('IdReused')
+    expect(a.send({ type: 'SubmitJob', job: CALLEE, spec: callee }).rejection?.code).toBe(
+      'IdReused',
+    )
     finish(a)
     expect(a.send({ type: 'AnswerCall', name: 'call' }).rejection?.code).toBe('CalleeNotOver')
   })

@@ -511,7 +511,15 @@ describe('a task that is rescheduled', () => {
 
   it('does not wait in a suspension: not even as it is, and not before it was granted again', () => {
     const a = started()
-    const wait = { name: 'w', message: 'go', schema: null, ask: null, delayMs: 5, dueAt: null, callee: null }
+    const wait = {
+      name: 'w',
+      message: 'go',
+      schema: null,
+      ask: null,
+      delayMs: 5,
+      dueAt: null,
+      callee: null,
+    }
     a.must({ type: 'SuspendExecution', waits: [wait] })
     for (const wanted of [{ dueAt: 9 }, { priority: 3 }, { toQueue: 'other' }, { dueAt: 5 }, {}]) {
       const { rejection } = a.send({ type: 'RescheduleTask', ...wanted })

@@ -65,7 +65,8 @@ export function checksOfEnd(job: Job): readonly CallCheck[] {
 export function checksOf(job: Job, tasks: readonly Task[]): readonly CallCheck[] {
   const checks: CallCheck[] = []
   for (const { stage, segment, waiting } of tasks) {
-    const isCalling = waiting?.suspended != null && waiting.waits.some(({ callee }) => callee !== null)
+    const isCalling =
+      waiting?.suspended != null && waiting.waits.some(({ callee }) => callee !== null)
     if (isCalling) checks.push({ job: job.id, stage, segment })
   }
   const caller = callerOf(job)
@@ -121,8 +122,11 @@ export function commandsOfCallee(
 export function inOrder(commands: readonly Command[]): Command[] {
   const byName = new Map(commands.map((command) => [nameOf(command), command]))
   const distinct = [...byName.values()]
-  const isSubmit = ({ type }: Command): boolean => type === 'SubmitJob'
   return [...distinct.filter((one) => !isSubmit(one)), ...distinct.filter(isSubmit)]
+}
+
+function isSubmit({ type }: Command): boolean {
+  return type === 'SubmitJob'
 }
 
 function nameOf(command: Command): string {

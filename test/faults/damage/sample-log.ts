@@ -12,7 +12,16 @@ import {
 } from '../../../src/log/format/format.ts'
 import { SEGMENT_HEAD } from '../../../src/log/format/format.ts'
 import { ENTRY_CODES } from '../../../src/log/format/entry-codec.ts'
-import { call, failure, onRecord, pipeline, plain, promise, retry, stage } from '../../support/specs.ts'
+import {
+  call,
+  failure,
+  onRecord,
+  pipeline,
+  plain,
+  promise,
+  retry,
+  stage,
+} from '../../support/specs.ts'
 import { SimDisk } from '../sim/sim-disk.ts'
 import { entriesOn, FOLDER, openStore, TestClock } from './setting.ts'
 import { stateFrom } from './state.ts'

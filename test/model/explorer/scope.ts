@@ -435,18 +435,22 @@ export const SCOPES: readonly Scope[] = [
     versions: [1, 2],
     continues: true,
   }),
-  scope('calling', 'a job that calls another, forgotten and asked for again, and one under another id', {
-    linked: true,
-    slots: [
-      slot('a', plain({}, once)),
-      slot(calleeId(caller()), called, { attempts: 1 }),
-      slot('b', called, { attempts: 1 }),
-    ],
-    workers: ['w1'],
-    starts: ['with the grant'],
-    waits: [asks, nap],
-    lives: 2,
-  }),
+  scope(
+    'calling',
+    'a job that calls another, forgotten and asked for again, and one under another id',
+    {
+      linked: true,
+      slots: [
+        slot('a', plain({}, once)),
+        slot(calleeId(caller()), called, { attempts: 1 }),
+        slot('b', called, { attempts: 1 }),
+      ],
+      workers: ['w1'],
+      starts: ['with the grant'],
+      waits: [asks, nap],
+      lives: 2,
+    },
+  ),
   scope('erased', 'a job with a key that is erased; its id and key, and its reports, come again', {
     linked: true,
     slots: [

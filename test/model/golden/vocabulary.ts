@@ -378,7 +378,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   continue: (line, scene) => ({
     type: 'ContinueExecution',
     ...report(line, scene),
-    input: line.payload('input', '{}') as string,
+    input: line.payload('input', '{}'),
     definitionVersion: line.number('version', 1),
   }),
   'submit-callee': (line, scene) => {

@@ -88,7 +88,10 @@ function originOpinion(histories: Histories, id: string, spec: JobSpec): Opinion
   }
   if (spec.caller !== null) {
     const isOther = id !== calleeId(spec.caller)
-    return unless({ InvalidSpec: isOther, UnknownCaller: !isAwaited(histories, spec) }, accepted(id))
+    return unless(
+      { InvalidSpec: isOther, UnknownCaller: !isAwaited(histories, spec) },
+      accepted(id),
+    )
   }
   if (schedule === null) return accepted(id)
   const { definition, firedTick } = readSchedule(histories, schedule.id)

@@ -177,7 +177,11 @@ function nameOf({ job, stage, segment }: TaskAddress): string {
   return [job, stage, segment].join('/')
 }
 
-function readFact(task: TaskReading, policy: TaskPolicy, { at, command, answer = null }: Fact): void {
+function readFact(
+  task: TaskReading,
+  policy: TaskPolicy,
+  { at, command, answer = null }: Fact,
+): void {
   switch (command.type) {
     case 'GrantLease':
       return readGrant(task, policy, command, at)
@@ -390,7 +394,8 @@ function readContinuation(
 /** The wait that a message ends now. */
 export function endedBy(task: TaskReading, name: string, now: number): WaitReading | undefined {
   return pendingWaits(task).find(
-    (wait) => wait.callee === null && wait.message === name && (wait.until === null || now < wait.until),
+    (wait) =>
+      wait.callee === null && wait.message === name && (wait.until === null || now < wait.until),
   )
 }
 

@@ -5,7 +5,16 @@ import type { CommandType, Decision, JobSpec, WaitSpec } from '../../../src/kern
 import { calleeId, tickId } from '../../../src/kernel/index.ts'
 import type { Brief } from '../../support/authority.ts'
 import { Authority } from '../../support/authority.ts'
-import { call, caller, failure, pipeline, plain, promise, retry, stage } from '../../support/specs.ts'
+import {
+  call,
+  caller,
+  failure,
+  pipeline,
+  plain,
+  promise,
+  retry,
+  stage,
+} from '../../support/specs.ts'
 
 export interface Walked {
   readonly type: CommandType

@@ -132,8 +132,7 @@ export class LockPlan {
 
   #submit(id: string, spec: JobSpec): void {
     const isValid = invalidFields(spec) === null && invalidShape(spec) === null
-    if (isValid && this.#leasedRows !== null && standsAlone(spec))
-      this.#loaded.jobs.setAbsent(id)
+    if (isValid && this.#leasedRows !== null && standsAlone(spec)) this.#loaded.jobs.setAbsent(id)
     else this.#job(id, 'lock')
     if (!isValid) return
     this.#submitted.set(id, spec)
