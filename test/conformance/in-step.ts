@@ -3,8 +3,8 @@
  * state.
  */
 import { expect } from 'vitest'
-import type { Job, Task } from '../../src/kernel/index.ts'
-import { copyJob, copyTask } from '../../src/kernel/index.ts'
+import type { Entry, Job, Task } from '../../src/kernel/index.ts'
+import { copyJob, copyTask, inputOf } from '../../src/kernel/index.ts'
 import type {
   ChannelName,
   JobOverview,
@@ -70,7 +70,7 @@ export abstract class InStep {
       ...(await this.#expected.outcome(outcome)),
       ...anywhere,
     })
-    expect(await store.query({ kind: 'input', job: id })).toBe(job.spec.input)
+    expect(await store.query({ kind: 'input', job: id })).toBe(inputOf(job))
     for (const [stage, all] of tasks.entries()) {
       const outputs = all.flatMap(({ segment, output }) =>
         output === null ? [] : [{ segment, output }],
@@ -79,7 +79,26 @@ export abstract class InStep {
       expect(await store.query(query)).toEqual({ outputs, next: null })
       for (const [segment, task] of all.entries()) {
         expect(await store.query({ kind: 'task', job: id, stage, segment })).toEqual(task)
+        await this.#compareStreams(task)
       }
+    }
+  }
+
+  /** The ledger knows how long they are; the values are there as long as the history of the job is. */
+  async #compareStreams({ job, stage, segment, streams }: Task): Promise<void> {
+    if (streams.length === 0) return
+    const history = await this.store.query({ kind: 'history', job, limit: 10_000 })
+    const isOwn = (entry: Entry): boolean =>
+      'segment' in entry && entry.stage === stage && entry.segment === segment
+    for (const { name, next } of streams) {
+      const at = { job, stage, segment, name }
+      const page = await this.store.query({ kind: 'stream', ...at, from: 0, limit: 10_000 })
+      const pieces = history.flatMap(({ entry }) =>
+        entry.type === 'StreamAppended' && isOwn(entry) && entry.name === name
+          ? [{ offset: entry.offset, attempt: entry.lease, at: entry.at, values: entry.values }]
+          : [],
+      )
+      expect(page).toEqual({ pieces, next, length: next })
     }
   }
 
