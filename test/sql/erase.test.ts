@@ -3,11 +3,13 @@
  * users with few rights.
  */
 import { randomUUID } from 'node:crypto'
+import { Client } from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Command } from '../../src/kernel/index.ts'
 import { copyStore, openDirectory } from '../../src/store/index.ts'
-import type { Answer, Store } from '../../src/store/index.ts'
+import type { Answer, Claimed, Store } from '../../src/store/index.ts'
 import { openPostgres } from '../../src/store/sql/open-sql.ts'
+import { postgresDialect } from '../../src/store/sql/postgres/dialect.ts'
 import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { verifySql } from '../../src/store/sql/verify/verify-database.ts'
 import type { Bench } from '../conformance/bench.ts'
@@ -124,7 +126,7 @@ describe.each(Object.keys(DATABASES))('on %s', (name) => {
     }
   })
 
-  it('late reports about its tasks are noted at the same time, and nothing is lost', async () => {
+  it('late reports about its tasks are noted around it, and the tables are sound', async () => {
     const [place, clock] = [await fresh(name), new TestClock()]
     const [here, there] = [await opened(place, clock), await opened(place, clock)]
     const { send } = benchOf(here, clock)
@@ -153,6 +155,44 @@ describe.each(Object.keys(DATABASES))('on %s', (name) => {
   })
 })
 
+it('on PostgreSQL, a late report that is being noted while a job is erased is not lost', async () => {
+  const [at, clock] = [await freshSchema(), new TestClock()]
+  const [here, there] = [await openPostgres({ ...at, clock }), await openPostgres({ ...at, clock })]
+  for (const store of [here, there]) onTestFinished(() => store.close())
+  const { send } = benchOf(here, clock)
+  const spec = pipeline([stage('one', { each: 'input' })], { input: '[1,2,3]' })
+  await send({ type: 'SubmitJob', job: 'p', spec })
+  await send({ type: 'OpenStage', job: 'p', stage: 0 })
+  const leases = await here.claim(claim({ max: 3, channels: [{ ...CHANNEL, stage: 'one' }] }))
+  for (const lease of leases) await send(commit(lease))
+  const client = new Client(at.url)
+  await client.connect()
+  onTestFinished(() => client.end())
+  const waiting = async (): Promise<number> => {
+    const sql = `select count(*)::int4 as count from pg_stat_activity a
+      where a.wait_event_type = 'Lock' and exists (
+        select from pg_locks l where l.pid = a.pid and l.relation = '"${at.schema}".work'::regclass
+      )`
+    const { rows } = await client.query<{ count: number }>(sql)
+    return rows[0]?.count ?? 0
+  }
+  await client.query('begin')
+  const second = `job = 'p' and stage = 0 and segment = 1`
+  await client.query(`select 1 from "${at.schema}".work where ${second} for update`)
+  const erased = here.execute([erase('p')])
+  // It has come to the second segment, and not to the third.
+  await expect.poll(waiting).toBe(1)
+  const third = reportOf(leases.find(({ segment }) => segment === 2) as Claimed)
+  const step = { name: 's', value: '"late"', definitionVersion: 1 }
+  const [noted] = await there.execute([{ type: 'RecordStep', ...third, ...step }])
+  expect(noted?.verdict).toBe('cancelled')
+  await client.query('commit')
+  expect((await erased)[0]?.verdict).toBe('committed')
+  const view = await here.query({ kind: 'job', job: 'p' })
+  expect(view?.stages[0]?.tasks[2]?.leases[0]?.refused).toBe(true)
+  expect((await verifySql(postgresDialect(at))).problems).toEqual([])
+})
+
 it('a user of PostgreSQL who may not write tables anew is told that nothing was compacted', async () => {
   const at = await freshSchema()
   const [role, password] = [`r_${randomUUID().replaceAll('-', '')}`, randomUUID()]
@@ -161,7 +201,6 @@ it('a user of PostgreSQL who may not write tables anew is told that nothing was 
   const place = new URL(at.url)
   place.username = role
   place.password = password
-  const { Client } = await import('pg')
   const client = new Client(at.url)
   await client.connect()
   onTestFinished(() => client.end())
