@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { anything } from '../../../test/support/anything.ts'
 import { LIMITS } from '../../kernel/index.ts'
 import { failure as wellFormed } from '../../kernel/wellformed.ts'
-import { failureOf } from './failure.ts'
-import { TerminalError } from '../../definition/index.ts'
+import { failureOf, failureReport } from './failure.ts'
+import { RetryAfter, TerminalError } from '../../definition/index.ts'
 
 function refuse(): never {
   throw new Error('no')
@@ -217,6 +217,38 @@ describe('the type of a failure', () => {
 
   it('is terminal for a TerminalError whatever classify says', () => {
     expect(failureOf(new TerminalError('x'), () => 'retryable').type).toBe('TERMINAL')
+  })
+
+  it('says when to try again by a RetryAfter, also by one of another copy of the package', () => {
+    const foreign = (fields: object): Error =>
+      Object.assign(new Error('x'), { name: 'RetryAfter', ...fields })
+    const after = (thrown: unknown): unknown => failureReport(thrown).retryAfter
+    expect(after(new RetryAfter('2s'))).toEqual({ delayMs: 2_000, free: false })
+    expect(after(new RetryAfter(5, { free: true }))).toEqual({ delayMs: 5, free: true })
+    expect(after(foreign({ delayMs: 7, free: true }))).toEqual({ delayMs: 7, free: true })
+    // What the authority would refuse is not believed.
+    for (const delayMs of [-1, 0.5, Number.NaN, '7', LIMITS.retryDelayMs + 1, undefined]) {
+      expect(after(foreign({ delayMs }))).toBeNull()
+    }
+    expect(after({ name: 'RetryAfter', delayMs: 7 })).toBeNull()
+    expect(after(hostile(foreign({ delayMs: 7 })))).toBeNull()
+    expect(after(new Error('x'))).toBeNull()
+  })
+
+  it('is retried when classify says, unless it says that no retry can help', () => {
+    const thrown = new RetryAfter(5, { message: 'busy' })
+    const report = failureReport(new Error('busy'), () => thrown)
+    expect(report).toMatchObject({
+      failure: { type: 'RETRYABLE', code: 'Error', message: 'busy' },
+      retryAfter: { delayMs: 5, free: false },
+    })
+    expect(failureReport(thrown, () => 'retryable').retryAfter).toMatchObject({ delayMs: 5 })
+    expect(failureReport(thrown, () => new RetryAfter(9)).retryAfter).toMatchObject({ delayMs: 9 })
+    expect(failureReport(thrown, () => 'terminal')).toMatchObject({
+      failure: { type: 'TERMINAL', code: 'RetryAfter' },
+      retryAfter: null,
+    })
+    expect(failureReport(new TerminalError('x'), () => thrown).retryAfter).toBeNull()
   })
 
   it('is retryable for a plain object that only has the name of one', () => {

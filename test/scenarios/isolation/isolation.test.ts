@@ -189,6 +189,13 @@ describe.each(['none', 'thread', 'process'] as const)(
       })
     })
 
+    it('is put off by a RetryAfter, thrown or said by `classify`, and that costs nothing', async () => {
+      const { pawl } = shared
+      const handle = await pawl.submit(jobs.limited)
+      expect(await handle.result()).toBe(3)
+      expect(await handle.info()).toMatchObject({ retryCount: 0, attempt: 3 })
+    })
+
     it('is told by its signal that the job was cancelled', async () => {
       const { pawl, worker, file } = await workshop(isolation)
       const handle = await pawl.submit(jobs.patient, { file })
@@ -196,7 +203,19 @@ describe.each(['none', 'thread', 'process'] as const)(
       await handle.cancel({ by: 'ann', reason: 'no longer wanted' })
       await expect(handle.result()).rejects.toMatchObject({ code: 'JobWasCancelled' })
       await worker.stop()
-      expect(await readFile(file, 'utf8')).toBe('Aborted cancelled\n')
+      expect(await readFile(file, 'utf8')).toBe('Aborted cancelled by ann: no longer wanted\n')
+    })
+
+    it('is told by its signal who took its lease away, and why', async () => {
+      const { pawl, worker, file } = await workshop(isolation)
+      const handle = await pawl.submit(jobs.patient, { file })
+      await firstStep(handle)
+      await pawl.revoke(handle.id, { by: 'ann', reason: 'the host goes down' })
+      await expect
+        .poll(() => readFile(file, 'utf8').catch(() => ''))
+        .toBe('Aborted revoked by ann: the host goes down\n')
+      await worker.stop()
+      expect(await types(pawl, handle)).toContain('LeaseRevoked')
     })
 
     it('is told by its signal that the worker stops, and the job goes back', async () => {

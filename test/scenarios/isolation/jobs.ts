@@ -8,7 +8,14 @@ import { inspect } from 'node:util'
 import { isMainThread, parentPort } from 'node:worker_threads'
 import type { Aborted } from '../../../src/index.ts'
 // Not from the front door: a child that reads less starts sooner.
-import { child, effect, job, TerminalError, typed } from '../../../src/definition/index.ts'
+import {
+  child,
+  effect,
+  job,
+  RetryAfter,
+  TerminalError,
+  typed,
+} from '../../../src/definition/index.ts'
 
 const never = { max: 0 } as const
 
@@ -119,13 +126,27 @@ export const picky = job('picky', {
   },
 })
 
+class Busy extends Error {}
+
+/** Is put off, once by what it throws and once by what `classify` says of that. */
+export const limited = job('limited', {
+  retry: never,
+  classify: (error) => (error instanceof Busy ? new RetryAfter(5, { free: true }) : undefined),
+  run: ({ job: { attempt } }) => {
+    if (attempt === 1) throw new RetryAfter(5, { free: true })
+    if (attempt === 2) throw new Busy('429')
+    return attempt
+  },
+})
+
 /** Writes down what it was stopped by. */
 export const patient = job('patient', {
   input: typed<{ file: string }>(),
   run: async ({ input, signal, step }) => {
     await step('begun', () => true)
-    const { name, reason } = await stopped(signal)
-    appendFileSync(input.file, `${name} ${reason}\n`)
+    const { name, reason, by, why } = await stopped(signal)
+    const who = by === null ? '' : ` by ${by}: ${why}`
+    appendFileSync(input.file, `${name} ${reason}${who}\n`)
   },
 })
 
