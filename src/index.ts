@@ -30,6 +30,7 @@ export type {
   PipelineDefinition,
   PipelineFailure,
   PipelineOptions,
+  PolicyDefaults,
   Reconciled,
   RetryOptions,
   RunContext,

@@ -11,8 +11,8 @@ import { assertName, InvalidDefinition } from './errors.ts'
 import type { ChildOptions, Upgrades } from './job-spec.ts'
 import { checkedVersion } from './job-spec.ts'
 import type { AnyPipeline } from './pipeline-definition.ts'
-import type { Policy } from './policy.ts'
-import { stalledRule, taskPolicy } from './policy.ts'
+import type { Policy, SaidPolicy } from './policy.ts'
+import { saidIn, stalledRule, taskPolicy } from './policy.ts'
 import type { BatchHandler, ResultOf, Returned, RunContext, Runnable } from './runnable.ts'
 import { checkedReuse, effectsByName } from './runnable.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
@@ -53,6 +53,7 @@ export interface JobDefinition<
   readonly name: Name
   readonly stage: null
   readonly policy: TaskPolicy
+  readonly said: SaidPolicy
   /** Only for the compiler: what may be submitted, and what results. */
   readonly types?: { readonly given: Given; readonly result: Result }
 }
@@ -110,6 +111,7 @@ function termsOf<Name extends string>(
     input: options.input,
     output: options.output,
     policy: taskPolicy(options, what),
+    said: saidIn(options),
     stalled: stalledRule(options.stalled, what),
     effects: effectsByName(what, options.effects),
     reuse: checkedReuse(options, what),
