@@ -31,6 +31,7 @@ export type {
   PipelineDefinition,
   PipelineFailure,
   PipelineOptions,
+  PolicyDefaults,
   Reconciled,
   RetryOptions,
   RunContext,

@@ -68,7 +68,14 @@ export type {
   StageOptions,
 } from './pipeline-definition.ts'
 export { pipeline } from './pipeline-definition.ts'
-export type { LimitOptions, RetryOptions, StalledOptions } from './policy.ts'
+export type {
+  LimitOptions,
+  PolicyDefaults,
+  RetryOptions,
+  StalledOptions,
+  SubmitDefaults,
+} from './policy.ts'
+export { checkedDefaults, NO_DEFAULTS } from './policy.ts'
 export { RetryAfter } from './retry-after.ts'
 export type { Classify, JobDetails, RunContext, Runnable } from './runnable.ts'
 export { nameOf } from './runnable.ts'

@@ -12,8 +12,8 @@ import { assertName, InvalidDefinition } from './errors.ts'
 import type { ChildOptions, Upgrades } from './job-spec.ts'
 import { checkedVersion } from './job-spec.ts'
 import type { AnyPipeline } from './pipeline-definition.ts'
-import type { Policy } from './policy.ts'
-import { deadlineMsOf, stalledRule, taskPolicy } from './policy.ts'
+import type { Policy, SaidPolicy } from './policy.ts'
+import { deadlineMsOf, saidIn, stalledRule, taskPolicy } from './policy.ts'
 import type {
   BatchHandler,
   Classify,
@@ -68,6 +68,7 @@ export interface JobDefinition<
   readonly policy: TaskPolicy
   /** From the submit; null: for ever. */
   readonly deadlineMs: number | null
+  readonly said: SaidPolicy
   /** Only for the compiler: what may be submitted, and what results. */
   readonly types?: { readonly given: Given; readonly result: Result }
 }
@@ -126,6 +127,7 @@ function termsOf<Name extends string>(
     output: options.output,
     policy: taskPolicy(options, what),
     deadlineMs: deadlineMsOf(options.deadline, what),
+    said: saidIn(options),
     stalled: stalledRule(options.stalled, what),
     effects: effectsByName(what, options.effects),
     reuse: checkedReuse(options, what),

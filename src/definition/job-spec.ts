@@ -9,8 +9,8 @@ import type { Duration } from './duration.ts'
 import { toMs } from './duration.ts'
 import { InvalidDefinition } from './errors.ts'
 import { toJson } from './json-value.ts'
-import type { LimitOptions } from './policy.ts'
-import { deadlineMsOf, limitSpecs } from './policy.ts'
+import type { LimitOptions, SaidPolicy, SubmitDefaults } from './policy.ts'
+import { deadlineMsOf, limitSpecs, NO_DEFAULTS, withDefaults } from './policy.ts'
 import type { MaybeSchema } from './standard-schema.ts'
 import { validated, validatedStored } from './standard-schema.ts'
 
@@ -27,15 +27,22 @@ export interface InputTerms {
 
 /** What a submit needs of a job or a pipeline: everything but how it is run. */
 export type Submittable = InputTerms & { readonly deadlineMs: number | null } & (
-    | { readonly policy: TaskPolicy }
+    | SubmittableTask
     | { readonly stages: readonly SubmittableStage[] }
   )
+
+interface SubmittableTask {
+  readonly policy: TaskPolicy
+  readonly said: SaidPolicy
+}
 
 interface SubmittableStage {
   /** As it goes into the log with every job. */
   readonly spec: StageSpec
   /** It names its queue itself, and not by its pipeline. */
   readonly hasOwnQueue: boolean
+  /** By itself or by its pipeline. */
+  readonly said: SaidPolicy
 }
 
 /** Every step from an old version to the current one must be there. */
@@ -112,7 +119,13 @@ export function inputFor(definition: InputTerms, version: number, stored: unknow
     : validatedStored(definition.input, input, what)
 }
 
-export function specOf(definition: Submittable, input: Payload, options: ChildOptions): JobSpec {
+/** `defaults`: of the engine that submits, for what the definition does not say. */
+export function specOf(
+  definition: Submittable,
+  input: Payload,
+  options: ChildOptions,
+  defaults: SubmitDefaults = NO_DEFAULTS,
+): JobSpec {
   const { name } = definition
   const what = `job '${name}'`
   const { delay, at, startWithin, retention } = options
@@ -141,9 +154,13 @@ export function specOf(definition: Submittable, input: Payload, options: ChildOp
     metadata: null,
     caller: null,
     steps: [],
-    retainMs: retention === undefined ? null : toMs(retention, `The retention of ${what}`),
-    policy: 'stages' in definition ? null : policyFor(definition.policy, options, what),
-    stages: 'stages' in definition ? stagesOf(definition, options, what) : null,
+    retainMs:
+      retention === undefined ? defaults.retainMs : toMs(retention, `The retention of ${what}`),
+    policy:
+      'stages' in definition
+        ? null
+        : policyFor(withDefaults(definition.policy, definition.said, defaults), options, what),
+    stages: 'stages' in definition ? stagesOf(definition, options, defaults, what) : null,
   }
 }
 
@@ -173,15 +190,16 @@ function policyFor(policy: TaskPolicy, { queue, limits }: ChildOptions, what: st
 function stagesOf(
   { stages, name }: Extract<Submittable, { readonly stages: unknown }>,
   options: ChildOptions,
+  defaults: SubmitDefaults,
   what: string,
 ): readonly StageSpec[] {
   if (stages.length === 0) {
     throw new InvalidDefinition(`Pipeline '${name}' has no stages: add one with \`.stage(…)\`.`)
   }
   const { queue, ...others } = options
-  return stages.map(({ spec, hasOwnQueue }) => {
+  return stages.map(({ spec, hasOwnQueue, said }) => {
     const own = hasOwnQueue || queue === undefined ? others : { ...others, queue }
-    const policy = policyFor(spec.policy, own, what)
+    const policy = policyFor(withDefaults(spec.policy, said, defaults), own, what)
     return policy === spec.policy ? spec : { ...spec, policy }
   })
 }

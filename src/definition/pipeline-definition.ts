@@ -17,8 +17,8 @@ import type { AnyEffect } from './effect-definition.ts'
 import { assertName, InvalidDefinition } from './errors.ts'
 import type { InputTerms, Upgrades } from './job-spec.ts'
 import { checkedVersion } from './job-spec.ts'
-import type { Policy } from './policy.ts'
-import { deadlineMsOf, stalledRule, taskPolicy } from './policy.ts'
+import type { Policy, SaidPolicy } from './policy.ts'
+import { deadlineMsOf, saidIn, stalledRule, taskPolicy } from './policy.ts'
 import type { Classify, ResultOf, Returned, RunContext, Runnable } from './runnable.ts'
 import { checkedReuse, effectsByName } from './runnable.ts'
 import type { StageOutputs } from './stage-outputs.ts'
@@ -202,6 +202,8 @@ export interface StageDefinition extends Runnable {
   readonly spec: StageSpec
   /** It names its queue itself, and not by its pipeline. */
   readonly hasOwnQueue: boolean
+  /** By itself or by its pipeline. */
+  readonly said: SaidPolicy
   /** The schemas of what the stages before it put out, by name. */
   readonly outputs: ReadonlyMap<string, MaybeSchema>
 }
@@ -393,6 +395,7 @@ function stageOf(
     run: options.run as unknown as Runnable['run'],
     batch: null,
     hasOwnQueue: options.queue !== undefined,
+    said: saidIn({ ...defaults, ...policyIn(options) }),
     outputs: new Map(before.map((one) => [one.stage, one.output])),
     spec: {
       name: stage,

@@ -128,6 +128,95 @@ export interface Policy {
   readonly stalled?: StalledOptions
 }
 
+/** Which options of the policy a definition says itself: the others may come from the engine that submits. */
+export type SaidPolicy = ReadonlySet<'lease' | 'timeout' | 'retry' | 'quarantine'>
+
+const DEFAULTED = ['lease', 'timeout', 'retry', 'quarantine'] as const
+
+export function saidIn(options: Policy): SaidPolicy {
+  return new Set(DEFAULTED.filter((name) => options[name] !== undefined))
+}
+
+/**
+ * Policies of jobs and stages whose definitions say nothing of them. They go into the log with each job when it
+ * is submitted, so that workers with other defaults change nothing. A queue is not among them, because
+ * workers find theirs by the definition; nor is what the worker does by itself (`stalled`), nor the retries of
+ * effects, which have a budget of their own.
+ */
+export interface PolicyDefaults extends Pick<Policy, 'lease' | 'timeout' | 'retry' | 'quarantine'> {
+  /** How long a job stays readable once it is over. Default: as its store keeps jobs of its type. */
+  readonly retention?: Duration
+}
+
+/** As a submit uses them: only what was said. */
+export interface SubmitDefaults {
+  readonly policy: Partial<TaskPolicy>
+  readonly retainMs: number | null
+}
+
+export const NO_DEFAULTS: SubmitDefaults = { policy: {}, retainMs: null }
+
+export function checkedDefaults(options: PolicyDefaults | undefined): SubmitDefaults {
+  if (options === undefined) return NO_DEFAULTS
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidDefinition(`\`defaults\` is an object, not ${String(options)}.`)
+  }
+  const known: readonly string[] = [...DEFAULTED, 'retention']
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue
+    throw new InvalidDefinition(
+      `There are no \`defaults\` for '${name}': there are for ${known.map((one) => `'${one}'`).join(', ')}. Say it in each definition.`,
+      { name },
+    )
+  }
+  const what = 'the defaults'
+  const { leaseMs, timeoutMs, retry, quarantine } = taskPolicy(options, what)
+  const said = saidIn(options)
+  return {
+    policy: {
+      ...(said.has('lease') ? { leaseMs } : {}),
+      ...(said.has('timeout') ? { timeoutMs } : {}),
+      ...(said.has('retry') ? { retry } : {}),
+      ...(said.has('quarantine') ? { quarantine } : {}),
+    },
+    retainMs:
+      options.retention === undefined ? null : toMs(options.retention, `The retention of ${what}`),
+  }
+}
+
+/** Policies of definitions with these defaults: all jobs of a definition share one. */
+const merged = new WeakMap<SubmitDefaults, WeakMap<TaskPolicy, TaskPolicy>>()
+
+/** What a definition says comes first. */
+export function withDefaults(
+  policy: TaskPolicy,
+  said: SaidPolicy,
+  defaults: SubmitDefaults,
+): TaskPolicy {
+  if (defaults === NO_DEFAULTS) return policy
+  let known = merged.get(defaults)
+  if (known === undefined) merged.set(defaults, (known = new WeakMap()))
+  const before = known.get(policy)
+  if (before !== undefined) return before
+  const made = merge(policy, said, defaults.policy)
+  known.set(policy, made)
+  return made
+}
+
+function merge(
+  policy: TaskPolicy,
+  said: SaidPolicy,
+  { leaseMs, timeoutMs, retry, quarantine }: Partial<TaskPolicy>,
+): TaskPolicy {
+  return {
+    ...policy,
+    ...(leaseMs === undefined || said.has('lease') ? {} : { leaseMs }),
+    ...(timeoutMs === undefined || said.has('timeout') ? {} : { timeoutMs }),
+    ...(retry === undefined || said.has('retry') ? {} : { retry }),
+    ...(quarantine === undefined || said.has('quarantine') ? {} : { quarantine }),
+  }
+}
+
 const DEFAULT_LEASE_MS = 30_000
 
 export function taskPolicy(options: Policy, what: string): TaskPolicy {

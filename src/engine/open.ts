@@ -2,8 +2,8 @@
  * Opens an engine: on a directory, on a database, or in memory.
  */
 import { join } from 'node:path'
-import type { ArtifactPlace, Duration } from '../definition/index.ts'
-import { InvalidDefinition, toMs } from '../definition/index.ts'
+import type { ArtifactPlace, Duration, PolicyDefaults } from '../definition/index.ts'
+import { checkedDefaults, InvalidDefinition, toMs } from '../definition/index.ts'
 import { realTiming } from '../store/clock.ts'
 import type { DirectoryOptions, Retention, Store } from '../store/index.ts'
 import {
@@ -57,6 +57,11 @@ export interface OpenOptions {
   /** Of PostgreSQL: where the tables are. Made if it is not there. Default `'pawl'`. */
   readonly schema?: string
   /**
+   * Policies of jobs and stages whose definitions say nothing of them, such as `{ quarantine: 'never' }`. They
+   * are recorded with each job when it is submitted. Default: none.
+   */
+  readonly defaults?: PolicyDefaults
+  /**
    * Whether processes on the store know of each other: which of them live, so that the jobs of a dead one
    * run again within seconds, and what their workers say. `false`: jobs of a dead process wait until their
    * leases have run out, and each process shows only its own workers. Default true. Not in memory.
@@ -88,6 +93,7 @@ export async function open(location: string, options: OpenOptions = {}): Promise
     onNotice,
     noticeRefusals,
     unservedAfter,
+    defaults: options.defaults === undefined ? undefined : checkedDefaults(options.defaults),
     onError: options.onError ?? writeToStderr,
   }
   if (isDatabase(location)) {

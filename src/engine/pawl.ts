@@ -10,9 +10,10 @@ import type {
   Duration,
   OutcomeOf,
   SubmitArguments,
+  SubmitDefaults,
   SubmitItem,
 } from '../definition/index.ts'
-import { InvalidDefinition } from '../definition/index.ts'
+import { InvalidDefinition, NO_DEFAULTS } from '../definition/index.ts'
 import type { Command, JobState } from '../kernel/index.ts'
 import type { Timing } from '../store/clock.ts'
 import { CommandBatcher } from '../store/command-batcher.ts'
@@ -116,6 +117,8 @@ export interface PawlParts {
   readonly noticeRefusals?: boolean | undefined
   /** How long jobs may wait that no worker takes, before a notice. */
   readonly unservedAfter?: Duration | undefined
+  /** For what the definitions of jobs do not say. Default: none. */
+  readonly defaults?: SubmitDefaults | undefined
   /** Null: an engine in memory has nothing to back up. */
   readonly backup: BackUpStore | null
   /** Given jobs before they are forgotten. */
@@ -198,7 +201,8 @@ export class Pawl {
       closing: this.#closed.signal,
     })
     const upkeepParts = { store, onError, now: this.#now, timing: upkeepTiming }
-    this.#schedules = new Schedules({ ...upkeepParts, batcher: this.#batcher })
+    const { defaults = NO_DEFAULTS } = parts
+    this.#schedules = new Schedules({ ...upkeepParts, batcher: this.#batcher, defaults })
     this.#place = parts.artifacts ?? memoryPlace()
     this.artifacts = new Artifacts(store, this.#place)
     this.#sweep = new ArtifactSweep({ ...upkeepParts, place: this.#place })
@@ -239,7 +243,13 @@ export class Pawl {
       onProgress: (id, listener) => this.#softState.onProgress(id, listener),
       cancel: (id, actor) => this.cancel(id, actor),
     }
-    this.#submitter = new Submitter(store, this.#batcher, this.#handleParts, this.#definitions)
+    this.#submitter = new Submitter(
+      store,
+      this.#batcher,
+      this.#handleParts,
+      this.#definitions,
+      defaults,
+    )
   }
 
   /**
@@ -498,6 +508,7 @@ export class Pawl {
         timing,
         executor: executorFor(options, timing, this.#place, onError),
         artifacts: this.#place,
+        defaults: this.#parts.defaults ?? null,
         workerEvents: this.#softState,
         onStageReport: () => this.#upkeepLoop.runNow(),
         onError,

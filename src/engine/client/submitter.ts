@@ -3,7 +3,7 @@
  * answers. With a transaction of the user's, the jobs are there once the user commits it, and never
  * if they do not.
  */
-import type { AnyJob, ChildOptions, OutcomeOf } from '../../definition/index.ts'
+import type { AnyJob, ChildOptions, OutcomeOf, SubmitDefaults } from '../../definition/index.ts'
 import { inputOf, InvalidDefinition, specOf } from '../../definition/index.ts'
 import type { Command } from '../../kernel/index.ts'
 import { eventLoopTurn } from '../../log/index.ts'
@@ -93,18 +93,23 @@ export class Submitter {
   readonly #batcher: CommandBatcher
   readonly #handleParts: HandleParts
   readonly #definitions: Map<string, AnyJob>
+  readonly #defaults: SubmitDefaults
 
-  /** `definitions`: where what is submitted is noted, by its name. */
+  /**
+   * `definitions`: where what is submitted is noted, by its name. `defaults`: for what they do not say.
+   */
   constructor(
     store: Store,
     batcher: CommandBatcher,
     handleParts: HandleParts,
     definitions: Map<string, AnyJob>,
+    defaults: SubmitDefaults,
   ) {
     this.#store = store
     this.#batcher = batcher
     this.#handleParts = handleParts
     this.#definitions = definitions
+    this.#defaults = defaults
   }
 
   /** Not async: a function that waits would keep the input, and with its text have it in memory twice. */
@@ -309,8 +314,9 @@ export class Submitter {
     this.#definitions.set(definition.name, definition)
     const { id: job = newJobId() } = options
     const text = inputOf(definition, input)
-    return typeof text === 'string'
-      ? { type: 'SubmitJob', job, spec: specOf(definition, text, options) }
-      : text.then((it) => ({ type: 'SubmitJob', job, spec: specOf(definition, it, options) }))
+    const submission = (it: string): Submission => {
+      return { type: 'SubmitJob', job, spec: specOf(definition, it, options, this.#defaults) }
+    }
+    return typeof text === 'string' ? submission(text) : text.then(submission)
   }
 }

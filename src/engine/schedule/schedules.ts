@@ -9,7 +9,7 @@
  * All schedules are read now and then, and after news of a change by another process; never because of a
  * change that this engine makes.
  */
-import type { AnyJob } from '../../definition/index.ts'
+import type { AnyJob, SubmitDefaults } from '../../definition/index.ts'
 import { assertName, InvalidDefinition } from '../../definition/index.ts'
 import type { Command, Rejection, Schedule } from '../../kernel/index.ts'
 import { LIMITS, sameContent } from '../../kernel/index.ts'
@@ -32,6 +32,8 @@ import { checkTerms } from './terms.ts'
 interface SchedulesParts extends FiringParts {
   readonly now: () => number
   readonly timing: Timing
+  /** For what the definitions of jobs do not say. */
+  readonly defaults: SubmitDefaults
 }
 
 /** So long between two reads of all: another process may have set a schedule, and be gone. */
@@ -66,7 +68,7 @@ export class Schedules {
 
   async set<J extends AnyJob>(id: string, terms: ScheduleTerms<J>, actor: Actor): Promise<void> {
     assertName(id, 'A schedule')
-    const checkedTerms = await checkTerms(id, terms, this.#parts.now())
+    const checkedTerms = await checkTerms(id, terms, this.#parts.now(), this.#parts.defaults)
     await this.#change(id, actorOrDefault(actor, 'Set'), (schedule) => {
       const before = schedule?.definition == null ? null : this.#readable(schedule)
       const isSameTiming = before !== null && sameContent(before.timing, checkedTerms.timing)

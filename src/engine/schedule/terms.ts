@@ -1,7 +1,13 @@
 /**
  * What a developer says about a schedule, checked and made into what is stored.
  */
-import type { AnyJob, ChildOptions, Duration, GivenOf } from '../../definition/index.ts'
+import type {
+  AnyJob,
+  ChildOptions,
+  Duration,
+  GivenOf,
+  SubmitDefaults,
+} from '../../definition/index.ts'
 import { inputOf, InvalidDefinition, specOf, toMs } from '../../definition/index.ts'
 import type { JobSpec } from '../../kernel/index.ts'
 import { invalidFields, invalidShape, LIMITS } from '../../kernel/index.ts'
@@ -49,7 +55,13 @@ const SHORTEST_MS = 1_000
 /** Whatever its job. */
 type AnyTerms = ScheduleOptions & { readonly job: AnyJob; readonly input?: unknown }
 
-export async function checkTerms(id: string, terms: AnyTerms, now: number): Promise<CheckedTerms> {
+/** `defaults`: for what the definition of the job does not say. */
+export async function checkTerms(
+  id: string,
+  terms: AnyTerms,
+  now: number,
+  defaults: SubmitDefaults,
+): Promise<CheckedTerms> {
   const what = `schedule '${id}'`
   const { job, input, cron, timezone, every, missed = 'once', start, end, ...options } = terms
   if (!MISSED.has(missed)) {
@@ -63,7 +75,7 @@ export async function checkTerms(id: string, terms: AnyTerms, now: number): Prom
   const timing = timingOf({ cron, timezone, every, start, end }, what)
   assertComes(timing, now, what)
   const text = await inputOf(job, input)
-  return { timing, missed, spec: templateOf(job, text, options, what) }
+  return { timing, missed, spec: templateOf(job, text, options, defaults, what) }
 }
 
 type Given = {
@@ -118,7 +130,13 @@ function assertComes(timing: ScheduleTiming, now: number, what: string): void {
   })
 }
 
-function templateOf(job: AnyJob, input: string, options: ChildOptions, what: string): JobSpec {
+function templateOf(
+  job: AnyJob,
+  input: string,
+  options: ChildOptions,
+  defaults: SubmitDefaults,
+  what: string,
+): JobSpec {
   if (options.key !== undefined && options.unique !== true) {
     throw new InvalidDefinition(
       `The \`key\` of ${what} would stand for its first job for ever: say \`unique: true\`, and a time is skipped while the job of an earlier one is not over.`,
@@ -134,7 +152,7 @@ function templateOf(job: AnyJob, input: string, options: ChildOptions, what: str
       `The \`deadline\` of ${what} is a duration from each submit: a date would be the same for all of its jobs.`,
     )
   }
-  const spec = specOf(job, input, options)
+  const spec = specOf(job, input, options, defaults)
   // The authority would refuse every job of it: better now than at the first due time.
   const wrong = invalidFields(spec) ?? invalidShape(spec)
   if (wrong !== null) throw new InvalidDefinition(`The job of ${what}: ${wrong.message}`)

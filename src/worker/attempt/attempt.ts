@@ -9,7 +9,12 @@
  * It is the port of its handler, and the holder of its lease. The store may answer any report with
  * `cancelled`: the lease is lost. Then the attempt drops the work, and that is no failure.
  */
-import type { ArtifactPlace, CommitWrites, Runnable } from '../../definition/index.ts'
+import type {
+  ArtifactPlace,
+  CommitWrites,
+  Runnable,
+  SubmitDefaults,
+} from '../../definition/index.ts'
 import type { Command, EffectPromise, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
 import { childId, effectKey, LIMITS, PawlError } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
@@ -38,6 +43,8 @@ export interface AttemptParts {
   /** What segments that run in this thread have in common. */
   readonly shared: SharedValues
   readonly artifacts: ArtifactPlace
+  /** Of the engine, for children whose definitions do not say all; null: it has none. */
+  readonly defaults: SubmitDefaults | null
   readonly workerEvents: WorkerEvents
   /** Called AFTER a report on a task of a pipeline: another stage may be due. */
   readonly onStageReport: () => void
@@ -216,8 +223,8 @@ export class Attempt implements HandlerPort, LeaseHolder {
   }
 
   #runHandler(): Promise<HandlerOutcome | Died> {
-    const { executor } = this.#parts
-    const request = requestOf(this.claimed, this.#parts.store.id ?? null)
+    const { executor, store, defaults } = this.#parts
+    const request = requestOf(this.claimed, store.id ?? null, defaults)
     return executor.runJob(this.#definition, request, this, this.#abortHandle)
   }
 

@@ -390,6 +390,7 @@ function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } 
     store,
     batcher: new CommandBatcher(store),
     presence: null,
+    defaults: null,
     timing: {
       now: () => Date.now(),
       after: (ms) => {

@@ -17,6 +17,7 @@ import type {
   StageDefinition,
   StageDetails,
   StoredArtifact,
+  SubmitDefaults,
 } from '../../definition/index.ts'
 import {
   fromJson,
@@ -25,6 +26,7 @@ import {
   isCommit,
   makeCommit,
   nameOf,
+  NO_DEFAULTS,
   toJson,
 } from '../../definition/index.ts'
 import type { Payload } from '../../kernel/index.ts'
@@ -48,6 +50,8 @@ export interface HandlerRequest {
   readonly steps: readonly { readonly name: string; readonly value: Payload }[]
   /** Null: a plain job. */
   readonly stage: StageRequest | null
+  /** Of the engine, for children whose definitions do not say all; null: it has none. */
+  readonly defaults: SubmitDefaults | null
 }
 
 /** From the handler back to the worker that holds the lease. */
@@ -78,13 +82,18 @@ export interface StageRequest extends StageDetails {
   readonly ending: Ending | null
 }
 
-export function requestOf(claimed: Claimed, store: string | null): HandlerRequest {
+export function requestOf(
+  claimed: Claimed,
+  store: string | null,
+  defaults: SubmitDefaults | null,
+): HandlerRequest {
   const { job: id, type, attempt, lease, queue, priority, version, input, steps } = claimed
   const { schedule: from } = claimed
   const schedule = from === null ? null : { id: from.id, time: new Date(from.tick) }
   const job = { id, type, attempt, lease, queue, priority, schedule }
   const { submittedAt } = claimed
-  return { job, store, submittedAt, version, input, steps, stage: stageRequestOf(claimed) }
+  const stage = stageRequestOf(claimed)
+  return { job, store, submittedAt, version, input, steps, stage, defaults }
 }
 
 function stageRequestOf(claimed: Claimed): StageRequest | null {
@@ -117,6 +126,11 @@ export class HandlerContext {
     this.#definition = definition
     this.#port = port
     this.#request = request
+  }
+
+  /** For children whose definitions do not say all. */
+  get defaults(): SubmitDefaults {
+    return this.#request.defaults ?? NO_DEFAULTS
   }
 
   get signal(): AbortSignal {

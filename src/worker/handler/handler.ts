@@ -10,6 +10,7 @@ import type {
   RunContext,
   Runnable,
   StageDefinition,
+  SubmitDefaults,
 } from '../../definition/index.ts'
 import {
   fromJson,
@@ -93,18 +94,19 @@ export function outcomeOf(
   if (isPlain && typeof output === 'string') {
     return { kind: 'commit', output, effects: NOTHING, writes: commit.writes }
   }
-  return outcomeWithPromises(definition, commit, output)
+  return outcomeWithPromises(definition, commit, output, context.defaults)
 }
 
 async function outcomeWithPromises(
   definition: Runnable,
   commit: HandlerCommit<unknown>,
   output: Payload | Promise<Payload>,
+  defaults: SubmitDefaults,
 ): Promise<HandlerOutcome> {
   return {
     kind: 'commit',
     output: await output,
-    effects: await promisesOf(definition, commit),
+    effects: await promisesOf(definition, commit, defaults),
     writes: commit.writes,
   }
 }
@@ -130,12 +132,13 @@ const NOTHING: readonly EffectPromise[] = []
 async function promisesOf(
   definition: Runnable,
   { effects, children }: HandlerCommit<unknown>,
+  defaults: SubmitDefaults,
 ): Promise<readonly EffectPromise[]> {
   const promises: EffectPromise[] = []
   for (const { effect, input } of effects) {
     promises.push(await promiseOf(definition.effects.get(effect) as AnyEffect, input))
   }
-  for (const one of children) promises.push(await childPromise(one))
+  for (const one of children) promises.push(await childPromise(one, defaults))
   return promises
 }
 
@@ -147,8 +150,11 @@ async function promiseOf(definition: AnyEffect, given: unknown): Promise<EffectP
   return { name, input, idempotent, reconcile: reconcile !== null, retry, child: null }
 }
 
-async function childPromise({ definition, input, options }: ChildCall): Promise<EffectPromise> {
-  const spec = specOf(definition, await inputOf(definition, input), options)
+async function childPromise(
+  { definition, input, options }: ChildCall,
+  defaults: SubmitDefaults,
+): Promise<EffectPromise> {
+  const spec = specOf(definition, await inputOf(definition, input), options, defaults)
   return {
     name: definition.name,
     input: 'null',

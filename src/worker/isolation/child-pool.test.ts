@@ -20,6 +20,7 @@ const REQUEST = {
   input: 'null',
   steps: [],
   stage: null,
+  defaults: null,
 }
 const EFFECT = {
   name: 'mail',
