@@ -17,7 +17,7 @@ import type {
   LogWriter,
   Manifest,
 } from '../../log/index.ts'
-import { ENTRY_CODES, findJob, jobsInOrder, recordTallies } from '../../log/index.ts'
+import { ENTRY_CODES, eventLoopTurn, findJob, jobsInOrder, recordTallies } from '../../log/index.ts'
 import type { Moment } from '../moment.ts'
 import { BeforeHistory } from '../moment.ts'
 import type {
@@ -43,6 +43,8 @@ export interface DirectorySnapshotParts {
   readonly snapshotJobs: number
 }
 
+/** Jobs between two turns of the event loop. */
+const TURN_EVERY = 200
 /** A job that is over takes so much less memory. */
 const OVER_PER_OPEN = 4
 
@@ -177,19 +179,19 @@ class DirectorySnapshot implements StoreSnapshot {
       const newWindow = (): JobWindow => new JobWindow(snapshotJobs, this.time, filter)
       if (base !== null) {
         let window = newWindow()
-        for await (const record of jobsInOrder(disk, folder, base)) {
+        for await (const record of inTurns(jobsInOrder(disk, folder, base))) {
           if (!window.hasRoom) {
-            yield* await this.#folded(window, base)
+            yield* inTurns(await this.#folded(window, base))
             window = newWindow()
           }
           window.addRecord(record)
         }
-        yield* await this.#folded(window, base)
+        yield* inTurns(await this.#folded(window, base))
       }
       for (let place: number | null = this.#place(base); place !== null;) {
         const window = newWindow()
         place = await this.#collect(window, place)
-        yield* window.summaries()
+        yield* inTurns(window.summaries())
       }
     } finally {
       unpin()
@@ -243,6 +245,16 @@ class DirectorySnapshot implements StoreSnapshot {
 
   #place(base: Manifest | null): number {
     return base?.position ?? this.#parts.reader.begin
+  }
+}
+
+/** What is at hand would be given out without a turn of the event loop, however much it is. */
+async function* inTurns<T>(all: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T, void> {
+  let given = 0
+  for await (const one of all) {
+    yield one
+    given += 1
+    if (given % TURN_EVERY === 0) await eventLoopTurn()
   }
 }
 

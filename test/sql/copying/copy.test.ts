@@ -4,7 +4,12 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { Command, JobSpec } from '../../../src/kernel/index.ts'
-import type { DirectoryOptions, DirectoryStore, Store } from '../../../src/store/index.ts'
+import type {
+  DirectoryOptions,
+  DirectoryStore,
+  JobSummary,
+  Store,
+} from '../../../src/store/index.ts'
 import {
   CopyByBackup,
   copyStore,
@@ -147,6 +152,18 @@ function stop(done: number, total: number): void {
   if (done * 2 >= total) throw new RangeError('enough')
 }
 
+/** All jobs as time travel shows them now, which begins with what the copy began with. */
+async function past(store: Store): Promise<JobSummary[]> {
+  const jobs: JobSummary[] = []
+  const snapshot = await store.at({ time: Number.MAX_SAFE_INTEGER })
+  for await (const job of snapshot.jobs({})) jobs.push(job)
+  return jobs
+}
+
+async function present(store: Store): Promise<readonly JobSummary[]> {
+  return (await store.query({ kind: 'jobs', limit: 10_000 })).jobs
+}
+
 const WAYS: readonly (readonly string[])[] = [
   ['SQLite', 'PostgreSQL', 'directory'],
   ['PostgreSQL', 'directory', 'SQLite'],
@@ -178,6 +195,12 @@ describe.each(WAYS)('a directory that goes to %s, to %s and to %s', (...way) => 
       // Work goes on, and it is still whole.
       for (let count = 1; count <= 30; count++) await random.step(dice, 10_000 * (leg + 1) + count)
       await random.compare()
+      expect(await past(random.store)).toEqual(await present(random.store))
+      if (isOld) {
+        await expect(random.store.at({ position: 1 })).rejects.toMatchObject({
+          code: 'BeforeHistory',
+        })
+      }
       if (name !== 'directory') expect(await to.verify()).toEqual([])
       await from.close()
       from = to
