@@ -83,7 +83,7 @@ describe.each(EVERY_ENGINE)('a handler %s', (_name, open) => {
       const pawl = await open({ onNotice: (notice) => notices.push(notice) })
       const mayEnd = deferred<string>()
       const silent = job('silent', {
-        stalled: { after: 60, recover },
+        stalled: { after: 250, recover },
         run: ({ job: { attempt } }) => (attempt === 1 ? mayEnd.promise : 'second'),
       })
       pawl.work([silent])
@@ -97,7 +97,7 @@ describe.each(EVERY_ENGINE)('a handler %s', (_name, open) => {
       expect(await handle.result()).toBe(recover ? 'second' : 'first')
       const revoked = (await pawl.history(handle.id)).filter(({ type }) => type === 'LeaseRevoked')
       expect(revoked.map(({ from, to, reason }) => [from, to, reason])).toEqual(
-        recover ? [['RUNNING', 'QUEUED', 'Stalled: nothing was heard of it for 60 ms.']] : [],
+        recover ? [['RUNNING', 'QUEUED', 'Stalled: nothing was heard of it for 250 ms.']] : [],
       )
       expect(await handle.info()).toMatchObject({ retryCount: recover ? 1 : 0 })
       mayEnd.resolve('late')

@@ -13,7 +13,7 @@ const fail = (a: Authority, at = 0) =>
   void a.must({ type: 'FailTask', stage: at, error: failure() })
 export const failForGood = (a: Authority) =>
   void a.must({ type: 'FailTask', error: failure({ type: 'TERMINAL' }) })
-export const cancel = (a: Authority) => void a.must({ type: 'CancelJob' })
+const cancel = (a: Authority) => void a.must({ type: 'CancelJob' })
 const commit = (a: Authority) => void a.must({ type: 'CommitExecution' })
 const open = (a: Authority, at = 0) => void a.must({ type: 'OpenStage', stage: at })
 const force =
@@ -44,7 +44,7 @@ export const inTurn =
     for (const act of acts) act(a)
   }
 
-export type Move = readonly [
+type Move = readonly [
   from: JobState,
   to: JobState,
   spec: ReturnType<typeof plain>,
@@ -130,7 +130,7 @@ export const PIPELINE_MOVES: readonly Move[] = [
   ['QUARANTINED', 'FAILED', mortal, toDead, cancel],
 ]
 
-export interface Walk {
+interface Walk {
   readonly from: JobState | undefined
   readonly to: JobState | undefined
   readonly authority: Authority

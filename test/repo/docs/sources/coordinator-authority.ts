@@ -246,7 +246,7 @@ export const coordinator: SourceDocument = {
       ['A lease grants permission, not success.', ['finishedByNext', 'commitsOnce']],
       [
         'The coordinator never guesses.',
-        ['effectsFinished', 'flippedBits', 'damagedOnOpen'],
+        ['unknownHeld', 'tracesOnStores', 'flippedBits', 'damagedOnOpen'],
         'An effect whose outcome is unknown is held, reconciled, or run again if that is declared safe.',
       ],
     ],

@@ -40,7 +40,7 @@ export const DEPARTURES: readonly Departure[] = [
   ],
   [
     'RUNNING has an active worker (001)',
-    'RUNNING has a current lease, or is between tasks. A silent worker loses its lease by time, a dead one at once.',
+    'RUNNING has a current lease, or is between tasks. A silent worker loses its lease by time, a dead one within seconds.',
     'Workers are soft state.',
     ['aborted', 'killedElsewhere', 'killedOwner'],
   ],

@@ -130,6 +130,7 @@ export const lifecycle: SourceDocument = {
       [
         'RUNNING to FAILED: unrecoverable error, or retries exceeded.',
         ['failedAtOnce', 'retriedThreeTimes'],
+        "Retries used up: to QUARANTINED, unless `quarantine` is 'never'.",
       ],
       [
         'RUNNING to RETRYING: retryable error, and retries remain.',
@@ -224,6 +225,7 @@ export const lifecycle: SourceDocument = {
       [
         'The count goes up with each retry; at the maximum the job has failed.',
         ['retriedThreeTimes'],
+        "In quarantine, unless `quarantine` is 'never'.",
       ],
     ],
     'Job Metadata': [
@@ -264,7 +266,11 @@ export const lifecycle: SourceDocument = {
     Examples: [
       ['CREATED, QUEUED, RUNNING, SUCCEEDED.', ['history']],
       ['A failure, and a retry that succeeds.', ['history', 'attempts']],
-      ['Retries that are used up.', ['retriedThreeTimes']],
+      [
+        'Retries that are used up.',
+        ['retriedThreeTimes'],
+        "In quarantine, unless `quarantine` is 'never'.",
+      ],
       ['A non-retryable failure, without a retry.', ['failedAtOnce', 'whyFailed']],
     ],
     Notes: [

@@ -79,7 +79,7 @@ export const hardening: SourceDocument = {
       'check_running_jobs_have_workers',
       'rule',
       'Invariants 2 and 7',
-      'RUNNING has a current lease or is between tasks. A silent worker loses its lease by time, a dead one at once.',
+      'RUNNING has a current lease or is between tasks. A silent worker loses its lease by time, a dead one within seconds.',
     ],
     ['check_succeeded_jobs_immutable', 'rule', 'Invariant 4'],
     ['check_attempts_monotonic', 'rule', 'Invariant 5'],
@@ -227,7 +227,7 @@ export const hardening: SourceDocument = {
       ['PENDING to RUNNING: start.', ['movesWalked', 'life', 'movesOnStores']],
       [
         'PENDING to PENDING: reschedule.',
-        ['rescheduled'],
+        ['rescheduled', 'movesOnStores'],
         'To CREATED, or RETRYING, until the new time.',
       ],
       ['RUNNING to SUCCEEDED.', ['movesWalked', 'life', 'movesOnStores']],
@@ -447,7 +447,7 @@ export const hardening: SourceDocument = {
     ],
     [
       'Which timeout for deadlock detection?',
-      'Ten minutes without a sign of the handler, and each definition may say another (`stalled.after`). Beside it a lease runs out after 30 seconds without an extension, and a dead process is known at once.',
+      'Ten minutes without a sign of the handler, and each definition may say another (`stalled.after`). Beside it a lease runs out after 30 seconds without an extension, and a process that died is noticed within seconds.',
       ['flaggedAfterTenMinutes', 'silentHandler', 'killedElsewhere', 'killedOwner'],
     ],
     [

@@ -149,7 +149,7 @@ export const stateModel: SourceDocument = {
       [
         'Executions are durable records, for idempotency, crash consistency, audit and recovery.',
         ['openedAgain', 'killedUnderLoad', 'processesKilled'],
-        'The record keeps the newest 1,000 leases; the history has all.',
+        'The record has the newest 1,000 leases; the history has the others, for as long as it is kept.',
       ],
     ],
     'Job States': [

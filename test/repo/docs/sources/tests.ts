@@ -104,6 +104,10 @@ const ALL = {
     `${FM}/FM_007_retry_storm/prevention.test.ts`,
     'with jitter a thousand jobs come back apart',
   ),
+  unknownHeld: at(
+    `${FM}/FM_008_unknown_outcome/prevention.test.ts`,
+    'an effect that declares nothing is held for a person, and its task is not given out',
+  ),
   olderView: at(
     `${FM}/FM_009_operator_race/prevention.test.ts`,
     'a retry that was decided on an old view is refused, and nothing is run',
