@@ -6,15 +6,30 @@ import type { Bench } from './bench.ts'
 import { setUp, STORES } from './bench.ts'
 import { endPipeline, endPlain, SECRET, stateOf } from './secret-jobs.ts'
 
-/** Everything that can be asked about a job, as text. */
+/** Everything that can be asked about a job, as text: of now, and of the moment before it was erased. */
 async function saidOf({ store }: Bench, job: string): Promise<string> {
-  const answers = [
+  const history = await store.query({ kind: 'history', job, limit: 99 })
+  const answers: unknown[] = [
     await store.query({ kind: 'job', job }),
     await store.query({ kind: 'overview', job }),
     await store.query({ kind: 'outputs', job, stage: 0, after: -1, limit: 9 }),
     await store.query({ kind: 'jobs', key: 'k', limit: 9 }),
-    await store.query({ kind: 'history', job, limit: 99 }),
+    await store.query({
+      kind: 'stream',
+      job,
+      stage: 0,
+      segment: 0,
+      name: 'log',
+      from: 0,
+      limit: 9,
+    }),
+    history,
   ]
+  const before = history.findLast(({ entry }) => entry.type !== 'JobErased')
+  if (before === undefined) return JSON.stringify(answers)
+  const past = await store.at({ position: before.position })
+  answers.push(await past.job(job))
+  for await (const one of past.jobs({})) answers.push(one)
   return JSON.stringify(answers)
 }
 

@@ -9,7 +9,7 @@
 import type { ArtifactPlace } from '../../definition/index.ts'
 import { InvalidDefinition } from '../../definition/index.ts'
 import type { Command, Job, Task } from '../../kernel/index.ts'
-import { childId, isFinal } from '../../kernel/index.ts'
+import { calleeOf, childId, isFinal } from '../../kernel/index.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { JobsPage, JobView, QueryOf, Store } from '../../store/index.ts'
 import { folderOf } from '../../worker/artifact/paths.ts'
@@ -19,8 +19,8 @@ import { CopiesExist, Refused, UnknownJob } from '../errors.ts'
 
 export interface EraseOptions extends Actor {
   /**
-   * Jobs that hold copies of what this one held: its parent and its children, its caller, and those that it
-   * is a rerun of or that are reruns of it. `'erase'`: they are erased, too, if all of them are over. `'keep'`:
+   * Jobs that hold copies of what this one held: its parent and its children, its caller and its callees, and
+   * those that it is a rerun of or that are reruns of it. `'erase'`: they are erased, too, if all of them are over. `'keep'`:
    * they are left alone, and not looked for. Left out: if there are any, nothing is erased.
    */
   readonly copies?: 'erase' | 'keep'
@@ -35,7 +35,7 @@ interface ErasureParts {
 }
 
 /** How another job is related to the one that is erased. */
-type Relation = 'parent' | 'child' | 'caller' | 'rerun'
+type Relation = 'parent' | 'child' | 'caller' | 'callee' | 'rerun'
 
 export interface Copy {
   readonly job: string
@@ -98,6 +98,7 @@ export class Erasure {
     if (spec.caller !== null) found.set(spec.caller.job, 'caller')
     for (const task of view.stages.flatMap(({ tasks }) => tasks)) {
       for (const child of await this.#childrenOf(task)) found.set(child, 'child')
+      for (const callee of calleesOf(task)) found.set(callee, 'callee')
     }
     for (const rerun of await this.#rerunsOf(view.job)) found.set(rerun, 'rerun')
     found.delete(id)
@@ -148,6 +149,10 @@ export class Erasure {
     }
     return [...family]
   }
+}
+
+function calleesOf({ waiting }: Task): readonly string[] {
+  return (waiting?.waits ?? []).flatMap((wait) => calleeOf(wait) ?? [])
 }
 
 function assertOver({ job, state }: JobView): void {

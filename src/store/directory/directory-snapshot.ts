@@ -8,7 +8,17 @@
  * what a list shows of it, so a window holds many of those.
  */
 import type { Entry, Job, JobEntry, StageTasks, Task, TaskEntry } from '../../kernel/index.ts'
-import { createJob, createWorld, findTask, fold, isFinal, jobState } from '../../kernel/index.ts'
+import {
+  createJob,
+  createWorld,
+  findTask,
+  fold,
+  isFinal,
+  jobState,
+  redactEntry,
+  redactJob,
+  redactTask,
+} from '../../kernel/index.ts'
 import type {
   Disk,
   JobRecord,
@@ -136,12 +146,14 @@ class DirectorySnapshot implements StoreSnapshot {
       }
       const base = this.base()
       const start = base === null ? null : await findJob(disk, folder, base, id)
+      if (start !== null && this.#isErased(id)) redactRecord(start)
       const entries: PositionedEntry[] = []
       for await (const batch of this.#batches(this.#place(base), (_code, subject) => {
         return subject === id
       })) {
-        for (const { position, entry } of batch)
-          if ('job' in entry) entries.push({ position, entry })
+        for (const { position, entry } of batch) {
+          if ('job' in entry) entries.push({ position, entry: this.#shown(entry) })
+        }
       }
       const record = foldJob(start, entries)
       return record === null ? null : { record, entries: sinceSubmit(entries) }
@@ -164,11 +176,30 @@ class DirectorySnapshot implements StoreSnapshot {
     for (let position = lastPosition; position >= firstPosition;) {
       const found = await reader.at(position)
       if (found === null) return null
-      if (position < this.#end) newestFirst.push({ position, entry: found.entry })
+      if (position < this.#end)
+        newestFirst.push({ position, entry: this.#shown(found.entry as JobEntry | TaskEntry) })
       if (found.before === 0) break
       position = found.before
     }
     return newestFirst.toReversed()
+  }
+
+  /** By now: what was erased is in the log until that is compacted, and is not shown any more. */
+  #isErased(id: string): boolean {
+    return this.#parts.findNow(id)?.erased != null
+  }
+
+  #shown<E extends JobEntry | TaskEntry>(entry: E): E {
+    return this.#isErased(entry.job) ? redactEntry(entry) : entry
+  }
+
+  /** Of what a list shows, only an error may quote a user's data. */
+  *#summaries(summaries: Iterable<JobSummary>): Generator<JobSummary, void> {
+    for (const summary of summaries) {
+      const { error, id } = summary
+      if (error === null || !this.#isErased(id)) yield summary
+      else yield { ...summary, error: { ...error, message: '' } }
+    }
   }
 
   async *jobs(filter: SnapshotFilter): AsyncGenerator<JobSummary, void> {
@@ -181,17 +212,17 @@ class DirectorySnapshot implements StoreSnapshot {
         let window = newWindow()
         for await (const record of inTurns(jobsInOrder(disk, folder, base))) {
           if (!window.hasRoom) {
-            yield* inTurns(await this.#folded(window, base))
+            yield* inTurns(this.#summaries(await this.#folded(window, base)))
             window = newWindow()
           }
           window.addRecord(record)
         }
-        yield* inTurns(await this.#folded(window, base))
+        yield* inTurns(this.#summaries(await this.#folded(window, base)))
       }
       for (let place: number | null = this.#place(base); place !== null;) {
         const window = newWindow()
         place = await this.#collect(window, place)
-        yield* inTurns(window.summaries())
+        yield* inTurns(this.#summaries(window.summaries()))
       }
     } finally {
       unpin()
@@ -256,6 +287,11 @@ async function* inTurns<T>(all: Iterable<T> | AsyncIterable<T>): AsyncGenerator<
     given += 1
     if (given % TURN_EVERY === 0) await eventLoopTurn()
   }
+}
+
+function redactRecord({ job, stages }: JobRecord): void {
+  redactJob(job)
+  for (const task of stages?.flat() ?? []) if (task !== null) redactTask(task)
 }
 
 /** Entries of the last life of an id. */
