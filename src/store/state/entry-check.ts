@@ -4,11 +4,13 @@
  */
 import type { Entry, Job, Task, World } from '../../kernel/index.ts'
 import {
+  calleeOf,
   childId,
   copyJob,
   copyTask,
   createWorld,
   findTask,
+  findWait,
   headOf,
   stepViolations,
   taskViolations,
@@ -75,6 +77,7 @@ function stateBefore(world: World, entry: Entry): World | null {
   }
   const job = world.jobs.get(entry.job)
   if (entry.type === 'EffectFinished') addUnchanged(world, before, childId(entry))
+  for (const id of callsOf(world, entry)) addUnchanged(world, before, id)
   if (job === undefined) return before
   if (job.task === null && !copyStages(world, before, job, entry)) return null
   before.jobs.set(job.id, copyJob(job))
@@ -84,7 +87,31 @@ function stateBefore(world: World, entry: Entry): World | null {
 /** A job that the entry rests on and does not change. */
 function addUnchanged(world: World, before: World, id: string): void {
   const job = world.jobs.get(id)
-  if (job !== undefined) before.jobs.set(id, job)
+  if (job === undefined) return
+  before.jobs.set(id, job)
+  const tasks = world.tasks.get(id)
+  if (tasks !== undefined) before.tasks.set(id, tasks)
+}
+
+/** The caller of a job that is submitted or forgotten, and the callee whose end a wait is told. */
+function callsOf(world: World, entry: Entry): string[] {
+  switch (entry.type) {
+    case 'JobSubmitted':
+      return entry.spec.caller === null ? [] : [entry.spec.caller.job]
+    case 'JobForgotten': {
+      const caller = world.jobs.get(entry.job)?.spec.caller ?? null
+      return caller === null ? [] : [caller.job]
+    }
+    case 'MessageSent':
+    case 'WaitEnded': {
+      const task = findTask(world, entry.job, entry.stage, entry.segment)
+      const name = entry.type === 'MessageSent' ? entry.wait : entry.wait.name
+      const callee = task === undefined ? null : calleeOf(findWait(task, name ?? ''))
+      return callee === null ? [] : [callee]
+    }
+    default:
+      return []
+  }
 }
 
 function copyStages(world: World, before: World, job: Job, entry: Entry): boolean {

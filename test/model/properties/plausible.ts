@@ -150,7 +150,7 @@ function taskStep(dice: Dice, world: World, task: Task, now: number, count: numb
   if (world.queues.get(queue)?.paused === true && dice.chance(40)) {
     return { type: 'ResumeQueue', queue, ...onRecord(dice) }
   }
-  const called = dice.chance(40) ? callStep(dice, world, task) : null
+  const called = dice.chance(30) ? callStep(dice, world, task) : null
   if (called !== null) return called
   if (task.waiting?.suspended != null && dice.chance(50)) return messageCommand(dice, at, count)
   if (dice.chance(6)) return reschedule(dice, task, attempt, now)
@@ -196,8 +196,8 @@ function prepareStep(
   if (way < 45) return { type: 'FailTask', ...lease, error: randomFailure(dice), ...putOff(dice) }
   if (way < 55) return suspendCommand(dice, calling, task, now)
   if (way < 60) return endWaitCommand(dice, calling, task, now)
-  if (way < 63) return continueCommand(dice, lease, task, count)
-  if (way < 70) return append(dice, lease, task)
+  if (way < 62) return continueCommand(dice, lease, task, count)
+  if (way < 69) return append(dice, lease, task)
   if (held.startedAt === null) return { type: 'StartExecution', ...lease }
   const output = dice.pick(OUTPUTS)
   return { type: 'CommitExecution', ...lease, output, effects: randomPromises(dice, now) }

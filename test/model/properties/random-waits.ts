@@ -38,7 +38,7 @@ function randomCall(dice: Dice, now: number, calling: Calling): WaitSpec {
 }
 
 export function randomWait(dice: Dice, now: number, calling: Calling): WaitSpec {
-  if (dice.chance(20)) return randomCall(dice, now, calling)
+  if (dice.chance(8)) return randomCall(dice, now, calling)
   const message = dice.chance(60) ? dice.pick(MESSAGES) : null
   const isTimed = message === null ? !dice.chance(3) : dice.chance(50)
   return {

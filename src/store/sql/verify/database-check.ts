@@ -21,6 +21,7 @@ import { texts } from '../../state/entry-check.ts'
 import { WORK_COLUMN_AT } from '../statements.ts'
 import type { Connection, Row, Value } from '../connection.ts'
 import { countedAs, QueueCounts } from '../rows/queue-counts.ts'
+import { CallFold } from './call-check.ts'
 import type { Baseline, EventRow, HistoryMark } from '../rows/event-rows.ts'
 import { baseline, eventRow, historyMark } from '../rows/event-rows.ts'
 import type { TallyRow } from '../rows/tally-rows.ts'
@@ -94,6 +95,7 @@ export class DatabaseCheck implements FoldListener {
   #queuesAndSchedules!: QueueScheduleFold
   #hasBaselines = false
   #history!: HistoryMark
+  readonly #calls = new CallFold()
   #events = 0
   #jobs = 0
   #rows = 0
@@ -123,6 +125,7 @@ export class DatabaseCheck implements FoldListener {
     await this.#checkSmallTables()
     await this.#checkStrays()
     await this.#checkTables()
+    await this.#checkCalls()
     this.#checkBetween()
     return { events: this.#events, jobs: this.#jobs, rows: this.#rows, newest: this.#newest }
   }
@@ -227,6 +230,7 @@ export class DatabaseCheck implements FoldListener {
     if (known !== null) {
       this.#jobs += 1
       this.#noteLeases(known)
+      this.#calls.note(known)
     }
     const expected = known === null ? null : expectedJob(known, this.#lastIn(fold, stored, givenUp))
     this.#compareRows(id, expected, rows, isByRows && givenUp === null)
@@ -410,6 +414,18 @@ export class DatabaseCheck implements FoldListener {
     if ((given as number) < (newest as number)) {
       const what = `the next position would be ${Number(given) + 1}, and ${Number(newest)} is taken`
       this.#report('meta', 'positions', what, { table: 'meta', position: newest as number })
+    }
+    await this.#parts.onPage(this.#events)
+  }
+
+  async #checkCalls(): Promise<void> {
+    const { jobs } = this.#calls
+    if (jobs.size === 0) return
+    const marked = await this.#rowsFor(this.#parts.sql.markedCalls, jobs)
+    for (const { job, stage, segment } of this.#calls.missing(marked)) {
+      const what = 'something is to be done about a call, and upkeep would not look'
+      const fix: Fix = { table: 'calls', row: [job, stage, segment] }
+      this.#report('calls', rowName(job, stage, segment), what, fix)
     }
     await this.#parts.onPage(this.#events)
   }

@@ -39,6 +39,11 @@ export type Fix =
       /** All of the job's. */
       readonly rows: readonly Row[]
     }
+  | {
+      readonly table: 'calls'
+      /** As `insertCalls` wants it. */
+      readonly row: readonly [job: string, stage: number, segment: number]
+    }
   | { readonly table: 'meta'; readonly position: number }
 
 /** Without a fix nothing in the database says what is right. */
@@ -151,6 +156,11 @@ export class RowRepairs {
       sql.insertTallies,
       tallies.flatMap((fix) => fix.rows),
     )
+    const calls = fixes.filter((fix) => fix.table === 'calls')
+    run(
+      sql.insertCalls,
+      calls.map(({ row }) => row),
+    )
     for (const fix of fixes) {
       if (fix.table === 'meta')
         statements.push({ sql: sql.advancePosition, values: [fix.position] })
@@ -176,6 +186,8 @@ function stepOf(fix: Fix): string {
       return `queue_counts ${fix.queue}: as its tasks are`
     case 'tallies':
       return `tallies ${fix.job}: ${writtenOrDeleted(fix.rows[0] ?? null)}`
+    case 'calls':
+      return `calls ${rowName(...fix.row)}: to be looked at`
     case 'meta':
       return `positions: the next one comes after ${fix.position}`
   }
