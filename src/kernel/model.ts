@@ -522,13 +522,14 @@ export function segmentsOf(job: Job, stage: number): number {
 }
 
 /** What its handlers are given, unless an operator gave a task something else. */
-export function inputOf({ replaced, spec }: Job): Payload {
-  return replaced === null ? spec.input : replaced.input
+export function inputOf(job: Pick<Job, 'spec' | 'replaced'>): Payload {
+  // Not both: a store may have to read the spec.
+  return job.replaced === null ? job.spec.input : job.replaced.input
 }
 
 /** The version of the definition that its input was made under. */
-export function inputVersionOf({ replaced, spec }: Job): number {
-  return replaced === null ? spec.version : replaced.definitionVersion
+export function inputVersionOf(job: Pick<Job, 'spec' | 'replaced'>): number {
+  return job.replaced === null ? job.spec.version : job.replaced.definitionVersion
 }
 
 /** The earlier of the two that a spec may name. */

@@ -15,6 +15,7 @@ import type { UpkeepLoop } from './upkeep-loop.ts'
 const CLAIMS_NOTHING: ReadonlySet<Command['type']> = new Set<Command['type']>([
   'ExtendLease',
   'RecordStep',
+  'AppendStream',
   'StartExecution',
   'StartEffect',
   'ForgetJob',

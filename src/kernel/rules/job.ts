@@ -240,17 +240,17 @@ const notBegun: Guard<ReplaceJob> = safety(
   'job-not-begun',
   'A plain job was never granted and is not over; of a pipeline no stage is open.',
   ({ job: id }, reads) => {
-    const { task, opened, spec } = theJob(reads)
-    if (task !== null) {
-      const { state, attempt } = task
+    const job = theJob(reads)
+    if (job.task !== null) {
+      const { state, attempt } = job.task
       if (state === 'WAITING' && attempt === 0) return null
       const what = attempt === 0 ? state : `at attempt ${attempt}`
       return begun(`Job ${id} is ${what}: what it was submitted with stays. Submit a new job.`)
     }
-    const open = opened?.findIndex((segments) => segments !== NOT_OPENED) ?? NOT_OPENED
-    if (open < 0) return null
-    const stage = spec.stages?.[open]?.name
-    return begun(`Stage '${stage}' of job ${id} is open: its tasks are made. Submit a new job.`)
+    const open = stagesOf(job).find((_, stage) => segmentsOf(job, stage) !== NOT_OPENED)
+    return open === undefined
+      ? null
+      : begun(`Stage '${open.name}' of job ${id} is open: its tasks are made. Submit a new job.`)
   },
 )
 

@@ -18,6 +18,7 @@ function jobOf(a: Authority): Job {
 describe('a job that is replaced', () => {
   it('has the input and the version of the newest submit, and keeps its key', () => {
     const a = submitted(plain({ input: '1', key: 'k' }))
+    expect([inputOf(jobOf(a)), inputVersionOf(jobOf(a))]).toEqual(['1', 1])
     a.must({ type: 'ReplaceJob', input: '2', definitionVersion: 3 })
     expect(inputOf(jobOf(a))).toBe('2')
     expect(inputVersionOf(jobOf(a))).toBe(3)

@@ -3,7 +3,7 @@ import { Dice } from '../../../test/model/properties/dice.ts'
 import { plausibleCommand } from '../../../test/model/properties/plausible.ts'
 import { failure, pipeline, plain, promise, stage } from '../../../test/support/specs.ts'
 import type { Command, Entry } from '../../kernel/index.ts'
-import { LIMITS } from '../../kernel/index.ts'
+import { LATEST_TIME_MS, LIMITS } from '../../kernel/index.ts'
 import { Group } from '../../log/writer/group.ts'
 import { Ledger } from '../state/ledger.ts'
 import { bytesFor, GRANT_BYTES } from './size-estimate.ts'
@@ -83,6 +83,12 @@ describe('the room that is reserved for a command', () => {
     const all: [number, number][] = [measured.send({ type: 'SubmitJob', job: name, spec: wide }, 1)]
     const at = { job: name, stage: 0, segment: 0, worker: name }
     const lease = { ...at, lease: 1 }
+    const due = { definitionVersion: 2 ** 53 - 1, delayMs: 0, dueAt: LATEST_TIME_MS }
+    const onRecord = { by: name, reason: widest(LIMITS.reasonChars) }
+    const replacement = { replacement: name, input: payload, ...due, ...onRecord }
+    all.push(measured.send({ type: 'SubmitJob', job: `${name.slice(1)}r`, spec: plain() }, 1))
+    const replaced = { job: `${name.slice(1)}r`, ...replacement }
+    all.push(measured.send({ type: 'ReplaceJob', ...replaced }, 1))
     all.push(measured.send({ type: 'GrantLease', ...at, request: 2 ** 53 - 1, started: true }, 1))
     all.push(
       measured.send(
@@ -90,6 +96,8 @@ describe('the room that is reserved for a command', () => {
         1,
       ),
     )
+    const values = Array.from({ length: LIMITS.streamValues }, () => widest(5))
+    all.push(measured.send({ type: 'AppendStream', ...lease, name, offset: 0, values }, 1))
     const child = plain({ ...wide, key: null })
     const effects = Array.from({ length: 20 }, () => promise({ name, input: payload, retry }))
     effects.push(promise({ name, child, idempotent: true }))

@@ -42,14 +42,15 @@ export function claimed(
 ): Claimed {
   const { job: id, stage, segment, policy } = task
   // Once: it may be read from the disk.
-  const { spec } = job
+  const { spec, replaced } = job
+  const submitted = { spec, replaced }
   const stageSpec = spec.stages?.[stage]
   return {
     job: id,
     stage,
     segment,
     type: spec.type,
-    version: inputVersionOf(job),
+    version: inputVersionOf(submitted),
     submittedAt: job.submittedAt,
     stageName: stageSpec?.name ?? null,
     stageVersion: stageSpec?.version ?? null,
@@ -62,7 +63,7 @@ export function claimed(
     attempt: lease.number,
     priority: task.priority,
     schedule: spec.schedule === null ? null : { ...spec.schedule },
-    input: stageSpec?.each == null ? (task.input ?? inputOf(job)) : null,
+    input: stageSpec?.each == null ? (task.input ?? inputOf(submitted)) : null,
     each: stageSpec?.each == null ? null : segmentOf(job, stages, task, stageSpec.each),
     prior: stageSpec === undefined ? NO_STAGES : priorStages(job, stageSpec),
     ending,

@@ -165,12 +165,13 @@ export function quarantinedJob(job: Job, tasks: readonly Task[], tallies: Tallie
 }
 
 function described(job: Job, tasks: readonly Task[]): QuarantinedJob {
-  const { id, spec, submittedAt } = job
+  // Once: it may have to be read.
+  const { id, spec, submittedAt, replaced } = job
   const { type, policy, group, tags, stages } = spec
   return {
     id,
     type,
-    version: inputVersionOf(job),
+    version: inputVersionOf({ spec, replaced }),
     queue: policy?.queue ?? null,
     group,
     tags: [...tags],

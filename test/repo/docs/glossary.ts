@@ -124,6 +124,11 @@ export const GLOSSARY: readonly (readonly [word: string, meaning: string, names:
     '`Rejection`',
   ],
   ['repeat', 'A command that the log already has. Answered as the first time.', '`Rule`'],
+  [
+    'replacement',
+    'A later submit that takes the place of a job which has not begun: new input, new due time.',
+    '`JobReplaced`, `Job.replaced`, `inputOf`',
+  ],
   ['report', 'A command by a worker about its own lease.', '`Report`'],
   [
     'resolution',
@@ -149,6 +154,11 @@ export const GLOSSARY: readonly (readonly [word: string, meaning: string, names:
     'store',
     'Loads what decide reads, keeps it locked, saves what it says. Decides nothing.',
     '`Reads`, `loadReads`',
+  ],
+  [
+    'stream',
+    'Values that attempts at a task append, each with an offset. The task keeps the next offset, the entries the values.',
+    '`TaskStream`, `StreamAppended`',
   ],
   ['tally', 'The tasks of a stage, counted by state.', '`Tally`'],
   ['task', 'What is leased: one segment of one stage.', '`Task`'],
