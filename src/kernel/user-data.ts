@@ -28,7 +28,7 @@ import type {
 
 /**
  * Names and ids, wherever they stand. They stay: that the job ran, and who did what to it, is said by
- * them, and repeats are answered by them. `docs/guides/erase.md` tells users to put no personal data there.
+ * them, and repeats are answered by them. `docs/guide/16-erasing.md` tells users to put no personal data there.
  */
 export const IDENTIFIERS = [
   'id',

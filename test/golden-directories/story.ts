@@ -450,6 +450,7 @@ export const STORY: readonly Step[] = [
   ...WAITS_END,
   ...FAILURES_END,
   wait(1_000),
+  execute({ type: 'EraseJob', job: 'third', ...onRecord }),
   execute({ type: 'ForgetJob', job: 'second', endedBefore: BEGIN + 93_000 }),
   ...STAGES_END,
   whole('fifth', '"small"'),

@@ -40,6 +40,7 @@ export function walkThrough(): Walked[] {
   waits(send, authority)
   failures(send, authority)
   stages(send)
+  send({ type: 'EraseJob', job: 'a' })
   send({ type: 'ForgetJob', job: 'a', endedBefore: authority.now })
   return walked
 }

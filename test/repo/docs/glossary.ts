@@ -56,6 +56,11 @@ export const GLOSSARY: readonly (readonly [word: string, meaning: string, names:
     'A fact in the log, named in the past tense. Carries everything that follows from it.',
     '`Entry`',
   ],
+  [
+    'erase',
+    'To take from a job that is over what it was given and made. That it ran stays.',
+    '`JobErased`, `redactEntry`',
+  ],
   ['execution', 'One attempt at a task. Derived from a lease and the commit.', '`executionStatus`'],
   ['extension', 'A lease made to run longer, numbered by the worker.', '`Lease.extension`'],
   [
