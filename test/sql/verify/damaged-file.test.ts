@@ -12,6 +12,7 @@ import { Dice } from '../../model/properties/dice.ts'
 import { plain } from '../../support/specs.ts'
 import { freshFile } from '../../support/sqlite.ts'
 import { SampleStore } from './sample-store.ts'
+import { DATABASES } from './test-databases.ts'
 
 const PAGE = 4_096
 const FLIPS = process.env['PAWL_CAMPAIGN'] === 'long' ? 1_000 : 40
@@ -118,6 +119,36 @@ describe('a SQLite file with bytes flipped', () => {
     await expect(openSqliteStore({ path, clock })).rejects.toThrow(DatabaseDamaged)
     expect((await verifyDatabase(`sqlite:${path}`)).problems).toMatchObject([{ table: 'meta' }])
   })
+
+  it.each([7, 'text'])(
+    'may give %j in place of a record, which is damage as any other',
+    async (value) => {
+      const place = await (DATABASES['SQLite'] as (typeof DATABASES)[string])()
+      const store = await new SampleStore().tell((told) => place.open(told))
+      await place.plant(async (run) => {
+        await run(
+          `update events set record = ? where job = 'done' and type = 'LeaseGranted'`,
+          value,
+        )
+        await run(`update work set record = ? where job = 'held'`, value)
+      })
+      for (const query of [
+        { kind: 'history', job: 'done', limit: 9 },
+        { kind: 'overview', job: 'held' },
+      ] as const) {
+        const asked = store.query(query)
+        await expect(asked).rejects.toThrow(CorruptRecord)
+        await expect(asked).rejects.toThrow(place.dialect.where)
+      }
+      await store.close()
+      const { problems } = await verifyDatabase(place.location)
+      expect(problems).toMatchObject([
+        { table: 'events', row: 'done', what: 'LeaseGranted: it is missing' },
+        { table: 'work', row: 'held', what: 'its record is damaged: it is missing' },
+      ])
+      await place.close()
+    },
+  )
 
   it('is named with the row, where a record does not check', async () => {
     const bytes = Buffer.from(whole)

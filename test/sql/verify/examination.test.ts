@@ -8,7 +8,7 @@ import type { Examined, Store } from '../../../src/store/index.ts'
 import { DatabaseDamaged, repairDatabase } from '../../../src/store/index.ts'
 import { job, open, typed } from '../../../src/index.ts'
 import { deferred } from '../../support/engines.ts'
-import { plain } from '../../support/specs.ts'
+import { onRecord, pipeline, plain, stage } from '../../support/specs.ts'
 import { RandomStore } from './random-store.ts'
 import { flip } from './row-damages.ts'
 import { SampleStore } from './sample-store.ts'
@@ -196,6 +196,65 @@ describe.each(Object.keys(DATABASES))('a store on %s', (name) => {
       const opened = place.open(clock)
       await expect(opened).rejects.toThrow(DatabaseDamaged)
       await expect(opened).rejects.toThrow(says)
+      await repairDatabase(place.location, { ...location, apply: true })
+      await (await place.open(clock)).close()
+    }
+  })
+
+  it('does not open if a row was put back whole to an earlier moment', async () => {
+    const place = await placeIn(name)
+    const store = await place.open(clock)
+    await store.execute([{ type: 'SubmitJob', job: 'back', spec: plain() }])
+    await place.plant((run) =>
+      run(`create temporary table earlier as select * from work where job = 'back'`),
+    )
+    await store.execute([{ type: 'CancelJob', job: 'back', ...onRecord }])
+    await store.close()
+    await place.plant(async (run) => {
+      await run(`delete from work where job = 'back'`)
+      await run(`insert into work select * from earlier`)
+    })
+    await expect(place.open(clock)).rejects.toThrow(
+      /work \(back\): the newest of its rows is of position 1, and its newest event of 2/,
+    )
+  })
+
+  it('does not open if a row of a job that is too large to be folded is missing or changed', async () => {
+    const place = await placeIn(name)
+    const store = await place.open(clock)
+    const input = JSON.stringify(Array.from({ length: 250 }, (_, i) => i))
+    const spec = pipeline([stage('each', { each: 'input' })], { type: 'wide', input })
+    await store.execute([{ type: 'SubmitJob', job: 'wide', spec }])
+    await store.execute([{ type: 'OpenStage', job: 'wide', stage: 0 }])
+    const channels = [{ queue: 'default', type: 'wide', stage: 'each' }]
+    const [claimed] = await store.claim({
+      worker: 'w',
+      request: 1,
+      channels,
+      max: 1,
+      started: true,
+    })
+    expect(claimed?.segment).toBe(0)
+    await store.close()
+    await (await place.open(clock)).close()
+    const location = place.schema === undefined ? {} : { schema: place.schema }
+    const of = (segment: number): string => `job = 'wide' and stage = 0 and segment = ${segment}`
+    const planted: readonly (readonly [RegExp, string])[] = [
+      [/work \(wide\/0\/0\): it is missing/, `delete from work where ${of(0)}`],
+      [/work \(wide\/0\/0\): state is 'DEAD'/, `update work set state = 'DEAD' where ${of(0)}`],
+      [/work \(wide\/0\/0\): attempt is 7/, `update work set attempt = 7 where ${of(0)}`],
+      [
+        /work \(wide\/0\/0\): its newest event is at position/,
+        `update work set last_position = 1 where ${of(0)}`,
+      ],
+      [
+        /work \(wide\/0\/0\): version is/,
+        `update work set record = (select record from work where ${of(200)}) where ${of(0)}`,
+      ],
+    ]
+    for (const [says, sql] of planted) {
+      await place.plant((run) => run(sql))
+      await expect(place.open(clock), sql).rejects.toThrow(says)
       await repairDatabase(place.location, { ...location, apply: true })
       await (await place.open(clock)).close()
     }

@@ -80,8 +80,8 @@ class Bench {
     await this.must(...ids.map((id): Command => ({ type: 'ForgetJob', job: id, endedBefore })))
   }
 
-  async claim(type: string): Promise<string[]> {
-    const channels = [{ queue: 'default', type, stage: null }]
+  async claim(type: string, queue = 'default'): Promise<string[]> {
+    const channels = [{ queue, type, stage: null }]
     const request = { worker: 'w', request: ++this.#request, channels, max: 1, started: true }
     return (await this.store.claim(request)).map((claimed) => claimed.job)
   }
@@ -475,7 +475,7 @@ describe.each(Object.keys(DATABASES))('the history on %s', (name) => {
     await bench.must(
       {
         type: 'ConfigureQueue',
-        queue: 'default',
+        queue: 'rated',
         concurrency: null,
         rate,
         ageingMs: null,
@@ -491,16 +491,10 @@ describe.each(Object.keys(DATABASES))('the history on %s', (name) => {
       { type: 'FinishEffect', ...at, effect: 0 },
     )
     bench.now += 24 * HOUR_MS
-    await bench.must({
-      type: 'ConfigureQueue',
-      queue: 'default',
-      concurrency: null,
-      rate: { count: 1, perMs: 1 },
-      ageingMs: null,
-      ...onRecord,
-    })
-    await bench.must({ type: 'SubmitJob', job: 'limited', spec: plain({ type: 'l' }, { limits }) })
-    expect(await bench.claim('l')).toEqual(['limited'])
+    // Longer after the queue was configured than its bucket takes to be full.
+    const limited = plain({ type: 'l' }, { queue: 'rated', limits })
+    await bench.must({ type: 'SubmitJob', job: 'limited', spec: limited })
+    expect(await bench.claim('l', 'rated')).toEqual(['limited'])
     await bench.forget(childId(parent), 'limited')
     await bench.submit('last', 'newest')
     bench.now += 2 * HOUR_MS
@@ -523,8 +517,10 @@ describe.each(Object.keys(DATABASES))('the history on %s', (name) => {
     // A bucket that is not used up for longer than such a grant could is right; longer is wrong.
     await bench.place.inside(async (run, connection) => {
       await run('update limits set full_at = ?', bench.now + 30 * HOUR_MS)
+      await run('update queues set full_at = ?', bench.now + 30 * HOUR_MS)
       const { problems } = await verifyIn(connection, bench.place.dialect)
       expect(problems).toContainEqual(expect.objectContaining({ table: 'limits', row: 'k' }))
+      expect(problems).toContainEqual(expect.objectContaining({ table: 'queues', row: 'rated' }))
     })
   })
 

@@ -323,7 +323,7 @@ export class Records {
     submitted: readonly KeptStep[],
     read: (reader: ByteReader, elsewhere: StepsElsewhere | null) => T,
   ): T {
-    const { record, events } = withoutSteps(asBuffer(given))
+    const { record, events } = withoutSteps(this.#bytes(given, where))
     return this.#read(record, where, (reader) => {
       const format = reader.u8()
       if (format === FORMAT) return read(reader, null)
@@ -364,9 +364,7 @@ export class Records {
   }
 
   #read<T>(record: Uint8Array, where: string, read: (reader: ByteReader) => T): T {
-    // A damaged page may hand over anything in place of the bytes, or nothing.
-    if (!(record instanceof Uint8Array)) throw this.#corrupt(where, 'it is missing')
-    const bytes = asBuffer(record)
+    const bytes = this.#bytes(record, where)
     const end = bytes.length - CHECKSUM
     if (end < 0 || checksumOf(bytes, 0, end) !== bytes.readUInt32LE(end)) {
       throw this.#corrupt(where, 'its checksum is wrong')
@@ -380,6 +378,12 @@ export class Records {
       if (!(error instanceof MalformedBytes)) throw error
       throw this.#corrupt(where, error.message, error)
     }
+  }
+
+  /** A damaged page may hand over anything in place of the bytes, or nothing. */
+  #bytes(record: Uint8Array, where: string): Buffer {
+    if (!(record instanceof Uint8Array)) throw this.#corrupt(where, 'it is missing')
+    return asBuffer(record)
   }
 
   #corrupt(where: string, why: string, cause?: unknown): CorruptRecord {

@@ -97,6 +97,7 @@ export class HistoryPruning {
     const olderThan = now - this.#historyMs
     const roundMs = Math.max(SHORTEST_ROUND_MS, this.#historyMs / ROUNDS_IN_HISTORY)
     if (olderThan - mark.olderThan < roundMs) return false
+    // The rest is looked for only if there is something.
     const next = await this.#eventFrom(connection, mark.through + 1)
     if (next === null || next.at >= olderThan) return false
     const settled = await this.#settled(connection)
@@ -211,8 +212,7 @@ export class HistoryPruning {
     const newest = new Map<string, number>()
     for (const event of events) {
       const { entry } = readEvent(event, this.#records)
-      if (entry === null || !('schedule' in entry)) return NOTHING_FOLDED
-      newest.set(entry.schedule, event.position)
+      if (entry !== null && 'schedule' in entry) newest.set(entry.schedule, event.position)
     }
     const { scheduleBaselines } = this.#dialect.history
     const rows = [...newest.keys()].map((name) => [name])
