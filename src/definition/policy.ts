@@ -80,7 +80,8 @@ export interface StalledOptions {
 export interface StalledRule {
   readonly afterMs: number
   readonly recover: boolean
-  readonly delayMs: number
+  /** Null: it is due at once, in its old place. */
+  readonly delayMs: number | null
 }
 
 export function stalledRule(options: StalledOptions | undefined, what: string): StalledRule {
@@ -95,7 +96,7 @@ export function stalledRule(options: StalledOptions | undefined, what: string): 
       `\`stalled.delay\` of ${what} says when a stalled job is tried again, and it is not: say \`recover: true\`, too.`,
     )
   }
-  const delayMs = delay === undefined ? 0 : retryDelayMs(delay, `\`stalled.delay\` of ${what}`)
+  const delayMs = delay === undefined ? null : retryDelayMs(delay, `\`stalled.delay\` of ${what}`)
   return { afterMs, recover, delayMs }
 }
 

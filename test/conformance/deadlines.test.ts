@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Command } from '../../src/kernel/index.ts'
 import type { Claimed, Outcome } from '../../src/store/index.ts'
 import { failureReason } from '../../src/engine/failure-reason.ts'
+import { explain } from '../../src/engine/inspect/explain.ts'
 import { jobHistory } from '../../src/engine/inspect/history.ts'
 import { failure, pipeline, plain, policy, promise, retry, stage } from '../support/specs.ts'
 import type { Bench } from './bench.ts'
@@ -28,6 +29,11 @@ describe.each(Object.keys(STORES))('of deadlines, the %s store', (kind) => {
     expect(await due(bench)).toEqual([])
     clock.time += 50
     expect(await due(bench)).toMatchObject([{ ...LATE, job: 'a' }])
+    // Written or not, it is too late.
+    const asked = { store, workers: [], hasUnknownWorkers: false, now: clock.time, stalled: [] }
+    const { isRunnable, reasons } = await explain(asked, 'a')
+    expect([isRunnable, reasons[0]?.what]).toEqual([false, 'deadline-passed'])
+    expect((await explain(asked, 'b')).reasons.map(({ what }) => what)).toEqual(['no-worker'])
     expect((await store.claim(claim({ max: 9 }))).map(({ job }) => job)).toEqual(['b', 'c'])
     clock.time += 30
     const late = await due(bench)

@@ -44,6 +44,7 @@ export interface RescheduleOptions extends Actor, TaskChoice, SeenAttempt {
   readonly at?: Date | number
   /** From -1,000 to 1,000, larger first. */
   readonly priority?: number
+  /** Of this job only: its definition keeps its own. */
   readonly queue?: string
 }
 

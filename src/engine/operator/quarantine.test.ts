@@ -327,6 +327,25 @@ describe('a redrive', () => {
     await pawl.close()
   })
 
+  it('leaves alone, like a discard, what was retried since it was seen', async () => {
+    const pawl = testEngine()
+    for (const id of ['first', 'second']) await pawl.submit(flaky, undefined, { id })
+    await pawl.runUntilIdle()
+    const seen = deferred()
+    const discarding = pawl.quarantine.discard({
+      rate: { count: 1, per: '1m' },
+      onProgress: () => seen.resolve(),
+    })
+    await pawl.advance(0)
+    await seen.promise
+    await pawl.retry('second', { by: 'bob' })
+    await pawl.advance('10m')
+    const problems = [{ id: 'second', why: expect.stringMatching(/attempt 2, not 1/) as string }]
+    expect(await discarding).toMatchObject({ done: 1, left: 1, problems })
+    expect(await pawl.get('second')).toMatchObject({ state: 'QUARANTINED', attempt: 2 })
+    await pawl.close()
+  })
+
   it('goes on after a crash: what was redriven is not in quarantine any more', async () => {
     const folder = await temporaryFolder()
     const first = await openPawl(folder)

@@ -11,6 +11,15 @@ function refuse(): never {
   throw new Error('no')
 }
 
+/** As another copy of the package makes it. */
+function foreign(fields: object): Error {
+  return Object.assign(new Error('x'), { name: 'RetryAfter', ...fields })
+}
+
+function after(thrown: unknown): unknown {
+  return failureReport(thrown).retryAfter
+}
+
 /** A Proxy whose every trap throws. */
 function hostile(target: object = {}): object {
   const traps = Object.getOwnPropertyNames(Reflect).map((name) => [name, refuse])
@@ -210,8 +219,8 @@ describe('the type of a failure', () => {
     class NoSuchOrder extends TerminalError {
       override name = 'NoSuchOrder'
     }
-    const foreign = Object.assign(new Error('x'), { name: 'TerminalError' })
-    const thrown = [new TerminalError('x'), new NoSuchOrder('x'), foreign]
+    const other = Object.assign(new Error('x'), { name: 'TerminalError' })
+    const thrown = [new TerminalError('x'), new NoSuchOrder('x'), other]
     expect(thrown.map((error) => failureOf(error).type)).toEqual(thrown.map(() => 'TERMINAL'))
   })
 
@@ -220,9 +229,6 @@ describe('the type of a failure', () => {
   })
 
   it('says when to try again by a RetryAfter, also by one of another copy of the package', () => {
-    const foreign = (fields: object): Error =>
-      Object.assign(new Error('x'), { name: 'RetryAfter', ...fields })
-    const after = (thrown: unknown): unknown => failureReport(thrown).retryAfter
     expect(after(new RetryAfter('2s'))).toEqual({ delayMs: 2_000, free: false })
     expect(after(new RetryAfter(5, { free: true }))).toEqual({ delayMs: 5, free: true })
     expect(after(foreign({ delayMs: 7, free: true }))).toEqual({ delayMs: 7, free: true })

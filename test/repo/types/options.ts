@@ -2,7 +2,7 @@
  * Options that make no sense do not compile, and the handler's context has its types.
  */
 import type { JobDetails, Pawl } from '../../../src/index.ts'
-import { effect, job, typed } from '../../../src/index.ts'
+import { effect, job, pipeline, RetryAfter, typed } from '../../../src/index.ts'
 import type { Equal, Expect } from './equal.ts'
 
 const run = () => undefined
@@ -68,6 +68,18 @@ export async function options(pawl: Pawl): Promise<void> {
   await pawl.submit(context, { n: 1 }, { delay: 'tomorrow' })
   // @ts-expect-error -- a date, or milliseconds
   await pawl.submit(context, { n: 1 }, { at: '2026-01-01' })
+  await pawl.submit(context, { n: 1 }, { deadline: '2h' })
+  await pawl.submit(context, { n: 1 }, { deadline: new Date(0) })
+  // @ts-expect-error -- a duration, or a date
+  await pawl.submit(context, { n: 1 }, { deadline: '2026-01-01' })
+  await pawl.reschedule('id', { delay: 0, queue: 'urgent', attempt: 1 })
+  // @ts-expect-error -- no duration
+  await pawl.reschedule('id', { delay: 'now' })
+  // @ts-expect-error -- a whole pipeline has a deadline, a stage has none
+  pipeline('p').stage('s', { deadline: '1h', run: () => 1 })
+  job('limited', { classify: () => new RetryAfter('1s', { free: true }), run: () => 1 })
+  // @ts-expect-error -- no word of classify
+  job('limited', { classify: () => 'later', run: () => 1 })
   pawl.work([context], { concurrency: 2, shutdown: '5s' })
   // @ts-expect-error -- a list
   pawl.work(context)
