@@ -153,9 +153,13 @@ export function specOf(
     policy:
       'stages' in definition
         ? null
-        : policyFor(withDefaults(definition.policy, definition.said, defaults), options, what),
+        : policyFor(policyOf(definition.policy, definition.said, defaults), options, what),
     stages: 'stages' in definition ? stagesOf(definition, options, defaults, what) : null,
   }
+}
+
+function policyOf(policy: TaskPolicy, said: SaidPolicy, defaults: SubmitDefaults): TaskPolicy {
+  return defaults === NO_DEFAULTS ? policy : withDefaults(policy, said, defaults)
 }
 
 /** Most jobs run as their definition says, and share its policy. */
@@ -181,7 +185,7 @@ function stagesOf(
   const { queue, ...others } = options
   return stages.map(({ spec, hasOwnQueue, said }) => {
     const own = hasOwnQueue || queue === undefined ? others : { ...others, queue }
-    const policy = policyFor(withDefaults(spec.policy, said, defaults), own, what)
+    const policy = policyFor(policyOf(spec.policy, said, defaults), own, what)
     return policy === spec.policy ? spec : { ...spec, policy }
   })
 }

@@ -42,6 +42,7 @@ import {
   fold,
   isEnding,
   isFinal,
+  isSuspect,
   jobState,
   loadReads,
   malformed,
@@ -53,7 +54,7 @@ import {
 import type { JobRecord, Manifest } from '../../log/index.ts'
 import { CorruptLog } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
-import { isSuspect, mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
+import { mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobsByKey, LiveJobMap } from './live-job-map.ts'
 import type { Metrics } from '../store.ts'

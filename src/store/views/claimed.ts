@@ -3,8 +3,7 @@
  * moment of the grant.
  */
 import type { Commit, Job, Lease, StageTasks, Tallies, Task } from '../../kernel/index.ts'
-import { eachPath, effectKey, segmentsOf, stageIndex } from '../../kernel/index.ts'
-import { isSuspect } from '../claim-request.ts'
+import { eachPath, effectKey, isSuspect, segmentsOf, stageIndex } from '../../kernel/index.ts'
 import type { Ledger } from '../state/ledger.ts'
 import { priorStages, failureIn } from './job-views.ts'
 import type { Claimed, ClaimedSegment, Ending, ResumedCommit, UnfinishedEffect } from '../store.ts'
