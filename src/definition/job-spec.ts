@@ -159,7 +159,7 @@ export function specOf(
     policy:
       'stages' in definition
         ? null
-        : policyFor(withDefaults(definition.policy, definition.said, defaults), options, what),
+        : policyFor(policyOf(definition.policy, definition.said, defaults), options, what),
     stages: 'stages' in definition ? stagesOf(definition, options, defaults, what) : null,
   }
 }
@@ -174,6 +174,10 @@ function deadlineOf(
   return deadline instanceof Date
     ? { deadlineMs: null, deadlineAt: timeOf(deadline, `The deadline of ${what}`) }
     : { deadlineMs: deadlineMsOf(deadline, what), deadlineAt: null }
+}
+
+function policyOf(policy: TaskPolicy, said: SaidPolicy, defaults: SubmitDefaults): TaskPolicy {
+  return defaults === NO_DEFAULTS ? policy : withDefaults(policy, said, defaults)
 }
 
 /** Most jobs run as their definition says, and share its policy. */
@@ -199,7 +203,7 @@ function stagesOf(
   const { queue, ...others } = options
   return stages.map(({ spec, hasOwnQueue, said }) => {
     const own = hasOwnQueue || queue === undefined ? others : { ...others, queue }
-    const policy = policyFor(withDefaults(spec.policy, said, defaults), own, what)
+    const policy = policyFor(policyOf(spec.policy, said, defaults), own, what)
     return policy === spec.policy ? spec : { ...spec, policy }
   })
 }

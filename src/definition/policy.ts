@@ -194,7 +194,6 @@ export function withDefaults(
   said: SaidPolicy,
   defaults: SubmitDefaults,
 ): TaskPolicy {
-  if (defaults === NO_DEFAULTS) return policy
   let known = merged.get(defaults)
   if (known === undefined) merged.set(defaults, (known = new WeakMap()))
   const before = known.get(policy)

@@ -25,6 +25,19 @@ export class Refused extends PawlError {
   }
 }
 
+/** So many jobs wait in the queue that no more are taken from clients. Nothing was submitted. */
+export class QueueFull extends PawlError {
+  constructor(queue: string, maxWaiting: number, waiting: number, jobs: number) {
+    const what = jobs === 1 ? 'one more job' : `${jobs} more jobs`
+    super(
+      'QueueFull',
+      'retryable',
+      `Queue '${queue}' has no room for ${what}: about ${waiting} wait in it, and \`maxWaiting\` is ${maxWaiting}. Nothing was submitted. Submit again later, or fewer at once; or add workers, or raise the bound.`,
+      { queue, maxWaiting, waiting, jobs },
+    )
+  }
+}
+
 /** A submit ended in the middle: some of its jobs may be in. */
 export class SubmitInterrupted extends PawlError {
   /** Of jobs of the call, in order, from the place `from` on; of a list, of all of them. */

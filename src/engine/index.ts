@@ -35,6 +35,7 @@ export type {
 } from './operator/operator.ts'
 export type { RefusedCommand } from './upkeep/command-listeners.ts'
 export type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
+export type { MaxWaiting } from './client/waiting-bounds.ts'
 export type { QueueInfo } from './inspect/queue-info.ts'
 export type { Notice, ListFilter } from './pawl.ts'
 export { Pawl } from './pawl.ts'

@@ -15,6 +15,8 @@ import {
 } from '../store/index.ts'
 import { folderPlace, memoryPlace, noPlace } from '../worker/index.ts'
 import type { JobInfo } from './client/job-info.ts'
+import type { MaxWaiting } from './client/waiting-bounds.ts'
+import { checkedMaxWaiting } from './client/waiting-bounds.ts'
 import type { Notice, PawlParts } from './pawl.ts'
 import { Pawl } from './pawl.ts'
 
@@ -62,6 +64,12 @@ export interface OpenOptions {
    */
   readonly defaults?: PolicyDefaults
   /**
+   * How many jobs may wait in a queue: submits of this engine's clients beyond that are refused with
+   * `QueueFull`. A number for each queue, or numbers by the names of queues. It goes by a count that may be a
+   * second old. Children, jobs of schedules, later stages and reruns are not bound. Default: any number.
+   */
+  readonly maxWaiting?: MaxWaiting
+  /**
    * Whether processes on the store know of each other: which of them live, so that the jobs of a dead one
    * run again within seconds, and what their workers say. `false`: jobs of a dead process wait until their
    * leases have run out, and each process shows only its own workers. Default true. Not in memory.
@@ -94,6 +102,8 @@ export async function open(location: string, options: OpenOptions = {}): Promise
     noticeRefusals,
     unservedAfter,
     defaults: options.defaults === undefined ? undefined : checkedDefaults(options.defaults),
+    maxWaiting:
+      options.maxWaiting === undefined ? undefined : checkedMaxWaiting(options.maxWaiting),
     onError: options.onError ?? writeToStderr,
   }
   if (isDatabase(location)) {

@@ -36,6 +36,8 @@ import { Results } from './client/results.ts'
 import { momentOf, Snapshot } from './client/snapshot.ts'
 import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 import { Submitter } from './client/submitter.ts'
+import type { MaxWaiting } from './client/waiting-bounds.ts'
+import { WaitingBounds } from './client/waiting-bounds.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
 import { engineMetrics } from './inspect/engine-metrics.ts'
 import type { ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
@@ -119,6 +121,8 @@ export interface PawlParts {
   readonly unservedAfter?: Duration | undefined
   /** For what the definitions of jobs do not say. Default: none. */
   readonly defaults?: SubmitDefaults | undefined
+  /** How many jobs may wait in a queue before clients' submits are refused. Default: any number. */
+  readonly maxWaiting?: MaxWaiting | undefined
   /** Null: an engine in memory has nothing to back up. */
   readonly backup: BackUpStore | null
   /** Given jobs before they are forgotten. */
@@ -249,6 +253,7 @@ export class Pawl {
       this.#handleParts,
       this.#definitions,
       defaults,
+      parts.maxWaiting === undefined ? null : new WaitingBounds(store, timing, parts.maxWaiting),
     )
   }
 

@@ -144,6 +144,18 @@ export function isLost(endedBy: LeaseEnd | null | undefined): boolean {
   return endedBy === 'LeaseExpired' || endedBy === 'LeaseRevoked'
 }
 
+/**
+ * Whether a task may be what kills its workers: its last two leases were lost. A claim whose best task is such
+ * a one grants it alone; any other claim passes all of them over. So tasks that were lost together with the one
+ * that is to blame are not lost with it again and again, until they all are in quarantine, and what stands
+ * behind hundreds of them does not wait for them. A store lists them apart, so that passing over reads nothing.
+ */
+export function isSuspect({ lease, leases, commit }: Task): boolean {
+  if (leases.length < 2 || commit !== null) return false
+  const last = leases.length - (lease === null ? 1 : 2)
+  return isLost(leases[last]?.endedBy) && isLost(leases[last - 1]?.endedBy)
+}
+
 export function stageState(segments: number, tally: Tally, tolerate: number): StageState {
   if (segments === NOT_OPENED) return 'NEW'
   if (tally.failed + tally.dead > tolerate || tally.deadCommitted > 0) return 'ERROR'

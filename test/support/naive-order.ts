@@ -3,8 +3,7 @@
  * keep those that may start, and go through the rules one after the other.
  */
 import type { Job, Task } from '../../src/kernel/index.ts'
-import { isHeldBack, mayStartAt } from '../../src/kernel/index.ts'
-import { isSuspect } from '../../src/store/claim-request.ts'
+import { isHeldBack, isSuspect, mayStartAt } from '../../src/kernel/index.ts'
 import type { ChannelName, Ledger } from '../../src/store/index.ts'
 
 interface Place {

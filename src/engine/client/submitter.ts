@@ -16,6 +16,8 @@ import type { BulkSubmitOptions } from './bulk-submit.ts'
 import { BulkSubmit, isKnown } from './bulk-submit.ts'
 import type { HandleParts } from './handle.ts'
 import { Handle } from './handle.ts'
+import type { JobsByQueue, WaitingBounds } from './waiting-bounds.ts'
+import { addToQueues, jobsByQueue } from './waiting-bounds.ts'
 
 export interface SubmitOptions extends ChildOptions {
   /** Default: a UUIDv7, which tells when it was made. Submitting the same job under the same id again is harmless. */
@@ -79,6 +81,8 @@ interface CheckedList {
   readonly ids: readonly string[]
   /** From the first on; the others are made again when they are sent. */
   readonly commands: readonly Submission[]
+  /** Of all of them. */
+  readonly byQueue: JobsByQueue
 }
 
 /** What a command takes beside its input, about: the sums below count it as so many characters. */
@@ -94,6 +98,8 @@ export class Submitter {
   readonly #handleParts: HandleParts
   readonly #definitions: Map<string, AnyJob>
   readonly #defaults: SubmitDefaults
+  /** Null: any number may wait. */
+  readonly #bounds: WaitingBounds | null
 
   /**
    * `definitions`: where what is submitted is noted, by its name. `defaults`: for what they do not say.
@@ -104,12 +110,14 @@ export class Submitter {
     handleParts: HandleParts,
     definitions: Map<string, AnyJob>,
     defaults: SubmitDefaults,
+    bounds: WaitingBounds | null,
   ) {
     this.#store = store
     this.#batcher = batcher
     this.#handleParts = handleParts
     this.#definitions = definitions
     this.#defaults = defaults
+    this.#bounds = bounds
   }
 
   /** Not async: a function that waits would keep the input, and with its text have it in memory twice. */
@@ -136,9 +144,13 @@ export class Submitter {
     isMade: boolean,
   ): Promise<Handle<OutcomeOf<J>>> {
     const command = given instanceof Promise ? await given : given
-    const answer = await (tx === undefined
-      ? this.#sendOne(command, isMade)
-      : this.#sendIn(tx, [command]).then(([one]) => one as Answer))
+    const send = (): Promise<Answer> =>
+      tx === undefined
+        ? this.#sendOne(command, isMade)
+        : this.#sendIn(tx, [command]).then(([one]) => one as Answer)
+    const answer = await (this.#bounds === null
+      ? send()
+      : this.#withinBounds(jobsByQueue([command]), tx, send))
     return this.#handle(definition, command, answer)
   }
 
@@ -149,12 +161,24 @@ export class Submitter {
     tx: UserTransaction | undefined,
   ): Promise<Handle<OutcomeOf<J>>[]> {
     if (tx !== undefined) this.#assertTransaction(tx)
-    const { ids, commands } = await this.#check(definition, jobs)
+    const checked = await this.#check(definition, jobs)
+    // As a whole, BEFORE any is sent.
+    const send = (): Promise<Handle<OutcomeOf<J>>[]> =>
+      this.#sendList(definition, jobs, checked, tx)
+    return this.#withinBounds(checked.byQueue, tx, send)
+  }
+
+  async #sendList<J extends AnyJob>(
+    definition: J,
+    jobs: readonly SubmittedJob[],
+    { ids, commands }: CheckedList,
+    tx: UserTransaction | undefined,
+  ): Promise<Handle<OutcomeOf<J>>[]> {
     const { results } = this.#handleParts
     const since = results.submitting()
     const handles: Handle<OutcomeOf<J>>[] = []
     const refused = { at: Infinity, answer: null as Answer | null }
-    const bulk = this.#bulk(tx, (from, some, answers) => {
+    const bulk = this.#bulk(tx, false, (from, some, answers) => {
       for (let i = 0; i < some.length; i++) {
         const at = from + i
         const answer = answers[i] as Answer
@@ -196,7 +220,7 @@ export class Submitter {
   ): Promise<SubmitSummary> {
     assertIterable(jobs)
     if (tx !== undefined) this.#assertTransaction(tx)
-    const bulk = this.#bulk(tx, (_, some, answers) => {
+    const bulk = this.#bulk(tx, true, (_, some, answers) => {
       for (let i = 0; i < some.length; i++) {
         this.#assertTaken(definition, (some[i] as Submission).job, answers[i] as Answer)
       }
@@ -215,33 +239,57 @@ export class Submitter {
     return { submitted: bulk.sure }
   }
 
-  /** Jobs in a transaction of the user's go one batch after the other. */
-  #bulk(tx: UserTransaction | undefined, onAnswered: BulkSubmitOptions['onAnswered']): BulkSubmit {
-    return tx === undefined
-      ? new BulkSubmit({
-          send: (some) => this.#batcher.sendAll(some),
-          mostUnderWay: MOST_UNDER_WAY,
-          onAnswered,
-        })
-      : new BulkSubmit({ send: (some) => this.#sendIn(tx, some), mostUnderWay: 1, onAnswered })
+  /**
+   * Jobs in a transaction of the user's go one batch after the other. `isBound`: whether each batch must find
+   * room in its queues.
+   */
+  #bulk(
+    tx: UserTransaction | undefined,
+    isBound: boolean,
+    onAnswered: BulkSubmitOptions['onAnswered'],
+  ): BulkSubmit {
+    const send: BulkSubmitOptions['send'] = (some) =>
+      tx === undefined ? this.#batcher.sendAll(some) : this.#sendIn(tx, some)
+    return new BulkSubmit({
+      send: isBound ? (some) => this.#withinBounds(jobsByQueue(some), tx, () => send(some)) : send,
+      mostUnderWay: tx === undefined ? MOST_UNDER_WAY : 1,
+      onAnswered,
+    })
+  }
+
+  /** Throws `QueueFull` BEFORE anything is sent. */
+  async #withinBounds<T>(
+    jobs: JobsByQueue,
+    tx: UserTransaction | undefined,
+    send: () => Promise<T>,
+  ): Promise<T> {
+    if (this.#bounds === null) return send()
+    await this.#bounds.admit(jobs)
+    try {
+      return await send()
+    } finally {
+      this.#bounds.answered(jobs, tx !== undefined)
+    }
   }
 
   async #check(definition: AnyJob, jobs: readonly SubmittedJob[]): Promise<CheckedList> {
     const ids: string[] = []
     const commands: Submission[] = []
+    const byQueue = new Map<string, number>()
     let chars = 0
     let turnAt = CHARS_PER_TURN
     for (const one of jobs) {
       const given = this.#item(definition, one)
       const command = given instanceof Promise ? await given : given
       ids.push(command.job)
+      if (this.#bounds !== null) addToQueues(byQueue, command.spec)
       chars += COMMAND_CHARS + command.spec.input.length
       if (chars <= MOST_KEPT_CHARS) commands.push(command)
       if (chars < turnAt) continue
       turnAt = chars + CHARS_PER_TURN
       await eventLoopTurn()
     }
-    return { ids, commands }
+    return { ids, commands, byQueue }
   }
 
   #item(

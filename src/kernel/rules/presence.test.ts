@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Authority } from '../../../test/support/authority.ts'
 import { plain, promise, retry } from '../../../test/support/specs.ts'
 import type { EffectPromise, JobSpec } from '../index.ts'
+import { isSuspect } from '../index.ts'
 
 function granted(spec: JobSpec = plain(), started = true): Authority {
   const a = new Authority()
@@ -125,5 +126,25 @@ describe('a task whose processes die', () => {
     a.must({ type: 'GrantLease', request: 2, started: true })
     a.must({ type: 'RevokeLease', presence: true })
     expect(a.state()).toBe('QUARANTINED')
+  })
+
+  it('may be what kills them from the second loss in a row, until it comes to a report or a commit', () => {
+    const a = granted(delayed)
+    expect(isSuspect(a.task())).toBe(false)
+    a.must({ type: 'RevokeLease', presence: true })
+    expect(isSuspect(a.task())).toBe(false)
+    a.must({ type: 'GrantLease', request: 2, started: true })
+    expect(isSuspect(a.task())).toBe(false)
+    a.must({ type: 'RevokeLease' })
+    expect(isSuspect(a.task())).toBe(true)
+    a.must({ type: 'GrantLease', request: 3, started: true })
+    expect(isSuspect(a.task())).toBe(true)
+    a.must({ type: 'ReleaseLease' })
+    expect(isSuspect(a.task())).toBe(false)
+    const b = effectStarted(promise({ idempotent: true }))
+    b.must({ type: 'RevokeLease', presence: true })
+    b.advance(700).must({ type: 'GrantLease', request: 2 })
+    b.must({ type: 'RevokeLease', presence: true })
+    expect(isSuspect(b.task())).toBe(false)
   })
 })

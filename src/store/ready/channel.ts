@@ -16,8 +16,7 @@
  *   with ten thousand keys is in one partition and not in ten thousand (`limits.ts`).
  */
 import type { LimitSpec, Place, Task } from '../../kernel/index.ts'
-import { missedStart } from '../../kernel/index.ts'
-import { isSuspect } from '../claim-request.ts'
+import { isSuspect, missedStart } from '../../kernel/index.ts'
 import type { IsBefore, QueueMember } from './indexed-queue.ts'
 import { IndexedQueue, NOT_QUEUED } from './indexed-queue.ts'
 import type { Limited, LimitState } from './limits.ts'

@@ -46,6 +46,7 @@ import {
   fold,
   isEnding,
   isFinal,
+  isSuspect,
   jobState,
   loadReads,
   malformed,
@@ -59,7 +60,7 @@ import {
 import type { JobRecord, Manifest } from '../../log/index.ts'
 import { CorruptLog } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
-import { isSuspect, mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
+import { mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
 import { checksAfter, checksOf, checksOfEnd } from './call-checks.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobsByKey, LiveJobMap } from './live-job-map.ts'

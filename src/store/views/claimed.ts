@@ -8,10 +8,10 @@ import {
   effectKey,
   inputOf,
   inputVersionOf,
+  isSuspect,
   segmentsOf,
   stageIndex,
 } from '../../kernel/index.ts'
-import { isSuspect } from '../claim-request.ts'
 import type { Ledger } from '../state/ledger.ts'
 import { priorStages, failureIn } from './job-views.ts'
 import type { Claimed, ClaimedSegment, Ending, ResumedCommit, UnfinishedEffect } from '../store.ts'

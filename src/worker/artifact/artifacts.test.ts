@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { recorded } from '../../../test/support/history.ts'
-import { deferred, ENGINES, temporaryFolder } from '../../../test/support/engines.ts'
+import { deferred, ENGINES, EVERY_ENGINE, temporaryFolder } from '../../../test/support/engines.ts'
 import { hookedEngine } from '../../../test/support/hooked-store.ts'
 import type { ArtifactRef, Pawl, RunContext } from '../../index.ts'
 import { batchJob, child, effect, job, open, pipeline, typed } from '../../index.ts'
@@ -212,33 +212,6 @@ describe.each(ENGINES)('an artifact %s', (_, openEngine) => {
     expect(await textOf(pawl, await handle.result())).toBe('by 2')
   })
 
-  it("is the output without another run, where the job says reuse: 'valid'", async () => {
-    const pawl = await openEngine()
-    const runs: number[] = []
-    const encode = job('encode', {
-      input: typed<string>(),
-      retry: RETRY,
-      reuse: 'valid',
-      run: async ({ input, artifact, job: { attempt } }) => {
-        runs.push(attempt)
-        const ref = await artifact('film.mp4').write(`film of ${input}`)
-        if (attempt === 1) throw new Error('after the write')
-        return ref
-      },
-    })
-    pawl.work([encode])
-    const handle = await pawl.submit(encode, 'x')
-    const ref = await handle.result()
-    expect(runs).toEqual([1])
-    expect(await textOf(pawl, ref)).toBe('film of x')
-    expect(ref.$artifact).toContain('/1/film.mp4')
-    expect((await handle.info()).steps).toEqual([
-      'artifact:film.mp4:1',
-      'artifact-reused:film.mp4:2',
-    ])
-    expect(await pawl.artifacts.check(handle.id)).toMatchObject([{ ref, state: 'valid' }])
-  })
-
   it("is the output of each segment whose stage says reuse: 'valid', and only of those that wrote one", async () => {
     const pawl = await openEngine()
     const runs: string[] = []
@@ -413,6 +386,35 @@ describe.each(ENGINES)('an artifact %s', (_, openEngine) => {
       expect.stringContaining("begin with 'artifact:'"),
       expect.stringContaining("begin with 'artifact:'"),
     ])
+  })
+})
+
+describe.each(EVERY_ENGINE)('a valid artifact of an earlier attempt %s', (_, openEngine) => {
+  it("is the output without another run, where the job says reuse: 'valid'", async () => {
+    const pawl = await openEngine()
+    const runs: number[] = []
+    const encode = job('encode', {
+      input: typed<string>(),
+      retry: RETRY,
+      reuse: 'valid',
+      run: async ({ input, artifact, job: { attempt } }) => {
+        runs.push(attempt)
+        const ref = await artifact('film.mp4').write(`film of ${input}`)
+        if (attempt === 1) throw new Error('after the write')
+        return ref
+      },
+    })
+    pawl.work([encode])
+    const handle = await pawl.submit(encode, 'x')
+    const ref = await handle.result()
+    expect(runs).toEqual([1])
+    expect(await textOf(pawl, ref)).toBe('film of x')
+    expect(ref.$artifact).toContain('/1/film.mp4')
+    expect((await handle.info()).steps).toEqual([
+      'artifact:film.mp4:1',
+      'artifact-reused:film.mp4:2',
+    ])
+    expect(await pawl.artifacts.check(handle.id)).toMatchObject([{ ref, state: 'valid' }])
   })
 })
 

@@ -9,14 +9,16 @@
  * again. Rounds go on until enough is granted or no task is ready.
  */
 import type { Job, Lease, LimitSpec, StageTasks, Task, TaskAddress } from '../../../kernel/index.ts'
-import { decideIn, eachPath, mayStartAt, noReads, stageIndex } from '../../../kernel/index.ts'
-import type { ClaimRequest } from '../../claim-request.ts'
 import {
-  FIRST_SUBMIT_CLAIM,
+  decideIn,
+  eachPath,
   isSuspect,
-  mayBeClaimedAhead,
-  mostLeases,
-} from '../../claim-request.ts'
+  mayStartAt,
+  noReads,
+  stageIndex,
+} from '../../../kernel/index.ts'
+import type { ClaimRequest } from '../../claim-request.ts'
+import { FIRST_SUBMIT_CLAIM, mayBeClaimedAhead, mostLeases } from '../../claim-request.ts'
 import type { Claimed } from '../../store.ts'
 import { claimed, endingOf } from '../../views/claimed.ts'
 import type { Connection, Row, Statement, StatementResult } from '../connection.ts'

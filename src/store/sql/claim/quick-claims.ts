@@ -10,9 +10,9 @@
  * that no two of them read the same candidates.
  */
 import type { Job, Lease, Task } from '../../../kernel/index.ts'
-import { decideIn, noReads } from '../../../kernel/index.ts'
+import { decideIn, isSuspect, noReads } from '../../../kernel/index.ts'
 import type { ClaimRequest } from '../../claim-request.ts'
-import { isSuspect, mayBeClaimedAhead, mostLeases } from '../../claim-request.ts'
+import { mayBeClaimedAhead, mostLeases } from '../../claim-request.ts'
 import { claimed } from '../../views/claimed.ts'
 import type { Connection } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'

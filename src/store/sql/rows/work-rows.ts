@@ -10,8 +10,14 @@
  */
 import type { Job, JobSubmitted, Lease, Task } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
-import { isFinal, jobEndedAt, jobState, NO_TALLIES, placeAt } from '../../../kernel/index.ts'
-import { isSuspect } from '../../claim-request.ts'
+import {
+  isFinal,
+  isSuspect,
+  jobEndedAt,
+  jobState,
+  NO_TALLIES,
+  placeAt,
+} from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Row, Value } from '../connection.ts'
 import type { CountedAs } from './queue-counts.ts'
