@@ -122,7 +122,7 @@ export const hardening: SourceDocument = {
       'state snapshots for rollback (open question)',
       'operation',
       'None',
-      'The wheel turns forward: nothing is rolled back.',
+      'Nothing is rolled back: `at` shows any moment, and `rerun` goes on from a recorded step.',
     ],
     ['unit tests of transitions', 'rule', '`jobMayMove`', 'src/kernel/transitions.test.ts'],
     [
