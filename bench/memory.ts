@@ -34,7 +34,7 @@ const PARTS: Readonly<Record<PartName, MemoryPart>> = {
   past: {
     jobs: 1_000_000,
     chars: 40,
-    most: { peak: 400 * MB },
+    most: { peak: 100 * MB },
     stores: ['directory', 'sqlite'],
   },
 }

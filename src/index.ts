@@ -75,6 +75,7 @@ export type {
 } from './store/index.ts'
 export {
   BadRequest,
+  BeforeHistory,
   CorruptLog,
   DirectoryInUse,
   DirectoryNotUsable,

@@ -363,7 +363,7 @@ function assertRerunnable(view: JobView, isFromStep: boolean, effects: unknown):
   }
   if (effects !== undefined && effects !== 'again') {
     throw new InvalidDefinition(
-      `The \`effects\` of a job that is run again are 'again', not ${String(effects)}.`,
+      `The only word for the \`effects\` of a job that is run again is 'again': they are promised anew. Leave it out if the job has none.`,
       { job: job.id },
     )
   }

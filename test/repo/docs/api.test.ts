@@ -184,6 +184,7 @@ describe('docs/api.md', () => {
     ['Worker', 'src/worker/loop/worker.ts', 'stop'],
     ['Artifacts', 'src/engine/artifacts/artifacts.ts', 'check'],
     ['ScheduleHandle', 'src/engine/schedule/schedule-handle.ts', 'pause'],
+    ['Snapshot', 'src/engine/client/snapshot.ts', 'counts'],
   ])('has every public member of %s, and no other', (name, file, one) => {
     expect(membersOf(file)).toContain(one)
     expect(namesIn(rowsOf(name))).toEqual(membersOf(file).toSorted())
