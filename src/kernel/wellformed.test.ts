@@ -134,6 +134,12 @@ describe('a command', () => {
     )
   })
 
+  it('SuspendExecution takes no callee that is no job', () => {
+    const waits = [{ ...wait, callee: 7 }]
+    const command = { type: 'SuspendExecution', ...COMPLETE.SuspendExecution, waits }
+    expect(malformed(command)?.message).toContain('whose callee is a job, or null')
+  })
+
   it.each([null, undefined, 7, 'SubmitJob'])('is refused when it is %s', (nonsense) => {
     const { rejection } = decide(nonsense as unknown as Command, noReads(), 0)
     expect(rejection?.code).toBe('MalformedCommand')

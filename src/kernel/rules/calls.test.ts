@@ -46,6 +46,7 @@ describe('a callee', () => {
     expect(early.rejection?.code).toBe('UnknownCaller')
     a.must({ type: 'SuspendExecution', waits: [call()] })
     expect(a.task().dueAt).toBe(NEVER_DUE)
+    expect(a.send({ type: 'AnswerCall', name: 'call' }).rejection?.code).toBe('CalleeNotOver')
     a.must({ type: 'SubmitJob', job: CALLEE, spec: callee })
     expect(a.send({ type: 'SubmitJob', job: CALLEE, spec: callee })).toMatchObject({
       verdict: 'committed',
@@ -211,8 +212,10 @@ describe('a call', () => {
   it('of a task that has none by that name is refused', () => {
     const a = started()
     expect(a.send({ type: 'AnswerCall', name: 'call' }).rejection?.code).toBe('UnknownCall')
-    const unknown = a.send({ type: 'AnswerCall', name: 'call', job: 'none' })
-    expect(unknown.rejection?.code).toBe('UnknownTask')
+    for (const nowhere of [{ job: 'none' }, { stage: 1 }]) {
+      const unknown = a.send({ type: 'AnswerCall', name: 'call', ...nowhere })
+      expect(unknown.rejection?.code).toBe('UnknownTask')
+    }
     const wait: WaitSpec = { ...call(), callee: null, message: 'go' }
     a.must({ type: 'SuspendExecution', waits: [wait] })
     expect(a.send({ type: 'AnswerCall', name: 'call' }).rejection?.code).toBe('UnknownCall')

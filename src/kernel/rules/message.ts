@@ -182,7 +182,7 @@ export function answerOf(
 ): Payload | null {
   if (callee === null || calleeState === null || !isFinal(calleeState)) return null
   // By who called it: what was submitted may read otherwise in a later version.
-  if (!sameContent(wait?.callee?.caller ?? undefined, callee.spec.caller)) return null
+  if (!sameContent(wait?.callee?.caller, callee.spec.caller)) return null
   const { task, cancelled } = callee
   if (calleeState === 'SUCCEEDED') {
     return task === null ? '{"state":"SUCCEEDED"}' : `{"state":"SUCCEEDED","output":${task.output}}`
