@@ -30,9 +30,15 @@ export interface JobList {
   readonly next: number | null
 }
 
+type Shown = Omit<JobListItem, 'submittedAt' | 'completedAt' | 'error' | 'erasedAt'>
+
+function shown({ id, type, state, queue, priority, tags, group, attempt }: Shown): Shown {
+  return { id, type, state, queue, priority, tags, group, attempt }
+}
+
 export function jobList({ jobs, next }: JobsPage): JobList {
-  const items = jobs.map(({ endedAt, submittedAt, error, erasedAt, rerunOf: _, ...job }) => ({
-    ...job,
+  const items = jobs.map(({ endedAt, submittedAt, error, erasedAt, ...job }) => ({
+    ...shown(job),
     submittedAt: new Date(submittedAt),
     completedAt: endedAt === null ? null : new Date(endedAt),
     error: job.state === 'SUCCEEDED' ? null : error,

@@ -17,6 +17,7 @@ const CLAIMS_NOTHING: ReadonlySet<Command['type']> = new Set<Command['type']>([
   'RecordStep',
   'StartExecution',
   'StartEffect',
+  'EraseJob',
   'ForgetJob',
 ])
 /** After them, the worker that has the job checks its lease. */
