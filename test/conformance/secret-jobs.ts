@@ -8,7 +8,8 @@ import type { Bench } from './bench.ts'
 import { CHANNEL, claim, commit, reportOf } from './bench.ts'
 
 export const SECRET = '"a-secret"'
-const STAGES = ['one', 'each'].map((name) => ({ ...CHANNEL, stage: name }))
+const { queue, type } = CHANNEL
+const STAGES = ['one', 'each'].map((name) => ({ queue, type, stage: name }))
 
 const SPEC: Partial<JobSpec> = {
   input: SECRET,

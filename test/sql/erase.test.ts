@@ -138,10 +138,9 @@ describe.each(Object.keys(DATABASES))('on %s', (name) => {
       const request = { request: round + 1, max: 3, channels: [{ ...CHANNEL, stage: 'one' }] }
       const leases = await here.claim(claim(request))
       for (const lease of leases) await send(commit(lease))
-      const late = leases.map((lease): Command => {
-        const step = { name: 's', value: '"late"', definitionVersion: 1 }
-        return { type: 'RecordStep', ...reportOf(lease), ...step }
-      })
+      const step = { name: 's', value: '"late"', definitionVersion: 1 }
+      const late: Command[] = []
+      for (const lease of leases) late.push({ type: 'RecordStep', ...reportOf(lease), ...step })
       await Promise.all([
         here.execute([erase(job)]),
         ...late.map((command) => there.execute([command])),

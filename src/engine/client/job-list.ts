@@ -34,19 +34,21 @@ export function jobList({ jobs, next }: JobsPage): JobList {
   return { jobs: jobs.map(jobListItem), next }
 }
 
-export function jobListItem({
-  endedAt,
-  submittedAt,
-  error,
-  erasedAt,
-  rerunOf: _,
-  ...job
-}: JobSummary): JobListItem {
+export function jobListItem(summary: JobSummary): JobListItem {
+  const { id, type, state, queue, priority, tags, group, attempt } = summary
+  const { endedAt, submittedAt, error, erasedAt } = summary
   return {
-    ...job,
+    id,
+    type,
+    state,
+    queue,
+    priority,
+    tags,
+    group,
+    attempt,
     submittedAt: new Date(submittedAt),
     completedAt: endedAt === null ? null : new Date(endedAt),
-    error: job.state === 'SUCCEEDED' ? null : error,
+    error: state === 'SUCCEEDED' ? null : error,
     erasedAt: erasedAt === null ? null : new Date(erasedAt),
   }
 }

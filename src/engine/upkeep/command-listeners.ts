@@ -18,6 +18,7 @@ const CLAIMS_NOTHING: ReadonlySet<Command['type']> = new Set<Command['type']>([
   'AppendStream',
   'StartExecution',
   'StartEffect',
+  'EraseJob',
   'ForgetJob',
 ])
 /** After them, the worker that has the job checks its lease. */

@@ -1,6 +1,7 @@
 /** A directory that is compacted: what was erased is in none of its files, and everything else is. */
 import { describe, expect, it } from 'vitest'
 import { Bench, range } from '../../../test/support/directory-bench.ts'
+import { deferred } from '../../../test/support/engines.ts'
 import { onRecord, pipeline, plain, stage } from '../../../test/support/specs.ts'
 import type { DirectoryOptions } from '../index.ts'
 
@@ -91,14 +92,13 @@ describe('a compacted directory', () => {
   it('keeps files that a backup reads, and says that it has to be compacted again', async () => {
     const bench = await withSecret()
     await erase(bench)
-    let end = (): void => undefined
-    const held = new Promise<void>((resolve) => (end = resolve))
-    const backup = bench.store.backup('/backup', () => held)
+    const held = deferred()
+    const backup = bench.store.backup('/backup', () => held.promise)
     await expect(bench.store.compact()).rejects.toMatchObject({
       code: 'CompactionIncomplete',
       kind: 'retryable',
     })
-    end()
+    held.resolve()
     await backup
     await bench.store.compact()
     expect(filesWith(bench).filter((path) => path.startsWith('/store/'))).toEqual([])

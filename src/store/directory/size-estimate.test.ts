@@ -130,6 +130,7 @@ describe('the room that is reserved for a command', () => {
     const commands: Command[] = [
       { type: 'ReleaseJob', job: name, ...onRecord },
       { type: 'CancelJob', job: name, ...onRecord },
+      { type: 'EraseJob', job: name, ...onRecord },
       { type: 'ConfigureQueue', queue: name, ...bounds, ...onRecord },
       { type: 'PauseQueue', queue: name, ...onRecord },
       { type: 'ResumeQueue', queue: name, ...onRecord },

@@ -243,15 +243,15 @@ describe.each(Object.keys(PLACES))('on %s', (name) => {
   })
 })
 
-describe('a job that is erased', () => {
-  async function opened(): Promise<Pawl> {
-    const pawl = await open('memory:')
-    onTestFinished(() => pawl.close())
-    return pawl
-  }
+async function inMemory(): Promise<Pawl> {
+  const pawl = await open('memory:')
+  onTestFinished(() => pawl.close())
+  return pawl
+}
 
+describe('a job that is erased', () => {
   it('takes its reruns with it, or leaves them, or is refused because of them', async () => {
-    const pawl = await opened()
+    const pawl = await inMemory()
     const worker = pawl.work([failing], { signals: [] })
     const end = async (id: string): Promise<void> => {
       await expect(pawl.handle(id).result()).rejects.toThrow()
@@ -293,7 +293,7 @@ describe('a job that is erased', () => {
   })
 
   it('must be over, be there, and be asked for in words that are known', async () => {
-    const pawl = await opened()
+    const pawl = await inMemory()
     await pawl.submit(busy, 'x', { id: 'a' })
     await expect(pawl.erase('a')).rejects.toThrow(Refused)
     await expect(pawl.erase('a')).rejects.toMatchObject({ code: 'JobNotFinal' })
