@@ -259,7 +259,7 @@ const NO_BACKUP =
 function assertOptions(location: string, { archive, schema }: OpenOptions): void {
   if (archive !== undefined) {
     throw new InvalidDefinition(
-      'open() of a database takes no `archive`: its entries are in the table `events`, not in files. To keep what is forgotten, copy it in `onForget`, or open it with `history: \'forever\'`.',
+      "open() of a database takes no `archive`: its entries are in the table `events`, not in files. To keep what is forgotten, copy it in `onForget`, or open it with `history: 'forever'`.",
     )
   }
   if (schema !== undefined && SQLITE.test(location)) {

@@ -28,6 +28,11 @@ async function placeIn(name: string): Promise<TestDatabase> {
   return place
 }
 
+/** A segment of the wide pipeline. */
+function ofWide(segment: number): string {
+  return `job = 'wide' and stage = 0 and segment = ${segment}`
+}
+
 /** A whole round. */
 async function examined(store: Store): Promise<Examined['violations']> {
   const found = new Set<string>()
@@ -238,18 +243,17 @@ describe.each(Object.keys(DATABASES))('a store on %s', (name) => {
     await store.close()
     await (await place.open(clock)).close()
     const location = place.schema === undefined ? {} : { schema: place.schema }
-    const of = (segment: number): string => `job = 'wide' and stage = 0 and segment = ${segment}`
     const planted: readonly (readonly [RegExp, string])[] = [
-      [/work \(wide\/0\/0\): it is missing/, `delete from work where ${of(0)}`],
-      [/work \(wide\/0\/0\): state is 'DEAD'/, `update work set state = 'DEAD' where ${of(0)}`],
-      [/work \(wide\/0\/0\): attempt is 7/, `update work set attempt = 7 where ${of(0)}`],
+      [/work \(wide\/0\/0\): it is missing/, `delete from work where ${ofWide(0)}`],
+      [/work \(wide\/0\/0\): state is 'DEAD'/, `update work set state = 'DEAD' where ${ofWide(0)}`],
+      [/work \(wide\/0\/0\): attempt is 7/, `update work set attempt = 7 where ${ofWide(0)}`],
       [
         /work \(wide\/0\/0\): its newest event is at position/,
-        `update work set last_position = 1 where ${of(0)}`,
+        `update work set last_position = 1 where ${ofWide(0)}`,
       ],
       [
         /work \(wide\/0\/0\): version is/,
-        `update work set record = (select record from work where ${of(200)}) where ${of(0)}`,
+        `update work set record = (select record from work where ${ofWide(200)}) where ${ofWide(0)}`,
       ],
     ]
     for (const [says, sql] of planted) {
