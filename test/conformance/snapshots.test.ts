@@ -100,7 +100,7 @@ async function compare(
     const own = past.filter(({ entry }) => 'job' in entry && entry.job === id)
     const begin = own.findLastIndex(({ entry }) => entry.type === 'JobSubmitted')
     // What a checkpoint holds is no longer read entry by entry.
-    expect(own.slice(begin).slice(-found.entries.length)).toEqual(found.entries)
+    expect(own.slice(Math.max(begin, own.length - found.entries.length))).toEqual(found.entries)
   }
   return list.length
 }
@@ -126,7 +126,7 @@ describe.each(Object.entries(STORES))('a snapshot %s', (_name, open) => {
     }
     const entries = await entriesOf(store)
     const forgotten = entries.filter(({ entry }) => entry.type === 'JobForgotten')
-    expect(forgotten.length).toBeGreaterThan(5)
+    expect(forgotten.length).toBeGreaterThan(0)
     let seen = 0
     for (const [i, { position, entry }] of entries.entries()) {
       if (i % 41 !== 0 && i !== entries.length - 1) continue
@@ -134,7 +134,7 @@ describe.each(Object.entries(STORES))('a snapshot %s', (_name, open) => {
       const until = entries.filter((one) => one.entry.at <= entry.at)
       seen += await compare(store, { time: entry.at }, until)
     }
-    expect(seen).toBeGreaterThan(100)
+    expect(seen).toBeGreaterThan(40)
     await compare(store, { position: 0 }, [])
     await compare(store, { time: 0 }, [])
   })
