@@ -327,13 +327,7 @@ export type TaskCommand =
   | AnswerCall
   | RescheduleTask
 
-export type JobCommand =
-  | ReleaseJob
-  | ReplaceJob
-  | OpenStage
-  | CancelJob
-  | EraseJob
-  | ForgetJob
+export type JobCommand = ReleaseJob | ReplaceJob | OpenStage | CancelJob | EraseJob | ForgetJob
 export type QueueCommand = ConfigureQueue | PauseQueue | ResumeQueue
 export type ScheduleCommand = SetSchedule | FireSchedule | RemoveSchedule
 

@@ -11,7 +11,15 @@ function leased(): Authority {
   return a
 }
 
-const nap = { name: 'nap', message: null, schema: null, ask: null, delayMs: 5, dueAt: null, callee: null }
+const nap = {
+  name: 'nap',
+  message: null,
+  schema: null,
+  ask: null,
+  delayMs: 5,
+  dueAt: null,
+  callee: null,
+}
 
 describe('a stream', () => {
   it('gives each value the next offset, from 0 on, and the task keeps offsets only', () => {

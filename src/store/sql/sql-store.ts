@@ -307,8 +307,9 @@ export class SqlStore implements Store {
 
   async at(moment: Moment): Promise<StoreSnapshot> {
     this.#assertOpen()
-    const { records } = this.#context
-    const parts = { pool: this.#pool, sql: this.#context.sql, snapshots: this.#dialect.snapshots, records }
+    const { records, sql } = this.#context
+    const { snapshots, history } = this.#dialect
+    const parts = { pool: this.#pool, sql, snapshots, history, records }
     const now = await this.#pool.run((connection) => this.#jobQueries.now(connection))
     return openSqlSnapshot(parts, moment, now)
   }

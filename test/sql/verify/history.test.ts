@@ -444,7 +444,11 @@ describe.each(Object.keys(DATABASES))('the history on %s', (name) => {
     expect(await seen(bench.store, through, 1)).toEqual([6])
     for (const from of [1, 2, through - 1]) {
       await expect(seen(bench.store, from, 1)).rejects.toMatchObject({ code: 'NoSuchPosition' })
+      const past = bench.store.at({ position: from })
+      await expect(past).rejects.toMatchObject({ code: 'BeforeHistory' })
     }
+    await expect(bench.store.at({ time: 0 })).rejects.toMatchObject({ code: 'BeforeHistory' })
+    expect(await (await bench.store.at({ position: through })).job('live')).not.toBeNull()
     // It had read one page; what comes next has been removed ahead of it.
     expect((await watched.next()).value?.position).toBe(2)
     await expect(watched.next()).rejects.toMatchObject({ code: 'NoSuchPosition' })

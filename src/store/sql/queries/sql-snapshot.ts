@@ -25,15 +25,16 @@ import { foldJob, pastSummary } from '../../views/past-job.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
 import type { Baseline, EventRow } from '../rows/event-rows.ts'
-import { baseline, eventRow, newestOf } from '../rows/event-rows.ts'
+import { baseline, eventRow, historyMark, newestOf } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
-import type { SnapshotStatements, Statements } from '../statements.ts'
+import type { HistoryStatements, SnapshotStatements, Statements } from '../statements.ts'
 import { JobFold } from '../verify/job-fold.ts'
 
 export interface SqlSnapshotParts {
   readonly pool: ConnectionPool
   readonly sql: Statements
   readonly snapshots: SnapshotStatements
+  readonly history: HistoryStatements
   readonly records: Records
 }
 
@@ -55,8 +56,8 @@ export function openSqlSnapshot(
   now: number,
 ): Promise<StoreSnapshot> {
   return parts.pool.run(async (connection) => {
-    const { snapshots } = parts
-    assertKept(moment, await oldestMoment(connection, snapshots))
+    const { snapshots, history } = parts
+    assertKept(moment, await oldestMoment(connection, snapshots, history))
     const time =
       'time' in moment
         ? Math.min(moment.time, now)
@@ -65,15 +66,24 @@ export function openSqlSnapshot(
   })
 }
 
-/** How far back one can go: a copy of a store begins with what it was when it was copied. */
+/**
+ * How far back one can go: a copy of a store begins with what it was when it was copied, and of jobs that
+ * were forgotten events are removed in the end. Null: to the beginning.
+ */
 async function oldestMoment(
   connection: Connection,
   snapshots: SnapshotStatements,
+  history: HistoryStatements,
 ): Promise<OldestMoment | null> {
-  const [found] = await connection.run([{ sql: snapshots.oldest, values: [] }])
-  const position = found?.rows[0]?.[0] as number | null
-  if (position === null) return null
-  return { position, time: await timeAt(connection, snapshots, position) }
+  const [begun, marked] = await connection.run([
+    { sql: snapshots.oldest, values: [] },
+    { sql: history.read, values: [] },
+  ])
+  const { through, olderThan } = historyMark(marked?.rows[0])
+  const position = Math.max(through, (begun?.rows[0]?.[0] as number | null) ?? 0)
+  if (position === 0) return null
+  const time = await timeAt(connection, snapshots, position)
+  return { position, time: Math.max(time, olderThan) }
 }
 
 async function timeAt(

@@ -38,7 +38,10 @@ const ALL = {
     `${KERNEL}/transitions.test.ts`,
     'allow a move by the entries that they name, and by no other',
   ),
-  pipelineNeverBack: at(`${KERNEL}/transitions.test.ts`, 'never back to CREATED or QUEUED once it has begun'),
+  pipelineNeverBack: at(
+    `${KERNEL}/transitions.test.ts`,
+    'never back to CREATED or QUEUED once it has begun',
+  ),
   refusedWithStates: at(
     `${KERNEL}/decide.test.ts`,
     'is refused with where from, where to and what is allowed',
