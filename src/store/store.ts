@@ -16,6 +16,7 @@
  * Open: all methods work. Closed: they throw `StoreClosed`, and watches come to their end.
  */
 import type {
+  CallerRef,
   Command,
   EffectPromise,
   EffectState,
@@ -120,6 +121,8 @@ export interface Claimed extends TaskAddress {
   readonly priority: number
   /** The schedule that it came from, and the time that it stands for. */
   readonly schedule: { readonly id: string; readonly tick: number } | null
+  /** The wait of another job that it answers; null: no job waits for it. */
+  readonly caller: CallerRef | null
   /**
    * What an operator gave instead, else the job's own input. Null for a segment, of which there
    * may be many thousand: the input is asked for once.

@@ -63,6 +63,7 @@ export function claimed(
     attempt: lease.number,
     priority: task.priority,
     schedule: spec.schedule === null ? null : { ...spec.schedule },
+    caller: spec.caller === null ? null : { ...spec.caller },
     input: stageSpec?.each == null ? (task.input ?? inputOf(submitted)) : null,
     each: stageSpec?.each == null ? null : segmentOf(job, stages, task, stageSpec.each),
     prior: stageSpec === undefined ? NO_STAGES : priorStages(job, stageSpec),

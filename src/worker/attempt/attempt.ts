@@ -125,7 +125,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
     } finally {
       this.#dropLease()
       this.#endHandler()
-      if (this.claimed.stageName !== null) this.#parts.onStageReport()
+      if (this.#mayConcernOthers) this.#parts.onStageReport()
       this.#parts.onOver(this)
     }
   }
@@ -426,6 +426,11 @@ export class Attempt implements HandlerPort, LeaseHolder {
     return 'over'
   }
 
+  /** A stage may be opened, or a job that waits for this one may be told. */
+  get #mayConcernOthers(): boolean {
+    return this.claimed.stageName !== null || this.claimed.caller !== null
+  }
+
   async #finishLate(
     { effect }: UnfinishedEffect,
     running: Promise<EffectOutcome | Died>,
@@ -434,7 +439,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
     if (kind !== 'finished' || this.#isDead) return
     // If the store does not answer, the next lease will find out.
     await this.#report({ type: 'FinishEffect', effect }).catch(() => undefined)
-    if (this.claimed.stageName !== null) this.#parts.onStageReport()
+    if (this.#mayConcernOthers) this.#parts.onStageReport()
   }
 
   /** Asks the user's code whether an effect happened that was started by a worker now gone. */

@@ -29,6 +29,7 @@ import {
   endWaitCommand,
   messageCommand,
   randomVersion,
+  strayCallee,
   suspendCommand,
 } from './random-waits.ts'
 import { JOBS, OUTPUTS, randomPromises, randomSpec, STEPS, WORKERS } from './random-specs.ts'
@@ -90,6 +91,8 @@ function strayStep(dice: Dice, world: World, record: Job): Command {
     return { type: 'OpenStage', job, stage: dice.below(stages + 1) }
   }
   const task = dice.pick(tasks)
+  const callee = strayCallee(task)
+  if (callee !== null && dice.chance(50)) return callee
   const { stage, segment } = task
   const lease = dice.pick(task.leases)
   if (lease === undefined || dice.chance(30)) return { type: 'StopTask', job, stage, segment }

@@ -163,6 +163,13 @@ export function callStep(dice: Dice, world: World, task: Task): Command | null {
     : { type: 'SubmitJob', job: callee, spec: wait.callee as JobSpec }
 }
 
+/** By a worker that is late: its job may not wait for it any more. Null: the task called none. */
+export function strayCallee(task: Task): Command | null {
+  const wait = task.waiting?.waits.find(({ callee }) => callee !== null)
+  const job = calleeOf(wait)
+  return job === null ? null : { type: 'SubmitJob', job, spec: wait?.callee as JobSpec }
+}
+
 /** One of each, made when it is wanted. */
 export function waitCommands(
   dice: Dice,
