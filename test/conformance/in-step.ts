@@ -131,6 +131,7 @@ export abstract class InStep {
         cause: causeOf(job.task),
         error,
         cancelled: job.cancelled,
+        erased: job.erased,
         held: (view?.state === 'QUARANTINED' ? (job.task?.commit?.effects ?? []) : [])
           .filter((effect) => effect.state === 'HELD')
           .map(({ promise }) => promise.name),

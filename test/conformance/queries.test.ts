@@ -97,7 +97,8 @@ describe.each(Object.keys(STORES))('the %s store lists jobs', (kind) => {
     const spec = plain({ priority: 7, tags: ['x', 'y'], group: 'g' }, { queue: 'mail' })
     await send({ type: 'SubmitJob', job: 'a', spec })
     await send({ type: 'SubmitJob', job: 'p', spec: pipeline([stage('one')], { priority: -2 }) })
-    const usual = { type: 'test', state: 'QUEUED', submittedAt: 1_000, endedAt: null, error: null }
+    const times = { submittedAt: 1_000, endedAt: null, erasedAt: null }
+    const usual = { type: 'test', state: 'QUEUED', ...times, error: null, rerunOf: null }
     expect(await list(store)).toEqual([
       { id: 'a', ...usual, queue: 'mail', priority: 7, tags: ['x', 'y'], group: 'g', attempt: 0 },
       { id: 'p', ...usual, queue: null, priority: -2, tags: [], group: null, attempt: 0 },

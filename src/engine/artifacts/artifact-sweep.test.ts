@@ -69,6 +69,19 @@ describe.each(PLACES)('artifacts %s', (_, make) => {
     expect(await pawl.artifacts.check('kept')).toMatchObject([{ ref: kept, state: 'valid' }])
   })
 
+  it('go with the job that was erased, though the process ended that erased it', async () => {
+    const clock = new VirtualClock(1_000)
+    const store = new MemoryStore(clock)
+    const place = await make()
+    const pawl = engineOn(store, clock, place)
+    const [gone, kept] = await written(pawl, ['gone', 'kept'])
+    await store.execute([{ type: 'EraseJob', job: 'gone', by: 'ops', reason: 'asked for' }])
+    expect(await place.size(gone?.$artifact ?? '')).toBe(1)
+    await pawl.upkeep()
+    expect(await place.size(gone?.$artifact ?? '')).toBeNull()
+    expect(await place.size(kept?.$artifact ?? '')).toBe(1)
+  })
+
   it('of a forgotten job go, and those of another job with its id stay', async () => {
     const clock = new VirtualClock(1_000)
     const store = new MemoryStore(clock)
