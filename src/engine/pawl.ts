@@ -238,15 +238,7 @@ export class Pawl {
       onRefused:
         parts.noticeRefusals === true ? (refused) => notify({ kind: 'refused', ...refused }) : null,
     })
-    this.#handleParts = {
-      store,
-      timing,
-      results: this.#results,
-      get: (id) => this.get(id),
-      progressOf: async (id) => (await this.#presenceLoop.reportsOf(id)).progress,
-      onProgress: (id, listener) => this.#softState.onProgress(id, listener),
-      cancel: (id, actor) => this.cancel(id, actor),
-    }
+    this.#handleParts = this.#newHandleParts()
     this.#submitter = new Submitter(
       store,
       this.#batcher,
@@ -559,6 +551,18 @@ export class Pawl {
     } finally {
       this.#results.end(new StoreClosed())
       this.#parts.onClose()
+    }
+  }
+
+  #newHandleParts(): HandleParts {
+    return {
+      store: this.#parts.store,
+      timing: this.#parts.timing,
+      results: this.#results,
+      get: (id) => this.get(id),
+      progressOf: async (id) => (await this.#presenceLoop.reportsOf(id)).progress,
+      onProgress: (id, listener) => this.#softState.onProgress(id, listener),
+      cancel: (id, actor) => this.cancel(id, actor),
     }
   }
 

@@ -15,7 +15,6 @@ import type {
   ExecutionSuspended,
   JobEntry,
   JobReplaced,
-  JobSubmitted,
   LeaseGranted,
   MessageSent,
   QueueEntry,
@@ -28,27 +27,25 @@ import type {
   TaskRetried,
   WaitEnded,
 } from './entries.ts'
+import { createTask, NONE, startByOf } from './create.ts'
 import { LIMITS } from './limits.ts'
 import type {
   Effect,
   Job,
-  JobSpec,
   KeptMessage,
-  KeptStep,
   Lease,
   LeaseEnd,
   Message,
   PendingWait,
   Queue,
   Schedule,
-  Step,
   Task,
   TaskState,
   Wait,
   WaitEnd,
   Waiting,
 } from './model.ts'
-import { deadlineOf, headOf, NOT_OPENED, policyOf } from './model.ts'
+import { deadlineOf, headOf } from './model.ts'
 import { PawlError } from './pawl-error.ts'
 import { redactJob } from './user-data.ts'
 import { findMessage, findWait, timedOutAt } from './waits.ts'
@@ -61,30 +58,6 @@ export class BrokenEntry extends PawlError {
     super('BrokenEntry', 'corrupt', what)
     this.entry = entry
   }
-}
-
-export function createJob(entry: JobSubmitted): Job {
-  const { spec } = entry
-  const job: Job = {
-    id: entry.job,
-    spec,
-    version: entry.version,
-    time: entry.at,
-    submittedAt: entry.at,
-    dueAt: entry.dueAt,
-    deadlineAt: deadlineOf(spec, entry.at),
-    held: spec.held,
-    cancelled: null,
-    erased: null,
-    opened: spec.stages === null ? null : spec.stages.map(() => NOT_OPENED),
-    task: null,
-    messages: NONE,
-    replaced: null,
-    firstPosition: 0,
-    lastPosition: 0,
-  }
-  if (spec.policy !== null) job.task = createTask(job, spec, 0, 0, entry.at, entry.version)
-  return job
 }
 
 /** The tasks that an opened stage consists of. BEFORE the entry is applied to the job, which keeps messages for them. */
@@ -112,74 +85,6 @@ function handOver(task: Task | undefined, message: KeptMessage): void {
   const { id, name, value, at, by, reason } = message
   const { messages } = waitingOf(task)
   messages.push({ id, name, value, at, by, reason, state: 'KEPT' })
-}
-
-function createTask(
-  job: Job,
-  spec: JobSpec,
-  stage: number,
-  segment: number,
-  at: number,
-  version: number,
-): Task {
-  const policy = policyOf(spec, stage)
-  const own = spec.stages?.[stage]
-  const opensWithJob = own === undefined || (own.after.length === 0 && !own.onFailure)
-  const dueAt = Math.max(job.dueAt, at)
-  return {
-    job: job.id,
-    stage,
-    segment,
-    policy,
-    priority: spec.priority,
-    version,
-    time: at,
-    state: 'WAITING',
-    dueAt,
-    startBy: opensWithJob ? startByOf(spec, dueAt) : null,
-    attempt: 0,
-    retries: 0,
-    budget: policy.retry.max,
-    snoozes: 0,
-    lease: null,
-    leases: NONE,
-    steps: spec.steps.length === 0 ? NONE : spec.steps.map(keptStep),
-    commit: null,
-    output: null,
-    error: null,
-    input: null,
-    interventions: NONE,
-    endedAt: null,
-    definitionVersion: 0,
-    waiting: null,
-    streams: NONE,
-  }
-}
-
-/** As if it had been recorded before the first lease. */
-export function keptStep({ name, value }: KeptStep): Step {
-  return { name, value, lease: 0 }
-}
-
-export function createQueue(name: string): Queue {
-  return {
-    name,
-    version: 0,
-    time: 0,
-    paused: false,
-    pausedAt: 0,
-    concurrency: null,
-    rate: null,
-    ageingMs: null,
-  }
-}
-
-export function createSchedule(id: string): Schedule {
-  return { id, version: 0, time: 0, definition: null, firedTick: null }
-}
-
-function startByOf({ startWithinMs }: JobSpec, dueAt: number): number | null {
-  return startWithinMs === null ? null : dueAt + startWithinMs
 }
 
 function stamp(head: { version: number; time: number }, entry: Entry): void {
@@ -696,9 +601,6 @@ function effectOf(task: Task, index: number, entry: Entry): Effect {
   if (effect === undefined) throw new BrokenEntry(entry, `the commit promised no effect ${index}`)
   return effect
 }
-
-/** Most tasks never need most of their lists, so the empty one is shared. */
-export const NONE = Object.freeze([]) as unknown as never[]
 
 function kept<T>(list: T[], item: T, most: number): T[] {
   if (list.length === 0) return [item]

@@ -8,12 +8,9 @@ export {
   applyToSchedule,
   applyToTask,
   BrokenEntry,
-  createJob,
-  createQueue,
   findLease,
-  NONE,
-  keptStep,
 } from './apply.ts'
+export { createJob, createQueue, keptStep, NONE } from './create.ts'
 export * from './commands.ts'
 export { copyJob, copyTask } from './copy.ts'
 export { decide, decideIn } from './decide.ts'

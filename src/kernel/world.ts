@@ -10,11 +10,9 @@ import {
   applyToSchedule,
   applyToTask,
   BrokenEntry,
-  createJob,
-  createQueue,
-  createSchedule,
   createStageTasks,
 } from './apply.ts'
+import { createJob, createQueue, createSchedule } from './create.ts'
 import type { Tallies } from './derive.ts'
 import { emptyTally, NO_TALLIES, tallyOf } from './derive.ts'
 import type { Entry, JobEntry, TaskEntry } from './entries.ts'

@@ -18,21 +18,18 @@ export { checksumOf } from './format/checksum.ts'
 export { ENTRY_CODES, writeEntry } from './format/entry-codec.ts'
 export { MARKER_CODE, UNIT } from './format/format.ts'
 export { Interning } from './format/interning.ts'
+export { readQueue, readSchedule, writeQueue, writeSchedule } from './format/queue-codec.ts'
 export type { JobRecord, StepsElsewhere } from './format/record-codec.ts'
 export {
   readErased,
   readJob,
-  readQueue,
   readReplaced,
-  readSchedule,
   readTask,
   recordTallies,
   setReplaced,
   writeErased,
   writeJob,
-  writeQueue,
   writeReplaced,
-  writeSchedule,
   writeTask,
 } from './format/record-codec.ts'
 export { readKeptMessages, writeKeptMessages } from './format/waiting-codec.ts'

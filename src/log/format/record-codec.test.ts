@@ -12,15 +12,8 @@ import { createJob, createQueue, createWorld, fold, NONE, policyOf } from '../..
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { Interning } from './interning.ts'
 import type { JobRecord } from './record-codec.ts'
-import {
-  peekJobId,
-  readJob,
-  readQueue,
-  readSchedule,
-  writeJob,
-  writeQueue,
-  writeSchedule,
-} from './record-codec.ts'
+import { readQueue, readSchedule, writeQueue, writeSchedule } from './queue-codec.ts'
+import { peekJobId, readJob, writeJob } from './record-codec.ts'
 
 const interning = new Interning()
 

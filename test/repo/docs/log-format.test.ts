@@ -17,12 +17,8 @@ import { Interning } from '../../../src/log/format/interning.ts'
 import { CHECKPOINT_FORMAT } from '../../../src/log/checkpoint/manifest.ts'
 import { realDisk } from '../../../src/log/disk/real-disk.ts'
 import { decodeEntry } from '../../../src/log/segments/log-reader.ts'
-import {
-  readJob,
-  writeJob,
-  writeQueue,
-  writeSchedule,
-} from '../../../src/log/format/record-codec.ts'
+import { writeQueue, writeSchedule } from '../../../src/log/format/queue-codec.ts'
+import { readJob, writeJob } from '../../../src/log/format/record-codec.ts'
 import { FILE_HEAD, readRecords, RECORD_VERSION } from '../../../src/log/checkpoint/record-file.ts'
 import { RECOVERY_CASES } from '../../../src/log/recovery/recovery-cases.ts'
 import { hashKey, hashText } from '../../../src/log/checkpoint/hash-index.ts'
