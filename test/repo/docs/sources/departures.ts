@@ -64,8 +64,8 @@ export const DEPARTURES: readonly Departure[] = [
   ],
   [
     'State snapshots for rollback (001)',
-    'Nothing is rolled back. A moment that is kept can be looked at, and a job is run again as a new one.',
+    'Nothing is rolled back. Any moment that is kept can be looked at, and a job is run again as a new one, from a recorded step if that is wanted.',
     'The log is append-only.',
-    ['timeTravel', 'ranAgainAsNewJob', 'stepsGiven'],
+    ['pastMoments', 'timeTravel', 'fromAStep', 'ranAgainAsNewJob'],
   ],
 ]

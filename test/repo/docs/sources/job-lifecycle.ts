@@ -114,8 +114,8 @@ export const lifecycle: SourceDocument = {
       ['SUCCEEDED: terminal.', ['derivedStates', 'overIsOver']],
       [
         'FAILED: terminal, by a non-retryable error or retries used up.',
-        ['whyFailed', 'overIsOver', 'retriedThreeTimes'],
-        "Retries used up end in QUARANTINED, unless `quarantine` is 'never'.",
+        ['whyFailed', 'overIsOver', 'retriedThreeTimes', 'neverInQuarantine'],
+        "Retries used up end in QUARANTINED, unless `quarantine` is 'never', which `open` can say for all.",
       ],
       ['RETRYING: scheduled for a retry.', ['derivedStates', 'retriedThreeTimes']],
     ],
@@ -139,7 +139,7 @@ export const lifecycle: SourceDocument = {
       ['RETRYING to QUEUED: the delay elapsed.', ['retriedThreeTimes', 'history']],
       [
         'QUEUED to FAILED: cancelled, or resources exhausted.',
-        ['failedAtOnce', 'lateByDeadline', 'upkeepNames'],
+        ['failedAtOnce', 'lateByDeadline', 'pastDeadline', 'upkeepNames'],
         'By a cancel, a deadline, or a start-by time.',
       ],
     ],
@@ -152,7 +152,8 @@ export const lifecycle: SourceDocument = {
       ['No backward progression, such as SUCCEEDED to QUEUED.', ['finalStays', 'overIsOver']],
       [
         'Nothing leaves a terminal state, but for cleanup.',
-        ['overIsOver', 'finalStays', 'forgottenByAge', 'forgottenRows'],
+        ['overIsOver', 'finalStays', 'forgottenByAge', 'forgottenRows', 'erasedJob'],
+        'It can be erased: what it was given and made is gone, its state stays.',
       ],
       [
         'No RUNNING to QUEUED without a retry.',
@@ -166,16 +167,19 @@ export const lifecycle: SourceDocument = {
       ],
     ],
     'Retryable Failures': [
-      ['A transient error may be retried.', ['retryableError', 'retriedThreeTimes', 'attempts']],
+      [
+        'A transient error may be retried.',
+        ['retryableError', 'retriedThreeTimes', 'retryAfter', 'attempts'],
+      ],
       [
         'So may a timeout or a deadline.',
-        ['timeoutRetried', 'stepsKept'],
+        ['timeoutRetried', 'stepsKept', 'pastDeadline'],
         'A timeout of an attempt. A deadline is of the whole job, and ends it.',
       ],
       [
         'So may an overload of the queue.',
-        ['limitsExact', 'fullDisk', 'fullDatabase'],
-        'What is beyond a limit waits. A full disk refuses the submit, which may be sent again.',
+        ['queueFull', 'limitsExact', 'fullDisk', 'fullDatabase'],
+        'What is beyond a limit waits. A queue that is full, or a disk, refuses the submit, which may be sent again.',
       ],
       ['So may a dependency that is not there for a while.', ['retryableError', 'attempts']],
       ['It goes to RETRYING, and to QUEUED after the delay.', ['retriedThreeTimes', 'history']],

@@ -155,8 +155,8 @@ export const leases: SourceDocument = {
       ],
       [
         'An output that is there and valid is not made again.',
-        ['artifactFound', 'artifactHarmed', 'artifactCutShort'],
-        'If the handler asks for it with `reuse()`.',
+        ['validReused', 'artifactFound', 'artifactHarmed', 'artifactCutShort'],
+        "If the definition says `reuse: 'valid'`, or the handler asks for it with `reuse()`.",
       ],
       [
         'Commit actions come last.',

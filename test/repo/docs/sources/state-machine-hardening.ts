@@ -148,7 +148,7 @@ export const hardening: SourceDocument = {
       'recover_stalled_job',
       'operation',
       '`RevokeLease`, `LeaseRevoked`',
-      'Automatic if the definition says `recover`, at once, and charged as one retry.',
+      'Automatic if the definition says `recover`, at once or after a `delay`, and charged as one retry.',
     ],
     [
       'validate_database_integrity',
@@ -227,7 +227,7 @@ export const hardening: SourceDocument = {
       ['PENDING to RUNNING: start.', ['movesWalked', 'life', 'movesOnStores']],
       [
         'PENDING to PENDING: reschedule.',
-        ['rescheduled', 'movesOnStores'],
+        ['rescheduledByCall', 'rescheduled', 'movesOnStores'],
         'To CREATED, or RETRYING, until the new time.',
       ],
       ['RUNNING to SUCCEEDED.', ['movesWalked', 'life', 'movesOnStores']],
@@ -313,7 +313,7 @@ export const hardening: SourceDocument = {
       ['The attempt is counted with the start.', ['life', 'retriedThreeTimes'], 'With the grant.'],
       [
         'A transition that lost a race is an error.',
-        ['commitsOnce', 'oneOfMany', 'olderView', 'freshBudget'],
+        ['commitsOnce', 'oneOfMany', 'olderView', 'attemptSeen', 'freshBudget'],
         'A worker is answered cancelled, an operator `TaskChanged`.',
       ],
       ['Marking a job as completed twice completes it once.', ['sentAgain', 'commitsOnce']],
@@ -343,8 +343,8 @@ export const hardening: SourceDocument = {
       ],
       [
         'It is retried after a delay of a minute.',
-        ['silentHandler'],
-        'At once: a silent handler was waited for long enough.',
+        ['recoveredLater', 'silentHandler'],
+        'After the delay that its definition says; without one at once.',
       ],
     ],
     'Acceptance Criteria': [
@@ -356,8 +356,8 @@ export const hardening: SourceDocument = {
       ['Idempotent ones are allowed.', ['sameToSame', 'sentAgain']],
       [
         'All are in the audit trail.',
-        ['history', 'eventsAppended'],
-        'Those that only time makes have no entry; the history shows them.',
+        ['history', 'eventsAppended', 'endOfHistory'],
+        'Those that only time makes have no entry; the history shows them. What is old and forgotten is removed in the end.',
       ],
       [
         'State updates are atomic, with transactions.',
@@ -437,13 +437,21 @@ export const hardening: SourceDocument = {
     ],
     [
       'How are manual overrides handled?',
-      'As commands like any other: `force`, `retry`, `discard`, `cancel`. Each is checked by the same guards, and stays on record with who and why; a retry and a force name the attempt that was seen. See [operating](guide/13-operating.md).',
-      ['whoAndWhy', 'firstAsker', 'olderView', 'discardOnce', 'overIsOver'],
+      'As commands like any other: `force`, `retry`, `revoke`, `reschedule`, `discard`, `cancel`. Each is checked by the same guards, and stays on record with who and why; an operator names the attempt that was seen. See [operating](guide/13-operating.md).',
+      [
+        'whoAndWhy',
+        'firstAsker',
+        'attemptSeen',
+        'leaseTaken',
+        'olderView',
+        'discardOnce',
+        'overIsOver',
+      ],
     ],
     [
       'State snapshots for rollback?',
-      'Nothing is rolled back: the log is append-only. Any moment that is kept can be looked at (`stateAt`, on a directory), a job runs again as a new one that names it (`rerun`), and steps that are given to it are not done again.',
-      ['timeTravel', 'ranAgainAsNewJob', 'stepsGiven'],
+      'Nothing is rolled back: the log is append-only. Any moment that is kept can be looked at (`pawl.at`), a job runs again as a new one that names it (`rerun`), and `from` a recorded step on if that is wanted.',
+      ['pastMoments', 'timeTravel', 'fromAStep', 'stepsGiven', 'ranAgainAsNewJob'],
     ],
     [
       'Which timeout for deadlock detection?',

@@ -234,6 +234,58 @@ const ALL = {
     'is terminal if the handler throws a TerminalError when it is told to stop',
   ),
   discardOnce: at(`${CONFORMANCE}/giving-up.test.ts`, 'gives up what is in quarantine, once'),
+  rescheduledByCall: at(
+    `${CONFORMANCE}/operators.test.ts`,
+    'is due at once, later, or at a time, and says who asked for it',
+  ),
+  attemptSeen: at(
+    `${CONFORMANCE}/operators.test.ts`,
+    'is refused at another one, and nothing changes',
+  ),
+  leaseTaken: at(
+    `${CONFORMANCE}/operators.test.ts`,
+    'ends the attempt, whose handler is told who and why, and the job is tried again',
+  ),
+  recoveredLater: at(
+    `${CONFORMANCE}/retry-after.test.ts`,
+    'is tried again after the delay that its definition says',
+  ),
+  retryAfter: at(
+    `${CONFORMANCE}/retry-after.test.ts`,
+    'puts the job off for so long, and costs a retry',
+  ),
+  pastDeadline: at(
+    `${CONFORMANCE}/retry-after.test.ts`,
+    'ends a job that is not committed by then, whatever it does',
+  ),
+  pastMoments: at(
+    `${CONFORMANCE}/time-travel.test.ts`,
+    'a job is what it was after each of its entries, and each move of time',
+  ),
+  fromAStep: at(
+    `${CONFORMANCE}/rerun.test.ts`,
+    'from a step begins with the steps before it, by value, and does the others again',
+  ),
+  queueFull: at(
+    'src/engine/client/max-waiting.test.ts',
+    'refuses what would wait beyond it, says why, and takes more once there is room',
+  ),
+  neverInQuarantine: at(
+    'src/engine/client/defaults.test.ts',
+    'fails jobs that used up their retries, where it says so once',
+  ),
+  erasedJob: at(
+    `${CONFORMANCE}/erase.test.ts`,
+    'has nothing of what it was given and made, and knows that it ran',
+  ),
+  endOfHistory: at(
+    'test/sql/verify/history.test.ts',
+    'loses what is old of forgotten jobs and of schedules, and nothing else',
+  ),
+  validReused: at(
+    'src/worker/artifact/artifacts.test.ts',
+    "is the output of each segment whose stage says reuse: 'valid', and only of those that wrote one",
+  ),
   rescheduled: at(
     `${CONFORMANCE}/reschedule.test.ts`,
     'grants one earlier, one later, and says who asked for it',
