@@ -33,20 +33,32 @@ let entries: PositionedEntry[]
 let end: number
 let checkpoints: number[]
 
-beforeAll(async () => {
-  const growing = new Growing(new SimDisk(), new Dice(32), Infinity)
-  await growing.open()
-  while (growing.count < 450) {
-    await growing.step()
-    if ([150, 220, 320].includes(growing.count)) await growing.store.checkpoint()
+/** What the tests below damage: two checkpoints, files of every kind, and more than two segments. */
+function hasAll(disk: SimDisk): boolean {
+  const count = (kind: Parameters<typeof filesOn>[1]): number => filesOn(disk, kind).length
+  return count('checkpoint') === 2 && count('live') > 0 && count('finished') > 0 && count('log') > 2
+}
+
+/** The first random story that leaves all of it: which one that is changes with every new command. */
+async function grownDisk(): Promise<SimDisk> {
+  for (let seed = 1; seed <= 50; seed++) {
+    const growing = new Growing(new SimDisk(), new Dice(seed), Infinity)
+    await growing.open()
+    while (growing.count < 450) {
+      await growing.step()
+      if ([150, 220, 320].includes(growing.count)) await growing.store.checkpoint()
+    }
+    await growing.store.close()
+    if (hasAll(growing.disk)) return growing.disk
   }
-  await growing.store.close()
-  whole = growing.disk
+  throw new Error('no story leaves what these tests need')
+}
+
+beforeAll(async () => {
+  whole = await grownDisk()
   entries = await entriesOn(whole)
   end = (await verifyDirectory(FOLDER, offline(whole))).end
   checkpoints = filesOn(whole, 'checkpoint').map(baseOf)
-  expect(checkpoints).toHaveLength(2)
-  expect(filesOn(whole, 'log').length).toBeGreaterThan(2)
 })
 
 function baseOf(path: string): number {
