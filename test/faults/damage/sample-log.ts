@@ -208,7 +208,10 @@ function batches(): Command[][] {
     [filler('zz', 4_000)],
     ...failures().map((command) => [command]),
     [filler('zzz', 4_000)],
-    [{ type: 'ForgetJob', job: 'a', endedBefore: new TestClock().time + 1_000 }],
+    [
+      { type: 'EraseJob', job: 'a', ...onRecord },
+      { type: 'ForgetJob', job: 'a', endedBefore: new TestClock().time + 1_000 },
+    ],
     [filler('v', 700)],
     [filler('w', 100)],
   ]
