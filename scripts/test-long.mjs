@@ -49,6 +49,7 @@ run(
     'test/faults/crash',
     'test/sql/proof',
     'test/conformance',
+    'test/scenarios/presence',
   ],
   { PAWL_CAMPAIGN: 'long' },
 )

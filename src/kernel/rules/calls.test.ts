@@ -54,6 +54,14 @@ describe('a callee', () => {
     })
   })
 
+  it('that was erased before its caller was told says so, and no output', () => {
+    const a = called()
+    finish(a)
+    a.must({ type: 'EraseJob', job: CALLEE })
+    a.must({ type: 'AnswerCall', name: 'call' })
+    expect(a.task().waiting?.waits[0]?.value).toBe('{"state":"SUCCEEDED","erased":true}')
+  })
+
   it('has the id that follows from its caller, its wait and its run, and the spec that was carried', () => {
     const a = started()
     a.must({ type: 'SuspendExecution', waits: [call()] })

@@ -139,7 +139,10 @@ function messageKept(command: SendMessage, reads: Reads, now: number): MessageKe
   }
 }
 
-type Content = Pick<MessageSent, 'id' | 'name' | 'value' | 'by' | 'reason'>
+type Content = Pick<
+  MessageSent,
+  'job' | 'stage' | 'segment' | 'id' | 'name' | 'value' | 'by' | 'reason'
+>
 
 /** `wait`: the one that it ends, if any. */
 function messageSent(
@@ -148,7 +151,7 @@ function messageSent(
   reads: Reads,
   now: number,
 ): MessageSent {
-  const { id, name, value, by, reason } = content
+  const { job, stage, segment, id, name, value, by, reason } = content
   const task = theTask(reads)
   const ended = waitsOfSuspension(task).map((one) => ({
     until: one.until,
@@ -159,9 +162,9 @@ function messageSent(
     type: 'MessageSent',
     at: now,
     version: task.version + 1,
-    job: task.job,
-    stage: task.stage,
-    segment: task.segment,
+    job,
+    stage,
+    segment,
     id,
     name,
     value,
@@ -183,7 +186,9 @@ export function answerOf(
   if (callee === null || calleeState === null || !isFinal(calleeState)) return null
   // By who called it: what was submitted may read otherwise in a later version.
   if (!sameContent(wait?.callee?.caller, callee.spec.caller)) return null
-  const { task, cancelled } = callee
+  const { task, cancelled, erased } = callee
+  // It has no output any more, which is not the same as having had none.
+  if (erased !== null) return JSON.stringify({ state: calleeState, erased: true })
   if (calleeState === 'SUCCEEDED') {
     return task === null ? '{"state":"SUCCEEDED"}' : `{"state":"SUCCEEDED","output":${task.output}}`
   }
@@ -231,8 +236,10 @@ export const answerCall: Rule<AnswerCall> = {
     const wait = findWait(theTask(reads), command.name)
     const id = calleeOf(wait) as string
     const value = answerOf(reads, wait) as Payload
+    const { job, stage, segment } = command
     const reason = `Job ${id} is ${reads.calleeState}.`
-    return messageSent({ id, name: id, value, by: 'callee', reason }, wait, reads, now)
+    const content = { job, stage, segment, id, name: id, value, by: 'callee', reason }
+    return messageSent(content, wait, reads, now)
   },
   head: taskHead,
   locksJob: false,

@@ -17,9 +17,10 @@ const MOST_CALLERS = 32
 function calleeEnd(histories: Histories, callee: JobSpec | null, now: number): string | null {
   if (callee === null) return null
   const job = histories.jobs.get(calleeId(callee.caller as CallerRef))
-  if (job === undefined || !sameText(job.spec, callee)) return null
+  if (job === undefined || !sameText(job.spec.caller, callee.caller)) return null
   const state = jobState(job, now)
   if (!isFinal(state)) return null
+  if (job.erased !== null) return JSON.stringify({ state, erased: true })
   const only = job.spec.stages === null ? (job.tasks[0] as TaskHistory) : null
   if (state === 'SUCCEEDED') {
     const output = only === null ? '' : `,"output":${readTask(job, only).output}`

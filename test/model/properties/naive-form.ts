@@ -327,7 +327,7 @@ export function isValidPromise(value: unknown): boolean {
   if (!isPromiseFields(value)) return false
   const { child, idempotent } = value as { child: unknown; idempotent: boolean }
   if (child === null) return true
+  if (!isValidSpec(child)) return false
   const { parent, schedule, caller } = child as JobSpec
-  const isAlone = parent === null && schedule === null && caller === null
-  return isValidSpec(child) && idempotent && isAlone
+  return idempotent && parent === null && schedule === null && caller === null
 }

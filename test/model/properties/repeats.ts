@@ -19,7 +19,8 @@ export class Lives {
   see(entry: Entry): void {
     if (entry.type === 'JobSubmitted' || entry.type === 'JobForgotten') this.#count(entry.job)
     // New input drops the recorded steps, so they are recorded anew.
-    if (entry.type === 'TaskRetried' && entry.input !== null) {
+    const isAnew = entry.type === 'TaskRetried' && entry.input !== null
+    if (isAnew || entry.type === 'ExecutionContinued') {
       this.#count(`${entry.job} ${entry.stage} ${entry.segment}`)
     }
   }

@@ -17,7 +17,6 @@ const writing = job('writing', {
 
 describe('opening a database', () => {
   it.each<[string, string, OpenOptions, string]>([
-    ['a history', 'sqlite:a.db', { history: '1d' }, '`history`'],
     ['an archive', 'postgres://localhost/x', { archive: './old' }, '`archive`'],
     ['a schema of SQLite', 'sqlite:a.db', { schema: 'a' }, '`schema`'],
     ['a schema of a directory', './data', { schema: 'a' }, '`schema`'],

@@ -189,6 +189,7 @@ describe('on PostgreSQL, a user', () => {
       order by c.relname`
     const [answered] = await run(owner, sooner)
     expect(answered?.rows.flat().toSorted()).toEqual([
+      'calls',
       'group_turns',
       'limits',
       'queue_count_changes',
