@@ -371,6 +371,9 @@ class JobWindow {
       if (known === null) this.#leave(entry.job)
       this.#jobs.delete(entry.job)
     } else if (known === null) this.#fold(entry, this.#world.jobs.get(entry.job) as Job)
+    else if (entry.type === 'JobErased') {
+      this.#jobs.set(entry.job, { ...known, erasedAt: entry.at })
+    }
   }
 
   #fold(entry: JobEntry | TaskEntry, job: Job): void {
@@ -384,7 +387,7 @@ class JobWindow {
     this.#noteEnd(job, entry.at)
   }
 
-  /** A job that is over does not change any more: what a list shows of it is enough. */
+  /** A job that is over is only erased, or forgotten: what a list shows of it is enough. */
   #noteEnd(job: Job, at: number): void {
     if (job.task === null && this.#openTasks.get(job.id) !== 0) return
     const stages = this.#world.tasks.get(job.id) ?? null
@@ -428,5 +431,6 @@ function withoutPayloads(spec: Job['spec']): Job['spec'] {
 }
 
 function withoutValue(entry: Entry): Entry {
+  if (entry.type === 'JobReplaced') return { ...entry, input: 'null' }
   return entry.type === 'StepRecorded' ? { ...entry, value: 'null' } : entry
 }

@@ -27,7 +27,7 @@ function refusesIn(guard: string, run: number): boolean {
 
 function isFound(guard: string): boolean {
   const rules = rulesWithout(guard)
-  for (let run = 0; run < 400; run++) {
+  for (let run = 0; run < 1_500; run++) {
     if (!refusesIn(guard, run)) continue
     try {
       const numbers = numbersFrom(run, 600)

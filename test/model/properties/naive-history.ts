@@ -37,7 +37,7 @@ export interface JobHistory {
   changes: number
 }
 
-const DATA = new Set(['input', 'output', 'value', 'metadata', 'schema', 'ask'])
+const DATA = new Set(['input', 'output', 'value', 'metadata', 'schema', 'ask', 'answer'])
 const WORDS = new Set(['reason', 'message', 'stack'])
 
 /** What was said, without what it was said about. */

@@ -33,7 +33,11 @@ export class Lives {
     const keys: string[] = []
     if ('job' in command) keys.push(command.job)
     if (command.type === 'SubmitJob') keys.push(String(decision.value))
-    if (command.type === 'RecordStep' || command.type === 'EndWait') {
+    if (
+      command.type === 'RecordStep' ||
+      command.type === 'EndWait' ||
+      command.type === 'AnswerCall'
+    ) {
       keys.push(`${command.job} ${command.stage} ${command.segment}`)
     }
     return keys.map((key) => this.#lives.get(key) ?? 0).join()
