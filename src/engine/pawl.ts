@@ -87,7 +87,7 @@ export type Notice =
   | ({ readonly kind: 'stalled' } & StalledInfo)
   /** A worker released a job, because its definition is older than the one that recorded the job. */
   | ({ readonly kind: 'newer-version' } & NewerJob)
-  /** Jobs have waited for long that no worker of this process takes. */
+  /** Jobs have waited for long that no worker takes. */
   | ({ readonly kind: 'unserved' } & Unserved)
   /** A command was refused. Only with `noticeRefusals`. */
   | ({ readonly kind: 'refused' } & RefusedCommand)

@@ -26,7 +26,12 @@ async function saidOf({ store }: Bench, job: string): Promise<string> {
     history,
   ]
   const before = history.findLast(({ entry }) => entry.type !== 'JobErased')
+  // A directory that was compacted has nothing of its past.
   if (before === undefined) return JSON.stringify(answers)
+  for await (const { position, entry } of store.watch(0)) {
+    if ('job' in entry && entry.job === job) answers.push(entry)
+    if (position >= before.position) break
+  }
   const past = await store.at({ position: before.position })
   answers.push(await past.job(job))
   for await (const one of past.jobs({})) answers.push(one)

@@ -141,8 +141,9 @@ function byWhom(entry: Entry, fold: JobReplay): string {
   if ('by' in entry) return entry.by
   switch (entry.type) {
     case 'JobSubmitted': {
-      const { asked, parent, schedule } = entry.spec
-      return asked?.by ?? (parent === null && schedule === null ? 'client' : 'engine')
+      const { asked, submittedBy, parent, schedule, caller } = entry.spec
+      const isOwn = parent === null && schedule === null && caller === null
+      return asked?.by ?? submittedBy ?? (isOwn ? 'client' : 'engine')
     }
     case 'LeaseGranted':
       return entry.worker
@@ -165,9 +166,10 @@ function whyOf(entry: Entry): string | null {
   if ('reason' in entry && entry.type !== 'TaskStopped') return entry.reason
   switch (entry.type) {
     case 'JobSubmitted': {
-      const { asked, parent, schedule } = entry.spec
+      const { asked, parent, schedule, caller } = entry.spec
       if (asked !== null) return asked.reason
       if (parent !== null) return `The commit of job ${parent.job} promised it.`
+      if (caller !== null) return `Job ${caller.job} called it.`
       return schedule === null ? null : `Schedule ${schedule.id} was due.`
     }
     case 'TaskStopped':

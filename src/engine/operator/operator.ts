@@ -255,9 +255,9 @@ export class Operator {
     { id: newId = newJobId(), from, effects, input, definition, ...actor }: RerunOptions,
   ): Promise<string> {
     const view = await this.#view(id)
-    assertRerunnable(view, from !== undefined, effects)
     const { job, state } = view
     if (job.erased !== null) throw new JobWasErased(id, job.spec.type, state, job.erased)
+    assertRerunnable(view, from !== undefined, effects)
     const steps = from === undefined ? [] : stepsBefore(view, from, input !== undefined)
     const text = await this.#inputFor(view, input, definition)
     const spec: JobSpec = {

@@ -82,8 +82,9 @@ export class PresenceLoop {
 
   /** Of all processes, those that are known to be dead left out. */
   async workers(): Promise<readonly WorkerInfo[]> {
-    const heard = (await this.#parts.presence?.heard(true).catch(() => [])) ?? []
-    this.#noteHeard(heard)
+    // If they cannot be asked, what was heard last is what is known.
+    const heard = await this.#parts.presence?.heard(true).catch(() => null)
+    if (heard != null) this.#noteHeard(heard)
     return this.knownWorkers()
   }
 

@@ -103,6 +103,20 @@ describe('a suspension', () => {
 })
 
 describe('a wait', () => {
+  it('that a lease suspended for is told to the next lease, and never to that one', () => {
+    const a = started()
+    const wait = message('go')
+    a.must({ type: 'SuspendExecution', waits: [wait] })
+    const late = { type: 'EndWait', lease: 1, wait, message: 'm1' } as const
+    expect(a.send(late).verdict).toBe('cancelled')
+    send(a, 'm1')
+    expect(a.send(late).verdict).toBe('cancelled')
+    a.must({ type: 'GrantLease', request: 2, started: true })
+    const told = a.send({ ...late, lease: 2 })
+    expect(told).toMatchObject({ verdict: 'committed', value: '"m1"', entry: null })
+    expect(a.send(late).verdict).toBe('cancelled')
+  })
+
   it('that an earlier suspension named, and the newest does not, is not ended by a message', () => {
     const a = started()
     a.must({ type: 'SuspendExecution', waits: [message('first'), sleep('nap', 1)] })

@@ -259,9 +259,10 @@ export const endWait: Rule<EndWait> = {
     const lease = reportedLease(command, reads)
     if (lease === null || reads.task === null) return null
     const wait = findWait(reads.task, command.wait.name)
-    return wait !== undefined && wait.endedAt !== null && wait.lease <= lease.number
-      ? committed(null, wait.value)
-      : null
+    if (wait === undefined || wait.endedAt === null) return null
+    // What a lease suspended for ended when that lease was over.
+    const isHeard = wait.suspends ? wait.lease < lease.number : wait.lease <= lease.number
+    return isHeard ? committed(null, wait.value) : null
   },
   guards: [
     ...CURRENT_LEASE,

@@ -11,7 +11,7 @@
  * - ended: the disk failed. What was pending is `UnknownOutcome`, all else is `StoreEnded`.
  * - closed.
  */
-import type { Command, Job } from '../../kernel/index.ts'
+import type { Command, Entry, Job } from '../../kernel/index.ts'
 import { redactEntry } from '../../kernel/index.ts'
 import type { Disk, JobRecord, LogReader, LogWriter, Torn } from '../../log/index.ts'
 import { backUp, StoreEnded, eventLoopTurn, UnknownOutcome } from '../../log/index.ts'
@@ -110,7 +110,7 @@ export class DirectoryStore implements Store {
     this.#ledger = parts.state.ledger
     this.#watches = new EntryWatches(async (position) => {
       const { entries } = await parts.reader.after(position, this.#writer.durablePosition)
-      return entries.map(({ position: at, entry }) => ({ position: at, entry }))
+      return entries.map(({ position: at, entry }) => ({ position: at, entry: this.#shown(entry) }))
     })
     this.#answers = this.#queryAnswers()
     this.#writer.onDurable = () => this.#onDurable()
@@ -364,17 +364,14 @@ export class DirectoryStore implements Store {
     limit,
     newest = false,
   }: QueryOf<'history'>): Promise<PositionedEntry[]> {
-    const job = this.#find(id)
-    let position = job?.lastPosition ?? 0
+    let position = this.#find(id)?.lastPosition ?? 0
     await this.#writer.durable()
     const newestFirst: PositionedEntry[] = []
     while (position > after) {
       if (newest && newestFirst.length >= limit) break
       const found = await this.#parts.reader.at(position)
       if (found === null) break
-      // The log has it as it was, until it is compacted.
-      const entry = job?.erased == null ? found.entry : redactEntry(found.entry)
-      newestFirst.push({ position, entry })
+      newestFirst.push({ position, entry: this.#shown(found.entry) })
       if (newestFirst.length > limit) newestFirst.shift()
       position = found.before
     }
@@ -391,11 +388,15 @@ export class DirectoryStore implements Store {
     while (!page.isEmpty && position > 0) {
       const found = await this.#parts.reader.at(position)
       if (found === null) break
-      const entry = record.job.erased === null ? found.entry : redactEntry(found.entry)
-      if (!page.add(entry)) break
+      if (!page.add(this.#shown(found.entry))) break
       position = found.before
     }
     return page.page
+  }
+
+  /** Of a job that is erased, without what was erased: the log has it as it was, until it is compacted. */
+  #shown(entry: Entry): Entry {
+    return 'job' in entry && this.#find(entry.job)?.erased != null ? redactEntry(entry) : entry
   }
 
   #recordOf(id: string): JobRecord | null {

@@ -109,6 +109,8 @@ export function commandsOfCallee(
   if (ref === null) return []
   if (!isFinal(state)) {
     if (!ref.withCaller || isCalled(caller, ref) || job.cancelled !== null) return []
+    // It is only finished from here: its own end is looked at when it comes.
+    if (job.task !== null && job.task.commit !== null) return []
     const reason = `Job ${ref.job}, which called it, is over.`
     return [{ type: 'CancelJob', job: job.id, by: 'caller', reason }]
   }

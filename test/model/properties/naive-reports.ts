@@ -56,7 +56,9 @@ function repeatOf(task: TaskReading, lease: LeaseReading, command: Report): Opin
       return task.committedBy === command.lease ? known() : null
     case 'EndWait': {
       const wait = task.waits.get(command.wait.name)
-      return wait?.end != null && wait.lease <= command.lease ? known(wait.end.value) : null
+      if (wait?.end == null) return null
+      const isHeard = wait.pending ? wait.lease < command.lease : wait.lease <= command.lease
+      return isHeard ? known(wait.end.value) : null
     }
     case 'SuspendExecution':
     case 'ContinueExecution':

@@ -25,7 +25,7 @@ import { foldJob, pastSummary } from '../../views/past-job.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
 import type { Baseline, EventRow } from '../rows/event-rows.ts'
-import { baseline, eventRow, historyMark, newestOf } from '../rows/event-rows.ts'
+import { baseline, eventRow, historyMark } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
 import type { HistoryStatements, SnapshotStatements, Statements } from '../statements.ts'
 import { JobFold } from '../verify/job-fold.ts'
@@ -98,11 +98,13 @@ async function timeAt(
 class SqlSnapshot implements StoreSnapshot {
   readonly time: number
   readonly #parts: SqlSnapshotParts
+  readonly #moment: Moment
   /** The last position and the last time that count. */
   readonly #bounds: readonly [position: number, time: number]
 
   constructor(parts: SqlSnapshotParts, moment: Moment, time: number) {
     this.#parts = parts
+    this.#moment = moment
     this.time = time
     this.#bounds =
       'time' in moment
@@ -116,6 +118,7 @@ class SqlSnapshot implements StoreSnapshot {
     return this.#parts.pool.run(async (connection) => {
       const { eventsOf } = this.#parts.snapshots
       const [found] = await connection.run([{ sql: eventsOf, values: [id, ...this.#bounds] }])
+      await this.#assertStillKept(connection)
       const past = await this.#fold(connection, jobEvents(found?.rows ?? []), {})
       return past.at(-1) ?? null
     })
@@ -133,6 +136,12 @@ class SqlSnapshot implements StoreSnapshot {
     }
   }
 
+  /** AFTER each reading: events that were needed may have been removed since the snapshot was opened. */
+  async #assertStillKept(connection: Connection): Promise<void> {
+    const { snapshots, history } = this.#parts
+    assertKept(this.#moment, await oldestMoment(connection, snapshots, history))
+  }
+
   /** Jobs behind a position. `next`: where to go on; null: there are no more. */
   async #page(
     connection: Connection,
@@ -145,6 +154,7 @@ class SqlSnapshot implements StoreSnapshot {
       { sql: passed, values },
       { sql: events, values },
     ])
+    await this.#assertStillKept(connection)
     const [count, last] = counted?.rows[0] ?? [0, null]
     const jobs = await this.#fold(connection, jobEvents(found?.rows ?? []), filter)
     return { jobs, next: count === PAGE ? (last as number) : null }
@@ -207,7 +217,6 @@ class SqlSnapshot implements StoreSnapshot {
     events: readonly EventRow[],
     baselines: readonly Baseline[],
   ): JobRecord | null {
-    if (newestOf(baselines)[0]?.kind === 'gone') return null
     const fold = new JobFold(job, baselines, this.#parts.records, ALONE)
     for (const event of events) fold.apply(event)
     fold.finish()

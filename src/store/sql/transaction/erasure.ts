@@ -31,7 +31,9 @@ export async function redactStored(
   }
 
   // FIRST: a baseline is read with what was submitted.
-  const baselines = (await read(sql.baselinesOf, [[job.id]])).map(baseline)
+  const all = (await read(sql.baselinesOf, [[job.id]])).map(baseline)
+  // Not those of an earlier job of this id: that one was submitted otherwise.
+  const baselines = all.filter(({ through }) => through >= job.firstPosition)
   if (baselines.length > 0) {
     const [event] = await read(sql.events, [[job.firstPosition]])
     const submitted = records.submitted(event?.[1] as Uint8Array, job.firstPosition)

@@ -35,6 +35,8 @@ const REST_FACTOR = 4
 const PAUSE_US = 60_000_000
 /** The same while transactions are under way that may have forgotten a job. */
 const SETTLING_US = 1_000_000
+/** After the database refused it: rights may be given later, and a refusal may have had another cause. */
+const DENIED_US = 3_600_000_000
 /** A round passes all events that are old, also those that stay: so it begins when as much more is old. */
 const ROUNDS_IN_HISTORY = 10
 const SHORTEST_ROUND_MS = 60_000
@@ -80,7 +82,7 @@ export class HistoryPruning {
       const reason = error instanceof SqlFailed ? error.reason : null
       // Another process removes them, or has the right to.
       if (reason !== 'conflict' && reason !== 'denied') throw error
-      this.#nextUs = reason === 'denied' ? Infinity : nowUs() + SETTLING_US
+      this.#nextUs = nowUs() + (reason === 'denied' ? DENIED_US : SETTLING_US)
     }
   }
 

@@ -30,6 +30,8 @@ export class CallFold {
   #noteCaller(task: Task): void {
     const { job, stage, segment } = task
     for (const wait of pendingCalls(task)) {
+      // One that has a time ends by it, and when it is over upkeep does not look any more.
+      if (wait.until !== null) continue
       this.#waiting.set(calleeOf(wait) as string, { job, stage, segment })
     }
     for (const wait of task.waiting?.waits ?? []) {
@@ -42,8 +44,9 @@ export class CallFold {
     const isOver = job.task !== null && isFinal(jobState(job, NO_TALLIES, 0))
     if (isOver) return
     this.#open.add(job.id)
-    // Of a pipeline it is not known here whether it is over.
-    if (ref.withCaller && job.task !== null) this.#endingWithCaller.push(job.id)
+    // Of a pipeline it is not known here whether it is over. What is committed is only finished.
+    const mayBeCancelled = job.task !== null && job.task.commit === null
+    if (ref.withCaller && mayBeCancelled) this.#endingWithCaller.push(job.id)
   }
 
   /** Jobs of which `markedCalls` is to be asked. */
