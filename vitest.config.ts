@@ -51,6 +51,8 @@ export default defineConfig({
     globalSetup: ['test/support/postgres-run.ts', 'test/support/threads-run.ts'],
     setupFiles: ['test/support/after-each-file.ts'],
     testTimeout: 300_000,
+    // What is waited for comes in its time, also on a busy machine.
+    expect: { poll: { timeout: 30_000 } },
     maxWorkers: 2,
     sequence: { sequencer: OwnFirst },
     projects: [
