@@ -3,6 +3,8 @@
  * of the page (`page-reader.ts`) must find in a store what the project's own reader finds, and
  * must understand whatever the project's own writers write.
  */
+import type { Entry } from '../../../src/kernel/index.ts'
+import { redactEntry } from '../../../src/kernel/index.ts'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -202,9 +204,16 @@ describe('a reader that was written from the page alone', () => {
   it.each(goldenNames())('reads the golden directory of %s', (name) => {
     const store = join(HERE, name, 'store')
     const entries = reader.entries(store)
-    expect(entries.map(({ position, entry }) => ({ position, entry }))).toEqual(
-      expectedOf(name).entries,
+    // The files have an erased job as it was until they are compacted; the store shows it redacted.
+    const erased = new Set(
+      entries.flatMap(({ entry }) => (entry.type === 'JobErased' ? [entry.job] : [])),
     )
+    expect(erased.size).toBeGreaterThan(0)
+    const shown = entries.map(({ position, entry }) => {
+      const isErased = 'job' in entry && erased.has(entry.job)
+      return { position, entry: isErased ? redactEntry(entry as unknown as Entry) : entry }
+    })
+    expect(shown).toEqual(expectedOf(name).entries)
     const manifests = readdirSync(store).filter((one) => one.startsWith('checkpoint-'))
     for (const one of manifests) expect(reader.checkpoint(store, one).live.jobs).not.toEqual([])
   })
