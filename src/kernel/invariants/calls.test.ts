@@ -63,6 +63,11 @@ describe('it is seen when', () => {
     expect(audit(a, forgotten)).toEqual([
       '7 JobForgotten: a callee was forgotten that its caller may ask for',
     ])
+    // Where its caller is not at hand, nothing is said of it.
+    const alone = createWorld()
+    fold(alone, submitted())
+    const said = stepViolations(alone, forgotten, createWorld()).map(({ what }) => what)
+    expect(said.filter((what) => what.includes('callee'))).toEqual([])
   })
 
   it('a call is answered before its callee is over', () => {
