@@ -94,7 +94,7 @@ function stamp(head: { version: number; time: number }, entry: Entry): void {
 
 /**
  * Entries of the job itself. Creating and forgetting a job, and redacting the tasks of a pipeline that is
- * erased, is up to whoever holds them.
+ * erased, is up to the world that holds them.
  */
 export function applyToJob(job: Job, entry: JobEntry): void {
   const timeBefore = job.time

@@ -15,7 +15,7 @@ export function keepsKey(holder: Job, holderIsFinal: boolean): boolean {
 
 /**
  * A submit that finds the key taken asks for the same thing. The version of the definition is no
- * difference: whoever repeats a submit after a deploy means the job that there is. What counts is the
+ * difference: a client that repeats a submit after a deploy means the job that there is. What counts is the
  * input that the job will run with: one that was replaced is no longer what the caller is promised. What
  * an erased job was made of cannot be compared any more.
  */

@@ -28,7 +28,7 @@ import type { Baseline, EventRow } from '../rows/event-rows.ts'
 import { baseline, eventRow, historyMark } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
 import type { HistoryStatements, SnapshotStatements, Statements } from '../statements.ts'
-import { JobFold } from '../verify/job-fold.ts'
+import { JobFold, NO_LISTENER } from '../verify/job-fold.ts'
 
 export interface SqlSnapshotParts {
   readonly pool: ConnectionPool
@@ -217,7 +217,7 @@ class SqlSnapshot implements StoreSnapshot {
     events: readonly EventRow[],
     baselines: readonly Baseline[],
   ): JobRecord | null {
-    const fold = new JobFold(job, baselines, this.#parts.records, ALONE)
+    const fold = new JobFold(job, baselines, this.#parts.records, NO_LISTENER)
     for (const event of events) fold.apply(event)
     fold.finish()
     const { record } = fold
@@ -226,13 +226,6 @@ class SqlSnapshot implements StoreSnapshot {
     const { updatedAt } = activityOf(record.job, record.stages)
     return record.job.lastPosition > position || updatedAt > time ? null : record
   }
-}
-
-/** What one job says of others is not looked at. */
-const ALONE = {
-  granted: () => undefined,
-  submitted: () => undefined,
-  recorded: () => undefined,
 }
 
 /** Rows of one job after the other. */
