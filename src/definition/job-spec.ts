@@ -5,6 +5,7 @@
  * It knows what is submitted, and nothing of handlers.
  */
 import type { JobSpec, Payload, StageSpec, TaskPolicy } from '../kernel/index.ts'
+import { NONE } from '../kernel/index.ts'
 import type { Duration } from './duration.ts'
 import { toMs } from './duration.ts'
 import { InvalidDefinition } from './errors.ts'
@@ -126,6 +127,39 @@ export function specOf(
   options: ChildOptions,
   defaults: SubmitDefaults = NO_DEFAULTS,
 ): JobSpec {
+  return saysNothing(options)
+    ? { ...usualSpec(definition, defaults), input }
+    : newSpec(definition, input, options, defaults)
+}
+
+/** What says how a submit is sent, and nothing of the job. */
+function saysNothing(options: ChildOptions): boolean {
+  for (const option in options) if (option !== 'id' && option !== 'tx') return false
+  return true
+}
+
+interface UsualSpec {
+  readonly defaults: SubmitDefaults
+  readonly spec: JobSpec
+}
+
+/** The spec of a job whose submit says nothing but its input: most are copies of it. */
+const USUAL_SPECS = new WeakMap<Submittable, UsualSpec>()
+
+function usualSpec(definition: Submittable, defaults: SubmitDefaults): JobSpec {
+  const known = USUAL_SPECS.get(definition)
+  if (known !== undefined && known.defaults === defaults) return known.spec
+  const spec = newSpec(definition, '', {}, defaults)
+  USUAL_SPECS.set(definition, { defaults, spec })
+  return spec
+}
+
+function newSpec(
+  definition: Submittable,
+  input: Payload,
+  options: ChildOptions,
+  defaults: SubmitDefaults,
+): JobSpec {
   const { name } = definition
   const what = `job '${name}'`
   const { delay, at, startWithin, retention } = options
@@ -145,7 +179,7 @@ export function specOf(
     unique: options.unique ?? false,
     held: options.hold ?? false,
     group: options.group ?? null,
-    tags: options.tags ?? [],
+    tags: options.tags ?? NONE,
     parent: null,
     schedule: null,
     rerunOf: null,
@@ -153,7 +187,7 @@ export function specOf(
     submittedBy: null,
     metadata: null,
     caller: null,
-    steps: [],
+    steps: NONE,
     retainMs:
       retention === undefined ? defaults.retainMs : toMs(retention, `The retention of ${what}`),
     policy:

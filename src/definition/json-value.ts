@@ -123,6 +123,8 @@ function hasProtoKey(value: unknown): boolean {
 /** Keys as they are written, with their colons: jobs of a type have the same ones every time. */
 const KNOWN_KEYS = new Map<string, string>()
 const MOST_KNOWN_KEYS = 1_000
+/** Longer ones are not remembered. */
+const SHORT_KEY = 40
 
 /** An object or a list on the way to the value that is being written. */
 interface Level {
@@ -155,7 +157,7 @@ class JsonWriter {
     switch (typeof value) {
       case 'string':
         this.#assertRoom(value.length)
-        this.text += lead + quoted(value)
+        this.text += lead + JSON.stringify(value)
         return
       case 'number':
         if (!Number.isFinite(value)) this.#refuse(wrongNumber(value))
@@ -218,8 +220,8 @@ class JsonWriter {
     if (known !== undefined) return known
     if (key === '__proto__') this.#refuse(WRONG_KEY)
     this.#assertRoom(key.length)
-    const name = `${quoted(key)}:`
-    if (key.length <= SHORT_TEXT) {
+    const name = `${JSON.stringify(key)}:`
+    if (key.length <= SHORT_KEY) {
       if (KNOWN_KEYS.size === MOST_KNOWN_KEYS) KNOWN_KEYS.clear()
       KNOWN_KEYS.set(key, name)
     }
@@ -288,21 +290,6 @@ function partOf(key: string | number | symbol): string {
   if (typeof key === 'symbol') return `[Symbol(${(key.description ?? '').slice(0, KEY_CHARS)})]`
   if (/^[\p{ID_Start}_$][\p{ID_Continue}$]{0,63}$/u.test(key)) return `.${key}`
   return `[${JSON.stringify(key.slice(0, KEY_CHARS))}${key.length > KEY_CHARS ? '…' : ''}]`
-}
-
-/** Up to here a look at each character is quicker than a call of `JSON.stringify`. */
-const SHORT_TEXT = 40
-
-/** Most texts are short and need no escapes. */
-function quoted(text: string): string {
-  if (text.length > SHORT_TEXT) return JSON.stringify(text)
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0xd800 && code <= 0xdfff)) {
-      return JSON.stringify(text)
-    }
-  }
-  return `"${text}"`
 }
 
 /** Also of another realm (a vm context, a test runner's): there the root has the same methods. */

@@ -7,7 +7,7 @@
  * where it is written, and not at the first submit or failure.
  */
 import type { LimitSpec, RetryPolicy, TaskPolicy } from '../kernel/index.ts'
-import { DEFAULT_RETRY, invalidPolicy, invalidRetry, LIMITS } from '../kernel/index.ts'
+import { DEFAULT_RETRY, freezePolicy, invalidPolicy, invalidRetry, LIMITS } from '../kernel/index.ts'
 import type { Duration } from './duration.ts'
 import { retryDelayMs, toMs } from './duration.ts'
 import { InvalidDefinition } from './errors.ts'
@@ -208,13 +208,13 @@ function merge(
   said: SaidPolicy,
   { leaseMs, timeoutMs, retry, quarantine }: Partial<TaskPolicy>,
 ): TaskPolicy {
-  return {
+  return freezePolicy<TaskPolicy>({
     ...policy,
     ...(leaseMs === undefined || said.has('lease') ? {} : { leaseMs }),
     ...(timeoutMs === undefined || said.has('timeout') ? {} : { timeoutMs }),
     ...(retry === undefined || said.has('retry') ? {} : { retry }),
     ...(quarantine === undefined || said.has('quarantine') ? {} : { quarantine }),
-  }
+  })
 }
 
 const DEFAULT_LEASE_MS = 30_000
@@ -232,7 +232,7 @@ export function taskPolicy(options: Policy, what: string): TaskPolicy {
   // The authority would refuse every job of it: better now than at the first submit.
   const wrong = invalidPolicy(policy)
   if (wrong !== null) throw new InvalidDefinition(`The policy of ${what} must be ${wrong}.`)
-  return policy
+  return freezePolicy(policy)
 }
 
 export function limitSpecs(

@@ -9,6 +9,7 @@ import { randomFillSync } from 'node:crypto'
 import { systemClock } from '../store/clock.ts'
 
 const RANDOM_BYTES = 6
+const ID_CHARS = 36
 /** The counter begins at random, below half of what it can count to, so that it rarely runs over. */
 const MOST_COUNTED = 2 ** 26 - 1
 const MOST_MS = 2 ** 48 - 1
@@ -25,10 +26,15 @@ const LOW_BITS = 14
 /** The two bits that say the variant, before the two highest bits of the lower half of the counter. */
 const VARIANT = 0x8
 
+/** What Node's buffers can do and the type declarations leave out: `toString` without its checks. */
+interface NativeBuffer extends Buffer {
+  latin1Slice(from: number, to: number): string
+}
+
 export class JobIds {
   readonly #now: () => number
   readonly #mostCounted: number
-  readonly #text = Buffer.from('00000000-0000-7000-8000-000000000000', 'latin1')
+  readonly #text = Buffer.from('00000000-0000-7000-8000-000000000000', 'latin1') as NativeBuffer
   readonly #drawn = Buffer.alloc(DRAWN_BYTES)
   #at = DRAWN_BYTES
   #ms = -1
@@ -53,7 +59,7 @@ export class JobIds {
     this.#text[19] = DIGITS[VARIANT | ((counter >>> 12) & 3)] as number
     writeDigits(this.#text, COUNTER_LOW_AT, counter & 0xfff)
     this.#writeRandom()
-    return this.#text.toString('latin1')
+    return this.#text.latin1Slice(0, ID_CHARS)
   }
 
   #begin(ms: number): void {

@@ -35,7 +35,14 @@ export type { GuardListing, Rules, RuleTable } from './rules/index.ts'
 export { answerOf } from './rules/message.ts'
 export { listGuards, RULES, rulesWithout } from './rules/index.ts'
 export { eachPath } from './each.ts'
-export { invalidFields, invalidPolicy, invalidRetry, invalidShape } from './spec.ts'
+export {
+  freezePolicy,
+  invalidFields,
+  invalidPolicy,
+  invalidRetry,
+  invalidShape,
+  isFrozenPolicy,
+} from './spec.ts'
 export * from './transitions.ts'
 export * from './usage.ts'
 export { ERASED, redactEntry, redactJob, redactTask } from './user-data.ts'

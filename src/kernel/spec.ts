@@ -6,6 +6,7 @@
  */
 import type { Rejection } from './answers.ts'
 import { reject } from './answers.ts'
+import { NONE } from './create.ts'
 import { countElements, eachPath } from './each.ts'
 import { LIMITS } from './limits.ts'
 import type {
@@ -22,7 +23,7 @@ import type {
   TaskPolicy,
 } from './model.ts'
 import { taskName } from './model.ts'
-import type { Kind } from './wellformed.ts'
+import type { Fields, Kind } from './wellformed.ts'
 import {
   between,
   count,
@@ -92,6 +93,35 @@ const taskPolicy = record<TaskPolicy>({
   limits: (policy) => distinctLimits(policy.limits),
 })
 
+/** Those that can never change, with everything in them; the value: whether it was checked and is right. */
+const FROZEN_POLICIES = new WeakMap<object, boolean>()
+
+/** From now on it can never change, so that it is checked once for all jobs that share it. Plain data only. */
+export function freezePolicy<P extends TaskPolicy>(policy: P): P {
+  if (FROZEN_POLICIES.has(policy)) return policy
+  freezeAll(policy)
+  FROZEN_POLICIES.set(policy, false)
+  return policy
+}
+
+export function isFrozenPolicy(policy: object): boolean {
+  return FROZEN_POLICIES.has(policy)
+}
+
+function freezeAll(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  Object.freeze(value)
+  for (const inner of Object.values(value)) freezeAll(inner)
+}
+
+const sharedPolicy: Kind = (value) => {
+  const isRight = FROZEN_POLICIES.get(value as object)
+  if (isRight === true) return null
+  const wrong = taskPolicy(value)
+  if (wrong === null && isRight === false) FROZEN_POLICIES.set(value as object, true)
+  return wrong
+}
+
 const anyText = text(LIMITS.nameChars)
 const anyTextOrNull = orNull(anyText)
 const prerequisites = listOf(anyText, LIMITS.prerequisites)
@@ -104,7 +134,7 @@ const stageSpec = record<StageSpec>({
   onFailure: (stage) => flag(stage.onFailure),
   tolerate: (stage) => tolerance(stage.tolerate),
   version: (stage) => count(stage.version),
-  policy: (stage) => taskPolicy(stage.policy),
+  policy: (stage) => sharedPolicy(stage.policy),
 })
 
 const priority = between(-LIMITS.priority, LIMITS.priority)
@@ -116,7 +146,7 @@ const keyOrNull = orNull(text(LIMITS.keyChars))
 const nameOrNull = orNull(name)
 const reasonText = text(LIMITS.reasonChars)
 const tagList = listOf(name, LIMITS.tags)
-const policyOrNull = orNull(taskPolicy)
+const policyOrNull = orNull(sharedPolicy)
 const stagesOrNull = orNull(listOf(stageSpec, LIMITS.stages))
 const parentOrNull = orNull(
   record<ParentRef>({
@@ -177,7 +207,7 @@ const distinctSteps: Kind = (value) => {
     : `a list of at most ${LIMITS.commitChars} characters in all`
 }
 
-const wrongField = fieldsOf<JobSpec>({
+const SPEC_KINDS: Fields<JobSpec> = {
   type: (spec) => name(spec.type),
   version: (spec) => fromOne(spec.version),
   input: (spec) => payload(spec.input),
@@ -203,7 +233,9 @@ const wrongField = fieldsOf<JobSpec>({
   retainMs: (spec) => retain(spec.retainMs),
   policy: (spec) => policyOrNull(spec.policy),
   stages: (spec) => stagesOrNull(spec.stages),
-})
+}
+const SPEC_FIELDS = Object.keys(SPEC_KINDS).length
+const wrongField = fieldsOf(SPEC_KINDS)
 
 /** What a retry policy must be and is not, or null. */
 export function invalidRetry(retry: RetryPolicy): string | null {
@@ -212,7 +244,47 @@ export function invalidRetry(retry: RetryPolicy): string | null {
 
 /** What a policy must be and is not, or null. */
 export function invalidPolicy(policy: TaskPolicy): string | null {
-  return taskPolicy(policy)
+  return sharedPolicy(policy)
+}
+
+/** Every field that most jobs say nothing about says nothing: there is nothing to check in those. */
+function isUsual(spec: JobSpec): boolean {
+  return (
+    spec.priority === 0 &&
+    spec.delayMs === 0 &&
+    spec.dueAt === null &&
+    spec.startWithinMs === null &&
+    spec.deadlineMs === null &&
+    spec.deadlineAt === null &&
+    spec.key === null &&
+    spec.unique === false &&
+    spec.held === false &&
+    spec.group === null &&
+    spec.tags === NONE &&
+    spec.parent === null &&
+    spec.schedule === null &&
+    spec.rerunOf === null &&
+    spec.asked === null &&
+    spec.submittedBy === null &&
+    spec.metadata === null &&
+    spec.caller === null &&
+    spec.steps === NONE &&
+    spec.retainMs === null &&
+    spec.stages === null
+  )
+}
+
+/** Of a spec whose other fields say nothing, and that has no others. */
+function isUsualAndRight(spec: JobSpec): boolean {
+  return (
+    isUsual(spec) &&
+    Object.getPrototypeOf(spec) === Object.prototype &&
+    Object.keys(spec).length === SPEC_FIELDS &&
+    FROZEN_POLICIES.get(spec.policy as TaskPolicy) === true &&
+    name(spec.type) === null &&
+    fromOne(spec.version) === null &&
+    payload(spec.input) === null
+  )
 }
 
 /** What is wrong with a spec's fields, or null. */
@@ -220,6 +292,7 @@ export function invalidFields(spec: JobSpec): Rejection | null {
   if (typeof spec !== 'object' || spec === null) {
     return reject('InvalidSpec', 'The job has no spec: give its type, input and policy.')
   }
+  if (isUsualAndRight(spec)) return null
   const wrong = wrongField(spec)
   if (wrong !== null) {
     const { field, mustBe } = wrong

@@ -117,11 +117,9 @@ export function fieldsOf<T extends object>(fields: Fields<T>): (value: T) => Wro
     // Inherited fields pass the checks above, but would be lost when the object is written.
     if (Object.getPrototypeOf(value) !== Object.prototype)
       return { field: 'inherited', mustBe: null }
-    // Counted, and not listed: most have no others, and every job passes here.
-    let present = 0
-    for (const _ in value) present += 1
-    if (present === names.length) return null
-    const stranger = Object.keys(value).find((field) => !Object.hasOwn(fields, field))
+    const present = Object.keys(value)
+    if (present.length === names.length) return null
+    const stranger = present.find((field) => !Object.hasOwn(fields, field))
     return stranger === undefined ? null : { field: stranger, mustBe: null }
   }
 }

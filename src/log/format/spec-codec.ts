@@ -18,7 +18,7 @@ import type {
   StageSpec,
   TaskPolicy,
 } from '../../kernel/index.ts'
-import { NONE } from '../../kernel/index.ts'
+import { freezePolicy, NONE } from '../../kernel/index.ts'
 import type { ByteReader } from './bytes.ts'
 import { ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
@@ -191,15 +191,8 @@ function readPolicyFields(reader: ByteReader, interning: Interning): TaskPolicy 
   const timeoutMs = mask & POLICY_TIMEOUT ? reader.count() : null
   const retry = readRetry(reader)
   const limits = mask & POLICY_LIMITS ? reader.list(() => readLimit(reader, interning)) : NONE
-  for (const limit of limits) {
-    Object.freeze(limit)
-    if (limit.rate !== null) Object.freeze(limit.rate)
-  }
-  Object.freeze(retry)
-  Object.freeze(retry.delaysMs)
-  Object.freeze(limits)
   const quarantine = mask & POLICY_NEVER ? 'never' : 'always'
-  return Object.freeze<TaskPolicy>({ queue, leaseMs, timeoutMs, retry, quarantine, limits })
+  return freezePolicy<TaskPolicy>({ queue, leaseMs, timeoutMs, retry, quarantine, limits })
 }
 
 function writeTexts(writer: ByteWriter, texts: readonly string[]): void {

@@ -6,7 +6,7 @@
  * policies, so their copies have one in common: each waiting job would have its own in memory.
  */
 import type { Command, JobSpec, SubmitJob, TaskPolicy } from '../../kernel/index.ts'
-import { reject } from '../../kernel/index.ts'
+import { freezePolicy, isFrozenPolicy, NONE, reject } from '../../kernel/index.ts'
 import type { Answer } from '../store.ts'
 
 /** Beyond this many the policies are forgotten, and copied anew. */
@@ -56,7 +56,7 @@ export class CommandCopies {
     const name = key === undefined ? type : `${type}\n${key}`
     const known = this.#policies.get(name)
     if (known !== undefined && isSame(known, policy)) return known
-    const own = structuredClone(policy)
+    const own = isFrozenPolicy(policy) ? policy : freezePolicy(structuredClone(policy))
     if (this.#policies.size >= MOST_POLICIES) this.#policies.clear()
     this.#policies.set(name, own)
     return own
@@ -91,5 +91,3 @@ function isSame(own: unknown, given: unknown): boolean {
   for (const _ in given) fields -= 1
   return fields === 0
 }
-
-const NONE: readonly unknown[] = Object.freeze([])
