@@ -194,8 +194,11 @@ export class Ledger implements Indexes {
    */
   preload(command: Command, now: number): void {
     if (namesOneJob(command)) {
-      if (this.#finished === null || this.inMemory(command.job) !== undefined) return
-      if (!this.#finished.mayHave(command.job)) return
+      const { job: id, type } = command
+      if (this.#finished === null) return
+      // A job that reports is in memory, and one that is new is nowhere: what is most likely is asked first.
+      if (type !== 'SubmitJob' && this.inMemory(id) !== undefined) return
+      if (!this.#finished.mayHave(id) || this.inMemory(id) !== undefined) return
     }
     if (malformed(command) === null) loadReads(this.#reads, this.world, this, command, now)
   }
