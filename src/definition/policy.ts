@@ -7,7 +7,13 @@
  * where it is written, and not at the first submit or failure.
  */
 import type { LimitSpec, RetryPolicy, TaskPolicy } from '../kernel/index.ts'
-import { DEFAULT_RETRY, freezePolicy, invalidPolicy, invalidRetry, LIMITS } from '../kernel/index.ts'
+import {
+  DEFAULT_RETRY,
+  freezePolicy,
+  invalidPolicy,
+  invalidRetry,
+  LIMITS,
+} from '../kernel/index.ts'
 import type { Duration } from './duration.ts'
 import { retryDelayMs, toMs } from './duration.ts'
 import { InvalidDefinition } from './errors.ts'

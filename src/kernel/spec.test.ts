@@ -11,8 +11,16 @@ import {
   stage,
 } from '../../test/support/specs.ts'
 import type { EffectPromise, JobSpec, KeptStep, LimitSpec, StageSpec } from './index.ts'
-import { LIMITS } from './index.ts'
-import { invalidFields, invalidPolicy, invalidPromise, invalidRetry, invalidShape } from './spec.ts'
+import { LIMITS, NONE } from './index.ts'
+import {
+  freezePolicy,
+  invalidFields,
+  invalidPolicy,
+  invalidPromise,
+  invalidRetry,
+  invalidShape,
+  isFrozenPolicy,
+} from './spec.ts'
 
 const oversize = <T>(item: T, most: number): T[] => Array.from({ length: most + 1 }, () => item)
 const name = 'x'.repeat(LIMITS.nameChars + 1)
@@ -125,6 +133,25 @@ describe('a field of a job', () => {
     expect(rejection?.code).toBe('InvalidSpec')
     expect(rejection?.message).toMatch(new RegExp(`^The job's ${field} must be .*${wrong}`))
     expect(rejection?.details).toEqual({ field })
+  })
+
+  it.each(BAD_FIELDS.filter(([field]) => field !== 'policy' && field !== 'stages'))(
+    '%s must be %s, also beside a policy that was checked before',
+    (field, wrong, changes) => {
+      const usual = plain({ tags: NONE, steps: NONE, policy: freezePolicy(policy()) })
+      expect([invalidFields(usual), invalidFields(usual)]).toEqual([null, null])
+      const rejection = invalidFields({ ...usual, ...changes })
+      expect(rejection?.message).toMatch(new RegExp(`^The job's ${field} must be .*${wrong}`))
+    },
+  )
+
+  it('that does not exist is found beside a policy that was checked before', () => {
+    const usual = plain({ tags: NONE, steps: NONE, policy: freezePolicy(policy()) })
+    expect(invalidFields(usual)).toBeNull()
+    const color = invalidFields({ ...usual, color: 'red' } as JobSpec)
+    expect(color?.message).toBe('A job has no field color: remove it.')
+    const inherited = invalidFields(Object.assign(Object.create({}), usual))
+    expect(inherited?.message).toBe('A job has no field inherited: remove it.')
   })
 
   it.each(BAD_STAGES)(
@@ -364,4 +391,30 @@ it('a policy, and how it retries, can be asked about alone', () => {
   expect(invalidPolicy(policy({ leaseMs: 0 }))).toContain('leaseMs')
   expect(invalidRetry(retry())).toBeNull()
   expect(invalidRetry(retry({ max: -1 }))).toContain('max')
+})
+
+describe('a policy that is frozen', () => {
+  it('can never change, nor can anything in it', () => {
+    const rate = { count: 1, perMs: 1 }
+    const own = freezePolicy(policy({ limits: [{ key: 'k', concurrency: 1, rate }] }))
+    const parts = [own, own.retry, own.retry.delaysMs, own.limits, own.limits[0], rate]
+    expect(parts.every((part) => Object.isFrozen(part))).toBe(true)
+    expect(isFrozenPolicy(own)).toBe(true)
+    expect(freezePolicy(own)).toBe(own)
+  })
+
+  it('is refused as often as it is given if it is wrong', () => {
+    const wrong = freezePolicy(policy({ leaseMs: 0 }))
+    const messages = [1, 2].map(() => invalidFields(plain({ policy: wrong }))?.message)
+    expect(messages[0]).toMatch('leaseMs is a whole number from 1')
+    expect(messages[1]).toBe(messages[0])
+  })
+
+  it('is checked again if only its surface is frozen', () => {
+    const shallow = Object.freeze(policy({ retry: { ...retry() } }))
+    expect(isFrozenPolicy(shallow)).toBe(false)
+    expect(invalidPolicy(shallow)).toBeNull()
+    ;(shallow.retry as { max: number }).max = -1
+    expect(invalidPolicy(shallow)).toMatch('max is a whole number')
+  })
 })
