@@ -8,9 +8,11 @@
 import type { RetryPolicy } from '../kernel/index.ts'
 import type { ArtifactRef, StoredArtifact } from './artifact.ts'
 import { assertName, InvalidDefinition } from './errors.ts'
+import { KnownOptions } from './known-options.ts'
 import type { RetryOptions } from './policy.ts'
 import { checkedRetry } from './policy.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
+import { assertSchema } from './standard-schema.ts'
 
 export interface EffectContext {
   /** The same for every attempt, in every process: give it to the receiver to recognise a repeat. */
@@ -64,12 +66,23 @@ export interface EffectDefinition<Name extends string = string, Given = never> {
 // oxlint-disable-next-line typescript/no-explicit-any -- inputs differ, and are checked where they are given
 export type AnyEffect = EffectDefinition<string, any>
 
+const EFFECT_OPTIONS = new KnownOptions<EffectOptions<MaybeSchema>>({
+  input: true,
+  idempotent: true,
+  retry: true,
+  run: true,
+  reconcile: true,
+})
+
 export function effect<const Name extends string, S extends MaybeSchema = undefined>(
   name: Name,
   options: EffectOptions<S>,
 ): EffectDefinition<Name, GivenTo<S>> {
   assertName(name, 'An effect')
-  if (typeof options?.run !== 'function') {
+  const what = `effect '${name}'`
+  EFFECT_OPTIONS.assert(options, what, `effect('${name}', { run: (input, { key }) => … })`)
+  assertSchema(options.input, 'input', what)
+  if (typeof options.run !== 'function') {
     throw new InvalidDefinition(`Effect '${name}' does nothing: give it a function \`run\`.`)
   }
   const promise = (input?: unknown): EffectCall<Name> => ({ effect: name, definition, input })
@@ -77,7 +90,7 @@ export function effect<const Name extends string, S extends MaybeSchema = undefi
     effectName: name,
     schema: options.input,
     idempotent: options.idempotent ?? false,
-    retry: checkedRetry(options.retry, `effect '${name}'`),
+    retry: checkedRetry(options.retry, what),
     run: options.run,
     reconcile: options.reconcile ?? null,
   }) as unknown as EffectDefinition<Name, GivenTo<S>>

@@ -51,7 +51,9 @@ export {
   runnableFor,
 } from './job-definition.ts'
 export type { ChildOptions } from './job-spec.ts'
-export { inputFor, inputOf, specOf, timeOf } from './job-spec.ts'
+export { CHILD_NAMES, inputFor, inputOf, specOf, timeOf } from './job-spec.ts'
+export type { OptionNames } from './known-options.ts'
+export { KnownOptions, shown } from './known-options.ts'
 export { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'
 export type {
   AnyPipeline,

@@ -10,10 +10,11 @@ import type { Duration } from './duration.ts'
 import type { AnyEffect } from './effect-definition.ts'
 import { assertName, InvalidDefinition } from './errors.ts'
 import type { ChildOptions, Upgrades } from './job-spec.ts'
-import { checkedVersion } from './job-spec.ts'
+import { checkedVersion, CHILD_NAMES } from './job-spec.ts'
+import { KnownOptions } from './known-options.ts'
 import type { AnyPipeline } from './pipeline-definition.ts'
 import type { Policy, SaidPolicy } from './policy.ts'
-import { deadlineMsOf, saidIn, stalledRule, taskPolicy } from './policy.ts'
+import { deadlineMsOf, POLICY_NAMES, saidIn, stalledRule, taskPolicy } from './policy.ts'
 import type {
   BatchHandler,
   Classify,
@@ -24,6 +25,7 @@ import type {
 } from './runnable.ts'
 import { checkedReuse, effectsByName } from './runnable.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
+import { assertSchema } from './standard-schema.ts'
 
 export interface JobOptions<
   S extends MaybeSchema,
@@ -97,6 +99,24 @@ type JobTerms<S extends MaybeSchema, O extends MaybeSchema, E extends readonly A
   'run'
 >
 
+const TERM_NAMES = {
+  ...POLICY_NAMES,
+  input: true,
+  output: true,
+  effects: true,
+  deadline: true,
+  version: true,
+  upgrades: true,
+  classify: true,
+  reuse: true,
+  run: true,
+} as const
+const JOB_OPTIONS = new KnownOptions<JobOptions<MaybeSchema, MaybeSchema, [], unknown>>(TERM_NAMES)
+const BATCH_OPTIONS = new KnownOptions<
+  BatchOptions<MaybeSchema, MaybeSchema, [], unknown> & { readonly reuse?: unknown }
+>({ ...TERM_NAMES, max: true })
+const A_HANDLER = `{ run: ({ input }) => … }`
+
 export function job<
   const Name extends string,
   S extends MaybeSchema = undefined,
@@ -107,7 +127,8 @@ export function job<
   name: Name,
   options: JobOptions<S, O, E, R>,
 ): JobDefinition<Name, GivenTo<S>, ResultOf<O, Awaited<R>>> {
-  if (typeof options?.run !== 'function') {
+  JOB_OPTIONS.assert(options, `job '${name}'`, `job('${name}', ${A_HANDLER})`)
+  if (typeof options.run !== 'function') {
     throw new InvalidDefinition(`Job '${name}' has no handler: give it a function \`run\`.`)
   }
   return { ...termsOf(name, options), run: options.run as JobDefinition['run'], batch: null }
@@ -119,6 +140,8 @@ function termsOf<Name extends string>(
 ): Omit<JobDefinition<Name>, 'run' | 'batch' | 'types'> {
   assertName(name, 'A job')
   const what = `job '${name}'`
+  assertSchema(options.input, 'input', what)
+  assertSchema(options.output, 'output', what)
   return {
     name,
     stage: null,
@@ -146,11 +169,20 @@ export function runnableFor(definition: AnyJob, stage: string | null): Runnable 
   return definition.stages.find((one) => one.stage === stage) ?? null
 }
 
+const CHILD_OPTIONS = new KnownOptions<ChildOptions>(CHILD_NAMES)
+
 /** Promises a child, for `commit`. */
 export function child<J extends AnyJob>(
   definition: J,
   ...[input, options]: SubmitArguments<J, ChildOptions>
 ): ChildCall {
+  if (options !== undefined) {
+    CHILD_OPTIONS.assert(
+      options,
+      `child '${definition.name}'`,
+      `child(${definition.name}, input, { key: '…' })`,
+    )
+  }
   return { definition, input, options: options ?? {} }
 }
 
@@ -197,6 +229,11 @@ export function batchJob<
   name: Name,
   options: BatchOptions<S, O, E, R>,
 ): JobDefinition<Name, GivenTo<S>, ResultOf<O, Exclude<R, Failed>>> {
+  BATCH_OPTIONS.assert(
+    options,
+    `batch job '${name}'`,
+    `batchJob('${name}', { max: 10, run: (items) => … })`,
+  )
   const { max, run } = options
   if (typeof run !== 'function') {
     throw new InvalidDefinition(`Batch job '${name}' has no handler: give it a function \`run\`.`)

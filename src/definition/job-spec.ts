@@ -10,6 +10,7 @@ import type { Duration } from './duration.ts'
 import { toMs } from './duration.ts'
 import { InvalidDefinition } from './errors.ts'
 import { toJson } from './json-value.ts'
+import type { OptionNames } from './known-options.ts'
 import type { LimitOptions, SaidPolicy, SubmitDefaults } from './policy.ts'
 import { deadlineMsOf, limitSpecs, NO_DEFAULTS, withDefaults } from './policy.ts'
 import type { MaybeSchema } from './standard-schema.ts'
@@ -92,6 +93,22 @@ export interface ChildOptions {
   readonly hold?: boolean
   /** How long it stays readable once it is over. Default: as its store keeps jobs of its type. */
   readonly retention?: Duration
+}
+
+export const CHILD_NAMES: OptionNames<ChildOptions> = {
+  key: true,
+  unique: true,
+  priority: true,
+  delay: true,
+  at: true,
+  startWithin: true,
+  deadline: true,
+  queue: true,
+  group: true,
+  limits: true,
+  tags: true,
+  hold: true,
+  retention: true,
 }
 
 /** The input as it is stored, once its schema has let it through. */

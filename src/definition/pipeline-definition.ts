@@ -17,12 +17,14 @@ import type { AnyEffect } from './effect-definition.ts'
 import { assertName, InvalidDefinition } from './errors.ts'
 import type { InputTerms, Upgrades } from './job-spec.ts'
 import { checkedVersion } from './job-spec.ts'
+import { KnownOptions } from './known-options.ts'
 import type { Policy, SaidPolicy } from './policy.ts'
-import { deadlineMsOf, saidIn, stalledRule, taskPolicy } from './policy.ts'
+import { deadlineMsOf, POLICY_NAMES, saidIn, stalledRule, taskPolicy } from './policy.ts'
 import type { Classify, ResultOf, Returned, RunContext, Runnable } from './runnable.ts'
 import { checkedReuse, effectsByName } from './runnable.ts'
 import type { StageOutputs } from './stage-outputs.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
+import { assertSchema } from './standard-schema.ts'
 
 /** The names of the stages that a pipeline has so far. */
 type NamesOf<Stages> = Extract<keyof Stages, string>
@@ -313,13 +315,23 @@ export interface Pipeline<
   >
 }
 
+const PIPELINE_OPTIONS = new KnownOptions<PipelineOptions<MaybeSchema>>({
+  ...POLICY_NAMES,
+  input: true,
+  deadline: true,
+  version: true,
+  upgrades: true,
+})
+
 export function pipeline<const Name extends string, S extends MaybeSchema = undefined>(
   name: Name,
   options: PipelineOptions<S> = {},
 ): Pipeline<Name, GivenTo<S>, ValueOf<S>, object, never> {
   assertName(name, 'A pipeline')
   const what = `pipeline '${name}'`
+  PIPELINE_OPTIONS.assert(options, what, `pipeline('${name}', { input: … })`)
   const { input, version, upgrades = {}, deadline, ...defaults } = options
+  assertSchema(input, 'input', what)
   const terms = { name, version: checkedVersion(what, version, upgrades), input, upgrades }
   // Refused where it is written, although every stage may say otherwise.
   taskPolicy(defaults, what)
@@ -341,6 +353,20 @@ type AnyOptions = StageOptions<
   never,
   unknown
 >
+
+const STAGE_OPTIONS = new KnownOptions<AnyOptions>({
+  ...POLICY_NAMES,
+  after: true,
+  each: true,
+  tolerate: true,
+  onFailure: true,
+  version: true,
+  output: true,
+  effects: true,
+  classify: true,
+  reuse: true,
+  run: true,
+})
 
 function withStages(
   terms: InputTerms,
@@ -368,14 +394,16 @@ function stageOf(
 ): StageDefinition {
   const what = `stage '${stage}' of pipeline '${terms.name}'`
   assertName(stage, `A stage of pipeline '${terms.name}'`)
-  if (typeof options?.run !== 'function') {
-    throw new InvalidDefinition(`There is no handler for ${what}: give it a function \`run\`.`)
-  }
-  if ('deadline' in options) {
+  if (typeof options === 'object' && options !== null && 'deadline' in options) {
     throw new InvalidDefinition(
       `There is no \`deadline\` of ${what}: it is for the whole job, so give it to the pipeline or to a submit. One attempt is bounded by \`timeout\`.`,
     )
   }
+  STAGE_OPTIONS.assert(options, what, `.stage('${stage}', { run: ({ input }) => … })`)
+  if (typeof options.run !== 'function') {
+    throw new InvalidDefinition(`There is no handler for ${what}: give it a function \`run\`.`)
+  }
+  assertSchema(options.output, 'output', what)
   const { after = [], each, tolerate = 0, onFailure = false, version } = options
   const names = typeof after === 'string' ? [after] : [...after]
   const wrong =

@@ -17,6 +17,8 @@ import {
 import type { Duration } from './duration.ts'
 import { retryDelayMs, toMs } from './duration.ts'
 import { InvalidDefinition } from './errors.ts'
+import type { OptionNames } from './known-options.ts'
+import { KnownOptions, shown } from './known-options.ts'
 
 /** A bound that jobs with the same key share. */
 export interface LimitOptions {
@@ -46,6 +48,14 @@ export interface RetryOptions {
   readonly jitter?: number
 }
 
+const RETRY_OPTIONS = new KnownOptions<RetryOptions>({
+  max: true,
+  backoff: true,
+  delay: true,
+  cap: true,
+  jitter: true,
+})
+
 export function checkedRetry(options: RetryOptions | undefined, whose: string): RetryPolicy {
   const policy = retryPolicy(options, `the retry of ${whose}`)
   const wrong = invalidRetry(policy)
@@ -55,6 +65,8 @@ export function checkedRetry(options: RetryOptions | undefined, whose: string): 
 
 export function retryPolicy(options: RetryOptions | undefined, what: string): RetryPolicy {
   if (options === undefined) return DEFAULT_RETRY
+  const given: unknown = options
+  RETRY_OPTIONS.assert(given, what, `retry: { max: ${typeof given === 'number' ? given : 5} }`)
   const { backoff = 'fixed', max, delay, cap, jitter } = options
   const delaysMs =
     typeof backoff === 'string' ? [] : backoff.map((one) => toMs(one, `A delay of ${what}`))
@@ -69,6 +81,11 @@ export function retryPolicy(options: RetryOptions | undefined, what: string): Re
 }
 
 const DEFAULT_STALLED_MS = 600_000
+const STALLED_OPTIONS = new KnownOptions<StalledOptions>({
+  after: true,
+  recover: true,
+  delay: true,
+})
 
 /** The worker lives, and its handler says nothing: no progress, no line, no step, no effect. */
 export interface StalledOptions {
@@ -91,6 +108,9 @@ export interface StalledRule {
 }
 
 export function stalledRule(options: StalledOptions | undefined, what: string): StalledRule {
+  if (options !== undefined) {
+    STALLED_OPTIONS.assert(options, `\`stalled\` of ${what}`, `stalled: { after: '5m' }`)
+  }
   const { after, recover = false, delay } = options ?? {}
   const afterMs =
     after === undefined ? DEFAULT_STALLED_MS : toMs(after, `\`stalled.after\` of ${what}`)
@@ -133,6 +153,16 @@ export interface Policy {
   readonly limits?: readonly LimitOptions[]
   /** When silence counts as stalled, and what is done then. Default: flagged after 10 minutes. */
   readonly stalled?: StalledOptions
+}
+
+export const POLICY_NAMES: OptionNames<Policy> = {
+  queue: true,
+  lease: true,
+  timeout: true,
+  retry: true,
+  quarantine: true,
+  limits: true,
+  stalled: true,
 }
 
 /** Which options of the policy a definition says itself: the others may come from the engine that submits. */
@@ -241,11 +271,26 @@ export function taskPolicy(options: Policy, what: string): TaskPolicy {
   return freezePolicy(policy)
 }
 
+const LIMIT_OPTIONS = new KnownOptions<LimitOptions>({ key: true, concurrency: true, rate: true })
+const RATE_OPTIONS = new KnownOptions<Required<LimitOptions>['rate']>({ count: true, per: true })
+const A_LIMIT = `limits: [{ key: 'mail', concurrency: 5 }]`
+
 export function limitSpecs(
   limits: readonly LimitOptions[] | undefined,
   what: string,
 ): readonly LimitSpec[] {
-  for (const { key, concurrency, rate } of limits ?? []) {
+  if (limits !== undefined && !Array.isArray(limits)) {
+    throw new InvalidDefinition(
+      `\`limits\` of ${what} is a list, not ${shown(limits)}. Write ${A_LIMIT}.`,
+    )
+  }
+  for (const limit of limits ?? []) {
+    LIMIT_OPTIONS.assert(limit, `a limit of ${what}`, A_LIMIT)
+    const { key, concurrency, rate } = limit
+    if (rate !== undefined) {
+      const example = `rate: { count: 100, per: '1m' }`
+      RATE_OPTIONS.assert(rate, `the rate of a limit of ${what}`, example)
+    }
     if (concurrency !== undefined || rate !== undefined) continue
     throw new InvalidDefinition(
       `The limit '${key}' of ${what} bounds nothing: give it a concurrency or a rate.`,

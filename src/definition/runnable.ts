@@ -6,6 +6,7 @@ import type { ChildCall, HandlerCommit } from './commit.ts'
 import type { AnyEffect, EffectCall } from './effect-definition.ts'
 import { InvalidDefinition } from './errors.ts'
 import type { InputTerms } from './job-spec.ts'
+import { shown } from './known-options.ts'
 import type { StalledRule } from './policy.ts'
 import type { RetryAfter } from './retry-after.ts'
 import type { GivenTo, MaybeSchema, StandardSchema, ValueOf } from './standard-schema.ts'
@@ -116,13 +117,27 @@ export function checkedReuse(
   )
 }
 
+function nameOfEffect(given: unknown): string {
+  return (given as Partial<AnyEffect> | null)?.effectName ?? 'receipt'
+}
+
 /** Refuses two effects of one name. */
 export function effectsByName(
   what: string,
   effects: readonly AnyEffect[] = [],
 ): ReadonlyMap<string, AnyEffect> {
+  if (!Array.isArray(effects)) {
+    throw new InvalidDefinition(
+      `\`effects\` of ${what} is a list, not ${shown(effects)}. Write effects: [${nameOfEffect(effects)}].`,
+    )
+  }
   const byName = new Map<string, AnyEffect>()
-  for (const one of effects) {
+  for (const one of effects as readonly AnyEffect[]) {
+    if (typeof one?.effectName !== 'string') {
+      throw new InvalidDefinition(
+        `\`effects\` of ${what} has ${shown(one)} in it, and takes effects, such as effect('…', { run }) gives.`,
+      )
+    }
     if (byName.has(one.effectName)) {
       throw new InvalidDefinition(
         `${what.charAt(0).toUpperCase()}${what.slice(1)} has two effects named '${one.effectName}': rename one.`,

@@ -6,7 +6,8 @@
  * and what is stored stays JSON.
  */
 import type { SchemaIssue } from './errors.ts'
-import { InvalidValue } from './errors.ts'
+import { InvalidDefinition, InvalidValue } from './errors.ts'
+import { shown } from './known-options.ts'
 
 /** Version 1 of the interface. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -46,6 +47,20 @@ export function typed<T>(): StandardSchema<T> {
   return {
     '~standard': { version: 1, vendor: 'pawl', validate: (value) => ({ value: value as T }) },
   }
+}
+
+/** `which`: the option that it is given by. */
+export function assertSchema(schema: unknown, which: 'input' | 'output', what: string): void {
+  if (schema === undefined || isSchema(schema)) return
+  throw new InvalidDefinition(
+    `\`${which}\` of ${what} is no schema, but ${shown(schema)}. Give one of zod, valibot, arktype or another library that speaks Standard Schema, or typed<…>() to check nothing.`,
+    { option: which },
+  )
+}
+
+function isSchema(schema: unknown): schema is StandardSchema {
+  const standard = (schema as Partial<StandardSchema> | null)?.['~standard']
+  return typeof standard === 'object' && typeof standard?.validate === 'function'
 }
 
 /** The value that the schema makes of what is given, or `InvalidValue`. A promise only if it must. */

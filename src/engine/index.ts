@@ -10,7 +10,7 @@ export { Handle } from './client/handle.ts'
 export type { Broken, Health, StalledInfo, Unserved } from './inspect/health.ts'
 export type { EngineMetrics } from './inspect/engine-metrics.ts'
 export type { HolderInfo } from './inspect/holder-info.ts'
-export type { JobList, JobListItem } from './client/job-list.ts'
+export type { JobList, JobListItem, ListFilter } from './client/job-list.ts'
 export type { FailureReason } from './failure-reason.ts'
 export type { ExecutionInfo, ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
 export type { EffectInfo, JobInfo, SegmentInfo, StageInfo } from './client/job-info.ts'
@@ -37,17 +37,15 @@ export type { RefusedCommand } from './upkeep/command-listeners.ts'
 export type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 export type { MaxWaiting } from './client/waiting-bounds.ts'
 export type { QueueInfo } from './inspect/queue-info.ts'
-export type { Notice, ListFilter } from './pawl.ts'
+export type { Notice } from './pawl.ts'
 export { Pawl } from './pawl.ts'
+export type { Quarantine, QuarantineGroup, QuarantineItem } from './operator/quarantine.ts'
 export type {
-  Quarantine,
   QuarantineFilter,
-  QuarantineGroup,
-  QuarantineItem,
   QuarantineReport,
   QuarantineSelection,
   RedriveOptions,
-} from './operator/quarantine.ts'
+} from './operator/quarantine-selection.ts'
 export type { Actor } from './actor.ts'
 export type { Missed } from './schedule/stored-schedule.ts'
 export type {

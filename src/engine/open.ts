@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path'
 import type { ArtifactPlace, Duration, PolicyDefaults } from '../definition/index.ts'
-import { checkedDefaults, InvalidDefinition, toMs } from '../definition/index.ts'
+import { checkedDefaults, InvalidDefinition, KnownOptions, toMs } from '../definition/index.ts'
 import { realTiming } from '../store/clock.ts'
 import type { DirectoryOptions, Retention, Store } from '../store/index.ts'
 import {
@@ -89,12 +89,36 @@ export interface OpenOptions {
   readonly onError?: (error: Error) => void
 }
 
+const OPEN_OPTIONS = new KnownOptions<OpenOptions>({
+  retention: true,
+  onForget: true,
+  history: true,
+  archive: true,
+  artifacts: true,
+  schema: true,
+  defaults: true,
+  maxWaiting: true,
+  presence: true,
+  unservedAfter: true,
+  noticeRefusals: true,
+  onNotice: true,
+  onError: true,
+})
+const RULE_NAMES = { age: true, count: true } as const
+const RETENTION_OPTIONS = new KnownOptions<Required<OpenOptions>['retention']>({
+  ...RULE_NAMES,
+  types: true,
+})
+const RULE_OPTIONS = new KnownOptions<RetentionOptions>(RULE_NAMES)
+
 /**
  * `'memory:'` for one that is lost with its process, `'sqlite:jobs.db'`, `'postgres://…'`; anything
  * else is a directory.
  */
 export async function open(location: string, options: OpenOptions = {}): Promise<Pawl> {
   assertLocation(location)
+  OPEN_OPTIONS.assert(options, 'open()', `open('./data', { retention: { age: '30d' } })`)
+  const retention = retentionOf(options)
   const { onForget, onNotice, noticeRefusals, unservedAfter } = options
   const own = {
     onForget,
@@ -107,7 +131,7 @@ export async function open(location: string, options: OpenOptions = {}): Promise
     onError: options.onError ?? writeToStderr,
   }
   if (isDatabase(location)) {
-    const parts = await openDatabase(location, options, retentionOf(options))
+    const parts = await openDatabase(location, options, retention)
     const artifacts = placeOf(options.artifacts) ?? parts.artifacts
     return new Pawl({ ...own, ...parts, artifacts, onClose: () => undefined })
   }
@@ -124,7 +148,7 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   }
   try {
     const artifacts = placeOf(options.artifacts) ?? folderPlace(join(location, 'artifacts'))
-    const store = await openDirectory(location, { ...directoryOptions(options), clock })
+    const store = await openDirectory(location, { ...directoryOptions(options), retention, clock })
     return new Pawl({ ...parts, artifacts, store, backup: (to, also) => store.backup(to, also) })
   } catch (error) {
     clock.close()
@@ -151,7 +175,6 @@ function assertOfMemory(options: OpenOptions): void {
 function directoryOptions(options: OpenOptions): Omit<DirectoryOptions, 'clock'> {
   const { archive } = options
   return {
-    retention: retentionOf(options),
     presence: presenceOf(options),
     ...historyOf(options),
     ...(archive === undefined ? {} : { archive }),
@@ -174,8 +197,13 @@ function presenceOf({ presence = true }: OpenOptions): boolean {
 }
 
 function retentionOf({ retention }: OpenOptions): Partial<Retention> {
+  if (retention !== undefined) {
+    RETENTION_OPTIONS.assert(retention, '`retention`', `retention: { age: '30d' }`)
+  }
   const types = Object.entries(retention?.types ?? {}).map(([type, rule]) => {
-    return [type, ruleOf(rule, `retention.types.${type}`)] as const
+    const what = `retention.types.${type}`
+    RULE_OPTIONS.assert(rule, `\`${what}\``, `{ ${type}: { age: '30d' } }`)
+    return [type, ruleOf(rule, what)] as const
   })
   return { ...ruleOf(retention ?? {}, 'retention'), types: Object.fromEntries(types) }
 }
@@ -197,17 +225,43 @@ function placeOf(artifacts: OpenOptions['artifacts']): ArtifactPlace | undefined
   return typeof artifacts === 'string' ? folderPlace(artifacts) : artifacts
 }
 
-const SERVER = /^https?:/
+/** A scheme, and not the letter of a drive. */
+const SCHEME = /^([a-z][a-z0-9+.-]+):/i
+const PLACES = `a directory such as './data', 'sqlite:jobs.db', 'postgres://…', or 'memory:'`
+/** What is most likely meant by a scheme that is not known. */
+const MEANT: readonly (readonly [scheme: RegExp, meant: string])[] = [
+  [/^https?$/, `this version knows no servers; it keeps jobs in ${PLACES}`],
+  [/^(?:pg|pgsql|po\w*gr\w*)$/, `write 'postgres://…', in small letters`],
+  [/^(?:sq\w*lite\d?|better-sqlite3)$/, `write 'sqlite:jobs.db'`],
+  [/^mem\w*$/, `write 'memory:'`],
+  [/^(?:file|dir|directory|path)$/, `write the path alone, such as './data'`],
+]
 
+/**
+ * A place that looks like a URL is one that is known: a directory of that name would be made without a
+ * word, with the password in its name. No message shows more of it than its scheme.
+ */
 function assertLocation(location: unknown): void {
   if (typeof location !== 'string' || location === '') {
+    throw new InvalidDefinition(`open() needs a place: ${PLACES}.`)
+  }
+  if (location.trim() !== location) {
     throw new InvalidDefinition(
-      `open() needs a place: a directory such as './data', 'sqlite:jobs.db', 'postgres://…', or 'memory:'.`,
+      'The place that open() is given begins or ends with a blank or a line break: remove it.',
     )
   }
-  if (!SERVER.test(location)) return
+  const scheme = SCHEME.exec(location)?.[1]
+  if (scheme === undefined || location === 'memory:') return
+  if (location.startsWith('sqlite://')) {
+    throw new InvalidDefinition(
+      `open('sqlite://…'): write 'sqlite:jobs.db', or 'sqlite:/var/lib/jobs.db' for a path from the root.`,
+    )
+  }
+  if (isDatabase(location)) return
+  const meant = MEANT.find(([pattern]) => pattern.test(scheme.toLowerCase()))?.[1]
   throw new InvalidDefinition(
-    `open('${location}'): this version knows no servers. It keeps jobs in a directory ('./data'), in a database ('sqlite:jobs.db', 'postgres://…') or in memory ('memory:').`,
+    `open('${scheme}:…'): ${meant ?? `there is no such store; jobs are kept in ${PLACES}`}. If a directory of that name is meant, write './' before it.`,
+    { scheme },
   )
 }
 
@@ -216,7 +270,7 @@ function writeToStderr(error: Error): void {
 }
 
 const SQLITE = /^sqlite:/
-const POSTGRES = /^postgres(?:ql)?:/
+const POSTGRES = /^postgres(?:ql)?:\/\//
 /** What PostgreSQL takes for a name. */
 const MOST_SCHEMA_BYTES = 63
 

@@ -13,8 +13,8 @@ import type {
   SubmitDefaults,
   SubmitItem,
 } from '../definition/index.ts'
-import { InvalidDefinition, NO_DEFAULTS } from '../definition/index.ts'
-import type { Command, JobState } from '../kernel/index.ts'
+import { InvalidDefinition, NO_DEFAULTS, shown } from '../definition/index.ts'
+import type { Command } from '../kernel/index.ts'
 import type { Timing } from '../store/clock.ts'
 import { CommandBatcher } from '../store/command-batcher.ts'
 import type { PositionedEntry, Store, StoreNotice } from '../store/index.ts'
@@ -26,16 +26,17 @@ import { ArtifactSweep } from './artifacts/artifact-sweep.ts'
 import { Artifacts } from './artifacts/artifacts.ts'
 import type { Backup, BackupOptions, BackUpStore } from './artifacts/backup.ts'
 import { backUp } from './artifacts/backup.ts'
+import { assertExecutionsFilter, assertListFilter, CALL_OPTIONS } from './call-options.ts'
 import type { HandleParts } from './client/handle.ts'
 import { Handle } from './client/handle.ts'
 import type { JobInfo } from './client/job-info.ts'
 import { jobInfo } from './client/job-info.ts'
-import type { JobList } from './client/job-list.ts'
+import type { JobList, ListFilter } from './client/job-list.ts'
 import { jobList } from './client/job-list.ts'
 import { Results } from './client/results.ts'
 import { momentOf, Snapshot } from './client/snapshot.ts'
 import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
-import { Submitter } from './client/submitter.ts'
+import { isDefinition, NO_OPTIONS, Submitter } from './client/submitter.ts'
 import type { MaxWaiting } from './client/waiting-bounds.ts'
 import { WaitingBounds } from './client/waiting-bounds.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
@@ -91,19 +92,6 @@ export type Notice =
   | ({ readonly kind: 'unserved' } & Unserved)
   /** A command was refused. Only with `noticeRefusals`. */
   | ({ readonly kind: 'refused' } & RefusedCommand)
-
-export interface ListFilter {
-  readonly type?: string
-  readonly state?: JobState
-  readonly queue?: string
-  readonly tag?: string
-  readonly group?: string
-  readonly key?: string
-  /** `next` of the page before. */
-  readonly after?: number
-  /** Default 100. */
-  readonly limit?: number
-}
 
 export interface PawlParts {
   readonly store: Store
@@ -255,7 +243,7 @@ export class Pawl {
    */
   submit<J extends AnyJob>(
     definition: J,
-    ...[input, options = {}]: SubmitArguments<J, SubmitOptions>
+    ...[input, options = NO_OPTIONS]: SubmitArguments<J, SubmitOptions>
   ): Promise<Handle<OutcomeOf<J>>> {
     return this.#submitter.submitOne(definition, input, options)
   }
@@ -282,8 +270,10 @@ export class Pawl {
   submitMany<J extends AnyJob>(
     definition: J,
     jobs: ManyItems<J>,
-    { tx }: Pick<SubmitOptions, 'tx'> = {},
+    options: Pick<SubmitOptions, 'tx'> = {},
   ): Promise<Handle<OutcomeOf<J>>[] | SubmitSummary> {
+    CALL_OPTIONS.submitMany.assert(options, 'submitMany()')
+    const { tx } = options
     return isList(jobs)
       ? this.#submitter.submitList(definition, jobs, tx)
       : this.#submitter.submitEach(definition, jobs, tx)
@@ -311,6 +301,7 @@ export class Pawl {
 
   /** In order of submission, page by page. */
   async list(filter: ListFilter = {}): Promise<JobList> {
+    assertListFilter(filter)
     assertLimit(filter.limit)
     const { limit = DEFAULT_PAGE } = filter
     return jobList(await this.#parts.store.query({ kind: 'jobs', ...filter, limit }))
@@ -322,6 +313,7 @@ export class Pawl {
     page: { readonly after?: number; readonly limit?: number } = {},
   ): Promise<readonly HistoryItem[]> {
     assertJobId(id)
+    CALL_OPTIONS.page.assert(page, 'history()')
     assertLimit(page.limit)
     const { after = 0, limit = DEFAULT_PAGE } = page
     return jobHistory(this.#parts.store, id, { after, limit }, this.#now())
@@ -330,12 +322,14 @@ export class Pawl {
   /** Every attempt at a job, or at one stage or segment of it, page by page, in the order they were leased. */
   async executions(id: string, filter: ExecutionsFilter = {}): Promise<ExecutionsPage> {
     assertJobId(id)
+    assertExecutionsFilter(filter)
     assertLimit(filter.limit)
     return executionsPage(this.#parts.store, id, filter)
   }
 
   /** Every entry from a position on (default: from the beginning), and then as they come. */
   watch(options: { readonly from?: number } = {}): AsyncIterable<PositionedEntry> {
+    CALL_OPTIONS.watch.assert(options, 'watch()')
     return this.#parts.store.watch(options.from ?? 0)
   }
 
@@ -365,27 +359,32 @@ export class Pawl {
     return this.#presenceLoop.workers()
   }
 
-  cancel(id: string, actor: Actor = {}): Promise<void> {
+  async cancel(id: string, actor: Actor = {}): Promise<void> {
+    CALL_OPTIONS.actor.assert(actor, 'cancel()')
     return this.#operator.cancel(id, actor)
   }
 
   /** Lets a job go that was submitted with `hold`. */
-  release(id: string, actor: Actor = {}): Promise<void> {
+  async release(id: string, actor: Actor = {}): Promise<void> {
+    CALL_OPTIONS.actor.assert(actor, 'release()')
     return this.#operator.release(id, actor)
   }
 
   /** A job in quarantine gets a fresh budget, and a new input if there is one. */
-  retry(id: string, options: RetryJobOptions = {}): Promise<void> {
+  async retry(id: string, options: RetryJobOptions = {}): Promise<void> {
+    CALL_OPTIONS.retry.assert(options, 'retry()')
     return this.#operator.retry(id, options)
   }
 
   /** A job in quarantine is given up, or one task of it. Others are refused. */
-  discard(id: string, options: DiscardOptions = {}): Promise<void> {
+  async discard(id: string, options: DiscardOptions = {}): Promise<void> {
+    CALL_OPTIONS.task.assert(options, 'discard()')
     return this.#operator.discard(id, options)
   }
 
   /** Sets the state of a job, whatever its workers report. */
-  force(id: string, options: ForceOptions): Promise<void> {
+  async force(id: string, options: ForceOptions): Promise<void> {
+    CALL_OPTIONS.force.assert(options ?? {}, 'force()')
     return this.#operator.force(id, options)
   }
 
@@ -395,17 +394,20 @@ export class Pawl {
    * runs counts as one whose outcome is unknown: an effect that hangs is ended so. Refused if no worker has
    * it (LeaseNotHeld).
    */
-  revoke(id: string, options: RevokeOptions = {}): Promise<void> {
+  async revoke(id: string, options: RevokeOptions = {}): Promise<void> {
+    CALL_OPTIONS.task.assert(options, 'revoke()')
     return this.#operator.revoke(id, options)
   }
 
   /** Another due time, priority or queue for a job that waits, for its retry as well. */
-  reschedule(id: string, options: RescheduleOptions): Promise<void> {
+  async reschedule(id: string, options: RescheduleOptions): Promise<void> {
+    CALL_OPTIONS.reschedule.assert(options ?? {}, 'reschedule()')
     return this.#operator.reschedule(id, options)
   }
 
   /** A job that is over again, as a new job that points to it; `from` a step, with the steps before it. */
   async rerun(id: string, options: RerunOptions = {}): Promise<Handle> {
+    CALL_OPTIONS.rerun.assert(options, 'rerun()')
     return this.handle(await this.#operator.rerun(id, options))
   }
 
@@ -414,8 +416,9 @@ export class Pawl {
    * copies, say with `copies` what is to become of them. The ids of the jobs that are erased. Until `compact()`,
    * the bytes may still be in files of the store.
    */
-  erase(id: string, options: EraseOptions = {}): Promise<readonly string[]> {
+  async erase(id: string, options: EraseOptions = {}): Promise<readonly string[]> {
     assertJobId(id)
+    CALL_OPTIONS.erase.assert(options, 'erase()')
     return this.#erasure.erase(id, options)
   }
 
@@ -428,16 +431,19 @@ export class Pawl {
   }
 
   /** Says what became of an effect whose outcome is unknown, or that is held. */
-  resolveEffect(id: string, effect: number, answer: EffectAnswer): Promise<void> {
+  async resolveEffect(id: string, effect: number, answer: EffectAnswer): Promise<void> {
+    CALL_OPTIONS.effect.assert(answer, 'resolveEffect()', `{ outcome: 'happened' }`)
     return this.#operator.resolveEffect(id, effect, answer)
   }
 
   /** Nothing more of the queue is handed out. What runs goes on. */
-  pause(queue: string, actor: Actor = {}): Promise<void> {
+  async pause(queue: string, actor: Actor = {}): Promise<void> {
+    CALL_OPTIONS.actor.assert(actor, 'pause()')
     return this.#operator.pause(queue, actor)
   }
 
-  resume(queue: string, actor: Actor = {}): Promise<void> {
+  async resume(queue: string, actor: Actor = {}): Promise<void> {
+    CALL_OPTIONS.actor.assert(actor, 'resume()')
     return this.#operator.resume(queue, actor)
   }
 
@@ -449,6 +455,8 @@ export class Pawl {
 
   /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */
   async configure(queue: string, options: QueueOptions, actor: Actor = {}): Promise<void> {
+    CALL_OPTIONS.queue.assert(options, 'configure()', `configure(queue, { concurrency: 5 })`)
+    CALL_OPTIONS.actor.assert(actor, 'configure()')
     await this.#operator.configure(queue, options, actor)
   }
 
@@ -458,6 +466,12 @@ export class Pawl {
     terms: ScheduleTerms<J>,
     actor: Actor = {},
   ): Promise<ScheduleHandle> {
+    CALL_OPTIONS.schedule.assert(
+      terms,
+      `schedule '${id}'`,
+      `schedule(id, { cron: '0 3 * * *', job })`,
+    )
+    CALL_OPTIONS.actor.assert(actor, 'schedule()')
     await this.#schedules.set(id, terms, actor)
     return this.scheduleHandle(id)
   }
@@ -474,6 +488,7 @@ export class Pawl {
 
   /** A copy of the store as it is now, with its artifacts, in an empty folder, while work goes on. */
   async backup(to: string, options: BackupOptions = {}): Promise<Backup> {
+    CALL_OPTIONS.backup.assert(options, 'backup()')
     const { backup } = this.#parts
     if (backup === null) {
       throw new InvalidDefinition('An engine in memory has nothing to back up: open a directory.')
@@ -496,6 +511,8 @@ export class Pawl {
   /** Takes jobs of these definitions and runs them, until it is stopped. */
   work(definitions: readonly AnyJob[], options: WorkerOptions = {}): Worker {
     if (this.#closing !== null) throw new StoreClosed()
+    assertDefinitions(definitions)
+    CALL_OPTIONS.worker.assert(options, 'work()', 'work([definition], { concurrency: 5 })')
     for (const definition of definitions) this.#definitions.set(definition.name, definition)
     const { store, timing, onError } = this.#parts
     const worker: Worker = new Worker(
@@ -609,6 +626,18 @@ export class Pawl {
 
 function assertLimit(limit: number | undefined): void {
   if (limit !== undefined) assertWhole(limit, 'The limit of a page')
+}
+
+function assertDefinitions(given: unknown): void {
+  if (!Array.isArray(given)) {
+    const write = isDefinition(given) ? ` Write work([${given.name}]).` : ''
+    throw new InvalidDefinition(`work() takes a list of definitions, not ${shown(given)}.${write}`)
+  }
+  const wrong = given.findIndex((one) => !isDefinition(one))
+  if (wrong === -1) return
+  throw new InvalidDefinition(
+    `work() takes definitions, such as job('…', { run }) gives, and number ${wrong + 1} is ${shown(given[wrong])}.`,
+  )
 }
 
 function assertJobId(id: unknown): void {

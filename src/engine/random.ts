@@ -26,15 +26,15 @@ const LOW_BITS = 14
 /** The two bits that say the variant, before the two highest bits of the lower half of the counter. */
 const VARIANT = 0x8
 
-/** What Node's buffers can do and the type declarations leave out: `toString` without its checks. */
-interface NativeBuffer extends Buffer {
+/** What the type declarations leave out: `toString` without its checks. */
+interface Latin1 {
   latin1Slice(from: number, to: number): string
 }
 
 export class JobIds {
   readonly #now: () => number
   readonly #mostCounted: number
-  readonly #text = Buffer.from('00000000-0000-7000-8000-000000000000', 'latin1') as NativeBuffer
+  readonly #text = Buffer.from('00000000-0000-7000-8000-000000000000', 'latin1') as Buffer & Latin1
   readonly #drawn = Buffer.alloc(DRAWN_BYTES)
   #at = DRAWN_BYTES
   #ms = -1

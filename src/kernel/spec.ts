@@ -257,8 +257,8 @@ function isUsual(spec: JobSpec): boolean {
     spec.deadlineMs === null &&
     spec.deadlineAt === null &&
     spec.key === null &&
-    spec.unique === false &&
-    spec.held === false &&
+    (spec.unique as unknown) === false &&
+    (spec.held as unknown) === false &&
     spec.group === null &&
     spec.tags === NONE &&
     spec.parent === null &&

@@ -4,6 +4,19 @@
 import type { Failure, JobState } from '../../kernel/index.ts'
 import type { JobsPage, JobSummary } from '../../store/index.ts'
 
+export interface ListFilter {
+  readonly type?: string
+  readonly state?: JobState
+  readonly queue?: string
+  readonly tag?: string
+  readonly group?: string
+  readonly key?: string
+  /** `next` of the page before. */
+  readonly after?: number
+  /** Default 100. */
+  readonly limit?: number
+}
+
 export interface JobListItem {
   readonly id: string
   readonly type: string

@@ -4,7 +4,14 @@
  * if they do not.
  */
 import type { AnyJob, ChildOptions, OutcomeOf, SubmitDefaults } from '../../definition/index.ts'
-import { inputOf, InvalidDefinition, specOf } from '../../definition/index.ts'
+import {
+  CHILD_NAMES,
+  inputOf,
+  InvalidDefinition,
+  KnownOptions,
+  shown,
+  specOf,
+} from '../../definition/index.ts'
 import type { Command } from '../../kernel/index.ts'
 import { eventLoopTurn } from '../../log/index.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
@@ -35,10 +42,31 @@ interface SubmittedJob {
   readonly options?: ItemOptions
 }
 
-/** Null would be destructured. */
-function assertOptions(options: unknown): void {
-  if (typeof options === 'object' && options !== null) return
-  throw new InvalidDefinition(`The options of a submit are an object, not ${String(options)}.`)
+const SUBMIT_OPTIONS = new KnownOptions<SubmitOptions>({ ...CHILD_NAMES, id: true, tx: true })
+const ITEM_OPTIONS = new KnownOptions<ItemOptions>({ ...CHILD_NAMES, id: true })
+const ITEMS = new KnownOptions<SubmittedJob>({ input: true, options: true })
+
+/** A name, a handler or what else is no definition has no policy to submit a job by. */
+function assertDefinition(definition: unknown, call: string): void {
+  if (isDefinition(definition)) return
+  throw new InvalidDefinition(
+    `${call} takes a definition first, such as job('…', { run }) gives, not ${shown(definition)}.`,
+  )
+}
+
+export function isDefinition(given: unknown): given is AnyJob {
+  if (typeof given !== 'object' || given === null) return false
+  const { name } = given as Partial<AnyJob>
+  return typeof name === 'string' && ('policy' in given || 'stages' in given)
+}
+
+function assertItem(item: unknown, index: number): void {
+  if (typeof item === 'object' && item !== null && !Array.isArray(item)) {
+    return ITEMS.assert(item, 'a job of submitMany()')
+  }
+  throw new InvalidDefinition(
+    `submitMany() takes jobs of the form { input, options }, and number ${index + 1} is ${shown(item)}. Write submitMany(definition, inputs.map((input) => ({ input }))).`,
+  )
 }
 
 function assertIterable(jobs: unknown): void {
@@ -68,6 +96,11 @@ function isIdMade({ options }: SubmittedJob): boolean {
   return options?.id === undefined
 }
 
+/** Clients and pools of pg have a `query` of another form, and say nothing of a transaction. */
+function isClient(tx: object): boolean {
+  return 'connect' in tx || 'totalCount' in tx
+}
+
 type Submission = Extract<Command, { type: 'SubmitJob' }>
 
 /** Of many jobs that were submitted from an iterable. */
@@ -84,6 +117,9 @@ interface CheckedList {
   /** Of all of them. */
   readonly byQueue: JobsByQueue
 }
+
+/** Most submits say nothing: there is nothing to check. */
+export const NO_OPTIONS: ItemOptions = {}
 
 /** What a command takes beside its input, about: the sums below count it as so many characters. */
 const COMMAND_CHARS = 300
@@ -127,7 +163,10 @@ export class Submitter {
     options: SubmitOptions,
   ): Promise<Handle<OutcomeOf<J>>> {
     try {
-      assertOptions(options)
+      assertDefinition(definition, 'submit()')
+      if (options !== NO_OPTIONS) {
+        SUBMIT_OPTIONS.assert(options, 'a submit', `submit(definition, input, { key: '…' })`)
+      }
       const { id, tx } = options
       if (tx !== undefined) this.#assertTransaction(tx)
       const command = this.#submission(definition, input, options)
@@ -160,6 +199,7 @@ export class Submitter {
     jobs: readonly SubmittedJob[],
     tx: UserTransaction | undefined,
   ): Promise<Handle<OutcomeOf<J>>[]> {
+    assertDefinition(definition, 'submitMany()')
     if (tx !== undefined) this.#assertTransaction(tx)
     const checked = await this.#check(definition, jobs)
     // As a whole, BEFORE any is sent.
@@ -218,6 +258,7 @@ export class Submitter {
     jobs: Iterable<SubmittedJob> | AsyncIterable<SubmittedJob>,
     tx: UserTransaction | undefined,
   ): Promise<SubmitSummary> {
+    assertDefinition(definition, 'submitMany()')
     assertIterable(jobs)
     if (tx !== undefined) this.#assertTransaction(tx)
     const bulk = this.#bulk(tx, true, (_, some, answers) => {
@@ -225,8 +266,9 @@ export class Submitter {
         this.#assertTaken(definition, (some[i] as Submission).job, answers[i] as Answer)
       }
     })
+    let index = 0
     const add = (one: SubmittedJob): Promise<void> | null => {
-      const given = this.#item(definition, one)
+      const given = this.#item(definition, one, index++)
       if (!(given instanceof Promise)) return bulk.add(given)
       return given.then((command) => bulk.add(command) ?? undefined)
     }
@@ -278,8 +320,8 @@ export class Submitter {
     const byQueue = new Map<string, number>()
     let chars = 0
     let turnAt = CHARS_PER_TURN
-    for (const one of jobs) {
-      const given = this.#item(definition, one)
+    for (let i = 0; i < jobs.length; i++) {
+      const given = this.#item(definition, jobs[i] as SubmittedJob, i)
       const command = given instanceof Promise ? await given : given
       ids.push(command.job)
       if (this.#bounds !== null) addToQueues(byQueue, command.spec)
@@ -292,11 +334,10 @@ export class Submitter {
     return { ids, commands, byQueue }
   }
 
-  #item(
-    definition: AnyJob,
-    { input, options = {} }: SubmittedJob,
-  ): Submission | Promise<Submission> {
-    assertOptions(options)
+  #item(definition: AnyJob, item: SubmittedJob, index: number): Submission | Promise<Submission> {
+    assertItem(item, index)
+    const { input, options = NO_OPTIONS } = item
+    if (options !== NO_OPTIONS) ITEM_OPTIONS.assert(options, 'a submit')
     return this.#submission(definition, input, options)
   }
 
@@ -314,9 +355,9 @@ export class Submitter {
         'Jobs that are kept here cannot be submitted in a transaction: open the database that the transaction is in, SQLite or PostgreSQL.',
       )
     }
-    if (typeof tx?.query !== 'function') {
+    if (typeof tx?.query !== 'function' || isClient(tx)) {
       throw new InvalidDefinition(
-        '`tx` must be a transaction as fromPg(), fromSqlite(), fromKysely() or fromDrizzle() makes it, or an object with a function `query`.',
+        '`tx` must be a transaction as fromPg(), fromSqlite(), fromKysely() or fromDrizzle() makes it, or an object with a function `query`. A client itself is none: write `tx: fromPg(client)`.',
       )
     }
   }

@@ -87,7 +87,7 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     const ids = await fill(pawl, { broken: 3, other: 1 })
     const report = await pawl.quarantine.redrive({ type: 'broken', dryRun: true })
     expect(report).toEqual({ matched: 3, done: 3, left: 0, problems: [], isComplete: true })
-    expect(await pawl.quarantine.discard({ dryRun: true })).toMatchObject({ done: 4 })
+    expect(await pawl.quarantine.discard({ all: true, dryRun: true })).toMatchObject({ done: 4 })
     expect(await left(pawl)).toEqual(ids)
   })
 
@@ -104,7 +104,7 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
       matched: 0,
     })
     expect((await pawl.metrics()).quarantined).toBe(2)
-    expect(await pawl.quarantine.redrive()).toMatchObject({ matched: 2, done: 2 })
+    expect(await pawl.quarantine.redrive({ all: true })).toMatchObject({ matched: 2, done: 2 })
     expect((await pawl.metrics()).quarantined).toBe(0)
     isRepaired = true
     pawl.work([broken, other])
@@ -118,6 +118,7 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     const pawl = await open()
     await fill(pawl, { broken: 2 })
     const report = await pawl.quarantine.redrive({
+      all: true,
       input: (old: string, item: { id: string }) => `good ${old} of ${item.id}`,
       by: 'ann',
     })
@@ -135,6 +136,7 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     const pawl = await open()
     await fill(pawl, { broken: 2 })
     const report = await pawl.quarantine.redrive({
+      all: true,
       input: (old: string) => {
         if (old === '40') throw new Error('this one is odd')
         return `good ${old}`
@@ -178,11 +180,14 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     await handle.result().catch(() => undefined)
     const found = { type: 'film', queue: null, code: 'Error', message: 'no tape' }
     expect((await pawl.quarantine.list()).jobs).toMatchObject([found])
-    const edited = await pawl.quarantine.redrive({ input: [1] })
+    const edited = await pawl.quarantine.redrive({ all: true, input: [1] })
     expect(edited).toMatchObject({ done: 0, left: 1 })
     expect(edited.problems[0]?.why).toMatch(/is not edited/)
     isUp = true
-    expect(await pawl.quarantine.redrive({ by: 'ann' })).toMatchObject({ matched: 1, done: 1 })
+    expect(await pawl.quarantine.redrive({ all: true, by: 'ann' })).toMatchObject({
+      matched: 1,
+      done: 1,
+    })
     expect(await handle.result()).toEqual([10, 20, 30])
   })
 
@@ -202,15 +207,23 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     const { jobs } = await pawl.quarantine.list()
     expect(jobs).toMatchObject([{ id: 'o', held: ['pay'], message: 'refused' }])
     const problems = [{ id: 'o', why: expect.stringMatching(/resolveEffect/) as string }]
-    expect(await pawl.quarantine.redrive()).toMatchObject({ done: 0, left: 1, problems })
-    expect(await pawl.quarantine.discard()).toMatchObject({ done: 0, left: 1, problems })
+    expect(await pawl.quarantine.redrive({ all: true })).toMatchObject({
+      done: 0,
+      left: 1,
+      problems,
+    })
+    expect(await pawl.quarantine.discard({ all: true })).toMatchObject({
+      done: 0,
+      left: 1,
+      problems,
+    })
   })
 
   it('tells how far it is, batch by batch', async () => {
     const pawl = await open()
     await fill(pawl, { broken: 250 })
     const told: QuarantineReport[] = []
-    await pawl.quarantine.redrive({ onProgress: (report) => told.push(report) })
+    await pawl.quarantine.redrive({ all: true, onProgress: (report) => told.push(report) })
     expect(told.map(({ done }) => done)).toEqual([100, 200, 250])
   })
 
@@ -220,6 +233,7 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     const stop = new AbortController()
     const began = deferred()
     const redriving = pawl.quarantine.redrive({
+      all: true,
       rate: { count: 1, per: '1h' },
       signal: stop.signal,
       onProgress: () => began.resolve(),
@@ -257,12 +271,16 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     await fill(pawl, { broken: 250 })
     const stop = new AbortController()
     const report = await pawl.quarantine.redrive({
+      all: true,
       signal: stop.signal,
       onProgress: () => stop.abort(),
     })
     expect(report).toMatchObject({ done: 100, isComplete: false })
     expect(await left(pawl)).toHaveLength(150)
-    expect(await pawl.quarantine.redrive()).toMatchObject({ done: 150, isComplete: true })
+    expect(await pawl.quarantine.redrive({ all: true })).toMatchObject({
+      done: 150,
+      isComplete: true,
+    })
     expect(await left(pawl)).toEqual([])
   })
 
@@ -270,6 +288,7 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     const pawl = await open()
     await fill(pawl, { broken: 2 })
     const report = await pawl.quarantine.redrive({
+      all: true,
       input: async (old: string, { id }: { id: string }) => {
         if (id === 'broken-0') await pawl.discard(id)
         return `good ${old}`
@@ -297,13 +316,14 @@ describe('a redrive', () => {
     const began = pawl.now
     const times: number[] = []
     const redriving = pawl.quarantine.redrive({
+      all: true,
       rate: { count: 10, per: '1s' },
       onProgress: () => times.push(pawl.now - began),
     })
     await pawl.advance('10s')
     expect(await redriving).toMatchObject({ done: 30 })
     expect(times).toEqual(Array.from({ length: 30 }, (_, i) => i * 100))
-    const wrong = pawl.quarantine.redrive({ rate: { count: 0, per: '1s' } })
+    const wrong = pawl.quarantine.redrive({ all: true, rate: { count: 0, per: '1s' } })
     await expect(wrong).rejects.toThrow(/count of a rate/)
     await pawl.close()
   })
@@ -316,7 +336,7 @@ describe('a redrive', () => {
       Array.from({ length: 120 }, () => ({})),
     )
     await pawl.runUntilIdle()
-    const redriving = pawl.quarantine.redrive({ rate: { count: 12, per: '1m' } })
+    const redriving = pawl.quarantine.redrive({ all: true, rate: { count: 12, per: '1m' } })
     await pawl.advance('1m')
     await pawl.submit(flaky)
     await pawl.advance('1h')
@@ -333,6 +353,7 @@ describe('a redrive', () => {
     await pawl.runUntilIdle()
     const seen = deferred()
     const discarding = pawl.quarantine.discard({
+      all: true,
       rate: { count: 1, per: '1m' },
       onProgress: () => seen.resolve(),
     })
@@ -351,10 +372,14 @@ describe('a redrive', () => {
     const first = await openPawl(folder)
     await fill(first, { broken: 150 })
     const stop = new AbortController()
-    await first.quarantine.redrive({ signal: stop.signal, onProgress: () => stop.abort() })
+    await first.quarantine.redrive({
+      all: true,
+      signal: stop.signal,
+      onProgress: () => stop.abort(),
+    })
     await first.close()
     const second = await openPawl(folder)
-    expect(await second.quarantine.redrive()).toMatchObject({ matched: 50, done: 50 })
+    expect(await second.quarantine.redrive({ all: true })).toMatchObject({ matched: 50, done: 50 })
     await second.close()
   })
 
@@ -427,7 +452,10 @@ describe.each(ENGINES)('a new input, in an engine %s,', (_, open) => {
     await expect(pawl.retry(id, { input: { card: '4711' } })).rejects.toMatchObject({
       code: 'InvalidValue',
     })
-    expect(await pawl.quarantine.redrive(newest)).toMatchObject({ done: 0, left: 1 })
+    expect(await pawl.quarantine.redrive({ all: true, ...newest })).toMatchObject({
+      done: 0,
+      left: 1,
+    })
     expect(await pawl.handle(id).state()).toBe('QUARANTINED')
   })
 

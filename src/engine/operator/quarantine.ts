@@ -6,32 +6,25 @@
  * changed meanwhile is left alone. It goes through the jobs page by page, each once, and leaves jobs
  * alone that came in after it began.
  */
-import type { AnyJob } from '../../definition/index.ts'
 import { fromJson, InvalidDefinition } from '../../definition/index.ts'
 import type { Command, Payload } from '../../kernel/index.ts'
 import { inputOf } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, DeadTask, QuarantinedJob, Store } from '../../store/index.ts'
-import type { Actor } from '../actor.ts'
 import { actorOrDefault } from '../actor.ts'
 import type { Fingerprinted } from './error-fingerprint.ts'
 import { fingerprintOf } from './error-fingerprint.ts'
 import type { DefinitionOf } from './operator.ts'
 import { newInput } from './operator.ts'
-import type { RateOptions } from './rate-limiter.ts'
+import type {
+  QuarantineFilter,
+  QuarantineReport,
+  QuarantineSelection,
+  RedriveOptions,
+} from './quarantine-selection.ts'
+import { assertFilter, assertSelection } from './quarantine-selection.ts'
 import { assertWhole, RateLimiter } from './rate-limiter.ts'
-
-export interface QuarantineFilter {
-  readonly type?: string
-  readonly queue?: string
-  readonly tag?: string
-  readonly group?: string
-  /** Of the error. */
-  readonly code?: string
-  /** Of the error: see `groups`. */
-  readonly fingerprint?: string
-}
 
 /** Jobs of one type that failed alike. */
 export interface QuarantineGroup {
@@ -70,42 +63,6 @@ export interface QuarantineItem {
   readonly held: readonly string[]
 }
 
-export interface QuarantineSelection extends QuarantineFilter, Actor {
-  /** Only these jobs. Default: all that the filter lets through. */
-  readonly ids?: readonly string[]
-  /** Says what would be done, and does nothing. */
-  readonly dryRun?: boolean
-  /** No more than so many jobs in a period. Default: as quickly as the store takes them. */
-  readonly rate?: RateOptions
-  /** Told after each batch. */
-  readonly onProgress?: (report: QuarantineReport) => void
-  /** Stops after the batch that is under way, and does not wait for the next. */
-  readonly signal?: AbortSignal
-}
-
-export interface RedriveOptions extends QuarantineSelection {
-  /**
-   * A new input for each, or a function that makes it from the old one. Both are of the version
-   * that the job was submitted under. Steps that were recorded are dropped.
-   */
-  readonly input?: unknown
-  /** Checks the new input. Default: the definition that this engine last worked or submitted by. */
-  readonly definition?: AnyJob
-}
-
-export interface QuarantineReport {
-  /** Jobs that the selection names or the filter matches. */
-  readonly matched: number
-  /** Of these: redriven, or discarded; with `dryRun`, those that would be. */
-  readonly done: number
-  /** Of these: left as they were. */
-  readonly left: number
-  /** Why, of the first 20 that were left. */
-  readonly problems: readonly { readonly id: string; readonly why: string }[]
-  /** False: it was stopped by its signal, or the engine was closed. There may be more. */
-  readonly isComplete: boolean
-}
-
 interface QuarantineParts {
   readonly store: Store
   readonly batcher: CommandBatcher
@@ -136,6 +93,7 @@ export class Quarantine {
 
   /** What went wrong, the most frequent first: jobs of one type that failed alike. */
   async groups(filter: QuarantineFilter = {}): Promise<readonly QuarantineGroup[]> {
+    assertFilter(filter, 'groups')
     const groups = new Map<string, Mutable<QuarantineGroup> & { ids: string[] }>()
     for await (const page of this.#pages(filter)) {
       for (const { id, type, cause } of page) {
@@ -161,6 +119,7 @@ export class Quarantine {
   async list(
     filter: QuarantineFilter & { readonly after?: number; readonly limit?: number } = {},
   ): Promise<{ readonly jobs: readonly QuarantineItem[]; readonly next: number | null }> {
+    assertFilter(filter, 'list')
     const { limit = DEFAULT_LIMIT, after } = filter
     assertWhole(limit, 'The limit of a page')
     const jobs: QuarantineItem[] = []
@@ -174,12 +133,14 @@ export class Quarantine {
   }
 
   /** Each gets a fresh budget, and a new input if there is one. */
-  redrive(options: RedriveOptions = {}): Promise<QuarantineReport> {
+  async redrive(options: RedriveOptions): Promise<QuarantineReport> {
+    assertSelection(options, 'redrive')
     return this.#forEach(options, (job) => this.#planRetries(job, options))
   }
 
   /** Each is given up for good: it FAILED. */
-  discard(selection: QuarantineSelection = {}): Promise<QuarantineReport> {
+  async discard(selection: QuarantineSelection): Promise<QuarantineReport> {
+    assertSelection(selection, 'discard')
     const record = actorOrDefault(selection, 'Discarded')
     return this.#forEach(selection, async ({ id, tasks, queue }) => {
       if (tasks.some(isHeld)) return HELD

@@ -1,0 +1,99 @@
+/**
+ * The options that each call of the engine takes, by their names: others are refused BEFORE anything is sent.
+ */
+import type { ChildOptions, OptionNames } from '../definition/index.ts'
+import { CHILD_NAMES, KnownOptions } from '../definition/index.ts'
+import type { WorkerOptions } from '../worker/index.ts'
+import type { Actor } from './actor.ts'
+import type { BackupOptions } from './artifacts/backup.ts'
+import type { ListFilter } from './client/job-list.ts'
+import type { EraseOptions } from './operator/erasure.ts'
+import type {
+  DiscardOptions,
+  EffectAnswer,
+  ForceOptions,
+  QueueOptions,
+  RerunOptions,
+  RescheduleOptions,
+  RetryJobOptions,
+} from './operator/operator.ts'
+import type { ExecutionsFilter } from './inspect/executions.ts'
+import type { ScheduleOptions } from './schedule/terms.ts'
+
+const ACTOR: OptionNames<Actor> = { by: true, reason: true }
+const TASK: OptionNames<DiscardOptions> = { ...ACTOR, stage: true, segment: true, attempt: true }
+const PAGE = { after: true, limit: true } as const
+
+/** A page begins and ends where these say; undefined is as good as left out. */
+const PLACES = ['after', 'limit']
+
+export const CALL_OPTIONS = {
+  actor: new KnownOptions<Actor>(ACTOR),
+  task: new KnownOptions<DiscardOptions>(TASK),
+  retry: new KnownOptions<RetryJobOptions>({ ...TASK, input: true, definition: true }),
+  force: new KnownOptions<ForceOptions>({ ...TASK, to: true, output: true }),
+  reschedule: new KnownOptions<RescheduleOptions>({
+    ...TASK,
+    delay: true,
+    at: true,
+    priority: true,
+    queue: true,
+  }),
+  rerun: new KnownOptions<RerunOptions>({
+    ...ACTOR,
+    id: true,
+    from: true,
+    effects: true,
+    input: true,
+    definition: true,
+  }),
+  erase: new KnownOptions<EraseOptions>({ ...ACTOR, copies: true }),
+  effect: new KnownOptions<EffectAnswer>({ ...ACTOR, stage: true, segment: true, outcome: true }),
+  queue: new KnownOptions<QueueOptions>({ concurrency: true, rate: true, ageing: true }),
+  schedule: new KnownOptions<
+    ChildOptions & ScheduleOptions & { readonly job: unknown; readonly input: unknown }
+  >({
+    // `at` and `delay` are refused with a reason of their own.
+    ...CHILD_NAMES,
+    cron: true,
+    timezone: true,
+    every: true,
+    missed: true,
+    start: true,
+    end: true,
+    job: true,
+    input: true,
+  }),
+  backup: new KnownOptions<BackupOptions>({ artifacts: true }),
+  page: new KnownOptions<{ readonly after?: number; readonly limit?: number }>(PAGE),
+  watch: new KnownOptions<{ readonly from?: number }>({ from: true }),
+  submitMany: new KnownOptions<{ readonly tx?: unknown }>({ tx: true }),
+  worker: new KnownOptions<WorkerOptions>({
+    concurrency: true,
+    name: true,
+    queues: true,
+    poll: true,
+    shutdown: true,
+    signals: true,
+    isolation: true,
+    modules: true,
+  }),
+} as const
+
+const LIST = new KnownOptions<ListFilter>({
+  type: true,
+  state: true,
+  queue: true,
+  tag: true,
+  group: true,
+  key: true,
+  ...PAGE,
+})
+const EXECUTIONS = new KnownOptions<ExecutionsFilter>({ stage: true, segment: true, ...PAGE })
+export function assertListFilter(filter: unknown): void {
+  LIST.assertFilter(filter, 'list()', PLACES)
+}
+
+export function assertExecutionsFilter(filter: unknown): void {
+  EXECUTIONS.assertFilter(filter, 'executions()', [...PLACES, 'stage', 'segment'])
+}

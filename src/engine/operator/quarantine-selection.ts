@@ -1,0 +1,118 @@
+/**
+ * Which jobs in quarantine are meant, and what is said about a call that changes many of them at once. Such a call
+ * says which jobs: by a filter, by their ids, or that all are meant.
+ */
+import type { AnyJob, OptionNames } from '../../definition/index.ts'
+import { InvalidDefinition, KnownOptions, shown } from '../../definition/index.ts'
+import type { Actor } from '../actor.ts'
+import type { RateOptions } from './rate-limiter.ts'
+
+export interface QuarantineFilter {
+  readonly type?: string
+  readonly queue?: string
+  readonly tag?: string
+  readonly group?: string
+  /** Of the error. */
+  readonly code?: string
+  /** Of the error: see `groups`. */
+  readonly fingerprint?: string
+}
+
+export interface QuarantineSelection extends QuarantineFilter, Actor {
+  /** Only these jobs, as far as the filter lets them through. */
+  readonly ids?: readonly string[]
+  /** Every job in quarantine. Must be said if there is neither a filter nor `ids`. */
+  readonly all?: true
+  /** Says what would be done, and does nothing. */
+  readonly dryRun?: boolean
+  /** No more than so many jobs in a period. Default: as quickly as the store takes them. */
+  readonly rate?: RateOptions
+  /** Told after each batch. */
+  readonly onProgress?: (report: QuarantineReport) => void
+  /** Stops after the batch that is under way, and does not wait for the next. */
+  readonly signal?: AbortSignal
+}
+
+export interface RedriveOptions extends QuarantineSelection {
+  /**
+   * A new input for each, or a function that makes it from the old one. Both are of the version
+   * that the job was submitted under. Steps that were recorded are dropped.
+   */
+  readonly input?: unknown
+  /** Checks the new input. Default: the definition that this engine last worked or submitted by. */
+  readonly definition?: AnyJob
+}
+
+export interface QuarantineReport {
+  /** Jobs that the selection names or the filter matches. */
+  readonly matched: number
+  /** Of these: redriven, or discarded; with `dryRun`, those that would be. */
+  readonly done: number
+  /** Of these: left as they were. */
+  readonly left: number
+  /** Why, of the first 20 that were left. */
+  readonly problems: readonly { readonly id: string; readonly why: string }[]
+  /** False: it was stopped by its signal, or the engine was closed. There may be more. */
+  readonly isComplete: boolean
+}
+
+const FILTER: OptionNames<QuarantineFilter> = {
+  type: true,
+  queue: true,
+  tag: true,
+  group: true,
+  code: true,
+  fingerprint: true,
+}
+const SELECTION: OptionNames<QuarantineSelection> = {
+  ...FILTER,
+  by: true,
+  reason: true,
+  ids: true,
+  all: true,
+  dryRun: true,
+  rate: true,
+  onProgress: true,
+  signal: true,
+}
+const GROUPS = new KnownOptions<QuarantineFilter>(FILTER)
+const PAGE = new KnownOptions<QuarantineFilter & { after?: number; limit?: number }>({
+  ...FILTER,
+  after: true,
+  limit: true,
+})
+const CHANGES = {
+  discard: new KnownOptions<QuarantineSelection>(SELECTION),
+  redrive: new KnownOptions<RedriveOptions>({ ...SELECTION, input: true, definition: true }),
+}
+const SELECTING: readonly string[] = [...Object.keys(FILTER), 'ids']
+
+export function assertFilter(filter: unknown, call: 'groups' | 'list'): void {
+  const known = call === 'groups' ? GROUPS : PAGE
+  known.assertFilter(filter, `quarantine.${call}()`, ['after', 'limit'])
+}
+
+export function assertSelection(given: unknown, call: 'discard' | 'redrive'): void {
+  const what = `quarantine.${call}()`
+  CHANGES[call].assertFilter(
+    given,
+    what,
+    Object.keys({ ...SELECTION, input: true, definition: true }).filter(isFree),
+  )
+  const { all } = given as { readonly all?: unknown }
+  if (all !== undefined && all !== true) {
+    throw new InvalidDefinition(`\`all\` of ${what} is true, or left out, not ${shown(all)}.`)
+  }
+  const filters = SELECTING.filter((name) => name in (given as object))
+  if ((all === true) !== filters.length > 0) return
+  throw new InvalidDefinition(
+    all === true
+      ? `${what} is given \`all\` and \`${filters.join('`, `')}\`: leave out one or the other.`
+      : `${what} does not say which jobs: give a filter such as { type: 'mail' }, or { ids }, or { all: true } for every job in quarantine.`,
+  )
+}
+
+/** It says how, and not which jobs: undefined is as good as left out. */
+function isFree(name: string): boolean {
+  return !SELECTING.includes(name)
+}
