@@ -5,6 +5,7 @@
  * started and never reported on has an unknown outcome. It is run again if it is declared
  * `idempotent`; else `reconcile` is asked whether it happened; else it is held for a person.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RetryPolicy } from '../kernel/index.ts'
 import type { ArtifactRef, StoredArtifact } from './artifact.ts'
 import { assertName, InvalidDefinition } from './errors.ts'
@@ -66,6 +67,12 @@ export interface EffectDefinition<Name extends string = string, Given = never> {
 // oxlint-disable-next-line typescript/no-explicit-any -- inputs differ, and are checked where they are given
 export type AnyEffect = EffectDefinition<string, any>
 
+/**
+ * The calls of effects that the handler which runs now has made: one that no commit has was meant to happen, and
+ * would not. Empty outside of handlers, and of jobs without effects.
+ */
+export const effectCalls = new AsyncLocalStorage<Set<EffectCall>>()
+
 const EFFECT_OPTIONS = new KnownOptions<EffectOptions<MaybeSchema>>({
   input: true,
   idempotent: true,
@@ -85,7 +92,11 @@ export function effect<const Name extends string, S extends MaybeSchema = undefi
   if (typeof options.run !== 'function') {
     throw new InvalidDefinition(`Effect '${name}' does nothing: give it a function \`run\`.`)
   }
-  const promise = (input?: unknown): EffectCall<Name> => ({ effect: name, definition, input })
+  const promise = (input?: unknown): EffectCall<Name> => {
+    const call = { effect: name, definition, input }
+    effectCalls.getStore()?.add(call)
+    return call
+  }
   const definition = Object.assign(promise, {
     effectName: name,
     schema: options.input,

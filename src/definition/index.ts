@@ -27,7 +27,7 @@ export type {
   EffectOptions,
   Reconciled,
 } from './effect-definition.ts'
-export { effect } from './effect-definition.ts'
+export { effect, effectCalls } from './effect-definition.ts'
 export type { SchemaIssue } from './errors.ts'
 export { assertName, InvalidDefinition, InvalidValue, TerminalError } from './errors.ts'
 export type {

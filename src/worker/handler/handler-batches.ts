@@ -1,12 +1,12 @@
 /**
  * Runs jobs of a `batchJob` that were claimed together with one call of its handler.
  */
-import type { Runnable } from '../../definition/index.ts'
-import { InvalidDefinition, isFailed } from '../../definition/index.ts'
+import type { EffectCall, Runnable } from '../../definition/index.ts'
+import { effectCalls, InvalidDefinition, isFailed } from '../../definition/index.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 import type { HandlerContext, HandlerPort, HandlerRequest } from './handler-context.ts'
 import type { HandlerOutcome } from './handler.ts'
-import { contextFor, failureOutcome, outcomeOf } from './handler.ts'
+import { assertPromised, contextFor, failureOutcome, outcomeOf } from './handler.ts'
 
 interface BatchItem {
   readonly request: HandlerRequest
@@ -63,13 +63,19 @@ async function runBatch(definition: Runnable, items: readonly BatchItem[]): Prom
   }
   if (ready.length === 0) return
   try {
-    const answers = await definition.batch?.run(ready.map(({ context }) => context as never))
+    const calls = new Set<EffectCall>()
+    const run = (): unknown => definition.batch?.run(ready.map(({ context }) => context as never))
+    const answers: unknown = await (definition.effects.size === 0
+      ? run()
+      : effectCalls.run(calls, run))
     if (!Array.isArray(answers) || answers.length !== ready.length) {
       throw new InvalidDefinition(
         `Batch job '${definition.name}' was given ${ready.length} items and must return an answer for each, in order.`,
         { type: definition.name, items: ready.length },
       )
     }
+    // Which item a call was for is not known: one that failed may have made it.
+    if (!answers.some(isFailed)) assertPromised(`'${definition.name}'`, calls, ...answers)
     await Promise.all(ready.map((item, i) => resolveItem(definition, item, answers[i])))
   } catch (error) {
     for (const { resolve } of ready) resolve(failureOutcome(definition, error))

@@ -111,6 +111,8 @@ export class HandlerContext {
   readonly #request: HandlerRequest
   #drafts: Drafts | null = null
   #names: Set<string> | null = null
+  /** Steps that were begun and are not over, by their names. */
+  #steps: Map<string, Promise<unknown>> | null = null
   #commit: HandlerCommit<unknown> | null = null
 
   constructor(
@@ -140,7 +142,7 @@ export class HandlerContext {
   // Handlers destructure them, so each is bound; and made only when it is read.
 
   get step(): (name: string, work: () => unknown) => Promise<unknown> {
-    return (name, work) => this.#step(name, work)
+    return (name, work) => this.#noteStep(name, this.#step(name, work))
   }
 
   get progress(): (value: unknown) => void {
@@ -214,6 +216,26 @@ export class HandlerContext {
     return withinReach(this.#port.artifacts, this.job.id)
   }
 
+  #noteStep(name: string, step: Promise<unknown>): Promise<unknown> {
+    const steps = (this.#steps ??= new Map())
+    steps.set(name, step)
+    const over = (): void => void steps.delete(name)
+    step.then(over, over)
+    return step
+  }
+
+  /** Throws if the handler returned before a step was over: its commit would not wait for it. */
+  assertStepsOver(): void {
+    const [name] = this.#steps?.keys() ?? []
+    if (name === undefined) return
+    // The attempt is over: what the step throws now is no one's to handle.
+    for (const step of this.#steps?.values() ?? []) step.catch(() => undefined)
+    throw new InvalidDefinition(
+      `Job ${this.job.id} returned before its step '${name}' was over: write \`await step('${name}', …)\`. Nothing was committed.`,
+      { job: this.job.id, step: name },
+    )
+  }
+
   async #step(name: string, work: () => unknown): Promise<unknown> {
     if (typeof name !== 'string' || typeof work !== 'function') {
       throw new InvalidDefinition(
@@ -262,6 +284,7 @@ export class HandlerContext {
 
   /** What was returned, as a commit. */
   commitOf(returned: unknown): HandlerCommit<unknown> {
+    this.assertStepsOver()
     if (isCommit(returned)) return returned
     if (this.#commit !== null) {
       throw new InvalidDefinition(

@@ -6,6 +6,7 @@ import type {
   AnyEffect,
   ChildCall,
   CommitWrites,
+  EffectCall,
   HandlerCommit,
   RunContext,
   Runnable,
@@ -13,9 +14,12 @@ import type {
   SubmitDefaults,
 } from '../../definition/index.ts'
 import {
+  effectCalls,
   fromJson,
   inputFor,
   inputOf,
+  InvalidDefinition,
+  isCommit,
   nameOf,
   specOf,
   toJson,
@@ -54,12 +58,31 @@ export async function runHandler(
       const ref = await context.reusedOutput()
       if (ref !== null) return await outcomeOf(definition, context, ref)
     }
-    const running = definition.run(context as unknown as RunContext<never, []>)
+    const calls = definition.effects.size === 0 ? null : new Set<EffectCall>()
+    const run = (): unknown => definition.run(context as unknown as RunContext<never, []>)
+    const running = calls === null ? run() : effectCalls.run(calls, run)
     const returned = isThenable(running) ? await running : running
+    if (calls !== null) assertPromised(request.job.id, calls, returned)
     const outcome = outcomeOf(definition, context, returned)
     return outcome instanceof Promise ? await outcome : outcome
   } catch (error) {
     return failureOutcome(definition, error)
+  }
+}
+
+/** An effect that was called and is in no commit would not happen, and no one would know. */
+export function assertPromised(
+  job: string,
+  calls: ReadonlySet<EffectCall>,
+  ...returned: readonly unknown[]
+): void {
+  const promised = new Set(returned.flatMap((one) => (isCommit(one) ? one.effects : [])))
+  for (const call of calls) {
+    if (promised.has(call)) continue
+    throw new InvalidDefinition(
+      `Job ${job} called the effect '${call.effect}', and its commit does not have it: nothing would be done. Write \`return commit(output, [${call.effect}(…)])\`. Nothing was committed.`,
+      { job, effect: call.effect },
+    )
   }
 }
 

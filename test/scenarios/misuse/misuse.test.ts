@@ -5,7 +5,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
+import { Client, Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
 import { batchJob, child, effect, job, open, pipeline, typed } from '../../../src/index.ts'
@@ -220,7 +220,7 @@ describe('a transaction', () => {
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const pawl = await open(`sqlite:${join(folder, 'jobs.db')}`)
     onTestFinished(() => pawl.close())
-    for (const client of [new pg.Client(), new pg.Pool()]) {
+    for (const client of [new Client(), new Pool()]) {
       const written = pawl.submit(greet, 'x', { tx: wrong(client) })
       await expect(written).rejects.toThrow('tx: fromPg(client)')
     }
