@@ -7,6 +7,10 @@ const sent: string[] = []
 const mail = effect('mail', { idempotent: true, run: () => void sent.push('mail') })
 const once = { retry: { max: 0 }, quarantine: 'never' } as const
 
+function fail(_: unknown, reject: (error: Error) => void): void {
+  setImmediate(() => reject(new Error('too late')))
+}
+
 async function outcomeOf(definition: AnyJob): Promise<unknown> {
   sent.length = 0
   const pawl: Pawl = await open('memory:')
@@ -54,13 +58,13 @@ it('an effect that one handler calls does not count for another that runs beside
   const pawl = await open('memory:')
   onTestFinished(() => pawl.close())
   let waiting = 0
-  let letGo: () => void = () => undefined
+  let letGo: (() => void) | null = null
   const gate = new Promise<void>((resolve) => {
     letGo = resolve
   })
   const bothRun = (): Promise<void> => {
     waiting += 1
-    if (waiting === 2) letGo()
+    if (waiting === 2) letGo?.()
     return gate
   }
   const silent = job('silent', {
@@ -115,9 +119,6 @@ it('a step that was not awaited and throws later ends no process', async () => {
   const listen = (reason: unknown): void => void rejections.push(reason)
   process.on('unhandledRejection', listen)
   onTestFinished(() => void process.off('unhandledRejection', listen))
-  const fail = (_: unknown, reject: (error: Error) => void): void => {
-    setImmediate(() => reject(new Error('too late')))
-  }
   const hurries = job('hurries', {
     ...once,
     run({ step }) {
