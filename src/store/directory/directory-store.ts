@@ -11,8 +11,7 @@
  * - ended: the disk failed. What was pending is `UnknownOutcome`, all else is `StoreEnded`.
  * - closed.
  */
-import type { Command, Entry, Job } from '../../kernel/index.ts'
-import { redactEntry } from '../../kernel/index.ts'
+import type { Command, Job } from '../../kernel/index.ts'
 import type { Disk, JobRecord, LogReader, LogWriter, Torn } from '../../log/index.ts'
 import { backUp, StoreEnded, eventLoopTurn, UnknownOutcome } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
@@ -110,7 +109,9 @@ export class DirectoryStore implements Store {
     this.#ledger = parts.state.ledger
     this.#watches = new EntryWatches(async (position) => {
       const { entries } = await parts.reader.after(position, this.#writer.durablePosition)
-      return entries.map(({ position: at, entry }) => ({ position: at, entry: this.#shown(entry) }))
+      return parts.state.erased
+        .shownAll(entries)
+        .map(({ position: at, entry }) => ({ position: at, entry }))
     })
     this.#answers = this.#queryAnswers()
     this.#writer.onDurable = () => this.#onDurable()
@@ -175,7 +176,8 @@ export class DirectoryStore implements Store {
     this.#assertOpen()
     const now = this.#ledger.tick(this.#clock.now())
     const findNow = (id: string): Job | null => this.#find(id)
-    return openDirectorySnapshot({ ...this.#parts, findNow }, moment, now)
+    const { erased } = this.#parts.state
+    return openDirectorySnapshot({ ...this.#parts, findNow, erased }, moment, now)
   }
 
   /** Makes a checkpoint now. They are made by themselves; this is for before a planned stop. */
@@ -364,6 +366,7 @@ export class DirectoryStore implements Store {
     limit,
     newest = false,
   }: QueryOf<'history'>): Promise<PositionedEntry[]> {
+    const { erased } = this.#parts.state
     let position = this.#find(id)?.lastPosition ?? 0
     await this.#writer.durable()
     const newestFirst: PositionedEntry[] = []
@@ -371,7 +374,7 @@ export class DirectoryStore implements Store {
       if (newest && newestFirst.length >= limit) break
       const found = await this.#parts.reader.at(position)
       if (found === null) break
-      newestFirst.push({ position, entry: this.#shown(found.entry) })
+      newestFirst.push({ position, entry: erased.shown(found.entry, position) })
       if (newestFirst.length > limit) newestFirst.shift()
       position = found.before
     }
@@ -388,15 +391,10 @@ export class DirectoryStore implements Store {
     while (!page.isEmpty && position > 0) {
       const found = await this.#parts.reader.at(position)
       if (found === null) break
-      if (!page.add(this.#shown(found.entry))) break
+      if (!page.add(this.#parts.state.erased.shown(found.entry, position))) break
       position = found.before
     }
     return page.page
-  }
-
-  /** Of a job that is erased, without what was erased: the log has it as it was, until it is compacted. */
-  #shown(entry: Entry): Entry {
-    return 'job' in entry && this.#find(entry.job)?.erased != null ? redactEntry(entry) : entry
   }
 
   #recordOf(id: string): JobRecord | null {
