@@ -11,6 +11,7 @@ import type { Answer, Claimed, Store } from '../../src/store/index.ts'
 import { openPostgres } from '../../src/store/sql/open-sql.ts'
 import { postgresDialect } from '../../src/store/sql/postgres/dialect.ts'
 import type { SqlStore } from '../../src/store/sql/sql-store.ts'
+import { repairSql } from '../../src/store/sql/verify/repair-database.ts'
 import { verifySql } from '../../src/store/sql/verify/verify-database.ts'
 import type { Bench } from '../conformance/bench.ts'
 import { CHANNEL, claim, commit, reportOf, TestClock } from '../conformance/bench.ts'
@@ -19,6 +20,7 @@ import { temporaryFolder } from '../support/engines.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { onRecord, pipeline, plain, stage } from '../support/specs.ts'
 import type { TestDatabase } from './verify/test-databases.ts'
+import { flip } from './verify/row-damages.ts'
 import { DATABASES } from './verify/test-databases.ts'
 
 const erase = (job: string): Command => ({ type: 'EraseJob', job, ...onRecord })
@@ -103,6 +105,26 @@ describe.each(Object.keys(DATABASES))('on %s', (name) => {
     for (const job of ['a', 'p']) expect((await bench.send(erase(job))).verdict).toBe('committed')
     await bench.send({ type: 'CancelJob', job: 'a/0/0/1', ...onRecord })
     await bench.send(erase('a/0/0/1'))
+    expect(await dump(place)).not.toContain('a-secret')
+    expect((await verifySql(place.dialect)).problems).toEqual([])
+  })
+
+  it('a job whose events a repair gave up is erased in these events, too, damaged ones included', async () => {
+    const [place, clock] = [await fresh(name), new TestClock()]
+    const source = benchOf(await opened(place, clock), clock)
+    await endPlain(source)
+    await source.store.close()
+    // Its checksum is damaged: what it says can be read all the same.
+    await place.plant((run) => {
+      return flip(run, 'events', `job = 'a' and type = 'TaskFailed'`, 0, 2)
+    })
+    const { givenUp } = await repairSql(place.dialect, { apply: true, giveUp: ['a'] })
+    expect(givenUp).toMatchObject([{ job: 'a', isKept: true }])
+    const { store, send } = benchOf(await opened(place, clock), clock)
+    expect(await store.query({ kind: 'history', job: 'a', limit: 9 })).toHaveLength(1)
+    expect((await send(erase('a'))).verdict).toBe('committed')
+    await send({ type: 'CancelJob', job: 'a/0/0/1', ...onRecord })
+    await send(erase('a/0/0/1'))
     expect(await dump(place)).not.toContain('a-secret')
     expect((await verifySql(place.dialect)).problems).toEqual([])
   })
