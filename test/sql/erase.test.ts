@@ -115,8 +115,8 @@ describe.each(Object.keys(DATABASES))('on %s', (name) => {
     await endPlain(source)
     await source.store.close()
     // Its checksum is damaged: what it says can be read all the same.
-    await place.plant((run) => {
-      return flip(run, 'events', `job = 'a' and type = 'TaskFailed'`, 0, 2)
+    await place.plant((plant) => {
+      return flip(plant, 'events', `job = 'a' and type = 'TaskFailed'`, 0, 2)
     })
     const { givenUp } = await repairSql(place.dialect, { apply: true, giveUp: ['a'] })
     expect(givenUp).toMatchObject([{ job: 'a', isKept: true }])
