@@ -100,8 +100,8 @@ export function commandsOfCaller(
     }
     // A job that has the id for another reason neither answers the call nor leaves room for its callee.
     if (!sameContent(callerOf(found.job), wait.callee?.caller)) continue
-    const isOver = isFinal(jobState(found.job, found.tallies, now))
-    if (isOver && pendingCall(task, wait.name, now) === wait) {
+    const hasEnded = isFinal(jobState(found.job, found.tallies, now))
+    if (hasEnded && pendingCall(task, wait.name, now) === wait) {
       commands.push({ type: 'AnswerCall', job, stage, segment, name: wait.name })
     }
   }
