@@ -71,10 +71,11 @@ import { Quarantine } from './operator/quarantine.ts'
 import { assertWhole } from './operator/rate-limiter.ts'
 import { PresenceLoop } from './presence/presence-loop.ts'
 import { ScheduleHandle } from './schedule/schedule-handle.ts'
+import type { RefusedCommand } from './refusals.ts'
+import { Refusals } from './refusals.ts'
 import type { ScheduleInfo, UnreadableScheduleInfo } from './schedule/schedule-info.ts'
 import { Schedules } from './schedule/schedules.ts'
 import type { ScheduleTerms } from './schedule/terms.ts'
-import type { RefusedCommand } from './upkeep/command-listeners.ts'
 import { CommandListeners } from './upkeep/command-listeners.ts'
 import { ForgetHook } from './upkeep/forget-hook.ts'
 import { ForgetPace } from './upkeep/forget-pace.ts'
@@ -166,6 +167,7 @@ export class Pawl {
   readonly #results: Results
   readonly #commandListeners: CommandListeners
   readonly #softState: SoftState
+  readonly #refusals: Refusals
   readonly #presenceLoop: PresenceLoop
   readonly #healthWatch: HealthWatch
   readonly #workers = new Set<Worker>()
@@ -186,6 +188,9 @@ export class Pawl {
       failed: onError,
     })
     const notify = notifier(parts.onNotice, onError)
+    const tellRefused = (one: RefusedCommand): void => notify({ kind: 'refused', ...one })
+    const onRefused = parts.noticeRefusals === true ? tellRefused : null
+    this.#refusals = new Refusals(onRefused)
     const onStalled = (task: StalledTask): void => notify({ kind: 'stalled', ...stalledInfo(task) })
     this.#softState = new SoftState({
       now: this.#now,
@@ -196,7 +201,7 @@ export class Pawl {
     this.#presenceLoop = this.#newPresenceLoop(upkeepTiming, onStalled)
     this.#healthWatch = this.#newHealthWatch(notify)
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
-    this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now)
+    this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now, this.#refusals)
     this.quarantine = new Quarantine({
       store,
       batcher: this.#batcher,
@@ -214,6 +219,7 @@ export class Pawl {
       store,
       batcher: this.#batcher,
       place: this.#place,
+      refusals: this.#refusals,
       forgetReports: (job) => this.#presenceLoop.forgetReports(job),
     })
     const traffic = { others: 0, ends: 0 }
@@ -235,8 +241,7 @@ export class Pawl {
       upkeepLoop: this.#upkeepLoop,
       traffic,
       schedules: this.#schedules,
-      onRefused:
-        parts.noticeRefusals === true ? (refused) => notify({ kind: 'refused', ...refused }) : null,
+      onRefused,
     })
     this.#handleParts = this.#newHandleParts()
     this.#submitter = new Submitter(
@@ -245,7 +250,7 @@ export class Pawl {
       this.#handleParts,
       this.#definitions,
       defaults,
-      parts.maxWaiting === undefined ? null : new WaitingBounds(store, timing, parts.maxWaiting),
+      this.#newBounds(),
     )
   }
 
@@ -490,7 +495,7 @@ export class Pawl {
 
   /** Counters and timings of every transition since the engine was opened. */
   async metrics(): Promise<EngineMetrics> {
-    return engineMetrics(await this.#parts.store.query({ kind: 'metrics' }))
+    return engineMetrics(await this.#parts.store.query({ kind: 'metrics' }), this.#refusals)
   }
 
   /** Takes jobs of these definitions and runs them, until it is stopped. */
@@ -552,6 +557,13 @@ export class Pawl {
       this.#results.end(new StoreClosed())
       this.#parts.onClose()
     }
+  }
+
+  /** Null: any number may wait. */
+  #newBounds(): WaitingBounds | null {
+    const { store, timing, maxWaiting } = this.#parts
+    if (maxWaiting === undefined) return null
+    return new WaitingBounds(store, timing, maxWaiting, this.#refusals)
   }
 
   #newHandleParts(): HandleParts {

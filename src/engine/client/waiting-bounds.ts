@@ -15,6 +15,7 @@ import { InvalidDefinition } from '../../definition/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { Store } from '../../store/index.ts'
 import { QueueFull } from '../errors.ts'
+import type { Refusals } from '../refusals.ts'
 
 /** Of each queue, or of those that are named. */
 export type MaxWaiting = number | { readonly [queue: string]: number }
@@ -43,11 +44,14 @@ interface NamedJob {
 export class JobsToAdmit {
   readonly byQueue = new Map<string, number>()
   named: NamedJob[] = []
+  /** How many jobs these are, repeats included. */
+  total = 0
 
   /** `id`: as the caller gave it; null: it was made for this submit. */
   add(id: string | null, { type, key, unique, policy, stages }: JobSpec): void {
     const first = (stages ?? []).filter(({ after, onFailure }) => after.length === 0 && !onFailure)
     const queues = policy === null ? first.map((stage) => stage.policy.queue) : [policy.queue]
+    this.total += 1
     this.#count(queues, 1)
     if (id !== null || key !== null) this.named.push({ id, type, key, unique, queues })
   }
@@ -78,12 +82,14 @@ export class WaitingBounds {
   readonly #store: Store
   readonly #timing: Timing
   readonly #bounds: MaxWaiting
+  readonly #refusals: Refusals
   readonly #queues = new Map<string, CountedQueue>()
 
-  constructor(store: Store, timing: Timing, bounds: MaxWaiting) {
+  constructor(store: Store, timing: Timing, bounds: MaxWaiting, refusals: Refusals) {
     this.#store = store
     this.#timing = timing
     this.#bounds = bounds
+    this.#refusals = refusals
   }
 
   /** Throws `QueueFull`: then none of them may be submitted. Else `answered` is called once they are. */
@@ -92,7 +98,7 @@ export class WaitingBounds {
     if (this.#refusal(jobs) !== null) await this.#leaveOutRepeats(jobs)
     // In one turn from here on: what others were let through meanwhile is counted.
     const refusal = this.#refusal(jobs)
-    if (refusal !== null) throw refusal
+    if (refusal !== null) throw this.#refusals.note('SubmitJob', null, refusal, jobs.total)
     for (const [queue, count] of jobs.byQueue) this.#of(queue).admitted += count
   }
 

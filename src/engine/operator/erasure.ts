@@ -23,6 +23,7 @@ import { folderOf } from '../../worker/artifact/paths.ts'
 import type { Actor } from '../actor.ts'
 import { actorOrDefault } from '../actor.ts'
 import { CopiesExist, Refused, UnknownJob } from '../errors.ts'
+import type { Refusals } from '../refusals.ts'
 
 export interface EraseOptions extends Actor {
   /**
@@ -37,6 +38,7 @@ interface ErasureParts {
   readonly store: Store
   readonly batcher: CommandBatcher
   readonly place: ArtifactPlace
+  readonly refusals: Refusals
   /** What handlers said about a job, in this process and in others, is forgotten. */
   readonly forgetReports: (job: string) => Promise<void>
 }
@@ -70,11 +72,13 @@ export class Erasure {
     }
     const view = await this.#view(id)
     const copies = wish === 'keep' ? [] : await this.#copiesOf(view)
-    if (copies.length > 0 && wish === undefined) throw new CopiesExist(id, copies)
+    if (copies.length > 0 && wish === undefined) {
+      throw this.#parts.refusals.note('EraseJob', id, new CopiesExist(id, copies))
+    }
     const views = [view]
     for (const copy of copies) views.push(await this.#view(copy.job))
     // BEFORE the first is erased: all of them, or none.
-    for (const one of views) assertOver(one)
+    for (const one of views) this.#assertOver(one)
     const { by, reason } = actorOrDefault(actor, 'Erased')
     for (const { job } of views) await this.#eraseOne(job, { by, reason })
     return views.map(({ job }) => job.id)
@@ -91,9 +95,20 @@ export class Erasure {
     await forgetReports(id)
   }
 
+  #assertOver({ job, state }: JobView): void {
+    if (isFinal(state)) return
+    const error = new Refused(`Erasing job ${job.id}`, {
+      code: 'JobNotFinal',
+      check: 'erase',
+      message: `It is ${state}: only a job that is over can be erased. Cancel it, or wait for its end.`,
+      details: { job: job.id, state },
+    })
+    throw this.#parts.refusals.note('EraseJob', job.id, error)
+  }
+
   async #view(id: string): Promise<JobView> {
     const view = await this.#parts.store.query({ kind: 'job', job: id })
-    if (view === null) throw new UnknownJob(id)
+    if (view === null) throw this.#parts.refusals.note('EraseJob', id, new UnknownJob(id))
     return view
   }
 
@@ -178,14 +193,4 @@ export class Erasure {
 
 function calleesOf(waits: readonly PendingWait[]): readonly string[] {
   return waits.flatMap((wait) => calleeOf(wait) ?? [])
-}
-
-function assertOver({ job, state }: JobView): void {
-  if (isFinal(state)) return
-  throw new Refused(`Erasing job ${job.id}`, {
-    code: 'JobNotFinal',
-    check: 'erase',
-    message: `It is ${state}: only a job that is over can be erased. Cancel it, or wait for its end.`,
-    details: { job: job.id, state },
-  })
 }
