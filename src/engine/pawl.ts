@@ -189,8 +189,7 @@ export class Pawl {
     })
     const notify = notifier(parts.onNotice, onError)
     const tellRefused = (one: RefusedCommand): void => notify({ kind: 'refused', ...one })
-    const onRefused = parts.noticeRefusals === true ? tellRefused : null
-    this.#refusals = new Refusals(onRefused)
+    this.#refusals = new Refusals(parts.noticeRefusals === true ? tellRefused : null)
     const onStalled = (task: StalledTask): void => notify({ kind: 'stalled', ...stalledInfo(task) })
     this.#softState = new SoftState({
       now: this.#now,
@@ -241,7 +240,7 @@ export class Pawl {
       upkeepLoop: this.#upkeepLoop,
       traffic,
       schedules: this.#schedules,
-      onRefused,
+      onRefused: this.#refusals.onRefused,
     })
     this.#handleParts = this.#newHandleParts()
     this.#submitter = new Submitter(

@@ -23,11 +23,11 @@ export interface RefusedCommand {
 
 export class Refusals {
   readonly #counts = new Map<RefusalCode, number>()
-  readonly #onRefused: ((refused: RefusedCommand) => void) | null
+  /** Null: the owner does not want to know. */
+  readonly onRefused: ((refused: RefusedCommand) => void) | null
 
-  /** `onRefused`: null: the owner does not want to know. */
   constructor(onRefused: ((refused: RefusedCommand) => void) | null) {
-    this.#onRefused = onRefused
+    this.onRefused = onRefused
   }
 
   /** The error, to be thrown. `commands`: how many are refused by it. */
@@ -39,7 +39,7 @@ export class Refusals {
   ): E {
     const code = error.code as RefusalCode
     this.#counts.set(code, (this.#counts.get(code) ?? 0) + commands)
-    this.#onRefused?.({ command, job, code, message: error.message })
+    this.onRefused?.({ command, job, code, message: error.message })
     return error
   }
 
