@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Command } from '../../src/kernel/index.ts'
-import { copyStore, openDirectory } from '../../src/store/index.ts'
+import { copyStore, fromPg, openDirectory } from '../../src/store/index.ts'
 import type { Answer, Claimed, Store } from '../../src/store/index.ts'
 import { openPostgres } from '../../src/store/sql/open-sql.ts'
 import { postgresDialect } from '../../src/store/sql/postgres/dialect.ts'
@@ -232,4 +232,27 @@ it('a user of PostgreSQL who may not write tables anew is told that nothing was 
   onTestFinished(() => guest.close())
   await expect(guest.compact()).rejects.toMatchObject({ code: 'CompactionIncomplete' })
   await owner.compact()
+})
+
+it('is refused in a transaction of the user, which is as it was', async () => {
+  const [place, clock] = [await freshSchema(), new TestClock()]
+  const store = await openPostgres({ ...place, clock })
+  onTestFinished(() => store.close())
+  const { send } = benchOf(store, clock)
+  await send({ type: 'SubmitJob', job: 'a', spec: plain() })
+  await send({ type: 'CancelJob', job: 'a', ...onRecord })
+  const client = new Client(place.url)
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query('begin')
+  const submitted: Command = { type: 'SubmitJob', job: 'b', spec: plain() }
+  await expect(store.executeIn(fromPg(client), [submitted, erase('a')])).rejects.toMatchObject({
+    code: 'BadRequest',
+    message: expect.stringContaining('send it by `execute`') as string,
+  })
+  await store.executeIn(fromPg(client), [{ ...submitted, job: 'c' }])
+  await client.query('commit')
+  expect(await store.query({ kind: 'outcome', job: 'b' })).toBeNull()
+  expect(await store.query({ kind: 'outcome', job: 'c' })).not.toBeNull()
+  expect((await store.query({ kind: 'job', job: 'a' }))?.job.erased).toBeNull()
 })
