@@ -47,7 +47,7 @@ import { explain } from './inspect/explain.ts'
 import type { Health, StalledInfo, Unserved } from './inspect/health.ts'
 import { HealthWatch, stalledInfo } from './inspect/health.ts'
 import type { HistoryItem } from './inspect/history.ts'
-import { jobHistory } from './inspect/history.ts'
+import { HistoryReplays, jobHistory } from './inspect/history.ts'
 import type { QueueInfo } from './inspect/queue-info.ts'
 import { queueInfo } from './inspect/queue-info.ts'
 import { SoftState } from './inspect/soft-state.ts'
@@ -168,6 +168,7 @@ export class Pawl {
   readonly #commandListeners: CommandListeners
   readonly #softState: SoftState
   readonly #refusals: Refusals
+  readonly #replays = new HistoryReplays()
   readonly #presenceLoop: PresenceLoop
   readonly #healthWatch: HealthWatch
   readonly #workers = new Set<Worker>()
@@ -328,7 +329,7 @@ export class Pawl {
     assertJobId(id)
     assertLimit(page.limit)
     const { after = 0, limit = DEFAULT_PAGE } = page
-    return jobHistory(this.#parts.store, id, { after, limit }, this.#now())
+    return jobHistory(this.#parts.store, id, { after, limit }, this.#now(), this.#replays)
   }
 
   /** Every attempt at a job, or at one stage or segment of it, page by page, in the order they were leased. */
