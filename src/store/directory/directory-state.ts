@@ -65,6 +65,8 @@ export class DirectoryState {
         this.live.add(job)
         this.specs.noteSubmitted(job)
         return
+      case 'JobReplaced':
+        return this.specs.noteReplaced(job, position)
       case 'ReportRefused':
       case 'JobErased':
         if (entry.type === 'JobErased') this.erased.note(job, position)

@@ -129,6 +129,7 @@ async function restoreCheckpoint(
     jobs.push(stored)
     // The indexes have asked for all that they need: the rest is read when it is asked for.
     stored.loaded = null
+    specs.unloadReplaced(stored)
   })
   live.addAll(jobs)
 }
