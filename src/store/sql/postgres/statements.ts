@@ -480,10 +480,9 @@ export const POSTGRES: Statements = {
       union
       select e.position, e.before from chain c join events e on e.position = c.before
       where c.before > $2::int8
-    ), page (position) as (
-      select position from chain order by position * $4::int8 limit $3::int4
     ) select p.position, (select e.record from events e where e.position = p.position)
-      from page p order by p.position * $4::int8`,
+      from (select position from chain order by position * $4::int8 limit $3::int4) p
+      order by p.position * $4::int8`,
   streamEntries: streamEntries('$1::int8', '$2::int4'),
   eventsAfter: `select position, record from events where position > $1::int8 order by position limit $2::int4`,
   queueView: `
