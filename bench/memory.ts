@@ -35,7 +35,7 @@ const PARTS: Readonly<Record<PartName, MemoryPart>> = {
     jobs: 1_000_000,
     chars: 40,
     most: { peak: 100 * MB },
-    stores: ['directory', 'sqlite'],
+    stores: STORE_NAMES,
   },
 }
 const MOST_BLOCKED_MS = 500

@@ -76,7 +76,10 @@ export type {
 export {
   BadRequest,
   BeforeHistory,
+  CompactionIncomplete,
   CorruptLog,
+  CorruptRecord,
+  DatabaseDamaged,
   DirectoryInUse,
   DirectoryNotUsable,
   DiskFull,

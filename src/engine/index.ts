@@ -33,7 +33,7 @@ export type {
   SeenAttempt,
   TaskChoice,
 } from './operator/operator.ts'
-export type { RefusedCommand } from './upkeep/command-listeners.ts'
+export type { EngineRefusalCode, RefusalCode, RefusedCommand } from './refusals.ts'
 export type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 export type { MaxWaiting } from './client/waiting-bounds.ts'
 export type { QueueInfo } from './inspect/queue-info.ts'

@@ -48,7 +48,7 @@ import { explain } from './inspect/explain.ts'
 import type { Health, StalledInfo, Unserved } from './inspect/health.ts'
 import { HealthWatch, stalledInfo } from './inspect/health.ts'
 import type { HistoryItem } from './inspect/history.ts'
-import { jobHistory } from './inspect/history.ts'
+import { HistoryReplays, jobHistory } from './inspect/history.ts'
 import type { QueueInfo } from './inspect/queue-info.ts'
 import { queueInfo } from './inspect/queue-info.ts'
 import { SoftState } from './inspect/soft-state.ts'
@@ -72,10 +72,11 @@ import { Quarantine } from './operator/quarantine.ts'
 import { assertWhole } from './operator/rate-limiter.ts'
 import { PresenceLoop } from './presence/presence-loop.ts'
 import { ScheduleHandle } from './schedule/schedule-handle.ts'
+import type { RefusedCommand } from './refusals.ts'
+import { Refusals } from './refusals.ts'
 import type { ScheduleInfo, UnreadableScheduleInfo } from './schedule/schedule-info.ts'
 import { Schedules } from './schedule/schedules.ts'
 import type { ScheduleTerms } from './schedule/terms.ts'
-import type { RefusedCommand } from './upkeep/command-listeners.ts'
 import { CommandListeners } from './upkeep/command-listeners.ts'
 import { ForgetHook } from './upkeep/forget-hook.ts'
 import { ForgetPace } from './upkeep/forget-pace.ts'
@@ -154,6 +155,8 @@ export class Pawl {
   readonly #results: Results
   readonly #commandListeners: CommandListeners
   readonly #softState: SoftState
+  readonly #refusals: Refusals
+  readonly #replays = new HistoryReplays()
   readonly #presenceLoop: PresenceLoop
   readonly #healthWatch: HealthWatch
   readonly #workers = new Set<Worker>()
@@ -174,6 +177,8 @@ export class Pawl {
       failed: onError,
     })
     const notify = notifier(parts.onNotice, onError)
+    const tellRefused = (one: RefusedCommand): void => notify({ kind: 'refused', ...one })
+    this.#refusals = new Refusals(parts.noticeRefusals === true ? tellRefused : null)
     const onStalled = (task: StalledTask): void => notify({ kind: 'stalled', ...stalledInfo(task) })
     this.#softState = new SoftState({
       now: this.#now,
@@ -184,7 +189,7 @@ export class Pawl {
     this.#presenceLoop = this.#newPresenceLoop(upkeepTiming, onStalled)
     this.#healthWatch = this.#newHealthWatch(notify)
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
-    this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now)
+    this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now, this.#refusals)
     this.quarantine = new Quarantine({
       store,
       batcher: this.#batcher,
@@ -202,6 +207,7 @@ export class Pawl {
       store,
       batcher: this.#batcher,
       place: this.#place,
+      refusals: this.#refusals,
       forgetReports: (job) => this.#presenceLoop.forgetReports(job),
     })
     const traffic = { others: 0, ends: 0 }
@@ -223,8 +229,7 @@ export class Pawl {
       upkeepLoop: this.#upkeepLoop,
       traffic,
       schedules: this.#schedules,
-      onRefused:
-        parts.noticeRefusals === true ? (refused) => notify({ kind: 'refused', ...refused }) : null,
+      onRefused: this.#refusals.onRefused,
     })
     this.#handleParts = this.#newHandleParts()
     this.#submitter = new Submitter(
@@ -233,7 +238,7 @@ export class Pawl {
       this.#handleParts,
       this.#definitions,
       defaults,
-      parts.maxWaiting === undefined ? null : new WaitingBounds(store, timing, parts.maxWaiting),
+      this.#newBounds(),
     )
   }
 
@@ -316,7 +321,7 @@ export class Pawl {
     CALL_OPTIONS.page.assert(page, 'history()')
     assertLimit(page.limit)
     const { after = 0, limit = DEFAULT_PAGE } = page
-    return jobHistory(this.#parts.store, id, { after, limit }, this.#now())
+    return jobHistory(this.#parts.store, id, { after, limit }, this.#now(), this.#replays)
   }
 
   /** Every attempt at a job, or at one stage or segment of it, page by page, in the order they were leased. */
@@ -505,7 +510,7 @@ export class Pawl {
 
   /** Counters and timings of every transition since the engine was opened. */
   async metrics(): Promise<EngineMetrics> {
-    return engineMetrics(await this.#parts.store.query({ kind: 'metrics' }))
+    return engineMetrics(await this.#parts.store.query({ kind: 'metrics' }), this.#refusals)
   }
 
   /** Takes jobs of these definitions and runs them, until it is stopped. */
@@ -569,6 +574,13 @@ export class Pawl {
       this.#results.end(new StoreClosed())
       this.#parts.onClose()
     }
+  }
+
+  /** Null: any number may wait. */
+  #newBounds(): WaitingBounds | null {
+    const { store, timing, maxWaiting } = this.#parts
+    if (maxWaiting === undefined) return null
+    return new WaitingBounds(store, timing, maxWaiting, this.#refusals)
   }
 
   #newHandleParts(): HandleParts {

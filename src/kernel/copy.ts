@@ -22,7 +22,8 @@ export function copyJob(job: Job): Job {
     opened: job.opened === null ? null : [...job.opened],
     task: job.task === null ? null : copyTask(job.task),
     messages: [...job.messages],
-    replaced: job.replaced,
+    // Its input may be kept elsewhere, too.
+    replaced: job.replaced === null ? null : { ...job.replaced },
     firstPosition: job.firstPosition,
     lastPosition: job.lastPosition,
   }

@@ -7,7 +7,13 @@ export { FIRST_SUBMIT_CLAIM, isForSubmitClaim } from './claim-request.ts'
 export type { ClaimWithSubmit, SubmitClaimer } from './command-batcher.ts'
 export type { Clock } from './clock.ts'
 export { awakeClock, systemClock } from './clock.ts'
-export { BadRequest, CopyUnfinished, PartlyDone, StoreClosed } from './errors.ts'
+export {
+  BadRequest,
+  CompactionIncomplete,
+  CopyUnfinished,
+  PartlyDone,
+  StoreClosed,
+} from './errors.ts'
 export type { News, NewsKind, StoreNotice } from './notice.ts'
 export type { HeardProcess, JobReport, Presence } from './presence.ts'
 export type { Moment, OldestMoment } from './moment.ts'
@@ -32,6 +38,7 @@ export { openPostgres, openSqliteStore } from './sql/open-sql.ts'
 export { SqlStore } from './sql/sql-store.ts'
 export type { DatabaseProblem, SqlFailureReason } from './sql/failures.ts'
 export { DatabaseDamaged, SqlFailed } from './sql/failures.ts'
+export { CorruptRecord } from './sql/rows/records.ts'
 export { NewerTables } from './sql/tables.ts'
 export type {
   DrizzleSql,

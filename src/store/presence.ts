@@ -22,6 +22,7 @@ export interface JobReport {
   readonly job: string
   /** The authority's time. */
   readonly saidAt: number
+  /** Empty: what was said up to then was forgotten. */
   readonly text: string
 }
 
@@ -45,8 +46,11 @@ export interface Presence {
   heard(isChecked: boolean): Promise<readonly HeardProcess[]>
   /** Null: no process said anything about the job that is still known. */
   reportOf(job: string): Promise<JobReport | null>
-  /** What handlers said about the job is gone, as far as any process was told of it. */
-  forgetReport(job: string): Promise<void>
+  /**
+   * What handlers said about the job is gone, as far as any process was told of it. What they said, or say, up
+   * to this time is not kept either: another process may be about to tell it.
+   */
+  forgetReport(job: string, until: number): Promise<void>
   /** AFTER it, what was forgotten is in no file of its own. */
   compact(): Promise<void>
   /** Null: none that is known now. */

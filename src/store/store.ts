@@ -606,7 +606,8 @@ export interface Store {
   execute(commands: readonly Command[]): Promise<readonly Answer[]>
   /**
    * Only of a store on a database: decides in the user's transaction. What it decides holds once
-   * the user commits, and never if they do not.
+   * the user commits, and never if they do not. Throws `BadRequest` for `EraseJob`, which is a transaction of
+   * its own.
    */
   executeIn?(transaction: UserTransaction, commands: readonly Command[]): Promise<readonly Answer[]>
   /**

@@ -7,7 +7,17 @@ import type { CallerRef, Command, JobSpec, WaitSpec } from '../../src/kernel/ind
 import { calleeId } from '../../src/kernel/index.ts'
 import type { Answer, Claimed } from '../../src/store/index.ts'
 import { openDirectory } from '../../src/store/index.ts'
-import { call, caller, failure, pipeline, plain, policy, retry, stage } from '../support/specs.ts'
+import {
+  call,
+  caller,
+  failure,
+  pipeline,
+  plain,
+  policy,
+  promise,
+  retry,
+  stage,
+} from '../support/specs.ts'
 import type { Bench } from './bench.ts'
 import { CHANNEL, claim, commit, reportOf, setUp, simulated, STORES, TestClock } from './bench.ts'
 
@@ -160,6 +170,39 @@ describe.each(Object.keys(STORES))('of calls, the %s store', (kind) => {
     const second = call({ run: '3' })
     await bench.send(suspend(next, [second]))
     expect(await upkeep(bench)).toEqual([`SubmitJob ${calleeId(second.callee!.caller!)}`])
+  })
+
+  it('lets a pipeline that ends with its caller finish what it committed, and asks for nothing more', async () => {
+    const spec = pipeline([stage('only', { policy: policy() })])
+    const { bench, callee } = await calling(kind, { withCaller: true }, spec)
+    await upkeep(bench)
+    const leased = await claimed(bench, callee)
+    const effects = [promise({ name: 'mail', idempotent: true })]
+    await bench.send({ ...commit(leased), effects } as Command)
+    await bench.send({ type: 'CancelJob', job: 'a', by: 'ops', reason: '' })
+    expect(await due(bench)).toEqual([])
+    expect(await stateOf(bench, callee)).toBe('RUNNING')
+    await bench.send({ type: 'StartEffect', ...reportOf(leased), effect: 0 })
+    await bench.send({ type: 'FinishEffect', ...reportOf(leased), effect: 0 })
+    expect(await stateOf(bench, callee)).toBe('SUCCEEDED')
+    expect(await due(bench)).toEqual([])
+  })
+
+  it('asks for nothing if another job has the id of a callee, over or not', async () => {
+    const { bench, callee } = await calling(kind)
+    await bench.send({ type: 'SubmitJob', job: callee, spec: plain({ input: '"another"' }) })
+    expect(await due(bench)).toEqual([])
+    await bench.send(commit(await claimed(bench, callee)))
+    await bench.send({ type: 'SubmitJob', job: 'b', spec: plain() })
+    expect(await due(bench)).toEqual([])
+    expect(await stateOf(bench, 'a')).toBe('SUSPENDED')
+    // One that is over before the call is made.
+    const second = call({ job: 'b' })
+    const taken = calleeId(second.callee!.caller!)
+    await bench.send({ type: 'SubmitJob', job: taken, spec: plain() })
+    await bench.send({ type: 'CancelJob', job: taken, by: 'ops', reason: '' })
+    await bench.send(suspend(await claimed(bench, 'b'), [second]))
+    expect(await due(bench)).toEqual([])
   })
 
   it('ends a wait in place for a callee that is over, with what it said', async () => {

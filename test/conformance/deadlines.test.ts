@@ -4,7 +4,7 @@ import type { Command } from '../../src/kernel/index.ts'
 import type { Claimed, Outcome } from '../../src/store/index.ts'
 import { failureReason } from '../../src/engine/failure-reason.ts'
 import { explain } from '../../src/engine/inspect/explain.ts'
-import { jobHistory } from '../../src/engine/inspect/history.ts'
+import { HistoryReplays, jobHistory } from '../../src/engine/inspect/history.ts'
 import { failure, pipeline, plain, policy, promise, retry, stage } from '../support/specs.ts'
 import type { Bench } from './bench.ts'
 import { CHANNEL, claim, commit, reportOf, setUp, STORES } from './bench.ts'
@@ -49,7 +49,13 @@ describe.each(Object.keys(STORES))('of deadlines, the %s store', (kind) => {
       why: 'deadline',
       message: 'Its deadline passed before it was committed.',
     })
-    const history = await jobHistory(store, 'a', { after: 0, limit: 9 }, clock.time)
+    const history = await jobHistory(
+      store,
+      'a',
+      { after: 0, limit: 9 },
+      clock.time,
+      new HistoryReplays(),
+    )
     expect(history.at(-1)).toMatchObject({ type: 'JobCancelled', by: 'time', to: 'FAILED' })
   })
 

@@ -262,6 +262,10 @@ const CAUSES: Readonly<Record<string, [Failing, Partial<NonNullable<JobInfo['fai
     async (pawl) => (await pawl.submit(never, 'a', { startWithin: 1 })).id,
     { why: 'start-by', by: null, message: 'No worker took it before its start-by time.' },
   ],
+  deadline: [
+    async (pawl) => (await pawl.submit(never, 'a', { deadline: 1 })).id,
+    { why: 'deadline', by: 'deadline', message: 'Its deadline passed before it was committed.' },
+  ],
   terminal: [
     async (pawl) => {
       pawl.work([terminal])
@@ -308,6 +312,9 @@ describe.each(EVERY_ENGINE)('why a job FAILED %s', (_name, open) => {
       if (why === 'cancelled') {
         expect(error).toMatchObject({ code: 'JobWasCancelled', details: { by, reason: 'enough' } })
         expect(error.message).toContain('was cancelled by ann: enough')
+      } else if (why === 'deadline') {
+        expect(error).toMatchObject({ code: 'JobDeadlinePassed', details: { job: id } })
+        expect(error.message).toContain('was not committed by its deadline')
       } else {
         expect(error).toMatchObject({ code: 'JobFailed', why, details: { why, by } })
         expect(error.message.endsWith(message)).toBe(true)

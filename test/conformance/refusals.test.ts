@@ -31,6 +31,51 @@ describe.each(EVERY_ENGINE)('a refused command %s', (_name, open) => {
     expect(Object.keys(refused)).not.toContain('TaskFinal')
   })
 
+  it('is counted and told by its code, too, if the engine itself refuses it', async () => {
+    const notices: Notice[] = []
+    const onNotice = (notice: Notice): unknown => notices.push(notice)
+    const pawl = await open({ noticeRefusals: true, onNotice, maxWaiting: 2 })
+    await pawl.submitMany(
+      echo,
+      ['one', 'two'].map((id) => ({ input: 1, options: { id } })),
+    )
+    await expect(pawl.submit(echo, 3)).rejects.toMatchObject({ code: 'QueueFull' })
+    const three = [1, 2, 3].map((input) => ({ input }))
+    await expect(pawl.submitMany(echo, three)).rejects.toMatchObject({ code: 'QueueFull' })
+    await expect(pawl.discard('one')).rejects.toMatchObject({ code: 'TaskNotDead' })
+    await expect(pawl.rerun('one')).rejects.toMatchObject({ code: 'JobNotFinal' })
+    await expect(pawl.erase('one')).rejects.toMatchObject({ code: 'JobNotFinal' })
+    for (const id of ['one', 'two']) await pawl.cancel(id)
+    await pawl.rerun('two', { id: 'again' })
+    await expect(pawl.erase('two')).rejects.toMatchObject({ code: 'CopiesExist' })
+    await pawl.erase('one')
+    await expect(pawl.rerun('one')).rejects.toMatchObject({ code: 'JobWasErased' })
+    await expect(pawl.retry('none')).rejects.toMatchObject({ code: 'UnknownJob' })
+    await expect(pawl.erase('none')).rejects.toMatchObject({ code: 'UnknownJob' })
+    expect((await pawl.metrics()).refused).toEqual({
+      QueueFull: 4,
+      TaskNotDead: 1,
+      JobNotFinal: 2,
+      CopiesExist: 1,
+      JobWasErased: 1,
+      UnknownJob: 2,
+    })
+    const told = notices.flatMap((one) => {
+      return one.kind === 'refused' ? [[one.command, one.job, one.code]] : []
+    })
+    expect(told).toEqual([
+      ['SubmitJob', null, 'QueueFull'],
+      ['SubmitJob', null, 'QueueFull'],
+      ['CancelJob', 'one', 'TaskNotDead'],
+      ['SubmitJob', 'one', 'JobNotFinal'],
+      ['EraseJob', 'one', 'JobNotFinal'],
+      ['EraseJob', 'two', 'CopiesExist'],
+      ['SubmitJob', 'one', 'JobWasErased'],
+      ['RetryTask', 'none', 'UnknownJob'],
+      ['EraseJob', 'none', 'UnknownJob'],
+    ])
+  })
+
   it('is a notice if the owner wants it, and none otherwise', async () => {
     for (const noticeRefusals of [true, false]) {
       const notices: Notice[] = []

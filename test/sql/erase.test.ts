@@ -6,11 +6,12 @@ import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Command } from '../../src/kernel/index.ts'
-import { copyStore, openDirectory } from '../../src/store/index.ts'
+import { copyStore, fromPg, openDirectory } from '../../src/store/index.ts'
 import type { Answer, Claimed, Store } from '../../src/store/index.ts'
 import { openPostgres } from '../../src/store/sql/open-sql.ts'
 import { postgresDialect } from '../../src/store/sql/postgres/dialect.ts'
 import type { SqlStore } from '../../src/store/sql/sql-store.ts'
+import { repairSql } from '../../src/store/sql/verify/repair-database.ts'
 import { verifySql } from '../../src/store/sql/verify/verify-database.ts'
 import type { Bench } from '../conformance/bench.ts'
 import { CHANNEL, claim, commit, reportOf, TestClock } from '../conformance/bench.ts'
@@ -19,6 +20,7 @@ import { temporaryFolder } from '../support/engines.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { onRecord, pipeline, plain, stage } from '../support/specs.ts'
 import type { TestDatabase } from './verify/test-databases.ts'
+import { flip } from './verify/row-damages.ts'
 import { DATABASES } from './verify/test-databases.ts'
 
 const erase = (job: string): Command => ({ type: 'EraseJob', job, ...onRecord })
@@ -103,6 +105,26 @@ describe.each(Object.keys(DATABASES))('on %s', (name) => {
     for (const job of ['a', 'p']) expect((await bench.send(erase(job))).verdict).toBe('committed')
     await bench.send({ type: 'CancelJob', job: 'a/0/0/1', ...onRecord })
     await bench.send(erase('a/0/0/1'))
+    expect(await dump(place)).not.toContain('a-secret')
+    expect((await verifySql(place.dialect)).problems).toEqual([])
+  })
+
+  it('a job whose events a repair gave up is erased in these events, too, damaged ones included', async () => {
+    const [place, clock] = [await fresh(name), new TestClock()]
+    const source = benchOf(await opened(place, clock), clock)
+    await endPlain(source)
+    await source.store.close()
+    // Its checksum is damaged: what it says can be read all the same.
+    await place.plant((plant) => {
+      return flip(plant, 'events', `job = 'a' and type = 'TaskFailed'`, 0, 2)
+    })
+    const { givenUp } = await repairSql(place.dialect, { apply: true, giveUp: ['a'] })
+    expect(givenUp).toMatchObject([{ job: 'a', isKept: true }])
+    const { store, send } = benchOf(await opened(place, clock), clock)
+    expect(await store.query({ kind: 'history', job: 'a', limit: 9 })).toHaveLength(1)
+    expect((await send(erase('a'))).verdict).toBe('committed')
+    await send({ type: 'CancelJob', job: 'a/0/0/1', ...onRecord })
+    await send(erase('a/0/0/1'))
     expect(await dump(place)).not.toContain('a-secret')
     expect((await verifySql(place.dialect)).problems).toEqual([])
   })
@@ -210,4 +232,27 @@ it('a user of PostgreSQL who may not write tables anew is told that nothing was 
   onTestFinished(() => guest.close())
   await expect(guest.compact()).rejects.toMatchObject({ code: 'CompactionIncomplete' })
   await owner.compact()
+})
+
+it('is refused in a transaction of the user, which is as it was', async () => {
+  const [place, clock] = [await freshSchema(), new TestClock()]
+  const store = await openPostgres({ ...place, clock })
+  onTestFinished(() => store.close())
+  const { send } = benchOf(store, clock)
+  await send({ type: 'SubmitJob', job: 'a', spec: plain() })
+  await send({ type: 'CancelJob', job: 'a', ...onRecord })
+  const client = new Client(place.url)
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query('begin')
+  const submitted: Command = { type: 'SubmitJob', job: 'b', spec: plain() }
+  await expect(store.executeIn(fromPg(client), [submitted, erase('a')])).rejects.toMatchObject({
+    code: 'BadRequest',
+    message: expect.stringContaining('send it by `execute`') as string,
+  })
+  await store.executeIn(fromPg(client), [{ ...submitted, job: 'c' }])
+  await client.query('commit')
+  expect(await store.query({ kind: 'outcome', job: 'b' })).toBeNull()
+  expect(await store.query({ kind: 'outcome', job: 'c' })).not.toBeNull()
+  expect((await store.query({ kind: 'job', job: 'a' }))?.job.erased).toBeNull()
 })

@@ -53,6 +53,36 @@ describe.each(EVERY_ENGINE)('with maxWaiting, an engine %s', (_, openEngine) => 
     await expect.poll(() => refusal(pawl.submit(idle)), SOON).toBeNull()
   })
 
+  it('answers a repeat of an id or a key as the first, however full the queue is', async () => {
+    const pawl = await openEngine({ maxWaiting: 3 })
+    await pawl.submit(idle, undefined, { id: 'known' })
+    const first = await pawl.submit(idle, undefined, { key: 'k' })
+    await pawl.submit(idle)
+    expect((await pawl.submit(idle, undefined, { id: 'known' })).id).toBe('known')
+    expect((await pawl.submit(idle, undefined, { key: 'k' })).id).toBe(first.id)
+    const repeats = [{ options: { id: 'known' } }, { options: { key: 'k' } }]
+    const handles = await pawl.submitMany(idle, repeats)
+    expect(handles.map(({ id }) => id)).toEqual(['known', first.id])
+    expect(await pawl.submitMany(idle, repeats.values())).toEqual({ submitted: 2 })
+    // Only what is new counts, and for that there is no room.
+    const mixed = refusal(pawl.submitMany(idle, [...repeats, { options: { id: 'new' } }]))
+    expect(await mixed).toMatchObject({ code: 'QueueFull', details: { waiting: 3, jobs: 1 } })
+    for (const options of [{ id: 'unknown' }, { key: 'unknown' }]) {
+      expect(await refusal(pawl.submit(idle, undefined, options))).toBeInstanceOf(QueueFull)
+    }
+    expect(await countOf(pawl)).toBe(3)
+  })
+
+  it('a unique key of a job that is over is no repeat', async () => {
+    const pawl = await openEngine({ maxWaiting: 1 })
+    const unique = { key: 'k', unique: true }
+    const one = await pawl.submit(idle, undefined, unique)
+    expect((await pawl.submit(idle, undefined, unique)).id).toBe(one.id)
+    await one.cancel()
+    await expect.poll(() => refusal(pawl.submit(idle)), SOON).toBeNull()
+    expect(await refusal(pawl.submit(idle, undefined, unique))).toBeInstanceOf(QueueFull)
+  })
+
   it('counts what it has on its way: of many submits at once, as many are taken as there is room for', async () => {
     const pawl = await openEngine({ maxWaiting: 5 })
     const all = await Promise.all(Array.from({ length: 20 }, () => refusal(pawl.submit(idle))))

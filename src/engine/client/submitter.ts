@@ -23,8 +23,8 @@ import type { BulkSubmitOptions } from './bulk-submit.ts'
 import { BulkSubmit, isKnown } from './bulk-submit.ts'
 import type { HandleParts } from './handle.ts'
 import { Handle } from './handle.ts'
-import type { JobsByQueue, WaitingBounds } from './waiting-bounds.ts'
-import { addToQueues, jobsByQueue } from './waiting-bounds.ts'
+import type { WaitingBounds } from './waiting-bounds.ts'
+import { JobsToAdmit } from './waiting-bounds.ts'
 
 export interface SubmitOptions extends ChildOptions {
   /** Default: a UUIDv7, which tells when it was made. Submitting the same job under the same id again is harmless. */
@@ -115,7 +115,7 @@ interface CheckedList {
   /** From the first on; the others are made again when they are sent. */
   readonly commands: readonly Submission[]
   /** Of all of them. */
-  readonly byQueue: JobsByQueue
+  readonly toAdmit: JobsToAdmit
 }
 
 /** Most submits say nothing: there is nothing to check. */
@@ -136,6 +136,8 @@ export class Submitter {
   readonly #defaults: SubmitDefaults
   /** Null: any number may wait. */
   readonly #bounds: WaitingBounds | null
+  /** Commands whose ids the caller gave: such a job may be known. */
+  readonly #named = new WeakSet<Submission>()
 
   /**
    * `definitions`: where what is submitted is noted, by its name. `defaults`: for what they do not say.
@@ -189,7 +191,7 @@ export class Submitter {
         : this.#sendIn(tx, [command]).then(([one]) => one as Answer)
     const answer = await (this.#bounds === null
       ? send()
-      : this.#withinBounds(jobsByQueue([command]), tx, send))
+      : this.#withinBounds(this.#toAdmit([command]), tx, send))
     return this.#handle(definition, command, answer)
   }
 
@@ -205,7 +207,7 @@ export class Submitter {
     // As a whole, BEFORE any is sent.
     const send = (): Promise<Handle<OutcomeOf<J>>[]> =>
       this.#sendList(definition, jobs, checked, tx)
-    return this.#withinBounds(checked.byQueue, tx, send)
+    return this.#withinBounds(checked.toAdmit, tx, send)
   }
 
   async #sendList<J extends AnyJob>(
@@ -293,15 +295,27 @@ export class Submitter {
     const send: BulkSubmitOptions['send'] = (some) =>
       tx === undefined ? this.#batcher.sendAll(some) : this.#sendIn(tx, some)
     return new BulkSubmit({
-      send: isBound ? (some) => this.#withinBounds(jobsByQueue(some), tx, () => send(some)) : send,
+      send: isBound
+        ? (some) => this.#withinBounds(this.#toAdmit(some), tx, () => send(some))
+        : send,
       mostUnderWay: tx === undefined ? MOST_UNDER_WAY : 1,
       onAnswered,
     })
   }
 
+  #toAdmit(commands: readonly Submission[]): JobsToAdmit {
+    const jobs = new JobsToAdmit()
+    for (const command of commands) this.#addTo(jobs, command)
+    return jobs
+  }
+
+  #addTo(jobs: JobsToAdmit, command: Submission): void {
+    jobs.add(this.#named.has(command) ? command.job : null, command.spec)
+  }
+
   /** Throws `QueueFull` BEFORE anything is sent. */
   async #withinBounds<T>(
-    jobs: JobsByQueue,
+    jobs: JobsToAdmit,
     tx: UserTransaction | undefined,
     send: () => Promise<T>,
   ): Promise<T> {
@@ -317,21 +331,21 @@ export class Submitter {
   async #check(definition: AnyJob, jobs: readonly SubmittedJob[]): Promise<CheckedList> {
     const ids: string[] = []
     const commands: Submission[] = []
-    const byQueue = new Map<string, number>()
+    const toAdmit = new JobsToAdmit()
     let chars = 0
     let turnAt = CHARS_PER_TURN
     for (let i = 0; i < jobs.length; i++) {
       const given = this.#item(definition, jobs[i] as SubmittedJob, i)
       const command = given instanceof Promise ? await given : given
       ids.push(command.job)
-      if (this.#bounds !== null) addToQueues(byQueue, command.spec)
+      if (this.#bounds !== null) this.#addTo(toAdmit, command)
       chars += COMMAND_CHARS + command.spec.input.length
       if (chars <= MOST_KEPT_CHARS) commands.push(command)
       if (chars < turnAt) continue
       turnAt = chars + CHARS_PER_TURN
       await eventLoopTurn()
     }
-    return { ids, commands, byQueue }
+    return { ids, commands, toAdmit }
   }
 
   #item(definition: AnyJob, item: SubmittedJob, index: number): Submission | Promise<Submission> {
@@ -404,7 +418,10 @@ export class Submitter {
     const { id: job = newJobId() } = options
     const text = inputOf(definition, input)
     const submission = (it: string): Submission => {
-      return { type: 'SubmitJob', job, spec: specOf(definition, it, options, this.#defaults) }
+      const spec = specOf(definition, it, options, this.#defaults)
+      const command: Submission = { type: 'SubmitJob', job, spec }
+      if (this.#bounds !== null && options.id !== undefined) this.#named.add(command)
+      return command
     }
     return typeof text === 'string' ? submission(text) : text.then(submission)
   }

@@ -1,5 +1,6 @@
 /** Counters and timings of the store, as a client sees them. */
 import type { Distribution, Metrics, Traffic } from '../../store/index.ts'
+import type { RefusalCode, Refusals } from '../refusals.ts'
 
 export interface EngineMetrics {
   /** The authority's time, and when it began to count. */
@@ -7,8 +8,8 @@ export interface EngineMetrics {
   readonly since: Date
   /** How many entries of each type were written. */
   readonly entries: Metrics['entries']
-  /** How many commands were refused with each code, those of workers and of upkeep included. */
-  readonly refused: Metrics['refused']
+  /** How many commands were refused with each code: by the store, those of workers and upkeep included, and by this engine. */
+  readonly refused: Readonly<Partial<Record<RefusalCode, number>>>
   readonly traffic: readonly Traffic[]
   /** From decided to durable, in microseconds, one for each batch. None in memory. */
   readonly durableUs: Distribution
@@ -17,6 +18,10 @@ export interface EngineMetrics {
   readonly quarantined: number
 }
 
-export function engineMetrics({ now, since, ...metrics }: Metrics): EngineMetrics {
-  return { now: new Date(now), since: new Date(since), ...metrics }
+export function engineMetrics(
+  { now, since, refused, ...metrics }: Metrics,
+  refusals: Refusals,
+): EngineMetrics {
+  const times = { now: new Date(now), since: new Date(since) }
+  return { ...times, ...metrics, refused: refusals.countedWith(refused) }
 }

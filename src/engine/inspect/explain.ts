@@ -4,15 +4,20 @@
  * All reasons come from the store, but for the workers: those of other processes are known by what they
  * say, and without presence not at all.
  */
-import type { Job, JobState, LimitSpec, StageSpec, Task } from '../../kernel/index.ts'
+import type { Job, JobState, LimitSpec, StageSpec, Task, Wait } from '../../kernel/index.ts'
 import {
+  calleeOf,
   isEnding,
   isFinal,
   isHeldBack,
   isLost,
+  isPending,
   isSettled,
+  isSuspended,
   mayStartAt,
   missedDeadline,
+  NEVER_DUE,
+  waitsOfSuspension,
 } from '../../kernel/index.ts'
 import type { Holder, InUse, JobOverview, StageOverview, Store } from '../../store/index.ts'
 import type { StalledTask } from '../../worker/index.ts'
@@ -33,6 +38,7 @@ export type Obstacle =
   | 'prerequisites'
   | 'not-due'
   | 'waits-for-retry'
+  | 'suspended'
   | 'start-by-passed'
   | 'deadline-passed'
   | 'queue-paused'
@@ -186,7 +192,8 @@ function ownReasons(job: Job, task: Task, now: number): Reason[] {
   if (isHeldBack(job)) {
     reasons.push(reason('held', 'It was submitted with `hold`: release it.'))
   }
-  if (task.dueAt > now) {
+  if (task.dueAt > now && isSuspended(task)) reasons.push(suspension(task))
+  else if (task.dueAt > now) {
     const at = new Date(task.dueAt).toISOString()
     reasons.push(
       task.attempt > 0
@@ -201,6 +208,23 @@ function ownReasons(job: Job, task: Task, now: number): Reason[] {
     reasons.push(reason('deadline-passed', 'Its deadline has passed: it is about to fail.'))
   }
   return reasons
+}
+
+/** What it waits for, and for how long: a wait without a time has no end of its own. */
+function suspension(task: Task): Reason {
+  const needs = task.waiting?.suspended ?? 'all'
+  const pending = waitsOfSuspension(task).filter((wait) => isPending(task, wait))
+  const what = pending.map(waitText).join(needs === 'any' ? ' or ' : ' and ')
+  if (task.dueAt === NEVER_DUE) {
+    return reason('suspended', `It waits, without a limit of time, for ${what}.`)
+  }
+  const at = new Date(task.dueAt).toISOString()
+  return reason('suspended', `It waits for ${what}, until ${at} at the latest.`, task.dueAt)
+}
+
+function waitText(wait: Wait): string {
+  if (wait.callee !== null) return `the end of job ${calleeOf(wait)} ('${wait.name}')`
+  return wait.message === null ? `its time ('${wait.name}')` : `message '${wait.message}'`
 }
 
 /** A committed task is finished whatever pause and limits say. */

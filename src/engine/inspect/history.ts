@@ -3,7 +3,9 @@
  * asked for it and why. Moves that only time made have no entry; they are shown between the entries,
  * as `TimePassed`.
  *
- * States are derived from the entries, so a page reads those before it, too.
+ * States are derived from the entries before them. Where a page ended the replay is kept, for a while, for the next
+ * one to go on from: so pages that are read one after the other read each entry once. A page from anywhere else
+ * reads the entries before it, too.
  */
 import type { Entry, JobState } from '../../kernel/index.ts'
 import type { PositionedEntry, Store } from '../../store/index.ts'
@@ -44,22 +46,58 @@ export interface HistoryPage {
   readonly limit: number
 }
 
+/** Histories that are read page by page at the same time: of more than these, pages read what is before them. */
+const MOST_REPLAYS = 4
+
+/** Where pages ended, of an engine. An entry never changes what was before it, so a replay stays right. */
+export class HistoryReplays {
+  readonly #ends = new Map<string, JobReplay>()
+
+  /** The replay of all entries up to a position; undefined: it is not known. It is the caller's from then on. */
+  take(id: string, position: number): JobReplay | undefined {
+    const key = `${position} ${id}`
+    const found = this.#ends.get(key)
+    this.#ends.delete(key)
+    return found
+  }
+
+  keep(id: string, position: number, replay: JobReplay): void {
+    this.#ends.set(`${position} ${id}`, replay)
+    const [oldest] = this.#ends.keys()
+    if (this.#ends.size > MOST_REPLAYS && oldest !== undefined) this.#ends.delete(oldest)
+  }
+}
+
+/** `position`: of the last entry that is in it. */
+async function replayUpTo(
+  store: Store,
+  id: string,
+  after: number,
+): Promise<{ readonly replay: JobReplay; readonly position: number }> {
+  const replay = new JobReplay(id)
+  let position = 0
+  if (after === 0) return { replay, position }
+  for await (const one of entriesOf(store, id)) {
+    if (one.position > after) break
+    replay.add(one.entry)
+    position = one.position
+  }
+  return { replay, position }
+}
+
 /** `now`: the authority's time, as well as it is known. */
 export async function jobHistory(
   store: Store,
   id: string,
   { after, limit }: HistoryPage,
   now: number,
+  replays: HistoryReplays,
 ): Promise<HistoryItem[]> {
-  const fold = new JobReplay(id)
-  let position = 0
-  if (after > 0) {
-    for await (const one of entriesOf(store, id)) {
-      if (one.position > after) break
-      fold.add(one.entry)
-      position = one.position
-    }
-  }
+  const known = replays.take(id, after)
+  const begun =
+    known === undefined ? await replayUpTo(store, id, after) : { replay: known, position: after }
+  const { replay: fold } = begun
+  let { position } = begun
   const items: HistoryItem[] = []
   let count = 0
   let isMore = false
@@ -74,6 +112,7 @@ export async function jobHistory(
     position = one.position
     count += 1
   }
+  if (isMore) replays.keep(id, position, fold)
   if (count > 0 && !isMore) {
     for (const change of fold.changesUntil(now)) items.push(timedItem(change, position))
   }

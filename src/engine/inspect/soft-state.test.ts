@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { SoftState } from './soft-state.ts'
 
-function state(): SoftState {
+function state(now = (): number => 1): SoftState {
   return new SoftState({
-    now: () => 1,
+    now,
     authorityTime: (ms) => ms,
     onStalled: () => undefined,
     onNewer: () => undefined,
@@ -36,4 +36,20 @@ it('the newest 1,000 jobs are remembered', () => {
   for (let i = 0; i < 1_001; i++) soft.log(`job ${i}`, 'here')
   expect(soft.reportsOf('job 0').lines).toEqual([])
   expect(soft.reportsOf('job 1').lines).toEqual(['here'])
+})
+
+it('what a handler still says of a job that was erased is not kept, until a time', () => {
+  let now = 1
+  const soft = state(() => now)
+  soft.progress('a', '"secret"')
+  soft.forget('a', 5)
+  expect(soft.reportsOf('a').progress).toBeNull()
+  now = 5
+  soft.progress('a', '"secret"')
+  soft.log('a', 'secret')
+  soft.log('b', 'here')
+  expect(soft.takeChanged(9).map(({ job }) => job)).toEqual(['b'])
+  now = 6
+  soft.log('a', 'another job of this id')
+  expect(soft.reportsOf('a').lines).toEqual(['another job of this id'])
 })

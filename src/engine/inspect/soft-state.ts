@@ -35,6 +35,8 @@ export class SoftState implements WorkerEvents {
   readonly #stalled = new Map<string, StalledTask>()
   /** Jobs whose reports no other process was told of. */
   readonly #changed = new Set<string>()
+  /** Jobs that were erased: what is said of them up to this time is dropped. */
+  readonly #forgottenUntil = new Map<string, number>()
   readonly #listeners = new Map<string, Set<() => void>>()
 
   constructor(parts: SoftStateParts) {
@@ -42,6 +44,7 @@ export class SoftState implements WorkerEvents {
   }
 
   progress(job: string, value: string): void {
+    if (this.#isForgotten(job)) return
     if (value.length > PROGRESS_CHARS) {
       return this.log(job, `A progress of ${value.length} characters is too long to be kept.`)
     }
@@ -50,6 +53,7 @@ export class SoftState implements WorkerEvents {
   }
 
   log(job: string, line: string): void {
+    if (this.#isForgotten(job)) return
     const { lines } = this.#reportsFor(job)
     lines.push(line.length > LINE_CHARS ? `${line.slice(0, LINE_CHARS)}…` : line)
     if (lines.length > MOST_LINES) lines.shift()
@@ -94,10 +98,21 @@ export class SoftState implements WorkerEvents {
     }
   }
 
-  /** What was said about the job is gone. */
-  forget(job: string): void {
+  /** What was said about the job, or is said up to this time, is gone. */
+  forget(job: string, until: number): void {
     this.#jobs.delete(job)
     this.#changed.delete(job)
+    this.#forgottenUntil.delete(job)
+    this.#forgottenUntil.set(job, until)
+    const [oldest] = this.#forgottenUntil.keys()
+    if (this.#forgottenUntil.size > MOST_JOBS && oldest !== undefined) {
+      this.#forgottenUntil.delete(oldest)
+    }
+  }
+
+  #isForgotten(job: string): boolean {
+    const until = this.#forgottenUntil.get(job)
+    return until !== undefined && this.#parts.now() <= until
   }
 
   /** What changed since it was taken last, for so many jobs at most. */

@@ -8,19 +8,27 @@
  */
 import type { ArtifactPlace } from '../../definition/index.ts'
 import { InvalidDefinition } from '../../definition/index.ts'
-import type { Command, Job, Task } from '../../kernel/index.ts'
+import type { Command, Job, PendingWait, Task } from '../../kernel/index.ts'
 import { calleeOf, childId, isFinal } from '../../kernel/index.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
-import type { JobsPage, JobView, QueryOf, Store } from '../../store/index.ts'
+import type {
+  JobOverview,
+  JobsPage,
+  JobView,
+  PositionedEntry,
+  QueryOf,
+  Store,
+} from '../../store/index.ts'
 import { folderOf } from '../../worker/artifact/paths.ts'
 import type { Actor } from '../actor.ts'
 import { actorOrDefault } from '../actor.ts'
 import { CopiesExist, Refused, UnknownJob } from '../errors.ts'
+import type { Refusals } from '../refusals.ts'
 
 export interface EraseOptions extends Actor {
   /**
    * Jobs that hold copies of what this one held: its parent and its children, its caller and its callees, and
-   * those that it is a rerun of or that are reruns of it. `'erase'`: they are erased, too, if all of them are over. `'keep'`:
+   * those that it, or one of these, is a rerun of, or that are reruns of them. `'erase'`: they are erased, too, if all of them are over. `'keep'`:
    * they are left alone, and not looked for. Left out: if there are any, nothing is erased.
    */
   readonly copies?: 'erase' | 'keep'
@@ -30,6 +38,7 @@ interface ErasureParts {
   readonly store: Store
   readonly batcher: CommandBatcher
   readonly place: ArtifactPlace
+  readonly refusals: Refusals
   /** What handlers said about a job, in this process and in others, is forgotten. */
   readonly forgetReports: (job: string) => Promise<void>
 }
@@ -63,11 +72,13 @@ export class Erasure {
     }
     const view = await this.#view(id)
     const copies = wish === 'keep' ? [] : await this.#copiesOf(view)
-    if (copies.length > 0 && wish === undefined) throw new CopiesExist(id, copies)
+    if (copies.length > 0 && wish === undefined) {
+      throw this.#parts.refusals.note('EraseJob', id, new CopiesExist(id, copies))
+    }
     const views = [view]
     for (const copy of copies) views.push(await this.#view(copy.job))
     // BEFORE the first is erased: all of them, or none.
-    for (const one of views) assertOver(one)
+    for (const one of views) this.#assertOver(one)
     const { by, reason } = actorOrDefault(actor, 'Erased')
     for (const { job } of views) await this.#eraseOne(job, { by, reason })
     return views.map(({ job }) => job.id)
@@ -84,9 +95,20 @@ export class Erasure {
     await forgetReports(id)
   }
 
+  #assertOver({ job, state }: JobView): void {
+    if (isFinal(state)) return
+    const error = new Refused(`Erasing job ${job.id}`, {
+      code: 'JobNotFinal',
+      check: 'erase',
+      message: `It is ${state}: only a job that is over can be erased. Cancel it, or wait for its end.`,
+      details: { job: job.id, state },
+    })
+    throw this.#parts.refusals.note('EraseJob', job.id, error)
+  }
+
   async #view(id: string): Promise<JobView> {
     const view = await this.#parts.store.query({ kind: 'job', job: id })
-    if (view === null) throw new UnknownJob(id)
+    if (view === null) throw this.#parts.refusals.note('EraseJob', id, new UnknownJob(id))
     return view
   }
 
@@ -98,9 +120,13 @@ export class Erasure {
     if (spec.caller !== null) found.set(spec.caller.job, 'caller')
     for (const task of view.stages.flatMap(({ tasks }) => tasks)) {
       for (const child of await this.#childrenOf(task)) found.set(child, 'child')
-      for (const callee of calleesOf(task)) found.set(callee, 'callee')
+      for (const callee of calleesOf(task.waiting?.waits ?? [])) found.set(callee, 'callee')
     }
-    for (const rerun of await this.#rerunsOf(view.job)) found.set(rerun, 'rerun')
+    for (const callee of await this.#earlierCalleesOf(id)) found.set(callee, 'callee')
+    // A rerun of a parent has what the parent was given, and may begin with its steps; and so on.
+    for (const rerun of await this.#rerunsOf([id, ...found.keys()])) {
+      if (!found.has(rerun)) found.set(rerun, 'rerun')
+    }
     found.delete(id)
     const copies: Copy[] = []
     for (const [job, relation] of found) {
@@ -126,19 +152,33 @@ export class Erasure {
     return children
   }
 
-  /** The jobs that it is a rerun of, and all that are reruns of these or of it. */
-  async #rerunsOf({ id, spec, firstPosition }: Job): Promise<readonly string[]> {
-    let [oldest, after] = [id, firstPosition]
-    const before: string[] = []
-    for (let rerunOf = spec.rerunOf; rerunOf !== null;) {
-      const view = await this.#parts.store.query({ kind: 'overview', job: rerunOf })
-      if (view === null || before.includes(rerunOf)) break
-      ;[oldest, after] = [rerunOf, view.job.firstPosition]
-      before.push(rerunOf)
-      rerunOf = view.job.spec.rerunOf
+  /** Callees of earlier runs, as far as the history has them: new input drops the waits that called them. */
+  async #earlierCalleesOf(job: string): Promise<readonly string[]> {
+    const callees: string[] = []
+    for (let after = 0; ;) {
+      const page = await this.#parts.store.query({ kind: 'history', job, after, limit: PAGE })
+      for (const { entry } of page) {
+        if (entry.type === 'ExecutionSuspended') callees.push(...calleesOf(entry.waits))
+      }
+      if (page.length < PAGE) return callees
+      after = (page.at(-1) as PositionedEntry).position
+    }
+  }
+
+  /** The jobs that these are reruns of, and all that are reruns of any of them. */
+  async #rerunsOf(ids: readonly string[]): Promise<readonly string[]> {
+    const family = new Set<string>()
+    let after = Infinity
+    for (const id of ids) {
+      for (let job: string | null = id; job !== null && !family.has(job);) {
+        const view: JobOverview | null = await this.#parts.store.query({ kind: 'overview', job })
+        if (view === null) break
+        family.add(job)
+        after = Math.min(after, view.job.firstPosition)
+        job = view.job.spec.rerunOf
+      }
     }
     // A rerun is submitted after what it is a rerun of, so one pass finds reruns of reruns, too.
-    const family = new Set([oldest, ...before, id])
     for (let next: number | null = after; next !== null;) {
       const asked: QueryOf<'jobs'> = { kind: 'jobs', isRerun: true, after: next, limit: PAGE }
       const page: JobsPage = await this.#parts.store.query(asked)
@@ -151,16 +191,6 @@ export class Erasure {
   }
 }
 
-function calleesOf({ waiting }: Task): readonly string[] {
-  return (waiting?.waits ?? []).flatMap((wait) => calleeOf(wait) ?? [])
-}
-
-function assertOver({ job, state }: JobView): void {
-  if (isFinal(state)) return
-  throw new Refused(`Erasing job ${job.id}`, {
-    code: 'JobNotFinal',
-    check: 'erase',
-    message: `It is ${state}: only a job that is over can be erased. Cancel it, or wait for its end.`,
-    details: { job: job.id, state },
-  })
+function calleesOf(waits: readonly PendingWait[]): readonly string[] {
+  return waits.flatMap((wait) => calleeOf(wait) ?? [])
 }

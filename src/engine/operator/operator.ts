@@ -19,6 +19,7 @@ import type { JobView, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
 import { actorOrDefault } from '../actor.ts'
 import { JobWasErased, Refused, UnknownJob } from '../errors.ts'
+import type { Refusals } from '../refusals.ts'
 import { newJobId } from '../random.ts'
 
 export interface RetryJobOptions extends Actor, TaskChoice, SeenAttempt {
@@ -100,17 +101,20 @@ export class Operator {
   readonly #definitionOf: DefinitionOf
   /** Of the authority. */
   readonly #now: () => number
+  readonly #refusals: Refusals
 
   constructor(
     store: Store,
     batcher: CommandBatcher,
     definitionOf: DefinitionOf,
     now: () => number,
+    refusals: Refusals,
   ) {
     this.#store = store
     this.#batcher = batcher
     this.#definitionOf = definitionOf
     this.#now = now
+    this.#refusals = refusals
   }
 
   cancel(id: string, actor: Actor): Promise<void> {
@@ -128,15 +132,19 @@ export class Operator {
   async discard(id: string, options: DiscardOptions): Promise<void> {
     const { stage, segment, attempt, ...actor } = options
     assertAttempt(attempt)
-    const view = await this.#view(id)
+    const view = await this.#view(id, 'CancelJob')
     if (stage !== undefined || segment !== undefined) {
       const task = onlyTask(view, { stage, segment })
-      if (task.state !== 'DEAD') throw notDead(`Discarding a task of job ${id}`, task.state, task)
+      if (task.state !== 'DEAD') {
+        const error = notDead(`Discarding a task of job ${id}`, task.state, task)
+        throw this.#refusals.note('ForceTask', id, error)
+      }
       const reason = actor.reason ?? 'Discarded'
       return this.force(id, { ...actor, stage, segment, attempt, to: 'FAILED', reason })
     }
     if (view.state !== 'QUARANTINED' && view.state !== 'FAILED') {
-      throw notDead(`Discarding job ${id}`, view.state, { job: id })
+      const error = notDead(`Discarding job ${id}`, view.state, { job: id })
+      throw this.#refusals.note('CancelJob', id, error)
     }
     if (view.job.task === null && attempt !== undefined) {
       throw new InvalidDefinition(
@@ -164,7 +172,7 @@ export class Operator {
   async retry(id: string, options: RetryJobOptions): Promise<void> {
     const { input, definition, stage, segment, attempt, ...actor } = options
     assertAttempt(attempt)
-    const view = await this.#view(id)
+    const view = await this.#view(id, 'RetryTask')
     const choice = { stage, segment }
     const dead = tasksOf(view, choice).filter((task) => isRetriable(view, task))
     // Of a plain job, and of a named task, the store says what is in the way.
@@ -190,7 +198,7 @@ export class Operator {
         { job: id },
       )
     }
-    const task = onlyTask(await this.#view(id), { stage, segment })
+    const task = onlyTask(await this.#view(id, 'ForceTask'), { stage, segment })
     await this.#send(`Forcing job ${id} to ${to}`, {
       type: 'ForceTask',
       ...addressOf(task),
@@ -205,7 +213,7 @@ export class Operator {
   async revoke(id: string, options: RevokeOptions): Promise<void> {
     const { stage, segment, attempt, ...actor } = options
     assertAttempt(attempt)
-    const task = onlyTask(await this.#view(id), { stage, segment })
+    const task = onlyTask(await this.#view(id, 'RevokeLease'), { stage, segment })
     await this.#send(`Revoking the lease of job ${id}`, {
       type: 'RevokeLease',
       ...addressOf(task),
@@ -228,7 +236,7 @@ export class Operator {
     assertAttempt(attempt)
     if (priority !== undefined) assertPriority(priority, what)
     if (queue !== undefined) assertName(queue, `\`queue\` of ${what}`)
-    const task = onlyTask(await this.#view(id), { stage, segment })
+    const task = onlyTask(await this.#view(id, 'RescheduleTask'), { stage, segment })
     await this.#send(`Rescheduling job ${id}`, {
       type: 'RescheduleTask',
       ...addressOf(task),
@@ -254,10 +262,15 @@ export class Operator {
     id: string,
     { id: newId = newJobId(), from, effects, input, definition, ...actor }: RerunOptions,
   ): Promise<string> {
-    const view = await this.#view(id)
+    const view = await this.#view(id, 'SubmitJob')
     const { job, state } = view
-    if (job.erased !== null) throw new JobWasErased(id, job.spec.type, state, job.erased)
-    assertRerunnable(view, from !== undefined, effects)
+    if (job.erased !== null) {
+      const error = new JobWasErased(id, job.spec.type, state, job.erased)
+      throw this.#refusals.note('SubmitJob', id, error)
+    }
+    const notOver = whyNotOver(view, from !== undefined)
+    if (notOver !== null) throw this.#refusals.note('SubmitJob', id, notOver)
+    assertEffectsSaid(view, effects)
     const steps = from === undefined ? [] : stepsBefore(view, from, input !== undefined)
     const text = await this.#inputFor(view, input, definition)
     const spec: JobSpec = {
@@ -284,7 +297,7 @@ export class Operator {
 
   async resolveEffect(id: string, effect: number, answer: EffectAnswer): Promise<void> {
     const { outcome, stage, segment, ...actor } = answer
-    const task = onlyTask(await this.#view(id), { stage, segment })
+    const task = onlyTask(await this.#view(id, 'ResolveEffect'), { stage, segment })
     await this.#send(`Resolving effect ${effect} of job ${id}`, {
       type: 'ResolveEffect',
       ...addressOf(task),
@@ -333,9 +346,10 @@ export class Operator {
     return given === undefined ? null : newInput(definition, inputVersionOf(job), given, job.id)
   }
 
-  async #view(id: string): Promise<JobView> {
+  /** `command`: what is to be sent about it. */
+  async #view(id: string, command: Command['type']): Promise<JobView> {
     const view = await this.#store.query({ kind: 'job', job: id })
-    if (view === null) throw new UnknownJob(id)
+    if (view === null) throw this.#refusals.note(command, id, new UnknownJob(id))
     return view
   }
 
@@ -348,19 +362,21 @@ export class Operator {
 }
 
 /** One in quarantine is retried; but a step that was recorded can only be taken back by a new job. */
-function assertRerunnable(view: JobView, isFromStep: boolean, effects: unknown): void {
-  const { job, state } = view
+function whyNotOver({ job, state }: JobView, isFromStep: boolean): Refused | null {
   const isOver = state === 'FAILED' || state === 'SUCCEEDED'
-  if (!isOver && !(isFromStep && state === 'QUARANTINED')) {
-    throw new Refused(`Running job ${job.id} again`, {
-      code: 'JobNotFinal',
-      check: 'rerun',
-      message: isFromStep
-        ? `It is ${state}: only a job that is over, or in quarantine, is run again from a step.`
-        : `It is ${state}: only a job that is over is run again as a new one. One in quarantine is retried, or run again \`from\` a step.`,
-      details: { job: job.id, state },
-    })
-  }
+  if (isOver || (isFromStep && state === 'QUARANTINED')) return null
+  return new Refused(`Running job ${job.id} again`, {
+    code: 'JobNotFinal',
+    check: 'rerun',
+    message: isFromStep
+      ? `It is ${state}: only a job that is over, or in quarantine, is run again from a step.`
+      : `It is ${state}: only a job that is over is run again as a new one. One in quarantine is retried, or run again \`from\` a step.`,
+    details: { job: job.id, state },
+  })
+}
+
+function assertEffectsSaid(view: JobView, effects: unknown): void {
+  const { job } = view
   if (effects !== undefined && effects !== 'again') {
     throw new InvalidDefinition(
       `The only word for the \`effects\` of a job that is run again is 'again': they are promised anew. Leave it out if the job has none.`,

@@ -30,6 +30,8 @@ const SAY_MS = 1_000
 const IDLE_SAY_MS = 3_000
 /** What was heard is not read again within this time. */
 const FRESH_MS = 1_000
+/** A handler whose job was cancelled, and erased, may go on saying something for so long. */
+const LATE_MS = 60_000
 /** Jobs whose reports are said at once; others come with the next turn. */
 const MOST_REPORTS_SAID = 200
 /** As which actor presence is on record. */
@@ -113,14 +115,20 @@ export class PresenceLoop {
     const own = this.#parts.softState.reportsOf(job)
     const said = await this.#parts.presence?.reportOf(job).catch(() => null)
     if (said == null || said.saidAt <= own.saidAt) return own
+    if (said.text === '') {
+      // Another process erased the job: this one must not say it again either.
+      this.#parts.softState.forget(job, said.saidAt)
+      return { progress: null, lines: [], saidAt: said.saidAt }
+    }
     const { progress, lines } = JSON.parse(said.text) as ReturnType<SoftState['reportsOf']>
     return { progress, lines, saidAt: said.saidAt }
   }
 
   /** What the handlers of a job said is gone, as far as it was said to others. */
   async forgetReports(job: string): Promise<void> {
-    this.#parts.softState.forget(job)
-    await this.#parts.presence?.forgetReport(job)
+    const until = this.#parts.now() + LATE_MS
+    this.#parts.softState.forget(job, until)
+    await this.#parts.presence?.forgetReport(job, until)
   }
 
   /** Hears the others, unless that was a moment ago. */

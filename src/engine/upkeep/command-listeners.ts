@@ -3,10 +3,11 @@
  * the same store: workers claim jobs and check their leases, calls that wait for results are
  * answered, and upkeep runs.
  */
-import type { Command, RejectionCode } from '../../kernel/index.ts'
+import type { Command } from '../../kernel/index.ts'
 import type { Answer, News, Store } from '../../store/index.ts'
 import type { Worker } from '../../worker/index.ts'
 import type { Results } from '../client/results.ts'
+import type { RefusedCommand } from '../refusals.ts'
 import type { Schedules } from '../schedule/schedules.ts'
 import type { EngineTraffic } from './forget-pace.ts'
 import type { UpkeepLoop } from './upkeep-loop.ts'
@@ -64,15 +65,6 @@ export interface CommandListenersParts {
   readonly schedules: Schedules
   /** Told of each command that was refused; null: the owner does not want to know. */
   readonly onRefused: ((refused: RefusedCommand) => void) | null
-}
-
-/** A command of a client, an operator, a worker or upkeep that was answered with a no. */
-export interface RefusedCommand {
-  readonly command: Command['type']
-  /** Null: it is about a queue or a schedule. */
-  readonly job: string | null
-  readonly code: RejectionCode
-  readonly message: string
 }
 
 export class CommandListeners {

@@ -23,7 +23,7 @@ import { ByteReader } from '../format/bytes.ts'
 import type { CheckpointMarker } from '../format/checkpoint-marker.ts'
 import { Interning } from '../format/interning.ts'
 import { addLiveIndex, LiveFile } from './live-file.ts'
-import type { Manifest } from './manifest.ts'
+import type { ErasedJob, Manifest } from './manifest.ts'
 import { manifestName, writeManifest } from './manifest.ts'
 import type { Disk } from '../disk/disk.ts'
 import type { JobRecord } from '../format/record-codec.ts'
@@ -119,7 +119,7 @@ export async function writeInitialCheckpoint(
   if (finished.records === 0) await disk.remove(`${folder}/${finished.name}`)
   await disk.syncFolder(folder)
   const finishedFiles = finished.records === 0 ? [] : [finished]
-  const manifest: Manifest = { ...given, live, finishedFiles }
+  const manifest: Manifest = { ...given, live, finishedFiles, erased: [] }
   // LAST: from here on there is a checkpoint.
   await writeManifest(disk, folder, manifest)
   return manifest
@@ -276,6 +276,7 @@ class CheckpointMaker {
       live,
       finishedFiles: this.#keptFinishedFiles(finished),
       ...this.#foldQueuesAndSchedules(range),
+      erased: this.#erasedJobs(range),
     }
     await this.close()
     await verifyFiles(this.#disk, folder, live, finished)
@@ -316,7 +317,9 @@ class CheckpointMaker {
         return this.#files.copyLive(first, bytes.subarray(body, body + length))
       }
       range.pending.delete(id)
-      const record = continueJob(readJob(reader, this.#interning), entries)
+      const before = readJob(reader, this.#interning)
+      range.noteErased(entries, before.job.firstPosition)
+      const record = continueJob(before, entries)
       if (record !== null) this.#addAlone(record, now)
     }
     await readRecords(this.#disk, folder, previous.live, onRecord, async () => {
@@ -335,8 +338,12 @@ class CheckpointMaker {
       const before = this.#removeFinished(id, window)
       if (before === null) throw new BrokenState(id, ['its entries have no beginning'])
       // Most are forgotten, and what they were is of no interest any more.
-      if (entries.at(-1)?.entry.type === 'JobForgotten') continue
-      const record = continueJob(readJob(before, this.#interning), entries)
+      const isForgotten = entries.at(-1)?.entry.type === 'JobForgotten'
+      if (isForgotten && !entries.some(({ entry }) => entry.type === 'JobErased')) continue
+      const found = readJob(before, this.#interning)
+      range.noteErased(entries, found.job.firstPosition)
+      if (isForgotten) continue
+      const record = continueJob(found, entries)
       if (record !== null) this.#addAlone(record, now)
       if (finished.isFull) await this.#files.flush()
     }
@@ -421,6 +428,14 @@ class CheckpointMaker {
     for (const one of previous?.schedules ?? []) world.schedules.set(one.id, { ...one })
     for (const entry of range.small) fold(world, entry)
     return { queues: [...world.queues.values()], schedules: [...world.schedules.values()] }
+  }
+
+  /** Those that the log still has, and those that were erased since the checkpoint before. */
+  #erasedJobs({ erased }: LogRange): ErasedJob[] {
+    const { previous, segments } = this.#task
+    const begin = segments[0]?.head.base ?? 0
+    const before = (previous?.erased ?? []).filter(({ through }) => through >= begin)
+    return [...before, ...erased.toSorted((a, b) => a.through - b.through)]
   }
 }
 

@@ -6,13 +6,14 @@
  * its record stands in the file. 16 bytes a job are kept in memory. Jobs are needed in about
  * the order in which they stand, so reading goes in windows.
  */
-import type { JobSpec } from '../../kernel/index.ts'
+import type { JobSpec, Payload } from '../../kernel/index.ts'
+import type { ByteReader } from '../format/bytes.ts'
 import { checksumOf } from '../format/checksum.ts'
 import { countUpTo } from './sorted-rows.ts'
 import { Interning } from '../format/interning.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
 import { readChecked } from '../disk/disk.ts'
-import { readJobSpec } from '../format/record-codec.ts'
+import { readJob, readJobSpec } from '../format/record-codec.ts'
 import type { RecordFile, RecordFileWriter } from './record-file.ts'
 import { damaged } from './record-file.ts'
 import { RecordWindow } from './record-file.ts'
@@ -103,11 +104,21 @@ export class LiveFile {
 
   /** What was submitted at a position, at once. */
   spec(firstPosition: number): JobSpec {
+    return readJobSpec(this.#record(firstPosition), this.#interning)
+  }
+
+  /** What the job was replaced with that was submitted at a position, at once; null: it was not. */
+  replacedInput(firstPosition: number): Payload | null {
+    const { job } = readJob(this.#record(firstPosition), this.#interning)
+    return job.replaced?.input ?? null
+  }
+
+  #record(firstPosition: number): ByteReader {
     const row = this.#find(firstPosition)
     if (this.#firsts[row] !== firstPosition) {
       throw damaged(this.#path, 0, `it lacks the job that was submitted at ${firstPosition}.`)
     }
-    return readJobSpec(this.#window.read(this.#offsets[row] as number), this.#interning)
+    return this.#window.read(this.#offsets[row] as number)
   }
 
   /** Nothing was written through it, so nothing is lost if this fails. */

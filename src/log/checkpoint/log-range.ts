@@ -34,6 +34,7 @@ import { readUpTo } from '../disk/disk.ts'
 import type { LoggedEntry } from '../segments/log-reader.ts'
 import { decodeEntry, readEntryNow } from '../segments/log-reader.ts'
 import type { JobRecord } from '../format/record-codec.ts'
+import type { ErasedJob } from './manifest.ts'
 import { scanSegment } from '../segments/segment-scan.ts'
 import type { Segment } from '../segments/segments.ts'
 import type { CheckpointMarker } from '../format/checkpoint-marker.ts'
@@ -50,6 +51,8 @@ export class LogRange {
   readonly pending = new Map<string, LoggedEntry[]>()
   /** Entries of queues and schedules. */
   readonly small: Entry[] = []
+  /** Jobs that were erased in it; of those that were there before, once `noteErased` was told. */
+  readonly erased: ErasedJob[] = []
   marker: CheckpointMarker | null = null
   readonly #onFinished: OnFinished
 
@@ -87,12 +90,24 @@ export class LogRange {
     })
   }
 
+  /** Notes whether the entries of one job erase it. */
+  noteErased(
+    entries: readonly Pick<LoggedEntry, 'entry' | 'position'>[],
+    firstPosition: number,
+  ): void {
+    for (const { entry, position } of entries) {
+      if (entry.type !== 'JobErased') continue
+      this.erased.push({ job: entry.job, from: firstPosition, through: position })
+    }
+  }
+
   #foldFresh(entry: JobEntry | TaskEntry, position: number, known: Job | undefined): void {
     const { fresh } = this
     this.#apply(entry, known)
     const job = known ?? fresh.jobs.get(entry.job)
     if (job === undefined) return
     notePosition(job, entry, position)
+    this.noteErased([{ entry, position }], job.firstPosition)
     // A pipeline has its tasks beside it: it waits for the end. And where an id is used again,
     // entries that are kept may be those of the job before, and must not meet this one.
     if (job.task === null || this.pending.has(entry.job)) return

@@ -36,6 +36,17 @@ export interface Manifest {
   readonly finishedFiles: readonly FinishedFileInfo[]
   readonly queues: readonly Queue[]
   readonly schedules: readonly Schedule[]
+  /** Jobs that the log has as they were before they were erased, in the order in which they were. */
+  readonly erased: readonly ErasedJob[]
+}
+
+/** A job that was erased, forgotten since or not. */
+export interface ErasedJob {
+  readonly job: string
+  /** Of its first entry: another job may have had the id before. */
+  readonly from: number
+  /** Of its `JobErased`: another job may have the id later. */
+  readonly through: number
 }
 
 const PART = /^(?:live|finished)-[0-9a-f]{16}$|^checkpoint-[0-9a-f]{16}\.new$/
@@ -69,6 +80,12 @@ export async function writeManifest(disk: Disk, folder: string, manifest: Manife
   for (const queue of manifest.queues) writeQueue(writer, queue)
   writer.count(manifest.schedules.length)
   for (const schedule of manifest.schedules) writeSchedule(writer, schedule)
+  writer.count(manifest.erased.length)
+  for (const { job, from, through } of manifest.erased) {
+    writer.text(job)
+    writer.count(from)
+    writer.count(through)
+  }
   const bytes = writer.buffer.subarray(0, writer.at)
   bytes.write(MAGIC, 0, 'latin1')
   bytes.writeUInt32LE(CHECKPOINT_FORMAT, 8)
@@ -119,6 +136,11 @@ function decode(reader: ByteReader): Manifest {
     })),
     queues: reader.list(() => readQueue(reader, interning)),
     schedules: reader.list(() => readSchedule(reader, interning)),
+    erased: reader.list(() => ({
+      job: reader.text(),
+      from: reader.count(),
+      through: reader.count(),
+    })),
   }
 }
 

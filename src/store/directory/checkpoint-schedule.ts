@@ -212,7 +212,7 @@ export class CheckpointSchedule {
 
   /** Removes what is no longer needed: older checkpoints, and the log before two of them. */
   async #tidy(): Promise<void> {
-    const { disk, folder, writer, reader, rules } = this.#parts
+    const { disk, folder, writer, reader, rules, state } = this.#parts
     await removeOtherCheckpoints(disk, folder, this.#manifests)
     for (;;) {
       const [oldest, next] = writer.segments
@@ -229,6 +229,7 @@ export class CheckpointSchedule {
       await disk.remove(oldest.path)
       // BEFORE the next one goes: a power loss must not bring back one behind a hole.
       await disk.syncFolder(folder)
+      state.erased.dropBefore(next.head.base)
     }
   }
 

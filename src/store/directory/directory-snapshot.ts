@@ -8,17 +8,7 @@
  * what a list shows of it, so a window holds many of those.
  */
 import type { Entry, Job, JobEntry, StageTasks, Task, TaskEntry } from '../../kernel/index.ts'
-import {
-  createJob,
-  createWorld,
-  findTask,
-  fold,
-  isFinal,
-  jobState,
-  redactEntry,
-  redactJob,
-  redactTask,
-} from '../../kernel/index.ts'
+import { createJob, createWorld, findTask, fold, isFinal, jobState } from '../../kernel/index.ts'
 import type {
   Disk,
   JobRecord,
@@ -40,6 +30,7 @@ import type {
 import { matchesSubmit } from '../views/job-pages.ts'
 import { foldJob, pastSummary } from '../views/past-job.ts'
 import type { CheckpointSchedule } from './checkpoint-schedule.ts'
+import type { ErasedJobs } from './erased-jobs.ts'
 
 export interface DirectorySnapshotParts {
   readonly disk: Disk
@@ -49,6 +40,8 @@ export interface DirectorySnapshotParts {
   readonly checkpoints: CheckpointSchedule
   /** The job that has the id now. */
   readonly findNow: (id: string) => Job | null
+  /** What the log has of them is not shown. */
+  readonly erased: ErasedJobs
   /** How many jobs that are not over are held at once. */
   readonly snapshotJobs: number
 }
@@ -137,7 +130,7 @@ class DirectorySnapshot implements StoreSnapshot {
   }
 
   async job(id: string): Promise<PastJob | null> {
-    const { disk, folder, checkpoints } = this.#parts
+    const { disk, folder, checkpoints, erased } = this.#parts
     return checkpoints.pinned(async () => {
       const linked = await this.#linkedEntries(id)
       if (linked !== null) {
@@ -146,13 +139,13 @@ class DirectorySnapshot implements StoreSnapshot {
       }
       const base = this.base()
       const start = base === null ? null : await findJob(disk, folder, base, id)
-      if (start !== null && this.#isErased(id)) redactRecord(start)
+      if (start !== null) erased.redact(start)
       const entries: PositionedEntry[] = []
       for await (const batch of this.#batches(this.#place(base), (_code, subject) => {
         return subject === id
       })) {
         for (const { position, entry } of batch) {
-          if ('job' in entry) entries.push({ position, entry: this.#shown(entry) })
+          if ('job' in entry) entries.push({ position, entry })
         }
       }
       const record = foldJob(start, entries)
@@ -165,7 +158,7 @@ class DirectorySnapshot implements StoreSnapshot {
    * it is not.
    */
   async #linkedEntries(id: string): Promise<PositionedEntry[] | null> {
-    const { findNow, reader, writer } = this.#parts
+    const { findNow, reader, writer, erased } = this.#parts
     const job = findNow(id)
     if (job === null || job.firstPosition >= this.#end || job.firstPosition < reader.begin)
       return null
@@ -177,33 +170,18 @@ class DirectorySnapshot implements StoreSnapshot {
       const found = await reader.at(position)
       if (found === null) return null
       if (position < this.#end)
-        newestFirst.push({ position, entry: this.#shown(found.entry as JobEntry | TaskEntry) })
+        newestFirst.push({
+          position,
+          entry: erased.shown(found.entry as JobEntry | TaskEntry, position),
+        })
       if (found.before === 0) break
       position = found.before
     }
     return newestFirst.toReversed()
   }
 
-  /** By now: what was erased is in the log until that is compacted, and is not shown any more. */
-  #isErased(id: string): boolean {
-    return this.#parts.findNow(id)?.erased != null
-  }
-
-  #shown<E extends JobEntry | TaskEntry>(entry: E): E {
-    return this.#isErased(entry.job) ? redactEntry(entry) : entry
-  }
-
-  /** Of what a list shows, only an error may quote a user's data. */
-  *#summaries(summaries: Iterable<JobSummary>): Generator<JobSummary, void> {
-    for (const summary of summaries) {
-      const { error, id } = summary
-      if (error === null || !this.#isErased(id)) yield summary
-      else yield { ...summary, error: { ...error, message: '' } }
-    }
-  }
-
   async *jobs(filter: SnapshotFilter): AsyncGenerator<JobSummary, void> {
-    const { disk, folder, checkpoints, snapshotJobs } = this.#parts
+    const { disk, folder, checkpoints, snapshotJobs, erased } = this.#parts
     const unpin = checkpoints.pin()
     try {
       const base = this.base()
@@ -212,17 +190,18 @@ class DirectorySnapshot implements StoreSnapshot {
         let window = newWindow()
         for await (const record of inTurns(jobsInOrder(disk, folder, base))) {
           if (!window.hasRoom) {
-            yield* inTurns(this.#summaries(await this.#folded(window, base)))
+            yield* inTurns(await this.#folded(window, base))
             window = newWindow()
           }
+          erased.redact(record)
           window.addRecord(record)
         }
-        yield* inTurns(this.#summaries(await this.#folded(window, base)))
+        yield* inTurns(await this.#folded(window, base))
       }
       for (let place: number | null = this.#place(base); place !== null;) {
         const window = newWindow()
         place = await this.#collect(window, place)
-        yield* inTurns(this.#summaries(window.summaries()))
+        yield* inTurns(window.summaries())
       }
     } finally {
       unpin()
@@ -259,17 +238,20 @@ class DirectorySnapshot implements StoreSnapshot {
     return next
   }
 
-  /** Entries up to the moment, a few at a time: those that are wanted by their type and by what they are about. */
+  /**
+   * Entries up to the moment, a few at a time, without what was erased since: those that are wanted by their
+   * type and by what they are about.
+   */
   async *#batches(
     place: number,
     isWanted: (code: number, subject: string) => boolean,
   ): AsyncGenerator<readonly LoggedEntry[], void> {
-    const { reader } = this.#parts
+    const { reader, erased } = this.#parts
     for (let at = place; at < this.#end;) {
       const { entries, next } = await reader.from(at, this.#end, (code, _at, subject) => {
         return isWanted(code, subject)
       })
-      yield entries
+      yield erased.shownAll(entries)
       at = next
     }
   }
@@ -287,11 +269,6 @@ async function* inTurns<T>(all: Iterable<T> | AsyncIterable<T>): AsyncGenerator<
     given += 1
     if (given % TURN_EVERY === 0) await eventLoopTurn()
   }
-}
-
-function redactRecord({ job, stages }: JobRecord): void {
-  redactJob(job)
-  for (const task of stages?.flat() ?? []) if (task !== null) redactTask(task)
 }
 
 /** Entries of the last life of an id. */

@@ -11,6 +11,7 @@
 import type { Entry, Job } from '../../kernel/index.ts'
 import type { Disk, LogWriter } from '../../log/index.ts'
 import { Ledger } from '../state/ledger.ts'
+import { ErasedJobs } from './erased-jobs.ts'
 import { FinishedJobs } from './finished-jobs.ts'
 import { LiveJobList, LiveJobSpecs } from './live-jobs.ts'
 
@@ -19,6 +20,7 @@ export class DirectoryState {
   readonly live = new LiveJobList()
   readonly specs: LiveJobSpecs
   readonly finished: FinishedJobs
+  readonly erased = new ErasedJobs()
   #writer: LogWriter | null = null
 
   constructor(disk: Disk, folder: string) {
@@ -63,8 +65,11 @@ export class DirectoryState {
         this.live.add(job)
         this.specs.noteSubmitted(job)
         return
+      case 'JobReplaced':
+        return this.specs.noteReplaced(job, position)
       case 'ReportRefused':
       case 'JobErased':
+        if (entry.type === 'JobErased') this.erased.note(job, position)
         // What can still be noted about a job that is over.
         if (this.ledger.isOver(job)) this.finished.replaceRecord(job)
         return

@@ -11,10 +11,9 @@
  * - ended: the disk failed. What was pending is `UnknownOutcome`, all else is `StoreEnded`.
  * - closed.
  */
-import type { Command, Entry, Job } from '../../kernel/index.ts'
-import { redactEntry } from '../../kernel/index.ts'
+import type { Command, Job } from '../../kernel/index.ts'
 import type { Disk, JobRecord, LogReader, LogWriter, Torn } from '../../log/index.ts'
-import { backUp, StoreEnded, eventLoopTurn, UnknownOutcome } from '../../log/index.ts'
+import { backUp, countUpTo, eventLoopTurn, StoreEnded, UnknownOutcome } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
@@ -50,6 +49,7 @@ import { PageOfStream } from '../views/stream-pages.ts'
 import type { CheckpointSchedule } from './checkpoint-schedule.ts'
 import { openDirectorySnapshot } from './directory-snapshot.ts'
 import type { DirectoryState } from './directory-state.ts'
+import { HistoryLinks } from './history-links.ts'
 import { OwnerPresence } from './owner-presence.ts'
 import { bytesFor, GRANT_BYTES, isNewWork } from './size-estimate.ts'
 
@@ -98,6 +98,7 @@ export class DirectoryStore implements Store {
   readonly #copies = new CommandCopies()
   readonly #watches: EntryWatches
   readonly #answers: LedgerAnswers
+  readonly #links = new HistoryLinks()
   #closing: Promise<void> | null = null
 
   constructor(parts: DirectoryParts) {
@@ -110,7 +111,9 @@ export class DirectoryStore implements Store {
     this.#ledger = parts.state.ledger
     this.#watches = new EntryWatches(async (position) => {
       const { entries } = await parts.reader.after(position, this.#writer.durablePosition)
-      return entries.map(({ position: at, entry }) => ({ position: at, entry: this.#shown(entry) }))
+      return parts.state.erased
+        .shownAll(entries)
+        .map(({ position: at, entry }) => ({ position: at, entry }))
     })
     this.#answers = this.#queryAnswers()
     this.#writer.onDurable = () => this.#onDurable()
@@ -175,7 +178,8 @@ export class DirectoryStore implements Store {
     this.#assertOpen()
     const now = this.#ledger.tick(this.#clock.now())
     const findNow = (id: string): Job | null => this.#find(id)
-    return openDirectorySnapshot({ ...this.#parts, findNow }, moment, now)
+    const { erased } = this.#parts.state
+    return openDirectorySnapshot({ ...this.#parts, findNow, erased }, moment, now)
   }
 
   /** Makes a checkpoint now. They are made by themselves; this is for before a planned stop. */
@@ -357,25 +361,31 @@ export class DirectoryStore implements Store {
     return new UnknownOutcome(this.#parts.folder, cause)
   }
 
-  /** Entries are linked from the newest to the oldest: those that are newer than the page go. */
   async #history({
     job: id,
     after = 0,
     limit,
     newest = false,
   }: QueryOf<'history'>): Promise<PositionedEntry[]> {
-    let position = this.#find(id)?.lastPosition ?? 0
+    const job = this.#find(id)
+    if (job === null) return []
+    const { reader, state } = this.#parts
     await this.#writer.durable()
-    const newestFirst: PositionedEntry[] = []
-    while (position > after) {
-      if (newest && newestFirst.length >= limit) break
-      const found = await this.#parts.reader.at(position)
-      if (found === null) break
-      newestFirst.push({ position, entry: this.#shown(found.entry) })
-      if (newestFirst.length > limit) newestFirst.shift()
-      position = found.before
+    const all = newest
+      ? await newestPositions(reader, job.lastPosition, after, limit)
+      : await this.#links.positionsOf(job, async (position) => {
+          return (await reader.at(position))?.before ?? null
+        })
+    const from = countUpTo(after, all.length, (n) => all[n] as number)
+    const entries: PositionedEntry[] = []
+    for (let i = from; i < all.length && entries.length < limit; i++) {
+      const position = all[i] as number
+      // Null: it is older than what is kept by now.
+      const found = await reader.at(position)
+      if (found !== null)
+        entries.push({ position, entry: state.erased.shown(found.entry, position) })
     }
-    return newestFirst.toReversed()
+    return entries
   }
 
   async #stream(query: QueryOf<'stream'>): Promise<StreamPage | null> {
@@ -388,15 +398,10 @@ export class DirectoryStore implements Store {
     while (!page.isEmpty && position > 0) {
       const found = await this.#parts.reader.at(position)
       if (found === null) break
-      if (!page.add(this.#shown(found.entry))) break
+      if (!page.add(this.#parts.state.erased.shown(found.entry, position))) break
       position = found.before
     }
     return page.page
-  }
-
-  /** Of a job that is erased, without what was erased: the log has it as it was, until it is compacted. */
-  #shown(entry: Entry): Entry {
-    return 'job' in entry && this.#find(entry.job)?.erased != null ? redactEntry(entry) : entry
   }
 
   #recordOf(id: string): JobRecord | null {
@@ -443,6 +448,23 @@ export class DirectoryStore implements Store {
     const { failure } = this.#writer
     if (failure !== null) throw new StoreEnded(this.#parts.folder, failure)
   }
+}
+
+/** Of the newest entries of a job, in the order of the log: those before them are not passed. */
+async function newestPositions(
+  reader: LogReader,
+  lastPosition: number,
+  after: number,
+  limit: number,
+): Promise<number[]> {
+  const newestFirst: number[] = []
+  for (let position = lastPosition; position > after && newestFirst.length < limit;) {
+    const found = await reader.at(position)
+    if (found === null) break
+    newestFirst.push(position)
+    position = found.before
+  }
+  return newestFirst.toReversed()
 }
 
 // Loops over commands stand in functions of their own: in one that waits they would be slow.

@@ -2,10 +2,10 @@
  * The jobs of a directory that are not over: their order of submission, and their specs, which
  * leave memory once a checkpoint holds them.
  */
-import type { Job, JobSpec } from '../../kernel/index.ts'
+import type { Job, JobSpec, Payload, Replaced } from '../../kernel/index.ts'
 import type { Disk, Manifest, Segment } from '../../log/index.ts'
 import { countUpTo, eventLoopTurn, Interning, LiveFile } from '../../log/index.ts'
-import { JobWithStoredSpec } from '../state/job-with-stored-spec.ts'
+import { JobWithStoredSpec, withStoredInput } from '../state/job-with-stored-spec.ts'
 import type { SpecSource } from '../state/job-with-stored-spec.ts'
 import type { Ledger } from '../state/ledger.ts'
 import { LargeSpecs } from './large-specs.ts'
@@ -121,6 +121,8 @@ export class LiveJobSpecs implements SpecSource {
   readonly #interning = new Interning()
   readonly #large: LargeSpecs
   #file: LiveFile | null = null
+  /** Jobs that were replaced since the checkpoint, with where, and by what. */
+  #replaced: { readonly job: string; readonly position: number; readonly by: Replaced }[] = []
   /** Everything that was submitted before it and is live is in the file. */
   #position = 0
 
@@ -133,6 +135,20 @@ export class LiveJobSpecs implements SpecSource {
   /** AFTER a job was submitted. */
   noteSubmitted(job: Job): void {
     this.#large.note(job)
+  }
+
+  /** AFTER a job was replaced by the entry at this position. */
+  noteReplaced(job: Job, position: number): void {
+    if (job.replaced !== null) this.#replaced.push({ job: job.id, position, by: job.replaced })
+  }
+
+  /** Of a job that the file holds: what it was replaced with leaves memory. */
+  unloadReplaced(job: Job): void {
+    const { firstPosition, replaced } = job
+    if (replaced === null) return
+    job.replaced = withStoredInput(replaced, () => {
+      return (this.#file as LiveFile).replacedInput(firstPosition) as Payload
+    })
   }
 
   /** To be called when more of the log is durable. */
@@ -167,6 +183,14 @@ export class LiveJobSpecs implements SpecSource {
       if (!isLeased(ledger, job)) stored.loaded = null
       return stored
     })
+    const before = this.#replaced.filter(({ position }) => position < this.#position)
+    this.#replaced = this.#replaced.filter(({ position }) => position >= this.#position)
+    for (const { job: id, by } of before) {
+      const job = ledger.inMemory(id)
+      // It may be over, replaced again, or another job of the id.
+      if (job === undefined || job.replaced !== by || !file.has(job.firstPosition)) continue
+      this.unloadReplaced(job)
+    }
   }
 
   async close(): Promise<void> {

@@ -113,10 +113,11 @@ function isDamage(error: unknown): boolean {
 async function restoreCheckpoint(
   disk: Disk,
   folder: string,
-  { ledger, live, specs, finished }: DirectoryState,
+  { ledger, live, specs, finished, erased }: DirectoryState,
   manifest: Manifest,
 ): Promise<void> {
   ledger.restoreManifest(manifest)
+  erased.restore(manifest.erased)
   await finished.useCheckpoint(manifest)
   await specs.useCheckpoint(manifest)
   const interning = new Interning()
@@ -128,6 +129,7 @@ async function restoreCheckpoint(
     jobs.push(stored)
     // The indexes have asked for all that they need: the rest is read when it is asked for.
     stored.loaded = null
+    specs.unloadReplaced(stored)
   })
   live.addAll(jobs)
 }

@@ -1,17 +1,18 @@
 /**
  * Time travel: the state as it was after any entry, or at any time, from the newest checkpoint
- * that is not later and the log behind it. It changes nothing.
+ * that is not later and the log behind it, without what was erased since. It changes nothing.
  *
  * It goes back to the beginning of the log, or, where that was removed, to the oldest
  * checkpoint, and refuses what is before that. Damage behind the moment that is asked for does not
  * matter.
  */
-import type { Entry, World } from '../../kernel/index.ts'
-import { createWorld, fold } from '../../kernel/index.ts'
+import type { Entry, Job, World } from '../../kernel/index.ts'
+import { createWorld, fold, redactJob, redactTask } from '../../kernel/index.ts'
 import type { Disk, JobRecord, Manifest } from '../../log/index.ts'
 import {
   damageIn,
   decodeEntry,
+  ENTRY_CODES,
   Interning,
   listCheckpoints,
   listSegments,
@@ -52,10 +53,11 @@ async function foldUntil(disk: Disk, folder: string, moment: Moment): Promise<St
       damage ??= error
       return null
     })
-    if (start !== null) return foldLog(disk, folder, start, moment)
+    if (start !== null) return foldLog(disk, folder, start, moment, manifests)
   }
   if (begin === 0) {
-    return foldLog(disk, folder, { world: createWorld(), position: 0, time: 0 }, moment)
+    const start = { world: createWorld(), position: 0, time: 0 }
+    return foldLog(disk, folder, start, moment, manifests)
   }
   if (damage !== null) throw damage
   const oldest = manifests.findLast(({ position }) => position >= begin)
@@ -88,33 +90,60 @@ function bySubmission(a: JobRecord, b: JobRecord): number {
   return a.job.firstPosition - b.job.firstPosition
 }
 
-/** Thrown to leave off reading: what comes next is behind the moment. */
-class PastMoment extends Error {}
-
 async function foldLog(
   disk: Disk,
   folder: string,
   start: StateAt,
   moment: Moment,
+  manifests: readonly Manifest[],
 ): Promise<StateAt> {
   const { world } = start
   let { position: last, time } = start
   const interning = new Interning()
+  let isPast = false
+  /** Ids of jobs in the world that have gone to other jobs since. */
+  const reused = new Set<string>()
   try {
     await readLog(disk, folder, start.position, (record, position, bytes, body) => {
       const { code, length, version } = record
-      if ('position' in moment && position > moment.position) throw new PastMoment()
-      if (code === MARKER_CODE) return
+      if ('position' in moment && position > moment.position) isPast = true
+      if (code === MARKER_CODE || (isPast && !TELLS_OF_ERASED.has(code))) return
       const { entry } = decodeEntry(bytes, body, length, code, version, position, interning)
-      if ('time' in moment && entry.at > moment.time) throw new PastMoment()
+      if ('time' in moment && entry.at > moment.time) isPast = true
+      if (isPast) return noteErased(world, entry, reused)
       applyEntry(world, entry, position)
       last = position
       time = entry.at
     })
   } catch (error) {
-    if (!(error instanceof PastMoment)) throw error
+    // Behind the moment, the manifests may still tell what was erased.
+    if (!isPast || damageIn(error, folder) === null) throw error
+  }
+  for (const { job: id, from, through } of manifests.flatMap(({ erased }) => erased)) {
+    const job = world.jobs.get(id)
+    if (job !== undefined && from <= job.firstPosition && job.firstPosition <= through) {
+      redactRecord(world, job)
+    }
   }
   return { world, position: last, time }
+}
+
+/** Of the entries behind the moment, these tell which jobs were erased since. */
+const TELLS_OF_ERASED: ReadonlySet<number> = new Set([
+  ENTRY_CODES.JobSubmitted,
+  ENTRY_CODES.JobErased,
+])
+
+function noteErased(world: World, entry: Entry, reused: Set<string>): void {
+  if (entry.type === 'JobSubmitted') reused.add(entry.job)
+  if (entry.type !== 'JobErased' || reused.has(entry.job)) return
+  const job = world.jobs.get(entry.job)
+  if (job !== undefined) redactRecord(world, job)
+}
+
+function redactRecord(world: World, job: Job): void {
+  redactJob(job)
+  for (const task of world.tasks.get(job.id)?.flat() ?? []) if (task !== null) redactTask(task)
 }
 
 function applyEntry(world: World, entry: Entry, position: number): void {

@@ -13,6 +13,7 @@ import type { Entry, Job, StageTasks } from '../../kernel/index.ts'
 import { PawlError, sameContent, worldViolations } from '../../kernel/index.ts'
 import type {
   Disk,
+  ErasedJob,
   LogSurvey,
   Manifest,
   Problem,
@@ -171,6 +172,10 @@ class Verification {
     for (const what of audit.violations()) add(what)
     const differences = await compareCheckpoint(this.#disk, this.#folder, manifest, audit.ledger)
     this.#differ(differences, position)
+    const known = new Set(manifest.erased.map(({ job, from }) => `${from} ${job}`))
+    for (const { job, from } of audit.erased) {
+      if (!known.has(`${from} ${job}`)) add(`${job} was erased, and the checkpoint does not say so`)
+    }
   }
 
   /** What opening would give must be what the log says; opening that fails is a problem itself. */
@@ -237,6 +242,8 @@ function broken(error: unknown): Problem {
  */
 export class LogAudit {
   readonly ledger = new Ledger()
+  /** Jobs whose `JobErased` was applied. */
+  readonly erased: ErasedJob[] = []
   /** What is wrong stays wrong: it is named once. */
   readonly #named = new Set<string>()
 
@@ -257,6 +264,8 @@ export class LogAudit {
       if (job === null) return
       if (entry.type === 'JobSubmitted') job.firstPosition = position
       job.lastPosition = position
+      if (entry.type !== 'JobErased') return
+      this.erased.push({ job: job.id, from: job.firstPosition, through: position })
     })
     return [...step, ...this.#newOf(task)]
   }

@@ -449,6 +449,8 @@ export interface JobCheckStatements {
 export interface ErasureStatements {
   /** job → position of each entry of any of its rows, in any order. */
   readonly events: string
+  /** job, from, through → position of each entry between them, linked or not. It reads all events of that time. */
+  readonly eventsBetween: string
   /** rows (position, record): the database refuses it unless their job is erased behind them. */
   readonly redactEvents: string
   /** rows (job, stage, segment, record). */

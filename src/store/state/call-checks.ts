@@ -5,14 +5,17 @@
  * that ends with its caller is cancelled when its caller is over. Workers may be quicker with the first two;
  * a worker that dies leaves them to upkeep. It only names the commands: `decide` has the last word.
  */
-import type { Command, Entry, Job, JobState, Task, TaskAddress, Wait } from '../../kernel/index.ts'
+import type { Command, Entry, Job, Tallies, Task, TaskAddress, Wait } from '../../kernel/index.ts'
 import {
   calleeId,
   calleeOf,
   isCalled,
   isFinal,
   isPending,
+  isUndecided,
+  jobState,
   pendingCall,
+  sameContent,
   taskName,
 } from '../../kernel/index.ts'
 import { callerOf } from './job-with-stored-spec.ts'
@@ -74,20 +77,31 @@ export function checksOf(job: Job, tasks: readonly Task[]): readonly CallCheck[]
   return checks
 }
 
-/** What is due about the calls that a task waits in. `stateOf`: null: there is no such job. */
+/** A job, with what its tasks come to. */
+export interface CountedJob {
+  readonly job: Job
+  readonly tallies: Tallies
+}
+
+/** What is due about the calls that a task waits in. `find`: null: there is no such job. */
 export function commandsOfCaller(
   task: Task,
-  stateOf: (callee: string) => JobState | null,
+  find: (callee: string) => CountedJob | null,
   now: number,
 ): Command[] {
   const { job, stage, segment } = task
   const commands: Command[] = []
   for (const wait of pendingCalls(task)) {
     const callee = calleeOf(wait) as string
-    const state = stateOf(callee)
-    if (state === null && wait.callee !== null) {
-      commands.push({ type: 'SubmitJob', job: callee, spec: wait.callee })
-    } else if (state !== null && isFinal(state) && pendingCall(task, wait.name, now) === wait) {
+    const found = find(callee)
+    if (found === null) {
+      if (wait.callee !== null) commands.push({ type: 'SubmitJob', job: callee, spec: wait.callee })
+      continue
+    }
+    // A job that has the id for another reason neither answers the call nor leaves room for its callee.
+    if (!sameContent(callerOf(found.job), wait.callee?.caller)) continue
+    const hasEnded = isFinal(jobState(found.job, found.tallies, now))
+    if (hasEnded && pendingCall(task, wait.name, now) === wait) {
       commands.push({ type: 'AnswerCall', job, stage, segment, name: wait.name })
     }
   }
@@ -100,17 +114,16 @@ export function pendingCalls(task: Task): Wait[] {
 
 /** What is due about a job as a callee. `caller`: the task that its caller is; null: it is gone. */
 export function commandsOfCallee(
-  job: Job,
-  state: JobState,
+  { job, tallies }: CountedJob,
   caller: Task | null,
   now: number,
 ): Command[] {
   const ref = callerOf(job)
   if (ref === null) return []
-  if (!isFinal(state)) {
+  if (!isFinal(jobState(job, tallies, now))) {
     if (!ref.withCaller || isCalled(caller, ref) || job.cancelled !== null) return []
     // It is only finished from here: its own end is looked at when it comes.
-    if (job.task !== null && job.task.commit !== null) return []
+    if (!isUndecided(job, tallies)) return []
     const reason = `Job ${ref.job}, which called it, is over.`
     return [{ type: 'CancelJob', job: job.id, by: 'caller', reason }]
   }

@@ -7,16 +7,7 @@
  * examined after an entry that could have changed what is due, until nothing is: with nothing to do,
  * asking costs nothing.
  */
-import type {
-  Command,
-  Job,
-  JobState,
-  StageTasks,
-  Tallies,
-  Tally,
-  Task,
-  World,
-} from '../../kernel/index.ts'
+import type { Command, Job, StageTasks, Tallies, Tally, Task, World } from '../../kernel/index.ts'
 import {
   findTask,
   hasPassedDeadline,
@@ -27,7 +18,7 @@ import {
   openableStages,
   taskName,
 } from '../../kernel/index.ts'
-import type { CallCheck } from './call-checks.ts'
+import type { CallCheck, CountedJob } from './call-checks.ts'
 import { AS_CALLEE, commandsOfCallee, commandsOfCaller, inOrder } from './call-checks.ts'
 import type { HeldLeases } from './held-leases.ts'
 import { callerOf } from './job-with-stored-spec.ts'
@@ -157,19 +148,19 @@ export class DueCommands {
 
   #dueOf({ job: id, stage, segment }: CallCheck, now: number): Command[] {
     const { jobs } = this.#world
-    const stateOf = (one: string): JobState | null => {
+    const find = (one: string): CountedJob | null => {
       const job = jobs.get(one)
-      return job === undefined ? null : jobState(job, this.#tallies(job), now)
+      return job === undefined ? null : { job, tallies: this.#tallies(job) }
     }
     if (stage !== AS_CALLEE) {
       const task = findTask(this.#world, id, stage, segment)
-      return task === undefined ? [] : commandsOfCaller(task, stateOf, now)
+      return task === undefined ? [] : commandsOfCaller(task, find, now)
     }
     const job = jobs.get(id)
     const ref = job === undefined ? null : callerOf(job)
     if (job === undefined || ref === null) return []
     const caller = findTask(this.#world, ref.job, ref.stage, ref.segment) ?? null
-    return commandsOfCallee(job, stateOf(id) as JobState, caller, now)
+    return commandsOfCallee({ job, tallies: this.#tallies(job) }, caller, now)
   }
 
   /** One that is asked for is asked for again, until it is written. */

@@ -6,7 +6,15 @@
  * that holds the job. It earns the payload of every waiting job: memory holds a million of them
  * without what they were submitted with.
  */
-import type { CallerRef, Job, JobSpec, KeptMessage, Replaced, Task } from '../../kernel/index.ts'
+import type {
+  CallerRef,
+  Job,
+  JobSpec,
+  KeptMessage,
+  Payload,
+  Replaced,
+  Task,
+} from '../../kernel/index.ts'
 
 export interface SpecSource {
   /** Reads what was submitted at a position of the log, at once. */
@@ -73,6 +81,28 @@ export class JobWithStoredSpec implements Job {
 /** From now on the job has its spec in memory, if it had not. */
 export function keepSpec(job: Job): void {
   if (job instanceof JobWithStoredSpec) job.loaded ??= job.spec
+  if (hasStoredInput(job)) job.replaced = { ...(job.replaced as Replaced) }
+}
+
+/** Whether what the job was replaced with is not in memory. */
+export function hasStoredInput({ replaced }: Job): boolean {
+  if (replaced === null) return false
+  return Object.getOwnPropertyDescriptor(replaced, 'input')?.get !== undefined
+}
+
+/** What a job was replaced with, without its input, which is read when it is asked for. */
+export function withStoredInput(
+  { ids, at, definitionVersion }: Replaced,
+  read: () => Payload,
+): Replaced {
+  return {
+    ids,
+    at,
+    definitionVersion,
+    get input() {
+      return read()
+    },
+  }
 }
 
 /** Every transition asks for the type of its job: the spec is not read for it. */

@@ -3,6 +3,7 @@
  * a simulated disk, closed, and ready to be damaged.
  */
 import type { Entry, World } from '../../../src/kernel/index.ts'
+import { redactJob, redactTask } from '../../../src/kernel/index.ts'
 import { Group } from '../../../src/log/writer/group.ts'
 import {
   encodeSegmentHead,
@@ -167,6 +168,19 @@ export async function entriesOn(disk: SimDisk): Promise<PositionedEntry[]> {
     entries.push({ position, entry })
   })
   return entries
+}
+
+/** A world without what entries behind it erase: of a job that is there, not of a later one with its id. */
+export function withoutErased(world: World, later: readonly PositionedEntry[]): World {
+  const reused = new Set<string>()
+  for (const { entry } of later) {
+    if (entry.type === 'JobSubmitted') reused.add(entry.job)
+    const job = entry.type === 'JobErased' ? world.jobs.get(entry.job) : undefined
+    if (job === undefined || reused.has(job.id)) continue
+    redactJob(job)
+    for (const task of world.tasks.get(job.id)?.flat() ?? []) if (task !== null) redactTask(task)
+  }
+  return world
 }
 
 /** A world as plain data, where entries stand left out: the kernel alone knows nothing of that. */

@@ -2,13 +2,14 @@
  * Verify finds nothing in a store that lived, and finds and names everything that is planted.
  */
 import { describe, expect, it } from 'vitest'
-import type { Entry } from '../../../src/kernel/index.ts'
+import type { Command, Entry } from '../../../src/kernel/index.ts'
+import type { Manifest } from '../../../src/log/checkpoint/manifest.ts'
 import { readManifest, writeManifest } from '../../../src/log/checkpoint/manifest.ts'
 import type { VerifyReport } from '../../../src/store/index.ts'
-import { Ledger, verifyDirectory } from '../../../src/store/index.ts'
+import { Ledger, openDirectory, verifyDirectory } from '../../../src/store/index.ts'
 import { Dice } from '../../model/properties/dice.ts'
-import type { SimDisk } from '../sim/sim-disk.ts'
-import { pipeline, plain, stage } from '../../support/specs.ts'
+import { SimDisk } from '../sim/sim-disk.ts'
+import { onRecord, pipeline, plain, stage } from '../../support/specs.ts'
 import type { Growth } from './grown-store.ts'
 import { filesOn, flip, FOLDER, forged, grown, offline, openOn } from './grown-store.ts'
 
@@ -181,6 +182,27 @@ describe('verify of what is damaged', () => {
     const whats = (await verified(disk)).problems.map(({ what }) => what)
     expect(whats.some((what) => what.endsWith('is not in the checkpoint'))).toBe(true)
     expect(whats.some((what) => what.startsWith('queue'))).toBe(true)
+  })
+
+  it('finds a checkpoint that checks and does not say which jobs were erased', async () => {
+    const disk = new SimDisk()
+    const options = { disk, own: async () => ({ release: async () => undefined }) }
+    const store = await openDirectory(FOLDER, options)
+    const ended: Command[] = [
+      { type: 'SubmitJob', job: 'a', spec: plain() },
+      { type: 'CancelJob', job: 'a', ...onRecord },
+      { type: 'EraseJob', job: 'a', ...onRecord },
+    ]
+    await store.execute(ended)
+    await store.checkpoint()
+    await store.close()
+    expect((await verified(disk)).problems).toEqual([])
+    const position = Number.parseInt(filesOn(disk, 'checkpoint')[0]?.slice(-16) as string, 16)
+    const manifest = (await readManifest(disk, FOLDER, position)) as Manifest
+    expect(manifest.erased).toHaveLength(1)
+    await writeManifest(disk, FOLDER, { ...manifest, erased: [] })
+    const whats = (await verified(disk)).problems.map(({ what }) => what)
+    expect(whats).toEqual(['a was erased, and the checkpoint does not say so'])
   })
 })
 

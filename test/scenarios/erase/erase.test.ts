@@ -20,13 +20,16 @@ import {
   TerminalError,
   typed,
 } from '../../../src/index.ts'
-import type { Store } from '../../../src/store/index.ts'
+import type { CallerRef, Command, JobSpec, WaitSpec } from '../../../src/kernel/index.ts'
+import { calleeId } from '../../../src/kernel/index.ts'
+import type { Claimed, Store } from '../../../src/store/index.ts'
 import { openDirectory, verifyDatabase, verifyDirectory } from '../../../src/store/index.ts'
 import { openPostgres, openSqliteStore } from '../../../src/store/sql/open-sql.ts'
-import { TestClock } from '../../conformance/bench.ts'
+import { claim, reportOf, TestClock } from '../../conformance/bench.ts'
 import { endPipeline, endPlain } from '../../conformance/secret-jobs.ts'
 import { temporaryFolder } from '../../support/engines.ts'
 import { freshSchema } from '../../support/postgres.ts'
+import { call, onRecord, plain } from '../../support/specs.ts'
 
 const run = promisify(execFile)
 /** In the jobs of `secret-jobs.ts`. */
@@ -149,6 +152,10 @@ const busy = job('busy', {
     const file = await artifact('a.txt').write(input)
     return commit({ text: input, file }, [mail({ text: input })], [child(sent, input)])
   },
+})
+const parent = job('parent', {
+  input: typed<string>(),
+  run: async ({ input, commit }) => commit(input, [], [child(sent, input)]),
 })
 const failing = job('failing', {
   input: typed<string>(),
@@ -290,6 +297,71 @@ describe('a job that is erased', () => {
     expect(await pawl.history('b')).toMatchObject(
       expect.arrayContaining([expect.objectContaining({ type: 'JobErased', by: 'dpo' })]),
     )
+  })
+
+  it('takes reruns of its parent and of its children with it', async () => {
+    const pawl = await inMemory()
+    const worker = pawl.work([parent, sent], { signals: [] })
+    await (await pawl.submit(parent, 'secret', { id: 'a' })).result()
+    await pawl.handle('a/0/0/0').result()
+    await (await pawl.rerun('a', { id: 'again', effects: 'again' })).result()
+    await (await pawl.rerun('a/0/0/0', { id: 'child-again' })).result()
+    await worker.stop()
+    await expect(pawl.erase('a/0/0/0')).rejects.toMatchObject({
+      copies: [
+        { job: 'a', relation: 'parent' },
+        { job: 'again', relation: 'rerun' },
+        { job: 'child-again', relation: 'rerun' },
+      ],
+    })
+    await expect(pawl.erase('a')).rejects.toMatchObject({
+      copies: [
+        { job: 'a/0/0/0', relation: 'child' },
+        { job: 'again', relation: 'rerun' },
+        { job: 'child-again', relation: 'rerun' },
+      ],
+    })
+  })
+
+  it('takes callees with it that an earlier run called, before it continued with a new input', async () => {
+    const [folder, clock] = [await temporaryFolder(), new TestClock()]
+    clock.time = Date.now() - 3_600_000
+    const store = await openDirectory(folder, { clock })
+    const send = async (...commands: Command[]): Promise<void> => {
+      const answers = await store.execute(commands)
+      for (const { verdict, rejection } of answers) {
+        expect(verdict, rejection?.message).toBe('committed')
+      }
+    }
+    const nap: WaitSpec = { ...call(), name: 'nap', delayMs: 5, callee: null }
+    const first = call({ run: '1' })
+    const callee = calleeId(first.callee?.caller as CallerRef)
+    await send({ type: 'SubmitJob', job: 'a', spec: plain() })
+    const [leased] = await store.claim(claim({ request: 1 }))
+    const suspended = {
+      needs: 'any',
+      waits: [first, nap],
+      unfit: [],
+      definitionVersion: 1,
+    } as const
+    await send(
+      { type: 'SuspendExecution', ...reportOf(leased as Claimed), ...suspended },
+      { type: 'SubmitJob', job: callee, spec: first.callee as JobSpec },
+      { type: 'CancelJob', job: callee, ...onRecord },
+    )
+    clock.time += 5
+    const [again] = await store.claim(claim({ request: 2 }))
+    const report = { ...reportOf(again as Claimed), input: '"next"', definitionVersion: 1 }
+    await send(
+      { type: 'ContinueExecution', ...report },
+      { type: 'CancelJob', job: 'a', ...onRecord },
+    )
+    await store.close()
+    const pawl = await open(folder)
+    onTestFinished(() => pawl.close())
+    await expect(pawl.erase('a')).rejects.toMatchObject({
+      copies: [{ job: callee, relation: 'callee' }],
+    })
   })
 
   it('must be over, be there, and be asked for in words that are known', async () => {

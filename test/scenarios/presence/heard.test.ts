@@ -6,7 +6,7 @@ import { hostname } from 'node:os'
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import type { Notice, Pawl } from '../../../src/index.ts'
-import { job, open, pipeline, typed } from '../../../src/index.ts'
+import { job, open, pipeline, TerminalError, typed } from '../../../src/index.ts'
 import { PAWL_VERSION } from '../../../src/engine/presence/presence-loop.ts'
 import { deferred, EVERY_ENGINE } from '../../support/engines.ts'
 import type { SharedPlace } from '../shared/places.ts'
@@ -125,6 +125,24 @@ describe.each(Object.keys(SHARED))('what is said in another process: %s', (name)
     await expect.poll(reasons, OFTEN).toEqual(['not-due'])
     await worker.stop()
     await expect.poll(reasons, OFTEN).toEqual(['not-due', 'no-worker'])
+  })
+
+  it('is gone once its job is erased here, also in the process whose handler said it', async () => {
+    const place = await fresh()
+    const [here, there] = [await engineAt(place), await engineAt(place)]
+    const said = job('said', {
+      run: ({ progress }) => {
+        progress('secret')
+        throw new TerminalError('no')
+      },
+    })
+    there.work([said])
+    const { id } = await there.submit(said)
+    await expect.poll(async () => (await here.get(id))?.state, OFTEN).toBe('FAILED')
+    expect((await there.get(id))?.progress).toBe('secret')
+    await here.erase(id)
+    expect(await first(there.handle(id).progress())).toBeUndefined()
+    expect(await first(here.handle(id).progress())).toBeUndefined()
   })
 
   it('explain knows that all places elsewhere are taken', async () => {

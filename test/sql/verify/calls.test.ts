@@ -57,6 +57,18 @@ describe('a call about which something is to be done', () => {
     expect(await due()).toEqual([`SubmitJob ${CALLEE}`])
   })
 
+  it('is no problem if another job has the id of the callee: nothing is to be done', async () => {
+    const store = await openSqliteStore({ path })
+    await store.execute([
+      { type: 'SubmitJob', job: CALLEE, spec: plain() },
+      { type: 'CancelJob', job: CALLEE, by: 'ops', reason: '' },
+    ])
+    await store.close()
+    expect(await due()).toEqual([])
+    damage('delete from calls')
+    expect((await verifyDatabase(`sqlite:${path}`)).problems).toEqual([])
+  })
+
   it('is found if upkeep would not, and repaired', async () => {
     damage('delete from calls')
     expect(await due()).toEqual([])

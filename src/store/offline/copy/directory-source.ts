@@ -6,7 +6,6 @@
  * entries is history. What it was submitted by follows from the job.
  */
 import type { Entry, Job, StageOpened, Task } from '../../../kernel/index.ts'
-import { redactEntry } from '../../../kernel/index.ts'
 import type { JobRecord, LoggedEntry } from '../../../log/index.ts'
 import { LogReader } from '../../../log/index.ts'
 import type { LoadedDirectory } from '../../directory/load-directory.ts'
@@ -52,8 +51,6 @@ class DirectorySource implements CopySource {
   readonly #pipelines = new Map<string, NewestByRow>()
   /** The newest event that is copied: a baseline holds up to there. */
   #through = 0
-  /** Jobs that are erased by now, with their first positions: the log has them as they were until it is compacted. */
-  readonly #erased = new Map<string, number>()
   /** Jobs that began before; null: they are gone, and none of their entries is copied. */
   readonly #old = new Map<string, NewestByRow | null>()
 
@@ -75,7 +72,6 @@ class DirectorySource implements CopySource {
   }
 
   async *events(): AsyncIterable<{ events: readonly EventRow[]; done: number }> {
-    this.#noteErased()
     for (const { job } of this.#oldJobs()) {
       yield { events: [this.#row(submissionOf(job), job.firstPosition, null)], done: 0 }
     }
@@ -187,18 +183,8 @@ class DirectorySource implements CopySource {
     const job = 'job' in entry ? entry.job : null
     const { type, at } = entry
     this.#through = Math.max(this.#through, position)
-    const isErased = job !== null && (this.#erased.get(job) ?? Infinity) <= position
-    const shown = isErased ? redactEntry(entry) : entry
+    const shown = this.#loaded.state.erased.shown(entry, position)
     return { position, job, before, type, at, record: this.#records.ofEntry(shown) }
-  }
-
-  #noteErased(): void {
-    const { live, finished } = this.#loaded.state
-    const note = ({ id, erased, firstPosition }: Job): void => {
-      if (erased !== null) this.#erased.set(id, firstPosition)
-    }
-    for (const job of live.after(0)) note(job)
-    for (const { job } of finished.after(0)) note(job)
   }
 }
 

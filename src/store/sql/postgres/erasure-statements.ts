@@ -15,6 +15,9 @@ export const ERASURE: ErasureStatements = {
       union
       select e.position, e.before from chain c join events e on e.position = c.before
     ) select position from chain`,
+  eventsBetween: `
+    select position from events
+    where job = $1::text and position between $2::int8 and $3::int8`,
   redactEvents: `
     update events e set record = given.record
     from unnest($1::int8[], $2::bytea[]) as given (position, record)

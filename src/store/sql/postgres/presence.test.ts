@@ -51,6 +51,16 @@ async function rows(sql: string): Promise<readonly Row[]> {
 
 const LONG_AGO = `(extract(epoch from clock_timestamp()) * 1000)::int8 - 3600000`
 
+it('what was forgotten about a job is not said again by another process, and a later job of its id is', async () => {
+  const [a, b] = [presence(), presence()]
+  await a.say('one', [{ job: 'j', saidAt: 5, text: 'secret' }])
+  await b.forgetReport('j', 9)
+  await a.say('one', [{ job: 'j', saidAt: 8, text: 'secret' }])
+  expect(await b.reportOf('j')).toEqual({ job: 'j', saidAt: 9, text: '' })
+  await a.say('one', [{ job: 'j', saidAt: 10, text: 'another' }])
+  expect(await b.reportOf('j')).toEqual({ job: 'j', saidAt: 10, text: 'another' })
+})
+
 it('a session is judged though no process was up for an hour, and what was never judged goes', async () => {
   await rows(`
     insert into processes (name, heard_at, is_judged, text)

@@ -55,6 +55,9 @@ const REPORT = `
   order by job
   on conflict (job) do update set said_at = excluded.said_at, text = excluded.text
   where excluded.said_at >= known.said_at`
+const FORGET_REPORT = `
+  insert into reports (job, said_at, text) values ($1::text, $2::int8, '')
+  on conflict (job) do update set said_at = excluded.said_at, text = excluded.text`
 const HEARD = `
   select p.name, p.heard_at, p.text from processes p
   where p.text <> '' and p.heard_at >= ${NOW} - ${HEARD_WITHIN_MS}`
@@ -180,9 +183,9 @@ export class PostgresPresence implements Presence {
     return row === undefined ? null : { job, saidAt: row[0] as number, text: row[1] as string }
   }
 
-  async forgetReport(job: string): Promise<void> {
-    const sql = 'delete from reports where job = $1::text'
-    await this.#parts.run((connection) => connection.run([{ sql, values: [job] }]))
+  async forgetReport(job: string, until: number): Promise<void> {
+    const forget = { sql: FORGET_REPORT, values: [job, Math.floor(until)] }
+    await this.#parts.run((connection) => connection.run([forget]))
   }
 
   async compact(): Promise<void> {

@@ -474,12 +474,15 @@ export const POSTGRES: Statements = {
       ) x
     ) w where w.bytes_before < $5::int8 order by w.segment`,
   jobHistory: `
-    with recursive chain (position, before, record) as (
-      select e.position, e.before, e.record from work w join events e on e.position = w.last_position
-      where w.job = $1::text
+    with recursive chain (position, before) as (
+      select e.position, e.before from work w join events e on e.position = w.last_position
+      where w.job = $1::text and w.last_position > $2::int8
       union
-      select e.position, e.before, e.record from chain c join events e on e.position = c.before
-    ) select position, record from chain where position > $2::int8 order by position * $4::int8 limit $3::int4`,
+      select e.position, e.before from chain c join events e on e.position = c.before
+      where c.before > $2::int8
+    ) select p.position, (select e.record from events e where e.position = p.position)
+      from (select position from chain order by position * $4::int8 limit $3::int4) p
+      order by p.position * $4::int8`,
   streamEntries: streamEntries('$1::int8', '$2::int4'),
   eventsAfter: `select position, record from events where position > $1::int8 order by position limit $2::int4`,
   queueView: `

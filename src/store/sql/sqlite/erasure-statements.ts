@@ -15,6 +15,7 @@ export const ERASURE: ErasureStatements = {
       union
       select e.position, e.before from chain c join events e on e.position = c.before
     ) select position from chain`,
+  eventsBetween: 'select position from events where job = ?1 and position between ?2 and ?3',
   redactEvents: 'update events set record = ?2 where position = ?1',
   redactRows: 'update work set record = ?4 where job = ?1 and stage = ?2 and segment = ?3',
   redactBaselines: `

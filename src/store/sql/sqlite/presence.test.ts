@@ -44,6 +44,16 @@ it('what one says is heard by the others, and the newest report of a job counts'
   expect((await b.heard(false)).map(({ text }) => text)).toEqual(['two'])
 })
 
+it('what was forgotten about a job is not said again by another process, and a later job of its id is', async () => {
+  const [a, b] = [presence(), presence()]
+  await a.say('one', [{ job: 'j', saidAt: 5, text: 'secret' }])
+  await b.forgetReport('j', 9)
+  await a.say('one', [{ job: 'j', saidAt: 8, text: 'secret' }])
+  expect(await b.reportOf('j')).toEqual({ job: 'j', saidAt: 9, text: '' })
+  await a.say('one', [{ job: 'j', saidAt: 10, text: 'another' }])
+  expect(await b.reportOf('j')).toEqual({ job: 'j', saidAt: 10, text: 'another' })
+})
+
 it('one that was not heard for long is not shown', async () => {
   const [a, b] = [presence(), presence()]
   await a.say('one', [])

@@ -39,6 +39,9 @@ const REPORT = `
   insert into reports (job, said_at, text) values (?, ?, ?)
   on conflict (job) do update set said_at = excluded.said_at, text = excluded.text
   where excluded.said_at >= said_at`
+const FORGET_REPORT = `
+  insert into reports (job, said_at, text) values (?, ?, '')
+  on conflict (job) do update set said_at = excluded.said_at, text = excluded.text`
 const FORGET = `
   delete from reports where job in (select job from reports order by said_at desc limit -1 offset ${MOST_REPORTS})`
 const TIDY_MS = 60_000
@@ -128,9 +131,9 @@ export class SqlitePresence implements Presence {
     })
   }
 
-  forgetReport(job: string): Promise<void> {
+  forgetReport(job: string, until: number): Promise<void> {
     return this.#insist((database) => {
-      database.prepare('delete from reports where job = ?').run(job)
+      database.prepare(FORGET_REPORT).run(job, Math.floor(until))
     })
   }
 

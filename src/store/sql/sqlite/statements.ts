@@ -272,12 +272,16 @@ export const SQLITE: Statements = {
       ) as page
     ) as w where bytes_before < ?5 order by segment`,
   jobHistory: `
-    with recursive chain (position, before, record) as (
-      select e.position, e.before, e.record from work w join events e on e.position = w.last_position
-      where w.job = ?1
+    with recursive chain (position, before) as (
+      select e.position, e.before from work w join events e on e.position = w.last_position
+      where w.job = ?1 and w.last_position > ?2
       union
-      select e.position, e.before, e.record from chain c join events e on e.position = c.before
-    ) select position, record from chain where position > ?2 order by position * ?4 limit ?3`,
+      select e.position, e.before from chain c join events e on e.position = c.before
+      where c.before > ?2
+    ), page (position) as (
+      select position from chain order by position * ?4 limit ?3
+    ) select p.position, (select e.record from events e where e.position = p.position)
+      from page p order by p.position * ?4`,
   streamEntries: streamEntries('?1', '?2'),
   eventsAfter: 'select position, record from events where position > ? order by position limit ?',
   queueView: `

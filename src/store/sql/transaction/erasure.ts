@@ -5,11 +5,12 @@
  * AFTER the JobErased is inserted, in the same transaction: the database refuses to change events of a job
  * without one behind them. A job may be large, so it is done in portions.
  */
-import type { Job, JobSubmitted } from '../../../kernel/index.ts'
+import type { Entry, Job, JobSubmitted } from '../../../kernel/index.ts'
 import { redactEntry, redactJob, redactTask, segmentsOf, stagesOf } from '../../../kernel/index.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { Baseline } from '../rows/event-rows.ts'
 import { baseline } from '../rows/event-rows.ts'
+import { CorruptRecord } from '../rows/records.ts'
 import { JOB_ROW, loadedColumns } from '../rows/work-rows.ts'
 import type { TransactionContext } from './context.ts'
 
@@ -40,14 +41,20 @@ export async function redactStored(
     await write(erasure.redactBaselines, redactedBaselines(baselines, submitted, records))
   }
 
-  const [found] = await connection.run([{ sql: erasure.events, values: [job.id] }])
-  const positions = found?.rows ?? []
+  // A repair that gave up its events cut the links to them.
+  const through = Math.max(0, ...baselines.map((one) => (one.kind === 'kept' ? one.through : 0)))
+  const [linked, cut] = await connection.run([
+    { sql: erasure.events, values: [job.id] },
+    ...(through === 0
+      ? []
+      : [{ sql: erasure.eventsBetween, values: [job.id, job.firstPosition, through] }]),
+  ])
+  const positions = [...(linked?.rows ?? []), ...(cut?.rows ?? [])]
   for (let from = 0; from < positions.length; from += PORTION) {
     const events = await read(sql.events, positions.slice(from, from + PORTION))
     const redacted = events.flatMap(([position, record]): Row[] => {
-      const entry = records.entry(record as Uint8Array, position as number)
-      const without = redactEntry(entry)
-      return without === entry ? [] : [[position as number, records.ofEntry(without)]]
+      const without = redactedEvent(records, record as Uint8Array, position as number, through)
+      return without === null ? [] : [[position as number, without]]
     })
     await write(erasure.redactEvents, redacted)
   }
@@ -67,6 +74,24 @@ export async function redactStored(
       await write(erasure.redactRows, redacted)
     }
   }
+}
+
+/** Null: there is nothing to redact. One that does not check, of those that were given up, is left with nothing. */
+function redactedEvent(
+  records: TransactionContext['records'],
+  record: Uint8Array,
+  position: number,
+  givenUpThrough: number,
+): Uint8Array | null {
+  let entry: Entry
+  try {
+    entry = records.entry(record, position)
+  } catch (error) {
+    if (!(error instanceof CorruptRecord) || position > givenUpThrough) throw error
+    return new Uint8Array(0)
+  }
+  const without = redactEntry(entry)
+  return without === entry ? null : records.ofEntry(without)
 }
 
 /** Of each `through`: the job's own, and those of its tasks. Those of a job that was given up say nothing. */

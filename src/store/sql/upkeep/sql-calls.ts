@@ -5,9 +5,9 @@
  * A transaction that may leave something to do adds a row to `calls`. It is deleted when nothing is left to
  * do about it: so a command that was never sent, because its process died, is asked for again.
  */
-import type { Command, JobState, Task } from '../../../kernel/index.ts'
-import { calleeOf } from '../../../kernel/index.ts'
-import type { CallCheck } from '../../state/call-checks.ts'
+import type { Command, Task } from '../../../kernel/index.ts'
+import { calleeOf, NO_TALLIES } from '../../../kernel/index.ts'
+import type { CallCheck, CountedJob } from '../../state/call-checks.ts'
 import {
   AS_CALLEE,
   commandsOfCallee,
@@ -65,12 +65,10 @@ export class SqlCalls {
       const task = await this.#task(connection, check)
       return task === null ? [] : this.#dueOfCaller(connection, task, now)
     }
-    const [job] = await this.#queries.ownRecords(connection, [check.job])
-    const ref = job?.spec.caller ?? null
-    if (job === undefined || ref === null) return []
-    const [outcome] = await this.#queries.outcomes(connection, [job.id])
-    if (outcome == null) return []
-    return commandsOfCallee(job, outcome.state, await this.#task(connection, ref), now)
+    const callee = (await this.#counted(connection, [check.job])).get(check.job)
+    const ref = callee?.job.spec.caller ?? null
+    if (callee === undefined || ref === null) return []
+    return commandsOfCallee(callee, await this.#task(connection, ref), now)
   }
 
   #task(connection: Connection, { job, stage, segment }: CallCheck): Promise<Task | null> {
@@ -80,10 +78,17 @@ export class SqlCalls {
   async #dueOfCaller(connection: Connection, task: Task, now: number): Promise<Command[]> {
     const callees = pendingCalls(task).map((wait) => calleeOf(wait) as string)
     if (callees.length === 0) return []
-    const outcomes = await this.#queries.outcomes(connection, callees)
-    const states = new Map<string, JobState | null>(
-      callees.map((id, i) => [id, outcomes[i]?.state ?? null]),
-    )
-    return commandsOfCaller(task, (id) => states.get(id) ?? null, now)
+    const found = await this.#counted(connection, callees)
+    return commandsOfCaller(task, (id) => found.get(id) ?? null, now)
+  }
+
+  async #counted(
+    connection: Connection,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, CountedJob>> {
+    const jobs = await this.#queries.ownRecords(connection, ids)
+    const pipelines = jobs.filter(({ task }) => task === null)
+    const tallies = await this.#queries.talliesOf(connection, pipelines)
+    return new Map(jobs.map((job) => [job.id, { job, tallies: tallies.get(job.id) ?? NO_TALLIES }]))
   }
 }

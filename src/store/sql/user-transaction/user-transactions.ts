@@ -6,6 +6,7 @@
  * tries again from there, and if that does not help, the user is told.
  */
 import type { Command } from '../../../kernel/index.ts'
+import { BadRequest } from '../../errors.ts'
 import type { News } from '../../notice.ts'
 import type { Answer } from '../../store.ts'
 import type { UserTransaction } from '../../user-transaction.ts'
@@ -52,7 +53,8 @@ export class UserTransactions {
     this.#parts = { ...parts, sql: dialect.statements }
   }
 
-  execute(transaction: UserTransaction, commands: readonly Command[]): Promise<Answer[]> {
+  async execute(transaction: UserTransaction, commands: readonly Command[]): Promise<Answer[]> {
+    assertNoErasing(commands)
     const key = transaction.connection ?? transaction
     const before = this.#last.get(key) ?? Promise.resolve()
     const answering = before.then(() => this.#execute(transaction, key, commands))
@@ -120,6 +122,18 @@ export class UserTransactions {
       }
     }
   }
+}
+
+/**
+ * Erasing rewrites a job's events in portions and then removes its files and what its handlers said. None of the
+ * latter can be rolled back, and before the user commits none of it may be done.
+ */
+function assertNoErasing(commands: readonly Command[]): void {
+  const erasing = commands.find((command) => command?.type === 'EraseJob')
+  if (erasing === undefined) return
+  throw new BadRequest(
+    `EraseJob of job ${erasing.job} was given in a transaction of yours. A job is erased in a transaction of its own: send it by \`execute\`, once yours is committed.`,
+  )
 }
 
 function statement(sql: string): Statement {

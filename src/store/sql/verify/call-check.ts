@@ -6,16 +6,29 @@
  * of a pipeline is not judged: its tallies bring upkeep to it.
  */
 import type { CallerRef, Job, Task } from '../../../kernel/index.ts'
-import { calleeOf, isCalled, isFinal, jobState, NO_TALLIES } from '../../../kernel/index.ts'
+import {
+  calleeOf,
+  isCalled,
+  isFinal,
+  jobState,
+  LIMITS,
+  NO_TALLIES,
+  sameContent,
+} from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import type { CallCheck } from '../../state/call-checks.ts'
 import { AS_CALLEE, pendingCalls } from '../../state/call-checks.ts'
 import type { Row } from '../connection.ts'
 import { rowKey } from '../rows/work-rows.ts'
 
+/** As `calleeId` makes them: with the name of the wait, or cut to the most characters that an id may have. */
+const CALLEE_ID = new RegExp(`:|^.{${LIMITS.nameChars}}$`, 'u')
+
 export class CallFold {
   /** By callee: the task that waits for it. */
-  readonly #waiting = new Map<string, CallCheck>()
+  readonly #waiting = new Map<string, CallCheck & { readonly ref: CallerRef }>()
+  /** Jobs whose ids could be those of callees, and that no job called, or another one. */
+  readonly #callers = new Map<string, CallerRef | null>()
   /** Callees that are not over, or whose end is for their tallies to tell. */
   readonly #open = new Set<string>()
   readonly #endingWithCaller: string[] = []
@@ -24,6 +37,7 @@ export class CallFold {
   note({ job, stages }: JobRecord): void {
     const tasks = job.task === null ? (stages ?? []).flatMap((one) => one ?? []) : [job.task]
     for (const task of tasks) if (task.waiting !== null) this.#noteCaller(task)
+    if (CALLEE_ID.test(job.id)) this.#callers.set(job.id, job.spec.caller)
     if (job.spec.caller !== null) this.#noteCallee(job, job.spec.caller)
   }
 
@@ -32,7 +46,8 @@ export class CallFold {
     for (const wait of pendingCalls(task)) {
       // One that has a time ends by it, and when it is over upkeep does not look any more.
       if (wait.until !== null) continue
-      this.#waiting.set(calleeOf(wait) as string, { job, stage, segment })
+      const ref = wait.callee?.caller as CallerRef
+      this.#waiting.set(calleeOf(wait) as string, { job, stage, segment, ref })
     }
     for (const wait of task.waiting?.waits ?? []) {
       const ref = wait.callee?.caller ?? null
@@ -61,11 +76,14 @@ export class CallFold {
       (marked as readonly [string, number, number][]).map((address) => rowKey(...address)),
     )
     const checks: CallCheck[] = []
-    for (const [callee, check] of this.#waiting) {
+    for (const [callee, { ref, ...check }] of this.#waiting) {
       const isMarked =
         known.has(rowKey(callee, AS_CALLEE, 0)) ||
         known.has(rowKey(check.job, check.stage, check.segment))
-      if (!this.#open.has(callee) && !isMarked) checks.push(check)
+      const caller = this.#callers.get(callee)
+      // A job that has the id for another reason: nothing can be done about the call.
+      const isTaken = caller !== undefined && !sameContent(caller, ref)
+      if (!this.#open.has(callee) && !isTaken && !isMarked) checks.push(check)
     }
     for (const job of this.#endingWithCaller) {
       if (!this.#named.has(job) && !known.has(rowKey(job, AS_CALLEE, 0))) {
