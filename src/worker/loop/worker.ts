@@ -189,7 +189,7 @@ export class Worker {
       return { job, stage, segment }
     })
     const used = Math.min(this.#busy, this.concurrency)
-    const isDraining = this.#stopping !== null
+    const { isDraining } = this
     return {
       id: this.name,
       name: this.#called,
@@ -200,6 +200,11 @@ export class Worker {
       held: held.length,
       holds,
     }
+  }
+
+  /** It claims nothing more, and waits for its handlers. */
+  get isDraining(): boolean {
+    return this.#stopping !== null
   }
 
   /** How many jobs it has begun and not finished, those included that only report. */
