@@ -32,8 +32,10 @@ const LONGEST_TURN = '2m'
 const SETTLE_MS = 1_000
 /** Four times what a process says if nothing is new, and ten times its turn to look for dead ones. */
 const HOLDING_MS = 40_000
-/** Held by each process at that time, or a few more. */
-const HELD_JOBS = 20
+/** Held by each process at that time: fewer than it has places, so that none of them looks for another place. */
+const HELD_JOBS = 8
+/** Until each of them is begun. */
+const HELD_MS = 10_000
 
 /** For a job. */
 interface Cost {
@@ -200,7 +202,7 @@ class ProcessSet {
       held,
       Array.from({ length: count }, (_, input) => ({ input })),
     )
-    await pause(SETTLE_MS)
+    await pause(HELD_MS)
   }
 
   async end(): Promise<void> {
