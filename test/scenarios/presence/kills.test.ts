@@ -42,7 +42,7 @@ const NEIGHBOURS = Array.from({ length: 4 }, () => ({})) as never
 async function expectOnlyQuarantined(
   pawl: Pawl,
   id: string,
-  others: readonly Handle<unknown>[],
+  others: readonly Handle[],
 ): Promise<void> {
   const results = await Promise.allSettled(others.map((one) => one.result({ timeout: '60s' })))
   expect(results.map(({ status }) => status)).toEqual(others.map(() => 'fulfilled'))
@@ -137,9 +137,9 @@ describe.each(Object.keys(SHARED))('a process that is killed: %s', (name) => {
     const others = await pawl.submitMany(longNeighbour, NEIGHBOURS)
     const bad = await pawl.submit(slowPoison)
     const ended = Promise.allSettled(others.map((one) => one.result()))
-    let isOver = false
-    void ended.then(() => (isOver = true))
-    while (!isOver) await Promise.race([new WorkerProcess(built, place).gone(), ended])
+    const isOver = async (process: WorkerProcess): Promise<boolean> =>
+      Promise.race([process.gone().then(() => false), ended.then(() => true)])
+    while (!(await isOver(new WorkerProcess(built, place)))) continue
     await expectOnlyQuarantined(pawl, bad.id, others)
   }, 120_000)
 

@@ -51,10 +51,16 @@ async function manyJobs(place: TestDatabase): Promise<Store> {
     const ids = Array.from({ length: 500 }, (_, i) => `job ${from + i}`)
     await store.execute(ids.map((job): Command => ({ type: 'SubmitJob', job, spec })))
     const given = ids.filter((_, i) => i % 2 === 0)
-    const why = { by: 'ops', reason: 'because' }
-    await store.execute(given.map((job): Command => ({ type: 'CancelJob', job, ...why })))
+    await store.execute(
+      given.map((job): Command => ({ type: 'CancelJob', job, by: 'ops', reason: 'because' })),
+    )
   }
   return store
+}
+
+/** A segment of the wide pipeline. */
+function row(segment: number): string {
+  return `job = 'wide' and stage = 0 and segment = ${segment}`
 }
 
 /** What some calls say, with the jobs' names. */
@@ -151,7 +157,6 @@ describe.each(Object.keys(DATABASES))('the pass through the rows of a store on %
     await store.execute([{ type: 'SubmitJob', job: 'wide', spec }])
     await store.execute([{ type: 'OpenStage', job: 'wide', stage: 0 }])
     expect(await saidIn(store, 3)).toEqual([])
-    const row = (segment: number): string => `job = 'wide' and stage = 0 and segment = ${segment}`
     const planted: readonly (readonly [string, RegExp])[] = [
       [
         `delete from work where ${row(1_250)}`,

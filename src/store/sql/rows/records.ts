@@ -110,7 +110,7 @@ const JOB_ERASED = 32
 const JOB_REPLACED = 64
 
 /** What a record says that the columns of its row say, too. */
-export interface RecordHead {
+export interface RowRecordHead {
   readonly state: string
   readonly version: number
   readonly attempt: number
@@ -285,7 +285,7 @@ export class Records {
   }
 
   /** What the record of a row says of its columns, for far less than to read it whole. `isTask`: of a pipeline. */
-  head(record: Uint8Array, isTask: boolean, where: string): RecordHead {
+  head(record: Uint8Array, isTask: boolean, where: string): RowRecordHead {
     const { record: own } = withoutSteps(this.#bytes(record, where))
     return this.#readChecked(own, where, (reader) => {
       const format = reader.u8()
@@ -301,7 +301,7 @@ export class Records {
     })
   }
 
-  #jobHead(reader: ByteReader): RecordHead {
+  #jobHead(reader: ByteReader): RowRecordHead {
     const mask = reader.u8()
     const submittedAt = reader.time()
     const dueAt = reader.timeFrom(submittedAt)

@@ -10,7 +10,7 @@
 import { nowUs } from '../../clock.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { Dialect } from '../dialect.ts'
-import type { RecordHead, Records } from '../rows/records.ts'
+import type { RowRecordHead, Records } from '../rows/records.ts'
 import { CorruptRecord } from '../rows/records.ts'
 import { JOB_ROW } from '../rows/work-rows.ts'
 import { rowName } from '../verify/database-problem.ts'
@@ -203,7 +203,7 @@ function wrongFresh({ version, state, attempt }: ScannedRow, name: string): stri
   return `${name}: state is '${state}', and must be 'WAITING'`
 }
 
-function wrongColumn(row: ScannedRow, head: RecordHead, name: string): string | null {
+function wrongColumn(row: ScannedRow, head: RowRecordHead, name: string): string | null {
   const must = (column: string, found: unknown, expected: unknown): string =>
     `${name}: ${column} is ${String(found)}, and by its record ${String(expected)}`
   if (row.state !== head.state) return must('state', row.state, head.state)
