@@ -6,6 +6,7 @@ import { readOptions } from './options.ts'
 import type { Database } from './sql/databases.ts'
 import { postgres, sqlite } from './sql/databases.ts'
 import { benchDatabaseEngine } from './sql/engine.ts'
+import { benchExamination } from './sql/examination.ts'
 import { benchIdle } from './sql/idle.ts'
 import { benchPhases } from './sql/phases.ts'
 import { benchPresence } from './sql/presence.ts'
@@ -22,6 +23,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   processes: benchProcesses,
   presence: benchPresence,
   idle: benchIdle,
+  examination: (database, say, jobs) => benchExamination(database, say, jobs * 2),
   waiting: (database, say, jobs) => benchWaiting(database, say, jobs * MANY),
 }
 /** Times as many jobs as in the other parts. */
@@ -42,6 +44,7 @@ const HELP = [
   '                     processes  sixteen that work at once, and the share of each',
   '                     presence   sixteen that work, with presence and without, by turns',
   '                     idle       statements and connections of a process with nothing to do',
+  '                     examination  what it costs to go through twice --jobs, and how long that takes',
   '                     waiting    what a claim costs with twenty times --jobs waiting',
   '  --on <database>  only postgres, or only sqlite',
   '  --jobs <count>   of `phases`, `presence` and `waiting` (default 50,000)',

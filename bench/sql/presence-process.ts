@@ -10,10 +10,16 @@ export interface ToPresenceProcess {
 }
 
 export const noop = job('noop', { input: typed<number>(), run: () => null })
+/** Never ends, and its lease is not extended meanwhile. */
+export const held = job('held', {
+  input: typed<number>(),
+  lease: '1h',
+  run: () => new Promise<never>(() => undefined),
+})
 
 async function work({ location, options }: ToPresenceProcess): Promise<void> {
   const pawl = await open(location, options)
-  pawl.work([noop])
+  pawl.work([noop, held])
   const before = process.cpuUsage()
   process.on('message', () => {
     const { user, system } = process.cpuUsage(before)

@@ -20,7 +20,7 @@ import { CommandBatcher } from '../store/command-batcher.ts'
 import type { PositionedEntry, Store, StoreNotice } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
 import type { NewerJob, StalledTask, WorkerOptions } from '../worker/index.ts'
-import { executorFor, memoryPlace, Worker } from '../worker/index.ts'
+import { executorFor, memoryPlace, SuspectGate, Worker } from '../worker/index.ts'
 import type { Actor } from './actor.ts'
 import { ArtifactSweep } from './artifacts/artifact-sweep.ts'
 import { Artifacts } from './artifacts/artifacts.ts'
@@ -158,6 +158,7 @@ export class Pawl {
   readonly #refusals: Refusals
   readonly #replays = new HistoryReplays()
   readonly #presenceLoop: PresenceLoop
+  readonly #suspects: SuspectGate
   readonly #healthWatch: HealthWatch
   readonly #workers = new Set<Worker>()
   /** The definitions that this engine was given last, by their names. */
@@ -186,6 +187,7 @@ export class Pawl {
       onStalled,
       onNewer: (job) => notify({ kind: 'newer-version', ...job }),
     })
+    this.#suspects = new SuspectGate(timing)
     this.#presenceLoop = this.#newPresenceLoop(upkeepTiming, onStalled)
     this.#healthWatch = this.#newHealthWatch(notify)
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
@@ -533,6 +535,7 @@ export class Pawl {
         onError,
         onStopped: () => this.#workers.delete(worker),
         presence: store.presence ?? null,
+        suspects: this.#suspects,
         nameWorker: this.#parts.nameWorker,
       },
       definitions,

@@ -156,6 +156,14 @@ export function isSuspect({ lease, leases, commit }: Task): boolean {
   return isLost(leases[last]?.endedBy) && isLost(leases[last - 1]?.endedBy)
 }
 
+/**
+ * Whether the next loss of such a task would be its last. It is not run beside any other such task, from its
+ * start to its end: whichever of them kills the process, no other is given up for it.
+ */
+export function isLastChance(task: Task): boolean {
+  return task.retries >= task.budget && isSuspect(task)
+}
+
 export function stageState(segments: number, tally: Tally, tolerate: number): StageState {
   if (segments === NOT_OPENED) return 'NEW'
   if (tally.failed + tally.dead > tolerate || tally.deadCommitted > 0) return 'ERROR'

@@ -25,6 +25,7 @@ export {
   readJob,
   readReplaced,
   readTask,
+  readTaskHead,
   recordTallies,
   setReplaced,
   writeErased,

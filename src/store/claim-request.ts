@@ -31,6 +31,11 @@ export interface ClaimRequest {
    * other such task beside it: the claim passes them over. Absent: true.
    */
   readonly suspects?: boolean
+  /**
+   * False: the worker runs such a task, and wants none beside it whose next loss would be its last (see
+   * `isLastChance`). Absent: true. It says nothing if `suspects` is false.
+   */
+  readonly lastChances?: boolean
   /** Of the claiming process: kept with each lease, so that presence can judge it. Absent: unknown. */
   readonly session?: string | undefined
   /** No news led to it: nearly always there is nothing, and the store finds out by the least that it can ask. */

@@ -38,6 +38,8 @@ export interface Presence {
   readonly name: string
   /** What the claims of this process name now; empty: it is not judged, and its leases are left to time. */
   readonly session: string
+  /** Others may miss its session now, and take it for dead unless it speaks. */
+  readonly isMissed: boolean
   /** Resolved BEFORE the first claim, once the session can be judged, or it is plain that it cannot. Never rejects. */
   begin(): Promise<void>
   /** Replaces what this process said before. `reports`: those that changed. A failure is harmless. */
@@ -60,6 +62,6 @@ export interface Presence {
 }
 
 /** A process that was not heard for so long is not shown. Nothing is decided by it. */
-export const HEARD_WITHIN_MS = 10_000
+export const HEARD_WITHIN_MS = 30_000
 /** How many jobs' reports are kept, the newest. */
 export const MOST_REPORTS = 10_000

@@ -112,6 +112,8 @@ export interface Claimed extends TaskAddress {
   readonly isStarted: boolean
   /** Its last two leases were lost: it may be what kills its workers (see `isSuspect`). */
   readonly isSuspect: boolean
+  /** It is one, and its next loss would be its last (see `isLastChance`). */
+  readonly isLastChance: boolean
   /** How long the lease holds from now on: a duration, because clocks differ. */
   readonly leaseMs: number
   /** Longest run of one attempt; null: no bound. */

@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JobSpec } from '../../src/kernel/index.ts'
 import type { Claimed } from '../../src/store/index.ts'
-import { plain } from '../support/specs.ts'
+import { plain, retry } from '../support/specs.ts'
 import type { Bench } from './bench.ts'
 import { claim, commit, setUp, STORES } from './bench.ts'
 
@@ -107,6 +107,26 @@ describe.each(Object.keys(STORES))(
       }
       const fourth = await store.claim(claim({ request: 6, max: MANY, ahead: 4 }))
       expect(shown(fourth)).toEqual(['lost001 alone'])
+    })
+
+    it('grants none whose next loss would be its last to a worker that runs another', async () => {
+      const bench = await setUp(kind)
+      const { store, send, clock } = bench
+      const policy = {
+        ...(plain().policy as NonNullable<JobSpec['policy']>),
+        retry: retry({ max: 2 }),
+      }
+      await send({ type: 'SubmitJob', job: 'last', spec: plain({ policy }) })
+      clock.time += 1
+      await send({ type: 'SubmitJob', job: 'more', spec: plain() })
+      await lose(bench, 1)
+      await lose(bench, 2)
+      const beside = claim({ request: 3, max: MANY, lastChances: false })
+      expect(shown(await store.claim(beside))).toEqual(['more alone'])
+      expect(await store.claim({ ...beside, request: 4 })).toEqual([])
+      const [last, ...others] = await store.claim(claim({ request: 5, max: MANY }))
+      expect(last).toMatchObject({ job: 'last', isSuspect: true, isLastChance: true })
+      expect(others).toEqual([])
     })
 
     it('grants others if the first of them is stopped by its limit', async () => {

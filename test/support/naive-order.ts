@@ -3,7 +3,7 @@
  * keep those that may start, and go through the rules one after the other.
  */
 import type { Job, Task } from '../../src/kernel/index.ts'
-import { isHeldBack, isSuspect, mayStartAt } from '../../src/kernel/index.ts'
+import { isHeldBack, isLastChance, isSuspect, mayStartAt } from '../../src/kernel/index.ts'
 import type { ChannelName, Ledger } from '../../src/store/index.ts'
 
 interface Place {
@@ -56,18 +56,24 @@ export class NaiveOrder {
     }
   }
 
-  /** `suspects`: whether those that are granted alone may be offered. */
-  best(channels: readonly ChannelName[], now: number, suspects: boolean): Task | null {
+  /** `suspects`: whether those that are granted alone may be offered; `lastChances`: also on their last retry. */
+  best(
+    channels: readonly ChannelName[],
+    now: number,
+    suspects: boolean,
+    lastChances: boolean,
+  ): Task | null {
     const asked = [...this.#places.values()].filter(
       ({ task, job }) =>
         (suspects || !isSuspect(task)) &&
+        (lastChances || !isLastChance(task)) &&
         channels.some(({ queue, type }) => queue === task.policy.queue && type === job.spec.type) &&
         this.#mayStart(task, now),
     )
     const committed = asked.filter(({ task }) => task.commit !== null).toSorted(byTime)
     if (committed[0] !== undefined) return committed[0].task
     const byQueue = grouped(asked, ({ task }) => task.policy.queue).map((places) => {
-      const byType = grouped(places, ({ job, task }) => `${job.spec.type} ${isSuspect(task)}`)
+      const byType = grouped(places, ({ job, task }) => `${job.spec.type} ${kindOf(task)}`)
       return this.#first(
         byType.map((some) => this.#firstOfChannel(some)),
         this.#ranked,
@@ -141,13 +147,7 @@ export class NaiveOrder {
     if (place.task.commit !== null) return
     const { type, priority, group } = place.job.spec
     const level = this.#ageing(place.task) === null ? priority : 0
-    const name = JSON.stringify([
-      place.task.policy.queue,
-      type,
-      isSuspect(place.task),
-      level,
-      group,
-    ])
+    const name = JSON.stringify([place.task.policy.queue, type, kindOf(place.task), level, group])
     const party = this.#parties.find((one) => one.name === name)
     if (party === undefined) this.#parties.push({ name, places: new Set([place]) })
     else party.places.add(place)
@@ -204,4 +204,10 @@ function grouped<T>(items: readonly T[], name: (item: T) => string): T[][] {
     else group.push(item)
   }
   return [...groups.values()]
+}
+
+/** Tasks of one kind take turns with each other. */
+function kindOf(task: Task): string {
+  if (!isSuspect(task)) return 'any'
+  return isLastChance(task) ? 'last chance' : 'suspect'
 }

@@ -4,8 +4,11 @@
  *
  * - idle: this process has no workers, and nothing wants notices. It says nothing, and hears only when it
  *   is asked. Once, when it is opened, it asks for sessions that are known to be dead.
- * - at work: it says what changed at most once a second, hears the others as often, and asks twice as often
- *   which sessions are dead.
+ * - at work: twice a second it asks which sessions are dead, and whether there is something to say. What is
+ *   new (a worker more or less, one that drains, a handler that fell silent, progress and lines) is said within a
+ *   second, and at most once a second. How many places are taken and what is held changes with each job: it goes
+ *   along with what is new, and otherwise is said every ten seconds. The others are heard each second only if
+ *   this process wants notices.
  * - closed.
  *
  * Presence proposes, as an operator would: `RevokeLease` names the extension that was seen, and the kernel
@@ -26,8 +29,8 @@ export const PAWL_VERSION = '0.1.0'
 
 const TURN_MS = 500
 const SAY_MS = 1_000
-/** Of a process that holds no lease, if nothing changed. */
-const IDLE_SAY_MS = 3_000
+/** So old may be what is known of a worker's places and leases elsewhere. `HEARD_WITHIN_MS` is three times that. */
+const BEAT_MS = 10_000
 /** What was heard is not read again within this time. */
 const FRESH_MS = 1_000
 /** A handler whose job was cancelled, and erased, may go on saying something for so long. */
@@ -65,8 +68,11 @@ export class PresenceLoop {
   #others: ReadonlyMap<string, OtherProcess> = new Map()
   #heardAt = -Infinity
   readonly #toldStalled = new Set<string>()
-  #said = ''
+  /** What was new when it was said last; null: this process said nothing, or that it has no workers. */
+  #said: string | null = null
   #saidAt = -Infinity
+  /** From here on it says what it does though nothing is new. */
+  #beatFrom = -Infinity
   #timer: Timer | null = null
   #running: Promise<void> | null = null
   #isClosed = false
@@ -154,7 +160,7 @@ export class PresenceLoop {
         this.#running = null
         const { workers, onStalled } = this.#parts
         // What was said last must not stand for longer than the workers did.
-        if (workers.size > 0 || onStalled !== null || this.#said !== '') this.#schedule(TURN_MS)
+        if (workers.size > 0 || onStalled !== null || this.#said !== null) this.#schedule(TURN_MS)
       })
     })
   }
@@ -166,7 +172,7 @@ export class PresenceLoop {
       // BEFORE others are judged, which may take long: this process must not fall silent meanwhile.
       await this.#say()
       await this.#revokeDead()
-      if (this.#parts.onStalled !== null || this.#parts.workers.size > 0) await this.refresh()
+      if (this.#parts.onStalled !== null) await this.refresh()
     } catch {
       // The database is away or busy, or the store is closed: the next turn tries again.
     }
@@ -176,6 +182,9 @@ export class PresenceLoop {
     const { presence, store, batcher } = this.#parts
     const dead = await presence?.dead()
     if (dead == null) return
+    // What they said last is there until they are buried.
+    const heard = await presence?.heard(false).catch(() => null)
+    if (heard != null) this.#noteHeard(heard)
     const leases = await store.query({ kind: 'session-leases' })
     const commands = leases
       .filter(({ session }) => dead.isDead(session))
@@ -211,22 +220,28 @@ export class PresenceLoop {
     const { presence, timing, softState, workers } = this.#parts
     const passed = timing.now() - this.#saidAt
     if (presence === null || passed < SAY_MS || this.#isClosed) return
-    if (workers.size === 0 && this.#said === '') return
-    const state = this.#ownState()
-    const text = JSON.stringify(state)
-    const isHolding = state.workers.some(({ held }) => held > 0)
+    if (workers.size === 0 && this.#said === null) return
+    const news = this.#news()
     const reports = softState.takeChanged(MOST_REPORTS_SAID)
-    const isSame = text === this.#said && reports.length === 0
-    if (isSame && !(isHolding || passed >= IDLE_SAY_MS)) return
+    const isNews = news !== this.#said || reports.length > 0
+    if (!isNews && !presence.isMissed && timing.now() < this.#beatFrom) return
     this.#saidAt = timing.now()
     try {
-      await presence.say(text, reports)
+      await presence.say(JSON.stringify(this.#ownState()), reports)
       // A process without workers says so once, and no more.
-      this.#said = workers.size === 0 ? '' : text
+      this.#said = workers.size === 0 ? null : news
+      this.#beatFrom = this.#saidAt + BEAT_MS
     } catch (error) {
       for (const { job } of reports) softState.noteChanged(job)
       throw error
     }
+  }
+
+  /** Of what this process says of itself, what others are to know within a second. */
+  #news(): string {
+    const { workers, softState } = this.#parts
+    const named = [...workers].map(({ name, isDraining }) => [name, isDraining])
+    return JSON.stringify([named, softState.stalledTasks()])
   }
 
   #ownState(): ProcessState {

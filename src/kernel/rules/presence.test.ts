@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Authority } from '../../../test/support/authority.ts'
 import { plain, promise, retry } from '../../../test/support/specs.ts'
 import type { EffectPromise, JobSpec } from '../index.ts'
-import { isSuspect } from '../index.ts'
+import { isLastChance, isSuspect } from '../index.ts'
 
 function granted(spec: JobSpec = plain(), started = true): Authority {
   const a = new Authority()
@@ -146,5 +146,22 @@ describe('a task whose processes die', () => {
     b.advance(700).must({ type: 'GrantLease', request: 2 })
     b.must({ type: 'RevokeLease', presence: true })
     expect(isSuspect(b.task())).toBe(false)
+  })
+
+  it('is on its last chance when the loss after that would be its last', () => {
+    const a = granted(plain({}, { retry: retry({ max: 2, delayMs: 0 }) }))
+    a.must({ type: 'RevokeLease', presence: true })
+    expect(isLastChance(a.task())).toBe(false)
+    a.must({ type: 'GrantLease', request: 2, started: true })
+    a.must({ type: 'RevokeLease', presence: true })
+    expect(isLastChance(a.task())).toBe(true)
+    // One that failed by itself may be, too, but it kills no worker.
+    const b = granted(plain({}, { retry: retry({ max: 0 }) }))
+    expect([isSuspect(b.task()), isLastChance(b.task())]).toEqual([false, false])
+    const c = granted(delayed)
+    c.must({ type: 'RevokeLease', presence: true })
+    c.must({ type: 'GrantLease', request: 2, started: true })
+    c.must({ type: 'RevokeLease', presence: true })
+    expect([isSuspect(c.task()), isLastChance(c.task())]).toEqual([true, false])
   })
 })

@@ -430,6 +430,29 @@ function writeSteps(writer: ByteWriter, steps: readonly Step[], stepsHere: numbe
 }
 
 /** `stepsElsewhere`: gives the steps of which only the number was written; null: all were. */
+/** What stands first in the record of a task. */
+export interface TaskHead {
+  readonly state: TaskState
+  readonly version: number
+  readonly time: number
+  readonly dueAt: number
+  readonly attempt: number
+}
+
+/** The first fields of what `readTask` reads, without what the job was submitted with. */
+export function readTaskHead(reader: ByteReader, created: number, jobDueAt: number): TaskHead {
+  const firstDueAt = Math.max(jobDueAt, created)
+  const mask = reader.count()
+  const state = STATES[mask & STATE_BITS]
+  if (state === undefined) throw reader.malformed('there is no such state of a task')
+  if (mask & TASK_QUEUE) reader.text()
+  const version = mask & TASK_VERSION ? reader.count() : FIRST_VERSION
+  const time = mask & TASK_TIME ? reader.timeFrom(created) : created
+  const dueAt = mask & TASK_DUE_AT ? reader.timeFrom(firstDueAt) : firstDueAt
+  if (mask & TASK_START_BY) reader.timeFrom(firstDueAt)
+  return { state, version, time, dueAt, attempt: mask & TASK_ATTEMPT ? reader.count() : 0 }
+}
+
 export function readTask(
   reader: ByteReader,
   interning: Interning,

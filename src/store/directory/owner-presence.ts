@@ -20,6 +20,10 @@ export class OwnerPresence implements Presence {
     return this.name
   }
 
+  get isMissed(): boolean {
+    return false
+  }
+
   async begin(): Promise<void> {
     // The directory was locked BEFORE it was opened.
   }

@@ -4,6 +4,7 @@
  * ```
  * channel ─┬─ finishing: committed tasks, by due time. They come first, and nothing stops them.
  *          ├─ suspects: a channel of their own, for tasks that are granted alone (`isSuspect`)
+ *          ├─ last chances: another one, for those whose next loss would be their last (`isLastChance`)
  *          └─ partitions whose limits are open, in a queue: the same shared limits, or none
  *               └─ groups, in a queue by priority and turn
  *                    └─ ready lists, in a queue by due time: the same priority, group and limits
@@ -16,7 +17,7 @@
  *   with ten thousand keys is in one partition and not in ten thousand (`limits.ts`).
  */
 import type { LimitSpec, Place, Task } from '../../kernel/index.ts'
-import { isSuspect, missedStart } from '../../kernel/index.ts'
+import { isLastChance, isSuspect, missedStart } from '../../kernel/index.ts'
 import type { IsBefore, QueueMember } from './indexed-queue.ts'
 import { IndexedQueue, NOT_QUEUED } from './indexed-queue.ts'
 import type { Limited, LimitState } from './limits.ts'
@@ -321,6 +322,7 @@ export class ReadyChannel {
   readonly #partitions = new Map<string, LimitPartition>()
   /** Tasks of this channel that may be what kills their workers: only a claim that wants one looks at them. */
   #suspects: ReadyChannel | null = null
+  #lastChances: ReadyChannel | null = null
 
   constructor(queue: QueueState, index: IndexState) {
     this.queue = queue
@@ -333,17 +335,25 @@ export class ReadyChannel {
 
   /** AFTER a sweep: nothing is ready in it. */
   get isUnused(): boolean {
-    return this.finishing.ready === 0 && this.#lists.size === 0 && this.#suspects === null
+    return this.finishing.ready === 0 && this.#lists.size === 0 && !this.hasSuspects
   }
 
-  /** Null: there were none lately. */
-  get suspects(): ReadyChannel | null {
-    return this.#suspects
+  get hasSuspects(): boolean {
+    return this.#suspects !== null || this.#lastChances !== null
+  }
+
+  /** Those that there were lately. */
+  suspects(lastChances: boolean): ReadyChannel[] {
+    const wanted = lastChances ? [this.#suspects, this.#lastChances] : [this.#suspects]
+    return wanted.filter((one) => one !== null)
   }
 
   /** Where a task of this channel is listed. */
   channelFor(task: Task): ReadyChannel {
     if (!isSuspect(task)) return this
+    if (isLastChance(task)) {
+      return (this.#lastChances ??= new ReadyChannel(this.queue, this.#index))
+    }
     return (this.#suspects ??= new ReadyChannel(this.queue, this.#index))
   }
 
@@ -423,6 +433,7 @@ export class ReadyChannel {
     for (const list of lists) this.place(list)
     this.#sweepPartitions()
     this.#suspects?.rankAgain()
+    this.#lastChances?.rankAgain()
   }
 
   /** Forgets what is empty. The number of lists that are left. */
@@ -443,8 +454,9 @@ export class ReadyChannel {
       }
     }
     this.#sweepPartitions()
-    const suspects = this.#suspects?.sweep() ?? 0
+    const suspects = (this.#suspects?.sweep() ?? 0) + (this.#lastChances?.sweep() ?? 0)
     if (this.#suspects?.isUnused === true) this.#suspects = null
+    if (this.#lastChances?.isUnused === true) this.#lastChances = null
     return this.#lists.size + suspects
   }
 

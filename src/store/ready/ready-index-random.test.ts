@@ -139,8 +139,10 @@ describe('the ready-index', () => {
       if (count === 901 || dice.chance(50)) {
         const channels = dice.chance(50) ? CHANNELS : [dice.pick(CHANNELS)]
         const suspects = dice.chance(70)
-        const expected = naive.best(channels, now, suspects)
-        const request = { worker: 'w', request: count, channels, max: 1, started: true, suspects }
+        const lastChances = dice.chance(70)
+        const expected = naive.best(channels, now, suspects, lastChances)
+        const wanted = { suspects, lastChances }
+        const request = { worker: 'w', request: count, channels, max: 1, started: true, ...wanted }
         const [task] = ledger.claim(request, now)
         expect(task?.job ?? null, `step ${count}`).toBe(expected?.job ?? null)
         if (task !== undefined) claims += 1

@@ -4,6 +4,8 @@ import { Dice } from '../../../test/model/properties/dice.ts'
 import { failure, onRecord, plain, retry } from '../../../test/support/specs.ts'
 import { Ledger } from '../state/ledger.ts'
 
+const BOTH = { suspects: true, lastChances: true }
+
 describe('the order of offers', () => {
   it('is priority, then due time, then submission', () => {
     const bench = new ReadyBench()
@@ -43,9 +45,9 @@ describe('the order of offers', () => {
     channels.forEach(({ queue }, i) => bench.submit(`job ${i}`, plain({}, { queue })))
     expect(bench.claim(2_000, channels)).toHaveLength(1_000)
     bench.submit('a', plain({}, { queue: 'q7' }))
-    expect(bench.ledger.ready.find(channels, true)).toHaveLength(1)
+    expect(bench.ledger.ready.find(channels, BOTH)).toHaveLength(1)
     expect(bench.claim(5, channels)).toEqual(['a'])
-    expect(bench.ledger.ready.find(channels, true)).toHaveLength(0)
+    expect(bench.ledger.ready.find(channels, BOTH)).toHaveLength(0)
   })
 
   it('puts a retry behind what was due before it', () => {

@@ -220,9 +220,13 @@ export class ReadyIndex {
 
   /**
    * The channels of queues that have something ready, queue by queue: the others have nothing to offer.
-   * `suspects`: with those that are granted alone.
+   * `suspects`: with those that are granted alone; `lastChances`: also with those whose next loss would be
+   * their last.
    */
-  find(names: readonly ChannelName[], suspects: boolean): ReadyChannel[] {
+  find(
+    names: readonly ChannelName[],
+    { suspects, lastChances }: { readonly suspects: boolean; readonly lastChances: boolean },
+  ): ReadyChannel[] {
     const found = new Map<QueueState, Set<ReadyChannel>>()
     for (const { queue, type, stage } of names) {
       const known = this.#queues.get(queue)
@@ -232,7 +236,8 @@ export class ReadyIndex {
       let ofQueue = found.get(known.state)
       if (ofQueue === undefined) found.set(known.state, (ofQueue = new Set()))
       ofQueue.add(channel)
-      if (suspects && channel.suspects !== null) ofQueue.add(channel.suspects)
+      if (!suspects) continue
+      for (const one of channel.suspects(lastChances)) ofQueue.add(one)
     }
     return [...found.values()].flatMap((channels) => Array.from(channels))
   }

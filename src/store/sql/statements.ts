@@ -443,6 +443,16 @@ export interface JobCheckStatements {
   readonly events: string
   /** rows (job, stage, segment) → fixed, changing. */
   readonly rowsAt: string
+  /**
+   * job, stage, segment, most, most bytes → job, stage, segment, position, version, state, attempt, due_at, record
+   * or null if it is longer, whether it has one; job and time of the event that it leads to, null if there is none:
+   * of the next rows in order.
+   */
+  readonly rowHeads: string
+  /** job → the record of its own row, and how many rows of tasks it has. */
+  readonly pipelineHead: string
+  /** position, passed → position, job of those of the next ones submitted that should have a row and have none. */
+  readonly missing: string
 }
 
 /** To redact what is stored of an erased job, and to leave nothing of what was stored before. */

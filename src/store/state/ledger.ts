@@ -375,10 +375,12 @@ export class Ledger implements Indexes {
     const most = mostLeases(request)
     const before = this.leases.ofRequest(worker, number)
     if (before !== null) return before
-    const channels = this.ready.find(request.channels, false)
-    const wantsSuspect =
-      request.suspects !== false && channels.some(({ suspects }) => suspects !== null)
-    const forFirst = wantsSuspect ? this.ready.find(request.channels, true) : channels
+    const { suspects = true, lastChances = true } = request
+    const channels = this.ready.find(request.channels, { suspects: false, lastChances: false })
+    const wantsSuspect = suspects && channels.some(({ hasSuspects }) => hasSuspects)
+    const forFirst = wantsSuspect
+      ? this.ready.find(request.channels, { suspects, lastChances })
+      : channels
     const tasks: Task[] = []
     let refused: Task[] | null = null
     while (tasks.length < most) {

@@ -7,7 +7,9 @@ import type { Command } from '../../kernel/index.ts'
 import { MemoryStore, StoreEnded, systemClock } from '../../store/index.ts'
 import { DiskFull, effect, job, typed } from '../../index.ts'
 import type { Pawl, StandardSchema } from '../../index.ts'
+import type { Timing } from '../../store/clock.ts'
 import { CommandBatcher } from '../../store/command-batcher.ts'
+import { SuspectGate } from '../loop/suspect-gate.ts'
 import type { WorkerParts } from '../loop/worker.ts'
 import { Worker } from '../loop/worker.ts'
 import { memoryPlace } from '../artifact/places.ts'
@@ -386,19 +388,21 @@ function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } 
   const store = new MemoryStore(systemClock)
   const errors: Error[] = []
   const waits: number[] = []
+  const timing: Timing = {
+    now: () => Date.now(),
+    after: (ms) => {
+      waits.push(ms)
+      return { cancel: () => undefined }
+    },
+    soon: (call) => setImmediate(call),
+  }
   return {
     store,
     batcher: new CommandBatcher(store),
     presence: null,
+    suspects: new SuspectGate(timing),
     defaults: null,
-    timing: {
-      now: () => Date.now(),
-      after: (ms) => {
-        waits.push(ms)
-        return { cancel: () => undefined }
-      },
-      soon: (call) => setImmediate(call),
-    },
+    timing,
     executor: {
       endsWhatItStops: true,
       runJob: async () => ({ kind: 'died', why }),

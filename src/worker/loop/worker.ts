@@ -33,6 +33,7 @@ import type { ServedChannel, WorkerState } from '../worker-state.ts'
 import { newerJob, PAUSED_MS, PausedChannels } from './newer-version.ts'
 import { MOST_WAITING_CHARS, Pace } from './pace.ts'
 import { shutdown as onSignal } from './shutdown.ts'
+import type { SuspectGate } from './suspect-gate.ts'
 
 export type WorkerParts = Omit<
   AttemptParts,
@@ -41,6 +42,8 @@ export type WorkerParts = Omit<
   readonly onStopped: () => void
   /** Null: whether this process lives is not looked at. */
   readonly presence: Pick<Presence, 'begin' | 'session'> | null
+  /** Of all workers of the engine. */
+  readonly suspects: SuspectGate
   /** Makes a name that was never used before. For tests, which want the same one every time. */
   readonly nameWorker?: ((called?: string) => string) | undefined
 }
@@ -63,8 +66,6 @@ const MOST_REPORTING = 4_000
  * one alone, whichever of the two is not at work waits.
  */
 const MOST_CLAIMS = 2
-/** A task that was lost twice in a row has so long to show whether it kills its worker. */
-const SUSPECT_MS = 1_000
 /** Tasks that it holds, as it says of itself. */
 const MOST_HELD_SHOWN = 20
 
@@ -99,10 +100,7 @@ export class Worker {
   /** Those that were claimed ahead and wait for a place, in the order of their claims. */
   readonly #waiting = new AttemptQueue()
   readonly #pace = new Pace()
-  /** One that may be what kills its workers, and has not run for long. */
-  #suspect: Attempt | null = null
-  /** A claim on its way may bring one. */
-  #isClaimingSuspect = false
+  readonly #suspects: SuspectGate
   readonly #paused = new PausedChannels()
   /** Leases on their way back: a process that ended before would let them run out. */
   readonly #releases = new Set<Promise<void>>()
@@ -141,6 +139,7 @@ export class Worker {
     this.name = (parts.nameWorker ?? newWorkerName)(options.name)
     this.concurrency = concurrency
     this.#presence = parts.presence
+    this.#suspects = parts.suspects
     this.#hasBegun = parts.presence === null
     const keeper = new LeaseKeeper(parts.batcher, parts.timing)
     this.#parts = {
@@ -189,7 +188,7 @@ export class Worker {
       return { job, stage, segment }
     })
     const used = Math.min(this.#busy, this.concurrency)
-    const isDraining = this.#stopping !== null
+    const { isDraining } = this
     return {
       id: this.name,
       name: this.#called,
@@ -200,6 +199,11 @@ export class Worker {
       held: held.length,
       holds,
     }
+  }
+
+  /** It claims nothing more, and waits for its handlers. */
+  get isDraining(): boolean {
+    return this.#stopping !== null
   }
 
   /** How many jobs it has begun and not finished, those included that only report. */
@@ -275,8 +279,10 @@ export class Worker {
     this.#isKilled = true
     this.#timer?.cancel()
     this.#waitTimer?.cancel()
-    for (const attempt of this.#attempts) attempt.die()
-    for (const attempt of this.#waiting.takeAll()) attempt.die()
+    for (const attempt of [...this.#attempts, ...this.#waiting.takeAll()]) {
+      attempt.die()
+      this.#suspects.ended(attempt)
+    }
     await this.#parts.executor.close()
     this.#onStopped()
   }
@@ -333,8 +339,7 @@ export class Worker {
     this.#request += 1
     const isPoll = this.#isPoll
     this.#isPoll = false
-    const suspects = this.#suspect === null && !this.#isClaimingSuspect
-    if (suspects) this.#isClaimingSuspect = true
+    const wanted = this.#suspects.claim(this, () => this.#lookAgain())
     const claiming = store.claim({
       worker: this.name,
       request: this.#request,
@@ -343,14 +348,17 @@ export class Worker {
       ahead,
       started: true,
       isPoll,
-      suspects,
+      ...wanted,
       session: this.#session,
     })
-    const claimed = await claiming.finally(() => {
-      if (suspects) this.#isClaimingSuspect = false
-    })
-    if (this.#stopping === null) for (const one of claimed) this.#accept(one, askedAt)
-    else await Promise.allSettled(claimed.map((one) => this.#release(one)))
+    let claimed: readonly Claimed[] = []
+    try {
+      claimed = await claiming
+      if (this.#stopping === null) for (const one of claimed) this.#accept(one, askedAt)
+      else await Promise.allSettled(claimed.map((one) => this.#release(one)))
+    } finally {
+      if (wanted.suspects) this.#suspects.claimed(this)
+    }
     if (claimed.length > 0) this.#vainPolls = 0
     this.#pace.measure(timing.now())
     this.#pace.noteGranted(ahead, Math.max(0, claimed.length - max))
@@ -412,7 +420,7 @@ export class Worker {
     const newer = newerJob(definition, claimed, this.name)
     if (newer === null) {
       const attempt = new Attempt(this.#parts, definition, claimed, this.name, askedAt)
-      if (claimed.isSuspect) this.#watchSuspect(attempt)
+      if (claimed.isSuspect) this.#suspects.began(attempt, claimed)
       if (this.#busy < this.concurrency) return this.#begin(attempt)
       this.#waiting.add(attempt)
       if (this.#waitTimer === null) this.#checkWaitingIn(LONGEST_WAIT_MS)
@@ -451,21 +459,9 @@ export class Worker {
     this.#claimSoon()
   }
 
-  /** It may be what kills its workers: for a moment, no other such task is claimed beside it. */
-  #watchSuspect(attempt: Attempt): void {
-    this.#suspect = attempt
-    this.#parts.timing.after(SUSPECT_MS, () => this.#clearSuspect(attempt))
-  }
-
-  #clearSuspect(attempt: Attempt): void {
-    if (this.#suspect !== attempt) return
-    this.#suspect = null
-    this.#lookAgain()
-  }
-
   #end(attempt: Attempt): void {
     this.#attempts.delete(attempt)
-    this.#clearSuspect(attempt)
+    this.#suspects.ended(attempt)
     this.#claimSoon()
     this.#checkIdle()
   }
@@ -473,6 +469,7 @@ export class Worker {
   /** Its lease was lost before it began. */
   #forgetWaiting(attempt: Attempt): void {
     this.#waiting.delete(attempt)
+    this.#suspects.ended(attempt)
     this.#claimSoon()
     this.#checkIdle()
   }
@@ -500,14 +497,19 @@ export class Worker {
     for (const attempt of this.#waiting.takeAll()) {
       chars += attempt.claimed.input?.length ?? 0
       if (chars <= MOST_WAITING_CHARS) this.#waiting.add(attempt)
-      else this.#awaitRelease(attempt.giveBack())
+      else this.#giveBack(attempt)
     }
+  }
+
+  #giveBack(attempt: Attempt): void {
+    this.#suspects.ended(attempt)
+    this.#awaitRelease(attempt.giveBack())
   }
 
   #giveBackWaiting(): void {
     this.#waitTimer?.cancel()
     this.#waitTimer = null
-    for (const attempt of this.#waiting.takeAll()) this.#awaitRelease(attempt.giveBack())
+    for (const attempt of this.#waiting.takeAll()) this.#giveBack(attempt)
   }
 
   /** Handlers that end in the same turn of the event loop are followed by one claim. */

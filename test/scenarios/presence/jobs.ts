@@ -35,10 +35,26 @@ export const poison = job('poison', {
   },
 })
 
+/** The same, after others have begun beside it. */
+export const slowPoison = job('slow-poison', {
+  run: () => {
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), 2_500)
+    return never()
+  },
+})
+
 /** Takes a moment. */
 export const neighbour = job('neighbour', {
   run: async () => {
     await new Promise((resolve) => setTimeout(resolve, 100))
+    return process.pid
+  },
+})
+
+/** Takes longer than a worker waits before it begins another job that was lost twice. */
+export const longNeighbour = job('long-neighbour', {
+  run: async () => {
+    await new Promise((resolve) => setTimeout(resolve, 3_500))
     return process.pid
   },
 })
@@ -57,4 +73,4 @@ export const paying = job('paying', {
   run: ({ commit }) => commit(1, [wire(1)]),
 })
 
-export const ALL = [hanging, late, poison, neighbour, paying]
+export const ALL = [hanging, late, poison, slowPoison, neighbour, longNeighbour, paying]

@@ -5,14 +5,14 @@
 import { existsSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Entry, Pawl } from '../../../src/index.ts'
+import type { Entry, Handle, Pawl } from '../../../src/index.ts'
 import type { EntryOf } from '../../../src/kernel/index.ts'
 import { open } from '../../../src/index.ts'
 import { buildFiles, removeBuilt, THREADS } from '../../support/built.ts'
 import { temporaryFolder } from '../../support/engines.ts'
 import type { SharedPlace } from '../shared/places.ts'
 import { engineAt, SHARED } from '../shared/places.ts'
-import { hanging, late, neighbour, paying, poison } from './jobs.ts'
+import { hanging, late, longNeighbour, neighbour, paying, poison, slowPoison } from './jobs.ts'
 import { WorkerProcess } from './worker-process.ts'
 
 let built: string
@@ -35,6 +35,20 @@ async function entriesOf<T extends Entry['type']>(
 ): Promise<EntryOf<T>[]> {
   const entries = (await pawl.history(id)).map(({ entry }) => entry)
   return entries.filter((entry): entry is EntryOf<T> => entry?.type === type)
+}
+
+const NEIGHBOURS = Array.from({ length: 4 }, () => ({})) as never
+
+async function expectOnlyQuarantined(
+  pawl: Pawl,
+  id: string,
+  others: readonly Handle[],
+): Promise<void> {
+  const results = await Promise.allSettled(others.map((one) => one.result({ timeout: '60s' })))
+  expect(results.map(({ status }) => status)).toEqual(others.map(() => 'fulfilled'))
+  await expect.poll(() => pawl.handle(id).state(), { timeout: 60_000 }).toBe('QUARANTINED')
+  const { jobs } = await pawl.list({ state: 'QUARANTINED' })
+  expect(jobs.map((one) => one.id)).toEqual([id])
 }
 
 const IN_MS: Readonly<Record<string, number>> = { SQLite: 2_000, PostgreSQL: 5_000 }
@@ -106,20 +120,27 @@ describe.each(Object.keys(SHARED))('a process that is killed: %s', (name) => {
     const bad = await pawl.submit(poison)
     const others = await pawl.submitMany(neighbour, Array.from({ length: 6 }, () => ({})) as never)
     let processes = 0
-    const keepOneUp = async (): Promise<void> => {
-      while ((await bad.state()) !== 'QUARANTINED') {
-        const next = new WorkerProcess(built, place)
-        processes += 1
-        await Promise.race([next.gone(), bad.result().catch(() => undefined)])
-      }
-      await started(place)
+    while ((await bad.state()) !== 'QUARANTINED') {
+      const next = new WorkerProcess(built, place)
+      processes += 1
+      await Promise.race([next.gone(), bad.result().catch(() => undefined)])
     }
-    await keepOneUp()
+    await started(place)
     expect(processes).toBeGreaterThanOrEqual(4)
-    const results = await Promise.allSettled(others.map((one) => one.result({ timeout: '60s' })))
-    expect(results.map(({ status }) => status)).toEqual(others.map(() => 'fulfilled'))
-    const { quarantined } = await pawl.metrics()
-    expect(quarantined).toBe(1)
+    await expectOnlyQuarantined(pawl, bad.id, others)
+  }, 120_000)
+
+  it('nor neighbours that run for long', async () => {
+    const place = await fresh()
+    const pawl = await engineAt(place)
+    // Whichever is begun first, they run beside it when it kills them.
+    const others = await pawl.submitMany(longNeighbour, NEIGHBOURS)
+    const bad = await pawl.submit(slowPoison)
+    const ended = Promise.allSettled(others.map((one) => one.result()))
+    const isOver = async (process: WorkerProcess): Promise<boolean> =>
+      Promise.race([process.gone().then(() => false), ended.then(() => true)])
+    while (!(await isOver(new WorkerProcess(built, place)))) continue
+    await expectOnlyQuarantined(pawl, bad.id, others)
   }, 120_000)
 
   it('without presence its job waits for the end of its lease', async () => {
@@ -199,4 +220,33 @@ describe('in a directory', () => {
       await pawl.close()
     }
   })
+
+  it('a poison job does not take its neighbours with it, short or long', async () => {
+    const folder = await temporaryFolder()
+    const first = await open(folder)
+    const ids = [
+      ...(await first.submitMany(longNeighbour, NEIGHBOURS)),
+      ...(await first.submitMany(neighbour, NEIGHBOURS)),
+    ].map(({ id }) => id)
+    const bad = await first.submit(poison)
+    await first.close()
+    // Killed and opened again, until one process lives on: the poison is in quarantine, or all others are over.
+    for (;;) {
+      const owner = new WorkerProcess(built, { location: folder, options: {} })
+      const lived = new Promise<boolean>((resolve) => {
+        setTimeout(resolve, 30_000, true).unref()
+        void owner.gone().then(() => resolve(false))
+      })
+      if (!(await lived)) continue
+      await owner.kill()
+      break
+    }
+    const pawl = await open(folder)
+    try {
+      const others = ids.map((id) => pawl.handle(id))
+      await expectOnlyQuarantined(pawl, bad.id, others)
+    } finally {
+      await pawl.close()
+    }
+  }, 180_000)
 })

@@ -5,7 +5,7 @@
  */
 import type { ChannelName, ClaimRequest } from '../../claim-request.ts'
 import type { Connection } from '../connection.ts'
-import { channelName, suspectChannelName } from '../rows/work-rows.ts'
+import { channelName, lastChanceChannelName, suspectChannelName } from '../rows/work-rows.ts'
 import type { TransactionContext } from '../transaction/context.ts'
 
 /** A claim for so many channels is as quick without asking first. */
@@ -28,8 +28,10 @@ export async function withBusyChannels(
   const names = new Set((found?.rows ?? []).map(([name]) => name as string | null))
   // More than it serves, and not all of them were read; or a limit has room: tasks of any may wait for it.
   if (names.size >= most || names.has(null)) return request
+  const { lastChances = true } = request
   const hasSuspects = ({ queue, type, stage }: ChannelName): boolean => {
-    return names.has(suspectChannelName(queue, type, stage))
+    if (names.has(suspectChannelName(queue, type, stage))) return true
+    return lastChances && names.has(lastChanceChannelName(queue, type, stage))
   }
   const suspects = request.suspects !== false && request.channels.some(hasSuspects)
   const channels = request.channels.filter((one) => {

@@ -7,7 +7,13 @@ import type { ClaimRequest } from '../../claim-request.ts'
 import type { Claimed } from '../../store.ts'
 import type { Row, Statement } from '../connection.ts'
 import type { LoadedColumns } from '../rows/work-rows.ts'
-import { channelName, loadedColumns, LOWEST_LEVEL, suspectChannelName } from '../rows/work-rows.ts'
+import {
+  channelName,
+  lastChanceChannelName,
+  loadedColumns,
+  LOWEST_LEVEL,
+  suspectChannelName,
+} from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 import type { TransactionContext } from '../transaction/context.ts'
 import { LockPlan } from '../transaction/lock-plan.ts'
@@ -70,12 +76,14 @@ export function channelsOf(
  * of all. None, if the request wants none.
  */
 export function suspectChannelsOf(
-  { channels, suspects, max }: ClaimRequest,
+  { channels, suspects, lastChances = true, max }: ClaimRequest,
   levelOf: (queue: string) => number = () => LOWEST_LEVEL,
 ): CandidateChannel[] {
   if (suspects === false || max === 0) return []
-  return channels.map(({ queue, type, stage }) => {
-    return { channel: suspectChannelName(queue, type, stage), level: levelOf(queue), most: 1 }
+  return channels.flatMap(({ queue, type, stage }) => {
+    const names = [suspectChannelName(queue, type, stage)]
+    if (lastChances) names.push(lastChanceChannelName(queue, type, stage))
+    return names.map((channel) => ({ channel, level: levelOf(queue), most: 1 }))
   })
 }
 

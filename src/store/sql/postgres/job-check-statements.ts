@@ -52,6 +52,33 @@ export const JOB_CHECKS: JobCheckStatements = {
       union
       select c.job, e.position, e.before from chain c join events e on e.position = c.before
     ) select ${event}, c.job from chain c join events e on e.position = c.position`,
+  rowHeads: `
+    select w.job, w.stage, w.segment, w.position, w.version, w.state, w.attempt, w.due_at,
+      case when length(w.record) <= $5::int4 then w.record end, w.record is not null, e.job, e.at
+    from (
+      select * from work r where (r.job, r.stage, r.segment) > ($1::text, $2::int4, $3::int4)
+      order by r.job, r.stage, r.segment limit $4::int4
+    ) w left join events e on e.position = w.last_position
+    order by w.job, w.stage, w.segment`,
+  pipelineHead: `
+    select w.record, (select count(*) from work t where t.job = $1::text and t.stage >= 0)
+    from work w where w.job = $1::text and w.stage = -1 and w.segment = 0`,
+  missing: `
+    select s.position, s.job from (
+      select e.position, e.job from events e
+      where e.type = 'JobSubmitted' and e.position > $1::int8 order by e.position limit $2::int4
+    ) s
+    left join work w
+      on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
+    where w.job is null
+      and not exists (
+        select 1 from events f
+        where f.type = 'JobForgotten' and f.job = s.job and f.position > s.position
+      )
+      and not exists (
+        select 1 from baselines b
+        where b.name = s.job and b.kind = 'gone' and b.through >= s.position
+      )`,
   rowsAt: `
     select ${WORK_COLUMNS.map((column) => `w.${column}`).join(', ')}
     from unnest($1::text[], $2::int4[], $3::int4[]) as given (job, stage, segment)

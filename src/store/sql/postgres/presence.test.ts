@@ -23,6 +23,7 @@ beforeEach(async () => {
 /** `before`: what the nth statement that it has run waits for. */
 function presence(
   before: (run: number) => Promise<void> = async () => undefined,
+  now = () => Date.now(),
 ): PostgresPresence {
   let runs = 0
   const made = new PostgresPresence(place.schema, {
@@ -30,7 +31,7 @@ function presence(
       await before(++runs)
       return work(connection)
     },
-    now: () => Date.now(),
+    now,
     listen: () => undefined,
     onNotice: () => undefined,
   })
@@ -137,4 +138,41 @@ it('a session can be judged by others from its first claim on, whatever it says 
   pass.resolve()
   await early
   expect(await rows('select is_judged, text from processes')).toEqual([[true, 'early']])
+})
+
+it('sixteen processes take turns to look for sessions that are missing, one each 250 ms', async () => {
+  let nowMs = 1_000_000
+  const looks: { readonly who: number; readonly atMs: number }[] = []
+  const all = await Promise.all(
+    Array.from({ length: 16 }, async (_, who) => {
+      const one = presence(undefined, () => nowMs)
+      const listening = await client()
+      await one.connected(listening)
+      const query = listening.query.bind(listening) as (...given: unknown[]) => unknown
+      listening.query = ((...given: unknown[]) => {
+        looks.push({ who, atMs: nowMs })
+        return query(...given)
+      }) as typeof listening.query
+      return one
+    }),
+  )
+  /** Each asks every 125 ms, for so many rounds. */
+  const ask = async (asking: readonly PostgresPresence[], rounds: number): Promise<void> => {
+    looks.length = 0
+    for (const endMs = nowMs + rounds * 4_000; nowMs < endMs;) {
+      nowMs += 125
+      await Promise.all(asking.map((one) => one.dead()))
+    }
+  }
+  // Each sees how many they are, and where it stands.
+  await ask(all, 1)
+  await ask(all, 2)
+  expect(looks).toHaveLength(32)
+  expect(new Set(looks.map(({ who }) => who)).size).toBe(16)
+  const gaps = looks.slice(1).map(({ atMs }, i) => atMs - (looks[i]?.atMs ?? 0))
+  expect(new Set(gaps)).toEqual(new Set([250]))
+  // Those that miss a session look at each call, until they can judge.
+  await rows(`insert into processes (name, heard_at, is_judged, text) values ('gone', 0, true, '')`)
+  await ask(all, 1)
+  expect(looks.length).toBeGreaterThan(100)
 })

@@ -11,6 +11,8 @@
  * A session whose lock is missing is dead after a grace period, unless its process spoke meanwhile: its
  * connections may be cut one by one. The period counts only on rounds of one unbroken connection of this
  * process, so that a server that was away, or has just been started, is not taken for the end of all others.
+ * Processes take turns to look, by the authority's clock: one that misses a session looks at each call until it
+ * is back or judged.
  * The lock is shared: after a cut the server may keep the former session of a process for a while.
  */
 import { afterMs, nowUs, pause } from '../../clock.ts'
@@ -31,8 +33,11 @@ const ECHO_MS = 2_000
 const ANSWER_MS = 5_000
 /** The first claim does not wait for longer: until the lock is held, claims name no session. */
 const BEGIN_MS = 3_000
-/** Between two rounds while no session is missed. */
-const ROUND_US = 1_000_000
+/** While no session is missed, one process after the other looks, this far apart. */
+const TURN_MS = 250
+/** Between two looks of one process: at least, however few there are, and at most, however many. */
+const ROUND_MS = 1_000
+const LONGEST_ROUND_MS = 4_000
 const TIDY_MS = 60_000
 const CLOSE_MS = 500
 
@@ -86,7 +91,10 @@ export class PostgresPresence implements Presence {
   /** The newest that was connected, until it is lost: its session may not be judged yet. */
   #newest: ConnectedClient | null = null
   readonly #missed = new Map<string, MissedSession>()
-  #roundUs = -Infinity
+  /** Living processes as they were seen last, in order of their names: how many, and this one's place. */
+  #order = { count: 1, place: 0 }
+  /** In which it looked last. */
+  #round = -Infinity
   #tidyFrom = 0
   /** It held its lock at least once. */
   #isJudged = false
@@ -102,6 +110,10 @@ export class PostgresPresence implements Presence {
 
   get session(): string {
     return this.#client === null ? '' : this.name
+  }
+
+  get isMissed(): boolean {
+    return this.#isJudged && this.#client === null
   }
 
   begin(): Promise<void> {
@@ -195,15 +207,17 @@ export class PostgresPresence implements Presence {
   async dead(): Promise<DeadSessions | null> {
     const client = this.#client
     if (client === null) return null
-    if (this.#missed.size === 0 && nowUs() - this.#roundUs < ROUND_US) return null
-    this.#roundUs = nowUs()
-    const sql = `select p.name, p.heard_at::float8 from ${this.#table} p where p.is_judged and not ${IS_HELD}`
+    if (!this.#isTurn() && this.#missed.size === 0) return null
+    const sql = `select p.name, p.heard_at::float8, ${IS_HELD} from ${this.#table} p where p.is_judged`
     const { rows } = await within(client, ANSWER_MS, () =>
-      client.query<[string, number]>({ text: sql, rowMode: 'array' }),
+      client.query<[string, number, boolean]>({ text: sql, rowMode: 'array' }),
     )
     // What was asked on a connection that is lost by now says nothing of the others.
     if (client !== this.#client) return null
-    const dead = this.#overdue(rows)
+    const living = rows.flatMap(([name, , isHeld]) => (isHeld ? [name] : [])).toSorted()
+    this.#order = { count: Math.max(living.length, 1), place: living.indexOf(this.name) }
+    const missing = rows.filter(([, , isHeld]) => !isHeld)
+    const dead = this.#overdue(new Map(missing.map(([name, heardAt]) => [name, heardAt])))
     if (dead.length === 0) return null
     return {
       isDead: (session) => dead.includes(session),
@@ -214,10 +228,19 @@ export class PostgresPresence implements Presence {
     }
   }
 
+  /** Once in each round, at a time that no other process has. */
+  #isTurn(): boolean {
+    const { count, place } = this.#order
+    const roundMs = Math.min(Math.max(count * TURN_MS, ROUND_MS), LONGEST_ROUND_MS)
+    const round = Math.floor(this.#parts.now() / roundMs - place / count)
+    if (round === this.#round) return false
+    this.#round = round
+    return true
+  }
+
   /** Of those that are missing now: those that were all the time, and said nothing. */
-  #overdue(rows: readonly (readonly [name: string, heardAt: number])[]): string[] {
+  #overdue(missing: ReadonlyMap<string, number>): string[] {
     const now = nowUs()
-    const missing = new Map(rows)
     for (const [name, { heardAt }] of this.#missed) {
       if (missing.get(name) !== heardAt) this.#missed.delete(name)
     }

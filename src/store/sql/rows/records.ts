@@ -45,6 +45,7 @@ import {
   readReplaced,
   readSchedule,
   readTask,
+  readTaskHead,
   setReplaced,
   upcast,
   writeEntry,
@@ -107,6 +108,19 @@ const JOB_CANCELLED = 8
 const JOB_MESSAGES = 16
 const JOB_ERASED = 32
 const JOB_REPLACED = 64
+
+/** What a record says that the columns of its row say, too. */
+export interface RowRecordHead {
+  readonly state: string
+  readonly version: number
+  readonly attempt: number
+  /** Null: it is not known by the record alone. */
+  readonly dueAt: number | null
+  /** Of its newest entry; null: as above. */
+  readonly time: number | null
+  /** How many tasks its open stages have; null: it is not the row of a pipeline. */
+  readonly tasks: number | null
+}
 
 export class Records {
   readonly #database: string | null
@@ -270,6 +284,54 @@ export class Records {
     })
   }
 
+  /** What the record of a row says of its columns, for far less than to read it whole. `isTask`: of a pipeline. */
+  head(record: Uint8Array, isTask: boolean, where: string): RowRecordHead {
+    const { record: own } = withoutSteps(this.#bytes(record, where))
+    return this.#readChecked(own, where, (reader) => {
+      const format = reader.u8()
+      if (format !== FORMAT && format !== STEPS_IN_EVENTS) {
+        throw reader.malformed(`it is of format ${format}, and ${FORMAT} is known`)
+      }
+      if (isTask) {
+        // Its times are told from those of its job, which are in another row.
+        const { state, version, attempt } = readTaskHead(reader, 0, 0)
+        return { state, version, attempt, dueAt: null, time: null, tasks: null }
+      }
+      return this.#jobHead(reader)
+    })
+  }
+
+  #jobHead(reader: ByteReader): RowRecordHead {
+    const mask = reader.u8()
+    const submittedAt = reader.time()
+    const dueAt = reader.timeFrom(submittedAt)
+    const time = reader.timeFrom(submittedAt)
+    const version = reader.count()
+    if (mask & JOB_CANCELLED) {
+      reader.timeFrom(submittedAt)
+      reader.text()
+      reader.text()
+      reader.flag()
+    }
+    if (mask & JOB_ERASED) readErased(reader, this.#interning, submittedAt)
+    let tasks = 0
+    if (mask & JOB_OPENED) {
+      for (let left = reader.length(); left > 0; left--) {
+        tasks += Math.max(0, reader.count() + NOT_OPENED)
+      }
+    }
+    if (mask & JOB_MESSAGES) readKeptMessages(reader, this.#interning)
+    if (mask & JOB_REPLACED) readReplaced(reader, submittedAt)
+    if ((mask & JOB_TASK) === 0) {
+      return { state: 'PIPELINE', version, attempt: 0, dueAt, time, tasks }
+    }
+    const task = readTaskHead(reader, submittedAt, dueAt)
+    const head = { state: task.state, version: task.version, attempt: task.attempt, tasks: null }
+    // What replaced it may have moved its times.
+    if (mask & (JOB_REPLACED | JOB_ERASED)) return { ...head, dueAt: null, time: null }
+    return { ...head, dueAt: task.dueAt, time: Math.max(time, task.time) }
+  }
+
   ofQueue(queue: Queue): Uint8Array {
     const writer = this.#begin()
     writeQueue(writer, queue)
@@ -364,6 +426,15 @@ export class Records {
   }
 
   #read<T>(record: Uint8Array, where: string, read: (reader: ByteReader) => T): T {
+    return this.#readChecked(record, where, (reader) => {
+      const value = read(reader)
+      if (reader.at !== reader.end) throw reader.malformed('there are more bytes than it has')
+      return value
+    })
+  }
+
+  /** The checksum is of all bytes, whether or not they are read. */
+  #readChecked<T>(record: Uint8Array, where: string, read: (reader: ByteReader) => T): T {
     const bytes = this.#bytes(record, where)
     const end = bytes.length - CHECKSUM
     if (end < 0 || checksumOf(bytes, 0, end) !== bytes.readUInt32LE(end)) {
@@ -371,9 +442,7 @@ export class Records {
     }
     const reader = new ByteReader(bytes, 0, end)
     try {
-      const value = read(reader)
-      if (reader.at !== reader.end) throw reader.malformed('there are more bytes than it has')
-      return value
+      return read(reader)
     } catch (error) {
       if (!(error instanceof MalformedBytes)) throw error
       throw this.#corrupt(where, error.message, error)

@@ -12,6 +12,7 @@ import type { Job, JobSubmitted, Lease, Task } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import {
   isFinal,
+  isLastChance,
   isSuspect,
   jobEndedAt,
   jobState,
@@ -77,6 +78,11 @@ export function channelName(queue: string, type: string, stage: string | null): 
 /** Of the tasks of a channel that may be what kills their workers (see `isSuspect`). */
 export function suspectChannelName(queue: string, type: string, stage: string | null): string {
   return JSON.stringify([queue, type, stage, 'suspects'])
+}
+
+/** Of those whose next loss would be their last (see `isLastChance`). */
+export function lastChanceChannelName(queue: string, type: string, stage: string | null): string {
+  return JSON.stringify([queue, type, stage, 'last-chances'])
 }
 
 function cacheChannel(queue: string, type: string, name: string): void {
@@ -256,9 +262,10 @@ function pipelineColumns(row: RowState, job: Job, records: Records): Value[] {
 export function channelOf({ spec }: Job, task: Task): string {
   const stage = spec.stages?.[task.stage]?.name ?? null
   const { queue } = task.policy
-  return isSuspect(task)
-    ? suspectChannelName(queue, spec.type, stage)
-    : channelName(queue, spec.type, stage)
+  if (!isSuspect(task)) return channelName(queue, spec.type, stage)
+  return isLastChance(task)
+    ? lastChanceChannelName(queue, spec.type, stage)
+    : suspectChannelName(queue, spec.type, stage)
 }
 
 export function levelOf(priority: number, task: Task, ageingMs: number | null): number {

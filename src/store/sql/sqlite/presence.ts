@@ -74,6 +74,11 @@ export class SqlitePresence implements Presence {
     return this.#locks.isHeld ? this.name : ''
   }
 
+  /** Its lock says that it is alive, whether or not it speaks. */
+  get isMissed(): boolean {
+    return false
+  }
+
   begin(): Promise<void> {
     this.#beginning ??= this.#hold()
     return this.#beginning

@@ -26,7 +26,7 @@ describe('the examination of a store on a database', () => {
     } while (rounds.at(-1)?.[1] === false)
     expect(rounds.slice(0, 3).map(([looked]) => looked)).toEqual([0, 50, 10])
     // The jobs that are over are folded, too, a few with each call: not all of them in one round.
-    expect(rounds.length).toBe(12)
+    expect(rounds.length).toBe(10)
     await store.close()
   })
 })

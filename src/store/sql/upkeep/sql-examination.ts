@@ -7,9 +7,12 @@
  * - one through all that should be there, over or not: each is folded from its events and compared with its
  *   rows, and a job that has no row and was never forgotten is found missing.
  *
- * A round is over when the first cursor is through, and the second one is as well, or has been moved on so
- * often. What the second one found is examined again with each call until it is right: of a large store a
- * round passes only a part.
+ * Besides, all rows and submits are passed far more quickly, and what looks wrong by itself is folded at once (see
+ * `RowScan`). Of a job that is too large to be folded, what its rows say of themselves is reported.
+ *
+ * A round is over when the first cursor and that pass are through, and the second cursor is as well, or has been
+ * moved on so often. What was found is examined again with each call until it is right: of a large store a round
+ * folds only a part.
  */
 import type { Task, Violation } from '../../../kernel/index.ts'
 import { createWorld, isFinal, isHeldBack, jobState, jobViolations } from '../../../kernel/index.ts'
@@ -17,12 +20,14 @@ import type { JobRecord } from '../../../log/index.ts'
 import { recordTallies } from '../../../log/index.ts'
 import type { Examined, QueryOf, WaitsLong } from '../../store.ts'
 import { waitingSince } from '../../state/task-snapshot.ts'
-import type { Connection, Row, StatementResult } from '../connection.ts'
+import type { Connection, Row, Statement, StatementResult } from '../connection.ts'
 import type { Dialect } from '../dialect.ts'
 import type { JobQueries, QueryContext } from '../queries/job-queries.ts'
 import type { DatabaseProblem } from '../failures.ts'
 import { CorruptRecord } from '../rows/records.ts'
 import { channelName, jobRecords, loadedColumns } from '../rows/work-rows.ts'
+import type { RowFinding } from './row-scan.ts'
+import { RowScan } from './row-scan.ts'
 import { isSmall, JobCheck, MOST_ENTRIES, MOST_ROWS } from '../verify/job-check.ts'
 
 /** A job with more tasks than this is not examined: reading it takes too long. */
@@ -33,10 +38,15 @@ const MOST_PASSED = 5_000
 /** Jobs that one call folds at most, and submitted ones that it passes for that, most of them forgotten. */
 const MOST_FOLDED = 50
 const MOST_PASSED_TO_FOLD = 1_000
-/** Calls of one round that fold. */
+/** Calls of one round that fold; in a longer round, of those that follow one in so many. */
 const FOLDS_A_ROUND = 10
+const FOLD_EACH = 2
+/** Calls of a long round between two passes. */
+const CALLS_BETWEEN = 5
 /** Broken jobs that are examined again with each call; more are found again in their turn. */
 const MOST_BROKEN = 50
+/** Where more than these look wrong, no more are noted. */
+const MOST_NOTED = 1_000
 /** Its state is not the fold of the log. */
 const FOLD_INVARIANT = 8
 
@@ -62,21 +72,35 @@ export class SqlExamination {
   #foldsInRound = 0
   /** What is wrong with jobs, by the position of their submit. */
   readonly #broken = new Map<number, readonly string[]>()
+  readonly #rowScan: RowScan
+  /** What looks wrong in jobs that are too large to be folded, by the same, and in which pass it was seen. */
+  readonly #seenInRows = new Map<number, { readonly what: string; readonly pass: number }>()
+  #pass = 0
+  /** In this round, the first cursor is through, and so is the pass. */
+  #isOpenThrough = false
+  #hasPassed = false
+  #calls = 0
+  /** The call in which the last pass ended. */
+  #passedAt = 0
 
   constructor(context: QueryContext, queries: JobQueries, dialect: Dialect) {
     this.#context = context
     this.#queries = queries
     this.#dialect = dialect
     this.#check = new JobCheck(dialect, context.records)
+    this.#rowScan = new RowScan(dialect, context.records)
   }
 
-  /** Two round trips, and a third if a job has waited for long. */
+  /** Two round trips, some for the rows, and another if a job has waited for long. */
   async examine(
     connection: Connection,
     { limit, waitedMs }: QueryOf<'examination'>,
   ): Promise<Examined> {
     const violations: Violation[] = []
     const waiting: WaitsLong[] = []
+    // A round passes the rows once, and a long one again and again.
+    if (this.#hasPassed && this.#calls - this.#passedAt >= CALLS_BETWEEN) this.#hasPassed = false
+    if (!this.#hasPassed) this.#noteRows(await this.#rowScan.next(connection))
     const { now, open, looked, submitted } = await this.#readNext(connection, limit, violations)
     const { statements: sql } = this.#dialect
     const folded = submitted.filter(({ hasRow, isForgotten, isSmall: small }) => {
@@ -96,10 +120,13 @@ export class SqlExamination {
     }
     this.#noteBroken(submitted, this.#check.problems(answers))
     for (const what of [...this.#broken.values()].flat()) violations.push(broken(what))
-    this.#foldsInRound += 1
     const isFolded = this.#foldedTo === 0 || this.#foldsInRound >= FOLDS_A_ROUND
-    const isRoundOver = this.#after === 0 && isFolded
-    if (isRoundOver) this.#foldsInRound = 0
+    const isRoundOver = this.#isOpenThrough && isFolded && this.#hasPassed
+    if (isRoundOver) {
+      this.#foldsInRound = 0
+      this.#isOpenThrough = false
+      this.#hasPassed = false
+    }
     const unserved = waiting.length === 0 ? [] : await this.#withoutWorkers(connection, waiting)
     return { looked, isRoundOver, violations, waiting: unserved }
   }
@@ -122,25 +149,47 @@ export class SqlExamination {
     const most = Math.min(limit, MOST_JOBS)
     const again = [...this.#broken.keys()].slice(0, MOST_BROKEN)
     const folding = [this.#foldedTo, MOST_PASSED_TO_FOLD] as const
-    const [clock, open, passed, next, passedToFold, ...before] = await connection.run([
-      { sql: sql.clock, values: [this.#context.now()] },
-      { sql: sql.openJobsAfter, values: [this.#after, MOST_PASSED, most] },
-      { sql: sql.submitsAfter, values: [this.#after, MOST_PASSED] },
-      { sql: jobChecks.submits, values: [...folding, MOST_FOLDED, MOST_ROWS + 1] },
-      { sql: sql.submitsAfter, values: folding },
-      ...again.map((position) => {
+    this.#calls += 1
+    const isOpenDue = !this.#isOpenThrough
+    const isFoldDue = this.#foldsInRound < FOLDS_A_ROUND || this.#calls % FOLD_EACH === 0
+    const reading: readonly (readonly Statement[])[] = [
+      [{ sql: sql.clock, values: [this.#context.now()] }],
+      isOpenDue
+        ? [
+            { sql: sql.openJobsAfter, values: [this.#after, MOST_PASSED, most] },
+            { sql: sql.submitsAfter, values: [this.#after, MOST_PASSED] },
+          ]
+        : [],
+      isFoldDue
+        ? [
+            { sql: jobChecks.submits, values: [...folding, MOST_FOLDED, MOST_ROWS + 1] },
+            { sql: sql.submitsAfter, values: folding },
+          ]
+        : [],
+      again.map((position) => {
         return { sql: jobChecks.submits, values: [position - 1, 1, 1, MOST_ROWS + 1] }
       }),
-    ])
+    ]
+    const answers = [...(await connection.run(reading.flat()))]
+    const [clock] = answers.splice(0, 1)
+    const [open, passed] = answers.splice(0, isOpenDue ? 2 : 0)
+    const [next, passedToFold] = answers.splice(0, isFoldDue ? 2 : 0)
+    const before = answers
     const rows = open?.rows ?? []
     const jobs = rows.flatMap((row) => this.#read([row], violations)).map(({ job }) => job)
     const lastOpen = rows.length === most ? loadedColumns(rows.at(-1) as Row).position : null
-    this.#after = lastOpen ?? endOf(passed, MOST_PASSED)
+    if (isOpenDue) {
+      this.#after = lastOpen ?? endOf(passed, MOST_PASSED)
+      this.#isOpenThrough = this.#after === 0
+    }
     const found = (next?.rows ?? []).map(submittedJob)
     const taken = upToEntries(found)
     const isCut = taken.length < found.length || found.length === MOST_FOLDED
     const lastTaken = isCut ? (taken.at(-1)?.position ?? 0) : null
-    this.#foldedTo = lastTaken ?? endOf(passedToFold, MOST_PASSED_TO_FOLD)
+    if (isFoldDue) {
+      this.#foldedTo = lastTaken ?? endOf(passedToFold, MOST_PASSED_TO_FOLD)
+      this.#foldsInRound += 1
+    }
     for (const position of again) this.#broken.delete(position)
     return {
       now: clock?.rows[0]?.[0] as number,
@@ -161,19 +210,43 @@ export class SqlExamination {
     }
   }
 
+  /** Those that can be folded are, in this call. */
+  #noteRows(findings: readonly RowFinding[]): void {
+    for (const { position, what } of findings) {
+      if (this.#broken.size >= MOST_NOTED) break
+      if (!this.#broken.has(position)) this.#broken.set(position, [what])
+      this.#seenInRows.set(position, { what, pass: this.#pass })
+    }
+    if (this.#rowScan.passes === this.#pass) return
+    this.#hasPassed = true
+    this.#passedAt = this.#calls
+    // What a whole pass did not find again is right by now.
+    for (const [position, { pass }] of this.#seenInRows) {
+      if (pass !== this.#pass) this.#seenInRows.delete(position)
+    }
+    this.#pass = this.#rowScan.passes
+  }
+
   #noteBroken(
     jobs: readonly ExaminedJob[],
     problems: ReadonlyMap<string, readonly DatabaseProblem[]>,
   ): void {
-    for (const { job, position, hasRow, isForgotten } of jobs) {
+    for (const { job, position, hasRow, isForgotten, isSmall: small } of jobs) {
       const missing = `${job}: it was submitted at position ${position} and not forgotten, and its row is missing`
       const what = !hasRow
         ? [missing]
         : isForgotten
           ? [`${job}: it was forgotten, and its row is there`]
-          : (problems.get(job) ?? []).map(inWords)
+          : small
+            ? (problems.get(job) ?? []).map(inWords)
+            : this.#seenIn(position)
       if (what.length > 0) this.#broken.set(position, what)
     }
+  }
+
+  #seenIn(position: number): readonly string[] {
+    const seen = this.#seenInRows.get(position)
+    return seen === undefined ? [] : [seen.what]
   }
 
   /** Without those in a channel where a worker of any process holds a lease, or in a paused queue. */
