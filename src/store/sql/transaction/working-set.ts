@@ -8,6 +8,7 @@
  * - `apply`: an entry that was decided. The records change, and what is to be written is noted.
  */
 import type {
+  Command,
   Entry,
   Indexes,
   Job,
@@ -141,6 +142,8 @@ export class WorkingSet implements Indexes {
   readonly forgottenPipelines = new Set<string>()
   /** Jobs that were not read (see `LeasedRowCache`): only an entry, whose write is checked, may follow. */
   readonly fromCache = new Set<string>()
+  /** The same of ids that are taken to be new. */
+  readonly #unread = new Set<string>()
   /** Tallies that are no longer known were needed: the rest is for another transaction. */
   hasUnknownTallies = false
   /** No record that was loaded is of a later time. */
@@ -220,6 +223,21 @@ export class WorkingSet implements Indexes {
     this.jobs.set(job.id, job)
     this.rows.set(rowKey(row.job, row.stage, row.segment), row)
     this.fromCache.add(job.id)
+  }
+
+  /** A job that was not read, and is taken not to be there: its insert fails if it is. */
+  addUnread(id: string): void {
+    if (this.jobs.isLoaded(id)) return
+    this.#unread.add(id)
+    this.jobs.setAbsent(id)
+  }
+
+  /** Whether an answer that no entry goes with may be given: it speaks of a job that was read, or is written. */
+  mayAnswer(command: Command): boolean {
+    if (this.fromCache.size === 0 && this.#unread.size === 0) return true
+    if (typeof command !== 'object' || command === null || !('job' in command)) return true
+    const { job } = command
+    return !this.fromCache.has(job) && (!this.#unread.has(job) || this.jobs.get(job) !== undefined)
   }
 
   #addJob(job: Job, { position, lastPosition }: LoadedColumns): Job {
