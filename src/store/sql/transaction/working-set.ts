@@ -183,7 +183,7 @@ export class WorkingSet implements Indexes {
 
   /** A row as it was loaded, with what was submitted as its job. The job of a segment comes first. */
   addRow(columns: LoadedColumns, submitted: JobSubmitted | null): void {
-    const { job: id, stage, segment, position, lastPosition, version, turn, parked, ctid } = columns
+    const { job: id, stage, segment, position, lastPosition, version, turn, parked } = columns
     const key = rowKey(id, stage, segment)
     if (this.rows.has(key)) return
     const { record } = columns
@@ -212,7 +212,6 @@ export class WorkingSet implements Indexes {
       version,
       turn,
       parked,
-      ctid,
       countedAs: countedAs(this.jobs.get(id) as Job, task, turn),
     })
   }
@@ -522,7 +521,6 @@ export class WorkingSet implements Indexes {
       version: 0,
       turn: null,
       parked: null,
-      ctid: null,
       countedAs: null,
     }
     this.rows.set(rowKey(job.id, stage, segment), row)
