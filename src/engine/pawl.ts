@@ -181,12 +181,7 @@ export class Pawl {
     const tellRefused = (one: RefusedCommand): void => notify({ kind: 'refused', ...one })
     this.#refusals = new Refusals(parts.noticeRefusals === true ? tellRefused : null)
     const onStalled = (task: StalledTask): void => notify({ kind: 'stalled', ...stalledInfo(task) })
-    this.#softState = new SoftState({
-      now: this.#now,
-      authorityTime: (ms) => this.#now() - (timing.now() - ms),
-      onStalled,
-      onNewer: (job) => notify({ kind: 'newer-version', ...job }),
-    })
+    this.#softState = this.#newSoftState(notify, onStalled)
     this.#suspects = new SuspectGate(timing)
     this.#presenceLoop = this.#newPresenceLoop(upkeepTiming, onStalled)
     this.#healthWatch = this.#newHealthWatch(notify)
@@ -596,6 +591,19 @@ export class Pawl {
       onProgress: (id, listener) => this.#softState.onProgress(id, listener),
       cancel: (id, actor) => this.cancel(id, actor),
     }
+  }
+
+  #newSoftState(
+    notify: (notice: Notice) => void,
+    onStalled: (task: StalledTask) => void,
+  ): SoftState {
+    const { timing } = this.#parts
+    return new SoftState({
+      now: this.#now,
+      authorityTime: (ms) => this.#now() - (timing.now() - ms),
+      onStalled,
+      onNewer: (job) => notify({ kind: 'newer-version', ...job }),
+    })
   }
 
   #newPresenceLoop(timing: Timing, onStalled: (task: StalledTask) => void): PresenceLoop {

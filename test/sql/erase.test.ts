@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Command } from '../../src/kernel/index.ts'
+import type { Command, JobSpec } from '../../src/kernel/index.ts'
 import { copyStore, fromPg, openDirectory } from '../../src/store/index.ts'
 import type { Answer, Claimed, Store } from '../../src/store/index.ts'
 import { openPostgres } from '../../src/store/sql/open-sql.ts'
@@ -146,6 +146,24 @@ describe.each(Object.keys(DATABASES))('on %s', (name) => {
       ])
       expect(said).not.toContain('a-secret')
     }
+  })
+
+  it('a submit of its id is answered with it also by a process that has not read it, whatever the submit says', async () => {
+    const [place, clock] = [await fresh(name), new TestClock()]
+    const { send } = benchOf(await opened(place, clock), clock)
+    await send({ type: 'SubmitJob', job: 'a', spec: plain() })
+    await send({ type: 'CancelJob', job: 'a', ...onRecord })
+    await send(erase('a'))
+    const there = await opened(place, clock)
+    const invalid = { ...plain(), priority: 'high' } as unknown as JobSpec
+    const answers = await there.execute([
+      { type: 'SubmitJob', job: 'new', spec: plain() },
+      { type: 'SubmitJob', job: 'a', spec: invalid },
+      { type: 'SubmitJob', job: 'b', spec: invalid },
+      { type: 'SubmitJob', job: 'new', spec: plain() },
+    ])
+    const said = answers.map(({ verdict, rejection }) => rejection?.code ?? verdict)
+    expect(said).toEqual(['committed', 'committed', 'InvalidSpec', 'committed'])
   })
 
   it('late reports about its tasks are noted around it, and the tables are sound', async () => {

@@ -31,19 +31,7 @@ export type Statement =
        * PostgreSQL the commit may be sent by then, so there the statement itself sees to it.
        */
       readonly expect?: number
-      readonly locations?: RowLocations
     }
-
-/**
- * PostgreSQL's own addresses of the rows that a statement changes: see `RowState`. Other connections
- * leave it alone.
- */
-export interface RowLocations {
-  /** Before the statement; null: not known. */
-  readonly known: readonly (number | null)[]
-  /** These are given the addresses AFTER the statement. */
-  readonly rows: readonly { ctid: number | null }[]
-}
 
 export interface StatementResult {
   /** What the statement selected or returned, for all rows of its parameters one after the other. */

@@ -172,7 +172,7 @@ export interface Statements extends CallStatements {
   readonly lockDueTasks: string
   /** rows (job, stage, segment, turn): they are ready, and parked for no limit. */
   readonly setTurns: string
-  /** rows (channel, lowest level, most, now, positions taken) → loaded, spec, a new position, level, rank, place and, if the database can tell, where it is; locked. */
+  /** rows (channel, lowest level, most, now, positions taken) → loaded, spec, a new position, level, rank, place; locked. */
   readonly candidates: string
   /**
    * now, most due, most → channels that have ready tasks, so many at most, and those of the tasks that became
@@ -220,7 +220,7 @@ export interface Statements extends CallStatements {
   readonly updateRows: string
   /**
    * rows (job, version before, position, UNLISTED_COLUMNS): the same of plain jobs that were granted before
-   * and are not listed. On PostgreSQL → their ctids after it, in order, as one text.
+   * and are not listed.
    */
   readonly updateUnlisted: string
   /** rows (job, stage, segment, queue, priority, deadline): AFTER their other columns. */

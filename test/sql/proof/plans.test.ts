@@ -3,7 +3,6 @@
  * in the tables.
  */
 import { describe, expect, it } from 'vitest'
-import { UPDATE_BY_LOCATION, UPDATE_SHARED } from '../../../src/store/sql/postgres/many-rows.ts'
 import { HISTORY as POSTGRES_HISTORY } from '../../../src/store/sql/postgres/history-statements.ts'
 import { POSTGRES } from '../../../src/store/sql/postgres/statements.ts'
 import { HISTORY as SQLITE_HISTORY } from '../../../src/store/sql/sqlite/history-statements.ts'
@@ -138,13 +137,6 @@ describe.each(DATABASE_NAMES)('the statements of a claim on %s', (name) => {
         if (IN_ORDER.has(statement)) expect(ofRows, statement).not.toMatch(SORTED[name])
         if (BY_TIME.has(statement)) expect(plan, statement).toMatch(TIME_IN_INDEX[name])
         found.push(`${statement}\n${plan.replaceAll(/\(cost=.*\)/g, '')}`)
-      }
-      if (name === 'PostgreSQL') {
-        const alike = await postgresPlan(connection, UPDATE_SHARED)
-        expect(alike).not.toMatch(WHOLE_TABLE[name])
-        const where = await postgresPlan(connection, UPDATE_BY_LOCATION)
-        expect(where).toMatch(/Tid Scan on work w.*\n\s*TID Cond: \(given.location = ctid\)/)
-        found.push(...[alike, where].map((plan) => plan.replaceAll(/\(cost=.*\)/g, '')))
       }
       await connection.close()
       plans.push(found)

@@ -135,7 +135,7 @@ export function lockCandidates(
 /** The best first. SQLite answers channel by channel. */
 export function candidatesInOrder(rows: readonly Row[]): Candidate[] {
   const found = rows.map((row) => ({
-    columns: loadedColumns(row, 0, (row[14] ?? null) as number | null),
+    columns: loadedColumns(row),
     position: row[10] as number,
     level: row[11] as number,
     rank: row[12] as number,

@@ -18,7 +18,7 @@ import { ANSWER_MS, nameOf, SILENT_MS } from './address.ts'
 import type { Connected, ConnectedClient } from './client.ts'
 import { connect, isAtWork, within } from './client.ts'
 import { reasonOf } from './failures.ts'
-import { noteLocations, partsOf } from './many-rows.ts'
+import { partsOf } from './many-rows.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
 /** Throws `SqlFailed`. */
@@ -72,9 +72,6 @@ class PostgresConnection implements ClientConnection {
       const batch = new StatementBatch(statements.length, bound, {
         answered: (answers) => {
           this.#finish(query)
-          for (const [i, statement] of statements.entries()) {
-            if ('locations' in statement) noteLocations(statement.locations, answers[i]?.rows ?? [])
-          }
           resolve(answers)
         },
         failed: (error, sql) => {

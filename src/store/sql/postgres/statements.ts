@@ -49,7 +49,6 @@ const TYPES: Readonly<Record<string, string>> = {
   attempt: 'int4',
   kind: 'text',
   name: 'text',
-  location: 'tid',
   to_check: 'bool',
 }
 
@@ -117,37 +116,6 @@ function newestTurn(of: string): string {
   return `(select n.turn from group_turns n
         where ${channelHash('n.channel')} = ${channelHash(`${of}.channel`)} and n.level = ${of}.level
         order by n.turn desc limit 1)`
-}
-
-/** The columns of a row that `updateUnlisted` is given. */
-export const UNLISTED_ROW = ['job', 'was', 'position', ...UNLISTED_COLUMNS] as const
-
-/**
- * The text of `updateUnlisted`, and of its forms for rows that have much in common (see `many-rows.ts`).
- *
- * `shared`: columns with one value for all rows. They come behind the others, as scalars.
- * `byLocation`: the last array says where the rows are, and no array says their jobs. The position tells
- * whether the row there is the right one: no two plain jobs have the same.
- */
-export function updateUnlisted(shared: readonly string[], byLocation = false): string {
-  const own = UNLISTED_ROW.filter((column) => !shared.includes(column))
-  const differ = byLocation ? [...own.slice(1), 'location'] : own
-  const value = (column: string): string => {
-    const at = shared.indexOf(column)
-    return at < 0 ? `given.${column}` : `$${differ.length + at + 1}::${typeOf(column)}`
-  }
-  const rows = given(differ)
-  return `
-    with changed as (
-      update work w set ${UNLISTED_COLUMNS.map((column) => `${column} = ${value(column)}`).join(', ')},
-        rank = ${value('due_at')}, place = 0, channel = null, level = null, parked = null, start_by = null
-      from ${byLocation ? rows : `(select given.*, -1 as stage, 0 as segment from ${rows} offset 0) as given`}
-      where ${byLocation ? 'w.ctid = given.location' : addressed}
-        and w.version = ${value('was')} and w.position = given.position
-      returning w.ctid
-    )
-    select string_agg(ctid::text, ''), as_expected(count(*), cardinality($1::${typeOf(differ[0] as string)}[]))
-    from changed`
 }
 
 const waitingHash = channelHash('y.channel')
@@ -262,10 +230,10 @@ export const POSTGRES: Statements = {
   setTurns: `
     update work w set turn = given.turn from ${given([...ADDRESS, 'turn'])} where ${addressed}`,
   candidates: `
-    select ${loaded}, ${spec}, nextval('positions'), w.level, w.rank, w.place, w.location
+    select ${loaded}, ${spec}, nextval('positions'), w.level, w.rank, w.place
     from ${given(['name', 'lowest', 'most', 'now', 'taken'], ['text', 'int4', 'int4', 'int8', 'int8'])}
     cross join lateral (
-      select ${[...LOADED_COLUMNS, 'level', 'rank', 'place'].map((column) => `x.${column}`).join(', ')}, x.ctid as location
+      select ${[...LOADED_COLUMNS, 'level', 'rank', 'place'].map((column) => `x.${column}`).join(', ')}
       from work x
       where ${inChannel('given.name')} and x.turn is not null and x.parked is null
         and x.level >= given.lowest
@@ -380,7 +348,17 @@ export const POSTGRES: Statements = {
       where ${addressed} and w.version = given.was and w.position = given.position
       returning 1
     ) select as_expected(count(*), cardinality($1::text[])) from changed`,
-  updateUnlisted: updateUnlisted([]),
+  updateUnlisted: `
+    with changed as (
+      update work w set ${UNLISTED_COLUMNS.map((column) => `${column} = given.${column}`).join(', ')},
+        rank = given.due_at, place = 0, channel = null, level = null, parked = null, start_by = null
+      from (
+        select given.*, -1 as stage, 0 as segment
+        from ${given(['job', 'was', 'position', ...UNLISTED_COLUMNS])} offset 0
+      ) as given
+      where ${addressed} and w.version = given.was and w.position = given.position
+      returning 1
+    ) select as_expected(count(*), cardinality($1::text[])) from changed`,
   deleteJobs: `delete from work w using ${names} where w.job = given.name`,
   moveTasks: `update work w set queue = given.queue, priority = given.priority, deadline = given.deadline
     from ${given([...ADDRESS, 'queue', 'priority', 'deadline'])} where ${addressed}`,

@@ -1,6 +1,6 @@
 /**
  * Values as the protocol of PostgreSQL has them: parameters and rows of COPY on their way to the server,
- * texts on their way back, and where a row is in its table.
+ * and texts on their way back.
  *
  * A table of parameters is sent as one array a column, in the binary form that the server itself uses.
  * With arrays as texts, an insert of 500 rows with 300 bytes each takes twice as long (4.8 ms against
@@ -17,7 +17,7 @@ import { asBuffer } from '../connection.ts'
 /** What pg sends as it is: texts, and the bytes of a binary form. */
 export type Parameter = string | Buffer | null
 
-type ValueType = 'text' | 'int8' | 'int4' | 'float8' | 'bool' | 'bytea' | 'tid'
+type ValueType = 'text' | 'int8' | 'int4' | 'float8' | 'bool' | 'bytea'
 
 /** The numbers that PostgreSQL has for its own types. */
 const OIDS: Readonly<Record<ValueType, number>> = {
@@ -26,7 +26,6 @@ const OIDS: Readonly<Record<ValueType, number>> = {
   int8: 20,
   int4: 23,
   text: 25,
-  tid: 27,
   float8: 701,
 }
 
@@ -70,12 +69,6 @@ const WRITERS: Readonly<Record<ValueType, (value: Value) => void>> = {
     writeInt32(8)
     out.ensure(8)
     out.at = out.buffer.writeDoubleBE(value, out.at)
-  },
-  tid: (value) => {
-    if (!Number.isSafeInteger(value)) throw unsendable(value, 'tid')
-    writeInt32(6)
-    writeInt32(Math.floor((value as number) / LINES))
-    writeInt16((value as number) % LINES)
   },
   bool: (value) => {
     if (typeof value !== 'boolean') throw unsendable(value, 'bool')
@@ -149,20 +142,19 @@ export function scalar(value: Value): Parameter {
 }
 
 /**
- * One parameter for each column, or for those `at` these places. All rows are as long as the first.
- * Throws a RangeError for what cannot be sent.
+ * One parameter for each column. All rows are as long as the first. Throws a RangeError for what cannot be
+ * sent.
  */
-export function columns(sql: string, rows: readonly Row[], at?: readonly number[]): Parameter[] {
+export function columns(sql: string, rows: readonly Row[]): Parameter[] {
   const types = elementTypes(sql)
-  const places = at ?? (rows[0] ?? []).map((_, column) => column)
-  return places.map((column, i) => {
-    const type = types[i]
-    if (type === undefined) throw new RangeError(`$${i + 1} is cast to no array, in: ${sql}`)
+  return (rows[0] ?? []).map((_, column) => {
+    const type = types[column]
+    if (type === undefined) throw new RangeError(`$${column + 1} is cast to no array, in: ${sql}`)
     return arrayOf(type, rows, column)
   })
 }
 
-export function arrayOf(type: ValueType, rows: readonly Row[], column: number): Buffer {
+function arrayOf(type: ValueType, rows: readonly Row[], column: number): Buffer {
   const write = WRITERS[type]
   const hasNull = rows.some((row) => row[column] === null)
   out.at = 0
@@ -249,7 +241,6 @@ const READERS: Readonly<Record<number, Reader>> = {
   // int2
   21: asNumber,
   [OIDS.int4]: asNumber,
-  [OIDS.tid]: asLocation,
   // float4
   700: asNumber,
   [OIDS.float8]: asNumber,
@@ -260,26 +251,4 @@ const READERS: Readonly<Record<number, Reader>> = {
 /** `oid`: PostgreSQL's own number of the type. All of our integers are exact as numbers. */
 export function readerOf(oid: number): Reader {
   return READERS[oid] ?? asText
-}
-
-// Where a row is in its table: the page, and the line on it. PostgreSQL writes `(12,3)`; here it is one
-// number.
-
-/** No page has so many lines. */
-const LINES = 65_536
-
-function asLocation(text: string): number {
-  return rowLocations(text)[0] as number
-}
-
-/** All that stand in a text, one behind the other: `(12,3)(12,4)`. */
-export function rowLocations(text: string): number[] {
-  if (text === '') return []
-  return text
-    .slice(1, -1)
-    .split(')(')
-    .map((location) => {
-      const [page, line] = location.split(',')
-      return Number(page) * LINES + Number(line)
-    })
 }

@@ -47,11 +47,6 @@ export interface RowState {
   turn: number | null
   /** The key of the limit that the task waits for; null: it waits for none. */
   parked: string | null
-  /**
-   * PostgreSQL's address of the row in its table; null: not known. A hint: a statement that uses it
-   * checks that it is the right row.
-   */
-  ctid: number | null
   /** What the counts of its queue have it as. */
   countedAs: CountedAs | null
 }
@@ -286,7 +281,7 @@ export interface LoadedColumns extends Omit<RowState, 'countedAs'> {
   readonly spec: Uint8Array | null
 }
 
-export function loadedColumns(row: Row, from = 0, ctid: number | null = null): LoadedColumns {
+export function loadedColumns(row: Row, from = 0): LoadedColumns {
   return {
     job: row[from] as string,
     stage: row[from + 1] as number,
@@ -298,7 +293,6 @@ export function loadedColumns(row: Row, from = 0, ctid: number | null = null): L
     parked: row[from + 7] as string | null,
     record: row[from + 8] as Uint8Array | null,
     spec: row[from + 9] as Uint8Array | null,
-    ctid,
   }
 }
 

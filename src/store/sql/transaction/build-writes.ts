@@ -4,7 +4,7 @@
 import type { Job, Queue, Schedule, Task, Usage } from '../../../kernel/index.ts'
 import { taskIn } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
-import type { Statement, Connection, RowLocations, Row } from '../connection.ts'
+import type { Statement, Connection, Row } from '../connection.ts'
 import type { WorkingSet } from './working-set.ts'
 import type { TaskWithoutTurn } from './turn-assignment.ts'
 import type { TransactionContext } from './context.ts'
@@ -46,14 +46,12 @@ export async function buildWrites(
   write(sql.deleteJobs, inRows(loaded.forgotten))
   write(sql.deleteTalliesOf, inRows(loaded.forgottenPipelines))
   write(sql.dropKeys, inRows(loaded.droppedKeys))
-  const { fresh, inserted, updated, unlisted, locations } = workRows(loaded, context)
+  const { fresh, inserted, updated, unlisted } = workRows(loaded, context)
   write(sql.insertFresh, fresh)
   write(sql.insertRows, inserted)
   write(sql.updateRows, updated, updated.length)
   write(sql.moveTasks, movedRows(loaded))
-  if (unlisted.length > 0) {
-    writes.push({ sql: sql.updateUnlisted, rows: unlisted, expect: unlisted.length, locations })
-  }
+  write(sql.updateUnlisted, unlisted, unlisted.length)
   write(sql.saveQueues, queueRows(loaded, records))
   for (const { entry } of loaded.applied) {
     if (entry.type !== 'QueueConfigured') continue
@@ -145,8 +143,6 @@ interface WorkRows {
   readonly inserted: readonly Row[]
   readonly updated: readonly Row[]
   readonly unlisted: readonly Row[]
-  /** Of the rows in `unlisted`. */
-  readonly locations: RowLocations
 }
 
 function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): WorkRows {
@@ -155,7 +151,6 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
   const inserted: Row[] = []
   const updated: Row[] = []
   const unlisted: Row[] = []
-  const locations = { known: [] as (number | null)[], rows: [] as RowState[] }
   for (const row of loaded.changed) {
     const job = loaded.jobs.get(row.job) as Job
     const task = taskOf(loaded, row, job)
@@ -164,9 +159,6 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
       fresh.push(freshColumns(row, job, hasKey, ageing))
     } else if (row.version > 0 && isUnlisted(row, job, task)) {
       unlisted.push(unlistedColumns(row, job, records))
-      // A row that loses its key moves by that, BEFORE this.
-      locations.known.push(hasKey ? row.ctid : null)
-      locations.rows.push(row)
     } else {
       const changing = changingColumns(row, job, task, records, ageing)
       if (row.version > 0) {
@@ -178,9 +170,8 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
     }
     if (task !== null) countAgain(loaded, row, job, task)
     row.version = (task ?? job).version
-    row.ctid = null
   }
-  return { fresh, inserted, updated, unlisted, locations }
+  return { fresh, inserted, updated, unlisted }
 }
 
 function countAgain({ counts }: WorkingSet, row: RowState, job: Job, task: Task): void {

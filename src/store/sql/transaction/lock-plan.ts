@@ -131,10 +131,16 @@ export class LockPlan {
   }
 
   #submit(id: string, spec: JobSpec): void {
-    const isValid = invalidFields(spec) === null && invalidShape(spec) === null
-    if (isValid && this.#leasedRows !== null && standsAlone(spec)) this.#loaded.jobs.setAbsent(id)
-    else this.#job(id, 'lock')
-    if (!isValid) return
+    if (this.#leasedRows !== null && standsAlone(spec)) {
+      // Whether it is valid, the kernel says; it was not read, so only an entry may follow.
+      this.#loaded.addUnread(id)
+      this.#submitted.set(id, spec)
+      const queue: unknown = spec?.policy?.queue
+      if (typeof queue === 'string') this.#ranking(queue)
+      return
+    }
+    this.#job(id, 'lock')
+    if (!isValid(spec)) return
     this.#submitted.set(id, spec)
     if (spec.policy !== null) this.#ranking(spec.policy.queue)
     if (spec.key !== null) this.#key(spec.type, spec.key)
@@ -186,7 +192,8 @@ export class LockPlan {
 
   /** By its spec: the same transaction may submit the job, or open the stage, BEFORE this is decided. */
   #grant({ stage }: TaskAddress, spec: JobSpec | undefined): void {
-    const policy = spec?.policy ?? spec?.stages?.[stage]?.policy
+    if (spec === undefined || !isValid(spec)) return
+    const policy = spec.policy ?? spec.stages?.[stage]?.policy
     if (policy === undefined) return
     this.addQueue(policy.queue)
     this.addLimits({ policy })
@@ -274,4 +281,8 @@ export class LockPlan {
     const job = holder === undefined ? undefined : jobs.get(holder)
     if (job !== undefined) this.addTallies(job)
   }
+}
+
+function isValid(spec: JobSpec): boolean {
+  return invalidFields(spec) === null && invalidShape(spec) === null
 }

@@ -223,7 +223,7 @@ function decideAll(
     const decision = decideIn(loaded.world, loaded, command, reads, now)
     if (loaded.hasUnknownTallies) break
     const { entry } = decision
-    if (entry === null && loaded.fromCache.size > 0) assertNotFromCache(loaded, command)
+    if (entry === null && !loaded.mayAnswer(command)) throw toBeRead(command)
     if (entry !== null) loaded.apply(entry, positions[loaded.applied.length] as number)
     answers.push(answerOf(decision))
     if (isAlone) break
@@ -232,10 +232,9 @@ function decideAll(
 }
 
 /** A rejection, or a repeat, writes nothing that could be checked, so its job has to be read. */
-function assertNotFromCache(loaded: WorkingSet, command: Command): void {
-  if (typeof command !== 'object' || command === null || !('job' in command)) return
-  if (!loaded.fromCache.has(command.job)) return
-  throw new SqlFailed('conflict', `Job ${command.job} has to be read again.`, null)
+function toBeRead(command: Command): SqlFailed {
+  const { job } = command as { job: string }
+  return new SqlFailed('conflict', `Job ${job} has to be read again.`, null)
 }
 
 function answerOf({ verdict, value, rejection }: Decision): Answer {

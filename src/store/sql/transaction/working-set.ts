@@ -8,6 +8,7 @@
  * - `apply`: an entry that was decided. The records change, and what is to be written is noted.
  */
 import type {
+  Command,
   Entry,
   Indexes,
   Job,
@@ -141,6 +142,8 @@ export class WorkingSet implements Indexes {
   readonly forgottenPipelines = new Set<string>()
   /** Jobs that were not read (see `LeasedRowCache`): only an entry, whose write is checked, may follow. */
   readonly fromCache = new Set<string>()
+  /** The same of ids that are taken to be new. */
+  readonly #unread = new Set<string>()
   /** Tallies that are no longer known were needed: the rest is for another transaction. */
   hasUnknownTallies = false
   /** No record that was loaded is of a later time. */
@@ -180,7 +183,7 @@ export class WorkingSet implements Indexes {
 
   /** A row as it was loaded, with what was submitted as its job. The job of a segment comes first. */
   addRow(columns: LoadedColumns, submitted: JobSubmitted | null): void {
-    const { job: id, stage, segment, position, lastPosition, version, turn, parked, ctid } = columns
+    const { job: id, stage, segment, position, lastPosition, version, turn, parked } = columns
     const key = rowKey(id, stage, segment)
     if (this.rows.has(key)) return
     const { record } = columns
@@ -209,7 +212,6 @@ export class WorkingSet implements Indexes {
       version,
       turn,
       parked,
-      ctid,
       countedAs: countedAs(this.jobs.get(id) as Job, task, turn),
     })
   }
@@ -220,6 +222,21 @@ export class WorkingSet implements Indexes {
     this.jobs.set(job.id, job)
     this.rows.set(rowKey(row.job, row.stage, row.segment), row)
     this.fromCache.add(job.id)
+  }
+
+  /** A job that was not read, and is taken not to be there: its insert fails if it is. */
+  addUnread(id: string): void {
+    if (this.jobs.isLoaded(id)) return
+    this.#unread.add(id)
+    this.jobs.setAbsent(id)
+  }
+
+  /** Whether an answer that no entry goes with may be given: it speaks of a job that was read, or is written. */
+  mayAnswer(command: Command): boolean {
+    if (this.fromCache.size === 0 && this.#unread.size === 0) return true
+    if (typeof command !== 'object' || command === null || !('job' in command)) return true
+    const { job } = command
+    return !this.fromCache.has(job) && (!this.#unread.has(job) || this.jobs.get(job) !== undefined)
   }
 
   #addJob(job: Job, { position, lastPosition }: LoadedColumns): Job {
@@ -504,7 +521,6 @@ export class WorkingSet implements Indexes {
       version: 0,
       turn: null,
       parked: null,
-      ctid: null,
       countedAs: null,
     }
     this.rows.set(rowKey(job.id, stage, segment), row)

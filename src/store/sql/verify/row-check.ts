@@ -232,7 +232,6 @@ export class RowCheck {
       version: (task ?? job).version,
       turn,
       parked,
-      ctid: null,
       countedAs: null,
     }
     return [
