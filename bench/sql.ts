@@ -23,7 +23,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   processes: benchProcesses,
   presence: benchPresence,
   idle: benchIdle,
-  examination: (database, say, jobs) => benchExamination(database, say, jobs * 2),
+  examination: (database, say, jobs) => benchExamination(database, say, jobs / 2),
   waiting: (database, say, jobs) => benchWaiting(database, say, jobs * MANY),
 }
 /** Times as many jobs as in the other parts. */
@@ -44,7 +44,7 @@ const HELP = [
   '                     processes  sixteen that work at once, and the share of each',
   '                     presence   sixteen that work, with presence and without, by turns',
   '                     idle       statements and connections of a process with nothing to do',
-  '                     examination  what it costs to go through twice --jobs, and how long that takes',
+  '                     examination  what it costs to go through half of --jobs, and how long that takes',
   '                     waiting    what a claim costs with twenty times --jobs waiting',
   '  --on <database>  only postgres, or only sqlite',
   '  --jobs <count>   of `phases`, `presence` and `waiting` (default 50,000)',

@@ -373,6 +373,6 @@ describe('a job that is erased', () => {
     await expect(pawl.erase('a', { copies: 'all' as never })).rejects.toThrow(
       "`copies` is 'erase' or 'keep', or it is left out, not all.",
     )
-    expect(() => pawl.erase(7 as never)).toThrow('The id of a job is a text')
+    await expect(pawl.erase(7 as never)).rejects.toThrow('The id of a job is a text')
   })
 })

@@ -33,7 +33,7 @@ describe('a pipeline is refused where it is written', () => {
     ['a stage with a dot', () => begun.stage('a.b', { run }), `cannot be named 'a.b'`],
     ['two of one name', () => begun.stage('one', { run }), 'two stages of this name'],
     ['no handler', () => begun.stage('two', {}), `no handler for stage 'two' of pipeline 'p'`],
-    ['no options', () => begun.stage('two', undefined), 'no handler'],
+    ['no options', () => begun.stage('two', undefined), "Write .stage('two', { run"],
     [
       'an unknown stage in after',
       () => begun.stage('two', { after: 'on', run }),
