@@ -90,6 +90,43 @@ describe.each(Object.keys(STORES))('one call to the %s store', (kind) => {
     ])
     expect(answers.map(({ verdict }) => verdict)).toEqual(answers.map(() => 'committed'))
   })
+
+  it('may submit a job, try to submit another under its id, move it and grant it', async () => {
+    const { store } = await setUp(kind)
+    const task = { job: 'a', stage: 0, segment: 0 } as const
+    const asked = { by: 'ann', reason: 'because' } as const
+    const answers = await store.execute([
+      { type: 'SubmitJob', job: 'a', spec: plain({}, { queue: 'left' }) },
+      { type: 'SubmitJob', job: 'a', spec: plain({ priority: 0.5 }) },
+      { type: 'SubmitJob', job: 'b', spec: plain({}, { queue: 'left' }) },
+      { type: 'SubmitJob', job: 'b', spec: plain({}, { queue: 'right' }) },
+      { type: 'GrantLease', ...task, worker: 'w', request: 1, started: true },
+      { type: 'GrantLease', ...task, job: 'b', worker: 'w', request: 2, started: true },
+      { type: 'SubmitJob', job: 'c', spec: plain() },
+      {
+        type: 'RescheduleTask',
+        ...task,
+        ...asked,
+        job: 'c',
+        attempt: 0,
+        dueAt: null,
+        priority: null,
+        toQueue: 'middle',
+      },
+      { type: 'GrantLease', ...task, job: 'c', worker: 'w', request: 3, started: true },
+    ])
+    expect(answers.map(({ verdict }) => verdict)).toEqual([
+      'committed',
+      'rejected',
+      'committed',
+      'rejected',
+      'committed',
+      'committed',
+      'committed',
+      'committed',
+      'committed',
+    ])
+  })
 })
 
 describe.each(Object.keys(STORES))('the %s store', (kind) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { freshFile } from '../../../../test/support/sqlite.ts'
 import type { StoreNotice } from '../../notice.ts'
+import { HEARD_WITHIN_MS } from '../../presence.ts'
 import { SqlitePresence } from './presence.ts'
 
 let folder: string
@@ -57,7 +58,7 @@ it('what was forgotten about a job is not said again by another process, and a l
 it('one that was not heard for long is not shown', async () => {
   const [a, b] = [presence(), presence()]
   await a.say('one', [])
-  now += 10_001
+  now += HEARD_WITHIN_MS + 1
   expect(await b.heard(false)).toEqual([])
 })
 

@@ -59,8 +59,10 @@ export class LockPlan {
   readonly #loaded: WorkingSet
   readonly #queues: QueueCache
   readonly #leasedRows: LeasedRowCache | null
-  /** By commands BEFORE the one that is added. */
-  readonly #submitted = new Map<string, JobSpec>()
+  /** By commands BEFORE the one that is added, each of which may be the one that is accepted. */
+  readonly #submitted = new Map<string, JobSpec[]>()
+  /** Queues that commands BEFORE it move tasks of a job to. */
+  readonly #movedTo = new Map<string, string[]>()
 
   /**
    * `leasedRows`: an optimistic plan. It takes jobs from this cache, and ids that are submitted to be
@@ -134,14 +136,14 @@ export class LockPlan {
     if (this.#leasedRows !== null && standsAlone(spec)) {
       // Whether it is valid, the kernel says; it was not read, so only an entry may follow.
       this.#loaded.addUnread(id)
-      this.#submitted.set(id, spec)
+      add(this.#submitted, id, spec)
       const queue: unknown = spec?.policy?.queue
       if (typeof queue === 'string') this.#ranking(queue)
       return
     }
     this.#job(id, 'lock')
     if (!isValid(spec)) return
-    this.#submitted.set(id, spec)
+    add(this.#submitted, id, spec)
     if (spec.policy !== null) this.#ranking(spec.policy.queue)
     if (spec.key !== null) this.#key(spec.type, spec.key)
     this.#origin(spec)
@@ -167,8 +169,10 @@ export class LockPlan {
     const job = this.#job(command.job, locksJob || isMaybePlain ? 'lock' : 'read')
     // In the same load as the job: only a pipeline has such a row.
     if (!isMaybePlain && !this.#loaded.jobs.isLoaded(command.job)) this.#row(command)
-    if (command.type === 'GrantLease')
-      this.#grant(command, job?.spec ?? this.#submitted.get(command.job))
+    if (command.type === 'GrantLease') this.#grant(command, job)
+    if (command.type === 'RescheduleTask' && command.toQueue !== null) {
+      add(this.#movedTo, command.job, command.toQueue)
+    }
     if (job === null) return
     const task = this.#task(job, command.stage, command.segment)
     if (locksJob) this.#wholeJob(job)
@@ -190,13 +194,20 @@ export class LockPlan {
     if (job !== null) this.addTallies(job)
   }
 
-  /** By its spec: the same transaction may submit the job, or open the stage, BEFORE this is decided. */
-  #grant({ stage }: TaskAddress, spec: JobSpec | undefined): void {
-    if (spec === undefined || !isValid(spec)) return
-    const policy = spec.policy ?? spec.stages?.[stage]?.policy
-    if (policy === undefined) return
-    this.addQueue(policy.queue)
-    this.addLimits({ policy })
+  /**
+   * By its spec: the same transaction may submit the job, move it to another queue, or open the stage, BEFORE this is
+   * decided.
+   */
+  #grant({ job: id, stage }: TaskAddress, job: Job | null): void {
+    const submitted = (this.#submitted.get(id) ?? []).filter(isValid)
+    const specs = job === null ? submitted : [job.spec, ...submitted]
+    for (const { policy: own, stages } of specs) {
+      const policy = own ?? stages?.[stage]?.policy
+      if (policy === undefined) continue
+      this.addQueue(policy.queue)
+      this.addLimits({ policy })
+    }
+    for (const queue of this.#movedTo.get(id) ?? []) this.addQueue(queue)
   }
 
   /** A job that this process was granted: it is as it was then, or its write will fail. */
@@ -281,6 +292,12 @@ export class LockPlan {
     const job = holder === undefined ? undefined : jobs.get(holder)
     if (job !== undefined) this.addTallies(job)
   }
+}
+
+function add<T>(lists: Map<string, T[]>, name: string, item: T): void {
+  const known = lists.get(name)
+  if (known === undefined) lists.set(name, [item])
+  else known.push(item)
 }
 
 function isValid(spec: JobSpec): boolean {
