@@ -4,7 +4,7 @@ import type { Command } from '../../src/kernel/index.ts'
 import { onRecord, plain } from '../support/specs.ts'
 import type { Bench } from './bench.ts'
 import { setUp, STORES } from './bench.ts'
-import { endPipeline, endPlain, SECRET, stateOf } from './secret-jobs.ts'
+import { endPipeline, endPlain, SECRET, SECRET_TEXT, stateOf } from './secret-jobs.ts'
 
 /** Everything that can be asked about a job, as text: of now, and of the moment before it was erased. */
 async function saidOf({ store }: Bench, job: string): Promise<string> {
@@ -47,14 +47,14 @@ describe.each(Object.keys(STORES))('of a job that was erased, the %s store', (ki
     const bench = await setUp(kind)
     const { store, send, clock } = bench
     await endPlain(bench)
-    expect(await saidOf(bench, 'a')).toContain('a-secret')
+    expect(await saidOf(bench, 'a')).toContain(SECRET_TEXT)
     expect((await send(erase('a'))).verdict).toBe('committed')
-    expect(await saidOf(bench, 'a')).not.toContain('a-secret')
+    expect(await saidOf(bench, 'a')).not.toContain(SECRET_TEXT)
     const view = await store.query({ kind: 'job', job: 'a' })
     expect(view?.state).toBe('SUCCEEDED')
     expect(view?.job.erased).toMatchObject({ at: clock.time, by: 'dpo', reason: 'asked for' })
     await store.compact?.()
-    expect(await saidOf(bench, 'a')).not.toContain('a-secret')
+    expect(await saidOf(bench, 'a')).not.toContain(SECRET_TEXT)
     const history = await store.query({ kind: 'history', job: 'a', limit: 99 })
     // A directory gives up the history before it.
     const types = kind.startsWith('directory') ? [] : ['JobErased']
@@ -92,10 +92,10 @@ describe.each(Object.keys(STORES))('of a job that was erased, the %s store', (ki
     const { store, send } = bench
     await endPipeline(bench)
     const before = await store.query({ kind: 'overview', job: 'p' })
-    expect(await saidOf(bench, 'p')).toContain('a-secret')
+    expect(await saidOf(bench, 'p')).toContain(SECRET_TEXT)
     expect((await send(erase('p'))).verdict).toBe('committed')
     await store.compact?.()
-    expect(await saidOf(bench, 'p')).not.toContain('a-secret')
+    expect(await saidOf(bench, 'p')).not.toContain(SECRET_TEXT)
     expect(await stateOf(bench, 'p')).toBe('SUCCEEDED')
     const after = await store.query({ kind: 'overview', job: 'p' })
     const states = (view: typeof before) => view?.stages.map(({ name, state }) => [name, state])

@@ -8,14 +8,17 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Command, JobSpec } from '../../src/kernel/index.ts'
 import { copyStore, fromPg, openDirectory } from '../../src/store/index.ts'
 import type { Answer, Claimed, Store } from '../../src/store/index.ts'
+import { ConnectionPool } from '../../src/store/sql/connection-pool.ts'
+import type { Connection } from '../../src/store/sql/connection.ts'
 import { openPostgres } from '../../src/store/sql/open-sql.ts'
 import { postgresDialect } from '../../src/store/sql/postgres/dialect.ts'
 import type { SqlStore } from '../../src/store/sql/sql-store.ts'
+import { compactTables } from '../../src/store/sql/upkeep/compaction.ts'
 import { repairSql } from '../../src/store/sql/verify/repair-database.ts'
 import { verifySql } from '../../src/store/sql/verify/verify-database.ts'
 import type { Bench } from '../conformance/bench.ts'
 import { CHANNEL, claim, commit, reportOf, TestClock } from '../conformance/bench.ts'
-import { endPipeline, endPlain } from '../conformance/secret-jobs.ts'
+import { endPipeline, endPlain, SECRET_TEXT } from '../conformance/secret-jobs.ts'
 import { temporaryFolder } from '../support/engines.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { onRecord, pipeline, plain, stage } from '../support/specs.ts'
@@ -101,11 +104,11 @@ describe.each(Object.keys(DATABASES))('on %s', (name) => {
     const { location, schema } = place
     await copyStore(folder, location, schema === undefined ? {} : { toSchema: schema })
     const bench = benchOf(await opened(place, clock), clock)
-    expect(await dump(place)).toContain('a-secret')
+    expect(await dump(place)).toContain(SECRET_TEXT)
     for (const job of ['a', 'p']) expect((await bench.send(erase(job))).verdict).toBe('committed')
     await bench.send({ type: 'CancelJob', job: 'a/0/0/1', ...onRecord })
     await bench.send(erase('a/0/0/1'))
-    expect(await dump(place)).not.toContain('a-secret')
+    expect(await dump(place)).not.toContain(SECRET_TEXT)
     expect((await verifySql(place.dialect)).problems).toEqual([])
   })
 
@@ -125,7 +128,7 @@ describe.each(Object.keys(DATABASES))('on %s', (name) => {
     expect((await send(erase('a'))).verdict).toBe('committed')
     await send({ type: 'CancelJob', job: 'a/0/0/1', ...onRecord })
     await send(erase('a/0/0/1'))
-    expect(await dump(place)).not.toContain('a-secret')
+    expect(await dump(place)).not.toContain(SECRET_TEXT)
     expect((await verifySql(place.dialect)).problems).toEqual([])
   })
 
@@ -144,7 +147,7 @@ describe.each(Object.keys(DATABASES))('on %s', (name) => {
         await store.query({ kind: 'history', job: 'p', limit: 99 }),
         await store.query({ kind: 'input', job: 'p' }),
       ])
-      expect(said).not.toContain('a-secret')
+      expect(said).not.toContain(SECRET_TEXT)
     }
   })
 
@@ -250,6 +253,36 @@ it('a user of PostgreSQL who may not write tables anew is told that nothing was 
   onTestFinished(() => guest.close())
   await expect(guest.compact()).rejects.toMatchObject({ code: 'CompactionIncomplete' })
   await owner.compact()
+})
+
+it('compacting PostgreSQL waits for transactions that may read old rows, and says which do not end', async () => {
+  const at = await freshSchema()
+  const store = await openPostgres(at)
+  onTestFinished(() => store.close())
+  const client = new Client({ connectionString: at.url, application_name: 'a report' })
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query('begin isolation level repeatable read')
+  await client.query('select 1')
+  await store.execute([{ type: 'SubmitJob', job: 'a', spec: plain() }])
+  const dialect = postgresDialect(at)
+  const pool = new ConnectionPool<Connection>(null, {
+    ...dialect.statements,
+    connect: dialect.connect,
+    size: 1,
+    begin: null,
+  })
+  onTestFinished(() => pool.close())
+  await expect(compactTables(pool, dialect, 100)).rejects.toMatchObject({
+    code: 'CompactionIncomplete',
+    message: expect.stringMatching(/process \d+ \(a report\) since .*\. End them\./) as string,
+  })
+  let isOver = false
+  const compacted = store.compact().then(() => (isOver = true))
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  expect(isOver).toBe(false)
+  await client.query('commit')
+  await compacted
 })
 
 it('is refused in a transaction of the user, which is as it was', async () => {

@@ -467,8 +467,18 @@ export interface ErasureStatements {
   readonly redactRows: string
   /** rows (kind, name, stage, segment, through, record): as `redactEvents`. */
   readonly redactBaselines: string
+  /** What to wait for before it is compacted; null: nothing. */
+  readonly oldReaders: OldReadersStatements | null
   /** One after the other, each outside of a transaction. Others wait for them. */
   readonly compact: readonly CompactStatement[]
+}
+
+/** To find who may still read rows as they were before: no database removes these as long as somebody may. */
+export interface OldReadersStatements {
+  /** → a moment in the order of transactions: now. */
+  readonly moment: string
+  /** moment → who began before it and has not ended, in words; null: nobody. */
+  readonly before: string
 }
 
 export interface CompactStatement {

@@ -26,14 +26,12 @@ import type { Claimed, Store } from '../../../src/store/index.ts'
 import { openDirectory, verifyDatabase, verifyDirectory } from '../../../src/store/index.ts'
 import { openPostgres, openSqliteStore } from '../../../src/store/sql/open-sql.ts'
 import { claim, reportOf, TestClock } from '../../conformance/bench.ts'
-import { endPipeline, endPlain } from '../../conformance/secret-jobs.ts'
+import { endPipeline, endPlain, SECRET_TEXT } from '../../conformance/secret-jobs.ts'
 import { temporaryFolder } from '../../support/engines.ts'
 import { freshSchema } from '../../support/postgres.ts'
 import { call, onRecord, plain } from '../../support/specs.ts'
 
 const run = promisify(execFile)
-/** In the jobs of `secret-jobs.ts`. */
-const SECRET = 'a-secret'
 
 /** Files in the folders that have the text in their bytes. */
 async function filesWith(text: string, ...folders: readonly string[]): Promise<string[]> {
@@ -179,20 +177,20 @@ describe.each(Object.keys(PLACES))('on %s', (name) => {
     }
     await endPlain({ clock, store, send })
     await endPipeline({ clock, store, send })
-    await send({ type: 'CancelJob', job: 'a/0/0/1', by: 'ops', reason: SECRET })
+    await send({ type: 'CancelJob', job: 'a/0/0/1', by: 'ops', reason: SECRET_TEXT })
     await store.close()
     await place.tend?.()
-    expect(await place.find(SECRET)).not.toEqual([])
+    expect(await place.find(SECRET_TEXT)).not.toEqual([])
     const pawl = await place.open()
     onTestFinished(() => pawl.close())
     expect(await pawl.erase('a', { copies: 'erase' })).toEqual(['a', 'a/0/0/1'])
     await pawl.erase('p')
     await pawl.compact()
-    expect(await place.find(SECRET)).toEqual([])
+    expect(await place.find(SECRET_TEXT)).toEqual([])
     expect((await pawl.get('p'))?.state).toBe('SUCCEEDED')
     await pawl.close()
     // Nothing comes back when it is closed, or opened.
-    expect(await place.find(SECRET)).toEqual([])
+    expect(await place.find(SECRET_TEXT)).toEqual([])
     expect((await place.verify()).problems).toEqual([])
     const again = await place.open()
     onTestFinished(() => again.close())

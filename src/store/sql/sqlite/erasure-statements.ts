@@ -21,6 +21,7 @@ export const ERASURE: ErasureStatements = {
   redactBaselines: `
     update baselines set record = ?6
     where kind = ?1 and name = ?2 and stage = ?3 and segment = ?4 and through = ?5`,
+  oldReaders: null,
   // The file is written anew, through the log, which is then emptied.
   compact: ['vacuum', 'pragma wal_checkpoint(truncate)'].map((run) => ({ run, mark: null })),
 }
