@@ -268,7 +268,7 @@ it('compacting PostgreSQL waits for transactions that may read old rows, and say
   const dialect = postgresDialect(at)
   const pool = new ConnectionPool<Connection>(null, {
     ...dialect.statements,
-    connect: dialect.connect,
+    connect: () => dialect.connect(),
     size: 1,
     begin: null,
   })
