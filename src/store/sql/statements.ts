@@ -194,8 +194,9 @@ export interface Statements extends CallStatements {
   /** rows (key). */
   readonly clearWakes: string
   /**
-   * rows (channel, level, grp) → channel, level, grp, the group's newest turn, and where a group begins that
-   * has none: at the smallest turn that is ready or, if none is, behind the newest of all.
+   * rows (channel, level, grp, keys as a JSON array) → channel, level, grp, the group's newest turn, and where a
+   * group begins that has none: at the smallest turn that is ready, or is parked for one of these keys; or, if none
+   * is, behind the newest of all.
    */
   readonly lockGroupTurns: string
   /** rows (channel, level, grp, turn). */

@@ -33,7 +33,7 @@ import {
   RESUMED,
   rowKey,
 } from '../rows/work-rows.ts'
-import { buildWrites } from '../transaction/build-writes.ts'
+import { buildWrites, limitKeys } from '../transaction/build-writes.ts'
 import type { TransactionContext } from '../transaction/context.ts'
 import { LockPlan } from '../transaction/lock-plan.ts'
 import { RowLoader } from '../transaction/row-loader.ts'
@@ -55,6 +55,9 @@ import { QuickClaims } from './quick-claims.ts'
 
 /** Tasks that became due, and limits to wake, that one claim handles at most. */
 const MOST_DUE = 500
+
+/** Job, stage and segment; the stage of a plain job is that of its row. */
+type TaskPlace = [string, number, number]
 
 /** After this a worker claims again, if candidates were skipped because they were locked. */
 const SKIPPED_MS = 20
@@ -210,12 +213,14 @@ class ClaimTransaction {
     const { sql, turns } = this.#context
     let hasLocks = toWake.length > 0
     if (due.length > 0) {
+      await this.#loadGrouped(due)
       const tasks = due.map((row) => ({
         row: { turn: null as number | null },
         address: row.slice(0, 3),
         channel: row[3] as string,
         level: row[4] as number,
         group: row[5] as string | null,
+        limits: row[5] === null ? [] : limitKeys(this.#task(...(row.slice(0, 3) as TaskPlace))),
         queue: row[6] as string,
       }))
       const own = new Set(channelsOf(this.#request, 1).map(({ channel }) => channel))
@@ -240,6 +245,21 @@ class ClaimTransaction {
       { sql: sql.unpark, rows: keys.map((key) => [key, 1, this.#now]) },
     ])
     return hasLocks
+  }
+
+  /** Where they begin follows from their limits. */
+  async #loadGrouped(due: readonly Row[]): Promise<void> {
+    const grouped = due.filter((row) => row[5] !== null)
+    if (grouped.length === 0) return
+    const missing = (): LockPlan => {
+      const plan = new LockPlan(this.#loaded, this.#context.queues)
+      for (const [job, stage, segment] of grouped as unknown as TaskPlace[]) {
+        plan.addReadJob(job)
+        if (stage !== JOB_ROW) plan.addReadTask({ job, stage, segment })
+      }
+      return plan
+    }
+    await this.#loader.load(missing, [])
   }
 
   /** `found`: the first candidates; null: they are not locked yet. */

@@ -284,20 +284,25 @@ export const POSTGRES: Statements = {
   // Where a group begins is the same for all groups of a channel and level: it is looked up once.
   lockGroupTurns: `
     with wanted as materialized (
-      select channel, level, grp from ${given(['channel', 'level', 'grp'])}
+      select channel, level, grp, keys
+      from ${given(['channel', 'level', 'grp', 'keys'], ['text', 'int4', 'text', 'text'])}
     ), places as materialized (
-      select one.channel, one.level, coalesce(
-        (select x.turn from work x where ${inChannel('one.channel')} and x.level = one.level
-          and x.turn is not null and x.parked is null order by x.turn limit 1),
-        ${newestTurn('one')} + 1,
-        0
-      ) as start
+      select one.channel, one.level, (
+        select x.turn from work x where ${inChannel('one.channel')} and x.level = one.level
+          and x.turn is not null and x.parked is null order by x.turn limit 1
+      ) as ready, coalesce(${newestTurn('one')} + 1, 0) as newest
       from (select distinct channel, level from wanted) as one
     )
     select g.channel, g.level, g.grp, (
       select s.turn from group_turns s
       where s.channel = g.channel and s.level = g.level and s.grp = g.grp
-    ), p.start
+    ), coalesce(least(p.ready, (
+      select min(first.turn) from json_array_elements_text(g.keys::json) as k (key)
+      cross join lateral (
+        select x.turn from work x where x.parked = k.key and ${inChannel('g.channel')} and x.level = g.level
+        order by x.turn limit 1
+      ) as first
+    )), p.newest)
     from wanted g join places p on p.channel = g.channel and p.level = g.level`,
   saveGroupTurns: `
     insert into group_turns (channel, level, grp, turn)

@@ -167,8 +167,14 @@ export const SQLITE: Statements = {
     select ?1, ?2, ?3,
       (select turn from group_turns where channel = ?1 and level = ?2 and grp = ?3),
       coalesce(
-        (select turn from work where channel = ?1 and level = ?2
-          and turn is not null and parked is null order by turn limit 1),
+        (select min(turn) from (
+          select * from (select turn from work where channel = ?1 and level = ?2
+            and turn is not null and parked is null order by turn limit 1)
+          union all
+          select (select x.turn from work x where x.parked = k.value and x.channel = ?1 and x.level = ?2
+            order by x.turn limit 1)
+          from json_each(?4) as k
+        )),
         (select max(turn) + 1 from group_turns where channel = ?1 and level = ?2),
         0
       )`,

@@ -112,10 +112,18 @@ async function assignTurns(
       row.parked = null
     } else if (row.turn === null) {
       const level = levelOf(task.priority, task, queues.ageingMs(task.policy.queue))
-      tasks.push({ row, channel: channelOf(job, task), level, group: job.spec.group })
+      const limits = limitKeys(task)
+      tasks.push({ row, channel: channelOf(job, task), level, group: job.spec.group, limits })
     }
   }
   if (tasks.length > 0) await turns.assign(tasks, connection)
+}
+
+/** Only few tasks have limits, and nobody adds to the list. */
+const NONE: readonly string[] = []
+
+export function limitKeys({ policy }: Task): readonly string[] {
+  return policy.limits.length === 0 ? NONE : policy.limits.map(({ key }) => key)
 }
 
 function taskOf(loaded: WorkingSet, row: RowState, job: Job): Job['task'] {

@@ -2,9 +2,10 @@
  * Gives turns to tasks that have become due: with a turn, a task is ready for a claim.
  *
  * Groups take turns: each task of a group has the turn behind the one before it, and a claim takes the
- * smallest turn first. A group's first task begins at the smallest turn that is ready, so it waits for
- * about one task of each other group, however many they have. Jobs without a group count as one group
- * once the channel has groups; until then their turn is 0, and none is kept in the database.
+ * smallest turn first. A group's first task begins at the smallest turn that is ready, or that waits for one
+ * of its own limits, so it waits for about one task of each other group, however many they have. Jobs without a
+ * group count as one group once the channel has groups; until then their turn is 0, and none is kept in
+ * the database.
  *
  * Turns are proposals: nothing wrong is granted when two processes give the same turn.
  */
@@ -17,6 +18,8 @@ export interface TaskWithoutTurn {
   readonly channel: string
   readonly level: number
   readonly group: string | null
+  /** The keys of its limits. */
+  readonly limits: readonly string[]
 }
 
 /** The group of jobs that have none. */
@@ -73,7 +76,10 @@ export class TurnAssignment implements TurnAssigner {
   ): Promise<void> {
     // In one order everywhere, because they are locked.
     const names = [...byGroup.keys()].toSorted()
-    const rows = names.map((name) => JSON.parse(name) as Row)
+    const rows = names.map((name): Row => {
+      const limits = (byGroup.get(name) ?? []).flatMap((task) => task.limits)
+      return [...(JSON.parse(name) as Row), JSON.stringify([...new Set(limits)])]
+    })
     const [turns] = await connection.run([{ sql: this.#sql.lockGroupTurns, rows }])
     const saved: Row[] = []
     for (const [channel, level, group, own, start] of turns?.rows ?? []) {
