@@ -45,13 +45,13 @@ describe.each(Object.keys(STORES))('groups behind a full limit, on the %s store'
     const { bench, running } = await allWaiting(kind)
     for (const group of ['b', 'c', 'd']) await submit(bench, group, 5)
     const order: string[] = []
-    let taken = [...running]
+    const taken = [...running]
     for (let request = 3; order.length < 24; request++) {
       bench.clock.time += 1
       expect((await bench.send(commit(taken.shift() as Claimed))).verdict).toBe('committed')
       const next = await take(bench, request)
       order.push(...next.map(({ job }) => job.replace(/\d+$/, '')))
-      taken = [...taken, ...next]
+      taken.push(...next)
     }
     for (const group of ['b', 'c', 'd']) {
       expect(order.filter((one) => one === group)).toHaveLength(5)

@@ -78,7 +78,7 @@ export class TurnAssignment implements TurnAssigner {
     const names = [...byGroup.keys()].toSorted()
     const rows = names.map((name): Row => {
       const limits = (byGroup.get(name) ?? []).flatMap((task) => task.limits)
-      return [...(JSON.parse(name) as Row), JSON.stringify([...new Set(limits)])]
+      return (JSON.parse(name) as Row).concat(JSON.stringify([...new Set(limits)]))
     })
     const [turns] = await connection.run([{ sql: this.#sql.lockGroupTurns, rows }])
     const saved: Row[] = []
