@@ -17,6 +17,9 @@ export type {
   WriteOptions,
 } from './commit.ts'
 export { isCommit, makeCommit } from './commit.ts'
+export type { ByInputOptions } from './by-input.ts'
+export type { Contract, ContractOptions, HandlerOptions } from './contract.ts'
+export { contract, handle, noHandler } from './contract.ts'
 export type { Duration } from './duration.ts'
 export { toMs } from './duration.ts'
 export type {

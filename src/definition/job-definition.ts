@@ -5,6 +5,8 @@
  * A definition is a value. It does nothing by itself: a client submits by it, a worker runs it.
  */
 import type { TaskPolicy } from '../kernel/index.ts'
+import type { ByInput, ByInputOptions } from './by-input.ts'
+import { byInputOf, withoutFunctions } from './by-input.ts'
 import type { ChildCall } from './commit.ts'
 import type { Duration } from './duration.ts'
 import type { AnyEffect } from './effect-definition.ts'
@@ -32,7 +34,8 @@ export interface JobOptions<
   O extends MaybeSchema,
   E extends readonly AnyEffect[],
   R,
-> extends Policy {
+>
+  extends Omit<Policy, 'limits'>, ByInputOptions<GivenTo<S>> {
   /** Any Standard Schema. Without one the job takes no input. */
   readonly input?: S
   /** Any Standard Schema for what the handler returns. */
@@ -71,6 +74,9 @@ export interface JobDefinition<
   /** From the submit; null: for ever. */
   readonly deadlineMs: number | null
   readonly said: SaidPolicy
+  readonly byInput: ByInput | null
+  /** It has no handler: only submits go by it. */
+  readonly isContract: boolean
   /** Only for the compiler: what may be submitted, and what results. */
   readonly types?: { readonly given: Given; readonly result: Result }
 }
@@ -99,8 +105,16 @@ type JobTerms<S extends MaybeSchema, O extends MaybeSchema, E extends readonly A
   'run'
 >
 
-const TERM_NAMES = {
+/** Whatever their types. */
+type TermsOfAny = Omit<
+  JobTerms<MaybeSchema, MaybeSchema, readonly AnyEffect[]>,
+  keyof ByInputOptions<never>
+> &
+  ByInputOptions<never>
+
+export const termNames = {
   ...POLICY_NAMES,
+  group: true,
   input: true,
   output: true,
   effects: true,
@@ -111,10 +125,10 @@ const TERM_NAMES = {
   reuse: true,
   run: true,
 } as const
-const JOB_OPTIONS = new KnownOptions<JobOptions<MaybeSchema, MaybeSchema, [], unknown>>(TERM_NAMES)
+const JOB_OPTIONS = new KnownOptions<JobOptions<MaybeSchema, MaybeSchema, [], unknown>>(termNames)
 const BATCH_OPTIONS = new KnownOptions<
   BatchOptions<MaybeSchema, MaybeSchema, [], unknown> & { readonly reuse?: unknown }
->({ ...TERM_NAMES, max: true })
+>({ ...termNames, max: true })
 const A_HANDLER = `{ run: ({ input }) => … }`
 
 export function job<
@@ -134,9 +148,9 @@ export function job<
   return { ...termsOf(name, options), run: options.run as JobDefinition['run'], batch: null }
 }
 
-function termsOf<Name extends string>(
+export function termsOf<Name extends string>(
   name: Name,
-  options: JobTerms<MaybeSchema, MaybeSchema, readonly AnyEffect[]>,
+  options: TermsOfAny,
 ): Omit<JobDefinition<Name>, 'run' | 'batch' | 'types'> {
   assertName(name, 'A job')
   const what = `job '${name}'`
@@ -148,7 +162,9 @@ function termsOf<Name extends string>(
     version: checkedVersion(what, options.version, options.upgrades),
     input: options.input,
     output: options.output,
-    policy: taskPolicy(options, what),
+    policy: taskPolicy(withoutFunctions(options), what),
+    byInput: byInputOf(options, what),
+    isContract: false,
     deadlineMs: deadlineMsOf(options.deadline, what),
     said: saidIn(options),
     stalled: stalledRule(options.stalled, what),

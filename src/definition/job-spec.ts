@@ -5,7 +5,9 @@
  * It knows what is submitted, and nothing of handlers.
  */
 import type { JobSpec, Payload, StageSpec, TaskPolicy } from '../kernel/index.ts'
-import { NONE } from '../kernel/index.ts'
+import { LIMITS, NONE } from '../kernel/index.ts'
+import type { ByInput } from './by-input.ts'
+import { termsByInput } from './by-input.ts'
 import type { Duration } from './duration.ts'
 import { toMs } from './duration.ts'
 import { InvalidDefinition } from './errors.ts'
@@ -28,10 +30,11 @@ export interface InputTerms {
 }
 
 /** What a submit needs of a job or a pipeline: everything but how it is run. */
-export type Submittable = InputTerms & { readonly deadlineMs: number | null } & (
-    | SubmittableTask
-    | { readonly stages: readonly SubmittableStage[] }
-  )
+export type Submittable = InputTerms & {
+  readonly deadlineMs: number | null
+  /** Null: nothing follows from the input. */
+  readonly byInput: ByInput | null
+} & (SubmittableTask | { readonly stages: readonly SubmittableStage[] })
 
 interface SubmittableTask {
   readonly policy: TaskPolicy
@@ -43,8 +46,15 @@ interface SubmittableStage {
   readonly spec: StageSpec
   /** It names its queue itself, and not by its pipeline. */
   readonly hasOwnQueue: boolean
+  /** It names its limits itself, and not by its pipeline. */
+  readonly hasOwnLimits: boolean
   /** By itself or by its pipeline. */
   readonly said: SaidPolicy
+}
+
+export function assertVersion(what: string, version = 1): number {
+  if (Number.isSafeInteger(version) && version >= 1) return version
+  throw new InvalidDefinition(`The version of ${what} must be a whole number from 1.`)
 }
 
 /** Every step from an old version to the current one must be there. */
@@ -53,9 +63,7 @@ export function checkedVersion(
   version: number | undefined = 1,
   upgrades: Upgrades = {},
 ): number {
-  if (!Number.isSafeInteger(version) || version < 1) {
-    throw new InvalidDefinition(`The version of ${what} must be a whole number from 1.`)
-  }
+  assertVersion(what, version)
   for (let from = 1; from < version; from++) {
     if (typeof upgrades[from] === 'function') continue
     throw new InvalidDefinition(
@@ -89,6 +97,11 @@ export interface ChildOptions {
   /** In addition to those of the definition. */
   readonly limits?: readonly LimitOptions[]
   readonly tags?: readonly string[]
+  /**
+   * A small JSON value that goes with the job, to its handler and to whoever looks at it, such as a trace context. It
+   * is no part of the input: a second submit with the same key may have another, which is left out.
+   */
+  readonly metadata?: unknown
   /** Waits until it is released. */
   readonly hold?: boolean
   /** How long it stays readable once it is over. Default: as its store keeps jobs of its type. */
@@ -107,6 +120,7 @@ export const CHILD_NAMES: OptionNames<ChildOptions> = {
   group: true,
   limits: true,
   tags: true,
+  metadata: true,
   hold: true,
   retention: true,
 }
@@ -137,16 +151,51 @@ export function inputFor(definition: InputTerms, version: number, stored: unknow
     : validatedStored(definition.input, input, what)
 }
 
-/** `defaults`: of the engine that submits, for what the definition does not say. */
+/**
+ * `given`: the input itself, and `input` its text. `defaults`: of the engine that submits, for what the definition
+ * does not say.
+ */
 export function specOf(
   definition: Submittable,
+  given: unknown,
   input: Payload,
   options: ChildOptions,
   defaults: SubmitDefaults = NO_DEFAULTS,
 ): JobSpec {
+  const { byInput } = definition
+  if (byInput !== null) return specByInput(definition, byInput, given, input, options, defaults)
   return saysNothing(options)
     ? { ...usualSpec(definition, defaults), input }
     : newSpec(definition, input, options, defaults)
+}
+
+function specByInput(
+  definition: Submittable,
+  byInput: ByInput,
+  given: unknown,
+  input: Payload,
+  options: ChildOptions,
+  defaults: SubmitDefaults,
+): JobSpec {
+  const what = `job '${definition.name}'`
+  const { limits, group } = termsByInput(byInput, given, options.group, what)
+  const spec = newSpec(definition, input, options, defaults)
+  const own = limitSpecs(limits, what)
+  const add = (policy: TaskPolicy): TaskPolicy => {
+    return own.length === 0 ? policy : { ...policy, limits: [...own, ...policy.limits] }
+  }
+  return {
+    ...spec,
+    group,
+    policy: spec.policy === null ? null : add(spec.policy),
+    stages:
+      'stages' in definition
+        ? definition.stages.map(({ hasOwnLimits }, i) => {
+            const stage = spec.stages?.[i] as StageSpec
+            return hasOwnLimits ? stage : { ...stage, policy: add(stage.policy) }
+          })
+        : null,
+  }
 }
 
 /** What says how a submit is sent, and nothing of the job. */
@@ -202,7 +251,7 @@ function newSpec(
     rerunOf: null,
     asked: null,
     submittedBy: null,
-    metadata: null,
+    metadata: metadataOf(options.metadata, what),
     caller: null,
     steps: NONE,
     retainMs:
@@ -213,6 +262,15 @@ function newSpec(
         : policyFor(policyOf(definition.policy, definition.said, defaults), options, what),
     stages: 'stages' in definition ? stagesOf(definition, options, defaults, what) : null,
   }
+}
+
+function metadataOf(metadata: unknown, what: string): string | null {
+  if (metadata === undefined) return null
+  const text = toJson(metadata, `The metadata of ${what}`, 'metadata')
+  if (text.length <= LIMITS.metadataChars) return text
+  throw new InvalidDefinition(
+    `The metadata of ${what} has ${text.length} characters as JSON, and at most ${LIMITS.metadataChars} go with a job: put the rest into its input.`,
+  )
 }
 
 /** What the submit says takes the place of what the definition says. */

@@ -12,6 +12,8 @@
  */
 import type { Failure, StageSpec } from '../kernel/index.ts'
 import { eachPath, LIMITS } from '../kernel/index.ts'
+import type { ByInput, ByInputOptions } from './by-input.ts'
+import { byInputOf, withoutFunctions } from './by-input.ts'
 import type { Duration } from './duration.ts'
 import type { AnyEffect } from './effect-definition.ts'
 import { assertName, InvalidDefinition } from './errors.ts'
@@ -204,6 +206,8 @@ export interface StageDefinition extends Runnable {
   readonly spec: StageSpec
   /** It names its queue itself, and not by its pipeline. */
   readonly hasOwnQueue: boolean
+  /** It names its limits itself, and not by its pipeline. */
+  readonly hasOwnLimits: boolean
   /** By itself or by its pipeline. */
   readonly said: SaidPolicy
   /** The schemas of what the stages before it put out, by name. */
@@ -211,7 +215,8 @@ export interface StageDefinition extends Runnable {
 }
 
 /** The policy is what its stages have in common: each may say otherwise. */
-export interface PipelineOptions<S extends MaybeSchema> extends Policy {
+export interface PipelineOptions<S extends MaybeSchema>
+  extends Omit<Policy, 'limits'>, ByInputOptions<GivenTo<S>> {
   /** Any Standard Schema. Without one the pipeline takes no input. */
   readonly input?: S
   /**
@@ -235,6 +240,7 @@ export interface PipelineDefinition<
   readonly stages: readonly StageDefinition[]
   /** From the submit; null: for ever. */
   readonly deadlineMs: number | null
+  readonly byInput: ByInput | null
   /** Only for the compiler: what may be submitted, and what results. */
   readonly types?: { readonly given: Given; readonly result: Result }
 }
@@ -317,6 +323,7 @@ export interface Pipeline<
 
 const PIPELINE_OPTIONS = new KnownOptions<PipelineOptions<MaybeSchema>>({
   ...POLICY_NAMES,
+  group: true,
   input: true,
   deadline: true,
   version: true,
@@ -330,16 +337,15 @@ export function pipeline<const Name extends string, S extends MaybeSchema = unde
   assertName(name, 'A pipeline')
   const what = `pipeline '${name}'`
   PIPELINE_OPTIONS.assert(options, what, `pipeline('${name}', { input: … })`)
-  const { input, version, upgrades = {}, deadline, ...defaults } = options
+  const { input, version, upgrades = {}, deadline, ...others } = options
   assertSchema(input, 'input', what)
   const terms = { name, version: checkedVersion(what, version, upgrades), input, upgrades }
+  const defaults: Policy = withoutFunctions(others)
   // Refused where it is written, although every stage may say otherwise.
   taskPolicy(defaults, what)
   stalledRule(defaults.stalled, what)
-  const deadlineMs = deadlineMsOf(deadline, what)
-  return withStages(terms, deadlineMs, defaults, []) as unknown as ReturnType<
-    typeof pipeline<Name, S>
-  >
+  const whole = { deadlineMs: deadlineMsOf(deadline, what), byInput: byInputOf(options, what) }
+  return withStages(terms, whole, defaults, []) as unknown as ReturnType<typeof pipeline<Name, S>>
 }
 
 /** As the compiler does not see them: whatever their types. */
@@ -370,17 +376,17 @@ const STAGE_OPTIONS = new KnownOptions<AnyOptions>({
 
 function withStages(
   terms: InputTerms,
-  deadlineMs: number | null,
+  whole: Pick<AnyPipeline, 'deadlineMs' | 'byInput'>,
   defaults: Policy,
   stages: readonly StageDefinition[],
 ): AnyPipeline & { readonly stage: (name: string, options: AnyOptions) => AnyPipeline } {
   return {
     ...terms,
-    deadlineMs,
+    ...whole,
     stages,
     stage: (name, options) => {
       const added = stageOf(terms, defaults, stages, name, options)
-      return withStages(terms, deadlineMs, defaults, [...stages, added])
+      return withStages(terms, whole, defaults, [...stages, added])
     },
   }
 }
@@ -423,6 +429,7 @@ function stageOf(
     run: options.run as unknown as Runnable['run'],
     batch: null,
     hasOwnQueue: options.queue !== undefined,
+    hasOwnLimits: options.limits !== undefined,
     said: saidIn({ ...defaults, ...policyIn(options) }),
     outputs: new Map(before.map((one) => [one.stage, one.output])),
     spec: {

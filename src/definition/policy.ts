@@ -170,7 +170,7 @@ export type SaidPolicy = ReadonlySet<'lease' | 'timeout' | 'retry' | 'quarantine
 
 const DEFAULTED = ['lease', 'timeout', 'retry', 'quarantine'] as const
 
-export function saidIn(options: Policy): SaidPolicy {
+export function saidIn(options: Omit<Policy, 'limits'>): SaidPolicy {
   return new Set(DEFAULTED.filter((name) => options[name] !== undefined))
 }
 

@@ -20,6 +20,8 @@ export interface JobDetails {
   readonly lease: number
   readonly queue: string
   readonly priority: number
+  /** As its submit gave it; undefined: it gave none. */
+  readonly metadata: unknown
   /** The schedule that it came from, and the time that it stands for; else null. */
   readonly schedule: { readonly id: string; readonly time: Date } | null
 }

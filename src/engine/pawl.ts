@@ -13,7 +13,7 @@ import type {
   SubmitDefaults,
   SubmitItem,
 } from '../definition/index.ts'
-import { InvalidDefinition, NO_DEFAULTS, shown } from '../definition/index.ts'
+import { InvalidDefinition, NO_DEFAULTS } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
 import type { Timing } from '../store/clock.ts'
 import { CommandBatcher } from '../store/command-batcher.ts'
@@ -36,7 +36,8 @@ import { jobList } from './client/job-list.ts'
 import { Results } from './client/results.ts'
 import { momentOf, Snapshot } from './client/snapshot.ts'
 import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
-import { isDefinition, NO_OPTIONS, Submitter } from './client/submitter.ts'
+import { assertDefinitions } from './client/worked-definitions.ts'
+import { NO_OPTIONS, Submitter } from './client/submitter.ts'
 import type { MaxWaiting } from './client/waiting-bounds.ts'
 import { WaitingBounds } from './client/waiting-bounds.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
@@ -649,18 +650,6 @@ export class Pawl {
 
 function assertLimit(limit: number | undefined): void {
   if (limit !== undefined) assertWhole(limit, 'The limit of a page')
-}
-
-function assertDefinitions(given: unknown): void {
-  if (!Array.isArray(given)) {
-    const write = isDefinition(given) ? ` Write work([${given.name}]).` : ''
-    throw new InvalidDefinition(`work() takes a list of definitions, not ${shown(given)}.${write}`)
-  }
-  const wrong = given.findIndex((one) => !isDefinition(one))
-  if (wrong === -1) return
-  throw new InvalidDefinition(
-    `work() takes definitions, such as job('…', { run }) gives, and number ${wrong + 1} is ${shown(given[wrong])}.`,
-  )
 }
 
 function assertJobId(id: unknown): void {

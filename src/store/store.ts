@@ -121,6 +121,7 @@ export interface Claimed extends TaskAddress {
   /** Counts grants, from 1. */
   readonly attempt: number
   readonly priority: number
+  readonly metadata: Payload | null
   /** The schedule that it came from, and the time that it stands for. */
   readonly schedule: { readonly id: string; readonly tick: number } | null
   /** The wait of another job that it answers; null: no job waits for it. */

@@ -105,6 +105,8 @@ export interface JobInfo {
   readonly key: string | null
   readonly group: string | null
   readonly tags: readonly string[]
+  /** As its submit gave it. Undefined: it gave none, or it was erased. */
+  readonly metadata: unknown
   readonly submittedAt: Date
   readonly dueAt: Date
   /** It must be committed by then; null: it has no deadline. */
@@ -166,6 +168,7 @@ export async function jobInfo(
     key: spec.key,
     group: spec.group,
     tags: spec.tags,
+    metadata: spec.metadata === null || erased !== null ? undefined : fromJson(spec.metadata),
     submittedAt: new Date(job.submittedAt),
     deadlineAt: dateOf(job.deadlineAt),
     cancelled: cancelled === null ? null : actorInfo(cancelled),

@@ -46,7 +46,7 @@ const SUBMIT_OPTIONS = new KnownOptions<SubmitOptions>({ ...CHILD_NAMES, id: tru
 const ITEM_OPTIONS = new KnownOptions<ItemOptions>({ ...CHILD_NAMES, id: true })
 const ITEMS = new KnownOptions<SubmittedJob>({ input: true, options: true })
 
-/** A name, a handler or what else is no definition has no policy to submit a job by. */
+/** What is no definition has no policy to submit a job by. */
 function assertDefinition(definition: unknown, call: string): void {
   if (isDefinition(definition)) return
   throw new InvalidDefinition(
@@ -418,7 +418,7 @@ export class Submitter {
     const { id: job = newJobId() } = options
     const text = inputOf(definition, input)
     const submission = (it: string): Submission => {
-      const spec = specOf(definition, it, options, this.#defaults)
+      const spec = specOf(definition, input, it, options, this.#defaults)
       const command: Submission = { type: 'SubmitJob', job, spec }
       if (this.#bounds !== null && options.id !== undefined) this.#named.add(command)
       return command

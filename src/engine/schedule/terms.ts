@@ -75,7 +75,7 @@ export async function checkTerms(
   const timing = timingOf({ cron, timezone, every, start, end }, what)
   assertComes(timing, now, what)
   const text = await inputOf(job, input)
-  return { timing, missed, spec: templateOf(job, text, options, defaults, what) }
+  return { timing, missed, spec: templateOf(job, input, text, options, defaults, what) }
 }
 
 type Given = {
@@ -132,6 +132,7 @@ function assertComes(timing: ScheduleTiming, now: number, what: string): void {
 
 function templateOf(
   job: AnyJob,
+  given: unknown,
   input: string,
   options: ChildOptions,
   defaults: SubmitDefaults,
@@ -152,7 +153,7 @@ function templateOf(
       `The \`deadline\` of ${what} is a duration from each submit: a date would be the same for all of its jobs.`,
     )
   }
-  const spec = specOf(job, input, options, defaults)
+  const spec = specOf(job, given, input, options, defaults)
   // The authority would refuse every job of it: better now than at the first due time.
   const wrong = invalidFields(spec) ?? invalidShape(spec)
   if (wrong !== null) throw new InvalidDefinition(`The job of ${what}: ${wrong.message}`)

@@ -64,6 +64,7 @@ export function claimed(
     timeoutMs: policy.timeoutMs,
     attempt: lease.number,
     priority: task.priority,
+    metadata: spec.metadata,
     schedule: spec.schedule === null ? null : { ...spec.schedule },
     caller: spec.caller === null ? null : { ...spec.caller },
     input: stageSpec?.each == null ? (task.input ?? inputOf(submitted)) : null,

@@ -430,7 +430,9 @@ describe('a worker by itself', () => {
     const given = parts('x'.repeat(10_000))
     const { store } = given
     const echo = job('echo', { retry: { max: 0 }, run: () => 1 })
-    await store.execute([{ type: 'SubmitJob', job: 'a', spec: specOf(echo, 'null', {}) }])
+    await store.execute([
+      { type: 'SubmitJob', job: 'a', spec: specOf(echo, undefined, 'null', {}) },
+    ])
     const worker = new Worker(given, [echo], { signals: [] })
     await expect
       .poll(async () => (await store.query({ kind: 'outcome', job: 'a' }))?.state)

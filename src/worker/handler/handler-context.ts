@@ -90,7 +90,8 @@ export function requestOf(
   const { job: id, type, attempt, lease, queue, priority, version, input, steps } = claimed
   const { schedule: from } = claimed
   const schedule = from === null ? null : { id: from.id, time: new Date(from.tick) }
-  const job = { id, type, attempt, lease, queue, priority, schedule }
+  const metadata = claimed.metadata === null ? undefined : fromJson(claimed.metadata)
+  const job = { id, type, attempt, lease, queue, priority, metadata, schedule }
   const { submittedAt } = claimed
   const stage = stageRequestOf(claimed)
   return { job, store, submittedAt, version, input, steps, stage, defaults }

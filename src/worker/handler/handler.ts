@@ -177,7 +177,7 @@ async function childPromise(
   { definition, input, options }: ChildCall,
   defaults: SubmitDefaults,
 ): Promise<EffectPromise> {
-  const spec = specOf(definition, await inputOf(definition, input), options, defaults)
+  const spec = specOf(definition, input, await inputOf(definition, input), options, defaults)
   return {
     name: definition.name,
     input: 'null',

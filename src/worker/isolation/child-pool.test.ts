@@ -11,7 +11,7 @@ import { AbortHandle } from '../abort-handle.ts'
 const work: Runnable = job('work', { run: () => 1 })
 const TIMES = { idleMs: 1_000, graceMs: 100, startMs: 10_000 }
 const DONE: ChildOutcome = { kind: 'commit', output: '1', effects: [], writes: null }
-const QUEUED = { queue: 'default', priority: 0, schedule: null }
+const QUEUED = { queue: 'default', priority: 0, metadata: undefined, schedule: null }
 const REQUEST = {
   job: { id: 'j', type: 'work', attempt: 1, lease: 1, ...QUEUED },
   store: null,

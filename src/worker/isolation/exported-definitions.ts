@@ -67,10 +67,10 @@ async function imported(href: string): Promise<unknown> {
   }
 }
 
-/** By its looks: the module may have another copy of this package. */
+/** By its looks: the module may have another copy of this package. A contract has nothing to run. */
 function isDefinition(value: unknown): value is AnyJob {
   if (typeof value !== 'object' || value === null) return false
-  const { name, run, effects, stages } = value as Readonly<Record<string, unknown>>
-  const isPlain = typeof run === 'function' && effects instanceof Map
+  const { name, run, effects, stages, isContract } = value as Readonly<Record<string, unknown>>
+  const isPlain = typeof run === 'function' && effects instanceof Map && isContract !== true
   return typeof name === 'string' && (isPlain || Array.isArray(stages))
 }

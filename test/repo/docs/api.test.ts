@@ -99,6 +99,7 @@ function namesIn(rows: readonly string[]): string[] {
 const OPTIONS = [
   'OpenOptions',
   'JobOptions',
+  'ByInputOptions',
   'PipelineOptions',
   'StageOptions',
   'TaskChoice',

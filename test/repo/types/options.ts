@@ -2,7 +2,15 @@
  * Options that make no sense do not compile, and the handler's context has its types.
  */
 import type { JobDetails, Pawl } from '../../../src/index.ts'
-import { effect, job, pipeline, RetryAfter, typed } from '../../../src/index.ts'
+import {
+  contract,
+  effect,
+  handle as handleContract,
+  job,
+  pipeline,
+  RetryAfter,
+  typed,
+} from '../../../src/index.ts'
 import type { Equal, Expect } from './equal.ts'
 
 const run = () => undefined
@@ -94,3 +102,22 @@ export async function options(pawl: Pawl): Promise<void> {
   // @ts-expect-error -- no such state
   await pawl.force('id', { to: 'RUNNING' })
 }
+
+job('by-input', {
+  input: typed<{ tenant: string }>(),
+  limits: ({ input }) => [{ key: input.tenant, concurrency: 1 }],
+  group: ({ input }) => input.tenant,
+  run,
+})
+// @ts-expect-error -- the input has no such field
+job('by-input', { input: typed<{ tenant: string }>(), group: ({ input }) => input.name, run })
+
+const agreed = contract('agreed', { input: typed<{ n: number }>(), output: typed<string>() })
+handleContract(agreed, ({ input }) => input.n.toFixed())
+handleContract(agreed, { run: async ({ input, commit }) => commit(`${input.n}`) })
+// @ts-expect-error -- the output is a text
+handleContract(agreed, ({ input }) => input.n)
+// @ts-expect-error -- the policy is the contract's
+handleContract(agreed, { run: () => '', queue: 'other' })
+// @ts-expect-error -- a contract has no handler
+contract('agreed', { run })

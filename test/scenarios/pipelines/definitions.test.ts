@@ -91,12 +91,14 @@ describe('a pipeline is refused where it is written', () => {
   })
 
   it('and without a stage when it is submitted', () => {
-    expect(() => specOf(pipeline('none'), 'null', {})).toThrow(`Pipeline 'none' has no stages`)
+    expect(() => specOf(pipeline('none'), undefined, 'null', {})).toThrow(
+      `Pipeline 'none' has no stages`,
+    )
   })
 })
 
 const policies = (definition: AnyJob, options = {}) =>
-  (specOf(definition, 'null', options).stages ?? []).map(({ policy }) => policy)
+  (specOf(definition, undefined, 'null', options).stages ?? []).map(({ policy }) => policy)
 
 describe('a stage', () => {
   it('has the policy of its pipeline, unless it says otherwise', () => {

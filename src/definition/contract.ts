@@ -1,0 +1,119 @@
+/**
+ * Contracts: what a producer and a worker agree on about a job, without its handler. A producer submits by the
+ * contract, and need not import what the handler imports; a worker runs `handle(contract, run)`.
+ *
+ * The policy is the contract's, and goes into the log with each submit. A handler has none of its own.
+ */
+import type { AnyEffect } from './effect-definition.ts'
+import { InvalidDefinition } from './errors.ts'
+import type { JobDefinition, JobOptions } from './job-definition.ts'
+import { termNames, termsOf } from './job-definition.ts'
+import type { Upgrades } from './job-spec.ts'
+import { assertVersion, checkedVersion } from './job-spec.ts'
+import { KnownOptions, shown } from './known-options.ts'
+import type { Classify, ResultOf, Returned, RunContext } from './runnable.ts'
+import { checkedReuse, effectsByName } from './runnable.ts'
+import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
+
+/** What only a handler has. */
+type OfHandler = 'run' | 'effects' | 'classify' | 'reuse' | 'upgrades'
+
+export type ContractOptions<S extends MaybeSchema, O extends MaybeSchema> = Omit<
+  JobOptions<S, O, readonly [], unknown>,
+  OfHandler
+>
+
+export interface Contract<
+  Name extends string,
+  S extends MaybeSchema,
+  O extends MaybeSchema,
+> extends JobDefinition<Name, GivenTo<S>, ResultOf<O, unknown>> {
+  readonly input: S
+  readonly output: O
+}
+
+export interface HandlerOptions<
+  S extends MaybeSchema,
+  O extends MaybeSchema,
+  E extends readonly AnyEffect[],
+  R extends Returned<O>,
+> {
+  /** The effects that its commits may promise. */
+  readonly effects?: E
+  /** From version n to n + 1, for inputs that were submitted under an older contract. */
+  readonly upgrades?: Upgrades
+  /** Which errors are worth another attempt, and when; undefined leaves it to the default. */
+  readonly classify?: Classify
+  /** As of a job: a valid artifact of an earlier attempt is the output, and the handler is not run. */
+  readonly reuse?: 'valid'
+  readonly run: (context: RunContext<ValueOf<S>, E>) => R | Promise<R>
+}
+
+const { run: _, effects: _e, classify: _c, reuse: _r, upgrades: _u, ...CONTRACT_NAMES } = termNames
+const CONTRACT_OPTIONS = new KnownOptions<ContractOptions<MaybeSchema, MaybeSchema>>(CONTRACT_NAMES)
+const HANDLER_OPTIONS = new KnownOptions<
+  HandlerOptions<MaybeSchema, MaybeSchema, readonly [], unknown>
+>({ run: true, effects: true, upgrades: true, classify: true, reuse: true })
+
+/** With `input: typed<unknown>()` it submits whatever is given, to workers that know the job by its name. */
+export function contract<
+  const Name extends string,
+  S extends MaybeSchema = undefined,
+  O extends MaybeSchema = undefined,
+>(name: Name, options: ContractOptions<S, O> = {}): Contract<Name, S, O> {
+  const what = `contract '${name}'`
+  if (typeof options === 'object' && options !== null && 'run' in options) {
+    throw new InvalidDefinition(
+      `A contract has no handler: give \`run\` of ${what} to a worker, by handle(contract, run).`,
+    )
+  }
+  CONTRACT_OPTIONS.assert(options, what, `contract('${name}', { input: … })`)
+  const { version, ...others } = options
+  return {
+    ...termsOf(name, others),
+    version: assertVersion(what, version),
+    isContract: true,
+    run: () => {
+      throw new InvalidDefinition(noHandler(name))
+    },
+    batch: null,
+  } as unknown as Contract<Name, S, O>
+}
+
+export function noHandler(name: string): string {
+  return `'${name}' is a contract, which has no handler: give work() what handle(contract, run) gives.`
+}
+
+/** The job of a contract, for workers. */
+export function handle<
+  Name extends string,
+  S extends MaybeSchema,
+  O extends MaybeSchema,
+  const E extends readonly AnyEffect[] = readonly [],
+  R extends Returned<O> = Returned<O>,
+>(
+  agreed: Contract<Name, S, O>,
+  handler: HandlerOptions<S, O, E, R> | HandlerOptions<S, O, E, R>['run'],
+): JobDefinition<Name, GivenTo<S>, ResultOf<O, Awaited<R>>> {
+  if (!(agreed as Partial<typeof agreed> | undefined)?.isContract) {
+    throw new InvalidDefinition(
+      `handle() takes what contract('…', { … }) gives first, not ${shown(agreed)}.`,
+    )
+  }
+  const what = `job '${agreed.name}'`
+  const options = typeof handler === 'function' ? { run: handler } : handler
+  HANDLER_OPTIONS.assert(options, what, 'handle(contract, { run: ({ input }) => … })')
+  if (typeof options.run !== 'function') {
+    throw new InvalidDefinition(`Job '${agreed.name}' has no handler: give it a function \`run\`.`)
+  }
+  checkedVersion(what, agreed.version, options.upgrades)
+  return {
+    ...agreed,
+    isContract: false,
+    upgrades: options.upgrades ?? {},
+    effects: effectsByName(what, options.effects),
+    reuse: checkedReuse(options, what),
+    classify: options.classify ?? null,
+    run: options.run as unknown as JobDefinition['run'],
+  } as JobDefinition<Name, GivenTo<S>, ResultOf<O, Awaited<R>>>
+}
