@@ -1,6 +1,6 @@
 /** Whether two values say the same: what decides if a repeated submit is the same job. */
 import { describe, expect, it } from 'vitest'
-import { sameContent } from './equal.ts'
+import { sameContent, sameText } from './equal.ts'
 
 const SAME: readonly [string, unknown, unknown][] = [
   ['numbers', 1, 1],
@@ -29,5 +29,12 @@ describe('the same content', () => {
   it.each(DIFFERENT)('%s do not say the same', (_what, a, b) => {
     expect(sameContent(a, b)).toBe(false)
     expect(sameContent(b, a)).toBe(false)
+  })
+
+  it('of texts goes by what they say, and what cannot be read says nothing', () => {
+    expect(sameText('{"a":1,"b":2}', '{"b":2,"a":1}')).toBe(true)
+    expect(sameText('{"a":1}', '{"a":2}')).toBe(false)
+    expect(sameText('no json', 'no json')).toBe(true)
+    expect(sameText('no json', '{}')).toBe(false)
   })
 })

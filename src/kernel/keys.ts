@@ -4,7 +4,7 @@
  * A key belongs to a job type. It is kept until its job is forgotten or, if it is `unique`,
  * only while its job is not final.
  */
-import { sameContent } from './equal.ts'
+import { sameContent, sameText } from './equal.ts'
 import type { Job, JobSpec } from './model.ts'
 import { inputOf } from './model.ts'
 
@@ -20,10 +20,15 @@ export function keepsKey(holder: Job, holderIsFinal: boolean): boolean {
  * an erased job was made of cannot be compared any more.
  */
 export function asksForSame(spec: JobSpec, holder: Job): boolean {
-  return spec.unique || holder.erased !== null || spec.input === inputOf(holder)
+  return spec.unique || holder.erased !== null || sameText(spec.input, inputOf(holder))
 }
 
-/** A submit with a known id has the content of that job, or the job is erased and has none. */
+/**
+ * A submit with a known id has the content of that job, or the job is erased and has none. Whether a client
+ * made the properties of the input in another order is no difference, here and for keys.
+ */
 export function isSubmitOf(spec: JobSpec, known: Job): boolean {
-  return known.erased !== null || sameContent(spec, known.spec)
+  if (known.erased !== null || sameContent(spec, known.spec)) return true
+  const { input } = known.spec
+  return sameContent({ ...spec, input }, known.spec) && sameText(spec.input, input)
 }

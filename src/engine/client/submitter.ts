@@ -23,18 +23,24 @@ import type { BulkSubmitOptions } from './bulk-submit.ts'
 import { BulkSubmit, isKnown } from './bulk-submit.ts'
 import type { HandleParts } from './handle.ts'
 import { Handle } from './handle.ts'
+import { submitOrReplace } from './replacing-submit.ts'
 import type { WaitingBounds } from './waiting-bounds.ts'
 import { JobsToAdmit } from './waiting-bounds.ts'
 
 export interface SubmitOptions extends ChildOptions {
   /** Default: a UUIDv7, which tells when it was made. Submitting the same job under the same id again is harmless. */
   readonly id?: string
+  /**
+   * With a `key`, of which there is one unfinished job then: if that job has not begun, this submit takes its place,
+   * with its input, and `delay` and `at` count from now. If it has begun: `Refused` (JobBegun).
+   */
+  readonly replace?: boolean
   /** A transaction of your own, by `fromPg` and its like: the job is there once you commit it. */
   readonly tx?: UserTransaction
 }
 
 /** Of one among many. */
-export type ItemOptions = Omit<SubmitOptions, 'tx'>
+export type ItemOptions = Omit<SubmitOptions, 'tx' | 'replace'>
 
 /** One job of `submitMany`. */
 interface SubmittedJob {
@@ -42,7 +48,12 @@ interface SubmittedJob {
   readonly options?: ItemOptions
 }
 
-const SUBMIT_OPTIONS = new KnownOptions<SubmitOptions>({ ...CHILD_NAMES, id: true, tx: true })
+const SUBMIT_OPTIONS = new KnownOptions<SubmitOptions>({
+  ...CHILD_NAMES,
+  id: true,
+  replace: true,
+  tx: true,
+})
 const ITEM_OPTIONS = new KnownOptions<ItemOptions>({ ...CHILD_NAMES, id: true })
 const ITEMS = new KnownOptions<SubmittedJob>({ input: true, options: true })
 
@@ -169,8 +180,9 @@ export class Submitter {
       if (options !== NO_OPTIONS) {
         SUBMIT_OPTIONS.assert(options, 'a submit', `submit(definition, input, { key: '…' })`)
       }
-      const { id, tx } = options
+      const { id, tx, replace } = options
       if (tx !== undefined) this.#assertTransaction(tx)
+      if (replace === true) return this.#submitOrReplace(definition, input, options)
       const command = this.#submission(definition, input, options)
       return this.#submitCommand(definition, command, tx, id === undefined)
     } catch (error) {
@@ -185,13 +197,40 @@ export class Submitter {
     isMade: boolean,
   ): Promise<Handle<OutcomeOf<J>>> {
     const command = given instanceof Promise ? await given : given
+    return this.#handle(definition, command, await this.#answerTo(command, tx, isMade))
+  }
+
+  #answerTo(
+    command: Submission,
+    tx: UserTransaction | undefined,
+    isMade: boolean,
+  ): Promise<Answer> {
     const send = (): Promise<Answer> =>
       tx === undefined
         ? this.#sendOne(command, isMade)
         : this.#sendIn(tx, [command]).then(([one]) => one as Answer)
-    const answer = await (this.#bounds === null
-      ? send()
-      : this.#withinBounds(this.#toAdmit([command]), tx, send))
+    return this.#bounds === null ? send() : this.#withinBounds(this.#toAdmit([command]), tx, send)
+  }
+
+  async #submitOrReplace<J extends AnyJob>(
+    definition: J,
+    input: unknown,
+    options: SubmitOptions,
+  ): Promise<Handle<OutcomeOf<J>>> {
+    const { replace: _, ...others } = options
+    if (others.key === undefined) {
+      throw new InvalidDefinition(
+        `\`replace\` of job '${definition.name}' says what becomes of the job with the same key: give a \`key\`.`,
+      )
+    }
+    const { tx, id } = others
+    const command = await this.#submission(definition, input, { ...others, unique: true })
+    const answer = await submitOrReplace(command, (one) => {
+      if (one.type === 'SubmitJob') return this.#answerTo(one, tx, id === undefined)
+      return tx === undefined
+        ? this.#batcher.send(one).catch((error) => this.#interrupted(command, error))
+        : this.#sendIn(tx, [one]).then(([only]) => only as Answer)
+    })
     return this.#handle(definition, command, answer)
   }
 
@@ -376,7 +415,7 @@ export class Submitter {
     }
   }
 
-  async #sendIn(tx: UserTransaction, commands: readonly Submission[]): Promise<readonly Answer[]> {
+  async #sendIn(tx: UserTransaction, commands: readonly Command[]): Promise<readonly Answer[]> {
     return (await this.#store.executeIn?.(tx, commands)) ?? []
   }
 
@@ -389,10 +428,14 @@ export class Submitter {
       if (isMade && answer.verdict === 'committed') results.noteNew(since, command)
       return answer
     } catch (error) {
-      throw isKnown(error) ? error : new SubmitInterrupted([command.job], 0, 0, error)
+      return this.#interrupted(command, error)
     } finally {
       results.submitted()
     }
+  }
+
+  #interrupted({ job }: Submission, error: unknown): never {
+    throw isKnown(error) ? error : new SubmitInterrupted([job], 0, 0, error)
   }
 
   #assertTaken({ name }: AnyJob, id: string, { rejection }: Answer): void {

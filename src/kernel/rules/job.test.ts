@@ -94,6 +94,17 @@ describe('a key', () => {
     expect(rejection?.details).toEqual({ job: 'a', key: 'k' })
   })
 
+  it('answers for the same properties in another order, and so does an id', () => {
+    const a = new Authority()
+    a.must({ type: 'SubmitJob', spec: plain({ key: 'k', input: '{"x":1,"y":[{"a":1,"b":2}]}' }) })
+    const again = plain({ key: 'k', input: '{"y":[{"b":2,"a":1}],"x":1}' })
+    expect(a.send({ type: 'SubmitJob', job: 'b', spec: again }).value).toBe('a')
+    expect(a.send({ type: 'SubmitJob', spec: again }).verdict).toBe('committed')
+    const other = plain({ key: 'k', input: '{"y":[{"b":1,"a":2}],"x":1}' })
+    expect(a.send({ type: 'SubmitJob', job: 'b', spec: other }).rejection?.code).toBe('KeyReused')
+    expect(a.send({ type: 'SubmitJob', spec: other }).rejection?.code).toBe('IdReused')
+  })
+
   it.each([
     ['a field that is wrong', plain({ key: 'k', priority: 0.5 })],
     ['a field that nobody knows', { ...plain({ key: 'k' }), color: 'red' }],

@@ -26,10 +26,17 @@ import { readTask } from './naive-task.ts'
 
 const INVALID = ['InvalidSpec', 'InvalidShape'] as const
 
-/** Who submits it makes no other job of it. */
+/** Who submits it makes no other job of it, and neither does the order of the input's properties. */
 function isSame(first: JobSpec, given: JobSpec): boolean {
   if (!hasValidFields(given)) return sameText(first, given)
-  return sameText({ ...first, submittedBy: null }, { ...given, submittedBy: null })
+  const other = { submittedBy: null, input: '' }
+  return (
+    sameText({ ...first, ...other }, { ...given, ...other }) && saysSame(first.input, given.input)
+  )
+}
+
+function saysSame(first: string, given: string): boolean {
+  return sameText(JSON.parse(first), JSON.parse(given))
 }
 
 /** The job that has this key now, if any. */
@@ -72,7 +79,7 @@ export function answerSubmit(
   if (!hasValidShape(spec)) return refused('InvalidShape')
   const holder = keyHolder(histories, spec.type, spec.key, now)
   if (holder === undefined) return originOpinion(histories, id, spec)
-  const same = spec.unique || holder.erased !== null || jobInput(holder) === spec.input
+  const same = spec.unique || holder.erased !== null || saysSame(jobInput(holder), spec.input)
   return same ? known(holder.id) : refused('KeyReused')
 }
 
