@@ -6,9 +6,9 @@ import { freshSchema } from '../../../test/support/postgres.ts'
 import { fromPg, job, open, typed } from '../../index.ts'
 
 function gateOf(): { readonly isOpen: Promise<void>; readonly open: () => void } {
-  let open: (() => void) | undefined
-  const isOpen = new Promise<void>((resolve) => (open = resolve))
-  return { isOpen, open: () => open?.() }
+  let opened: (() => void) | undefined
+  const isOpen = new Promise<void>((resolve) => (opened = resolve))
+  return { isOpen, open: () => opened?.() }
 }
 
 describe.each(EVERY_ENGINE)('a submit that replaces, %s', (_, openEngine) => {
