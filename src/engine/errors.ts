@@ -177,6 +177,18 @@ export class ResultTimeout extends PawlError {
   }
 }
 
+/** The process has nothing left to do but wait, and nobody else can end the job. */
+export class NobodyWorks extends PawlError {
+  constructor(job: string) {
+    super(
+      'NobodyWorks',
+      'rejected',
+      `Job ${job} is not over, no worker runs in this process, and no other process has this store: \`result()\` would wait for ever. Call \`work\` first. The job is kept.`,
+      { job },
+    )
+  }
+}
+
 /** There is no such schedule: it was never set, or it was removed. */
 export class UnknownSchedule extends PawlError {
   constructor(schedule: string) {

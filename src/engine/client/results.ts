@@ -6,6 +6,9 @@
  * processes use, it queries all waited-for jobs when there are news, and now and then: several jobs
  * with one query.
  *
+ * Where no other process has the store, nothing ends a job once this process has nothing left to do: then the
+ * process would end in the middle of a wait, and callers are told so.
+ *
  * A job that this engine submitted under an id of its own, and that no command was about since, is
  * not queried when a caller begins to wait: the store would say the same.
  */
@@ -14,6 +17,8 @@ import { stateByCommit } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { Answer, Outcome, Store } from '../../store/index.ts'
 import { isSettled } from '../../store/index.ts'
+import { NobodyWorks } from '../errors.ts'
+import { onceNothingIsLeft } from './process-end.ts'
 
 interface Waiter {
   readonly outcome: Promise<Outcome | null>
@@ -64,6 +69,8 @@ export class Results {
   #notBefore = -Infinity
   /** Why no caller hears how a job ended any more; null: they do. */
   #ending: Error | null = null
+  /** Stops listening for the end of all work of this process; null: it does not listen. */
+  #stopListening: (() => void) | null = null
 
   constructor(store: Store, timing: Timing) {
     this.#store = store
@@ -86,8 +93,14 @@ export class Results {
       waiting.waiters.push(waiter)
     }
     if (plainType === null) void this.#queryJob(job)
-    if (this.#isShared && this.#timer === null) this.#queryIn(QUERY_EVERY_MS)
+    if (!this.#isShared) this.#stopListening ??= onceNothingIsLeft(() => this.#nobodyWorks())
+    else if (this.#timer === null) this.#queryIn(QUERY_EVERY_MS)
     return waiter
+  }
+
+  #nobodyWorks(): void {
+    this.#stopListening = null
+    for (const job of [...this.#waiting.keys()]) this.#fail(job, new NobodyWorks(job))
   }
 
   /** Jobs are about to be submitted. What `noteNew` is to be given. */
@@ -175,6 +188,7 @@ export class Results {
   end(why: Error): void {
     if (this.#ending !== null) return
     this.#ending = why
+    this.#stopListening?.()
     for (const job of this.#waiting.keys()) this.#fail(job, why)
   }
 
