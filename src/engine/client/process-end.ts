@@ -14,7 +14,7 @@ function remove(call: () => void): void {
 }
 
 function callAll(): void {
-  for (const call of [...calls]) {
+  for (const call of calls) {
     remove(call)
     call()
   }

@@ -100,7 +100,7 @@ export class Results {
 
   #nobodyWorks(): void {
     this.#stopListening = null
-    for (const job of [...this.#waiting.keys()]) this.#fail(job, new NobodyWorks(job))
+    for (const job of this.#waiting.keys()) this.#fail(job, new NobodyWorks(job))
   }
 
   /** Jobs are about to be submitted. What `noteNew` is to be given. */
