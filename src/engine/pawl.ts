@@ -48,6 +48,9 @@ import type { Explanation } from './inspect/explain.ts'
 import { explain } from './inspect/explain.ts'
 import type { Health, StalledInfo, Unserved } from './inspect/health.ts'
 import { HealthWatch, stalledInfo } from './inspect/health.ts'
+import type { JobEventName } from './hooks/job-events.ts'
+import type { JobListener, ListenOptions } from './hooks/subscription.ts'
+import { listen, listenTerms } from './hooks/subscription.ts'
 import type { HistoryItem } from './inspect/history.ts'
 import { HistoryReplays, jobHistory } from './inspect/history.ts'
 import type { QueueInfo } from './inspect/queue-info.ts'
@@ -82,6 +85,7 @@ import { CommandListeners } from './upkeep/command-listeners.ts'
 import { ForgetHook } from './upkeep/forget-hook.ts'
 import { ForgetPace } from './upkeep/forget-pace.ts'
 import { UpkeepLoop } from './upkeep/upkeep-loop.ts'
+import { neverThrowing, notifier } from './user-callbacks.ts'
 
 /** What an engine tells its owner unasked: the store's notices, and its own. */
 export type Notice =
@@ -334,6 +338,19 @@ export class Pawl {
   watch(options: { readonly from?: number } = {}): AsyncIterable<PositionedEntry> {
     CALL_OPTIONS.watch.assert(options, 'watch()')
     return this.#parts.store.watch(options.from ?? 0)
+  }
+
+  /**
+   * Calls a listener with what happens to jobs, in whichever process, from now on or behind a position. Gives what
+   * stops it.
+   */
+  async on(
+    events: JobEventName | readonly JobEventName[],
+    listener: JobListener,
+    options: ListenOptions = {},
+  ): Promise<() => Promise<void>> {
+    const { store, onError } = this.#parts
+    return listen(store, listenTerms(events, listener, options), listener, onError)
   }
 
   /**
@@ -657,29 +674,4 @@ function assertJobId(id: unknown): void {
   throw new InvalidDefinition(
     `The id of a job is a text, not ${String(id)}: give the \`id\` of its handle.`,
   )
-}
-
-/** `onError` gets what an `onNotice` of the user's throws. */
-function notifier(
-  onNotice: PawlParts['onNotice'],
-  onError: (error: Error) => void,
-): (notice: Notice) => void {
-  return (notice) => {
-    try {
-      onNotice?.(notice)
-    } catch (error) {
-      onError(error as Error)
-    }
-  }
-}
-
-/** An `onError` of the user's that throws must not stop the engine. */
-function neverThrowing(onError: (error: Error) => void): (error: Error) => void {
-  return (error) => {
-    try {
-      onError(error)
-    } catch (second) {
-      console.error('pawl: `onError` failed:', second, 'when it was told of:', error)
-    }
-  }
 }

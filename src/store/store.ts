@@ -630,6 +630,8 @@ export interface Store {
    * they become durable. Going on later from the last position seen misses nothing.
    */
   watch(from: number): AsyncIterable<PositionedEntry>
+  /** Every entry that becomes durable AFTER this answer, and none that the caller was shown before. */
+  watchNew(): Promise<AsyncIterable<PositionedEntry>>
   /**
    * The store as it was then. A moment that is still to come is now. Throws `BeforeHistory` where too
    * much was removed.

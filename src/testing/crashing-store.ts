@@ -148,6 +148,10 @@ export class CrashingStore implements Store {
     return this.#parts.store.watch(from)
   }
 
+  watchNew(): Promise<AsyncIterable<PositionedEntry>> {
+    return this.#parts.store.watchNew()
+  }
+
   close(): Promise<void> {
     return this.#parts.store.close()
   }

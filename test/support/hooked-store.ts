@@ -55,6 +55,10 @@ export class HookedStore implements Store {
     return this.#store.watch(from)
   }
 
+  watchNew(): Promise<AsyncIterable<PositionedEntry>> {
+    return this.#store.watchNew()
+  }
+
   close(): Promise<void> {
     return this.#store.close()
   }

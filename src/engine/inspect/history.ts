@@ -69,7 +69,7 @@ export class HistoryReplays {
 }
 
 /** `position`: of the last entry that is in it. */
-async function replayUpTo(
+export async function replayUpTo(
   store: Store,
   id: string,
   after: number,

@@ -109,8 +109,11 @@ export class DirectoryStore implements Store {
     this.#clock = parts.clock
     this.#writer = parts.writer
     this.#ledger = parts.state.ledger
-    this.#watches = new EntryWatches(async (position) => {
-      const { entries } = await parts.reader.after(position, this.#writer.durablePosition)
+    this.#watches = new EntryWatches(async (position, _watch, place) => {
+      const until = this.#writer.durablePosition
+      const { entries } = await (place === null
+        ? parts.reader.after(position, until)
+        : parts.reader.from(place, until))
       return parts.state.erased
         .shownAll(entries)
         .map(({ position: at, entry }) => ({ position: at, entry }))
@@ -172,6 +175,11 @@ export class DirectoryStore implements Store {
   watch(from: number): AsyncIterable<PositionedEntry> {
     this.#assertOpen()
     return this.#watches.watch(from)
+  }
+
+  async watchNew(): Promise<AsyncIterable<PositionedEntry>> {
+    this.#assertOpen()
+    return this.#watches.watch(0, this.#writer.durablePosition)
   }
 
   async at(moment: Moment): Promise<StoreSnapshot> {

@@ -88,6 +88,10 @@ export class MemoryStore implements Store {
     return this.#watches.watch(from)
   }
 
+  async watchNew(): Promise<AsyncIterable<PositionedEntry>> {
+    return this.watch(this.#entries.length)
+  }
+
   async at(moment: Moment): Promise<StoreSnapshot> {
     this.#assertOpen()
     const now = this.#ledger.tick(this.#clock.now())

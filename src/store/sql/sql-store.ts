@@ -13,7 +13,7 @@ import { reject } from '../../kernel/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
-import { afterMs, FAR_BEHIND_MS, nowUs } from '../clock.ts'
+import { afterMs, FAR_BEHIND_MS, nowUs, pause } from '../clock.ts'
 import { StoreClosed } from '../errors.ts'
 import type { Moment } from '../moment.ts'
 import type { News, StoreNotice } from '../notice.ts'
@@ -78,6 +78,8 @@ export interface SqlStoreOptions {
 
 /** After news of other processes, it is read how far their clocks are: once for all news until then. */
 const FOLLOW_AFTER_MS = 1_000
+/** Between two looks whether older transactions are over. */
+const FENCE_MS = 20
 
 /** Dead segments that are read to count their jobs. */
 const MOST_SEGMENTS = 10_000
@@ -303,6 +305,15 @@ export class SqlStore implements Store {
     this.#assertOpen()
     this.#notifier.begin()
     return this.#watches.watch(from)
+  }
+
+  async watchNew(): Promise<AsyncIterable<PositionedEntry>> {
+    this.#assertOpen()
+    const fence = await this.#pool.run((connection) => this.#feed.fence(connection))
+    while (!(await this.#pool.run((connection) => this.#feed.isPassed(connection, fence)))) {
+      await pause(FENCE_MS)
+    }
+    return this.watch(fence.position)
   }
 
   async at(moment: Moment): Promise<StoreSnapshot> {

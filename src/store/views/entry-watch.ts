@@ -8,9 +8,13 @@ import type { PositionedEntry } from '../store.ts'
 
 /**
  * Some of the durable entries behind a position, oldest first; none: there are none yet. `watch`: which one
- * reads, from one call to the next.
+ * reads, from one call to the next. `place`: where it begins instead, as long as it has shown none; null: nowhere else.
  */
-export type ReadOn = (position: number, watch: object) => Promise<readonly PositionedEntry[]>
+export type ReadOn = (
+  position: number,
+  watch: object,
+  place: number | null,
+) => Promise<readonly PositionedEntry[]>
 
 export class EntryWatches {
   readonly #read: ReadOn
@@ -41,18 +45,23 @@ export class EntryWatches {
     this.wake()
   }
 
-  watch(from: number): AsyncIterable<PositionedEntry> {
-    return { [Symbol.asyncIterator]: () => new EntryWatch(this, from) }
+  /** `place`: where it begins, of a store in which no entry may stand there; null: behind `from`. */
+  watch(from: number, place: number | null = null): AsyncIterable<PositionedEntry> {
+    return { [Symbol.asyncIterator]: () => new EntryWatch(this, from, place) }
   }
 
   /** The entries behind a position, when there are any; null when there will never be. */
-  async next(position: number, watch: EntryWatch): Promise<readonly PositionedEntry[] | null> {
+  async next(
+    position: number,
+    watch: EntryWatch,
+    place: number | null,
+  ): Promise<readonly PositionedEntry[] | null> {
     for (;;) {
       if (watch.isOver) return null
       const wakes = this.#wakes
       const closed = this.#closed
       if (closed !== null && closed.error !== null) throw closed.error
-      const entries = await this.#read(position, watch)
+      const entries = await this.#read(position, watch, place)
       if (entries.length > 0) return entries
       // Closed BEFORE it was read: there is nothing that it could have missed.
       if (closed !== null) return null
@@ -70,15 +79,18 @@ export class EntryWatches {
 class EntryWatch implements AsyncIterator<PositionedEntry> {
   readonly #watching: EntryWatches
   #position: number
+  /** Null once it has shown an entry. */
+  #place: number | null
   #ahead: readonly PositionedEntry[] = []
   #taken = 0
   /** One step at a time, however many are asked for at once. */
   #last: Promise<unknown> = Promise.resolve()
   isOver = false
 
-  constructor(watching: EntryWatches, from: number) {
+  constructor(watching: EntryWatches, from: number, place: number | null) {
     this.#watching = watching
     this.#position = from
+    this.#place = place
   }
 
   next(): Promise<IteratorResult<PositionedEntry>> {
@@ -95,7 +107,7 @@ class EntryWatch implements AsyncIterator<PositionedEntry> {
 
   async #step(): Promise<IteratorResult<PositionedEntry>> {
     if (this.#taken === this.#ahead.length) {
-      const entries = await this.#watching.next(this.#position, this)
+      const entries = await this.#watching.next(this.#position, this, this.#place)
       if (entries === null) return { done: true, value: undefined }
       this.#ahead = entries
       this.#taken = 0
@@ -104,6 +116,7 @@ class EntryWatch implements AsyncIterator<PositionedEntry> {
     const found = this.#ahead[this.#taken] as PositionedEntry
     this.#taken += 1
     this.#position = found.position
+    this.#place = null
     return { done: false, value: found }
   }
 }

@@ -19,6 +19,11 @@ import type { HistoryStatements, Statements } from '../statements.ts'
 
 const PAGE = 500
 
+export interface Fence {
+  readonly position: number
+  readonly before: number
+}
+
 export class EntryFeed {
   readonly #sql: Statements
   readonly #history: HistoryStatements
@@ -26,7 +31,7 @@ export class EntryFeed {
   /** No entry will come at or before this position any more. */
   #complete = 0
   /** The same will hold for `position` once all transactions before the number `before` are over. */
-  #waiting: { readonly position: number; readonly before: number } | null = null
+  #waiting: Fence | null = null
   /** Up to here a watch is content with what was left when it began. */
   readonly #contentUpTo = new WeakMap<object, number>()
 
@@ -67,9 +72,25 @@ export class EntryFeed {
         return positionedEntries(rows.slice(0, shown), this.#records)
       // It waits at an earlier gap already.
       if (this.#waiting !== null) break
-      await this.#waitForGap(connection)
+      this.#waiting = await this.fence(connection)
     }
     return []
+  }
+
+  /**
+   * A position, and the number of a transaction: once all before that one are over, every entry that is still to come
+   * has a later position.
+   */
+  async fence(connection: Connection): Promise<Fence> {
+    const [fence] = await connection.run([{ sql: this.#sql.fence, values: [] }])
+    const [before = 0, position = 0] = (fence as StatementResult).rows[0] as readonly number[]
+    return { position, before }
+  }
+
+  async isPassed(connection: Connection, { before }: Fence): Promise<boolean> {
+    const [horizon] = await connection.run([{ sql: this.#sql.horizon, values: [] }])
+    const [oldest = 0] = (horizon as StatementResult).rows[0] as readonly number[]
+    return oldest >= before
   }
 
   /** AFTER the entries were read: what was removed until then counts. */
@@ -77,11 +98,5 @@ export class EntryFeed {
     const contentUpTo = this.#contentUpTo.get(watch) ?? (position === 0 ? removedThrough : 0)
     this.#contentUpTo.set(watch, contentUpTo)
     if (position >= contentUpTo && position < removedThrough) throw new NoSuchPosition(position)
-  }
-
-  async #waitForGap(connection: Connection): Promise<void> {
-    const [fence] = await connection.run([{ sql: this.#sql.fence, values: [] }])
-    const [before = 0, position = 0] = (fence as StatementResult).rows[0] as readonly number[]
-    this.#waiting = { position, before }
   }
 }
