@@ -33,6 +33,7 @@ import type { SharedValues } from '../handler/shared-values.ts'
 import type { WorkerEvents } from '../worker-events.ts'
 import { leaseEnd } from './lease-end.ts'
 import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
+import { TimeLimit } from './time-limit.ts'
 
 export interface AttemptParts {
   readonly store: Store
@@ -67,6 +68,8 @@ export class Attempt implements HandlerPort, LeaseHolder {
   readonly #address: LeaseAddress
   readonly #abortHandle: AbortHandle
   readonly #held: HeldLease
+  /** Of the handler; null: it was not called. */
+  #limit: TimeLimit | null = null
   #hasBegun = false
   #isDead = false
   #isHandled = false
@@ -130,6 +133,10 @@ export class Attempt implements HandlerPort, LeaseHolder {
     }
   }
 
+  #newLimit(): TimeLimit {
+    return new TimeLimit(this.#parts.timing, this.claimed.timeoutMs)
+  }
+
   #endHandler(): void {
     if (this.#isHandled) return
     this.#isHandled = true
@@ -169,13 +176,17 @@ export class Attempt implements HandlerPort, LeaseHolder {
   }
 
   async #runAndCommit(): Promise<void> {
+    const limit = (this.#limit = this.#newLimit())
     const running = this.#runHandler()
-    const outcome = await this.#untilStopped(running)
+    limit.noteReturned()
+    const ended = await this.#untilStopped(running, limit)
+    const isCommit = typeof ended === 'object' && ended.kind === 'commit'
+    const outcome = isCommit && this.#isOutOfTime() ? 'timed-out' : ended
     const hasEffects =
       typeof outcome === 'object' && outcome.kind === 'commit' && outcome.effects.length > 0
     // Effects count as the handler did: the worker has no room for another yet.
     if (!hasEffects) this.#endHandler()
-    if (outcome === 'timed-out') return this.#fail(await this.#timeoutFailure(running))
+    if (outcome === 'timed-out') return this.#fail(await this.#timeoutFailure(running, limit))
     if (typeof outcome === 'string') return this.#reportStop(outcome)
     if (outcome.kind === 'died') return this.#revoke(outcome.why)
     // Either report says that the work was begun.
@@ -229,20 +240,26 @@ export class Attempt implements HandlerPort, LeaseHolder {
   }
 
   /** The outcome, or why the worker does not wait for it any longer: a stop, or the job's timeout. */
-  #untilStopped<T>(running: Promise<T>): Promise<T | AbortReason> {
+  #untilStopped<T>(running: Promise<T>, { leftMs }: TimeLimit): Promise<T | AbortReason> {
     const { timing } = this.#parts
-    const { timeoutMs } = this.claimed
     const ended = new Promise<T | AbortReason>((resolve, reject) => {
       if (this.#abortHandle.reason !== null) resolve(this.#abortHandle.reason)
       this.#abortHandle.onStop = resolve
       running.then(resolve, reject)
     })
-    if (timeoutMs === null) return ended
-    const timer = timing.after(timeoutMs, () => this.stop('timed-out'), true)
+    if (leftMs === null) return ended
+    const timer = timing.after(leftMs, () => this.stop('timed-out'), true)
     return ended.finally(() => timer.cancel())
   }
 
+  /** No timer fires while the event loop is blocked: whether one would have ended the handler before. */
+  #isOutOfTime(): boolean {
+    if (this.#limit?.isOver === true) this.stop('timed-out')
+    return this.#abortHandle.reason === 'timed-out'
+  }
+
   async record(name: string, value: Payload): Promise<Payload> {
+    if (this.#isOutOfTime()) throw this.#abortHandle.aborted()
     const answer = await this.#report({
       type: 'RecordStep',
       name,
@@ -311,12 +328,15 @@ export class Attempt implements HandlerPort, LeaseHolder {
    * A handler that ends with a terminal error as soon as it is told to stop has the last word. Else
    * the definition is asked about the timeout itself.
    */
-  async #timeoutFailure(running: Promise<HandlerOutcome | Died>): Promise<FailureReport> {
+  async #timeoutFailure(
+    running: Promise<HandlerOutcome | Died>,
+    limit: TimeLimit,
+  ): Promise<FailureReport> {
     const ended = await Promise.race([running, fewTurns()]).catch(() => null)
     if (ended?.kind === 'failure' && ended.failure.type === 'TERMINAL') return ended
     const timedOut = new Aborted(this.#address.job, 'timed-out')
     const { failure, retryAfter } = failureReport(timedOut, this.#definition.classify ?? undefined)
-    const message = `This attempt took longer than the timeout of ${this.claimed.timeoutMs} ms.`
+    const message = limit.explain(this.#parts.executor.endsWhatItStops)
     const { type } = failure
     return { failure: { type, code: 'TimedOut', message, stack: null }, retryAfter }
   }
@@ -373,8 +393,9 @@ export class Attempt implements HandlerPort, LeaseHolder {
     this.heard()
     // The answer may have taken longer than the lease: then it does not permit the effect any more.
     if (this.#abortHandle.reason !== null) return 'later'
+    const limit = this.#newLimit()
     const running = this.#runEffect(effect, 'run')
-    const outcome = await this.#untilStopped(running)
+    const outcome = await this.#untilStopped(running, limit)
     return typeof outcome === 'string'
       ? this.#leaveRunning(effect, running, outcome)
       : this.#reportEffect(effect, outcome)
@@ -444,7 +465,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
 
   /** Asks the user's code whether an effect happened that was started by a worker now gone. */
   async #reconcile(effect: UnfinishedEffect): Promise<Next | 'again'> {
-    const asked = await this.#untilStopped(this.#runEffect(effect, 'reconcile'))
+    const asked = await this.#untilStopped(this.#runEffect(effect, 'reconcile'), this.#newLimit())
     if (typeof asked === 'string') return 'stopped'
     if (asked.kind !== 'reconciled') {
       const error = new ReconcileFailed(this.#address.job, effect, asked)

@@ -390,6 +390,7 @@ function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } 
   const waits: number[] = []
   const timing: Timing = {
     now: () => Date.now(),
+    steadyNow: () => Date.now(),
     after: (ms) => {
       waits.push(ms)
       return { cancel: () => undefined }
