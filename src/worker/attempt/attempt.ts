@@ -118,8 +118,10 @@ export class Attempt implements HandlerPort, LeaseHolder {
     const { keeper, onError } = this.#parts
     const { commit } = this.claimed
     this.#hasBegun = true
-    keeper.begin(this.#held)
     try {
+      if (this.#held.confirming !== null && !(await this.#isConfirmed(this.#held.confirming)))
+        return
+      keeper.begin(this.#held)
       if (commit === null) await this.#runAndCommit()
       else await this.#finishEffects(commit.unfinished)
     } catch (error) {
@@ -131,6 +133,14 @@ export class Attempt implements HandlerPort, LeaseHolder {
       if (this.#mayConcernOthers) this.#parts.onStageReport()
       this.#parts.onOver(this)
     }
+  }
+
+  /** The answer to its claim took long: whether the lease is still held, and the worker goes on. */
+  async #isConfirmed(confirming: Promise<boolean>): Promise<boolean> {
+    if (!(await confirming)) return false
+    const { reason } = this.#abortHandle
+    if (reason !== null) await this.#reportStop(reason)
+    return reason === null
   }
 
   #newLimit(): TimeLimit {
