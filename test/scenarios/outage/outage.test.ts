@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
 import { job, open, typed } from '../../../src/index.ts'
 import { recorded } from '../../support/history.ts'
+import { deferred } from '../../support/engines.ts'
 import { CutProxy } from '../../support/cut-proxy.ts'
 import { freshSchema } from '../../support/postgres.ts'
 
@@ -63,5 +64,51 @@ describe('a claim that was sent before an outage and answered after it', () => {
       ])
     }
     expect(runs.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3])
+  })
+})
+
+describe('while PostgreSQL is away,', () => {
+  it('a worker stops by its deadline, and the engine closes soon after it', async () => {
+    const { proxy, far } = await world()
+    const begun = deferred<AbortSignal>()
+    const ended = deferred()
+    const endless = job('endless', {
+      run: ({ signal }) => {
+        begun.resolve(signal)
+        return new Promise<never>(() => undefined)
+      },
+    })
+    const brief = job('brief', { run: () => ended.promise })
+    await far.submit(endless)
+    await far.submit(brief)
+    const worker = far.work([endless, brief], { poll: 50, shutdown: 200 })
+    const signal = await begun.promise
+    await expect.poll(() => worker.running).toBe(2)
+    proxy.cut('all')
+    // Its report waits for the database, and so do claims.
+    ended.resolve()
+    await pause(100)
+    const stoppingAt = performance.now()
+    await worker.stop()
+    expect(signal.reason).toMatchObject({ reason: 'shutdown' })
+    expect(performance.now() - stoppingAt).toBeLessThan(4_500)
+    const closingAt = performance.now()
+    await far.close()
+    expect(performance.now() - closingAt).toBeLessThan(4_500)
+  })
+
+  it('calls that wait for it are answered when the engine closes', async () => {
+    const { proxy, far } = await world()
+    const never = job('never', { run: () => null })
+    proxy.cut('all')
+    const submitting = far.submit(never).then(
+      () => 'submitted',
+      (error: unknown) => error,
+    )
+    await pause(50)
+    const closingAt = performance.now()
+    await far.close()
+    expect(await submitting).toMatchObject({ code: 'SubmitInterrupted' })
+    expect(performance.now() - closingAt).toBeLessThan(4_500)
   })
 })
