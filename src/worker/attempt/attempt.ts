@@ -198,10 +198,10 @@ export class Attempt implements HandlerPort, LeaseHolder {
     if (!hasEffects) this.#endHandler()
     if (outcome === 'timed-out') return this.#fail(await this.#timeoutFailure(running, limit))
     if (typeof outcome === 'string') return this.#reportStop(outcome)
-    if (outcome.kind === 'died') return this.#revoke(outcome.why)
     // Either report says that the work was begun.
     this.#held.isStarted = true
     if (outcome.kind === 'failure') return this.#fail(outcome)
+    if (outcome.kind === 'died') return this.#fail(this.#failureBy(childDied(outcome)))
     const { output, effects, writes } = outcome
     const { job, stage, segment, lease, worker } = this.#address
     // Spelled out: this is what every job does, and putting objects together is slow.
@@ -222,7 +222,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
         : this.#commitWith(report, writes))
     } catch (error) {
       if (!(error instanceof WritesFailed)) throw error
-      return this.#fail(failureReport(error.cause, this.#definition.classify ?? undefined))
+      return this.#fail(this.#failureBy(error.cause))
     }
     if (answer.rejection !== null) return this.#fail(failureReport(refusal(answer.rejection)))
     if (answer.verdict === 'committed' && hasEffects) {
@@ -345,13 +345,17 @@ export class Attempt implements HandlerPort, LeaseHolder {
     const ended = await Promise.race([running, fewTurns()]).catch(() => null)
     if (ended?.kind === 'failure' && ended.failure.type === 'TERMINAL') return ended
     const timedOut = new Aborted(this.#address.job, 'timed-out')
-    const { failure, retryAfter } = failureReport(timedOut, this.#definition.classify ?? undefined)
+    const { failure, retryAfter } = this.#failureBy(timedOut)
     const message = limit.explain(this.#parts.executor.endsWhatItStops)
     const { type } = failure
     return { failure: { type, code: 'TimedOut', message, stack: null }, retryAfter }
   }
 
-  /** As if the lease had run out, but at once. It costs a retry: a job that kills its child must not run for ever. */
+  #failureBy(thrown: unknown): FailureReport {
+    return failureReport(thrown, this.#definition.classify ?? undefined)
+  }
+
+  /** As if the lease had run out, but at once. It costs a retry: a job that stalls, or kills its child, must not run for ever. */
   async #revoke(why: string): Promise<void> {
     const { job, stage, segment, lease, worker: by } = this.#address
     const { isStarted } = this.#held
@@ -630,6 +634,12 @@ export class ReconcileFailed extends PawlError {
       { job, effect, key },
     )
   }
+}
+
+/** A child that died, as something that can be recorded. */
+function childDied({ why, stack = null }: Died): Error {
+  const error = refusal({ code: 'ChildDied', message: why })
+  return Object.assign(error, { stack: stack ?? `${error.name}: ${why}` })
 }
 
 /** A rejection, as something that can be thrown and recorded. */
