@@ -55,7 +55,7 @@ async function start(task: Partial<ProgramTask>, before: readonly string[] = [])
   const directory = await mkdtemp(join(tmpdir(), 'pawl-shutdown-'))
   const all = { job: 'endless', worker: {}, listens: false, serves: false, ...task, directory }
   const file = join(built, 'program.js')
-  const [command = '', ...args] = [...before, process.execPath, file, JSON.stringify(all)]
+  const [command, ...args] = [...before, process.execPath, file, JSON.stringify(all)]
   const program = spawn(command, args, {
     stdio: ['pipe', 'pipe', 'inherit'],
     // A group of its own.
