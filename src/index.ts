@@ -93,6 +93,7 @@ export {
   NewerTables,
   NoSuchPosition,
   openSqlite,
+  PackageFileMissing,
   PartlyDone,
   SqlFailed,
   StoreClosed,
