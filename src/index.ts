@@ -99,6 +99,7 @@ export {
   NewerTables,
   NoSuchPosition,
   openSqlite,
+  PackageFileMissing,
   PartlyDone,
   SqlFailed,
   StoreClosed,

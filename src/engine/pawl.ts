@@ -581,6 +581,7 @@ export class Pawl {
       this.#closed.abort()
       this.#commandListeners.close()
       await Promise.all([...this.#workers].map((worker) => worker.stop()))
+      this.#parts.store.expectClose?.()
       const loops = [this.#upkeepLoop, this.#presenceLoop, this.#schedules, this.#sweep]
       await Promise.all(loops.map((one) => one.close()))
       // AFTER the workers have sent their last reports, and BEFORE the store takes nothing more.

@@ -37,6 +37,18 @@ export class CorruptLog extends PawlError {
   }
 }
 
+/** A bundler has put Pawl into a file of its own, and a thread or a child process has no file to begin with. */
+export class PackageFileMissing extends PawlError {
+  constructor(file: string) {
+    super(
+      'PackageFileMissing',
+      'rejected',
+      `A thread or a process of Pawl begins with its file ${file}, which is not there: a bundler has put Pawl into the file of your program. Mark 'pawl' as external (esbuild: external: ['pawl'], or packages: 'external'), and install it where the bundle runs.`,
+      { file },
+    )
+  }
+}
+
 /** Written by a newer version than this one. */
 export class NewerFormat extends PawlError {
   constructor(file: string, found: number, known: number) {

@@ -10,6 +10,7 @@ export type { FileLock } from './disk/file-lock.ts'
 export { tryLockFile } from './disk/file-lock.ts'
 export type { Owner } from './disk/owner.ts'
 export { DirectoryInUse, DirectoryNotUsable, takeOwnership } from './disk/owner.ts'
+export { packageFile } from './disk/thread-file.ts'
 export { realDisk } from './disk/real-disk.ts'
 
 export { ByteReader, ByteWriter, MalformedBytes } from './format/bytes.ts'

@@ -195,6 +195,8 @@ export interface Timer {
 export interface Timing {
   /** Milliseconds; only differences count. */
   now(): number
+  /** The same, but it also goes on while this process stands still, as timers do. */
+  steadyNow(): number
   /** Calls back once. A timer that is not `kept` does not keep the process alive. */
   after(ms: number, call: () => void, kept?: boolean): Timer
   /** Calls back once, AFTER everything that is ready to run in this turn of the event loop. */
@@ -207,6 +209,7 @@ const LONGEST_MS = 2_147_483_647
 export function realTiming(now: () => number = () => performance.now()): Timing {
   return {
     now,
+    steadyNow: () => performance.now(),
     after(ms, call, kept = false) {
       let timer: NodeJS.Timeout
       const wait = (left: number): void => {

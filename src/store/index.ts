@@ -87,6 +87,8 @@ export {
   NewerFormat,
   NoSuchPosition,
   NotRepairable,
+  packageFile,
+  PackageFileMissing,
   StoreEnded,
   UnknownOutcome,
 } from '../log/index.ts'

@@ -658,6 +658,8 @@ export interface Store {
    * take long, and others may have to wait for it. Left out: nothing is there as soon as it is erased.
    */
   compact?(): Promise<void>
+  /** It is about to be closed: from now on, no call waits longer than a moment for a database that is away. */
+  expectClose?(): void
   /** Ends watches once they have seen everything. Closing twice is fine. */
   close(): Promise<void>
 }

@@ -38,6 +38,10 @@ export class VirtualClock implements Clock, Timing {
     return this.#now
   }
 
+  steadyNow(): number {
+    return this.#now
+  }
+
   after(ms: number, call: () => void): Timer {
     const waiting = { at: this.#now + Math.max(0, ms), call }
     this.#timers.add(waiting)
@@ -113,6 +117,7 @@ export class VirtualClock implements Clock, Timing {
 /** Timers of what the engine must not do by itself. */
 export const neverFires: Timing = {
   now: () => 0,
+  steadyNow: () => 0,
   after: () => ({ cancel: () => undefined }),
   soon: () => undefined,
 }

@@ -20,7 +20,10 @@ export interface WorkerOptions {
    * when there is something, half a second, and up to 5 s while nothing happens.
    */
   readonly poll?: Duration
-  /** How long running handlers may go on after `stop`. Default 10 s. */
+  /**
+   * How long running handlers may go on after `stop`. Default 10 s. If the store does not answer then, the
+   * worker has stopped 3 s later.
+   */
   readonly shutdown?: Duration
   /**
    * Signals that stop the worker as `stop` does. When all workers have stopped, the process ends

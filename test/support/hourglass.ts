@@ -11,6 +11,10 @@ export class Hourglass implements Timing {
     return this.#now
   }
 
+  steadyNow(): number {
+    return this.#now
+  }
+
   after(ms: number, call: () => void): { cancel(): void } {
     const timer = { at: this.#now + ms, call }
     this.#timers.add(timer)

@@ -43,6 +43,7 @@ function setUp(store: Alone = new Elsewhere()): {
   const planned = new Set<Planned>()
   const timing: Timing = {
     now: () => 0,
+    steadyNow: () => 0,
     soon: (call) => call(),
     after(ms, call, kept = false) {
       const one = { ms, call, kept }

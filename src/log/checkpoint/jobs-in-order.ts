@@ -4,7 +4,7 @@
  *
  * It only reads. What does not check is reported, and never skipped.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '../disk/crc32.ts'
 import { ByteReader } from '../format/bytes.ts'
 import { Interning } from '../format/interning.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'

@@ -5,7 +5,7 @@
  * It is written last, whole, and under its name only when everything it names is durable and
  * was read back: a checkpoint is there when its manifest is.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '../disk/crc32.ts'
 import type { Queue, Schedule } from '../../kernel/index.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from '../format/bytes.ts'
 import { NewerFormat } from '../errors.ts'

@@ -12,7 +12,7 @@
  *   synced.
  * A call that fails throws an error with a `code` such as ENOSPC or EIO. Paths are absolute.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from './crc32.ts'
 
 /** No system reads 2 GiB or more in one call. */
 const MOST_AT_ONCE = 1_024 * 1_024 * 1_024

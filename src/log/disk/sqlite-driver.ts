@@ -60,7 +60,8 @@ interface WarningSource {
   emitWarning: (warning: string | Error, ...rest: unknown[]) => void
 }
 
-const require = createRequire(import.meta.url)
+/** A bundle of CommonJS has no `import.meta.url`: then from where the program runs. */
+const require = createRequire((import.meta as Partial<ImportMeta>).url ?? `${process.cwd()}/`)
 
 /**
  * Runs `load` without the notice that Node 22 prints when its SQLite is first loaded: users can

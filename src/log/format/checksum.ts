@@ -2,7 +2,7 @@
  * CRC-32, as zlib has it. Records are short, and a call into native code costs more than their
  * few bytes: those are summed here, eight at a time; what is longer goes to zlib.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '../disk/crc32.ts'
 
 /** Up to here it is quicker to sum here. */
 const SHORT = 768

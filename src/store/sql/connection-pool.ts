@@ -10,6 +10,8 @@
  * work is given the connection while the database still answers. If the work has more to send, or
  * failed, it waits for a connection again.
  *
+ * A pool that is to be closed waits only a moment for a database that is away.
+ *
  * Connections are opened when they are needed. One that was not for a while is closed, but for the last.
  * While there is little to do, work waits a moment for the connection that other work has, so that a process
  * at rest has one.
@@ -24,6 +26,9 @@ import type { TableVersion } from './tables.ts'
 const MOST_CONFLICTS = 50
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 1_000
+/** How long a database may be away once the pool is to be closed, and the longest pause between two tries. */
+const CLOSING_AWAY_MS = 1_000
+const CLOSING_PAUSE_MS = 100
 /** A connection that no work used for so long is closed. */
 const IDLE_MS = 10_000
 /** So many pieces of work in a longer time than this are little to do. */
@@ -68,6 +73,8 @@ export class ConnectionPool<C extends Connection = Connection> {
   /** Null: a new connection is to be opened. */
   readonly #waiting: ((connection: C | null) => void)[] = []
   readonly #running = new Set<Promise<void>>()
+  /** When it was told that it is to be closed; null: it was not. */
+  #closesSinceUs: number | null = null
   #isClosed = false
   #isOver = false
 
@@ -106,8 +113,14 @@ export class ConnectionPool<C extends Connection = Connection> {
     return this.#isOver ? Promise.resolve(nothing) : this.#add(work)
   }
 
+  /** It takes more work, until it is closed, and waits only a moment for a database that is away. */
+  expectClose(): void {
+    this.#closesSinceUs ??= nowUs()
+  }
+
   /** Finishes work that is under way, or waits. */
   async close(): Promise<void> {
+    this.expectClose()
     this.#isClosed = true
     // A watch that is given entries reads the next ones, also now.
     do await Promise.all(this.#running)
@@ -198,11 +211,7 @@ export class ConnectionPool<C extends Connection = Connection> {
       isReleased = false
       return connection
     }
-    const {
-      mostConflicts = MOST_CONFLICTS,
-      mostAwayMs = MOST_AWAY_MS,
-      tableVersion,
-    } = this.#options
+    const { mostConflicts = MOST_CONFLICTS, tableVersion } = this.#options
     let conflicts = 0
     let lostUs: number | null = null
     let pauseMs = FIRST_PAUSE_MS
@@ -226,18 +235,28 @@ export class ConnectionPool<C extends Connection = Connection> {
         }
         const isRetried =
           (reason === 'conflict' && ++conflicts < mostConflicts) ||
-          (reason === 'lost' && nowUs() - (lostUs ??= nowUs()) < mostAwayMs * 1_000)
+          (reason === 'lost' && this.#isAwaited((lostUs ??= nowUs())))
         if (!isRetried) {
           work.reject(error)
           break
         }
         if (reason === 'lost' || conflicts > 2) {
-          await pause(pauseMs)
+          await pause(this.#closesSinceUs === null ? pauseMs : Math.min(pauseMs, CLOSING_PAUSE_MS))
           pauseMs = Math.min(pauseMs * 2, reason === 'lost' ? LONGEST_PAUSE_MS : FIRST_PAUSE_MS)
         }
       }
     }
     release()
+  }
+
+  /** Whether work still waits for a database that is away since then. */
+  #isAwaited(sinceUs: number): boolean {
+    const { mostAwayMs = MOST_AWAY_MS } = this.#options
+    const now = nowUs()
+    if (now - sinceUs >= mostAwayMs * 1_000) return false
+    if (now - (this.#closesSinceUs ?? now) < CLOSING_AWAY_MS * 1_000) return true
+    // A connection that was lost a while ago says nothing of the database: one more try.
+    return now - sinceUs < FIRST_PAUSE_MS * 1_000
   }
 
   /** Releases the connection with the end of a transaction, and takes it again to send more. */

@@ -325,6 +325,11 @@ export class SqlStore implements Store {
     return openSqlSnapshot(parts, moment, now)
   }
 
+  expectClose(): void {
+    this.#pool.expectClose()
+    this.#commitWithWrites.expectClose()
+  }
+
   close(): Promise<void> {
     this.#isClosed = true
     this.#closing ??= this.#close()

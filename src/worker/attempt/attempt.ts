@@ -33,6 +33,7 @@ import type { SharedValues } from '../handler/shared-values.ts'
 import type { WorkerEvents } from '../worker-events.ts'
 import { leaseEnd } from './lease-end.ts'
 import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
+import { TimeLimit } from './time-limit.ts'
 
 export interface AttemptParts {
   readonly store: Store
@@ -67,6 +68,8 @@ export class Attempt implements HandlerPort, LeaseHolder {
   readonly #address: LeaseAddress
   readonly #abortHandle: AbortHandle
   readonly #held: HeldLease
+  /** Of the handler; null: it was not called. */
+  #limit: TimeLimit | null = null
   #hasBegun = false
   #isDead = false
   #isHandled = false
@@ -115,8 +118,10 @@ export class Attempt implements HandlerPort, LeaseHolder {
     const { keeper, onError } = this.#parts
     const { commit } = this.claimed
     this.#hasBegun = true
-    keeper.begin(this.#held)
     try {
+      if (this.#held.confirming !== null && !(await this.#isConfirmed(this.#held.confirming)))
+        return
+      keeper.begin(this.#held)
       if (commit === null) await this.#runAndCommit()
       else await this.#finishEffects(commit.unfinished)
     } catch (error) {
@@ -128,6 +133,18 @@ export class Attempt implements HandlerPort, LeaseHolder {
       if (this.#mayConcernOthers) this.#parts.onStageReport()
       this.#parts.onOver(this)
     }
+  }
+
+  /** The answer to its claim took long: whether the lease is still held, and the worker goes on. */
+  async #isConfirmed(confirming: Promise<boolean>): Promise<boolean> {
+    if (!(await confirming)) return false
+    const { reason } = this.#abortHandle
+    if (reason !== null) await this.#reportStop(reason)
+    return reason === null
+  }
+
+  #newLimit(): TimeLimit {
+    return new TimeLimit(this.#parts.timing, this.claimed.timeoutMs)
   }
 
   #endHandler(): void {
@@ -169,18 +186,22 @@ export class Attempt implements HandlerPort, LeaseHolder {
   }
 
   async #runAndCommit(): Promise<void> {
+    const limit = (this.#limit = this.#newLimit())
     const running = this.#runHandler()
-    const outcome = await this.#untilStopped(running)
+    limit.noteReturned()
+    const ended = await this.#untilStopped(running, limit)
+    const isCommit = typeof ended === 'object' && ended.kind === 'commit'
+    const outcome = isCommit && this.#isOutOfTime() ? 'timed-out' : ended
     const hasEffects =
       typeof outcome === 'object' && outcome.kind === 'commit' && outcome.effects.length > 0
     // Effects count as the handler did: the worker has no room for another yet.
     if (!hasEffects) this.#endHandler()
-    if (outcome === 'timed-out') return this.#fail(await this.#timeoutFailure(running))
+    if (outcome === 'timed-out') return this.#fail(await this.#timeoutFailure(running, limit))
     if (typeof outcome === 'string') return this.#reportStop(outcome)
-    if (outcome.kind === 'died') return this.#revoke(outcome.why)
     // Either report says that the work was begun.
     this.#held.isStarted = true
     if (outcome.kind === 'failure') return this.#fail(outcome)
+    if (outcome.kind === 'died') return this.#fail(this.#failureBy(childDied(outcome)))
     const { output, effects, writes } = outcome
     const { job, stage, segment, lease, worker } = this.#address
     // Spelled out: this is what every job does, and putting objects together is slow.
@@ -201,7 +222,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
         : this.#commitWith(report, writes))
     } catch (error) {
       if (!(error instanceof WritesFailed)) throw error
-      return this.#fail(failureReport(error.cause, this.#definition.classify ?? undefined))
+      return this.#fail(this.#failureBy(error.cause))
     }
     if (answer.rejection !== null) return this.#fail(failureReport(refusal(answer.rejection)))
     if (answer.verdict === 'committed' && hasEffects) {
@@ -229,20 +250,26 @@ export class Attempt implements HandlerPort, LeaseHolder {
   }
 
   /** The outcome, or why the worker does not wait for it any longer: a stop, or the job's timeout. */
-  #untilStopped<T>(running: Promise<T>): Promise<T | AbortReason> {
+  #untilStopped<T>(running: Promise<T>, { leftMs }: TimeLimit): Promise<T | AbortReason> {
     const { timing } = this.#parts
-    const { timeoutMs } = this.claimed
     const ended = new Promise<T | AbortReason>((resolve, reject) => {
       if (this.#abortHandle.reason !== null) resolve(this.#abortHandle.reason)
       this.#abortHandle.onStop = resolve
       running.then(resolve, reject)
     })
-    if (timeoutMs === null) return ended
-    const timer = timing.after(timeoutMs, () => this.stop('timed-out'), true)
+    if (leftMs === null) return ended
+    const timer = timing.after(leftMs, () => this.stop('timed-out'), true)
     return ended.finally(() => timer.cancel())
   }
 
+  /** No timer fires while the event loop is blocked: whether one would have ended the handler before. */
+  #isOutOfTime(): boolean {
+    if (this.#limit?.isOver === true) this.stop('timed-out')
+    return this.#abortHandle.reason === 'timed-out'
+  }
+
   async record(name: string, value: Payload): Promise<Payload> {
+    if (this.#isOutOfTime()) throw this.#abortHandle.aborted()
     const answer = await this.#report({
       type: 'RecordStep',
       name,
@@ -311,17 +338,24 @@ export class Attempt implements HandlerPort, LeaseHolder {
    * A handler that ends with a terminal error as soon as it is told to stop has the last word. Else
    * the definition is asked about the timeout itself.
    */
-  async #timeoutFailure(running: Promise<HandlerOutcome | Died>): Promise<FailureReport> {
+  async #timeoutFailure(
+    running: Promise<HandlerOutcome | Died>,
+    limit: TimeLimit,
+  ): Promise<FailureReport> {
     const ended = await Promise.race([running, fewTurns()]).catch(() => null)
     if (ended?.kind === 'failure' && ended.failure.type === 'TERMINAL') return ended
     const timedOut = new Aborted(this.#address.job, 'timed-out')
-    const { failure, retryAfter } = failureReport(timedOut, this.#definition.classify ?? undefined)
-    const message = `This attempt took longer than the timeout of ${this.claimed.timeoutMs} ms.`
+    const { failure, retryAfter } = this.#failureBy(timedOut)
+    const message = limit.explain(this.#parts.executor.endsWhatItStops)
     const { type } = failure
     return { failure: { type, code: 'TimedOut', message, stack: null }, retryAfter }
   }
 
-  /** As if the lease had run out, but at once. It costs a retry: a job that kills its child must not run for ever. */
+  #failureBy(thrown: unknown): FailureReport {
+    return failureReport(thrown, this.#definition.classify ?? undefined)
+  }
+
+  /** As if the lease had run out, but at once. It costs a retry: a job that stalls, or kills its child, must not run for ever. */
   async #revoke(why: string): Promise<void> {
     const { job, stage, segment, lease, worker: by } = this.#address
     const { isStarted } = this.#held
@@ -373,8 +407,9 @@ export class Attempt implements HandlerPort, LeaseHolder {
     this.heard()
     // The answer may have taken longer than the lease: then it does not permit the effect any more.
     if (this.#abortHandle.reason !== null) return 'later'
+    const limit = this.#newLimit()
     const running = this.#runEffect(effect, 'run')
-    const outcome = await this.#untilStopped(running)
+    const outcome = await this.#untilStopped(running, limit)
     return typeof outcome === 'string'
       ? this.#leaveRunning(effect, running, outcome)
       : this.#reportEffect(effect, outcome)
@@ -444,7 +479,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
 
   /** Asks the user's code whether an effect happened that was started by a worker now gone. */
   async #reconcile(effect: UnfinishedEffect): Promise<Next | 'again'> {
-    const asked = await this.#untilStopped(this.#runEffect(effect, 'reconcile'))
+    const asked = await this.#untilStopped(this.#runEffect(effect, 'reconcile'), this.#newLimit())
     if (typeof asked === 'string') return 'stopped'
     if (asked.kind !== 'reconciled') {
       const error = new ReconcileFailed(this.#address.job, effect, asked)
@@ -599,6 +634,12 @@ export class ReconcileFailed extends PawlError {
       { job, effect, key },
     )
   }
+}
+
+/** A child that died, as something that can be recorded. */
+function childDied({ why, stack = null }: Died): Error {
+  const error = refusal({ code: 'ChildDied', message: why })
+  return Object.assign(error, { stack: stack ?? `${error.name}: ${why}` })
 }
 
 /** A rejection, as something that can be thrown and recorded. */

@@ -3,7 +3,10 @@
  *
  * It extends a lease when a third of it has passed, and gives it up shortly before it ends, if no
  * extension was answered: a worker that is not sure to hold a lease must not act. It measures the
- * time from BEFORE the lease was asked for, so the worker never believes longer than the store.
+ * time from BEFORE the lease was asked for, so the worker never believes longer than the store. The answer to
+ * a claim may have taken so long that little would be left by this measure, as when the database was away
+ * meanwhile: the keeper extends such a lease at once, and nothing is begun under it BEFORE the store has
+ * answered.
  *
  * It also notices leases that it keeps alive while their handlers say nothing, and reports the start of
  * work that goes on for more than a moment, where the grant did not: from then on, losing it costs a
@@ -44,6 +47,8 @@ export interface HeldLease extends LeaseAddress {
   askedAt: number
   extension: number
   isExtending: boolean
+  /** Whether it is held, once the store has said so, and it may not be used before; null: it is. */
+  confirming: Promise<boolean> | null
   /** Something happened while an extension was on its way: the next one follows at once. */
   extendAgain: boolean
 }
@@ -90,9 +95,11 @@ export class LeaseKeeper {
       askedAt,
       extension: 0,
       isExtending: false,
+      confirming: null,
       extendAgain: false,
     }
     this.resume(held)
+    if (this.#isExtensionDue(held)) held.confirming = this.#confirm(held)
     return held
   }
 
@@ -153,6 +160,7 @@ export class LeaseKeeper {
   #checkAll(): void {
     const now = this.#timing.now()
     for (const held of this.#held) {
+      if (held.confirming !== null) continue
       const passed = now - held.askedAt
       if (passed >= held.leaseMs * (1 - LAST_PART)) this.#lose(held, 'lease-lost')
       else if (passed >= held.leaseMs * EXTEND_AFTER) void this.#extend(held)
@@ -162,6 +170,23 @@ export class LeaseKeeper {
       held.isSilent = true
       held.holder.fellSilent()
     }
+  }
+
+  #isExtensionDue({ askedAt, leaseMs }: HeldLease): boolean {
+    return this.#timing.now() - askedAt >= leaseMs * EXTEND_AFTER
+  }
+
+  /** Extends it until an answer comes in time. */
+  async #confirm(held: HeldLease): Promise<boolean> {
+    while (this.#held.has(held)) {
+      const { askedAt } = held
+      await this.#extend(held)
+      // The store could not answer.
+      if (held.askedAt === askedAt) this.#lose(held, 'lease-lost')
+      else if (!this.#isExtensionDue(held)) break
+    }
+    held.confirming = null
+    return this.#held.has(held)
   }
 
   async #extend(held: HeldLease): Promise<void> {

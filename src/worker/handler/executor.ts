@@ -65,7 +65,10 @@ export async function runEffect(
 /** The child it ran in is gone. */
 export interface Died {
   readonly kind: 'died'
+  /** In a sentence: how it ended, and by which error, if that is known. */
   readonly why: string
+  /** Of an error that nothing caught in it. */
+  readonly stack?: string | null | undefined
 }
 
 export interface Executor {

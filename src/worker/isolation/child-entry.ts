@@ -7,6 +7,7 @@
  */
 import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { packageFile } from '../../store/index.ts'
 
 interface ThreadEntry {
   readonly url: URL
@@ -21,17 +22,24 @@ interface ProcessEntry {
 }
 
 const TYPESCRIPT = /\.[cm]?tsx?$/
-const IS_SOURCE = import.meta.url.endsWith('.ts')
-const MAIN = new URL(IS_SOURCE ? './child-main.ts' : './child-main.js', import.meta.url)
+/** Undefined in a bundle of CommonJS. */
+const { url: HERE } = import.meta as Partial<ImportMeta>
+const IS_SOURCE = HERE?.endsWith('.ts') === true
+
+/** Throws `PackageFileMissing` in a bundle that has Pawl inside. */
+export function childMain(): URL {
+  return IS_SOURCE ? new URL('./child-main.ts', HERE) : packageFile('child-main', HERE)
+}
 
 export function threadEntry(modules: readonly string[]): ThreadEntry {
   const loader = loaderFor(modules)
-  if (loader === null) return { url: MAIN }
-  return { url: dataUrl(`${loader}; await import('${MAIN.href}')`), execArgv: [] }
+  const main = childMain()
+  if (loader === null) return { url: main }
+  return { url: dataUrl(`${loader}; await import('${main.href}')`), execArgv: [] }
 }
 
 export function processEntry(modules: readonly string[]): ProcessEntry {
-  const file = fileURLToPath(MAIN)
+  const file = fileURLToPath(childMain())
   const inherited = withoutInspector(process.execArgv)
   const loader = loaderFor(modules)
   if (loader !== null) {
@@ -46,7 +54,7 @@ function loaderFor(modules: readonly string[]): string | null {
   const sources = modules.filter((href) => TYPESCRIPT.test(new URL(href).pathname))
   if (!IS_SOURCE && sources.length === 0) return null
   // Where it could be known from: here, the user's modules, their project, or how we started.
-  const places = [import.meta.url, ...sources, `${process.cwd()}/`, ...process.execArgv]
+  const places = [HERE ?? [], sources, `${process.cwd()}/`, process.execArgv].flat()
   for (const from of places) {
     try {
       const resolved = createRequire(from).resolve('tsx/esm/api')

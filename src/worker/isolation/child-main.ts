@@ -5,6 +5,7 @@
 import { parentPort, Worker } from 'node:worker_threads'
 import { ChildHost, markAsChild } from './child-host.ts'
 import type { ToChild, ToParent } from './protocol.ts'
+import { uncaughtError } from './protocol.ts'
 
 /** The file descriptor of the pipe: after the standard three and the channel. */
 const PARENT_PIPE = 4
@@ -25,6 +26,10 @@ if (parentPort === null) {
   // what stops, and when it ends by them, so does its child.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   endWithParent()
+  // The process ends by it as it would have, unless the user's code listens for such errors.
+  process.on('uncaughtExceptionMonitor', (error) => {
+    send({ type: 'uncaught', error: uncaughtError(error) })
+  })
   process.on('disconnect', () => process.exit(0))
   process.on('message', (message) => host.receive(message as ToChild))
 } else {

@@ -187,7 +187,7 @@ export class ChildPool implements Executor {
       },
       gone: (failedStart) => {
         this.#children.delete(child)
-        if (failedStart !== null) this.#takeNext()?.resolve({ kind: 'died', why: failedStart })
+        if (failedStart !== null) this.#takeNext()?.resolve(failedStart)
         this.#dispatch()
       },
     })

@@ -26,6 +26,7 @@ function busyPlace(): {
     modules: [],
     timing: {
       now: () => 0,
+      steadyNow: () => 0,
       after: () => ({ cancel: () => undefined }),
       soon: () => undefined,
     },

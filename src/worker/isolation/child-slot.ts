@@ -43,7 +43,7 @@ interface ChildSlotEvents {
   /** It cannot be given anything any more. */
   ending(): void
   /** `failedStart`: why it ended before it was ready, unless it was told to, by us or by a signal. */
-  gone(failedStart: string | null): void
+  gone(failedStart: Died | null): void
 }
 
 export class ChildSlot {
@@ -99,7 +99,7 @@ export class ChildSlot {
     try {
       const child = start(modules, {
         message: (message) => this.#onMessage(message),
-        gone: (why, wasTold) => this.#onGone(why, wasTold),
+        gone: (why, wasTold, stack) => this.#onGone(why, wasTold, stack),
       })
       child.send({ type: 'setup', modules, artifacts })
       return child
@@ -121,6 +121,7 @@ export class ChildSlot {
 
   #receive(message: ToParent): void {
     if (message.type === 'ready') return this.#ready()
+    if (message.type === 'uncaught') return
     const pending = this.#pending
     if (pending === null || message.run !== this.#run) return
     switch (message.type) {
@@ -216,13 +217,15 @@ export class ChildSlot {
     this.#child?.kill()
   }
 
-  #onGone(why: string, wasTold = false): void {
+  #onGone(why: string, wasTold = false, stack?: string | null): void {
     const isNoFault = this.#isReady || this.#isEnding || wasTold
-    const failedStart = isNoFault ? null : this.#whyKilled + why
+    const failedStart: Died | null = isNoFault
+      ? null
+      : { kind: 'died', why: this.#whyKilled + why, stack }
     this.#timer?.cancel()
     this.#isEnding = true
     this.#events.ending()
-    this.#takeRun()?.resolve({ kind: 'died', why })
+    this.#takeRun()?.resolve({ kind: 'died', why, stack })
     this.#events.gone(failedStart)
     this.#setGone()
   }

@@ -17,6 +17,7 @@ import type { Executor } from '../handler/executor.ts'
 import { inProcess } from '../handler/executor.ts'
 import type { Isolation, WorkerOptions } from '../worker-options.ts'
 import { DEFAULT_CONCURRENCY } from '../worker-options.ts'
+import { childMain } from './child-entry.ts'
 import { isInsideChild } from './child-host.ts'
 import { ChildPool } from './child-pool.ts'
 import type { StartChild } from './child.ts'
@@ -51,6 +52,8 @@ export function executorFor(
       `A worker with isolation '${isolation}' needs \`modules\`: the URLs or absolute paths of the modules that export its definitions, e.g. [import.meta.url].`,
     )
   }
+  // Here, and not when the first job needs a child.
+  childMain()
   const artifacts = rootOf(place)
   return new ChildPool({ start: STARTS[isolation], modules, most, timing, artifacts, onError })
 }

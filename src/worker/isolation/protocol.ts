@@ -9,6 +9,7 @@ import type { Payload } from '../../kernel/index.ts'
 import type { OutputsPage } from '../../store/index.ts'
 import type { AbortReason, StoppedBy } from '../abort-handle.ts'
 import type { EffectOutcome, EffectRequest } from '../handler/executor.ts'
+import { failureOf } from '../handler/failure.ts'
 import type { HandlerRequest } from '../handler/handler-context.ts'
 import type { HandlerOutcome } from '../handler/handler.ts'
 
@@ -28,6 +29,13 @@ interface CarriedError {
   readonly name: string
   readonly code: string | null
   readonly message: string
+}
+
+/** `stack`: null: it has none. */
+export interface UncaughtError {
+  /** Its name and message. */
+  readonly headline: string
+  readonly stack: string | null
 }
 
 export type ToChild =
@@ -86,6 +94,8 @@ export type ToParent =
     }
   | { readonly type: 'progress'; readonly run: number; readonly value: Payload }
   | { readonly type: 'log'; readonly run: number; readonly line: string }
+  /** Nothing caught this error. A process that ends next ends by it; a thread tells it by itself. */
+  | { readonly type: 'uncaught'; readonly error: UncaughtError }
   /** `isUsable`: the child can do more. One that could not import its modules cannot. */
   | {
       readonly type: 'settled'
@@ -97,6 +107,12 @@ export type ToParent =
 /** In a child: the transaction is elsewhere. */
 export const NO_WRITES_IN_CHILD =
   'commit(…).with() does not work in a thread or a process of its own: the transaction is in the process that holds the lease. Run this job without isolation, or write in an effect.'
+
+/** Anything can be thrown: nothing of it is looked at here. */
+export function uncaughtError(thrown: unknown): UncaughtError {
+  const { code, message, stack } = failureOf(thrown)
+  return { headline: `${code}: ${message}`, stack }
+}
 
 export function carried(thrown: unknown): CarriedError {
   const { name, code, message } = (thrown instanceof Error ? thrown : {}) as Partial<

@@ -6,8 +6,15 @@ import { Shutdown } from './shutdown.ts'
 
 /** A process that only notes how it was ended. */
 class Stand extends EventEmitter {
-  readonly pid = 7
   readonly kills: string[] = []
+
+  constructor(readonly pid = 7) {
+    super()
+  }
+
+  exit(code: number): void {
+    this.kills.push(`exit ${code}`)
+  }
 
   kill(pid: number, signal: NodeJS.Signals): void {
     this.kills.push(`${pid} ${signal}`)
@@ -110,6 +117,15 @@ describe('a signal', () => {
     stand.emit('SIGTERM')
     expect(hand.stops).toBe(1)
     expect(stand.kills).toEqual([])
+  })
+
+  it('ends process 1, too, which the system would not end by a signal', () => {
+    const stand = new Stand(1)
+    const hand = new Hand()
+    hand.over = new Shutdown(stand).add(hand, ['SIGTERM'])
+    stand.emit('SIGTERM')
+    hand.over()
+    expect(stand.kills).toEqual(['exit 143'])
   })
 
   it.each(['SIGKILL', 'SIGNONSENSE' as 'SIGTERM'] as const)('%s is refused', (signal) => {

@@ -5,7 +5,8 @@
  * - stopping: the signal came, and the workers have their time to finish. Another signal means
  *   now.
  * - ended: the last worker has stopped. If the program itself does not listen for the signal, the
- *   process ends by it, as it would have without workers; if it does, ending is up to the program.
+ *   process ends by it, as it would have without workers; if it does, ending is up to the program. Process 1,
+ *   as in a container, ends with the exit code that stands for the signal.
  *
  * The listener goes with the last worker, so that a process without workers has none.
  */
@@ -19,7 +20,13 @@ interface Signalled {
   off(signal: NodeJS.Signals, listener: () => void): unknown
   listenerCount(signal: NodeJS.Signals): number
   kill(pid: number, signal: NodeJS.Signals): unknown
+  exit(code: number): unknown
 }
+
+/** The system ends it by no signal that it does not listen for. */
+const FIRST_PROCESS = 1
+/** Added to the number of a signal, as a shell says by which one a program ended. */
+const ENDED_BY_SIGNAL = 128
 
 /** The system does not let a process listen for these. */
 const NEVER_DELIVERED: ReadonlySet<NodeJS.Signals> = new Set(['SIGKILL', 'SIGSTOP'])
@@ -119,7 +126,8 @@ class SignalWatch {
   #end(): void {
     const { pid } = this.#process
     if (!this.#isOurs || this.#process.listenerCount(this.#signal) > 0) return
-    this.#process.kill(pid, this.#signal)
+    if (pid === FIRST_PROCESS) this.#process.exit(ENDED_BY_SIGNAL + constants.signals[this.#signal])
+    else this.#process.kill(pid, this.#signal)
   }
 }
 

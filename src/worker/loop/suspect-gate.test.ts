@@ -18,6 +18,7 @@ beforeEach(() => {
   told = []
   gate = new SuspectGate({
     now: () => nowMs,
+    steadyNow: () => nowMs,
     after: (ms, call) => {
       timers.push({ atMs: nowMs + ms, call })
       return { cancel: () => undefined }

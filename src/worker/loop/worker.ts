@@ -5,7 +5,8 @@
  *   wait here for a place; while there are more, the next claim is under way before the last one is
  *   answered. Reserves places for jobs that the store grants with their submit, where it does that.
  * - stopping: claims nothing more, and gives back at once what waits here. Handlers may finish until
- *   the deadline; then the worker stops them and gives their leases back.
+ *   the deadline; then the worker stops them and gives their leases back. A store that does not answer
+ *   then is not waited for: the leases run out.
  * - stopped.
  *
  * It never decides anything: the store answers which worker owns a job, and how it ended.
@@ -55,6 +56,8 @@ const LONGEST_POLL_MS = 2_000
 const MOST_DOUBLINGS = 10
 const DEFAULT_SHUTDOWN_MS = 10_000
 const DEFAULT_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM']
+/** AFTER its time to finish: how long it waits for the store to take its leases back. */
+const GIVE_BACK_MS = 3_000
 /** After a claim that failed. */
 const PAUSE_MS = 1_000
 /** What waits here for longer is given back: handlers have become slow, and other workers may have places. */
@@ -538,9 +541,10 @@ export class Worker {
     this.#timer?.cancel()
     this.#giveBackWaiting()
     const { timing, executor } = this.#parts
-    const deadline = timing.after(
+    let deadline = timing.after(
       this.#shutdownMs,
       () => {
+        deadline = timing.after(GIVE_BACK_MS, () => this.#onIdle(), true)
         for (const attempt of this.#attempts) attempt.stop('shutdown')
       },
       true,

@@ -23,6 +23,7 @@ export async function removeBuilt(): Promise<void> {
 /** Children of modules that were built start with what was built, all others as ever. */
 export function entriesFor(real: typeof childEntry): typeof childEntry {
   return {
+    childMain: () => real.childMain(),
     threadEntry: (modules) => {
       const file = builtFor(modules)
       return file === null ? real.threadEntry(modules) : { url: pathToFileURL(file), execArgv: [] }

@@ -277,13 +277,40 @@ describe.each(['thread', 'process'] as const)('a child that is a %s', (isolation
     await expect(handle.result()).rejects.toMatchObject({ code: 'JobQuarantined' })
     expect((await handle.info()).attempt).toBe(3)
     const { reasons } = await pawl.explain(handle.id)
-    expect(reasons[0]?.message).toMatch(
-      /used up its retries: .* was taken away \(LeaseRevoked\) by .*: /,
-    )
-    const revoked = (await entries(pawl, handle)).filter(({ type }) => type === 'LeaseRevoked')
-    expect(revoked.map((entry) => 'reason' in entry && entry.reason)).toEqual(
+    expect(reasons[0]?.message).toMatch(/used up its retries \(ChildDied: /)
+    const failed = (await entries(pawl, handle)).filter(({ type }) => type === 'TaskFailed')
+    expect(failed.map((entry) => 'error' in entry && entry.error?.message)).toEqual(
       Array.from({ length: 3 }, () => expect.stringContaining(DEATH)),
     )
+  })
+
+  it('that dies is on record with the error that nothing caught, and is tried again by its policy', async () => {
+    const { pawl } = await workshop(isolation)
+    const causes = ['error', 'rejection', 'exit'] as const
+    const handles = await pawl.submitMany(
+      jobs.crashing,
+      causes.map((input) => ({ input })),
+    )
+    const errors = []
+    for (const handle of handles) {
+      await expect(handle.result()).rejects.toMatchObject({ code: 'JobQuarantined' })
+      const { error } = await handle.info()
+      errors.push(error)
+      const [first, second] = (await pawl.history(handle.id)).filter(
+        ({ type }) => type === 'LeaseGranted',
+      )
+      expect(Number(second?.at) - Number(first?.at)).toBeGreaterThanOrEqual(400)
+    }
+    expect(errors).toMatchObject(
+      [
+        { code: 'ChildDied', message: /exit code 1: TypeError: not a duck\.$/ },
+        { code: 'ChildDied', message: /exit code 1: RangeError: too far\.$/ },
+        { code: 'ChildDied', message: /exit code 3\.$/ },
+      ].map(({ code, message }) => ({ code, message: expect.stringMatching(message) })),
+    )
+    expect(errors[0]?.stack).toMatch(/^TypeError: not a duck\n +at rejectSilly/)
+    const groups = await pawl.quarantine.groups()
+    expect(new Set(groups.map(({ fingerprint }) => fingerprint)).size).toBe(3)
   })
 
   it('that dies in an effect leaves the commit as it is, and the effect is charged', async () => {
@@ -346,7 +373,7 @@ describe('a module that starts a worker itself', () => {
 })
 
 describe('a child process', () => {
-  it('that is killed from outside costs one attempt, and no waiting', async () => {
+  it('that is killed from outside costs one attempt, and no lease', async () => {
     const { pawl } = await workshop('process')
     const handle = await pawl.submit(jobs.held)
     const pid = Number(await firstStep(handle))
@@ -355,8 +382,8 @@ describe('a child process', () => {
     expect(await handle.result({ timeout: '20s' })).toBe(2)
     const { attempt, retryCount } = await handle.info()
     expect({ attempt, retryCount }).toEqual({ attempt: 2, retryCount: 1 })
-    const revoked = (await entries(pawl, handle)).find(({ type }) => type === 'LeaseRevoked')
-    expect(revoked).toMatchObject({ reason: 'Its process ended by signal SIGKILL.' })
+    const failed = (await entries(pawl, handle)).find(({ type }) => type === 'TaskFailed')
+    expect(failed).toMatchObject({ error: { message: 'Its process ended by signal SIGKILL.' } })
   })
 })
 

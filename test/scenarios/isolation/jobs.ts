@@ -206,6 +206,22 @@ export const poison = job('poison', {
   },
 })
 
+/** By errors that nothing catches, or without any. */
+export const crashing = job('crashing', {
+  input: typed<'error' | 'rejection' | 'exit'>(),
+  retry: { max: 1, delay: '400ms' },
+  run: ({ input }) => {
+    if (input === 'error') setImmediate(() => rejectSilly())
+    else if (input === 'rejection') void Promise.reject(new RangeError('too far'))
+    else process.exit(3)
+    return new Promise<never>(() => undefined)
+  },
+})
+
+function rejectSilly(): never {
+  throw new TypeError('not a duck')
+}
+
 const lost = effect('lost', {
   idempotent: true,
   retry: { max: 1, delay: 0 },

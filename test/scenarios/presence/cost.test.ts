@@ -137,6 +137,7 @@ class SteppedProcess {
       batcher: new CommandBatcher(store),
       timing: {
         now,
+        steadyNow: now,
         after: (ms, call) => {
           this.#timer = { atMs: this.#nowMs + ms, call }
           return { cancel: () => (this.#timer = null) }

@@ -12,7 +12,7 @@ import type { Place } from '../../support/postgres.ts'
 import { freshSchema } from '../../support/postgres.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 import { engineAt } from '../shared/places.ts'
-import { CutProxy } from './cut-proxy.ts'
+import { CutProxy } from '../../support/cut-proxy.ts'
 
 const LONG = { timeout: 20_000, interval: 50 }
 /** Observers would have judged by then: the grace period, and a few rounds. */

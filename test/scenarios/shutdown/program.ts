@@ -4,6 +4,7 @@
  * It says `begun` when a handler runs, `stopping` when its worker is told to stop, and, if it
  * listens for the signal itself, `closed` when it has cleaned up.
  */
+import { createServer } from 'node:http'
 import type { WorkerOptions } from '../../../src/index.ts'
 import { open } from '../../../src/index.ts'
 import { brief, endless, waiting } from './jobs.ts'
@@ -15,6 +16,8 @@ export interface ProgramTask {
   readonly job: keyof typeof jobs
   readonly worker: WorkerOptions
   readonly listens: boolean
+  /** It has an HTTP server, which keeps it alive. */
+  readonly serves: boolean
 }
 
 const {
@@ -22,11 +25,13 @@ const {
   job,
   worker: options,
   listens,
+  serves,
 } = JSON.parse(process.argv[2] ?? '') as ProgramTask
 
 const told = new Promise<void>((resolve) => {
   if (listens) process.once('SIGTERM', () => resolve())
 })
+if (serves) createServer().listen(0, '127.0.0.1')
 const pawl = await open(directory)
 // Both are compiled: see the test.
 const worker = pawl.work(Object.values(jobs), {

@@ -2,10 +2,10 @@
  * A program that is told to end, as a supervisor does it: what its worker has in hand is
  * finished or given back, and the program ends as the system expects.
  */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -38,11 +38,25 @@ interface Program {
   readonly ended: Promise<unknown>
 }
 
-async function start(task: Partial<ProgramTask>): Promise<Program> {
+/** With a process namespace of its own, where it is process 1, as in a container. */
+const AS_FIRST = ['unshare', '--pid', '--fork', '--kill-child']
+
+function mayUnshare(): boolean {
+  const [command = '', ...args] = AS_FIRST
+  return spawnSync(command, [...args, 'true']).status === 0
+}
+
+/** Of the program that `unshare` started. */
+async function onlyChildOf(pid: number): Promise<number> {
+  return Number((await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim())
+}
+
+async function start(task: Partial<ProgramTask>, before: readonly string[] = []): Promise<Program> {
   const directory = await mkdtemp(join(tmpdir(), 'pawl-shutdown-'))
-  const all = { job: 'endless', worker: {}, listens: false, ...task, directory }
+  const all = { job: 'endless', worker: {}, listens: false, serves: false, ...task, directory }
   const file = join(built, 'program.js')
-  const program = spawn(process.execPath, [file, JSON.stringify(all)], {
+  const [command, ...args] = [...before, process.execPath, file, JSON.stringify(all)]
+  const program = spawn(command, args, {
     stdio: ['pipe', 'pipe', 'inherit'],
     // A group of its own.
     detached: true,
@@ -107,6 +121,28 @@ describe('a program that is told to end', () => {
     pawl.work([jobs.endless])
     expect(await handle.result()).toBe(2)
   })
+
+  it('ends by the signal, though a server of its own would keep it alive', async () => {
+    const program = await start({ worker: { shutdown: '200ms' }, serves: true })
+    await program.said('begun')
+    program.process.kill('SIGTERM')
+    expect(await program.ended).toBe('SIGTERM')
+  })
+
+  it.skipIf(!mayUnshare()).each([1, 2])(
+    'as process 1 of a container ends with the exit code of the signal, told %i times',
+    async (times) => {
+      const shutdown = times === 1 ? '200ms' : '1h'
+      const program = await start({ worker: { shutdown }, serves: true }, AS_FIRST)
+      await program.said('begun')
+      const first = await onlyChildOf(program.process.pid as number)
+      for (let i = 0; i < times; i++) {
+        process.kill(first, 'SIGTERM')
+        await program.said('stopping')
+      }
+      expect(await program.ended).toBe(143)
+    },
+  )
 
   it('ends at once when it is told a second time', async () => {
     const program = await start({ worker: { shutdown: '1h' } })

@@ -139,6 +139,10 @@ export class CommitWithWrites {
     return isNew ? null : (answers[0] as Answer)
   }
 
+  expectClose(): void {
+    this.#pool.expectClose()
+  }
+
   close(): Promise<void> {
     return this.#pool.close()
   }
