@@ -8,8 +8,8 @@ import { afterMs } from '../../clock.ts'
 import type { SqlFailed } from '../failures.ts'
 import { sqlFailed } from '../failures.ts'
 import type { PostgresAddress } from './address.ts'
-import { CONNECT_MS, nameOf } from './address.ts'
-import { stateOf, reasonOfOpening } from './failures.ts'
+import { assertUrl, CONNECT_MS, nameOf } from './address.ts'
+import { openingFailure, stateOf } from './failures.ts'
 
 /** A peer that is gone without a word is noticed some ten seconds after this. */
 const KEEP_ALIVE_MS = 10_000
@@ -79,6 +79,7 @@ async function connectAndAsk(
   text: string,
   values: readonly unknown[],
 ): Promise<ConnectedWithAnswer> {
+  assertUrl(address)
   const pg = (await import('pg')).default
   const { connectMs = CONNECT_MS } = address
   let client: ConnectedClient
@@ -127,5 +128,13 @@ export async function within<T>(
 
 function failed(address: PostgresAddress, error: unknown): SqlFailed {
   const cause = error instanceof Error ? error : new RangeError(String(error))
-  return sqlFailed(reasonOfOpening(cause), nameOf(address), cause)
+  const { reason, remedy } = openingFailure(cause)
+  return sqlFailed(reason, nameOf(address), named(cause), null, remedy)
+}
+
+/** Node tries each address of a host, and then says only that all of them failed. */
+function named(error: Error): Error {
+  if (!(error instanceof AggregateError) || error.message !== '') return error
+  const said = error.errors.map((one) => (one instanceof Error ? one.message : String(one)))
+  return Object.assign(error, { message: said.join(', ') })
 }
