@@ -14,7 +14,6 @@
  *   `DatabaseDamaged`.
  * - `broken`: anything else: a bug, or damage.
  */
-import type { ErrorKind } from '../../kernel/index.ts'
 import { PawlError } from '../../kernel/index.ts'
 
 export type SqlFailureReason =
@@ -29,17 +28,23 @@ export type SqlFailureReason =
   | 'damaged'
   | 'broken'
 
-const KINDS: Readonly<Partial<Record<SqlFailureReason, ErrorKind>>> = {
-  conflict: 'retryable',
-  unreachable: 'retryable',
-  lost: 'unknown_outcome',
-}
+/** Nothing was done, and the next time it may be. */
+const RETRYABLE: ReadonlySet<SqlFailureReason> = new Set<SqlFailureReason>([
+  'conflict',
+  'unreachable',
+])
 
 export class SqlFailed extends PawlError {
   readonly reason: SqlFailureReason
 
   constructor(reason: SqlFailureReason, message: string, cause: unknown) {
-    super('SqlFailed', KINDS[reason] ?? 'rejected', message, { reason }, cause)
+    super(
+      'SqlFailed',
+      reason === 'lost' ? 'unknown_outcome' : RETRYABLE.has(reason) ? 'retryable' : 'rejected',
+      message,
+      { reason },
+      cause,
+    )
     this.reason = reason
   }
 }
