@@ -116,8 +116,12 @@ describe('migrate', () => {
     const place = await freshSchema()
     const user = await userOf(place)
     const { schema } = place
-    for (const options of [{ schema, migrate: false }, { schema }]) {
-      const early = open(user.url, options)
+    for (const [url, options] of [
+      [place.url, { schema, migrate: false }],
+      [user.url, { schema, migrate: false }],
+      [user.url, { schema }],
+    ] as const) {
+      const early = open(url, options)
       await expect(early).rejects.toMatchObject({ code: 'SqlFailed' })
       await expect(early).rejects.toThrow(/has no tables\..* Run migrate\(/)
     }

@@ -2,15 +2,18 @@
  * A store behind a real PgBouncer. Two sessions for all, handed out in turn: each transaction has another one than
  * the one before it.
  */
+import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Notice, OpenOptions, Pawl } from '../../../src/index.ts'
 import { fromPg, job, open, typed } from '../../../src/index.ts'
-import { verifyDatabase } from '../../../src/store/index.ts'
+import type { NewsKind } from '../../../src/store/index.ts'
+import { openPostgres, verifyDatabase } from '../../../src/store/index.ts'
 import type { PgBouncer } from '../../support/pgbouncer.ts'
 import { PGBOUNCER, startPgBouncer } from '../../support/pgbouncer.ts'
 import type { Place } from '../../support/postgres.ts'
 import { freshSchema } from '../../support/postgres.ts'
+import { onRecord, plain } from '../../support/specs.ts'
 
 const echo = job('echo', {
   input: typed<number>(),
@@ -95,6 +98,35 @@ describe.skipIf(PGBOUNCER === null)('behind PgBouncer in transaction mode, a sto
     direct.work([echo])
     const [one, two] = [await pooled.submit(echo, 4), await direct.submit(other, 5)]
     expect([await one.result(), await two.result()]).toEqual([8, 5])
+  })
+
+  it('tells others at once what it wrote, and finds by polls what they wrote', async () => {
+    const { url } = await bouncer('transaction')
+    const { schema } = await freshSchema()
+    for (const [writer, hearer] of [
+      [url, place.url],
+      [place.url, url],
+    ] as const) {
+      const [writes, hears] = [
+        await openPostgres({ url: writer, schema, presence: false }),
+        await openPostgres({ url: hearer, schema, presence: false }),
+      ]
+      const heard = new Set<NewsKind>()
+      hears.onNews((news) => news.forEach((kind) => heard.add(kind)))
+      writes.onNews(() => undefined)
+      // All of them come once, when it begins.
+      await expect.poll(() => heard.has('ends')).toBe(true)
+      heard.clear()
+      const id = randomUUID()
+      await writes.execute([
+        { type: 'SubmitJob', job: id, spec: plain() },
+        { type: 'CancelJob', job: id, ...onRecord },
+      ])
+      // Not what time brings, which is work and upkeep.
+      await expect.poll(() => heard.has('ends'), { timeout: 2_000 }).toBe(true)
+      await writes.close()
+      await hears.close()
+    }
   })
 
   it('takes jobs in the transaction of the user, and writes with a commit', async () => {
