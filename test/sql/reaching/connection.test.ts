@@ -5,6 +5,8 @@ import { Client, Pool } from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OpenOptions } from '../../../src/index.ts'
 import { job, migrate, migrationSql, open, typed } from '../../../src/index.ts'
+import { openSql } from '../../../src/store/sql/open-sql.ts'
+import { postgresDialect } from '../../../src/store/sql/postgres/dialect.ts'
 import type { Place } from '../../support/postgres.ts'
 import { freshSchema } from '../../support/postgres.ts'
 
@@ -141,6 +143,22 @@ describe('migrate', () => {
     onTestFinished(() => pawl.close())
     pawl.work([echo])
     expect(await (await pawl.submit(echo, 3)).result()).toBe(3)
+  })
+
+  it.each([true, false])('names tables that are older (migrate: %s)', async (isMigrated) => {
+    const place = await freshSchema()
+    await migrate(place.url, { schema: place.schema })
+    const user = await userOf(place)
+    await done(place.url, GRANTS(place.schema, user.role))
+    // As a later version of Pawl has it.
+    const now = postgresDialect({ ...place, url: user.url })
+    const later = { ...now, migrations: [...now.migrations, ['create table more (a int)']] }
+    const opening = openSql(later, { migrate: isMigrated })
+    await expect(opening).rejects.toMatchObject({ reason: isMigrated ? 'denied' : 'missing' })
+    await expect(opening).rejects.toThrow(
+      'has tables of version 1, and this version of Pawl needs version 2.',
+    )
+    await expect(opening).rejects.toThrow('Run migrate(')
   })
 
   it('is of databases, and says so', async () => {
