@@ -278,10 +278,14 @@ describe('a pool at rest', () => {
 describe('work whose connection was lost, on a server that stays away', () => {
   it('fails as lost: its first try may have been committed', async () => {
     const slow = new Slow()
-    const connect = (): Promise<Slow> =>
-      Promise.reject(new SqlFailed('unreachable', 'There is no server.', null))
-    const words = { begin: 'begin', commit: 'commit', rollback: 'rollback' }
-    const pool = new ConnectionPool(slow, { connect, size: 1, mostAwayMs: 50, ...words })
+    const pool = new ConnectionPool(slow, {
+      connect: () => Promise.reject(new SqlFailed('unreachable', 'There is no server.', null)),
+      size: 1,
+      mostAwayMs: 50,
+      begin: 'begin',
+      commit: 'commit',
+      rollback: 'rollback',
+    })
     const sent = pool.run((connection) => connection.run(asked('begin a commit')))
     slow.sent[0]?.fail(new SqlFailed('lost', 'It is gone.', null))
     await expect(sent).rejects.toMatchObject({ reason: 'lost', kind: 'unknown_outcome' })
