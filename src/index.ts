@@ -73,7 +73,9 @@ export type { Entry, ErrorKind, Failure, JobState, Rejection } from './kernel/in
 export { PawlError } from './kernel/index.ts'
 export type {
   Distribution,
+  Migrated,
   PositionedEntry,
+  PostgresConnectionOptions,
   SqlParameter,
   SqlValue,
   Traffic,

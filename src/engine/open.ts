@@ -2,7 +2,7 @@
  * Opens an engine: on a directory, on a database, or in memory.
  */
 import { join } from 'node:path'
-import type { ArtifactPlace, Duration, PolicyDefaults } from '../definition/index.ts'
+import type { ArtifactPlace } from '../definition/index.ts'
 import { checkedDefaults, InvalidDefinition, KnownOptions, toMs } from '../definition/index.ts'
 import { realTiming } from '../store/clock.ts'
 import type { DirectoryOptions, Retention, Store } from '../store/index.ts'
@@ -14,80 +14,16 @@ import {
   openSqliteStore,
 } from '../store/index.ts'
 import { folderPlace, memoryPlace, noPlace } from '../worker/index.ts'
-import type { JobInfo } from './client/job-info.ts'
-import type { MaxWaiting } from './client/waiting-bounds.ts'
 import { checkedMaxWaiting } from './client/waiting-bounds.ts'
-import type { Notice, PawlParts } from './pawl.ts'
+import type { PawlParts } from './pawl.ts'
 import { Pawl } from './pawl.ts'
-
-interface RetentionOptions {
-  /** How long after its end. */
-  readonly age?: Duration
-  /** How many at most, the newest. */
-  readonly count?: number
-}
-
-export interface OpenOptions {
-  /**
-   * How long, and how many, jobs that are over stay readable. Default: 7 days, 1,000,000. Not in
-   * memory, where nothing is forgotten.
-   */
-  readonly retention?: RetentionOptions & {
-    /** Of single types of jobs. What a job said itself when it was submitted comes first. */
-    readonly types?: { readonly [type: string]: RetentionOptions }
-  }
-  /**
-   * Given jobs that are about to be forgotten, a few at a time, to be kept elsewhere. They are
-   * forgotten when it has returned; if it fails they stay, and it is given them again. It may
-   * see a job twice: if the process ends in between, or if several processes that have the database
-   * open set it, since each of them hands over what is due. Not in memory.
-   */
-  readonly onForget?: (jobs: readonly JobInfo[]) => Promise<void> | void
-  /**
-   * How long the entries themselves are kept. Default 7 days; `'forever'` keeps them all. On databases:
-   * those of jobs that are forgotten, and of schedules. Not in memory.
-   */
-  readonly history?: Duration | 'forever'
-  /** A folder that old parts of the log are moved to, instead of being removed. For directories. */
-  readonly archive?: string
-  /**
-   * Where files go that handlers write: a folder, or a place of your own. Default: `artifacts` in
-   * the directory; beside a SQLite file, `-artifacts` behind its name; on PostgreSQL nowhere: a
-   * handler that writes one fails; in memory, for an engine in memory.
-   */
-  readonly artifacts?: string | ArtifactPlace
-  /** Of PostgreSQL: where the tables are. Made if it is not there. Default `'pawl'`. */
-  readonly schema?: string
-  /**
-   * Policies of jobs and stages whose definitions say nothing of them, such as `{ quarantine: 'never' }`. They
-   * are recorded with each job when it is submitted. Default: none.
-   */
-  readonly defaults?: PolicyDefaults
-  /**
-   * How many jobs may wait in a queue: submits of this engine's clients beyond that are refused with
-   * `QueueFull`. A number for each queue, or numbers by the names of queues. It goes by a count that may be a
-   * second old. Children, jobs of schedules, later stages and reruns are not bound. Default: any number.
-   */
-  readonly maxWaiting?: MaxWaiting
-  /**
-   * Whether processes on the store know of each other: which of them live, so that the jobs of a dead one
-   * run again within seconds, and what their workers say. `false`: jobs of a dead process wait until their
-   * leases have run out, and each process shows only its own workers. Default true. Not in memory.
-   */
-  readonly presence?: boolean
-  /** How long jobs may wait that no worker takes, before a notice. Default 10 m. */
-  readonly unservedAfter?: Duration
-  /**
-   * Whether each refused command is a notice of kind `'refused'`: of clients, operators, workers and
-   * upkeep, which now and then asks for what another process has done. Default false. `metrics()`
-   * counts them either way.
-   */
-  readonly noticeRefusals?: boolean
-  /** Told of checkpoints, a torn tail, a stalled job and the like. */
-  readonly onNotice?: (notice: Notice) => void
-  /** Told of errors that no caller waits for. Default: written to stderr. */
-  readonly onError?: (error: Error) => void
-}
+import type { OpenOptions, RetentionOptions } from './open-options.ts'
+import {
+  assertNoDatabaseOptions,
+  DATABASE_OPTION_NAMES,
+  migrateOf,
+  postgresOptions,
+} from './postgres-options.ts'
 
 const OPEN_OPTIONS = new KnownOptions<OpenOptions>({
   retention: true,
@@ -95,7 +31,7 @@ const OPEN_OPTIONS = new KnownOptions<OpenOptions>({
   history: true,
   archive: true,
   artifacts: true,
-  schema: true,
+  ...DATABASE_OPTION_NAMES,
   defaults: true,
   maxWaiting: true,
   presence: true,
@@ -104,6 +40,7 @@ const OPEN_OPTIONS = new KnownOptions<OpenOptions>({
   onNotice: true,
   onError: true,
 })
+const DATABASE_OPTIONS = ['schema', 'connection', 'waitFor', 'migrate'] as const
 const RULE_NAMES = { age: true, count: true } as const
 const RETENTION_OPTIONS = new KnownOptions<Required<OpenOptions>['retention']>({
   ...RULE_NAMES,
@@ -135,9 +72,11 @@ export async function open(location: string, options: OpenOptions = {}): Promise
     const artifacts = placeOf(options.artifacts) ?? parts.artifacts
     return new Pawl({ ...own, ...parts, artifacts, onClose: () => undefined })
   }
-  if (options.schema !== undefined) {
-    throw new InvalidDefinition('`schema` is an option of PostgreSQL only.')
-  }
+  assertNoDatabaseOptions(
+    options,
+    DATABASE_OPTIONS,
+    `open('${location === 'memory:' ? location : './data'}')`,
+  )
   if (location === 'memory:') assertOfMemory(options)
   const clock = awakeClock()
   const timing = realTiming(() => clock.now())
@@ -271,8 +210,6 @@ function writeToStderr(error: Error): void {
 
 const SQLITE = /^sqlite:/
 const POSTGRES = /^postgres(?:ql)?:\/\//
-/** What PostgreSQL takes for a name. */
-const MOST_SCHEMA_BYTES = 63
 
 export function isDatabase(location: string): boolean {
   return SQLITE.test(location) || POSTGRES.test(location)
@@ -291,10 +228,11 @@ async function openDatabase(
   const isSqlite = SQLITE.test(location)
   const path = location.replace(SQLITE, '')
   if (isSqlite) assertPath(path)
-  const shared = { retention, presence, ...historyOf(options), ...noticesOf(options) }
+  const migrate = migrateOf(options)
+  const shared = { retention, presence, migrate, ...historyOf(options), ...noticesOf(options) }
   const store: Store & { now(): number } = isSqlite
     ? await openSqliteStore({ path, ...shared })
-    : await openPostgres({ url: location, schema: schemaOf(options), ...shared })
+    : await openPostgres({ ...postgresOptions(location, options), ...shared })
   return {
     store,
     // Leases are measured by a monotonic clock.
@@ -310,28 +248,20 @@ const NO_PLACE =
 const NO_BACKUP =
   'An engine on a database is backed up with the database, by the means that it has for that.'
 
-function assertOptions(location: string, { archive, schema }: OpenOptions): void {
+function assertOptions(location: string, options: OpenOptions): void {
+  const { archive } = options
   if (archive !== undefined) {
     throw new InvalidDefinition(
       "open() of a database takes no `archive`: its entries are in the table `events`, not in files. To keep what is forgotten, copy it in `onForget`, or open it with `history: 'forever'`.",
     )
   }
-  if (schema !== undefined && SQLITE.test(location)) {
-    throw new InvalidDefinition('open() of a SQLite file takes no `schema`: it is one by itself.')
-  }
+  if (!SQLITE.test(location)) return
+  assertNoDatabaseOptions(options, ['schema', 'connection', 'waitFor'], 'open() of a SQLite file')
 }
 
 function assertPath(path: string): void {
   if (path !== '' && !path.startsWith(':')) return
   throw new InvalidDefinition(
     `open('sqlite:${path}') needs the name of a file, such as 'sqlite:jobs.db'. For an engine in memory: open('memory:').`,
-  )
-}
-
-function schemaOf({ schema = 'pawl' }: OpenOptions): string {
-  const bytes = typeof schema === 'string' ? Buffer.byteLength(schema) : 0
-  if (bytes >= 1 && bytes <= MOST_SCHEMA_BYTES && !schema.startsWith('pg_')) return schema
-  throw new InvalidDefinition(
-    `\`schema\` must be a name of 1 to ${MOST_SCHEMA_BYTES} bytes that does not begin with 'pg_'.`,
   )
 }

@@ -37,6 +37,12 @@ export type StoreNotice =
    * Nothing else changes.
    */
   | { readonly kind: 'no-presence'; readonly why: string }
+  /** The server of the database cannot be reached. Calls wait for it, for half a minute. */
+  | { readonly kind: 'database-away'; readonly why: string }
+  /** It can be reached again. */
+  | { readonly kind: 'database-back'; readonly awayMs: number }
+  /** A pooler stands before the server, and no session stays with this process: what that means. */
+  | { readonly kind: 'pooler'; readonly why: string }
 
 /**
  * What other processes may have done to the same store, or what time did. It says no more than that

@@ -653,6 +653,8 @@ export interface Store {
   ): Promise<SubmittedAndClaimed>
   /** Left out: no process but this one is on the store, or presence is turned off. */
   readonly presence?: Presence
+  /** Whether the server can be reached. Left out: there is none. */
+  readonly availability?: Reachability
   /**
    * AFTER it, nothing that jobs held which were erased before is in any file of the store's own. It may
    * take long, and others may have to wait for it. Left out: nothing is there as soon as it is erased.
@@ -662,6 +664,20 @@ export interface Store {
   expectClose?(): void
   /** Ends watches once they have seen everything. Closing twice is fine. */
   close(): Promise<void>
+}
+
+/** The server of a store cannot be reached. */
+export interface Outage {
+  /** When that was noticed, in milliseconds since 1970, by the clock of this machine. */
+  readonly since: number
+  readonly why: string
+}
+
+export interface Reachability {
+  /** Null: it can be reached, as far as is known. */
+  readonly outage: Outage | null
+  /** Resolved when the next outage begins. */
+  whenAway(): Promise<void>
 }
 
 /** To ask, and nothing else. */

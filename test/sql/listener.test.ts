@@ -95,7 +95,7 @@ describe('a listener', () => {
   it('comes back when the server does', async () => {
     const heard = await listening()
     await server.stop('immediate')
-    expect(await reasonOf(notify('nobody'))).toBe('lost')
+    expect(await reasonOf(notify('nobody'))).toBe('unreachable')
     await server.restart()
     expect(await heard.next()).toBe('gap')
     await notify('again')
@@ -123,6 +123,6 @@ describe('a listener', () => {
       onNotification: nothing,
       onGap: nothing,
     }
-    expect(await reasonOf(new PostgresListener(nowhere).listen())).toBe('lost')
+    expect(await reasonOf(new PostgresListener(nowhere).listen())).toBe('unreachable')
   })
 })

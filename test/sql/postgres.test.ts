@@ -258,19 +258,19 @@ describe('opening', () => {
     expect(await reasonOf(withUrl((url) => (url.pathname = '/nowhere')))).toBe('missing')
   })
 
-  it('is lost where nobody listens, and where nobody answers', async () => {
+  it('reaches nothing where nobody listens, and where nobody answers', async () => {
     const silent = createServer((socket) => socket.resume())
     silent.listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const port = String((silent.address() as AddressInfo).port)
-    expect(await reasonOf(withUrl((url) => (url.port = port)))).toBe('lost')
+    expect(await reasonOf(withUrl((url) => (url.port = port)))).toBe('unreachable')
     silent.close()
     await once(silent, 'close')
-    expect(await reasonOf(withUrl((url) => (url.port = port)))).toBe('lost')
+    expect(await reasonOf(withUrl((url) => (url.port = port)))).toBe('unreachable')
   })
 
-  it('is denied where the address is none', async () => {
-    expect(await reasonOf(openConnection({ url: 'postgres://[' }))).toBe('denied')
+  it('is unusable where the address is none', async () => {
+    expect(await reasonOf(openConnection({ url: 'postgres://[' }))).toBe('unusable')
   })
 })
 

@@ -265,8 +265,9 @@ describe('a file that cannot be used', () => {
     }
   })
 
-  it('is damaged when it is not a database, and named', async () => {
+  it('is damaged when it is not a database any more, and named', async () => {
     await writeFile(path, 'something else '.repeat(100))
+    await writeFile(`${path}-mark`, '')
     const failing = openConnection({ path })
     await expect(failing).rejects.toThrow(DatabaseDamaged)
     await expect(failing).rejects.toThrow(
@@ -288,9 +289,9 @@ describe('a file that cannot be used', () => {
     await expect(failing).rejects.toThrow(path)
   })
 
-  it('is denied where there is no folder, and named', async () => {
+  it('is unusable where there is no folder, and named', async () => {
     const failing = openConnection({ path: join(folder, 'nowhere', 'jobs.db') })
-    expect(await reasonOf(failing)).toBe('denied')
+    expect(await reasonOf(failing)).toBe('unusable')
     await expect(failing).rejects.toThrow(join(folder, 'nowhere', 'jobs.db'))
   })
 })

@@ -7,7 +7,7 @@
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { arch, platform, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -65,7 +65,7 @@ function run(program: string, args: readonly string[], who: Identity): Promise<v
   })
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)
@@ -79,7 +79,7 @@ function freePort(): Promise<number> {
 export class PostgresServer {
   readonly port: number
   readonly folder: string
-  readonly #options: ServerOptions
+  #options: ServerOptions
   readonly #who: Identity
   readonly #programs: Programs
 
@@ -136,6 +136,42 @@ export class PostgresServer {
     const flags = Object.entries(settings).map(([name, value]) => `-c ${name}='${value}'`)
     const log = join(this.folder, 'server.log')
     await this.#control('start', '--wait', `--log=${log}`, `--options=${flags.join(' ')}`)
+  }
+
+  /**
+   * Another one with a copy of all that this one has, which follows it as a standby. This one is stopped meanwhile.
+   * From then on this one acknowledges a commit only when the standby has it.
+   */
+  async standby(): Promise<PostgresServer> {
+    await this.stop()
+    const folder = newFolder()
+    const data = join(folder, 'data')
+    await cp(join(this.folder, 'data'), data, { recursive: true })
+    const own = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD} application_name=standby`
+    await writeFile(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${own}'\n`)
+    await writeFile(join(data, 'standby.signal'), '')
+    const { uid, gid } = this.#who
+    if (uid !== undefined && gid !== undefined) {
+      execFileSync('chown', ['-R', `${uid}:${gid}`, folder])
+    }
+    await chmod(data, 0o700)
+    const settings = { ...this.#options.settings, synchronous_standby_names: 'standby' }
+    const follower = new PostgresServer(
+      folder,
+      await freePort(),
+      this.#options,
+      this.#who,
+      this.#programs,
+    )
+    this.#options = { ...this.#options, settings }
+    await this.restart()
+    await follower.restart()
+    return follower
+  }
+
+  /** A standby becomes the primary. */
+  promote(): Promise<void> {
+    return this.#control('promote', '--wait')
   }
 
   /** `immediate` is a crash: nothing is written any more, and the log is read at the next start. */

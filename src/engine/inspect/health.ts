@@ -40,9 +40,18 @@ export interface Broken {
   readonly what: string
 }
 
+/** The server of the database cannot be reached. */
+export interface OutageInfo {
+  /** When that was noticed. */
+  readonly since: Date
+  readonly why: string
+}
+
 export interface Health {
-  /** Nothing is broken, stalled or unserved. */
+  /** The database can be reached, and nothing is broken, stalled or unserved. */
   readonly isWell: boolean
+  /** Null: the server can be reached, or there is none. During an outage the rest is what was known before. */
+  readonly outage: OutageInfo | null
   /** Bugs of Pawl, or damage: please report them. Of what is so now, the newest 100 that were found. */
   readonly broken: readonly Broken[]
   /** Tasks whose worker keeps the lease alive while the handler says nothing. */
@@ -113,18 +122,32 @@ export class HealthWatch {
     return [...this.#broken.values()]
   }
 
-  /** After a few more queries: with few jobs that is a whole round. */
+  /** After a few more queries: with few jobs that is a whole round. It does not wait for a server that is away. */
   async health(): Promise<Health> {
+    const { availability } = this.#parts.store
+    if (availability === undefined) await this.#look()
+    else if (availability.outage === null) {
+      await Promise.race([this.#look(), availability.whenAway()])
+    }
+    return this.#known()
+  }
+
+  async #look(): Promise<void> {
     for (let i = 0; i < BATCHES; i++) if (await this.examineSome()) break
     await this.#parts.refresh()
-    const { stalled, isServed } = this.#parts
+  }
+
+  #known(): Health {
+    const { stalled, isServed, store } = this.#parts
+    const away = store.availability?.outage ?? null
     const unserved = [...this.#waited.values()].filter(
       ({ type, queue, stage }) => !isServed(type, queue, stage),
     )
     const { broken } = this
     const silent = stalled().map(stalledInfo)
     return {
-      isWell: broken.length + silent.length + unserved.length === 0,
+      isWell: away === null && broken.length + silent.length + unserved.length === 0,
+      outage: away === null ? null : { since: new Date(away.since), why: away.why },
       broken,
       stalled: silent,
       unserved,

@@ -24,6 +24,7 @@ import { loadDirectory } from './load-directory.ts'
 import type { StoreNotice } from '../notice.ts'
 import { newStoreId } from '../random.ts'
 import type { Retention } from '../store.ts'
+import { makeUsableFolder } from './usable-folder.ts'
 
 const MIB = 1_024 * 1_024
 const DAY_MS = 86_400_000
@@ -101,7 +102,7 @@ export async function openDirectory(
   const awake = options.clock === undefined ? awakeClock() : null
   const settings = settingsFrom(awake === null ? options : { ...options, clock: awake })
   try {
-    await settings.disk.makeFolder(folder)
+    await makeUsableFolder(settings.disk, folder)
     const owner = await settings.own(folder)
     const release = (): Promise<void> => {
       awake?.close()

@@ -274,3 +274,22 @@ describe('a pool at rest', () => {
     await pool.close()
   })
 })
+
+describe('work whose connection was lost, on a server that stays away', () => {
+  it('fails as lost: its first try may have been committed', async () => {
+    const slow = new Slow()
+    const pool = new ConnectionPool(slow, {
+      connect: () => Promise.reject(new SqlFailed('unreachable', 'There is no server.', null)),
+      size: 1,
+      mostAwayMs: 50,
+      begin: 'begin',
+      commit: 'commit',
+      rollback: 'rollback',
+    })
+    const sent = pool.run((connection) => connection.run(asked('begin a commit')))
+    slow.sent[0]?.fail(new SqlFailed('lost', 'It is gone.', null))
+    await expect(sent).rejects.toMatchObject({ reason: 'lost', kind: 'unknown_outcome' })
+    const unsent = pool.run((connection) => connection.run(asked('begin b commit')))
+    await expect(unsent).rejects.toMatchObject({ reason: 'unreachable', kind: 'retryable' })
+  })
+})

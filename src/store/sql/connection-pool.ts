@@ -213,7 +213,8 @@ export class ConnectionPool<C extends Connection = Connection> {
     }
     const { mostConflicts = MOST_CONFLICTS, tableVersion } = this.#options
     let conflicts = 0
-    let lostUs: number | null = null
+    let awayUs: number | null = null
+    let lost: unknown = null
     let pauseMs = FIRST_PAUSE_MS
     for (;;) {
       // The connection that this try ran on: `takeAgain` may give another one, which works.
@@ -226,8 +227,10 @@ export class ConnectionPool<C extends Connection = Connection> {
         break
       } catch (error) {
         const reason = error instanceof SqlFailed ? error.reason : null
+        const isAway = reason === 'lost' || reason === 'unreachable'
+        if (reason === 'lost') lost ??= error
         connection = await takeAgain()
-        if ((reason === 'lost' && connection === used) || connection === null) {
+        if ((isAway && connection === used) || connection === null) {
           await connection?.close().catch(() => undefined)
           connection = null
         } else if (!(await this.#rollBack(connection))) {
@@ -235,14 +238,15 @@ export class ConnectionPool<C extends Connection = Connection> {
         }
         const isRetried =
           (reason === 'conflict' && ++conflicts < mostConflicts) ||
-          (reason === 'lost' && this.#isAwaited((lostUs ??= nowUs())))
+          (isAway && this.#isAwaited((awayUs ??= nowUs())))
         if (!isRetried) {
-          work.reject(error)
+          // An earlier try may have been committed, whatever the last one came to.
+          work.reject(isAway && lost !== null ? lost : error)
           break
         }
-        if (reason === 'lost' || conflicts > 2) {
+        if (isAway || conflicts > 2) {
           await pause(this.#closesSinceUs === null ? pauseMs : Math.min(pauseMs, CLOSING_PAUSE_MS))
-          pauseMs = Math.min(pauseMs * 2, reason === 'lost' ? LONGEST_PAUSE_MS : FIRST_PAUSE_MS)
+          pauseMs = Math.min(pauseMs * 2, isAway ? LONGEST_PAUSE_MS : FIRST_PAUSE_MS)
         }
       }
     }

@@ -3,6 +3,7 @@
  */
 import type { News, StoreNotice } from '../notice.ts'
 import type { Presence } from '../presence.ts'
+import type { Availability } from './availability.ts'
 import type { UserTransaction } from '../user-transaction.ts'
 import type { Statement, ClientConnection, Connection } from './connection.ts'
 import type {
@@ -18,6 +19,8 @@ export const MOST_AWAY_MS = 30_000
 
 /** Notifies other processes, and is notified by them. */
 export interface Notifier {
+  /** False: it only notifies others, and the store finds out by itself what they did. */
+  readonly hears: boolean
   /** A process that misses it finds out by itself, a little later. */
   notify(news: News): void
   /** AFTER everything was sent. */
@@ -155,7 +158,14 @@ export interface Dialect {
     id: string,
     onHeard: (news: News) => void,
     presence: Presence | null,
+    run: PresenceParts['run'],
   ) => Notifier
+  /** → a text that changes when a transaction that wrote has ended: for a notifier that does not hear. */
+  readonly writesSoFar?: string
+  /** What the owner is to know of how the database is reached. */
+  readonly notice?: () => StoreNotice | null
+  /** Left out: it is a file, which is there or not. */
+  readonly availability?: Availability
   readonly openPresence: (parts: PresenceParts) => Presence
   /** What makes the tables, in order: one list of statements for each version. */
   readonly migrations: readonly (readonly string[])[]

@@ -5,8 +5,10 @@
  *   row that is there already). The store rolls back and tries again, so often or so long.
  * - `lost`: the connection is gone. What was not committed is not there; a commit that was under
  *   way may be. The store sends the commands again: they carry their own ids.
+ * - `unreachable`: no connection could be opened, so nothing was sent. The store tries again, for a while.
  * - `full`, `read-only`: nothing can be written until a person did something about it.
  * - `missing`: the tables are not there, or are of another version.
+ * - `unusable`: the place that was given is no database, and cannot become one.
  * - `denied`: the user may not do this, or could not log in.
  * - `damaged`: the database cannot read its own pages. Outside of a user's transaction that is a
  *   `DatabaseDamaged`.
@@ -17,12 +19,20 @@ import { PawlError } from '../../kernel/index.ts'
 export type SqlFailureReason =
   | 'conflict'
   | 'lost'
+  | 'unreachable'
   | 'full'
   | 'read-only'
   | 'missing'
+  | 'unusable'
   | 'denied'
   | 'damaged'
   | 'broken'
+
+/** Nothing was done, and the next time it may be. */
+const RETRYABLE: ReadonlySet<SqlFailureReason> = new Set<SqlFailureReason>([
+  'conflict',
+  'unreachable',
+])
 
 export class SqlFailed extends PawlError {
   readonly reason: SqlFailureReason
@@ -30,7 +40,7 @@ export class SqlFailed extends PawlError {
   constructor(reason: SqlFailureReason, message: string, cause: unknown) {
     super(
       'SqlFailed',
-      reason === 'lost' ? 'unknown_outcome' : reason === 'conflict' ? 'retryable' : 'rejected',
+      reason === 'lost' ? 'unknown_outcome' : RETRYABLE.has(reason) ? 'retryable' : 'rejected',
       message,
       { reason },
       cause,
@@ -44,9 +54,11 @@ const WHAT_TO_DO: Readonly<Record<SqlFailureReason, string>> = {
   conflict:
     'Another transaction wrote first each time, or holds a lock for too long: try again later.',
   lost: 'The connection is gone: whether the last commit arrived is not known.',
+  unreachable: 'No connection could be opened, and nothing was sent.',
   full: 'Nothing can be written until a person makes room.',
   'read-only': 'Nothing can be written here: give it a database that takes writes.',
   missing: 'The tables are not there, or are those of another version.',
+  unusable: 'Give it the place of a database.',
   denied: 'Look at the name, the password and the rights that it is opened with.',
   damaged: 'Look at all of it with verifyDatabase, then restore a backup.',
   broken: 'This is a bug, or the database is damaged.',
@@ -58,15 +70,19 @@ export function innermost(error: unknown): Error {
   return error.cause instanceof Error ? innermost(error.cause) : error
 }
 
-/** `where`: the database, for people. `sql`: the statement that failed, if it was one. */
+/**
+ * `where`: the database, for people. `sql`: the statement that failed, if it was one. `remedy`: what to do, if
+ * more is known than the reason.
+ */
 export function sqlFailed(
   reason: SqlFailureReason,
   where: string,
   cause: Error,
   sql: string | null = null,
+  remedy: string = WHAT_TO_DO[reason],
 ): SqlFailed {
   const said = cause.message.replace(/\.?$/, '.')
-  return new SqlFailed(reason, `${where}: ${said} ${WHAT_TO_DO[reason]}${inStatement(sql)}`, cause)
+  return new SqlFailed(reason, `${where}: ${said} ${remedy}${inStatement(sql)}`, cause)
 }
 
 function inStatement(sql: string | null): string {

@@ -7,10 +7,11 @@ import { nowUs, steadyClock } from '../clock.ts'
 import type { StoreNotice } from '../notice.ts'
 import type { Retention } from '../store.ts'
 import type { Dialect } from './dialect.ts'
+import type { PostgresConnectionOptions } from './postgres/address.ts'
 import { postgresDialect } from './postgres/dialect.ts'
 import { SqlStore } from './sql-store.ts'
 import { sqliteDialect } from './sqlite/dialect.ts'
-import { migrate, retryOnConflict } from './tables.ts'
+import { connectFirst, idOfTables, migrate } from './tables.ts'
 import { checkOnOpen } from './verify/check-on-open.ts'
 
 export interface SqlOptions {
@@ -23,6 +24,10 @@ export interface SqlOptions {
   readonly presence?: boolean
   /** Told that this machine's clock is far behind the newest entry, and that there is no presence. */
   readonly onNotice?: (notice: StoreNotice) => void
+  /** How long to wait for a server that cannot be reached yet. Default: not at all. */
+  readonly waitForMs?: number
+  /** False: the tables must be there, and are not made or changed. Default: true. */
+  readonly migrate?: boolean
 }
 
 export interface PostgresOptions extends SqlOptions {
@@ -30,6 +35,7 @@ export interface PostgresOptions extends SqlOptions {
   readonly url: string
   /** Default: `pawl`. */
   readonly schema?: string
+  readonly connection?: PostgresConnectionOptions
 }
 
 export interface SqliteOptions extends SqlOptions {
@@ -50,9 +56,12 @@ export function openSqliteStore(options: SqliteOptions): Promise<SqlStore> {
 
 export async function openSql(dialect: Dialect, options: SqlOptions = {}): Promise<SqlStore> {
   const mark = dialect.acknowledged?.read() ?? null
-  const first = await retryOnConflict(dialect, () => dialect.connect())
+  const first = await connectFirst(dialect, options.waitForMs ?? 0)
   try {
-    const id = await migrate(first, dialect, mark)
+    const id =
+      options.migrate === false
+        ? await idOfTables(first, dialect)
+        : await migrate(first, dialect, mark)
     await checkOnOpen(first, dialect, mark)
     const askedUs = nowUs()
     const [clock] = await first.run([{ sql: dialect.statements.clock, values: [null] }])
@@ -69,6 +78,8 @@ export async function openSql(dialect: Dialect, options: SqlOptions = {}): Promi
       onNotice: options.onNotice ?? ((): void => undefined),
     })
     await store.followClock()
+    const notice = dialect.notice?.() ?? null
+    if (notice !== null) options.onNotice?.(notice)
     return store
   } catch (error) {
     await first.close()

@@ -28,12 +28,14 @@ import type {
   Metrics,
   PositionedEntry,
   Query,
+  Reachability,
   Store,
   StoreSnapshot,
   SubmittedAndClaimed,
 } from '../store.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
+import type { Availability } from './availability.ts'
 import { Claims } from './claim/claim.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
@@ -87,6 +89,7 @@ const MOST_SEGMENTS = 10_000
 export class SqlStore implements Store {
   readonly id: string
   readonly presence?: Presence
+  readonly availability?: Reachability
   readonly #dialect: Dialect
   readonly #pool: ConnectionPool
   readonly #context: TransactionContext
@@ -152,6 +155,7 @@ export class SqlStore implements Store {
       tables,
     )
     this.#commitWithWrites = new CommitWithWrites(userDialect, context, onCommitted, tables)
+    if (dialect.availability !== undefined) this.availability = this.#watched(dialect.availability)
     const run: ChangeNotifierOptions['run'] = (work) => this.#pool.run(work)
     if (options.hasPresence) {
       this.presence = dialect.openPresence({
@@ -185,6 +189,11 @@ export class SqlStore implements Store {
       upkeep: ({ limit, forgets = true }, connection) =>
         this.#upkeep.dueCommands(connection, limit, forgets),
     })
+  }
+
+  #watched(availability: Availability): Reachability {
+    availability.onNotice = (notice) => this.#isClosed || this.#onNotice(notice)
+    return availability
   }
 
   /** The authority's time, as well as it is known here. */

@@ -11,7 +11,7 @@ import type { Connection } from './connection.ts'
 import type { AcknowledgedMark, Dialect } from './dialect.ts'
 import { MOST_AWAY_MS } from './dialect.ts'
 import type { DatabaseProblem } from './failures.ts'
-import { DatabaseDamaged, SqlFailed } from './failures.ts'
+import { DatabaseDamaged, innermost, SqlFailed } from './failures.ts'
 
 const PAUSE_MS = 20
 
@@ -27,14 +27,32 @@ export class NewerTables extends PawlError {
   }
 }
 
-/** For tools that do not migrate: only opening the store does that. */
+/** For tools that do not migrate, and for a store that is opened without that. */
 export async function assertTables(connection: Connection, dialect: Dialect): Promise<void> {
   const known = dialect.migrations.length
   const found = await versionOf(connection, dialect)
   if (found > known) throw new NewerTables(found, known)
   if (found === known) return
-  const what = found === 0 ? 'There are no tables' : `The tables are of version ${found}`
-  throw new SqlFailed('missing', `${what}: open the store once, which makes them.`, null)
+  throw new SqlFailed('missing', `${behind(dialect, found)} ${HOW_TO_MIGRATE}`, null)
+}
+
+const HOW_TO_MIGRATE =
+  'Run migrate(location, { schema }) as a user who may make tables, or let such a user open the store once.'
+
+function behind({ where, migrations }: Dialect, found: number): string {
+  if (found === 0) return `${where} has no tables.`
+  return `${where} has tables of version ${found}, and this version of Pawl needs version ${migrations.length}.`
+}
+
+/** The store's id, where the tables are there and as new as they must be. */
+export async function idOfTables(connection: Connection, dialect: Dialect): Promise<string> {
+  await assertTables(connection, dialect)
+  return idOf(connection, dialect)
+}
+
+async function idOf(connection: Connection, { statements }: Dialect): Promise<string> {
+  const [result] = await connection.run([{ sql: statements.readMeta, values: ['id'] }])
+  return result?.rows[0]?.[0] as string
 }
 
 /** The store's id. `mark`: how far a store that was here is known to have been acknowledged. */
@@ -43,17 +61,22 @@ export async function migrate(
   dialect: Dialect,
   mark: AcknowledgedMark | null = null,
 ): Promise<string> {
-  const { statements: sql, migrations, where } = dialect
+  const { migrations, where } = dialect
   const known = await versionOf(connection, dialect)
   if (known === 0 && mark !== null) {
     const what = `there are no tables, and entries up to position ${mark.position} were acknowledged`
     const problem = { what, table: 'file', row: null, position: null }
     throw new DatabaseDamaged(where, [problem])
   }
-  if (known !== migrations.length)
-    await retryOnConflict(dialect, () => runMigrations(connection, dialect))
-  const [result] = await connection.run([{ sql: sql.readMeta, values: ['id'] }])
-  return result?.rows[0]?.[0] as string
+  if (known !== migrations.length) {
+    await retryOnConflict(dialect, () => runMigrations(connection, dialect)).catch((error) => {
+      if (!(error instanceof SqlFailed) || error.reason !== 'denied') throw error
+      const said = innermost(error).message
+      const message = `${behind(dialect, known)} This user may not make them: ${said}. ${HOW_TO_MIGRATE}`
+      throw new SqlFailed('denied', message, error.cause)
+    })
+  }
+  return idOf(connection, dialect)
 }
 
 async function runMigrations(connection: Connection, dialect: Dialect): Promise<void> {
@@ -109,8 +132,24 @@ const NO_VERSION: DatabaseProblem = {
   position: null,
 }
 
+const AWAY_PAUSE_MS = 100
+
+/** The first connection. Waits for a server that cannot be reached yet, for so long. */
+export async function connectFirst(dialect: Dialect, waitForMs: number): Promise<Connection> {
+  const untilUs = nowUs() + waitForMs * 1_000
+  for (;;) {
+    try {
+      return await retryOnConflict(dialect, () => dialect.connect())
+    } catch (error) {
+      const isAway = error instanceof SqlFailed && error.reason === 'unreachable'
+      if (!isAway || nowUs() >= untilUs) throw error
+    }
+    await pause(AWAY_PAUSE_MS)
+  }
+}
+
 /** How many migrations were run. */
-async function versionOf(
+export async function versionOf(
   connection: Connection,
   { statements, hasTables, where, fileCheck }: Dialect,
 ): Promise<number> {

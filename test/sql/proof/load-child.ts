@@ -35,7 +35,7 @@ async function openWhenThere(address: Address): Promise<SqlStore> {
     try {
       return await openAt(address)
     } catch (error) {
-      const isAway = error instanceof SqlFailed && error.reason === 'lost'
+      const isAway = error instanceof SqlFailed && /^(?:lost|unreachable)$/.test(error.reason)
       if (!isAway || tries === 100) throw error
       await new Promise((resolve) => {
         setTimeout(resolve, 100)

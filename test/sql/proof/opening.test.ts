@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { SmallDisk } from '../../faults/crash/small-disk.ts'
-import { VACUUM_TABLES } from '../../../src/store/sql/postgres/statements.ts'
+import { vacuumTables } from '../../../src/store/sql/postgres/statements.ts'
 import type { StatementResult } from '../../../src/store/sql/connection.ts'
 import { onRecord, plain } from '../../support/specs.ts'
 import type { Address } from './addresses.ts'
@@ -168,7 +168,7 @@ describe('on PostgreSQL, a user', () => {
     await run(owner, ...GRANTS(schema, role))
     await store.execute([submit('a')])
     await run(owner, `update work set turn = turn`)
-    const { count, run: sweep } = VACUUM_TABLES
+    const { count, run: sweep } = vacuumTables(schema)
     const swept = `select count(*) from pg_stat_user_tables
       where schemaname = '${schema}' and relname in ('work', 'tallies', 'limits', 'group_turns',
         'queue_counts', 'queue_count_changes') and vacuum_count > 0`

@@ -67,6 +67,8 @@ export class ChangeNotifier {
   /** The sign of writes before the last check, and when that was. */
   #signOfWrites: string | null = null
   #checkedUs = -Infinity
+  /** What the database said of that at the last check; null: it was not asked. */
+  #writesSoFar: string | null = null
   /** When something was due, or written, for the last time. */
   #busyUs = nowUs()
   #isChecking = false
@@ -96,10 +98,10 @@ export class ChangeNotifier {
 
   begin(): void {
     if (this.#poll !== null || this.#isClosed) return
-    const { dialect, id, presence } = this.#options
+    const { dialect, id, presence, run } = this.#options
     this.#poll = repeatEvery(dialect.pollMs, () => this.#checkIfWritten())
     const hear = (news: News): void => this.#noteNews(news)
-    this.#notifier = dialect.openNotifier?.(id, hear, presence) ?? null
+    this.#notifier = dialect.openNotifier?.(id, hear, presence, run) ?? null
     void this.#check()
   }
 
@@ -179,7 +181,7 @@ export class ChangeNotifier {
     const isResting = nowUs() - this.#busyUs > REST_AFTER_US
     // A little earlier than two polls apart: timers are not exact.
     const restUs = 1_500 * dialect.pollMs
-    const isNotified = dialect.openNotifier !== undefined
+    const isNotified = this.#notifier?.hears === true
     if (isNotified && isResting && nowUs() - this.#checkedUs < restUs) return
     const sign = dialect.signOfWrites?.() ?? null
     const isRested = nowUs() - this.#checkedUs > LONGEST_REST_US
@@ -210,9 +212,11 @@ export class ChangeNotifier {
     this.#skipOwnEntries()
     const statements: Statement[] = [{ sql: nextTimes, values: [given, this.#announcedMs] }]
     const seen = this.#seen
-    const hasNotifier = dialect.openNotifier !== undefined
-    if (!hasNotifier && seen === null) statements.push({ sql: horizon, values: [] })
-    if (!hasNotifier && seen !== null)
+    const notifier = this.#notifier
+    const { writesSoFar = null } = notifier?.hears === false ? dialect : {}
+    if (writesSoFar !== null) statements.push({ sql: writesSoFar, values: [] })
+    else if (notifier === null && seen === null) statements.push({ sql: horizon, values: [] })
+    else if (notifier === null)
       statements.push({ sql: entryTypesAfter, values: [seen, MOST_ENTRIES] })
     const askedUs = nowUs()
     const [times, entries] = await connection.run(statements)
@@ -220,9 +224,16 @@ export class ChangeNotifier {
     this.#checkedUs = askedUs
     this.#noteTimes((times as StatementResult).rows[0] as Row, askedUs / 1_000)
     if (entries === undefined) return onOtherWrites()
+    if (writesSoFar !== null) return this.#noteWrites(entries.rows[0]?.[0] as string)
     if (seen !== null) return this.#noteEntries(entries.rows)
     this.#seen = entries.rows[0]?.[1] as number
     this.#noteNews(ALL_NEWS)
+  }
+
+  /** Where nothing is heard, any write may be news. */
+  #noteWrites(soFar: string): void {
+    if (soFar !== this.#writesSoFar) this.#noteNews(ALL_NEWS)
+    this.#writesSoFar = soFar
   }
 
   /** The database's time, and the next ones at which something is due. */

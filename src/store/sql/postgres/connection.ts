@@ -12,18 +12,29 @@ import type { StatementResult, Statement, ClientConnection } from '../connection
 import type { DatabaseDamaged, SqlFailed } from '../failures.ts'
 import { connectionFailed, sqlFailed } from '../failures.ts'
 import type { Wire } from './statement-batch.ts'
-import { StatementBatch, bind, PreparedStatements } from './statement-batch.ts'
+import { StatementBatch, bind, PreparedStatements, UNNAMED } from './statement-batch.ts'
 import type { PostgresAddress } from './address.ts'
 import { ANSWER_MS, nameOf, SILENT_MS } from './address.ts'
 import type { Connected, ConnectedClient } from './client.ts'
 import { connect, isAtWork, within } from './client.ts'
 import { reasonOf } from './failures.ts'
 import { partsOf } from './many-rows.ts'
+import { settingStatement, TransactionSettings } from './session-settings.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
 /** Throws `SqlFailed`. */
 export async function openConnection(address: PostgresAddress): Promise<ClientConnection> {
-  return new PostgresConnection(await connect(address), address)
+  const connected = await connect(address)
+  const connection = new PostgresConnection(connected, address)
+  const setting = settingStatement(address, false)
+  if (connected.isPooled || setting === null) return connection
+  try {
+    await connection.run([setting])
+  } catch (error) {
+    await connection.close().catch(() => undefined)
+    throw error
+  }
+  return connection
 }
 
 /** Where the user has set a `query_timeout`, pg puts something here that ends its timer. */
@@ -35,7 +46,10 @@ class PostgresConnection implements ClientConnection {
   readonly #client: ConnectedClient
   readonly #Query: Connected['Query']
   readonly #where: string
-  readonly #prepared = new PreparedStatements()
+  readonly #prepared: Pick<PreparedStatements, 'of'>
+  /** Null: they are those of the session. */
+  readonly #settings: TransactionSettings | null
+  readonly #mayMove: boolean
   readonly #silence: SilenceWatch
   readonly #answerMs: number
   #outstanding = 0
@@ -43,17 +57,22 @@ class PostgresConnection implements ClientConnection {
   #closing: Promise<void> | null = null
   #drained = (): void => undefined
 
-  constructor({ client, Query, pid }: Connected, address: PostgresAddress) {
+  constructor(connected: Connected, address: PostgresAddress) {
+    const { client, Query, url, isPooled } = connected
     const { silentMs = SILENT_MS, answerMs = ANSWER_MS } = address
+    const setting = isPooled ? settingStatement(address, true) : null
     this.#client = client
     this.#Query = Query
-    this.#where = nameOf(address)
+    this.#where = nameOf({ ...address, url })
+    this.#prepared = isPooled ? UNNAMED : new PreparedStatements()
+    this.#settings = setting === null ? null : new TransactionSettings(setting)
+    this.#mayMove = address.servers?.areMany ?? false
     this.#answerMs = answerMs
     const { stream } = client.connection
     this.#silence = new SilenceWatch({
       silentMs,
       traffic: () => `${stream.bytesRead}/${stream.writableLength}`,
-      isAtWork: () => isAtWork(address, pid, answerMs),
+      isAtWork: () => isAtWork(address, connected, answerMs),
       onOver: () => stream.destroy(new Error('The server does not answer any more')),
     })
     client.on('error', (error) => this.#lose(error))
@@ -68,11 +87,12 @@ class PostgresConnection implements ClientConnection {
   run(statements: readonly Statement[]): Promise<readonly StatementResult[]> {
     return new Promise((resolve, reject) => {
       if (this.#end !== null) throw this.#end
-      const bound = this.#bind(statements)
-      const batch = new StatementBatch(statements.length, bound, {
+      const { sent, at } = this.#settings?.within(statements) ?? { sent: statements, at: -1 }
+      const bound = this.#bind(sent)
+      const batch = new StatementBatch(sent.length, bound, {
         answered: (answers) => {
           this.#finish(query)
-          resolve(answers)
+          resolve(at < 0 ? answers : answers.toSpliced(at, 1))
         },
         failed: (error, sql) => {
           this.#finish(query)
@@ -138,7 +158,9 @@ class PostgresConnection implements ClientConnection {
 
   #failure(error: Error, sql: string | null): SqlFailed | DatabaseDamaged {
     const reason = reasonOf(error)
-    return reason === 'lost' ? this.#lose(error) : connectionFailed(reason, this.#where, error, sql)
+    // What was the primary is a standby now, and another host takes writes.
+    const isLost = reason === 'lost' || (reason === 'read-only' && this.#mayMove)
+    return isLost ? this.#lose(error) : connectionFailed(reason, this.#where, error, sql)
   }
 
   /** The caller is told the first reason. */

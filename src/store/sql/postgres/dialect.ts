@@ -3,19 +3,20 @@
  */
 import type { News } from '../../notice.ts'
 import type { Dialect } from '../dialect.ts'
-import type { Connection } from '../connection.ts'
 import type { PostgresAddress, ServerLimits } from './address.ts'
-import { openNotifier } from './notifier.ts'
+import { urlsOf } from './address.ts'
+import { openNotifier, tellingNotifier } from './notifier.ts'
 import { openConnection } from './connection.ts'
 import { PostgresPresence } from './presence.ts'
 import { postgresUserDialect } from './user-transaction.ts'
-import { ERASURE } from './erasure-statements.ts'
+import { erasureStatements } from './erasure-statements.ts'
 import { HISTORY } from './history-statements.ts'
 import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
+import { PostgresServers } from './servers.ts'
 import { SNAPSHOTS } from './snapshot-statements.ts'
 import { quoted } from './qualified-names.ts'
-import { FORGET_COUNT, POSTGRES, VACUUM_TABLES } from './statements.ts'
+import { FORGET_COUNT, POSTGRES, vacuumTables } from './statements.ts'
 
 /** Transactions under way at once: one decides while others wait for the disk. */
 const CONNECTIONS = 4
@@ -23,32 +24,36 @@ const POLL_MS = 500
 
 /** `limits`: a port for tests. */
 export function postgresDialect(
-  { url, schema = 'pawl' }: Pick<PostgresAddress, 'url' | 'schema'>,
+  { url, schema = 'pawl', connection }: Pick<PostgresAddress, 'url' | 'schema' | 'connection'>,
   limits: ServerLimits = {},
 ): Dialect {
+  const servers = new PostgresServers(urlsOf(url))
+  const { max = CONNECTIONS } = connection ?? {}
+  const address = { url, ...(connection === undefined ? {} : { connection }), servers, ...limits }
   return {
     where: `The schema ${schema} on PostgreSQL`,
     statements: POSTGRES,
     jobChecks: JOB_CHECKS,
-    erasure: ERASURE,
+    erasure: erasureStatements(schema),
     history: HISTORY,
     snapshots: SNAPSHOTS,
-    connect: () => connectTo({ url, schema, ...limits }),
-    userTransactions: postgresUserDialect({ url, ...limits }, schema),
-    connections: CONNECTIONS,
+    connect: () => openConnection({ ...address, schema, settings: PLANS }),
+    userTransactions: postgresUserDialect(address, schema, max),
+    connections: max,
     // Those that are committed at the same time share the disk.
     manyCommands: 16,
     pollMs: POLL_MS,
-    openNotifier: (id: string, onHeard: (news: News) => void, presence) =>
-      openNotifier(
-        { url, schema, ...limits },
-        id,
-        onHeard,
-        presence instanceof PostgresPresence ? presence : null,
-      ),
-    openPresence: (parts) => new PostgresPresence(schema, parts),
+    openNotifier(id: string, onHeard: (news: News) => void, presence, run) {
+      if (servers.isPooled) return tellingNotifier(id, run)
+      const session = presence instanceof PostgresPresence ? presence : null
+      return openNotifier({ ...address, schema }, id, onHeard, session)
+    },
+    writesSoFar: 'select pg_current_snapshot()::text',
+    notice: () => (servers.isPooled ? { kind: 'pooler', why: POOLED } : null),
+    availability: servers.availability,
+    openPresence: (parts) => new PostgresPresence(schema, parts, servers.isPooled),
     forgetCount: FORGET_COUNT,
-    vacuum: VACUUM_TABLES,
+    vacuum: vacuumTables(schema),
     hasCursor: true,
     migrations: STEPS,
     // The lock first: two that create a schema at once may both fail.
@@ -75,17 +80,11 @@ export function postgresDialect(
  * server would compile a statement that needs it all the same: so `jit` is off, too.
  */
 const PLANS = [
-  'enable_seqscan',
-  'enable_bitmapscan',
-  'enable_hashjoin',
-  'enable_mergejoin',
-  'jit',
-] as const
+  ...['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'jit'].map(
+    (name) => [name, 'off'] as const,
+  ),
+  ['plan_cache_mode', 'force_generic_plan'] as const,
+]
 
-async function connectTo(address: PostgresAddress): Promise<Connection> {
-  const connection = await openConnection(address)
-  const settings = PLANS.map((name) => `set_config('${name}', 'off', false)`)
-  settings.push(`set_config('plan_cache_mode', 'force_generic_plan', false)`)
-  await connection.run([{ sql: `select ${settings.join(', ')}`, values: [] }])
-  return connection
-}
+const POOLED =
+  "A pooler stands before the server, and gives each transaction another session: news of other processes are polled for, twice a second, and jobs of a process that dies wait until their leases have run out. If it keeps a session for each connection, say so: open(url, { connection: { pooler: 'session' } })."

@@ -3,10 +3,11 @@
  * left without old versions of their rows.
  */
 import type { ErasureStatements } from '../statements.ts'
+import { identifier } from './qualified-names.ts'
 
 const TABLES = ['events', 'work', 'baselines', 'reports', 'processes']
 
-export const ERASURE: ErasureStatements = {
+const REDACTION: Omit<ErasureStatements, 'compact'> = {
   events: `
     with recursive chain (position, before) as (
       select e.position, e.before from work w
@@ -50,10 +51,15 @@ export const ERASURE: ErasureStatements = {
         where age(xmin) > age($1::text::xid8::xid)
       ) as readers`,
   },
+}
+
+/** `schema`: outside of a transaction there may be no path to look for names. */
+export function erasureStatements(schema: string): ErasureStatements {
   // A plain vacuum leaves the bytes of old rows in the free space of their pages. Without the right to it, the
   // server only warns.
-  compact: TABLES.map((table) => ({
-    run: `vacuum full ${table}`,
+  const compact = TABLES.map((table) => ({
+    run: `vacuum full ${identifier(schema)}.${table}`,
     mark: `select pg_relation_filenode('${table}')`,
-  })),
+  }))
+  return { ...REDACTION, compact }
 }

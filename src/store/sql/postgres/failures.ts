@@ -68,13 +68,60 @@ export function stateOf(error: unknown): string | null {
   return null
 }
 
-/** What went wrong with opening one. */
-export function reasonOfOpening(error: Error): SqlFailureReason {
+export interface OpeningFailure {
+  readonly reason: SqlFailureReason
+  /** What to do about it. */
+  readonly remedy: string
+}
+
+const NOWHERE =
+  "No server answers there: look at the host and the port, and whether the server runs and can be reached from here. To wait for one that is being started: open(url, { waitFor: '30s' })."
+const STARTING =
+  "The server is there, and takes no connections now. To wait for it: open(url, { waitFor: '30s' })."
+const NO_DATABASE =
+  'Create it, or write the name of another one behind the last `/` of the URL: the tables are made in it, the database itself is not.'
+const TLS =
+  'The URL and the server do not agree about TLS. For a server without it, as on your own machine: `?sslmode=disable`. For a certificate of your own: `?sslmode=verify-full&sslrootcert=ca.pem`, or open(url, { connection: { ssl } }).'
+const TLS_FILE = 'Look at `sslrootcert`, `sslcert` and `sslkey` in the URL: each names a file.'
+const NO_ENTRY =
+  'The pg_hba.conf of the server allows no such connection. Where it says "no encryption", write `?sslmode=require`, or verify-full.'
+const CREDENTIALS =
+  'Look at the user and the password in the URL: `@`, `/`, `:`, `#` and `%` in them are written %40, %2F, %3A, %23 and %25.'
+
+/** By SQLSTATE. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  '28000': NO_ENTRY,
+  '28P01': CREDENTIALS,
+  '3D000': NO_DATABASE,
+  '53300': 'All connections of the server are taken: end some, or let it take more.',
+  '57P03': STARTING,
+}
+
+const CONNECTING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo', 'read', 'write'])
+const OF_TLS = /\bSSL\b|\bTLS\b|certificate|sslmode|sslnegotiation/i
+/** How Node names what is wrong with a certificate, or with the talk about it. */
+const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/
+
+/** What went wrong with opening a connection. */
+export function openingFailure(error: Error): OpeningFailure {
   const { code, severity, syscall } = error as ServerError
-  if (typeof severity === 'string') return byState(code) ?? 'denied'
-  const isNetwork = syscall !== undefined || error instanceof AggregateError
+  if (typeof severity === 'string') {
+    const reason = byState(code) ?? 'denied'
+    return {
+      reason: reason === 'lost' ? 'unreachable' : reason,
+      remedy: REMEDIES[String(code)] ?? (reason === 'lost' ? STARTING : CREDENTIALS),
+    }
+  }
+  if (syscall === 'open') return { reason: 'denied', remedy: TLS_FILE }
+  if (TLS_CODE.test(String(code)) || OF_TLS.test(error.message)) {
+    return { reason: 'denied', remedy: TLS }
+  }
+  const isNetwork = CONNECTING.has(syscall) || error instanceof AggregateError
   // pg's own words for a server that says nothing, or hangs up.
-  return isNetwork || /timeout expired|terminated/.test(error.message) ? 'lost' : 'denied'
+  const isGone = isNetwork || /timeout expired|terminated/.test(error.message)
+  return isGone
+    ? { reason: 'unreachable', remedy: NOWHERE }
+    : { reason: 'denied', remedy: CREDENTIALS }
 }
 
 function byState(code: unknown): SqlFailureReason | undefined {

@@ -8,12 +8,15 @@ import { afterMs } from '../../clock.ts'
 import type { News, NewsKind } from '../../notice.ts'
 import { ALL_NEWS, NEWS_KINDS } from '../../notice.ts'
 import { newNotifierName } from '../../random.ts'
+import type { Connection } from '../connection.ts'
 import type { Notifier } from '../dialect.ts'
 import type { PostgresAddress } from './address.ts'
 import { ANSWER_MS } from './address.ts'
 import type { ConnectedClient } from './client.ts'
 import { connect, within } from './client.ts'
 import { RECONNECT_MS } from './presence.ts'
+
+const ignore = (): void => undefined
 
 /** channel, payload. */
 export const NOTIFY = `select pg_notify($1::text, $2::text)`
@@ -39,6 +42,23 @@ export function newsIn(payload: string, receiver: string): News | null {
 
 const KINDS: ReadonlySet<string> = new Set(NEWS_KINDS)
 
+/** Behind a pooler, where no session listens: it only tells, and the store polls. */
+export function tellingNotifier(
+  storeId: string,
+  run: (work: (connection: Connection) => Promise<unknown>) => Promise<unknown>,
+): Notifier {
+  let telling: Promise<unknown> = Promise.resolve()
+  return {
+    hears: false,
+    notify(news) {
+      const notify = { sql: NOTIFY, values: [channelOf(storeId), newsPayload(news)] }
+      // The other processes do not hear it: they find out by themselves, a little later.
+      telling = run((connection) => connection.run([notify])).catch(ignore)
+    },
+    close: async () => void (await telling),
+  }
+}
+
 /** `address`: its schema only says what the connection is called. */
 export function openNotifier(
   { schema, ...address }: PostgresAddress,
@@ -49,7 +69,7 @@ export function openNotifier(
   const self = newNotifierName()
   const listener = new PostgresListener({
     ...address,
-    name: `pawl listener ${schema}`,
+    role: `listener ${schema}`,
     channel: channelOf(storeId),
     onNotification(payload) {
       const news = newsIn(payload, self)
@@ -60,6 +80,7 @@ export function openNotifier(
   })
   listener.begin()
   return {
+    hears: true,
     notify: (news) => listener.notify(newsPayload(news, self)),
     close: () => listener.close(),
   }
@@ -85,8 +106,6 @@ const FIRST_PAUSE_MS = 50
 /** A process that can connect again does so within the grace period of presence. */
 const LONGEST_PAUSE_MS = RECONNECT_MS
 const MOST_UNSENT = 100
-
-const ignore = (): void => undefined
 
 /**
  * Listens on a channel, on a connection of its own.

@@ -5,8 +5,8 @@
  *
  * - not connected: the connection that listens is lost, or not there yet. Claims name no session.
  * - judged: a notification that was sent on another connection came back, and the lock is held.
- * - without presence: it did not come back. A pooler stands in between, which hands the session to
- *   others: a lock would say nothing, so none is taken.
+ * - without presence: it did not come back, or it is known that a pooler stands in between, which hands the
+ *   session to others: a lock would say nothing, so none is taken.
  *
  * A session whose lock is missing is dead after a grace period, unless its process spoke meanwhile: its
  * connections may be cut one by one. The period counts only on rounds of one unbroken connection of this
@@ -87,6 +87,7 @@ export class PostgresPresence implements Presence {
   readonly #parts: PresenceParts
   /** For the connection that listens, which has no path of names. */
   readonly #table: string
+  readonly #isPooled: boolean
   #client: ConnectedClient | null = null
   /** The newest that was connected, until it is lost: its session may not be judged yet. */
   #newest: ConnectedClient | null = null
@@ -103,7 +104,9 @@ export class PostgresPresence implements Presence {
   #isTold = false
   #isClosed = false
 
-  constructor(schema: string, parts: PresenceParts) {
+  /** `isPooled`: no session stays with this process. */
+  constructor(schema: string, parts: PresenceParts, isPooled = false) {
+    this.#isPooled = isPooled
     this.#table = `"${schema.replaceAll('"', '""')}".processes`
     this.#parts = parts
   }
@@ -123,6 +126,7 @@ export class PostgresPresence implements Presence {
         stop()
         resolve()
       }
+      if (this.#isPooled) this.#tell('a pooler gives each transaction another session.')
       // It may have been connected BEFORE the first claim.
       if (this.#client !== null || this.#isTold) this.#settled()
       else this.#parts.listen()

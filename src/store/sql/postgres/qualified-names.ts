@@ -11,7 +11,7 @@ const FUNCTION = /\bas_expected\(/g
 const CURRENT = /\bcurrent_schema\(\)/g
 
 export function qualified(statements: Statements, schema: string): Statements {
-  const name = `"${schema.replaceAll('"', '""')}"`
+  const name = identifier(schema)
   const within = (text: string): string =>
     text
       .replaceAll(
@@ -23,6 +23,11 @@ export function qualified(statements: Statements, schema: string): Statements {
       .replaceAll(CURRENT, () => `'${quoted(schema)}'`)
   const all = Object.entries(statements as unknown as Record<string, string>)
   return Object.fromEntries(all.map(([key, text]) => [key, within(text)])) as unknown as Statements
+}
+
+/** A name as a statement has it. */
+export function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
 }
 
 /** For a text inside of single quotes. */

@@ -26,6 +26,7 @@ import {
 } from '../statements.ts'
 import { CALL_STATEMENTS } from './call-statements.ts'
 import { loaded } from './loaded-columns.ts'
+import { identifier } from './qualified-names.ts'
 import { channelHash } from './schema.ts'
 
 /** The types of columns in a table of parameters; the others are `int8`. */
@@ -677,7 +678,11 @@ const CHURNING = ['work', 'tallies', 'limits', 'group_turns', 'queue_counts', 'q
 const dead = CHURNING.map((table) => `pg_stat_get_dead_tuples('${table}'::regclass)`)
 
 /** The server only warns a user who may not vacuum, or who comes while another session does. */
-export const VACUUM_TABLES: VacuumTables = {
-  count: `select ${dead.join(' + ')}`,
-  run: `vacuum (index_cleanup on, truncate off, skip_locked on) ${CHURNING.join(', ')}`,
+export function vacuumTables(schema: string): VacuumTables {
+  // Outside of a transaction there may be no path to look for names.
+  const tables = CHURNING.map((table) => `${identifier(schema)}.${table}`)
+  return {
+    count: `select ${dead.join(' + ')}`,
+    run: `vacuum (index_cleanup on, truncate off, skip_locked on) ${tables.join(', ')}`,
+  }
 }

@@ -34,13 +34,11 @@ const FAILED_BEFORE = '25P02'
 /** A serialization failure, a deadlock. */
 const CONFLICTS: ReadonlySet<string | null> = new Set(['40001', '40P01'])
 
-/** Connections for the users' writes, opened when they are needed. */
-const CONNECTIONS = 4
-
 /** `address`: without a schema. */
 export function postgresUserDialect(
   address: PostgresAddress,
   schema: string,
+  connections: number,
 ): UserTransactionDialect {
   const statements = qualified(POSTGRES, schema)
   const { savepoint } = statements
@@ -68,7 +66,7 @@ export function postgresUserDialect(
     // `NOTIFY` is delivered when the transaction is committed, and never if it is not.
     notify: (id, news) => [{ sql: NOTIFY, values: [channelOf(id), newsPayload(news)] }],
     connect: () => openConnection({ ...address, isPipelined: false }),
-    connections: CONNECTIONS,
+    connections,
     limitDuration: (ms) => [{ sql: LIMIT_TIME, values: [String(ms)] }],
     isConflict: (error) => CONFLICTS.has(stateOf(error)),
   }

@@ -27,7 +27,8 @@ import {
 } from '../../../log/segments/durable-mark.ts'
 import type { AcknowledgedMark } from '../dialect.ts'
 
-function markPath(path: string): string {
+/** The file beside a database. */
+export function markPath(path: string): string {
   return `${path}-mark`
 }
 

@@ -19,6 +19,7 @@ import { connectionFailed, sqlFailed } from '../failures.ts'
 import type { OpenFileRequest, ThreadReply, ThreadRequest } from './messages.ts'
 import { STALLED } from './failures.ts'
 import { answersOf, buffersOf, flatStatements } from './messages.ts'
+import { pathFailure } from './path-failure.ts'
 import { InThreadConnection } from './sqlite-file.ts'
 import { BEGIN, ROLLBACK } from './stall-timer.ts'
 
@@ -40,7 +41,7 @@ export async function openConnection(address: SqliteAddress): Promise<Connection
     await connection.opened
   } catch (error) {
     await connection.close()
-    throw error
+    throw pathFailure(opening.path, error)
   }
   return connection
 }
