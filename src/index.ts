@@ -109,5 +109,14 @@ export {
   TransactionFailed,
   UnknownOutcome,
 } from './store/index.ts'
-export type { AbortReason, Isolation, NewerJob, Worker, WorkerOptions } from './worker/index.ts'
+export type {
+  AbortReason,
+  HandlerRun,
+  HandlerRunEnd,
+  Isolation,
+  Middleware,
+  NewerJob,
+  Worker,
+  WorkerOptions,
+} from './worker/index.ts'
 export { Aborted, ArtifactCorrupt, ArtifactMissing, ReconcileFailed } from './worker/index.ts'

@@ -77,6 +77,7 @@ export const CALL_OPTIONS = {
     signals: true,
     isolation: true,
     modules: true,
+    use: true,
   }),
 } as const
 

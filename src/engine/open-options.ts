@@ -5,6 +5,7 @@ import type { ArtifactPlace, Duration, PolicyDefaults } from '../definition/inde
 import type { PostgresConnectionOptions } from '../store/index.ts'
 import type { JobInfo } from './client/job-info.ts'
 import type { MaxWaiting } from './client/waiting-bounds.ts'
+import type { Logger } from './logger.ts'
 import type { Notice } from './pawl.ts'
 
 export interface RetentionOptions {
@@ -82,6 +83,11 @@ export interface OpenOptions {
    * counts them either way.
    */
   readonly noticeRefusals?: boolean
+  /**
+   * Writes notices, and errors that no caller waits for, as pino does: `logger.warn({ … }, 'message')`. It comes
+   * before `onNotice` and `onError`. Default: none.
+   */
+  readonly logger?: Logger
   /** Told of checkpoints, a torn tail, a stalled job and the like. */
   readonly onNotice?: (notice: Notice) => void
   /** Told of errors that no caller waits for. Default: written to stderr. */

@@ -15,6 +15,7 @@ import {
 } from '../store/index.ts'
 import { folderPlace, memoryPlace, noPlace } from '../worker/index.ts'
 import { checkedMaxWaiting } from './client/waiting-bounds.ts'
+import { withLogger } from './logger.ts'
 import type { PawlParts } from './pawl.ts'
 import { Pawl } from './pawl.ts'
 import type { OpenOptions, RetentionOptions } from './open-options.ts'
@@ -37,6 +38,7 @@ const OPEN_OPTIONS = new KnownOptions<OpenOptions>({
   presence: true,
   unservedAfter: true,
   noticeRefusals: true,
+  logger: true,
   onNotice: true,
   onError: true,
 })
@@ -52,9 +54,10 @@ const RULE_OPTIONS = new KnownOptions<RetentionOptions>(RULE_NAMES)
  * `'memory:'` for one that is lost with its process, `'sqlite:jobs.db'`, `'postgres://…'`; anything
  * else is a directory.
  */
-export async function open(location: string, options: OpenOptions = {}): Promise<Pawl> {
+export async function open(location: string, given: OpenOptions = {}): Promise<Pawl> {
   assertLocation(location)
-  OPEN_OPTIONS.assert(options, 'open()', `open('./data', { retention: { age: '30d' } })`)
+  OPEN_OPTIONS.assert(given, 'open()', `open('./data', { retention: { age: '30d' } })`)
+  const options = withLogger(given)
   const retention = retentionOf(options)
   const { onForget, onNotice, noticeRefusals, unservedAfter } = options
   const own = {

@@ -2,6 +2,7 @@
  * What a developer may say about a worker.
  */
 import type { Duration } from '../definition/index.ts'
+import type { Middleware } from './middleware.ts'
 
 /** How far apart handlers run from their worker: in its thread, in threads, or in processes. */
 export type Isolation = 'none' | 'thread' | 'process'
@@ -42,4 +43,6 @@ export interface WorkerOptions {
    * `[import.meta.url]`. Each child imports them, so they must not start workers themselves.
    */
   readonly modules?: readonly (string | URL)[]
+  /** Functions around each run of a handler and of an effect, the first of them outermost. Default: none. */
+  readonly use?: readonly Middleware[]
 }

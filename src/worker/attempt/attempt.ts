@@ -25,7 +25,7 @@ import type { AbortReason } from '../abort-handle.ts'
 import { Aborted, AbortHandle } from '../abort-handle.ts'
 import type { Died, EffectOutcome, EffectRequest, Executor } from '../handler/executor.ts'
 import type { FailureReport } from '../handler/failure.ts'
-import { failureOf, failureReport } from '../handler/failure.ts'
+import { childDied, failureOf, failureReport, refusal } from '../handler/failure.ts'
 import type { HandlerPort } from '../handler/handler-context.ts'
 import { requestOf } from '../handler/handler-context.ts'
 import type { HandlerOutcome } from '../handler/handler.ts'
@@ -634,15 +634,4 @@ export class ReconcileFailed extends PawlError {
       { job, effect, key },
     )
   }
-}
-
-/** A child that died, as something that can be recorded. */
-function childDied({ why, stack = null }: Died): Error {
-  const error = refusal({ code: 'ChildDied', message: why })
-  return Object.assign(error, { stack: stack ?? `${error.name}: ${why}` })
-}
-
-/** A rejection, as something that can be thrown and recorded. */
-function refusal({ code, message }: { code: string; message: string }): Error {
-  return Object.assign(new Error(message), { name: code, code })
 }

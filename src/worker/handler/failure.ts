@@ -228,3 +228,20 @@ function mark(left: number): string {
 function between(text: string, at: number): number {
   return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at
 }
+
+/** A child that died, as something that can be recorded. */
+export function childDied({
+  why,
+  stack = null,
+}: {
+  readonly why: string
+  readonly stack?: string | null | undefined
+}): Error {
+  const error = refusal({ code: 'ChildDied', message: why })
+  return Object.assign(error, { stack: stack ?? `${error.name}: ${why}` })
+}
+
+/** A rejection, as something that can be thrown and recorded. */
+export function refusal({ code, message }: { code: string; message: string }): Error {
+  return Object.assign(new Error(message), { name: code, code })
+}

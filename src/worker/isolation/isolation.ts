@@ -15,6 +15,7 @@ import type { Timing } from '../../store/clock.ts'
 import { rootOf } from '../artifact/places.ts'
 import type { Executor } from '../handler/executor.ts'
 import { inProcess } from '../handler/executor.ts'
+import { withMiddleware } from '../handler/run-around.ts'
 import type { Isolation, WorkerOptions } from '../worker-options.ts'
 import { DEFAULT_CONCURRENCY } from '../worker-options.ts'
 import { childMain } from './child-entry.ts'
@@ -29,6 +30,15 @@ const STARTS: Readonly<Record<Exclude<Isolation, 'none'>, StartChild>> = {
 }
 
 export function executorFor(
+  options: WorkerOptions,
+  timing: Timing,
+  place: ArtifactPlace,
+  onError: (error: Error) => void,
+): Executor {
+  return withMiddleware(isolated(options, timing, place, onError), options.use, onError)
+}
+
+function isolated(
   options: WorkerOptions,
   timing: Timing,
   place: ArtifactPlace,

@@ -133,6 +133,7 @@ const PARTS = [
   'SegmentInfo',
   'JobInfo',
   'JobEvent',
+  'HandlerRun',
   'ExecutionInfo',
   'FailureReason',
   'JobListItem',
