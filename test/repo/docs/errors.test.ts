@@ -175,7 +175,7 @@ const BARE: Readonly<Record<string, string>> = {
     'a stalled transaction that was rolled back: the connection makes a conflict of it',
   'src/store/directory/directory-state.ts':
     'something is written to a folder that is only read: nothing is',
-  'src/worker/attempt/attempt.ts':
+  'src/worker/handler/failure.ts':
     'a rejection of a report, on its way to become the failure on record',
   'src/worker/isolation/child-host.ts': 'a child without its modules: it is told them first',
   'src/worker/isolation/child-pool.ts': 'an effect records a step: it has no way to',
