@@ -100,7 +100,7 @@ describe.each(EVERY_ENGINE)('an error that says when to try again %s', (_name, o
   it('is said of a timeout, too, and of a stage', async () => {
     const pawl = await open()
     const slow = pipeline('slow', { retry: { max: 0 } }).stage('only', {
-      timeout: 20,
+      timeout: 200,
       classify: (error) =>
         (error as Aborted).reason === 'timed-out' ? new RetryAfter(5, { free: true }) : undefined,
       run: ({ job: { attempt } }) => (attempt > 1 ? attempt : new Promise<number>(() => undefined)),
