@@ -33,7 +33,8 @@ const REDACTION: Omit<ErasureStatements, 'compact'> = {
       as given (kind, name, stage, segment, through, record)
     where b.kind = given.kind and b.name = given.name and b.stage = given.stage
       and b.segment = given.segment and b.through = given.through`,
-  // A `vacuum full` copies the old versions of rows that a transaction somewhere may still read.
+  // A `vacuum full` copies the old versions of rows that a transaction somewhere may still read. One of another database
+  // reads none of them, but what begins here meanwhile takes its number for the oldest.
   oldReaders: {
     moment: 'select pg_current_xact_id()::text',
     before: `
@@ -41,11 +42,13 @@ const REDACTION: Omit<ErasureStatements, 'compact'> = {
         select format('process %s (%s) since %s', pid, coalesce(nullif(application_name, ''), backend_type, '?'),
           coalesce(xact_start::text, '?')) as said
         from pg_stat_activity
-        where pid <> pg_backend_pid() and (datname = current_database() or datid is null)
-          and greatest(age(backend_xid), age(backend_xmin)) > age($1::text::xid8::xid)
+        where pid <> pg_backend_pid() and (
+          age(backend_xid) > age($1::text::xid8::xid)
+          or (datname = current_database() or datid is null) and age(backend_xmin) > age($1::text::xid8::xid)
+        )
         union all
         select format('prepared transaction %s since %s', gid, prepared) from pg_prepared_xacts
-        where database = current_database() and age(transaction) > age($1::text::xid8::xid)
+        where age(transaction) > age($1::text::xid8::xid)
         union all
         select format('replication slot %s', slot_name) from pg_replication_slots
         where age(xmin) > age($1::text::xid8::xid)
