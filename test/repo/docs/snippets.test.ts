@@ -11,7 +11,7 @@ import { readTree, ROOT } from '../tidy/tree.ts'
 import type { Program } from './snippets.ts'
 import { ENTRANCES, folderOf, programsOf, runnerOf, writeProject } from './snippets.ts'
 
-const PAGES = /^docs\/(?:guide\/.*|api)\.md$/
+const PAGES = /^docs\/(?:guide\/.*|api|recipes|deployment|coming-from|support)\.md$/
 
 const pages = readTree().filter(({ path }) => PAGES.test(path))
 const programs = pages.flatMap(programsOf)
