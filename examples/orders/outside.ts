@@ -1,7 +1,7 @@
 /**
- * The world outside: a card processor and a mail server. Here they are two tables, so that everybody can
- * count what was done. Each takes a while to answer after it has done its part: a worker that is killed
- * meanwhile does not know that it was done.
+ * The world outside: a card processor, a mail server and a pair of scales. The first two are tables here, so
+ * that everybody can count what was done. Each takes a while to answer after it has done its part: a worker
+ * that is killed meanwhile does not know that it was done.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pool } from './database.ts'
@@ -28,4 +28,10 @@ export async function sendMail(key: string, orderId: string, recipient: string):
     recipient,
   ])
   await sleep(ANSWERS_AFTER_MS)
+}
+
+/** Changes nothing: it may be done again. */
+export async function weigh(sku: string): Promise<number> {
+  await sleep(ANSWERS_AFTER_MS)
+  return 100 * sku.length
 }
