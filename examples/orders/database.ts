@@ -12,7 +12,7 @@ export const pool = new Pool({ connectionString: DATABASE_URL })
 // Without a listener, a connection that is lost while it is idle would end the process.
 pool.on('error', (error) => console.error(`A connection was lost: ${error.message}`))
 
-/** Neither payments nor mails nor the history refuse a second row: whatever happens twice is seen. */
+/** Neither payments nor the history nor reports refuse a second row: whatever is done twice is seen. */
 const TABLES = `
   create schema if not exists shop;
   create table if not exists shop.stock (sku text primary key, on_hand integer not null);
