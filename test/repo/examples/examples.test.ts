@@ -63,7 +63,7 @@ describe.concurrent('the examples', () => {
     }
   })
 
-  it('orders: an order and its job in one transaction, at both ends', async () => {
+  it('transaction: an order and its job in one transaction, at both ends', async () => {
     const stdout = [
       'order a-2: -5 cents are no price.',
       'a-1: not paid',
@@ -71,7 +71,7 @@ describe.concurrent('the examples', () => {
       'a-2: no such order, no job',
       '',
     ].join('\n')
-    expect(await run('orders')).toEqual({ code: 0, stdout, stderr: '' })
+    expect(await run('transaction')).toEqual({ code: 0, stdout, stderr: '' })
   })
 
   it('pull-the-plug: nothing that was acknowledged is lost', async () => {
@@ -115,7 +115,7 @@ describe.concurrent('the examples', () => {
 
 describe('the examples', () => {
   it('are all run here, or in a folder of their own', () => {
-    const here = ['hello', 'orders', 'payments', 'pull-the-plug']
+    const here = ['hello', 'payments', 'pull-the-plug', 'transaction']
     const own = readdirSync('test/repo/examples').filter((name) => !name.includes('.'))
     expect(readdirSync('examples').toSorted()).toEqual([...here, ...own].toSorted())
   })

@@ -1,7 +1,7 @@
 /**
  * An order and its job in one transaction, at both ends: the job is submitted with the order, and the
  * order is marked as paid with the commit of the job. Run it with `node scripts/run.mjs
- * examples/orders/main.ts`; it leaves `shop.db` where it is run.
+ * examples/transaction/main.ts`; it leaves `shop.db` where it is run.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { fromSqlite, job, open, openSqlite, typed } from '../../src/index.ts'
