@@ -274,7 +274,8 @@ describe('a place', () => {
     [{ retention: { days: 30 } }, ['`days`', 'age, count, types']],
     [{ retention: { types: { mail: '30d' } } }, ["{ mail: { age: '30d' } }"]],
     [{ retentions: { age: '30d' } }, ['`retentions`', '`retention`']],
-    [{ logger: console }, ['`logger`', 'open()']],
+    [{ logger: { info: 1 } }, ['`logger`', 'info, warn and error', 'pino()']],
+    [{ loger: console }, ['`loger`', '`logger`']],
     ['./data', ["'./data'", 'an object']],
   ])('options %j are refused', async (options, message) => {
     const opening = open('memory:', wrong(options))
