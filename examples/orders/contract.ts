@@ -24,7 +24,7 @@ export const order = contract('order', {
   lease: '5s',
   retry: { max: 5, backoff: 'exponential', delay: '200ms' },
   limits: ({ input }) => [
-    // The card processor takes no more than 20 requests in a second, whoever they are for.
+    // The card processor takes no more than 20 requests in a second, for all tenants together.
     { key: 'card-processor', rate: { count: 20, per: '1s' } },
     { key: `tenant ${input.tenant}`, concurrency: 3 },
   ],

@@ -11,7 +11,7 @@ import type { LimitOptions, Policy } from './policy.ts'
 export interface ByInputOptions<Given> {
   /** A list, or a function that gives one for the input of a job: `({ input }) => [{ key: input.tenant, … }]`. */
   readonly limits?: readonly LimitOptions[] | LimitsOf<Given>
-  /** Whose a job is, unless its submit says so. Null: nobody's. */
+  /** Whose a job is, unless its submit says so. Null: it has no group. */
   readonly group?: GroupOf<Given>
 }
 

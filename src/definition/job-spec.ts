@@ -98,7 +98,7 @@ export interface ChildOptions {
   readonly limits?: readonly LimitOptions[]
   readonly tags?: readonly string[]
   /**
-   * A small JSON value that goes with the job, to its handler and to whoever looks at it, such as a trace context. It
+   * A small JSON value that goes with the job, to its handler and to callers of `get`, such as a trace context. It
    * is no part of the input: a second submit with the same key may have another, which is left out.
    */
   readonly metadata?: unknown

@@ -177,11 +177,11 @@ export class ResultTimeout extends PawlError {
   }
 }
 
-/** The process has nothing left to do but wait, and nobody else can end the job. */
-export class NobodyWorks extends PawlError {
+/** The process has nothing left to do but wait, and no other process has the store. */
+export class NoWorker extends PawlError {
   constructor(job: string) {
     super(
-      'NobodyWorks',
+      'NoWorker',
       'rejected',
       `Job ${job} is not over, no worker runs in this process, and no other process has this store: \`result()\` would wait for ever. Call \`work\` first. The job is kept.`,
       { job },

@@ -258,7 +258,7 @@ describe('opening', () => {
     expect(await reasonOf(withUrl((url) => (url.pathname = '/nowhere')))).toBe('missing')
   })
 
-  it('reaches nothing where nobody listens, and where nobody answers', async () => {
+  it('reaches nothing where no server listens, and where none answers', async () => {
     const silent = createServer((socket) => socket.resume())
     silent.listen(0, '127.0.0.1')
     await once(silent, 'listening')

@@ -17,7 +17,7 @@ import { stateByCommit } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { Answer, Outcome, Store } from '../../store/index.ts'
 import { isSettled } from '../../store/index.ts'
-import { NobodyWorks } from '../errors.ts'
+import { NoWorker } from '../errors.ts'
 import { onceNothingIsLeft } from './process-end.ts'
 
 interface Waiter {
@@ -93,14 +93,14 @@ export class Results {
       waiting.waiters.push(waiter)
     }
     if (plainType === null) void this.#queryJob(job)
-    if (!this.#isShared) this.#stopListening ??= onceNothingIsLeft(() => this.#nobodyWorks())
+    if (!this.#isShared) this.#stopListening ??= onceNothingIsLeft(() => this.#noWorker())
     else if (this.#timer === null) this.#queryIn(QUERY_EVERY_MS)
     return waiter
   }
 
-  #nobodyWorks(): void {
+  #noWorker(): void {
     this.#stopListening = null
-    for (const job of this.#waiting.keys()) this.#fail(job, new NobodyWorks(job))
+    for (const job of this.#waiting.keys()) this.#fail(job, new NoWorker(job))
   }
 
   /** Jobs are about to be submitted. What `noteNew` is to be given. */

@@ -34,7 +34,7 @@ const wrong = (options: object) => job('wrong', { run: () => null, ...options })
 const limit = (key: string): object => ({ key, concurrency: 2, rate: null })
 
 describe.each(EVERY_ENGINE)('metadata of a job %s', (_, openEngine) => {
-  it('goes to its handler, to its children if they are given it, and to whoever looks', async () => {
+  it('goes to its handler, to its children if they are given it, and to callers of get', async () => {
     const pawl = await openEngine()
     const seen: unknown[] = []
     const small = job('small', { run: ({ job: { metadata } }) => void seen.push(metadata) })
@@ -85,8 +85,8 @@ describe('limits and groups by the input', () => {
     ])
     const said = await pawl.submit(order, { tenant: 'a' }, { group: 'other' })
     expect((await specOf(pawl, said.id)).group).toBe('other')
-    const nobody = await specOf(pawl, (await pawl.submit(order, { tenant: null })).id)
-    expect(nobody).toMatchObject({ group: null, policy: { limits: [] } })
+    const ungrouped = await specOf(pawl, (await pawl.submit(order, { tenant: null })).id)
+    expect(ungrouped).toMatchObject({ group: null, policy: { limits: [] } })
   })
 
   it('are those of the stages of a pipeline that name none, of children, and of schedules', async () => {

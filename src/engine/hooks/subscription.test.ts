@@ -3,18 +3,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { EVERY_ENGINE } from '../../../test/support/engines.ts'
 import { engineAt, SHARED } from '../../../test/scenarios/shared/places.ts'
 import type { SharedPlace } from '../../../test/scenarios/shared/places.ts'
-import type { JobEvent, JobEventName } from '../../index.ts'
+import type { JobEvent } from '../../index.ts'
 import { job, open, pipeline, TerminalError, typed } from '../../index.ts'
+import { JOB_EVENTS } from './job-events.ts'
 
-const ALL: readonly JobEventName[] = [
-  'submitted',
-  'started',
-  'retrying',
-  'quarantined',
-  'completed',
-  'failed',
-  'cancelled',
-]
 const good = job('good', { run: () => 'fine' })
 const bad = job('bad', {
   retry: { max: 1, delay: 0 },
@@ -39,7 +31,7 @@ describe.each(EVERY_ENGINE)('listeners %s', (_, openEngine) => {
     const pawl = await openEngine()
     const earlier = await pawl.submit(good)
     const heard: JobEvent[] = []
-    await pawl.on(ALL, (event) => heard.push(event))
+    await pawl.on(JOB_EVENTS, (event) => heard.push(event))
     pawl.work([good, bad, wrong, film], { signals: [] })
     const ids = [
       (await pawl.submit(good)).id,

@@ -474,11 +474,11 @@ export interface ErasureStatements {
   readonly compact: readonly CompactStatement[]
 }
 
-/** To find who may still read rows as they were before: no database removes these as long as somebody may. */
+/** To find who may still read rows as they were before: no database removes these as long as a transaction may. */
 export interface OldReadersStatements {
   /** → a moment in the order of transactions: now. */
   readonly moment: string
-  /** moment → who began before it and has not ended, in words; null: nobody. */
+  /** moment → the transactions that began before it and have not ended, in words; null: none. */
   readonly before: string
 }
 

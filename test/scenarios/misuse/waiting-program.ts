@@ -1,4 +1,4 @@
-/** A program that waits for jobs that nobody runs, in as many engines as its argument says, and tells what came. */
+/** A program that waits for jobs that no worker runs, in as many engines as its argument says, and tells what came. */
 import { job, open } from '../../../src/index.ts'
 
 const quiet = job('quiet', { run: () => 'done' })

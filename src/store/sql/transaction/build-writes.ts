@@ -119,7 +119,7 @@ async function assignTurns(
   if (tasks.length > 0) await turns.assign(tasks, connection)
 }
 
-/** Only few tasks have limits, and nobody adds to the list. */
+/** Only few tasks have limits, and no caller adds to the list. */
 const NONE: readonly string[] = []
 
 export function limitKeys({ policy }: Task): readonly string[] {
