@@ -58,7 +58,7 @@ const ALL = {
   noEffectBefore: at(`${KERNEL}/guards.test.ts`, 'is refused by %s, because there is none yet'),
   worlds: at(
     `${MODEL}/explorer/worlds.test.ts`,
-    '%s (%s): no state is left, and no invariant is broken',
+    '%s (%s): no invariant is broken',
   ),
   storiesRetold: at(
     `${MODEL}/explorer/worlds.test.ts`,
