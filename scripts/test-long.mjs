@@ -48,6 +48,8 @@ run(
     'test/faults/damage',
     'test/faults/crash',
     'test/sql/proof',
+    'test/sql/verify',
+    'test/model/explorer',
     'test/conformance',
     'test/scenarios/presence',
   ],
