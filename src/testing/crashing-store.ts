@@ -23,6 +23,8 @@ import type {
   Store,
   StoreSnapshot,
 } from '../store/index.ts'
+import type { TestTransaction } from './test-transaction.ts'
+import { executeInTransaction } from './test-transaction.ts'
 
 export type CrashMoment = 'before-commit' | 'after-commit' | 'during-effect'
 
@@ -94,6 +96,8 @@ interface CrashingStoreParts {
   readonly mayClaim: (worker: string) => boolean
   /** Called once for each worker that dies, with the job that it reported on. */
   readonly onCrash: (worker: string, job: string) => void
+  /** Null: commits with writes of the user's are refused. */
+  readonly transaction: TestTransaction | null
 }
 
 const LOST: Answer = { verdict: 'cancelled', value: null, rejection: null }
@@ -105,8 +109,18 @@ export class CrashingStore implements Store {
   readonly #types = new Map<string, string>()
   readonly #effects = new Map<string, string>()
 
+  /** Only with a transaction of the test's. */
+  executeWith?: NonNullable<Store['executeWith']>
+
   constructor(parts: CrashingStoreParts) {
     this.#parts = parts
+    const { store, transaction } = parts
+    if (transaction === null) return
+    this.executeWith = async (command, writes) => {
+      if (this.#isLost(command)) return LOST
+      const answer = await executeInTransaction(store, transaction, command, writes)
+      return this.#diesAfter(command, answer) ? LOST : answer
+    }
   }
 
   async execute(commands: readonly Command[]): Promise<readonly Answer[]> {

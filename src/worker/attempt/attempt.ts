@@ -603,7 +603,7 @@ type LeaseReport = Command extends infer C
   : never
 
 const NO_WRITES_IN_STORE =
-  'commit(…).with() needs a database: this store has no transaction that you could write in. Open SQLite or PostgreSQL, or write in an effect.'
+  'commit(…).with() needs a database: this store has no transaction that you could write in. Open SQLite or PostgreSQL, or write in an effect. In a test: testEngine({ transaction: (run) => run(client) }).'
 
 function promisedEffects(
   { job, stage, segment }: LeaseAddress,
