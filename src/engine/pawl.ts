@@ -50,7 +50,7 @@ import type { Health, StalledInfo, Unserved } from './inspect/health.ts'
 import { HealthWatch, stalledInfo } from './inspect/health.ts'
 import type { JobEventName } from './hooks/job-events.ts'
 import type { JobListener, ListenOptions } from './hooks/subscription.ts'
-import { listen, listenTerms } from './hooks/subscription.ts'
+import { listen, listenTerms, StalledTasks } from './hooks/subscription.ts'
 import type { HistoryItem } from './inspect/history.ts'
 import { HistoryReplays, jobHistory } from './inspect/history.ts'
 import type { QueueInfo } from './inspect/queue-info.ts'
@@ -161,6 +161,7 @@ export class Pawl {
   readonly #commandListeners: CommandListeners
   readonly #softState: SoftState
   readonly #refusals: Refusals
+  readonly #stalledTasks = new StalledTasks()
   readonly #replays = new HistoryReplays()
   readonly #presenceLoop: PresenceLoop
   readonly #suspects: SuspectGate
@@ -185,7 +186,10 @@ export class Pawl {
     const notify = notifier(parts.onNotice, onError)
     const tellRefused = (one: RefusedCommand): void => notify({ kind: 'refused', ...one })
     this.#refusals = new Refusals(parts.noticeRefusals === true ? tellRefused : null)
-    const onStalled = (task: StalledTask): void => notify({ kind: 'stalled', ...stalledInfo(task) })
+    const onStalled = (task: StalledTask): void => {
+      notify({ kind: 'stalled', ...stalledInfo(task) })
+      this.#stalledTasks.tell(stalledInfo(task))
+    }
     this.#softState = this.#newSoftState(notify, onStalled)
     this.#suspects = new SuspectGate(timing)
     this.#presenceLoop = this.#newPresenceLoop(upkeepTiming, onStalled)
@@ -350,7 +354,10 @@ export class Pawl {
     options: ListenOptions = {},
   ): Promise<() => Promise<void>> {
     const { store, onError } = this.#parts
-    return listen(store, listenTerms(events, listener, options), listener, onError)
+    const parts = { store, onError, stalled: this.#stalledTasks }
+    const stop = await listen(parts, listenTerms(events, listener, options), listener)
+    if (this.#stalledTasks.hasListeners) this.#presenceLoop.listen()
+    return stop
   }
 
   /**
@@ -635,7 +642,8 @@ export class Pawl {
       now: this.#now,
       workers: this.#workers,
       softState: this.#softState,
-      onStalled: onNotice === undefined ? null : onStalled,
+      onStalled,
+      wantsStalled: () => onNotice !== undefined || this.#stalledTasks.hasListeners,
     })
   }
 

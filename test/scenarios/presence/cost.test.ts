@@ -147,7 +147,8 @@ class SteppedProcess {
       now,
       workers: new Set([this.worker as unknown as Worker]),
       softState: this.softState,
-      onStalled: null,
+      onStalled: () => undefined,
+      wantsStalled: () => false,
     })
   }
 
