@@ -58,6 +58,6 @@ export {
   waitFor,
   waitsOfSuspension,
 } from './waits.ts'
-export { malformed } from './wellformed.ts'
+export { commandFields, malformed, unknownField } from './wellformed.ts'
 export type { StageTasks, World } from './world.ts'
 export { countTallies, createWorld, findTask, fold, replay, taskIn, tasksOf } from './world.ts'

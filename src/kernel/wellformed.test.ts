@@ -5,6 +5,7 @@ import type { Command, CommandOf, CommandType } from './index.ts'
 import { decide, LATEST_TIME_MS, LIMITS, noReads, RULES } from './index.ts'
 import type { Kind } from './wellformed.ts'
 import {
+  commandFields,
   between,
   count,
   flag,
@@ -17,6 +18,7 @@ import {
   record,
   text,
   time,
+  unknownField,
 } from './wellformed.ts'
 
 const task = { job: 'a', stage: 0, segment: 0 }
@@ -210,4 +212,19 @@ it('a field that is not enumerable is there all the same', () => {
   const pair = record<{ a: number; b: number }>({ a: ({ a }) => count(a), b: ({ b }) => count(b) })
   expect(pair(Object.defineProperty({ a: 1 }, 'b', { value: 2 }))).toBeNull()
   expect(pair(Object.defineProperty({ a: 1 }, 'b', { value: -2 }))).toContain('whose b is')
+})
+
+describe('a field that a command does not have', () => {
+  it('is found by its name', () => {
+    const cancel = { type: 'CancelJob', job: 'a', by: 'b', reason: 'c' }
+    expect(unknownField(cancel)).toBe(null)
+    expect(unknownField({ ...cancel, attempt: 1 } as typeof cancel)).toBe(null)
+    expect(unknownField({ ...cancel, atempt: 1 } as typeof cancel)).toBe('atempt')
+  })
+
+  it('is not looked for in a command that does not exist', () => {
+    expect(unknownField({ type: 'Explode', fuse: 1 } as { type: string })).toBe(null)
+    expect(commandFields('Explode')).toEqual([])
+    expect(commandFields('StopTask')).toEqual(['job', 'stage', 'segment'])
+  })
 })

@@ -390,3 +390,18 @@ export function malformed(command: unknown): Rejection | null {
   }
   return null
 }
+
+/**
+ * A field that commands of this type do not have; null: there is none, or there is no such command. `malformed` lets it
+ * pass, since no entry ever has it; a caller that misspelt an optional field wants to know.
+ */
+export function unknownField(command: { readonly type: string }): string | null {
+  const known = CHECKS.get(command.type)
+  if (known === undefined) return null
+  return Object.keys(command).find((one) => one !== 'type' && !known.names.includes(one)) ?? null
+}
+
+/** The fields of a command, its type left out; none: there is no such command. */
+export function commandFields(type: string): readonly string[] {
+  return CHECKS.get(type)?.names ?? []
+}

@@ -1,0 +1,23 @@
+/**
+ * The protocol: one catalogue of operations, and what is made from it.
+ */
+export type { OperationInput, OperationName } from './catalogue.ts'
+export { OPERATIONS, PUBLIC_OPERATIONS } from './catalogue.ts'
+export { describe, misfit } from './check.ts'
+export { COMMAND_ROLES, rolesForCommand } from './command-roles.ts'
+export { openApiDocument } from './openapi.ts'
+export type { Operation, OperationKind, Role } from './operation.ts'
+export { pathParameters, ROLES } from './operation.ts'
+export { LONGEST_POLL_WAIT_MS, MOST_COMMANDS_PER_REQUEST } from './parts.ts'
+export type { ProblemDetails, ServerProblem } from './problems.ts'
+export {
+  PROBLEM_TYPE,
+  problemDetails,
+  PROBLEMS_OF_ALL,
+  SERVER_PROBLEMS,
+  STATUSES,
+  statusOf,
+} from './problems.ts'
+export type { FoundRoute } from './routes.ts'
+export { findRoute, pathOf } from './routes.ts'
+export type { JsonSchema } from './schema.ts'

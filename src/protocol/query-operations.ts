@@ -1,0 +1,194 @@
+/**
+ * What a store can be asked, an operation for each kind of query. `query.<kind>` stands for the query of that kind: the
+ * compiler says, in the store over HTTP, which one is missing.
+ */
+import type { Role } from './operation.ts'
+import { operation } from './operation.ts'
+import { job, key, MOST_COMMANDS_PER_REQUEST, name, state, task, typeOfStore } from './parts.ts'
+import type { JsonSchema, NoProperties, ObjectOf } from './schema.ts'
+import { flag, list, object, whole } from './schema.ts'
+import { EXAMPLE_JOB } from './store-operations.ts'
+
+const MOST_ASKED = 10_000
+const limit = whole(0, 1_000_000)
+const ALL: readonly Role[] = ['submit', 'work', 'read', 'operate']
+const READ: readonly Role[] = ['read', 'operate']
+const WORK: readonly Role[] = ['read', 'operate', 'work']
+
+type AskedWith = Readonly<Record<string, JsonSchema>>
+
+/** One query: what it is asked with, what it answers, and an example. */
+function query<R extends AskedWith, O extends AskedWith = NoProperties>(
+  kind: string,
+  terms: {
+    readonly says: string
+    readonly roles: readonly Role[]
+    readonly answer: string
+    readonly required: R
+    readonly optional?: O
+    readonly example: readonly [input: ObjectOf<R, O>, answer: unknown]
+  },
+) {
+  const { says, roles, answer, required, optional, example } = terms
+  return operation({
+    method: 'POST',
+    path: `/v1/query/${kind}`,
+    roles,
+    says,
+    input: object(required, optional),
+    output: object({ answer: typeOfStore<unknown>(answer) }),
+    errors: ['BadRequest', 'StoreClosed', 'StoreEnded'],
+    example: { input: example[0], output: { answer: example[1] } },
+  })
+}
+
+const filter = { type: name, queue: name, tag: name, group: name, after: whole(0) }
+const ASKED = { job: EXAMPLE_JOB }
+
+export const QUERY_OPERATIONS = {
+  'query.job': query('job', {
+    says: 'One job with its stages and tasks.',
+    roles: READ,
+    answer: 'JobView',
+    required: { job },
+    example: [ASKED, null],
+  }),
+  'query.overview': query('overview', {
+    says: 'One job, with its stages summed up.',
+    roles: ALL,
+    answer: 'JobOverview',
+    required: { job },
+    example: [ASKED, null],
+  }),
+  'query.outcome': query('outcome', {
+    says: 'How a job stands.',
+    roles: ALL,
+    answer: 'Outcome',
+    required: { job },
+    example: [ASKED, null],
+  }),
+  'query.ended': query('ended', {
+    says: 'Those of some jobs that are over, wait for an operator, or are not there.',
+    roles: ALL,
+    answer: 'Ended[]',
+    required: { jobs: list(job, MOST_ASKED) },
+    example: [{ jobs: [EXAMPLE_JOB] }, []],
+  }),
+  'query.input': query('input', {
+    says: 'What a job was submitted with.',
+    roles: WORK,
+    answer: 'Payload',
+    required: { job },
+    example: [ASKED, null],
+  }),
+  'query.task': query('task', {
+    says: 'One task.',
+    roles: WORK,
+    answer: 'Task',
+    required: task,
+    example: [{ ...ASKED, stage: 0, segment: 0 }, null],
+  }),
+  'query.outputs': query('outputs', {
+    says: 'What the segments of a stage put out, behind one of them.',
+    roles: ALL,
+    answer: 'OutputsPage',
+    required: { job, stage: whole(0), after: whole(-1), limit },
+    example: [{ ...ASKED, stage: 0, after: -1, limit: 10 }, null],
+  }),
+  'query.jobs': query('jobs', {
+    says: 'Jobs in order of submission, page by page.',
+    roles: [...READ, 'submit'],
+    answer: 'JobsPage',
+    required: { limit },
+    optional: { ...filter, state, key, isRerun: flag() },
+    example: [{ limit: 10 }, { jobs: [], next: null }],
+  }),
+  'query.quarantine': query('quarantine', {
+    says: 'Jobs in quarantine, in order of submission.',
+    roles: READ,
+    answer: 'QuarantinePage',
+    required: { limit },
+    optional: { ...filter, jobs: list(job, MOST_ASKED) },
+    example: [{ limit: 10 }, { jobs: [], next: null, now: 1_763_479_200_000 }],
+  }),
+  'query.history': query('history', {
+    says: 'The entries of a job and its tasks.',
+    roles: WORK,
+    answer: 'PositionedEntry[]',
+    required: { job, limit },
+    optional: { after: whole(0), newest: flag() },
+    example: [{ ...ASKED, limit: 10 }, []],
+  }),
+  'query.stream': query('stream', {
+    says: 'Values of a stream of a task, from an offset on.',
+    roles: ALL,
+    answer: 'StreamPage',
+    required: { ...task, name, from: whole(0), limit },
+    example: [{ ...ASKED, stage: 0, segment: 0, name: 'log', from: 0, limit: 10 }, null],
+  }),
+  'query.queue': query('queue', {
+    says: 'A queue, and what is used of its limits.',
+    roles: [...READ, 'submit'],
+    answer: 'QueueView',
+    required: { queue: name },
+    example: [{ queue: 'mail' }, { ready: 0 }],
+  }),
+  'query.limit': query('limit', {
+    says: 'What is used of a limit that tasks declare.',
+    roles: READ,
+    answer: 'LimitView',
+    required: { key },
+    example: [{ key: 'tenant-7' }, { held: 0 }],
+  }),
+  'query.session-leases': query('session-leases', {
+    says: 'Every lease that is held by a process with a session.',
+    roles: [],
+    answer: 'SessionLease[]',
+    required: {},
+    example: [{}, []],
+  }),
+  'query.worker-leases': query('worker-leases', {
+    says: 'What a worker holds.',
+    roles: WORK,
+    answer: 'WorkerView',
+    required: { worker: name },
+    example: [{ worker: 'py-1' }, { worker: 'py-1', held: 0, holders: [] }],
+  }),
+  'query.schedule': query('schedule', {
+    says: 'A schedule.',
+    roles: READ,
+    answer: 'Schedule',
+    required: { schedule: name },
+    example: [{ schedule: 'nightly' }, null],
+  }),
+  'query.schedules': query('schedules', {
+    says: 'Schedules, in order of their ids.',
+    roles: READ,
+    answer: 'Schedule[]',
+    required: { limit },
+    optional: { after: name, ids: list(name, MOST_ASKED) },
+    example: [{ limit: 10 }, []],
+  }),
+  'query.metrics': query('metrics', {
+    says: 'Counters and timings of every transition since the store was opened.',
+    roles: READ,
+    answer: 'Metrics',
+    required: {},
+    example: [{}, { leases: 0, quarantined: 0 }],
+  }),
+  'query.examination': query('examination', {
+    says: 'Examines the next few jobs: whether their invariants hold, and which wait for long.',
+    roles: READ,
+    answer: 'Examined',
+    required: { limit, waitedMs: whole(0) },
+    example: [{ limit: 100, waitedMs: 600_000 }, { looked: 0 }],
+  }),
+  'query.upkeep': query('upkeep', {
+    says: 'The commands that time or the orchestrator should send now. A server sends them itself.',
+    roles: [],
+    answer: 'Command[]',
+    required: { limit: whole(1, MOST_COMMANDS_PER_REQUEST) },
+    optional: { forgets: flag() },
+    example: [{ limit: 10 }, []],
+  }),
+}
