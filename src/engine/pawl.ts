@@ -40,6 +40,7 @@ import { assertDefinitions } from './client/worked-definitions.ts'
 import { NO_OPTIONS, Submitter } from './client/submitter.ts'
 import type { MaxWaiting } from './client/waiting-bounds.ts'
 import { WaitingBounds } from './client/waiting-bounds.ts'
+import { giveAccess } from './engine-access.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
 import { engineMetrics } from './inspect/engine-metrics.ts'
 import type { ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
@@ -106,6 +107,8 @@ export interface PawlParts {
   readonly now?: () => number
   /** The timers of upkeep, if not `timing`: tests call `upkeep` themselves. */
   readonly upkeepTiming?: Timing
+  /** Those of presence, if not those of upkeep: a client of a server has no upkeep, and says what it does. */
+  readonly presenceTiming?: Timing
   /** Told of errors that no caller waits for. */
   readonly onError: (error: Error) => void
   readonly onNotice?: ((notice: Notice) => void) | undefined
@@ -192,7 +195,7 @@ export class Pawl {
     }
     this.#softState = this.#newSoftState(notify, onStalled)
     this.#suspects = new SuspectGate(timing)
-    this.#presenceLoop = this.#newPresenceLoop(upkeepTiming, onStalled)
+    this.#presenceLoop = this.#newPresenceLoop(parts.presenceTiming ?? upkeepTiming, onStalled)
     this.#healthWatch = this.#newHealthWatch(notify)
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now, this.#refusals)
@@ -246,6 +249,15 @@ export class Pawl {
       defaults,
       this.#newBounds(),
     )
+    const [listeners, presence] = [this.#commandListeners, this.#presenceLoop]
+    giveAccess(this, {
+      store,
+      now: this.#now,
+      execute: (commands) => listeners.executeOf(commands),
+      onNews: (listener) => listeners.onNews(listener),
+      addRemote: (remote) => presence.addRemote(remote),
+      ownProcess: () => presence.ownProcess(),
+    })
   }
 
   /**

@@ -284,8 +284,8 @@ const OTHER_OPERATIONS = {
     roles: ['read', 'operate'],
     says: 'A queue: whether it is paused, its bounds, and how many jobs wait.',
     input: object({ queue: name }),
-    output: open({}),
-    example: { input: { queue: 'mail' }, output: { name: 'mail', paused: null, ready: 0 } },
+    output: open({ name, pausedAt: nullable(date), ready: whole(0) }),
+    example: { input: { queue: 'mail' }, output: { name: 'mail', pausedAt: null, ready: 0 } },
   }),
   'queues.pause': operation({
     path: '/v1/queues/{queue}/pause',

@@ -4,7 +4,7 @@
  */
 import type { Role } from './operation.ts'
 import { operation } from './operation.ts'
-import { job, key, MOST_COMMANDS_PER_REQUEST, name, state, task, typeOfStore } from './parts.ts'
+import { job, key, name, state, task, typeOfStore } from './parts.ts'
 import type { JsonSchema, NoProperties, ObjectOf } from './schema.ts'
 import { flag, list, object, whole } from './schema.ts'
 import { EXAMPLE_JOB } from './store-operations.ts'
@@ -187,7 +187,7 @@ export const QUERY_OPERATIONS = {
     says: 'The commands that time or the orchestrator should send now. A server sends them itself.',
     roles: [],
     answer: 'Command[]',
-    required: { limit: whole(1, MOST_COMMANDS_PER_REQUEST) },
+    required: { limit },
     optional: { forgets: flag() },
     example: [{ limit: 10 }, []],
   }),

@@ -138,7 +138,10 @@ export const STORE_OPERATIONS = {
     says: 'Answers when something may have happened since a cursor: there may be work, ends of jobs, leases that were revoked.',
     input: object(
       { since: about('`cursor` of the answer before; null: all.', nullable(text(100))) },
-      { waitMs },
+      {
+        waitMs,
+        session: about('Of a process of workers: it lives as long as such a poll is open.', name),
+      },
     ),
     output: object({ cursor: text(100), news: list(text(20), NEWS.length) }),
     errors: ['StoreClosed', 'TooManyOpen'],

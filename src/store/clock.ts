@@ -227,3 +227,13 @@ export function realTiming(now: () => number = () => performance.now()): Timing 
     },
   }
 }
+
+/** Time goes on, and nothing is ever called back: for loops that another process runs. */
+export function withoutTimers(timing: Timing): Timing {
+  return {
+    now: () => timing.now(),
+    steadyNow: () => timing.steadyNow(),
+    after: () => ({ cancel: () => undefined }),
+    soon: () => undefined,
+  }
+}

@@ -19,6 +19,14 @@ export function newCopierName(): string {
 }
 
 /** Of a process on a store, as its leases name it. `kind`: how it is judged. */
-export function newSessionName(kind: 'owner' | 'sqlite' | 'postgres'): string {
+export function newSessionName(kind: 'owner' | 'sqlite' | 'postgres' | 'remote'): string {
   return `${kind}-${randomBytes(8).toString('hex')}`
+}
+
+/** Sessions of processes behind a server. */
+export const REMOTE_SESSION = /^remote-/
+
+/** From 0 to 1: so that callers that failed together do not come back together. */
+export function share(): number {
+  return randomBytes(4).readUInt32LE() / 2 ** 32
 }

@@ -15,6 +15,8 @@ import { MemoryStore, openDirectory } from '../../src/store/index.ts'
 import { openPostgres, openSqliteStore } from '../../src/store/sql/open-sql.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { freshFile } from '../support/sqlite.ts'
+import { IS_LONG } from '../support/campaign.ts'
+import { servedStore } from '../support/served-store.ts'
 import { SimDisk } from '../faults/sim/sim-disk.ts'
 
 export class TestClock {
@@ -40,6 +42,14 @@ export const STORES: Readonly<Record<string, (clock: Clock) => Promise<Store>>> 
   // A checkpoint after every few entries, so that jobs leave memory as soon as they are over.
   'directory with checkpoints': (clock) =>
     openDirectory('/store', { ...simulated(clock), checkpointBytes: 1 }),
+  // Behind a real server, on real connections.
+  http: (clock) => servedStore(new MemoryStore(clock), () => clock.now()),
+  ...(IS_LONG
+    ? {
+        'http on a directory': async (clock: Clock) =>
+          servedStore(await openDirectory('/store', simulated(clock)), () => clock.now()),
+      }
+    : {}),
 }
 
 export function simulated(clock: Clock): DirectoryOptions {

@@ -18,8 +18,9 @@ import { hostname } from 'node:os'
 import type { Command } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
-import type { Presence, Store } from '../../store/index.ts'
+import type { HeardProcess, JobReport, Presence, Store } from '../../store/index.ts'
 import type { StalledTask, Worker } from '../../worker/index.ts'
+import type { RemoteProcesses } from '../engine-access.ts'
 import type { SoftState } from '../inspect/soft-state.ts'
 import type { ProcessState, WorkerInfo } from '../inspect/worker-info.ts'
 import { workersOf } from '../inspect/worker-info.ts'
@@ -67,6 +68,7 @@ interface OtherProcess {
 export class PresenceLoop {
   readonly #parts: PresenceLoopParts
   readonly #startedAt = new WeakMap<Worker, number>()
+  readonly #remote = new Set<RemoteProcesses>()
   #others: ReadonlyMap<string, OtherProcess> = new Map()
   #heardAt = -Infinity
   readonly #toldStalled = new Set<string>()
@@ -98,8 +100,8 @@ export class PresenceLoop {
   /** Of all processes, those that are known to be dead left out. */
   async workers(): Promise<readonly WorkerInfo[]> {
     // If they cannot be asked, what was heard last is what is known.
-    const heard = await this.#parts.presence?.heard(true).catch(() => null)
-    if (heard != null) this.#noteHeard(heard)
+    const heard = await this.#heard(true)
+    if (heard !== null) this.#noteHeard(heard)
     return this.knownWorkers()
   }
 
@@ -126,7 +128,8 @@ export class PresenceLoop {
   /** What the handlers of a job said last, in any process. */
   async reportsOf(job: string): Promise<ReturnType<SoftState['reportsOf']>> {
     const own = this.#parts.softState.reportsOf(job)
-    const said = await this.#parts.presence?.reportOf(job).catch(() => null)
+    const said =
+      this.#remoteReport(job) ?? (await this.#parts.presence?.reportOf(job).catch(() => null))
     if (said == null || said.saidAt <= own.saidAt) return own
     if (said.text === '') {
       // Another process erased the job: this one must not say it again either.
@@ -141,22 +144,54 @@ export class PresenceLoop {
   async forgetReports(job: string): Promise<void> {
     const until = this.#parts.now() + LATE_MS
     this.#parts.softState.forget(job, until)
+    for (const remote of this.#remote) remote.forgetReport(job, until)
     await this.#parts.presence?.forgetReport(job, until)
   }
 
   /** Hears the others, unless that was a moment ago. */
   async refresh(): Promise<void> {
     const { presence, timing } = this.#parts
-    if (presence === null || timing.now() - this.#heardAt < FRESH_MS) return
+    if (presence === null && this.#remote.size === 0) return
+    if (timing.now() - this.#heardAt < FRESH_MS) return
     this.#heardAt = timing.now()
-    const heard = await presence.heard(false).catch(() => null)
+    const heard = await this.#heard(false)
     if (heard !== null) this.#noteHeard(heard)
+  }
+
+  /** Workers of these are shown, too. Gives its end. */
+  addRemote(remote: RemoteProcesses): () => void {
+    this.#remote.add(remote)
+    return () => void this.#remote.delete(remote)
+  }
+
+  /** What this process says of itself; null: it has no workers. */
+  ownProcess(): HeardProcess | null {
+    const { workers, presence, now } = this.#parts
+    if (workers.size === 0) return null
+    const name = presence?.name ?? `${hostname()}-${process.pid}`
+    return { name, heardAt: now(), text: JSON.stringify(this.#ownState()) }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()
     await this.#running
+  }
+
+  /** Null: the store could not be asked. */
+  async #heard(isChecked: boolean): Promise<readonly HeardProcess[] | null> {
+    const { presence } = this.#parts
+    const here = presence === null ? [] : await presence.heard(isChecked).catch(() => null)
+    if (here === null || this.#remote.size === 0) return here
+    return [...here, ...[...this.#remote].flatMap((remote) => remote.heard())]
+  }
+
+  #remoteReport(job: string): JobReport | null {
+    for (const remote of this.#remote) {
+      const report = remote.reportOf(job)
+      if (report !== null) return report
+    }
+    return null
   }
 
   #schedule(ms: number): void {
@@ -190,8 +225,8 @@ export class PresenceLoop {
     const dead = await presence?.dead()
     if (dead == null) return
     // What they said last is there until they are buried.
-    const heard = await presence?.heard(false).catch(() => null)
-    if (heard != null) this.#noteHeard(heard)
+    const heard = await this.#heard(false)
+    if (heard !== null) this.#noteHeard(heard)
     const leases = await store.query({ kind: 'session-leases' })
     const commands = leases
       .filter(({ session }) => dead.isDead(session))

@@ -4,7 +4,8 @@
  * answered, and upkeep runs.
  */
 import type { Command } from '../../kernel/index.ts'
-import type { Answer, News, Store } from '../../store/index.ts'
+import { malformed } from '../../kernel/index.ts'
+import type { Answer, News, NewsKind, Store } from '../../store/index.ts'
 import type { Worker } from '../../worker/index.ts'
 import type { Results } from '../client/results.ts'
 import type { RefusedCommand } from '../refusals.ts'
@@ -49,6 +50,37 @@ const STAGE_CHANGING: ReadonlySet<Command['type']> = new Set<Command['type']>([
   'RevokeLease',
 ])
 
+/** No job is over by them, and none comes to wait for an operator. */
+const ENDS_NOTHING: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'SubmitJob',
+  'GrantLease',
+  'StartExecution',
+  'ExtendLease',
+  'RecordStep',
+  'AppendStream',
+  'StartEffect',
+  'ConfigureQueue',
+  'PauseQueue',
+  'ResumeQueue',
+])
+const OF_SCHEDULES: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  'SetSchedule',
+  'FireSchedule',
+  'RemoveSchedule',
+])
+
+/** What commands may have led to, as far as their types tell. */
+function newsOf(commands: readonly Command[]): ReadonlySet<NewsKind> {
+  const news = new Set<NewsKind>()
+  for (const { type } of commands) {
+    if (OF_SCHEDULES.has(type)) news.add('schedules')
+    if (!CLAIMS_NOTHING.has(type)) news.add('work')
+    if (!ENDS_NOTHING.has(type)) news.add('ends')
+    if (INTERRUPTING.has(type)) news.add('interrupts')
+  }
+  return news
+}
+
 /** Workers call `onStageReport` after their own reports. */
 function mayMoveStages(command: Command): boolean {
   return command.type === 'SubmitJob'
@@ -71,11 +103,12 @@ export class CommandListeners {
   readonly #parts: CommandListenersParts
   readonly #isShared: boolean
   readonly #endNews: () => void
+  readonly #newsListeners = new Set<(news: ReadonlySet<NewsKind>) => void>()
 
   constructor(parts: CommandListenersParts) {
     this.#parts = parts
     this.#isShared = parts.store.onNews !== undefined
-    this.#endNews = parts.store.onNews?.((news) => this.#onNews(news)) ?? (() => undefined)
+    this.#endNews = parts.store.onNews?.((news) => this.#onStoreNews(news)) ?? (() => undefined)
   }
 
   /**
@@ -94,6 +127,10 @@ export class CommandListeners {
     const { results, upkeepLoop, workers } = this.#parts
     results.answered(commands, answers)
     this.#countTraffic(commands)
+    if (this.#newsListeners.size > 0) {
+      const news = newsOf(commands)
+      for (const listener of this.#newsListeners) listener(news)
+    }
     this.#tellRefused(commands, answers)
     if (commands.some(mayMoveStages)) upkeepLoop.runNow()
     // A batch has new work, or reports.
@@ -102,6 +139,24 @@ export class CommandListeners {
       if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
       for (const worker of workers) worker.checkLeases((command as { job: string }).job)
     })
+  }
+
+  /** Commands that reached the store by other ways than the batcher of this engine. */
+  async executeOf(commands: readonly Command[]): Promise<readonly Answer[]> {
+    const executing = this.#parts.store.execute(commands)
+    this.sent(commands.filter((command) => malformed(command) === null))
+    const answers = await executing
+    // What was refused may have any form, and led to nothing.
+    const done = commands.map((_, i) => answers[i]?.verdict !== 'rejected')
+    const isDone = (_: unknown, i: number): boolean => done[i] === true
+    this.answered(commands.filter(isDone), answers.filter(isDone))
+    return answers
+  }
+
+  /** Calls with what may have happened by commands. Gives its end. */
+  onNews(listener: (news: ReadonlySet<NewsKind>) => void): () => void {
+    this.#newsListeners.add(listener)
+    return () => void this.#newsListeners.delete(listener)
   }
 
   #tellRefused(commands: readonly Command[], answers: readonly Answer[]): void {
@@ -127,7 +182,7 @@ export class CommandListeners {
     this.#endNews()
   }
 
-  #onNews(news: News): void {
+  #onStoreNews(news: News): void {
     const { workers, results, upkeepLoop, schedules, traffic } = this.#parts
     traffic.others += 1
     if (news.has('work')) for (const worker of workers) worker.wake()

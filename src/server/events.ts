@@ -1,0 +1,97 @@
+/**
+ * The log as server-sent events. A stream is read as quickly as its caller takes it: what waits to be sent is one event.
+ * The id of an event is its position, so that a caller that was cut goes on behind the last one that it saw.
+ */
+import type { PositionedEntry } from '../store/index.ts'
+import { repeatEvery } from '../store/clock.ts'
+import { RequestRefused, problemOf } from './errors.ts'
+import type { CallContext } from './handlers.ts'
+
+/** A comment, so that proxies and callers see that the stream is alive. */
+const ALIVE_MS = 10_000
+const ALIVE = ': alive\n\n'
+
+export interface WatchInput {
+  readonly from?: number
+  readonly new?: boolean
+}
+
+/** `lastEventId`: of the header, which says more than the query of a stream that is opened again. */
+export async function watchStream(
+  { access, signal }: CallContext,
+  input: WatchInput,
+  lastEventId: string | null,
+  onEnd: () => void,
+): Promise<ReadableStream<Uint8Array>> {
+  const from = positionOf(lastEventId) ?? input.from ?? 0
+  const isNew = input.new === true && lastEventId === null
+  if (isNew && input.from !== undefined) {
+    throw new RequestRefused('InvalidInput', '`from` and `new` do not go together: write one.')
+  }
+  const { store } = access
+  const entries = isNew ? await store.watchNew() : store.watch(from)
+  return eventStream(entries, signal, onEnd)
+}
+
+function positionOf(lastEventId: string | null): number | null {
+  if (lastEventId === null) return null
+  if (/^\d{1,15}$/.test(lastEventId)) return Number(lastEventId)
+  throw new RequestRefused(
+    'InvalidInput',
+    'Last-Event-ID is the id of an event, which is a number.',
+  )
+}
+
+function eventStream(
+  entries: AsyncIterable<PositionedEntry>,
+  signal: AbortSignal,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
+  const iterator = entries[Symbol.asyncIterator]()
+  const encoder = new TextEncoder()
+  let end: () => void = onEnd
+  const abort = (): void => void iterator.return?.()
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        // The caller learns that it is there BEFORE the first entry comes.
+        controller.enqueue(encoder.encode(ALIVE))
+        const alive = repeatEvery(ALIVE_MS, () => {
+          if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(ALIVE))
+        })
+        signal.addEventListener('abort', abort)
+        end = () => {
+          alive.stop()
+          signal.removeEventListener('abort', abort)
+          onEnd()
+        }
+        if (signal.aborted) abort()
+      },
+      async pull(controller) {
+        const text = await nextEvent(iterator)
+        if (text !== null) return controller.enqueue(encoder.encode(text.event))
+        end()
+        controller.close()
+      },
+      async cancel() {
+        end()
+        await iterator.return?.()
+      },
+    },
+    { highWaterMark: 1 },
+  )
+}
+
+/** Null: there is no more. An error is the last event. */
+async function nextEvent(
+  iterator: AsyncIterator<PositionedEntry>,
+): Promise<{ readonly event: string } | null> {
+  try {
+    const { done, value } = await iterator.next()
+    if (done === true) return null
+    return { event: `id: ${value.position}\ndata: ${JSON.stringify(value.entry)}\n\n` }
+  } catch (error) {
+    await iterator.return?.()
+    return { event: `event: problem\ndata: ${JSON.stringify(problemOf(error))}\n\n` }
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * The server as a function from a request to its answer, which Hono, Next, Bun and others mount as it is.
+ *
+ * A request passes, in this order: the checks of Host and Origin, the token, the route, the role, the form of its input.
+ * Whatever is refused on the way has changed nothing.
+ */
+import { InvalidDefinition } from '../definition/index.ts'
+import type { Pawl } from '../engine/index.ts'
+import { accessTo } from '../engine/engine-access.ts'
+import type { FoundRoute, Operation } from '../protocol/index.ts'
+import { findRoute, PUBLIC_OPERATIONS } from '../protocol/index.ts'
+import { problemResponse, RequestRefused } from './errors.ts'
+import { watchStream } from './events.ts'
+import type { CallContext, ServerParts } from './handlers.ts'
+import { call } from './handlers.ts'
+import { NewsHub } from './news-hub.ts'
+import { OpenRequests } from './open-requests.ts'
+import type { HandlerOptions, HandlerTerms } from './options.ts'
+import { handlerTerms } from './options.ts'
+import { RemoteSessions } from './remote-sessions.ts'
+import { inputOf } from './request-input.ts'
+import type { Caller } from './tokens.ts'
+import { mayCall, Tokens } from './tokens.ts'
+
+export interface RequestHandler {
+  (request: Request): Promise<Response>
+  /** Polls are answered and streams end. The engine stays open. */
+  close(): void
+}
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+}
+
+export function createHandler(pawl: Pawl, options: HandlerOptions = {}): RequestHandler {
+  return handlerOf(pawl, handlerTerms(options))
+}
+
+export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
+  const access = typeof pawl === 'object' && pawl !== null ? accessTo(pawl) : undefined
+  if (access === undefined) {
+    throw new InvalidDefinition('A server stands in front of an engine: give it what open() gives.')
+  }
+  const parts: ServerParts = {
+    pawl,
+    access,
+    terms,
+    hub: new NewsHub(access),
+    sessions: new RemoteSessions(access, terms.graceMs, terms.onError),
+    openRequests: new OpenRequests(terms.limits),
+  }
+  const tokens = new Tokens(terms.tokens)
+  const handler = async (request: Request): Promise<Response> => {
+    const headers = { ...HEADERS, 'pawl-time': String(Math.floor(access.now())) }
+    try {
+      return await answer(parts, tokens, request, headers)
+    } catch (error) {
+      const response = problemResponse(error, headers)
+      if (response.status === 500) terms.onError(error as Error)
+      return response
+    }
+  }
+  return Object.assign(handler, {
+    close(): void {
+      parts.openRequests.close()
+      parts.sessions.close()
+      parts.hub.close()
+    },
+  })
+}
+
+type Headers = Readonly<Record<string, string>>
+
+async function answer(
+  parts: ServerParts,
+  tokens: Tokens,
+  request: Request,
+  headers: Headers,
+): Promise<Response> {
+  const { terms, openRequests } = parts
+  const url = new URL(request.url)
+  assertHost(terms, request, url)
+  assertOrigin(terms, request)
+  const { operation, caller, parameters } = admit(terms, tokens, request, url)
+  const { limits } = terms
+  const input = await inputOf(request, operation, parameters, url.searchParams, limits.bodyBytes)
+  const signal = AbortSignal.any([request.signal, openRequests.closing])
+  const context: CallContext = { ...parts, caller, signal }
+  if (operation.kind === 'events') return eventsResponse(context, input, request, headers)
+  const leave = operation.kind === 'poll' ? openRequests.enter(caller) : null
+  try {
+    const output = await call(operation.name, context, input)
+    return new Response(JSON.stringify(output), {
+      headers: { ...headers, 'content-type': 'application/json' },
+    })
+  } finally {
+    leave?.()
+  }
+}
+
+interface Admitted {
+  readonly operation: Operation
+  readonly caller: Caller
+  readonly parameters: FoundRoute['parameters']
+}
+
+/** Which operation it is, and that the caller may call it. A caller without a token learns nothing of what there is. */
+function admit(terms: HandlerTerms, tokens: Tokens, request: Request, url: URL): Admitted {
+  const isBelow = terms.path === '' || url.pathname.startsWith(`${terms.path}/`)
+  const route = isBelow ? findRoute(url.pathname.slice(terms.path.length)) : null
+  const operation = route?.methods.get(request.method)
+  const isPublic = operation !== undefined && PUBLIC_OPERATIONS.has(operation.name)
+  const known = tokens.callerOf(request.headers.get('authorization'))
+  const caller = known ?? (isPublic ? { name: 'anonymous', roles: new Set<never>() } : null)
+  if (caller === null) {
+    throw new RequestRefused(
+      'Unauthorized',
+      'This needs a token: write `authorization: Bearer …` with one that the server knows.',
+      {},
+      { 'www-authenticate': 'Bearer' },
+    )
+  }
+  if (route === null) {
+    const where = url.pathname.slice(0, 200)
+    throw new RequestRefused('NoSuchRoute', `There is no operation at ${where}: see docs/http.md.`)
+  }
+  if (operation === undefined) {
+    const allowed = [...route.methods.keys()].join(', ')
+    const detail = `What is there takes ${allowed}, not ${request.method}.`
+    throw new RequestRefused('MethodNotAllowed', detail, {}, { allow: allowed })
+  }
+  if (!mayCall(caller, operation)) {
+    const needed = operation.roles.length === 0 ? 'admin' : operation.roles.join("' or '")
+    const detail = `${operation.name} needs a token with the role '${needed}'.`
+    throw new RequestRefused('Forbidden', detail)
+  }
+  return { operation, caller, parameters: route.parameters }
+}
+
+/** A page in a browser could have a name of its own lead to this machine, and ask under that name. */
+function assertHost({ hosts }: HandlerTerms, request: Request, url: URL): void {
+  if (hosts === null) return
+  const host = (request.headers.get('host') ?? url.host).toLowerCase().replace(/:\d*$/, '')
+  if (hosts.has(host)) return
+  throw new RequestRefused(
+    'HostNotAllowed',
+    `The Host header is ${JSON.stringify(host.slice(0, 100))}: this server is called ${[...hosts].join(', ')}. Give it its name by \`hosts\`.`,
+  )
+}
+
+/** Only browsers say an origin. A page of another one has no business here, whatever it carries. */
+function assertOrigin({ origins }: HandlerTerms, request: Request): void {
+  const origin = request.headers.get('origin')
+  if (origin === null || origins.has(origin)) return
+  const host = request.headers.get('host')
+  if (host !== null && /^https?:\/\//.test(origin) && origin.replace(/^https?:\/\//, '') === host) {
+    return
+  }
+  throw new RequestRefused(
+    'OriginNotAllowed',
+    'A page of another origin asks, which is not allowed: name the origin in `origins` if it is yours.',
+  )
+}
+
+async function eventsResponse(
+  context: CallContext,
+  input: object,
+  request: Request,
+  headers: Headers,
+): Promise<Response> {
+  const leave = context.openRequests.enter(context.caller)
+  try {
+    const lastEventId = request.headers.get('last-event-id')
+    const stream = await watchStream(context, input, lastEventId, leave)
+    return new Response(stream, {
+      headers: { ...headers, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+    })
+  } catch (error) {
+    leave()
+    throw error
+  }
+}

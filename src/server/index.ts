@@ -1,0 +1,11 @@
+/**
+ * `pawl/server`: an engine over HTTP, for clients and workers on other machines.
+ */
+export type { RequestHandler } from './handler.ts'
+export { createHandler } from './handler.ts'
+export type { HandlerLimits, HandlerOptions, ServeOptions, TokenOptions } from './options.ts'
+export { RequestRefused } from './errors.ts'
+export type { PawlServer } from './serve.ts'
+export { serve } from './serve.ts'
+export type { Operation, Role } from '../protocol/index.ts'
+export { openApiDocument, OPERATIONS } from '../protocol/index.ts'

@@ -1,0 +1,164 @@
+/**
+ * The options of a server, checked BEFORE anything listens.
+ */
+import type { AnyJob } from '../definition/index.ts'
+import { InvalidDefinition, KnownOptions, shown } from '../definition/index.ts'
+import type { Role } from '../protocol/index.ts'
+import { ROLES } from '../protocol/index.ts'
+
+export interface TokenOptions {
+  /** What callers send as `Authorization: Bearer …`: at least 16 characters, made by chance. */
+  readonly token: string
+  readonly roles: readonly Role[]
+  /** Who it is for: on record as the actor of what it is used for. Default: its roles. */
+  readonly name?: string
+}
+
+export interface HandlerLimits {
+  /** Of the body of a request. Default 16 MB. */
+  readonly bodyBytes?: number
+  /** Polls and streams that are open at once. Default 1,000. */
+  readonly open?: number
+  /** The same, of one token. Default 200. */
+  readonly openPerToken?: number
+}
+
+export interface HandlerOptions {
+  /** Without any, no caller is asked who it is. */
+  readonly tokens?: readonly TokenOptions[]
+  /** Must be said where there are no tokens: every caller that reaches the handler may do everything. */
+  readonly unprotected?: true
+  /** Where it is mounted, such as '/pawl'. Default: at the root. */
+  readonly path?: string
+  /**
+   * Names, without ports, that the Host header may have. Default: any if there are tokens, else those of this
+   * machine by itself: a page in a browser could have its own name lead here.
+   */
+  readonly hosts?: readonly string[]
+  /** Other origins whose pages may ask. Default: none. */
+  readonly origins?: readonly string[]
+  /** Jobs that are submitted by name get their policies, and their inputs are checked. Default: none. */
+  readonly definitions?: readonly AnyJob[]
+  readonly limits?: HandlerLimits
+  /** How long a process of remote workers may be silent, without a connection, until its leases are revoked. Default 5 s. */
+  readonly graceMs?: number
+  /** Told of failures of the server. Default: written to stderr. */
+  readonly onError?: (error: Error) => void
+}
+
+export interface ServeOptions extends Omit<HandlerOptions, 'unprotected'> {
+  /** Default 7295; 0: any that is free. */
+  readonly port?: number
+  /** Default '127.0.0.1'. Another address than one of this machine by itself needs tokens. */
+  readonly host?: string
+}
+
+const HANDLER_NAMES = {
+  tokens: true,
+  path: true,
+  hosts: true,
+  origins: true,
+  definitions: true,
+  limits: true,
+  graceMs: true,
+  onError: true,
+} as const
+const HANDLER_OPTIONS = new KnownOptions<HandlerOptions>({ ...HANDLER_NAMES, unprotected: true })
+const SERVE_OPTIONS = new KnownOptions<ServeOptions>({ ...HANDLER_NAMES, port: true, host: true })
+const TOKEN_OPTIONS = new KnownOptions<TokenOptions>({ token: true, roles: true, name: true })
+const LIMIT_OPTIONS = new KnownOptions<HandlerLimits>({
+  bodyBytes: true,
+  open: true,
+  openPerToken: true,
+})
+
+const SHORTEST_TOKEN = 16
+const DEFAULT_LIMITS = { bodyBytes: 16 * 1_024 * 1_024, open: 1_000, openPerToken: 200 }
+const DEFAULT_GRACE_MS = 5_000
+export const DEFAULT_PORT = 7_295
+
+/** Names and addresses that no other machine can be reached by. */
+const OF_THIS_MACHINE: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1', '[::1]'])
+
+export interface HandlerTerms {
+  readonly tokens: readonly TokenOptions[]
+  readonly path: string
+  /** Null: any. */
+  readonly hosts: ReadonlySet<string> | null
+  readonly origins: ReadonlySet<string>
+  readonly definitions: ReadonlyMap<string, AnyJob>
+  readonly limits: Required<HandlerLimits>
+  readonly graceMs: number
+  readonly onError: (error: Error) => void
+}
+
+export function handlerTerms(options: HandlerOptions): HandlerTerms {
+  HANDLER_OPTIONS.assert(options, 'createHandler()', 'createHandler(pawl, { tokens: […] })')
+  const { tokens = [], unprotected } = options
+  if (tokens.length === 0 && unprotected !== true) {
+    throw new InvalidDefinition(
+      'createHandler() needs `tokens`: every caller that reaches it could do everything. If something before it asks callers who they are, write `unprotected: true`.',
+    )
+  }
+  return termsOf(options)
+}
+
+export function serveTerms(
+  options: ServeOptions,
+): HandlerTerms & { readonly port: number; readonly host: string } {
+  SERVE_OPTIONS.assert(options, 'serve()', 'serve(pawl, { port: 7295 })')
+  const { port = DEFAULT_PORT, host = '127.0.0.1', tokens = [] } = options
+  if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
+    throw new InvalidDefinition(`\`port\` is a whole number from 0 to 65535, not ${shown(port)}.`)
+  }
+  if (typeof host !== 'string' || (tokens.length === 0 && !OF_THIS_MACHINE.has(host))) {
+    throw new InvalidDefinition(
+      `serve() on ${shown(host)} needs \`tokens\`: every machine that reaches it could do everything. Without tokens it listens on '127.0.0.1' only.`,
+    )
+  }
+  return { ...termsOf(options), port, host }
+}
+
+function termsOf(options: Omit<HandlerOptions, 'unprotected'>): HandlerTerms {
+  const { tokens = [], hosts, origins = [], definitions = [], limits = {}, path = '' } = options
+  LIMIT_OPTIONS.assert(limits, '`limits` of a server')
+  tokens.forEach(assertToken)
+  if (path !== '' && !/^(?:\/[\w.~-]+)+$/.test(path)) {
+    throw new InvalidDefinition(
+      `\`path\` is where the server is mounted, such as '/pawl', not ${shown(path)}.`,
+    )
+  }
+  const { graceMs = DEFAULT_GRACE_MS } = options
+  for (const [name, value] of Object.entries({ ...DEFAULT_LIMITS, ...limits, graceMs })) {
+    if (Number.isSafeInteger(value) && value > 0) continue
+    throw new InvalidDefinition(`\`${name}\` is a whole number from 1, not ${shown(value)}.`)
+  }
+  const named = hosts === undefined ? null : new Set(hosts.map((one) => one.toLowerCase()))
+  return {
+    tokens,
+    path,
+    hosts: named ?? (tokens.length > 0 ? null : OF_THIS_MACHINE),
+    origins: new Set(origins),
+    definitions: new Map(definitions.map((one) => [one.name, one])),
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    graceMs,
+    onError: options.onError ?? ((error) => console.error(`pawl: ${error.message}`)),
+  }
+}
+
+/** No message shows the token. */
+function assertToken(given: TokenOptions, index: number): void {
+  const what = `\`tokens[${index}]\` of a server`
+  TOKEN_OPTIONS.assert(given, what, `{ token: '…', roles: ['work'] }`)
+  const { token, roles } = given
+  if (typeof token !== 'string' || token.length < SHORTEST_TOKEN || !/^[\x21-\x7e]+$/.test(token)) {
+    throw new InvalidDefinition(
+      `The token of ${what} is a text of at least ${SHORTEST_TOKEN} characters without blanks: make it by chance, such as randomBytes(32).toString('base64url').`,
+    )
+  }
+  if (!Array.isArray(roles) || roles.length === 0 || roles.some((one) => !ROLES.includes(one))) {
+    throw new InvalidDefinition(
+      `The roles of ${what} are a list of ${ROLES.map((one) => `'${one}'`).join(', ')}.`,
+    )
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Makes the input of an operation from a request: its path, and its query or its body. Everything is bounded and checked
+ * BEFORE the operation sees it.
+ */
+import type { JsonSchema, Operation } from '../protocol/index.ts'
+import { misfit } from '../protocol/index.ts'
+import { RequestRefused } from './errors.ts'
+
+export type Parameters = Readonly<Record<string, string>>
+
+/** Nested lists and objects: more would need a stack that there is not. */
+const DEEPEST = 100
+
+export async function inputOf(
+  request: Request,
+  operation: Operation,
+  fromPath: Parameters,
+  search: URLSearchParams,
+  mostBytes: number,
+): Promise<Readonly<Record<string, unknown>>> {
+  const given =
+    operation.method === 'GET'
+      ? queryOf(operation, search)
+      : await bodyOf(request, search, mostBytes)
+  for (const name of Object.keys(fromPath)) {
+    if (!Object.hasOwn(given, name)) continue
+    throw invalid(`\`${name}\` stands in the path, and must not be given a second time.`)
+  }
+  const input = { ...given, ...fromPath }
+  const fault = misfit(operation.input, input)
+  if (fault !== null) throw invalid(fault)
+  return input
+}
+
+function invalid(detail: string): RequestRefused {
+  return new RequestRefused('InvalidInput', detail)
+}
+
+function queryOf({ input }: Operation, search: URLSearchParams): Record<string, unknown> {
+  const given: Record<string, unknown> = {}
+  for (const [name, value] of search) {
+    if (Object.hasOwn(given, name)) throw invalid(`\`${name}\` is given twice: write it once.`)
+    const schema = input.properties?.[name]
+    Object.defineProperty(given, name, {
+      value: schema === undefined ? value : valueOf(schema, value),
+      enumerable: true,
+    })
+  }
+  return given
+}
+
+/** A text that is no number or flag stays a text, and the check says what to write. */
+function valueOf({ type }: JsonSchema, value: string): unknown {
+  if (type === 'integer' && /^-?\d{1,16}$/.test(value)) return Number(value)
+  if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
+  return value
+}
+
+async function bodyOf(
+  request: Request,
+  search: URLSearchParams,
+  mostBytes: number,
+): Promise<Record<string, unknown>> {
+  if (search.size > 0) throw invalid('A POST has its input in the body, and no query.')
+  const type = request.headers.get('content-type') ?? ''
+  if (!/^application\/json\s*(?:;|$)/i.test(type)) {
+    throw new RequestRefused(
+      'UnsupportedMediaType',
+      'The body is JSON, and must be called so: write `content-type: application/json`.',
+    )
+  }
+  const text = await textOf(request, mostBytes)
+  const body = parsed(text)
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
+    return body as Record<string, unknown>
+  }
+  throw invalid('The body is an object, such as {}.')
+}
+
+async function textOf(request: Request, mostBytes: number): Promise<string> {
+  const said = Number(request.headers.get('content-length') ?? 0)
+  if (said > mostBytes) throw tooLarge(mostBytes)
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  if (request.body !== null) {
+    for await (const chunk of request.body as AsyncIterable<Uint8Array>) {
+      bytes += chunk.byteLength
+      if (bytes > mostBytes) throw tooLarge(mostBytes)
+      chunks.push(chunk)
+    }
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+  } catch {
+    throw new RequestRefused('MalformedJson', 'The body is no UTF-8 text.')
+  }
+}
+
+function tooLarge(mostBytes: number): RequestRefused {
+  return new RequestRefused(
+    'BodyTooLarge',
+    `The body is larger than ${mostBytes} bytes: send fewer commands in one request, or put large data elsewhere and pass its address.`,
+    { mostBytes },
+  )
+}
+
+function parsed(text: string): unknown {
+  if (depthOf(text) > DEEPEST) {
+    throw new RequestRefused(
+      'MalformedJson',
+      `The body has lists and objects within each other, more than ${DEEPEST} deep.`,
+    )
+  }
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    throw new RequestRefused('MalformedJson', `The body is no JSON: ${(error as Error).message}`)
+  }
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPENING = new Set([0x5b, 0x7b])
+const CLOSING = new Set([0x5d, 0x7d])
+
+/** Of what is not within a text. Whether it is JSON at all is for the parser. */
+function depthOf(text: string): number {
+  let depth = 0
+  let deepest = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) i = endOfText(text, i)
+    else if (OPENING.has(code)) deepest = Math.max(deepest, ++depth)
+    else if (CLOSING.has(code)) depth -= 1
+  }
+  return deepest
+}
+
+function endOfText(text: string, from: number): number {
+  for (let i = from + 1; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === BACKSLASH) i += 1
+    else if (code === QUOTE) return i
+  }
+  return text.length
+}

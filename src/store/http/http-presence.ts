@@ -1,0 +1,77 @@
+/**
+ * Presence by a server: it hears this process, and judges it by its connection. This process judges no other.
+ */
+import type { OperationName } from '../../protocol/index.ts'
+import type { DeadSessions, HeardProcess, JobReport, Presence } from '../presence.ts'
+import { newSessionName } from '../random.ts'
+
+type CallServer = (name: OperationName, input: object) => Promise<unknown>
+
+export class HttpPresence implements Presence {
+  readonly name = newSessionName('remote')
+  readonly #call: CallServer
+  #hasBegun = false
+
+  constructor(call: CallServer) {
+    this.#call = call
+  }
+
+  get session(): string {
+    return this.#hasBegun ? this.name : ''
+  }
+
+  /** What polls name; undefined: this process has no workers, and is not judged. */
+  get polled(): string | undefined {
+    return this.#hasBegun ? this.name : undefined
+  }
+
+  get isMissed(): boolean {
+    return false
+  }
+
+  async begin(): Promise<void> {
+    if (this.#hasBegun) return
+    try {
+      await this.#call('presence.say', { session: this.name, text: '', reports: [] })
+      this.#hasBegun = true
+    } catch {
+      // It claims without a session: its leases are left to time. The next call tries again.
+    }
+  }
+
+  async say(text: string, reports: readonly JobReport[]): Promise<void> {
+    await this.#call('presence.say', { session: this.name, text, reports })
+  }
+
+  async heard(): Promise<readonly HeardProcess[]> {
+    const { processes } = (await this.#call('presence.heard', {})) as {
+      processes: readonly HeardProcess[]
+    }
+    return processes
+  }
+
+  async reportOf(job: string): Promise<JobReport | null> {
+    const { report } = (await this.#call('presence.report', { job })) as {
+      report: JobReport | null
+    }
+    return report
+  }
+
+  async forgetReport(job: string, until: number): Promise<void> {
+    await this.#call('presence.forget', { job, until })
+  }
+
+  async compact(): Promise<void> {
+    // The server has what was said, in memory.
+  }
+
+  async dead(): Promise<DeadSessions | null> {
+    return null
+  }
+
+  async close(): Promise<void> {
+    if (!this.#hasBegun) return
+    this.#hasBegun = false
+    await this.#call('presence.leave', { session: this.name }).catch(() => undefined)
+  }
+}
