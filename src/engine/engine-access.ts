@@ -5,15 +5,10 @@
  * An engine gives it when it is made; it is in no type that users see.
  */
 import type { Command } from '../kernel/index.ts'
-import type { Answer, HeardProcess, JobReport, NewsKind, Store } from '../store/index.ts'
-
-/** Processes whose workers are reached by a server alone. */
-export interface RemoteProcesses {
-  heard(): readonly HeardProcess[]
-  /** Null: nothing was said about the job. */
-  reportOf(job: string): JobReport | null
-  forgetReport(job: string, until: number): void
-}
+import type { Answer, HeardProcess, NewsKind, Store } from '../store/index.ts'
+import type { PresenceLoop } from './presence/presence-loop.ts'
+import type { RemoteProcesses } from './presence/remote-processes.ts'
+import type { CommandListeners } from './upkeep/command-listeners.ts'
 
 export interface EngineAccess {
   readonly store: Store
@@ -31,8 +26,20 @@ export interface EngineAccess {
 
 const ACCESS = new WeakMap<object, EngineAccess>()
 
-export function giveAccess(engine: object, access: EngineAccess): void {
-  ACCESS.set(engine, access)
+interface EngineParts extends Pick<EngineAccess, 'store' | 'now'> {
+  readonly listeners: CommandListeners
+  readonly presence: PresenceLoop
+}
+
+export function giveAccess(engine: object, { store, now, listeners, presence }: EngineParts): void {
+  ACCESS.set(engine, {
+    store,
+    now,
+    execute: (commands) => listeners.executeOf(commands),
+    onNews: (listener) => listeners.onNews(listener),
+    addRemote: (remote) => presence.addRemote(remote),
+    ownProcess: () => presence.ownProcess(),
+  })
 }
 
 /** Undefined: it is no engine. */

@@ -75,6 +75,8 @@ export interface OpenOptions {
    * leases have run out, and each process shows only its own workers. Default true. Not in memory.
    */
   readonly presence?: boolean
+  /** Of a server: what it asks callers for. Default: none. */
+  readonly token?: string
   /** How long jobs may wait that no worker takes, before a notice. Default 10 m. */
   readonly unservedAfter?: Duration
   /**

@@ -1,5 +1,5 @@
 /**
- * Opens an engine: on a directory, on a database, or in memory.
+ * Opens an engine: on a directory, on a database, behind a server, or in memory.
  */
 import { join } from 'node:path'
 import type { ArtifactPlace } from '../definition/index.ts'
@@ -16,6 +16,7 @@ import {
 import { folderPlace, memoryPlace, noPlace } from '../worker/index.ts'
 import { checkedMaxWaiting } from './client/waiting-bounds.ts'
 import { withLogger } from './logger.ts'
+import { isServer, openServer } from './open-server.ts'
 import type { PawlParts } from './pawl.ts'
 import { Pawl } from './pawl.ts'
 import type { OpenOptions, RetentionOptions } from './open-options.ts'
@@ -36,6 +37,7 @@ const OPEN_OPTIONS = new KnownOptions<OpenOptions>({
   defaults: true,
   maxWaiting: true,
   presence: true,
+  token: true,
   unservedAfter: true,
   noticeRefusals: true,
   logger: true,
@@ -51,8 +53,8 @@ const RETENTION_OPTIONS = new KnownOptions<Required<OpenOptions>['retention']>({
 const RULE_OPTIONS = new KnownOptions<RetentionOptions>(RULE_NAMES)
 
 /**
- * `'memory:'` for one that is lost with its process, `'sqlite:jobs.db'`, `'postgres://…'`; anything
- * else is a directory.
+ * `'memory:'` for one that is lost with its process, `'sqlite:jobs.db'`, `'postgres://…'`, `'http://…'` of a server;
+ * anything else is a directory.
  */
 export async function open(location: string, given: OpenOptions = {}): Promise<Pawl> {
   assertLocation(location)
@@ -70,6 +72,12 @@ export async function open(location: string, given: OpenOptions = {}): Promise<P
       options.maxWaiting === undefined ? undefined : checkedMaxWaiting(options.maxWaiting),
     onError: options.onError ?? writeToStderr,
   }
+  if (isServer(location)) {
+    const parts = await openServer(location, options, presenceOf(options))
+    const artifacts = placeOf(options.artifacts) ?? parts.artifacts
+    return new Pawl({ ...own, ...parts, artifacts, onClose: () => undefined })
+  }
+  if (options.token !== undefined) throw new InvalidDefinition(NO_SERVER)
   if (isDatabase(location)) {
     const parts = await openDatabase(location, options, retention)
     const artifacts = placeOf(options.artifacts) ?? parts.artifacts
@@ -169,10 +177,11 @@ function placeOf(artifacts: OpenOptions['artifacts']): ArtifactPlace | undefined
 
 /** A scheme, and not the letter of a drive. */
 const SCHEME = /^([a-z][a-z0-9+.-]+):/i
-const PLACES = `a directory such as './data', 'sqlite:jobs.db', 'postgres://…', or 'memory:'`
+const PLACES = `a directory such as './data', 'sqlite:jobs.db', 'postgres://…', 'http://…' of a server, or 'memory:'`
+const NO_SERVER = "Only open('http://…') takes a `token`: it is for a server."
 /** What is most likely meant by a scheme that is not known. */
 const MEANT: readonly (readonly [scheme: RegExp, meant: string])[] = [
-  [/^https?$/, `this version knows no servers; it keeps jobs in ${PLACES}`],
+  [/^https?$/, `write 'http://host:port', in small letters`],
   [/^(?:pg|pgsql|po\w*gr\w*)$/, `write 'postgres://…', in small letters`],
   [/^(?:sq\w*lite\d?|better-sqlite3)$/, `write 'sqlite:jobs.db'`],
   [/^mem\w*$/, `write 'memory:'`],
@@ -199,7 +208,7 @@ function assertLocation(location: unknown): void {
       `open('sqlite://…'): write 'sqlite:jobs.db', or 'sqlite:/var/lib/jobs.db' for a path from the root.`,
     )
   }
-  if (isDatabase(location)) return
+  if (isDatabase(location) || isServer(location)) return
   const meant = MEANT.find(([pattern]) => pattern.test(scheme.toLowerCase()))?.[1]
   throw new InvalidDefinition(
     `open('${scheme}:…'): ${meant ?? `there is no such store; jobs are kept in ${PLACES}`}. If a directory of that name is meant, write './' before it.`,

@@ -249,15 +249,7 @@ export class Pawl {
       defaults,
       this.#newBounds(),
     )
-    const [listeners, presence] = [this.#commandListeners, this.#presenceLoop]
-    giveAccess(this, {
-      store,
-      now: this.#now,
-      execute: (commands) => listeners.executeOf(commands),
-      onNews: (listener) => listeners.onNews(listener),
-      addRemote: (remote) => presence.addRemote(remote),
-      ownProcess: () => presence.ownProcess(),
-    })
+    this.#giveAccess()
   }
 
   /**
@@ -610,6 +602,12 @@ export class Pawl {
       this.#results.end(new StoreClosed())
       this.#parts.onClose()
     }
+  }
+
+  #giveAccess(): void {
+    const { store } = this.#parts
+    const [listeners, presence] = [this.#commandListeners, this.#presenceLoop]
+    giveAccess(this, { store, now: this.#now, listeners, presence })
   }
 
   /** Null: any number may wait. */

@@ -14,8 +14,9 @@ import { watchStream } from './events.ts'
 import type { CallContext, ServerParts } from './handlers.ts'
 import { call } from './handlers.ts'
 import { NewsHub } from './news-hub.ts'
+import type { OpenRequest } from './open-requests.ts'
 import { OpenRequests } from './open-requests.ts'
-import type { HandlerOptions, HandlerTerms } from './options.ts'
+import type { RequestHandlerOptions, HandlerTerms } from './options.ts'
 import { handlerTerms } from './options.ts'
 import { RemoteSessions } from './remote-sessions.ts'
 import { inputOf } from './request-input.ts'
@@ -33,7 +34,7 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-export function createHandler(pawl: Pawl, options: HandlerOptions = {}): RequestHandler {
+export function createHandler(pawl: Pawl, options: RequestHandlerOptions = {}): RequestHandler {
   return handlerOf(pawl, handlerTerms(options))
 }
 
@@ -85,17 +86,18 @@ async function answer(
   const { operation, caller, parameters } = admit(terms, tokens, request, url)
   const { limits } = terms
   const input = await inputOf(request, operation, parameters, url.searchParams, limits.bodyBytes)
-  const signal = AbortSignal.any([request.signal, openRequests.closing])
-  const context: CallContext = { ...parts, caller, signal }
-  if (operation.kind === 'events') return eventsResponse(context, input, request, headers)
-  const leave = operation.kind === 'poll' ? openRequests.enter(caller) : null
+  const open = operation.kind === 'call' ? null : openRequests.enter(caller, request.signal)
+  const context: CallContext = { ...parts, caller, signal: open?.signal ?? request.signal }
+  if (open !== null && operation.kind === 'events') {
+    return eventsResponse(context, open, input, request, headers)
+  }
   try {
     const output = await call(operation.name, context, input)
     return new Response(JSON.stringify(output), {
       headers: { ...headers, 'content-type': 'application/json' },
     })
   } finally {
-    leave?.()
+    open?.leave()
   }
 }
 
@@ -165,19 +167,19 @@ function assertOrigin({ origins }: HandlerTerms, request: Request): void {
 
 async function eventsResponse(
   context: CallContext,
+  open: OpenRequest,
   input: object,
   request: Request,
   headers: Headers,
 ): Promise<Response> {
-  const leave = context.openRequests.enter(context.caller)
   try {
     const lastEventId = request.headers.get('last-event-id')
-    const stream = await watchStream(context, input, lastEventId, leave)
+    const stream = await watchStream(context, input, lastEventId, () => open.leave())
     return new Response(stream, {
       headers: { ...headers, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
     })
   } catch (error) {
-    leave()
+    open.leave()
     throw error
   }
 }

@@ -3,7 +3,7 @@
  */
 export type { RequestHandler } from './handler.ts'
 export { createHandler } from './handler.ts'
-export type { HandlerLimits, HandlerOptions, ServeOptions, TokenOptions } from './options.ts'
+export type { HandlerLimits, RequestHandlerOptions, ServeOptions, TokenOptions } from './options.ts'
 export { RequestRefused } from './errors.ts'
 export type { PawlServer } from './serve.ts'
 export { serve } from './serve.ts'

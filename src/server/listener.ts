@@ -13,7 +13,6 @@ import type { RequestHandler } from './handler.ts'
 
 const HEADER_BYTES = 16_384
 const HEADERS_MS = 10_000
-const REQUEST_MS = 30_000
 const CHECK_MS = 500
 /** Longer than callers keep a connection, so that it is they who end it. */
 const KEEP_ALIVE_MS = 65_000
@@ -22,6 +21,13 @@ const STUCK_MS = 30_000
 /** A caller that is told to stop may still be sending. */
 const LINGER_MS = 500
 const CLOSE_MS = 2_000
+const SMALL_BYTES = 65_536
+
+export interface ListenerTerms {
+  readonly port: number
+  readonly host: string
+  readonly limits: { readonly requestMs: number }
+}
 
 export interface Listener {
   readonly port: number
@@ -30,13 +36,12 @@ export interface Listener {
 
 export async function listen(
   handler: RequestHandler,
-  port: number,
-  host: string,
+  { port, host, limits }: ListenerTerms,
 ): Promise<Listener> {
   const server = createServer({
     maxHeaderSize: HEADER_BYTES,
-    headersTimeout: HEADERS_MS,
-    requestTimeout: REQUEST_MS,
+    headersTimeout: Math.min(HEADERS_MS, limits.requestMs),
+    requestTimeout: limits.requestMs,
     connectionsCheckingInterval: CHECK_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     noDelay: true,
@@ -132,14 +137,16 @@ async function write(
   const body = isStream ? null : Buffer.from(await response.arrayBuffer())
   outgoing.statusCode = response.status
   response.headers.forEach((value, name) => outgoing.setHeader(name, value))
-  if (!incoming.complete) outgoing.setHeader('connection', 'close')
+  // What is left of a small request is read and thrown away; a large one is not waited for.
+  const isCut = !incoming.complete && !(Number(incoming.headers['content-length']) <= SMALL_BYTES)
+  if (isCut) outgoing.setHeader('connection', 'close')
   if (body === null) await stream(outgoing, response.body as ReadableStream<Uint8Array>)
   else {
     outgoing.setHeader('content-length', body.byteLength)
     outgoing.end(body)
     cutIfStuck(outgoing)
   }
-  if (!incoming.complete) afterMs(LINGER_MS, () => incoming.destroy())
+  if (isCut) afterMs(LINGER_MS, () => incoming.destroy())
 }
 
 async function stream(outgoing: ServerResponse, body: ReadableStream<Uint8Array>): Promise<void> {

@@ -6,10 +6,16 @@ import { RequestRefused } from './errors.ts'
 import type { HandlerTerms } from './options.ts'
 import type { Caller } from './tokens.ts'
 
+export interface OpenRequest {
+  readonly signal: AbortSignal
+  leave(): void
+}
+
 export class OpenRequests {
   readonly #limits: HandlerTerms['limits']
   readonly #byCaller = new Map<Caller, number>()
-  readonly #closing = new AbortController()
+  readonly #open = new Set<AbortController>()
+  #isClosed = false
   #count = 0
 
   constructor(limits: HandlerTerms['limits']) {
@@ -20,13 +26,11 @@ export class OpenRequests {
     return this.#count
   }
 
-  /** Aborted when the server closes: polls answer, and streams end. */
-  get closing(): AbortSignal {
-    return this.#closing.signal
-  }
-
-  /** Gives its end. Throws `RequestRefused` if there are too many. */
-  enter(caller: Caller): () => void {
+  /**
+   * One more. Its signal is aborted when the caller is gone or the server closes: then it answers, or ends. Throws
+   * `RequestRefused` if there are too many.
+   */
+  enter(caller: Caller, gone: AbortSignal): OpenRequest {
     const own = this.#byCaller.get(caller) ?? 0
     const { open, openPerToken } = this.#limits
     if (this.#count >= open || own >= openPerToken) {
@@ -39,16 +43,22 @@ export class OpenRequests {
     }
     this.#count += 1
     this.#byCaller.set(caller, own + 1)
-    let isOver = false
-    return () => {
-      if (isOver) return
-      isOver = true
+    const ended = new AbortController()
+    const abort = (): void => ended.abort()
+    gone.addEventListener('abort', abort)
+    if (gone.aborted || this.#isClosed) abort()
+    this.#open.add(ended)
+    const leave = (): void => {
+      if (!this.#open.delete(ended)) return
+      gone.removeEventListener('abort', abort)
       this.#count -= 1
       this.#byCaller.set(caller, (this.#byCaller.get(caller) ?? 1) - 1)
     }
+    return { signal: ended.signal, leave }
   }
 
   close(): void {
-    this.#closing.abort()
+    this.#isClosed = true
+    for (const one of this.#open) one.abort()
   }
 }

@@ -21,9 +21,11 @@ export interface HandlerLimits {
   readonly open?: number
   /** The same, of one token. Default 200. */
   readonly openPerToken?: number
+  /** How long a request may take to arrive, in milliseconds; its head, 10 s at most. Only of `serve`. Default 30 s. */
+  readonly requestMs?: number
 }
 
-export interface HandlerOptions {
+export interface RequestHandlerOptions {
   /** Without any, no caller is asked who it is. */
   readonly tokens?: readonly TokenOptions[]
   /** Must be said where there are no tokens: every caller that reaches the handler may do everything. */
@@ -46,7 +48,7 @@ export interface HandlerOptions {
   readonly onError?: (error: Error) => void
 }
 
-export interface ServeOptions extends Omit<HandlerOptions, 'unprotected'> {
+export interface ServeOptions extends Omit<RequestHandlerOptions, 'unprotected'> {
   /** Default 7295; 0: any that is free. */
   readonly port?: number
   /** Default '127.0.0.1'. Another address than one of this machine by itself needs tokens. */
@@ -63,17 +65,26 @@ const HANDLER_NAMES = {
   graceMs: true,
   onError: true,
 } as const
-const HANDLER_OPTIONS = new KnownOptions<HandlerOptions>({ ...HANDLER_NAMES, unprotected: true })
+const HANDLER_OPTIONS = new KnownOptions<RequestHandlerOptions>({
+  ...HANDLER_NAMES,
+  unprotected: true,
+})
 const SERVE_OPTIONS = new KnownOptions<ServeOptions>({ ...HANDLER_NAMES, port: true, host: true })
 const TOKEN_OPTIONS = new KnownOptions<TokenOptions>({ token: true, roles: true, name: true })
 const LIMIT_OPTIONS = new KnownOptions<HandlerLimits>({
   bodyBytes: true,
   open: true,
   openPerToken: true,
+  requestMs: true,
 })
 
 const SHORTEST_TOKEN = 16
-const DEFAULT_LIMITS = { bodyBytes: 16 * 1_024 * 1_024, open: 1_000, openPerToken: 200 }
+const DEFAULT_LIMITS = {
+  bodyBytes: 16 * 1_024 * 1_024,
+  open: 1_000,
+  openPerToken: 200,
+  requestMs: 30_000,
+}
 const DEFAULT_GRACE_MS = 5_000
 export const DEFAULT_PORT = 7_295
 
@@ -92,7 +103,7 @@ export interface HandlerTerms {
   readonly onError: (error: Error) => void
 }
 
-export function handlerTerms(options: HandlerOptions): HandlerTerms {
+export function handlerTerms(options: RequestHandlerOptions): HandlerTerms {
   HANDLER_OPTIONS.assert(options, 'createHandler()', 'createHandler(pawl, { tokens: […] })')
   const { tokens = [], unprotected } = options
   if (tokens.length === 0 && unprotected !== true) {
@@ -119,7 +130,7 @@ export function serveTerms(
   return { ...termsOf(options), port, host }
 }
 
-function termsOf(options: Omit<HandlerOptions, 'unprotected'>): HandlerTerms {
+function termsOf(options: Omit<RequestHandlerOptions, 'unprotected'>): HandlerTerms {
   const { tokens = [], hosts, origins = [], definitions = [], limits = {}, path = '' } = options
   LIMIT_OPTIONS.assert(limits, '`limits` of a server')
   tokens.forEach(assertToken)

@@ -9,7 +9,8 @@
  * Sessions that never spoke to this server are judged only if no other process can serve the store: then they were of
  * workers that came before a restart, and did not come back.
  */
-import type { EngineAccess, RemoteProcesses } from '../engine/engine-access.ts'
+import type { EngineAccess } from '../engine/engine-access.ts'
+import type { RemoteProcesses } from '../engine/presence/remote-processes.ts'
 import type { Command } from '../kernel/index.ts'
 import { nowUs, repeatEvery } from '../store/clock.ts'
 import type { HeardProcess, JobReport } from '../store/index.ts'

@@ -82,12 +82,16 @@ async function textOf(request: Request, mostBytes: number): Promise<string> {
   if (said > mostBytes) throw tooLarge(mostBytes)
   const chunks: Uint8Array[] = []
   let bytes = 0
-  if (request.body !== null) {
-    for await (const chunk of request.body as AsyncIterable<Uint8Array>) {
+  try {
+    for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
       bytes += chunk.byteLength
       if (bytes > mostBytes) throw tooLarge(mostBytes)
       chunks.push(chunk)
     }
+  } catch (error) {
+    if (error instanceof RequestRefused) throw error
+    // The caller went away, or sent chunks that are none.
+    throw new RequestRefused('MalformedRequest', 'The body ended before it was whole.')
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))

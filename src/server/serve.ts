@@ -19,7 +19,7 @@ export async function serve(pawl: Pawl, options: ServeOptions = {}): Promise<Paw
   const terms = serveTerms(options)
   const handler = handlerOf(pawl, terms)
   try {
-    const listener = await listen(handler, terms.port, terms.host)
+    const listener = await listen(handler, terms)
     const { port } = listener
     const host = terms.host.includes(':') ? `[${terms.host}]` : terms.host
     return { url: `http://${host}:${port}${terms.path}`, port, close: () => listener.close() }

@@ -414,7 +414,7 @@ describe('an engine on a directory', () => {
   })
 
   it('refuses a place that it cannot keep jobs in, and says which it can', async () => {
-    await expect(openPawl('https://localhost/x')).rejects.toThrow("'./data'")
+    await expect(openPawl('ftp://localhost/x')).rejects.toThrow("'./data'")
     await expect(openPawl('')).rejects.toMatchObject({ code: 'InvalidDefinition' })
   })
 })

@@ -20,10 +20,10 @@ import type { Timer, Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { HeardProcess, JobReport, Presence, Store } from '../../store/index.ts'
 import type { StalledTask, Worker } from '../../worker/index.ts'
-import type { RemoteProcesses } from '../engine-access.ts'
 import type { SoftState } from '../inspect/soft-state.ts'
 import type { ProcessState, WorkerInfo } from '../inspect/worker-info.ts'
 import { workersOf } from '../inspect/worker-info.ts'
+import type { RemoteProcesses } from './remote-processes.ts'
 
 /** The version of Pawl, as the package says it. */
 export const PAWL_VERSION = '0.1.0'

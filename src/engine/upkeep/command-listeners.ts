@@ -149,7 +149,10 @@ export class CommandListeners {
     // What was refused may have any form, and led to nothing.
     const done = commands.map((_, i) => answers[i]?.verdict !== 'rejected')
     const isDone = (_: unknown, i: number): boolean => done[i] === true
-    this.answered(commands.filter(isDone), answers.filter(isDone))
+    const carriedOut = commands.filter(isDone)
+    this.answered(carriedOut, answers.filter(isDone))
+    // Of a worker elsewhere: a stage may be opened, or a call answered.
+    if (carriedOut.some(({ type }) => ENDING.has(type))) this.#parts.upkeepLoop.runSoon()
     return answers
   }
 

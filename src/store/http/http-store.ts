@@ -6,6 +6,7 @@
  * again. Upkeep is the server's. There are no transactions of the user's: `executeIn` and `executeWith` are left out.
  */
 import type { Command } from '../../kernel/index.ts'
+import { commandFields, unknownField } from '../../kernel/index.ts'
 import type { OperationName } from '../../protocol/index.ts'
 import { MOST_COMMANDS_PER_REQUEST, OPERATIONS } from '../../protocol/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
@@ -100,7 +101,7 @@ export class HttpStore implements Store {
     const name = operationOf(kind)
     if (!Object.hasOwn(OPERATIONS, name)) throw new BadRequest(`There is no query '${kind}'.`)
     const { answer } = (await this.#call(name, asked)) as { answer: AnswerTo<Q> }
-    return kind === 'metrics' ? (withBounds(answer as Metrics) as AnswerTo<Q>) : answer
+    return kind === 'metrics' ? withBounds(answer as Metrics) : answer
   }
 
   watch(from: number): AsyncIterable<PositionedEntry> {
@@ -224,10 +225,21 @@ function operationOf(kind: QueryKind): OperationName {
 /** Null: it is not plain data. Numbers that JSON does not have go as texts, and are refused as what they are. */
 function jsonOf(command: Command): string | null {
   try {
-    return JSON.stringify(command, plainValue) ?? 'null'
+    const text = JSON.stringify(command, plainValue) ?? 'null'
+    return hasStranger(command) ? JSON.stringify(ofKnownFields(command), plainValue) : text
   } catch {
     return null
   }
+}
+
+function hasStranger(command: Command): boolean {
+  return typeof command === 'object' && command !== null && unknownField(command) !== null
+}
+
+/** Stores do not read other fields, and a server refuses them: it may be asked by hand. */
+function ofKnownFields(command: Command): object {
+  const known = new Set(['type', ...commandFields(command.type)])
+  return Object.fromEntries(Object.entries(command).filter(([name]) => known.has(name)))
 }
 
 function plainValue(_name: string, value: unknown): unknown {

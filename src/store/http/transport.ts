@@ -61,7 +61,9 @@ export class Transport {
   readonly #base: URL
   readonly #token: string | undefined
   readonly #agent: Agent
-  readonly #closing = new AbortController()
+  /** Ends of requests that are under way. */
+  readonly #open = new Set<() => void>()
+  #isClosed = false
   #patienceMs = PATIENCE_MS
   #aheadMs = 0
   #bestMs = Infinity
@@ -79,7 +81,7 @@ export class Transport {
   }
 
   get isClosed(): boolean {
-    return this.#closing.signal.aborted
+    return this.#isClosed
   }
 
   /** How far the authority's time is ahead of this machine's. */
@@ -92,7 +94,8 @@ export class Transport {
   }
 
   close(): void {
-    this.#closing.abort()
+    this.#isClosed = true
+    for (const abort of this.#open) abort()
     this.#agent.destroy()
   }
 
@@ -144,9 +147,9 @@ export class Transport {
     const { request, body } = this.#begin(operation, input, options)
     const abort = (): void => void request.destroy(new Error('The call was ended.'))
     const stop = afterMs(heldMs + SILENCE_MS, () => request.destroy(new Error('No answer came.')))
-    const ends = [this.#closing.signal, ...(signal === undefined ? [] : [signal])]
-    for (const one of ends) one.addEventListener('abort', abort)
-    if (ends.some((one) => one.aborted)) abort()
+    this.#open.add(abort)
+    signal?.addEventListener('abort', abort)
+    if (this.#isClosed || signal?.aborted === true) abort()
     if (isIdle) request.on('socket', (socket) => socket.unref())
     try {
       request.end(body)
@@ -159,7 +162,8 @@ export class Transport {
       return new TransportFailure(`${(error as Error).message}.`, error)
     } finally {
       stop()
-      for (const one of ends) one.removeEventListener('abort', abort)
+      this.#open.delete(abort)
+      signal?.removeEventListener('abort', abort)
     }
   }
 
@@ -221,9 +225,10 @@ export interface StreamOptions {
   readonly headers: Readonly<Record<string, string>>
 }
 
-function queryOf(rest: Readonly<Record<string, unknown>>): string {
+function queryOf(rest: object): string {
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(rest)) {
+  const values: [string, string | number | boolean | undefined][] = Object.entries(rest)
+  for (const [name, value] of values) {
     if (value !== undefined) query.set(name, String(value))
   }
   return query.size === 0 ? '' : `?${query.toString()}`

@@ -25,7 +25,8 @@ describe('opening a database', () => {
     ['a schema that is too long', 'postgresql://h/x', { schema: 'ä'.repeat(32) }, '63 bytes'],
     ['no file', 'sqlite:', {}, 'sqlite:jobs.db'],
     ['a file in memory', 'sqlite::memory:', {}, `open('memory:')`],
-    ['a server', 'https://localhost', {}, 'postgres://'],
+    ['a schema of a server', 'https://localhost', { schema: 'a' }, '`schema`'],
+    ['a token of a database', 'postgres://localhost/x', { token: 'a' }, '`token`'],
   ])('refuses %s', async (_, location, options, named) => {
     const opening = open(location, options)
     await expect(opening).rejects.toMatchObject({ code: 'InvalidDefinition' })
