@@ -73,6 +73,7 @@ export type {
   RepairDatabaseOptions,
 } from './sql/verify/repair-database.ts'
 export { EventsDamaged } from './sql/verify/repair-database.ts'
+export { ServerFailed, ServerRefused, ServerUnreachable } from './http/errors.ts'
 export type { CopyOptions } from './offline/copy/copy-store.ts'
 export { copyStore } from './offline/copy/copy-store.ts'
 export type { Copied } from './offline/copy/copy-source.ts'

@@ -31,9 +31,11 @@ export class ServerRefused extends PawlError {
 /** The server failed, or its store did. Its `code` is that of the problem. */
 export class ServerFailed extends PawlError {
   constructor({ code, kind, detail, details }: ProblemDetails) {
+    // A bug, or damage: it may have happened before that.
+    const isCertain = kind === 'retryable'
     super(
       code,
-      kind === 'retryable' ? 'retryable' : 'unknown_outcome',
+      isCertain ? 'retryable' : 'unknown_outcome',
       `The server could not do it (${code}): ${detail}`,
       details,
     )

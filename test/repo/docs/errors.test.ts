@@ -173,6 +173,9 @@ const BARE: Readonly<Record<string, string>> = {
     'rows that are not as they were, which become a conflict, or it was closed here: causes of SqlFailed',
   'src/store/sql/sqlite/stall-timer.ts':
     'a stalled transaction that was rolled back: the connection makes a conflict of it',
+  'src/store/http/transport.ts':
+    'a connection that ended, or was ended: the cause of ServerUnreachable',
+  'src/server/listener.ts': 'a path that is none: it becomes a RequestRefused at once',
   'src/store/directory/directory-state.ts':
     'something is written to a folder that is only read: nothing is',
   'src/worker/handler/failure.ts':

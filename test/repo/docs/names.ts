@@ -2,6 +2,7 @@
  * Every name that a page may mention as code: read from the kernel itself.
  */
 import { listGuards, REJECTION_CODES } from '../../../src/kernel/index.ts'
+import { SERVER_PROBLEMS } from '../../../src/protocol/index.ts'
 import { codeOf } from '../tidy/scan.ts'
 import type { SourceFile } from '../tidy/rules.ts'
 import {
@@ -42,6 +43,7 @@ export function knownNames(files: readonly SourceFile[]): ReadonlySet<string> {
     ...REJECTION_CODES,
     ...STORE_FILES,
     ...FAILURE_CODES,
+    ...Object.keys(SERVER_PROBLEMS),
     ...guards,
     ...sources.flatMap((code) => [...code.matchAll(EXPORT)].map((match) => match[1] as string)),
     ...fieldsOf(sources.join('\n')),

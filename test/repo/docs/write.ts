@@ -1,18 +1,19 @@
 /**
- * `npm run docs`: writes the generated parts of `docs/model.md` anew.
+ * `npm run docs`: writes the generated parts of `docs/model.md` and `docs/http.md` anew.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../tidy/tree.ts'
 import { rewrite } from './blocks.ts'
 import { modelParts } from './generate.ts'
+import { httpParts } from './http-parts.ts'
 
-const path = join(ROOT, 'docs', 'model.md')
-const page = readFileSync(path, 'utf8')
-const wanted = rewrite(page, modelParts())
-if (wanted === page) {
-  console.log('docs/model.md is up to date.')
-} else {
-  writeFileSync(path, wanted)
-  console.log('docs/model.md was written anew.')
+const PAGES = { 'model.md': modelParts, 'http.md': httpParts }
+
+for (const [name, parts] of Object.entries(PAGES)) {
+  const path = join(ROOT, 'docs', name)
+  const page = readFileSync(path, 'utf8')
+  const wanted = rewrite(page, parts())
+  if (wanted !== page) writeFileSync(path, wanted)
+  console.log(`docs/${name} ${wanted === page ? 'is up to date' : 'was written anew'}.`)
 }

@@ -132,6 +132,31 @@ describe('the package', () => {
     expect(ran).toEqual({ code: 0, output: '' })
   })
 
+  it('loads nothing of the server, nor of the protocol, unless it is asked for', async () => {
+    const home = join(app, 'node_modules', 'pawl', 'dist')
+    const loaded = async (entry: string): Promise<string> => {
+      const texts = new Map<string, string>()
+      const open = [join(home, entry)]
+      for (let path = open.pop(); path !== undefined; path = open.pop()) {
+        if (texts.has(path)) continue
+        const text = await readFile(path, 'utf8')
+        texts.set(path, text)
+        for (const [, name = ''] of text.matchAll(
+          /^(?:\} from|import|export .* from) "(\.[^"]+)"/gm,
+        )) {
+          open.push(join(path, '..', name))
+        }
+      }
+      return [...texts.values()].join('\n')
+    }
+    const [own, server] = [await loaded('index.js'), await loaded('server/index.js')]
+    // Of the catalogue, of the handler and of the store over HTTP.
+    const marks = ['Says which store this is', 'createHandler() needs', 'The call was ended.']
+    expect(marks.filter((mark) => own.includes(mark))).toEqual([])
+    expect(marks.filter((mark) => server.includes(mark))).toEqual(marks.slice(0, 2))
+    expect(own).toContain('takes no `retention`')
+  })
+
   it('is required from CommonJS, where Node loads modules by `require`', async () => {
     const text = [
       `const { open, job } = require('pawl')`,
