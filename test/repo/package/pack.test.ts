@@ -154,7 +154,7 @@ describe('the package', () => {
     const marks = ['Says which store this is', 'createHandler() needs', 'The call was ended.']
     expect(marks.filter((mark) => own.includes(mark))).toEqual([])
     expect(marks.filter((mark) => server.includes(mark))).toEqual(marks.slice(0, 2))
-    expect(own).toContain('takes no `retention`')
+    expect(own).toContain('said where the server opens its store')
   })
 
   it('is required from CommonJS, where Node loads modules by `require`', async () => {

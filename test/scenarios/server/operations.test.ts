@@ -228,6 +228,53 @@ describe('over HTTP', () => {
   })
 })
 
+describe('a page in a browser', () => {
+  it('is refused under another name than the server has, and from another origin', async () => {
+    const pawl = await open('memory:')
+    opened.push(pawl)
+    const handler = createHandler(pawl, { unprotected: true, origins: ['https://ops.example'] })
+    const codeFor = async (headers: Record<string, string>): Promise<unknown> => {
+      const response = await handler(new Request('http://localhost/v1/jobs', { headers }))
+      return response.status === 200 ? 200 : ((await response.json()) as Answered['body'])['code']
+    }
+    expect(await codeFor({ host: 'localhost:7295' })).toBe(200)
+    expect(await codeFor({ host: '[::1]:7295' })).toBe(200)
+    expect(await codeFor({ host: 'rebound.example:7295' })).toBe('HostNotAllowed')
+    expect(await codeFor({ host: 'localhost.example' })).toBe('HostNotAllowed')
+    expect(await codeFor({ host: 'localhost', origin: 'https://evil.example' })).toBe(
+      'OriginNotAllowed',
+    )
+    expect(await codeFor({ host: 'localhost', origin: 'null' })).toBe('OriginNotAllowed')
+    expect(await codeFor({ host: 'localhost', origin: 'http://localhost' })).toBe(200)
+    expect(await codeFor({ host: 'localhost', origin: 'https://ops.example' })).toBe(200)
+    handler.close()
+  })
+
+  it('cannot send a form, and gets no leave to read', async () => {
+    const { server } = await served()
+    const form = await fetch(`${server.url}/v1/jobs`, { method: 'POST', body: '{"type":"mail"}' })
+    expect(form.status).toBe(415)
+    const preflight = await fetch(`${server.url}/v1/jobs`, { method: 'OPTIONS' })
+    expect(preflight.status).toBe(405)
+    expect(preflight.headers.get('access-control-allow-origin')).toBe(null)
+  })
+})
+
+describe('a body', () => {
+  it.each([
+    ['too deep', `{"type":"mail","input":${'['.repeat(200)}${']'.repeat(200)}}`, 'MalformedJson'],
+    ['too long', JSON.stringify({ type: 'mail', input: 'x'.repeat(3_000) }), 'BodyTooLarge'],
+    ['no JSON', '{"type":', 'MalformedJson'],
+    ['a list', '[]', 'InvalidInput'],
+  ])('that is %s is refused, and nothing is submitted', async (_, body, code) => {
+    const { pawl, server } = await served({ limits: { bodyBytes: 2_000 } })
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${server.url}/v1/jobs`, { method: 'POST', headers, body })
+    expect(await response.json()).toMatchObject({ code, kind: 'rejected', status: response.status })
+    expect((await pawl.list()).jobs).toEqual([])
+  })
+})
+
 describe('a handler without a listener', () => {
   it('is mounted under a path, and answers what is below it', async () => {
     const pawl = await open('memory:')
