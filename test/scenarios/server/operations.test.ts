@@ -275,6 +275,28 @@ describe('a body', () => {
   })
 })
 
+describe('a body that does not say how long it is', () => {
+  it('is read up to the bound, and no further', async () => {
+    const pawl = await open('memory:')
+    opened.push(pawl)
+    const handler = createHandler(pawl, { unprotected: true, limits: { bodyBytes: 2_000 } })
+    let pulled = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        pulled += 1
+        if (pulled > 100) controller.close()
+        else controller.enqueue(Buffer.alloc(1_000, ' '))
+      },
+    })
+    const headers = { 'content-type': 'application/json' }
+    const terms = { method: 'POST', headers, body, duplex: 'half' } as const
+    const response = await handler(new Request('http://localhost/v1/jobs', terms))
+    expect(await response.json()).toMatchObject({ code: 'BodyTooLarge', status: 413 })
+    expect(pulled).toBeLessThan(6)
+    handler.close()
+  })
+})
+
 describe('a handler without a listener', () => {
   it('is mounted under a path, and answers what is below it', async () => {
     const pawl = await open('memory:')
