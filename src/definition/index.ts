@@ -88,3 +88,4 @@ export type { ReadOutputs, SegmentOutput, StageOutputsPage } from './stage-outpu
 export { outputFrom, StageOutputs } from './stage-outputs.ts'
 export type { StandardSchema } from './standard-schema.ts'
 export { typed, validated, validatedStored } from './standard-schema.ts'
+export type { HandlerWait, RunWaits } from './waiting.ts'

@@ -10,6 +10,7 @@ import { shown } from './known-options.ts'
 import type { StalledRule } from './policy.ts'
 import type { RetryAfter } from './retry-after.ts'
 import type { GivenTo, MaybeSchema, StandardSchema, ValueOf } from './standard-schema.ts'
+import type { RunWaits } from './waiting.ts'
 
 export interface JobDetails {
   readonly id: string
@@ -27,10 +28,10 @@ export interface JobDetails {
 }
 
 /** What a handler is given. Its functions need no `this`: handlers take them apart. */
-export interface RunContext<Value, Effects extends readonly AnyEffect[]> {
+export interface RunContext<Value, Effects extends readonly AnyEffect[]> extends RunWaits {
   readonly input: Value
   readonly job: JobDetails
-  /** Aborted with an `Aborted` as its reason: lease lost, cancelled, timed out or shutdown. */
+  /** Aborted with an `Aborted` as its reason: lease lost, cancelled, timed out, shutdown or suspended. */
   readonly signal: AbortSignal
   /**
    * Runs `work` and records what it gives, durably; a later attempt gets the record and does

@@ -40,6 +40,7 @@ import type {
   Violation,
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
+import type { ClaimedWaiting } from './claimed-waiting.ts'
 import type { ClaimRequest } from './claim-request.ts'
 import type { Moment } from './moment.ts'
 import type { News } from './notice.ts'
@@ -141,6 +142,10 @@ export interface Claimed extends TaskAddress {
   readonly ending: Ending | null
   /** Recorded by earlier attempts, or by this one. */
   readonly steps: readonly Step[]
+  /** Null: it never waited, and nothing was sent to it. */
+  readonly waiting: ClaimedWaiting | null
+  /** The highest version of the definition that recorded a step or a wait; 0: none did. */
+  readonly recordedBy: number
   readonly commit: ResumedCommit | null
 }
 

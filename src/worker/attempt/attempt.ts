@@ -30,7 +30,14 @@ import type { HandlerPort } from '../handler/handler-context.ts'
 import { requestOf } from '../handler/handler-context.ts'
 import type { HandlerOutcome } from '../handler/handler.ts'
 import type { SharedValues } from '../handler/shared-values.ts'
+import type {
+  EndWaitAnswer,
+  EndWaitRequest,
+  SettledWait,
+  SuspendRequest,
+} from '../handler/wait-port.ts'
 import type { WorkerEvents } from '../worker-events.ts'
+import { AttemptWaits } from './attempt-waits.ts'
 import { leaseEnd } from './lease-end.ts'
 import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
 import { TimeLimit } from './time-limit.ts'
@@ -70,6 +77,8 @@ export class Attempt implements HandlerPort, LeaseHolder {
   readonly #held: HeldLease
   /** Of the handler; null: it was not called. */
   #limit: TimeLimit | null = null
+  /** Null: its handler never waited. */
+  #waits: AttemptWaits | null = null
   #hasBegun = false
   #isDead = false
   #isHandled = false
@@ -198,6 +207,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
     if (!hasEffects) this.#endHandler()
     if (outcome === 'timed-out') return this.#fail(await this.#timeoutFailure(running, limit))
     if (typeof outcome === 'string') return this.#reportStop(outcome)
+    if (outcome.kind === 'suspended') return
     // Either report says that the work was begun.
     this.#held.isStarted = true
     if (outcome.kind === 'failure') return this.#fail(outcome)
@@ -250,15 +260,21 @@ export class Attempt implements HandlerPort, LeaseHolder {
   }
 
   /** The outcome, or why the worker does not wait for it any longer: a stop, or the job's timeout. */
-  #untilStopped<T>(running: Promise<T>, { leftMs }: TimeLimit): Promise<T | AbortReason> {
+  #untilStopped<T>(running: Promise<T>, limit: TimeLimit): Promise<T | AbortReason> {
     const { timing } = this.#parts
+    const { leftMs } = limit
     const ended = new Promise<T | AbortReason>((resolve, reject) => {
       if (this.#abortHandle.reason !== null) resolve(this.#abortHandle.reason)
       this.#abortHandle.onStop = resolve
       running.then(resolve, reject)
     })
     if (leftMs === null) return ended
-    const timer = timing.after(leftMs, () => this.stop('timed-out'), true)
+    const check = (): void => {
+      // What was waited in place does not count.
+      if (limit.leftMs === null || limit.leftMs <= 0) return this.stop('timed-out')
+      timer = timing.after(limit.leftMs, check, true)
+    }
+    let timer = timing.after(leftMs, check, true)
     return ended.finally(() => timer.cancel())
   }
 
@@ -284,6 +300,38 @@ export class Attempt implements HandlerPort, LeaseHolder {
     if (answer.rejection !== null) throw refusal(answer.rejection)
     await this.#loseLease('cancelled')
     throw this.#abortHandle.aborted()
+  }
+
+  suspend(request: SuspendRequest): Promise<SettledWait> {
+    return this.#ownWaits().suspend(request)
+  }
+
+  endWait(request: EndWaitRequest): Promise<EndWaitAnswer> {
+    return this.#ownWaits().endWait(request)
+  }
+
+  rest(ms: number): Promise<void> {
+    return this.#ownWaits().rest(ms)
+  }
+
+  #ownWaits(): AttemptWaits {
+    const { timing, keeper, batcher } = this.#parts
+    this.#waits ??= new AttemptWaits({
+      address: this.#address,
+      definitionVersion: this.#definition.version,
+      timing,
+      keeper,
+      held: this.#held,
+      abortHandle: this.#abortHandle,
+      limit: this.#limit ?? this.#newLimit(),
+      send: (commands) => this.#untilAnswered(() => batcher.sendAll(commands)),
+      assertInTime: () => {
+        if (this.#isOutOfTime()) throw this.#abortHandle.aborted()
+      },
+      heard: () => this.heard(),
+      loseLease: () => this.#loseLease('cancelled'),
+    })
+    return this.#waits
   }
 
   progress(value: Payload): void {
@@ -553,14 +601,18 @@ export class Attempt implements HandlerPort, LeaseHolder {
     return this.#sendUntilAnswered({ ...this.#address, ...report })
   }
 
+  #sendUntilAnswered(report: Command): Promise<Answer> {
+    return this.#untilAnswered(() => this.#parts.batcher.send(report))
+  }
+
   /**
    * A report that ends something: sent again while the store cannot take it, until the lease is
    * lost or the worker must end. Then the lease runs out, and the log says what holds.
    */
-  async #sendUntilAnswered(report: Command): Promise<Answer> {
+  async #untilAnswered<T>(send: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return await this.#parts.batcher.send(report)
+        return await send()
       } catch (error) {
         const mayTryAgain = error instanceof PawlError && error.kind === 'retryable'
         if (!mayTryAgain || this.#parts.keeper.isLost(this.#held)) throw error

@@ -94,6 +94,9 @@ function withSharedReports(items: readonly BatchItem[]): readonly BatchItem[] {
 function reportingTo(port: HandlerPort, heard: () => void): HandlerPort {
   return {
     heard: () => port.heard(),
+    suspend: (request) => port.suspend(request),
+    endWait: (request) => port.endWait(request),
+    rest: (ms) => port.rest(ms),
     input: () => port.input(),
     outputs: (stage, after) => port.outputs(stage, after),
     shared: port.shared,

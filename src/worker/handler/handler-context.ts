@@ -10,8 +10,10 @@ import type {
   ArtifactPlace,
   ArtifactRef,
   ChildCall,
+  Duration,
   EffectCall,
   HandlerCommit,
+  HandlerWait,
   JobDetails,
   Runnable,
   StageDefinition,
@@ -20,6 +22,7 @@ import type {
   SubmitDefaults,
 } from '../../definition/index.ts'
 import {
+  assertName,
   fromJson,
   InvalidDefinition,
   isArtifactRef,
@@ -30,12 +33,22 @@ import {
   toJson,
 } from '../../definition/index.ts'
 import type { Payload } from '../../kernel/index.ts'
-import type { Claimed, ClaimedSegment, Ending, OutputsPage, PriorStage } from '../../store/index.ts'
+import type {
+  Claimed,
+  ClaimedSegment,
+  ClaimedWaiting,
+  Ending,
+  OutputsPage,
+  PriorStage,
+} from '../../store/index.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 import { Drafts, isArtifactStep } from '../artifact/drafts.ts'
 import type { TaskOnFile } from '../artifact/paths.ts'
 import { openStored, withinReach } from '../artifact/stored-artifact.ts'
+import { HandlerWaits } from './handler-waits.ts'
 import type { SharedValues } from './shared-values.ts'
+import { sleepTerms, sleepUntilTerms } from './sleep-terms.ts'
+import type { WaitPort } from './wait-port.ts'
 
 /** What the worker knows of the attempt. */
 export interface HandlerRequest {
@@ -48,6 +61,8 @@ export interface HandlerRequest {
   /** Null for a segment: many share it, and it is read once. */
   readonly input: Payload | null
   readonly steps: readonly { readonly name: string; readonly value: Payload }[]
+  /** Null: nothing is on record. */
+  readonly waiting: ClaimedWaiting | null
   /** Null: a plain job. */
   readonly stage: StageRequest | null
   /** Of the engine, for children whose definitions do not say all; null: it has none. */
@@ -55,7 +70,7 @@ export interface HandlerRequest {
 }
 
 /** From the handler back to the worker that holds the lease. */
-export interface HandlerPort {
+export interface HandlerPort extends WaitPort {
   /** Durable when it returns. Gives the recorded value: an earlier record of the same name stands. */
   record(name: string, value: Payload): Promise<Payload>
   progress(value: Payload): void
@@ -92,9 +107,9 @@ export function requestOf(
   const schedule = from === null ? null : { id: from.id, time: new Date(from.tick) }
   const metadata = claimed.metadata === null ? undefined : fromJson(claimed.metadata)
   const job = { id, type, attempt, lease, queue, priority, metadata, schedule }
-  const { submittedAt } = claimed
+  const { submittedAt, waiting } = claimed
   const stage = stageRequestOf(claimed)
-  return { job, store, submittedAt, version, input, steps, stage, defaults }
+  return { job, store, submittedAt, version, input, steps, waiting, stage, defaults }
 }
 
 function stageRequestOf(claimed: Claimed): StageRequest | null {
@@ -114,6 +129,8 @@ export class HandlerContext {
   #names: Set<string> | null = null
   /** Steps that were begun and are not over, by their names. */
   #steps: Map<string, Promise<unknown>> | null = null
+  /** Null: the run waits for nothing. */
+  #waits: HandlerWaits | null = null
   #commit: HandlerCommit<unknown> | null = null
 
   constructor(
@@ -144,6 +161,15 @@ export class HandlerContext {
 
   get step(): (name: string, work: () => unknown) => Promise<unknown> {
     return (name, work) => this.#noteStep(name, this.#step(name, work))
+  }
+
+  get sleep(): (name: string, duration: Duration) => HandlerWait<void> {
+    return (name, duration) =>
+      this.#ownWaits().make(sleepTerms(name, duration)) as HandlerWait<void>
+  }
+
+  get sleepUntil(): (name: string, time: Date | number) => HandlerWait<void> {
+    return (name, time) => this.#ownWaits().make(sleepUntilTerms(name, time)) as HandlerWait<void>
   }
 
   get progress(): (value: unknown) => void {
@@ -220,13 +246,36 @@ export class HandlerContext {
   #noteStep(name: string, step: Promise<unknown>): Promise<unknown> {
     const steps = (this.#steps ??= new Map())
     steps.set(name, step)
-    const over = (): void => void steps.delete(name)
+    const over = (): void => {
+      steps.delete(name)
+      this.#waits?.stepOver()
+    }
     step.then(over, over)
     return step
   }
 
-  /** Throws if the handler returned before a step was over: its commit would not wait for it. */
+  #ownWaits(): HandlerWaits {
+    this.#waits ??= new HandlerWaits({
+      definition: this.#definition,
+      job: this.job,
+      waiting: this.#request.waiting,
+      port: this.#port,
+      abortHandle: this.#abortHandle,
+      takeName: (name) => this.#takeName(name),
+      isInStep: () => this.#steps !== null && this.#steps.size > 0,
+      log: (line) => this.#port.log(line),
+    })
+    return this.#waits
+  }
+
+  /** The handler has returned, or thrown. */
+  close(): void {
+    this.#waits?.close()
+  }
+
+  /** Throws if the handler returned before a step or a wait was over: its commit would not wait for it. */
   assertStepsOver(): void {
+    this.#waits?.assertOver()
     const [name] = this.#steps?.keys() ?? []
     if (name === undefined) return
     // The attempt is over: what the step throws now is no one's to handle.
@@ -245,26 +294,33 @@ export class HandlerContext {
       )
     }
     const what = `step '${name}' of job ${this.job.id}`
-    this.#names ??= new Set()
     if (isArtifactStep(name)) {
       throw new InvalidDefinition(
         `No ${what}: names that begin with 'artifact:' or 'artifact-reused:' are those of artifacts.`,
         { job: this.job.id, step: name },
       )
     }
-    if (this.#names.has(name)) {
-      throw new InvalidDefinition(
-        `There are two steps named '${name}' in one execution of job ${this.job.id}: a step is known by its name alone, so give each its own, e.g. '${name}-2'.`,
-        { job: this.job.id, step: name },
-      )
-    }
-    this.#names.add(name)
+    this.#takeName(name)
     const before = this.#request.steps.find((step) => step.name === name)
     if (before !== undefined) return fromJson(before.value)
+    if (this.#abortHandle.reason === 'suspended') return never()
     this.#abortHandle.throwIfStopped()
     const value = toJson(await work(), `The value of ${what}`, name)
     this.#abortHandle.throwIfStopped()
     return fromJson(await this.#port.record(name, value))
+  }
+
+  /** Steps and waits are known by their names alone: one has each. */
+  #takeName(name: string): void {
+    assertName(name, `A step or a wait of job ${this.job.id}`)
+    this.#names ??= new Set()
+    if (this.#names.has(name)) {
+      throw new InvalidDefinition(
+        `There are two steps or waits named '${name}' in one execution of job ${this.job.id}: each is known by its name alone, so give each its own, e.g. '${name}-2'.`,
+        { job: this.job.id, step: name },
+      )
+    }
+    this.#names.add(name)
   }
 
   #makeCommit(
@@ -295,6 +351,11 @@ export class HandlerContext {
     }
     return makeCommit(returned, [], [])
   }
+}
+
+/** Of a run that is suspended: what it still awaits does not come. A promise of its own, so that nothing holds the run. */
+function never(): Promise<never> {
+  return new Promise(() => undefined)
 }
 
 /** A line is only shown: what is no text is shown as well as it can be. */

@@ -42,6 +42,8 @@ export type HandlerOutcome =
       /** Never from another thread or process: there, it is refused. */
       readonly writes: CommitWrites | null
     }
+  /** It waits, and the store knows for what: nothing more is to be reported. */
+  | { readonly kind: 'suspended' }
   | ({ readonly kind: 'failure' } & FailureReport)
 
 export async function runHandler(
@@ -50,23 +52,26 @@ export async function runHandler(
   port: HandlerPort,
   abortHandle: AbortHandle,
 ): Promise<HandlerOutcome> {
+  let context: HandlerContext | null = null
   try {
     // Usually nothing here is a promise, and awaiting nothing costs a turn.
     const made = contextFor(definition, request, port, abortHandle)
-    const context = made instanceof Promise ? await made : made
+    const given = (context = made instanceof Promise ? await made : made)
     if (definition.reuse !== null) {
-      const ref = await context.reusedOutput()
-      if (ref !== null) return await outcomeOf(definition, context, ref)
+      const ref = await given.reusedOutput()
+      if (ref !== null) return await outcomeOf(definition, given, ref)
     }
     const calls = definition.effects.size === 0 ? null : new Set<EffectCall>()
-    const run = (): unknown => definition.run(context as unknown as RunContext<never, []>)
+    const run = (): unknown => definition.run(given as unknown as RunContext<never, []>)
     const running = calls === null ? run() : effectCalls.run(calls, run)
     const returned = isThenable(running) ? await running : running
     if (calls !== null) assertPromised(request.job.id, calls, returned)
-    const outcome = outcomeOf(definition, context, returned)
+    const outcome = outcomeOf(definition, given, returned)
     return outcome instanceof Promise ? await outcome : outcome
   } catch (error) {
     return failureOutcome(definition, error)
+  } finally {
+    context?.close()
   }
 }
 

@@ -15,7 +15,7 @@ import { failureReport } from '../handler/failure.ts'
 import type { HandlerPort } from '../handler/handler-context.ts'
 import { SharedValues } from '../handler/shared-values.ts'
 import { ExportedDefinitions } from './exported-definitions.ts'
-import type { ChildOutcome, ChildRequest, ToChild, ToParent } from './protocol.ts'
+import type { ChildOutcome, ChildRequest, ToChild, ToParent, WaitAsk } from './protocol.ts'
 import { NO_WRITES_IN_CHILD, uncarried } from './protocol.ts'
 
 export class ChildHost {
@@ -120,6 +120,9 @@ class ChildRun {
         const what = { kind: 'outputs', stage, after } as const
         return this.#ask((call) => send({ type: 'read', run: number, call, what }))
       },
+      suspend: (request) => this.#wait(send, { kind: 'suspend', ...request }),
+      endWait: (request) => this.#wait(send, { kind: 'end', ...request }),
+      rest: (ms) => this.#wait(send, { kind: 'rest', ms }),
       noWrites: NO_WRITES_IN_CHILD,
       ...surroundings,
     }
@@ -140,6 +143,10 @@ class ChildRun {
     this.#isOver = true
     for (const { reject } of this.#waiting.values()) reject(this.abortHandle.aborted())
     this.#waiting.clear()
+  }
+
+  #wait<T>(send: (message: ToParent) => void, ask: WaitAsk): Promise<T> {
+    return this.#ask((call) => send({ type: 'wait', run: this.number, call, ask }))
   }
 
   #ask<T>(send: (call: number) => void): Promise<T> {

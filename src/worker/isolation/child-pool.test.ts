@@ -19,6 +19,7 @@ const REQUEST = {
   version: 1,
   input: 'null',
   steps: [],
+  waiting: null,
   stage: null,
   defaults: null,
 }

@@ -12,6 +12,12 @@ import type { EffectOutcome, EffectRequest } from '../handler/executor.ts'
 import { failureOf } from '../handler/failure.ts'
 import type { HandlerRequest } from '../handler/handler-context.ts'
 import type { HandlerOutcome } from '../handler/handler.ts'
+import type {
+  EndWaitAnswer,
+  EndWaitRequest,
+  SettledWait,
+  SuspendRequest,
+} from '../handler/wait-port.ts'
 
 /** A handler or an effect to run. `definition`: the name of a job that one of the modules exports. */
 export type ChildRequest =
@@ -21,6 +27,11 @@ export type ChildRequest =
 type ReadRequest =
   | { readonly kind: 'input' }
   | { readonly kind: 'outputs'; readonly stage: number; readonly after: number }
+
+export type WaitAsk =
+  | ({ readonly kind: 'suspend' } & SuspendRequest)
+  | ({ readonly kind: 'end' } & EndWaitRequest)
+  | { readonly kind: 'rest'; readonly ms: number }
 
 export type ChildOutcome = HandlerOutcome | EffectOutcome
 
@@ -65,12 +76,12 @@ export type ToChild =
       readonly call: number
       readonly error: CarriedError
     }
-  /** The answer to `read`. */
+  /** The answer to `read`, or to `wait`. */
   | {
       readonly type: 'found'
       readonly run: number
       readonly call: number
-      readonly found: Payload | OutputsPage
+      readonly found: Payload | OutputsPage | SettledWait | EndWaitAnswer | null
     }
   /** Nothing more will come. */
   | { readonly type: 'end' }
@@ -91,6 +102,13 @@ export type ToParent =
       readonly run: number
       readonly call: number
       readonly what: ReadRequest
+    }
+  /** If the run is suspended, there is no answer: the child ends. */
+  | {
+      readonly type: 'wait'
+      readonly run: number
+      readonly call: number
+      readonly ask: WaitAsk
     }
   | { readonly type: 'progress'; readonly run: number; readonly value: Payload }
   | { readonly type: 'log'; readonly run: number; readonly line: string }

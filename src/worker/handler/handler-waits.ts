@@ -1,0 +1,213 @@
+/**
+ * What one run of a handler waits for, and how it comes to wait.
+ *
+ * - A wait that the record says is over is answered at once, from the record.
+ * - Others are pending once they are begun. When the handler had a turn of the event loop to begin all that
+ *   it wants to, and no step of it is in flight, the run suspends, with all that is pending in one report.
+ *   Its promises never settle then: neither catch nor finally runs.
+ * - If the store says that one of them is settled already, it is ended in place, and the run goes on.
+ * - Sleeps of less than a second, with nothing else pending, are waited in place.
+ *
+ * It only asks: the store decides what is over, and the record keeps how it ended.
+ */
+import type { JobDetails, Runnable } from '../../definition/index.ts'
+import { InvalidDefinition } from '../../definition/index.ts'
+import type { Wait, WaitsNeeded, WaitSpec } from '../../kernel/index.ts'
+import type { ClaimedWaiting } from '../../store/index.ts'
+import { eventLoopTurn } from '../../store/index.ts'
+import type { AbortHandle } from '../abort-handle.ts'
+import type { EndedWait, WaitTerms } from './wait-nodes.ts'
+import { SingleWait, WaitNode } from './wait-nodes.ts'
+import type { SettledWait, WaitPort } from './wait-port.ts'
+
+/** Sleeps that are shorter are waited in place: suspending and being granted again would cost as much. */
+export const LONGEST_IN_PLACE_MS = 1_000
+/** Between two looks at a wait whose time is over here, and not yet by the store's clock. */
+const LOOK_AGAIN_MS = 5
+
+export interface HandlerWaitsParts {
+  readonly definition: Runnable
+  readonly job: JobDetails
+  /** As the claim had it; null: nothing is on record. */
+  readonly waiting: ClaimedWaiting | null
+  readonly port: WaitPort
+  readonly abortHandle: AbortHandle
+  /** Throws if a step or a wait of this run has the name already. */
+  readonly takeName: (name: string) => void
+  readonly isInStep: () => boolean
+  readonly log: (line: string) => void
+}
+
+export class HandlerWaits {
+  readonly #parts: HandlerWaitsParts
+  /** Those that are neither begun nor part of a group. */
+  readonly #made = new Set<WaitNode>()
+  /** Those that were begun and are not over. */
+  readonly #pending = new Set<WaitNode>()
+  /** Messages that do not fit, until the store has heard of it. */
+  #unfit: string[] = []
+  /** In the order in which they ended here: all of them AFTER what was on record. */
+  #endedHere = 0
+  #isChecking = false
+  #isAsking = false
+  #isOver = false
+
+  constructor(parts: HandlerWaitsParts) {
+    this.#parts = parts
+  }
+
+  make(terms: WaitTerms): SingleWait {
+    const { definition, job, takeName } = this.#parts
+    if (definition.batch !== null) {
+      throw new InvalidDefinition(
+        `Batch job '${job.type}' cannot wait (${terms.written}): its items run together, and one that waits would have to leave the others. Define it with job('${job.type}', …).`,
+        { job: job.id },
+      )
+    }
+    takeName(terms.spec.name)
+    const before = this.#parts.waiting?.waits.find(({ name }) => name === terms.spec.name)
+    const wait = new SingleWait((node) => this.#begin(node), terms, endedIn(before))
+    this.#made.add(wait)
+    return wait
+  }
+
+  /** A step of the run is over. */
+  stepOver(): void {
+    if (this.#pending.size > 0) this.#checkSoon()
+  }
+
+  /** Throws if the handler returned before a wait was over, or without awaiting it. */
+  assertOver(): void {
+    const [left] = [...this.#pending, ...this.#made]
+    if (left === undefined) return
+    const { id } = this.#parts.job
+    throw new InvalidDefinition(
+      `Job ${id} returned before its wait was over: write \`await ${left.written}\`. Nothing was committed.`,
+      { job: id },
+    )
+  }
+
+  /** The handler has returned, or thrown: nothing is asked for any more. */
+  close(): void {
+    this.#isOver = true
+  }
+
+  #begin(node: WaitNode): void {
+    this.#made.delete(node)
+    if (node.isEnded) return node.settle()
+    this.#pending.add(node)
+    this.#checkSoon()
+  }
+
+  /** AFTER the handler had a turn: it may begin more waits, or another step. */
+  #checkSoon(): void {
+    if (this.#isChecking) return
+    this.#isChecking = true
+    void eventLoopTurn().then(() => {
+      this.#isChecking = false
+      return this.#check()
+    })
+  }
+
+  async #check(): Promise<void> {
+    const { isInStep, abortHandle } = this.#parts
+    if (this.#isAsking || this.#isOver || this.#pending.size === 0 || isInStep()) return
+    if (abortHandle.reason === 'suspended') return
+    this.#isAsking = true
+    try {
+      abortHandle.throwIfStopped()
+      await this.#waitOnce()
+    } catch (error) {
+      for (const node of this.#pending) node.fail(error)
+      this.#pending.clear()
+    }
+    this.#isAsking = false
+    this.#settleEnded()
+    if (this.#pending.size > 0) this.#checkSoon()
+  }
+
+  #settleEnded(): void {
+    for (const node of this.#pending) {
+      if (!node.isEnded) continue
+      this.#pending.delete(node)
+      node.settle()
+    }
+  }
+
+  /** Ends at least one wait in place, or never returns. */
+  async #waitOnce(): Promise<void> {
+    const nodes = [...this.#pending]
+    const open = [...new Set(nodes.flatMap((node) => node.open))]
+    const needs: WaitsNeeded = nodes.length === 1 ? (nodes[0] as WaitNode).needs : 'any'
+    if (open.every((wait) => this.#isShort(wait))) return this.#waitInPlace(open, needs)
+    const settled = await this.#parts.port.suspend({
+      needs,
+      waits: open.map(({ terms }) => terms.spec),
+      unfit: this.#unfit,
+    })
+    const wait = open.find(({ name }) => name === settled.name) as SingleWait
+    await this.#endBy(wait, settled)
+  }
+
+  /** One that is on record is as long as the record says. */
+  #isShort({ name, terms: { spec } }: SingleWait): boolean {
+    const { definition, waiting } = this.#parts
+    if (spec.message !== null || spec.callee !== null || spec.dueAt !== null) return false
+    if (waiting?.waits.some((wait) => wait.name === name) === true) return false
+    // A handler that is silent for so long must not be taken for one that is stalled.
+    const mostMs = Math.min(LONGEST_IN_PLACE_MS, definition.stalled.afterMs / 2)
+    return (spec.delayMs ?? 0) < mostMs
+  }
+
+  async #waitInPlace(open: readonly SingleWait[], needs: WaitsNeeded): Promise<void> {
+    const inOrder = open.toSorted((a, b) => delayOf(a) - delayOf(b))
+    const last = needs === 'any' ? inOrder[0] : inOrder.at(-1)
+    const ms = delayOf(last as SingleWait)
+    await this.#parts.port.rest(ms)
+    for (const wait of inOrder) {
+      if (delayOf(wait) <= ms) await this.#endBy(wait, { name: wait.name, by: null })
+    }
+  }
+
+  async #endBy(wait: SingleWait, settled: SettledWait): Promise<void> {
+    const { port } = this.#parts
+    let { by } = settled
+    for (;;) {
+      const misfit = by === null ? null : await wait.terms.misfit(by.value)
+      if (by !== null && misfit !== null) {
+        this.#skip(wait.name, by.id, misfit)
+        return
+      }
+      const message = by?.id ?? null
+      const answer = await port.endWait({ wait: wait.terms.spec, message, unfit: this.#unfit })
+      if (answer.kind === 'ended') {
+        this.#unfit = []
+        return wait.end(this.#endedNow(wait.terms.spec, message, answer.value))
+      }
+      if (answer.kind === 'open') await port.rest(LOOK_AGAIN_MS)
+      else by = answer.by
+    }
+  }
+
+  #endedNow({ callee }: WaitSpec, message: string | null, value: string | null): EndedWait {
+    const by = message === null ? 'time' : callee === null ? 'message' : 'callee'
+    this.#endedHere += 1
+    return { by, value, at: Number.MAX_SAFE_INTEGER - 1_000_000 + this.#endedHere, until: Infinity }
+  }
+
+  /** On record with the next report of a wait. */
+  #skip(wait: string, id: string, why: string): void {
+    this.#unfit.push(id)
+    this.#parts.log(`Message '${id}' does not fit wait '${wait}', and is skipped: ${why}`)
+  }
+}
+
+function delayOf({ terms }: SingleWait): number {
+  return terms.spec.delayMs ?? 0
+}
+
+function endedIn(wait: Readonly<Wait> | undefined): EndedWait | null {
+  if (wait === undefined || wait.endedAt === null || wait.endedBy === null) return null
+  const { endedBy: by, value, endedAt: at, until } = wait
+  return { by, value, at, until: until ?? Infinity }
+}

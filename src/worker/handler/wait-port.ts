@@ -1,0 +1,42 @@
+/**
+ * From a handler that waits to the worker that holds its lease.
+ */
+import type { Payload, WaitsNeeded, WaitSpec } from '../../kernel/index.ts'
+
+export interface SuspendRequest {
+  readonly needs: WaitsNeeded
+  readonly waits: readonly WaitSpec[]
+  /** Messages that came before and did not fit. */
+  readonly unfit: readonly string[]
+}
+
+export interface EndWaitRequest {
+  readonly wait: WaitSpec
+  /** The message, or the callee, that ends it; null: its time does. */
+  readonly message: string | null
+  readonly unfit: readonly string[]
+}
+
+/** The wait is settled: by the message or the callee that is there, or, null, by its time. */
+export interface SettledWait {
+  readonly name: string
+  readonly by: { readonly id: string; readonly value: Payload } | null
+}
+
+export type EndWaitAnswer =
+  | { readonly kind: 'ended'; readonly value: Payload | null }
+  /** By something else than what was said. */
+  | ({ readonly kind: 'settled' } & SettledWait)
+  /** By the store's clock its time is not over. */
+  | { readonly kind: 'open' }
+
+export interface WaitPort {
+  /**
+   * Ends the attempt. Its promise never settles then; it does only if one of the waits is settled already:
+   * that one is to be ended in place.
+   */
+  suspend(request: SuspendRequest): Promise<SettledWait>
+  endWait(request: EndWaitRequest): Promise<EndWaitAnswer>
+  /** Waits in place, with the lease held. It does not count towards the timeout. */
+  rest(ms: number): Promise<void>
+}
